@@ -21,14 +21,14 @@ function findings(root = '/') {
   return examine(agent.folder, { drivers: [agent.driver], facts, nowMs: NOW_MS, policy, root });
 }
 
-test('old package sources are found, with what to do about them', async () => {
+test('reports old package sources and what to do about them', async () => {
   expect((await findings()).map(({ check }) => check)).not.toContain('apt sources');
   agent.driver.findStaleness = async () => 'apt-get update last succeeded 9 days ago';
   const detail = expect.stringContaining('9 days ago');
   expect(await findings()).toContainEqual({ check: 'apt sources', ok: false, detail });
 });
 
-test('a package manager that is not there has no sources', async () => {
+test('reports no sources for a missing package manager', async () => {
   agent.driver.present = async () => false;
   agent.driver.findStaleness = async () => 'old';
   expect((await findings()).map(({ check }) => check)).not.toContain('apt sources');
@@ -42,14 +42,14 @@ test.each([
     { ok: true, isDoubtful: true, detail: expect.stringContaining('this is a container') },
   ],
 ])(
-  'the source of the machine id is named, and doubted where it is shared (T3): %j',
+  'names the source of the machine id and warns when it is shared (T3): %j',
   async (files, finding) => {
     using host = hostRoot(files);
     expect(await findings(host.root)).toContainEqual({ check: 'machine id', ...finding });
   },
 );
 
-test('the policy of the host is shown, and one that cannot be followed is found', async () => {
+test('shows the host’s policy, and finds one that cannot be followed', async () => {
   const detail = (said: string) => expect.stringContaining(said);
   expect(await findings()).toContainEqual({ check: 'host policy', ok: true, detail: detail('none') });
   const { path } = agent.start().policy;
@@ -63,8 +63,8 @@ test('the policy of the host is shown, and one that cannot be followed is found'
   });
 });
 
-test('how old the newest signed state is, and that it is old after three intervals (T12)', async () => {
-  expect(await findings()).toContainEqual({ check: 'signed state', ok: true, detail: 'none has come yet' });
+test('shows the age of the newest signed state and warns after three intervals (T12)', async () => {
+  expect(await findings()).toContainEqual({ check: 'signed state', ok: true, detail: 'none received yet' });
   const { journal, policy } = agent.start();
   journal.noteState({ epoch: 1, server_time: timestamp(NOW_MS - 180_000) });
   const fresh = expect.stringContaining('180 s ago');
@@ -74,7 +74,7 @@ test('how old the newest signed state is, and that it is old after three interva
   expect(found).toContainEqual({ check: 'signed state', ok: true, isDoubtful: true, detail });
 });
 
-test('what state the executor was last shown, how new the next must be, and that a clock is behind', async () => {
+test('shows the executor’s last state and the limit for the next, and warns of a slow clock', async () => {
   using folder = tmpDir();
   const { config, policy } = agent.start();
   const { trusted_keys, agent_id } = config.current();

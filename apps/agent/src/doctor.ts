@@ -19,14 +19,14 @@ import { checkServerUrl, createServerClient } from './session/server-client.ts';
 export interface Finding {
   check: string;
   ok: boolean;
-  /** It works, and is worth a look. */
+  /** A warning: it works but deserves attention. */
   isDoubtful?: true;
   detail: string;
 }
 
 const Health = Type.Object({ status: Type.String(), version: Type.String() });
 
-/** Looks at everything that an agent needs, without changing anything or using a token. */
+/** Checks everything an agent needs without changing anything or using a token. */
 export async function examine(
   folder: string,
   parts: {
@@ -47,7 +47,7 @@ export async function examine(
     {
       check: 'strict mode',
       ok: config.strict,
-      detail: config.strict ? 'on' : 'off: unsigned commands are taken',
+      detail: config.strict ? 'on' : 'off: unsigned commands are accepted',
     },
     await examineServer(config),
     examineState(folder, config, parts.nowMs),
@@ -71,7 +71,7 @@ function examineMachine({ machine_id_source: source }: AgentConfig, root: string
 function examineKeys({ trusted_keys: { keys, version, expires_at } }: AgentConfig, nowMs: number): Finding {
   const active = keys.filter((key) => key.status === 'active').length;
   const ok = active > 0 && Date.parse(expires_at) > nowMs;
-  return { check: 'signing keys', ok, detail: `set ${version}, ${active} active, good until ${expires_at}` };
+  return { check: 'signing keys', ok, detail: `set ${version}, ${active} active, valid until ${expires_at}` };
 }
 
 async function examineServer(config: AgentConfig): Promise<Finding> {
@@ -87,13 +87,13 @@ async function examineServer(config: AgentConfig): Promise<Finding> {
   return { check, ok: true, detail: `${url.url} is ${answer.body.status}, version ${answer.body.version}` };
 }
 
-/** T12: silence may hide a revocation, and an agent that is not running is silent too. */
+/** T12: without contact a revocation may be missed; a stopped agent has no contact either. */
 function examineState(folder: string, config: AgentConfig, nowMs: number): Finding {
   const check = 'signed state';
   const intervalMs = config.polling.check_in_seconds * 1_000;
   const { serverTime, ageSeconds, isOld } = ageOfState(readServerTime(folder), { intervalMs, nowMs });
-  if (serverTime === null) return { check, ok: true, detail: 'none has come yet' };
-  const detail = `the newest is of ${serverTime}, ${ageSeconds} s ago`;
+  if (serverTime === null) return { check, ok: true, detail: 'none received yet' };
+  const detail = `the newest is from ${serverTime}, ${ageSeconds} s ago`;
   if (!isOld) return { check, ok: true, detail };
   return { check, ok: true, isDoubtful: true, detail: `${detail}: no contact since, or this clock is wrong` };
 }
@@ -106,7 +106,7 @@ async function examineEcosystems(config: AgentConfig, drivers: readonly Ecosyste
   return { check: 'package managers', ok: found.length > 0, detail: found.join(', ') || 'none was found' };
 }
 
-/** One finding for each package manager whose knowledge of its sources is old. */
+/** One warning per package manager with outdated package lists. */
 async function examineSources(
   config: AgentConfig,
   { drivers, nowMs }: { drivers: readonly EcosystemDriver[]; nowMs: number },
@@ -130,7 +130,7 @@ function examineExecutor(config: AgentConfig, facts: HostFacts): Finding {
   return { check, ok: true, detail: `started through ${access.how}, without network` };
 }
 
-/** The executor is shown a state by jobs alone: an old one is usual, and no job brings it through. */
+/** The executor sees a state only with a job, so an old one is normal; a job with an old one is refused. */
 function examineShownState(
   { paths = {} }: AgentConfig,
   { policy, nowMs }: { policy: PolicyPlace; nowMs: number },
@@ -138,11 +138,11 @@ function examineShownState(
   const executor = stateOfExecutor(paths.executor_state ?? DEFAULT_EXECUTOR_STATE);
   if (executor === null) return [];
   const check = 'state of the last job';
-  const limit = `an installation needs one of the last ${stateMaxAgeMinutes(loadHostPolicy(policy))} min`;
+  const limit = `an installation needs one from the last ${stateMaxAgeMinutes(loadHostPolicy(policy))} min`;
   const { newest_state: newest } = executor;
-  if (newest === undefined) return [{ check, ok: true, detail: `the executor was shown none yet; ${limit}` }];
+  if (newest === undefined) return [{ check, ok: true, detail: `the executor has seen none yet; ${limit}` }];
   const ageMs = nowMs - Date.parse(newest);
-  const detail = `the executor was last shown one of ${newest}, ${Math.round(ageMs / 1_000)} s ago; ${limit}`;
+  const detail = `the executor last saw one from ${newest}, ${Math.round(ageMs / 1_000)} s ago; ${limit}`;
   if (ageMs >= -CLOCK_SKEW_MS) return [{ check, ok: true, detail }];
   return [{ check, ok: true, isDoubtful: true, detail: `${detail}: the clock of this host is behind` }];
 }

@@ -71,7 +71,7 @@ async function planUpdate(
   return end(sent.ok ? null : sent.failure);
 }
 
-/** Success, unless something failed or there is a reason why it is none. */
+/** Reports success unless there is an error or a failure reason. */
 function ended(runtime: Runtime, startedAt: string, failure: Failure | null, reason?: string): CommandEnd {
   const text = failure === null ? reason : describeFailure(failure);
   const result: CommandResult = {

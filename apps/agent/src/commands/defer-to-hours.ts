@@ -7,8 +7,8 @@ import type { CommandEnd } from './install-update.ts';
 import type { Runtime } from './runtime.ts';
 
 /**
- * The end of an installation that comes outside the hours of this host, before it was even begun: the server delivers
- * it again when the next begin. Null where it may begin now; what else the policy forbids takes the approval to see.
+ * Ends an installation that arrives outside this host's hours before it starts; the server delivers it again when
+ * the next window opens. Null when it may start now. The other policy checks need the approval.
  */
 export function deferToHours({ policy, nowMs }: Pick<Runtime, 'policy' | 'nowMs'>): CommandEnd | null {
   const loaded = loadHostPolicy(policy);

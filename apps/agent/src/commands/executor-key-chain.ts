@@ -8,9 +8,9 @@ import type { KeyChain } from '../trust/trusted-keys-chain.ts';
 import type { Runtime } from './runtime.ts';
 
 /**
- * The key sets that lead from what the executor trusts to what this agent does. The executor learns of keys by its jobs
- * alone, so it may have slept through any number of them. Null where it is not behind, and where they cannot be fetched:
- * it may be that it does not need them, and it judges that itself.
+ * The key sets between the executor's trusted version and this agent's. The executor learns of keys only through
+ * jobs, so it may have missed any number of versions. Null when it is up to date, and when the sets cannot be
+ * fetched: the executor may not need them and decides itself.
  */
 export async function chainForExecutor(
   { client, config }: Pick<Runtime, 'client' | 'config'>,
@@ -22,7 +22,7 @@ export async function chainForExecutor(
   return fetched.ok ? fetched.value : null;
 }
 
-/** Only to know what to fetch: whether to believe it is the executor's own matter, which reads it with more care. */
+/** Only selects what to fetch. The executor verifies its own copy strictly. */
 export function stateOfExecutor(folder: string): ExecutorState | null {
   const path = join(folder, STATE_NAME);
   const read = readTrusted(path, { maxBytes: STATE_MAX_BYTES, ownerUid: null, forbiddenMode: 0 });

@@ -18,24 +18,24 @@ export interface StateRequest {
   approval: VerifiedApproval;
   /** Of the command. */
   epoch: number;
-  /** Where the executor keeps what it was shown. */
+  /** The executor's state folder, which records the newest signed state it has seen. */
   executorState: string;
-  /** Until when a server may be behind another one of its fleet. */
+  /** How long a replica may lag behind another. */
   lagUntilMs: number;
 }
 
-/** What a replica says whose clock, or whose knowledge of the keys, is behind that of another. */
+/** Refusals that a replica with a late clock or an old key set can cause. */
 const LAGGING: readonly StateRefusal[] = ['rolled_back', 'older_than_approval', 'stale_keys', 'newer_keys'];
 
 export interface FetchedState {
   envelope: Envelope;
-  /** Why the executor would refuse; null where the approval stands. */
+  /** Why the executor would refuse; null when the approval is still valid. */
   refusal: StateRefusal | null;
 }
 
 /**
- * Fetches the signed state that says whether an approval still stands, and the newer keys that it names. What another
- * try may mend is retryable: no contact, and for some minutes a replica that is behind.
+ * Fetches the signed state that says whether an approval is still valid, and the newer key sets it names.
+ * Retryable: no contact and, for some minutes, a replica that is behind.
  */
 export async function fetchAgentState(parts: Parts, request: StateRequest): Promise<Outcome<FetchedState>> {
   const answer = await callAgent(parts, { method: 'GET', path: '/state' });

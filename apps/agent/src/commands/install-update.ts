@@ -40,7 +40,7 @@ export interface InstallDependencies {
   drivers: readonly EcosystemDriver[];
   paths: HostPaths;
   executor: ExecutorAccess;
-  /** The executor asks it itself; the agent, so as not to fetch what would be refused. */
+  /** The executor checks it itself; the agent checks it to avoid a download that would be refused. */
   policy: PolicyPlace;
   runExecutor: (
     access: Exclude<ExecutorAccess, { how: 'none' }>,
@@ -60,7 +60,7 @@ export interface InstallCommand {
   pause: Pause;
 }
 
-/** How a command ended for the agent: what to report, and a terminal failure where one came up on the way. */
+/** The outcome of a command: the result to report, and the terminal failure if there was one. */
 export interface CommandEnd {
   result: CommandResult;
   events: AgentEvent[];
@@ -102,7 +102,7 @@ export async function installUpdate(
   try {
     const brought = await bringArtifacts(dependencies, payload, job.artifacts);
     if (!brought.ok) return artifactFailure(dependencies, payload, brought);
-    // Last, so that it is new: the executor asks whether the approval still stands.
+    // Fetched last so that it is fresh: the executor checks that the approval is still valid.
     const request = {
       ...{ approval: judged.approval, epoch: command.epoch, executorState: executor.state },
       lagUntilMs: nowMs() + CLOCK_SKEW_MS,
@@ -130,7 +130,7 @@ export async function installUpdate(
   }
 }
 
-/** What is said in the meantime is followed beside it; neither the job nor its report waits for that. */
+/** Live output is followed concurrently; neither the job nor its report waits for it. */
 async function runJob(
   { runExecutor, outputs }: InstallDependencies,
   executor: Exclude<ExecutorAccess, { how: 'none' }>,
@@ -144,7 +144,7 @@ async function runJob(
   }
 }
 
-/** A policy that this user may not read is left to the executor. Null when there is no objection. */
+/** A policy file that this user may not read is left to the executor. Null when nothing is forbidden. */
 function askHost(dependencies: InstallDependencies, approval: VerifiedApproval): CommandEnd | null {
   const loaded = loadHostPolicy(dependencies.policy);
   if (loaded.kind === 'unreadable') return null;
@@ -156,8 +156,8 @@ function askHost(dependencies: InstallDependencies, approval: VerifiedApproval):
 }
 
 /**
- * Tries again while the server cannot be reached or cannot answer, as long as the command lives. What it says about
- * this approval is final: taken back, it is 404, and nothing is left to wait for.
+ * Retries while the server cannot be reached or cannot answer, until the command expires. Any answer about the
+ * approval is final: 404 means that it was revoked.
  */
 async function insist<T>(
   { nowMs, random, log }: InstallDependencies,
@@ -196,7 +196,7 @@ async function fetchApproval(
 
 type Brought = { ok: true } | { ok: false; reason: 'fetch_failed' | 'artifact_mismatch'; detail: string };
 
-/** A4: the agent verifies every hash as well, though the executor will not take its word for it. */
+/** A4: the agent verifies every hash too, although the executor does not rely on it. */
 async function bringArtifacts(
   { drivers, paths }: InstallDependencies,
   payload: ApprovalPayload,
@@ -222,7 +222,7 @@ async function bringArtifacts(
 export function findMismatch(payload: ApprovalPayload, directory: string): string | null {
   const unjudged = new Set(readdirSync(directory));
   for (const { artifact } of payload.actions) {
-    // A sound approval has one artifact for a name: several actions of it are judged at once.
+    // A valid approval has one artifact per file name, so actions that share a file are judged once.
     if (artifact === undefined || !unjudged.delete(artifact.filename)) continue;
     const judged = judgeFile(() => judgeArtifact(artifact, join(directory, artifact.filename)));
     if (!judged.ok) return judged.detail;
@@ -258,7 +258,7 @@ function artifactFailure(
   return { ...end, events: [event] };
 }
 
-/** Turns the executor's word into the events that the security log wants. */
+/** Turns the executor's result into security events. */
 function reportJob(dependencies: InstallDependencies, payload: ApprovalPayload, job: JobResult): CommandEnd {
   const type = eventTypeOf(job);
   const reason = job.result.reason ?? '';

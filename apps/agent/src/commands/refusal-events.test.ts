@@ -47,7 +47,7 @@ function deliver(members: object): void {
   agent.server.commands.push({ id, envelope: agent.fleet.command({ command_id: id, ...members }) });
 }
 
-/** What is delivered so that exactly this check of docs/protocol/verification.md fails. */
+/** A delivery that fails exactly this check of docs/protocol/verification.md. */
 const COMMANDS: Record<CommandRefusal, () => unknown[] | Promise<unknown[]>> = {
   too_large: () => [signed('x'.repeat(65_536))],
   malformed_envelope: () => ['nonsense'],
@@ -108,7 +108,7 @@ function deliverInstall(
 
 type Fetched = Exclude<
   ApprovalRefusal,
-  // These come only from a file, or make the command itself be refused first.
+  // These occur only in files, or the command is refused before them.
   'too_large' | 'malformed_envelope' | 'unsigned' | 'expired_keys'
 >;
 const APPROVALS: Record<Fetched, () => void> = {
@@ -180,7 +180,7 @@ describe('each refusal of the executor is exactly one event that names the faile
     expect(told()).toEqual(type === null ? [] : [[type, failure]]);
   });
 
-  test('the check within a refused document is the one that is named', async () => {
+  test('the event names the check that failed inside a refused document', async () => {
     agent.executorSays = (command_id) => ({
       command_id,
       failure: 'command_refused',
@@ -192,15 +192,15 @@ describe('each refusal of the executor is exactly one event that names the faile
     expect(told()).toEqual([['COMMAND_REFUSED', 'stale_seq']]);
   });
 
-  test('an executor that ends without a result is one too', async () => {
+  test('an executor that ends without a result is one event too', async () => {
     deliverInstall();
     await runOnce(agent.start());
     expect(told()).toEqual([['AGENT_ERROR', 'no_result']]);
   });
 });
 
-describe('what is refused beside commands', () => {
-  test('an artifact that differs before the executor has it (ARTIFACT_MISMATCH)', async () => {
+describe('refusals other than commands', () => {
+  test('an artifact that differs before the executor gets it (ARTIFACT_MISMATCH)', async () => {
     agent.driver.brings = bytesOf('demo 6.6');
     deliverInstall();
     await runOnce(agent.start());

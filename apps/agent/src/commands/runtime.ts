@@ -14,7 +14,7 @@ import type { ServerClient } from '../session/server-client.ts';
 import type { Session } from '../session/session.ts';
 import type { HeadKeeper } from '../trust/events-head.ts';
 
-/** Everything that a running agent holds; made once at the start, by tests from parts of their own. */
+/** Everything a running agent holds; built once at start, and by tests from their own parts. */
 export interface Runtime {
   config: ConfigFile;
   journal: Journal;
@@ -35,7 +35,7 @@ export interface Runtime {
   ) => Promise<JobResult | null>;
   outputs: OutputFollower;
   log: Log;
-  /** Faults that were reported and have not gone away: each is one event, however often it is met. */
+  /** Reported faults that persist: each is one event, however often it recurs. */
   standingFaults: Set<string>;
   freshness: Freshness;
   /** Never behind the last signed server time (T16). */

@@ -10,10 +10,10 @@ import { carryOut } from './carry-out.ts';
 import { deferToHours } from './defer-to-hours.ts';
 import type { Runtime } from './runtime.ts';
 
-/** Most refusals that are remembered so as to report each only once. */
+/** Maximum number of refusals remembered, so that each is reported once. */
 const REFUSALS_MAX = 1_000;
 
-/** What came of one delivered envelope. `waiting`: not now, the server delivers it again. */
+/** The outcome of one delivered envelope. `waiting`: not now; the server delivers it again. */
 export type Taken = { outcome: 'done' | 'refused' | 'known' | 'waiting'; failure: Failure | null };
 
 type Refused = Taken & { isFirst: boolean };
@@ -23,7 +23,7 @@ export interface CommandTaker {
   take(delivered: unknown): Promise<Taken>;
 }
 
-/** `pause` is for what can be tried again while the command lives. */
+/** `pause` waits between retries, until the command expires. */
 export function createCommandTaker(runtime: Runtime, pause: Pause): CommandTaker {
   const refusedOnce = new Set<string>();
   const answered = new Set<string>();
@@ -42,7 +42,7 @@ export function createCommandTaker(runtime: Runtime, pause: Pause): CommandTaker
     return { outcome: 'refused', failure: storageFailure(queued), isFirst: true };
   }
 
-  /** So that the operator sees the refusal beside the command, and not only as an event. */
+  /** Shows the operator the refusal beside the command, not only as an event. */
   async function answer(command: CommandPayload, reason: CommandRefusal): Promise<void> {
     const key = `${reason} ${command.command_id}`;
     if (answered.has(key)) return;
@@ -55,9 +55,9 @@ export function createCommandTaker(runtime: Runtime, pause: Pause): CommandTaker
   }
 
   /**
-   * A command that is signed, for us, and was accepted before. While the server lacks our word for it that is a
-   * redelivery; the same bytes after it has it are a replay. It may also have lost our word (a restored backup), so it
-   * gets it again, once.
+   * A signed command for this agent that was accepted before. Until the server has our acknowledgement it is a
+   * redelivery; after that the same bytes are a replay. The server may also have lost the acknowledgement (a
+   * restored backup), so it is sent again, once.
    */
   function takeAgain(bytes: Uint8Array, reason: CommandRefusal, command: CommandPayload): Taken {
     const { command_id: id } = command;
@@ -94,7 +94,7 @@ export function createCommandTaker(runtime: Runtime, pause: Pause): CommandTaker
     const { command } = judged;
     const accepted = journal.accept(command, nowMs());
     if (!accepted.ok) return { outcome: 'waiting', failure: storageFailure(accepted) };
-    // config.json is the floor should the journal ever be lost.
+    // config.json keeps the floor in case the journal is lost.
     const mirrored = config.change({ highest_seq: journal.highest() });
     if (!mirrored.ok) return { outcome: 'waiting', failure: storageFailure(mirrored) };
     log.info('command accepted', { action: command.action, command_id: command.command_id });
@@ -109,7 +109,7 @@ export function createCommandTaker(runtime: Runtime, pause: Pause): CommandTaker
     const { status, reason = null } = end.result;
     log.info('command ended', { action: command.action, command_id: command.command_id, status, reason });
     if (command.action === 'install_update') {
-      // What is installed has changed, or a plan was wrong: either is for the next report.
+      // The installed packages changed, or a plan was wrong: the next report must include both.
       runtime.plans.forget();
       await runtime.inventory.scan(null);
     }
@@ -125,7 +125,7 @@ function isReplay(reason: CommandRefusal): boolean {
   );
 }
 
-/** The console shows it; whether it arrives changes nothing, as the result follows. */
+/** Shown in the console. Best effort: the result follows. */
 async function reportRunning(runtime: Runtime, commandId: string): Promise<void> {
   const body = { status: 'running', started_at: timestamp(runtime.nowMs()) };
   await callAgent(runtime, { method: 'POST', path: `/commands/${commandId}/result`, body });

@@ -7,7 +7,7 @@ import type { Identity } from '../platform/run-program.ts';
 import type { FetchOutcome } from './ecosystem.ts';
 import { removeGiven } from './given-folder.ts';
 
-/** Most that one plan of apt, dnf or PyPI may fetch, in bytes. */
+/** Maximum download of one apt, dnf or PyPI plan, in bytes. */
 export const FETCH_MAX_BYTES = 16 * 1024 ** 3;
 
 /** A file as a plan names it. */
@@ -20,7 +20,7 @@ export interface DownloadedFile {
   sha256: string;
 }
 
-/** The files that actions bring, once each of them can be named and all of them fit where they are to go. */
+/** The files of the actions, if every file can be named and all of them fit into the destination. */
 export async function expectFiles({
   actions,
   directory,
@@ -28,7 +28,7 @@ export async function expectFiles({
 }: {
   actions: readonly PlanAction[];
   directory: string;
-  /** Null where an action brings no file that its ecosystem could use. */
+  /** Null when an action has no file that its ecosystem can use. */
   expectedFile: (action: PlanAction) => DownloadedFile | null;
 }): Promise<{ ok: true; files: DownloadedFile[] } | { ok: false; reason: string }> {
   const files: DownloadedFile[] = [];
@@ -43,7 +43,7 @@ export async function expectFiles({
   return lack === null ? { ok: true, files } : { ok: false, reason: lack };
 }
 
-/** Why files of these sizes are not fetched; null when they fit into the limit and where they are to go. */
+/** Why files of these sizes are not fetched; null when they fit the limit and the destination. */
 export async function findLackOfSpace({
   sizes,
   directory,
@@ -59,7 +59,7 @@ export async function findLackOfSpace({
   return total > bavail * bsize ? `the plan needs ${total} bytes where ${bavail * bsize} are free` : null;
 }
 
-/** Root downloads as the package manager's own user where it has one, or else as nobody; everybody else as himself. */
+/** Root downloads as the package manager's own user or, without one, as nobody; other users as themselves. */
 export async function downloadIdentity(sandboxUser: string | null): Promise<Identity | null> {
   if (process.getuid?.() !== 0) return null;
   const users = (await readFile('/etc/passwd', 'utf8')).split('\n').map((line) => line.split(':'));
@@ -68,7 +68,7 @@ export async function downloadIdentity(sandboxUser: string | null): Promise<Iden
   return uid > 0 ? { uid, gid } : { uid: 65_534, gid: 65_534 };
 }
 
-/** Leaves exactly the files of the plan, each a plain file with its size and SHA-256, or names the first that is not. */
+/** Keeps exactly the plan's files, each a regular file with its size and SHA-256, or names the first mismatch. */
 export async function checkFiles(
   directory: string,
   expected: readonly DownloadedFile[],
@@ -85,7 +85,7 @@ export async function checkFiles(
   return { ok: true };
 }
 
-/** Whether the file is a plain one with this size and hash; links are not followed. */
+/** Whether this is a regular file with this size and hash; links are not followed. */
 async function isIntact(path: string, { sizeBytes, sha256 }: DownloadedFile): Promise<boolean> {
   const entry = await lstat(path).catch(() => null);
   if (!entry?.isFile() || entry.nlink !== 1 || entry.size !== sizeBytes) return false;

@@ -2,7 +2,7 @@ import type { InventoryPackage, InventoryUpdate } from '@tidegate/protocol/agent
 import type { Plan, PlanAction } from '@tidegate/protocol/plan';
 import type { Ecosystem } from '@tidegate/protocol/scalars';
 
-/** Where on this host package managers are to be found, and whom they ask. */
+/** The package managers' locations on this host and the registries they use. */
 export interface HostPaths {
   /** An apt.conf for a throw-away host, named in the agent's own config file; null on a real host. */
   aptConfig: string | null;
@@ -17,7 +17,7 @@ export interface HostPaths {
     registry: string | null;
   };
   pypi: {
-    /** Virtual environments that the administrator named beside those that are found. */
+    /** Virtual environments that the administrator named, in addition to those found. */
     environments: readonly string[];
     /** Null for the public index. */
     index: string | null;
@@ -43,20 +43,20 @@ export type PlanOutcome = { ok: true; plan: Plan } | { ok: false; reason: string
 export type PlanOne = (target: PlanTarget) => Promise<PlanOutcome>;
 export type FetchOutcome = { ok: true } | { ok: false; reason: string };
 
-/** What the agent can do for one ecosystem. Nothing in here installs: that is the executor's alone. */
+/** What the agent can do for one ecosystem. It never installs: only the executor does. */
 export interface EcosystemDriver {
   readonly ecosystem: Ecosystem;
   /** Whether the package manager is on this host. */
   present(paths: HostPaths): Promise<boolean>;
   scan(paths: HostPaths): Promise<Scan>;
   /**
-   * Says that what the host knows of its package sources is old, and what to do; null when it is not. A scan of it is
-   * complete all the same: it says what the package manager says.
+   * Reports outdated package lists and the remedy; null when they are fresh. A scan is still complete: it reports
+   * what the package manager knows.
    */
   findStaleness(paths: HostPaths, nowMs: number): Promise<string | null>;
-  /** Resolves the closure with a hash for every artifact; asks for nothing it cannot prove. */
+  /** Resolves the closure with a hash for every artifact, or returns a reason. */
   plan(paths: HostPaths, target: PlanTarget): Promise<PlanOutcome>;
-  /** Several plans that share what is read for them, while nothing is installed in between. */
+  /** Several plans that share their reads; nothing is installed in between. */
   withPlanning<T>(paths: HostPaths, work: (plan: PlanOne) => Promise<T>): Promise<T>;
   /** Downloads the artifacts of the actions into an empty directory, under the file names in the plan. */
   fetch(paths: HostPaths, job: { actions: readonly PlanAction[]; directory: string }): Promise<FetchOutcome>;

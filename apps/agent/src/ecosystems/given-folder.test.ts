@@ -47,7 +47,7 @@ describe.skipIf(!isRoot)('a folder in which root lets another user work', () => 
     const [name = ''] = readdirSync(dir.path);
     const outer = join(dir.path, name);
     const inner = readdirSync(outer).map((each) => lstatSync(join(outer, each)).uid);
-    // A link that the other user puts in its place is not followed when the session ends.
+    // A link that the other user puts at its path is not followed when the session closes.
     const given = readdirSync(outer).find((each) => lstatSync(join(outer, each)).uid === NOBODY.uid) ?? '';
     symlinkSync('/etc', join(outer, given, 'etc'));
     return { outer: lstatSync(outer).uid, isGiven: inner.includes(NOBODY.uid) };
@@ -59,13 +59,13 @@ describe.skipIf(!isRoot)('a folder in which root lets another user work', () => 
     ['npm', () => withNpmSession(hostPaths({}), look, options)],
     ['dnf', () => withDnfSession(dnf, NOBODY, look)],
     ['pip', () => withShadow({ interpreter, distributions: [], identity: NOBODY }, look)],
-  ])('%s: lies in one that stays root’s, so that nobody exchanges it; all of it goes', async (_, open) => {
+  ])('%s: its parent belongs to root, so nobody can replace it; everything is removed', async (_, open) => {
     expect(await open()).toEqual({ outer: 0, isGiven: true });
     expect(readdirSync(dir.path)).toEqual([]);
     expect(readdirSync('/etc')).toContain('passwd');
   });
 
-  test('is taken back without what is no file of its own: a hard link keeps its owner', async () => {
+  test('is reclaimed except for hard links, which keep their owner', async () => {
     const at = (name: string) => join(dir.path, name);
     mkdirSync(at('work'));
     writeFileSync(at('of-another'), 'x');

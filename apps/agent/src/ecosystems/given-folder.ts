@@ -3,14 +3,14 @@ import { lchown, open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Identity, runProgram } from '../platform/run-program.ts';
 
-/** Removing a large tree on a slow disk. */
+/** Enough to remove a large tree on a slow disk. */
 const REMOVE_TIMEOUT_MS = 15 * 60_000;
 const LOOK = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
 /**
- * Gives a folder of this process's own to whoever works in it: what is in it first and the folder last, so that nobody
- * else can put anything in its place meanwhile. The folder above it stays this process's, or the folder itself could be
- * exchanged. Nothing where nobody else works.
+ * Gives a folder of this process to another user: contents first, the folder last, so that nothing can be
+ * replaced meanwhile. This process keeps the parent folder, or the folder itself could be replaced. Does nothing
+ * without another user.
  */
 export async function giveFolder(folder: string, identity: Identity | null): Promise<void> {
   if (identity === null) return;
@@ -21,8 +21,8 @@ export async function giveFolder(folder: string, identity: Identity | null): Pro
 }
 
 /**
- * Takes a folder back: first the folder, from when on nobody else makes a name in it, then its plain files, by their
- * descriptors. What is none, or has another name elsewhere, keeps its owner: it may be any file of the host.
+ * Takes a folder back: first the folder, so that nobody else can create names in it, then its regular files
+ * through their descriptors. Other files and hard links keep their owner: they may be any file of the host.
  */
 export async function takeFolderBack(folder: string): Promise<void> {
   const [uid, gid] = [process.getuid?.() ?? 0, process.getgid?.() ?? 0];
@@ -40,8 +40,8 @@ export async function takeFolderBack(folder: string): Promise<void> {
 }
 
 /**
- * Removes folders that somebody else may change meanwhile: by rm(1), which follows no link that is put into its way,
- * and as that user, who could remove them anyway.
+ * Removes folders that another user may change meanwhile: with rm(1), which follows no links, and as that user,
+ * who could remove them anyway.
  */
 export async function removeGiven(identity: Identity | null, paths: readonly string[]): Promise<void> {
   if (paths.length === 0) return;

@@ -5,12 +5,12 @@ import type { HostPaths } from './ecosystem.ts';
 const Path = Type.String({ minLength: 1, maxLength: 4_096 });
 const Folder = Type.String({ pattern: '^/', maxLength: 4_096 });
 const Source = Type.String({ pattern: '^https?://[^\\s]+$', maxLength: 2_048 });
-/** Most folders that one setting names. */
+/** Maximum number of folders in one setting. */
 const FOLDERS_MAX = 64;
 
 /**
- * Where the package managers of a host are and ask, said by the administrator: in config.json for the agent, in the
- * executor's own state for root. What a user configured for himself is never taken over.
+ * The package managers' locations and registries as set by the administrator: in config.json for the agent, in
+ * the executor's own state for root. Users' own configuration is never used.
  */
 export const HostPlaces = strict({
   apt_config: Type.Optional(Path),
@@ -21,7 +21,7 @@ export const HostPlaces = strict({
   /** Project folders with a package.json and a lockfile. */
   npm_projects: Type.Optional(Type.Array(Folder, { maxItems: FOLDERS_MAX })),
   npm_registry: Type.Optional(Source),
-  /** Virtual environments beside those that are found. */
+  /** Virtual environments in addition to those found. */
   pypi_environments: Type.Optional(Type.Array(Folder, { maxItems: FOLDERS_MAX })),
   pypi_index: Type.Optional(Source),
 });

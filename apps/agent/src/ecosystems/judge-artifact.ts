@@ -6,10 +6,10 @@ export type ArtifactFault = 'artifact_not_a_file' | 'artifact_size_differs' | 'a
 export type ArtifactVerdict = { ok: true } | { ok: false; reason: ArtifactFault; detail: string };
 
 const CHUNK_BYTES = 1024 * 1024;
-/** O_NONBLOCK: opening a pipe that somebody put there would wait for ever. */
+/** O_NONBLOCK: opening a planted pipe would block forever. */
 export const READ_UNFOLLOWED = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
-/** Reads a file of our own anew and holds it against size and every hash of the token. */
+/** Re-reads a staged file and compares it with the size and every hash in the token. */
 export function judgeArtifact(artifact: Artifact, path: string): ArtifactVerdict {
   const name = JSON.stringify(artifact.filename);
   const file = openSync(path, READ_UNFOLLOWED);
@@ -32,7 +32,7 @@ export function judgeArtifact(artifact: Artifact, path: string): ArtifactVerdict
       isDigest(artifact.sha256, hashes.sha256.digest()),
       isDigest(artifact.sha512, hashes.sha512.digest()),
     ].filter((verdict) => verdict !== null);
-    // Every digest that the token names must hold, and it must name one.
+    // Every digest in the token must match, and there must be at least one.
     if (judged.length > 0 && judged.every((verdict) => verdict)) return { ok: true };
     return refuse('artifact_hash_differs', `${name} is not the file that was approved`);
   } finally {

@@ -3,12 +3,12 @@ import { compareVersions } from '@tidegate/versions';
 import type { AptPlaces, InstalledPackage } from './installed.ts';
 import type { Change, Parsed, Removal, Transaction } from './parse-transaction.ts';
 
-/** Longest origin that the wire takes. */
+/** Longest origin allowed by the schema, in characters. */
 const ORIGIN_MAX_CHARS = 512;
 
 /**
- * Says a transaction in the words of a plan, sorted, without artifacts. Planning and the executor's simulation both
- * go through here, so that they can only differ where apt does.
+ * Translates a transaction into the sorted actions of a plan, without artifacts. Planning and the executor's
+ * simulation share it, so they differ only where apt does.
  */
 export function toActions(
   transaction: Transaction,

@@ -47,7 +47,7 @@ describe.skipIf(missing !== null)('apt on a real host', () => {
   const brief = ({ action, name, arch, from_version, to_version }: PlanAction) =>
     [action, name, arch, from_version, to_version].join(' ');
 
-  test('a scan is complete and as the wire wants it, with source names, holds and origins', async () => {
+  test('a scan is complete and matches the schema, with source names, holds and origins', async () => {
     const scan = await aptDriver.scan(paths);
     expect(scan).toMatchObject({ complete: true, reason: null });
     const report = {
@@ -102,7 +102,7 @@ describe.skipIf(missing !== null)('apt on a real host', () => {
     }
   });
 
-  test('plans of one round are those that are made one by one', async () => {
+  test('plans made in one session equal plans made one by one', async () => {
     const targets = ['demo 1.1-1', 'growing 2.0-1', 'stuck 2.0-1'].map((text) => {
       const [name = '', toVersion = ''] = text.split(' ');
       return { name, toVersion };
@@ -118,7 +118,7 @@ describe.skipIf(missing !== null)('apt on a real host', () => {
     expect(together).toEqual(alone);
   });
 
-  test('a plan is whole although a file of it lies in the cache of apt already', async () => {
+  test('a plan is complete although apt has cached one of its files', async () => {
     const cached = join(host.root, 'var/cache/apt/archives/libdemo_1.0-1+deb12u1_all.deb');
     await writeFile(cached, await readFile(host.debPath('libdemo', '1.0-1+deb12u1')));
     expect((await planOf('demo', '1.1-1')).actions.every(({ artifact }) => artifact?.sha256)).toBe(true);
@@ -148,12 +148,12 @@ describe.skipIf(missing !== null)('apt on a real host', () => {
     ['an absent package', 'libgrowing', '2.0-1', 'would not bring'],
     ['what is installed already', 'demo', '1.0-1', 'would not bring'],
     ['an option', '--allow-unauthenticated', '1', 'cannot be given to apt'],
-  ])('no plan is made for %s, and the reason is told', async (_, name, toVersion, reason) => {
+  ])('no plan is made for %s, and the reason is given', async (_, name, toVersion, reason) => {
     const outcome = await aptDriver.plan(paths, { name, toVersion });
     expect(!outcome.ok && outcome.reason).toContain(reason);
   });
 
-  test('a fetch brings exactly the files of the plan, owned by who asked', async () => {
+  test('a fetch downloads exactly the files of the plan, owned by the requesting user', async () => {
     const directory = join(dir.path, 'fetched');
     await mkdir(directory, { mode: 0o700 });
     const { actions } = await planOf('ousting', '1:2.0-1');
@@ -165,7 +165,7 @@ describe.skipIf(missing !== null)('apt on a real host', () => {
     expect(host.fetched.some((path) => path.includes('ousting_2.0-1'))).toBe(true);
   });
 
-  test('a plan of other hashes than the indexes is refused before anything is fetched (A4)', async () => {
+  test('a plan whose hashes differ from the indexes is refused before any download (A4)', async () => {
     const directory = join(dir.path, 'refused');
     await mkdir(directory);
     const { actions } = await planOf('demo', '1.1-1');
@@ -181,7 +181,7 @@ describe.skipIf(missing !== null)('apt on a real host', () => {
     expect(await readdir(directory)).toEqual([]);
   });
 
-  test('a file that was changed in the archive, to the same size, does not come through (A4)', async () => {
+  test('a file changed in the archive at equal size is rejected (A4)', async () => {
     const directory = join(dir.path, 'tampered');
     await mkdir(directory);
     const { actions } = await planOf('growing', '2.0-1');
@@ -222,6 +222,6 @@ describe.skipIf(missing !== null)('apt on a real host', () => {
     expect(broken.reason).toContain('half-configured');
 
     const lost = await aptDriver.scan(hostPaths({ apt_config: join(dir.path, 'nowhere.conf') }));
-    expect(lost).toMatchObject({ complete: false, packages: [] }); // above all not the packages of this machine
+    expect(lost).toMatchObject({ complete: false, packages: [] }); // in particular, not the packages of this machine
   });
 });

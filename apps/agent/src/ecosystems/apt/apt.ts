@@ -7,7 +7,7 @@ import { planTarget } from './plan.ts';
 import { scanApt } from './scan.ts';
 import { withAptSession } from './session.ts';
 
-/** Debian and its kin. */
+/** Debian and its derivatives. */
 export const aptDriver: EcosystemDriver = {
   ecosystem: 'apt',
   present: async () => {

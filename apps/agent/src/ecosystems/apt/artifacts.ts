@@ -4,14 +4,14 @@ import type { Parsed } from './parse-transaction.ts';
 import { type ArchiveFile, archiveFilename, parseUris } from './parse-uris.ts';
 import { type AptSession, isSpeakable, pin } from './session.ts';
 
-/** A package version that is to be fetched. */
+/** A package version to fetch. */
 export interface Wanted {
   name: string;
   arch: string;
   version: string;
 }
 
-/** Reads the index entries of exactly these versions. Those that are in no archive are missing in the answer. */
+/** Reads the index entries of exactly these versions. Versions in no archive are missing from the result. */
 export async function readRecords(
   session: AptSession,
   wanted: readonly Wanted[],
@@ -31,8 +31,8 @@ export async function readRecords(
 }
 
 /**
- * Asks apt for the file of each version: address, size and SHA-256 of the signed index. Fails unless there is exactly
- * one for each and none beyond them: apt leaves out silently what it cannot or need not fetch.
+ * Asks apt for the file of each version: address, size and SHA-256 from the signed index. Fails unless each
+ * version has exactly one file and there are no others: apt silently omits what it cannot or need not fetch.
  */
 export async function readArchiveFiles(
   session: AptSession,

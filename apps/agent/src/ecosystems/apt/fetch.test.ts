@@ -24,7 +24,7 @@ async function check(prepare: (file: string, directory: string) => Promise<void>
   return { outcome: await checkFiles(directory, [expected]), left: await readdir(directory) };
 }
 
-test('the approved file passes, and what lies beside it is removed', async () => {
+test('the approved file passes and other files are removed', async () => {
   const { outcome, left } = await check(async (_, directory) => {
     await mkdir(join(directory, 'partial'));
     await writeFile(join(directory, 'other.deb'), content);

@@ -7,13 +7,14 @@ import { readArchiveFiles } from './artifacts.ts';
 import { archiveFilename } from './parse-uris.ts';
 import { aptEnvironment, FIXED_OPTIONS, pin, withAptSession } from './session.ts';
 
-/** A large transaction over a slow line. */
+/** Enough for a large transaction over a slow connection. */
 const DOWNLOAD_TIMEOUT_MS = 60 * 60_000;
 const DOWNLOAD_OUTPUT_MAX_BYTES = 4 * 1024 * 1024;
 
 /**
- * Downloads the files of an approved plan into `directory`, never as root, and hashes each against the plan. Before
- * the first byte the host's signed indexes must name the same sizes and hashes. What does not match is removed.
+ * Downloads the files of an approved plan into `directory`, never as root, and hashes each against the plan.
+ * Before the first byte the host's signed indexes must name the same sizes and hashes. Files that do not match
+ * are removed.
  */
 export async function fetchActions(
   paths: HostPaths,
@@ -49,7 +50,7 @@ export async function fetchActions(
       cwd: directory,
     });
     if (!download.ok) {
-      // apt has seen it first: the file is not the one of its index.
+      // apt itself found that the file differs from its index.
       const mismatch = download.stderr.split('\n').find((line) => line.includes('Hash Sum mismatch'));
       return { ok: false, reason: mismatch ? `artifact_mismatch: ${mismatch}` : download.detail };
     }
@@ -62,7 +63,7 @@ export async function fetchActions(
 function expectedFile(action: PlanAction): DownloadedFile | null {
   const { name, arch, to_version: version, artifact } = action;
   if (!arch || !version || !artifact?.sha256) return null;
-  // The executor can use a file only under the name that apt looks for.
+  // apt, run by the executor, finds the file only under its own name for it.
   if (artifact.filename !== archiveFilename({ name, version, arch })) return null;
   return {
     name,

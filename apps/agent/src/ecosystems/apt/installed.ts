@@ -16,11 +16,11 @@ export interface InstalledPackage {
   sourceName: string;
   sourceVersion: string;
   held: boolean;
-  /** The system does not work without it: never removed by a plan. */
+  /** Essential to the system: a plan never removes it. */
   essential: boolean;
 }
 
-/** Where apt keeps what it knows, by its own configuration. */
+/** apt's own folders, from its configuration. */
 export interface AptPlaces {
   statusFile: string;
   adminDir: string;
@@ -30,7 +30,7 @@ export interface AptPlaces {
 
 export interface InstalledState {
   packages: InstalledPackage[];
-  /** Why the database cannot be trusted to be whole; empty when it can. */
+  /** Why the database may be incomplete; empty when it is complete. */
   faults: string[];
 }
 
@@ -42,7 +42,7 @@ const FORMAT = `${FIELDS.map((field) => `\${${field}}`).join('\\t')}\\n`;
 
 /** Asks apt where its files are. */
 export async function findAptPlaces(paths: HostPaths): Promise<Parsed<AptPlaces>> {
-  // apt only warns of a configuration file that is not there, and goes on with the real host.
+  // apt only warns about a missing configuration file and continues with the real host.
   if (paths.aptConfig !== null && !(await isReadable(paths.aptConfig))) {
     return { ok: false, reason: `${paths.aptConfig} cannot be read` };
   }
@@ -70,7 +70,7 @@ export async function findAptPlaces(paths: HostPaths): Promise<Parsed<AptPlaces>
   return { ok: true, value: { statusFile, adminDir: dirname(statusFile), listsDir, nativeArch } };
 }
 
-/** Reads dpkg's database. Packages that are half-way are left out and named as faults. */
+/** Reads dpkg's database. Partly installed packages are omitted and reported as faults. */
 export async function readInstalled({ adminDir }: AptPlaces): Promise<Parsed<InstalledState>> {
   const answer = await runDpkg('dpkg-query', ['--admindir', adminDir, '-W', '-f', FORMAT]);
   if (!answer.ok) return { ok: false, reason: answer.detail };
@@ -94,7 +94,7 @@ export function parseInstalled(output: string): Parsed<InstalledState> {
     }
     if (flag !== 'ok') faults.push(`${name} needs to be installed again`);
     if (status === 'not-installed' || status === 'config-files') continue;
-    // Waiting triggers do not make a package unusable; every other state between is a broken one.
+    // Pending triggers do not make a package unusable; every other intermediate state is broken.
     if (status !== 'installed' && !status.startsWith('triggers-')) {
       faults.push(`${name} is ${status}`);
       continue;
@@ -111,7 +111,7 @@ export function parseInstalled(output: string): Parsed<InstalledState> {
   return { ok: true, value: { packages, faults } };
 }
 
-/** What shows that another program is changing the database right now, or was stopped in the middle of it. */
+/** Detects another program that is changing the database or was interrupted. */
 export async function findDatabaseFaults({ adminDir }: AptPlaces): Promise<string[]> {
   const faults: string[] = [];
   const pending = await readdir(join(adminDir, 'updates')).catch(() => []);

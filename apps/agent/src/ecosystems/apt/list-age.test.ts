@@ -9,7 +9,7 @@ let dir: ReturnType<typeof tmpDir>;
 let listsDir: string;
 beforeEach(() => {
   dir = tmpDir();
-  listsDir = `${join(dir.path, 'lists')}/`; // as apt-config says it
+  listsDir = `${join(dir.path, 'lists')}/`; // as apt-config prints it
   mkdirSync(join(listsDir, 'partial'), { recursive: true });
 });
 afterEach(() => dir.remove());
@@ -19,14 +19,14 @@ const staleAt = (nowMs: number) => findStaleLists(places(), nowMs);
 const stale = (ageMs: number) => staleAt(Date.now() + ageMs);
 const HOUR_MS = 3_600_000;
 
-test('lists that were confirmed within two days are fresh, older ones are said to be old', async () => {
+test('lists confirmed within two days are fresh, older ones are reported', async () => {
   writeFileSync(join(listsDir, 'deb.test_dists_stable_InRelease'), '');
   expect(await stale(LIST_AGE_MAX_MS - HOUR_MS)).toBeNull();
   expect(await stale(LIST_AGE_MAX_MS + HOUR_MS)).toContain('apt-get update last succeeded 2 days ago');
   expect(await stale(30 * 24 * HOUR_MS + HOUR_MS)).toContain('30 days ago');
 });
 
-/** Makes a file some milliseconds after all others, and returns a time at which they are too old and it is not. */
+/** Creates a file some milliseconds after all others; returns a time at which only this file is fresh. */
 async function later(path: string): Promise<number> {
   const beforeMs = Date.now();
   await pause(40);
@@ -35,7 +35,7 @@ async function later(path: string): Promise<number> {
   return beforeMs + 20 + LIST_AGE_MAX_MS;
 }
 
-test('the newest signed release counts; a try that brought nothing does not', async () => {
+test('the newest signed release counts; a failed attempt does not', async () => {
   writeFileSync(join(listsDir, 'a_InRelease'), '');
   let nowMs = await later(join(listsDir, 'partial', 'x'));
   expect(await staleAt(nowMs)).not.toBeNull();

@@ -2,13 +2,13 @@ import { lstat, readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { AptPlaces } from './installed.ts';
 
-/** Debian's and Ubuntu's own timers fetch the lists once a day; one missed day is no fault. */
+/** Debian's and Ubuntu's timers fetch the lists daily; one missed day is tolerated. */
 export const LIST_AGE_MAX_MS = 48 * 3_600_000;
 const DAY_MS = 24 * 3_600_000;
 
 /**
- * Says when `apt-get update` last succeeded, where that is too long ago. Null when the lists are fresh, and when there
- * are none, which is a fault of the scan.
+ * Reports when `apt-get update` last succeeded if that is too long ago. Null when the lists are fresh, and when
+ * there are none, which the scan reports as a fault.
  */
 export async function findStaleLists({ listsDir }: AptPlaces, nowMs: number): Promise<string | null> {
   const fetchedMs = await findFetchTime(listsDir);
@@ -18,15 +18,15 @@ export async function findStaleLists({ listsDir }: AptPlaces, nowMs: number): Pr
 }
 
 /**
- * The time of a list's content says when the archive last changed, not when somebody last looked. But apt gives every
- * signed release file its mode and owner anew whenever the archive confirms it, which sets the time of the inode.
+ * A list's modification time says when the archive last changed, not when it was last checked. apt resets mode
+ * and owner of every signed release file whenever the archive confirms it, which updates its ctime.
  */
 async function findFetchTime(listsDir: string): Promise<number | null> {
   const names = await readdir(listsDir).catch(() => []);
   const releases = names.filter((name) => /_(?:In)?Release$/.test(name));
   if (releases.length === 0) return null;
   const signed = names.filter((name) => /_(?:InRelease|Release\.gpg)$/.test(name));
-  // An unsigned release that did not change leaves no better trace than that somebody has tried.
+  // For an unchanged unsigned release the only trace is that an update was attempted.
   const marks = signed.length > 0 ? signed : [...releases, 'partial'];
   const stamp = join(dirname(join(listsDir, '.')), 'periodic/update-success-stamp'); // Ubuntu's
   const times = await Promise.all([...marks.map((name) => join(listsDir, name)), stamp].map(changedMs));

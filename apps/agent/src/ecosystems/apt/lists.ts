@@ -3,8 +3,8 @@ import type { AptPlaces } from './installed.ts';
 import type { AptSession } from './session.ts';
 
 /**
- * Compares what the sources should have brought with what lies in the lists directory. apt itself says "nothing to
- * upgrade" with exit code 0 when a list is missing: the classic false clean.
+ * Compares the lists expected from the sources with those in the lists directory. apt itself says "nothing to
+ * upgrade" with exit code 0 when a list is missing: a false "up to date".
  */
 export async function findListFaults(session: AptSession, { listsDir }: AptPlaces): Promise<string[]> {
   const expected = await session.run('apt-get', ['update', '--print-uris']);
@@ -24,8 +24,8 @@ export function listFaults(expected: string, present: readonly string[]): string
   if (lists.length === 0) return ['no package source is configured'];
   const faults: string[] = [];
   for (const source of sources) {
-    if (!lists.some((file) => file.startsWith(source))) continue; // a source of source code only
-    // Whole releases are fetched or none of them, so one list stands for all of its release.
+    if (!lists.some((file) => file.startsWith(source))) continue; // a deb-src entry
+    // A release is fetched whole or not at all, so one list proves the others.
     const found = present.some((file) => file.startsWith(source) && /_Packages(?:\.\w+)?$/.test(file));
     if (!found) faults.push(`no package list of ${source.replace(/_$/, '')}: run apt-get update`);
   }

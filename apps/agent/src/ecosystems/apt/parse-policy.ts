@@ -4,12 +4,12 @@ export interface OfferedVersion {
   version: string;
   /** The indexes that offer it, as `apt-cache policy` writes them, without their priority. */
   indexes: string[];
-  /** The share of hosts that get it by now, in per cent; null where it is offered to all. */
+  /** Percentage of hosts that are offered it so far; null when all are. */
   phasedPercent: number | null;
 }
 
 export interface PackagePolicy {
-  /** Null where nothing is installed, or could be. */
+  /** Null when nothing is installed, or no version is available. */
   installed: string | null;
   candidate: string | null;
   /** Newest first. */
@@ -75,7 +75,7 @@ export function parseOrigins(output: string): Map<string, Origin> {
     if (line === 'Pinned packages:') break;
     const opened = /^ {0,3}-?\d+ (.+)$/.exec(line)?.[1];
     if (opened !== undefined) {
-      // What is installed is an index of apt as well, but comes from no archive.
+      // The installed state is an index of apt too, but not an archive.
       index = opened.endsWith(' Packages') ? opened : undefined;
       release = new Map();
       site = '';

@@ -8,11 +8,11 @@ export interface PackageRecord {
   sourceName: string;
   sourceVersion: string;
   sizeBytes: number;
-  /** Empty where the index has none; then nothing may be fetched by it. */
+  /** Empty when the index has none; the package must not be fetched then. */
   sha256: string;
 }
 
-/** Reads `apt-cache show`: paragraphs of `Field: value`, continued by lines that begin with a blank. */
+/** Reads `apt-cache show`: paragraphs of `Field: value`, with continuation lines that start with a space. */
 export function parseRecords(output: string): Parsed<PackageRecord[]> {
   const records: PackageRecord[] = [];
   for (const paragraph of output.split(/\n[ \t]*\n/)) {
@@ -27,7 +27,7 @@ export function parseRecords(output: string): Parsed<PackageRecord[]> {
         reason: `a record of apt cannot be read: ${JSON.stringify(paragraph.slice(0, 200))}`,
       };
     }
-    // What is installed only, from no archive, has no file.
+    // An installed version that is in no archive has no file.
     if (!fields.has('filename')) continue;
     const source = /^(\S+)(?: \((\S+)\))?$/.exec(fields.get('source') ?? name);
     const size = /^\d{1,15}$/.exec(fields.get('size') ?? '');

@@ -1,14 +1,14 @@
-/** What reading a package manager's output gives: never half of an answer. */
+/** The result of parsing a package manager's output: complete or a reason. */
 export type Parsed<T> = { ok: true; value: T } | { ok: false; reason: string };
 
-/** A package that will be there afterwards. */
+/** A package that is installed after the transaction. */
 export interface Change {
   name: string;
   /** Of the new package: the host's own, `all`, or a foreign one. */
   arch: string;
   from: string | null;
   to: string;
-  /** As apt names it: `Debian-Security:12/oldstable-security`, several separated by a comma and a blank. */
+  /** As apt names it: `Debian-Security:12/oldstable-security`, separated by ", ". */
   origin: string;
 }
 
@@ -31,8 +31,8 @@ const REMV = /^(?:Remv|Purg) ([^\s:]+)(?::(\S+))? \[([^\]\s]+)\](?: \[[^\]]*\])*
 const CONF = /^Conf ([^\s:]+)(?::\S+)? \(\S+ .*\)(?: \[[^\]]*\])*\s*$/;
 
 /**
- * Reads the `Inst`, `Remv` and `Conf` lines of `apt-get -s`; banners and lists for humans are passed over. A line
- * that begins like one of them and reads otherwise makes the whole answer unusable.
+ * Reads the `Inst`, `Remv` and `Conf` lines of `apt-get -s`; banners and human-readable lists are skipped. A
+ * malformed line of these kinds invalidates the whole output.
  */
 export function parseTransaction(output: string): Parsed<Transaction> {
   const changes = new Map<string, Change>();
@@ -53,7 +53,7 @@ export function parseTransaction(output: string): Parsed<Transaction> {
       return { ok: false, reason: `a line of apt cannot be read: ${JSON.stringify(line.slice(0, 200))}` };
     }
   }
-  // To break a loop of conflicts apt may take a package off and put its new version on: no removal in the end.
+  // To break a conflict loop apt may remove a package before installing its new version: not a removal.
   const gone = [...removals.values()].filter((removal) => !isReplaced(removal, [...changes.values()]));
   return { ok: true, value: { changes: [...changes.values()], removals: gone } };
 }

@@ -14,7 +14,7 @@ export interface ArchiveFile {
 
 const LINE = /^'([^']+)' ([^\s/]+) (\d{1,15}) SHA256:([0-9a-f]{64})$/;
 
-/** Reads `--print-uris`. A line without a SHA-256 makes the whole answer unusable: it is never left out. */
+/** Reads `--print-uris`. A line without a SHA-256 invalidates the whole output; it is never skipped. */
 export function parseUris(output: string): Parsed<ArchiveFile[]> {
   const files: ArchiveFile[] = [];
   for (const line of output.split('\n')) {

@@ -112,13 +112,13 @@ describe('a line of apt-get -s', () => {
     expect(parseTransaction(output.join('\n'))).toEqual({ ok: true, value: { changes: [], removals: [] } });
   });
 
-  test('that takes a package off to put its new version on is no removal', () => {
+  test('that removes a package to install its new version is not a removal', () => {
     const parsed = parseTransaction('Remv demo [1.0-1]\nInst demo [1.0-1] (1.1-1 s [all])\n');
     expect(parsed).toMatchObject({ ok: true, value: { removals: [], changes: [{ name: 'demo' }] } });
   });
 });
 
-describe('a transaction in the words of a plan', () => {
+describe('a transaction as actions of a plan', () => {
   const base = { version: '1.0', sourceName: 's', sourceVersion: '1.0', held: false, essential: false };
   const installed: InstalledPackage[] = [
     { ...base, name: 'lib', arch: 'amd64' },
@@ -325,7 +325,7 @@ describe('package lists', () => {
   });
 });
 
-describe('what is put on a command line', () => {
+describe('command-line arguments', () => {
   test.each([
     [{ name: 'g++', arch: 'amd64', version: '4:12' }, 'g++:amd64=4:12', 'g++:amd64=4:12'],
     [{ name: 'demo', arch: 'all', version: '1' }, 'demo=1', 'demo=1'],

@@ -8,7 +8,7 @@ import { parsePolicies } from './parse-policy.ts';
 import { parseTransaction, type Transaction } from './parse-transaction.ts';
 import { type AptSession, installPin, isSpeakable, shownName } from './session.ts';
 
-/** How many of them a reason names. */
+/** Maximum number of packages named in a reason. */
 const UNMET_NEEDS_MAX = 5;
 
 /** What a plan is resolved against. */
@@ -18,8 +18,8 @@ export interface HostState {
 }
 
 /**
- * Resolves what updating one package would do: everything that is installed, upgraded, downgraded or removed with it,
- * with the hash of every file. As an unprivileged user, without dpkg's lock, changing nothing.
+ * Resolves the update of one package: everything installed, upgraded, downgraded or removed with it, and the hash
+ * of every file. Runs unprivileged, without dpkg's lock, and changes nothing.
  */
 export async function planTarget(
   session: AptSession,
@@ -30,8 +30,7 @@ export async function planTarget(
   const wanted = { name: target.name, arch: target.arch, version: target.toVersion };
   if (!isSpeakable(wanted)) return { ok: false, reason: 'the name or version cannot be given to apt' };
 
-  // -y makes apt refuse what must not be agreed to unseen, held and essential packages; a downgrade within the
-  // closure is shown to whoever approves the plan.
+  // With -y apt refuses to change held and essential packages; the approver sees a downgrade within the closure.
   const simulated = await session.run('apt-get', [
     '-s',
     '-y',
@@ -61,11 +60,11 @@ export async function planTarget(
   const plan = { resolved_at: resolvedAt.toISOString(), actions: actions.value };
   const fault = planFaults(plan)[0];
   if (fault) return { ok: false, reason: `the plan is unsound at ${fault.path}: ${fault.message}` };
-  if (!Check(Plan, plan)) return { ok: false, reason: 'the plan is beyond what the wire takes' };
+  if (!Check(Plan, plan)) return { ok: false, reason: 'the plan exceeds the limits of the protocol' };
   return { ok: true, plan };
 }
 
-/** What apt says of packages that do not fit together; its error line alone says only that there are some. */
+/** apt's explanation of unmet dependencies; its error line alone only says that there are some. */
 function unmetNeeds(output: string): string[] {
   const lines = output.split('\n').filter((line) => /^ \S+ : \S+: /.test(line));
   return lines.slice(0, UNMET_NEEDS_MAX).map((line) => line.trim());
@@ -80,7 +79,7 @@ function includes({ changes }: Transaction, { name, arch, toVersion }: PlanTarge
   );
 }
 
-/** A distribution may offer a version to a share of hosts first; only apt's own upgrade minds it, not `install`. */
+/** A distribution may phase a version in by share of hosts; only `apt upgrade` respects that, not `install`. */
 async function isDeferred(
   session: AptSession,
   target: PlanTarget,

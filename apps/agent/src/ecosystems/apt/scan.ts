@@ -18,9 +18,9 @@ import { type AptSession, shownName, withAptSession } from './session.ts';
 const REASON_MAX_CHARS = 2_000;
 
 /**
- * Reads what is installed and what newer version apt would pick for each. Held, kept-back and phased updates are
- * listed too, as they exist; no plan can be made of them, and asking for one tells why. Whatever cannot be read makes the scan
- * incomplete: it never looks like a host without updates.
+ * Reads the installed packages and the newer version apt would choose for each. Held, kept-back and phased
+ * updates are listed too; planning one fails with the reason. Anything unreadable makes the scan incomplete, so
+ * it never looks like a host without updates.
  */
 export async function scanApt(paths: HostPaths): Promise<Scan> {
   const places = await findAptPlaces(paths);
@@ -56,7 +56,7 @@ function incomplete(faults: string[]): Scan {
   return { complete: false, reason: faults.join('; ').slice(0, REASON_MAX_CHARS), packages: [], updates: [] };
 }
 
-/** Unmet dependencies, and warnings such as a sources file that this user must not read. */
+/** Unmet dependencies, and warnings such as a sources file that this user may not read. */
 async function findBrokenState(session: AptSession): Promise<string[]> {
   const check = await session.run('apt-get', ['-q', 'check']);
   if (!check.ok) return [check.detail];
@@ -145,7 +145,7 @@ async function describeUpdates(
   return { updates, faults: records.ok ? [] : [records.reason] };
 }
 
-/** Whether any version between the installed one and the candidate comes from a security archive, not only the last. */
+/** Whether any version after the installed one up to the candidate comes from a security archive. */
 function isSecurityUpdate(
   policy: PackagePolicy,
   current: string,
@@ -164,7 +164,7 @@ function originsOf(policy: PackagePolicy, version: string, archives: ReadonlyMap
   return (offered?.indexes ?? []).flatMap((index) => archives.get(index) ?? []);
 }
 
-/** Several archives are named as apt does it, each once. */
+/** Names several archives as apt does, each once. */
 function describeOrigins(origins: readonly Origin[]): string {
   return [...new Set(origins.map(({ text }) => text))].join(', ').slice(0, 512);
 }

@@ -5,45 +5,45 @@ import { type Identity, type ProgramResult, runProgram } from '../../platform/ru
 import type { HostPaths } from '../ecosystem.ts';
 import { giveFolder, removeGiven } from '../given-folder.ts';
 
-/** apt reads its package cache and resolves: seconds, but on a slow disk more. */
+/** Reading the package cache and resolving take seconds; longer on a slow disk. */
 const APT_TIMEOUT_MS = 120_000;
 /** Records of 20,000 packages take about 40 MB. */
 const APT_OUTPUT_MAX_BYTES = 128 * 1024 * 1024;
 
-/** What must be so whatever the host's own configuration says: every run decides alike, and nothing is waved through. */
+/** Overrides of the host's configuration, so that every run decides alike and no check is disabled. */
 export const FIXED_OPTIONS = [
   'Debug::NoLocking=1',
   'Acquire::ForceHash=SHA256', // without it apt names MD5, or nothing
   'APT::Get::AutomaticRemove=false',
   'APT::Get::Purge=false',
   'APT::Get::AllowUnauthenticated=false',
-  'APT::Sandbox::User=root', // who downloads is chosen here; apt would give folders away to its own user
+  'APT::Sandbox::User=root', // the download user is chosen here; apt would chown folders to its own user
   'APT::Get::Show-User-Simulation-Note=false',
 ].flatMap((option) => ['-o', option]);
 
-/** A round of questions to apt that share one private cache: the second answer costs a tenth of the first. */
+/** Queries to apt that share one private cache: the second costs a tenth of the first. */
 export interface AptSession {
   readonly paths: HostPaths;
-  /** Empty: apt leaves out of `--print-uris` what lies in its archives directory. */
+  /** Empty, because apt omits files in its archives directory from `--print-uris`. */
   readonly archives: string;
   run(program: 'apt-get' | 'apt-cache' | 'apt-mark', args: readonly string[]): Promise<ProgramResult>;
 }
 
 export interface SessionOptions {
-  /** Who asks; only root can choose. */
+  /** The user apt runs as; only root can choose. */
   identity?: Identity | null;
-  /** An archives directory to be used instead of the empty one. */
+  /** Replaces the empty archives directory. */
   archives?: string;
 }
 
-/** Opens a session in a private directory, which is removed in the end. It needs neither root nor dpkg's lock. */
+/** Opens a session in a private directory, removed when it closes. Needs neither root nor dpkg's lock. */
 export async function withAptSession<T>(
   paths: HostPaths,
   work: (session: AptSession) => Promise<T>,
   { identity = null, archives: given }: SessionOptions = {},
 ): Promise<T> {
   const root = await mkdtemp(join(tmpdir(), 'tidegate-apt-'));
-  // The folder above stays this process's: who asks could put a link in the place of one of his own.
+  // This process owns the parent folder: the other user could replace a folder of their own by a link.
   const own = join(root, 'own');
   try {
     const archives = given ?? join(own, 'archives');
@@ -72,7 +72,7 @@ export async function withAptSession<T>(
   }
 }
 
-/** The environment in which apt means this host. */
+/** The environment that points apt at this host. */
 export function aptEnvironment(paths: HostPaths): Record<string, string> {
   return paths.aptConfig === null ? {} : { APT_CONFIG: paths.aptConfig };
 }
@@ -87,13 +87,13 @@ function cacheOptions(root: string, archives: string): string[] {
   ].flatMap((option) => ['-o', option]);
 }
 
-/** How one version of a package is named to apt. `all` is no architecture that can be asked for. */
+/** How one version of a package is named to apt. `all` cannot be requested as an architecture. */
 export function pin(pkg: { name: string; arch?: string | undefined; version: string }): string {
   const { name, arch, version } = pkg;
   return `${arch === undefined || arch === 'all' ? name : `${name}:${arch}`}=${version}`;
 }
 
-/** The same for `apt-get install`, which would take a `+` at the end of a version for its own. */
+/** The same for `apt-get install`, which treats a `+` at the end of a version as an operator. */
 export function installPin(pkg: { name: string; arch?: string | undefined; version: string }): string {
   return pkg.version.endsWith('+') ? `${pin(pkg)}+` : pin(pkg);
 }
@@ -108,7 +108,7 @@ const NAME = /^[A-Za-z0-9][A-Za-z0-9+._-]{0,213}$/;
 const VERSION = /^[0-9A-Za-z][0-9A-Za-z.+~:-]{0,255}$/;
 const ARCH = /^[a-z0-9][a-z0-9-]{0,31}$/;
 
-/** Whether the words can be put on a command line: nothing that apt would read as an option or a pattern. */
+/** Whether the words are safe as arguments: apt reads none of them as an option or a pattern. */
 export function isSpeakable(pkg: { name: string; arch?: string | undefined; version: string }): boolean {
   return NAME.test(pkg.name) && VERSION.test(pkg.version) && (pkg.arch === undefined || ARCH.test(pkg.arch));
 }

@@ -10,10 +10,9 @@ const URL_MAX_CHARS = 2_048;
 type Coming = TransactionAnswer['coming'][number];
 
 /**
- * Says a transaction in the words of a plan, sorted, without artifacts. Planning and the executor's simulation both
- * go through here, so that they can only differ where dnf does. What comes and what goes under one name and
- * architecture is one action: for a package of which several versions stand side by side that is the new one and the
- * oldest one, which makes room for it.
+ * Translates a transaction into the sorted actions of a plan, without artifacts. Planning and the executor's
+ * simulation share it, so they differ only where dnf does. An installation and a removal of one name and
+ * architecture are one action; of a package installed in several versions, the oldest one is replaced.
  */
 export function toActions({
   coming,
@@ -43,7 +42,7 @@ export function toActions({
   return { ok: true, value: actions.sort(byNameAndArch) };
 }
 
-/** Adds to each action what the repository says of its package: source, origin, and the hash of the file. */
+/** Adds source, origin and file hash from the repository to each action. */
 export function addArtifacts(
   actions: readonly PlanAction[],
   coming: readonly Coming[],
@@ -69,7 +68,7 @@ export function addArtifacts(
   return { ok: true, value: complete };
 }
 
-/** The length says which algorithm it is: the number that dnf gives it differs from release to release. */
+/** The length identifies the algorithm: dnf's numbers for algorithms differ between releases. */
 function artifactOf(pkg: Coming): Parsed<Artifact> {
   const { checksum: sha256, size, url } = pkg;
   if (sha256?.length !== SHA256_HEX_CHARS) {
@@ -81,13 +80,13 @@ function artifactOf(pkg: Coming): Parsed<Artifact> {
   return { ok: true, value: { filename, url: address, size_bytes: size, sha256 } };
 }
 
-/** The address of a repository may carry a name and a password, which are nobody's but this host's. */
+/** A repository URL may contain a user name and a password, which must stay on this host. */
 function withoutCredentials(text: string): string | null {
   const url = URL.parse(text);
   if (url === null || !['http:', 'https:', 'file:', 'ftp:'].includes(url.protocol)) return null;
   url.username = '';
   url.password = '';
-  url.search = ''; // tokens of entitlements stand here
+  url.search = ''; // may hold entitlement tokens
   url.hash = '';
   return url.href.length <= URL_MAX_CHARS ? url.href : null;
 }

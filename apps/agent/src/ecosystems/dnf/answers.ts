@@ -5,7 +5,7 @@ import { Check } from 'typebox/value';
 import type { ProgramResult } from '../../platform/run-program.ts';
 import type { Parsed } from './places.ts';
 
-/** Most updates and packages that one answer may hold. */
+/** Maximum number of updates and packages in one answer. */
 const LIST_MAX = 50_000;
 const REASON_MAX_CHARS = 2_000;
 
@@ -25,12 +25,12 @@ const Described = {
   release: Part,
   arch: Arch,
   source_rpm: nullable(SourceRpm),
-  /** The epoch of the package that bears the name of the source and comes of it, where there is one. */
+  /** The epoch of the package built from this source under the source's name, if there is one. */
   source_epoch: nullable(Epoch),
   /** Null for what is installed. */
   repository: nullable(RepositoryId),
   size: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
-  /** Of the repository's metadata, in hex: its length says which algorithm it is. */
+  /** From the repository's metadata, in hex: its length identifies the algorithm. */
   checksum: nullable(Type.String({ pattern: '^([0-9a-f]{2}){16,64}$' })),
 };
 export const DnfPackage = strict(Described);
@@ -48,13 +48,13 @@ export type TransactionAnswer = Static<typeof TransactionAnswer>;
 export const ScanAnswer = strict({
   ok: Type.Literal(true),
   faults: Type.Array(Text, { maxItems: LIST_MAX }),
-  /** Whether rpm is in a transaction. */
+  /** Whether an rpm transaction is running. */
   locked: Type.Boolean(),
   updates: Type.Array(
     strict({ from: DnfPackage, to: DnfPackage, security: Type.Boolean(), held: Type.Boolean() }),
     { maxItems: LIST_MAX },
   ),
-  /** The repository that each installed package came from, where dnf remembers it. */
+  /** The repository of each installed package, if dnf recorded it. */
   origins: Type.Array(strict({ name: Text, evr: Text, arch: Text, repository: nullable(Text) }), {
     maxItems: LIST_MAX,
   }),
@@ -63,7 +63,7 @@ export type ScanAnswer = Static<typeof ScanAnswer>;
 
 export const AgesAnswer = strict({
   ok: Type.Literal(true),
-  /** When the metadata of each enabled repository were last found to be the newest, in seconds since 1970. */
+  /** When each enabled repository's metadata were last confirmed as current, in seconds since 1970. */
   repositories: Type.Array(strict({ id: RepositoryId, fetched_at: nullable(Type.Integer({ minimum: 0 })) }), {
     maxItems: LIST_MAX,
   }),
@@ -74,7 +74,7 @@ export const FetchAnswer = strict({ ok: Type.Literal(true) });
 
 const Refused = strict({ ok: Type.Literal(false), reason: Text });
 
-/** Takes the one JSON document of an answer, or says why there is none: nothing of a bad one is used. */
+/** Parses the JSON document of an answer, or returns the reason. Nothing of an invalid answer is used. */
 export function parseAnswer<T extends TSchema>(run: ProgramResult, schema: T): Parsed<Static<T>> {
   if (!run.ok) return { ok: false, reason: run.detail };
   const parsed = parseStrictJson(run.stdout);

@@ -73,7 +73,7 @@ describe.skipIf(missing !== null)('dnf on a real host', () => {
   const brief = ({ action, name, arch, from_version, to_version }: PlanAction) =>
     [action, name, arch, from_version, to_version].join(' ');
 
-  test('a scan is complete and as the wire wants it, with epochs, source names and repositories', async () => {
+  test('a scan is complete and matches the schema, with epochs, source names and repositories', async () => {
     const scan = await dnfDriver.scan(paths);
     expect(scan).toMatchObject({ complete: true, reason: null });
     const { complete, packages, updates } = scan;
@@ -101,7 +101,7 @@ describe.skipIf(missing !== null)('dnf on a real host', () => {
     expect(updates.find(({ name }) => name === 'demo')?.size_bytes).toBe(size);
   });
 
-  test('the source has the epoch of the package that bears its name, not that of a subpackage', async () => {
+  test('the source has the epoch of the package with its name, not that of a subpackage', async () => {
     const { packages } = await dnfDriver.scan(paths);
     expect(packages.filter(({ source_name }) => source_name === 'server')).toMatchObject([
       { name: 'server', version: '0:2.4-1', source_version: '0:2.4-1' },
@@ -167,7 +167,7 @@ describe.skipIf(missing !== null)('dnf on a real host', () => {
     expect(actions.map(brief)).toEqual(['downgrade libdemo noarch 0:1.0-2.el9 0:1.0-1.el9']);
   });
 
-  test('plans of one round are those that are made one by one', async () => {
+  test('plans made in one session equal plans made one by one', async () => {
     const targets = ['demo 1:1.1-1.el9', 'growing 0:2.0-1', 'stuck 0:2.0-1'].map((text) => {
       const [name = '', toVersion = ''] = text.split(' ');
       return { name, toVersion };
@@ -191,7 +191,7 @@ describe.skipIf(missing !== null)('dnf on a real host', () => {
     ['an option', '--nogpgcheck', '0:1-1', 'cannot be given to dnf'],
     ['a pattern', 'de*', '1:1.1-1.el9', 'cannot be given to dnf'],
     ['a version without its epoch', 'demo', '1.1-1.el9', 'cannot be given to dnf'],
-  ])('no plan is made for %s, and the reason is told', async (_, name, toVersion, reason) => {
+  ])('no plan is made for %s, and the reason is given', async (_, name, toVersion, reason) => {
     const outcome = await dnfDriver.plan(paths, { name, toVersion });
     expect(!outcome.ok && outcome.reason).toContain(reason);
   });
@@ -224,7 +224,7 @@ describe.skipIf(missing !== null)('dnf on a real host', () => {
     expect((await planOf('pinned', '0:2.1-1')).actions).toHaveLength(1);
   });
 
-  test('a fetch brings exactly the files of the plan, owned by who asked', async () => {
+  test('a fetch downloads exactly the files of the plan, owned by the requesting user', async () => {
     const directory = join(dir.path, 'fetched');
     await mkdir(directory, { mode: 0o700 });
     const { actions } = await planOf('ousting', '0:2.0-1');
@@ -250,7 +250,7 @@ describe.skipIf(missing !== null)('dnf on a real host', () => {
     },
   );
 
-  test('a plan of other hashes than the metadata is refused before anything is fetched (A4)', async () => {
+  test('a plan whose hashes differ from the metadata is refused before any download (A4)', async () => {
     const directory = join(dir.path, 'refused');
     await mkdir(directory);
     const { actions } = await planOf('demo', '1:1.1-1.el9');
@@ -266,7 +266,7 @@ describe.skipIf(missing !== null)('dnf on a real host', () => {
     expect(await readdir(directory)).toEqual([]);
   });
 
-  test('a file that was changed in the repository, to the same size, does not come through (A4)', async () => {
+  test('a file changed in the repository at equal size is rejected (A4)', async () => {
     const directory = join(dir.path, 'tampered');
     await mkdir(directory);
     const { actions } = await planOf('growing', '0:2.0-1');
@@ -302,7 +302,7 @@ lock = open(sys.argv[1], "r+"); fcntl.lockf(lock, fcntl.LOCK_EX); print("held", 
     const gone = await dnfDriver.scan(paths);
     expect(gone).toMatchObject({ complete: false, packages: [], reason: "rpm's database is not there" });
     const nowhere = await dnfDriver.scan(hostPaths({ dnf_root: join(dir.path, 'nowhere') }));
-    expect(nowhere).toMatchObject({ complete: false, packages: [] }); // above all not the packages of this machine
+    expect(nowhere).toMatchObject({ complete: false, packages: [] }); // in particular, not the packages of this machine
   });
 
   test.each([
@@ -328,7 +328,7 @@ lock = open(sys.argv[1], "r+"); fcntl.lockf(lock, fcntl.LOCK_EX); print("held", 
     expect(scan.packages.length).toBeGreaterThan(0);
   });
 
-  test('metadata that somebody else signed are not taken', async () => {
+  test('metadata signed by somebody else are rejected', async () => {
     const repomd = join(host.repositories.folder, 'baseos/repodata/repomd.xml');
     const original = await readFile(repomd, 'utf8');
     await writeFile(repomd, original.replace('<revision>', '<revision>9'));
@@ -337,7 +337,7 @@ lock = open(sys.argv[1], "r+"); fcntl.lockf(lock, fcntl.LOCK_EX); print("held", 
     expect(scan).toMatchObject({ complete: false, updates: [] });
   });
 
-  test('metadata that were kept are of the time when they were last asked for', async () => {
+  test('cached metadata are as old as their last refresh', async () => {
     const identity = await downloadIdentity(null);
     const places = await findDnfPlaces(paths);
     if (!places.ok) throw new Error(places.reason);
@@ -365,12 +365,12 @@ lock = open(sys.argv[1], "r+"); fcntl.lockf(lock, fcntl.LOCK_EX); print("held", 
   test('this machine, which has the programs and no database of rpm in its place, is no dnf host', async () => {
     const found = existsSync('/.rpmdb');
     expect(await dnfDriver.present(hostPaths(undefined))).toBe(false);
-    expect(existsSync('/.rpmdb')).toBe(found); // asking rpm makes a database where there is none
+    expect(existsSync('/.rpmdb')).toBe(found); // a query by rpm creates a missing database
     expect(await dnfDriver.present(paths)).toBe(true);
   });
 });
 
-/** The right key, which the server of the repositories has too. */
+/** The right key, also held by the repository server. */
 function keyFromNetwork(text: string): string {
   const server = /^baseurl=(.*)\/baseos$/m.exec(text)?.[1] ?? '';
   return text.replaceAll(/^gpgkey=.*$/gm, `gpgkey=${server}/key`);

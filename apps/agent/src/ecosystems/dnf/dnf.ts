@@ -8,7 +8,7 @@ import { planTarget } from './plan.ts';
 import { scanDnf } from './scan.ts';
 import { withDnfSession } from './session.ts';
 
-/** Red Hat's, Fedora and their kin. */
+/** Red Hat Enterprise Linux, Fedora and their derivatives. */
 export const dnfDriver: EcosystemDriver = {
   ecosystem: 'dnf',
   present: isDnfHost,
@@ -21,7 +21,7 @@ export const dnfDriver: EcosystemDriver = {
 
 async function findStaleness(paths: HostPaths, nowMs: number): Promise<string | null> {
   const places = await findDnfPlaces(paths);
-  if (!places.ok) return null; // the scan tells
+  if (!places.ok) return null; // the scan reports it
   const identity = await downloadIdentity(null);
   return withDnfSession(places.value, identity, async (session) => {
     const ages = parseAnswer(await session.ask('ages', {}), AgesAnswer);

@@ -1,9 +1,9 @@
 import { PROGRAM_START } from './program-start.ts';
 
 /**
- * What the agent and the executor have the host's own Python do through its `dnf` module (dnf 4): read, resolve,
- * download, install. `dnf` itself has no output that a program could read. Planning and installing go through the
- * same `resolve`. The request is a file, the answer of everything but an installation one JSON document on stdout
+ * The program that the host's Python runs with its `dnf` module (dnf 4) for agent and executor: read, resolve,
+ * download, install. `dnf` itself has no machine-readable output. Planning and installing go through the same
+ * `resolve`. The request is a file, the answer of everything but an installation one JSON document on stdout
  * (answers.ts); exit codes 3 and 4 are refusals of an installation.
  */
 export const DNF4_PROGRAM = String.raw`${PROGRAM_START}

@@ -15,9 +15,9 @@ const python = findTool('python3');
 if (python === null)
   console.log('skipped: the program for dnf 5: python3 is not installed (package python3)');
 
-/** Stands for the module of that name; what it answers is recorded from libdnf5's documentation, not from a host. */
+/** Replaces the module of that name; its answers follow libdnf5's documentation, not a real host. */
 const RECORDED = fileURLToPath(new URL('../../testing/recorded-dnf5', import.meta.url));
-/** As the program is run on a host, but that the recorded module is found first. */
+/** Runs the program as on a host, except that the recorded module is found first. */
 const START = `import sys; sys.path.insert(0, ${JSON.stringify(RECORDED)})\n`;
 
 const CONTENT = 'an rpm';
@@ -114,7 +114,7 @@ describe.skipIf(python === null)(
       ]);
     });
 
-    test('a removal stands in the plan where there is no way without one', async () => {
+    test('the plan includes a removal when there is no alternative', async () => {
       const outcome = await planOf({ transaction: [...UPGRADE, ['Remove', OTHER]] });
       expect(outcome.ok && outcome.plan.actions.map(({ action, name }) => `${action} ${name}`)).toEqual([
         'upgrade demo',

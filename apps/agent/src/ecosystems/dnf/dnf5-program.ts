@@ -1,12 +1,12 @@
 import { PROGRAM_START } from './program-start.ts';
 
 /**
- * The same as dnf4-program.ts for hosts of dnf 5: the same requests and answers through `libdnf5` of python3-libdnf5.
- * Not run on a real host of dnf 5 yet: calls and names are those of libdnf5's own documentation (its tutorials for
- * Python and its headers), and the tests, of all its work from scan to install, answer as that documentation says; only
- * rpm is real in them. Whatever a host answers in another way ends in a
- * refusal: the answers are parsed strictly, the simulated transaction must be the approved one, and rpm says after.
- * versionlock is a part of libdnf5 itself, so no list is read here.
+ * The same as dnf4-program.ts for hosts of dnf 5: the same requests and answers through `libdnf5` of
+ * python3-libdnf5. Not run on a real dnf 5 host yet: calls and names follow libdnf5's documentation (Python
+ * tutorials and headers), and so do the answers in the tests, from scan to install; only rpm is real there. A
+ * host that answers differently ends in a refusal: answers are parsed strictly, the simulated transaction must
+ * equal the approved one, and rpm is asked afterwards. versionlock is part of libdnf5 itself, so no list is read
+ * here.
  */
 export const DNF5_PROGRAM = `${PROGRAM_START}
 import subprocess

@@ -7,12 +7,13 @@ import { isSpeakable, rpmFilename } from './names-rules.ts';
 import { findDnfPlaces } from './places.ts';
 import { withDnfSession } from './session.ts';
 
-/** A large transaction over a slow line. */
+/** Enough for a large transaction over a slow connection. */
 const DOWNLOAD_TIMEOUT_MS = 60 * 60_000;
 
 /**
- * Downloads the files of an approved plan into `directory`, never as root, and hashes each against the plan. Before
- * the first byte the host's repositories must name the same sizes and hashes. What does not match is removed.
+ * Downloads the files of an approved plan into `directory`, never as root, and hashes each against the plan.
+ * Before the first byte the host's repositories must name the same sizes and hashes. Files that do not match are
+ * removed.
  */
 export async function fetchActions(
   paths: HostPaths,
@@ -48,7 +49,7 @@ export async function fetchActions(
 function expectedFile(action: PlanAction): DownloadedFile | null {
   const { name, arch, to_version: version, artifact } = action;
   if (!arch || !version || !artifact?.sha256 || !isSpeakable({ name, arch, evr: version })) return null;
-  // The executor finds a package by the name that it must have.
+  // The executor expects the package under this name.
   if (artifact.filename !== rpmFilename({ name, evr: version, arch })) return null;
   const { filename, size_bytes: sizeBytes, sha256 } = artifact;
   return { name, arch, version, filename, sizeBytes, sha256 };

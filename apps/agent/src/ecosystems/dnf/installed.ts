@@ -17,12 +17,12 @@ export interface InstalledPackage {
   sourceVersion: string | null;
 }
 
-/** Everything that rpm's database holds, but the keys that it keeps beside the packages. */
+/** All packages in rpm's database, without the public keys it stores as packages. */
 export async function readInstalled(session: DnfSession): Promise<Parsed<InstalledPackage[]>> {
   const limits = { timeoutMs: RPM_TIMEOUT_MS, maxOutputBytes: RPM_OUTPUT_MAX_BYTES };
   const answer = await session.rpm(['-qa', '--qf', FORMAT], limits);
   if (!answer.ok) return { ok: false, reason: answer.detail };
-  // rpm reads what it can of a damaged database, and only says so.
+  // rpm reads what it can of a damaged database and only prints a warning.
   const error = answer.stderr.split('\n').find((line) => line.startsWith('error: '));
   if (error !== undefined) return { ok: false, reason: `rpm: ${error}` };
   return parseInstalled(answer.stdout);
@@ -37,7 +37,7 @@ interface Row {
   source_rpm: string | null;
 }
 
-/** Reads the lines of `rpm -qa`. A line that cannot be read makes all of them unusable: none is left out. */
+/** Reads the lines of `rpm -qa`. An unreadable line invalidates all of them; none is skipped. */
 export function parseInstalled(output: string): Parsed<InstalledPackage[]> {
   const rows: Row[] = [];
   for (const line of output.split('\n')) {
@@ -58,7 +58,7 @@ export function parseInstalled(output: string): Parsed<InstalledPackage[]> {
     }
     rows.push(row);
   }
-  rows.sort(byNameThenVersion); // rpm's order is that of its database, and would make every report another one
+  rows.sort(byNameThenVersion); // rpm prints in database order, which would change every report
   const epochs = sourceEpochs(rows);
   return {
     ok: true,
@@ -81,7 +81,7 @@ function byNameThenVersion(a: Row, b: Row): number {
   return left < right ? -1 : left > right ? 1 : 0;
 }
 
-/** The epochs of sources, by the package that bears the name of its source. */
+/** The epochs of sources, taken from the package named like its source. */
 function sourceEpochs(rows: readonly Row[]): Map<string, string> {
   const epochs = new Map<string, string>();
   for (const row of rows) {

@@ -6,7 +6,7 @@ import { openKeptCache } from './kept-cache.ts';
 
 const OTHER_UID = 12_345;
 const isRoot = process.getuid?.() === 0;
-/** Somebody who is not root; only root can make a folder his. */
+/** A user other than root; only root can give them a folder. */
 const uid = isRoot ? OTHER_UID : (process.getuid?.() ?? OTHER_UID);
 
 function own(path: string): string {
@@ -20,7 +20,7 @@ test('root keeps nothing', async () => {
   expect(readdirSync(dir.path)).toEqual([]);
 });
 
-test('a folder of one root is found again, closed to others, and is not that of another root', async () => {
+test('the folder of one install root is private, found again, and separate from that of another', async () => {
   using dir = tmpDir();
   const name = async (root: string) => {
     await openKeptCache({ folder: dir.path, root, uid });
@@ -41,7 +41,7 @@ test.each([
     'a folder of somebody else',
     (path: string) => void (isRoot ? mkdir(path) : chmodSync(mkdir(path), 0o777)),
   ],
-])('%s in its place is not used', async (_, plant) => {
+])('%s at its path is not used', async (_, plant) => {
   using dir = tmpDir();
   await openKeptCache({ folder: dir.path, root: '/', uid });
   const path = join(dir.path, readdirSync(dir.path)[0] ?? '');

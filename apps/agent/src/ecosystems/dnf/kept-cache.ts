@@ -3,9 +3,9 @@ import { lstat, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /**
- * The folder in which a user keeps what he fetched of the repositories, so that not every scan fetches it anew; null
- * where there is none to be trusted. Root keeps nothing: whoever it drops its rights to shares them with others. The
- * name can be foretold, so what stands there is used only where it is a folder of one's own, closed to everybody else.
+ * The folder where a user caches repository metadata between scans; null when it cannot be trusted. Root caches
+ * nothing: the user it drops to may be shared. The name is predictable, so the folder is used only when the user
+ * owns it and nobody else can open it.
  */
 export async function openKeptCache({
   folder,

@@ -1,10 +1,10 @@
 import type { AgesAnswer } from './answers.ts';
 
-/** Distributions set 48 hours as the time after which dnf asks again. */
+/** Distributions set 48 hours as dnf's refresh interval. */
 export const METADATA_AGE_MAX_MS = 48 * 3_600_000;
 const HOUR_MS = 3_600_000;
 
-/** Says which repository was not asked for too long; null when none, and where nothing was kept to be old. */
+/** Names the repository with the oldest outdated metadata; null when all are fresh or nothing is cached. */
 export function findStaleRepository(
   { repositories }: Pick<AgesAnswer, 'repositories'>,
   nowMs: number,

@@ -1,4 +1,4 @@
-/** What dnf and rpm can be asked for: nothing that they would read as an option, a pattern or a path. */
+/** Names that are safe as arguments: dnf and rpm read none as an option, a pattern or a path. */
 export function isSpeakable({
   name,
   evr,
@@ -11,12 +11,12 @@ export function isSpeakable({
   return NAME.test(name) && EVR.test(evr) && (arch === undefined || ARCH.test(arch));
 }
 
-/** The name under which a package is staged, which is also the one that rpm would give it; the epoch is not in it. */
+/** The file name of a staged package, as rpm would name it; without the epoch. */
 export function rpmFilename(pkg: { name: string; evr: string; arch: string }): string {
   return `${pkg.name}-${pkg.evr.replace(/^\d+:/, '')}.${pkg.arch}.rpm`;
 }
 
-/** `epoch:version-release`, with the epoch where it is 0 as well: records of advisories are compared by it. */
+/** `epoch:version-release`, with the epoch even when it is 0, as advisories are compared with it. */
 export function evrOf({
   epoch,
   version,
@@ -30,9 +30,9 @@ export function evrOf({
 }
 
 /**
- * Name and version of the source. SOURCERPM does not say its epoch. Of the packages that come of one source the one
- * that bears its name has the source's epoch; without it a package's own is taken, which is wrong only where a
- * subpackage sets one for itself (mod_ssl of httpd). Null where the text is not a source package.
+ * Name and version of the source. SOURCERPM does not say its epoch. The package named like its source has the
+ * source's epoch. Without that package the binary package's own epoch is used, which is wrong only when a
+ * subpackage sets its own (mod_ssl of httpd). Null where the text is not a source package.
  */
 export function sourceOf(pkg: {
   source_rpm: string | null;

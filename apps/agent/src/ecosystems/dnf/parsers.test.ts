@@ -166,7 +166,7 @@ describe('a transaction as actions of a plan', () => {
     ['what is new', [coming()], [], ['install demo noarch  0:1.1-1.el9']],
     ['what goes', [], [going()], ['remove demo noarch 0:1.1-1.el9 ']],
     [
-      'another architecture as one that comes and one that goes',
+      'a change of architecture as an installation and a removal',
       [coming({ arch: 'x86_64' })],
       [going({ version: '1.0' })],
       ['remove demo noarch 0:1.0-1.el9 ', 'install demo x86_64  0:1.1-1.el9'],

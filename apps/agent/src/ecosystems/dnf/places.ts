@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { findProgram, runProgram } from '../../platform/run-program.ts';
 import type { HostPaths } from '../ecosystem.ts';
 
-/** `ok` with what was found out, or why it was not. */
+/** `ok` with the value, or the reason. */
 export type Parsed<T> = { ok: true; value: T } | { ok: false; reason: string };
 
 /** The generation of dnf that answers. */
@@ -21,16 +21,16 @@ export interface DnfPlaces {
 
 const RPM_TIMEOUT_MS = 20_000;
 const RPM_OUTPUT_MAX_BYTES = 64 * 1024;
-/** RHEL 8 keeps an interpreter of the system's own apart from those that administrators choose. */
+/** RHEL 8 separates the system's interpreter from those that administrators choose. */
 const INTERPRETERS = ['/usr/libexec/platform-python', '/usr/bin/python3'];
-/** Below an install root, where rpm's own setting is the one of another distribution. */
+/** Candidates below an install root, where rpm's default may belong to another distribution. */
 const DATABASE_FOLDERS = ['usr/lib/sysimage/rpm', 'var/lib/rpm'];
 const DATABASE_FILES = ['rpmdb.sqlite', 'Packages.db', 'Packages'];
 
 /**
- * Whether this is a dnf host. Programs say little: Debian has rpm and dnf for those who build images. It is one where
- * the administrator names an install root, or where rpm's database is in its place and does not deny that rpm itself
- * was installed by rpm; a database that cannot answer is the scan's to tell.
+ * Whether this is a dnf host. The programs alone prove little: Debian packages rpm and dnf for image builders. It
+ * is one when the administrator names an install root, or when rpm's database exists and does not deny that rpm
+ * itself is installed. The scan reports a database that cannot answer.
  */
 export async function isDnfHost({ dnfRoot }: HostPaths): Promise<boolean> {
   if (dnfRoot !== null) return true;
@@ -54,7 +54,7 @@ export async function findDnfPlaces({ dnfRoot }: HostPaths): Promise<Parsed<DnfP
   return { ok: true, value: { root: dnfRoot ?? '/', flavour, python, database } };
 }
 
-/** A host may have both: the older one brings the module that has been tried on real hosts. */
+/** A host may have both; the older one's module is tested on real hosts. */
 async function findFlavour(): Promise<Flavour | null> {
   if ((await findProgram('dnf-3')) !== null) return 'dnf4';
   return (await findProgram('dnf5')) === null ? null : 'dnf5';

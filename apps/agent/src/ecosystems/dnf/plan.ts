@@ -7,8 +7,8 @@ import { isSpeakable } from './names-rules.ts';
 import type { DnfSession } from './session.ts';
 
 /**
- * Resolves what updating one package would do: everything that is installed, upgraded, downgraded or removed with it,
- * with the hash of every file from the repositories' metadata. As an unprivileged user, changing nothing.
+ * Resolves the update of one package: everything installed, upgraded, downgraded or removed with it, and the hash
+ * of every file from the repositories' metadata. Runs unprivileged and changes nothing.
  */
 export async function planTarget(
   session: DnfSession,
@@ -24,7 +24,7 @@ export async function planTarget(
   return answer.ok ? describePlan(answer.value, target, resolvedAt) : answer;
 }
 
-/** Turns the resolver's answer into a plan that is sound and brings what was asked for. */
+/** Turns the resolver's answer into a valid plan that reaches the requested version. */
 export function describePlan(
   transaction: TransactionAnswer,
   { name, arch, toVersion }: PlanTarget,
@@ -44,6 +44,6 @@ export function describePlan(
   const plan = { resolved_at: resolvedAt.toISOString(), actions: actions.value };
   const fault = planFaults(plan)[0];
   if (fault) return { ok: false, reason: `the plan is unsound at ${fault.path}: ${fault.message}` };
-  if (!Check(Plan, plan)) return { ok: false, reason: 'the plan is beyond what the wire takes' };
+  if (!Check(Plan, plan)) return { ok: false, reason: 'the plan exceeds the limits of the protocol' };
   return { ok: true, plan };
 }

@@ -1,4 +1,4 @@
-/** How the programs for dnf 4 and dnf 5 begin: what a request is, what an answer is, and what rpm tells both alike. */
+/** The common start of the programs for dnf 4 and dnf 5: request, answer, and the queries to rpm. */
 export const PROGRAM_START = String.raw`
 import fcntl, json, os, shutil, struct, sys
 

@@ -11,9 +11,9 @@ import { type DnfSession, withDnfSession } from './session.ts';
 const REASON_MAX_CHARS = 2_000;
 
 /**
- * Reads what is installed, from rpm, and what newer version the enabled repositories have for each, from dnf. Locked
- * and excluded updates are listed too, as they exist; no plan can be made of them, and asking for one tells why.
- * Whatever cannot be read makes the scan incomplete: it never looks like a host without updates.
+ * Reads the installed packages from rpm, and from dnf the newer version of each in the enabled repositories.
+ * Locked and excluded updates are listed too; planning one fails with the reason. Anything unreadable makes the
+ * scan incomplete, so it never looks like a host without updates.
  */
 export async function scanDnf(paths: HostPaths): Promise<Scan> {
   const places = await findDnfPlaces(paths);
@@ -34,7 +34,7 @@ async function readOffers(session: DnfSession): Promise<Parsed<ScanAnswer>> {
   return parseAnswer(await session.ask('scan', {}), ScanAnswer);
 }
 
-/** Puts together what rpm and dnf say; where they do not agree the scan is not complete. */
+/** Combines the answers of rpm and dnf; the scan is incomplete when they disagree. */
 export function describeScan(installed: readonly InstalledPackage[], offers: Parsed<ScanAnswer>): Scan {
   const faults: string[] = [];
   if (installed.length === 0) faults.push('no package is installed, which cannot be');

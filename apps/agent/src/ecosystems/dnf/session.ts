@@ -13,7 +13,7 @@ import { DNF5_PROGRAM } from './dnf5-program.ts';
 import { openKeptCache } from './kept-cache.ts';
 import type { DnfPlaces } from './places.ts';
 
-/** Metadata of large repositories over a slow line, and a resolver that takes its time. */
+/** Enough for large metadata over a slow connection and a slow resolver. */
 const DNF_TIMEOUT_MS = 10 * 60_000;
 /** 20,000 packages with their updates take about 10 MB. */
 const DNF_OUTPUT_MAX_BYTES = 64 * 1024 * 1024;
@@ -27,20 +27,19 @@ export interface RunLimits {
   onOutput?: OutputListener | undefined;
 }
 
-/** A round of questions to dnf that share a private folder. */
+/** Queries to dnf that share a private folder. */
 export interface DnfSession {
   readonly places: DnfPlaces;
   readonly identity: Identity | null;
-  /** Has dnf do something; its answer is what it prints. */
+  /** Runs a dnf request; the answer is its output. */
   ask(work: DnfWork, request: Record<string, unknown>, limits?: RunLimits): Promise<ProgramResult>;
   /** Runs rpm on the database of this host. */
   rpm(args: readonly string[], limits: { timeoutMs: number; maxOutputBytes: number }): Promise<ProgramResult>;
 }
 
 /**
- * Opens a session in a private folder, which is removed in the end. `identity` is who asks; only root can choose.
- * Somebody else keeps what he fetched of the repositories in a folder of his own from one time to the next; `keptCache`
- * is one to be used instead.
+ * Opens a session in a private folder, removed when it closes. `identity` is the user dnf runs as; only root can
+ * choose. Users other than root cache repository metadata in their own folder; `keptCache` replaces that folder.
  */
 export async function withDnfSession<T>(
   places: DnfPlaces,
@@ -49,12 +48,12 @@ export async function withDnfSession<T>(
   keptCache: string | null = null,
 ): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), 'tidegate-dnf-'));
-  // The folder above stays this process's: who asks could put a link in the place of one of his own.
+  // This process owns the parent folder: the other user could replace a folder of their own by a link.
   const own = join(folder, 'own');
   try {
     const home = join(own, 'home');
     await mkdir(home, { recursive: true, mode: 0o700 });
-    // The database of an install root is where its own distribution has it, not where this one's rpm would.
+    // An install root has its database where its own distribution puts it, not this host's rpm.
     const database = `/${relative(places.root, places.database)}`;
     if (places.root !== '/') await writeFile(join(home, '.rpmmacros'), `%_dbpath ${database}\n`);
     const cache = keptCache ?? (await findKeptCache(places)) ?? join(own, 'cache');
@@ -76,7 +75,7 @@ export async function withDnfSession<T>(
           mode: 0o644, // no secret: names, versions and paths
           flag: 'wx',
         });
-        // -I: neither the environment nor the folders of a user add modules; -B: nothing is left beside them.
+        // -I: no modules from the environment or user folders; -B: no bytecode is written beside them.
         const args = ['-I', '-B', '-c', programOf(places), request];
         return run(
           { program: places.python, args },

@@ -37,7 +37,7 @@ export async function planTarget(
   const plan = { resolved_at: resolvedAt.toISOString(), actions: actions.value };
   const [fault] = [...planFaults(plan), ...bundleFaults({ ecosystem: 'npm', ...plan })];
   if (fault) return { ok: false, reason: `the plan is unsound at ${fault.path}: ${fault.message}` };
-  if (!Check(Plan, plan)) return { ok: false, reason: 'the plan is beyond what the wire takes' };
+  if (!Check(Plan, plan)) return { ok: false, reason: 'the plan exceeds the limits of the protocol' };
   return { ok: true, plan };
 }
 

@@ -68,7 +68,7 @@ export async function planTarget(
   const plan = { resolved_at: resolvedAt.toISOString(), actions: actions.value };
   const fault = planFaults(plan)[0];
   if (fault) return refuse(`the plan is unsound at ${fault.path}: ${fault.message}`);
-  if (!Check(Plan, plan)) return refuse('the plan is beyond what the wire takes');
+  if (!Check(Plan, plan)) return refuse('the plan exceeds the limits of the protocol');
   return { ok: true, plan };
 }
 
