@@ -41,13 +41,10 @@ test.each([
     { 'etc/machine-id': 'm-1', '.dockerenv': '' },
     { ok: true, isDoubtful: true, detail: expect.stringContaining('this is a container') },
   ],
-])(
-  'names the source of the machine id and warns when it is shared (T3): %j',
-  async (files, finding) => {
-    using host = hostRoot(files);
-    expect(await findings(host.root)).toContainEqual({ check: 'machine id', ...finding });
-  },
-);
+])('names the source of the machine id and warns when it is shared (T3): %j', async (files, finding) => {
+  using host = hostRoot(files);
+  expect(await findings(host.root)).toContainEqual({ check: 'machine id', ...finding });
+});
 
 test('shows the host’s policy, and finds one that cannot be followed', async () => {
   const detail = (said: string) => expect.stringContaining(said);

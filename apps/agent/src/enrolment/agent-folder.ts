@@ -17,7 +17,7 @@ import { holdInstanceLock } from '../platform/instance-lock.ts';
 import { secureFolder } from '../platform/root-folder.ts';
 
 const LOCK_NAME = 'agent.lock';
-/** The files of an agent that outlive it. */
+/** The files of an agent that persist between runs. */
 const AGENT_FILES = [
   CONFIG_NAME,
   JOURNAL_NAME,
@@ -26,7 +26,7 @@ const AGENT_FILES = [
   'outputs.json',
   'second-start',
 ];
-/** Opens whatever stands there, without following or waiting. */
+/** Opens any kind of file without following links or blocking. */
 const LOOK = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 const WRITABLE_BY_OTHERS = 0o022;
 
@@ -40,16 +40,16 @@ export interface HostUser {
 /** The folder of an agent while it is enrolled. */
 export interface AgentFolder {
   path: string;
-  /** Whose files in it are believed; null where each was judged when the folder was taken. */
+  /** The trusted owner of its files; null when each was checked as the folder was taken over. */
   ownerUid: number | null;
 }
 
 type Used<T> = { ok: true; value: T } | { ok: false; isHeld: boolean; detail: string };
 
 /**
- * Uses the folder of an agent, which no agent runs on meanwhile. Root, for another user, first takes the folder from
- * that user, by its descriptor: from then on nobody else can make, move or remove a name in it, and whatever was
- * planted is seen as it is. Only files that root has made itself are given away, by their descriptors; the folder last.
+ * Uses an agent's folder while its agent is not running. Root, acting for another user, first takes over the
+ * folder through its descriptor: after that nobody else can create, move or remove names in it, and planted files
+ * are seen as they are. Root gives away only files it created itself, through their descriptors; the folder last.
  */
 export async function withAgentFolder<T>(
   place: { path: string; user: HostUser | null },
@@ -75,7 +75,7 @@ export async function withAgentFolder<T>(
   }
 }
 
-/** Whether this process may run an agent in the folder: root only in one that nobody else can change. */
+/** Whether this process may run an agent in the folder; root only if nobody else can change it. */
 export function guardAgentFolder(path: string): SaveOutcome {
   if (ownUid() !== 0) return { ok: true };
   const secured = secureFolder(path, { mode: null, isGivenAway: false });
@@ -112,7 +112,7 @@ async function useAsOwn<T>(path: string, work: (folder: AgentFolder) => Promise<
   return { ok: true, value: await work({ path, ownerUid: 0 }) };
 }
 
-/** The first lock said that no agent runs; what was locked may be any file, so a new one is locked while it is root's. */
+/** The first lock proved that no agent runs, but it may be any file; root therefore locks a new one of its own. */
 async function useTaken<T>(
   { fd }: HeldFolder,
   { path, user }: { path: string; user: HostUser },
@@ -138,8 +138,8 @@ async function useTaken<T>(
 }
 
 /**
- * Removes what stands under the name of an agent's file and is none: a link, a FIFO, a file of somebody else's, or one
- * with another name, which may be any file of the host. Returns why that cannot be done.
+ * Removes anything but an agent's own file under its name: a link, a FIFO, another user's file or a hard link,
+ * which may be any file of the host. Returns the reason when it cannot.
  */
 function dropForeignFiles(path: string, owners: ReadonlySet<number>): string | null {
   for (const name of AGENT_FILES) {
@@ -152,7 +152,7 @@ function dropForeignFiles(path: string, owners: ReadonlySet<number>): string | n
   return null;
 }
 
-/** Root's files in the folder are those that it has written itself since the folder is its own. */
+/** Root trusts only the files it wrote after taking over the folder. */
 function giveFiles(path: string, user: HostUser): void {
   for (const name of AGENT_FILES) {
     const file = join(path, name);

@@ -80,7 +80,7 @@ async function createHost() {
     return { exit, said };
   }
 
-  /** What stays root's whatever the agent's user has planted. */
+  /** Files that must stay root's, whatever the agent's user has planted. */
   const expectUntouched = (path = secret, text = 'of root') => {
     const { uid, gid, mode } = lstatSync(path);
     expect([uid, gid, mode & 0o777]).toEqual([0, 0, 0o600]);
@@ -152,7 +152,7 @@ describe.skipIf(missing !== null)('enrol --user, run by root where the agent’s
       said: expect.stringContaining('journal.json is a folder'),
     });
     expect(server.received('agents/register')).toHaveLength(before);
-    expect(lstatSync(folder).uid).toBe(NOBODY.uid); // it is given back all the same
+    expect(lstatSync(folder).uid).toBe(NOBODY.uid); // it is still given back
   });
 
   test('the folder as a link into a folder of root’s: that one stays root’s', async () => {
@@ -171,7 +171,7 @@ describe.skipIf(missing !== null)('enrol --user, run by root where the agent’s
     expect(lstatSync(at('of-root/config.json')).uid).toBe(0);
   });
 
-  test('a folder that others could exchange is refused, in words that say which', async () => {
+  test('a folder that others could replace is refused by name', async () => {
     const { at, enrol, server } = await createHost();
     mkdirSync(at('open'));
     chmodSync(at('open'), 0o777);
@@ -179,7 +179,7 @@ describe.skipIf(missing !== null)('enrol --user, run by root where the agent’s
       exit: 2,
       said: expect.stringContaining(`${at('open')} can be written by others than root`),
     });
-    chmodSync(at('open'), 0o1777); // as /tmp is: who owns the folder may rename it
+    chmodSync(at('open'), 0o1777); // like /tmp: the owner of the folder may rename it
     expect(await enrol(undefined, at('open/agent'))).toMatchObject({ exit: 2 });
     expect(server.received('agents/register')).toEqual([]);
     expect(existsSync(at('open/agent'))).toBe(false);
@@ -224,7 +224,7 @@ describe.skipIf(missing !== null)('enrol --user, run by root where the agent’s
 });
 
 describe.skipIf(missing !== null)('what enrol --user leaves', () => {
-  test('is the agent’s user’s alone: the folder, each file, the spool', async () => {
+  test('belongs to the agent’s user alone: the folder, each file, the spool', async () => {
     const { folder, at } = await createEnrolled();
     const paths = [folder, at('spool'), ...readdirSync(folder).map((name) => join(folder, name))];
     for (const path of paths) expect([path, lstatSync(path).uid]).toEqual([path, NOBODY.uid]);
@@ -252,7 +252,7 @@ describe.skipIf(missing !== null)('what enrol --user leaves', () => {
     expect(lstatSync(join(folder, 'config.json')).uid).toBe(NOBODY.uid);
   });
 
-  test('an agent that root ran is handed over with all its files', async () => {
+  test('an agent run by root is handed over with all its files', async () => {
     const { folder, enrol } = await createHost();
     expect(await enrol([])).toMatchObject({ exit: 0 });
     expect(lstatSync(folder).uid).toBe(0);
@@ -261,7 +261,7 @@ describe.skipIf(missing !== null)('what enrol --user leaves', () => {
       expect(lstatSync(join(folder, name)).uid).toBe(NOBODY.uid);
   });
 
-  test('a server that cannot be reached costs nothing: the folder is the agent’s user’s as before', async () => {
+  test('an unreachable server changes nothing: the folder still belongs to the agent’s user', async () => {
     const { folder, enrol, server } = await createEnrolled();
     const before = readFileSync(join(folder, 'config.json'), 'utf8');
     await server.stop();

@@ -35,12 +35,12 @@ export interface EnrolOptions {
   /** `auto`, or one of `MachineIdSource`. */
   machineIdSource: string;
   allowInsecureHttp: boolean;
-  /** Throws an earlier enrolment of this folder away. */
+  /** Discards an earlier enrolment of this folder. */
   replace: boolean;
-  /** The user that will run the agent; null for the one that enrols. */
+  /** The user that will run the agent; null for the current one. */
   user: HostUser | null;
   layout: HostLayout;
-  /** The package managers that are to be looked at; all that are on the host when null or left out. */
+  /** The package managers to use; all on the host when null or absent. */
   ecosystems?: readonly Ecosystem[] | null;
   client?: ServerClient;
 }
@@ -49,7 +49,7 @@ export type EnrolOutcome =
   | { ok: true; agentId: string; fleetId: string; canInstall: boolean; machineIdSource: MachineIdSource }
   | { ok: false; retryable: boolean; detail: string };
 
-/** Registers this host, pins the key set that it is given, and as root sets up the executor. */
+/** Registers this host, pins the server's key set and, as root, sets up the executor. */
 export async function enrol(options: EnrolOptions): Promise<EnrolOutcome> {
   const url = checkServerUrl(options.serverUrl, options.allowInsecureHttp);
   if (!url.ok) return refuse(url.detail);
@@ -63,7 +63,7 @@ export async function enrol(options: EnrolOptions): Promise<EnrolOutcome> {
   }
   const machine = chooseMachineIdSource(options.machineIdSource);
   if (!machine.ok) return refuse(machine.detail);
-  // A seat of the token must not be spent where its answer could not be kept.
+  // Checked first: a use of the token must not be spent if the answer cannot be stored.
   const writable = probeFolder(folder);
   if (!writable.ok) return refuse(writable.detail);
 
@@ -121,23 +121,24 @@ function isSameAgent(
 }
 
 /**
- * What this same agent did must not be replayed, so its journal stays; a damaged one goes, as the order of its commands
- * is in config.json too. What another fleet or agent counted says nothing here.
+ * The same agent keeps its journal, so that its commands cannot be replayed. A damaged journal is dropped, as
+ * config.json has the command order too. The journal of another fleet or agent is dropped: its counters mean
+ * nothing here.
  */
 function prepareJournal(
   { path, ownerUid }: AgentFolder,
   { isSameAgent: isKept, sha256 }: { isSameAgent: boolean; sha256: string },
 ): SaveOutcome {
   const opened = isKept ? openJournal(path, { nowMs: Date.now(), ownerUid }) : null;
-  // The operator has just said which machine it is: that it is another one is no sign of a copy.
+  // The operator has just confirmed the machine, so a different one is not a sign of a copy.
   if (opened?.ok) return opened.journal.noteMachine(sha256).saved;
   rmSync(join(path, JOURNAL_NAME), { force: true });
   return { ok: true };
 }
 
 /**
- * Makes sure of the executor's folders, which root asks for before it takes the agent's: what lies below that one is
- * the agent's user's to move again later.
+ * Creates the executor's folders before root takes over the agent's folder: anything below that folder could be
+ * moved by the agent's user later.
  */
 export function secureExecutor({ layout, user }: Pick<EnrolOptions, 'layout' | 'user'>): SaveOutcome {
   if (ownUid() !== 0) return { ok: true };
@@ -146,7 +147,7 @@ export function secureExecutor({ layout, user }: Pick<EnrolOptions, 'layout' | '
   return secured.ok ? secureFolder(spool, { mode: 0o755, isGivenAway: user !== null }) : secured;
 }
 
-/** Root's part: what the executor trusts, and the folder in which the agent leaves jobs for it. */
+/** Root's part: the executor's trusted keys and the spool where the agent leaves jobs. */
 function prepareExecutor({ layout, user }: EnrolOptions, config: AgentConfig): SaveOutcome {
   const state = layout.executor_state ?? DEFAULT_EXECUTOR_STATE;
   const spool = layout.spool ?? DEFAULT_SPOOL;
@@ -162,7 +163,7 @@ function prepareExecutor({ layout, user }: EnrolOptions, config: AgentConfig): S
   return saved.ok ? prepareSpool(spool, user) : saved;
 }
 
-/** The spool is the agent's to fill; root gives it away by its descriptor, never by a path. */
+/** The agent fills the spool, so root gives it away, through its descriptor, never by path. */
 function prepareSpool(spool: string, user: HostUser | null): SaveOutcome {
   const secured = secureFolder(spool, { mode: 0o755, isGivenAway: user !== null });
   if (!secured.ok || user === null) return secured;

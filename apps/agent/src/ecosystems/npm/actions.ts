@@ -5,20 +5,20 @@ import { findBundler, type LockEntry, type Parsed } from './lockfile.ts';
 import type { Resolution } from './resolve.ts';
 import type { DiskPackage } from './tree.ts';
 
-/** Longest origin that the wire takes. */
+/** Longest origin allowed by the schema, in characters. */
 const ORIGIN_MAX_CHARS = 512;
 
-/** An action with the entry that it comes from, which knows the file; null for a removal. */
+/** An action with its lockfile entry, which names the file; null for a removal. */
 export interface NpmAction {
   action: PlanAction;
   entry: LockEntry | null;
-  /** The package in whose file it comes; null where it has one of its own. */
+  /** The package whose file contains it; null when it has its own file. */
   bundler: LockEntry | null;
 }
 
 /**
- * Says the difference between what a place has and what it will have in the words of a plan, sorted, without
- * artifacts. Bundled packages are packages like others (A1), and are put there anew with the one around them.
+ * Translates the difference between a place's current and future packages into sorted plan actions, without
+ * artifacts. Bundled packages count like others (A1) and are reinstalled with the package around them.
  */
 export function toActions(
   place: NpmPlace,
@@ -44,7 +44,7 @@ export function toActions(
     if (!made.ok) return made;
     if (made.value === null) continue;
     if (entry.isBundled && bundler === null) {
-      // What the project bundles cannot be told from what its packages bundle.
+      // The project's own bundles cannot be distinguished from those of its packages.
       return { ok: false, reason: `${entry.location} is bundled by the project itself` };
     }
     const arch = archOf(place, entry);
@@ -56,7 +56,7 @@ export function toActions(
   return { ok: true, value: actions.sort(byNameAndArch) };
 }
 
-/** The package that is at the location now; null where that is another one. */
+/** The package at the location now; null when it has another name. */
 function presentAt(
   { location, name }: LockEntry,
   before: ReadonlyMap<string, DiskPackage>,
@@ -78,7 +78,7 @@ function changeOf(
   if (to === null) return { ok: false, reason: `${entry.location} has no version` };
   const versions = { name, ...(old !== null && { from_version: old.version }), to_version: to };
   if (old === null) return { ok: true, value: { action: 'install', ...versions } };
-  // The same version, put there anew from the registry's file.
+  // The same version, reinstalled from the registry's file.
   if (old.version === to) return { ok: true, value: isRewritten ? { action: 'install', ...versions } : null };
   const order = compareVersions('npm', old.version, to);
   if (order === 'undecidable') {

@@ -8,9 +8,9 @@ import type { LockEntry, Parsed } from './lockfile.ts';
 import type { NpmSession } from './session.ts';
 
 /**
- * Adds address, hash and exact size to every action but removals. The hash is the registry's word for the file; the
- * file is downloaded and must be it, so that a plan never promises what nobody serves. What comes inside the file of
- * another package bears that one's (decision 0011).
+ * Adds address, hash and exact size to every action but removals. The registry states the hash; the downloaded
+ * file must match, so a plan never names a file that is not served. A bundled package has the artifact of the
+ * package around it (decision 0011).
  */
 export async function addArtifacts(
   session: NpmSession,
@@ -32,7 +32,7 @@ export async function addArtifacts(
   };
 }
 
-/** Downloads what has a file of its own, by the entry that names it. */
+/** Downloads every package that has its own file, keyed by lockfile entry. */
 async function bring(
   session: NpmSession,
   actions: readonly NpmAction[],
@@ -66,7 +66,7 @@ async function bring(
   return { ok: true, value: brought };
 }
 
-/** What is from git, a folder or an address without a hash cannot be bound by an approval. */
+/** An approval cannot bind a package from git, a folder or a URL without a hash. */
 function fileOf({ location, resolved, integrity }: LockEntry): Parsed<{ url: string; sha512: string }> {
   if (resolved === null || !isAddress(resolved)) {
     return { ok: false, reason: `${location} does not come from a registry` };
@@ -76,10 +76,10 @@ function fileOf({ location, resolved, integrity }: LockEntry): Parsed<{ url: str
   return { ok: true, value: { url: resolved, sha512 } };
 }
 
-/** Whether npm can be given the text as an address, and only as that. */
+/** Whether npm would read the text as a URL and as nothing else. */
 export function isAddress(url: string): boolean {
   if (!/^https?:\/\/[^\s]+$/.test(url) || !URL.canParse(url)) return false;
-  const { username, password } = new URL(url); // a plan goes to the server, and secrets do not
+  const { username, password } = new URL(url); // secrets must not reach the server
   return username === '' && password === '';
 }
 

@@ -46,7 +46,7 @@ async function find(bundled: readonly { name: string; version: string; at?: stri
   };
 }
 
-test('a package in the file of another one has that file, and names that package', async () => {
+test('a bundled package has the file of the package around it, and names that package', async () => {
   const { artifact, found } = await find([{ name: 'inner', version: '1.0.0' }]);
   expect(found.ok && [...found.value]).toEqual([
     [inner.action, { source_name: 'kit', source_version: '2.0.0', artifact }],

@@ -6,10 +6,10 @@ import { isSpeakable } from './session.ts';
 import { readTarball, type TarballFacts } from './tarball.ts';
 import { Identity, parseLoosely } from './tree.ts';
 
-/** What an action says that is of a package in the file of another one (decision 0011). */
+/** The action members of a bundled package (decision 0011). */
 export type BundledMembers = Required<Pick<PlanAction, 'source_name' | 'source_version' | 'artifact'>>;
 
-/** A package of the plan that has a file of its own. */
+/** A package of the plan with its own file. */
 export interface Carrier {
   action: PlanAction;
   artifact: Artifact;
@@ -18,8 +18,8 @@ export interface Carrier {
 }
 
 /**
- * Looks up packages in the file of the package around them, which has the last word on what comes in it. One that the
- * file does not hold as the lockfile says, or whose file the plan does not bring, makes no plan.
+ * Looks up bundled packages in the file of the package around them, which is authoritative. Fails when the file
+ * contradicts the lockfile or the plan does not include the file.
  */
 export async function findBundled(
   actions: readonly NpmAction[],
@@ -49,7 +49,7 @@ export async function findBundled(
   return { ok: true, value: found };
 }
 
-/** Which package a package.json says that it is; null where it names none that can be judged. */
+/** The package that a package.json names; null when name or version is unusable. */
 export function identityIn(manifest: string): { name: string; version: string } | null {
   const value = parseLoosely(manifest);
   return Check(Identity, value) && isSpeakable(value) ? { name: value.name, version: value.version } : null;

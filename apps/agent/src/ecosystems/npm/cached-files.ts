@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { ProgramResult } from '../../platform/run-program.ts';
 import type { NpmSession } from './session.ts';
 
-/** Addresses of one call of npm: a command line has an end. */
+/** Maximum URLs per npm call: command lines are limited in length. */
 const CALL_MAX_ADDRESSES = 100;
 
 /** Where npm's cache keeps a file with this SHA-512. */
@@ -18,7 +18,7 @@ export function cachedPath(cache: string, sha512: string): string {
   );
 }
 
-/** Has npm download files into its cache. What they are is for the caller to find out: npm knows no hash of them. */
+/** Downloads files into npm's cache. The caller must verify them: npm has no hash for them. */
 export async function download(
   session: NpmSession,
   urls: readonly string[],

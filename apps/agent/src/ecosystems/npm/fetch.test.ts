@@ -14,7 +14,7 @@ test('a plan that is larger than the limit is refused before anything runs', asy
   expect(!outcome.ok && outcome.reason).toContain(`more than ${FETCH_MAX_BYTES}`);
 });
 
-test('a file that several packages come in counts once', async () => {
+test('a file shared by several packages counts once', async () => {
   using dir = tmpDir('tidegate-fetch-');
   const size_bytes = FETCH_MAX_BYTES + 1;
   const actions = ['demo', 'inner'].map((name) => ({

@@ -10,7 +10,7 @@ import { isAddress } from './artifacts.ts';
 import { cachedPath, download } from './cached-files.ts';
 import { unprivileged, withNpmSession } from './session.ts';
 
-/** Most that one plan of npm may fetch, in bytes. */
+/** Maximum download of one npm plan, in bytes. */
 export const FETCH_MAX_BYTES = 4 * 1024 ** 3;
 
 interface Expected {
@@ -20,8 +20,8 @@ interface Expected {
 }
 
 /**
- * Downloads the files of an approved plan into `directory`, never as root, and holds each copy against size and hash
- * of the plan. Several packages may come in one file. What does not match is removed.
+ * Downloads the files of an approved plan into `directory`, never as root, and compares each copy with the size
+ * and hash in the plan. Several packages may share a file. Files that do not match are removed.
  */
 export async function fetchActions(
   paths: HostPaths,
@@ -60,7 +60,7 @@ export async function fetchActions(
   );
 }
 
-/** The cache keeps files by what they are: one that is not there by its hash was not served. */
+/** The cache is content-addressed: a file missing under its hash was not served. */
 async function bring(from: string, directory: string, { name, artifact }: Expected): Promise<FetchOutcome> {
   const to = join(directory, artifact.filename);
   const source = await open(from, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(

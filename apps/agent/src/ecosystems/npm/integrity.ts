@@ -1,11 +1,11 @@
-/** Longest integrity that is read: a few digests with their names. */
+/** Longest integrity value accepted, in characters: a few digests with their names. */
 const INTEGRITY_MAX_CHARS = 4_096;
 const SHA512_BYTES = 64;
 const SHA512 = /^sha512-([A-Za-z0-9+/]{86}==)(?:\?\S*)?$/;
 
 /**
- * The SHA-512 of a subresource integrity text as lower-case hex; null where it holds none, or two that differ: which
- * of them npm would take is not ours to guess.
+ * The SHA-512 of a subresource integrity text as lower-case hex; null when it has none, or two that differ, as
+ * npm's choice is unknown.
  */
 export function sha512Of(integrity: string): string | null {
   if (integrity.length > INTEGRITY_MAX_CHARS) return null;
@@ -14,7 +14,7 @@ export function sha512Of(integrity: string): string | null {
     const base64 = SHA512.exec(part)?.[1];
     if (base64 === undefined) continue;
     const digest = Buffer.from(base64, 'base64');
-    // Loose trailing bits would make two texts of one digest.
+    // Nonzero trailing bits would give one digest two spellings.
     if (digest.length !== SHA512_BYTES || digest.toString('base64') !== base64) return null;
     found.add(digest.toString('hex'));
   }

@@ -1,18 +1,18 @@
 import { isName } from './session.ts';
 
-/** Deepest nesting of packages in packages that is read. */
+/** Maximum nesting depth of packages. */
 export const NESTING_MAX = 32;
-/** Longest place that the wire takes (`arch`). */
+/** Longest place allowed by the schema (`arch`), in characters. */
 const PLACE_MAX_CHARS = 256;
 
-/** The folders of packages that one location names, outermost first; null for what is no location of packages. */
+/** The package folders in a location, outermost first; null when it is not a package location. */
 export function splitLocation(location: string): string[] | null {
   if (!location.startsWith('node_modules/')) return null;
   const folders = location.slice('node_modules/'.length).split('/node_modules/');
   return folders.length <= NESTING_MAX && folders.every(isName) ? folders : null;
 }
 
-/** The location that holds this one; '' for the place itself. */
+/** The location around this one; '' for the place itself. */
 export function parentOf(location: string): string {
   const at = location.lastIndexOf('/node_modules/');
   return at === -1 ? '' : location.slice(0, at);
@@ -29,14 +29,14 @@ export interface NpmPlace {
   path: string;
 }
 
-/** What a location is below: for global packages npm puts `lib` between. */
+/** The folder that locations are relative to; npm inserts `lib` for global packages. */
 export function folderOfPlace({ kind, path }: NpmPlace): string {
   return kind === 'global' ? `${path}/lib` : path;
 }
 
 /**
- * How a place is told in `arch` (decision 0009): by its own path for what lies at its top, with the path below it
- * for what is nested, and for what lies there under another name. Null past what the wire takes.
+ * Encodes a place as `arch` (decision 0009): its path for a top-level package, plus the location for a nested or
+ * aliased one. Null when longer than the schema allows.
  */
 export function archOf(
   place: NpmPlace,
@@ -48,7 +48,7 @@ export function archOf(
   return arch.length <= PLACE_MAX_CHARS ? arch : null;
 }
 
-/** The path of the place that an `arch` tells. */
+/** The path of the place in an `arch`. */
 export function placePathOf(arch: string): string {
   const at = arch.indexOf('//');
   return at === -1 ? arch : arch.slice(0, at);

@@ -70,7 +70,7 @@ describe('a lockfile', () => {
     expect(Object.hasOwn(Object.prototype, 'version')).toBe(false);
   });
 
-  test('names of members of objects are packages like all others', () => {
+  test('packages may be named like members of Object.prototype', () => {
     const parsed = parseLockfile(
       lockOf({ 'node_modules/constructor': entry, 'node_modules/toString': entry }),
     );
@@ -92,12 +92,12 @@ describe('a lockfile', () => {
     expect((user + system) / 1_000).toBeLessThan(10_000);
   });
 
-  test('nested deeper than any tree is refused', () => {
+  test('nested beyond the limit is refused', () => {
     const location = Array.from({ length: 40 }, (_, i) => `node_modules/p${i}`).join('/');
     expect(parseLockfile(lockOf({ [location]: entry }))).toMatchObject({ ok: false });
   });
 
-  test('with links or folders of its own has workspaces', () => {
+  test('with links or local folders has workspaces', () => {
     const linked = parseLockfile(
       lockOf({ 'node_modules/w': { resolved: 'w', link: true }, w: { version: '1.0.0' } }),
     );

@@ -4,9 +4,9 @@ import { Check } from 'typebox/value';
 import { parentOf, splitLocation } from './locations.ts';
 import { isName, isSpeakable } from './session.ts';
 
-/** Largest lockfile that is read, in bytes. */
+/** Maximum size of a lockfile, in bytes. */
 export const LOCKFILE_MAX_BYTES = 32 * 1024 * 1024;
-/** Most packages that one lockfile may name. */
+/** Maximum number of packages in a lockfile. */
 export const LOCKFILE_MAX_PACKAGES = 50_000;
 
 export type Parsed<T> = { ok: true; value: T } | { ok: false; reason: string };
@@ -14,7 +14,7 @@ export type Parsed<T> = { ok: true; value: T } | { ok: false; reason: string };
 const Needs = Type.Record(Type.String(), Type.String());
 const Fits = Type.Union([Type.String(), Type.Array(Type.String())]);
 
-/** The members that something is concluded from; npm adds others at will. */
+/** The members in use; npm may add others. */
 const RawEntry = Type.Object({
   name: Type.Optional(Type.String()),
   version: Type.Optional(Type.String({ maxLength: 256 })),
@@ -46,21 +46,21 @@ const RawLockfile = Type.Object({
 export interface LockEntry {
   location: string;
   name: string;
-  /** Null for a link, whose target has one. */
+  /** Null for a link; its target has the version. */
   version: string | null;
   resolved: string | null;
   integrity: string | null;
   isLink: boolean;
   /** Comes in the tarball of a package around it, or is bundled by the project. */
   isBundled: boolean;
-  /** Nobody asks for it; of what is bundled npm installs that as well. */
+  /** No package requires it; npm still installs it when bundled. */
   isExtraneous: boolean;
   needs: Needs;
-  /** What the package runs only on; null where it says nothing. */
+  /** The platforms the package is limited to; null when unlimited. */
   fits: { os: readonly string[] | null; cpu: readonly string[] | null; libc: readonly string[] | null };
 }
 
-/** What a package wants at its side, by kind. Maps, as a name may be that of any member of an object. */
+/** Dependencies by kind. Maps, because a name may equal a member of Object.prototype. */
 export interface Needs {
   required: ReadonlyMap<string, string>;
   development: ReadonlyMap<string, string>;
@@ -91,8 +91,8 @@ export function parseLockfile(source: string | Uint8Array): Parsed<Lockfile> {
   for (const [location, entry] of raw) {
     if (location === '') continue;
     if (!isInside(location))
-      return refuse(`names a place outside: ${JSON.stringify(location.slice(0, 200))}`);
-    // The folder of a workspace, which is the project's own code.
+      return refuse(`names a path outside the project: ${JSON.stringify(location.slice(0, 200))}`);
+    // A workspace folder holds the project's own code.
     if (!location.includes('node_modules')) {
       hasWorkspaces = true;
       continue;
@@ -112,7 +112,7 @@ function refuse(reason: string): { ok: false; reason: string } {
 
 /** No absolute path, nothing above, no other separator. */
 function isInside(location: string): boolean {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: a name with one is what is looked for
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: rejects names with control characters
   if (/[\\\u0000-\u001f]/.test(location) || /^[A-Za-z]:/.test(location)) return false;
   return location.split('/').every((part) => part !== '' && part !== '.' && part !== '..');
 }
@@ -139,7 +139,7 @@ function toEntry(location: string, raw: RawEntry): LockEntry | null {
   };
 }
 
-/** The package around a bundled one that bundles it; null where that is the project itself. */
+/** The package that bundles this one; null when it is the project itself. */
 export function findBundler(entries: ReadonlyMap<string, LockEntry>, location: string): LockEntry | null {
   for (let at = parentOf(location); at !== ''; at = parentOf(at)) {
     const entry = entries.get(at);

@@ -7,7 +7,7 @@ import { isName } from './session.ts';
 const Section = Type.Optional(Type.Record(Type.String(), Type.String()));
 const SECTIONS = ['dependencies', 'devDependencies', 'optionalDependencies'] as const;
 
-/** A project's package.json. What else is in it stays as it is. */
+/** A project's package.json. Other members are preserved. */
 const Manifest = Type.Object({
   dependencies: Section,
   devDependencies: Section,
@@ -26,13 +26,13 @@ export function parseManifest(text: string): Parsed<Manifest> {
   return { ok: true, value: json.value };
 }
 
-/** A package that the project itself asks for. */
+/** A direct dependency of the project. */
 export interface DirectNeed {
   name: string;
   range: string;
   /** An exact version is a pin: it is reported as held and never moved. */
   isPinned: boolean;
-  /** False for what is from git, a file, another registry, or goes by another name: nothing is offered for it. */
+  /** False for dependencies from git, a file or another registry and for aliases: they get no updates. */
   isRegistry: boolean;
 }
 
@@ -47,7 +47,7 @@ export function directNeeds(manifest: Manifest): DirectNeed[] {
   return [...needs.values()];
 }
 
-/** The same package.json with one need made exact, wherever the project states it. */
+/** The same package.json with one dependency pinned wherever it is declared. */
 export function pinNeed(manifest: Manifest, { name, version }: { name: string; version: string }): string {
   const pinned: Manifest = { ...manifest };
   for (const section of SECTIONS) {

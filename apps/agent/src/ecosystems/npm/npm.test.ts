@@ -60,7 +60,7 @@ describe.skipIf(missing !== null)('the driver of npm on a real host', { timeout:
     );
     expect(scan.packages).toHaveLength(9);
     expect(scan.packages.filter(({ held }) => held).map(({ name }) => name)).toEqual(['pinned']);
-    // Never the prerelease, nor what is beyond the declared range.
+    // Neither the prerelease nor a version beyond the declared range.
     expect(scan.updates.sort((a, b) => (a.name < b.name ? -1 : 1))).toEqual([
       { name: '@demo/app-kit', current_version: '1.0.0', available_version: '1.1.0', arch: project, origin },
       { name: 'demo-cli', current_version: '1.0.0', available_version: '1.1.0', arch: prefix, origin },
@@ -146,7 +146,7 @@ describe.skipIf(missing !== null)('the driver of npm on a real host', { timeout:
     expect(await readdir(directory)).toEqual([]);
   });
 
-  test('no plan is made of files that are not what the registry says of them', async () => {
+  test('no plan is made of files that contradict the registry', async () => {
     host.registry.mode = 'tamper';
     const outcome = await npmDriver.plan(paths, { name: 'demo-cli', arch: host.prefix, toVersion: '1.1.0' });
     expect(outcome).toMatchObject({ ok: false });
@@ -214,7 +214,7 @@ describe.skipIf(missing !== null)('the driver of npm on a real host', { timeout:
   });
 });
 
-/** What becomes of which package at which place. */
+/** Each action with its package and place. */
 function movesOf(actions: readonly PlanAction[]) {
   return actions.map(({ action, name, arch, from_version: from, to_version: to }) => [
     action,

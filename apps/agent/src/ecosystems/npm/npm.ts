@@ -10,7 +10,7 @@ export const npmDriver: EcosystemDriver = {
   ecosystem: 'npm',
   present: async () => (await findNpm()) !== null,
   scan: scanNpm,
-  // The registry is asked at each scan: nothing that is known of it grows old.
+  // Each scan queries the registry, so nothing can be outdated.
   findStaleness: async () => null,
   plan: (paths, target) => withNpmPlanning(paths, (plan) => plan(target)),
   withPlanning: withNpmPlanning,

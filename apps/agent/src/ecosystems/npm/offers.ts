@@ -4,7 +4,7 @@ import { Check } from 'typebox/value';
 import type { Parsed } from './lockfile.ts';
 import { isSpeakable, type NpmSession } from './session.ts';
 
-/** Most names that npm is asked about at once. */
+/** Maximum number of names per npm query. */
 const ASKED_MAX = 2_000;
 const Answer = Type.Record(
   Type.String(),
@@ -12,7 +12,7 @@ const Answer = Type.Record(
 );
 const Failure = Type.Object({ error: Type.Object({ code: Type.Unknown(), summary: Type.String() }) });
 
-/** What a registry has of one package. A package that it does not know is not in the answer. */
+/** A registry's versions of one package. Unknown packages are missing from the answer. */
 export interface Offer {
   /** The newest version within the range, as npm picks it; null where there is none. */
   wanted: string | null;
@@ -31,7 +31,7 @@ export async function readOffers(
   const manifest = JSON.stringify({ dependencies: Object.fromEntries(ranges) });
   const cwd = await session.makeFolder({ 'package.json': manifest });
   const run = await session.run(['outdated', '--json'], { cwd });
-  // It ends with 1 whenever there is an answer at all.
+  // It exits with 1 whenever anything is outdated.
   if (!run.ok && run.exitCode !== 1) return { ok: false, reason: run.detail };
   return parseOffers(run.stdout);
 }
@@ -62,7 +62,7 @@ function versionOf(name: string, version: string | undefined): string | null {
 
 export type Judged = 'newer' | 'not_newer' | 'undecidable';
 
-/** Whether a version is an update of the installed one. A prerelease is never one of a release. */
+/** Whether a version updates the installed one. A prerelease never updates a release. */
 export function judgeOffer({ current, offered }: { current: string; offered: string }): Judged {
   const order = compareVersions('npm', current, offered);
   if (order === 'undecidable') return 'undecidable';

@@ -33,7 +33,7 @@ async function findPrefix(session: NpmSession, { npm }: HostPaths): Promise<Pars
   return path.startsWith('/') ? realOf(path) : { ok: false, reason: 'npm names no prefix' };
 }
 
-/** The path of a place without links: what an approval names must be what is changed. */
+/** The real path of a place, so that the approved path is the one that is changed. */
 async function realOf(path: string): Promise<Parsed<string>> {
   try {
     const real = await realpath(path);
@@ -45,7 +45,7 @@ async function realOf(path: string): Promise<Parsed<string>> {
   }
 }
 
-/** The documents of a project, as they lie in its folder. */
+/** The package.json and lockfile of a project, as text. */
 export interface Project {
   manifest: string;
   lockfile: string;

@@ -9,8 +9,8 @@ import { resolveWish } from './resolve.ts';
 import { isSpeakable, type NpmSession } from './session.ts';
 
 /**
- * Resolves what updating one package at one place would do: everything that is installed, upgraded, downgraded or
- * removed with it, with the hash of every file. Nothing of the place is changed, and no script of a package is run.
+ * Resolves the update of one package at one place: everything installed, upgraded, downgraded or removed with it,
+ * and the hash of every file. Changes nothing and runs no package scripts.
  */
 export async function planTarget(
   session: NpmSession,
@@ -41,7 +41,7 @@ export async function planTarget(
   return { ok: true, plan };
 }
 
-/** Only what lies at the top of a place is updated by itself. */
+/** Only top-level packages of a place are updated on their own. */
 export function findPlace(places: readonly NpmPlace[], arch: string | undefined): NpmPlace | null {
   if (arch === undefined || placePathOf(arch) !== arch) return null;
   return places.find(({ path }) => path === arch) ?? null;

@@ -1,13 +1,13 @@
 import { readdir } from 'node:fs/promises';
 import type { Platform } from './reachable-rules.ts';
 
-/** This host as packages name it. */
+/** This host in the terms of package.json: os, cpu and libc. */
 export async function readPlatform(): Promise<Platform> {
   const { platform: os, arch: cpu } = process;
   return { os, cpu, libc: os === 'linux' ? await readLibc() : null };
 }
 
-/** By its dynamic loader; a host that has both is a glibc one with musl beside it. */
+/** Detected by the dynamic loader; a host with both is glibc with musl added. */
 async function readLibc(): Promise<string> {
   const names = (
     await Promise.all(['/lib', '/lib64'].map((folder) => readdir(folder).catch(() => [])))

@@ -2,10 +2,10 @@ import type { Lockfile } from './lockfile.ts';
 import { type Omitted, type Platform, reachable } from './reachable-rules.ts';
 import type { DiskTree } from './tree.ts';
 
-/** How many of them a reason names. */
+/** Maximum number of faults named in a reason. */
 const NAMED_MAX = 5;
 
-/** Which kinds of packages were left out when the project was installed: those of which not one is there. */
+/** The kinds of dependencies omitted at installation: those with no package on disk. */
 export function findOmitted(lock: Lockfile, disk: Pick<DiskTree, 'packages'>, platform: Platform): Omitted {
   const all = reachable(lock, { platform, omitted: { development: false, optional: false } });
   const isAbsent = (omitted: Omitted) => {
@@ -19,7 +19,7 @@ export function findOmitted(lock: Lockfile, disk: Pick<DiskTree, 'packages'>, pl
   };
 }
 
-/** Where the disk is not what the lockfile says: packages that lack, differ or are in nobody's book. */
+/** Differences between disk and lockfile: packages that are missing, different or not listed. */
 export function findProjectFaults(
   lock: Lockfile,
   disk: DiskTree,
@@ -39,5 +39,5 @@ export function findProjectFaults(
     if (!lock.entries.has(location)) faults.push(`${location} is not in the lockfile`);
   }
   if (faults.length <= NAMED_MAX) return faults;
-  return [...faults.slice(0, NAMED_MAX), `and ${faults.length - NAMED_MAX} more like that`];
+  return [...faults.slice(0, NAMED_MAX), `and ${faults.length - NAMED_MAX} more`];
 }

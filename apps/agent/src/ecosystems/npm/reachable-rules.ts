@@ -1,7 +1,7 @@
 import { childOf, parentOf } from './locations.ts';
 import { findBundler, type LockEntry, type Lockfile } from './lockfile.ts';
 
-/** What packages may be limited to. `libc` is null where the host has none to tell. */
+/** The platform that packages may require. `libc` is null when unknown. */
 export interface Platform {
   os: string;
   cpu: string;
@@ -14,9 +14,9 @@ export interface Omitted {
 }
 
 /**
- * The locations that npm puts on this host from a lockfile, which names packages for all hosts: what is reached from
- * the root, short of optional packages that run elsewhere and of what only those need. Bundled packages that nobody
- * asks for come along.
+ * The locations that npm installs on this host from a lockfile, which lists packages for all platforms: those
+ * reachable from the root, without optional packages for other platforms and their dependencies. Bundled packages
+ * are included even when nothing requires them.
  */
 export function reachable(
   lock: Pick<Lockfile, 'root' | 'entries'>,
@@ -34,7 +34,7 @@ export function reachable(
   ]);
 }
 
-/** The same for one package that is installed globally: npm leaves its own peers out there. */
+/** The same for a global package: npm omits its peer dependencies. */
 export function reachableGlobally(
   lock: Pick<Lockfile, 'entries'>,
   { name, platform }: { name: string; platform: Platform },
@@ -58,7 +58,7 @@ function walk(
   const open = first.map((wish) => ({ ...wish, from: '' }));
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     const entry = resolve(entries, next.from, next.name);
-    // What is optional and fits no better is left out by npm too; what is required is npm's to complain of.
+    // npm omits unsuitable optional packages too, and reports unsuitable required ones itself.
     if (entry === null || (next.isOptional && !fits(entry, limits.platform))) continue;
     if (reached.has(entry.location)) continue;
     reached.add(entry.location);
@@ -72,7 +72,7 @@ function walk(
   return reached;
 }
 
-/** Everything in the tarball is unpacked, asked for or not. */
+/** npm unpacks everything in the tarball, required or not. */
 function extraneousByBundler(entries: ReadonlyMap<string, LockEntry>): Map<string, string[]> {
   const found = [...entries.values()].filter(({ isBundled, isExtraneous }) => isBundled && isExtraneous);
   const grouped = Map.groupBy(found, ({ location }) => findBundler(entries, location)?.location ?? '');
@@ -81,7 +81,7 @@ function extraneousByBundler(entries: ReadonlyMap<string, LockEntry>): Map<strin
   );
 }
 
-/** As `require` looks: beside the package first, then in each folder above it. */
+/** Resolves as `require` does: in the package first, then in each folder above. */
 function resolve(entries: ReadonlyMap<string, LockEntry>, from: string, name: string): LockEntry | null {
   for (let at = from; ; at = parentOf(at)) {
     const found = entries.get(childOf(at, name));
@@ -95,7 +95,7 @@ export function fits({ fits: { os, cpu, libc } }: Pick<LockEntry, 'fits'>, platf
   return libc === null || (platform.libc !== null && isListed(libc, platform.libc));
 }
 
-/** `!x` excludes; any other word is one of those that are meant. */
+/** `!x` excludes x; other entries are the allowed values. */
 function isListed(list: readonly string[] | null, value: string): boolean {
   if (list === null || list.length === 0 || (list.length === 1 && list[0] === 'any')) return true;
   if (list.includes(`!${value}`)) return false;

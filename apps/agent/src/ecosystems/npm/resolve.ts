@@ -15,15 +15,13 @@ export interface Wish {
   version: string;
 }
 
-/** What a place has and what it will have, by location, as far as an update of one package touches it. */
+/** The packages of a place before and after an update of one package, by location. */
 export interface Resolution {
   before: ReadonlyMap<string, DiskPackage>;
   after: ReadonlyMap<string, LockEntry>;
-  /**
-   * npm writes a global package anew with everything in it; in a project it leaves alone what stays the same.
-   */
+  /** npm rewrites a global package completely; in a project it keeps unchanged packages. */
   isRewritten: boolean;
-  /** Of a project: what the installation is made from. */
+  /** For a project: the input of the installation. */
   project: ProjectResolution | null;
 }
 
@@ -35,8 +33,9 @@ export interface ProjectResolution extends Project {
 }
 
 /**
- * Resolves one package at one place by npm itself, from a private lockfile. Planning asks the registry so and the
- * executor the cache that it filled with approved files: the same call, so that they differ only where npm does.
+ * Resolves one package at one place by npm itself, from a private lockfile. Planning resolves against the
+ * registry, the executor against a cache of approved files. Both use this call, so they differ only where npm
+ * does.
  */
 export function resolveWish(session: NpmSession, place: NpmPlace, wish: Wish): Promise<Parsed<Resolution>> {
   return place.kind === 'global' ? resolveGlobal(session, place, wish) : resolveProject(session, place, wish);
@@ -49,7 +48,7 @@ async function resolveGlobal(session: NpmSession, place: NpmPlace, wish: Wish): 
   const top = childOf('', wish.name);
   if (disk.links.has(top)) return { ok: false, reason: `${wish.name} is linked to a folder elsewhere` };
   const manifest = JSON.stringify({ dependencies: { [wish.name]: wish.version } });
-  // As npm lays global packages out: each with its own needs inside it.
+  // The layout of global packages: each contains its own dependencies.
   const text = await lock(session, { 'package.json': manifest }, ['--install-strategy=shallow']);
   if (!text.ok) return text;
   const parsed = parseLockfile(text.value);
@@ -101,7 +100,7 @@ async function resolveProject(session: NpmSession, place: NpmPlace, wish: Wish):
   return { ok: true, value: { before: disk.packages, after, isRewritten: false, project: made } };
 }
 
-/** Has npm write a lockfile, and nothing else, in a private folder. */
+/** Lets npm write only a lockfile, in a private folder. */
 async function lock(
   session: NpmSession,
   files: Readonly<Record<string, string>>,

@@ -9,8 +9,8 @@ const OWN = ['name', 'version'] as const;
 const INDENT = /^([ \t]+)"/m;
 
 /**
- * A lockfile that was resolved for a pinned copy of the project, in the words of the project itself: its package.json
- * stays as it is, and with it what the lockfile repeats of it.
+ * Restores the project's own root entry in a lockfile that was resolved for a pinned copy: package.json stays
+ * unchanged, and so must its copy in the lockfile.
  */
 export function restoreRoot(resolved: string, original: string): Parsed<string> {
   const [fresh, old] = [parseStrictJson(resolved), parseStrictJson(original)];

@@ -126,18 +126,18 @@ describe('what npm puts on this host from a lockfile', () => {
       .map((one) => one.replace(/node_modules\//g, ''))
       .sort();
 
-  test('is what is reached, peers too, without optional packages for other systems and their needs', () => {
+  test('includes reachable packages and peers, without optional ones for other systems and their dependencies', () => {
     expect(reached()).toEqual(['a', 'a/b', 'b', 'd', 'o', 'p']);
     expect(reached({ development: true, optional: false })).toEqual(['a', 'a/b', 'o', 'p']);
     expect(reached({ development: false, optional: true })).toEqual(['a', 'a/b', 'b', 'd', 'p']);
   });
 
-  test('globally has no peers of the package itself', () => {
+  test('excludes a global package’s own peers', () => {
     const global = reachableGlobally(lock, { name: 'a', platform: LINUX });
     expect([...global].sort()).toEqual(['node_modules/a', 'node_modules/a/node_modules/b']);
   });
 
-  test('brings what a package bundles though nobody asks for it, where that package is brought', () => {
+  test('includes what an included package bundles, even if nothing requires it', () => {
     const loose = { inBundle: true, extraneous: true };
     const bundling = lockOf({
       '': { dependencies: { a: '1' } },
@@ -158,7 +158,7 @@ describe('what npm puts on this host from a lockfile', () => {
     ]);
   });
 
-  test('ends where packages need each other', () => {
+  test('terminates on circular dependencies', () => {
     const round = lockOf({
       '': { dependencies: { a: '1' } },
       'node_modules/a': at('1.0.0', { dependencies: { b: '1' } }),
@@ -202,7 +202,7 @@ describe('a project on the disk', () => {
     ['at another version', { 'node_modules/a': 'a 1.0.1' }, ['node_modules/a is a 1.0.1, not a 1.0.0']],
     ['with another package', { 'node_modules/a': 'b 1.0.0' }, ['node_modules/a is b 1.0.0, not a 1.0.0']],
     [
-      'with one in nobody’s book',
+      'with one that is not in the lockfile',
       { 'node_modules/a': 'a 1.0.0', 'node_modules/x': 'x 1.0.0' },
       ['node_modules/x is not in the lockfile'],
     ],
@@ -220,7 +220,7 @@ describe('the actions of a plan', () => {
     return [location, { ...entry, ...rest }];
   };
 
-  test('are the difference, by place, sorted; what stays is named only where npm writes it anew', () => {
+  test('are the sorted difference by place; unchanged packages appear only when npm rewrites them', () => {
     const before = diskOf({
       'node_modules/a': 'a 1.0.0',
       'node_modules/b': 'b 2.0.0',
@@ -274,7 +274,7 @@ describe('the actions of a plan', () => {
         : actions.reason;
     };
 
-    test('are those of packages like others, put there anew with the one around them (A1)', () => {
+    test('are like those of other packages, reinstalled with the package around them (A1)', () => {
       expect(said([kit('1.1.0'), inner, deep])).toEqual([
         'upgrade deep in kit',
         'install inner in kit',
@@ -351,7 +351,7 @@ describe('package.json', () => {
     ]);
   });
 
-  test('one need is made exact wherever it stands, and nothing else', () => {
+  test('pins one dependency wherever it is declared, and changes nothing else', () => {
     const manifest = read({
       name: 'p',
       scripts: { x: 'y' },

@@ -23,7 +23,7 @@ const List = Type.Object({
   dependencies: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
 });
 
-/** What one place holds and could get. */
+/** The packages of one place and their updates. */
 interface PlaceScan {
   packages: InventoryPackage[];
   updates: InventoryUpdate[];
@@ -31,9 +31,9 @@ interface PlaceScan {
 }
 
 /**
- * Reads the global packages and the projects that the administrator named, and asks the registry what is newer: for
- * a global package what `latest` names, for a need of a project the newest version in its range, never beyond.
- * Whatever cannot be read or asked makes the scan incomplete: it never looks like a host without updates.
+ * Reads the global packages and the projects named by the administrator, and queries the registry for newer
+ * versions: `latest` for a global package, the newest version in range for a project's dependency. Anything that
+ * cannot be read or queried makes the scan incomplete, so it never looks like a host without updates.
  */
 export async function scanNpm(paths: HostPaths): Promise<Scan> {
   return withNpmSession(
@@ -109,7 +109,7 @@ async function scanProject(session: NpmSession, place: NpmPlace): Promise<PlaceS
   return finish({ session, place, disk, faults, newest, candidates, originAt, held });
 }
 
-/** `npm ls` says whether what is there fits together; it must see the packages that we see. */
+/** `npm ls` reports unmet dependencies; it must list the same packages as our own scan. */
 async function findListFaults(session: NpmSession, { path }: NpmPlace, disk: DiskTree): Promise<string[]> {
   const cwd = await session.makeFolder({});
   const run = await session.run(['ls', '--global', '--all', '--json', `--prefix=${path}`], {
@@ -118,7 +118,7 @@ async function findListFaults(session: NpmSession, { path }: NpmPlace, disk: Dis
   });
   const value = parseJson(run.stdout);
   if (!Check(List, value)) return [run.ok ? 'npm ls answered in a form that is not known' : run.detail];
-  // What is in nobody's needs is listed like all others, and harms none of them.
+  // Extraneous packages are listed too; they are harmless.
   const problems = (value.problems ?? []).filter((problem) => !problem.startsWith('extraneous:'));
   const seen = new Set(Object.keys(value.dependencies ?? {}));
   const tops = [...disk.packages.keys(), ...disk.links].filter(
@@ -165,7 +165,7 @@ function finish(found: {
   return { packages, updates, faults };
 }
 
-/** At the top of its place, and under its own name. */
+/** A top-level package installed under its own name. */
 function isTop({ location, name }: DiskPackage): boolean {
   return location === childOf('', name);
 }

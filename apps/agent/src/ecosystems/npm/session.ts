@@ -14,29 +14,29 @@ import type { HostPaths } from '../ecosystem.ts';
 import { giveFolder, removeGiven } from '../given-folder.ts';
 
 export const PUBLIC_REGISTRY = 'https://registry.npmjs.org/';
-/** npm asks a registry for hundreds of documents; on a slow line that takes minutes. */
+/** npm fetches hundreds of documents; that takes minutes on a slow connection. */
 const NPM_TIMEOUT_MS = 15 * 60_000;
 /** `npm ls` of 20,000 packages is about 4 MB. */
 const NPM_OUTPUT_MAX_BYTES = 64 * 1024 * 1024;
-/** Where npm is put by hand, before the folders of the distribution. */
+/** Folders of a manually installed npm, before those of the distribution. */
 const NPM_FOLDERS = ['/usr/local/bin', ...PROGRAM_FOLDERS];
 
-/** Certificates that the administrator of the host trusts, beside those that node brings along. */
+/** CA certificates trusted by the host's administrator, in addition to node's own. */
 const HOST_CERTIFICATES = [
   '/etc/ssl/certs/ca-certificates.crt',
   '/etc/pki/tls/certs/ca-bundle.crt',
   '/etc/ssl/ca-bundle.pem',
 ];
 
-/** A round of questions to npm that share one private cache. */
+/** npm runs that share one private cache. */
 export interface NpmSession {
   /** Ends in a slash. */
   readonly registry: string;
-  /** npm's cache, and nobody else's. */
+  /** npm's private cache. */
   readonly cache: string;
-  /** Who runs npm; null for this very process's user. */
+  /** The user npm runs as; null for this process's user. */
   readonly identity: Identity | null;
-  /** Makes an empty folder that belongs to whoever runs npm, with these files. */
+  /** Creates a folder with these files, owned by the user npm runs as. */
   makeFolder(files: Readonly<Record<string, string>>): Promise<string>;
   run(args: readonly string[], options: RunOptions): Promise<ProgramResult>;
 }
@@ -45,19 +45,19 @@ interface RunOptions {
   cwd: string;
   onOverflow?: 'keep_tail';
   onOutput?: OutputListener | undefined;
-  /** Runs as this very process's user, to read what nobody else may; never to ask a registry. */
+  /** Runs as this process's user, to read protected files; never to query a registry. */
   isOwn?: boolean;
 }
 
 export interface SessionOptions {
   identity?: Identity | null;
-  /** Nothing but what lies in the cache. */
+  /** Uses the cache alone. */
   isOffline?: boolean;
-  /** Puts files into the cache before anybody else can reach it. */
+  /** Fills the cache before any other user can access it. */
   fill?: (cache: string) => Promise<void>;
 }
 
-/** Opens a session in a private folder, which is removed in the end. Nothing of any user's configuration is read. */
+/** Opens a session in a private folder, removed when it closes. No user configuration is read. */
 export async function withNpmSession<T>(
   paths: HostPaths,
   work: (session: NpmSession) => Promise<T>,
@@ -67,7 +67,7 @@ export async function withNpmSession<T>(
   const trust = trustOfHost();
   const root = await mkdtemp(join(tmpdir(), 'tidegate-npm-'));
   const given: string[] = [];
-  // What is given away lies in a folder that is not: nobody can put a link in its place while it is used.
+  // This process keeps the parent of the folder it gives away, so nobody can replace it by a link.
   const give = async (folder: string) => {
     given.push(folder);
     await giveFolder(folder, identity);
@@ -125,12 +125,12 @@ async function findIn(folders: readonly string[], name: string): Promise<string 
   return null;
 }
 
-/** npm is a script that asks PATH for its node: the one beside it comes first. */
+/** npm is a script that finds node in PATH: the one beside it comes first. */
 function searchPath(npm: string | null): string {
   return [...new Set([...(npm === null ? [] : [dirname(npm)]), ...NPM_FOLDERS])].join(delimiter);
 }
 
-/** A registry inside a company is often vouched for by a certificate of its own, which the host knows. */
+/** A company registry often uses a private CA that the host trusts. */
 function trustOfHost(): Record<string, string> {
   const bundle = HOST_CERTIFICATES.find((path) => existsSync(path));
   return bundle === undefined ? {} : { NODE_EXTRA_CA_CERTS: bundle };
@@ -141,8 +141,8 @@ export function registryOf({ npm }: HostPaths): string {
 }
 
 /**
- * What must be so whatever any npmrc or variable says: command-line options come before all of them. Each of these
- * changes what npm resolves, where it asks or what it runs.
+ * Overrides of every npmrc and variable: command-line options take precedence. Each of them affects what npm
+ * resolves, which registry it uses or what it runs.
  */
 function fixedOptions({
   root,
@@ -170,7 +170,7 @@ function fixedOptions({
     '--no-strict-peer-deps',
     '--no-prefer-dedupe',
     '--no-force',
-    '--no-omit-lockfile-registry-resolved', // or `resolved` is missing
+    '--no-omit-lockfile-registry-resolved', // keeps `resolved`
     '--bin-links',
     '--package-lock',
     '--fetch-retries=1',
@@ -184,7 +184,7 @@ const NAME = /^(?:@[a-zA-Z0-9~-][a-zA-Z0-9._~-]*\/)?[a-zA-Z0-9~][a-zA-Z0-9._~-]*
 const VERSION = /^\d{1,16}\.\d{1,16}\.\d{1,16}(?:-[0-9A-Za-z.-]{1,128})?(?:\+[0-9A-Za-z.-]{1,64})?$/;
 const NAME_MAX_CHARS = 214;
 
-/** Whether the words are a package and an exact version, and nothing that npm would read as a range, path or option. */
+/** Whether this is a package name and an exact version; npm reads neither as a range, path or option. */
 export function isSpeakable({ name, version }: { name: string; version: string }): boolean {
   return isName(name) && VERSION.test(version);
 }
@@ -193,7 +193,7 @@ export function isName(name: string): boolean {
   return name.length <= NAME_MAX_CHARS && NAME.test(name);
 }
 
-/** Root asks registries as nobody; everybody else as himself. */
+/** Root queries registries as nobody; other users as themselves. */
 export async function unprivileged(): Promise<Identity | null> {
   if (process.getuid?.() !== 0) return null;
   const users = (await readFile('/etc/passwd', 'utf8')).split('\n').map((line) => line.split(':'));

@@ -3,33 +3,33 @@ import { createGunzip } from 'node:zlib';
 import { MANIFEST_MAX_BYTES } from './tree.ts';
 
 const BLOCK_BYTES = 512;
-/** Most that one tarball may unpack to, in bytes. */
+/** Maximum unpacked size of a tarball, in bytes. */
 export const UNPACKED_MAX_BYTES = 4 * 1024 ** 3;
 
-/** Most packages that one tarball may bundle. */
+/** Maximum number of packages bundled in a tarball. */
 export const BUNDLED_MAX_PACKAGES = 5_000;
-/** Most that their package.json may come to together, in bytes. */
+/** Maximum total size of their package.json files, in bytes. */
 export const BUNDLED_MAX_BYTES = 64 * 1024 * 1024;
-/** Largest extended header that is read: a path and little else. */
+/** Maximum size of an extended header, in bytes: a path and little else. */
 const EXTENDED_MAX_BYTES = 64 * 1024;
 const DAMAGED = 'the tarball has a damaged header';
-/** The package.json of a bundled package, below the folder of the package around it. */
+/** The package.json of a bundled package, relative to the package around it. */
 const BUNDLED_MANIFEST = /^((?:node_modules\/(?:@[^/]+\/)?[^/]+\/)+)package\.json$/;
 
-/** What a tarball of npm says of itself. */
+/** The metadata in an npm tarball. */
 export interface TarballFacts {
   /** Its package.json, as text. */
   manifest: string;
-  /** Those of the packages that it bundles, by their location below it: `node_modules/a/node_modules/b`. */
+  /** The package.json of each bundled package, by location: `node_modules/a/node_modules/b`. */
   bundled: ReadonlyMap<string, string>;
   hasShrinkwrap: boolean;
-  /** npm builds what brings this file, as if it had an install script. */
+  /** npm builds packages with this file, as if they had an install script. */
   hasGyp: boolean;
 }
 
 export type TarballOutcome = { ok: true; facts: TarballFacts } | { ok: false; reason: string };
 
-/** Reads the package.json files of a tarball without unpacking it; never more of it in memory than these. */
+/** Reads the package.json files of a tarball without unpacking it; only these are held in memory. */
 export async function readTarball(path: string, maxBytes = UNPACKED_MAX_BYTES): Promise<TarballOutcome> {
   const reader = createReader();
   const source = createReadStream(path);
@@ -58,10 +58,10 @@ export async function readTarball(path: string, maxBytes = UNPACKED_MAX_BYTES): 
 /** Takes an archive in pieces of any size. */
 function createReader() {
   let rest = Buffer.alloc(0);
-  /** Bytes of the current file that are still to come, with what fills its last block. */
+  /** Remaining bytes of the current file, including the padding of its last block. */
   let left = 0;
   let kept: { bytes: Buffer[]; size: number; take: (text: string) => string | null } | null = null;
-  /** What an extended header calls the file after it. */
+  /** The name that an extended header gives the next file. */
   let longPath: string | null = null;
   let manifest: string | null = null;
   const bundled = new Map<string, string>();
@@ -79,11 +79,11 @@ function createReader() {
     }
     const path = longPath ?? pathOf(header);
     longPath = null;
-    // A folder has no content, whatever it says.
+    // A folder has no content, whatever size its header states.
     const isFolder = type === '5' || path.endsWith('/');
     left = isFolder ? 0 : blocksOf(size);
     if (isFolder || (type !== '0' && type !== '7')) return null;
-    // As npm unpacks: whatever the outermost folder is called, it is left away.
+    // npm strips the outermost folder, whatever its name.
     const name = path.split('/').slice(1).join('/');
     if (name === 'npm-shrinkwrap.json') hasShrinkwrap = true;
     if (name === 'binding.gyp') hasGyp = true;
@@ -127,7 +127,7 @@ function createReader() {
       return null;
     }
     const records = extendedRecords(text);
-    // Another size than that of the header would make another file of what follows.
+    // A different size would shift the files that follow.
     if (records.has('size')) return DAMAGED;
     longPath = records.get('path') ?? longPath;
     return null;
@@ -182,7 +182,7 @@ function extendedRecords(text: string): Map<string, string> {
   const records = new Map<string, string>();
   for (const line of text.split('\n')) {
     const [, length, key, value] = /^(\d{1,6}) ([^=]+)=(.*)$/.exec(line) ?? [];
-    // As npm reads them: a line that is not as long as it says is none.
+    // Like npm, ignores a record whose length is wrong.
     if (key === undefined || value === undefined || Number(length) !== Buffer.byteLength(line) + 1) continue;
     records.set(key, value);
   }
@@ -195,7 +195,7 @@ function pathOf(header: Buffer): string {
   return prefix === '' ? textAt(header, 0, 100) : `${prefix}/${textAt(header, 0, 100)}`;
 }
 
-/** Octal digits; the binary form of larger numbers is past every limit here. */
+/** Octal only: sizes in the binary form exceed every limit here. */
 function sizeOf(header: Buffer): number | null {
   const text = textAt(header, 124, 12).trim();
   return /^[0-7]{1,11}$/.test(text) ? Number.parseInt(text, 8) : null;

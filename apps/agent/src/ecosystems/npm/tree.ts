@@ -9,10 +9,10 @@ import { childOf, NESTING_MAX } from './locations.ts';
 import { LOCKFILE_MAX_PACKAGES } from './lockfile.ts';
 import { isName, isSpeakable } from './session.ts';
 
-/** Largest package.json that is read; some carry a whole configuration. */
+/** Maximum size of a package.json, in bytes; some contain a whole configuration. */
 export const MANIFEST_MAX_BYTES = 4 * 1024 * 1024;
 
-/** The members of a package.json that say which package it is. */
+/** The members of a package.json that identify the package. */
 export const Identity = Type.Object({ name: Type.String(), version: Type.String() });
 
 /** A package as it lies on the disk. */
@@ -27,13 +27,13 @@ export interface DiskTree {
   packages: ReadonlyMap<string, DiskPackage>;
   /** Folders that are links to somewhere else, by location. */
   links: ReadonlySet<string>;
-  /** What could not be read or understood. */
+  /** Everything that could not be read or parsed. */
   faults: readonly string[];
 }
 
 /**
- * Reads the packages below `folder`/node_modules, following no link. A folder that is missing holds none. What
- * cannot be read is a fault, so that a damaged tree never looks like a small one.
+ * Reads the packages below `folder`/node_modules, following no link. A missing folder has no packages. Anything
+ * unreadable is a fault, so that a damaged tree never looks like a small one.
  */
 export async function readTree(folder: string): Promise<DiskTree> {
   const packages = new Map<string, DiskPackage>();
@@ -66,7 +66,10 @@ interface Child {
   isLink: boolean;
 }
 
-/** The package folders of one node_modules. Names with a leading dot are npm's own: `.bin`, what it is replacing. */
+/**
+ * The package folders of one node_modules. Names with a leading dot are npm's own: `.bin`, packages being
+ * replaced.
+ */
 async function listFolders(folder: string, location: string, faults: string[]): Promise<Child[]> {
   const path = join(folder, location, 'node_modules');
   const children: Child[] = [];
@@ -117,7 +120,7 @@ async function readPackage(folder: string, location: string): Promise<Found> {
   return { ok: true, value: { name: value.name, version: value.version } };
 }
 
-/** A package.json in the wild may repeat a key or bear a byte order mark; npm takes it, so it is installed. */
+/** Lenient: published package.json files may repeat a key or start with a byte order mark, and npm accepts them. */
 export function parseLoosely(text: string): unknown {
   const strict = parseStrictJson(text);
   if (strict.ok) return strict.value;

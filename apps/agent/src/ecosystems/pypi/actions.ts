@@ -5,8 +5,8 @@ import type { PypiPlace } from './places.ts';
 import type { Parsed } from './read-file.ts';
 
 /**
- * Says what pip would install in the words of a plan, sorted, without artifacts. What pip must not exchange makes the
- * whole transaction impossible.
+ * Translates pip's report into sorted plan actions, without artifacts. Fails when pip would replace a package
+ * that it must not.
  */
 export function toActions(
   wheels: readonly { name: string; version: string }[],
@@ -32,11 +32,11 @@ export function toActions(
   return { ok: true, value: actions.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0)) };
 }
 
-/** Why a distribution is left as it is; null when pip may exchange it. */
+/** Why a distribution must stay; null when pip may replace it. */
 export function findWhyFixed({ name, source, pinned }: Distribution): string | null {
   if (pinned) return `${name} is pinned by pipx`;
-  if (source === 'direct') return `${name} was not installed from an index but from an address or a folder`;
+  if (source === 'direct') return `${name} was installed from a URL or a folder, not from an index`;
   if (source === 'old_format')
-    return `${name} was installed without the record that pip needs to exchange it`;
+    return `${name} was installed without the RECORD file that pip needs to replace it`;
   return null;
 }

@@ -13,7 +13,7 @@ import { scanPypi } from './scan.ts';
 const asRoot = process.getuid?.() === 0;
 const CONFIGURATION = 'home = /usr/bin\nversion = 3.11.2\n';
 
-/** An environment as far as its files go; nothing of Python is needed to read one. */
+/** The files of an environment; reading one needs no Python. */
 function addEnvironment(path: string, configuration = CONFIGURATION): string {
   mkdirSync(join(path, 'lib/python3.11/site-packages'), { recursive: true });
   writeFileSync(join(path, 'pyvenv.cfg'), configuration);
@@ -21,7 +21,7 @@ function addEnvironment(path: string, configuration = CONFIGURATION): string {
 }
 
 describe('the places of a host', () => {
-  test('are the environments in the usual folders to a depth, and what users installed for themselves', async () => {
+  test('are the environments in the usual folders up to a depth, and users’ own packages', async () => {
     using root = tmpDir();
     const found = [
       ...['opt/app', 'opt/one/two/three', 'srv/web/venv', 'var/lib/service/.venv', 'home/ann/.venv'],
@@ -54,7 +54,7 @@ describe('the places of a host', () => {
     expect(places).toHaveLength(found.length + 1);
   });
 
-  test('are not looked for through links', async () => {
+  test('are not searched through links', async () => {
     using root = tmpDir();
     const away = addEnvironment(join(root.path, 'away'));
     mkdirSync(join(root.path, 'opt'));
@@ -70,7 +70,7 @@ describe('the places of a host', () => {
     });
   });
 
-  test('past a number are a fault, so that the scan is incomplete', async () => {
+  test('past a limit are a fault, so that the scan is incomplete', async () => {
     using root = tmpDir();
     for (let at = 0; at <= PLACES_MAX; at += 1) addEnvironment(join(root.path, `opt/env-${at}`));
     const { environments, faults } = await discoverPlaces(root.path);
@@ -78,7 +78,7 @@ describe('the places of a host', () => {
     expect(faults).toEqual([`there are over ${PLACES_MAX} places with Python packages`]);
   });
 
-  test('in folders past a number are told as not seen', async () => {
+  test('in folders past a limit are reported as unseen', async () => {
     using root = tmpDir();
     for (const name of ['a', 'b', 'c', 'd']) mkdirSync(join(root.path, 'opt', name), { recursive: true });
     const { unseen } = await discoverPlaces(root.path, { foldersMax: 3 });
@@ -86,7 +86,7 @@ describe('the places of a host', () => {
   });
 
   test.runIf(asRoot)(
-    'in folders that cannot be read are told, but for those of other services and of users, which are theirs to close',
+    'in unreadable folders are reported as unseen, except for private folders of other services and users',
     async () => {
       using root = tmpDir();
       await chmod(root.path, 0o755);

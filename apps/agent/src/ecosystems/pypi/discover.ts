@@ -3,18 +3,18 @@ import { join } from 'node:path';
 import { errorCode } from '../../platform/file-layer.ts';
 
 export const ENVIRONMENT_FILE = 'pyvenv.cfg';
-/** Most places that are taken from one host. */
+/** Maximum number of places on one host. */
 export const PLACES_MAX = 256;
-/** Most folders that are looked into. */
+/** Maximum number of folders searched. */
 const FOLDERS_MAX = 20_000;
-/** Most folders that are named as not looked into. */
+/** Maximum number of unsearched folders reported. */
 const UNSEEN_MAX = 16;
 
-/** Where environments usually are, with how many levels below are looked at. */
+/** The usual folders of environments, with the depth to search. */
 const SERVICE_FOLDERS = [
   { path: 'opt', levels: 3, isTold: true },
   { path: 'srv', levels: 3, isTold: true },
-  { path: 'var/lib', levels: 3, isTold: false }, // closed folders of other services are in every one
+  { path: 'var/lib', levels: 3, isTold: false }, // every host has private folders of other services there
 ];
 const HOME_FOLDERS = [
   { path: '.', levels: 2 },
@@ -22,7 +22,7 @@ const HOME_FOLDERS = [
   { path: 'venvs', levels: 1 },
   { path: '.local/share/pipx/venvs', levels: 1 },
 ];
-/** The files of containers and machines are not of this host, and these folders are large. */
+/** Files of containers and virtual machines do not belong to this host, and these folders are large. */
 const SKIPPED = new Set([
   ...['docker', 'containers', 'containerd', 'lxc', 'lxd', 'machines', 'snapd', 'flatpak'],
   ...['node_modules', '.cache', '.git', 'apt', 'dpkg', 'rpm'],
@@ -32,12 +32,12 @@ export interface Discovery {
   environments: string[];
   /** `…/.local/lib/python3.X/site-packages`, by the home they are in. */
   userFolders: string[];
-  /** A limit that was reached: there are places that were not taken. */
+  /** A limit was reached: some places are missing. */
   faults: string[];
   unseen: string[];
 }
 
-/** Looks for virtual environments and users' own packages in the usual places. Links are not followed. */
+/** Searches the usual folders for virtual environments and users' own packages. Links are not followed. */
 export async function discoverPlaces(
   root = '/',
   { foldersMax = FOLDERS_MAX }: { foldersMax?: number } = {},
@@ -74,7 +74,7 @@ export async function discoverPlaces(
     }
   }
 
-  /** What is below a link is looked for where it is, or not at all. */
+  /** A linked folder is searched only if its real path is. */
   async function isReal(path: string): Promise<boolean> {
     const real = await realpath(path).catch(() => path);
     if (real !== path) unseen.push(path);
@@ -82,7 +82,7 @@ export async function discoverPlaces(
   }
 
   async function searchHome(home: string): Promise<void> {
-    if ((await list(home, false)).length === 0) return; // empty, or closed: a home is its user's to close
+    if ((await list(home, false)).length === 0) return; // empty or private: users may close their homes
     for (const { path, levels } of HOME_FOLDERS) {
       if (await isReal(join(home, path))) await search(join(home, path), { levels, isTold: false });
     }
@@ -104,7 +104,7 @@ export async function discoverPlaces(
     if (home.isDirectory()) await searchHome(join(homes, home.name));
   }
   const tooMany = environments.size + userFolders.length > PLACES_MAX;
-  if (looked >= foldersMax) unseen.unshift(`what comes after the first ${foldersMax} folders`);
+  if (looked >= foldersMax) unseen.unshift(`folders after the first ${foldersMax}`);
   return {
     environments: [...environments].slice(0, PLACES_MAX),
     userFolders,

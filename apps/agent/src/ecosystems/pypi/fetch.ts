@@ -7,12 +7,12 @@ import { isName, isVersion, parseFilename } from './names-rules.ts';
 import type { Planner } from './plan.ts';
 import { PIP_OPTIONS, withShadow } from './shadow.ts';
 
-/** A large transaction over a slow line. */
+/** Enough for a large transaction over a slow connection. */
 const DOWNLOAD_TIMEOUT_MS = 60 * 60_000;
 
 /**
- * Downloads the wheels of an approved plan into `directory`, never as root, each by its approved hash, and checks name,
- * size and hash again. What does not match is removed.
+ * Downloads the wheels of an approved plan into `directory`, never as root, each by its approved hash, and checks
+ * name, size and hash again. Files that do not match are removed.
  */
 export async function fetchActions(
   planner: Planner,
@@ -71,7 +71,7 @@ async function download(
         { timeoutMs: DOWNLOAD_TIMEOUT_MS },
       );
       if (run.ok) return { ok: true };
-      // pip has seen it first: no file of the index has an approved hash.
+      // pip itself found that no file of the index has an approved hash.
       const isMismatch = run.stderr.includes('DO NOT MATCH THE HASHES');
       return {
         ok: false,

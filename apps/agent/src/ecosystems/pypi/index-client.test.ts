@@ -6,7 +6,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { hostPaths } from '../host-places.ts';
 import { type IndexLimits, openIndex } from './index-client.ts';
 
-/** An index that answers is waited for, however busy the machine is. */
+/** Long enough for an answer on a busy machine. */
 const PATIENT: IndexLimits = { pageTimeoutMs: 30_000, pageMaxBytes: 10_000 };
 const QUICK: IndexLimits = { ...PATIENT, pageTimeoutMs: 300 };
 
@@ -21,7 +21,7 @@ async function indexOf(listener: RequestListener, limits = PATIENT) {
 }
 
 describe('an index', () => {
-  test('is asked once for each project, by its one name', async () => {
+  test('is queried once per project, by its normalised name', async () => {
     const fake = await startPypiIndex(PYPI_DEMO.offered);
     onTestFinished(fake.stop);
     const index = openIndex(hostPaths({ pypi_index: fake.url }));
@@ -31,7 +31,7 @@ describe('an index', () => {
     expect(fake.requests).toEqual(['/simple/demo-lib/']);
   });
 
-  test('that does not answer is given up after three silences, with the reason', async () => {
+  test('is given up after three unanswered requests, with the reason', async () => {
     const { index, url, requests } = await indexOf(() => {}, QUICK);
     for (const name of ['a', 'b', 'c']) {
       expect(await index.files(name)).toEqual({
@@ -46,7 +46,7 @@ describe('an index', () => {
   test('that answers without end is cut off', async () => {
     const { index, url } = await indexOf((_request, response) => {
       response.writeHead(200, { 'content-type': 'text/html' });
-      response.write('<a '.repeat(10_000)); // and more would come: the answer is not ended
+      response.write('<a '.repeat(10_000)); // unfinished: more would follow
     });
     expect(await index.files('a')).toEqual({
       ok: false,
@@ -54,7 +54,7 @@ describe('an index', () => {
     });
   });
 
-  test('cannot send the agent elsewhere', async () => {
+  test('cannot redirect the agent', async () => {
     const { index, requests } = await indexOf((_request, response) => {
       response.writeHead(302, { location: '/other' }).end();
     });
@@ -62,7 +62,7 @@ describe('an index', () => {
     expect(requests.map(({ url }) => url)).toEqual(['/simple/a/']);
   });
 
-  test('with a password gets it as a header, and no word of it is shown', async () => {
+  test('with a password receives it as a header; no text shows it', async () => {
     const { url, requests } = await indexOf((_request, response) => response.writeHead(401).end());
     const address = `${url.replace('//', '//ann:se%40cret@')}/simple/`;
     const index = openIndex(hostPaths({ pypi_index: address }), PATIENT);
@@ -72,7 +72,7 @@ describe('an index', () => {
     expect(requests[0]?.headers.authorization).toBe(`Basic ${Buffer.from('ann:se@cret').toString('base64')}`);
   });
 
-  test('that names no size is asked for it', async () => {
+  test('that states no size is queried for it', async () => {
     const fake = await startPypiIndex(PYPI_DEMO.offered);
     onTestFinished(fake.stop);
     fake.mode = 'html';

@@ -9,21 +9,21 @@ export interface IndexLimits {
   pageMaxBytes: number;
 }
 
-/** The largest pages of the public index have some 20 MB. */
+/** The largest pages of the public index are about 20 MB. */
 const LIMITS: IndexLimits = { pageTimeoutMs: 30_000, pageMaxBytes: 32 * 1024 * 1024 };
-/** How often in a row an index may not answer until it is taken to be down. */
+/** Unanswered requests in a row after which an index counts as down. */
 const SILENCES_MAX = 3;
 const ACCEPTED = 'application/vnd.pypi.simple.v1+json, text/html;q=0.1';
 
-/** What an index says, each project asked for once. */
+/** The answers of an index; each project is requested once. */
 export interface IndexClient {
-  /** The address that is shown as origin: without credentials. */
+  /** The URL shown as origin, without credentials. */
   readonly origin: string;
-  /** The address to give to pip; a secret where it holds credentials. */
+  /** The URL for pip; a secret when it contains credentials. */
   readonly url: string;
   /** The files of a project; empty where the index does not know it. Never throws. */
   files(name: string): Promise<Parsed<readonly IndexFile[]>>;
-  /** The size of a file that the page does not name. */
+  /** The size of a file when the page does not state it. */
   sizeOf(file: IndexFile): Promise<Parsed<number>>;
 }
 
@@ -107,7 +107,7 @@ async function readBounded(response: Response, maxBytes: number): Promise<string
   if (response.body === null) return '';
   for await (const chunk of response.body) {
     length += chunk.length;
-    if (length > maxBytes) return null; // leaving the loop closes the connection
+    if (length > maxBytes) return null; // returning closes the connection
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');

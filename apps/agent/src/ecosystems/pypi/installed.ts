@@ -9,26 +9,26 @@ import { normaliseName } from './names-rules.ts';
 import { type CoreMetadata, parseMetadata } from './parse-metadata.ts';
 import { readPlainFile } from './read-file.ts';
 
-/** Description included: the largest ones of the public index have some 300 kB. */
+/** Including the description; the largest on the public index are about 300 kB. */
 const METADATA_MAX_BYTES = 8 * 1024 * 1024;
 const SMALL_FILE_MAX_BYTES = 1024 * 1024;
-/** Most entries of a folder of packages; a large environment has some 3,000. */
+/** Maximum entries in a package folder; a large environment has about 3,000. */
 const ENTRIES_MAX = 50_000;
 const FAULTS_MAX = 20;
 
 export interface Distribution extends CoreMetadata {
   /**
-   * `index`: pip can exchange it; `direct`: it came from an address, a folder or a repository that somebody named
-   * (PEP 610); `old_format`: it was installed without the record that pip needs to take it off again.
+   * `index`: pip can replace it; `direct`: installed from a URL, a folder or a repository (PEP 610);
+   * `old_format`: installed without the RECORD file that pip needs to uninstall it.
    */
   source: 'index' | 'direct' | 'old_format';
   /** Where a `direct` one came from, without credentials. */
   directUrl: string | null;
-  /** pipx was told to leave it as it is. */
+  /** Pinned with pipx. */
   pinned: boolean;
 }
 
-/** A folder of packages: of a place, or of the system's own. */
+/** A package folder: of a place or of the system. */
 export interface PackageFolder {
   kind: 'environment' | 'user' | 'system';
   path: string;
@@ -37,11 +37,11 @@ export interface PackageFolder {
 
 export interface InstalledState {
   distributions: Distribution[];
-  /** Why the place cannot be trusted to be read whole; empty when it can. */
+  /** Why the listing may be incomplete; empty when it is complete. */
   faults: string[];
 }
 
-/** Reads what is installed in a place from its files alone: nothing of it is run, links are not followed. */
+/** Reads the installed distributions from the files of a place: nothing is run, links are not followed. */
 export async function readInstalled(place: PackageFolder): Promise<InstalledState> {
   let names: string[];
   try {
@@ -57,7 +57,7 @@ export async function readInstalled(place: PackageFolder): Promise<InstalledStat
   const found = new Map<string, Distribution>();
   for (const entry of names) {
     if (entry.startsWith('~')) {
-      faults.push(`${join(place.sitePackages, entry)} is left of an interrupted pip`);
+      faults.push(`${join(place.sitePackages, entry)} is a leftover of an interrupted pip`);
       continue;
     }
     const read = await readDistribution(place.sitePackages, entry);
@@ -68,7 +68,7 @@ export async function readInstalled(place: PackageFolder): Promise<InstalledStat
     }
     const { value } = read;
     const before = found.get(value.name);
-    // Debian has one version of some in both forms; the first of them in this order has the requirements.
+    // Debian ships some distributions in both formats; the first in this order has the requirements.
     if (place.kind === 'system' && before?.version === value.version) continue;
     if (before !== undefined) faults.push(`${place.path} has ${value.name} twice`);
     found.set(value.name, { ...value, pinned: pins.has(value.name) });
@@ -78,7 +78,7 @@ export async function readInstalled(place: PackageFolder): Promise<InstalledStat
 
 type OneRead = { ok: true; value: Distribution } | { ok: false; reason: string };
 
-/** Null for an entry that is no distribution. */
+/** Null for an entry that is not a distribution. */
 async function readDistribution(sitePackages: string, entry: string): Promise<OneRead | null> {
   const folder = join(sitePackages, entry);
   if (entry.endsWith('.dist-info')) {
@@ -87,7 +87,7 @@ async function readDistribution(sitePackages: string, entry: string): Promise<On
     const direct = await readPlainFile(join(folder, 'direct_url.json'), SMALL_FILE_MAX_BYTES);
     if (!direct.ok && !direct.absent) return direct;
     const record = await readPlainFile(join(folder, 'RECORD'), METADATA_MAX_BYTES);
-    const hasRecord = record.ok || !record.absent; // too large a one is there all the same
+    const hasRecord = record.ok || !record.absent; // one that is too large exists nevertheless
     const source = direct.ok ? 'direct' : hasRecord ? 'index' : 'old_format';
     const directUrl = direct.ok ? describeDirect(direct.text) : null;
     return { ok: true, value: { ...read.value, source, directUrl, pinned: false } };
@@ -124,7 +124,7 @@ const PipxMetadata = Type.Object({
   injected_packages: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
 });
 
-/** What `pipx pin` wrote: pip itself has no pins. */
+/** Pins written by `pipx pin`; pip itself has none. */
 async function readPins({ kind, path }: PackageFolder, faults: string[]): Promise<ReadonlySet<string>> {
   if (kind !== 'environment') return new Set();
   const file = join(path, 'pipx_metadata.json');

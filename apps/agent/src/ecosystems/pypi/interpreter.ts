@@ -6,12 +6,12 @@ import type { PypiPlace } from './places.ts';
 import { type Parsed, readPlainFile } from './read-file.ts';
 
 const VERSION_FILE_MAX_BYTES = 64 * 1024;
-/** The first that says in a report what it would install. */
+/** The first version with `--report`. */
 const OLDEST_PIP = '22.2';
 
-/** What pip is run with: an interpreter and a pip of the host, nothing of the place itself. */
+/** The interpreter and pip to run: both of the host, neither from the place itself. */
 export interface Interpreter {
-  /** The program that the place's own `python` leads to. */
+  /** The target of the place's `python` link. */
   python: string;
   /** The folder of the pip package. */
   pip: string;
@@ -19,9 +19,9 @@ export interface Interpreter {
 }
 
 /**
- * Finds the interpreter that a place is of and a pip of the host. Both have to be files that only `uids` could have put
- * there: a program of somebody else is never run. The interpreter is run isolated and without any `site` (-I -S), so
- * that the markers, tags and versions are those of the place while nothing that lies in the place is executed.
+ * Finds the interpreter of a place and a pip of the host. Both must be files that only `uids` could have written:
+ * other users' programs are never run. The interpreter runs isolated and without `site` (-I -S): markers, tags
+ * and versions are those of the place, but no code of the place is executed.
  */
 export async function findInterpreter(
   place: PypiPlace,
@@ -41,7 +41,7 @@ export async function findInterpreter(
     '/usr/lib/python3/dist-packages/pip',
     `/usr/lib/python${short}/site-packages/pip`,
   ];
-  // Where the place has a copy of its interpreter, its prefix is the place: a pip in there is the place's own.
+  // If the place contains a copy of its interpreter, that copy's prefix is the place, and so is a pip in it.
   const usable = folders.filter((folder) => !folder.startsWith(`${place.path}/`));
   const reasons: string[] = [];
   for (const folder of usable) {
@@ -52,7 +52,7 @@ export async function findInterpreter(
   return { ok: false, reason: reasons[0] ?? `no pip is installed on this host for Python ${short}` };
 }
 
-/** The version of a pip; an empty reason where there is none. */
+/** The version of a pip; an empty reason when there is none. */
 async function readPip(folder: string, uids: ReadonlySet<number>): Promise<Parsed<string>> {
   const read = await readPlainFile(join(folder, '__init__.py'), VERSION_FILE_MAX_BYTES);
   if (!read.ok) return { ok: false, reason: '' };

@@ -1,29 +1,29 @@
 import { compareVersions } from '@tidegate/versions';
 import { canonicalName } from '@tidegate/versions/names';
 
-/** Longest name and version that the wire takes. */
+/** Longest name and version allowed by the schema, in characters. */
 const NAME_MAX_CHARS = 214;
 const VERSION_MAX_CHARS = 128;
 
 const NAME = /^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$/;
 const VERSION = /^[0-9A-Za-z][0-9A-Za-z.!+_-]*$/;
 
-/** Whether a name is one of PEP 508: it can stand on a command line and in a path. */
+/** Whether a name is valid by PEP 508, and so safe in arguments and paths. */
 export function isName(name: string): boolean {
   return name.length <= NAME_MAX_CHARS && NAME.test(name);
 }
 
-/** Whether a version can stand on a command line and in a path; that it can be ordered is another question. */
+/** Whether a version is safe in arguments and paths; it may still be unordered. */
 export function isVersion(version: string): boolean {
   return version.length <= VERSION_MAX_CHARS && VERSION.test(version);
 }
 
-/** The one spelling that names are compared in (PEP 503). */
+/** The normalised name, used for comparison (PEP 503). */
 export function normaliseName(name: string): string {
   return canonicalName('pypi', name);
 }
 
-/** Whether a version is one that pip does not take unasked (PEP 440). */
+/** Whether a version is a pre-release, which pip skips by default (PEP 440). */
 export function isPreRelease(version: string): boolean {
   const [publicPart = ''] = version.split('+');
   return /[0-9][._-]?(?:a|b|c|rc|alpha|beta|pre|preview|dev)(?:[._-]?[0-9]+|[._-]|$)/i.test(publicPart);
@@ -37,8 +37,8 @@ export interface FileName {
 }
 
 /**
- * Reads the name of a file of an index (binary distribution format; PEP 625 and what went before it). Null for what
- * pip would not install either, and for every name that is not a bare file name.
+ * Parses a file name of an index (binary distribution format; PEP 625 and earlier forms). Null for files that pip
+ * would not install and for anything but a bare file name.
  */
 export function parseFilename(filename: string, project: string): FileName | null {
   if (filename.length > 400 || !/^[A-Za-z0-9][A-Za-z0-9._!+-]*$/.test(filename)) return null;
@@ -51,7 +51,7 @@ export function parseFilename(filename: string, project: string): FileName | nul
   const ending = ['.tar.gz', '.zip', '.tar.bz2', '.tgz'].find((end) => filename.endsWith(end));
   if (ending === undefined) return null;
   const stem = filename.slice(0, -ending.length);
-  // The name may itself hold dashes: it is the one that this page is about.
+  // The name may contain dashes; it must be that of the page's project.
   for (let at = stem.indexOf('-'); at > 0; at = stem.indexOf('-', at + 1)) {
     if (normaliseName(stem.slice(0, at)) !== normaliseName(project)) continue;
     return named('sdist', { name: stem.slice(0, at), version: stem.slice(at + 1), project });

@@ -4,9 +4,9 @@ import type { IndexFile } from './parse-index-page.ts';
 import { allowsPython } from './requires-python-rules.ts';
 
 /**
- * The newest version above the installed one that an index offers to a Python of this version: no pre-release and
- * nothing yanked. A version that has a source distribution alone counts: it exists, and asking for a plan tells why
- * there is none. Null when there is none.
+ * The newest version above the installed one that an index offers for this Python version, without pre-releases
+ * and yanked files. A version with only a source distribution counts; planning it fails with the reason. Null
+ * when there is none.
  */
 export function findNewest(
   files: readonly IndexFile[],
@@ -18,13 +18,13 @@ export function findNewest(
     if (file.requiresPython !== null && !allowsPython(file.requiresPython, installed.pythonVersion)) continue;
     if (compareVersions('pypi', installed.version, file.version) !== -1) continue;
     const order = newest === null ? 1 : compareVersions('pypi', file.version, newest.version);
-    // Of the files of one version a wheel is the one that would be used.
+    // A wheel is preferred over the other files of a version.
     if (order === 1 || (order === 0 && newest?.kind === 'sdist' && file.kind === 'wheel')) newest = file;
   }
   return newest;
 }
 
-/** Whether a version can only be had by building it. */
+/** Whether a version exists only as source. */
 export function isSourceOnly(files: readonly IndexFile[], version: string): boolean {
   const same = files.filter((file) => compareVersions('pypi', file.version, version) === 0);
   return same.length > 0 && same.every(({ kind }) => kind === 'sdist');

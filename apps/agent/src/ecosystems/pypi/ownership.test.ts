@@ -19,14 +19,14 @@ describe.runIf(asRoot)('a path', () => {
     return { dir, above, path };
   }
 
-  test('of root alone is his word, below a sticky folder such as /tmp too', async () => {
+  test('owned by root alone is accepted, also below a sticky folder such as /tmp', async () => {
     const { dir, path } = made();
     using _dir = dir;
     expect(await findForeignStep(path, ROOT)).toBeNull();
     expect(await findForeignEntry(path, 0)).toBeNull();
   });
 
-  test('that goes through a folder of somebody else is not, unless he is one of those asked about', async () => {
+  test('through another user’s folder is rejected, unless that user is trusted', async () => {
     const { dir, above, path } = made();
     using _dir = dir;
     await lchown(above, NOBODY, NOBODY);
@@ -34,7 +34,7 @@ describe.runIf(asRoot)('a path', () => {
     expect(await findForeignStep(path, new Set([0, NOBODY]))).toBeNull();
   });
 
-  test('that goes through a link, through what others can write, or nowhere is not', async () => {
+  test('through a link, a folder writable by others, or a missing one is rejected', async () => {
     const { dir, above, path } = made();
     using _dir = dir;
     const link = join(above, 'link');

@@ -1,13 +1,13 @@
 import { lstat, readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
-/** Most entries of an environment that are looked at; a large one has some 60,000. */
+/** Maximum entries checked in an environment; a large one has about 60,000. */
 const ENTRIES_MAX = 500_000;
 
 /**
- * What keeps a path from being the word of these users alone: a step of it that is a link, belongs to somebody else or
- * can be written by others. A sticky folder of root's, as /tmp is, keeps others from exchanging what lies in it. Null
- * when nothing does.
+ * Why others than these users could change what a path refers to: a step is a link, belongs to somebody else or
+ * is writable by others. Root's sticky folders such as /tmp are safe, as others cannot replace entries in them.
+ * Null when nobody else can.
  */
 export async function findForeignStep(path: string, uids: ReadonlySet<number>): Promise<string | null> {
   for (let step = path; ; step = dirname(step)) {
@@ -21,7 +21,10 @@ export async function findForeignStep(path: string, uids: ReadonlySet<number>): 
   }
 }
 
-/** What below a folder belongs to somebody else or can be written by others; null when nothing does. Links are not followed. */
+/**
+ * Finds an entry that belongs to another user or is writable by others; null when there is none. Follows no
+ * links.
+ */
 export async function findForeignEntry(folder: string, uid: number): Promise<string | null> {
   let looked = 0;
   const open = [folder];
@@ -35,7 +38,7 @@ export async function findForeignEntry(folder: string, uid: number): Promise<str
       const stat = await lstat(path).catch(() => null);
       if (stat === null) return `${path} cannot be looked at`;
       if (stat.uid !== uid) return `${path} belongs to user ${stat.uid}`;
-      if (stat.isSymbolicLink()) continue; // its own mode says nothing, and whose it is was just seen
+      if (stat.isSymbolicLink()) continue; // a link's mode is meaningless; its owner was checked
       if ((stat.mode & 0o022) !== 0) return `${path} can be written by others`;
       if (stat.isDirectory()) open.push(path);
     }

@@ -5,7 +5,7 @@ import { Check } from 'typebox/value';
 import { type FileName, parseFilename } from './names-rules.ts';
 import type { Parsed } from './read-file.ts';
 
-/** Most files of one project; the largest of the public index have some 20,000. */
+/** Maximum files of one project; the largest on the public index have about 20,000. */
 const FILES_MAX = 50_000;
 const SHA256 = /^[0-9a-f]{64}$/;
 
@@ -38,7 +38,7 @@ const JsonPage = Type.Object({
 interface PageSource {
   /** The name of the page, normalised. */
   project: string;
-  /** Where the page is from: addresses in it are relative to it. */
+  /** The page's URL, which relative URLs resolve against. */
   url: string;
 }
 
@@ -68,7 +68,7 @@ export function parseJsonPage(text: string, source: PageSource): Parsed<IndexFil
 /** Reads the old form (PEP 503): every link whose text is a file of the project. */
 export function parseHtmlPage(text: string, source: PageSource): Parsed<IndexFile[]> {
   const files: IndexFile[] = [];
-  // A page without one link is a page of something else, such as a place to log in at.
+  // A page without links is something else, such as a login page.
   if (!/<a\s/i.test(text))
     return { ok: false, reason: `the index answers for ${source.project} without a link` };
   for (const piece of text.split(/<a\s/i).slice(1, FILES_MAX + 1)) {
@@ -91,7 +91,7 @@ export function parseHtmlPage(text: string, source: PageSource): Parsed<IndexFil
   return { ok: true, value: files };
 }
 
-/** The first `>` that is not in quotes: a specifier may hold one. */
+/** The first `>` outside quotes: a specifier may contain one. */
 function endOfTag(piece: string): number {
   let quote = '';
   for (let at = 0; at < piece.length; at += 1) {
@@ -132,7 +132,7 @@ function resolveUrl(href: string, base: string): { address: string; fragment: st
   return { address: withoutCredentials(url), fragment };
 }
 
-/** An address as it may be shown: what stands before an `@` is a secret. */
+/** A URL safe to show: without the credentials before the `@`. */
 export function withoutCredentials(url: URL): string {
   const shown = new URL(url);
   shown.username = '';

@@ -1,22 +1,22 @@
 import { isName, isVersion, normaliseName } from './names-rules.ts';
 import type { Parsed } from './read-file.ts';
 
-/** Most requirements and extras that one project may name, and longest of them. */
+/** Maximum number of requirements and extras of a project, and their maximum length. */
 const REQUIREMENTS_MAX = 2_000;
 const REQUIREMENT_MAX_CHARS = 2_000;
 const CONTROL = /\p{Cc}/u;
 
-/** What a distribution says of itself, as far as a resolver needs it. */
+/** The metadata of a distribution that a resolver needs. */
 export interface CoreMetadata {
   /** Normalised (PEP 503). */
   name: string;
   version: string;
-  /** `Requires-Dist`, as it stands. */
+  /** `Requires-Dist`, verbatim. */
   requires: string[];
   extras: string[];
 }
 
-/** Reads the head of a METADATA or PKG-INFO file (core metadata; mail headers): names that cannot be used are refused. */
+/** Reads the head of a METADATA or PKG-INFO file (core metadata; mail headers): unusable names are refused. */
 export function parseMetadata(text: string): Parsed<CoreMetadata> {
   const headers = readHeaders(text);
   const [name, ...names] = headers.get('name') ?? [];
@@ -41,7 +41,7 @@ export function parseMetadata(text: string): Parsed<CoreMetadata> {
   return { ok: true, value: { name: normaliseName(name), version, requires, extras: extras.filter(isName) } };
 }
 
-/** The lines up to the first empty one, folded lines put together. */
+/** The lines up to the first empty one, unfolded. */
 function readHeaders(text: string): Map<string, string[]> {
   const headers = new Map<string, string[]>();
   let last: string[] | null = null;
@@ -62,7 +62,7 @@ function readHeaders(text: string): Map<string, string[]> {
 }
 
 export interface EnvironmentFile {
-  /** `3.11.2`, or `3.11` where no more is said. */
+  /** `3.11.2`, or `3.11` when the patch is not stated. */
   pythonVersion: string;
   usesSystemPackages: boolean;
 }

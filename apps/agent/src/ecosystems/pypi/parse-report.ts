@@ -10,7 +10,7 @@ import type { Parsed } from './read-file.ts';
 const Digest = Type.String({ pattern: '^[0-9a-f]{64}$' });
 const Requirement = Type.String({ maxLength: 2_000, pattern: '^[^\\r\\n]*$' });
 
-/** The report of `pip install --report` (versions 0 and 1), as far as it is used. */
+/** The used members of `pip install --report` (versions 0 and 1). */
 const Report = Type.Object({
   version: Type.Enum(['0', '1']),
   install: Type.Array(
@@ -41,11 +41,11 @@ const Report = Type.Object({
 export interface ReportedWheel extends CoreMetadata {
   filename: string;
   url: string;
-  /** Null where pip names none, as it does of files on this host. */
+  /** Null when pip names none, as for local files. */
   sha256: string | null;
 }
 
-/** Reads what pip would install. Anything but a wheel of an index or a folder makes the whole report unusable. */
+/** Reads what pip would install. Anything but a wheel from an index or a folder invalidates the whole report. */
 export function parseReport(text: string): Parsed<ReportedWheel[]> {
   const parsed = parseStrictJson(text);
   if (!parsed.ok) return { ok: false, reason: `the report of pip ${parsed.reason}` };
@@ -90,7 +90,7 @@ function lastStep(url: URL): string {
   }
 }
 
-/** As pip before 23.0 says it. */
+/** The form used before pip 23.0. */
 function oldHash(hash: string | undefined): string | null {
   const [, sha256 = null] = /^sha256=([0-9a-f]{64})$/.exec(hash ?? '') ?? [];
   return sha256;

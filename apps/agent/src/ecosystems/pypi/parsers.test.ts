@@ -107,7 +107,7 @@ describe('a folder of packages', () => {
     [
       'that pip left behind',
       (folder) => addInfo(folder, '~ood-1.dist-info', GOOD),
-      /is left of an interrupted pip/,
+      /is a leftover of an interrupted pip/,
     ],
   ])('with a distribution %s is a fault, and the others are read', async (_what, change, reason) => {
     using dir = tmpDir();
@@ -118,7 +118,7 @@ describe('a folder of packages', () => {
     expect(distributions.map(({ name }) => name)).toEqual(['good']);
   });
 
-  test('with a pipe in the place of a file does not hold the scan up', async () => {
+  test('with a pipe in place of a file does not block the scan', async () => {
     using dir = tmpDir();
     const info = addInfo(dir.path, 'a-1.dist-info', null);
     await runTool('mkfifo', [join(info, 'METADATA')]);
@@ -126,7 +126,7 @@ describe('a folder of packages', () => {
     expect(faults).toEqual([`${join(info, 'METADATA')} is not a plain file`]);
   });
 
-  test('names what pip cannot exchange: direct addresses, and installations of the old form', async () => {
+  test('marks what pip cannot replace: direct URLs and installations in the old format', async () => {
     using dir = tmpDir();
     const direct = addInfo(dir.path, 'direct-1.dist-info', 'Name: direct\nVersion: 1\n');
     writeFileSync(join(direct, 'direct_url.json'), '{"url": "file:///home/ann/src", "__proto__": 1}');
@@ -153,7 +153,7 @@ describe('a page of an index', () => {
   });
   const page = (...files: object[]) => parseJsonPage(JSON.stringify({ files }), SOURCE);
 
-  test('in JSON gives address, hash, size and what holds a file back', () => {
+  test('in JSON gives URL, hash, size and the limits of a file', () => {
     expect(page(file({ size: 7, yanked: 'broken', 'requires-python': '>=3.8' }))).toEqual({
       ok: true,
       value: [

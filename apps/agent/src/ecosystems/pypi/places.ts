@@ -6,37 +6,37 @@ import { parseEnvironmentFile } from './parse-metadata.ts';
 import { type Parsed, readPlainFile } from './read-file.ts';
 
 const CONFIGURATION_MAX_BYTES = 64 * 1024;
-/** Longest path that the wire takes as `arch`, in characters. */
+/** Longest path allowed as `arch`, in characters. */
 const PLACE_MAX_CHARS = 256;
-/** Where Python has what a user installed for himself. */
+/** The path of a user's own packages. */
 const USER_FOLDER = /^\/.*\/\.local\/lib\/python(3\.[0-9]{1,3})\/site-packages$/;
-/** Where the host's own interpreters are, each as `bin/python3.X`. */
+/** The prefix of the host's interpreters, each at `bin/python3.X`. */
 const SYSTEM_PREFIX = '/usr';
 const PYTHON_FOLDER = /^(?:python|pypy)3\.[0-9]{1,3}t?$/;
 
-/** A folder that holds Python packages of its own (decision 0009: it stands in `arch`). */
+/** A folder with its own Python packages (decision 0009: encoded in `arch`). */
 export interface PypiPlace {
   kind: 'environment' | 'user';
-  /** The virtual environment; of a user's own packages the folder that they lie in, as there is one for each Python. */
+  /** The virtual environment; for a user's own packages their folder, as there is one for each Python. */
   path: string;
   sitePackages: string;
   /** Of the interpreter: `3.11.2`, or `3.11`. */
   pythonVersion: string;
-  /** The program that it is of: the environment's own, or for what a user installed the host's of that version. */
+  /** Its interpreter: the environment's own, or the host's of that version for a user's packages. */
   python: string;
-  /** It sees the system's packages too. */
+  /** Whether it also sees the system's packages. */
   usesSystemPackages: boolean;
 }
 
 export interface FoundPlaces {
   places: PypiPlace[];
-  /** Places that are there and cannot be read: they keep a scan from being complete. */
+  /** Existing places that cannot be read: they make a scan incomplete. */
   faults: string[];
-  /** Folders that could not be looked into: nothing tells whether there is a place in them. */
+  /** Folders that could not be searched: they may contain places. */
   unseen: string[];
 }
 
-/** The environments that the administrator named, and what is found in the usual places of the host. */
+/** The environments named by the administrator and those found in the usual folders. */
 export async function findPlaces(
   paths: HostPaths,
   discovered?: Discovery,
@@ -64,7 +64,7 @@ export async function readPlace(path: string, systemPrefix = SYSTEM_PREFIX): Pro
   return USER_FOLDER.test(path) ? readUserFolder(path, systemPrefix) : readEnvironment(path);
 }
 
-/** Reads what an environment is, from its files alone: nothing in it is run. */
+/** Identifies an environment from its files alone: nothing in it is run. */
 export async function readEnvironment(path: string): Promise<Parsed<PypiPlace>> {
   const lost = await findWhyNotItself(path);
   if (lost !== null) return { ok: false, reason: lost };
@@ -108,15 +108,15 @@ async function findWhyNotItself(path: string): Promise<string | null> {
   return real === path ? null : `${path} is reached through a link; its own path is ${real}`;
 }
 
-/** What `PYTHONUSERBASE` has to be for a user's packages to lie in `sitePackages`: `~/.local`. */
+/** The `PYTHONUSERBASE` whose packages are in `sitePackages`: `~/.local`. */
 export function userBase({ sitePackages }: PypiPlace): string {
   return dirname(dirname(dirname(sitePackages)));
 }
 
 /**
- * Whether somebody else manages the place, as PEP 668 has it said: then nothing is changed there. Of a user's packages
- * it is said beside the standard library of the interpreter. A marker in an environment counts as well, although pip
- * looks for it with the interpreter alone.
+ * Whether the place is externally managed (PEP 668): then nothing is changed there. For a user's packages the
+ * marker is beside the interpreter's standard library. A marker in an environment counts too, although pip checks
+ * only the interpreter's.
  */
 export async function isExternallyManaged(place: PypiPlace): Promise<boolean> {
   const folders = [dirname(place.sitePackages), ...(place.kind === 'user' ? await findStdlibs(place) : [])];
@@ -126,7 +126,7 @@ export async function isExternallyManaged(place: PypiPlace): Promise<boolean> {
   return false;
 }
 
-/** The folders that can be its interpreter's standard library: `lib64` on some hosts, and where a link leads. */
+/** Candidates for the interpreter's standard library: `lib64` on some hosts, and link targets. */
 async function findStdlibs({ python, pythonVersion }: PypiPlace): Promise<string[]> {
   const real = await realpath(python).catch(() => python);
   const prefixes = new Set([python, real].map((program) => dirname(dirname(program))));

@@ -22,13 +22,13 @@ const ORIGIN_MAX_CHARS = 512;
 export interface Planner {
   index: IndexClient;
   found: FoundPlaces;
-  /** Who runs pip. */
+  /** The user pip runs as. */
   identity: Identity | null;
-  /** Those whose programs this process runs. */
+  /** The users whose programs this process may run. */
   uids: ReadonlySet<number>;
 }
 
-/** Resolves what bringing one package of one place to a version needs, with the hash of every wheel. */
+/** Resolves the update of one package in one place, with the hash of every wheel. */
 export async function planTarget(
   planner: Planner,
   { name: written, arch, toVersion }: PlanTarget,
@@ -72,7 +72,7 @@ export async function planTarget(
   return { ok: true, plan };
 }
 
-/** What is installed in a place that may be changed. */
+/** The packages of a place that may be changed. */
 export async function readUsable(place: PypiPlace): Promise<Parsed<InstalledState>> {
   if (await isExternallyManaged(place)) {
     return { ok: false, reason: `${place.path} is externally managed (PEP 668)` };
@@ -84,12 +84,12 @@ export async function readUsable(place: PypiPlace): Promise<Parsed<InstalledStat
 
 interface Question {
   interpreter: Interpreter;
-  /** The packages of the place, and the system's where the place sees them. */
+  /** The packages of the place, plus the system's if it sees them. */
   seen: readonly CoreMetadata[];
   target: { name: string; version: string };
 }
 
-/** The wheels of the closure; refused where they would leave a requirement unmet that is met today. */
+/** The wheels of the closure; refused when they would break a requirement that is met now. */
 async function resolve(planner: Planner, question: Question): Promise<Parsed<ReportedWheel[]>> {
   const { interpreter, target, seen } = question;
   const { identity, index } = planner;
@@ -105,7 +105,7 @@ async function resolve(planner: Planner, question: Question): Promise<Parsed<Rep
   return first === undefined ? wheels : { ok: false, reason: `it would break the place: ${first}` };
 }
 
-/** The requirements that wheels would leave unmet and that are met today, in pip's words. */
+/** The requirements that the wheels would break, in pip's words. */
 async function findBroken(
   distributions: readonly CoreMetadata[],
   wheels: readonly CoreMetadata[],
@@ -120,7 +120,7 @@ async function findBroken(
   return { ok: true, value: [...unmet.value].filter((line) => !today.value.has(line)) };
 }
 
-/** Where pip found nothing of a dependency because there is only a source distribution of it: says so. */
+/** Explains that pip found only a source distribution of a dependency. */
 async function explainSourceOnly(index: IndexClient, reason: string): Promise<string | null> {
   const [, name = ''] = /No matching distribution found for ([A-Za-z0-9][A-Za-z0-9._-]*)/.exec(reason) ?? [];
   if (!isName(name)) return null;
@@ -130,7 +130,7 @@ async function explainSourceOnly(index: IndexClient, reason: string): Promise<st
 }
 
 function sourceOnly(what: string): string {
-  return `only a source distribution of ${what} exists; it would be built here, which is not allowed`;
+  return `only a source distribution of ${what} exists; building it on this host is not allowed`;
 }
 
 /** Adds the file to every action; pip and the index must agree on each. */

@@ -34,7 +34,7 @@ const INSTALLED: PypiPackage[] = [
 const OFFERED: PypiPackage[] = [
   ...PYPI_DEMO.old,
   ...PYPI_DEMO.offered,
-  { name: 'demo-lib', version: '9.0' }, // newer than what is needed, but what is there suits
+  { name: 'demo-lib', version: '9.0' }, // newer than needed: the installed version satisfies the requirement
   { name: 'demo-app', version: '3.0rc1' },
   { name: 'demo-app', version: '4.0', requiresPython: '>=99' },
   { name: 'demo-app', version: '5.0', yanked: true },
@@ -92,7 +92,7 @@ describe.skipIf(missing !== null)('PyPI on a real environment', { timeout: 120_0
   const brief = ({ action, name, arch, from_version, to_version }: PlanAction) =>
     [action, name, arch === host.path, from_version, to_version].join(' ');
 
-  test('a scan is complete and as the wire wants it, each package with its place', async () => {
+  test('a scan is complete and matches the schema, each package with its place', async () => {
     const scan = await scanPypi(paths, found);
     expect(scan).toMatchObject({ complete: true, reason: null });
     const { packages, updates, complete } = scan;
@@ -144,7 +144,7 @@ describe.skipIf(missing !== null)('PyPI on a real environment', { timeout: 120_0
     },
   );
 
-  test('an index that knows none of the packages is no fault: they may be of a house', async () => {
+  test('an index without the packages is not a fault: they may be private', async () => {
     index.mode = 'not-found';
     expect(await scanPypi(paths, found)).toMatchObject({ complete: true, updates: [] });
   });
@@ -159,7 +159,7 @@ describe.skipIf(missing !== null)('PyPI on a real environment', { timeout: 120_0
   });
 
   test.each(['up', 'html'] as const)(
-    'a plan holds the closure with name, address, size and hash of every wheel, and where it is from (%s)',
+    'a plan holds the closure with name, URL, size, hash and origin of every wheel (%s)',
     async (mode) => {
       index.mode = mode;
       const actions = await actionsOf('demo-app', '2.0');
@@ -174,7 +174,7 @@ describe.skipIf(missing !== null)('PyPI on a real environment', { timeout: 120_0
     },
   );
 
-  test('a dependency that suits as it is stays, a new one comes, and markers are those of the environment', async () => {
+  test('a satisfied dependency stays, a new one is added, and markers are those of the environment', async () => {
     expect((await actionsOf('growing', '2.0')).map(brief)).toEqual([
       'upgrade growing true 1.0 2.0',
       'install grown true  1.0',
@@ -182,7 +182,7 @@ describe.skipIf(missing !== null)('PyPI on a real environment', { timeout: 120_0
     expect((await actionsOf('demo-lib', '1.1')).map(brief)).toEqual(['upgrade demo-lib true 1.0 1.1']);
   });
 
-  test('what the system has of its own does not count as being in the environment', async () => {
+  test('packages of the system do not count as installed in the environment', async () => {
     expect((await actionsOf('needs-pip', '1.5')).map(brief)).toEqual([
       'upgrade needs-pip true 1.0 1.5',
       'install pip true  0.1',
@@ -206,7 +206,7 @@ describe.skipIf(missing !== null)('PyPI on a real environment', { timeout: 120_0
     expect(existsSync('/tmp/tidegate-sdist-was-built')).toBe(false);
   });
 
-  test('nothing that lies in the environment is run by a scan or a plan', async () => {
+  test('scan and plan run nothing from the environment', async () => {
     const proof = join(dir.path, 'was-run');
     const script = `import pathlib; pathlib.Path(${JSON.stringify(proof)}).touch()\n`;
     for (const name of ['evil.pth', 'sitecustomize.py', 'usercustomize.py', 'pip.py', 'keyring.py']) {
@@ -303,7 +303,7 @@ describe.skipIf(missing !== null)('PyPI on a real environment', { timeout: 120_0
       expect(names).not.toContain('demo_lib-9.0-py3-none-any.whl');
     });
 
-    test('of a name that leads elsewhere is a mismatch before anything is asked for', async () => {
+    test('of a name with a path is a mismatch before any request', async () => {
       const [action] = await actionsOf('demo-lib', '1.1');
       const asked = index.requests.length;
       for (const filename of [

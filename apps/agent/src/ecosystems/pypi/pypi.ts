@@ -6,7 +6,7 @@ import { type FoundPlaces, findPlaces } from './places.ts';
 import { type Planner, planTarget } from './plan.ts';
 import { scanPypi } from './scan.ts';
 
-/** Python packages in virtual environments and of users; never those of the system's own Python. */
+/** Python packages in virtual environments and of users; never those of the system's Python. */
 export const pypiDriver: EcosystemDriver = {
   ecosystem: 'pypi',
   present: async (paths) => {
@@ -31,7 +31,7 @@ async function withPypiPlanning<T>(paths: HostPaths, work: (plan: PlanOne) => Pr
   return work((target) => planTarget(planner, target, new Date()));
 }
 
-/** `found` unless the host is to be searched. */
+/** Uses `found` instead of searching the host. */
 export async function openPlanner(paths: HostPaths, found?: FoundPlaces): Promise<Planner> {
   const identity = await downloadIdentity(null);
   const uids = new Set([0, process.geteuid?.() ?? 0]);

@@ -2,12 +2,12 @@ import { open } from 'node:fs/promises';
 import { errorCode } from '../../platform/file-layer.ts';
 import { READ_UNFOLLOWED } from '../judge-artifact.ts';
 
-/** What reading something that others wrote gives: never half of it. */
+/** The result of reading an untrusted file: complete or a reason. */
 export type Parsed<T> = { ok: true; value: T } | { ok: false; reason: string };
 
 export type FileText = { ok: true; text: string } | { ok: false; absent: boolean; reason: string };
 
-/** Reads a plain file of at most `maxBytes` in a folder of somebody else; a link, a pipe or a larger one is refused. */
+/** Reads a regular file of at most `maxBytes` from another user's folder; refuses links, pipes and larger files. */
 export async function readPlainFile(path: string, maxBytes: number): Promise<FileText> {
   const opened = await open(path, READ_UNFOLLOWED).then(
     (handle) => ({ ok: true as const, handle }),

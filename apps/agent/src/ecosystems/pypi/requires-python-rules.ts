@@ -4,8 +4,8 @@ const CLAUSES_MAX = 32;
 const CLAUSE = /^(~=|===|==|!=|<=|>=|<|>)\s*([0-9A-Za-z.!+_-]+)(\.\*)?$/;
 
 /**
- * Whether a Python of this version may use a file (PEP 345 `Requires-Python`, PEP 440 specifiers). A specifier that
- * cannot be read holds nothing back, as in pip: the resolver decides when a plan is made.
+ * Whether a Python of this version may use a file (PEP 345 `Requires-Python`, PEP 440 specifiers). An invalid
+ * specifier excludes nothing, as in pip: the resolver decides when planning.
  */
 export function allowsPython(specifier: string, pythonVersion: string): boolean {
   const clauses = specifier.split(',').map((clause) => clause.trim());
@@ -37,7 +37,7 @@ function allows(clause: string, python: string): boolean {
   }
 }
 
-/** `==3.7.*`: the release begins with these numbers. */
+/** `==3.7.*`: the release starts with these numbers. */
 function startsWith(version: string, prefix: string): boolean {
   const [parts, wanted] = [version.split('.'), prefix.split('.')];
   return wanted.every((part, at) => compareVersions('pypi', parts[at] ?? '0', part) === 0);

@@ -2,12 +2,12 @@ import { parseReport, type ReportedWheel } from './parse-report.ts';
 import type { Parsed } from './read-file.ts';
 import { PIP_OPTIONS, type Shadow } from './shadow.ts';
 
-/** Where wheels come from: the index when a plan is made, the staged files when it is carried out. */
+/** The source of wheels: the index for planning, the staged files for installing. */
 export type WheelSource = { indexUrl: string } | { folder: string };
 
 /**
- * Asks pip what bringing a package to a version would install. Planning and the executor's simulation both go through
- * here, so that they can only differ where pip does. What the place has already and still suits is left alone.
+ * Lets pip resolve the update of a package. Planning and the executor's simulation share it, so they differ only
+ * where pip does. Installed packages that satisfy the requirements are kept.
  */
 export async function resolveWheels(
   shadow: Shadow,
@@ -15,7 +15,7 @@ export async function resolveWheels(
   source: WheelSource,
 ): Promise<Parsed<ReportedWheel[]>> {
   const isIndex = 'indexUrl' in source;
-  // The address stands in a file, as it may hold a password and arguments can be read by everybody.
+  // The URL is passed in a file: it may contain a password, and everybody can read arguments.
   const head = isIndex ? `--index-url ${source.indexUrl}\n` : '';
   const requirements = await shadow.addRequirements(`${head}${target.name}==${target.version}\n`);
   const from = isIndex ? [] : ['--no-index', '--find-links', source.folder];
@@ -29,19 +29,19 @@ export async function resolveWheels(
   return parseReport(answer.stdout);
 }
 
-/** What pip says is wrong, without its lines of progress and advice. */
+/** pip's error messages, without progress and advice. */
 function lastErrors(output: string): string {
   const lines = output.split('\n').filter((line) => /^ERROR: /.test(line));
   const said = lines.length > 0 ? lines : output.trim().split('\n').slice(-3);
   return `pip says: ${said.join('; ').slice(0, 1_000)}`;
 }
 
-/** The requirements that are not met in a place, in pip's words: one line each. */
+/** The unmet requirements of a place, in pip's words: one line each. */
 export async function findUnmet(shadow: Shadow): Promise<Parsed<ReadonlySet<string>>> {
   const answer = await shadow.run(['check', '--isolated', '--disable-pip-version-check', '--no-color']);
   if (answer.ok) return { ok: true, value: new Set() };
   const lines = answer.stdout.split('\n').filter((line) => line.trim() !== '');
-  // The exit code is 1 for unmet requirements and for a failure of pip itself: only the first comes with lines.
+  // Exit code 1 means unmet requirements or a failure of pip; only the former prints lines.
   if (answer.exitCode !== 1 || lines.length === 0) return { ok: false, reason: answer.detail };
   return { ok: true, value: new Set(lines) };
 }

@@ -7,15 +7,15 @@ import { type FoundPlaces, findPlaces, isExternallyManaged, type PypiPlace } fro
 
 const REASON_MAX_CHARS = 2_000;
 const ORIGIN_MAX_CHARS = 512;
-/** Most updates that one report of the wire holds. */
+/** Maximum number of updates in a report. */
 const UPDATES_MAX = 5_000;
-/** How many projects the index is asked for at a time. */
+/** Concurrent requests to the index. */
 const ASKED_AT_ONCE = 8;
 
 /**
- * Reads what is installed in every place, and asks the index for newer versions. Updates of pinned and externally
- * managed packages are listed too, as they exist; no plan can be made of them, and asking for one tells why.
- * Whatever cannot be read makes the scan incomplete: it never looks like a place without packages or updates.
+ * Reads the installed packages of every place and queries the index for newer versions. Updates of pinned and
+ * externally managed packages are listed too; planning one fails with the reason. Anything unreadable makes the
+ * scan incomplete, so it never looks like a place without packages or updates.
  */
 export async function scanPypi(paths: HostPaths, found?: FoundPlaces): Promise<Scan> {
   const { places, faults: lost } = found ?? (await findPlaces(paths));

@@ -6,29 +6,32 @@ import { giveFolder, removeGiven } from '../given-folder.ts';
 import type { Interpreter } from './interpreter.ts';
 import type { CoreMetadata } from './parse-metadata.ts';
 
-/** A resolver that has to go back often, over a slow line. */
+/** Enough for a resolver that backtracks often, over a slow connection. */
 const PIP_TIMEOUT_MS = 10 * 60_000;
-/** A report holds the whole description of every package. */
+/** A report contains the full description of every package. */
 const PIP_OUTPUT_MAX_BYTES = 64 * 1024 * 1024;
 
-/** What must be so whatever a user has configured for himself: nothing is inherited, nothing is built or waved through. */
+/** Overrides of user configuration: nothing is inherited, nothing is built, no check is disabled. */
 export const PIP_OPTIONS = [
   ...['--isolated', '--no-input', '--disable-pip-version-check', '--no-cache-dir', '--no-color'],
   ...['--retries=2', '--timeout=30'],
 ];
 
 /**
- * A folder that looks to pip like the place: the words that each distribution says of itself, and no code of any. Pip
- * resolves against it as it would in the place, without a file of the place being run.
+ * A folder that looks to pip like the place: the metadata of each distribution without any code. pip resolves
+ * against it as in the place, without running a file of the place.
  */
 export interface Shadow {
-  /** A folder that the user who runs pip can read, and nobody but this process can write. */
+  /** A folder that pip's user can read and only this process can write. */
   readonly folder: string;
-  /** The pip of the host in a folder that holds nothing else: to be run by an interpreter that sees the place itself. */
+  /** The host's pip alone in a folder: run by an interpreter that sees the place itself. */
   readonly pip: string;
-  /** A folder of the user who runs pip. */
+  /** A folder owned by pip's user. */
   readonly scratch: string;
-  /** Writes a requirements file for the user who runs pip alone: an index in it may have a password. Returns its path. */
+  /**
+   * Writes a requirements file that only pip's user can read, as an index URL may contain a password. Returns its
+   * path.
+   */
   addRequirements(text: string): Promise<string>;
   run(args: readonly string[], limits?: { timeoutMs: number }): Promise<ProgramResult>;
 }
@@ -36,11 +39,11 @@ export interface Shadow {
 export interface ShadowOptions {
   interpreter: Interpreter;
   distributions: readonly CoreMetadata[];
-  /** Who runs pip; only root can choose. */
+  /** The user pip runs as; only root can choose. */
   identity: Identity | null;
 }
 
-/** Makes a shadow, and removes it in the end. */
+/** Creates a shadow; removed when it closes. */
 export async function withShadow<T>(
   { interpreter, distributions, identity }: ShadowOptions,
   work: (shadow: Shadow) => Promise<T>,
@@ -84,12 +87,12 @@ export async function withShadow<T>(
   }
 }
 
-/** An environment in which pip reads no configuration file, of no user and not of the system. */
+/** An environment in which pip reads no configuration file, neither a user's nor the system's. */
 export function pipEnvironment(scratch: string): Record<string, string> {
   return { PIP_CONFIG_FILE: '/dev/null', HOME: scratch, TMPDIR: scratch, PYTHONDONTWRITEBYTECODE: '1' };
 }
 
-/** Writes a distribution out of what was parsed: neither its names nor its words are taken unread. */
+/** Writes a distribution from parsed metadata: no unparsed name or text is copied. */
 async function addDistribution(site: string, distribution: CoreMetadata): Promise<void> {
   const { name, version, requires, extras } = distribution;
   const info = join(site, `${name.replaceAll('-', '_')}-${version}.dist-info`);

@@ -13,7 +13,7 @@ const ASK_TIMEOUT_MS = 30_000;
 const ANSWER_MAX_BYTES = 16 * 1024;
 const Folders = Type.Array(Type.String({ pattern: '^/', maxLength: 1_024 }), { maxItems: 16 });
 
-/** Where they are differs from distribution to distribution, and the interpreter knows. `site` is read, not run. */
+/** Their location depends on the distribution; the interpreter knows it. `site` is read, not run. */
 const ASK_FOLDERS =
   'import json, site, sys; print(json.dumps(site.getsitepackages([sys.base_prefix, sys.base_exec_prefix])))';
 
@@ -23,8 +23,8 @@ export interface SystemPackages {
 }
 
 /**
- * Reads the packages of the system that a place sees beside its own; none where it sees none. They count as present,
- * and are never changed. Where one of them cannot be read, nothing can be said of what the place needs.
+ * Reads the system packages that a place sees; none when it sees none. They count as installed and are never
+ * changed. One unreadable package fails the call, as the place's requirements cannot be judged then.
  */
 export async function readSystemPackages(
   place: PypiPlace,
@@ -55,7 +55,7 @@ export async function readSystemPackages(
   return { ok: true, value: { folders, distributions } };
 }
 
-/** What is imported where two folders are searched in this order: of one name the first. */
+/** The importable packages of two folders searched in this order: the first of each name. */
 export function seenFrom(
   first: readonly CoreMetadata[],
   second: readonly CoreMetadata[],
