@@ -6,8 +6,8 @@ export type ApprovedOutcome<T> =
   | { ok: false; reason: 'plan_drift' | 'artifact_unsigned'; detail: string };
 
 /**
- * Prepares a transaction and hands its commit to `work` only where it is exactly what was approved (A4). It is simulated
- * once, so `work` commits at once or not at all: whatever it waits for is time in which the host may change.
+ * Prepares a transaction and passes its commit to `work` only if it is exactly what was approved (A4). It is
+ * simulated once, so `work` must commit immediately or not at all: the host may change while it waits.
  */
 export async function withApprovedTransaction<T>(
   installer: Installer,

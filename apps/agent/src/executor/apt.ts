@@ -23,7 +23,7 @@ import type { HostPaths } from '../ecosystems/ecosystem.ts';
 import { type OutputListener, runProgram } from '../platform/run-program.ts';
 import { addNote, type Commit, type Installer, type InstallJob, type InstallOutcome } from './installer.ts';
 
-/** A large upgrade on a slow disk; ending dpkg in its middle does more harm than waiting. */
+/** Enough for a large upgrade on a slow disk; interrupting dpkg does more harm than waiting. */
 const INSTALL_TIMEOUT_MS = 2 * 60 * 60_000;
 /** How long another package manager may keep its lock before this one gives up. */
 const LOCK_WAIT_SECONDS = 300;
@@ -36,7 +36,7 @@ export const aptInstaller: Installer = {
     const host = await readHost(job.paths);
     if (!host.ok) return { ok: false, detail: host.reason };
     const means = { request: request.value, host: host.value, automatic: await readAutomatic(job.paths) };
-    // Last, so that nothing is waited for between it and the commit.
+    // Last, so that nothing waits between it and the commit.
     const simulated = await simulate(job, means);
     if (!simulated.ok) return { ok: false, detail: simulated.reason };
     const commit: Commit = (onOutput) => install(job, means, onOutput);
@@ -44,7 +44,7 @@ export const aptInstaller: Installer = {
   },
 };
 
-/** What a transaction needs to be simulated and committed. */
+/** The inputs of simulation and commit. */
 interface Means {
   request: readonly string[];
   host: HostFacts;
@@ -97,10 +97,7 @@ async function install(
   };
 }
 
-/**
- * What apt is asked for: every package pinned, a removal only where it was approved, and leave to downgrade only
- * where the approval holds a downgrade.
- */
+/** The request to apt: every package pinned, removals and downgrades permitted only when approved. */
 function requestOf(actions: readonly PlanAction[]): Parsed<string[]> {
   const pins: string[] = [];
   for (const { action, name, arch, from_version: from, to_version: to, artifact } of actions) {
@@ -108,7 +105,8 @@ function requestOf(actions: readonly PlanAction[]): Parsed<string[]> {
     if (arch === undefined || version === undefined || !isSpeakable({ name, arch, version })) {
       return { ok: false, reason: `${name} cannot be given to apt` };
     }
-    // The stage is apt's folder of archives: a file of another name could be its lock, its `partial`, or nobody's.
+    // The stage is apt's archives folder: a file with another name could be its lock or its `partial`, or be
+    // ignored.
     if (action !== 'remove' && artifact?.filename !== archiveFilename({ name, version, arch })) {
       return { ok: false, reason: `the file of ${name} does not have the name that apt looks for` };
     }
@@ -136,7 +134,7 @@ async function readHost(paths: HostPaths): Promise<Parsed<HostFacts>> {
   return { ok: true, value: { places: places.value, installed: installed.value.packages } };
 }
 
-/** The transaction as apt would do it now; fails too where apt would take a file from anywhere but the stage. */
+/** apt's transaction as of now; fails if apt would take a file from outside the stage. */
 async function simulate(
   { paths, stage }: InstallJob,
   { request, host: { places, installed } }: Pick<Means, 'request' | 'host'>,
@@ -173,7 +171,7 @@ function installOptions(stage: string): string[] {
   ].flatMap((option) => ['-o', option]);
 }
 
-/** What is not as the approval says, although apt reported success; null when all of it is. */
+/** The first deviation from the approval although apt reported success; null when there is none. */
 function findLacking(actions: readonly PlanAction[], installed: readonly InstalledPackage[]): string | null {
   const versions = new Map(installed.map(({ name, arch, version }) => [`${name}:${arch}`, version]));
   for (const { action, name, arch, to_version: to } of actions) {
@@ -199,8 +197,8 @@ async function readAutomatic(paths: HostPaths): Promise<Parsed<ReadonlySet<strin
 }
 
 /**
- * A package that is named on the command line counts as asked for by hand from then on. Dependencies get their mark
- * back, or no later clean-up would find them. Returns what went wrong, for the output; it undoes no update.
+ * apt marks packages named on the command line as manually installed. Restores the automatic marks of
+ * dependencies, so that autoremove still finds them. Returns a failure as text for the output; the update stands.
  */
 async function restoreAutomatic(
   paths: HostPaths,

@@ -10,11 +10,11 @@ import { type DnfSession, withDnfSession } from '../ecosystems/dnf/session.ts';
 import type { OutputListener } from '../platform/run-program.ts';
 import type { Commit, Installer, InstallJob, InstallOutcome } from './installer.ts';
 
-/** A large upgrade on a slow disk; ending rpm in its middle does more harm than waiting. */
+/** Enough for a large upgrade on a slow disk; interrupting rpm does more harm than waiting. */
 const INSTALL_TIMEOUT_MS = 2 * 60 * 60_000;
-/** How a reason begins where a signature does not hold. */
+/** Prefix of the reason for an invalid signature. */
 const UNSIGNED = 'artifact_unsigned';
-/** How the program says that the transaction became another one between the simulation and now. */
+/** Exit code of the program when the transaction has changed since the simulation. */
 const EXIT_DRIFT = 3;
 
 /** Installs approved dnf transactions from staged files alone: no repository is read, every signature is checked. */
@@ -37,7 +37,7 @@ export function dnfInstallerOf(findPlaces: typeof findDnfPlaces): Installer {
   };
 }
 
-/** What dnf is asked for: the staged files, and leave to remove only where the approval holds a removal. */
+/** The request to dnf: the staged files, with removals permitted only when approved. */
 interface StageRequest {
   files: string[];
   removals: boolean;
@@ -67,13 +67,13 @@ async function withStage<T>(
   return withDnfSession(places.value, null, (session) => work(session, { files, removals }));
 }
 
-/** The transaction as dnf would do it now, of the staged files, each with a signature of a key that rpm trusts. */
+/** dnf's transaction as of now, from staged files that are each signed by a key that rpm trusts. */
 async function simulate(session: DnfSession, request: StageRequest): Promise<Parsed<PlanAction[]>> {
   const answer = parseAnswer(await session.ask('simulate', { ...request }), TransactionAnswer);
   return answer.ok ? toActions(answer.value) : answer;
 }
 
-/** dnf resolves anew in the process that installs, which asks for the signatures and compares once more. */
+/** The installing process resolves again, checks the signatures and compares once more. */
 async function install(
   session: DnfSession,
   { request, actions }: { request: StageRequest; actions: readonly PlanAction[] },
@@ -103,7 +103,7 @@ async function install(
   return { ok: true, installed: installedOf(actions), output };
 }
 
-/** The approved transaction in dnf's words: what comes and what goes. */
+/** The approved transaction in dnf's terms: installed and removed packages. */
 function expectedChanges(actions: readonly PlanAction[]): string[][] {
   return actions.flatMap(({ name, arch = '', from_version: from, to_version: to }) => [
     ...(to === undefined ? [] : [['coming', name, arch, to]]),
@@ -111,7 +111,7 @@ function expectedChanges(actions: readonly PlanAction[]): string[][] {
   ]);
 }
 
-/** What is not as the approval says, although dnf reported success; null when all of it is. */
+/** The first deviation from the approval although dnf reported success; null when there is none. */
 function findLacking(actions: readonly PlanAction[], installed: readonly InstalledPackage[]): string | null {
   const present = new Set(installed.map(({ name, arch, evr }) => `${name}.${arch} ${evr}`));
   for (const { name, arch, from_version: from, to_version: to } of actions) {

@@ -55,17 +55,17 @@ export interface ExecuteOptions {
   job: string;
   /** The executor's own folder. */
   state: string;
-  /** Where the policy of this host is: the word of this host's root, so no job names it. */
+  /** The path of the host policy, which belongs to root: no job can name another. */
   policy: PolicyPlace;
   installerOf: (ecosystem: Ecosystem) => Installer | null;
   nowMs: () => number;
-  /** What of the network can be reached; null when nothing can. */
+  /** The reachable part of the network; null when nothing is. */
   findNetwork: () => string | null;
 }
 
 /**
- * Carries out one job as root: believes nothing that the agent says, verifies everything again from its own files,
- * and installs only what the token binds (A4). Each job gets exactly one result.
+ * Carries out one job as root: trusts nothing from the agent, verifies everything again with its own keys, and
+ * installs only what the token binds (A4). Each job gets exactly one result.
  */
 export async function executeJob(options: ExecuteOptions): Promise<ExecuteOutcome> {
   const commandId = basename(options.job);
@@ -94,7 +94,7 @@ export async function executeJob(options: ExecuteOptions): Promise<ExecuteOutcom
 
 interface Job {
   commandId: string;
-  /** The job folder by its descriptor, so that it cannot be exchanged for another while it is read. */
+  /** Uses the job folder through its descriptor, so that it cannot be replaced while it is read. */
   folder: string;
   state: ExecutorState;
   journal: Journal;
@@ -131,7 +131,7 @@ async function judgeAndInstall(options: ExecuteOptions, job: Job): Promise<JobEn
   }
   const { command } = judged;
   if (command.command_id !== job.commandId) {
-    return refused('command_refused', 'the job folder bears the id of another command', 'wrong_job');
+    return refused('command_refused', 'the job folder is named by the id of another command', 'wrong_job');
   }
   const approval = judgeApproval(job, state, command, nowMs);
   if (!approval.ok) return approval.end;
@@ -147,7 +147,7 @@ async function judgeAndInstall(options: ExecuteOptions, job: Job): Promise<JobEn
   return finished.ok ? end : { ...end, failure: end.failure ?? 'storage_failed' };
 }
 
-/** What the job shows of the fleet, and the newest that was shown before it. */
+/** The signed state in the job, and the newest signed time seen before. */
 interface Shown {
   agentState: VerifiedState;
   before: string | null;
@@ -155,7 +155,7 @@ interface Shown {
 
 type Trust = { ok: true; state: ExecutorState; nowMs: number; shown: Shown } | { ok: false; end: JobEnd };
 
-/** Takes the newer keys and the signed time that the job brings, where keys that are pinned here vouch for them. */
+/** Accepts newer keys and the signed time from the job if the pinned keys vouch for them. */
 function advanceTrust(options: ExecuteOptions, job: Job): Trust {
   let { state } = job;
   const nowMs = trustedNow(trustedNow(options.nowMs(), state.newest_state ?? null), job.journal.serverTime());
@@ -200,7 +200,7 @@ interface StateQuestion {
   nowMs: number;
 }
 
-/** Whether the fleet still stands by the approval: it may have been taken back after it was delivered. */
+/** Whether the approval is still valid: it may have been revoked after delivery. */
 function judgeState(
   options: ExecuteOptions,
   job: Job,
@@ -246,7 +246,7 @@ interface Verified {
   approval: VerifiedApproval;
 }
 
-/** What the host itself says, whatever was signed; its file is read anew each time. Null when it has no objection. */
+/** Applies the host policy, whatever was signed; the file is re-read each time. Null when nothing is forbidden. */
 function askHost(options: ExecuteOptions, job: Job, { state, approval }: Verified): JobEnd | null {
   const nowMs = trustedNow(options.nowMs(), job.journal.serverTime());
   const facts = { approval, trusted: state.trusted_keys, nowMs };
@@ -260,7 +260,7 @@ async function install(options: ExecuteOptions, job: Job, verified: Verified): P
   if (installer === null)
     return refused('unsupported_ecosystem', `${ecosystem} cannot be installed on this host`);
   const stages = join(options.state, 'stage');
-  removeContents(stages); // what a crash left of an earlier job; the lock says that no other one runs
+  removeContents(stages); // leftovers of a crash; the lock excludes another running job
   const stage = mkdtempSync(join(stages, 'job-')); // made with mode 0700
   try {
     const copied = stageArtifacts(actions, { from: join(job.folder, ARTIFACTS_FOLDER), to: stage });
@@ -268,7 +268,7 @@ async function install(options: ExecuteOptions, job: Job, verified: Verified): P
     const paths = hostPaths(verified.state.places);
     const { nowMs } = options;
     const askAgain = () => askHost(options, job, verified);
-    // Whoever left the job may follow it: the folder is his, and its group at most one that he is in.
+    // The submitter may read the output: the folder is theirs, and so is its group at most.
     const readerGid = statSync(job.folder).gid;
     const listen = () => openLiveOutput(options.state, job.commandId, { readerGid, nowMs: nowMs() });
     const staged = { paths, approval: verified.approval, stage };
@@ -289,7 +289,7 @@ async function installStaged(
 ): Promise<JobEnd> {
   const { nowMs, askAgain, listen } = means;
   const ended = await withApprovedTransaction(installer, job, async (commit) => {
-    const veto = askAgain(); // copying and simulating may have taken past the end of the hours
+    const veto = askAgain(); // the window may have closed during copy and simulation
     if (veto !== null) return veto;
     const startedAt = timestamp(nowMs());
     const heard = listen();

@@ -3,32 +3,32 @@ import type { HostPaths } from '../ecosystems/ecosystem.ts';
 import type { OutputListener } from '../platform/run-program.ts';
 import type { VerifiedApproval } from '../trust/verify-approval.ts';
 
-/** Installs one ecosystem's packages, as root and without network. It takes nothing that was not verified (A4). */
+/** Installs one ecosystem's packages, as root and without network, from a verified approval alone (A4). */
 export interface Installer {
   /**
-   * Simulates the transaction, from the staged artifacts alone, and hands it to `work`. What a commit needs, such as a
-   * private folder, lasts until `work` ends.
+   * Simulates the transaction from the staged artifacts alone and passes it to `work`. Resources of the commit,
+   * such as a private folder, last until `work` ends.
    */
   prepare<T>(job: InstallJob, work: (transaction: Transaction) => Promise<T>): Promise<Prepared<T>>;
 }
 
-/** What the package manager would do now. */
+/** The actions the package manager would take now. */
 export interface Transaction {
   readonly actions: readonly PlanAction[];
   readonly commit: Commit;
 }
 
-/** Does it, at most once, and checks what came of it. `onOutput` hears meanwhile what will be the output. */
+/** Installs, at most once, and checks the outcome. `onOutput` receives the output as it is written. */
 export type Commit = (onOutput?: OutputListener) => Promise<InstallOutcome>;
 
 export type Prepared<T> =
   | { ok: true; value: T }
-  /** `artifact_unsigned`: the package manager's own signature of a staged file does not hold; else it is drift. */
+  /** `artifact_unsigned`: a staged file's package manager signature is invalid; otherwise it is drift. */
   | { ok: false; detail: string; reason?: 'artifact_unsigned' };
 
 export type InstallOutcome =
   | { ok: true; installed: { name: string; version: string; arch?: string }[]; output: string }
-  /** `plan_drift`: the transaction became another one since it was prepared; nothing was started. */
+  /** `plan_drift`: the transaction has changed since it was prepared; nothing was started. */
   | {
       ok: false;
       reason: 'plan_drift' | 'install_failed';
@@ -44,7 +44,7 @@ export interface InstallJob {
   stage: string;
 }
 
-/** What is told beside the package manager's own words, to those who listen and in the output. */
+/** Notes added to the package manager's output, live and in the result. */
 export function addNote(onOutput: OutputListener | undefined, output: string, note: string): string {
   onOutput?.(Buffer.from(note));
   return `${output}${note}`;

@@ -10,15 +10,15 @@ import type { InstallOutcome } from './installer.ts';
 const REASON_MAX_CHARS = 4_000;
 /** How long a result is kept for an agent that has not fetched it. */
 const RESULT_KEPT_MS = 30 * 24 * 3_600_000;
-/** Most results that are kept: whoever fills the spool is not to fill this folder. */
+/** Maximum number of results kept, so that filling the spool cannot fill this folder. */
 const RESULTS_MAX = 1_000;
 
-/** How a job ended, without its id. */
+/** The outcome of a job, without its id. */
 export type JobEnd = Omit<JobResult, 'command_id'>;
 
 export type ExecuteOutcome =
   | { ok: true; result: JobResult }
-  /** The job could not even be answered: nothing was done and no result was written. `isBusy`: another executor runs. */
+  /** No answer was possible: nothing was done and no result was written. `isBusy`: another executor runs. */
   | { ok: false; detail: string; isBusy?: boolean };
 
 /** Nothing was started. `check` is the failed check of a signed document. */
@@ -28,9 +28,9 @@ export function refused(failure: ExecutorRefusal, detail: string, check: string 
   return { failure, check, result: { status: 'refused', reason } };
 }
 
-/** The executor was killed or the power went during this job: what was done by then is unknown. */
+/** The executor was killed or lost power during this job: the state of the packages is unknown. */
 export function interrupted(nowMs: number): JobEnd {
-  const reason = 'The executor stopped while it installed; look at the package manager of this host.';
+  const reason = 'The executor stopped during the installation; check the package manager of this host.';
   const result: CommandResult = { status: 'interrupted', reason, finished_at: timestamp(nowMs) };
   return { failure: null, check: null, result };
 }
@@ -39,7 +39,7 @@ export function installed(outcome: InstallOutcome, times: { startedAt: string; f
   const common = {
     started_at: times.startedAt,
     finished_at: times.finishedAt,
-    // With U+0000 in it neither the agent nor the server would read the result.
+    // Agent and server refuse a result that contains U+0000.
     output_tail: plainEnd(outcome.output, OUTPUT_TAIL_MAX_CHARS),
   };
   if (outcome.ok) {
@@ -61,7 +61,7 @@ export function installed(outcome: InstallOutcome, times: { startedAt: string; f
   };
 }
 
-/** Whether a job has its result: it is then never looked at again. */
+/** Whether a job has a result; it is never processed again then. */
 export function hasResult(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 }
@@ -78,7 +78,7 @@ export function writeResult(path: string, commandId: string, end: JobEnd): Execu
   }
 }
 
-/** A result is for the agent alone; what guards against a second installation is the journal. */
+/** Results only inform the agent; the journal prevents a second installation. */
 function removeOldResults(folder: string): void {
   const files = readdirSync(folder)
     .map((name) => ({ path: join(folder, name), stat: lstatSync(join(folder, name)) }))

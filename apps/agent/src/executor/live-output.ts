@@ -17,13 +17,13 @@ import { keepTail } from '../platform/keep-tail.ts';
 import { createPlainText } from '../platform/plain-text.ts';
 import type { OutputListener } from '../platform/run-program.ts';
 
-/** Most that is written while a package manager talks; of what comes after, the end follows when it is done. */
+/** Maximum live output, in bytes; of the rest only the tail is added at the end. */
 export const HEAD_MAX_BYTES = 960 * 1024;
-/** Most of that end, as it was said; U+FFFD for each byte of it would make it three times as long. */
+/** Maximum tail, in raw bytes; U+FFFD for every byte would triple it. */
 const TAIL_MAX_BYTES = 16 * 1024;
 /** Largest file of one command. */
 export const LIVE_OUTPUT_MAX_BYTES = 1024 * 1024;
-/** How many files are kept for an agent that has not read them, and how long. */
+/** Number and age of files kept for an agent that has not read them. */
 const FILES_MAX = 16;
 const FILES_KEPT_MS = 7 * 24 * 3_600_000;
 
@@ -35,16 +35,16 @@ const CREATE_NEW =
   constants.O_EXCL |
   (constants.O_NOFOLLOW ?? 0);
 
-/** What a package manager says, for the agent to show while it is said. A view: nothing depends on it. */
+/** Live output of a package manager, for display. Nothing depends on it. */
 export interface LiveOutput {
   write: OutputListener;
   close(): void;
 }
 
 /**
- * Makes the file in which a job's output can be followed: plain text, bounded, in a folder where root alone makes names,
- * so that no link in the spool is ever written through. `readerGid` may read it. Whatever fails here ends the view
- * alone: an installation is not torn down because a disk is full.
+ * Creates the file with a job's live output: plain text, bounded, in a folder where only root creates names, so
+ * that no link in the spool is ever followed. `readerGid` may read it. A failure ends the live output alone: a
+ * full disk must not abort an installation.
  */
 export function openLiveOutput(
   state: string,
@@ -55,11 +55,11 @@ export function openLiveOutput(
   let fd: number | null = null;
   attempt(() => {
     const made = mkdirSync(dirname(path), { recursive: true });
-    if (made !== undefined) chmodSync(dirname(path), 0o755); // the umask may have shut the agent out
+    if (made !== undefined) chmodSync(dirname(path), 0o755); // the umask may have excluded the agent
     removeOld(dirname(path), nowMs);
     fd = openSync(path, CREATE_NEW, 0o600);
     fchownSync(fd, process.geteuid?.() ?? 0, readerGid);
-    fchmodSync(fd, 0o640); // a maintainer script may say what not every user of this host is to know
+    fchmodSync(fd, 0o640); // maintainer scripts may print sensitive text
   });
 
   function attempt(work: () => void): void {
@@ -112,7 +112,7 @@ export function openLiveOutput(
   };
 }
 
-/** As much of the beginning as has room, in whole characters. */
+/** The longest prefix that fits, in whole characters. */
 function startOf(text: string, maxBytes: number): string {
   if (Buffer.byteLength(text) <= maxBytes) return text;
   const bytes = new TextEncoder().encodeInto(text, new Uint8Array(maxBytes));
@@ -123,7 +123,7 @@ function endOf(bytes: Buffer, dropped: number): string {
   const text = createPlainText();
   const shown = text.add(bytes) + text.end();
   if (dropped === 0) return shown;
-  const whole = shown.slice(shown.indexOf('\n') + 1); // the first line lacks its beginning
+  const whole = shown.slice(shown.indexOf('\n') + 1); // the first line is incomplete
   return `[${dropped} bytes are left out]\n${whole}`;
 }
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 
-/** What of the network this process can reach; null when that is nothing, as it must be for an installation. */
+/** The first sign of network access of this process; null when there is none, as an installation requires. */
 export function findNetwork(): string | null {
   for (const [name, addresses] of Object.entries(networkInterfaces())) {
     if (addresses?.some((address) => !address.internal)) return `interface ${name} has an address`;

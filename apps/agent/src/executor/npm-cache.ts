@@ -7,7 +7,7 @@ import { integrityOf } from '../ecosystems/npm/integrity.ts';
 import type { KnownVersion } from './npm-known.ts';
 import type { StagedPackage } from './npm-staged.ts';
 
-/** How npm asks for what a registry has of a package: some releases in the one form, some in the other. */
+/** The Accept headers of npm's packument requests: they depend on its release. */
 const ACCEPTED = [
   'application/json',
   'application/vnd.npm.install-v1+json; q=1.0, application/json; q=0.8, */*',
@@ -29,9 +29,8 @@ const MEMBERS = [
 ];
 
 /**
- * Makes npm's cache the whole world: the approved files, and for each package a registry's document that knows the
- * approved versions, in the words of the files themselves, and those that the place has. npm resolves among nothing
- * else.
+ * Fills npm's cache with all it may use: the approved files, and for each package a packument with the approved
+ * versions, taken from the files themselves, and the installed ones. npm resolves among nothing else.
  */
 export async function fillCache(
   cache: string,
@@ -43,7 +42,7 @@ export async function fillCache(
     await mkdir(dirname(target), { recursive: true, mode: 0o700 });
     await copyFile(path, target);
   }
-  // What was approved comes last, and so stands for a version that the place has as well.
+  // Approved versions come last and override equal installed versions.
   const byName = Map.groupBy([...known, ...staged.map(toKnown)], ({ name }) => name);
   for (const [name, versions] of byName) {
     await putDocument(cache, `${registry}${name.replace('/', '%2f')}`, documentOf(name, versions));
@@ -66,7 +65,7 @@ function documentOf(name: string, known: readonly KnownVersion[]): string {
   });
 }
 
-/** The newest release, or the newest at all where there is none. */
+/** The newest release, or the newest pre-release when there is none. */
 function newest(versions: readonly string[]): string | undefined {
   const releases = versions.filter((version) => !version.includes('-'));
   const candidates = releases.length > 0 ? releases : versions;

@@ -7,7 +7,7 @@ const Document = Type.Object({
   packages: Type.Record(Type.String(), Type.Record(Type.String(), Type.Unknown())),
 });
 
-/** A version that npm may choose from, in the words of a package.json and of a registry. */
+/** A version that npm may choose, as in a packument. */
 export interface KnownVersion {
   name: string;
   version: string;
@@ -16,8 +16,8 @@ export interface KnownVersion {
 }
 
 /**
- * What a project has already, from its lockfile: npm resolves anew what a replaced package needed, and must find what
- * is to stay. Of these there is no file: to change one of them needs the approval of it.
+ * A project's installed versions, from its lockfile: npm resolves a replaced package's dependencies again and
+ * must find those that stay. They have no files, so changing one requires its own approval.
  */
 export function knownVersions({ entries }: Lockfile, text: string, registry: string): KnownVersion[] {
   const parsed = parseStrictJson(text);
@@ -27,7 +27,7 @@ export function knownVersions({ entries }: Lockfile, text: string, registry: str
   for (const { location, name, version, resolved, integrity, isLink, isBundled } of entries.values()) {
     const manifest = raw.get(location);
     if (isLink || isBundled || !version || !integrity || manifest === undefined) continue;
-    // A lockfile may leave addresses out that can be told from name and version.
+    // A lockfile may omit URLs that follow from name and version.
     const tarball = resolved ?? `${registry}${name}/-/${name.replace(/^.*\//, '')}-${version}.tgz`;
     known.push({ name, version, manifest: { ...manifest, name, version }, dist: { tarball, integrity } });
   }

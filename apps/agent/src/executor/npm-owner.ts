@@ -5,7 +5,7 @@ import type { Parsed } from '../ecosystems/npm/lockfile.ts';
 import { errorCode } from '../platform/file-layer.ts';
 import type { Identity } from '../platform/run-program.ts';
 
-/** For an owner whom the host does not know, a group with nothing of its own. */
+/** The group for an owner unknown to the host: one without rights. */
 const NO_GROUP = 65_534;
 
 /** What is asked of each folder. */
@@ -16,8 +16,8 @@ export interface FolderFacts {
 }
 
 /**
- * Who acts in a place: its owner, so that a package never gets more rights than that (decision 0009). Null for this
- * very process. Where the owner is root, nobody else may be able to change where the path leads.
+ * The user to act as in a place: its owner, so that a package never gets more rights (decision 0009). Null for
+ * this process's user. If the owner is root, nobody else may be able to redirect the path.
  */
 export function findOwner(
   place: NpmPlace,
@@ -47,13 +47,13 @@ function chainOf(folder: string): FolderFacts[] {
   return [...above, { path: folder, uid, mode }];
 }
 
-/** The first folder that somebody but root can write, for a place of root's; null when there is none. */
+/** For a place of root's, the first folder that others can write; null when there is none. */
 export function findOpenFolder(chain: readonly FolderFacts[]): string | null {
   const open = chain.find(({ uid, mode }) => uid !== 0 || (mode & 0o022) !== 0);
   return open === undefined ? null : `${open.path} can be written by others than root`;
 }
 
-/** The group of the folder is not asked: it may be one that its owner is not in. */
+/** The folder's group is not used: its owner may not be a member. */
 export function groupOf(uid: number, passwd: string): number {
   const fields = passwd.split('\n').map((line) => line.split(':'));
   const gid = Number(fields.find(([, , id]) => id === String(uid))?.[3] ?? NO_GROUP);

@@ -9,10 +9,10 @@ import { readBounded, readTree } from '../ecosystems/npm/tree.ts';
 import { type OutputListener, type ProgramResult, runProgram } from '../platform/run-program.ts';
 import { treeDifference } from './npm-tree-rules.ts';
 
-/** Copying or removing a large tree on a slow disk. */
+/** Enough to copy or remove a large tree on a slow disk. */
 const FILES_TIMEOUT_MS = 30 * 60_000;
 const FILES_OUTPUT_MAX_BYTES = 64 * 1024;
-/** The beginning of a folder that a killed executor may leave in a project; it is nobody's package. */
+/** Prefix of a folder that a killed executor may leave in a project; not a package name. */
 const WORK_PREFIX = '.tidegate-';
 
 const Document = Type.Object({ packages: Type.Record(Type.String(), Type.Unknown()) });
@@ -22,9 +22,9 @@ export type Applied =
   | { ok: false; detail: string; exitCode: number | null; output: string };
 
 /**
- * Brings a project to what was resolved. npm works on a copy of node_modules beside it, made of hard links, and only
- * a copy that was found to be the plan takes the place of the old one; lockfile and old tree go back when that fails.
- * Everything is done as the session's user. package.json is never touched.
+ * Updates a project to the resolved tree. npm works on a copy of node_modules made of hard links; the copy
+ * replaces the original only if it matches the plan, and lockfile and old tree are restored when that fails.
+ * Everything runs as the session's user. package.json is never changed.
  */
 export async function applyToProject(
   session: NpmSession,
@@ -100,7 +100,7 @@ export async function applyToProject(
 
 type Files = (program: string, ...args: string[]) => Promise<ProgramResult>;
 
-/** Two renames for the tree, one for the lockfile; what was moved goes back when the next one fails. */
+/** Two renames for the tree, one for the lockfile; a failure undoes the earlier ones. */
 async function swap(files: Files, { path, work }: { path: string; work: string }): Promise<string | null> {
   const [modules, fresh, old] = [join(path, 'node_modules'), join(work, 'node_modules'), join(work, 'old')];
   const aside = await files('mv', '-T', '--', modules, old);
@@ -118,7 +118,7 @@ function undo(fault: ProgramResult, undone: ProgramResult): string {
   return undone.ok ? reason : `${reason}; and node_modules could not be put back: ${undone.detail}`;
 }
 
-/** Somebody else may have worked in the project in the meantime; his work is not written over. */
+/** Detects concurrent changes to the project, so that they are not overwritten. */
 async function findChange(path: string, project: ProjectResolution): Promise<string | null> {
   const manifest = await readBounded(join(path, 'package.json'), LOCKFILE_MAX_BYTES);
   const lockfile = await readBounded(join(path, 'package-lock.json'), LOCKFILE_MAX_BYTES);
@@ -128,8 +128,8 @@ async function findChange(path: string, project: ProjectResolution): Promise<str
 }
 
 /**
- * What npm keeps in node_modules to know what lies there, made anew from the lockfile and the disk, which agree:
- * with it npm leaves alone what stays, and needs the files of nothing else.
+ * Rebuilds npm's hidden lockfile in node_modules from lockfile and disk, which agree: with it npm keeps unchanged
+ * packages and needs no files for them.
  */
 function hiddenLockfile({ lockfile, disk }: ProjectResolution): string | null {
   const parsed = parseStrictJson(lockfile);

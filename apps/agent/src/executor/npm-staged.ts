@@ -24,13 +24,13 @@ export interface StagedPackage {
   /** The package.json inside the file. */
   manifest: Record<string, unknown>;
   hasShrinkwrap: boolean;
-  /** Whether npm would run something of it while it installs. */
+  /** Whether it has install scripts that npm would run. */
   hasScripts: boolean;
   /** The packages in the file beside it, each with its name and version, and whether it has scripts. */
   bundled: readonly { key: string; hasScripts: boolean }[];
 }
 
-/** The place that all of an approval is about. */
+/** The one place of an approval. */
 export function placeOf(actions: readonly PlanAction[]): Parsed<string> {
   const places = new Set(actions.map(({ arch }) => (arch === undefined ? '' : placePathOf(arch))));
   const [place, ...others] = places;
@@ -41,8 +41,8 @@ export function placeOf(actions: readonly PlanAction[]): Parsed<string> {
 }
 
 /**
- * Reads what the staged files say they are, each once. A file of another package than its action's is refused, and
- * one that does not hold what is said to be bundled in it.
+ * Reads the metadata of the staged files, each once. Refuses a file of another package than its action's, and one
+ * without the packages it should bundle.
  */
 export async function readStaged(
   actions: readonly PlanAction[],

@@ -1,7 +1,7 @@
 import type { LockEntry } from '../ecosystems/npm/lockfile.ts';
 import type { DiskPackage, DiskTree } from '../ecosystems/npm/tree.ts';
 
-/** What of a tree is not as it was resolved; null when all of it is. */
+/** The first difference between a tree and the resolved one; null when they are equal. */
 export function treeDifference(expected: ReadonlyMap<string, LockEntry>, disk: DiskTree): string | null {
   const [fault] = disk.faults;
   if (fault !== undefined) return fault;

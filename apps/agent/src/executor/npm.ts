@@ -23,7 +23,7 @@ import { type Applied, applyToProject } from './npm-project.ts';
 import { placeOf, readStaged, type StagedPackage } from './npm-staged.ts';
 import { isSameTree, splitTree, treeDifference } from './npm-tree-rules.ts';
 
-/** How many packages the note on scripts names. */
+/** Maximum number of packages named in the note on scripts. */
 const NAMED_SCRIPTS_MAX = 50;
 
 /** Installs approved npm packages from staged files alone, as the owner of the place, and runs none of their scripts. */
@@ -38,7 +38,7 @@ export const npmInstaller: Installer = {
   },
 };
 
-/** npm resolves anew; what it made is compared with what was resolved before it counts. */
+/** npm resolves again; the result is compared with the resolved tree before it takes effect. */
 async function install(
   resolved: Resolved,
   approved: readonly PlanAction[],
@@ -52,7 +52,7 @@ async function install(
   return { ok: false, reason: 'install_failed', detail, exitCode, output };
 }
 
-/** What npm would do now, with nothing but the approved files in its world. */
+/** npm's actions as of now, with only the approved files available. */
 interface Resolved {
   session: NpmSession;
   place: NpmPlace;
@@ -62,7 +62,7 @@ interface Resolved {
   staged: readonly StagedPackage[];
 }
 
-/** Resolves the approved update as planning did, offline and as the owner of its place, and leaves it to `work`. */
+/** Resolves the approved update as planning did, offline and as the owner of its place, and passes it to `work`. */
 async function withResolved<T>(
   { paths, stage, approval }: InstallJob,
   work: (resolved: Resolved) => Promise<T>,
@@ -110,7 +110,7 @@ function apply(resolved: Resolved, onOutput: OutputListener | undefined): Promis
   return applyToProject(session, { path: place.path, resolution, project, onOutput });
 }
 
-/** npm moves what it replaces aside, and back again when it fails. */
+/** npm moves replaced packages aside, and restores them when it fails. */
 async function applyGlobally(
   { session, place, wish, resolution }: Resolved,
   onOutput: OutputListener | undefined,
@@ -139,7 +139,7 @@ async function applyGlobally(
   return { ok: false, detail: difference, exitCode: 0, output: run.stdout };
 }
 
-/** Nothing in an approval allows scripts yet: what has some is told, as it may not work without them. */
+/** An approval cannot permit scripts; packages with scripts are reported, as they may not work without. */
 function scriptNote(staged: readonly StagedPackage[]): string {
   const names = staged
     .flatMap(({ name, version, hasScripts, bundled }) => [

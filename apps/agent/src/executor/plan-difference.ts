@@ -1,8 +1,8 @@
 import type { PlanAction } from '@tidegate/protocol/plan';
 
 /**
- * Compares what was approved with what would happen now, as exact sets: an action too many, one too few or one that
- * differs is a difference, fewer as well. Returns one for a human, or null when there is none.
+ * Compares the approved with the simulated actions as exact sets: an extra, missing or different action is a
+ * difference. Returns a sentence for the operator, or null when they are equal.
  */
 export function planDifference(
   approved: readonly PlanAction[],

@@ -15,10 +15,10 @@ import type { Identity } from '../platform/run-program.ts';
 export interface OpenedPlace {
   place: PypiPlace;
   distributions: readonly Distribution[];
-  /** What the place sees beside its own, which is not changed. */
+  /** The system packages the place sees; they are not changed. */
   system: SystemPackages;
   interpreter: Interpreter;
-  /** Null where that is this process's own user. */
+  /** Null for this process's user. */
   identity: Identity | null;
 }
 
@@ -36,7 +36,7 @@ export async function openPlace(
   const state = await readUsable(place.value);
   if (!state.ok) return state;
   const own = process.geteuid?.() ?? 0;
-  // An environment's interpreter may be its owner's; what a user installed is for one of the host.
+  // An environment's owner may own its interpreter; a user's packages belong to one of the host.
   const makers = new Set([0, place.value.kind === 'user' ? own : owner.value.uid]);
   const interpreter = await findInterpreter(place.value, makers);
   if (!interpreter.ok) return interpreter;
@@ -55,12 +55,12 @@ export async function openPlace(
   };
 }
 
-/** All that a resolver sees from the place. */
+/** All packages visible to a resolver in the place. */
 export function seenIn({ distributions, system }: OpenedPlace): readonly CoreMetadata[] {
   return seenFrom(distributions, system.distributions);
 }
 
-/** What lies in the system's folders runs with the owner's rights too. */
+/** Code in the system's folders runs with the owner's rights too. */
 async function findForeignIn(folders: readonly string[]): Promise<string | null> {
   for (const folder of folders) {
     const foreign = (await findForeignStep(folder, new Set([0]))) ?? (await findForeignEntry(folder, 0));
@@ -69,7 +69,7 @@ async function findForeignIn(folders: readonly string[]): Promise<string | null>
   return null;
 }
 
-/** The place that all actions are of; refused where one of them is nothing that pip installs from a wheel. */
+/** The one place of all actions; refuses an action that is not an installation from a wheel. */
 function findPath(actions: readonly PlanAction[]): Parsed<string> {
   const [first] = actions;
   for (const { action, name, arch, to_version: to, artifact } of actions) {
@@ -90,8 +90,8 @@ function findPath(actions: readonly PlanAction[]): Parsed<string> {
 }
 
 /**
- * Whose the place is. Nobody else may be able to exchange it, or his programs would run with the owner's rights; where
- * it is root's, all of it has to be.
+ * The owner of the place. Nobody else may be able to replace it, or their programs would run with the owner's
+ * rights; a place of root's must belong to root entirely.
  */
 async function findOwner(place: PypiPlace): Promise<Parsed<Identity>> {
   const { path, kind } = place;
@@ -111,7 +111,7 @@ async function findOwner(place: PypiPlace): Promise<Parsed<Identity>> {
   return { ok: true, value: { uid: stat.uid, gid } };
 }
 
-/** The user's own group: that of the folder may be one with more rights. */
+/** The user's primary group: the folder's group may have more rights. */
 async function findGroup(uid: number): Promise<number | null> {
   const lines = (await readFile('/etc/passwd', 'utf8')).split('\n').map((line) => line.split(':'));
   const gid = lines.find(([, , id]) => id === String(uid))?.[3];

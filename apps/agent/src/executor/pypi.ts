@@ -15,7 +15,7 @@ import { type OutputListener, runProgram } from '../platform/run-program.ts';
 import { addNote, type Commit, type Installer, type InstallJob, type InstallOutcome } from './installer.ts';
 import { type OpenedPlace, openPlace, seenIn } from './pypi-place.ts';
 
-/** Large wheels on a slow disk; ending pip in its middle does more harm than waiting. */
+/** Enough for large wheels on a slow disk; interrupting pip does more harm than waiting. */
 const INSTALL_TIMEOUT_MS = 2 * 60 * 60_000;
 
 /** Installs approved wheels into one environment or a user's own packages, as the owner, from staged files alone. */
@@ -40,11 +40,11 @@ export function pypiInstallerOf(systemPrefix?: string): Installer {
 
 interface Staged {
   shadow: Shadow;
-  /** The staged files where the owner of the place can read them, and only root write. */
+  /** Copies of the staged files that the place's owner can read and only root can write. */
   wheels: string;
 }
 
-/** The stage is root's alone: its files are copied to where the owner of the place can read them and not change them. */
+/** Only root can read the stage, so its files are copied to where the place's owner can read but not change them. */
 async function withStaged<T>(
   { approval, stage }: InstallJob,
   opened: OpenedPlace,
@@ -69,7 +69,7 @@ async function withStaged<T>(
   });
 }
 
-/** The transaction as pip would do it now; fails too where pip would take another file than the approved one. */
+/** pip's transaction as of now; fails if pip would take a file that is not approved. */
 async function simulate(
   { approval }: InstallJob,
   { distributions, place }: OpenedPlace,
@@ -87,7 +87,7 @@ async function simulate(
   return toActions(resolved.value, distributions, place);
 }
 
-/** pip resolves nothing any more: it takes these wheels, by their hashes, and no dependency beside them. */
+/** pip does not resolve here: it installs these wheels by hash, without dependencies. */
 async function install(
   actions: readonly PlanAction[],
   { opened, staged: { shadow, wheels } }: { opened: OpenedPlace; staged: Staged },
@@ -97,7 +97,7 @@ async function install(
   const pins = actions.map(
     ({ name, to_version: version, artifact }) => `${name}==${version} --hash=sha256:${artifact?.sha256}\n`,
   );
-  // A second hash over what pip itself reads, each file once.
+  // pip hashes the files it reads once more.
   const requirements = await shadow.addRequirements(pins.join(''));
   const run = await runProgram({
     program: place.kind === 'user' ? interpreter.python : place.python,
@@ -140,12 +140,15 @@ async function install(
   return { ok: true, installed, output: addNote(onOutput, output, `\n${unmet}\n`) };
 }
 
-/** Isolated (-I) an interpreter sees no user's packages; so it is not, and the clean environment keeps the rest out. */
+/**
+ * An isolated interpreter (-I) sees no user packages, so it runs without; the clean environment excludes the
+ * rest.
+ */
 function userEnvironment(place: PypiPlace): Record<string, string> {
   return place.kind === 'user' ? { PYTHONUSERBASE: userBase(place) } : {};
 }
 
-/** What the system has now is to be what it had before. */
+/** The system's packages must be unchanged. */
 async function findChangeOfSystem({
   place,
   interpreter,
@@ -158,7 +161,10 @@ async function findChangeOfSystem({
   return change === null ? null : `of the system's packages ${change}`;
 }
 
-/** What is not as the approval says, although pip reported success; null when all of it is, and the rest as before. */
+/**
+ * The first deviation from the approval although pip reported success; null when there is none and the rest is
+ * unchanged.
+ */
 function findLacking(
   actions: readonly PlanAction[],
   { before, after }: { before: readonly CoreMetadata[]; after: readonly CoreMetadata[] },
@@ -174,12 +180,12 @@ function findLacking(
   return null;
 }
 
-/** A project may spell a version in its own words otherwise than in the name of its file. */
+/** The version in a project's metadata may be spelt differently than in its file name. */
 function isSameVersion(a: string | undefined, b: string | undefined): boolean {
   return a !== undefined && b !== undefined && compareVersions('pypi', a, b) === 0;
 }
 
-/** Pip takes back the package that failed, and keeps those that it had installed before it. */
+/** pip rolls back the failed package and keeps those installed before it. */
 function describeLeft(actions: readonly PlanAction[], after: readonly Distribution[]): string {
   const now = actions.map(({ name }) => {
     const version = after.find((distribution) => distribution.name === name)?.version;
@@ -188,12 +194,12 @@ function describeLeft(actions: readonly PlanAction[], after: readonly Distributi
   return `now ${now.join(', ')}`.slice(0, 1_000);
 }
 
-/** What does not fit together in the place now, for the output; it undoes no update. */
+/** The unmet requirements of the place, for the output; the update stands. */
 async function describeUnmet(
   { interpreter, identity }: OpenedPlace,
   distributions: readonly CoreMetadata[],
 ): Promise<string> {
   const unmet = await withShadow({ interpreter, distributions, identity }, findUnmet);
-  if (!unmet.ok) return `whether all requirements are met cannot be said: ${unmet.reason}`;
+  if (!unmet.ok) return `whether all requirements are met is unknown: ${unmet.reason}`;
   return unmet.value.size === 0 ? 'All requirements are met.' : [...unmet.value].join('\n');
 }

@@ -7,8 +7,8 @@ import { holdFolder } from '../platform/held-folder.ts';
 import { type JobEnd, refused } from './job-result.ts';
 
 /**
- * Opens a job folder, which somebody else can write, for one use of it. `use` gets it by its descriptor, so that it
- * cannot be exchanged for another while it is read; afterwards its mark is gone.
+ * Opens a job folder, which others can write, for one use. `use` gets it by descriptor, so that it cannot be
+ * replaced while it is read; its mark is removed afterwards.
  */
 export async function withJobFolder(
   path: string,
@@ -18,7 +18,7 @@ export async function withJobFolder(
   if (!held.ok) return refused('job_unreadable', `the job folder cannot be opened (${held.code})`);
   const folder = held.folder.here;
   try {
-    // Whoever fills the spool could put a folder there, on which the job would end without a result.
+    // The spool's user could put a folder there, and the job would end without a result.
     if (!isMarkSound(folder)) return refused('job_unreadable', 'the mark of the job is not a file');
     const end = await use(folder);
     removeMark(folder);
@@ -28,12 +28,12 @@ export async function withJobFolder(
   }
 }
 
-/** A document of the job. Any owner may have written it: the content is signed, or it is refused. */
+/** A document of the job. Any user may have written it: unsigned content is refused. */
 export function readJobFile(folder: string, name: string, maxBytes: number): ReadOutcome {
   return readTrusted(join(folder, name), { maxBytes, ownerUid: null, forbiddenMode: 0 });
 }
 
-/** A document that a job need not bring: null where there is none that can be read. */
+/** An optional document of the job: null when it cannot be read. */
 export function readJobJson(folder: string, name: string, maxBytes: number): unknown {
   const read = readJobFile(folder, name, maxBytes);
   const parsed = read.ok ? parseStrictJson(read.bytes) : null;
@@ -44,7 +44,7 @@ function isMarkSound(folder: string): boolean {
   return lstatSync(join(folder, READY_MARK), { throwIfNoEntry: false })?.isFile() ?? true;
 }
 
-/** The mark is what the path unit watches: left in place, it would start the executor for ever. */
+/** The path unit watches the mark: left in place, it would restart the executor forever. */
 function removeMark(folder: string): void {
   try {
     unlinkSync(join(folder, READY_MARK));

@@ -6,16 +6,16 @@ import { runProgram } from '../platform/run-program.ts';
 import type { ExecuteOutcome } from './job-result.ts';
 import { hide, lookThrough, replaceSpool } from './spool.ts';
 
-/** No job is begun later than this, so that systemd's limit on the whole run is left to the last installation. */
+/** No job starts later than this, so that the last installation fits systemd's limit on the whole run. */
 const BEGIN_MAX_MS = 10 * 60_000;
-/** How often a spool is looked through while the executor stays. */
+/** How often a lingering executor scans the spool. */
 const LOOK_EVERY_MS = 500;
-/** Longest removal of what lay in the way; the user's own quota bounds the rest. */
+/** Time limit for removing foreign entries; the user's quota bounds the rest. */
 const REMOVE_MAX_MS = 60_000;
 
 export interface SpoolOptions {
   path: string;
-  /** How long it stays at least, looking for further jobs: systemd counts how often the executor is started. */
+  /** Minimum lingering time for further jobs: systemd limits how often the executor starts. */
   lingerMs: number;
   execute: (job: string) => Promise<ExecuteOutcome>;
   elapsedMs: () => number;
@@ -26,10 +26,7 @@ export type SpoolOutcome =
   | { ok: true; answered: number; setAside: number; faults: string[] }
   | { ok: false; detail: string };
 
-/**
- * Answers the jobs of a spool. Whatever lies in it when the run begins, nothing of it is left in the end that would
- * start the executor again.
- */
+/** Answers the jobs of a spool. Afterwards nothing that was in it at the start can start the executor again. */
 export async function runSpool(options: SpoolOptions): Promise<SpoolOutcome> {
   const { path, lingerMs, elapsedMs, pause } = options;
   const secured = secureFolder(path, { mode: null, isGivenAway: true });
@@ -64,8 +61,8 @@ export async function runSpool(options: SpoolOptions): Promise<SpoolOutcome> {
 }
 
 /**
- * Carries out one job. What cannot be answered is asked once more, which after an error says what was interrupted; it
- * never keeps the others from being answered. Its mark goes in any case, but while another executor is at work.
+ * Carries out one job. An unanswered job is tried once more, which after an error reports the interruption; it
+ * never blocks other jobs. Its mark is always removed unless another executor is running.
  */
 async function answer({ execute }: SpoolOptions, spool: HeldFolder, name: string): Promise<ExecuteOutcome> {
   const first = await attempt(() => execute(spool.at(name)), name);
@@ -82,7 +79,7 @@ async function attempt(execute: () => Promise<ExecuteOutcome>, name: string): Pr
   }
 }
 
-/** What was in the way is removed as its owner: root follows nobody into a tree that is changed meanwhile. */
+/** Foreign entries are removed as their owner: root does not walk a tree that another user may change. */
 async function endFlood(path: string, spool: HeldFolder): Promise<string> {
   const { uid, gid } = fstatSync(spool.fd);
   const aside = replaceSpool(path, spool);

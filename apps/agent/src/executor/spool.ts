@@ -15,25 +15,25 @@ import { READY_MARK } from '../jobs/job-folder.ts';
 import { errorCode } from '../platform/file-layer.ts';
 import { type HeldFolder, holdFolder } from '../platform/held-folder.ts';
 
-/** Most entries of a spool that are looked at, one by one; an agent leaves one job at a time. */
+/** Maximum entries read from a spool; an agent leaves one job at a time. */
 const ENTRIES_MAX = 10_000;
-/** Most jobs that one look answers, the oldest first by their id (UUIDv7). */
+/** Maximum jobs per scan, oldest first by id (UUIDv7). */
 const JOBS_MAX = 16;
 
-/** What one look through a spool came to. */
+/** The result of one scan of a spool. */
 export interface SpoolLook {
-  /** Names of the folders that hold a whole job. */
+  /** Names of the folders with a complete job. */
   jobs: string[];
-  /** How many entries are out of the path unit's sight now that were no jobs, or too many. */
+  /** Entries hidden from the path unit because they were not jobs, or too many. */
   setAside: number;
-  /** There is more than is looked at, or a name that cannot be told: the spool as a whole has to go. */
+  /** There are more entries than the limit, or an undecodable name: the whole spool must be replaced. */
   isFlooded: boolean;
 }
 
 /**
- * Finds the whole jobs, and takes everything else out of the path unit's sight that its pattern (any folder, also by a
- * link, in which any `ready` stands) would match. Whoever fills the spool decides what lies in it: nothing is followed,
- * opened for reading or waited for.
+ * Finds the complete jobs and hides everything else that the path unit's pattern (any folder or linked folder
+ * with any `ready`) would match. The spool's content is untrusted: nothing is followed, opened for reading or
+ * waited for.
  */
 export function lookThrough(spool: HeldFolder): SpoolLook {
   const whole: string[] = [];
@@ -43,7 +43,7 @@ export function lookThrough(spool: HeldFolder): SpoolLook {
     for (let entry = folder.readSync(); entry !== null; entry = folder.readSync()) {
       if (entry.name.startsWith('.')) continue; // the pattern does not match them
       entries += 1;
-      // A name that is no UTF-8 cannot be told, and so not be acted on.
+      // A name that is not UTF-8 cannot be decoded, and so not be used.
       isFlooded = entries > ENTRIES_MAX || entry.name.includes('\uFFFD');
       if (isFlooded) break;
       const kind = judgeEntry(spool, entry.name);
@@ -58,7 +58,7 @@ export function lookThrough(spool: HeldFolder): SpoolLook {
   return { jobs: whole, setAside, isFlooded };
 }
 
-/** A folder without a mark may be a job that is still being written. */
+/** A folder without a mark may be an unfinished job. */
 function judgeEntry(spool: HeldFolder, name: string): 'job' | 'foreign' | 'unmarked' {
   const stat = lstatSync(spool.at(name), { throwIfNoEntry: false });
   if (stat === undefined) return 'unmarked';
@@ -74,12 +74,12 @@ function lookAt(path: string): 'absent' | 'file' | 'other' {
     if (stat === undefined) return 'absent';
     return stat.isFile() ? 'file' : 'other';
   } catch (error) {
-    if (errorCode(error) === 'ENOTDIR') return 'absent'; // the folder is none any more
+    if (errorCode(error) === 'ENOTDIR') return 'absent'; // not a folder any more
     throw error;
   }
 }
 
-/** Takes a mark out of the pattern's sight: it goes, or it gets another name, or its folder does. Whether one of them worked. */
+/** Hides a mark from the pattern: removes it, or renames it or its folder. Returns whether one of them worked. */
 export function hide(spool: HeldFolder, name: string): boolean {
   const hidden = `.refused-${randomBytes(6).toString('hex')}`;
   const moveAll = () => attempt(() => renameSync(spool.at(name), spool.at(hidden)));
@@ -96,7 +96,10 @@ export function hide(spool: HeldFolder, name: string): boolean {
   }
 }
 
-/** Puts an empty folder with the same owner in the place of a spool, whose own folder must be root's. Null where it cannot be moved. */
+/**
+ * Replaces a spool by an empty folder with the same owner; its parent must be root's. Null when it cannot be
+ * moved.
+ */
 export function replaceSpool(path: string, spool: HeldFolder): string | null {
   const { uid, gid, mode } = fstatSync(spool.fd);
   const aside = `${path}.refused-${randomBytes(6).toString('hex')}`;
@@ -110,7 +113,7 @@ export function replaceSpool(path: string, spool: HeldFolder): string | null {
   return aside;
 }
 
-/** Whoever fills the spool may change it at any moment: what the system answers then is no fault of ours. */
+/** The spool's user may change it at any moment: system errors from that are expected. */
 function attempt(act: () => void): boolean {
   try {
     act();

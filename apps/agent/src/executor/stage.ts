@@ -22,8 +22,8 @@ const CHUNK_BYTES = 1024 * 1024;
 const CREATE_NEW = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 
 /**
- * Copies the artifacts of the token, all of them and nothing else, out of a folder that somebody else can write, into
- * an empty one of our own, and judges the copies (A4). What is hashed is what will be installed.
+ * Copies exactly the artifacts of the token from a folder that others can write into an empty private one, and
+ * verifies the copies (A4). The hashed files are the installed files.
  */
 export function stageArtifacts(
   actions: readonly PlanAction[],
@@ -31,7 +31,7 @@ export function stageArtifacts(
 ): StageOutcome {
   const artifacts = distinctArtifacts(actions);
   if (artifacts === null) return refuse('artifact_extra', 'one file name stands for two artifacts');
-  // By the descriptor: the folder itself cannot be exchanged for a link between two files.
+  // By descriptor: the folder cannot be replaced by a link between two files.
   const held = holdFolder(folders.from);
   if (!held.ok) return refuse('artifact_missing', `the artifact folder cannot be opened (${held.code})`);
   try {
@@ -52,7 +52,7 @@ export function stageArtifacts(
   }
 }
 
-/** The first name that the approval does not have; of a million of them no second one is read. */
+/** The first name that is not in the approval; reading stops there. */
 function findExtra(folder: string, artifacts: ReadonlyMap<string, Artifact>): string | null {
   const opened = opendirSync(folder);
   try {
@@ -65,7 +65,7 @@ function findExtra(folder: string, artifacts: ReadonlyMap<string, Artifact>): st
   }
 }
 
-/** By file name: a file may be the artifact of several actions. Null where one name stands for two artifacts. */
+/** By file name: several actions may share a file. Null when one name belongs to two artifacts. */
 function distinctArtifacts(actions: readonly PlanAction[]): Map<string, Artifact> | null {
   const distinct = new Map<string, Artifact>();
   for (const { artifact } of actions) {
@@ -98,7 +98,7 @@ function copyArtifact(artifact: Artifact, from: string, to: string): StageOutcom
   return judgeArtifact(artifact, to);
 }
 
-/** Copies at most one byte more than was approved, which is enough to see that there is more. */
+/** Copies at most one byte more than approved, enough to detect a larger file. */
 function copyBounded(source: number, to: string, sizeBytes: number): void {
   const target = openSync(to, CREATE_NEW, 0o600);
   try {

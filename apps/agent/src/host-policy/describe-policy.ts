@@ -1,7 +1,7 @@
 import type { PolicyLoad } from './policy.ts';
 import type { HostPolicy } from './policy-rules.ts';
 
-/** One line for the people of the host: what is restricted, or why nothing is installed. */
+/** One line for the host's administrators: the restrictions, or why nothing is installed. */
 export function describePolicy(loaded: PolicyLoad): string {
   switch (loaded.kind) {
     case 'none':

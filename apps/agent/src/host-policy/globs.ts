@@ -1,9 +1,9 @@
-/** A name or a `*` that stands for any run of characters; what else a shell would give a meaning is not taken. */
+/** A name in which `*` matches any run of characters; other shell wildcards are refused. */
 export const GLOB_PATTERN = '^[A-Za-z0-9@/._+~:*-]+$';
 
 /**
- * Whether a package name matches a glob, in either case. Each part between two stars is looked for once, from where
- * the last one ended: there is no way back, so no pattern takes longer than its length times that of the name.
+ * Whether a package name matches a glob, in either case. Each part between two stars is searched once, from the
+ * end of the previous one. Without backtracking, time is at most pattern length times name length.
  */
 export function matchesGlob(glob: string, name: string): boolean {
   const text = name.toLowerCase();

@@ -21,7 +21,7 @@ export function isTimeZone(name: string): boolean {
     clockOf(name);
     return true;
   } catch (error) {
-    if (error instanceof RangeError) return false; // what Intl throws for a zone that it does not know
+    if (error instanceof RangeError) return false; // thrown by Intl for an unknown zone
     throw error;
   }
 }
@@ -35,7 +35,7 @@ export function isWithinHours(windows: readonly Hours[], nowMs: number): boolean
   });
 }
 
-/** When the next window opens, for people: exact to the minute but where clocks change in between at that very hour. */
+/** When the next window opens, for display: exact to the minute unless clocks change at that very hour. */
 export function nextWindowMs(windows: readonly Hours[], nowMs: number): number {
   const thisMinuteMs = Math.floor(nowMs / MINUTE_MS) * MINUTE_MS;
   const openings = windows.flatMap((window) => {
@@ -67,7 +67,7 @@ function minuteOfDay(text: string): number {
   return hours * 60 + minutes;
 }
 
-/** What the clock and calendar on a wall of that zone show, as minutes since Monday. */
+/** Local time in that zone, as minutes since Monday. */
 function minuteOfWeek(timeZone: string | undefined, ms: number): number {
   const parts = clockOf(timeZone ?? 'UTC').formatToParts(ms);
   const part = (type: string) => parts.find((each) => each.type === type)?.value ?? '';

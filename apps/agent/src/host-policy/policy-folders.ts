@@ -2,12 +2,12 @@ import { lstatSync, realpathSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { errorCode } from '../platform/file-layer.ts';
 
-/** Where the policy is and who alone may have written it. A job has no say in it. */
+/** The path of the policy and its required owner. A job cannot change either. */
 export interface PolicyPlace {
   path: string;
   /** root; null where the platform has no owners. */
   ownerUid: number | null;
-  /** The folder below which every folder is looked at. */
+  /** Every folder below this one is checked. */
   top: string;
 }
 

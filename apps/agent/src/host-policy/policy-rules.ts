@@ -7,7 +7,7 @@ import type { VerifiedApproval } from '../trust/verify-approval.ts';
 import { matchesGlob } from './globs.ts';
 import { type Hours, isWithinHours, nextWindowMs } from './hours.ts';
 
-/** What the owner of a host allows, whatever the server says; what is left out is not restricted. */
+/** The restrictions set by a host's owner, whatever the server says; absent members restrict nothing. */
 export interface HostPolicy {
   ecosystems?: readonly Ecosystem[];
   /** Globs of package names. */
@@ -30,13 +30,13 @@ export type PolicyVerdict = { ok: true } | PolicyRefusal;
 
 export interface PolicyFacts {
   approval: VerifiedApproval;
-  /** The server's keys: none of them is a second one. */
+  /** The server's keys; none of them counts as a second signer. */
   trusted: TrustedKeySet;
   /** `trustedNow`. */
   nowMs: number;
 }
 
-/** Judges a verified approval by the policy of the host. The hours come last, as they alone pass by themselves. */
+/** Judges a verified approval by the host's policy. Hours come last, as only they change with time. */
 export function judgeByPolicy(policy: HostPolicy, facts: PolicyFacts): PolicyVerdict {
   return (
     judgeEcosystem(policy, facts) ??
@@ -53,12 +53,12 @@ function judgeEcosystem({ ecosystems }: HostPolicy, { approval }: PolicyFacts): 
   return refuse('ecosystem_not_allowed', `this host allows ${allowed}, not ${ecosystem}`);
 }
 
-/** Every action counts: a dependency or a removal touches a package as much as the update that brings it about. */
+/** Checks every action: a dependency or a removal touches a package as much as the update itself. */
 function judgePackages({ neverTouch }: HostPolicy, { approval }: PolicyFacts): PolicyVerdict | null {
   const { ecosystem, actions } = approval.payload;
   const globs = neverTouch[ecosystem] ?? [];
   for (const { action, name } of actions) {
-    // A glob is put into the same form as the name, so that no spelling slips past it.
+    // The glob is normalised like the name, so that no spelling evades it.
     const called = canonicalName(ecosystem, name);
     const glob = globs.find((each) => matchesGlob(canonicalName(ecosystem, each), called));
     if (glob === undefined) continue;
@@ -73,7 +73,7 @@ function judgeSignatures(
 ): PolicyVerdict | null {
   if (secondSignature === undefined) return null;
   const { keys, threshold } = secondSignature;
-  // A server that lists such a key as its own could sign twice; who can add keys must not thereby fill the quorum.
+  // A server that lists such a key as its own could sign twice: adding keys must not fill the quorum.
   const own = new Set(trusted.keys.map((key) => key.public_key_hex));
   const others = keys.filter((key) => !own.has(key.publicKeyHex));
   const signers = signersOf(approval.envelope, others, APPROVAL_TYPE);
@@ -91,7 +91,10 @@ function judgeHours({ hours }: HostPolicy, { nowMs }: PolicyFacts): PolicyVerdic
 
 export function outsideHours(hours: readonly Hours[], nowMs: number): PolicyRefusal {
   const opens = new Date(nextWindowMs(hours, nowMs)).toISOString().slice(0, 16);
-  return refuse('outside_hours', `this host installs in hours of its own; the next begin at ${opens}Z`);
+  return refuse(
+    'outside_hours',
+    `this host installs only in its maintenance hours; the next begin at ${opens}Z`,
+  );
 }
 
 function refuse(check: PolicyCheck, detail: string): PolicyRefusal {

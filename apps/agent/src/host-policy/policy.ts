@@ -24,9 +24,9 @@ export type PolicyLoad =
   /** There is no file: nothing is restricted. */
   | { kind: 'none' }
   | { kind: 'policy'; policy: HostPolicy }
-  /** There is one that cannot be followed: nothing at all is installed. `detail` says what to mend. */
+  /** The file is unusable: nothing is installed. `detail` says what to fix. */
   | { kind: 'unusable'; detail: string }
-  /** This process may not read it. For the executor, who may read everything, the same as unusable. */
+  /** This process may not read it. The executor treats this as unusable. */
   | { kind: 'unreadable'; detail: string };
 
 /** Longest age of a signed state that a policy may allow. */
@@ -35,7 +35,7 @@ const Clock = Type.String({ pattern: '^([01][0-9]|2[0-3]):[0-5][0-9]$' });
 const Globs = Type.Array(Type.String({ minLength: 1, maxLength: 214, pattern: GLOB_PATTERN }), {
   maxItems: 256,
 });
-/** As it stands in the file. Strict: a misspelt restriction would be none. */
+/** The file format. Strict, because a misspelt restriction would restrict nothing. */
 const PolicyFile = strict({
   v: Type.Literal(1),
   ecosystems: Type.Optional(Type.Array(Ecosystem, { maxItems: 4 })),
@@ -73,12 +73,12 @@ const PolicyFile = strict({
   ),
 });
 
-/** Reads the policy anew: a change of the file counts from the next job on, without a restart. */
+/** Re-reads the policy: changes apply from the next job, without a restart. */
 export function loadHostPolicy(place: PolicyPlace): PolicyLoad {
   const { path, ownerUid } = place;
   const read = readTrusted(path, { maxBytes: POLICY_MAX_BYTES, ownerUid, forbiddenMode: 0o022 });
   if (!read.ok && read.reason === 'unreadable') return { kind: 'unreadable', detail: read.detail };
-  // Whoever can write the folder can take the file away, so its absence proves nothing there.
+  // Anyone who can write the folder can remove the file, so its absence proves nothing.
   const fault =
     read.ok || read.reason !== 'absent' ? findLooseFolder(place) : findFault(dirname(path), place);
   if (fault !== null) return unusable(path, fault);
@@ -89,7 +89,7 @@ export function loadHostPolicy(place: PolicyPlace): PolicyLoad {
   return understood.ok ? { kind: 'policy', policy: understood.policy } : unusable(path, understood.detail);
 }
 
-/** The word of the host on an approval; the executor's, for whom a file that it cannot read is a fault as well. */
+/** The executor's verdict on an approval by host policy; an unreadable file is a refusal too. */
 export function judgeByHost(loaded: PolicyLoad, facts: PolicyFacts): PolicyVerdict {
   switch (loaded.kind) {
     case 'none':
@@ -102,7 +102,7 @@ export function judgeByHost(loaded: PolicyLoad, facts: PolicyFacts): PolicyVerdi
   }
 }
 
-/** How old the signed state of a job may be on this host. A policy that cannot be followed allows nothing anyway. */
+/** Maximum age of a job's signed state on this host. An unusable policy allows nothing anyway. */
 export function stateMaxAgeMinutes(loaded: PolicyLoad): number {
   const named = loaded.kind === 'policy' ? loaded.policy.stateMaxAgeMinutes : undefined;
   return named ?? STATE_MAX_AGE_MINUTES;
@@ -148,7 +148,7 @@ function understand(value: unknown): Understood {
   return { ok: true, policy: { ...policy, secondSignature: { keys, threshold: second.threshold } } };
 }
 
-/** The first fault of the form, in words: the schema itself says no more of an unknown field than that it is `false`. */
+/** The first schema violation as a sentence: the schema reports an unknown field only as `false`. */
 function firstFault(value: unknown): string {
   const [fault] = Errors(PolicyFile, value);
   const where = fault?.instancePath || '/';

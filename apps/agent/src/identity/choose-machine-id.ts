@@ -9,9 +9,9 @@ export type ChosenSource =
 const ALLOWED = 'auto, machine-id, dmi, cloud, machine-id+dmi or file:/path';
 
 /**
- * Settles which source names this machine, at enrolment; what is chosen is kept, so that a later start never names it
- * by another. `auto` is /etc/machine-id, but refuses to guess in a container, where that is the image's: every
- * container of the image would be the same machine (T3).
+ * Chooses the source of the machine id at enrolment; the choice is stored, so that later starts use the same one.
+ * `auto` is /etc/machine-id, but fails in a container, where that file is the image's: all containers of the
+ * image would be one machine (T3).
  */
 export function chooseMachineIdSource(requested: string, root = '/'): ChosenSource {
   if (requested !== 'auto') {
@@ -34,7 +34,7 @@ function read(source: MachineIdSource, root: string): ChosenSource {
   return machine.ok ? { ...machine, source } : machine;
 }
 
-/** What is doubtful about a source on this host, or null: whether it is shared, and whether a better one is there. */
+/** A warning about a source on this host, or null: it may be shared, or a better one may exist. */
 export function doubtMachineIdSource(source: MachineIdSource, root = '/'): string | null {
   const container = findContainer(root);
   if (container !== null) return doubtInContainer(source, { container, root });

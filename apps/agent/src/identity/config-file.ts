@@ -25,13 +25,13 @@ import {
 } from '../platform/file-layer.ts';
 import { MachineIdSource } from './machine-id.ts';
 
-/** Largest config.json that is read; a key set of 256 keys is a fraction of it. */
+/** Maximum size of config.json, in bytes; a key set of 256 keys is a fraction of it. */
 const CONFIG_MAX_BYTES = 1024 * 1024;
 /** R2: both tokens are secrets. */
 const CONFIG_MODE = 0o600;
 export const CONFIG_NAME = 'config.json';
 
-/** The offline root that this host has learnt; from then on no new key comes in without it. */
+/** The pinned offline root; once set, new keys need its signature. */
 export const TrustedRoot = strict({
   version: Type.Integer({ minimum: 1 }),
   /** Of the payload of the root document. */
@@ -41,7 +41,7 @@ export const TrustedRoot = strict({
 });
 export type TrustedRoot = Static<typeof TrustedRoot>;
 
-/** The keys that this host believes, and up to when: what is left of a key set once it was verified. */
+/** The trusted keys and their expiry, taken from a verified key set. */
 export const TrustedKeySet = strict({
   fleet_id: Uuid,
   version: Type.Integer({ minimum: 1 }),
@@ -58,7 +58,7 @@ export const HighestSeq = strict({
 });
 export type HighestSeq = Static<typeof HighestSeq>;
 
-/** Where things are on a host that is not set up as usual; tests and containers name them, others leave them out. */
+/** Non-standard paths, for tests and containers; absent on ordinary hosts. */
 export const HostLayout = strict({
   ...HostPlaces.properties,
   executor_state: Type.Optional(Type.String({ minLength: 1, maxLength: 4_096 })),
@@ -95,20 +95,20 @@ export type LoadOutcome =
 
 export type SaveOutcome = { ok: true } | { ok: false; detail: string };
 
-/** The file in one folder, its present content, and the only way to change it. */
+/** The file in one folder: its current content and the only way to change it. */
 export interface ConfigFile {
   readonly path: string;
   current(): AgentConfig;
   /**
-   * Writes the changed content durably. When it fails, `current` is what it was, every later change fails too, and the
-   * process has to end: what the disk holds is unknown, and only a new process reads it (RT9).
+   * Writes the changed content durably. On failure `current` is unchanged, every later change fails too, and the
+   * process must end: the disk content is unknown until a new process reads it (RT9).
    */
   change(members: Partial<AgentConfig>): SaveOutcome;
 }
 
 /**
- * Reads config.json strictly; a file that others may read or have written is refused, not repaired. `ownerUid` is who
- * must own it; null where that was judged before.
+ * Reads config.json strictly; a file that others may read or have written is refused, not repaired. `ownerUid` is
+ * the required owner; null when already checked.
  */
 export function loadConfig(folder: string, ownerUid: number | null = ownUid()): LoadOutcome {
   const path = join(folder, CONFIG_NAME);
@@ -127,8 +127,8 @@ export function loadConfig(folder: string, ownerUid: number | null = ownUid()): 
 }
 
 /**
- * What is wrong with a trusted key, null when all can be used: a weak one would make signatures count that anybody can
- * make (notes/trust.md, 2.4). The message names the key id.
+ * The fault of the first unusable trusted key; null when all are usable. Anybody can make signatures for a weak
+ * key. The message names the key id.
  */
 export function unusableKey({ keys }: TrustedKeySet): string | null {
   for (const { key_id, public_key_hex, status } of keys) {

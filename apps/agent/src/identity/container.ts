@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isMachineIdMounted, parseMounts } from './hardware-id-rules.ts';
 
-/** Files that are there in containers alone: of Docker, of Podman, of a Kubernetes pod. */
+/** Files that exist only in containers: Docker, Podman, Kubernetes. */
 const SIGNS = [
   '/.dockerenv',
   '/run/.containerenv',
@@ -12,7 +12,7 @@ const SIGNS = [
 /** Where a container manager or systemd leaves the manager's name (systemd-detect-virt looks there too). */
 const NAMES = ['/run/host/container-manager', '/run/systemd/container'];
 
-/** Finds out whether this is a container: by what it is told, or null. `root` is `/` but in tests. */
+/** Returns the evidence that this is a container, or null. `root` is `/` except in tests. */
 export function findContainer(root: string): string | null {
   const sign = SIGNS.find((path) => existsSync(join(root, path)));
   if (sign !== undefined) return sign;
@@ -20,7 +20,7 @@ export function findContainer(root: string): string | null {
     const name = readIfPossible(join(root, path)).trim();
     if (name !== '') return `${path} says ${name.slice(0, 64)}`;
   }
-  // Only root may read it on most systems; an agent that may not goes by the rest.
+  // On most systems only root may read it; without it the other signs decide.
   const told = readIfPossible(join(root, '/proc/1/environ'))
     .split('\0')
     .find((variable) => /^container=./.test(variable));

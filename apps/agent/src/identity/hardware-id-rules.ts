@@ -1,6 +1,6 @@
 const UUID_FORM = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
-/** What firmware holds where its maker wrote no id: many machines bear the same one. */
+/** Placeholder ids in firmware without a real id; many machines share them. */
 const PLACEHOLDER_UUIDS: ReadonlySet<string> = new Set([
   '03000200-0400-0500-0006-000700080009', // the reference firmware of one vendor
   '00020003-0004-0005-0006-000700080009', // the same, in the other byte order
@@ -21,15 +21,15 @@ export function readProductUuid(text: string): string | null {
   return others.every((byte) => byte === first) ? null : uuid;
 }
 
-/** Reads the id that a cloud gave this instance; null for a word that stands for none. */
+/** Parses a cloud instance id; null for a placeholder. */
 export function readInstanceId(text: string): string | null {
   const id = text.trim();
   return id === '' || PLACEHOLDER_INSTANCES.has(id.toLowerCase()) ? null : id;
 }
 
-/** A mount of /proc/self/mountinfo, as far as it is looked at. */
+/** The used fields of a mount in /proc/self/mountinfo. */
 export interface Mount {
-  /** Which part of its file system is mounted. */
+  /** The mounted part of its file system. */
   root: string;
   at: string;
   type: string;
@@ -46,7 +46,7 @@ export function parseMounts(text: string): Mount[] {
 }
 
 /**
- * Whether /etc/machine-id is a file of its own and not that of the image. The id that systemd mounts there for one
+ * Whether /etc/machine-id is mounted separately and not the image's. The id that systemd mounts there for one
  * boot only, from /run, does not count.
  */
 export function isMachineIdMounted(mounts: readonly Mount[]): boolean {

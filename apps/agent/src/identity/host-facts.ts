@@ -5,7 +5,7 @@ import type { RegisterRequest } from '@tidegate/protocol/agent-api';
 import type { HostPlaces } from '../ecosystems/host-places.ts';
 import { AGENT_VERSION } from '../platform/version.ts';
 
-/** What a host says of itself when it registers. An install root is the system that it holds, not this one. */
+/** The facts a host registers with. For an install root they describe the system in it. */
 export function describeHost({ dnf_root: root }: Pick<HostPlaces, 'dnf_root'> = {}): RegisterRequest {
   const own = root === undefined ? null : readOsRelease(root);
   const osRelease = own ?? readOsRelease('/') ?? new Map<string, string>();

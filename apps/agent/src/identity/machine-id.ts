@@ -9,9 +9,9 @@ import { errorCode } from '../platform/file-layer.ts';
 import { readInstanceId, readProductUuid } from './hardware-id-rules.ts';
 
 const MACHINE_ID_PATH = '/etc/machine-id';
-/** The kernel shows it to root alone, so the unit of the agent leaves a copy when it starts. */
+/** Only root can read it, so the agent's unit leaves a copy at start. */
 const PRODUCT_UUID_PATHS = ['/sys/class/dmi/id/product_uuid', '/run/tidegate/product_uuid'];
-/** That of this boot first: the other one comes along with a copied disk. */
+/** This boot's file first: the other one is copied with the disk. */
 const INSTANCE_DATA_PATH = '/run/cloud-init/instance-data.json';
 const INSTANCE_ID_PATH = '/var/lib/cloud/data/instance-id';
 const FILE_PREFIX = 'file:';

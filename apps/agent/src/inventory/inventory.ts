@@ -30,9 +30,9 @@ export interface InventoryDependencies {
 
 /** The latest report of each ecosystem as the bytes that are (or were) sent, in parts where one request is too small. */
 export interface Inventory {
-  /** Scans; a scan that found what the last one found keeps the bytes of that one, and so its digest. */
+  /** Scans; an unchanged result keeps the bytes of the last report, and so its digest. */
   scan(wanted: readonly Ecosystem[] | null): Promise<{ scanned: Ecosystem[]; problems: string[] }>;
-  /** What the latest report says can be updated. */
+  /** The updates in the latest report. */
   updates(ecosystem: Ecosystem): readonly InventoryUpdate[];
   report(ecosystem: Ecosystem): EncodedReport | null;
   /** The digest of each report, as the check-in reports it. */
@@ -41,7 +41,7 @@ export interface Inventory {
 
 interface Report {
   encoded: EncodedReport;
-  /** Digest of what the package manager said, the time left aside. */
+  /** Digest of the package manager's data, without the time. */
   contentSha256: string;
   content: InventoryReport;
 }
@@ -85,7 +85,7 @@ export function openInventory(dependencies: InventoryDependencies): Inventory {
         const { ecosystem } = driver;
         if (allowed !== null && !allowed.includes(ecosystem)) continue;
         if (wanted !== null && !wanted.includes(ecosystem)) continue;
-        // What was there and is gone, such as the last environment, has to be said too.
+        // Removals, such as of the last environment, must be reported too.
         if (!reports.has(ecosystem) && !(await driver.present(dependencies.paths))) continue;
         const problem = await scanOne(driver);
         const staleness = await driver.findStaleness(dependencies.paths, dependencies.nowMs());
@@ -102,7 +102,7 @@ export function openInventory(dependencies: InventoryDependencies): Inventory {
   };
 }
 
-/** The server refuses a report with such a name whole: one folder of one project must not cost a host its inventory. */
+/** The server refuses the whole report for one such name; one project folder must not block a host's inventory. */
 function withoutHiddenNames({ packages, updates, ...scan }: Omit<Scan, 'reason'>): Omit<Scan, 'reason'> {
   const isShown = (name: string, versions: readonly string[]) =>
     Check(PackageName, name) && versions.every((version) => Check(PackageVersion, version));

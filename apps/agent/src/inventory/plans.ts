@@ -17,11 +17,11 @@ export interface UpdateGroup {
   ids: readonly string[];
 }
 
-/** Which updates of the last report have their plan on the server (walk 2 of design.md), kept over a restart. */
+/** Tracks which updates of the last report have a plan on the server (walk 2 of design.md); survives restarts. */
 export interface Plans {
   /**
-   * The server has a report of this digest and told the ids in it. Where it had to ask for the report, it has no plan
-   * of it either.
+   * The server has the report with this digest and returned its update ids. If it had to request the report, it
+   * has no plans for it either.
    */
   reported(
     ecosystem: Ecosystem,
@@ -32,11 +32,11 @@ export interface Plans {
   /** What is left to be planned, security updates first. */
   open(ecosystem: Ecosystem): UpdateGroup[];
   hasOpen(): boolean;
-  /** Planned, or found not to be plannable: not to be tried again for this report. */
+  /** Planned or unplannable: not tried again for this report. */
   close(ecosystem: Ecosystem, group: UpdateGroup): void;
-  /** Writes down what was closed. */
+  /** Persists the closed updates. */
   save(): void;
-  /** What was planned has turned out not to be so. */
+  /** A plan turned out to be wrong: plans must be made again. */
   forget(): void;
 }
 
@@ -50,7 +50,7 @@ interface Progress {
 const MEMORY_MAX_BYTES = 4 * 1024 * 1024;
 const Memory = strict({ sha256: Sha256Hex, closed: Type.Array(Type.String({ maxLength: 512 })) });
 
-/** Opens the memory of a folder; without it the updates are planned once more. */
+/** Opens the state in a folder; without it all updates are planned again. */
 export function openPlans(dependencies: {
   folder: string;
   drivers: readonly EcosystemDriver[];

@@ -18,8 +18,8 @@ export interface ReportParts extends AgentSession {
 }
 
 /**
- * Sends the reports that the server asked for, byte for byte as their digest was told, those that an operator wants,
- * and those whose answer is needed to send plans.
+ * Sends the reports that the server or an operator requested, byte for byte as announced by digest, and those
+ * whose answer is needed to send plans.
  */
 export async function sendInventory(
   parts: ReportParts,
@@ -68,7 +68,7 @@ async function sendReport(
     if (answer === null || !answer.ok || !Check(PartAnswer, answer.value.body))
       throw new Error('a report without parts');
     const { missing: left } = answer.value.body;
-    // The server gave some up, for their time was over. Where it wants as many as before, more of it does not help.
+    // The server dropped expired parts. If it still lacks as many as before, resending does not help.
     if (left.length === 0 || left.length >= missing.length) return answer;
     missing = left;
   }

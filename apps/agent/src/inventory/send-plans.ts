@@ -5,7 +5,7 @@ import type { Log } from '../platform/log.ts';
 import { type AgentSession, callAgent } from '../session/call-agent.ts';
 import type { Plans, UpdateGroup } from './plans.ts';
 
-/** How many updates are planned with what was read of the host once. */
+/** Updates planned per package manager session. */
 const PLAN_BATCH = 20;
 
 export interface PlanParts extends AgentSession {
@@ -16,9 +16,9 @@ export interface PlanParts extends AgentSession {
 }
 
 export interface Planning {
-  /** Asked before each plan, with the number of those before it: something else may have come up. */
+  /** Called before each plan with the number of plans so far; false stops planning for more urgent work. */
   isWanted: (made: number) => boolean;
-  /** Waits between two plans, so that neither the host nor the server has much of it. */
+  /** Waits between two plans to limit the load on host and server. */
   pause: () => Promise<void>;
 }
 

@@ -14,8 +14,8 @@ export const STATE_NAME = 'state.json';
 export const STATE_MAX_BYTES = 1024 * 1024;
 
 /**
- * What the executor knows by itself, pinned at enrolment and written by root alone: an agent that was taken over can
- * neither name another fleet nor bring keys of its own.
+ * The executor's own trust, pinned at enrolment and writable by root alone: a compromised agent can neither name
+ * another fleet nor add keys.
  */
 export const ExecutorState = strict({
   v: Type.Literal(1),
@@ -24,7 +24,7 @@ export const ExecutorState = strict({
   machine_id_source: MachineIdSource,
   trusted_keys: TrustedKeySet,
   places: HostPlaces,
-  /** The newest signed time that a job has shown: a state that is older was kept back by somebody. */
+  /** The newest signed time seen in a job: an older state is a rollback. */
   newest_state: Type.Optional(Timestamp),
 });
 export type ExecutorState = Static<typeof ExecutorState>;
@@ -61,7 +61,7 @@ export function saveExecutorState(folder: string, state: ExecutorState): SaveOut
   }
 }
 
-/** Whoever can write the folder can replace the files in it, whatever their own mode is. */
+/** Anyone who can write the folder can replace its files, whatever their mode. */
 function guardFolder(folder: string): SaveOutcome {
   const secured = secureFolder(folder, { mode: null, isGivenAway: false });
   if (!secured.ok) return { ok: false, detail: `${secured.detail}: enrol this host as root` };

@@ -11,10 +11,10 @@ import type { KeyChain } from '../trust/trusted-keys-chain.ts';
 
 /** Where the agent leaves jobs for the executor: `<spool>/<command id>/`. */
 export const DEFAULT_SPOOL = '/var/spool/tidegate/jobs';
-/** Where the executor keeps what it trusts, and leaves results: root's alone to write. */
+/** The executor's folder for its trust and results; only root can write it. */
 export const DEFAULT_EXECUTOR_STATE = '/var/lib/tidegate-executor';
 export const ARTIFACTS_FOLDER = 'artifacts';
-/** Its presence says that the job is whole; the executor looks at no other. */
+/** Its presence marks the job as complete; the executor ignores others. */
 export const READY_MARK = 'ready';
 export const JOB_FILES = {
   command: 'command.json',
@@ -62,12 +62,12 @@ export interface JobDocuments {
   command: Uint8Array;
   approval: Envelope;
   keySet: Envelope;
-  /** Where the executor's own trust lies further back than `keySet` alone can reach. */
+  /** The key sets in between, when the executor is too far behind for `keySet` alone. */
   keyChain?: KeyChain | null;
   state: Envelope | null;
 }
 
-/** Makes an empty job; what a crash left of one with the same id goes first. */
+/** Creates an empty job after removing leftovers with the same id. */
 export function makeJob(spool: string, commandId: string): { folder: string; artifacts: string } {
   const folder = join(spool, commandId);
   rmSync(folder, { recursive: true, force: true });

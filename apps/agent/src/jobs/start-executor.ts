@@ -7,16 +7,16 @@ import { DEFAULT_EXECUTOR_STATE, DEFAULT_SPOOL, type JobResult, readResult } fro
 
 /** Longest installation that the agent waits for; the executor itself gives up earlier. */
 const EXECUTOR_MAX_MS = 3 * 60 * 60_000;
-/** How often the result of a job is looked for that systemd started. */
+/** Poll interval for the result of a job started by systemd. */
 const RESULT_POLL_MS = 500;
-/** Who writes what the agent believes of a job; null on Windows, where files have no such owner. */
+/** The trusted owner of job results; null on Windows, where files have no such owner. */
 export const EXECUTOR_UID = process.platform === 'win32' ? null : 0;
 const PATH_UNITS = ['/etc/systemd/system', '/usr/lib/systemd/system', '/lib/systemd/system'].map(
   (folder) => `${folder}/tidegate-executor.path`,
 );
 const UNSHARE_PATHS = ['/usr/bin/unshare', '/bin/unshare'];
 
-/** How an installation becomes root's, or why it cannot on this host (design.md, "root on the host"). */
+/** How an installation gets root rights, or why it cannot on this host (design.md, "root on the host"). */
 export type ExecutorAccess =
   | { how: 'systemd'; spool: string; state: string }
   | { how: 'unshare'; program: string; spool: string; state: string }
