@@ -101,7 +101,7 @@ async function runEnrol(values: Values): Promise<Ending> {
   });
 }
 
-/** The places that the arguments name, in the words of config.json. */
+/** The places from the arguments, as members of config.json. */
 function readLayout(values: Values): { ok: true; layout: HostLayout } | { ok: false; detail: string } {
   const named = {
     apt_config: values['apt-config'],
@@ -126,7 +126,7 @@ function readLayout(values: Values): { ok: true; layout: HostLayout } | { ok: fa
   return { ok: false, detail: `--${option} takes ${allowed}` };
 }
 
-/** The package managers that are to be looked at; null for all that are on the host. */
+/** The package managers to use; null for all on the host. */
 function readEcosystems(
   list: string | undefined,
 ): { ok: true; value: Ecosystem[] | null } | { ok: false; detail: string } {
@@ -134,7 +134,7 @@ function readEcosystems(
   const named = [...new Set(list.split(',').map((name) => name.trim()))];
   const value = ECOSYSTEMS.filter((ecosystem) => named.includes(ecosystem));
   if (value.length === named.length) return { ok: true, value };
-  return { ok: false, detail: `--ecosystems takes a list of ${ECOSYSTEMS.join(', ')}, parted by commas` };
+  return { ok: false, detail: `--ecosystems takes a list of ${ECOSYSTEMS.join(', ')}, separated by commas` };
 }
 
 /** A token in the arguments can be read by every user of the host, so there are two other ways. */

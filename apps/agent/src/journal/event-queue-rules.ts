@@ -8,12 +8,12 @@ export interface QueueLimits {
   bytes: number;
 }
 export const EVENT_QUEUE_LIMITS: QueueLimits = { events: 500, bytes: 2 * 1024 * 1024 };
-/** Most of the details of one event, in bytes as JSON; the server keeps no more. */
+/** Maximum details of one event, in bytes as JSON; the server's limit. */
 export const EVENT_DETAILS_MAX_BYTES = 8_192;
 
 const CHECK = 'events_dropped';
 
-/** Gives an event the id by which the server knows one that is sent again, and bounds what it carries. */
+/** Gives an event the id that identifies it when it is resent, and bounds its details. */
 export function identified(event: AgentEvent, eventId: string): AgentEvent {
   const details = event.details ?? {};
   const isLarge = jsonBytes(details) > EVENT_DETAILS_MAX_BYTES - 100;
@@ -21,8 +21,8 @@ export function identified(event: AgentEvent, eventId: string): AgentEvent {
 }
 
 /**
- * Puts an event at the end of the queue. Past a limit the oldest are dropped and counted in one event that stands
- * first and says how many of which type are missing. What is in `pinned` stays: it is under way to the server.
+ * Puts an event at the end of the queue. Past a limit the oldest are dropped; one event at the front counts the
+ * dropped ones by type. Events in `pinned` are kept: they are being sent.
  */
 export function enqueued(
   queue: readonly AgentEvent[],
@@ -45,7 +45,7 @@ export function enqueued(
   return summary === null ? kept : [summary, ...kept];
 }
 
-/** The longest beginning of the queue that is within the limits, and always the first event. */
+/** The longest prefix of the queue within the limits; always includes the first event. */
 export function batchOf(queue: readonly AgentEvent[], limits: QueueLimits): AgentEvent[] {
   const batch: AgentEvent[] = [];
   let bytes = 0;

@@ -13,12 +13,12 @@ import { EVENT_QUEUE_LIMITS } from './event-queue-rules.ts';
 export const JOURNAL_NAME = 'journal.json';
 /** Largest journal that is read. */
 const JOURNAL_MAX_BYTES = 64 * 1024 * 1024;
-/** Past this the output of commands is dropped, oldest first, so that what is written can always be read again. */
+/** Past this size command output is dropped, oldest first, so that the journal stays readable. */
 export const OUTPUT_ROOM_BYTES = 16 * 1024 * 1024;
-/** Most commands that are remembered; `highest` still refuses a replay of those that were dropped. */
+/** Maximum remembered commands; `highest` still refuses replays of dropped ones. */
 export const JOURNAL_MAX_COMMANDS = 500;
 
-/** A command that was accepted, for as long as it could be replayed. */
+/** An accepted command, kept as long as it could be replayed. */
 export const JournalCommand = strict({
   command_id: Uuid,
   action: CommandAction,
@@ -28,7 +28,7 @@ export const JournalCommand = strict({
   result: nullable(CommandResult),
   /** Whether the server has the result. */
   reported: Type.Boolean(),
-  /** Whether a check-in has told the server that the command arrived. */
+  /** Whether a check-in has acknowledged the command. */
   acknowledged: Type.Boolean(),
 });
 export type JournalCommand = Static<typeof JournalCommand>;
@@ -40,7 +40,7 @@ export const JournalState = strict({
   server_time: nullable(Timestamp),
   commands: Type.Array(JournalCommand, { maxItems: JOURNAL_MAX_COMMANDS }),
   events: Type.Array(AgentEvent, { maxItems: 2 * EVENT_QUEUE_LIMITS.events }),
-  /** Of agents that counted what they dropped and told nobody. */
+  /** Written by agents that only counted dropped events. */
   events_dropped: Type.Optional(Count),
   /** The machine on which this journal was last used. */
   machine_sha256: Type.Optional(Sha256Hex),
@@ -99,7 +99,7 @@ export function withoutOutput({ output_tail: _, installed: __, ...kept }: Comman
   return kept;
 }
 
-/** Ids are kept until the command could not be valid any more; at the limit, what the server has goes first. */
+/** Ids are kept until the command has expired; at the limit, reported ones are dropped first. */
 export function pruned(commands: readonly JournalCommand[], nowMs: number): JournalCommand[] {
   const alive = commands.filter(
     (entry) => !entry.reported || Date.parse(entry.expires_at) + 2 * CLOCK_SKEW_MS > nowMs,

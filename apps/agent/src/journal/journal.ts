@@ -17,23 +17,23 @@ import {
   withoutOutput,
 } from './journal-state.ts';
 
-/** The last server time is written this often unless it is asked for more often, or at once with anything else. */
+/** Default interval for writing the last server time; any other write includes it. */
 const SERVER_TIME_STEP_MS = 10 * 60_000;
 
 export type OpenJournal = { ok: true; journal: Journal } | { ok: false; detail: string };
 
-/** What this host accepted and has yet to report. Every change is on disk before the call returns. */
+/** Accepted commands and unreported events. Every change is on disk before the call returns. */
 export interface Journal {
   highest(): HighestSeq;
   /** The last signed server time that was seen, or null. */
   serverTime(): string | null;
   isKnown(commandId: string): boolean;
-  /** Whether the server has our word that the command arrived, and so has no reason to deliver it again. */
+  /** Whether the server has our acknowledgement, and so no reason to redeliver. */
   isAcknowledged(commandId: string): boolean;
   /** Writes "accepted" before anything is done, so that nothing is silently done twice. */
   accept(command: CommandPayload, nowMs: number): SaveOutcome;
   finish(commandId: string, result: CommandResult): SaveOutcome;
-  /** Notes that a known command was delivered again: the server lacks our acknowledgement or result. */
+  /** Records a redelivery: the server lacks our acknowledgement or result. */
   redelivered(commandId: string): void;
   unacknowledged(): string[];
   acknowledge(commandIds: readonly string[]): SaveOutcome;
@@ -41,20 +41,20 @@ export interface Journal {
   reported(commandId: string): SaveOutcome;
   /** Takes a newer server time, and writes it when the written one is older by `stepMs`. */
   noteState(state: { epoch: number; server_time: string }, stepMs?: number): SaveOutcome;
-  /** The machine on which this journal was used before, or null; from now on it is the given one. */
+  /** Returns the machine that last used this journal, or null, and records the given one. */
   noteMachine(sha256: string): { before: string | null; saved: SaveOutcome };
   queueEvent(event: AgentEvent): SaveOutcome;
   events(): readonly AgentEvent[];
-  /** The oldest events, as many as one request may bear; until `endSending` a full queue does not drop them. */
+  /** The oldest events that fit one request; a full queue keeps them until `endSending`. */
   beginSending(limits: QueueLimits): readonly AgentEvent[];
-  /** Forgets them when the server has them. */
+  /** Removes them once the server has them. */
   endSending(outcome: { isDelivered: boolean }): SaveOutcome;
 }
 
-/** All but the time is usual unless given. */
+/** Everything but the time has a default. */
 export interface JournalOptions {
   nowMs: number;
-  /** Who must own the file: this process's user unless given; null where that was judged before. */
+  /** The required owner of the file: by default this process's user; null when already checked. */
   ownerUid?: number | null;
   floor?: HighestSeq;
   files?: FileLayer;
@@ -64,8 +64,8 @@ export interface JournalOptions {
 }
 
 /**
- * Opens the journal of a folder. A command that was accepted and has no result was cut short by a crash or power cut:
- * it is finished as `interrupted` here. A damaged journal is refused: an empty one would accept replays.
+ * Opens the journal of a folder. A command without a result was interrupted by a crash or power cut and gets the
+ * result `interrupted`. A damaged journal is refused: an empty one would accept replays.
  */
 export function openJournal(folder: string, options: JournalOptions): OpenJournal {
   const path = join(folder, JOURNAL_NAME);
@@ -170,7 +170,7 @@ function journalOf(path: string, loaded: JournalState, options: JournalOptions):
         state.server_time === null || Date.parse(server_time) > Date.parse(state.server_time)
           ? server_time
           : state.server_time;
-      // A new incarnation of the server counts anew; its state document ends the commands of the last one.
+      // A new epoch restarts the sequence; its state document ends the commands of the old one.
       if (epoch > state.highest.epoch) return change({ highest: { epoch, seq: 0 }, server_time: newest });
       state = { ...state, server_time: newest };
       const written = writtenServerTime === null ? 0 : Date.parse(writtenServerTime);

@@ -3,8 +3,8 @@ import { agentEvent } from './events.ts';
 import type { Journal } from './journal.ts';
 
 /**
- * T3: config.json and journal that were last used on another machine were copied here, or this machine's id has changed.
- * The server decides (it refuses until an operator rebinds the agent); this is for the operator to know which it was.
+ * T3: if another machine last used config.json and journal, they were copied here or this machine's id has
+ * changed. The server refuses the agent until an operator rebinds it; the event tells the operator the cause.
  */
 export function noteMachine(
   journal: Pick<Journal, 'noteMachine' | 'queueEvent'>,

@@ -8,8 +8,8 @@ import type { Journal } from './journal.ts';
 const MARK = 'second-start';
 
 /**
- * Leaves word for the process that holds the lock of this folder. The one that found it held must not speak to the
- * server: it would use, and with a renewal spend, the tokens of the other (section 5). Returns whether it was left.
+ * Leaves a mark for the process that holds the lock of this folder. A second process must not contact the server:
+ * it would use, and on renewal spend, the first one's tokens (section 5). Returns whether the mark was written.
  */
 export function leaveSecondStartMark(folder: string): boolean {
   try {
@@ -20,7 +20,7 @@ export function leaveSecondStartMark(folder: string): boolean {
   }
 }
 
-/** Turns the mark into an event, once for however many starts there were since the last one. */
+/** Turns the mark into one event, however many second starts there were. */
 export function noteSecondStart({
   config,
   journal,

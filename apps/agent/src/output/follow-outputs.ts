@@ -18,17 +18,17 @@ import {
 } from './output-cursor-rules.ts';
 import { loadCursors, OUTPUTS_MAX, saveCursors } from './output-cursors.ts';
 
-/** How often it is looked whether there is more: the writer is another process, and events of files are not everywhere. */
+/** Poll interval: the writer is another process, and file events are not available everywhere. */
 const LOOK_EVERY_MS = 1_000;
-/** Failures after which waiting grows no longer: what somebody watches should go on soon after the server is back. */
+/** Failures after which waits stop growing, so that live output resumes soon after the server is back. */
 const FAILURES_MAX = 4;
 
 export interface OutputParts {
-  /** Where it is kept how far each output was sent. */
+  /** The file that stores how far each output was sent. */
   folder: string;
   /** The executor's folder; null where there is no executor. */
   executorState: string | null;
-  /** Who writes the outputs; null where files have no owners. */
+  /** The trusted owner of outputs; null where files have no owners. */
   writerUid: number | null;
   send: (commandId: string, piece: OutputPiece) => Promise<Outcome<unknown>>;
   sleep: Sleep;
@@ -38,21 +38,21 @@ export interface OutputParts {
 }
 
 /**
- * Sends what package managers say while they install, for those who watch. Only a view: it runs beside everything
- * else, nothing waits for it, and what fails in it fails nothing.
+ * Streams the output of running installations to the server. Best effort: it runs concurrently, nothing waits for
+ * it, and its failures affect nothing else.
  */
 export interface OutputFollower {
-  /** Goes on where an earlier start of the agent was. */
+  /** Resumes from the cursors of an earlier start. */
   resume(): void;
-  /** Begins to follow a command; `end` says that nothing more will be written. */
+  /** Follows a command's output; `end` means that nothing more will be written. */
   follow(commandId: string): { end(): void };
-  /** Ends when all that there is by now was sent, or after `withinMs`. Nothing is followed from then on. */
+  /** Resolves when all current output was sent, or after `withinMs`. Following stops. */
   settle(withinMs: number): Promise<void>;
-  /** Ends with the request that is under way; a later start goes on. */
+  /** Stops after the current request; a later start resumes. */
   stop(): Promise<void>;
 }
 
-/** What is to be done next with one output. */
+/** The next step for one output. */
 type Look = { next: 'piece'; piece: OutputPiece } | { next: 'later' } | { next: 'drop'; why?: string };
 
 export function createOutputFollower(parts: OutputParts): OutputFollower {
@@ -70,14 +70,14 @@ export function createOutputFollower(parts: OutputParts): OutputFollower {
       const waitMs = await sendNext();
       if (stopping.signal.aborted || cursors.length === 0 || (waitMs === null && isSettling)) break;
       news = new AbortController();
-      // What the server asked for is not cut short by news.
+      // New output does not shorten a Retry-After.
       if (failures > 0) await parts.sleep(waitMs ?? LOOK_EVERY_MS, stopping.signal);
       else if (!isSettling) await parts.sleep(waitMs ?? LOOK_EVERY_MS, news.signal);
     }
     working = null;
   }
 
-  /** Sends one piece, of the oldest output that has one; the wait after it, or null where there is nothing to send. */
+  /** Sends one piece of the oldest pending output. Returns the next wait, or null when nothing is pending. */
   async function sendNext(): Promise<number | null> {
     for (const cursor of cursors) {
       const look = lookAt(cursor);
@@ -111,7 +111,7 @@ export function createOutputFollower(parts: OutputParts): OutputFollower {
     const { command_id: id, sent } = cursor;
     if (executorState === null) return { next: 'drop' };
     if (isGivenUp(cursor, nowMs())) return { next: 'drop', why: 'the server did not take it for too long' };
-    // Before the file: what was written until its end is there when it is read afterwards.
+    // Checked before reading, so that the read includes everything written before the end.
     const isOver = ended.has(id) || existsSync(resultPath(executorState, id)) || isStale(cursor, nowMs());
     const read = readTrustedPart(outputPath(executorState, id), sent, {
       maxBytes: PIECE_MAX_BYTES,
@@ -124,7 +124,7 @@ export function createOutputFollower(parts: OutputParts): OutputFollower {
     return { next: isOver ? 'drop' : 'later' };
   }
 
-  /** False where it cannot be kept: what was sent without that could be sent again with other bounds. */
+  /** False when the cursor cannot be stored: a piece could be resent with different bounds. */
   function change(cursor: OutputCursor): boolean {
     return keep(cursors.map((one) => (one.command_id === cursor.command_id ? cursor : one)));
   }

@@ -2,19 +2,19 @@ import { OUTPUT_PIECE_MAX_CHARS } from '@tidegate/protocol/agent-api';
 import { Count, nullable, strict, Timestamp, Uuid } from '@tidegate/protocol/scalars';
 import type { Static } from 'typebox';
 
-/** Most bytes of one piece: each is at most one character, and a piece has to fit the server's. */
+/** Maximum bytes of a piece: each is at most one character, and the server limits characters. */
 export const PIECE_MAX_BYTES = Math.min(48 * 1024, OUTPUT_PIECE_MAX_CHARS);
 /**
  * Least time from one piece to the next: half of the budget of `agent_reports` (docs/protocol/limits.md)
  * stays for reports.
  */
 const PACE_MS = 1_000;
-/** And from so many pieces on, so that the longest installation does not use up what the server keeps. */
+/** Longer interval after this many pieces, so that the longest installation stays within the server's limit. */
 const SLOW_PACE_MS = 10_000;
 const SLOW_FROM_PIECES = 600;
-/** How long an output is looked at that nobody says the end of: the executor has given up by then. */
+/** How long an output without an end is followed: the executor has given up by then. */
 const UNENDED_MAX_MS = 195 * 60_000;
-/** How long the server may be away before what it has not been sent is given up. */
+/** How long the server may be unreachable before unsent output is dropped. */
 export const FOLLOWED_MAX_MS = 24 * 3_600_000;
 
 /** How far the output of one command has been sent, in bytes of its file. */
@@ -23,13 +23,13 @@ export const OutputCursor = strict({
   since: Timestamp,
   /** The server has all before it. */
   sent: Count,
-  /** Where the piece ends that was sent last and has no answer yet: it goes again with the same bounds. */
+  /** End of the last piece without an answer; it is resent with the same bounds. */
   sending: nullable(Count),
   pieces: Count,
 });
 export type OutputCursor = Static<typeof OutputCursor>;
 
-/** A piece that can be sent; its number is where it begins, so the same bytes always bear the same one. */
+/** A piece to send; its number is its start offset, so the same bytes always have the same number. */
 export interface OutputPiece {
   seq: number;
   data: string;
@@ -57,7 +57,7 @@ export function paceMs({ pieces }: OutputCursor): number {
   return pieces < SLOW_FROM_PIECES ? PACE_MS : SLOW_PACE_MS;
 }
 
-/** Whether nobody will write on, for all that is known by the clock. */
+/** Whether the writer must have ended, judging by time. */
 export function isStale({ since }: OutputCursor, nowMs: number): boolean {
   return nowMs - Date.parse(since) > UNENDED_MAX_MS;
 }
@@ -71,7 +71,7 @@ function wholeLength(bytes: Uint8Array): number {
   const first = Math.max(0, bytes.length - 3);
   for (let at = bytes.length - 1; at >= first; at--) {
     const byte = bytes[at] ?? 0;
-    if ((byte & 0b1100_0000) === 0b1000_0000) continue; // it goes on with a character
+    if ((byte & 0b1100_0000) === 0b1000_0000) continue; // continuation byte
     return bytes.length - at < lengthOf(byte) ? at : bytes.length;
   }
   return bytes.length;

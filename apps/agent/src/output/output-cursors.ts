@@ -15,15 +15,15 @@ import {
 import { OutputCursor } from './output-cursor-rules.ts';
 
 export const OUTPUTS_NAME = 'outputs.json';
-/** Most outputs that wait to be sent; what is left of the oldest is given up for a new one. */
+/** Maximum pending outputs; a new one replaces the oldest. */
 export const OUTPUTS_MAX = 8;
 const FILE_MAX_BYTES = 64 * 1024;
-/** A kill loses nothing without it, and a disk that installs has better to do than to wait for a view. */
+/** No fsync: a killed process loses nothing, and the disk is busy installing. */
 const UNSYNCED = { ...realFiles, fsync: () => {} };
 
 const File = strict({ v: Type.Literal(1), outputs: Type.Array(OutputCursor, { maxItems: OUTPUTS_MAX }) });
 
-/** What an earlier start of the agent was sending. A file that cannot be read is as good as none: it is but a view. */
+/** The cursors of an earlier start. An unreadable file counts as absent: live output is best effort. */
 export function loadCursors(folder: string): OutputCursor[] {
   const path = join(folder, OUTPUTS_NAME);
   removeTemporaries(path);

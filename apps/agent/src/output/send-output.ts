@@ -3,10 +3,10 @@ import type { Outcome } from '../platform/failures.ts';
 import { type AgentSession, callAgent } from '../session/call-agent.ts';
 import type { OutputPiece } from './output-cursor-rules.ts';
 
-/** Longest wait for one answer; after it the piece goes again, and the server knows it by its number. */
+/** Request timeout; then the piece is resent, and the server recognises its number. */
 const ANSWER_MAX_MS = 10_000;
 
-/** Sends one piece of what was said while a command was carried out; both streams are one story. */
+/** Sends one piece of a command's output; stdout and stderr are merged. */
 export function sendOutput(
   agent: AgentSession,
   commandId: string,

@@ -1,14 +1,14 @@
 /** Waits, or ends early when the signal is given. */
 export type Sleep = (ms: number, signal: AbortSignal) => Promise<void>;
-/** Waits before another try. False when there is to be none: the process is to end, or nobody wants to wait so long. */
+/** Waits before a retry. False when there is none: the process is stopping or the wait is too long. */
 export type Pause = (ms: number) => Promise<boolean>;
 
 /** First wait after a failure. */
 export const BACK_OFF_BASE_MS = 5_000;
-/** Longest wait; jitter is drawn after this cap, so that a herd that has waited long does not come back at once. */
+/** Maximum wait; jitter is applied after this cap, so that a waiting fleet does not return at once. */
 export const BACK_OFF_CAP_MS = 15 * 60_000;
 const LEAST_WAIT_MS = 1_000;
-/** How far an ordinary wait strays from the server's interval, either way. */
+/** Jitter around the server's interval, as a fraction. */
 const POLL_JITTER = 0.1;
 
 /** Wait after the n-th failure in a row: full jitter below the doubled, capped step; Retry-After is the least. */

@@ -1,12 +1,12 @@
 /** How far clocks may differ before a document is refused (docs/protocol/verification.md, T16). */
 export const CLOCK_SKEW_MS = 5 * 60_000;
 
-/** T16: a host whose clock is behind, or was set back, still sees a command expire. */
+/** T16: commands expire even on a host whose clock is behind or was set back. */
 export function trustedNow(localMs: number, lastServerTime: string | null): number {
   return lastServerTime === null ? localMs : Math.max(localMs, Date.parse(lastServerTime));
 }
 
-/** Whether a time is over, in the doubt of both clocks. */
+/** Whether a time is past, allowing for the skew of both clocks. */
 export function hasPassed(time: string, nowMs: number): boolean {
   return Date.parse(time) <= nowMs - CLOCK_SKEW_MS;
 }

@@ -3,20 +3,20 @@ import type { ProblemCode } from '@tidegate/protocol/problems';
 /** The three errors that end the polling loop (specification, section 7). */
 export type TerminalError = 'ErrMachineMismatch' | 'ErrRefreshTokenInvalid' | 'ErrUnauthorized';
 
-/** Why a call did not give what was asked for. */
+/** Why a call failed. */
 export type Failure =
-  /** The loop stops; trying again would not help or would do harm. */
+  /** The loop stops; a retry would be useless or harmful. */
   | { kind: 'terminal'; error: TerminalError; detail: string }
-  /** Anything that may pass: no connection, a proxy's page, a busy server. */
+  /** Anything temporary: no connection, a proxy's page, a busy server. */
   | { kind: 'retryable'; detail: string; retryAfterMs: number | null }
   /** The server understood and said no to this one request. */
   | { kind: 'rejected'; code: ProblemCode; status: number; detail: string }
-  /** The own disk failed: the process ends, and starts clean. */
+  /** The local disk failed: the process exits and restarts clean. */
   | { kind: 'storage'; detail: string };
 
 export type Outcome<T> = { ok: true; value: T } | { ok: false; failure: Failure };
 
-/** What the operator has to do; each is printed when the agent stops. */
+/** Instructions for the operator, printed when the agent stops. */
 export const OPERATOR_ADVICE: Record<TerminalError, string> = {
   ErrMachineMismatch:
     'The server knows this agent on another machine. If this host was rebuilt or its machine id changed, rebind the ' +

@@ -15,7 +15,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 
-/** The system calls that a safe write is made of, so that a test can let each of them fail or be the last. */
+/** The system calls of a durable write, so that a test can let each of them fail or be the last. */
 export interface FileLayer {
   open(path: string, flags: number, mode: number): number;
   write(fd: number, bytes: Uint8Array): number;
@@ -39,9 +39,9 @@ export const realFiles: FileLayer = {
 const CREATE_NEW = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | (constants.O_NOFOLLOW ?? 0);
 
 /**
- * Writes a file whole or not at all: temporary file beside it, fsync, rename, fsync of the folder. After it returns,
- * the bytes survive a power cut; when it throws, the old content stands (or, past the rename, the new one does).
- * A failed fsync is never tried again: what the disk holds is unknown then.
+ * Writes a file whole or not at all: temporary file beside it, fsync, rename, fsync of the folder. After it
+ * returns, the bytes survive a power cut; when it throws, the file has the old content (or, after the rename, the
+ * new one). A failed fsync is never retried: the disk content is unknown then.
  */
 export function writeDurably(
   path: string,
@@ -68,7 +68,7 @@ export function writeDurably(
   syncFolder(dirname(path), files);
 }
 
-/** What a process that was killed in `writeDurably` left of this file; the caller alone writes it. */
+/** Removes the temporary file of a process killed in `writeDurably`; the caller must be the only writer. */
 export function removeTemporaries(path: string): void {
   const start = `.${basename(path)}.`;
   for (const name of readdirSync(dirname(path))) {
@@ -77,7 +77,7 @@ export function removeTemporaries(path: string): void {
   }
 }
 
-/** Makes names that were created, renamed or removed in a folder durable. Windows has no such call. */
+/** Makes created, renamed and removed names in a folder durable. Windows has no such call. */
 export function syncFolder(folder: string, files: FileLayer = realFiles): void {
   if (process.platform === 'win32') return;
   const fd = files.open(folder, constants.O_RDONLY, 0);
@@ -100,7 +100,7 @@ export type ReadOutcome =
   | { ok: true; bytes: Uint8Array }
   | { ok: false; reason: 'absent' | 'unreadable' | 'unsafe' | 'too_large'; detail: string };
 
-/** Who may have written a file that is believed. */
+/** The owner and mode required of a trusted file. */
 export interface FileTrust {
   maxBytes: number;
   /** The owner the file must have; null where the platform has no owners. */

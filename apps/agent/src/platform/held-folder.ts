@@ -9,7 +9,7 @@ const OPEN_FOLDER =
   (constants.O_NOFOLLOW ?? 0) |
   (constants.O_NONBLOCK ?? 0);
 
-/** A folder by its descriptor: whoever can write its parents cannot exchange it for another while it is used. */
+/** A folder by descriptor: others who can write its parents cannot replace it while it is used. */
 export interface HeldFolder {
   readonly fd: number;
   /** The folder itself by its descriptor. Where the system has no such paths (macOS), the path it was opened by. */

@@ -39,18 +39,15 @@ export async function holdFileLock(folder: string, system: LockSystem): Promise<
   return { ok: false, reason: 'held', detail: `another agent process is running on ${folder}` };
 }
 
-/**
- * Closing alone does not end the lock: a child that was just forked shares the open file until its exec has closed its
- * copy.
- */
+/** Closing alone does not release the lock: a just forked child shares the open file until exec closes its copy. */
 function release(fd: number, flock: Flock): void {
   flock(fd, UNLOCK);
   closeSync(fd);
 }
 
 /**
- * Says why a folder gives no locks; null where it does, so that a refused lock is held by another process. A new file
- * that nobody else knows tells this without errno, which the runtime's own calls may have overwritten.
+ * Why a folder does not support locks; null when it does, and a refused lock is held by another process. Tested
+ * with a new private file, as the runtime's own calls may overwrite errno.
  */
 function findLockFault(folder: string, flock: Flock): string | null {
   const path = join(folder, `.${LOCK_NAME}.${randomUUID()}`);

@@ -20,7 +20,7 @@ function formatFields(fields: LogFields = {}): string {
     .join('');
 }
 
-/** Text from elsewhere is quoted, so that it can neither break the line nor pass for a field. */
+/** Quotes untrusted text, so that it can neither break the line nor imitate a field. */
 function formatValue(value: string | number | boolean | null): string {
   return typeof value === 'string' && !/^[\w./:@+-]+$/.test(value) ? quote(value) : String(value);
 }

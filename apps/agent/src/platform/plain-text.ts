@@ -1,13 +1,13 @@
-/** Text without what is meant for a terminal; bytes may be handed over cut anywhere. */
+/** Strips terminal control from a byte stream; chunks may be cut anywhere. */
 export interface PlainText {
   add(bytes: Uint8Array): string;
-  /** What is left of a character that was cut off. */
+  /** The rest of a truncated character. */
   end(): string;
 }
 
 type State = 'text' | 'escape' | 'sequence' | 'string';
 
-/** Whatever else is a control character, or turns the direction of what follows, must not reach a reader. */
+/** Other control characters and bidirectional overrides must not reach a reader. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for
 const CONTROL = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]/;
 const DIRECTION = /[\u202a-\u202e\u2066-\u2069]/;
@@ -15,9 +15,10 @@ const DIRECTION = /[\u202a-\u202e\u2066-\u2069]/;
 const STRING_BEGIN = /[\x90\x98\x9d\x9e\x9f]/;
 
 /**
- * Turns what a package manager writes into text that can be stored and shown anywhere: invalid UTF-8 becomes U+FFFD,
- * escape sequences (ECMA-48) and control characters but tab, line feed and carriage return are dropped. A sequence
- * that is not ended ends with its line, so that none can hide what follows. How the bytes were cut changes nothing.
+ * Turns what a package manager writes into text that can be stored and shown anywhere: invalid UTF-8 becomes
+ * U+FFFD, escape sequences (ECMA-48) and control characters but tab, line feed and carriage return are dropped.
+ * An unfinished sequence ends with its line, so that it cannot hide later text. The chunking of the bytes does
+ * not matter.
  */
 export function createPlainText(): PlainText {
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
@@ -37,7 +38,7 @@ export function createPlainText(): PlainText {
   };
 }
 
-/** The beginning of a text from elsewhere, as a document can bear it: plain, and never half of a character. */
+/** The start of an untrusted text, safe for documents: plain, and cut between characters. */
 export function plainStart(text: string, maxChars: number): string {
   return plain(text).slice(0, maxChars).toWellFormed();
 }

@@ -17,9 +17,9 @@ export interface FolderWish {
 }
 
 /**
- * Finds the folder in which root is about to work, through the links of its path, and makes it where it is missing.
- * Refused when anybody but root could exchange the folder, a folder above it or a link on the way: then its path is
- * stable for as long as root works there. Other users than root are not held to this: they risk nothing but their own.
+ * Resolves the folder in which root will work, following links, and creates it if missing. Fails when anybody but
+ * root could replace the folder, a parent or a link in its path; otherwise the path is stable while root works
+ * there. Users other than root are exempt: they risk only their own files.
  */
 export function secureFolder(path: string, { mode, isGivenAway }: FolderWish): FolderOutcome {
   const isRoot = ownUid() === 0;
@@ -47,7 +47,7 @@ function walk(path: string, { mode, isGivenAway }: FolderWish): FolderOutcome {
     if (fault !== null) return refuse(path, fault);
     const stat = lstatSync(child, { throwIfNoEntry: false }) ?? make(child, isLast ? mode : 0o755, mode);
     if (stat === null) return { ok: false, detail: `${child} does not exist` };
-    // In a sticky folder, as /tmp is, everybody makes names; nobody moves those of root.
+    // In a sticky folder such as /tmp everybody can create names, but nobody can move root's.
     const isOpen = (lstatSync(at).mode & WRITABLE_BY_OTHERS) !== 0;
     if (stat.uid !== 0 && (isOpen || stat.isSymbolicLink())) {
       return refuse(path, `${child} belongs to user ${stat.uid}`);
@@ -65,7 +65,7 @@ function walk(path: string, { mode, isGivenAway }: FolderWish): FolderOutcome {
   }
 }
 
-/** Who but root can move what lies in a folder; null when nobody can. */
+/** Who other than root can move entries of a folder; null when nobody can. */
 function findOpenFolder(folder: string, isGivenAway: boolean): string | null {
   const { uid, mode } = lstatSync(folder);
   if (uid !== 0) return `${folder} belongs to user ${uid}`;

@@ -8,7 +8,7 @@ import { plainEnd } from './plain-text.ts';
 
 /** Where programs are looked for, whatever PATH the agent was started with. */
 export const PROGRAM_FOLDERS = ['/usr/sbin', '/usr/bin', '/sbin', '/bin'] as const;
-/** Most that is kept of a program's error output, in bytes. */
+/** Maximum stderr kept, in bytes. */
 const ERRORS_MAX_BYTES = 256 * 1024;
 /** How long a program may take to end after it was asked to, before it is killed. */
 const KILL_AFTER_MS = 10_000;
@@ -22,9 +22,9 @@ export interface ProgramCall {
   timeoutMs: number;
   maxOutputBytes: number;
   /**
-   * What happens when there is more output than `maxOutputBytes`: the program is stopped and the call fails, as half
-   * of an answer must never be parsed; or only the end is kept, as an installation must not be torn down for its
-   * talk. `fail` unless given.
+   * What happens when there is more output than `maxOutputBytes`: the program is stopped and the call fails, as
+   * partial output must never be parsed; or only the end is kept, as verbose output must not abort an
+   * installation. `fail` unless given.
    */
   onOverflow?: 'fail' | 'keep_tail';
   /** Added to the clean environment. Nothing is inherited. */
@@ -32,7 +32,7 @@ export interface ProgramCall {
   /** Only root can choose another user; supplementary groups are dropped. */
   identity?: Identity | null;
   cwd?: string;
-  /** Hears both streams while they are written, in the order in which they come. It must not throw. */
+  /** Receives both streams as they are written, in order of arrival. Must not throw. */
   onOutput?: OutputListener | undefined;
 }
 
@@ -78,7 +78,7 @@ export async function runProgram(call: ProgramCall): Promise<ProgramResult> {
         ...call.env,
       },
       stdio: ['ignore', 'pipe', 'pipe'],
-      detached: true, // a group of its own, so that a timeout reaches what the program has started as well
+      detached: true, // a separate process group, so that a timeout also ends child processes
       ...call.identity,
     });
     const keepsTail = call.onOverflow === 'keep_tail';
@@ -104,14 +104,14 @@ export async function runProgram(call: ProgramCall): Promise<ProgramResult> {
     child.stderr.on('data', (chunk: Buffer) => {
       errors.add(chunk);
       call.onOutput?.(chunk);
-      if (keepsTail) output.add(chunk); // one story, in the order in which it was told
+      if (keepsTail) output.add(chunk); // both streams, in order of arrival
     });
     child.once('error', (error) => {
       clearTimeout(timer);
       clearTimeout(killer);
       resolve({ ok: false, reason: 'not_started', detail: `${call.program}: ${error.message}`, ...nothing });
     });
-    // A service that a maintainer script started may hold the pipes open for ever: the program's end counts.
+    // A service started by a maintainer script may keep the pipes open forever: only the program's exit counts.
     child.once('exit', () => {
       drain = setTimeout(() => {
         child.stdout.destroy();

@@ -9,11 +9,11 @@ export interface CodeMapping {
   length: bigint;
 }
 
-/** Gives memory back that waiting does not need. Where the system has no way to do so it does nothing. */
+/** Releases memory that is not needed while waiting. Does nothing where the system does not support it. */
 export interface SpareMemory {
-  /** Takes milliseconds; worth it after work that made much of it. */
+  /** Collects garbage; takes milliseconds, so call it only after work. */
   collectGarbage(): void;
-  /** Lets go of the code that has run: the kernel brings it back, page by page, when it runs again. */
+  /** Drops resident code pages; the kernel reloads them when needed. */
   releaseCode(): void;
 }
 

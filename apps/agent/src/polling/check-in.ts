@@ -34,7 +34,7 @@ export interface CheckedIn {
   nextMs: number;
 }
 
-/** Says that the agent is alive, and brings back what it is to do. */
+/** Reports that the agent is alive and returns its commands. */
 export async function checkIn(runtime: Runtime): Promise<Outcome<CheckedIn>> {
   const { config, journal, inventory } = runtime;
   const noted = noteSecondStart(runtime);
@@ -71,7 +71,7 @@ export async function checkIn(runtime: Runtime): Promise<Outcome<CheckedIn>> {
   };
 }
 
-/** T12: the signed state tells of a newer key set before any command is looked at. False: commands have to wait. */
+/** T12: fetches a newer key set named by the signed state before any command is judged. False: commands must wait. */
 async function judgeState(runtime: Runtime, envelope: Envelope): Promise<Outcome<boolean>> {
   const { config, log } = runtime;
   let state = verifyState(envelope, config.current().trusted_keys);
@@ -97,7 +97,7 @@ async function judgeState(runtime: Runtime, envelope: Envelope): Promise<Outcome
   return { ok: true, value: true };
 }
 
-/** T6: whoever can shorten the server's log of events cannot make its hosts forget how far it went. */
+/** T6: hosts remember the head of the server's event log, so that truncation is detected. */
 function noteHead({ eventsHead, journal, log, nowMs }: Runtime, state: StatePayload): Outcome<null> {
   const noted = eventsHead.note(state);
   if (!noted.ok) return storage(noted.detail);
@@ -120,7 +120,7 @@ function noteHead({ eventsHead, journal, log, nowMs }: Runtime, state: StatePayl
   return queued.ok ? { ok: true, value: null } : storage(queued.detail);
 }
 
-/** Keeps the newest server time, and tells of a silence that has ended with it. */
+/** Stores the newest server time and reports the end of a gap without contact. */
 function noteState({ config, journal, freshness, nowMs }: Runtime, state: StatePayload): SaveOutcome {
   const clock = { lastServerTime: journal.serverTime(), nowMs: nowMs() };
   const ended = freshness.take(state.server_time, clock);

@@ -12,14 +12,14 @@ import { createWorker, type Worker } from './worker.ts';
 /** Most check-ins of one `run --once`: a server that never runs out of commands must not hold it for ever. */
 export const ROUNDS_MAX = 50;
 
-/** What a check-in leaves behind closes and collects itself for so long; from then on the agent only waits. */
+/** Time for a check-in's connections to close and its garbage to settle; afterwards the agent only waits. */
 const SETTLE_MS = 2_000;
 
 /** Most plans of one `run --once`: what is left is planned when it is asked for. */
 export const ONCE_PLANS_MAX = 60;
-/** Longest that one `run --once` waits for the server to take the last of an output. */
+/** How long `run --once` waits to send the rest of an output. */
 const ONCE_SETTLE_MS = 5_000;
-/** Longest that one `run --once` waits for a server that does not hand out an approval. */
+/** How long `run --once` waits for an approval. */
 const ONCE_WAITS_MS = 60_000;
 
 /** One full round: scan, check in, report, carry out every command, plan, until nothing is left. Null when all went well. */
@@ -49,7 +49,7 @@ async function fullRound(runtime: Runtime, { sleep }: { sleep?: Sleep }): Promis
     const owed = owedBy(runtime);
     const failure = await sendJournal(runtime);
     if (failure !== null) return failure;
-    const settled = owed - owedBy(runtime); // what the server does not take now is for another round
+    const settled = owed - owedBy(runtime); // reports refused now wait for another round
     const hasNews = done + reported.sent + settled + runtime.journal.unacknowledged().length > 0;
     if (!hasNews) return planSome(runtime);
   }
@@ -61,7 +61,7 @@ function owedBy({ journal }: Runtime): number {
   return journal.unreported().length + journal.events().length;
 }
 
-/** Last of all, so that it is behind no command; without pauses, as somebody waits for the end. */
+/** Runs last so that commands are never delayed, and without pauses, as the caller is waiting. */
 function planSome(runtime: Runtime): Promise<Failure | null> {
   return sendPlans(runtime, { isWanted: (made) => made < ONCE_PLANS_MAX, pause: async () => {} });
 }
@@ -141,7 +141,7 @@ async function pollOnce(
   return { failure, nextMs: checked.value.nextMs };
 }
 
-/** T12: that nothing newer comes is worth a line as well; the server hears of it when it ends. */
+/** T12: logs a gap without newer state at once; the server gets an event when it ends. */
 function warnOfSilence({ freshness, log }: Runtime, intervalMs: number): void {
   const silentMs = freshness.noticeSilence(intervalMs);
   if (silentMs === null) return;

@@ -54,7 +54,7 @@ export function startRuntime(
   const noted = noteMachine(journal, { sha256: machine.sha256, nowMs: Date.now() });
   if (!noted.ok) return noted;
   const config = openConfig(folder, loaded);
-  // R2: what a kill in the middle of a write left of the tokens is no use to anybody but a thief.
+  // R2: removes temporary files with tokens left by an interrupted write.
   for (const name of [CONFIG_NAME, JOURNAL_NAME]) removeTemporaries(join(folder, name));
   const nowMs = () => trustedNow(Date.now(), journal.serverTime());
   const elapsedMs = () => performance.now();

@@ -11,19 +11,22 @@ import type { Failure } from '../platform/failures.ts';
  */
 const PLAN_PAUSE_MS = 1_000;
 
-/** Carries out commands, scans and plans one after the other beside the polling, so that a long install is no silence. */
+/**
+ * Runs commands, scans and plans one by one, concurrently with polling, so that a long installation does not stop
+ * check-ins.
+ */
 export interface Worker {
-  /** Replaces what is waiting: what the server no longer delivers was cancelled. */
+  /** Replaces the waiting commands: missing ones were cancelled. */
   offer(commands: unknown[]): void;
   /** Starts a scan that is due. */
   scanIfDue(): void;
-  /** Goes on planning, where something is left to be planned. */
+  /** Resumes planning if updates are left. */
   planIfOpen(): void;
   isBusy(): boolean;
   failure(): Failure | null;
   /** Fires when there is something to report from now on. */
   listen(): AbortSignal;
-  /** Ends when the work in hand is done; nothing new is begun. */
+  /** Resolves when the current work is done; nothing new is started. */
   stop(): Promise<void>;
 }
 

@@ -1,19 +1,19 @@
 import type { AgentEvent } from '@tidegate/protocol/agent-api';
 import { agentEvent } from '../journal/events.ts';
 
-/** The state is signed anew at most this often, however short the interval (docs/protocol/documents.md). */
+/** The server re-signs the state at most this often, however short the interval (docs/protocol/documents.md). */
 const STATE_SIGNED_EVERY_MS = 10_000;
 /** So many intervals without a newer signed state are too many (docs/protocol/documents.md). */
 const INTERVALS_MAX = 3;
 
-/** Age of the newest signed state from which silence may hide a revocation (T12). */
+/** Age from which the newest signed state may miss a revocation (T12). */
 export function staleAfterMs(intervalMs: number): number {
   return INTERVALS_MAX * Math.max(intervalMs, STATE_SIGNED_EVERY_MS);
 }
 
 export type NewestState = { serverTime: string | null; ageSeconds: number | null; isOld: boolean };
 
-/** How old the newest signed state is that was kept, by this host's clock; for those that look from outside. */
+/** Age of the stored newest signed state by this host's clock; for `status` and `doctor`. */
 export function ageOfState(
   serverTime: string | null,
   now: { intervalMs: number; nowMs: number },
@@ -23,21 +23,21 @@ export function ageOfState(
   return { serverTime, ageSeconds: Math.round(ageMs / 1_000), isOld: ageMs > staleAfterMs(now.intervalMs) };
 }
 
-/** Watches how long no newer signed state has come, by a clock that nobody sets. */
+/** Measures the time without a newer signed state, by the monotonic clock. */
 export interface Freshness {
-  /** A signed state came. Returns the event of a silence that has ended with it, once. */
+  /** Records a signed state. Returns the event of a gap that it ends, once. */
   take(serverTime: string, clock: { lastServerTime: string | null; nowMs: number }): AgentEvent | null;
-  /** For how long nothing newer has come, where that is too long and was not told before; null otherwise. */
+  /** Length of the current gap if it is too long and not yet reported; null otherwise. */
   noticeSilence(intervalMs: number): number | null;
 }
 
-/** Makes one for this process. What was before its start is not known to it: the host may have been off. */
+/** Creates one for this process. It ignores the time before its start: the host may have been off. */
 export function watchFreshness(elapsedMs: () => number): Freshness {
   let newestAtMs = elapsedMs();
   let isSilent = false;
   return {
     take: (serverTime, { lastServerTime, nowMs }) => {
-      // The same one again is no news: a replay keeps the host from what came after it.
+      // The same state again does not count: a replay hides newer ones.
       if (lastServerTime !== null && Date.parse(serverTime) <= Date.parse(lastServerTime)) return null;
       const silentMs = elapsedMs() - newestAtMs;
       newestAtMs = elapsedMs();

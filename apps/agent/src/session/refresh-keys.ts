@@ -26,8 +26,8 @@ export interface KeyParts {
 export type KeysRefreshed = { changed: boolean; refusal: ChainRefusal | null };
 
 /**
- * Fetches the key set (E8) and takes it where a trusted key vouches for it, or where the sets between lead to it; it is
- * on disk before it is believed.
+ * Fetches the key set (E8) and accepts it if a trusted key vouches for it, directly or through the sets in
+ * between; it is on disk before it is trusted.
  */
 export async function refreshKeys({ client, config, nowMs, log }: KeyParts): Promise<Outcome<KeysRefreshed>> {
   const current = config.current().trusted_keys;
@@ -47,7 +47,7 @@ export async function refreshKeys({ client, config, nowMs, log }: KeyParts): Pro
   return { ok: true, value: { changed: true, refusal: null } };
 }
 
-/** The key sets that lead on from `from`, as the server has them: nothing of it is verified. */
+/** The server's key sets after `from`, unverified. */
 export async function fetchKeyChain(client: ServerClient, from: TrustedKeySet): Promise<Outcome<KeyChain>> {
   const fetched = await fetchSince(client, from);
   return fetched.ok ? fetchRest(client, { current: from, answer: fetched.value }) : fetched;
@@ -64,7 +64,7 @@ async function reachNewest(
   return chain.ok ? { ok: true, value: walkChain(current, chain.value, nowMs) } : chain;
 }
 
-/** Page after page, until one is not full; one more than the limit is kept, so that the walk can tell. */
+/** Fetches pages until one is not full; keeps one set more than the limit, so that the walk can detect the excess. */
 async function fetchRest(
   client: ServerClient,
   { current, answer }: { current: TrustedKeySet; answer: PublicKeysAnswer },

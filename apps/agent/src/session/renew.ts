@@ -18,7 +18,7 @@ export interface RenewDependencies {
 }
 
 export interface Renewer {
-  /** Exchanges the refresh token (E1). Calls that come while one is under way share its outcome. */
+  /** Exchanges the refresh token (E1). Concurrent calls share one request. */
   renew(): Promise<Outcome<{ lifetimeMs: number }>>;
 }
 

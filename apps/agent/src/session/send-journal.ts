@@ -41,7 +41,7 @@ async function sendResults(parts: JournalParts): Promise<Failure | null> {
   return null;
 }
 
-/** In order, and again until the server has said that it has them; it knows an event that comes twice by its id. */
+/** Sends events in order and retries until acknowledged; the server deduplicates them by id. */
 async function sendEvents(parts: JournalParts): Promise<Failure | null> {
   const { journal, log } = parts;
   let most = EVENTS_PER_REQUEST;
@@ -49,7 +49,7 @@ async function sendEvents(parts: JournalParts): Promise<Failure | null> {
     const events = journal.beginSending({ events: most, bytes: EVENT_BYTES_PER_REQUEST });
     const answer = await callAgent(parts, { method: 'POST', path: '/events', body: { events } });
     const isUnsound = !answer.ok && answer.failure.kind === 'rejected' && isAboutContent(answer.failure.code);
-    // Only what cannot be taken by itself is given up, and nothing beside it.
+    // Only an event that is refused on its own is dropped.
     const isHopeless = isUnsound && events.length === 1;
     const failure = storageFailure(journal.endSending({ isDelivered: answer.ok || isHopeless }));
     if (failure !== null) return failure;
@@ -61,7 +61,7 @@ async function sendEvents(parts: JournalParts): Promise<Failure | null> {
   return null;
 }
 
-/** Whether sending the same again cannot help; the other refusals (an agent that is too old) may end. */
+/** Whether resending is useless; other refusals (an agent that is too old) may end. */
 function isAboutContent(code: ProblemCode): boolean {
   return code === 'invalid_request' || code === 'payload_too_large';
 }

@@ -39,10 +39,7 @@ export interface ServerClient {
 
 export type ServerUrl = { ok: true; url: string } | { ok: false; detail: string };
 
-/**
- * T1: plain HTTP would show the tokens to everybody on the way, so it needs the word of the operator, but for an
- * address of this machine: what is sent there does not leave it.
- */
+/** T1: plain HTTP exposes the tokens on the network, so the operator must allow it, except for loopback addresses. */
 export function checkServerUrl(text: string, allowInsecureHttp: boolean): ServerUrl {
   if (!URL.canParse(text)) return { ok: false, detail: `"${text}" is not a URL` };
   const url = new URL(text);
@@ -61,18 +58,18 @@ export function checkServerUrl(text: string, allowInsecureHttp: boolean): Server
   return { ok: true, url: `${url.origin}${url.pathname.replace(/\/+$/, '')}` };
 }
 
-/** By the host as the URL parser understood it, which is the one that is called: exactly these, nothing that ends or begins so. */
+/** Compares the host as parsed, which is the one contacted: exact names, no prefixes or suffixes. */
 function isLoopback({ hostname }: URL): boolean {
   return (
     hostname === 'localhost' || hostname === '[::1]' || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(hostname)
   );
 }
 
-/** Speaks to one server. It never follows a redirect and never repeats a request. */
+/** A client for one server. It never follows redirects and never repeats a request. */
 export function createServerClient(options: { baseUrl: string; fetch?: typeof fetch }): ServerClient {
   const send = options.fetch ?? fetch;
   const { baseUrl } = options;
-  // Bun would take even an address of this machine to the proxy that the environment names, and the tokens with it.
+  // Bun would send even loopback requests, with their tokens, to the proxy in the environment.
   const route = isLoopback(new URL(baseUrl)) ? { proxy: false } : {};
   return { request: (request) => ask(send, { baseUrl, route }, request) };
 }

@@ -47,7 +47,7 @@ export function createSession(dependencies: SessionDependencies): Session {
     return client.request({ ...request, headers });
   }
 
-  /** Early renewal that cannot be done now is no reason not to use what is left of the token. */
+  /** If early renewal fails, the current token is used until it expires. */
   async function renewIfDue(): Promise<Failure | null> {
     if (elapsedMs() < dueAtMs) return null;
     const failure = await renew();
@@ -62,7 +62,7 @@ export function createSession(dependencies: SessionDependencies): Session {
     const used = config.current().access_token;
     let answer = await send(request);
     if (isTokenRefused(answer) && config.current().access_token !== used) {
-      // Another request renewed while this one was under way.
+      // Another request renewed the token meanwhile.
       answer = await send(request);
     }
     if (!isTokenRefused(answer)) return toOutcome(answer);

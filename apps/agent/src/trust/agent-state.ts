@@ -5,7 +5,7 @@ import type { TrustedKeySet } from '../identity/config-file.ts';
 import { CLOCK_SKEW_MS } from '../platform/clock.ts';
 import { type EnvelopeFault, openEnvelope } from './open-envelope.ts';
 
-/** How old the state that comes with a job may be, unless root's policy says otherwise. */
+/** Maximum age of a job's state, unless the host policy overrides it. */
 export const STATE_MAX_AGE_MINUTES = 10;
 
 /** Why a signed state does not let an installation go on. */
@@ -46,21 +46,21 @@ export interface StateFacts {
   /** The highest epoch of the command and of what this host accepted before. */
   epoch: number;
   keySetVersion: number;
-  /** The newest signed time that was shown before; null where there was none. */
+  /** The newest signed time seen before; null when none. */
   newestShown: string | null;
   maxAgeMinutes: number;
   /** `trustedNow`. */
   nowMs: number;
 }
 
-/** Whether an approval still stands by a state that was verified; null when it does. */
+/** Why an approval is not valid by a verified state; null when it is valid. */
 export function judgeByState(state: AgentStatePayload, facts: StateFacts): StateRefusal | null {
   const { approval, newestShown } = facts;
   const signedMs = Date.parse(state.server_time);
   const issuedMs = Date.parse(approval.issued_at);
   if (state.epoch < facts.epoch) return 'stale_epoch';
   if (state.key_set_version < facts.keySetVersion) return 'stale_keys';
-  // A newer key set was not brought: one of the keys that signed this job may be revoked in it (T12).
+  // The newer key set is missing: it may revoke a key that signed this job (T12).
   if (state.key_set_version > facts.keySetVersion) return 'newer_keys';
   if (newestShown !== null && signedMs < Date.parse(newestShown)) return 'rolled_back';
   if (signedMs < issuedMs) return 'older_than_approval';

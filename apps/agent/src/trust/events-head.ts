@@ -16,9 +16,9 @@ import {
 
 const FILE = 'events-head.json';
 const FILE_MAX_BYTES = 16 * 1024;
-/** A head that moved on is written this often: it is for whoever compares hosts, and a disk is not to wear out. */
+/** Interval for writing an advanced head: it serves comparison between hosts, and rare writes spare the disk. */
 const WRITE_STEP_MS = 10 * 60_000;
-/** Replicas of the server sign states of their own, by clocks of their own: no two of them are this far apart. */
+/** Replicas sign their own states by their own clocks, which never differ by this much. */
 const REPLICAS_APART_MS = 10_000;
 
 const SeenHead = strict({
@@ -50,7 +50,7 @@ type NotedHead = { ok: true; rollback: Rollback | null } | { ok: false; detail: 
 
 /** The newest head of the server's log of events that this host saw signed (T6): what an auditor compares. */
 export interface HeadKeeper {
-  /** Tells of a log that went back, once. */
+  /** Reports once that the log went back. */
   note(state: StatePayload): NotedHead;
 }
 
@@ -64,12 +64,12 @@ export function judgeHead(
   const position = head?.position ?? 0;
   if (position > kept.position) return 'newer';
   if (position === kept.position && head?.hash === kept.hash) return 'nothing_new';
-  // A state that was signed before the kept one, or beside it by another replica, may well know less.
+  // An older state, or one from another replica at the same time, may have an older head.
   const laterMs = Date.parse(server_time) - Date.parse(kept.server_time);
   return laterMs >= REPLICAS_APART_MS ? 'rolled_back' : 'nothing_new';
 }
 
-/** Nothing where there is no file, or none that can be believed: it is evidence for others, and guards no act. */
+/** Null when the file is absent or untrusted: it is only evidence and protects no action. */
 export function readHeadFile(folder: string): HeadFile {
   const trust = { maxBytes: FILE_MAX_BYTES, ownerUid: ownUid(), forbiddenMode: 0o022 };
   const read = readTrusted(join(folder, FILE), trust);

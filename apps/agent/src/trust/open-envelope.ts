@@ -8,7 +8,7 @@ import type { TrustedKeySet } from '../identity/config-file.ts';
 import { hasPassed } from '../platform/clock.ts';
 import { activeKeys } from './trusted-keys.ts';
 
-/** The checks before the content, which every signed document has in common, in the order in which they are made. */
+/** The checks that every signed document has before its content, in order. */
 export type EnvelopeFault =
   | 'malformed_envelope'
   | 'wrong_type'
@@ -23,8 +23,8 @@ export type Opened =
 const UnsignedEnvelope = strict({ ...Envelope.properties, signatures: Type.Tuple([]) });
 
 /**
- * Opens a document of one type. Keys count up to the end of the set that names them: whoever is kept from the newer
- * set, in which one of them may be revoked, must not go on believing it for ever (T12).
+ * Opens a document of one type. Keys are trusted until their set expires: a host that is denied the newer set,
+ * which may revoke one of them, must not trust it forever (T12).
  */
 export function openEnvelope(
   value: unknown,

@@ -18,9 +18,9 @@ export type ChainOutcome =
   | { ok: false; reason: ChainRefusal };
 
 /**
- * Walks from the key set that this host holds to the newest: each set must be of a higher version and be vouched for by
- * what the set before it left trusted, so that a key counts up to its revocation and no further. A host that slept
- * through any number of rotations comes back by this. Sets on the way may have expired, the last may not.
+ * Walks from the key set that this host holds to the newest: each set must have a higher version and be signed by
+ * a key that the set before it left trusted, so that a key counts until its revocation. This recovers a host that
+ * missed any number of rotations. Intermediate sets may have expired, the last may not.
  */
 export function walkChain(
   current: TrustedKeySet,
@@ -41,8 +41,8 @@ export function walkChain(
 }
 
 /**
- * Takes the newest key set by itself where what this host trusts vouches for it, else by the sets that lead to it.
- * `chain` is null where nobody brought one.
+ * Accepts the newest key set if a trusted key vouches for it, otherwise through the chain. `chain` is null when
+ * absent.
  */
 export function takeNewest(
   current: TrustedKeySet,
@@ -54,7 +54,7 @@ export function takeNewest(
   return chain !== null && isWalkUseful(direct.reason, chain) ? walkChain(current, chain, nowMs) : direct;
 }
 
-/** Whether the sets between can change that the newest was refused. */
+/** Whether a chain can overcome this refusal. */
 export function isWalkUseful(refusal: ChainRefusal, { key_sets }: Pick<KeyChain, 'key_sets'>): boolean {
   return key_sets.length > 0 && (refusal === 'not_vouched_for' || refusal === 'root_signature_missing');
 }

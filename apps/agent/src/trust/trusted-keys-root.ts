@@ -11,7 +11,7 @@ import {
 import { Check } from 'typebox/value';
 import type { TrustedRoot } from '../identity/config-file.ts';
 
-/** The root that a key set names: its document is believed by this digest alone where no root is known yet. */
+/** The root named by a key set: without a known root, this digest alone authenticates its document. */
 export interface NamedRoot {
   fleetId: string;
   version: number;
@@ -22,9 +22,9 @@ export type RootRefusal = 'root_missing' | 'root_not_vouched_for' | 'root_behind
 export type RootOutcome = { ok: true; root: TrustedRoot } | { ok: false; reason: RootRefusal };
 
 /**
- * Brings the root that this host knows to the one that a key set names: one version after the other, each signed by a
- * threshold of the keys before it and of its own. A host that knows none takes the document that the named digest is of,
- * so the caller must have verified who named it.
+ * Advances the known root to the one named by a key set: version by version, each signed by a threshold of the
+ * previous and of its own keys. A host without a root accepts the document with the named digest, so the caller
+ * must have verified the key set.
  */
 export function followRoot(
   known: TrustedRoot | null,
@@ -68,7 +68,7 @@ function successorOf(known: TrustedRoot, fleetId: string, documents: readonly un
   return { ok: false, reason };
 }
 
-/** A root document that a threshold of its own keys signed, so that no root is taken that nobody can use. */
+/** A root document signed by a threshold of its own keys, which proves that the root is usable. */
 function readRoot(document: unknown): { root: TrustedRoot; fleetId: string } | null {
   const claimed = claimedRoot(document);
   if (claimed === null) return null;
@@ -83,7 +83,7 @@ function readRoot(document: unknown): { root: TrustedRoot; fleetId: string } | n
   return { root: { version, sha256, threshold, keys }, fleetId: fleet_id };
 }
 
-/** What a document says of itself, unverified: only good for trying its own keys on it. */
+/** The unverified content: use it only to select the keys to verify with. */
 function claimedRoot(document: unknown): RootPayload | null {
   if (typeof document !== 'object' || document === null || !('payload' in document)) return null;
   if (typeof document.payload !== 'string') return null;
@@ -91,7 +91,7 @@ function claimedRoot(document: unknown): RootPayload | null {
   return parsed.ok && Check(RootPayload, parsed.value) ? parsed.value : null;
 }
 
-/** A weak key counts for nobody: what is left may not reach the threshold. */
+/** Weak keys do not count: the rest may miss the threshold. */
 function usableKeys(keys: readonly string[]): TrustedKey[] {
   return keys.flatMap((publicKeyHex) => {
     try {

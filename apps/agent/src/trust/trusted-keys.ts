@@ -5,7 +5,7 @@ import { Check } from 'typebox/value';
 import type { TrustedKeySet, TrustedRoot } from '../identity/config-file.ts';
 import { bearsThreshold, followRoot, type RootRefusal } from './trusted-keys-root.ts';
 
-/** Why a key set was not taken; what is trusted stays as it was. */
+/** Why a key set was refused; trust is unchanged. */
 export type KeySetRefusal =
   | 'not_vouched_for'
   | 'malformed'
@@ -29,9 +29,9 @@ export interface BroughtKeySet {
 }
 
 /**
- * Takes a fetched key set when a key vouches for it that this host trusts already and has not seen revoked (design
- * reading 11): a row added to the server's table by hand is not enough. Where a root is known, a new key needs its
- * threshold, which also vouches alone: it outranks every key of the server. Revocations are forward-only.
+ * Accepts a fetched key set signed by a key that this host trusts and has not seen revoked (design reading 11): a
+ * row added to the server's table by hand is not enough. With a known root, a new key needs the root's threshold,
+ * which also suffices alone: it outranks every server key. Revocations are forward-only.
  */
 export function acceptKeySet(current: TrustedKeySet, brought: BroughtKeySet): KeySetOutcome {
   const { envelope, roots, nowMs } = brought;
@@ -53,8 +53,8 @@ export function acceptKeySet(current: TrustedKeySet, brought: BroughtKeySet): Ke
 }
 
 /**
- * Pins the first key set, at enrolment: the connection and the registration token are all that speaks for it then, so
- * it must at least be signed by a key that it names itself.
+ * Pins the first key set, at enrolment: only the connection and the registration token authenticate it, so it
+ * must at least be signed by one of its own keys.
  */
 export function pinKeySet(
   envelope: unknown,
@@ -71,7 +71,7 @@ export function pinKeySet(
   return mergeKeySet([], payload, { nowMs, root: followed.root });
 }
 
-/** The keys whose signature counts now. The stored set was checked when it was taken. */
+/** The keys that may sign now. The stored set was checked when it was accepted. */
 export function activeKeys(set: TrustedKeySet): TrustedKey[] {
   return set.keys
     .filter((key) => key.status === 'active')
@@ -84,8 +84,8 @@ function parseKeySet(bytes: Uint8Array): KeySetPayload | null {
 }
 
 /**
- * The root that counts for this key set, none where it names none. Once a root is known, every set must name one: a
- * server that was taken over must not lead the fleet back to a time before it (T12).
+ * The root in force for this key set; none when it names none. Once a root is known, every set must name one: a
+ * compromised server must not return the fleet to a rootless state (T12).
  */
 function rootOf(
   known: TrustedRoot | null,
@@ -104,7 +104,7 @@ function bringsNewKey(current: TrustedKeySet, { keys }: KeySetPayload): boolean 
   return keys.some((key) => !isRevoked(key) && !known.has(key.key_id));
 }
 
-/** What an envelope says of itself, unverified: only good for finding the keys that are to be tried on it. */
+/** The unverified content: use it only to select the keys to verify with. */
 export function claimedKeySet(envelope: unknown): KeySetPayload | null {
   if (typeof envelope !== 'object' || envelope === null || !('payload' in envelope)) return null;
   if (typeof envelope.payload !== 'string') return null;
@@ -144,7 +144,7 @@ function mergeKeySet(
     if (!isUsable(key)) return { ok: false, reason: 'unusable_key' };
   }
   if (!payload.keys.some((key) => !isRevoked(key))) return { ok: false, reason: 'no_active_key' };
-  // A set that no longer names a revoked key does not make it forgotten.
+  // A revoked key stays revoked when a later set omits it.
   const remembered = known.filter((key) => isRevoked(key) && !ids.has(key.key_id));
   const { fleet_id, version, expires_at } = payload;
   const keys = [...payload.keys, ...remembered];

@@ -17,7 +17,7 @@ import { type EnvelopeFault, openEnvelope } from './open-envelope.ts';
 
 const verified: unique symbol = Symbol('verified approval');
 
-/** An approval that this process verified. Only `verifyApproval` makes one, so no installer runs without it (A4). */
+/** A verified approval. Only `verifyApproval` creates one, so no installer runs without it (A4). */
 export interface VerifiedApproval {
   readonly payload: ApprovalPayload;
   /** With every signature that it bears; only one of them was verified. */
@@ -41,7 +41,7 @@ export interface ApprovalContext {
   trusted: TrustedKeySet;
   agentId: string;
   updateId: string;
-  /** What the signed command says of its approval. */
+  /** The signed command's reference to its approval. */
   reference: ApprovalReference;
   nowMs: number;
 }
@@ -50,7 +50,7 @@ export type ApprovalOutcome =
   | { ok: true; approval: VerifiedApproval }
   | { ok: false; reason: ApprovalRefusal };
 
-/** Judges the bytes of an approval that somebody else wrote to a file. */
+/** Verifies the bytes of an approval from an untrusted file. */
 export function verifyApprovalBytes(bytes: Uint8Array, context: ApprovalContext): ApprovalOutcome {
   if (bytes.length > APPROVAL_MAX_BYTES) return { ok: false, reason: 'too_large' };
   const parsed = parseStrictJson(bytes);
@@ -78,8 +78,8 @@ export function verifyApproval(value: unknown, context: ApprovalContext): Approv
 }
 
 /**
- * A plan that names no artifact twice (but for packages that come in the file of another one, decision 0011), no path
- * outside its folder, and does reach the version it was approved for.
+ * A sound plan names no artifact twice (except bundled packages, decision 0011), names no path outside its
+ * folder, and reaches the approved version.
  */
 function isSound(payload: ApprovalPayload): boolean {
   const { actions } = payload;
@@ -96,7 +96,7 @@ function isSound(payload: ApprovalPayload): boolean {
   );
 }
 
-/** What each refusal means, for the operator who reads the event. */
+/** The meaning of each refusal, for operators. */
 export const APPROVAL_REFUSAL_TEXT: Record<ApprovalRefusal, string> = {
   too_large: 'the approval is larger than 4 MiB',
   malformed_envelope: 'the approval is not a signed envelope',

@@ -29,7 +29,7 @@ export const COMMAND_REFUSALS = [
 ] as const;
 export type CommandRefusal = (typeof COMMAND_REFUSALS)[number];
 
-/** What a command is held against; all of it is this host's own knowledge. */
+/** The facts a command is checked against, all known by this host itself. */
 export interface CommandContext {
   trusted: TrustedKeySet;
   agentId: string;
@@ -43,10 +43,10 @@ export interface CommandContext {
 
 export type CommandOutcome =
   | { ok: true; command: CommandPayload; payloadSha256: string }
-  /** `command` is set once signature and schema held, so that a redelivery can be told from an attack. */
+  /** `command` is set once signature and schema are valid, to distinguish a redelivery from an attack. */
   | { ok: false; reason: CommandRefusal; command: CommandPayload | null };
 
-/** Judges the bytes of one command envelope. Nothing in it is believed before its signature was verified. */
+/** Verifies the bytes of a command envelope. Nothing in it is used before its signature is verified. */
 export function verifyCommand(bytes: Uint8Array, context: CommandContext): CommandOutcome {
   if (bytes.length > COMMAND_MAX_BYTES) return refused('too_large');
   const parsed = parseStrictJson(bytes);
@@ -101,7 +101,7 @@ function refused(reason: CommandRefusal): CommandOutcome {
   return { ok: false, reason, command: null };
 }
 
-/** What each refusal means, for the operator who reads the event. */
+/** The meaning of each refusal, for operators. */
 export const COMMAND_REFUSAL_TEXT: Record<CommandRefusal, string> = {
   too_large: 'the command is larger than 64 KiB',
   malformed_envelope: 'the command is not a signed envelope',
