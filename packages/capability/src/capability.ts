@@ -39,10 +39,10 @@ export function parseCapabilityFile(
 
 /**
  * Turns capabilities into the rules of one platform. `permissions` are the manifests of further plugins; the core
- * plugins are always known, as are `allow-x` and `deny-x` of the application's own commands. A permission that nothing
- * knows is an error, also on a platform where its capability is not active: a misspelt denial must not vanish. Paths
- * of errors point into `{ capabilities, permissions, platform }`. Neither the order of capabilities nor that of their
- * permissions changes a decision.
+ * plugins are always known, as are `allow-x` and `deny-x` of the application's own commands. A permission that
+ * nothing knows is an error, also on a platform where its capability is not active: a misspelt denial must not
+ * vanish. Paths of errors point into `{ capabilities, permissions, platform }`. The order of capabilities and
+ * permissions never changes a decision.
  */
 export function resolve(
   capabilities: readonly Capability[],
@@ -62,7 +62,7 @@ export function decide(acl: Acl, request: CommandRequest): Decision {
   return judge(acl, request);
 }
 
-/** Which capabilities and permissions decided a call, and which grants did not count because of what. */
+/** The capabilities and permissions that decided a call, and why other grants did not apply. */
 export function explain(acl: Acl, request: CommandRequest): Explanation {
   return explainCall(acl, request);
 }
@@ -91,7 +91,7 @@ export function isValidLabel(label: string): boolean {
   return LABEL.test(label);
 }
 
-/** What a page is told of a refused command: nothing that the reason of a decision knows of other windows. */
+/** The refusal text for a page. It omits the reason, which may reveal other windows. */
 export function refusalText(command: string): string {
   return `Command ${quote(command)} not allowed by ACL`;
 }

@@ -6,12 +6,12 @@ export interface Finding {
   readonly message: string;
 }
 
-/** Findings that are listed of one file; what is past them is counted in one more. */
+/** Maximum findings listed per file; one more states how many were left out. */
 export const MAX_FINDINGS = 100;
-/** Characters of a text from a file that a message repeats. */
+/** Maximum characters of file text quoted in a message. */
 const MAX_QUOTED = 120;
 
-/** Gathers everything that is wrong, so that a file is repaired in one go. */
+/** Collects all errors, so that a file can be fixed in one pass. */
 export class Report {
   readonly #errors: Finding[] = [];
   readonly #warnings: Finding[] = [];
@@ -30,7 +30,7 @@ export class Report {
     return this.#errors.length > 0;
   }
 
-  /** Whether further errors are counted, and not listed. */
+  /** Whether further errors are only counted. */
   get isFull(): boolean {
     return this.#errors.length >= MAX_FINDINGS;
   }

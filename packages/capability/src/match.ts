@@ -3,7 +3,7 @@ import { type Glob, matchesGlob, parseGlob } from './glob.ts';
 import type { Capability } from './parse.ts';
 import { matchesUrl, readUrlPattern, type UrlMatcher, type UrlParts } from './url-pattern.ts';
 
-/** Longest label that is held against patterns; no pattern is as long. */
+/** Longest label matched, in characters; no pattern is that long. */
 const MAX_LABEL = 1_024;
 
 /** Whom a capability serves: the patterns of its windows, webviews and origins. */
@@ -29,7 +29,7 @@ export interface Meeting {
   readonly origin: boolean;
 }
 
-/** Compiles the patterns of a capability; tells the report of those that are none. */
+/** Compiles the patterns of a capability; reports invalid ones. */
 export function audienceOf(capability: Capability, path: string, report: Report): Audience {
   const { identifier, windows, webviews, local, remote } = capability;
   return {

@@ -21,7 +21,7 @@ const MAX_CALLER = 2_048;
 
 type ByWebview = Map<string, Found>;
 
-/** Keeps what was found for callers who ask again. When it is full it begins anew. */
+/** Caches results per caller. A full cache is cleared. */
 export class Memory {
   readonly #byOrigin = new Map<string, Map<string, ByWebview>>();
   #callers = 0;

@@ -4,15 +4,15 @@ import { isMembers, kindOf } from './values.ts';
 /** A JSON Schema (draft 2020-12) as data. */
 export type JsonSchema = { readonly [keyword: string]: unknown };
 
-/** Where a value stands, and who is told what is wrong with it. */
+/** The path of a value and the report for its errors. */
 export interface Place {
   readonly path: string;
   readonly report: Report;
 }
 
 /**
- * One description of a value for the two who need it: the reader, and editors by the schema. `read` answers
- * `undefined` exactly when it has told the report why.
+ * One description of a value for both the reader and the editors' schema. `read` returns `undefined` exactly when
+ * it has reported an error.
  */
 export interface Shape<T> {
   readonly schema: JsonSchema;

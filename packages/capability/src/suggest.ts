@@ -1,6 +1,6 @@
 import { MAX_LENGTH } from './identifier.ts';
 
-/** Names that are compared with one that is unknown; manifests of more are not searched to their end. */
+/** Maximum names compared with an unknown one; longer manifests are not searched completely. */
 const MAX_COMPARED = 2_000;
 
 /** The known name that is nearest to an unknown one, or null where none is near: a third of it may differ. */
@@ -20,7 +20,7 @@ export function nearest(unknown: string, known: Iterable<string>): string | null
   return best;
 }
 
-/** Levenshtein's distance: letters to put in, to leave out or to change. More than `atMost` is not counted to its end. */
+/** Levenshtein distance; stops counting above `atMost`. */
 function editsBetween({ from: a, to: b, atMost }: { from: string; to: string; atMost: number }): number {
   let previous = Array.from({ length: b.length + 1 }, (_, i) => i);
   for (let i = 0; i < a.length; i++) {

@@ -87,7 +87,7 @@ export const INVENTORY_MAX_BYTES = 8 * 1024 * 1024;
 export const INVENTORY_MAX_PARTS = 32;
 /** Most packages of all parts of a report. */
 export const INVENTORY_PARTS_MAX_PACKAGES = 200_000;
-/** Largest sum of the parts that a host has under way, after decompression, in bytes. */
+/** Maximum total size of a host's unfinished parts, after decompression, in bytes. */
 export const INVENTORY_PARTS_MAX_BYTES = 64 * 1024 * 1024;
 /** Most updates that one inventory report, or one part of it, may hold. */
 export const INVENTORY_MAX_UPDATES = 5_000;
@@ -156,7 +156,7 @@ export const CommandResult = strict({
   exit_code: Type.Optional(Type.Integer({ minimum: -1, maximum: 255 })),
   started_at: Type.Optional(Timestamp),
   finished_at: Type.Optional(Timestamp),
-  /** Only when refused: from then on the host would do it. */
+  /** Only when refused: the host would accept the command from this time. */
   retry_at: Type.Optional(Timestamp),
   output_tail: Type.Optional(Type.String({ maxLength: OUTPUT_TAIL_MAX_CHARS })),
   installed: Type.Optional(

@@ -17,7 +17,7 @@ export const AGENT_STATES = ['bound', 'unbound', 'revoked'] as const;
 export const AgentState = Type.Enum(AGENT_STATES);
 export type AgentState = Static<typeof AgentState>;
 
-/** What an operator may decide of a clone, as requests that are allowed now. */
+/** The operator's options for a suspected clone, as the requests allowed now. */
 const CloneStep = Type.Object({
   act: Type.Enum(['dismiss', 'rebind', 'revoke']),
   method: Type.Literal('POST'),
@@ -25,7 +25,7 @@ const CloneStep = Type.Object({
   when: Type.String({ description: 'what has to be true for this to be the right one' }),
 });
 
-/** Two machines seem to use the identity of one host; what was seen, in order, and what may be done. */
+/** Two machines seem to use one host's identity: the observations in order, and the options. */
 export const CloneSuspected = Type.Object({
   since: Timestamp,
   evidence: Type.Array(
@@ -64,8 +64,9 @@ export const AgentItem = Type.Object({
 export type AgentItem = Static<typeof AgentItem>;
 
 /**
- * What a host can be found by. Of those that are not revoked: `online` was seen within three intervals, `offline`
- * before that, `never` not at all; `needs_attention` is suspected to be a clone, unbound, offline or never seen.
+ * The statuses for filtering hosts. For hosts that are not revoked: `online` was seen within three intervals,
+ * `offline` before that, `never` not at all; `needs_attention` is suspected to be a clone, unbound, offline or
+ * never seen.
  */
 export const HOST_STATUSES = [
   'online',
@@ -120,13 +121,13 @@ export const RebindRequest = strict({
 });
 export type RebindRequest = Static<typeof RebindRequest>;
 
-/** An operator's word that a suspected clone is one machine, and why. */
+/** An operator's confirmation that a suspected clone is one machine, with the reason. */
 export const DismissCloneRequest = strict({ ...RebindRequest.properties });
 
 export const RebindAnswer = strict({ agent_id: Uuid, machine_id: Type.Null(), rebind_at: Timestamp });
 export type RebindAnswer = Static<typeof RebindAnswer>;
 
-/** Absent body or object: an act that needs no more than its path. */
+/** No body or an empty object: the path says it all. */
 export const RevokeRequest = nullable(
   strict({ reason: Type.Optional(Type.String({ minLength: 1, maxLength: REASON_MAX_CHARS })) }),
 );

@@ -43,7 +43,7 @@ export const ApproveAnswer = strict({
 });
 export type ApproveAnswer = Static<typeof ApproveAnswer>;
 
-/** One more signature over the payload of an approval, for hosts that want more than the server's. */
+/** An additional signature over an approval's payload, for hosts that require more than the server's. */
 export const CountersignRequest = strict({
   keyid: Type.String({ minLength: 1, maxLength: 128 }),
   /** 64 bytes of Ed25519 over DSSE's encoding of type and payload. */
@@ -82,7 +82,7 @@ export const AgeReport = strict({
       age_hours: nullable(Type.Number()),
     }),
   ),
-  /** The times that the decision went by, with the registry that gave each. */
+  /** The release times used for the decision, with the registry of each. */
   times: Type.Array(
     strict({
       package: Type.String(),
@@ -94,9 +94,9 @@ export const AgeReport = strict({
 });
 export type AgeReport = Static<typeof AgeReport>;
 
-/** An artifact of the plan whose hash does not stand against what others say of it. */
+/** An artifact of the plan whose hash conflicts with other sources. */
 export const GateDivergence = strict({
-  /** Null where the host of the plan is, or was, set aside, and nobody else names the hash. */
+  /** Null when the plan's host is or was excluded and nobody else reported the hash. */
   divergence_id: nullable(Uuid),
   package: Type.String(),
   version: Type.String(),
@@ -142,11 +142,11 @@ export const GateReport = strict({
   age: nullable(AgeReport),
   divergences: Type.Array(GateDivergence),
   unknown_artifacts: Type.Array(UnknownArtifact),
-  /** When the fleet first had the versions that are new to the host: information, and the one age of apt and dnf. */
+  /** When the fleet first reported the versions new to the host: informational, and the only age for apt and dnf. */
   first_seen: Type.Array(
     strict({ package: Type.String(), version: Type.String(), first_seen_at: Timestamp }),
   ),
-  /** Where the versions that are new to the host come from, as far as their registry attests it; never a stop. */
+  /** The attested provenance of the versions new to the host; it never blocks. */
   provenance: Type.Array(
     strict({
       package: Type.String(),

@@ -26,11 +26,11 @@ export const HashStanding = Type.Enum([
 ]);
 export type HashStanding = Static<typeof HashStanding>;
 
-/** One of the hashes that a diverging artifact was seen with, and who told it first. */
+/** One hash of a diverging artifact, and who reported it first. */
 export const DivergentHash = strict({
   hash: HashHex,
   standing: HashStanding,
-  /** Hosts that count and were noted with it; no more are noted than a decision needs. */
+  /** Trusted hosts recorded with it; only as many as a decision needs. */
   hosts: Count,
   /** Null where an operator typed it. */
   agent_id: nullable(Uuid),
@@ -40,11 +40,11 @@ export const DivergentHash = strict({
   seen_at: Timestamp,
 });
 
-/** One artifact that the fleet was told of with different hashes. */
+/** An artifact reported to the fleet with different hashes. */
 export const Divergence = strict({
   id: Uuid,
   ecosystem: Ecosystem,
-  /** The distribution, for apt and dnf: two of them build one version each for itself. */
+  /** The distribution, for apt and dnf: each builds its own packages of a version. */
   distribution: TextOrNull,
   name: Type.String(),
   version: Type.String(),
@@ -68,7 +68,7 @@ const Reason = Type.String({ minLength: 1, maxLength: REASON_MAX_CHARS, pattern:
 export const DecideDivergenceRequest = strict({
   accept: Type.Union([Type.Literal('all'), HashHex]),
   reason: Reason,
-  /** How many hashes the operator has seen: 409 where it are others by now. */
+  /** The number of hashes the operator has seen: 409 if it has changed. */
   confirm_count: Type.Optional(Count),
 });
 export type DecideDivergenceRequest = Static<typeof DecideDivergenceRequest>;
@@ -101,14 +101,14 @@ export const DecideManyResult = strict({
 });
 export type DecideManyResult = Static<typeof DecideManyResult>;
 
-/** What one host said of a diverging artifact. */
+/** One host's report of a diverging artifact. */
 export const ArtifactSighting = strict({
   hash: HashHex,
   agent_id: Uuid,
   hostname: TextOrNull,
   /** False for hosts that are revoked, deleted or set aside. */
   counts: Type.Boolean(),
-  /** Whether it contradicted what was there. */
+  /** Whether it contradicted the earlier reports. */
   differs: Type.Boolean(),
   origin: TextOrNull,
   url: Type.String(),
@@ -118,7 +118,7 @@ export type ArtifactSighting = Static<typeof ArtifactSighting>;
 export const ArtifactSightings = strict({ items: Type.Array(ArtifactSighting) });
 export type ArtifactSightings = Static<typeof ArtifactSightings>;
 
-/** A host whose word about artifacts does not count since it contradicted others, or was contradicted, too often. */
+/** A host whose artifact reports do not count, because they conflicted with others too often. */
 export const HostSetAside = strict({
   agent_id: Uuid,
   hostname: Type.String(),

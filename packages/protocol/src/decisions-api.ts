@@ -26,7 +26,7 @@ export const RecordedVerdict = Type.Union([
 ]);
 export type RecordedVerdict = Static<typeof RecordedVerdict>;
 
-/** The form of records stays when that of reports grows: what came later is optional. */
+/** Records keep their form when reports gain members: later members are optional. */
 const RecordedFinding = strict({
   package: Type.String(),
   version: Type.String(),
@@ -99,7 +99,7 @@ export const RecordedFacts = strict({
 });
 export type RecordedFacts = Static<typeof RecordedFacts>;
 
-/** A decision of the gate with all that it rested on: enough to decide it again, nothing that is secret. */
+/** A decision of the gate with all its inputs: enough to repeat it, without secrets. */
 export const RecordedDecision = strict({
   v: Type.Literal(1),
   id: Uuid,
@@ -107,7 +107,7 @@ export const RecordedDecision = strict({
   decided_at: Timestamp,
   via: Type.Enum(['approve', 'bulk', 'sweep']),
   actor: Type.String(),
-  /** Who answers for it: the operator, also where the sweep acts for them. */
+  /** The responsible operator, also when the sweep acts on their behalf. */
   approved_by: TextOrNull,
   update: strict({
     id: Uuid,
@@ -145,7 +145,7 @@ export const DecisionItem = strict({
   token_id: nullable(Uuid),
   /** SHA-256 of the RFC 8785 form of the record. */
   sha256: Sha256Hex,
-  /** How often the same was decided again, and when last. */
+  /** How often the same decision was repeated, and when last. */
   repeats: Count,
   repeated_at: nullable(Timestamp),
 });

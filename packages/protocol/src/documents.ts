@@ -28,7 +28,7 @@ export const COMMAND_MAX_BYTES = 64 * 1024;
 /** Largest approval envelope, in bytes. */
 export const APPROVAL_MAX_BYTES = 4 * 1024 * 1024;
 
-/** DSSE v1 envelope as it travels; what is inside is believed only after verification. */
+/** A DSSE v1 envelope on the wire; its content is trusted only after verification. */
 export const Envelope = strict({
   payloadType: Type.String({ minLength: 1, maxLength: 128 }),
   payload: Type.String({ minLength: 1, maxLength: 6 * 1024 * 1024 }),
@@ -212,8 +212,8 @@ export const KEY_CHAIN_MAX = 512;
 export const KEY_SETS_PAGE = 16;
 
 /**
- * E8: active keys, newest first, with the signed key set that vouches for them. Who names the version that it holds
- * (`since`) also gets the sets after it, oldest first, and the root documents after `root_since`.
+ * E8: active keys, newest first, with the signed key set that vouches for them. With `since` (the version the
+ * caller holds) the answer includes the later sets, oldest first, and the root documents after `root_since`.
  */
 export const PublicKeysAnswer = strict({
   keys: Type.Array(ServerKey),

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { Count, nullable, nullish, strict, Timestamp, Uuid } from './scalars.ts';
 
-/** What an operator can prove beside the password. */
+/** The factors an operator can prove in addition to the password. */
 export const FACTOR_METHODS = ['totp', 'passkey', 'recovery_code'] as const;
 export const FactorMethod = Type.Enum(FACTOR_METHODS);
 export type FactorMethod = Static<typeof FactorMethod>;
@@ -10,7 +10,7 @@ export type FactorMethod = Static<typeof FactorMethod>;
 export const STEP_UP_METHODS = ['password', ...FACTOR_METHODS] as const;
 export type StepUpMethod = (typeof STEP_UP_METHODS)[number];
 
-/** What lets somebody in beside the password; recovery codes only stand in for it. */
+/** The second factors for sign-in; recovery codes only replace them. */
 export const SECOND_FACTORS = ['totp', 'passkey'] as const satisfies readonly FactorMethod[];
 export const SecondFactor = Type.Enum(SECOND_FACTORS);
 export type SecondFactor = Static<typeof SecondFactor>;

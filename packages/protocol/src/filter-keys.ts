@@ -1,8 +1,8 @@
 import type { UpdateFilter } from './updates-api.ts';
 
 /**
- * What each part of a filter of updates is called where people read and write it, in the order in which its text names
- * them. Without the schemas, which are read where a text is parsed.
+ * The names of the filter members of updates in filter text, in output order. Without the schemas, which only the
+ * parser needs.
  */
 export const FILTER_KEYS = {
   state: 'state',

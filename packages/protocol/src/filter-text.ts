@@ -6,7 +6,7 @@ export type ParsedFilter =
   | { readonly ok: true; readonly filter: UpdateFilter }
   | { readonly ok: false; readonly errors: readonly FilterTextError[] };
 
-/** What is wrong with one word of the text; `at` and `length` say where it stands, in UTF-16 units. */
+/** An error in one word of the text; `at` and `length` locate it in UTF-16 units. */
 export interface FilterTextError {
   readonly at: number;
   readonly length: number;
@@ -21,9 +21,9 @@ const MEMBERS = Object.keys(FILTER_KEYS).filter((member) => member in UpdateFilt
 const KEYS = Object.values(FILTER_KEYS);
 
 /**
- * Reads a filter as people write it: `state:pending ecosystem:apt host:web-*`. Words are divided by spaces; a value
- * with spaces or quotes stands in double quotes, in which `\` goes before `"` and `\`. Words without a key are one
- * search for a part of the package name. Never throws; says of every word that is wrong what is allowed.
+ * Reads a filter as people write it: `state:pending ecosystem:apt host:web-*`. Words are divided by spaces; a
+ * value with spaces or quotes stands in double quotes, in which `\` goes before `"` and `\`. Words without a key
+ * are one search for a part of the package name. Never throws; every error says what is allowed.
  */
 export function parseFilterText(text: string): ParsedFilter {
   if (text.length > FILTER_TEXT_MAX_CHARS) {
@@ -50,7 +50,7 @@ export function parseFilterText(text: string): ParsedFilter {
   return { ok: true, filter: Value.Parse(UpdateFilter, given) };
 }
 
-/** A filter as it stands in a URL, or as it was parsed. */
+/** A filter from a URL or from parsed text. */
 export type FilterValues = Readonly<Partial<Record<keyof UpdateFilter, string | boolean>>>;
 
 /** The text of a filter; `parseFilterText` reads the same filter from it. */
@@ -65,7 +65,7 @@ export function formatFilterText(filter: FilterValues): string {
 interface Word {
   readonly at: number;
   readonly length: number;
-  /** What stands before the first colon outside of quotation marks; null where there is none. */
+  /** The text before the first unquoted colon; null when there is none. */
   readonly key: string | null;
   readonly value: string;
   readonly isClosed: boolean;
@@ -85,7 +85,7 @@ function takeWord(
   }
 }
 
-/** What a value may be, where it is not; null where it is. */
+/** The allowed values when a value is invalid; null when it is valid. */
 function faultOf(member: string, value: string): string | null {
   const key: unknown = Reflect.get(FILTER_KEYS, member);
   const schema: unknown = Reflect.get(UpdateFilter.properties, member);

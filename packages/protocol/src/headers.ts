@@ -1,7 +1,7 @@
 /** Header names of the wire, in the lower case that Node gives. */
 export const MACHINE_ID_HEADER = 'x-machine-id';
 export const REQUEST_ID_HEADER = 'x-request-id';
-/** On requests that no person asked for, such as a page that looks again by itself: they keep no session alive. */
+/** Marks requests without user action, such as automatic refreshes: they do not extend the session. */
 export const BACKGROUND_HEADER = 'x-background';
 export const RATE_LIMIT_HEADER = 'x-ratelimit-limit';
 export const RATE_REMAINING_HEADER = 'x-ratelimit-remaining';

@@ -1,13 +1,13 @@
 import { Type } from 'typebox';
 
-/** Most rows that a list counts for its `total`; a bulk request names no more than that either. */
+/** Maximum rows counted for a list's `total`; also the maximum of a bulk request. */
 export const TOTAL_MAX = 10_000;
 
 export type Directed<Field extends string> = Field | `-${Field}`;
 
 /**
- * The `sort` of a list: a field, or the same behind `-` for the other direction. What is not known (null) stands last
- * in both directions, texts are in the order of their bytes, and rows that are alike in the order of their ids.
+ * The `sort` of a list: a field, or the same behind `-` for the other direction. Null sorts last in both
+ * directions, text sorts by bytes, and equal rows sort by id.
  */
 export function sortBy<Field extends string>(fields: readonly Field[], description: string) {
   return Type.Enum<Directed<Field>[]>([...fields, ...fields.map((field) => `-${field}` as const)], {
@@ -15,7 +15,7 @@ export function sortBy<Field extends string>(fields: readonly Field[], descripti
   });
 }
 
-/** A sort taken apart. */
+/** A parsed sort. */
 export function directionOf<Field extends string>(
   sort: Directed<Field>,
   fields: readonly Field[],

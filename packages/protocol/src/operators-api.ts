@@ -12,13 +12,13 @@ export const NewPassword = Type.String({ minLength: 8, maxLength: 256 });
 export const GROUPS_MAX = 100;
 /** Groups of hosts that an operator is bound to. */
 export const GroupList = Type.Array(GroupName, { minItems: 1, maxItems: GROUPS_MAX });
-/** The same where null stands for the whole fleet, hosts in no group too. */
+/** The same, with null for the whole fleet, including hosts without a group. */
 export const Groups = nullable(GroupList);
 
 export const LoginRequest = strict({
   username: Type.String({ minLength: 1, maxLength: 64 }),
   password: Type.String({ minLength: 1, maxLength: 256 }),
-  /** One of the two, where a second factor is enrolled; beside `totp` the recovery code is not looked at. */
+  /** One of the two, when a second factor is enrolled; with `totp` the recovery code is ignored. */
   totp: Type.Optional(TotpCode),
   recovery_code: Type.Optional(RecoveryCode),
 });

@@ -27,11 +27,11 @@ export const Overview = strict({
   as_of: Timestamp,
   /** Whether the numbers are of the whole fleet, or of the hosts in the caller's groups. */
   of: Type.Enum(['fleet', 'groups']),
-  /** What needs somebody. Null: not for this caller. */
+  /** The open tasks. Null: not for this caller. */
   needs_me: strict({
     /** Updates that wait for an approval, by the newest verdict; `not_judged` has none yet. */
     waiting: strict({ clear: Figure, vulnerable: Figure, unchecked: Figure, not_judged: Figure }),
-    /** Waiting updates that fix or bring what is known to be exploited. */
+    /** Waiting updates that fix or introduce a known exploited vulnerability. */
     exploited: Figure,
     /** Waiting updates that the gate stopped when somebody asked, or handed back. */
     blocked: Figure,
@@ -56,12 +56,12 @@ export const Overview = strict({
     new_updates: Figure,
     hosts_enrolled: Figure,
   }),
-  /** Whether anything may not be as it says. */
+  /** Conditions that may make the numbers unreliable. */
   lying: strict({
     /** Both since the same time. */
     machine_mismatches: Figure,
     token_reuse: Figure,
-    /** Waiting updates of which nobody could say whether they are vulnerable. */
+    /** Waiting updates with unchecked vulnerabilities. */
     unchecked: Figure,
     advisories: strict({
       status: Type.Enum(['ok', 'loading', 'stale', 'unreachable', 'off']),
@@ -69,7 +69,7 @@ export const Overview = strict({
       data_as_of: nullable(Timestamp),
       stale: Type.Array(strict({ ecosystem: Type.String(), since: Timestamp })),
     }),
-    /** The clock of the server, held against what was written before. */
+    /** The server's clock compared with earlier records. */
     clock: strict({ ok: Type.Boolean(), behind_seconds: Count, as_of: Timestamp }),
     restore: strict({ detected_at: nullable(Timestamp), resync_open: Type.Boolean() }),
   }),
@@ -91,7 +91,7 @@ export const Overview = strict({
 });
 export type Overview = Static<typeof Overview>;
 
-/** Days that are kept, and most that one answer has. */
+/** Days kept, and the maximum in one answer. */
 export const HISTORY_DAYS_MAX = 400;
 
 /** One day in UTC; today is written once an hour and is not complete. */
@@ -105,7 +105,7 @@ export const HistoryDay = strict({
   /** Age of open updates since the fleet was told of them; null where there were none. */
   median_age_hours: nullable(Type.Number({ minimum: 0 })),
   p95_age_hours: nullable(Type.Number({ minimum: 0 })),
-  /** Hosts that were heard of in the 24 hours before. */
+  /** Hosts seen in the 24 hours before. */
   hosts_seen: Count,
 });
 export type HistoryDay = Static<typeof HistoryDay>;

@@ -50,8 +50,8 @@ export interface PlanFault {
 }
 
 /**
- * Rules of a plan that a schema cannot say: an artifact with a hash on everything but a removal, no package named
- * twice, and no two artifacts under one file name. Returns the faults, empty when the plan is sound.
+ * Rules of a plan that a schema cannot express: an artifact with a hash on everything but a removal, no package
+ * named twice, and no two artifacts under one file name. Returns the faults, empty when the plan is sound.
  */
 export function planFaults(plan: Plan): PlanFault[] {
   const faults: PlanFault[] = [];
@@ -94,7 +94,7 @@ export function isSameArtifact(a: Artifact, b: Artifact): boolean {
   );
 }
 
-/** The fault of a plan that does not bring its own package to the version it is for; null when it does. */
+/** The fault of a plan that does not bring its package to the requested version; null when it does. */
 export function targetFault(
   plan: Pick<Plan, 'actions'>,
   target: { name: string; version: string },

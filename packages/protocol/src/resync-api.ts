@@ -12,7 +12,7 @@ export const ResyncRequest = strict({
 });
 export type ResyncRequest = Static<typeof ResyncRequest>;
 
-/** What an operator has to know after a restore, and the resync that is open. */
+/** The state after a restore, and the open resync. */
 export const ResyncState = strict({
   epoch: Count,
   /** The newest restore that the server noticed; null where it never did. */
@@ -28,7 +28,7 @@ export const ResyncState = strict({
       closes_at: Timestamp,
       opened_by: Type.String(),
       reason: Type.String(),
-      /** Families that it has taken along so far. */
+      /** Families that it has resynced so far. */
       resynced: Count,
     }),
   ),

@@ -9,8 +9,9 @@ export const ROOT_KEYS_MAX = 8;
 export const ROOTS_MAX = 64;
 
 /**
- * The offline keys of a fleet and how many of them must sign (notes/trust.md, section 1). A key is named by its public
- * half alone. It does not expire: freshness is the key set's, and a root that lapsed would take the fleet with it.
+ * The offline keys of a fleet and how many of them must sign (docs/protocol/documents.md). A key is named by its
+ * public half alone. It does not expire: the key set provides freshness, and an expired root would strand the
+ * fleet.
  */
 export const RootPayload = strict({
   v: Type.Literal(1),

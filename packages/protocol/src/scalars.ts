@@ -20,7 +20,7 @@ export const Uuid = Type.String({
 const DATE =
   '\\d{4}-((0[13578]|1[02])-(0[1-9]|[12]\\d|3[01])|(0[469]|11)-(0[1-9]|[12]\\d|30)|02-(0[1-9]|[12]\\d))';
 
-/** RFC 3339 in UTC, with or without milliseconds, and a time that there is: Date.parse reads whatever matches. */
+/** RFC 3339 in UTC, with or without milliseconds, and a valid time: Date.parse reads every match. */
 export const Timestamp = Type.String({
   pattern: `^${DATE}T([01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d(\\.\\d{1,9})?Z$`,
   maxLength: 30,
@@ -35,7 +35,7 @@ export const PublicKeyHex = Type.String({ pattern: '^[0-9a-f]{64}$', minLength: 
 export const MACHINE_ID_PATTERN = '^[\\x21-\\x7e]{1,128}$';
 export const MachineId = Type.String({ pattern: MACHINE_ID_PATTERN, minLength: 1, maxLength: 128 });
 
-/** A name that people choose: characters that one can see, with spaces between them. */
+/** A name chosen by people: visible characters with single spaces between them. */
 export function visibleText(maxLength: number) {
   return Type.String({
     pattern: `^(?! )(?:[^\\p{C}\\p{Z}]| ){1,${maxLength}}(?<! )$`,
@@ -57,7 +57,7 @@ export const HostPattern = Type.String({
 });
 export const OsId = Type.String({ pattern: '^[\\w.+-]{1,64}$', description: 'os id, such as debian' });
 
-/** A name that hosts report: nothing in it that is not seen, or that turns the direction of what follows. */
+/** A name reported by hosts: no invisible characters and no bidirectional overrides. */
 function reportedName(maxLength: number) {
   return Type.String({
     pattern: `^[^\\p{Cc}\\p{Cf}\\p{Cs}\\p{Zl}\\p{Zp}]{1,${maxLength}}$`,
@@ -71,7 +71,7 @@ export const PackageName = reportedName(214);
 export const PackageVersion = reportedName(256);
 export const ShortText = Type.String({ minLength: 1, maxLength: 256 });
 export const AgentVersion = Type.String({ minLength: 1, maxLength: 64, pattern: '^[0-9A-Za-z.+_-]+$' });
-/** A version, sequence or epoch: no higher than whole numbers stay apart, or two of them would be one. */
+/** A version, sequence or epoch: at most 2^53 - 1, as larger integers lose precision. */
 export const Ordinal = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
 export const Count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { strict, Timestamp, Uuid } from './scalars.ts';
 
-/** What a message of the stream is about: a listener reads again what it shows of it. */
+/** The topic of a stream message: listeners reload what they show of it. */
 export const STREAM_TOPICS = [
   'updates',
   'hosts',
@@ -16,12 +16,12 @@ export const STREAM_TOPICS = [
 export const StreamTopic = Type.Enum(STREAM_TOPICS);
 export type StreamTopic = Static<typeof StreamTopic>;
 
-/** Most ids that one message names; where more changed it names none, and everything of the topic may have. */
+/** Maximum ids in a message; when more changed it has none, and any row of the topic may have changed. */
 export const STREAM_IDS_MAX = 50;
 
 /**
- * `data:` of each message of GET /api/v1/stream: that something changed, and never what. Nothing is sent again after
- * a reconnection: whoever opens the stream reads what it shows first.
+ * `data:` of each message of GET /api/v1/stream: only that something changed, never the data. Nothing is replayed
+ * after a reconnection: a client opens the stream first and then loads its data.
  */
 export const StreamMessage = strict({
   topic: StreamTopic,

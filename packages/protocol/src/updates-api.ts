@@ -133,7 +133,7 @@ export const PackageItem = strict({
   available_versions: Count,
   newest_update_at: Timestamp,
   security: Type.Boolean(),
-  /** The worst of the updates that are judged; null: none is. */
+  /** The worst verdict of the judged updates; null: none is judged. */
   severity: TextOrNull,
   /** True where one of the updates is about what is known to be exploited; null: of none is it known. */
   known_exploited: nullable(Type.Boolean()),

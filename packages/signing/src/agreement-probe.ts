@@ -1,4 +1,4 @@
-// Run by agreement.test.ts on each runtime: prints what this runtime makes of signatures on which libraries differ.
+// Run by agreement.test.ts on each runtime: prints its verdicts on signatures where libraries differ.
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';

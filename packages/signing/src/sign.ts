@@ -15,9 +15,9 @@ export type SigningKey = {
 };
 
 /**
- * Signs `bytes` as a document of `payloadType` (DSSE v1). The caller keeps to one payload type per meaning, and puts
- * key id and version into the body as well, since `keyid` is not signed.
- * Throws `RangeError` above `maximumPayloadBytes`, which no verifier would take.
+ * Signs `bytes` as a document of `payloadType` (DSSE v1). The caller keeps to one payload type per meaning, and
+ * puts key id and version into the body as well, since `keyid` is not signed. Throws `RangeError` above
+ * `maximumPayloadBytes`, which every verifier would refuse.
  */
 export function signEnvelope(key: SigningKey, payloadType: string, bytes: Uint8Array): Envelope {
   if (bytes.length > maximumPayloadBytes) {
@@ -32,9 +32,9 @@ export function signEnvelope(key: SigningKey, payloadType: string, bytes: Uint8A
 }
 
 /**
- * Adds a signature to an envelope that others have signed, over its very bytes; the same again adds nothing. Whoever
- * countersigns has read what is inside: this judges nothing. Throws `RangeError` for what is no envelope, and where it
- * has as many signatures already as a verifier looks at.
+ * Adds a signature to an envelope that others have signed, over its very bytes; the same again adds nothing. The
+ * caller must have reviewed the content: it is not checked here. Throws `RangeError` for an invalid envelope, and
+ * for one that already has the maximum number of signatures.
  */
 export function countersign(key: SigningKey, envelope: Envelope): Envelope {
   const payload = decodeBase64(envelope.payload);

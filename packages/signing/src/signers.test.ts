@@ -27,7 +27,7 @@ test('a countersignature changes nothing else in the envelope, and is added once
   expect(countersign(b.signing, signed)).toEqual(signed);
 });
 
-test('what is no envelope is not signed', () => {
+test('an invalid envelope is not signed', () => {
   expect(() => countersign(a.signing, { ...signed, payload: '*' })).toThrow(RangeError);
   const full = { ...signed, signatures: Array(maximumSignatures).fill(first) };
   expect(() => countersign(c.signing, full)).toThrow(RangeError);

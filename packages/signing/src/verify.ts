@@ -53,10 +53,10 @@ export const maximumSignatures = 16;
 /**
  * Verifies a DSSE v1 envelope and hands out the very bytes that were signed: parse these and nothing else.
  *
- * The caller passes only keys that are trusted and not revoked, and has capped the size of the text it parsed. One good
- * signature by one of the keys is enough; `keyid` is a hint that orders the attempts and decides nothing. Members that
- * DSSE does not name are ignored, as they are not signed. Only own data properties count: what is inherited or computed
- * is no member. Never throws, whatever `envelope` is.
+ * The caller passes only keys that are trusted and not revoked, and has capped the size of the text it parsed.
+ * One good signature by one of the keys is enough; `keyid` is a hint that orders the attempts and decides
+ * nothing. Members unknown to DSSE are ignored, as they are not signed. Only own data properties count, not
+ * inherited or computed ones. Never throws, whatever `envelope` is.
  */
 export function verifyEnvelope(
   envelope: unknown,
@@ -80,9 +80,9 @@ export function verifyEnvelope(
 }
 
 /**
- * Which of the keys signed, each once however many signatures or key ids it has: a threshold counts distinct keys, not
- * signatures (DSSE v1). Empty where the envelope is none of this type. Never throws, whatever `envelope` is; the payload
- * is to be read by `verifyEnvelope` with one of them.
+ * Which of the keys signed, each once however many signatures or key ids it has: a threshold counts distinct
+ * keys, not signatures (DSSE v1). Empty when the envelope is invalid or of another type. Never throws, whatever
+ * `envelope` is; read the payload with `verifyEnvelope` and one of these keys.
  */
 export function signersOf(envelope: unknown, keys: readonly TrustedKey[], payloadType: string): TrustedKey[] {
   const read = readEnvelope(envelope);
@@ -95,9 +95,9 @@ export function signersOf(envelope: unknown, keys: readonly TrustedKey[], payloa
 }
 
 /**
- * Makes a public key usable for `verifyEnvelope`. Hex digits of either case, kept in lower case.
- * Throws `KeyError`: `malformed` (not 64 hex digits, no point of the curve, no key id), `weak` (small order, all zero,
- * not canonical): refused here because Node's and Bun's libraries differ on such keys (notes/trust.md, 2.4).
+ * Makes a public key usable for `verifyEnvelope`. Hex digits of either case, kept in lower case. Throws
+ * `KeyError`: `malformed` (not 64 hex digits, no point of the curve, no key id), `weak` (small order, all zero,
+ * not canonical): refused here because Node's and Bun's libraries differ on such keys.
  */
 export function loadTrustedKey({ keyId, publicKeyHex }: { keyId: string; publicKeyHex: string }): TrustedKey {
   const bytes = bytesFromHex(publicKeyHex, 32);
@@ -126,7 +126,7 @@ function readEnvelope(envelope: unknown): ReadEnvelope | Unreadable {
   try {
     return readMembers(envelope);
   } catch {
-    // Only a proxy in place of parsed JSON throws here: no envelope, and `verifyEnvelope` never throws.
+    // Only a proxy instead of parsed JSON throws here: it is malformed, and `verifyEnvelope` never throws.
     return 'malformed';
   }
 }
@@ -168,8 +168,8 @@ function readSignature(entry: unknown): { keyId: unknown; signature: Uint8Array 
 const maximumSignatureBytes = 1024;
 
 /**
- * What an object holds itself under a name: undefined where it has no such member, inherits it or computes it. Parsed
- * JSON has own data properties alone; whatever else answers is no part of the document.
+ * An own data property of an object: undefined when absent, inherited or computed. Parsed JSON has only own data
+ * properties; anything else is not part of the document.
  */
 function ownValue(holder: unknown, name: string): unknown {
   if (typeof holder !== 'object' || holder === null) return undefined;

@@ -1,4 +1,4 @@
-/** A clock that moves only when it is told to. */
+/** A clock that moves only when advanced. */
 export type Clock = {
   /** Milliseconds since the Unix epoch. */
   now(): number;

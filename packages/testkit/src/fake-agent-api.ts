@@ -31,14 +31,14 @@ export type Told = { status: number; body: unknown };
 export type FakeAgentApi = {
   readonly url: string;
   readonly calls: AgentCall[];
-  /** What is said in place of the usual answer; null for the usual one, 'hang up' for none. */
+  /** Overrides the usual answer; null for the usual one, 'hang up' for none. */
   answerOf: (call: AgentCall) => Told | 'hang up' | null;
   stop(): Promise<void>;
 };
 
 /**
- * Answers every request that is well-formed by the protocol's schemas with its good status, and 400 with the reason
- * otherwise. It judges nothing, keeps nothing and signs nothing: it is there to try clients on.
+ * Answers every request that is well-formed by the protocol's schemas with its good status, and 400 with the
+ * reason otherwise. It has no rules, state or signatures: it only serves to test clients.
  */
 export async function startFakeAgentApi(): Promise<FakeAgentApi> {
   const { url, stop } = await listenOnLoopback(async (request, response) => {

@@ -20,7 +20,7 @@ const batch = async (...queries: unknown[]) => (await post('/v1/querybatch', { q
 const at = (version: string, target: object = OPENSSL) => ({ package: target, version });
 
 describe('what the API answers', () => {
-  test('a hit is a full record at /v1/query, its id and time at /v1/querybatch, and to be had by its id', async () => {
+  test('a hit is a full record at /v1/query, its id and time at /v1/querybatch, and can be fetched by id', async () => {
     const record = osv.addRecord({ id: 'CVE-1', modified: '2026-01-02T00:00:00Z', summary: 's' }, [AFFECTED]);
     expect(record).toMatchObject({ schema_version: '1.7.4', affected: [{ package: OPENSSL }] });
     expect(await ask(at('3.0.11-1~deb12u2'))).toEqual({ vulns: [record] });
@@ -92,7 +92,7 @@ describe('what the API answers', () => {
     expect(await ask(at('0'))).toEqual({});
   });
 
-  test('each query of a batch has pages of its own, fetched by the same query and its token', async () => {
+  test('each query of a batch has its own pages, fetched by the same query and its token', async () => {
     osv.pageSize = 2;
     for (const id of ['A', 'B', 'C', 'D', 'E', 'F']) osv.addRecord({ id }, [{ ...OPENSSL, all: true }]);
     const ids: string[] = [];
@@ -179,7 +179,7 @@ describe('faults', () => {
     });
   });
 
-  test('what is held is answered right once it is let go', async () => {
+  test('held requests are answered correctly once released', async () => {
     const release = osv.hold();
     let isAnswered = false;
     const asked = ask(at('0')).finally(() => {

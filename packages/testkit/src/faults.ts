@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
 /**
- * How a server fails that every fake can be told to be.
+ * The failure modes that every fake server supports.
  * - `down`: the connection is closed without an answer; `failing`: 503; `hang`: no answer ever
  * - `garbage`: 200 and a page that is none of its answers, as captive portals send
  */

@@ -37,8 +37,8 @@ type Count = {
 };
 
 /**
- * Makes an empty tally. Its verdict is good only when something was counted and every outcome was the expected one:
- * a refused request (429, 401) is a fault of the run, not a detail, and a run that did nothing proved nothing.
+ * Makes an empty tally. Its verdict is good only when something was counted and every outcome was the expected
+ * one: a refused request (429, 401) is a fault of the run, and a run without requests proves nothing.
  */
 export function createTally(): Tally {
   const counts = new Map<string, Count>();

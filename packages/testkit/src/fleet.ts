@@ -27,7 +27,7 @@ export type FleetOptions = {
 /** What a round over all hosts did. `operations` has every kind of request so far, `elapsedMs` is of this round. */
 export type Round = { elapsedMs: number; operations: OperationSummary[] };
 
-/** Simulated hosts of one process; the driver decides who speaks when, nothing happens by itself. */
+/** Simulated hosts of one process; the driver schedules every request. */
 export type Fleet = FleetCalls & {
   readonly agents: readonly SimulatedAgent[];
   enrolAll(): Promise<Round>;
@@ -35,7 +35,7 @@ export type Fleet = FleetCalls & {
   reportAll(): Promise<Round>;
   renewAll(): Promise<Round>;
   answerAll(): Promise<Round>;
-  /** Bad as soon as one request met anything but its one good status (429 and 401 too), or nothing was sent. */
+  /** Bad as soon as one request got another than its expected status (including 429 and 401), or nothing was sent. */
   verdict(): Verdict;
   /** Closes the connections. */
   stop(): void;

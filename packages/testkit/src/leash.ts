@@ -20,7 +20,7 @@ export function startLeash(options: {
   args?: readonly string[];
   owner?: { uid: number; gid: number };
 }): Leash {
-  // Signals that a terminal sends to all of us must not end the one that tidies up.
+  // Signals that a terminal sends to the process group must not end the clean-up.
   const child = spawn(
     '/bin/sh',
     ['-c', `trap '' INT TERM HUP; ${options.script}`, 'leash', ...(options.args ?? [])],

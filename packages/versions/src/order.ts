@@ -2,7 +2,7 @@ export type Sign = -1 | 0 | 1;
 
 /** How one ecosystem orders its versions. One such object per ecosystem, registered in versions.ts. */
 export type Order<Parsed> = {
-  /** Reads a version; null where the ecosystem's rules give it no place in the order. Never throws. */
+  /** Parses a version; null when the ecosystem's rules cannot order it. Never throws. */
   parse: (text: string) => Parsed | null;
   /** A total order over what `parse` returns. */
   compare: (a: Parsed, b: Parsed) => Sign;

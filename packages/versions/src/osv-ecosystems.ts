@@ -1,7 +1,7 @@
 /** The ecosystems whose versions can be ordered, as they are spelt on the wire. */
 export type Ecosystem = 'npm' | 'pypi' | 'apt' | 'dnf';
 
-// Fedora, CentOS Stream, Amazon Linux and Oracle Linux have no OSV ecosystem (notes/supply-chain.md, 2.7).
+// Fedora, CentOS Stream, Amazon Linux and Oracle Linux have no OSV ecosystem.
 const orderingEcosystems = new Map<string, Ecosystem>([
   ['npm', 'npm'],
   ['PyPI', 'pypi'],
@@ -24,8 +24,8 @@ export function orderingEcosystem(osvEcosystem: string): Ecosystem | null {
 }
 
 /**
- * Whether a record of one ecosystem string speaks of a host of another. A bare `Debian` covers every release. A host
- * that names its release less exactly than the record does is `unclear`: exact equality would call it clean.
+ * Whether a record of one ecosystem string applies to a host of another. A bare `Debian` covers every release. A
+ * host that names its release less exactly than the record does is `unclear`: exact equality would call it clean.
  */
 export function ecosystemCovers({
   record,
@@ -38,10 +38,7 @@ export function ecosystemCovers({
   return record.startsWith(`${host}:`) ? 'unclear' : 'no';
 }
 
-/**
- * Records of openEuler leave the epoch out (notes/supply-chain.md, 2.4): a version that has one would sort above every
- * fix and look clean.
- */
+/** Records of openEuler omit the epoch: a version that has one would sort above every fix and look clean. */
 export function losesEpochs(osvEcosystem: string): boolean {
   return baseOf(osvEcosystem) === 'openEuler';
 }

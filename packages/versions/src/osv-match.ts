@@ -4,8 +4,8 @@ import type { OsvAffected, OsvRange } from './osv-record.ts';
 export type Affectedness = 'affected' | 'unaffected' | 'undecidable';
 
 /**
- * Prepares one member of `affected` for many versions: versions and events are read once (OSV schema, "Evaluation").
- * The answer is `undecidable` where the version or an event has no place in the order, never a guess.
+ * Prepares one member of `affected` for many versions: versions and events are read once (OSV schema,
+ * "Evaluation"). The answer is `undecidable` when the version or an event cannot be ordered; it is never guessed.
  */
 export function matcherOf<Parsed>(
   order: Order<Parsed>,
@@ -13,7 +13,7 @@ export function matcherOf<Parsed>(
   rangeTypes: readonly string[],
 ): (version: string) => Affectedness {
   if (versions === null || ranges === null) return undecided;
-  // A range of commits says nothing about versions; the ranges behind it still count (notes/supply-chain.md, 2.10).
+  // A GIT range says nothing about versions; the ranges after it still count.
   const matchRanges = ranges
     .filter((range) => range.type !== 'GIT')
     .map((range) => (rangeTypes.includes(range.type) ? rangeMatcherOf(order, range) : undecided));

@@ -15,8 +15,8 @@ export type OsvAffected = {
 };
 
 /**
- * Reads the members of an OSV record that matching uses. Null where it cannot be told which packages it speaks of:
- * a record that we do not understand is not one that says nothing.
+ * Reads the members of an OSV record that matching uses. Null when its packages are unclear: a record that cannot
+ * be parsed must not count as unaffected.
  */
 export function readAffected(record: unknown): OsvAffected[] | null {
   if (!isObject(record)) return null;
@@ -24,8 +24,8 @@ export function readAffected(record: unknown): OsvAffected[] | null {
 }
 
 /**
- * Whether the record was taken back. A zero instant, which a converter wrote on live Debian records, does not count
- * (notes/supply-chain.md, 2.9), nor does anything that is no time.
+ * Whether the record was taken back. A zero instant, which a converter wrote on live Debian records, does not
+ * count, nor does an invalid time.
  */
 export function isWithdrawn(record: unknown): boolean {
   if (!isObject(record) || !('withdrawn' in record) || typeof record.withdrawn !== 'string') return false;

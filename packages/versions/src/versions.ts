@@ -15,19 +15,20 @@ import { pypiOrder } from './pypi.ts';
 import { rpmOrder } from './rpm.ts';
 
 /**
- * Orders two versions of `npm`, `pypi`, `apt` or `dnf`. `undecidable` for another ecosystem, and where one of the two
- * has no place in the ecosystem's order: npm `1.2` or a number past 2^53, a legacy PyPI version, a malformed EVR.
- * An rpm version without a release sorts before any release of it. Never throws.
+ * Orders two versions of `npm`, `pypi`, `apt` or `dnf`. `undecidable` for another ecosystem, and when one of the
+ * two cannot be ordered: npm `1.2` or a number past 2^53, a legacy PyPI version, a malformed EVR. An rpm version
+ * without a release sorts before any release of it. Never throws.
  */
 export function compareVersions(ecosystem: string, a: string, b: string): Sign | 'undecidable' {
   return isEcosystem(ecosystem) ? rules[ecosystem].compare(a, b) : 'undecidable';
 }
 
 /**
- * Whether an OSV record, as it was received, affects one version of a package (A1). `ecosystem` is an OSV string with
- * its release (`npm`, `PyPI`, `Debian:12`). `undecidable` (a version or event without a place in the order, an unknown
- * ecosystem or range type, a member of another form than the schema's) is to be treated as `unchecked`, never as clear.
- * Name and version are those the database keys by: source for Debian and Ubuntu, epoch always for rpm. Never throws.
+ * Whether an OSV record, as it was received, affects one version of a package (A1). `ecosystem` is an OSV string
+ * with its release (`npm`, `PyPI`, `Debian:12`). `undecidable` (an unordered version or event, an unknown
+ * ecosystem or range type, a member that violates the schema) must be treated as `unchecked`, never as clear.
+ * Name and version are those the database keys by: source for Debian and Ubuntu, epoch always for rpm. Never
+ * throws.
  */
 export function isAffected(
   osvRecord: unknown,

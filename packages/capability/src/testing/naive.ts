@@ -4,8 +4,8 @@ import type { PermissionManifests } from '../manifests.ts';
 import type { Capability, Target } from '../parse.ts';
 import type { Value } from '../values.ts';
 
-// R8 read aloud, without a thought for speed: what `decide` is held against. It knows plugins of manifests and commands
-// of the application, and remote patterns by the platform's own URLPattern.
+// R8 implemented literally, without regard for speed, as the reference for `decide`. It knows plugins of
+// manifests and commands of the application, and remote patterns by the platform's own URLPattern.
 
 interface World {
   readonly capabilities: readonly Capability[];
