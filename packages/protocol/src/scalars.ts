@@ -35,7 +35,7 @@ export const PublicKeyHex = Type.String({ pattern: '^[0-9a-f]{64}$', minLength: 
 export const MACHINE_ID_PATTERN = '^[\\x21-\\x7e]{1,128}$';
 export const MachineId = Type.String({ pattern: MACHINE_ID_PATTERN, minLength: 1, maxLength: 128 });
 
-/** A name chosen by people: visible characters with single spaces between them. */
+/** A name chosen by people: visible characters, with spaces only between them. */
 export function visibleText(maxLength: number) {
   return Type.String({
     pattern: `^(?! )(?:[^\\p{C}\\p{Z}]| ){1,${maxLength}}(?<! )$`,

@@ -20,7 +20,7 @@ export interface StateRequest {
   epoch: number;
   /** The executor's state folder, which records the newest signed state it has seen. */
   executorState: string;
-  /** How long a replica may lag behind another. */
+  /** Until when a replica may lag behind another. */
   lagUntilMs: number;
 }
 

@@ -36,7 +36,7 @@ export async function openPlace(
   const state = await readUsable(place.value);
   if (!state.ok) return state;
   const own = process.geteuid?.() ?? 0;
-  // An environment's owner may own its interpreter; a user's packages belong to one of the host.
+  // An environment's interpreter may belong to its owner; that of a user's packages must be the host's.
   const makers = new Set([0, place.value.kind === 'user' ? own : owner.value.uid]);
   const interpreter = await findInterpreter(place.value, makers);
   if (!interpreter.ok) return interpreter;

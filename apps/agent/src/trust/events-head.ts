@@ -69,7 +69,7 @@ export function judgeHead(
   return laterMs >= REPLICAS_APART_MS ? 'rolled_back' : 'nothing_new';
 }
 
-/** Null when the file is absent or untrusted: it is only evidence and protects no action. */
+/** Empty when the file is absent or untrusted: it is only evidence and protects no action. */
 export function readHeadFile(folder: string): HeadFile {
   const trust = { maxBytes: FILE_MAX_BYTES, ownerUid: ownUid(), forbiddenMode: 0o022 };
   const read = readTrusted(join(folder, FILE), trust);
