@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import { keepCompiledModules } from './packages/testkit/src/compile-cache.ts';
 import { closingLine } from './scripts/closing-line-reporter.ts';
@@ -11,8 +12,8 @@ export default defineConfig({
     // Modules are loaded once for each thread, not for each file: a test leaves nothing behind, and the long lane runs
     // the files in another order to find one that does.
     isolate: false,
-    // One for each core: vitest would leave one idle, which is half of a small machine.
-    maxWorkers: '100%',
+    // More than cores: tests wait for PostgreSQL, package managers and other processes.
+    maxWorkers: Math.ceil(availableParallelism() * 1.5),
     include: ['apps/*/src/**/*.test.ts', 'packages/*/src/**/*.test.ts', 'scripts/**/*.test.ts'],
     globalSetup: ['apps/server/src/testing/shared-databases.ts'],
     reporters: ['default', closingLine({ refuseSkips })],

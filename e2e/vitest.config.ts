@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { keepCompiledModules } from '../packages/testkit/src/compile-cache.ts';
@@ -37,7 +38,7 @@ export default defineConfig({
           name: 'stories',
           include: ['e2e/**/*.test.ts'],
           exclude: TIMED,
-          maxWorkers: '100%',
+          maxWorkers: Math.ceil(availableParallelism() * 1.5),
           sequence: { groupOrder: 0 },
         },
       },

@@ -152,7 +152,8 @@ describe('the verdict is bad', () => {
     expect(waiting.verdict().problems).toEqual(['register: 3 unexpected (error timeout)']);
     waiting.stop();
     await silent.stop();
-    const refused = start({ serverUrl: silent.url });
+    // Nobody can listen on port 0, while another test may get a port that was just given back.
+    const refused = start({ serverUrl: 'http://127.0.0.1:0' });
     await refused.enrolAll();
     await refused.checkInAll();
     expect(refused.verdict().problems).toEqual(['register: 3 unexpected (error ECONNREFUSED)']);
