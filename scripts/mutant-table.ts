@@ -229,7 +229,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: `${DB}/postgres.ts`,
     from: "new Set(['40001', '40P01'])",
     to: "new Set(['40P01'])",
-    test: [FAULTS_TEST, '40001 once is retried'],
+    test: [FAULTS_TEST, 'once is retried; permanently it is 503'],
   },
   {
     rule: 'row 14: a connection that is cut is 503',
@@ -285,7 +285,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: `${DB}/group-commit.ts`,
     from: "connection.exec('ROLLBACK TO member');",
     to: "connection.exec('ROLLBACK');",
-    test: [GROUP_TEST, 'one that fails takes nothing with it'],
+    test: [GROUP_TEST, 'a failed one does not fail the others'],
   },
   {
     rule: 'one write context: each attempt begins with an empty one',
@@ -313,7 +313,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: JOURNALED,
     from: 'written = appended(journal, tx.context.revocations);\n',
     to: 'setImmediate(() => appended(journal, tx.context.revocations));\n',
-    test: [CRASH_TEST, 'a server that dies between journal and commit'],
+    test: [CRASH_TEST, 'a server killed between journal and commit'],
   },
   {
     rule: 'invariant 9: hashes are stored, never tokens',
