@@ -8,9 +8,9 @@ const RUNS_MAX = 3;
 /** Addresses of check-ins, in memory: after a restart, a clone's next two check-ins restore them. */
 export interface Addresses {
   /** For the plain check-in: true if this connection has the agent's last address, or none is known. */
-  isUsual(agentId: string, socketAddress: string | undefined): boolean;
+  isUnchanged(agentId: string, socketAddress: string | undefined): boolean;
   /** For the route: records a check-in; returns evidence if two addresses alternate within one interval. */
-  note(visit: {
+  record(visit: {
     agentId: string;
     socketAddress: string | undefined;
     seen: Observation;
@@ -38,13 +38,13 @@ export function createAddresses(agentsMax = AGENTS_MAX): Addresses {
   }
 
   return {
-    isUsual(agentId, socketAddress) {
+    isUnchanged(agentId, socketAddress) {
       const entry = known.get(agentId);
       if (entry !== undefined) return entry.socketAddress === socketAddress;
       add(agentId, { socketAddress, runs: [] });
       return true;
     },
-    note({ agentId, socketAddress, seen, intervalSeconds }) {
+    record({ agentId, socketAddress, seen, intervalSeconds }) {
       const entry = known.get(agentId) ?? add(agentId, { socketAddress, runs: [] });
       entry.socketAddress = socketAddress;
       const last = entry.runs.at(-1);

@@ -12,7 +12,7 @@ describe.each(ENGINES)('the buffer of last_seen on $name', (engine) => {
     const ids = await insertAgents(database, 450);
     const counted = countWrites(database);
     const lastSeen = createLastSeen({ ...createTestPlatform(counted.database), gatherMs: 20 });
-    for (const id of [...ids, ...ids]) lastSeen.note(id, 1_000);
+    for (const id of [...ids, ...ids]) lastSeen.record(id, 1_000);
     await expect.poll(() => counted.rows).toEqual([200, 200, 50]);
     await lastSeen.stop();
     const seen = await database.read.selectFrom('agent_presence').select('last_seen_at').execute();
@@ -23,7 +23,7 @@ describe.each(ENGINES)('the buffer of last_seen on $name', (engine) => {
     const database = await engine.open();
     const ids = await insertAgents(database, 3);
     const lastSeen = createLastSeen(createTestPlatform(database));
-    for (const id of ids) lastSeen.note(id, 7);
+    for (const id of ids) lastSeen.record(id, 7);
     await lastSeen.stop();
     const seen = await database.read.selectFrom('agent_presence').select('last_seen_at').execute();
     expect(seen).toEqual([{ last_seen_at: 7 }, { last_seen_at: 7 }, { last_seen_at: 7 }]);
@@ -44,10 +44,10 @@ describe.each(ENGINES)('the buffer of last_seen on $name', (engine) => {
       },
     });
     const lastSeen = createLastSeen({ ...platform, gatherMs: 20 });
-    lastSeen.note(id, 5);
+    lastSeen.record(id, 5);
     await expect.poll(() => platform.lines.join()).toContain('last_seen not written');
     broken = false;
-    lastSeen.note(id, 6);
+    lastSeen.record(id, 6);
     await lastSeen.stop();
     const row = await database.read.selectFrom('agent_presence').select('last_seen_at').executeTakeFirst();
     expect(row).toEqual({ last_seen_at: 6 });
@@ -72,7 +72,7 @@ describe.each(ENGINES)('the buffer of last_seen on $name', (engine) => {
     ];
     for (const [id, ms, intervalSeconds] of heard) {
       const lastSeen = createLastSeen(createTestPlatform(database));
-      lastSeen.note(id, ms, intervalSeconds);
+      lastSeen.record(id, ms, intervalSeconds);
       await lastSeen.stop();
     }
     const rows = await database.read

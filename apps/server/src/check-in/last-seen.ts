@@ -15,7 +15,7 @@ const CHUNK_EVERY_MS = 10;
 /** Write buffer of each agent's last check-in time. */
 export interface LastSeen {
   /** Records the time and writes it within moments; a gap of several intervals marks the beat as late. */
-  note(agentId: string, nowMs: number, intervalSeconds?: number): void;
+  record(agentId: string, nowMs: number, intervalSeconds?: number): void;
   /** Writes the rest; call nothing afterwards. Call it before the database is closed. */
   stop(): Promise<void>;
 }
@@ -84,7 +84,7 @@ export function createLastSeen({
   }
 
   return {
-    note(agentId, nowMs, intervalSeconds = CHECK_IN_INTERVAL_SECONDS) {
+    record(agentId, nowMs, intervalSeconds = CHECK_IN_INTERVAL_SECONDS) {
       gathered.set(agentId, nowMs);
       if (intervalSeconds !== CHECK_IN_INTERVAL_SECONDS) unusual.set(agentId, intervalSeconds);
       if (timer === null && flushing === null) schedule();

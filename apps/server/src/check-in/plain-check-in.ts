@@ -22,7 +22,7 @@ export interface PlainCheckInDeps {
   door: AgentDoor;
   keyRing: Pick<KeyRing, 'state' | 'freshState'>;
   lastSeen: LastSeen;
-  addresses: Pick<Addresses, 'isUsual'>;
+  addresses: Pick<Addresses, 'isUnchanged'>;
 }
 
 const PREFIX = '/api/v1/agents/';
@@ -49,7 +49,7 @@ export function createPlainCheckIn(deps: PlainCheckInDeps): PlainRoute {
     if (entry.kind !== 'admitted') return false;
     const { caller } = entry;
     // A new address: the route compares (T3).
-    if (!addresses.isUsual(caller.agentId, request.socket.remoteAddress)) return false;
+    if (!addresses.isUnchanged(caller.agentId, request.socket.remoteAddress)) return false;
     // Signed at most once in 10 s for the whole fleet.
     const state = keyRing.freshState() ?? (await keyRing.state());
     const bytes: unknown = request.read(head.bodyBytes);
@@ -73,7 +73,7 @@ export function createPlainCheckIn(deps: PlainCheckInDeps): PlainRoute {
     const facts = readFacts(bytes);
     if (facts === null || !isIdle(caller, facts)) return null;
     const nowMs = platform.now();
-    lastSeen.note(caller.agentId, nowMs, answers.intervalOf(caller));
+    lastSeen.record(caller.agentId, nowMs, answers.intervalOf(caller));
     return answers.text({ caller, facts, nowMs, state, commands: [] });
   }
 

@@ -66,7 +66,7 @@ export function mountCheckIn(routes: Routes, deps: CheckInDeps): void {
         throw new Refusal('conflict', { detail: 'The machine belongs to another agent.' });
       }
       const { agentId } = caller;
-      const evidence = addresses.note({
+      const evidence = addresses.record({
         ...{ agentId, seen, intervalSeconds },
         socketAddress: request.socket.remoteAddress,
       });
@@ -75,7 +75,7 @@ export function mountCheckIn(routes: Routes, deps: CheckInDeps): void {
           suspectClone(tx, platform, { agentId, sign: 'address_alternates', evidence }),
         );
       }
-      lastSeen.note(agentId, nowMs, intervalSeconds);
+      lastSeen.record(agentId, nowMs, intervalSeconds);
       const text = answers.text({ caller, facts, nowMs, state: await keyRing.state(), commands });
       reply.header('content-type', 'application/json; charset=utf-8');
       return text;

@@ -106,7 +106,7 @@ describe.each(ENGINES)('the history of the fleet on $name', (engine) => {
     const { agentId } = await insertTestAgent(database, { n: 1 });
     const checkIn = async () => {
       const lastSeen = createLastSeen(platform);
-      lastSeen.note(agentId, platform.now());
+      lastSeen.record(agentId, platform.now());
       await lastSeen.stop();
     };
     await keep();
