@@ -22,11 +22,11 @@ test('only changed fields are sent: another operator may have changed the rest',
 
 test('a refusal is shown beside its field or its class', () => {
   const faults = limitFaults([
-    { path: '/classes/login/requests', message: 'must be >= 1' },
+    { path: '/classes/login/requests', message: 'must be at least 1' },
     { path: '/classes/admin_operations', message: 'must allow at least 10 requests a minute' },
   ]);
   expect(faults).toEqual({
-    'login/requests': 'must be >= 1',
+    'login/requests': 'must be at least 1',
     admin_operations: 'must allow at least 10 requests a minute',
   });
 });

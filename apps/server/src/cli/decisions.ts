@@ -122,7 +122,7 @@ async function runExport(
   const { platform } = installation;
   const { signer } = await keysOfInstallation(installation);
   if (signer === null)
-    throw new CommandFault('the private half of the key in use is not here, so nothing can be signed');
+    throw new CommandFault('the private half of the key in use is missing, so nothing can be signed');
   const outcome = await signDecision(platform.database.read, signer, { id, nowMs: platform.now() });
   switch (outcome.kind) {
     case 'signed':

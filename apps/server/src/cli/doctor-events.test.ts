@@ -79,7 +79,7 @@ describe.each(ENGINES)('tidegate doctor --verify-events on $name (16.4.2)', (eng
     await it.tamper("UPDATE events SET content = '{}' WHERE position = 4");
     const ran = await it.doctor();
     expect(ran.code).toBe(1);
-    expect(ran.out).toMatch(/First bad row: position 4 \(event [0-9a-f-]{36}\): it does not fit its hash/);
+    expect(ran.out).toMatch(/First bad row: position 4 \(event [0-9a-f-]{36}\): it does not match its hash/);
   });
 
   test('a log truncated together with its head and checkpoints is caught by the file beside it', async () => {

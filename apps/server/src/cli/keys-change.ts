@@ -4,7 +4,7 @@ import { type AgentsBehind, agentsBehindKeySet } from '../agents/key-set-store.t
 import { addKey, putKeyInUse, revokeVersion } from '../signing-keys/change-keys.ts';
 import { awaitsRoot } from '../signing-keys/install-key-set.ts';
 import { vouchersOf } from '../signing-keys/key-set.ts';
-import { leastKeySet } from '../signing-keys/readiness.ts';
+import { leastKeySet, strandingFault } from '../signing-keys/readiness.ts';
 import { resetKeys } from '../signing-keys/reset-keys.ts';
 import { listKeys, newestKeySet, type SigningKeyRow } from '../signing-keys/store.ts';
 import { claimedSet } from '../signing-keys/vouched-keys.ts';
@@ -53,7 +53,7 @@ export async function useKeyCommand(args: readonly string[], world: CliWorld): P
     if (row.status === 'revoked') throw new KeyFault(`signing key version ${version} is revoked`);
     if (awaitsRoot(row))
       throw new KeyFault(`signing key version ${version} waits for the root: see keys pending`);
-    if (!key) throw new KeyFault(`the private half of signing key version ${version} is not here`);
+    if (!key) throw new KeyFault(`the private half of signing key version ${version} is missing`);
     const { database } = context.platform;
     const { entries } = claimedSet(await newestKeySet(database.read));
     if (entries.get(row.key_id)?.status !== 'active') {
@@ -84,10 +84,7 @@ export async function revokeKeyCommand(args: readonly string[], world: CliWorld)
     const stranded = await strandedBy(context, current);
     if (stranded.count > 0 && !values.force) {
       if (values.json) world.out(JSON.stringify({ refused: 'agents_stranded', stranded }, null, 2));
-      throw new KeyFault(
-        `${stranded.count} agents hold a key set from which no stored chain of key sets continues, and do not know the key in use: ` +
-          `after the revocation they would trust no key and would have to be enrolled again. --force revokes anyway`,
-      );
+      throw new KeyFault(`${strandingFault(stranded.count)}. --force revokes anyway`);
     }
     const change = { version, vouchers, actor };
     const outcome = await platform.database.transact((tx) => revokeVersion(tx, platform, change));

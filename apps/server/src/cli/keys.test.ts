@@ -166,7 +166,9 @@ describe.each(ENGINES)('tidegate keys on $name', (engine) => {
     await breakChain();
     const refused = await keys('revoke 1');
     expect(refused).toMatchObject({ code: 1, out: '' });
-    expect(refused.err).toMatch(/^1 agents hold a key set from which no stored chain/);
+    expect(refused.err).toMatch(
+      /^1 agent holds a key set without the key in use, and no stored key set continues from it/,
+    );
     expect(JSON.parse((await keys('revoke 1 --json')).out)).toMatchObject({
       stranded: { count: 1, ids: [asleep] },
     });
@@ -181,7 +183,7 @@ describe.each(ENGINES)('tidegate keys on $name', (engine) => {
     await keys('add');
     rmSync(join(dataDir, 'keys', `${first.key_id}.key`));
     const refused = await start();
-    expect(refused).toMatchObject({ ok: false, fault: expect.stringContaining('is not here') });
+    expect(refused).toMatchObject({ ok: false, fault: expect.stringContaining('is missing') });
     expect((await keys('use 2')).code).toBe(0);
     expect((await keys('revoke 1')).code).toBe(0);
     const server = await start();

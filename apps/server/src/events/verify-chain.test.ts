@@ -110,8 +110,8 @@ describe('a chain of nine events (RT25)', () => {
       { rows: genuine.slice(0, 8), pins: [pinOf(at(genuine, 8))] },
       null,
     ],
-    ['everything from row 5 written anew', { rows: anew, pins: [pinOf(at(genuine, 7))] }, ['rewritten', 7]],
-    ['everything from row 5 written anew, nobody knows', { rows: anew }, null],
+    ['everything from row 5 rewritten', { rows: anew, pins: [pinOf(at(genuine, 7))] }, ['rewritten', 7]],
+    ['everything from row 5 rewritten, without a pin', { rows: anew }, null],
   ])('%s', (_, given, expected) => {
     expect(short(walk(given))).toEqual(expected);
   });
@@ -132,7 +132,7 @@ describe('a chain of nine events (RT25)', () => {
   test('the sentence names the last checkpoint that matched', () => {
     const pins = [pinOf(at(genuine, 3)), pinOf(at(genuine, 8))];
     expect(walk({ rows: anew, pins })?.detail).toBe(
-      'checkpoint 8 names another row at this position: this row, or one before it after position 3, was written anew',
+      'checkpoint 8 names another row at this position: this row, or an earlier one after position 3, was rewritten',
     );
   });
 

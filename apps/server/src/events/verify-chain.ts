@@ -91,7 +91,7 @@ export function createChainVerifier({
     for (let pin = countedPin(); pin !== undefined && pin.position <= row.position; pin = countedPin()) {
       if (pin.hash !== row.hash) {
         const since = pinned === null ? '' : ` after position ${pinned.position}`;
-        const detail = `${pin.source} names another row at this position: this row, or one before it${since}, was written anew`;
+        const detail = `${pin.source} names another row at this position: this row, or an earlier one${since}, was rewritten`;
         return faultAt(row, 'rewritten', detail);
       }
       pinned = pin;
@@ -112,7 +112,7 @@ export function createChainVerifier({
     },
     end(head) {
       if (head !== null && head.position < last.position) {
-        const detail = `the log goes on behind its head, which is at ${head.position}: the row was put in`;
+        const detail = `the log continues past its head, which is at ${head.position}: the row was inserted`;
         return { kind: 'inserted', position: head.position + 1, id: null, detail };
       }
       const missing = head !== null && head.position > last.position ? 'the head of the log' : null;
@@ -124,7 +124,7 @@ export function createChainVerifier({
         return { kind: 'truncated', position: last.position + 1, id: null, detail };
       }
       if (head !== null && head.hash !== last.hash) {
-        const detail = 'the head of the log names another hash: the row was written anew';
+        const detail = 'the head of the log names another hash: the row was rewritten';
         return { kind: 'rewritten', position: last.position, id: null, detail };
       }
       return null;
@@ -146,7 +146,7 @@ function judgeRow(row: EventRow, before: ChainStart): ChainFault | null {
     return faultAt(
       row,
       'moved',
-      `it stands behind position ${before.position}: rows were reordered, or it was put in`,
+      `it follows position ${before.position}: rows were reordered, or it was inserted`,
     );
   }
   const { hash, ...content } = row;
@@ -156,17 +156,17 @@ function judgeRow(row: EventRow, before: ChainStart): ChainFault | null {
       return faultAt(
         row,
         'changed',
-        'it does not fit its hash: the row was changed after it was written, or put in',
+        'it does not match its hash: the row was changed after it was written, or inserted',
       );
     }
-    const how = place > row.position ? 'rows before it were removed' : 'a row was put in before it';
+    const how = place > row.position ? 'rows before it were removed' : 'a row was inserted before it';
     return faultAt(row, 'moved', `it was written as position ${place}: rows were reordered, or ${how}`);
   }
   if (row.previous_hash !== before.hash) {
     return faultAt(
       row,
       'unlinked',
-      'it does not name the hash of the row before it: one of the two was put in or written anew',
+      'it does not name the hash of the row before it: one of the two was inserted or rewritten',
     );
   }
   return null;

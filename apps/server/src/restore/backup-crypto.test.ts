@@ -116,7 +116,7 @@ describe('a backup that is encrypted to a recipient', () => {
     const other = await generateX25519Identity();
     expect(await restore(home, to, { identities: [other] })).toEqual({
       ok: false,
-      fault: expect.stringContaining('none of the identities decrypts it'),
+      fault: expect.stringContaining('no identity decrypts it'),
     });
     expect(await restore(home, to, { identities: [other, identity] })).toMatchObject({
       ok: true,

@@ -220,7 +220,7 @@ describe('a restore', () => {
     const { to } = await backUp(home);
     const older = MIGRATIONS.slice(0, -1);
     const fault =
-      /the backup is of database version \d+, this program knows \d+: use the program that made it/;
+      /the backup has database version \d+, this program supports \d+: use the program that made it/;
     expect(await restore(home, to, { migrations: older })).toEqual({
       ok: false,
       fault: expect.stringMatching(fault),
@@ -235,7 +235,7 @@ describe('a restore', () => {
     const later = { version: 9_999, name: 'a-later-base', statements: [], isBase: true as const };
     expect(await restore(home, to, { migrations: [...MIGRATIONS, later] })).toEqual({
       ok: false,
-      fault: expect.stringMatching(/^the backup is of database version \d+, from before the first release/),
+      fault: expect.stringMatching(/^the backup has database version \d+, from before the first release/),
     });
   });
 
@@ -280,7 +280,7 @@ describe.each(ENGINES.filter(({ name }) => name === 'postgres'))('a restore on $
     const { to } = await backUp(home);
     expect(await restore(home, to)).toEqual({
       ok: false,
-      fault: expect.stringMatching(/is not empty: make a new one/),
+      fault: expect.stringMatching(/is not empty: create a new database/),
     });
   });
 });

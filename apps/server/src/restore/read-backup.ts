@@ -57,9 +57,9 @@ export async function verifyBackup(path: string, keys: BackupKeys): Promise<Veri
 }
 
 const NOT_DECRYPTED =
-  'none of the identities decrypts it, or it was changed or cut short: give the file of the right one by --identity';
+  'no identity decrypts it, or it was changed or truncated: give the file of the right identity with --identity';
 const NOT_VERIFIED =
-  'nothing here shows that this installation made it: bring jwt-secret (or SERVICE_JWT_SECRET) of the server that made it. --unverified restores it all the same, as whoever wrote the file has it';
+  'nothing here shows that this installation made it: provide jwt-secret (or SERVICE_JWT_SECRET) of the server that made it. --unverified restores it anyway and trusts whoever wrote the file';
 
 interface MacFacts {
   end: BackupEnd & { mac: string | null };

@@ -64,11 +64,11 @@ export async function restoreBackup(job: RestoreJob): Promise<RestoreOutcome> {
     const { manifest } = verified;
     const known = job.migrations.at(-1)?.version ?? 0;
     if (manifest.schema_version > known) {
-      const versions = `the backup is of database version ${manifest.schema_version}, this program knows ${known}`;
+      const versions = `the backup has database version ${manifest.schema_version}, this program supports ${known}`;
       return { ok: false, fault: `${versions}: use the program that made it, or a newer one` };
     }
     if (isBeforeFirstRelease(manifest.schema_version, job.migrations)) {
-      const fault = `the backup is of database version ${manifest.schema_version}, from before the first release: no program restores it`;
+      const fault = `the backup has database version ${manifest.schema_version}, from before the first release: no program restores it`;
       return { ok: false, fault };
     }
     const restored = await putInPlace(job, manifest);
@@ -154,7 +154,7 @@ async function fillPostgres(job: RestoreJob, filling: Filling): Promise<Filled> 
   try {
     if ((await contentOf(database)) === 'foreign') {
       const fault =
-        'the database of SERVICE_DATABASE_URL is not empty: make a new one, name it there and leave the old one as it is';
+        'the database of SERVICE_DATABASE_URL is not empty: create a new database, name it there, and leave the old one unchanged';
       return { ok: false, fault };
     }
     await fill(database, job, filling);
@@ -214,7 +214,10 @@ function readJournalCopy(backup: string): ReadCopy {
   if (!existsSync(path)) return { ok: true, entries: [] };
   const read = readLines(readFileSync(path));
   if (!read.ok)
-    return { ok: false, fault: `${path} is damaged at line ${read.line}: remove it, or bring it whole` };
+    return {
+      ok: false,
+      fault: `${path} is damaged at line ${read.line}: remove it, or replace it with an undamaged copy`,
+    };
   const withdrawn = new Set(
     read.acts.filter(({ act }) => act === 'withdrawn').map(({ revocation }) => JSON.stringify(revocation)),
   );

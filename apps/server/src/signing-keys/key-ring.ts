@@ -60,7 +60,7 @@ export async function openKeyRing(
       if (loaded.serverKeys.some((key) => key.key_id === key_id)) continue;
       warnedOf.add(key_id);
       platform.log.warn(
-        'a signing key was put into the table by hand: no key set has it and nobody trusts it',
+        'a signing key was added to the table by hand: no key set lists it and no host trusts it',
         {
           key_id,
           version,

@@ -100,7 +100,7 @@ describe.each(ENGINES)('signing keys on $name', (engine) => {
   test('R4: a missing private half, a revoked key and mismatched halves stop the start', async () => {
     const { platform, load } = await start(engine);
     const ring = await ringOf(platform, await load({ signingPrivateKey: keyOne }));
-    expect(await load()).toMatchObject({ ok: false, fault: expect.stringContaining('is not here') });
+    expect(await load()).toMatchObject({ ok: false, fault: expect.stringContaining('is missing') });
 
     const two = loadSigningKey({ keyId: platform.newId(), privateKeyHex: keyTwo });
     const vouchers = ring.vouchers();

@@ -156,7 +156,7 @@ function revokedKey(setting: keyof typeof ENV, version: number): string {
 
 function missingHalf(current: SigningKeyRow | undefined, isNewKeyGiven: boolean): string {
   if (!current) return 'no signing key is in use; the table of signing keys has been changed by hand';
-  const what = `the private half of signing key version ${current.version}, which is in use, is not here`;
+  const what = `the private half of signing key version ${current.version} (in use) is missing`;
   return isNewKeyGiven
     ? `${what}: give the old key as SERVICE_SIGNING_PREVIOUS_PRIVATE_KEY so that it can vouch for the new one`
     : `${what}: give it as SERVICE_SIGNING_PRIVATE_KEY`;

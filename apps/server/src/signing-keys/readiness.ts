@@ -39,6 +39,12 @@ export async function leastKeySet(db: Db, inUse: SigningKeyRow | undefined): Pro
   return Math.min(await chainStart(db), inUse?.first_key_set_version ?? 0);
 }
 
+/** Why a revocation is refused without force; `count` is at least 1. */
+export function strandingFault(count: number): string {
+  const agents = count === 1 ? '1 agent holds' : `${count} agents hold`;
+  return `${agents} a key set without the key in use, and no stored key set continues from it: a revocation would make a new enrolment necessary`;
+}
+
 /** Whether a key that one set declares active signed the next, or the root did that hosts know by then. */
 function vouchesFor(before: KeySetRow, next: KeySetRow, roots: readonly RootRow[]): boolean {
   const envelope = parseStrictJson(next.envelope);

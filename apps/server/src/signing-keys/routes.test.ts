@@ -121,7 +121,9 @@ test('R4: a revocation that would strand hosts is 409 with their number; force r
   });
   const refused = await call(`${KEYS}/1/revoke`);
   expect(refused).toMatchObject({ status: 409, body: { code: 'conflict' } });
-  expect(refused.body.detail).toMatch(/^1 agents hold a key set that no stored key set leads on from/);
+  expect(refused.body.detail).toMatch(
+    /^1 agent holds a key set without the key in use, and no stored key set continues from it/,
+  );
   expect((await call(`${KEYS}/1/revoke?force=yes`)).status).toBe(400);
   expect((await call(`${KEYS}/1/revoke?force=true`)).body).toMatchObject({ version: 1, status: 'revoked' });
 });

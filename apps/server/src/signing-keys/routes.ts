@@ -18,7 +18,7 @@ import { addKey, putKeyInUse, revokeVersion } from './change-keys.ts';
 import { awaitsRoot } from './install-key-set.ts';
 import type { KeyFolder } from './key-folder.ts';
 import type { KeyRing } from './key-ring.ts';
-import { leastKeySet } from './readiness.ts';
+import { leastKeySet, strandingFault } from './readiness.ts';
 import { keySetsAfter, listKeys, rootsAfter, type SigningKeyRow } from './store.ts';
 
 const KeyAnswer = Type.Object({
@@ -190,7 +190,7 @@ export function mountSigningKeys(routes: Routes, deps: SigningKeysDeps): void {
     const { count } = await agentsBehindKeySet(read, { version, seenOnly: true });
     if (count === 0) return;
     throw new Refusal('conflict', {
-      detail: `${count} agents hold a key set that no stored key set leads on from, and do not know the key in use: after the revocation they would have to be enrolled again. "?force=true" revokes all the same.`,
+      detail: `${strandingFault(count)}. "?force=true" revokes anyway.`,
     });
   }
 }

@@ -70,7 +70,7 @@ describe.each(ENGINES)('a row added to signing_keys by hand, on $name (reading 1
     expect((await send('POST', `${KEYS}/99/use`)).statusCode).toBe(409);
     const { items } = (await send('GET', KEYS)).json();
     expect(items.find((key: { version: number }) => key.version === 99)).toMatchObject({ trusted_by: 0 });
-    expect(app.platform.lines.filter((line) => line.includes('put into the table by hand'))).toHaveLength(1);
+    expect(app.platform.lines.filter((line) => line.includes('added to the table by hand'))).toHaveLength(1);
   });
 
   test.each([

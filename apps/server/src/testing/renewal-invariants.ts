@@ -25,7 +25,7 @@ interface Invariant {
 /** The invariants of section 3.6 that a single step can break; 7, 8 and 12 have properties of their own. */
 export const INVARIANTS: Readonly<Record<number, Invariant>> = {
   1: {
-    says: 'at most one token is current, at most two can be accepted',
+    says: 'at most one token is current, and at most two are acceptable',
     holds({ world, after: { family } }) {
       const hashes = [...world.issued.keys()].map(hashRefreshToken);
       const current = hashes.filter((hash) => hash === family.cur_hash).length;
@@ -34,7 +34,7 @@ export const INVARIANTS: Readonly<Record<number, Invariant>> = {
     },
   },
   2: {
-    says: 'a token is accepted at most twice, the second time only as the previous one',
+    says: 'a token is accepted at most twice, and the second time only as the previous one',
     holds({ world, exchanges, before }) {
       if (exchanges.every(({ answer }) => answer.status !== 200)) return null;
       if ([...world.issued.values()].some(({ accepted }) => accepted > 2)) return false;
@@ -52,20 +52,20 @@ export const INVARIANTS: Readonly<Record<number, Invariant>> = {
     },
   },
   4: {
-    says: 'nothing leads from revoked to active',
+    says: 'a revoked family never becomes active again',
     holds({ before, after }) {
       return before.family.status === 'revoked' ? isDeepStrictEqual(before.family, after.family) : null;
     },
   },
   5: {
-    says: 'exactly one critical event for a revocation by reuse, none for any other',
+    says: 'a revocation for reuse leaves exactly one critical event, any other revocation none',
     holds({ after: { family, events } }) {
       const byReuse = family.revoked_reason !== null && family.revoked_reason !== 'operator';
       return (events.REFRESH_TOKEN_REUSE ?? 0) === (byReuse ? 1 : 0);
     },
   },
   6: {
-    says: 'what is refused with 403, 429 or 503, or as expired, changes nothing',
+    says: 'a refusal (403, 429, 503, expired) changes nothing',
     holds({ exchanges, before, after }) {
       const [only, ...others] = exchanges;
       if (only?.act.do !== 'renew' || others.length > 0 || only.answer.status === 200) return null;
@@ -75,7 +75,7 @@ export const INVARIANTS: Readonly<Record<number, Invariant>> = {
     },
   },
   9: {
-    says: 'tokens are unique, of 256 bits, and nowhere in clear',
+    says: 'tokens are unique, have 256 bits, and are stored nowhere in plain text',
     holds({ world, after }) {
       const secrets = [...world.issued.keys()].map((token) => parseRefreshToken(token)?.secret ?? '');
       if (new Set(secrets).size !== secrets.length) return false;
@@ -84,7 +84,7 @@ export const INVARIANTS: Readonly<Record<number, Invariant>> = {
     },
   },
   10: {
-    says: 'answers and database are those of some serial order',
+    says: 'answers and database match some serial order',
     holds: ({ models, after }) => models.some((model) => agrees(model, after)),
   },
   11: {
@@ -98,13 +98,13 @@ export const INVARIANTS: Readonly<Record<number, Invariant>> = {
     },
   },
   13: {
-    says: 'a restart finds all that was answered and nothing else',
+    says: 'after a restart the database holds exactly what was answered',
     holds({ restarted, before, after }) {
       return restarted ? isDeepStrictEqual(before, after) : null;
     },
   },
   14: {
-    says: 'the machine changes only from none by a renewal and to none by a rebind, each with its event',
+    says: 'only a renewal binds a machine and only a rebind unbinds it, each with its event',
     holds({ before, after }) {
       const [from, to] = [before.agent.machine_id, after.agent.machine_id];
       if (from === to) return null;

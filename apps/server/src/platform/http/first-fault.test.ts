@@ -4,6 +4,7 @@ import { ClientErrorReport } from '@tidegate/protocol/client-errors-api';
 import { LoginRequest } from '@tidegate/protocol/operators-api';
 import { Ecosystem, strict } from '@tidegate/protocol/scalars';
 import fc from 'fast-check';
+import { Type } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { describe, expect, test } from 'vitest';
 import { firstFault } from './first-fault.ts';
@@ -36,6 +37,8 @@ describe('the first fault of a body', () => {
       '/packages',
       'must not have more than 20000 items',
     ],
+    [strict({ n: Type.Integer({ minimum: 1 }) }), { n: 0 }, '/n', 'must be at least 1'],
+    [strict({ n: Type.Integer({ maximum: 9 }) }), { n: 10 }, '/n', 'must be at most 9'],
     [RejectRequest, 1, '', 'must be object'],
     [RejectRequest, { reason: 1 }, '/reason', 'must be string'],
     [BulkApproveRequest, { update_ids: 1 }, '/update_ids', 'must be array'],

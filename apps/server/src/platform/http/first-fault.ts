@@ -85,11 +85,12 @@ function countFault(
   return typeof min === 'number' && count < min ? `must not have fewer than ${min} ${words}` : null;
 }
 
-/** The fault of a value without parts, in the words of the schema library. */
+/** The fault of a value without parts, in the words of the schema library, with comparisons spelled out. */
 function messageOf(schema: TSchema, value: unknown): string {
   // Checks only the kind of container, not its contents.
   const plain = Array.isArray(value) ? [] : isMembers(value) ? {} : value;
-  return validatorOf(schema).Errors(plain)[0]?.message ?? 'is not valid';
+  const message = validatorOf(schema).Errors(plain)[0]?.message ?? 'is not valid';
+  return message.replace(/^must be >= /, 'must be at least ').replace(/^must be <= /, 'must be at most ');
 }
 
 function accepts(schema: TSchema, value: unknown): boolean {

@@ -33,7 +33,7 @@ export function createLargeWork(options: LargeWorkOptions): LargeWork {
     const jitterSeconds = (random(1)[0] ?? 0) % (RETRY_SECONDS + 1);
     const retryAfterSeconds = RETRY_SECONDS + jitterSeconds;
     if (hosts.has(agentId)) {
-      const detail = `Of ${what} one of this host is under way; send the next one when it is over.`;
+      const detail = `One of this host's ${what} is still in progress; retry after the time in Retry-After.`;
       throw new Refusal('unavailable', { detail, retryAfterSeconds });
     }
     if (turnstile.waiting() >= options.waiting) {

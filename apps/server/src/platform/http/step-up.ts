@@ -32,7 +32,7 @@ export function demandFreshFactor({ secondFactor }: WithFactor): void {
   }
   if (secondFactor.isFresh) return;
   throw new Refusal('step_up_required', {
-    detail: 'This asks for a second factor that was proven in the last 10 minutes.',
+    detail: 'This requires a second factor verified in the last 10 minutes.',
     extra: { methods: secondFactor.methods },
   });
 }
@@ -46,7 +46,7 @@ export function demandFreshCredentials(caller: WithFactor): void {
 function demandFreshPassword({ secondFactor }: WithFactor): void {
   if (secondFactor.isPasswordFresh) return;
   throw new Refusal('step_up_required', {
-    detail: 'This asks for your password, given in the last 5 minutes.',
+    detail: 'This requires your password, entered in the last 5 minutes.',
     extra: { methods: ['password'] satisfies StepUpMethod[] },
   });
 }

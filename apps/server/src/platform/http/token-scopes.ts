@@ -28,11 +28,11 @@ export function demandScope(
   if (!token) return;
   const needed = scopeNeeded(access, method);
   if (needed === null) {
-    throw new Refusal('forbidden', { detail: 'No API token may do this: log in with a password.' });
+    throw new Refusal('forbidden', { detail: 'API tokens cannot do this; log in with a password.' });
   }
   if (opens(token.scopes, needed)) return;
   throw new Refusal('forbidden', {
-    detail: `This takes the scope ${needed}; this API token has ${token.scopes?.join(', ') ?? 'none'}.`,
+    detail: `This requires the scope ${needed}; this API token has ${token.scopes?.join(', ') ?? 'none'}.`,
   });
 }
 
@@ -44,5 +44,5 @@ function opens(scopes: CallerToken['scopes'], needed: ApiScope): boolean {
 /** The role alone lets a person override the gate; a token also needs the scope `override`. */
 export function demandOverride({ token }: Pick<OperatorCaller, 'token'>): void {
   if (!token || opens(token.scopes, 'override')) return;
-  throw new Refusal('forbidden', { detail: 'An API token overrides the gate only with the scope override.' });
+  throw new Refusal('forbidden', { detail: 'An API token needs the scope override to override the gate.' });
 }
