@@ -77,7 +77,7 @@ export async function enrol(options: EnrolOptions): Promise<EnrolOutcome> {
   });
   if (answer.kind === 'unreachable') return { ok: false, retryable: true, detail: answer.detail };
   if (answer.kind === 'problem') return explain(answer.status, answer.code, answer.detail);
-  if (!Check(RegisterAnswer, answer.body)) return refuse('the server answered in a form that is not known');
+  if (!Check(RegisterAnswer, answer.body)) return refuse('the server answered in an unknown format');
   const pinned = pinKeySet(answer.body.key_set, { root: answer.body.root, nowMs: Date.now() });
   if (!pinned.ok) return refuse(`the key set of the server cannot be trusted (${pinned.reason})`);
 

@@ -150,7 +150,7 @@ async function simulate(
     if (!elsewhere.ok) return { ok: false, reason: elsewhere.detail };
     const uri = elsewhere.stdout.split('\n').find((line) => line.startsWith("'"));
     if (uri !== undefined)
-      return { ok: false, reason: `apt would fetch what is not staged: ${uri.slice(0, 300)}` };
+      return { ok: false, reason: `apt would fetch a file that is not staged: ${uri.slice(0, 300)}` };
     return toActions(transaction.value, installed, places);
   };
   return withAptSession(paths, ask, { archives: stage });

@@ -7,7 +7,7 @@ import { integrityOf } from '../ecosystems/npm/integrity.ts';
 import type { KnownVersion } from './npm-known.ts';
 import type { StagedPackage } from './npm-staged.ts';
 
-/** The Accept headers of npm's packument requests: they depend on its release. */
+/** The Accept headers of npm's packument requests: which one npm sends depends on npm's release. */
 const ACCEPTED = [
   'application/json',
   'application/vnd.npm.install-v1+json; q=1.0, application/json; q=0.8, */*',

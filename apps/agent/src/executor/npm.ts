@@ -77,7 +77,7 @@ async function withResolved<T>(
     isOffline: true,
   });
   const place = findPlace(places, named.value);
-  if (place === null) return { ok: false, reason: `${named.value} is not a place that npm keeps here` };
+  if (place === null) return { ok: false, reason: `${named.value} is not an npm location of this host` };
   const owner = findOwner(place);
   if (!owner.ok) return owner;
   const staged = await readStaged(actions, stage);

@@ -73,9 +73,10 @@ async function findForeignIn(folders: readonly string[]): Promise<string | null>
 function findPath(actions: readonly PlanAction[]): Parsed<string> {
   const [first] = actions;
   for (const { action, name, arch, to_version: to, artifact } of actions) {
-    if (action === 'remove') return { ok: false, reason: `pip removes nothing, and ${name} would go` };
+    if (action === 'remove')
+      return { ok: false, reason: `pip removes no packages, but ${name} would be removed` };
     if (arch === undefined || arch !== first?.arch) {
-      return { ok: false, reason: `${name} is not of the same place as the others` };
+      return { ok: false, reason: `${name} belongs to another location than the others` };
     }
     if (!isName(name) || to === undefined || !isVersion(to)) {
       return { ok: false, reason: `${name} cannot be given to pip` };
@@ -85,7 +86,7 @@ function findPath(actions: readonly PlanAction[]): Parsed<string> {
     }
   }
   return first?.arch === undefined
-    ? { ok: false, reason: 'nothing is to be done' }
+    ? { ok: false, reason: 'there is nothing to do' }
     : { ok: true, value: first.arch };
 }
 
@@ -96,7 +97,7 @@ function findPath(actions: readonly PlanAction[]): Parsed<string> {
 async function findOwner(place: PypiPlace): Promise<Parsed<Identity>> {
   const { path, kind } = place;
   const stat = await lstat(path).catch(() => null);
-  if (stat === null) return { ok: false, reason: `${path} cannot be looked at` };
+  if (stat === null) return { ok: false, reason: `${path} cannot be inspected` };
   const own = process.geteuid?.() ?? 0;
   if (own !== 0 && stat.uid !== own) return { ok: false, reason: `${path} belongs to user ${stat.uid}` };
   const foreign = await findForeignStep(path, new Set([0, stat.uid]));
@@ -107,7 +108,7 @@ async function findOwner(place: PypiPlace): Promise<Parsed<Identity>> {
   }
   const gid = stat.uid === own ? stat.gid : await findGroup(stat.uid);
   if (gid === null)
-    return { ok: false, reason: `${path} belongs to user ${stat.uid}, who is not of this host` };
+    return { ok: false, reason: `${path} belongs to user ${stat.uid}, who does not exist on this host` };
   return { ok: true, value: { uid: stat.uid, gid } };
 }
 

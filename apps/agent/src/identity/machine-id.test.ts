@@ -62,7 +62,7 @@ describe('a source that names no machine is refused, never guessed at', () => {
     ['no firmware id', 'dmi', {}, /run\/tidegate/],
     ['a placeholder', 'dmi', { [DMI]: 'Not Settable', [COPY]: UUID }, /placeholder/],
     ['no cloud', 'cloud', {}, /no instance id/],
-    ['cloud-init without a cloud', 'cloud', { [INSTANCE]: 'iid-datasource-none' }, /no instance/],
+    ['cloud-init without a cloud', 'cloud', { [INSTANCE]: 'iid-datasource-none' }, /no cloud instance/],
     ['only one of two', 'machine-id+dmi', { 'etc/machine-id': ID }, /product_uuid/],
     ['only the other', 'machine-id+dmi', { [DMI]: UUID }, /etc\/machine-id/],
     ['one of two a placeholder', 'machine-id+dmi', { 'etc/machine-id': ID, [DMI]: '' }, /placeholder/],

@@ -33,7 +33,7 @@ export function readMachineId(source: MachineIdSource, root = '/'): MachineIdOut
   const read = readSource(source, root);
   if (!read.ok) return read;
   if (!Check(MachineId, read.id)) {
-    return { ok: false, detail: `${source} holds no machine id (1 to 128 visible ASCII characters)` };
+    return { ok: false, detail: `${source} contains no machine id (1 to 128 visible ASCII characters)` };
   }
   return { ok: true, machineId: read.id, sha256: createHash('sha256').update(read.id).digest('hex') };
 }
@@ -65,7 +65,7 @@ function readIdFile(path: string): Read {
   if (!file.ok) return { ok: false, detail: `the machine id cannot be read from ${path} (${file.code})` };
   const id = file.text.trim();
   // systemd writes "uninitialized" on the first boot: every image would share that id.
-  if (id === '' || id === 'uninitialized') return { ok: false, detail: `${path} holds no machine id` };
+  if (id === '' || id === 'uninitialized') return { ok: false, detail: `${path} contains no machine id` };
   return { ok: true, id };
 }
 
@@ -101,7 +101,7 @@ function readCloud(root: string): Read {
 
 function judgeInstance(path: string, text: string): Read {
   const id = readInstanceId(text);
-  return id === null ? { ok: false, detail: `${path} names no instance of a cloud` } : { ok: true, id };
+  return id === null ? { ok: false, detail: `${path} names no cloud instance` } : { ok: true, id };
 }
 
 /** Links are followed: some systems have /etc/machine-id elsewhere. */

@@ -160,7 +160,7 @@ function saveReport(folder: string, ecosystem: Ecosystem, { bodies }: EncodedRep
     writeDurably(reportPath(folder, ecosystem), Buffer.concat(lines), { mode: 0o600 });
   } catch (error) {
     // A cache only: without it the next start sends the report once more.
-    log.warn('the inventory cannot be kept', { ecosystem, reason: errorCode(error) });
+    log.warn('the inventory cannot be stored', { ecosystem, reason: errorCode(error) });
   }
 }
 

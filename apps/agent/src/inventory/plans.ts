@@ -158,7 +158,7 @@ function save(folder: string, ecosystem: Ecosystem, memory: object, log: Log): v
     const bytes = new TextEncoder().encode(JSON.stringify(memory));
     writeDurably(memoryPath(folder, ecosystem), bytes, { mode: 0o600 });
   } catch (error) {
-    log.warn('what was planned cannot be kept', { ecosystem, reason: errorCode(error) });
+    log.warn('the finished plans cannot be stored', { ecosystem, reason: errorCode(error) });
   }
 }
 

@@ -35,8 +35,8 @@ export async function sendInventory(
     if (!answer.ok && answer.failure.kind !== 'rejected') return { sent, failure: answer.failure };
     const isAskedFor = askedFor.includes(ecosystem);
     if (!answer.ok || !Check(InventoryAnswer, answer.value.body)) {
-      const reason = answer.ok ? 'an answer of unknown form' : describeRejection(answer.failure);
-      log.error('the inventory was not taken', { ecosystem, reason });
+      const reason = answer.ok ? 'an answer in an unknown format' : describeRejection(answer.failure);
+      log.error('the inventory was not accepted', { ecosystem, reason });
       plans.reported(ecosystem, { sha256, updates: [], isAskedFor }); // it is not sent again for its ids
       continue;
     }

@@ -70,7 +70,7 @@ async function sendPlan(parts: PlanParts, group: UpdateGroup, plan: PlanOne): Pr
     if (sent.ok) continue;
     if (sent.failure.kind !== 'rejected') return sent.failure;
     const { code } = sent.failure;
-    parts.log.warn('a plan was not taken', { package: name, update_id: id, code });
+    parts.log.warn('the server refused a plan', { package: name, update_id: id, code });
   }
   return null;
 }

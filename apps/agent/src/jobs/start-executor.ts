@@ -49,7 +49,7 @@ export function chooseExecutor(facts: HostFacts, layout: HostLayout): ExecutorAc
   if (facts.unshare === null) {
     return {
       how: 'none',
-      detail: 'unshare(1) is missing, so an installation could not be cut off the network',
+      detail: 'unshare(1) is missing, so an installation could not be isolated from the network',
     };
   }
   return { how: 'unshare', program: facts.unshare, spool, state };

@@ -78,7 +78,7 @@ export function openJournal(folder: string, options: JournalOptions): OpenJourna
   for (const command of state.commands.filter((entry) => entry.result === null)) {
     const finished = journal.finish(command.command_id, {
       status: 'interrupted',
-      reason: 'The agent stopped while this command was running; what it had done by then is unknown.',
+      reason: 'The agent stopped while this command was running; how far it got is unknown.',
       started_at: command.accepted_at,
       finished_at: timestamp(options.nowMs),
     });

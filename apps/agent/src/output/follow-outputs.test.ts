@@ -202,7 +202,7 @@ describe('a server', () => {
     follower({ send }).follow(id);
     await drained();
     expect(asked).toBe(times);
-    expect(logged.join('')).toContain('an output is not shown to its end');
+    expect(logged.join('')).toContain('the live output of a command is incomplete');
   });
 
   test.each([
@@ -254,7 +254,7 @@ describe('the file of an output', () => {
     follower().follow(id);
     await drained();
     expect(sent).toEqual([]);
-    expect(logged.join('')).toContain('an output is not shown to its end');
+    expect(logged.join('')).toContain('the live output of a command is incomplete');
   });
 
   test('is not read where it is not from the executor', async () => {
@@ -277,7 +277,7 @@ test('where it cannot be kept how far it is nothing is sent, and nothing fails',
   rmSync(folder, { recursive: true });
   follower().follow(id).end();
   expect(sent).toEqual([]);
-  expect(logged.join('')).toContain('outputs are not shown');
+  expect(logged.join('')).toContain('live outputs are not sent');
 });
 
 test('a damaged file of cursors is none', async () => {

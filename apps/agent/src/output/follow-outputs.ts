@@ -130,14 +130,15 @@ export function createOutputFollower(parts: OutputParts): OutputFollower {
   }
 
   function drop({ command_id: id }: OutputCursor, why?: string): void {
-    if (why !== undefined) log.warn('an output is not shown to its end', { command_id: id, reason: why });
+    if (why !== undefined)
+      log.warn('the live output of a command is incomplete', { command_id: id, reason: why });
     ended.delete(id);
     keep(cursors.filter(({ command_id }) => command_id !== id));
   }
 
   function keep(next: OutputCursor[]): boolean {
     const saved = saveCursors(folder, next);
-    if (!saved.ok) log.warn('outputs are not shown', { reason: saved.detail });
+    if (!saved.ok) log.warn('live outputs are not sent', { reason: saved.detail });
     cursors = saved.ok ? next : [];
     return saved.ok;
   }

@@ -32,7 +32,7 @@ export function loadCursors(folder: string): OutputCursor[] {
   return parsed?.ok && Check(File, parsed.value) ? parsed.value.outputs : [];
 }
 
-/** Writes them, the newest last, so that a process that is killed at any moment goes on from there. */
+/** Stores the cursors, the newest last, so that a killed process resumes from them. */
 export function saveCursors(folder: string, outputs: OutputCursor[]): SaveOutcome {
   const path = join(folder, OUTPUTS_NAME);
   const file: Static<typeof File> = { v: 1, outputs };

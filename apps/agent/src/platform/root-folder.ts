@@ -85,5 +85,5 @@ function partsOf(path: string): string[] {
 }
 
 function refuse(path: string, why: string): FolderOutcome {
-  return { ok: false, detail: `${path} is not used by root: ${why}, who could exchange it` };
+  return { ok: false, detail: `${path} is not used by root: ${why}, who could replace it` };
 }

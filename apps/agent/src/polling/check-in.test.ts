@@ -27,7 +27,7 @@ test('T6: a log of the server that goes back in the same epoch is reported, once
     {
       type: 'AGENT_ERROR',
       severity: 'error',
-      message: expect.stringContaining("The server's log of events went back"),
+      message: expect.stringContaining("The server's event log was rolled back"),
       at: expect.any(String),
       details: {
         event_id: expect.any(String),

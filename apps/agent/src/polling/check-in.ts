@@ -19,7 +19,7 @@ const COMMANDS_MAX = 200;
 /** Most ids that one check-in acknowledges (the server's limit). */
 const RECEIVED_MAX = 200;
 
-const UNTRUSTED_STATE = 'The state document of the server is signed by no key that this host trusts.';
+const UNTRUSTED_STATE = "No key that this host trusts signed the server's state document.";
 
 /** A bad command must not hide the good ones, so each is judged by itself. */
 const LenientAnswer = strict({
@@ -56,7 +56,7 @@ export async function checkIn(runtime: Runtime): Promise<Outcome<CheckedIn>> {
   });
   if (!answer.ok) return answer;
   const { body } = answer.value;
-  if (!Check(LenientAnswer, body)) return retryable('check-in: an answer of unknown form');
+  if (!Check(LenientAnswer, body)) return retryable('check-in: an answer in an unknown format');
   const acknowledged = journal.acknowledge(received);
   if (!acknowledged.ok) return storage(acknowledged.detail);
   const fresh = await judgeState(runtime, body.state);
@@ -81,7 +81,7 @@ async function judgeState(runtime: Runtime, envelope: Envelope): Promise<Outcome
     state = verifyState(envelope, config.current().trusted_keys);
   }
   if (state === null) {
-    log.error('the state document of the server is signed by no trusted key');
+    log.error("no trusted key signed the server's state document");
     return noteFault(runtime, UNTRUSTED_STATE);
   }
   runtime.standingFaults.delete(UNTRUSTED_STATE);
@@ -91,7 +91,7 @@ async function judgeState(runtime: Runtime, envelope: Envelope): Promise<Outcome
   const kept = noteHead(runtime, state);
   if (!kept.ok) return kept;
   if (state.key_set_version > config.current().trusted_keys.version) {
-    log.warn('commands wait until the newer key set is here', { key_set_version: state.key_set_version });
+    log.warn('commands wait for a newer key set', { key_set_version: state.key_set_version });
     return { ok: true, value: false };
   }
   return { ok: true, value: true };
@@ -104,7 +104,7 @@ function noteHead({ eventsHead, journal, log, nowMs }: Runtime, state: StatePayl
   if (noted.rollback === null) return { ok: true, value: null };
   const { kept, seen, server_time } = noted.rollback;
   const text =
-    "The server's log of events went back: it lacks an event, or has another one, that its signed state named.";
+    "The server's event log was rolled back: an event that its signed state named is missing or different.";
   const details = {
     check: 'events_rolled_back',
     epoch: kept.epoch,
@@ -115,7 +115,7 @@ function noteHead({ eventsHead, journal, log, nowMs }: Runtime, state: StatePayl
     hash: seen?.hash ?? null,
     server_time,
   };
-  log.error('the log of events of the server went back', details);
+  log.error("the server's event log was rolled back", details);
   const queued = journal.queueEvent(agentEvent('AGENT_ERROR', text, { nowMs: nowMs(), details }));
   return queued.ok ? { ok: true, value: null } : storage(queued.detail);
 }
@@ -142,7 +142,7 @@ function noteFault(runtime: Runtime, message: string): Outcome<boolean> {
 function warnIfStale({ config, nowMs, log }: Runtime, state: StatePayload): void {
   const ageMs = nowMs() - Date.parse(state.server_time);
   if (ageMs > staleAfterMs(config.current().polling.check_in_seconds * 1_000)) {
-    log.warn('the signed state of the fleet is old: a replay, or clocks that differ', {
+    log.warn('the signed state of the fleet is old: it was replayed, or clocks differ', {
       age_seconds: Math.round(ageMs / 1_000),
     });
   }

@@ -53,7 +53,7 @@ async function fullRound(runtime: Runtime, { sleep }: { sleep?: Sleep }): Promis
     const hasNews = done + reported.sent + settled + runtime.journal.unacknowledged().length > 0;
     if (!hasNews) return planSome(runtime);
   }
-  runtime.log.warn('the round ended with commands left', { check_ins: ROUNDS_MAX });
+  runtime.log.warn('the round ended with commands pending', { check_ins: ROUNDS_MAX });
   return null;
 }
 
@@ -145,7 +145,7 @@ async function pollOnce(
 function warnOfSilence({ freshness, log }: Runtime, intervalMs: number): void {
   const silentMs = freshness.noticeSilence(intervalMs);
   if (silentMs === null) return;
-  log.warn('no newer signed state of the fleet has come: what was revoked since is not known here', {
+  log.warn('no newer signed state of the fleet was received: later revocations are unknown', {
     silent_seconds: Math.round(silentMs / 1_000),
   });
 }

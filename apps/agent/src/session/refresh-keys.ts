@@ -91,6 +91,6 @@ async function fetchSince(
   const answer = await client.request({ method: 'GET', path });
   if (answer.kind === 'unreachable') return retryable(`public keys: ${answer.detail}`, answer.retryAfterMs);
   if (answer.kind === 'problem') return retryable(`public keys: ${answer.code}`, answer.retryAfterMs);
-  if (!Check(PublicKeysAnswer, answer.body)) return retryable('public keys: an answer of unknown form');
+  if (!Check(PublicKeysAnswer, answer.body)) return retryable('public keys: an answer in an unknown format');
   return { ok: true, value: answer.body };
 }

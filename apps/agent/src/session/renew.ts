@@ -71,7 +71,7 @@ function takeAnswer(config: ConfigFile, answer: ServerAnswer): Outcome<{ lifetim
       // 429, 503 and the rest never change a token's state (design reading 6).
       return retryable(`renewal: ${answer.status} ${answer.code}`, answer.retryAfterMs);
     case 'ok': {
-      if (!Check(TokenPair, answer.body)) return retryable('renewal: an answer of unknown form');
+      if (!Check(TokenPair, answer.body)) return retryable('renewal: an answer in an unknown format');
       const { access_token, refresh_token, expires_in } = answer.body;
       const saved = config.change({ access_token, refresh_token, pending_request_id: null });
       // The old token and its request id are still on disk: the next start recovers by grace.

@@ -80,7 +80,7 @@ describe('events that were noticed while offline', () => {
     const taken = requests().filter((events) => !messages(events).includes('event 3'));
     expect(messages(taken.flat())).toEqual([0, 1, 2, 4, 5, 6].map((n) => `event ${n}`));
     expect(runtime.journal.events()).toEqual([]);
-    expect(agent.logged.join('')).toContain('an event was not taken');
+    expect(agent.logged.join('')).toContain('the server refused an event');
   });
 
   test.each(['agent_too_old', 'not_found', 'unavailable', 'rate_limited'] as const)(

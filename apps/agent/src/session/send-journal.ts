@@ -33,7 +33,7 @@ async function sendResults(parts: JournalParts): Promise<Failure | null> {
       // It has ended on the server, or is not known there any more: sending it again would not change that.
       const { code } = answer.failure;
       if (code === 'agent_too_old') continue; // it is taken from the version that follows
-      log.warn('a result was not taken', { command_id: commandId, code });
+      log.warn('the server refused a result', { command_id: commandId, code });
     }
     const failure = storageFailure(journal.reported(commandId));
     if (failure !== null) return failure;
@@ -53,7 +53,7 @@ async function sendEvents(parts: JournalParts): Promise<Failure | null> {
     const isHopeless = isUnsound && events.length === 1;
     const failure = storageFailure(journal.endSending({ isDelivered: answer.ok || isHopeless }));
     if (failure !== null) return failure;
-    if (isHopeless) log.error('an event was not taken', { type: events[0]?.type ?? null });
+    if (isHopeless) log.error('the server refused an event', { type: events[0]?.type ?? null });
     if (isUnsound) most = Math.max(1, Math.floor(events.length / 2));
     else if (!answer.ok) return answer.failure.kind === 'rejected' ? null : answer.failure;
     else most = EVENTS_PER_REQUEST;

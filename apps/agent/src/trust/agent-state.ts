@@ -73,23 +73,22 @@ export function judgeByState(state: AgentStatePayload, facts: StateFacts): State
 
 /** What each refusal means, for the operator who reads the event. */
 export const STATE_REFUSAL_TEXT: Record<StateRefusal, string> = {
-  absent: 'the job brings no signed state, so whether the approval still stands is unknown',
+  absent: 'the job has no signed state, so whether the approval is still valid is unknown',
   malformed_envelope: 'the state of the job is not a signed envelope',
   wrong_type: 'the signed document is not the state of an agent',
-  unsigned: 'the state of the job bears no signature',
+  unsigned: 'the state of the job is not signed',
   bad_signature: 'no key that this host trusts signed the state of the job',
-  expired_keys: 'the signing keys that this host knows are too old to be believed',
-  malformed: 'the signed state does not have the form of a state',
-  wrong_fleet: 'the state of the job is of another fleet',
+  expired_keys: 'the key set of this host has expired',
+  malformed: 'the signed state does not match its schema',
+  wrong_fleet: 'the state of the job belongs to another fleet',
   wrong_agent: 'the state of the job is for another agent',
-  stale_epoch: 'the state of the job is from before the server was restored',
-  stale_keys: 'the state of the job is from before the key set that this host holds',
-  newer_keys: 'the fleet has a newer key set than this host was given, and a key may be revoked in it',
-  rolled_back: 'the state of the job is older than one that this host was shown before',
+  stale_epoch: 'the state of the job was signed before the server was restored',
+  stale_keys: 'the state of the job names an older key set than this host has',
+  newer_keys: 'the fleet has a newer key set than this host, and it may revoke a key',
+  rolled_back: 'the state of the job is older than one that this host has seen',
   older_than_approval: 'the state of the job is older than the approval',
-  too_old:
-    'the state of the job is too old: whether the approval still stands is unknown, or a clock is wrong',
-  taken_back: 'the approval was taken back',
+  too_old: 'the state of the job is too old: the approval may have been revoked, or a clock is wrong',
+  taken_back: 'the approval was revoked',
   approval_too_old:
-    'more approvals were taken back than the state lists, and this one may be among them: approve it again',
+    'more approvals were revoked than the state lists, perhaps this one too: approve the update again',
 };

@@ -20,7 +20,7 @@ const verified: unique symbol = Symbol('verified approval');
 /** A verified approval. Only `verifyApproval` creates one, so no installer runs without it (A4). */
 export interface VerifiedApproval {
   readonly payload: ApprovalPayload;
-  /** With every signature that it bears; only one of them was verified. */
+  /** With all its signatures; only one of them was verified. */
   readonly envelope: Envelope;
   readonly [verified]: true;
 }
@@ -101,15 +101,15 @@ export const APPROVAL_REFUSAL_TEXT: Record<ApprovalRefusal, string> = {
   too_large: 'the approval is larger than 4 MiB',
   malformed_envelope: 'the approval is not a signed envelope',
   wrong_type: 'the signed document is not an approval',
-  unsigned: 'the approval bears no signature',
+  unsigned: 'the approval is not signed',
   bad_signature: 'no key that this host trusts signed the approval',
-  expired_keys: 'the signing keys that this host knows are too old to be believed',
-  malformed: 'the signed approval does not have the form of an approval',
-  not_the_referenced_one: 'the approval is not the one that the command names',
+  expired_keys: 'the key set of this host has expired',
+  malformed: 'the signed approval does not match its schema',
+  not_the_referenced_one: 'the command names another approval',
   wrong_fleet: 'the approval is for another fleet',
   wrong_agent: 'the approval is for another agent',
   wrong_update: 'the approval is for another update',
   expired: 'the approval has expired',
   plan_digest_differs: 'the actions of the approval do not match their digest',
-  unsound_plan: 'the plan in the approval is not one that can be carried out safely',
+  unsound_plan: 'the plan in the approval cannot be executed safely',
 };

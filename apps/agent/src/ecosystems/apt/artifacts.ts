@@ -46,7 +46,7 @@ export async function readArchiveFiles(
   if (!parsed.ok) return parsed;
   const files = new Map(parsed.value.map((file) => [keyOf(file), file]));
   const lacking = wanted.find((pkg) => !files.has(keyOf(pkg)));
-  if (lacking) return { ok: false, reason: `apt names no file for ${lacking.name} ${lacking.version}` };
+  if (lacking) return { ok: false, reason: `apt lists no file for ${lacking.name} ${lacking.version}` };
   if (parsed.value.length !== wanted.length || files.size !== wanted.length) {
     return { ok: false, reason: `apt names ${parsed.value.length} files for ${wanted.length} packages` };
   }

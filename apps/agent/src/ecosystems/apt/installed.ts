@@ -66,7 +66,7 @@ export async function findAptPlaces(paths: HostPaths): Promise<Parsed<AptPlaces>
   const listsDir = values.get('LISTS');
   const nativeArch = values.get('ARCH');
   if (!statusFile || !listsDir || !nativeArch)
-    return { ok: false, reason: 'apt does not say where its files are' };
+    return { ok: false, reason: 'apt does not report its folders' };
   return { ok: true, value: { statusFile, adminDir: dirname(statusFile), listsDir, nativeArch } };
 }
 

@@ -49,7 +49,7 @@ export async function planTarget(
   if (await isDeferred(session, target, places)) {
     return {
       ok: false,
-      reason: `${target.name} ${target.toVersion} is phased in and not yet meant for this host`,
+      reason: `${target.name} ${target.toVersion} is a phased update and not yet offered to this host`,
     };
   }
 

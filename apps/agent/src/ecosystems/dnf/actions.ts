@@ -72,7 +72,7 @@ export function addArtifacts(
 function artifactOf(pkg: Coming): Parsed<Artifact> {
   const { checksum: sha256, size, url } = pkg;
   if (sha256?.length !== SHA256_HEX_CHARS) {
-    return { ok: false, reason: `the metadata of ${pkg.repository} have no SHA-256 of ${pkg.name}` };
+    return { ok: false, reason: `the metadata of ${pkg.repository} lack the SHA-256 of ${pkg.name}` };
   }
   const address = url === null ? null : withoutCredentials(url);
   if (address === null) return { ok: false, reason: `the address of ${pkg.name} cannot be read` };

@@ -78,7 +78,7 @@ const Refused = strict({ ok: Type.Literal(false), reason: Text });
 export function parseAnswer<T extends TSchema>(run: ProgramResult, schema: T): Parsed<Static<T>> {
   if (!run.ok) return { ok: false, reason: run.detail };
   const parsed = parseStrictJson(run.stdout);
-  if (!parsed.ok) return { ok: false, reason: 'the answer of dnf cannot be read' };
+  if (!parsed.ok) return { ok: false, reason: 'the answer of dnf cannot be parsed' };
   if (Check(Refused, parsed.value)) {
     return {
       ok: false,
@@ -88,6 +88,6 @@ export function parseAnswer<T extends TSchema>(run: ProgramResult, schema: T): P
         .slice(0, REASON_MAX_CHARS),
     };
   }
-  if (!Check(schema, parsed.value)) return { ok: false, reason: 'the answer of dnf has an unknown form' };
+  if (!Check(schema, parsed.value)) return { ok: false, reason: 'the answer of dnf has an unknown format' };
   return { ok: true, value: parsed.value };
 }

@@ -196,7 +196,7 @@ describe('a transaction as actions of a plan', () => {
       going: [going({ version: '1.0' })],
     };
     const outcome = describePlan(transaction, { name: 'demo', toVersion: '0:1.1-1.el9' }, new Date(0));
-    expect(!outcome.ok && outcome.reason).toBe('the metadata of baseos have no SHA-256 of demo');
+    expect(!outcome.ok && outcome.reason).toBe('the metadata of baseos lack the SHA-256 of demo');
   });
 
   test('a name, a password and a token of a repository are not in the plan', () => {

@@ -29,7 +29,8 @@ export function toActions(
     const now = after.get(location);
     if (now?.name === old.name) continue;
     const arch = archOf(place, old);
-    if (arch === null) return { ok: false, reason: `the path of ${location} is longer than a plan takes` };
+    if (arch === null)
+      return { ok: false, reason: `the path of ${location} exceeds the length limit of a plan` };
     actions.push({
       entry: null,
       bundler: null,
@@ -49,7 +50,7 @@ export function toActions(
     }
     const arch = archOf(place, entry);
     if (arch === null)
-      return { ok: false, reason: `the path of ${entry.location} is longer than a plan takes` };
+      return { ok: false, reason: `the path of ${entry.location} exceeds the length limit of a plan` };
     const origin = originOf(entry) ?? (bundler && originOf(bundler));
     actions.push({ entry, bundler, action: { ...made.value, arch, ...(origin !== null && { origin }) } });
   }

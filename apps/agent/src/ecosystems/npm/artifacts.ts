@@ -57,7 +57,7 @@ async function bring(
     if (stat === null || !stat.isFile() || stat.size === 0) {
       return {
         ok: false,
-        reason: `the registry serves another file of ${action.name} than it has the hash of`,
+        reason: `the file of ${action.name} does not match the hash that the registry lists`,
       };
     }
     const artifact = { filename: nameFile(action, filenames), url, size_bytes: stat.size, sha512 };

@@ -31,7 +31,7 @@ export async function findBundled(
     if (entry === null || bundler === null) continue;
     const carrier = carriers.get(bundler);
     if (carrier?.action.to_version === undefined) {
-      return { ok: false, reason: `${entry.location} comes in a file that the plan does not bring` };
+      return { ok: false, reason: `${entry.location} is bundled in a file that is not in the plan` };
     }
     const { path, artifact, action: around } = carrier;
     if (!read.has(path)) {
@@ -42,7 +42,10 @@ export async function findBundled(
     const inside = read.get(path)?.get(entry.location.slice(bundler.location.length + 1));
     const said = inside === undefined ? null : identityIn(inside);
     if (said === null || said.name !== action.name || said.version !== action.to_version) {
-      return { ok: false, reason: `the file of ${around.name} does not hold ${entry.location} as it should` };
+      return {
+        ok: false,
+        reason: `the file of ${around.name} does not contain the expected ${entry.location}`,
+      };
     }
     found.set(action, { source_name: around.name, source_version: carrier.action.to_version, artifact });
   }

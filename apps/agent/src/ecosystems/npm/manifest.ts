@@ -22,7 +22,7 @@ const LOOKS_ELSEWHERE = /[:/]/;
 export function parseManifest(text: string): Parsed<Manifest> {
   const json = parseStrictJson(text);
   if (!json.ok) return { ok: false, reason: `package.json ${json.reason}` };
-  if (!Check(Manifest, json.value)) return { ok: false, reason: 'package.json is not one of a project' };
+  if (!Check(Manifest, json.value)) return { ok: false, reason: 'package.json does not describe a project' };
   return { ok: true, value: json.value };
 }
 

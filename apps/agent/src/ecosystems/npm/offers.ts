@@ -27,7 +27,7 @@ export async function readOffers(
 ): Promise<Parsed<Map<string, Offer>>> {
   if (ranges.size === 0) return { ok: true, value: new Map() };
   if (ranges.size > ASKED_MAX)
-    return { ok: false, reason: `more than ${ASKED_MAX} packages would have to be asked for` };
+    return { ok: false, reason: `more than ${ASKED_MAX} packages would have to be queried` };
   const manifest = JSON.stringify({ dependencies: Object.fromEntries(ranges) });
   const cwd = await session.makeFolder({ 'package.json': manifest });
   const run = await session.run(['outdated', '--json'], { cwd });
@@ -39,8 +39,7 @@ export async function readOffers(
 export function parseOffers(stdout: string): Parsed<Map<string, Offer>> {
   const value = parseJson(stdout);
   if (Check(Failure, value)) return { ok: false, reason: `npm: ${value.error.summary.slice(0, 500)}` };
-  if (!Check(Answer, value))
-    return { ok: false, reason: 'npm outdated answered in a form that is not known' };
+  if (!Check(Answer, value)) return { ok: false, reason: 'npm outdated answered in an unknown format' };
   const offers = Object.entries(value).map(([name, { wanted, latest }]): [string, Offer] => [
     name,
     { wanted: versionOf(name, wanted), latest: versionOf(name, latest) },

@@ -30,7 +30,7 @@ async function findPrefix(session: NpmSession, { npm }: HostPaths): Promise<Pars
   const answer = await session.run(['prefix', '--global'], { cwd: await session.makeFolder({}) });
   if (!answer.ok) return { ok: false, reason: answer.detail };
   const path = answer.stdout.trim();
-  return path.startsWith('/') ? realOf(path) : { ok: false, reason: 'npm names no prefix' };
+  return path.startsWith('/') ? realOf(path) : { ok: false, reason: 'npm reports no prefix' };
 }
 
 /** The real path of a place, so that the approved path is the one that is changed. */
@@ -38,7 +38,7 @@ async function realOf(path: string): Promise<Parsed<string>> {
   try {
     const real = await realpath(path);
     if (real === '/' || real.includes('//'))
-      return { ok: false, reason: `${path} cannot be a place of packages` };
+      return { ok: false, reason: `${path} is not a supported package location` };
     return { ok: true, value: real };
   } catch (error) {
     return { ok: false, reason: `${path} cannot be read (${errorCode(error)})` };

@@ -22,7 +22,7 @@ export async function planTarget(
   if (!isSpeakable(wish)) return { ok: false, reason: 'the name or version cannot be given to npm' };
   const place = findPlace(places, target.arch);
   if (place === null)
-    return { ok: false, reason: `${target.arch ?? 'no place'} is not a place that npm keeps here` };
+    return { ok: false, reason: `${target.arch ?? 'no place'} is not an npm location of this host` };
   const resolved = await resolveWish(session, place, wish);
   if (!resolved.ok) return resolved;
   const bare = toActions(place, resolved.value);

@@ -117,7 +117,7 @@ async function findListFaults(session: NpmSession, { path }: NpmPlace, disk: Dis
     isOwn: true,
   });
   const value = parseJson(run.stdout);
-  if (!Check(List, value)) return [run.ok ? 'npm ls answered in a form that is not known' : run.detail];
+  if (!Check(List, value)) return [run.ok ? 'npm ls answered in an unknown format' : run.detail];
   // Extraneous packages are listed too; they are harmless.
   const problems = (value.problems ?? []).filter((problem) => !problem.startsWith('extraneous:'));
   const seen = new Set(Object.keys(value.dependencies ?? {}));

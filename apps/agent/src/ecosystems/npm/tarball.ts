@@ -40,7 +40,8 @@ export async function readTarball(path: string, maxBytes = UNPACKED_MAX_BYTES): 
     for await (const chunk of unpacked) {
       const bytes: Buffer = chunk;
       total += bytes.length;
-      if (total > maxBytes) return { ok: false, reason: 'the tarball unpacks to more than is allowed' };
+      if (total > maxBytes)
+        return { ok: false, reason: `the unpacked tarball has more than ${maxBytes} bytes` };
       const fault = reader.add(bytes);
       if (fault !== null) return { ok: false, reason: fault };
     }

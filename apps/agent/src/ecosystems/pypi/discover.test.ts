@@ -104,8 +104,8 @@ describe('the places of a host', () => {
   );
 
   test.each([
-    ['', /does not say its Python/],
-    ['version = three\n', /does not say its Python/],
+    ['', /does not name its Python version/],
+    ['version = three\n', /does not name its Python version/],
     ['version = 3.99.1\n', /does not hold the packages of Python 3\.99/],
     [`version = 3.11\n${'#'.repeat(70_000)}`, /is over 65536 bytes/],
   ])('with a configuration %j are a fault that names them', async (configuration, reason) => {

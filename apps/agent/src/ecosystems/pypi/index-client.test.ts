@@ -36,7 +36,7 @@ describe('an index', () => {
     for (const name of ['a', 'b', 'c']) {
       expect(await index.files(name)).toEqual({
         ok: false,
-        reason: `${url}/simple cannot be asked for ${name} (TimeoutError)`,
+        reason: `${url}/simple cannot be queried for ${name} (TimeoutError)`,
       });
     }
     expect(await index.files('d')).toEqual({ ok: false, reason: `${url}/simple does not answer` });
@@ -50,7 +50,7 @@ describe('an index', () => {
     });
     expect(await index.files('a')).toEqual({
       ok: false,
-      reason: `${url}/simple cannot be asked for a (over 10000 bytes)`,
+      reason: `${url}/simple cannot be queried for a (over 10000 bytes)`,
     });
   });
 

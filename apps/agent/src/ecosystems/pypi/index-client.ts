@@ -47,7 +47,7 @@ export function openIndex(paths: HostPaths, limits: IndexLimits = LIMITS): Index
     const answer = await get(source.url, headers, limits);
     if (!answer.ok) {
       silences += 1;
-      return { ok: false, reason: `${origin} cannot be asked for ${project} (${answer.reason})` };
+      return { ok: false, reason: `${origin} cannot be queried for ${project} (${answer.reason})` };
     }
     silences = 0;
     if (answer.value.status === 404) return { ok: true, value: [] };
@@ -125,9 +125,9 @@ async function readSize(
     });
     const size = Number(response.headers.get('content-length') ?? 'absent');
     if (response.ok && Number.isSafeInteger(size)) return { ok: true, value: size };
-    return { ok: false, reason: `the index does not say how large ${file.filename} is` };
+    return { ok: false, reason: `the index does not report the size of ${file.filename}` };
   } catch (error) {
-    return { ok: false, reason: `${file.filename} cannot be asked for (${describe(error)})` };
+    return { ok: false, reason: `${file.filename} cannot be requested (${describe(error)})` };
   }
 }
 

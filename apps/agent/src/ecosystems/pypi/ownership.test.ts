@@ -45,7 +45,7 @@ describe.runIf(asRoot)('a path', () => {
     await chmod(above, 0o1777);
     expect(await findForeignStep(path, ROOT)).toBeNull();
     expect(await findForeignStep(above, ROOT)).toBe(`${above} can be written by others`); // sticky, but itself meant
-    expect(await findForeignStep(join(path, 'absent'), ROOT)).toContain('cannot be looked at');
+    expect(await findForeignStep(join(path, 'absent'), ROOT)).toContain('cannot be inspected');
   });
 
   test.each([

@@ -12,7 +12,7 @@ const ENTRIES_MAX = 500_000;
 export async function findForeignStep(path: string, uids: ReadonlySet<number>): Promise<string | null> {
   for (let step = path; ; step = dirname(step)) {
     const stat = await lstat(step).catch(() => null);
-    if (stat === null) return `${step} cannot be looked at`;
+    if (stat === null) return `${step} cannot be inspected`;
     if (stat.isSymbolicLink()) return `${step} is a link`;
     if (!uids.has(stat.uid)) return `${step} belongs to user ${stat.uid}`;
     const isGuarded = (stat.mode & 0o1000) !== 0 && stat.uid === 0 && stat.isDirectory() && step !== path;
@@ -36,7 +36,7 @@ export async function findForeignEntry(folder: string, uid: number): Promise<str
       if (looked > ENTRIES_MAX) return `${folder} has over ${ENTRIES_MAX} entries`;
       const path = join(at, entry.name);
       const stat = await lstat(path).catch(() => null);
-      if (stat === null) return `${path} cannot be looked at`;
+      if (stat === null) return `${path} cannot be inspected`;
       if (stat.uid !== uid) return `${path} belongs to user ${stat.uid}`;
       if (stat.isSymbolicLink()) continue; // a link's mode is meaningless; its owner was checked
       if ((stat.mode & 0o022) !== 0) return `${path} can be written by others`;

@@ -48,7 +48,7 @@ export function parseJsonPage(text: string, source: PageSource): Parsed<IndexFil
   if (!parsed.ok)
     return { ok: false, reason: `the index answers for ${source.project} what ${parsed.reason}` };
   if (!Check(JsonPage, parsed.value)) {
-    return { ok: false, reason: `the index answers for ${source.project} in a form that is not known` };
+    return { ok: false, reason: `the index answers for ${source.project} in an unknown format` };
   }
   const files = parsed.value.files.flatMap((file) => {
     const named = parseFilename(file.filename, source.project);

@@ -36,7 +36,7 @@ export function parseMetadata(text: string): Parsed<CoreMetadata> {
     return { ok: false, reason: 'has a requirement that is too long' };
   }
   if (requires.some((line) => CONTROL.test(line))) {
-    return { ok: false, reason: 'has a requirement that is no text' };
+    return { ok: false, reason: 'has a requirement that is not text' };
   }
   return { ok: true, value: { name: normaliseName(name), version, requires, extras: extras.filter(isName) } };
 }
@@ -76,7 +76,7 @@ export function parseEnvironmentFile(text: string): Parsed<EnvironmentFile> {
   }
   const said = values.get('version') ?? values.get('version_info') ?? '';
   const [version] = /^[0-9]{1,3}\.[0-9]{1,3}(?:\.[0-9]{1,3})?/.exec(said) ?? [];
-  if (version === undefined) return { ok: false, reason: 'does not say its Python' };
+  if (version === undefined) return { ok: false, reason: 'does not name its Python version' };
   const usesSystemPackages = values.get('include-system-site-packages')?.toLowerCase() === 'true';
   return { ok: true, value: { pythonVersion: version, usesSystemPackages } };
 }

@@ -49,8 +49,7 @@ export interface ReportedWheel extends CoreMetadata {
 export function parseReport(text: string): Parsed<ReportedWheel[]> {
   const parsed = parseStrictJson(text);
   if (!parsed.ok) return { ok: false, reason: `the report of pip ${parsed.reason}` };
-  if (!Check(Report, parsed.value))
-    return { ok: false, reason: 'the report of pip has a form that is not known' };
+  if (!Check(Report, parsed.value)) return { ok: false, reason: 'the report of pip has an unknown format' };
   const wheels = new Map<string, ReportedWheel>();
   for (const { is_direct, is_yanked, download_info: info, metadata } of parsed.value.install) {
     const { name: written, version } = metadata;

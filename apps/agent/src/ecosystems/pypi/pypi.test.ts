@@ -130,7 +130,7 @@ describe.skipIf(missing !== null)('PyPI on a real environment', { timeout: 120_0
   );
 
   test.each([
-    ['down', /cannot be asked/],
+    ['down', /cannot be queried/],
     ['failing', /answers 503/],
     ['garbage', /not valid JSON/],
   ] as const)(

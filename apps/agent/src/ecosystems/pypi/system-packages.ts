@@ -39,10 +39,10 @@ export async function readSystemPackages(
     ...{ timeoutMs: ASK_TIMEOUT_MS, maxOutputBytes: ANSWER_MAX_BYTES },
   });
   if (!asked.ok)
-    return { ok: false, reason: `${python} does not say where its packages are: ${asked.detail}` };
+    return { ok: false, reason: `${python} does not report its package folders: ${asked.detail}` };
   const answer = parseStrictJson(asked.stdout.trim());
   if (!answer.ok || !Check(Folders, answer.value)) {
-    return { ok: false, reason: `${python} does not say where its packages are` };
+    return { ok: false, reason: `${python} does not report its package folders` };
   }
   for (const folder of new Set(answer.value)) {
     if ((await lstat(folder).catch(() => null)) === null) continue;
