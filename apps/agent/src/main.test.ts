@@ -152,12 +152,12 @@ describe('enrol', () => {
     if (!loaded.ok) throw new Error(loaded.detail);
     saveConfig(config, { ...loaded.config, highest_seq: { epoch: 1, seq: 7 }, ecosystems: [] });
     const first = openJournal(config, { nowMs: Date.now() });
-    if (first.ok) first.journal.noteMachine(fleet.machineSha256);
+    if (first.ok) first.journal.recordMachine(fleet.machineSha256);
     writeFileSync(join(folder, 'machine-id'), 'another');
     expect((await run([...enrol, '--replace'], TOKEN)).exit).toBe(0);
     const again = openJournal(config, { nowMs: Date.now() });
     const sha256 = createHash('sha256').update('another').digest('hex');
-    expect(again.ok && again.journal.noteMachine(sha256).before).toBe(sha256);
+    expect(again.ok && again.journal.recordMachine(sha256).before).toBe(sha256);
     expect(loadConfig(config)).toMatchObject({ ok: true, config: { highest_seq: { epoch: 1, seq: 7 } } });
   });
 

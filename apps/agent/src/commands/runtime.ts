@@ -12,13 +12,13 @@ import type { SpareMemory } from '../platform/spare-memory.ts';
 import type { Freshness } from '../session/freshness.ts';
 import type { ServerClient } from '../session/server-client.ts';
 import type { Session } from '../session/session.ts';
-import type { HeadKeeper } from '../trust/events-head.ts';
+import type { EventsHeadStore } from '../trust/events-head.ts';
 
 /** Everything a running agent holds; built once at start, and by tests from their own parts. */
 export interface Runtime {
   config: ConfigFile;
   journal: Journal;
-  eventsHead: HeadKeeper;
+  eventsHead: EventsHeadStore;
   inventory: Inventory;
   plans: Plans;
   session: Session;

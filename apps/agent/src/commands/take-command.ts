@@ -6,8 +6,8 @@ import { timestamp } from '../platform/clock.ts';
 import { type Failure, storageFailure } from '../platform/failures.ts';
 import { callAgent } from '../session/call-agent.ts';
 import { COMMAND_REFUSAL_TEXT, type CommandRefusal, verifyCommand } from '../trust/verify-command.ts';
-import { carryOut } from './carry-out.ts';
 import { deferToHours } from './defer-to-hours.ts';
+import { executeCommand } from './execute-command.ts';
 import type { Runtime } from './runtime.ts';
 
 /** Maximum number of refusals remembered, so that each is reported once. */
@@ -100,7 +100,7 @@ export function createCommandTaker(runtime: Runtime, pause: Pause): CommandTaker
     log.info('command accepted', { action: command.action, command_id: command.command_id });
     const deferred = command.action === 'install_update' ? deferToHours(runtime) : null;
     if (deferred === null) await reportRunning(runtime, command.command_id);
-    const end = deferred ?? (await carryOut(runtime, { command, envelope: bytes, pause }));
+    const end = deferred ?? (await executeCommand(runtime, { command, envelope: bytes, pause }));
     const failures = [
       storageFailure(journal.finish(command.command_id, end.result)),
       ...end.events.map((event) => storageFailure(journal.queueEvent(event))),

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { PlanAction } from '@tidegate/protocol/plan';
 import type { Identity } from '../platform/run-program.ts';
 import type { FetchOutcome } from './ecosystem.ts';
-import { removeGiven } from './given-folder.ts';
+import { removeAsUser } from './folder-ownership.ts';
 
 /** Maximum download of one apt, dnf or PyPI plan, in bytes. */
 export const FETCH_MAX_BYTES = 16 * 1024 ** 3;
@@ -75,11 +75,11 @@ export async function checkFiles(
 ): Promise<FetchOutcome> {
   const wanted = new Set(expected.map(({ filename }) => filename));
   for (const name of await readdir(directory)) {
-    if (!wanted.has(name)) await removeGiven(null, [join(directory, name)]);
+    if (!wanted.has(name)) await removeAsUser(null, [join(directory, name)]);
   }
   for (const file of expected) {
     if (await isIntact(join(directory, file.filename), file)) continue;
-    await removeGiven(null, [join(directory, file.filename)]);
+    await removeAsUser(null, [join(directory, file.filename)]);
     return { ok: false, reason: `artifact_mismatch: ${file.name}` };
   }
   return { ok: true };

@@ -131,7 +131,7 @@ function prepareJournal(
 ): SaveOutcome {
   const opened = isKept ? openJournal(path, { nowMs: Date.now(), ownerUid }) : null;
   // The operator has just confirmed the machine, so a different one is not a sign of a copy.
-  if (opened?.ok) return opened.journal.noteMachine(sha256).saved;
+  if (opened?.ok) return opened.journal.recordMachine(sha256).saved;
   rmSync(join(path, JOURNAL_NAME), { force: true });
   return { ok: true };
 }

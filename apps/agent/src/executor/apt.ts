@@ -15,7 +15,7 @@ import {
   type AptSession,
   aptEnvironment,
   installPin,
-  isSpeakable,
+  isSafeArgument,
   shownName,
   withAptSession,
 } from '../ecosystems/apt/session.ts';
@@ -102,7 +102,7 @@ function requestOf(actions: readonly PlanAction[]): Parsed<string[]> {
   const pins: string[] = [];
   for (const { action, name, arch, from_version: from, to_version: to, artifact } of actions) {
     const version = action === 'remove' ? from : to;
-    if (arch === undefined || version === undefined || !isSpeakable({ name, arch, version })) {
+    if (arch === undefined || version === undefined || !isSafeArgument({ name, arch, version })) {
       return { ok: false, reason: `${name} cannot be given to apt` };
     }
     // The stage is apt's archives folder: a file with another name could be its lock or its `partial`, or be

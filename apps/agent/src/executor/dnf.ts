@@ -4,7 +4,7 @@ import type { PlanAction } from '@tidegate/protocol/plan';
 import { toActions } from '../ecosystems/dnf/actions.ts';
 import { parseAnswer, TransactionAnswer } from '../ecosystems/dnf/answers.ts';
 import { type InstalledPackage, readInstalled } from '../ecosystems/dnf/installed.ts';
-import { isSpeakable, rpmFilename } from '../ecosystems/dnf/names-rules.ts';
+import { isSafeArgument, rpmFilename } from '../ecosystems/dnf/names-rules.ts';
 import { findDnfPlaces, type Parsed } from '../ecosystems/dnf/places.ts';
 import { type DnfSession, withDnfSession } from '../ecosystems/dnf/session.ts';
 import type { OutputListener } from '../platform/run-program.ts';
@@ -52,7 +52,7 @@ async function withStage<T>(
   const files: string[] = [];
   for (const { action, name, arch, from_version: from, to_version: to, artifact } of actions) {
     const evr = action === 'remove' ? from : to;
-    if (arch === undefined || evr === undefined || !isSpeakable({ name, evr, arch })) {
+    if (arch === undefined || evr === undefined || !isSafeArgument({ name, evr, arch })) {
       return { ok: false, reason: `${name} cannot be given to dnf` };
     }
     if (action === 'remove') continue;

@@ -7,7 +7,7 @@ import { isAddress } from '../ecosystems/npm/artifacts.ts';
 import { identityIn } from '../ecosystems/npm/bundled.ts';
 import { placePathOf } from '../ecosystems/npm/locations.ts';
 import type { Parsed } from '../ecosystems/npm/lockfile.ts';
-import { isSpeakable } from '../ecosystems/npm/session.ts';
+import { isSafeArgument } from '../ecosystems/npm/session.ts';
 import { readTarball, type TarballFacts } from '../ecosystems/npm/tarball.ts';
 import { parseLoosely } from '../ecosystems/npm/tree.ts';
 
@@ -53,7 +53,7 @@ export async function readStaged(
   for (const approved of actions) {
     const { action, name, to_version: version, artifact } = approved;
     if (action === 'remove' || bundlers.has(approved)) continue;
-    if (version === undefined || !isSpeakable({ name, version })) {
+    if (version === undefined || !isSafeArgument({ name, version })) {
       return { ok: false, reason: `${name} cannot be given to npm` };
     }
     if (artifact?.sha512 === undefined || !isAddress(artifact.url)) {

@@ -7,7 +7,7 @@ import { findPlaces, readProject } from '../ecosystems/npm/places.ts';
 import { findPlace } from '../ecosystems/npm/plan.ts';
 import { type Resolution, resolveWish, type Wish } from '../ecosystems/npm/resolve.ts';
 import {
-  isSpeakable,
+  isSafeArgument,
   type NpmSession,
   registryOf,
   unprivileged,
@@ -69,7 +69,7 @@ async function withResolved<T>(
 ): Promise<Parsed<T>> {
   const { actions, package: target } = approval.payload;
   const wish = { name: target.name, version: target.to_version };
-  if (!isSpeakable(wish)) return { ok: false, reason: `${wish.name} cannot be given to npm` };
+  if (!isSafeArgument(wish)) return { ok: false, reason: `${wish.name} cannot be given to npm` };
   const named = placeOf(actions);
   if (!named.ok) return named;
   const { places } = await withNpmSession(paths, (session) => findPlaces(session, paths), {

@@ -200,9 +200,9 @@ describe('events that wait for the server', () => {
 
 test('the machine on which it was used is remembered, so that a journal from elsewhere is noticed (T3)', () => {
   using folder = tmpDir();
-  expect(open(folder.path).noteMachine('a'.repeat(64)).before).toBeNull();
-  expect(open(folder.path).noteMachine('b'.repeat(64)).before).toBe('a'.repeat(64));
-  expect(open(folder.path).noteMachine('b'.repeat(64)).before).toBe('b'.repeat(64));
+  expect(open(folder.path).recordMachine('a'.repeat(64)).before).toBeNull();
+  expect(open(folder.path).recordMachine('b'.repeat(64)).before).toBe('a'.repeat(64));
+  expect(open(folder.path).recordMachine('b'.repeat(64)).before).toBe('b'.repeat(64));
 });
 
 describe('the file', () => {
@@ -222,10 +222,10 @@ describe('the file', () => {
 
   test('after a failed write nothing more is written: what the disk holds is unknown (RT9)', () => {
     using folder = tmpDir();
-    open(folder.path).noteMachine('a'.repeat(64));
+    open(folder.path).recordMachine('a'.repeat(64));
     const { files, calls } = failingFiles(4, 'error'); // the fsync
     const journal = open(folder.path, { files });
-    expect(journal.noteMachine('b'.repeat(64)).saved.ok).toBe(false);
+    expect(journal.recordMachine('b'.repeat(64)).saved.ok).toBe(false);
     expect(calls).toContain('fsync');
     const before = calls.length;
     expect(journal.accept(command(), NOW_MS).ok).toBe(false);

@@ -42,7 +42,7 @@ export interface Journal {
   /** Takes a newer server time, and writes it when the written one is older by `stepMs`. */
   noteState(state: { epoch: number; server_time: string }, stepMs?: number): SaveOutcome;
   /** Returns the machine that last used this journal, or null, and records the given one. */
-  noteMachine(sha256: string): { before: string | null; saved: SaveOutcome };
+  recordMachine(sha256: string): { before: string | null; saved: SaveOutcome };
   queueEvent(event: AgentEvent): SaveOutcome;
   events(): readonly AgentEvent[];
   /** The oldest events that fit one request; a full queue keeps them until `endSending`. */
@@ -176,7 +176,7 @@ function journalOf(path: string, loaded: JournalState, options: JournalOptions):
       const written = writtenServerTime === null ? 0 : Date.parse(writtenServerTime);
       return Date.parse(newest) - written < stepMs ? { ok: true } : change({});
     },
-    noteMachine: (sha256) => {
+    recordMachine: (sha256) => {
       const before = state.machine_sha256 ?? null;
       return { before, saved: before === sha256 ? { ok: true } : change({ machine_sha256: sha256 }) };
     },

@@ -11,9 +11,9 @@ import { readMachineId } from '../identity/machine-id.ts';
 import { openInventory } from '../inventory/inventory.ts';
 import { openPlans } from '../inventory/plans.ts';
 import { chooseExecutor, EXECUTOR_UID, readHostFacts, runExecutor } from '../jobs/start-executor.ts';
+import { detectMachineChange } from '../journal/detect-machine-change.ts';
 import { openJournal } from '../journal/journal.ts';
 import { JOURNAL_NAME } from '../journal/journal-state.ts';
-import { noteMachine } from '../journal/note-machine.ts';
 import { createOutputFollower } from '../output/follow-outputs.ts';
 import { sendOutput } from '../output/send-output.ts';
 import type { Sleep } from '../platform/back-off.ts';
@@ -25,7 +25,7 @@ import { watchFreshness } from '../session/freshness.ts';
 import { createRenewer } from '../session/renew.ts';
 import { checkServerUrl, createServerClient } from '../session/server-client.ts';
 import { createSession } from '../session/session.ts';
-import { openHeadKeeper } from '../trust/events-head.ts';
+import { openEventsHeadStore } from '../trust/events-head.ts';
 
 const RANDOM_STEPS = 2 ** 32;
 
@@ -51,7 +51,7 @@ export function startRuntime(
   const opened = openJournal(folder, { nowMs: Date.now(), floor: loaded.highest_seq });
   if (!opened.ok) return opened;
   const { journal } = opened;
-  const noted = noteMachine(journal, { sha256: machine.sha256, nowMs: Date.now() });
+  const noted = detectMachineChange(journal, { sha256: machine.sha256, nowMs: Date.now() });
   if (!noted.ok) return noted;
   const config = openConfig(folder, loaded);
   // R2: removes temporary files with tokens left by an interrupted write.
@@ -84,7 +84,7 @@ export function startRuntime(
   const runtime: Runtime = {
     config,
     journal,
-    eventsHead: openHeadKeeper(folder),
+    eventsHead: openEventsHeadStore(folder),
     inventory,
     plans: openPlans({ folder, drivers, inventory, log }),
     session,

@@ -7,7 +7,7 @@ import { claimedKeySet } from '../trust/trusted-keys.ts';
 import {
   type ChainOutcome,
   type ChainRefusal,
-  isWalkUseful,
+  isChainUseful,
   type KeyChain,
   takeNewest,
   walkChain,
@@ -59,7 +59,7 @@ async function reachNewest(
 ): Promise<Outcome<ChainOutcome>> {
   const { key_set: envelope, key_sets = [], roots = [] } = answer;
   const first = takeNewest(current, { envelope, chain: { key_sets: [], roots } }, nowMs);
-  if (first.ok || !isWalkUseful(first.reason, { key_sets })) return { ok: true, value: first };
+  if (first.ok || !isChainUseful(first.reason, { key_sets })) return { ok: true, value: first };
   const chain = await fetchRest(client, { current, answer });
   return chain.ok ? { ok: true, value: walkChain(current, chain.value, nowMs) } : chain;
 }

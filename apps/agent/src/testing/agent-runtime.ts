@@ -20,7 +20,7 @@ import { watchFreshness } from '../session/freshness.ts';
 import { createRenewer } from '../session/renew.ts';
 import { createServerClient } from '../session/server-client.ts';
 import { createSession } from '../session/session.ts';
-import { openHeadKeeper } from '../trust/events-head.ts';
+import { openEventsHeadStore } from '../trust/events-head.ts';
 import { configOf } from './agent-config.ts';
 import { bytesOf, createFleet, NOW_MS, type TestFleet } from './fleet.ts';
 import { type FleetServer, startFleetServer } from './fleet-server.ts';
@@ -110,7 +110,7 @@ function startRuntime(agent: TestAgent): Runtime {
     plans: openPlans({ folder, drivers, inventory, log }),
     session,
     client,
-    eventsHead: openHeadKeeper(folder),
+    eventsHead: openEventsHeadStore(folder),
     drivers,
     paths,
     machineSha256,

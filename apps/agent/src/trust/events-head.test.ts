@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { StatePayload } from '@tidegate/protocol/documents';
 import { expect, onTestFinished, test } from 'vitest';
 import { failingFiles } from '../testing/failing-files.ts';
-import { judgeHead, openHeadKeeper, readHeadFile } from './events-head.ts';
+import { judgeHead, openEventsHeadStore, readHeadFile } from './events-head.ts';
 
 const START_MS = Date.UTC(2026, 10, 21, 9);
 const hashOf = (letter: string) => letter.repeat(64);
@@ -46,37 +46,37 @@ function folder(): string {
 
 test('the newest head survives a restart; one that moved on is written every ten minutes', () => {
   const place = folder();
-  const keeper = openHeadKeeper(place);
-  expect(keeper.note(stateAt(0, null))).toEqual({ ok: true, rollback: null });
+  const store = openEventsHeadStore(place);
+  expect(store.note(stateAt(0, null))).toEqual({ ok: true, rollback: null });
   expect(readHeadFile(place).newest).toBeNull();
-  keeper.note(stateAt(0, 5));
+  store.note(stateAt(0, 5));
   expect(readHeadFile(place).newest).toMatchObject({ epoch: 1, position: 5, hash: hashOf('a') });
   expect(statSync(join(place, 'events-head.json')).mode & 0o777).toBe(0o600);
-  keeper.note(stateAt(599, 6));
+  store.note(stateAt(599, 6));
   expect(readHeadFile(place).newest).toMatchObject({ position: 5 });
-  keeper.note(stateAt(600, 7));
+  store.note(stateAt(600, 7));
   expect(readHeadFile(place).newest).toMatchObject({ position: 7 });
-  keeper.note(stateAt(601, 2, { epoch: 2 }));
+  store.note(stateAt(601, 2, { epoch: 2 }));
   expect(readHeadFile(place).newest).toMatchObject({ epoch: 2, position: 2 });
 });
 
 test('a log that went back is told once, also over restarts, and the head before it is kept as evidence', () => {
   const place = folder();
-  const keeper = openHeadKeeper(place);
-  keeper.note(stateAt(0, 5));
-  keeper.note(stateAt(60, 9));
+  const store = openEventsHeadStore(place);
+  store.note(stateAt(0, 5));
+  store.note(stateAt(60, 9));
   const rollback = {
     kept: { epoch: 1, position: 9, hash: hashOf('a'), server_time: stateAt(60, 9).server_time },
     seen: { position: 4, hash: hashOf('b') },
     server_time: stateAt(120, 4).server_time,
   };
-  expect(keeper.note(stateAt(120, 4, { hash: 'b' }))).toEqual({ ok: true, rollback });
+  expect(store.note(stateAt(120, 4, { hash: 'b' }))).toEqual({ ok: true, rollback });
   expect(readHeadFile(place)).toMatchObject({ newest: { position: 9 }, rollback });
-  for (const again of [keeper, openHeadKeeper(place)]) {
+  for (const again of [store, openEventsHeadStore(place)]) {
     expect(again.note(stateAt(180, 5, { hash: 'c' }))).toEqual({ ok: true, rollback: null });
   }
-  keeper.note(stateAt(240, 10, { hash: 'd' }));
-  expect(keeper.note(stateAt(300, 2))).toMatchObject({ rollback: { kept: { position: 10 } } });
+  store.note(stateAt(240, 10, { hash: 'd' }));
+  expect(store.note(stateAt(300, 2))).toMatchObject({ rollback: { kept: { position: 10 } } });
 });
 
 test('a file that is damaged or that others may write counts as none', () => {
@@ -87,16 +87,16 @@ test('a file that is damaged or that others may write counts as none', () => {
 
 test('a host that was enrolled into another fleet begins anew', () => {
   const place = folder();
-  openHeadKeeper(place).note(stateAt(0, 50));
+  openEventsHeadStore(place).note(stateAt(0, 50));
   const other = { ...stateAt(60, 3), fleet_id: '01900000-0000-7000-8000-000000000002' };
-  expect(openHeadKeeper(place).note(other)).toEqual({ ok: true, rollback: null });
+  expect(openEventsHeadStore(place).note(other)).toEqual({ ok: true, rollback: null });
   expect(readHeadFile(place)).toMatchObject({ fleet_id: other.fleet_id, newest: { position: 3 } });
 });
 
 test('a disk that fails is told', () => {
   const place = folder();
-  const keeper = openHeadKeeper(place, failingFiles(3, 'error').files);
-  expect(keeper.note(stateAt(0, 5))).toEqual({
+  const store = openEventsHeadStore(place, failingFiles(3, 'error').files);
+  expect(store.note(stateAt(0, 5))).toEqual({
     ok: false,
     detail: expect.stringContaining('cannot be written'),
   });

@@ -49,7 +49,7 @@ const NOTHING: HeadFile = { v: 1, fleet_id: null, newest: null, rollback: null }
 type NotedHead = { ok: true; rollback: Rollback | null } | { ok: false; detail: string };
 
 /** The newest head of the server's log of events that this host saw signed (T6): what an auditor compares. */
-export interface HeadKeeper {
+export interface EventsHeadStore {
   /** Reports once that the log went back. */
   note(state: StatePayload): NotedHead;
 }
@@ -77,7 +77,7 @@ export function readHeadFile(folder: string): HeadFile {
   return parsed?.ok && Check(HeadFile, parsed.value) ? parsed.value : NOTHING;
 }
 
-export function openHeadKeeper(folder: string, files: FileLayer = realFiles): HeadKeeper {
+export function openEventsHeadStore(folder: string, files: FileLayer = realFiles): EventsHeadStore {
   const path = join(folder, FILE);
   let held = readHeadFile(folder);
   let written = held;

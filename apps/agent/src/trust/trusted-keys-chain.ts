@@ -51,10 +51,10 @@ export function takeNewest(
 ): ChainOutcome {
   const direct = acceptKeySet(current, { envelope, roots: chain?.roots ?? [], nowMs });
   if (direct.ok) return { ...direct, envelope };
-  return chain !== null && isWalkUseful(direct.reason, chain) ? walkChain(current, chain, nowMs) : direct;
+  return chain !== null && isChainUseful(direct.reason, chain) ? walkChain(current, chain, nowMs) : direct;
 }
 
 /** Whether a chain can overcome this refusal. */
-export function isWalkUseful(refusal: ChainRefusal, { key_sets }: Pick<KeyChain, 'key_sets'>): boolean {
+export function isChainUseful(refusal: ChainRefusal, { key_sets }: Pick<KeyChain, 'key_sets'>): boolean {
   return key_sets.length > 0 && (refusal === 'not_vouched_for' || refusal === 'root_signature_missing');
 }

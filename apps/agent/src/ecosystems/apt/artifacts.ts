@@ -2,7 +2,7 @@ import type { PlanAction } from '@tidegate/protocol/plan';
 import { type PackageRecord, parseRecords } from './parse-records.ts';
 import type { Parsed } from './parse-transaction.ts';
 import { type ArchiveFile, archiveFilename, parseUris } from './parse-uris.ts';
-import { type AptSession, isSpeakable, pin } from './session.ts';
+import { type AptSession, isSafeArgument, pin } from './session.ts';
 
 /** A package version to fetch. */
 export interface Wanted {
@@ -18,7 +18,7 @@ export async function readRecords(
 ): Promise<Parsed<Map<string, PackageRecord[]>>> {
   const records = new Map<string, PackageRecord[]>();
   if (wanted.length === 0) return { ok: true, value: records };
-  if (!wanted.every(isSpeakable)) return { ok: false, reason: 'a name or version cannot be given to apt' };
+  if (!wanted.every(isSafeArgument)) return { ok: false, reason: 'a name or version cannot be given to apt' };
   const answer = await session.run('apt-cache', ['show', ...wanted.map(pin)]);
   if (!answer.ok) return { ok: false, reason: answer.detail };
   const parsed = parseRecords(answer.stdout);
@@ -39,7 +39,7 @@ export async function readArchiveFiles(
   wanted: readonly Wanted[],
 ): Promise<Parsed<Map<string, ArchiveFile>>> {
   if (wanted.length === 0) return { ok: true, value: new Map() };
-  if (!wanted.every(isSpeakable)) return { ok: false, reason: 'a name or version cannot be given to apt' };
+  if (!wanted.every(isSafeArgument)) return { ok: false, reason: 'a name or version cannot be given to apt' };
   const answer = await session.run('apt-get', ['-qq', 'download', '--print-uris', ...wanted.map(pin)]);
   if (!answer.ok) return { ok: false, reason: answer.detail };
   const parsed = parseUris(answer.stdout);

@@ -2,7 +2,7 @@ import type { PlanAction } from '@tidegate/protocol/plan';
 import { runProgram } from '../../platform/run-program.ts';
 import { checkFiles, type DownloadedFile, downloadIdentity, expectFiles } from '../downloads.ts';
 import type { FetchOutcome, HostPaths } from '../ecosystem.ts';
-import { giveFolder, takeFolderBack } from '../given-folder.ts';
+import { reclaimFolder, transferFolder } from '../folder-ownership.ts';
 import { readArchiveFiles } from './artifacts.ts';
 import { archiveFilename } from './parse-uris.ts';
 import { aptEnvironment, FIXED_OPTIONS, pin, withAptSession } from './session.ts';
@@ -29,7 +29,7 @@ export async function fetchActions(
   const identity = await downloadIdentity('_apt');
   const agreed = await withAptSession(paths, (session) => compareIndexes(session, expected), { identity });
   if (!agreed.ok) return agreed;
-  await giveFolder(directory, identity);
+  await transferFolder(directory, identity);
   try {
     const options = [
       '-o',
@@ -55,7 +55,7 @@ export async function fetchActions(
       return { ok: false, reason: mismatch ? `artifact_mismatch: ${mismatch}` : download.detail };
     }
   } finally {
-    if (identity !== null) await takeFolderBack(directory);
+    if (identity !== null) await reclaimFolder(directory);
   }
   return checkFiles(directory, expected);
 }

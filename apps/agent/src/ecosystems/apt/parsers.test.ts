@@ -6,7 +6,7 @@ import { parseOrigins, parsePolicies } from './parse-policy.ts';
 import { parseRecords } from './parse-records.ts';
 import { parseTransaction } from './parse-transaction.ts';
 import { archiveFilename, parseUris } from './parse-uris.ts';
-import { installPin, isSpeakable, pin } from './session.ts';
+import { installPin, isSafeArgument, pin } from './session.ts';
 
 const HASH = '0123456789abcdef'.repeat(4);
 
@@ -331,7 +331,7 @@ describe('command-line arguments', () => {
     [{ name: 'demo', arch: 'all', version: '1' }, 'demo=1', 'demo=1'],
     [{ name: 'demo', version: '1.2+' }, 'demo=1.2+', 'demo=1.2++'],
   ])('%o', (pkg, plain, forInstall) => {
-    expect([pin(pkg), installPin(pkg), isSpeakable(pkg)]).toEqual([plain, forInstall, true]);
+    expect([pin(pkg), installPin(pkg), isSafeArgument(pkg)]).toEqual([plain, forInstall, true]);
   });
 
   test.each([
@@ -341,6 +341,6 @@ describe('command-line arguments', () => {
     [{ name: 'demo', version: '' }],
     [{ name: 'demo', arch: 'a m', version: '1' }],
   ])('refused: %o', (pkg) => {
-    expect(isSpeakable(pkg)).toBe(false);
+    expect(isSafeArgument(pkg)).toBe(false);
   });
 });

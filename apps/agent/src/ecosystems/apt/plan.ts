@@ -6,7 +6,7 @@ import { addArtifacts } from './artifacts.ts';
 import type { AptPlaces, InstalledPackage } from './installed.ts';
 import { parsePolicies } from './parse-policy.ts';
 import { parseTransaction, type Transaction } from './parse-transaction.ts';
-import { type AptSession, installPin, isSpeakable, shownName } from './session.ts';
+import { type AptSession, installPin, isSafeArgument, shownName } from './session.ts';
 
 /** Maximum number of packages named in a reason. */
 const UNMET_NEEDS_MAX = 5;
@@ -28,7 +28,7 @@ export async function planTarget(
   resolvedAt: Date,
 ): Promise<PlanOutcome> {
   const wanted = { name: target.name, arch: target.arch, version: target.toVersion };
-  if (!isSpeakable(wanted)) return { ok: false, reason: 'the name or version cannot be given to apt' };
+  if (!isSafeArgument(wanted)) return { ok: false, reason: 'the name or version cannot be given to apt' };
 
   // With -y apt refuses to change held and essential packages; the approver sees a downgrade within the closure.
   const simulated = await session.run('apt-get', [

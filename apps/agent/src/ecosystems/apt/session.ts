@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Identity, type ProgramResult, runProgram } from '../../platform/run-program.ts';
 import type { HostPaths } from '../ecosystem.ts';
-import { giveFolder, removeGiven } from '../given-folder.ts';
+import { removeAsUser, transferFolder } from '../folder-ownership.ts';
 
 /** Reading the package cache and resolving take seconds; longer on a slow disk. */
 const APT_TIMEOUT_MS = 120_000;
@@ -49,7 +49,7 @@ export async function withAptSession<T>(
     const archives = given ?? join(own, 'archives');
     await mkdir(own, { mode: 0o700 });
     if (given === undefined) await mkdir(join(archives, 'partial'), { recursive: true, mode: 0o700 });
-    await giveFolder(own, identity);
+    await transferFolder(own, identity);
     await chmod(root, 0o711);
     const options = [...FIXED_OPTIONS, ...cacheOptions(own, archives)];
     return await work({
@@ -67,7 +67,7 @@ export async function withAptSession<T>(
         }),
     });
   } finally {
-    if (identity !== null) await removeGiven(identity, [own]);
+    if (identity !== null) await removeAsUser(identity, [own]);
     await rm(root, { recursive: true, force: true });
   }
 }
@@ -109,6 +109,6 @@ const VERSION = /^[0-9A-Za-z][0-9A-Za-z.+~:-]{0,255}$/;
 const ARCH = /^[a-z0-9][a-z0-9-]{0,31}$/;
 
 /** Whether the words are safe as arguments: apt reads none of them as an option or a pattern. */
-export function isSpeakable(pkg: { name: string; arch?: string | undefined; version: string }): boolean {
+export function isSafeArgument(pkg: { name: string; arch?: string | undefined; version: string }): boolean {
   return NAME.test(pkg.name) && VERSION.test(pkg.version) && (pkg.arch === undefined || ARCH.test(pkg.arch));
 }

@@ -1,9 +1,9 @@
 import type { PlanAction } from '@tidegate/protocol/plan';
 import { checkFiles, type DownloadedFile, downloadIdentity, expectFiles } from '../downloads.ts';
 import type { FetchOutcome, HostPaths } from '../ecosystem.ts';
-import { giveFolder, takeFolderBack } from '../given-folder.ts';
+import { reclaimFolder, transferFolder } from '../folder-ownership.ts';
 import { FetchAnswer, parseAnswer } from './answers.ts';
-import { isSpeakable, rpmFilename } from './names-rules.ts';
+import { isSafeArgument, rpmFilename } from './names-rules.ts';
 import { findDnfPlaces } from './places.ts';
 import { withDnfSession } from './session.ts';
 
@@ -28,7 +28,7 @@ export async function fetchActions(
   if (!places.ok) return places;
 
   const identity = await downloadIdentity(null);
-  await giveFolder(directory, identity);
+  await transferFolder(directory, identity);
   let fetched: FetchOutcome;
   try {
     fetched = await withDnfSession(places.value, identity, async (session) => {
@@ -40,7 +40,7 @@ export async function fetchActions(
       return answer.ok ? { ok: true } : answer;
     });
   } finally {
-    if (identity !== null) await takeFolderBack(directory);
+    if (identity !== null) await reclaimFolder(directory);
   }
   const checked = await checkFiles(directory, fetched.ok ? expected : []);
   return fetched.ok ? checked : fetched;
@@ -48,7 +48,7 @@ export async function fetchActions(
 
 function expectedFile(action: PlanAction): DownloadedFile | null {
   const { name, arch, to_version: version, artifact } = action;
-  if (!arch || !version || !artifact?.sha256 || !isSpeakable({ name, arch, evr: version })) return null;
+  if (!arch || !version || !artifact?.sha256 || !isSafeArgument({ name, arch, evr: version })) return null;
   // The executor expects the package under this name.
   if (artifact.filename !== rpmFilename({ name, evr: version, arch })) return null;
   const { filename, size_bytes: sizeBytes, sha256 } = artifact;

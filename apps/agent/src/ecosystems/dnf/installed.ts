@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { evrOf, isSpeakable, sourceOf } from './names-rules.ts';
+import { evrOf, isSafeArgument, sourceOf } from './names-rules.ts';
 import type { DnfPlaces, Parsed } from './places.ts';
 import type { DnfSession } from './session.ts';
 
@@ -53,7 +53,7 @@ export function parseInstalled(output: string): Parsed<InstalledPackage[]> {
       arch,
       source_rpm: sourceRpm === '(none)' ? null : sourceRpm,
     };
-    if (parts.length !== FIELDS.length || !isSpeakable({ name, evr: evrOf(row), arch })) {
+    if (parts.length !== FIELDS.length || !isSafeArgument({ name, evr: evrOf(row), arch })) {
       return { ok: false, reason: `a line of rpm cannot be read: ${JSON.stringify(line.slice(0, 200))}` };
     }
     rows.push(row);

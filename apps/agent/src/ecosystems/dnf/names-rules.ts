@@ -1,5 +1,5 @@
 /** Names that are safe as arguments: dnf and rpm read none as an option, a pattern or a path. */
-export function isSpeakable({
+export function isSafeArgument({
   name,
   evr,
   arch,

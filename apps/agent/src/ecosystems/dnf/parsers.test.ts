@@ -5,7 +5,7 @@ import { addArtifacts, toActions } from './actions.ts';
 import { type DnfPackage, parseAnswer, ScanAnswer, TransactionAnswer } from './answers.ts';
 import { parseInstalled } from './installed.ts';
 import { findStaleRepository, METADATA_AGE_MAX_MS } from './metadata-age.ts';
-import { evrOf, isSpeakable, rpmFilename, sourceOf } from './names-rules.ts';
+import { evrOf, isSafeArgument, rpmFilename, sourceOf } from './names-rules.ts';
 import { describePlan } from './plan.ts';
 import { describeScan } from './scan.ts';
 
@@ -102,7 +102,7 @@ describe('names and versions', () => {
     [{ name: 'demo', evr: '0:1.0-1-2' }, false],
     [{ name: 'demo', evr: '0:1.0-1', arch: 'no arch' }, false],
   ])('%j can be spoken: %s', (words, expected) => {
-    expect(isSpeakable(words)).toBe(expected);
+    expect(isSafeArgument(words)).toBe(expected);
   });
 });
 

@@ -3,7 +3,7 @@ import { Check } from 'typebox/value';
 import type { PlanOutcome, PlanTarget } from '../ecosystem.ts';
 import { addArtifacts, toActions } from './actions.ts';
 import { parseAnswer, TransactionAnswer } from './answers.ts';
-import { isSpeakable } from './names-rules.ts';
+import { isSafeArgument } from './names-rules.ts';
 import type { DnfSession } from './session.ts';
 
 /**
@@ -16,7 +16,7 @@ export async function planTarget(
   resolvedAt: Date,
 ): Promise<PlanOutcome> {
   const { name, arch, toVersion } = target;
-  if (!isSpeakable({ name, arch, evr: toVersion })) {
+  if (!isSafeArgument({ name, arch, evr: toVersion })) {
     return { ok: false, reason: 'the name or version cannot be given to dnf' };
   }
   const asked = { target: { name, arch: arch ?? null, evr: toVersion } };

@@ -7,7 +7,7 @@ import {
   type ProgramResult,
   runProgram,
 } from '../../platform/run-program.ts';
-import { giveFolder, removeGiven } from '../given-folder.ts';
+import { removeAsUser, transferFolder } from '../folder-ownership.ts';
 import { DNF4_PROGRAM } from './dnf4-program.ts';
 import { DNF5_PROGRAM } from './dnf5-program.ts';
 import { openKeptCache } from './kept-cache.ts';
@@ -63,7 +63,7 @@ export async function withDnfSession<T>(
       call: Pick<Parameters<typeof runProgram>[0], 'program' | 'args'>,
       limits: Parameters<DnfSession['rpm']>[1] & RunLimits,
     ) => runProgram({ ...call, ...limits, env: { HOME: home }, identity, cwd: own });
-    for (const path of keptCache === null ? [own] : [own, keptCache]) await giveFolder(path, identity);
+    for (const path of keptCache === null ? [own] : [own, keptCache]) await transferFolder(path, identity);
     await chmod(folder, 0o711);
     return await work({
       places,
@@ -88,7 +88,7 @@ export async function withDnfSession<T>(
       },
     });
   } finally {
-    if (identity !== null) await removeGiven(identity, [own]);
+    if (identity !== null) await removeAsUser(identity, [own]);
     await rm(folder, { recursive: true, force: true });
   }
 }

@@ -2,7 +2,7 @@ import type { Artifact, PlanAction } from '@tidegate/protocol/plan';
 import { Check } from 'typebox/value';
 import type { NpmAction } from './actions.ts';
 import type { LockEntry, Parsed } from './lockfile.ts';
-import { isSpeakable } from './session.ts';
+import { isSafeArgument } from './session.ts';
 import { readTarball, type TarballFacts } from './tarball.ts';
 import { Identity, parseLoosely } from './tree.ts';
 
@@ -55,5 +55,7 @@ export async function findBundled(
 /** The package that a package.json names; null when name or version is unusable. */
 export function identityIn(manifest: string): { name: string; version: string } | null {
   const value = parseLoosely(manifest);
-  return Check(Identity, value) && isSpeakable(value) ? { name: value.name, version: value.version } : null;
+  return Check(Identity, value) && isSafeArgument(value)
+    ? { name: value.name, version: value.version }
+    : null;
 }

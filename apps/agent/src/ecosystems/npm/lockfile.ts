@@ -2,7 +2,7 @@ import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import { type Static, Type } from 'typebox';
 import { Check } from 'typebox/value';
 import { parentOf, splitLocation } from './locations.ts';
-import { isName, isSpeakable } from './session.ts';
+import { isName, isSafeArgument } from './session.ts';
 
 /** Maximum size of a lockfile, in bytes. */
 export const LOCKFILE_MAX_BYTES = 32 * 1024 * 1024;
@@ -124,7 +124,7 @@ function toEntry(location: string, raw: RawEntry): LockEntry | null {
   const name = raw.name ?? folder;
   const isLink = raw.link === true;
   if (!isName(name)) return null;
-  if (!isLink && (raw.version === undefined || !isSpeakable({ name, version: raw.version }))) return null;
+  if (!isLink && (raw.version === undefined || !isSafeArgument({ name, version: raw.version }))) return null;
   return {
     location,
     name,

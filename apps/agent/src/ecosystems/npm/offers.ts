@@ -2,7 +2,7 @@ import { compareVersions } from '@tidegate/versions';
 import { Type } from 'typebox';
 import { Check } from 'typebox/value';
 import type { Parsed } from './lockfile.ts';
-import { isSpeakable, type NpmSession } from './session.ts';
+import { isSafeArgument, type NpmSession } from './session.ts';
 
 /** Maximum number of names per npm query. */
 const ASKED_MAX = 2_000;
@@ -56,7 +56,7 @@ export function parseJson(text: string): unknown {
 }
 
 function versionOf(name: string, version: string | undefined): string | null {
-  return version !== undefined && isSpeakable({ name, version }) ? version : null;
+  return version !== undefined && isSafeArgument({ name, version }) ? version : null;
 }
 
 export type Judged = 'newer' | 'not_newer' | 'undecidable';

@@ -6,7 +6,7 @@ import { toActions } from './actions.ts';
 import { addArtifacts } from './artifacts.ts';
 import { type NpmPlace, placePathOf } from './locations.ts';
 import { resolveWish } from './resolve.ts';
-import { isSpeakable, type NpmSession } from './session.ts';
+import { isSafeArgument, type NpmSession } from './session.ts';
 
 /**
  * Resolves the update of one package at one place: everything installed, upgraded, downgraded or removed with it,
@@ -19,7 +19,7 @@ export async function planTarget(
   resolvedAt: Date,
 ): Promise<PlanOutcome> {
   const wish = { name: target.name, version: target.toVersion };
-  if (!isSpeakable(wish)) return { ok: false, reason: 'the name or version cannot be given to npm' };
+  if (!isSafeArgument(wish)) return { ok: false, reason: 'the name or version cannot be given to npm' };
   const place = findPlace(places, target.arch);
   if (place === null)
     return { ok: false, reason: `${target.arch ?? 'no place'} is not an npm location of this host` };

@@ -10,7 +10,7 @@ import { judgeOffer, parseOffers } from './offers.ts';
 import { findOmitted, findProjectFaults } from './project-state-rules.ts';
 import { fits, reachable, reachableGlobally } from './reachable-rules.ts';
 import { restoreRoot } from './restore-root.ts';
-import { isName, isSpeakable } from './session.ts';
+import { isName, isSafeArgument } from './session.ts';
 import type { DiskPackage } from './tree.ts';
 
 const LINUX = { os: 'linux', cpu: 'x64', libc: 'glibc' };
@@ -100,7 +100,7 @@ test.each([
 test.each(['^1.0.0', '1.0', 'latest', '', '1.0.0 || 2', 'https://x', '1.0.0 --force', 'v1.0.0'])(
   '%j is no exact version',
   (version) => {
-    expect(isSpeakable({ name: 'a', version })).toBe(false);
+    expect(isSafeArgument({ name: 'a', version })).toBe(false);
   },
 );
 

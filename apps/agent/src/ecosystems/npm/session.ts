@@ -11,7 +11,7 @@ import {
   runProgram,
 } from '../../platform/run-program.ts';
 import type { HostPaths } from '../ecosystem.ts';
-import { giveFolder, removeGiven } from '../given-folder.ts';
+import { removeAsUser, transferFolder } from '../folder-ownership.ts';
 
 export const PUBLIC_REGISTRY = 'https://registry.npmjs.org/';
 /** npm fetches hundreds of documents; that takes minutes on a slow connection. */
@@ -70,7 +70,7 @@ export async function withNpmSession<T>(
   // This process keeps the parent of the folder it gives away, so nobody can replace it by a link.
   const give = async (folder: string) => {
     given.push(folder);
-    await giveFolder(folder, identity);
+    await transferFolder(folder, identity);
   };
   try {
     const [cache, home] = [join(root, 'cache'), join(root, 'home')];
@@ -106,7 +106,7 @@ export async function withNpmSession<T>(
         }),
     });
   } finally {
-    if (identity !== null) await removeGiven(identity, given);
+    if (identity !== null) await removeAsUser(identity, given);
     await rm(root, { recursive: true, force: true });
   }
 }
@@ -185,7 +185,7 @@ const VERSION = /^\d{1,16}\.\d{1,16}\.\d{1,16}(?:-[0-9A-Za-z.-]{1,128})?(?:\+[0-
 const NAME_MAX_CHARS = 214;
 
 /** Whether this is a package name and an exact version; npm reads neither as a range, path or option. */
-export function isSpeakable({ name, version }: { name: string; version: string }): boolean {
+export function isSafeArgument({ name, version }: { name: string; version: string }): boolean {
   return isName(name) && VERSION.test(version);
 }
 

@@ -7,7 +7,7 @@ import { Check } from 'typebox/value';
 import { errorCode } from '../../platform/file-layer.ts';
 import { childOf, NESTING_MAX } from './locations.ts';
 import { LOCKFILE_MAX_PACKAGES } from './lockfile.ts';
-import { isName, isSpeakable } from './session.ts';
+import { isName, isSafeArgument } from './session.ts';
 
 /** Maximum size of a package.json, in bytes; some contain a whole configuration. */
 export const MANIFEST_MAX_BYTES = 4 * 1024 * 1024;
@@ -114,7 +114,7 @@ async function readPackage(folder: string, location: string): Promise<Found> {
   const text = await readBounded(path, MANIFEST_MAX_BYTES);
   if (!text.ok) return text;
   const value = parseLoosely(text.value);
-  if (!Check(Identity, value) || !isSpeakable(value)) {
+  if (!Check(Identity, value) || !isSafeArgument(value)) {
     return { ok: false, reason: `${path} does not name a package and its version` };
   }
   return { ok: true, value: { name: value.name, version: value.version } };

@@ -12,9 +12,9 @@ const UNSEEN_MAX = 16;
 
 /** The usual folders of environments, with the depth to search. */
 const SERVICE_FOLDERS = [
-  { path: 'opt', levels: 3, isTold: true },
-  { path: 'srv', levels: 3, isTold: true },
-  { path: 'var/lib', levels: 3, isTold: false }, // every host has private folders of other services there
+  { path: 'opt', levels: 3, isReported: true },
+  { path: 'srv', levels: 3, isReported: true },
+  { path: 'var/lib', levels: 3, isReported: false }, // every host has private folders of other services there
 ];
 const HOME_FOLDERS = [
   { path: '.', levels: 2 },
@@ -47,22 +47,22 @@ export async function discoverPlaces(
   const unseen: string[] = [];
   let looked = 0;
 
-  async function list(path: string, isTold = true) {
+  async function list(path: string, isReported = true) {
     if (looked >= foldersMax || environments.size + userFolders.length > PLACES_MAX) return [];
     looked += 1;
     try {
       return (await readdir(path, { withFileTypes: true })).sort((a, b) => (a.name < b.name ? -1 : 1));
     } catch (error) {
-      if (isTold && !['ENOENT', 'ENOTDIR'].includes(errorCode(error))) unseen.push(path);
+      if (isReported && !['ENOENT', 'ENOTDIR'].includes(errorCode(error))) unseen.push(path);
       return [];
     }
   }
 
   async function search(
     path: string,
-    { levels, isTold }: { levels: number; isTold: boolean },
+    { levels, isReported }: { levels: number; isReported: boolean },
   ): Promise<void> {
-    const entries = await list(path, isTold);
+    const entries = await list(path, isReported);
     if (entries.some((entry) => entry.name === ENVIRONMENT_FILE && entry.isFile())) {
       environments.add(path);
       return;
@@ -70,7 +70,7 @@ export async function discoverPlaces(
     if (levels === 0) return;
     for (const entry of entries) {
       if (!entry.isDirectory() || SKIPPED.has(entry.name)) continue;
-      await search(join(path, entry.name), { levels: levels - 1, isTold });
+      await search(join(path, entry.name), { levels: levels - 1, isReported });
     }
   }
 
@@ -84,7 +84,7 @@ export async function discoverPlaces(
   async function searchHome(home: string): Promise<void> {
     if ((await list(home, false)).length === 0) return; // empty or private: users may close their homes
     for (const { path, levels } of HOME_FOLDERS) {
-      if (await isReal(join(home, path))) await search(join(home, path), { levels, isTold: false });
+      if (await isReal(join(home, path))) await search(join(home, path), { levels, isReported: false });
     }
     const lib = join(home, '.local/lib');
     for (const python of (await isReal(lib)) ? await list(lib) : []) {

@@ -1,7 +1,7 @@
 import type { PlanAction } from '@tidegate/protocol/plan';
 import { checkFiles, type DownloadedFile, expectFiles } from '../downloads.ts';
 import type { FetchOutcome } from '../ecosystem.ts';
-import { giveFolder, takeFolderBack } from '../given-folder.ts';
+import { reclaimFolder, transferFolder } from '../folder-ownership.ts';
 import { findInterpreter, type Interpreter } from './interpreter.ts';
 import { isName, isVersion, parseFilename } from './names-rules.ts';
 import type { Planner } from './plan.ts';
@@ -61,7 +61,7 @@ async function download(
   const pins = expected.map(({ name, version, sha256 }) => `${name}==${version} --hash=sha256:${sha256}\n`);
   return withShadow({ interpreter, distributions: [], identity }, async (shadow) => {
     const requirements = await shadow.addRequirements(`--index-url ${index.url}\n${pins.join('')}`);
-    await giveFolder(directory, identity);
+    await transferFolder(directory, identity);
     try {
       const run = await shadow.run(
         [
@@ -78,7 +78,7 @@ async function download(
         reason: isMismatch ? `artifact_mismatch: ${namedIn(run.stderr, expected)}` : run.detail,
       };
     } finally {
-      if (identity !== null) await takeFolderBack(directory);
+      if (identity !== null) await reclaimFolder(directory);
     }
   });
 }

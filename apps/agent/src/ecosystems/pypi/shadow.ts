@@ -2,7 +2,7 @@ import { chmod, lchown, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/p
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Identity, type ProgramResult, runProgram } from '../../platform/run-program.ts';
-import { giveFolder, removeGiven } from '../given-folder.ts';
+import { removeAsUser, transferFolder } from '../folder-ownership.ts';
 import type { Interpreter } from './interpreter.ts';
 import type { CoreMetadata } from './parse-metadata.ts';
 
@@ -54,7 +54,7 @@ export async function withShadow<T>(
     await chmod(folder, 0o755);
     const site = join(folder, 'site');
     await mkdir(scratch, { mode: 0o700 });
-    await giveFolder(scratch, identity);
+    await transferFolder(scratch, identity);
     await makeReadable(site);
     await symlink(interpreter.pip, join(site, 'pip'));
     const tool = join(folder, 'tool');
@@ -82,7 +82,7 @@ export async function withShadow<T>(
         }),
     });
   } finally {
-    if (identity !== null) await removeGiven(identity, [scratch]);
+    if (identity !== null) await removeAsUser(identity, [scratch]);
     await rm(folder, { recursive: true, force: true });
   }
 }

@@ -12,7 +12,7 @@ const LOOK = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NON
  * replaced meanwhile. This process keeps the parent folder, or the folder itself could be replaced. Does nothing
  * without another user.
  */
-export async function giveFolder(folder: string, identity: Identity | null): Promise<void> {
+export async function transferFolder(folder: string, identity: Identity | null): Promise<void> {
   if (identity === null) return;
   for (const name of await readdir(folder, { recursive: true })) {
     await lchown(join(folder, name), identity.uid, identity.gid);
@@ -24,7 +24,7 @@ export async function giveFolder(folder: string, identity: Identity | null): Pro
  * Takes a folder back: first the folder, so that nobody else can create names in it, then its regular files
  * through their descriptors. Other files and hard links keep their owner: they may be any file of the host.
  */
-export async function takeFolderBack(folder: string): Promise<void> {
+export async function reclaimFolder(folder: string): Promise<void> {
   const [uid, gid] = [process.getuid?.() ?? 0, process.getgid?.() ?? 0];
   await lchown(folder, uid, gid);
   for (const name of await readdir(folder)) {
@@ -43,7 +43,7 @@ export async function takeFolderBack(folder: string): Promise<void> {
  * Removes folders that another user may change meanwhile: with rm(1), which follows no links, and as that user,
  * who could remove them anyway.
  */
-export async function removeGiven(identity: Identity | null, paths: readonly string[]): Promise<void> {
+export async function removeAsUser(identity: Identity | null, paths: readonly string[]): Promise<void> {
   if (paths.length === 0) return;
   const limits = {
     timeoutMs: REMOVE_TIMEOUT_MS,

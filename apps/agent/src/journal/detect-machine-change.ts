@@ -6,11 +6,11 @@ import type { Journal } from './journal.ts';
  * T3: if another machine last used config.json and journal, they were copied here or this machine's id has
  * changed. The server refuses the agent until an operator rebinds it; the event tells the operator the cause.
  */
-export function noteMachine(
-  journal: Pick<Journal, 'noteMachine' | 'queueEvent'>,
+export function detectMachineChange(
+  journal: Pick<Journal, 'recordMachine' | 'queueEvent'>,
   { sha256, nowMs }: { sha256: string; nowMs: number },
 ): SaveOutcome {
-  const { before, saved } = journal.noteMachine(sha256);
+  const { before, saved } = journal.recordMachine(sha256);
   if (!saved.ok || before === null || before === sha256) return saved;
   const text =
     'The files of this agent were last used on another machine, or the id of this machine has changed since.';

@@ -1,15 +1,15 @@
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { expect, test } from 'vitest';
 import { NOW_MS } from '../testing/fleet.ts';
+import { detectMachineChange } from './detect-machine-change.ts';
 import { openJournal } from './journal.ts';
-import { noteMachine } from './note-machine.ts';
 
 test('files that were used on another machine are an event, once, and not on the first start (T3, CLONE_SUSPECTED)', () => {
   using folder = tmpDir();
   const start = (sha256: string) => {
     const opened = openJournal(folder.path, { nowMs: NOW_MS });
     if (!opened.ok) throw new Error(opened.detail);
-    expect(noteMachine(opened.journal, { sha256, nowMs: NOW_MS })).toEqual({ ok: true });
+    expect(detectMachineChange(opened.journal, { sha256, nowMs: NOW_MS })).toEqual({ ok: true });
     return opened.journal.events().map(({ type, details }) => [type, details?.check]);
   };
   const [here, there] = ['a'.repeat(64), 'b'.repeat(64)];

@@ -17,7 +17,7 @@ export interface AcceptedCommand {
 }
 
 /** Does what an accepted command says. Expected failures are results; nothing is thrown for them. */
-export async function carryOut(runtime: Runtime, accepted: AcceptedCommand): Promise<CommandEnd> {
+export async function executeCommand(runtime: Runtime, accepted: AcceptedCommand): Promise<CommandEnd> {
   const { command } = accepted;
   const startedAt = timestamp(runtime.nowMs());
   const end = (failure: Failure | null, reason?: string): CommandEnd =>
