@@ -13,7 +13,7 @@ const RULES: { call: RegExp; allowed: Record<string, string> }[] = [
   {
     call: /(?<![\w.])l?chown(Sync)?\(/,
     allowed: {
-      'ecosystems/folder-ownership.ts': 'gives folders away whose parent stays its own',
+      'ecosystems/folder-ownership.ts': 'transfers folders; this process keeps their parent',
       'ecosystems/pypi/shadow.ts': 'a new file in a folder of its own',
     },
   },
