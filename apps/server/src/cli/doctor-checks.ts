@@ -189,7 +189,7 @@ async function judgeKeys(config: Config, { read }: Database): Promise<Finding> {
     return {
       check,
       level: 'fail',
-      detail: `version ${current.version} is in use, but its private half is not here`,
+      detail: `version ${current.version} is in use, but its private half is missing`,
       todo,
     };
   }

@@ -18,7 +18,7 @@ import { CommandFault, type Installation } from './open-installation.ts';
 export interface InstallationKeys {
   /** Empty when no private half is here. */
   trusted: CheckpointKeys;
-  /** Null when the private half of the key in use is not here. */
+  /** Null when the private half of the key in use is missing. */
   signer: CheckpointSigner | null;
 }
 

@@ -10,7 +10,7 @@ const check = 'row seals';
 export const NO_SECRET: Finding = {
   check,
   level: 'fail',
-  detail: 'the token secret, which seals them, is not here',
+  detail: 'the token secret, which seals them, is missing',
   todo: "restore jwt-secret from a backup with keys, or set SERVICE_JWT_SECRET to the server's value",
 };
 

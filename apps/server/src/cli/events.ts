@@ -71,7 +71,7 @@ async function signEnd(installation: Installation, world: CliWorld): Promise<voi
   const { config, platform } = installation;
   const { signer } = await keysOfInstallation(installation);
   if (signer === null) {
-    world.err('The key in use is not here: rows after the last checkpoint are exported unsigned.');
+    world.err('The key in use is missing: rows after the last checkpoint are exported unsigned.');
     return;
   }
   const file = openCheckpointFile(config.dataDir);
