@@ -176,7 +176,9 @@ describe('compressed bodies', () => {
     });
     expect([answer.status, await answer.json()]).toEqual([
       413,
-      expect.objectContaining({ detail: 'A compressed byte may become at most 100 bytes.' }),
+      expect.objectContaining({
+        detail: 'The decompressed body may have at most 100 times the compressed size.',
+      }),
     ]);
   });
 

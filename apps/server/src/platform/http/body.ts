@@ -123,6 +123,6 @@ function tooLarge(maxBytes: number): Refusal {
 
 function tooDense(): Refusal {
   return new Refusal('payload_too_large', {
-    detail: `A compressed byte may become at most ${RATIO_MAX} bytes.`,
+    detail: `The decompressed body may have at most ${RATIO_MAX} times the compressed size.`,
   });
 }
