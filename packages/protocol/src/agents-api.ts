@@ -22,7 +22,7 @@ const CloneStep = Type.Object({
   act: Type.Enum(['dismiss', 'rebind', 'revoke']),
   method: Type.Literal('POST'),
   path: Type.String(),
-  when: Type.String({ description: 'what has to be true for this to be the right one' }),
+  when: Type.String({ description: 'when this choice applies' }),
 });
 
 /** Two machines seem to use one host's identity: the observations in order, and the options. */
@@ -84,7 +84,7 @@ export const AgentFilter = {
   q: Type.Optional(
     Type.String({
       pattern: '^[^\\x00-\\x1f\\x7f]{1,253}$',
-      description: 'part of a host name or machine id, or how an agent id begins',
+      description: 'part of a host name or machine id, or the start of an agent id',
     }),
   ),
   status: Type.Optional(HostStatus),

@@ -25,7 +25,7 @@ export const NewApiToken = strict({
   groups: Type.Optional(Groups),
   scopes: Type.Optional(
     nullable(Scopes, {
-      description: 'null: all that the role may do, but for what passes a block of the gate',
+      description: 'null: everything the role permits, except overriding a block of the gate',
     }),
   ),
   expires_at: Timestamp,
@@ -39,12 +39,12 @@ export const ApiTokenItem = strict({
   groups: Groups,
   scopes: nullable(Scopes),
   state: Type.Enum(['active', 'expired', 'suspended'], {
-    description: 'suspended: who made it is gone or disabled, or has a lower role by now',
+    description: 'suspended: its creator was deleted or disabled, or now has a lower role',
   }),
   created_by: Type.String(),
   created_at: Timestamp,
   expires_at: Timestamp,
-  last_used_at: nullable(Timestamp, { description: 'to the minute' }),
+  last_used_at: nullable(Timestamp, { description: 'accurate to a minute' }),
 });
 export type ApiTokenItem = Static<typeof ApiTokenItem>;
 

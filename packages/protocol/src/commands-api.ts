@@ -42,7 +42,7 @@ export const CommandFilter = {
 };
 export const COMMAND_SORTS = ['created_at'] as const;
 export const COMMAND_SORT_DEFAULT = '-created_at';
-export const CommandSort = sortBy(COMMAND_SORTS, 'default -created_at, the newest first');
+export const CommandSort = sortBy(COMMAND_SORTS, 'default -created_at, newest first');
 
 export const CommandQueued = strict({ command_id: Uuid });
 

@@ -11,7 +11,7 @@ export const CreateRegistrationToken = strict({
   label: ShortText,
   seats: Type.Optional(Type.Integer({ minimum: 1, maximum: SEATS_MAX })),
   expires_at: Type.Optional(Timestamp),
-  group: Type.Optional(nullable(GroupName, { description: 'the group that enrolled hosts get' })),
+  group: Type.Optional(nullable(GroupName, { description: 'the group assigned to enrolled hosts' })),
 });
 export type CreateRegistrationToken = Static<typeof CreateRegistrationToken>;
 

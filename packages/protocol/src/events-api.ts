@@ -19,4 +19,4 @@ export const EventFilter = {
 
 export const EVENT_SORTS = ['created_at'] as const;
 export const EVENT_SORT_DEFAULT = '-created_at';
-export const EventSort = sortBy(EVENT_SORTS, 'default -created_at, the newest first');
+export const EventSort = sortBy(EVENT_SORTS, 'default -created_at, newest first');

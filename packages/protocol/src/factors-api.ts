@@ -27,7 +27,7 @@ export type Factors = Static<typeof Factors>;
 /** Shown once, and inactive until a code of it was confirmed. */
 export const TotpEnrolment = strict({
   secret: Type.String({ description: 'base32' }),
-  otpauth_uri: Type.String({ description: 'what an authenticator app reads from a QR code' }),
+  otpauth_uri: Type.String({ description: 'the content of the QR code for an authenticator app' }),
 });
 export type TotpEnrolment = Static<typeof TotpEnrolment>;
 
@@ -94,14 +94,14 @@ export const Passkey = strict({
   name: PasskeyName,
   created_at: Timestamp,
   last_used_at: nullable(Timestamp),
-  backed_up: Type.Boolean({ description: 'kept by a password manager or platform account' }),
+  backed_up: Type.Boolean({ description: 'backed up by a password manager or platform account' }),
 });
 export type Passkey = Static<typeof Passkey>;
 
 export const PasskeyAdded = strict({
   passkey: Passkey,
   recovery_codes: nullable(Type.Array(Type.String()), {
-    description: 'shown once, with the first factor of an operator',
+    description: "shown once, with the operator's first factor",
   }),
 });
 export type PasskeyAdded = Static<typeof PasskeyAdded>;

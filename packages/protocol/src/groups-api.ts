@@ -25,6 +25,6 @@ export type MoveHostsAnswer = Static<typeof MoveHostsAnswer>;
 export const GroupItem = strict({
   name: GroupName,
   hosts: Count,
-  updates_pending: Type.Integer({ minimum: 0, description: 'updates of its hosts that wait for a decision' }),
+  updates_pending: Type.Integer({ minimum: 0, description: 'updates of its hosts that await a decision' }),
 });
 export type GroupItem = Static<typeof GroupItem>;

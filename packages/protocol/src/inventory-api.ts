@@ -21,7 +21,7 @@ export const InstalledItem = Type.Object({
   source_name: nullable(PackageName),
   source_version: nullable(PackageVersion),
   origin: nullable(Type.String()),
-  held: Type.Boolean({ description: 'the package manager is told not to change it' }),
+  held: Type.Boolean({ description: 'the package manager is configured not to change it' }),
   update: nullable(
     Type.Object({
       id: Uuid,
@@ -39,7 +39,7 @@ export const ReportItem = Type.Object({
   ecosystem: Ecosystem,
   scanned_at: Timestamp,
   received_at: Timestamp,
-  complete: Type.Boolean({ description: 'false: the scan failed in part, and there may be more' }),
+  complete: Type.Boolean({ description: 'false: the scan failed in part, so packages may be missing' }),
   packages: Count,
 });
 export type ReportItem = Static<typeof ReportItem>;
@@ -48,9 +48,7 @@ export type ReportItem = Static<typeof ReportItem>;
 export const InstalledFilter = {
   q: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'part of the package name' })),
   ecosystem: Type.Optional(Ecosystem),
-  update: Type.Optional(
-    Type.Enum(['true', 'false'], { description: 'whether it has an update that is not over' }),
-  ),
+  update: Type.Optional(Type.Enum(['true', 'false'], { description: 'whether it has an open update' })),
   verdict: Type.Optional(VulnerabilityVerdict),
 };
 

@@ -30,11 +30,11 @@ export const Notice = strict({
   id: Uuid,
   kind: NoticeKind,
   subject: nullable(Type.String(), {
-    description: 'name of the passkey, label of the API token, number of what ended',
+    description: 'the name of the passkey, the label of the API token, or the count of what was ended',
   }),
   at: Timestamp,
   actor: Type.String(),
-  address: nullable(Type.String(), { description: "null: at the server's command line" }),
+  address: nullable(Type.String(), { description: "null: done on the server's command line" }),
   is_new: Type.Boolean(),
 });
 export type Notice = Static<typeof Notice>;

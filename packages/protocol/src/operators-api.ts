@@ -41,11 +41,11 @@ export const SessionAnswer = strict({
   factors: Factors,
   unread_notices: Count,
   second_factor_due_at: nullable(Timestamp, {
-    description: 'from when on an operator without a second factor can only enrol one; null: never',
+    description: 'from this time an operator without a second factor can only enrol one; null: never',
   }),
   stepped_up_until: nullable(Timestamp, {
     description:
-      'until when what asks for a fresh proof is let through: of a factor, or of the password where there is none',
+      'until this time no fresh proof is required: of a factor, or of the password if there is none',
   }),
 });
 export type SessionAnswer = Static<typeof SessionAnswer>;
@@ -63,7 +63,7 @@ export const Operator = strict({
   role: Role,
   groups: Groups,
   disabled: Type.Boolean(),
-  second_factors: Type.Array(SecondFactor, { description: 'what is enrolled; empty: the password alone' }),
+  second_factors: Type.Array(SecondFactor, { description: 'the enrolled factors; empty: only the password' }),
   created_at: Timestamp,
 });
 export type Operator = Static<typeof Operator>;
@@ -87,7 +87,7 @@ export const OperatorChange = Type.Object(
       Type.Array(Type.Enum(RESET_ENDS), {
         uniqueItems: true,
         maxItems: RESET_ENDS.length,
-        description: 'with `password` alone: what it leaves; it ends all of these otherwise',
+        description: 'only with `password`: what the reset keeps; without it the reset ends all of these',
       }),
     ),
     role: Type.Optional(Role),

@@ -63,7 +63,7 @@ function reportedName(maxLength: number) {
     pattern: `^[^\\p{Cc}\\p{Cf}\\p{Cs}\\p{Zl}\\p{Zp}]{1,${maxLength}}$`,
     minLength: 1,
     maxLength,
-    description: 'without control characters, invisible ones and those that turn the direction of text',
+    description: 'without control, invisible or bidirectional formatting characters',
   });
 }
 export const HostName = reportedName(253);

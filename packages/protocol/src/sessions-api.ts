@@ -22,7 +22,7 @@ export const Session = strict({
   last_used_at: Timestamp,
   expires_at: Timestamp,
   address: Type.String(),
-  user_agent: Type.String({ maxLength: USER_AGENT_MAX, description: 'what the client says of itself' }),
+  user_agent: Type.String({ maxLength: USER_AGENT_MAX, description: 'the User-Agent header of the client' }),
   method: LoginMethod,
   is_current: Type.Boolean(),
 });

@@ -53,7 +53,7 @@ export type UpdateSortField = (typeof UPDATE_SORTS)[number];
 export const UPDATE_SORT_DEFAULT = '-discovered_at';
 export const UpdateSort = sortBy(
   UPDATE_SORTS,
-  'default -discovered_at, the newest first; severity: the worst first; exploited: known to be exploited first, then the likeliest to be, then the worst, then the newest',
+  'default -discovered_at, newest first; severity: most severe first; exploited: known exploited first, then the most likely to be exploited, then the most severe, then the newest',
 );
 export type UpdateSort = Static<typeof UpdateSort>;
 
@@ -62,7 +62,7 @@ export type PackageSortField = (typeof PACKAGE_SORTS)[number];
 export const PACKAGE_SORT_DEFAULT = 'name';
 export const PackageSort = sortBy(
   PACKAGE_SORTS,
-  'default name; newest: by the update that was discovered last; severity: the worst first',
+  'default name; newest: by the latest discovered update; severity: most severe first',
 );
 export type PackageSort = Static<typeof PackageSort>;
 
@@ -119,7 +119,7 @@ export const UpdateDetail = strict({
   ...UpdateItem.properties,
   plan: nullable(UpdatePlan),
   history: Type.Array(UpdateHistoryEntry),
-  gate: Type.Unknown({ description: 'the verdict of the gate at this moment' }),
+  gate: Type.Unknown({ description: 'the current verdict of the gate' }),
 });
 export type UpdateDetail = Static<typeof UpdateDetail>;
 
