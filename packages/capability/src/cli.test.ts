@@ -102,7 +102,7 @@ describe('tidegate-capability check', () => {
     expect(stdout).toContain(`${file}:1:1: error: ${message}`);
   });
 
-  test('a platform that a capability is not for checks it all the same', () => {
+  test('a capability is checked even for a platform it does not target', () => {
     expect(run('check', 'bad.toml', '--platform', 'iOS').stdout).toContain('core:x:y');
   });
 });

@@ -72,7 +72,7 @@ const request = fc.record({
 const requests = fc.array(request, { minLength: 1, maxLength: 20 });
 
 describe('R8: decisions of any capabilities', () => {
-  test('decide is the naive reading of the rules, also for who asks again', () => {
+  test('decide agrees with a naive reading of the rules, also when cached', () => {
     const seen = { allowed: 0, refused: 0 };
     fc.assert(
       fc.property(capabilities, requests, (list, asked) => {
@@ -145,7 +145,7 @@ describe('R8: decisions of any capabilities', () => {
     );
   });
 
-  test('no text of a request throws or is let pass', () => {
+  test('no text of a request throws or is allowed', () => {
     const text = fc.oneof(
       fc.string({ unit: 'binary' }),
       fc.constantFrom('__proto__', 'a'.repeat(100_000), '\ud800'),
@@ -159,7 +159,7 @@ describe('R8: decisions of any capabilities', () => {
     );
   });
 
-  test('what is decided cannot be changed by who gets it', () => {
+  test('a decision cannot be changed by its receiver', () => {
     const acl = aclOf(
       read([
         { identifier: 'c', windows: ['w'], permissions: [{ identifier: 'allow-x', allow: [{ a: 1 }] }] },
@@ -192,7 +192,7 @@ describe('R8: decisions of any capabilities', () => {
     ]);
   });
 
-  test('more callers than are remembered are decided all the same', () => {
+  test('callers beyond the cache limit are still decided', () => {
     const acl = aclOf(read([{ identifier: 'c', windows: ['w-*'], permissions: ['allow-x'] }]));
     for (let i = 0; i < 2_000; i++) {
       const asked = { command: 'x', webview: 'v', origin: 'local' };

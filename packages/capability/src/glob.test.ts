@@ -23,7 +23,7 @@ describe('globs of windows and webviews (R8)', () => {
     .array(fc.constantFrom('a', 'b', '/', 'ü', '😀', '.'), { maxLength: 8 })
     .map((parts) => parts.join(''));
 
-  test('matching is the naive reading, which tries every way', () => {
+  test('matching agrees with a naive matcher that tries every split', () => {
     const seen = { yes: 0, no: 0 };
     fc.assert(
       fc.property(fc.array(part, { maxLength: 6 }), label, (parts, text) => {
@@ -50,7 +50,7 @@ describe('globs of windows and webviews (R8)', () => {
     );
   });
 
-  test('a glob that is hostile takes steps for each character, not for each way', () => {
+  test('a hostile glob takes steps per character, not per possible match', () => {
     const glob = parseGlob(`${'*a'.repeat(60)}b`);
     if (!glob.ok) throw new Error(glob.fault);
     expect(matchesGlob(glob.glob, 'a'.repeat(20_000))).toBe(false);

@@ -71,7 +71,7 @@ describe('readJson', () => {
 });
 
 describe('places', () => {
-  test('a value is found where it begins, one that is missing at what is around it', () => {
+  test('a value is located at its start, a missing one at its parent', () => {
     const places = locate('{\n "ä😀": [1,\n  {"b": 2}]}', 'JSON', [
       '/ä😀/1/b',
       '/ä😀',
@@ -88,7 +88,7 @@ describe('places', () => {
     ]);
   });
 
-  test('of a key that is given twice the first place stays', () => {
+  test('a duplicate key keeps its first location', () => {
     expect(locate('{"a":1,"a":2}', 'JSON', ['/a']).get('/a')).toEqual({ line: 1, column: 6 });
   });
 
@@ -120,7 +120,7 @@ l = "\\"#"
     ]);
   });
 
-  test('a text that TOML is not ends the search and nothing else', () => {
+  test('a text that is not TOML ends only the search', () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom(...'[]{}=."\'#a \n,')), (c) => seeToml(c.join(''), () => {})),
     );

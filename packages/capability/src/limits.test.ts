@@ -42,7 +42,7 @@ describe('limits of a file, each with an error that names it', () => {
     expect(errors.at(-1)?.message).toBe('150 more errors are not listed');
   });
 
-  test('a hundred keys that are given twice, and unknown permissions past the listed ones, take no longer', () => {
+  test('a hundred duplicate keys and unlisted unknown permissions take no longer', () => {
     const twice = parseCapabilityFile(`{"identifier":"c","permissions":[]${',"x":1'.repeat(50_000)}}`);
     expect('errors' in twice && twice.errors.length).toBe(100);
     const permissions = Array.from({ length: 20_000 }, (_, i) => `core:window:allow-clos-${i}`);
@@ -75,7 +75,7 @@ describe('limits of rules', () => {
     expect('errors' in result && result.errors[0]?.message).toContain('nested deeper than 64');
   });
 
-  test('capabilities that no file was read for are held to the same rules, and changing them later changes none', () => {
+  test('capabilities without a file follow the same rules, and later changes to them have no effect', () => {
     const one = { identifier: 'c', windows: ['main'], permissions: ['allow-x'] };
     // @ts-expect-error: as a caller without types may pass it
     const resolved = resolve([one], { platform: 'linux' });
@@ -97,7 +97,7 @@ describe('limits of rules', () => {
     expect(resolve(cycle(), { platform: 'linux' })).toHaveProperty('errors');
   });
 
-  test('sets with ever more ways to one permission are walked once', () => {
+  test('sets with many paths to one permission are walked once', () => {
     const sets = Object.fromEntries(
       Array.from({ length: 60 }, (_, i) => [`s${i}`, i === 59 ? ['allow-x'] : [`s${i + 1}`, `p:s${i + 1}`]]),
     );

@@ -27,8 +27,8 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-describe('the package that is published', () => {
-  test('publint has nothing to say', async () => {
+describe('the published package', () => {
+  test('publint reports nothing', async () => {
     const { messages } = await publint({ pkgDir: dist, level: 'suggestion', strict: true, pack: false });
     expect(messages).toEqual([]);
   });
@@ -67,7 +67,7 @@ describe('the package that is published', () => {
     );
   });
 
-  test('its types are whole for a strict importer, without those of Node', () => {
+  test("its types are complete for a strict importer without Node's types", () => {
     const use = `
       import { type Capability, decide, parseCapabilityFile, resolve } from '@tidegate/capability';
       const file = parseCapabilityFile('');

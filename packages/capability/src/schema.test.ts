@@ -31,7 +31,7 @@ describe('R8: the JSON Schema for editors', () => {
     expect(validate(value)).toBe(false);
   });
 
-  test('what it refuses the reader refuses, whatever the value is', () => {
+  test('the reader refuses every value that it refuses', () => {
     const part = fc.oneof(
       fc.constantFrom('linux', 'a:b', 'main', null, true, 1, [], {}, ['a:b'], [null]),
       fc.jsonValue(),
@@ -60,7 +60,7 @@ describe('R8: the JSON Schema for editors', () => {
     expect(Math.min(seen.taken, seen.refused)).toBeGreaterThan(100);
   });
 
-  test('every field has a text for who writes it', () => {
+  test('every field has a description for authors', () => {
     const { $defs } = JSON.parse(JSON.stringify(capabilitySchema()));
     for (const { description } of Object.values<{ description?: string }>($defs.Capability.properties))
       expect(description).toMatch(/\w{3,}/);

@@ -28,7 +28,7 @@ const inner: PlanAction = {
 const { source_name: _, ...nameless } = inner;
 const { source_version: __, ...versionless } = inner;
 
-test('what comes inside the file of another package of the plan is bundled in it', () => {
+test('a package inside the file of another package of the plan is bundled in it', () => {
   const again = { ...inner, name: 'deeper' };
   const bundlers = bundlersOf({ ecosystem: 'npm', actions: [inner, kit, again] });
   expect([...bundlers]).toEqual([
@@ -38,7 +38,7 @@ test('what comes inside the file of another package of the plan is bundled in it
   expect(bundleFaults({ ecosystem: 'npm', actions: [inner, kit] })).toEqual([]);
 });
 
-test('source and package of apt have nothing to do with it', () => {
+test('apt source and binary packages are not bundles', () => {
   expect(bundlersOf({ ecosystem: 'apt', actions: [kit, inner] }).size).toBe(0);
   expect(bundleFaults({ ecosystem: 'apt', actions: [inner] })).toEqual([]);
 });

@@ -41,7 +41,7 @@ test.each([
   });
 });
 
-test('all that is wrong is said at once, from left to right', () => {
+test('all errors are reported at once, from left to right', () => {
   const parsed = parseFilterText('state:new x colour:red');
   expect(parsed.ok ? [] : parsed.errors.map(({ at }) => at)).toEqual([0, 12]);
 });
@@ -72,7 +72,7 @@ const filters: fc.Arbitrary<UpdateFilter> = fc.record(
   { requiredKeys: [] },
 );
 
-test('a filter comes back from its text as it was', () => {
+test('a filter round-trips through its text', () => {
   fc.assert(
     fc.property(filters, (filter) => {
       expect(parseFilterText(formatFilterText(filter))).toEqual({ ok: true, filter });
@@ -80,7 +80,7 @@ test('a filter comes back from its text as it was', () => {
   );
 });
 
-test('no text makes it throw', () => {
+test('it never throws, whatever the text', () => {
   fc.assert(
     fc.property(fc.string({ unit: fc.constantFrom(...'state:"\\ pending*') }), (any) => {
       const parsed = parseFilterText(any);

@@ -30,7 +30,7 @@ describe.skipIf(isAbsent)('JSONTestSuite', () => {
   const names = isAbsent ? [] : readdirSync(folder);
   const parse = (name: string) => parseStrictJson(readFileSync(path.join(folder, name))).ok;
 
-  test('takes every valid text but those that parsers disagree on', () => {
+  test('accepts every valid text except those that parsers disagree on', () => {
     const valid = names.filter((name) => name.startsWith('y_'));
     expect(valid.length).toBeGreaterThan(90);
     expect(valid.filter((name) => !parse(name)).sort()).toEqual(REFUSED_ON_PURPOSE);
@@ -150,7 +150,7 @@ describe('limits of what is built', () => {
     expect(parsed.ok ? null : parsed.reason).toBe(reason);
   });
 
-  test('a text past a limit is refused by that limit, also where it is no JSON from there on', () => {
+  test('a text past a limit is refused by that limit, even if the rest is not JSON', () => {
     expect(parseStrictJson('{"a":1,"b":2,"c":3,"d":4 and no more', limits)).toEqual({
       ok: false,
       reason: 'has more than 3 keys',
@@ -158,7 +158,7 @@ describe('limits of what is built', () => {
     expect(parseStrictJson(`${'['.repeat(JSON_MAX_DEPTH + 1)}no more`)).toMatchObject({ ok: false });
   });
 
-  test('who names no limit has one all the same', () => {
+  test('a default limit applies when none is given', () => {
     const keys = Array.from({ length: JSON_MAX_KEYS + 1 }, () => '"":0').join(',');
     expect(parseStrictJson(`{${keys}}`)).toEqual({
       ok: false,
@@ -170,7 +170,7 @@ describe('limits of what is built', () => {
     });
   });
 
-  test('any JSON has no more values than are counted, and no fewer than half', () => {
+  test('any JSON text passes a limit of twice its values plus one', () => {
     fc.assert(
       fc.property(fc.json({ maxDepth: 6 }), (text) => {
         const values = countValues(JSON.parse(text));

@@ -57,7 +57,7 @@ test('every byte string survives in all four spellings', () => {
   );
 });
 
-test('an accepted text has one spelling per alphabet and padding', () => {
+test('an accepted text has one encoding per alphabet and padding', () => {
   const digit = fc.constantFrom(...'AQZgw019+/-_= ');
   fc.assert(
     fc.property(fc.array(digit, { maxLength: 9 }), (digits) => {

@@ -72,7 +72,7 @@ test('no printed form of a signing key, and no refusal, holds the seed', () => {
   }
 });
 
-test('a signed payload at the limit verifies, one byte more is refused to the signer', () => {
+test('a signed payload at the limit verifies; the signer refuses one byte more', () => {
   const key = loadSigningKey({ keyId: 'k', privateKeyHex });
   const atLimit = new Uint8Array(maximumPayloadBytes).fill(32);
   const envelope = signEnvelope(key, type, atLimit);
@@ -80,7 +80,7 @@ test('a signed payload at the limit verifies, one byte more is refused to the si
   expect(() => signEnvelope(key, type, new Uint8Array(maximumPayloadBytes + 1))).toThrow(RangeError);
 });
 
-test('an envelope is the same bytes each time, so that a redelivery is', () => {
+test('signing is deterministic, so a redelivery has the same bytes', () => {
   const key = loadSigningKey({ keyId: 'k', privateKeyHex });
   const body = new TextEncoder().encode('{"v":1}');
   expect(signEnvelope(key, type, body)).toEqual(signEnvelope(key, type, body));

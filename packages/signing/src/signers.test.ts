@@ -17,7 +17,7 @@ const [first, second] = signed.signatures;
 const ids = (envelope: unknown, trusted = keys, type = TYPE) =>
   signersOf(envelope, trusted, type).map((key) => key.keyId);
 
-test('every key that signed is found, and no other', () => {
+test('exactly the keys that signed are found', () => {
   expect(ids(signed)).toEqual(['a', 'b']);
 });
 

@@ -85,7 +85,7 @@ describe('the key id is a hint and decides nothing (E8, all active keys are trie
     expect(verifyEnvelope(envelope, trusted, command)).toEqual({ ok: false, reason: 'bad_signature' });
   });
 
-  test('where one public key is trusted under two ids, the hint tells which id the signer meant', () => {
+  test("if one public key is trusted under two ids, the hint selects the signer's id", () => {
     const twin = loadTrustedKey({ keyId: 'twin', publicKeyHex: mine.trusted.publicKeyHex });
     expect(verifyEnvelope(good, [twin, mine.trusted], command)).toMatchObject({ ok: true, keyId: 'mine' });
   });
@@ -201,7 +201,7 @@ test('members that DSSE does not name are ignored, as they are not signed', () =
   expect(verifyEnvelope(changed({ note: 'x' }), trusted, command).ok).toBe(true);
 });
 
-test('a payload that changes between two readings is not handed out unverified', () => {
+test('a payload that changes between two reads is not returned unverified', () => {
   const answers = [good.payload, Buffer.from('{"v":2}').toString('base64')];
   const shifting = new Proxy(good, {
     getOwnPropertyDescriptor: (target, name) => {
@@ -255,7 +255,7 @@ describe('only own data properties are read', () => {
     expect(signersOf(envelope, trusted, command)).toEqual([]);
   });
 
-  test('a signature that only the iterator of the list gives is no member', () => {
+  test("a signature that only the list's iterator yields does not count", () => {
     const envelope = changed({ signatures: iterating(signatures) });
     expect(verifyEnvelope(envelope, trusted, command)).toEqual({ ok: false, reason: 'unsigned' });
   });
@@ -266,12 +266,12 @@ describe('only own data properties are read', () => {
     expect(verifyEnvelope(hinting, [twin, mine.trusted], command)).toMatchObject({ ok: true, keyId: 'twin' });
   });
 
-  test('an envelope of another realm is read as any other', () => {
+  test('an envelope from another realm is read like any other', () => {
     const foreignRealm: unknown = runInNewContext('JSON.parse(text)', { text: JSON.stringify(good) });
     expect(verifyEnvelope(foreignRealm, trusted, command)).toMatchObject({ ok: true, payload: body });
   });
 
-  test('under a polluted prototype an envelope says what it says itself, whatever was left out or added', () => {
+  test('a polluted prototype does not change an envelope, whatever members are missing or added', () => {
     const members = ['payloadType', 'payload', 'signatures', 'keyid', 'sig', '0', 'length', 'value', 'get'];
     const added = ['reason', 'ok', 'padding', 'saltLength', 'dsaEncoding', 'context'];
     const values: Record<string, unknown> = { ...good, ...signature, 0: signature, length: 1 };

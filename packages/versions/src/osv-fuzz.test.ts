@@ -97,7 +97,7 @@ const close = fc.record({
 
 const VERDICTS = ['affected', 'unaffected', 'undecidable'];
 
-test('a record of any form gives one of three verdicts, and leaves no trace', () => {
+test('a record of any form gives one of three verdicts and no side effects', () => {
   const seen = new Map<string, number>();
   fc.assert(
     fc.property(
@@ -163,7 +163,7 @@ test('a record of the schema’s form is judged alike before and after a trip th
   );
 });
 
-test('text of any form is placed or undecidable, the same way each time', () => {
+test('any text is ordered or undecidable, with the same result each time', () => {
   fc.assert(
     fc.property(
       fc.constantFrom('npm', 'pypi', 'apt', 'dnf', '__proto__'),

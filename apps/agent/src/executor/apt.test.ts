@@ -59,7 +59,7 @@ describe.skipIf(missing !== null)('the installer of apt on a real host', () => {
       ]),
     );
 
-  test('the simulation is the approved plan, and changes nothing', async () => {
+  test('the simulation gives the approved plan and changes nothing', async () => {
     const job = await prepare('demo', '1.1-1');
     const simulated = await simulate(aptInstaller, job);
     const bare = job.actions.map(({ artifact, source_name, source_version, ...action }) => action);
@@ -98,7 +98,7 @@ describe.skipIf(missing !== null)('the installer of apt on a real host', () => {
     expect(marks.trim().split('\n').sort()).toEqual(['libdemo', 'libgrowing']);
   });
 
-  test('a plan of fewer, more or other actions than apt would take is drift, and nothing starts', async () => {
+  test('a plan with fewer, more or other actions than apt would take is drift, and nothing starts', async () => {
     const job = await prepare('demo', '1.1-1');
     const [demo = missingAction, lib = missingAction] = job.actions;
     const extra = (await prepare('fragile', '1.1-1')).actions;
@@ -128,7 +128,7 @@ describe.skipIf(missing !== null)('the installer of apt on a real host', () => {
     await unchanged();
   });
 
-  test('a host that moved on since the approval is drift', async () => {
+  test('a host that changed since the approval is drift', async () => {
     const job = await prepare('demo', '1.1-1');
     expect(await install(aptInstaller, await prepare('libdemo', '1.0-1+deb12u1'))).toMatchObject({
       ok: true,
@@ -150,13 +150,13 @@ describe.skipIf(missing !== null)('the installer of apt on a real host', () => {
     await unchanged();
   });
 
-  test('a maintainer script that fails is reported with its words', async () => {
+  test('a failing maintainer script is reported with its output', async () => {
     const outcome = await install(aptInstaller, await prepare('fragile', '1.1-1'));
     expect(outcome).toMatchObject({ ok: false, reason: 'install_failed', exitCode: 100 });
     expect(outcome.output).toContain('fragile cannot be set up');
   });
 
-  test('a downgrade happens only where the approval holds it', async () => {
+  test('a downgrade happens only if the approval contains it', async () => {
     expect(await install(aptInstaller, await prepare('libdemo', '1.0-1+deb12u1'))).toMatchObject({
       ok: true,
     });
@@ -171,7 +171,7 @@ describe.skipIf(missing !== null)('the installer of apt on a real host', () => {
     expect((await host.installed()).get('libdemo')).toBe('1.0-1');
   });
 
-  test('a package that apt names as it is but dpkg did not change is a failure', async () => {
+  test('a package that dpkg did not change is a failure although apt reports success', async () => {
     const job = await prepare('libdemo', '1.0-1+deb12u1');
     const conf = await readFile(host.aptConf, 'utf8');
     await writeFile(host.aptConf, `${conf}\nDir::Bin::dpkg "/bin/true";\n`);

@@ -66,7 +66,7 @@ function judgeApproval(bytes: Uint8Array) {
   return verifyApprovalBytes(bytes, context);
 }
 
-test('the documents are good as they are', () => {
+test('the unchanged documents are valid', () => {
   expect([judgeCommand(bytesOf(command)).ok, judgeApproval(bytesOf(approval.envelope)).ok]).toEqual([
     true,
     true,
@@ -74,7 +74,7 @@ test('the documents are good as they are', () => {
 });
 
 // White space between members, the hint `keyid` and the other base64 alphabet are not signed, and change nothing.
-test('one byte of a command envelope changed: it is refused, or it is the very same command', () => {
+test('one byte of a command envelope changed: it is refused or still the same command', () => {
   const whole = bytesOf(command);
   const digest = sha256(payloadOf(command));
   fc.assert(
@@ -86,7 +86,7 @@ test('one byte of a command envelope changed: it is refused, or it is the very s
   );
 });
 
-test('one byte of an approval envelope changed: it is refused, or it is the very same approval', () => {
+test('one byte of an approval envelope changed: it is refused or still the same approval', () => {
   const whole = bytesOf(approval.envelope);
   const good = judgeApproval(whole);
   if (!good.ok) throw new Error(good.reason);
@@ -99,7 +99,7 @@ test('one byte of an approval envelope changed: it is refused, or it is the very
   );
 });
 
-test('one byte of what is signed changed: no signature holds', () => {
+test('one byte of the signed content changed: no signature verifies', () => {
   const rewrapped = (envelope: Envelope, one: Change) => {
     const payload = Buffer.from(changed(payloadOf(envelope), one)).toString('base64');
     return bytesOf({ ...envelope, payload });
@@ -113,7 +113,7 @@ test('one byte of what is signed changed: no signature holds', () => {
   );
 });
 
-test('one byte of a signature changed: it does not hold', () => {
+test('one byte of a signature changed: it does not verify', () => {
   const resealed = (envelope: Envelope, one: Change) => {
     const signatures = envelope.signatures.map(({ keyid, sig }) => {
       const bytes = changed(Buffer.from(sig, 'base64'), one);
@@ -130,7 +130,7 @@ test('one byte of a signature changed: it does not hold', () => {
   );
 });
 
-test('one byte of any file of a job changed: the executor installs what was approved, or nothing', async () => {
+test('one byte of any job file changed: the executor installs the approved update or nothing', async () => {
   const files = ['command.json', 'approval.json', 'artifacts/demo_2.0_all.deb'];
   await fc.assert(
     fc.asyncProperty(change, fc.constantFrom(...files), async (one, name) => {

@@ -16,7 +16,7 @@ describe.each(Object.entries(ATTACKS))('%s', (_, attacks) => {
   });
 });
 
-test('each row stands once, and the table is not cut short', () => {
+test('each row is unique, and the table is complete', () => {
   const names = Object.entries(ATTACKS).flatMap(([group, rows]) =>
     rows.map(({ name }) => `${group}: ${name}`),
   );
@@ -24,7 +24,7 @@ test('each row stands once, and the table is not cut short', () => {
   expect(names.length).toBeGreaterThan(150);
 });
 
-describe('what is no attack goes through the same code, or the table would prove nothing', () => {
+describe('legitimate jobs pass through the same code, or the table would prove nothing', () => {
   const ops = createKey(1);
   const good = { agent: 'ok', executor: 'success' };
   test.each<[string, Partial<Attack>]>([
@@ -64,14 +64,14 @@ describe('what is no attack goes through the same code, or the table would prove
   });
 });
 
-describe('a file that is exchanged between the check and the installation (A4)', () => {
+describe('a file replaced between the check and the installation (A4)', () => {
   let world: JobWorld;
   beforeEach(() => {
     world = createJobWorld();
   });
   afterEach(() => world[Symbol.dispose]());
 
-  test('what is installed is the copy that was judged', async () => {
+  test('the verified copy is installed', async () => {
     const job = world.leaveJob();
     const seen: boolean[] = [];
     const late: Installer = {

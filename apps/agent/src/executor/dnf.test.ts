@@ -55,7 +55,7 @@ describe.skipIf(missing !== null)('the installer of dnf on a real host', () => {
 
   const unchanged = async () => expect(await host.installed()).toEqual(original);
 
-  test('the simulation is the approved plan, and changes nothing', async () => {
+  test('the simulation gives the approved plan and changes nothing', async () => {
     const job = await prepare('demo', '1:1.1-1.el9');
     const bare = job.actions.map(({ artifact, source_name, source_version, origin, ...action }) => action);
     expect(await simulate(dnfInstaller, job)).toEqual({ ok: true, actions: bare });
@@ -94,7 +94,7 @@ describe.skipIf(missing !== null)('the installer of dnf on a real host', () => {
     expect(await runTool('dnf-3', history)).toContain('Tidegate');
   });
 
-  test('a package that was built again and not signed is refused, even if its hash were approved', async () => {
+  test('a rebuilt unsigned package is refused even if its hash is approved', async () => {
     const job = await prepare('libdemo', '0:1.0-2.el9');
     const published = host.rpmPath('libdemo', '0:1.0-2.el9');
     const signed = await readFile(published);
@@ -111,7 +111,7 @@ describe.skipIf(missing !== null)('the installer of dnf on a real host', () => {
     await unchanged();
   });
 
-  test('a package signed by a key that rpm does not have is refused, and the key is not brought in', async () => {
+  test('a package signed by a key unknown to rpm is refused, and the key is not imported', async () => {
     const job = await prepare('libdemo', '0:1.0-2.el9');
     const database = ['--root', host.root, '--dbpath', '/var/lib/rpm'];
     const keys = await runTool('rpm', [...database, '-q', 'gpg-pubkey']);
@@ -121,7 +121,7 @@ describe.skipIf(missing !== null)('the installer of dnf on a real host', () => {
     expect(await runTool('rpm', [...database, '-qa', 'gpg-pubkey'])).toBe('');
   });
 
-  test('a file of which one byte was changed is refused', async () => {
+  test('a file with one changed byte is refused', async () => {
     const job = await prepare('libdemo', '0:1.0-2.el9');
     const file = join(job.stage, 'libdemo-1.0-2.el9.noarch.rpm');
     const bytes = await readFile(file);
@@ -131,7 +131,7 @@ describe.skipIf(missing !== null)('the installer of dnf on a real host', () => {
     await unchanged();
   });
 
-  test('a plan of fewer, more or other actions than dnf would take is drift, and nothing starts', async () => {
+  test('a plan with fewer, more or other actions than dnf would take is drift, and nothing starts', async () => {
     const job = await prepare('demo', '1:1.1-1.el9');
     const [demo = missingAction, lib = missingAction] = job.actions;
     const extra = (await prepare('heir', '0:2.0-1')).actions;
@@ -158,7 +158,7 @@ describe.skipIf(missing !== null)('the installer of dnf on a real host', () => {
     await unchanged();
   });
 
-  test('a host that moved on since the approval is drift, and so is one that locked the package', async () => {
+  test('a host that changed since the approval is drift, and so is one that locked the package', async () => {
     const job = await prepare('demo', '1:1.1-1.el9');
     await writeFile(join(host.root, 'etc/dnf/plugins/versionlock.list'), 'demo-1:1.0-1.el9.*\n');
     expect(await install(dnfInstaller, job)).toMatchObject({ ok: false, reason: 'plan_drift' });
@@ -176,14 +176,14 @@ describe.skipIf(missing !== null)('the installer of dnf on a real host', () => {
     await unchanged();
   });
 
-  test('a scriptlet that fails is reported with its words', async () => {
+  test('a failing scriptlet is reported with its output', async () => {
     const outcome = await install(dnfInstaller, await prepare('fragile', '0:1.1-1'));
     expect(outcome).toMatchObject({ ok: false, reason: 'install_failed' });
     expect(outcome.output).toContain('fragile');
     await unchanged();
   });
 
-  test('a downgrade happens only where the approval holds it', async () => {
+  test('a downgrade happens only if the approval contains it', async () => {
     expect(await install(dnfInstaller, await prepare('libdemo', '0:1.0-2.el9'))).toMatchObject({ ok: true });
     const job = await prepare('libdemo', '0:1.0-1.el9');
     expect(job.actions).toMatchObject([{ action: 'downgrade', from_version: '0:1.0-2.el9' }]);

@@ -106,7 +106,7 @@ describe.skipIf(missing !== null)('the installer of dnf 5, with recorded answers
     expect(await host.installed()).toEqual(original);
   });
 
-  test('an approved transaction is resolved again, run once, and held against the database of rpm', async () => {
+  test('an approved transaction is resolved again, run once, and compared with the rpm database', async () => {
     const { installer, called } = await openHost();
     const job = await prepare();
     const outcome = await installHearing(installer, job);
@@ -167,7 +167,7 @@ describe.skipIf(missing !== null)('the installer of dnf 5, with recorded answers
     },
   );
 
-  test('leave to remove is given only where the approval holds a removal', async () => {
+  test('removals are allowed only if the approval contains one', async () => {
     const { installer, called } = await openHost({ transaction: [...APPROVED, ['Remove', OTHER]] });
     const removal = { action: 'remove' as const, name: 'other', arch: 'noarch', from_version: '0:3.0-1' };
     const job = await prepare((actions) => [...actions, removal]);
@@ -175,7 +175,7 @@ describe.skipIf(missing !== null)('the installer of dnf 5, with recorded answers
     expect(called()).toContainEqual(['simulate', 'erasing', true]);
   });
 
-  test('a file without a signature, or by a key that rpm does not have, is refused before libdnf5 sees it', async () => {
+  test('a file that is unsigned, or signed by a key unknown to rpm, is refused before libdnf5 sees it', async () => {
     const job = await prepare();
     const published = host.rpmPath('libdemo', '0:1.0-2.el9');
     const signed = await readFile(published);
@@ -202,7 +202,7 @@ describe.skipIf(missing !== null)('the installer of dnf 5, with recorded answers
     expect(await host.installed()).toEqual(original);
   });
 
-  test('what libdnf5 says of a transaction that failed is in the result', async () => {
+  test("the result contains libdnf5's messages about a failed transaction", async () => {
     const { installer } = await openHost({ run_problem: 'file /usr/x conflicts' });
     const outcome = await install(installer, await prepare());
     expect(outcome).toMatchObject({ ok: false, reason: 'install_failed', exitCode: 1 });

@@ -31,14 +31,14 @@ function twoRotations() {
   return { key_sets, newest, three };
 }
 
-test('an executor that slept through rotations takes the chain that its job brings, and keeps it', async () => {
+test('an executor that missed rotations accepts and stores the chain of its job', async () => {
   const { key_sets, newest, three } = twoRotations();
   const job = world.leaveJob({ keySet: newest, keyChain: { key_sets, roots: [] }, signedBy: three });
   expect(await world.failureOf(job)).toBeNull();
   expect(loadExecutorState(world.stateFolder)).toMatchObject({ state: { trusted_keys: { version: 5 } } });
 });
 
-test('without the chain, or with a link left out, it refuses the command', async () => {
+test('without the chain, or with a missing link, it refuses the command', async () => {
   const { key_sets, newest, three } = twoRotations();
   const bare = world.leaveJob({ keySet: newest, signedBy: three });
   expect(await world.failureOf(bare)).toBe('command_refused bad_signature');
@@ -48,7 +48,7 @@ test('without the chain, or with a link left out, it refuses the command', async
   expect(loadExecutorState(world.stateFolder)).toMatchObject({ state: { trusted_keys: { version: 1 } } });
 });
 
-test('the agent brings the chain where the executor is behind, and nothing where it is not or nobody answers', async () => {
+test('the agent adds the chain if the executor is behind, and nothing if it is not or the server is silent', async () => {
   const agent = await createAgent();
   const runtime = agent.start();
   const { trusted_keys } = runtime.config.current();

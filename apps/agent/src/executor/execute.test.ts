@@ -31,7 +31,7 @@ const execute: JobWorld['execute'] = (job, changed) => world.execute(job, change
 const failureOf: JobWorld['failureOf'] = (job, changed) => world.failureOf(job, changed);
 const stateFolder = () => world.stateFolder;
 
-test('an approved job is installed from copies, answered once, and its mark is removed', async () => {
+test('an approved job is installed from copies and gets one result, and its marker is removed', async () => {
   const job = leaveJob();
   expect(await execute(job)).toMatchObject({
     ok: true,
@@ -70,14 +70,14 @@ describe('nothing is installed when the executor’s own check fails (A4)', () =
     expect(world.installs).toEqual([]);
   });
 
-  test('network_present: with a network it does not even look at the job', async () => {
+  test('network_present: with a network the job is not read', async () => {
     expect(await failureOf(leaveJob(), { findNetwork: () => 'interface eth0 has an address' })).toBe(
       'network_present',
     );
     expect(world.installs).toEqual([]);
   });
 
-  test('artifact_hash_differs: the file was exchanged after the agent had verified it', async () => {
+  test('artifact_hash_differs: the file was replaced after the agent had verified it', async () => {
     const job = leaveJob();
     writeFileSync(join(job, 'artifacts', FILE), 'demo 6.6');
     expect(await failureOf(job)).toBe('artifact_hash_differs');
@@ -123,7 +123,7 @@ describe('host_policy: what this host allows, whatever was signed', () => {
     expect(world.remembered()).toBe(before);
   });
 
-  test('the operator reads why, and when it would go', async () => {
+  test('the result gives the operator the reason and the next allowed time', async () => {
     restrict(sunday);
     const outcome = await execute(leaveJob());
     const reason = expect.stringMatching(/^host_policy \(outside_hours\): .*2026-11-22T02:00Z/);
@@ -146,13 +146,13 @@ describe('host_policy: what this host allows, whatever was signed', () => {
     expect(world.installs).toEqual([]);
   });
 
-  test('a clock that was set into the hours does not open them: the signed server time counts (T16)', async () => {
+  test('setting the clock into the allowed hours does not help: the signed server time counts (T16)', async () => {
     restrict({ hours: [{ days: ['sat'], from: '10:00', to: '13:00' }] });
     const later = world.fleet.agentState({ server_time: timestamp(NOW_MS + 2 * 3_600_000) });
     expect(await failureOf(leaveJob({ state: later }))).toBe('host_policy outside_hours');
   });
 
-  test('a job cannot bring its own', async () => {
+  test('a job cannot supply its own policy', async () => {
     restrict({ ecosystems: ['npm'] });
     const job = leaveJob();
     writeFileSync(join(job, 'policy.json'), JSON.stringify({ v: 1 }));
@@ -184,7 +184,7 @@ describe('replay', () => {
     );
   });
 
-  test('a job that was cut short by a crash is answered as interrupted and not run again', async () => {
+  test('a job interrupted by a crash is reported as interrupted and not run again', async () => {
     const job = leaveJob();
     const { install } = world;
     world.install = () => Promise.reject(new Error('power cut'));
@@ -194,7 +194,7 @@ describe('replay', () => {
     expect(world.installs).toEqual([]);
   });
 
-  test('what a crash left in the stage goes before the next job', async () => {
+  test('remains of a crash in the stage are removed before the next job', async () => {
     const stage = join(stateFolder(), 'stage');
     mkdirSync(join(stage, 'job-crashed'));
     writeFileSync(join(stage, 'job-crashed', FILE), 'half');
@@ -202,14 +202,14 @@ describe('replay', () => {
     expect(readdirSync(stage)).toEqual([]);
   });
 
-  test('the order that it has seen is its own, not the agent’s', async () => {
+  test('it keeps its own highest sequence number, apart from the agent’s', async () => {
     await execute(leaveJob({ command: { seq: 500 } }));
     expect(await failureOf(leaveJob({ command: { seq: 499 } }))).toBe('command_refused stale_seq');
   });
 });
 
-describe('keys that a job brings (design reading 11)', () => {
-  test('are taken when a pinned key vouches for them, and kept', async () => {
+describe('keys supplied with a job (design reading 11)', () => {
+  test('are accepted and stored when a pinned key vouches for them', async () => {
     const next = createKey(2);
     const keySet = world.fleet.keySet({ version: 2, keys: [world.fleet.key.entry, next.entry] });
     expect(await failureOf(leaveJob({ keySet, signedBy: next }))).toBeNull();
@@ -236,7 +236,7 @@ describe('keys that a job brings (design reading 11)', () => {
   });
 });
 
-test('the signed server time ends a command though the host’s clock was set back (T16)', async () => {
+test('the signed server time expires a command although the host’s clock was set back (T16)', async () => {
   const state = world.fleet.agentState({ server_time: timestamp(NOW_MS + 48 * 3_600_000) });
   expect(await failureOf(leaveJob({ state }))).toBe('command_refused expired');
 });
@@ -254,7 +254,7 @@ describe('files that others could have written', () => {
     expect(await failureOf(link)).toBe('job_unreadable');
   });
 
-  test('a mark that cannot be removed costs neither the result nor the jobs beside it', async () => {
+  test('a marker that cannot be removed affects neither the result nor other jobs', async () => {
     const job = leaveJob();
     rmSync(join(job, READY_MARK));
     mkdirSync(join(job, READY_MARK, 'x'), { recursive: true });
@@ -262,7 +262,7 @@ describe('files that others could have written', () => {
     expect(world.installs).toEqual([]);
   });
 
-  test('a result that the agent could have written itself is not believed', () => {
+  test('a result that the agent could have written is not trusted', () => {
     const commandId = randomUUID();
     const results = join(world.folder, 'fake', 'results');
     mkdirSync(results, { recursive: true });

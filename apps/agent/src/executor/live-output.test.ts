@@ -43,7 +43,7 @@ function plain(bytes: Buffer): string {
 }
 
 describe('the file of a live output', () => {
-  test('has what was said as soon as it is said, and only its group may read it', () => {
+  test('has the output at once, and only its group may read it', () => {
     const output = open();
     output.write(Buffer.from('Unpacking \x1b[1mdemo\x1b[0m\n'));
     expect(written()).toBe('Unpacking demo\n');
@@ -53,7 +53,7 @@ describe('the file of a live output', () => {
     expect(written()).toBe('Unpacking demo\n');
   });
 
-  test('holds all of it as plain text, however it was cut, where it is not too much', () => {
+  test('holds all output within the limit as plain text, however it was chunked', () => {
     assert(
       property(array(uint8Array({ maxLength: 40 }), { maxLength: 10 }), (parts) => {
         rmSync(path, { force: true });
@@ -66,7 +66,7 @@ describe('the file of a live output', () => {
     );
   });
 
-  test('of too much it holds the beginning and the end, says where it is cut, and stays below its limit', () => {
+  test('past the limit it holds the beginning and the end, and marks the cut', () => {
     const output = open();
     const line = (n: number) => Buffer.from(`line ${n} é\xff\n`, 'utf8');
     let said = 0;
@@ -85,7 +85,7 @@ describe('the file of a live output', () => {
     expect(lstatSync(path).size).toBeLessThanOrEqual(LIVE_OUTPUT_MAX_BYTES);
   });
 
-  test('stays below its limit also where every byte is told as U+FFFD', () => {
+  test('stays below its limit even if every byte becomes U+FFFD', () => {
     const output = open();
     for (let n = 0; n < 40; n++) output.write(Buffer.alloc(100_000, 0xff));
     output.close();
@@ -110,7 +110,7 @@ describe('the file of a live output', () => {
     expect(readFileSync(victim, 'utf8')).toBe('untouched');
   });
 
-  test('is one of few: old ones go when a new one is made', () => {
+  test('is one of a bounded number: a new one removes old ones', () => {
     mkdirSync(dirname(path), { recursive: true });
     for (let n = 0; n < 40; n++) {
       const old = outputPath(folder.path, randomUUID());
@@ -123,7 +123,7 @@ describe('the file of a live output', () => {
     expect(readdirSync(dirname(path))).toHaveLength(1);
   });
 
-  test('that cannot be made ends no installation', () => {
+  test('that cannot be created fails no installation', () => {
     writeFileSync(join(folder.path, 'output'), 'no folder');
     const output = open();
     output.write(Buffer.from('said'));
@@ -132,7 +132,7 @@ describe('the file of a live output', () => {
 });
 
 describe('an installation', () => {
-  test('is heard while it runs, and no link in the spool is followed', async () => {
+  test('sends its output while it runs, and no link in the spool is followed', async () => {
     using world = createJobWorld();
     const victim = join(world.folder, 'victim');
     writeFileSync(victim, 'untouched');
@@ -179,7 +179,7 @@ describe('an installation', () => {
     },
   );
 
-  test('that says what no JSON of ours may bear has a result that can be read all the same', async () => {
+  test('whose output contains characters that JSON here forbids still has a readable result', async () => {
     using world = createJobWorld();
     const job = world.leaveJob();
     const output = `${'😀'.repeat(40_000)}a\0b\ud800\x1b[1mc`;
@@ -193,7 +193,7 @@ describe('an installation', () => {
     expect(read?.result.output_tail?.length).toBe(65_536);
   });
 
-  test('that is not begun has no output', async () => {
+  test('that did not start has no output', async () => {
     using world = createJobWorld();
     world.simulated = [];
     const job = world.leaveJob();

@@ -50,7 +50,7 @@ const bundling = (mark: string): NpmSet => ({
   ],
 });
 
-describe.skipIf(missing !== null)('packages that come in the tarball of another', { timeout: 90_000 }, () => {
+describe.skipIf(missing !== null)('packages bundled in the tarball of another', { timeout: 90_000 }, () => {
   let dir: ReturnType<typeof tmpDir>;
   let host: NpmHost;
   let paths: HostPaths;
@@ -92,7 +92,7 @@ describe.skipIf(missing !== null)('packages that come in the tarball of another'
   const approve = (actions: readonly PlanAction[], name = 'kit') =>
     approvalOf({ ecosystem: 'npm', name, toVersion: '1.1.0', actions });
 
-  test('stand in the plan with the file of that one, each at its own version (A1)', async () => {
+  test('are in the plan with that file, each at its own version (A1)', async () => {
     for (const [arch, below] of [
       [host.prefix, 'lib/'],
       [host.project, ''],
@@ -144,7 +144,7 @@ describe.skipIf(missing !== null)('packages that come in the tarball of another'
     expect(existsSync(mark)).toBe(false);
   });
 
-  test('that nobody asks for stand in the plan all the same, or nothing is installed', async () => {
+  test('that nothing depends on are in the plan too, or nothing is installed', async () => {
     const inside = 'node_modules/open/node_modules/unasked';
     const job = await prepare(host.prefix, 'open');
     expect(job.actions.map(({ name }) => name)).toEqual(['open', 'unasked']);
@@ -167,7 +167,7 @@ describe.skipIf(missing !== null)('packages that come in the tarball of another'
     expect((await planOf(host.project, 'plain')).map(({ name }) => name)).toEqual(['plain']);
   });
 
-  test('are drift where the approval lacks one of them', async () => {
+  test('are drift if the approval lacks one of them', async () => {
     const job = await prepare(host.prefix);
     const actions = job.actions.filter(({ name }) => name !== 'deep');
     const outcome = await install(npmInstaller, { ...job, approval: approve(actions) });
@@ -179,14 +179,14 @@ describe.skipIf(missing !== null)('packages that come in the tarball of another'
     expect((await host.globals())['node_modules/kit']).toBe('kit 1.0.0');
   });
 
-  test('are refused where the approved file does not hold them', async () => {
+  test('are refused if the approved file does not contain them', async () => {
     const job = await prepare(host.prefix);
     const actions = job.actions.map((one) => (one.name === 'deep' ? { ...one, to_version: '3.0.1' } : one));
     const outcome = await install(npmInstaller, { ...job, approval: approve(actions) });
     expect(outcome).toMatchObject({ ok: false, detail: expect.stringContaining('does not hold deep@3.0.1') });
   });
 
-  test('nor are the scripts of a project itself run', async () => {
+  test('do not make the scripts of the project itself run', async () => {
     const path = join(host.project, 'package.json');
     const manifest = JSON.parse(await readFile(path, 'utf8'));
     const script = `echo project >> ${mark}`;
@@ -196,7 +196,7 @@ describe.skipIf(missing !== null)('packages that come in the tarball of another'
     expect(existsSync(mark)).toBe(false);
   });
 
-  test('make no plan where the project itself bundles what changes', async () => {
+  test('give no plan if the project itself bundles a changed package', async () => {
     const path = join(host.project, 'package.json');
     const manifest = JSON.parse(await readFile(path, 'utf8'));
     await writeFile(path, JSON.stringify({ ...manifest, bundleDependencies: ['plain'] }));

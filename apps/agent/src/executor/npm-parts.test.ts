@@ -22,7 +22,7 @@ describe('a tarball', () => {
     return readTarball(path, maxBytes).finally(dir.remove);
   };
 
-  test('says which package it is', async () => {
+  test('names its package', async () => {
     const deep = `node_modules/${'d'.repeat(60)}`;
     const bundled = [
       { name: 'b', version: '2.0.0' },
@@ -78,7 +78,7 @@ describe('a tarball', () => {
     expect(await read(bytes)).toMatchObject({ ok: false, reason: expect.stringMatching(reason) });
   });
 
-  test('is not told what its files are by links, folders or lines that lie about their length', async () => {
+  test('ignores links, folders and headers with a wrong length', async () => {
     const header = (text: string) => tarEntry('PaxHeader/x', Buffer.from(text), 'x');
     const inner = Buffer.from(JSON.stringify(INNER));
     const path = 'package/node_modules/inner/package.json';
@@ -106,7 +106,7 @@ describe('a tarball', () => {
     expect(read2.ok && [...read2.facts.bundled.keys()]).toEqual(['node_modules/inner']);
   });
 
-  test('that unpacks to more than is allowed is left at that', async () => {
+  test('that unpacks to more than the limit is abandoned', async () => {
     const bomb = gzipSync(Buffer.concat([archive, Buffer.alloc(2 * 1024 * 1024)]));
     expect(bomb.length).toBeLessThan(10_000);
     expect(await read(bomb, 1024 * 1024)).toMatchObject({
@@ -143,7 +143,7 @@ describe('the staged files of an approval', () => {
     expect(await readStaged([{ ...action, ...wrong }], stage.path)).toMatchObject({ ok: false });
   });
 
-  test('are read once for each package, with what scripts they have', async () => {
+  test('are read once for each package, with their scripts', async () => {
     using stage = tmpDir();
     writeFileSync(join(stage.path, 'a.tgz'), packTarball(PACKAGE));
     const again = { ...action, arch: '/p//node_modules/x/node_modules/@s/a' };
@@ -156,7 +156,7 @@ describe('the staged files of an approval', () => {
     expect(await readStaged([action, other], stage.path)).toMatchObject({ ok: false });
   });
 
-  test('hold what is said to be bundled in them, or are refused', async () => {
+  test('contain their bundled packages, or are refused', async () => {
     using stage = tmpDir();
     const bundled = [{ ...INNER, scripts: { install: 'x' } }];
     writeFileSync(join(stage.path, 'a.tgz'), packTarball({ ...PACKAGE, bundled }));
@@ -190,7 +190,7 @@ describe('the staged files of an approval', () => {
   });
 });
 
-describe('who acts in a place', () => {
+describe('the user that acts in a location', () => {
   const folder = (path: string, uid: number, mode: number) => ({ path, uid, mode: 0o040000 | mode });
 
   test.each([
@@ -216,7 +216,7 @@ describe('who acts in a place', () => {
     expect(groupOf(2_000, 'root:x:0:0::/:/bin/sh\n')).toBe(65_534);
   });
 
-  test('is nobody where the place leads through a link, or is below a folder that all can write', () => {
+  test('is none if the location leads through a link or is below a world-writable folder', () => {
     using dir = tmpDir();
     mkdirSync(join(dir.path, 'real'));
     symlinkSync('real', join(dir.path, 'link'));

@@ -43,7 +43,7 @@ test.each<[string, DiskTree, string | null]>([
   expect(treeDifference(expected, disk)).toBe(difference);
 });
 
-test('what is below one package is told from all others', () => {
+test('packages below one package are distinguished from all others', () => {
   const { own, others } = splitTree(diskOf({ ...WHOLE, 'node_modules/ab': 'ab 1.0.0' }), 'node_modules/a');
   expect([...own.packages.keys()]).toEqual(Object.keys(WHOLE));
   expect([...others.packages.keys()]).toEqual(['node_modules/ab']);

@@ -137,7 +137,7 @@ describe.skipIf(missing !== null)('the installer of npm on a real host', { timeo
     expect(existsSync(mark)).toBe(false);
   });
 
-  test('a plan of fewer, more or other actions than npm would take is drift, and nothing starts', async () => {
+  test('a plan with fewer, more or other actions than npm would take is drift, and nothing starts', async () => {
     for (const [name, arch] of [
       ['demo-cli', host.prefix],
       ['@demo/app-kit', host.project],
@@ -166,7 +166,7 @@ describe.skipIf(missing !== null)('the installer of npm on a real host', { timeo
     expect(await host.modules()).toEqual(OLD_MODULES);
   });
 
-  test('a project that moved on since the approval is drift', async () => {
+  test('a project that changed since the approval is drift', async () => {
     const job = await prepare('@demo/app-kit', { arch: host.project });
     host.registry.mode = 'up';
     expect(await install(npmInstaller, await prepare('demo-lib', { arch: host.project }))).toMatchObject({
@@ -177,7 +177,7 @@ describe.skipIf(missing !== null)('the installer of npm on a real host', { timeo
     expect((await host.modules())['node_modules/@demo/app-kit']).toBe('@demo/app-kit 1.0.0');
   });
 
-  test('a staged file of another package than its action names is refused', async () => {
+  test('a staged file of a package other than its action names is refused', async () => {
     const job = await prepare('demo-cli', { arch: host.prefix });
     await copyFile(join(job.stage, 'leaf-2.0.0.tgz'), join(job.stage, 'demo-lib-1.1.0.tgz'));
     const outcome = await install(npmInstaller, job);
@@ -186,7 +186,7 @@ describe.skipIf(missing !== null)('the installer of npm on a real host', { timeo
     expect(await host.globals()).toEqual(OLD_GLOBALS);
   });
 
-  test('a staged file whose bytes are not those of the approval is never unpacked', async () => {
+  test('a staged file whose bytes differ from the approval is never unpacked', async () => {
     const job = await prepare('demo-cli', { arch: host.prefix });
     await appendFile(join(job.stage, 'demo-lib-1.1.0.tgz'), Buffer.alloc(1));
     expect(await install(npmInstaller, job)).toMatchObject({ ok: false });
@@ -203,7 +203,7 @@ describe.skipIf(missing !== null)('the installer of npm on a real host', { timeo
     expect(await host.modules()).toEqual(OLD_MODULES);
   });
 
-  test('an installation that fails in its middle leaves the old tree and lockfile', async () => {
+  test('an installation that fails halfway leaves the old tree and lockfile', async () => {
     const job = await prepare('demo-lib', { arch: host.project });
     const lock = await readFile(join(host.project, 'package-lock.json'), 'utf8');
     // What the owner may not replace cannot be swapped either.
@@ -221,7 +221,7 @@ describe.skipIf(missing !== null)('the installer of npm on a real host', { timeo
     ]);
   });
 
-  test('a global installation that fails in its middle is put back by npm, and the result says so', async () => {
+  test('a global installation that fails halfway is rolled back by npm, and the result says so', async () => {
     const job = await prepare('demo-cli', { arch: host.prefix });
     await chmod(join(host.prefix, 'bin'), 0o555); // the links to commands come last
     const outcome = await install(npmInstaller, job);

@@ -178,7 +178,7 @@ describe.skipIf(missing !== null)('packages beside those of the system', { timeo
     },
   );
 
-  test('of one name what lies in the place counts, not what the system has', async () => {
+  test("a package in the location takes precedence over the system's package of that name", async () => {
     const installed = [...INSTALLED, { name: 'suits', version: '1.0' }, { name: 'too-old', version: '1.5' }];
     const { sitePackages } = await newUser({ ...OWNER, installed });
     const host = await openHost({ userFolders: [sitePackages] }, python.prefix);
@@ -186,7 +186,7 @@ describe.skipIf(missing !== null)('packages beside those of the system', { timeo
     expect(brief(await planOf(host, sitePackages, ['suits', '2.0']))).toEqual(['upgrade suits 1.0 2.0']);
   });
 
-  test('what belongs to somebody who may write the system too is updated in its place alone', async () => {
+  test("packages of a user who can also write the system's are updated in their location alone", async () => {
     const user = await newUser({});
     const host = await openHost({ userFolders: [user.sitePackages] }, python.prefix);
     const outcome = await install(pypiInstallerOf(python.prefix), await prepare(host, user.sitePackages));
@@ -263,7 +263,7 @@ describe.skipIf(missing !== null)('packages beside those of the system', { timeo
     },
   );
 
-  test('an installation after which the system is not as it was has failed', async () => {
+  test('an installation that changed the system has failed', async () => {
     const { host, arch, sitePackages } = await openOne('environment');
     const job = await prepare(host, arch);
     const [info, aside] = [join(python.systemPackages, 'suits-1.0.dist-info'), join(dir.path, 'aside')];
@@ -297,7 +297,7 @@ describe.skipIf(missing !== null)('packages beside those of the system', { timeo
     expect(brief(await planOf(host, path, ['demo-lib', '1.1']))).toEqual(['upgrade demo-lib 1.0 1.1']);
   });
 
-  test('a package of the system that cannot be read stops the plan: nothing tells what is present', async () => {
+  test('an unreadable system package stops the plan, as what is installed is unknown', async () => {
     const { host, arch } = await openOne('user');
     const broken = join(python.systemPackages, 'broken-1.0.dist-info');
     await mkdir(broken);
@@ -330,7 +330,7 @@ describe.skipIf(missing !== null)('packages beside those of the system', { timeo
     },
   );
 
-  test("on the machine's own interpreter it is as its own EXTERNALLY-MANAGED says (PEP 668)", async () => {
+  test("on the machine's own interpreter its EXTERNALLY-MANAGED file decides (PEP 668)", async () => {
     const user = await newUser();
     const { sitePackages } = user;
     const isManaged = ['lib', 'lib64'].some((lib) =>

@@ -82,7 +82,7 @@ describe.skipIf(missing !== null)('the installer of PyPI on a real environment',
   const OLD = { 'demo-app': '1.0', 'demo-lib': '1.0' };
   const NEW = { 'demo-app': '2.0', 'demo-lib': '1.1' };
 
-  test('the simulation is the approved plan, and changes nothing', async () => {
+  test('the simulation gives the approved plan and changes nothing', async () => {
     const host = await newHost();
     const job = await prepare(host);
     const bare = job.actions.map(({ artifact, origin, ...action }) => action);
@@ -185,7 +185,7 @@ describe.skipIf(missing !== null)('the installer of PyPI on a real environment',
     expect(await host.installed()).toEqual(OLD);
   });
 
-  test('an environment that moved on since the approval is drift', async () => {
+  test('an environment that changed since the approval is drift', async () => {
     const host = await newHost();
     const job = await prepare(host);
     await host.install({ name: 'demo-lib', version: '1.1' });
@@ -208,7 +208,7 @@ describe.skipIf(missing !== null)('the installer of PyPI on a real environment',
     expect(await host.installed()).toEqual(OLD);
   });
 
-  test('a package that cannot be put in place leaves its old version, and the result says what is there', async () => {
+  test('a package that cannot be installed keeps its old version, and the result names it', async () => {
     const host = await newHost();
     const job = await prepare(host, '3.0');
     writeFileSync(join(host.sitePackages, 'in_the_way'), 'a file where a folder is to be');

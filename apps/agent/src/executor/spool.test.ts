@@ -137,7 +137,7 @@ function plantUnreadable(): void {
   writeFileSync(Buffer.concat([name, Buffer.from(`/${READY_MARK}`)]), '');
 }
 
-describe.skipIf(!isRoot)('whatever is in the spool, one run ends it', () => {
+describe.skipIf(!isRoot)('one run settles every content of the spool', () => {
   test.each(PLANTED)('%s', { timeout: 120_000 }, async (_, plant) => {
     await plant();
     chownSync(spool, NOBODY, NOBODY);
@@ -147,7 +147,7 @@ describe.skipIf(!isRoot)('whatever is in the spool, one run ends it', () => {
     expect(lstatSync(spool).uid).toBe(NOBODY); // it is still the agent's to fill
   });
 
-  test('all of it at once, and what lies elsewhere stays as it was', { timeout: 120_000 }, async () => {
+  test('all of it at once, and files elsewhere are unchanged', { timeout: 120_000 }, async () => {
     for (const [, plant] of PLANTED.slice(0, 10)) await plant();
     chownSync(spool, NOBODY, NOBODY);
     expect(await watch()).toBe(1);
@@ -160,7 +160,7 @@ describe.skipIf(!isRoot)('whatever is in the spool, one run ends it', () => {
     expect(readFileSync(result, 'utf8')).toMatch(/"status":"(refused|success)"/);
   });
 
-  test('a spool that somebody else could exchange is not used', async () => {
+  test('a spool that another user could replace is not used', async () => {
     world.leaveJob();
     chownSync(world.folder, NOBODY, NOBODY);
     const { code, said } = await start();
@@ -178,7 +178,7 @@ describe('a run', () => {
   };
   const fake = () => writeFileSync(join(folder(), READY_MARK), '');
 
-  test('stays as long as it is told, and answers what comes meanwhile: 120 updates are one start', async () => {
+  test('stays for its configured time and handles new jobs: 120 updates need one start', async () => {
     let left = 0;
     const next = () => {
       if (left < 120) world.leaveJob();
@@ -196,7 +196,7 @@ describe('a run', () => {
     expect(world.installs).toHaveLength(120);
   });
 
-  test('is never shorter than it is told, so that 20 starts in 600 seconds are never reached', async () => {
+  test('is never shorter than configured, so that 20 starts in 600 seconds are never reached', async () => {
     const given = options(async () => ({ ok: false, detail: 'x' }), 35_000);
     fake();
     await runSpool(given);
@@ -204,7 +204,7 @@ describe('a run', () => {
     expect(600_000 / 35_000).toBeLessThan(STARTS_MAX);
   });
 
-  test('is not ended by a job that throws, and that one’s mark goes too', async () => {
+  test('is not ended by a job that throws, and that job’s marker is removed too', async () => {
     fake();
     fake();
     let calls = 0;
@@ -216,7 +216,7 @@ describe('a run', () => {
     expect([calls, matched()]).toEqual([4, []]);
   });
 
-  test('leaves jobs to another executor that is at work', async () => {
+  test('leaves jobs to another running executor', async () => {
     fake();
     let calls = 0;
     const busy = async () => {
@@ -229,7 +229,7 @@ describe('a run', () => {
     expect([calls, matched()]).toEqual([4, []]);
   });
 
-  test('begins no job after ten minutes: systemd’s limit is left to the last installation', async () => {
+  test('starts no job after ten minutes: the rest of systemd’s limit is for the last installation', async () => {
     let begun = 0;
     fake();
     const given = options(async (_job) => {

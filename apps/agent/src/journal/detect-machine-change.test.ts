@@ -4,7 +4,7 @@ import { NOW_MS } from '../testing/fleet.ts';
 import { detectMachineChange } from './detect-machine-change.ts';
 import { openJournal } from './journal.ts';
 
-test('files that were used on another machine are an event, once, and not on the first start (T3, CLONE_SUSPECTED)', () => {
+test('files last used on another machine raise CLONE_SUSPECTED once, and not on the first start (T3)', () => {
   using folder = tmpDir();
   const start = (sha256: string) => {
     const opened = openJournal(folder.path, { nowMs: NOW_MS });

@@ -20,7 +20,7 @@ function fill(
 }
 
 describe('a full queue', () => {
-  test('keeps the newest and says first how many of which type are missing, and since when', () => {
+  test('keeps the newest events, after a summary of the dropped ones by type and time', () => {
     const types = ['COMMAND_REFUSED', 'PLAN_DRIFT', 'COMMAND_REFUSED'] as const;
     const queue = fill([...types.map((type, n) => event(n, type)), event(3), event(4)], {
       ...PLENTY,
@@ -61,7 +61,7 @@ describe('a full queue', () => {
     expect(JSON.stringify(queue).length).toBeLessThanOrEqual(600);
   });
 
-  test('drops nothing that is under way to the server, not even an earlier summary', () => {
+  test('drops no event that is being sent, not even an earlier summary', () => {
     const limits = { ...PLENTY, events: 3 };
     const first = fill([event(0), event(1), event(2), event(3)], limits);
     const pinned = new Set(first.slice(0, 2));
@@ -73,20 +73,20 @@ describe('a full queue', () => {
 });
 
 describe('one event', () => {
-  test('bears an id beside its details', () => {
+  test('carries its id in its details', () => {
     const details = { check: 'expired' };
     const made = identified(agentEvent('COMMAND_REFUSED', 'x', { nowMs: NOW_MS, details }), 'id');
     expect(made.details).toEqual({ check: 'expired', event_id: 'id' });
   });
 
-  test('loses details that are too large, and keeps its id', () => {
+  test('drops details that are too large and keeps its id', () => {
     const details = { text: '\u0001'.repeat(EVENT_DETAILS_MAX_BYTES) };
     const made = identified(agentEvent('AGENT_ERROR', 'x', { nowMs: NOW_MS, details }), 'id');
     expect(made.details).toEqual({ details_dropped: true, event_id: 'id' });
   });
 });
 
-test('a batch is bounded in number and bytes, in order, and never empty while something waits', () => {
+test('a batch is bounded in number and bytes, ordered, and never empty while events are queued', () => {
   const queue = [event(0), event(1), event(2)];
   expect(batchOf(queue, { ...PLENTY, events: 2 })).toEqual(queue.slice(0, 2));
   expect(batchOf(queue, { ...PLENTY, bytes: 10 })).toEqual(queue.slice(0, 1));

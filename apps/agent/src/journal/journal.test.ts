@@ -46,7 +46,7 @@ describe('replay store', () => {
     ]);
   });
 
-  test('a finished command keeps its result until it is reported, and is answered again when redelivered', () => {
+  test('a finished command keeps its result until it is reported; a redelivery gets it again', () => {
     using folder = tmpDir();
     const { command_id, ...rest } = command();
     const first = open(folder.path);
@@ -86,13 +86,13 @@ describe('replay store', () => {
     expect(openJournal(folder.path, { nowMs: NOW_MS })).toMatchObject({ ok: false });
   });
 
-  test('config.json is the floor of the order when the journal is gone', () => {
+  test('config.json gives the lowest accepted sequence number when the journal is missing', () => {
     using folder = tmpDir();
     const opened = openJournal(folder.path, { nowMs: NOW_MS, floor: { epoch: 2, seq: 9 } });
     expect(opened.ok && opened.journal.highest()).toEqual({ epoch: 2, seq: 9 });
   });
 
-  test('it is bounded: past the limit the oldest reported ids go, and their order still refuses them', () => {
+  test('at its limit it drops the oldest reported ids; their sequence numbers still refuse them', () => {
     using folder = tmpDir();
     const full = Array.from({ length: JOURNAL_MAX_COMMANDS }, (_, index) => ({
       command_id: randomUUID(),
@@ -113,7 +113,7 @@ describe('replay store', () => {
     expect(journal.highest().seq).toBe(full.length + 1);
   });
 
-  test('at the limit with everything owed the oldest result goes, and its replay is still refused by its order', () => {
+  test('at its limit with only unreported results it drops the oldest; its sequence number still refuses a replay', () => {
     using folder = tmpDir();
     const full = Array.from({ length: JOURNAL_MAX_COMMANDS }, () => ({
       command_id: randomUUID(),
@@ -158,7 +158,7 @@ describe('events that wait for the server', () => {
   const event = (text: string) => agentEvent('PLAN_DRIFT', text, { nowMs: NOW_MS });
   const PLENTY = { events: 100, bytes: 100_000 };
 
-  test('survive a restart in order, each with an id that stays (at least once, never twice on the server)', () => {
+  test('survive a restart in order and keep their ids (the server deduplicates by them)', () => {
     using folder = tmpDir();
     const first = open(folder.path, { newId: () => 'id' });
     first.queueEvent(event('one'));
@@ -171,7 +171,7 @@ describe('events that wait for the server', () => {
     ]);
   });
 
-  test('are forgotten when they were delivered, and only those', () => {
+  test('are removed once delivered, and only those', () => {
     using folder = tmpDir();
     const journal = open(folder.path);
     journal.queueEvent(event('one'));
@@ -188,7 +188,7 @@ describe('events that wait for the server', () => {
     expect(journal.events()).toHaveLength(1);
   });
 
-  test('are bounded; past the bound one event says how many of which type are missing', () => {
+  test('are bounded; at the limit one event counts the dropped ones by type', () => {
     using folder = tmpDir();
     const journal = open(folder.path, { queueLimits: { events: 3, bytes: 100_000 } });
     for (const text of ['one', 'two', 'three', 'four']) journal.queueEvent(event(text));
@@ -198,7 +198,7 @@ describe('events that wait for the server', () => {
   });
 });
 
-test('the machine on which it was used is remembered, so that a journal from elsewhere is noticed (T3)', () => {
+test('it remembers the machine it was used on, so a copied journal is detected (T3)', () => {
   using folder = tmpDir();
   expect(open(folder.path).recordMachine('a'.repeat(64)).before).toBeNull();
   expect(open(folder.path).recordMachine('b'.repeat(64)).before).toBe('a'.repeat(64));
@@ -206,7 +206,7 @@ test('the machine on which it was used is remembered, so that a journal from els
 });
 
 describe('the file', () => {
-  test('output of commands is dropped, oldest first, before there is more than can be read again', () => {
+  test('drops command output, oldest first, before it exceeds the size that can be read back', () => {
     using folder = tmpDir();
     const journal = open(folder.path, { outputRoomBytes: 2_500 });
     const ids = [1, 2, 3].map((seq) => {
@@ -220,7 +220,7 @@ describe('the file', () => {
     expect(left.map(({ result }) => result.output_tail === undefined)).toEqual([true, true, false]);
   });
 
-  test('after a failed write nothing more is written: what the disk holds is unknown (RT9)', () => {
+  test("after a failed write nothing more is written, as the disk's content is unknown (RT9)", () => {
     using folder = tmpDir();
     open(folder.path).recordMachine('a'.repeat(64));
     const { files, calls } = failingFiles(4, 'error'); // the fsync
@@ -232,7 +232,7 @@ describe('the file', () => {
     expect(calls).toHaveLength(before);
   });
 
-  test('shows the last signed server time to those that only look', () => {
+  test('shows the last signed server time to read-only commands', () => {
     using folder = tmpDir();
     expect(readServerTime(folder.path)).toBeNull();
     const journal = open(folder.path);

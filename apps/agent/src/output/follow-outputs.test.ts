@@ -72,7 +72,7 @@ const kept = (home = folder) => JSON.parse(readFileSync(join(home, OUTPUTS_NAME)
 const drained = () => expect.poll(() => kept()).toEqual([]);
 
 describe('a live output', () => {
-  test('is sent while it is written, a second apart, and is done when nothing more comes', async () => {
+  test('is sent while it is written, one piece a second, and ends when nothing more follows', async () => {
     const script = ['one\n', '', 'two\n', 'three\n'];
     const outputs = follower({}, () => {
       const next = script.shift();
@@ -86,13 +86,13 @@ describe('a live output', () => {
     expect(new Set(waits)).toEqual(new Set([1_000]));
   });
 
-  test('of a job that ended without one is not looked for any more', async () => {
+  test('is not looked for after a job ended without one', async () => {
     follower().follow(id).end();
     await drained();
     expect(sent).toEqual([]);
   });
 
-  test('is done as well when its result is there, and nobody says so', async () => {
+  test('ends when the result exists, even without a notification', async () => {
     const outputs = follower({}, () => writeFileSync(resultPath(state, id), '{}'));
     write('all\n');
     outputs.follow(id);
@@ -100,14 +100,14 @@ describe('a live output', () => {
     expect(told()).toEqual(['all\n']);
   });
 
-  test('without an end is given up when the executor has given up', async () => {
+  test("is abandoned when the executor's time limit has passed", async () => {
     follower().follow(id);
     await drained();
     expect(nowMs - START_MS).toBeGreaterThan(3 * 3_600_000);
     expect(nowMs - START_MS).toBeLessThan(4 * 3_600_000);
   });
 
-  test('goes on where it was after a restart, with the piece that had no answer as it was', async () => {
+  test('resumes after a restart and resends the unanswered piece unchanged', async () => {
     write('first ');
     const hanging = follower({ send: () => new Promise(() => {}) });
     hanging.follow(id);
@@ -119,7 +119,7 @@ describe('a live output', () => {
     expect(told()).toEqual(['first ', 'second\n']);
   });
 
-  test('whatever happens on the way, the server has the same bytes in the end, and each number means one piece', async () => {
+  test('under any faults the server ends up with the same bytes, and each number means one piece', async () => {
     const events = constantFrom('taken', 'lost', 'refused', 'killed before', 'killed after');
     await assert(
       asyncProperty(
@@ -164,7 +164,7 @@ describe('a live output', () => {
 });
 
 describe('a server', () => {
-  test('that is away is asked more and more seldom, and a Retry-After is waited out whatever is new', async () => {
+  test('that is unreachable is retried with growing waits, and a Retry-After is always respected', async () => {
     const answers = [
       retryable('no answer'),
       retryable('no answer'),
@@ -226,7 +226,7 @@ describe('a server', () => {
     await expect.poll(told).toEqual(['said\n']);
   });
 
-  test('that never comes back is given up after a day', async () => {
+  test('that stays unreachable is abandoned after a day', async () => {
     write('said\n');
     follower({ send: async () => retryable('no answer') }).follow(id);
     await drained();
@@ -257,7 +257,7 @@ describe('the file of an output', () => {
     expect(logged.join('')).toContain('the live output of a command is incomplete');
   });
 
-  test('is not read where it is not from the executor', async () => {
+  test('is not read unless the executor owns it', async () => {
     write('said');
     follower({ writerUid: 54_321 }).follow(id);
     await drained();
@@ -265,14 +265,14 @@ describe('the file of an output', () => {
   });
 });
 
-test('at most so many outputs wait: what is left of the oldest is given up', async () => {
+test('pending outputs are bounded: a new one replaces the oldest', async () => {
   const ids = Array.from({ length: OUTPUTS_MAX + 2 }, () => randomUUID());
   const outputs = follower({ sleep: () => new Promise(() => {}) });
   for (const one of ids) outputs.follow(one);
   expect(kept().map(({ command_id }: { command_id: string }) => command_id)).toEqual(ids.slice(2));
 });
 
-test('where it cannot be kept how far it is nothing is sent, and nothing fails', async () => {
+test('without stored cursors nothing is sent, and nothing fails', async () => {
   write('said\n');
   rmSync(folder, { recursive: true });
   follower().follow(id).end();
@@ -280,14 +280,14 @@ test('where it cannot be kept how far it is nothing is sent, and nothing fails',
   expect(logged.join('')).toContain('live outputs are not sent');
 });
 
-test('a damaged file of cursors is none', async () => {
+test('a damaged cursor file counts as absent', async () => {
   writeFileSync(join(folder, OUTPUTS_NAME), '{"v":1,"outputs":[{}]}');
   follower().resume();
   expect(sent).toEqual([]);
 });
 
 describe('an agent that ends', () => {
-  test('waits for what there is to be sent, however much, and for nothing that may still come', async () => {
+  test('sends all that is already written, but does not wait for more', async () => {
     const outputs = follower({
       sleep: (_, signal) => once(signal, 'abort').then(() => {}),
     });
@@ -298,7 +298,7 @@ describe('an agent that ends', () => {
     expect(kept()).toMatchObject([{ sent: 3 * PIECE_MAX_BYTES }]); // a later start goes on
   });
 
-  test('does not wait long for a server that is away', async () => {
+  test('does not wait long for an unreachable server', async () => {
     const { promise: late, resolve } = Promise.withResolvers<void>();
     const sleep: OutputParts['sleep'] = (ms) => (ms === 5_000 ? late : new Promise(() => {}));
     const outputs = follower({ sleep, send: () => new Promise(() => {}) });
@@ -310,7 +310,7 @@ describe('an agent that ends', () => {
     expect(kept()).toMatchObject([{ sent: 0, sending: 5 }]);
   });
 
-  test('stops with the request that is under way', async () => {
+  test('finishes the pending request before it stops', async () => {
     const { promise, resolve } = Promise.withResolvers<typeof OK>();
     const outputs = follower({ send: () => promise });
     write('said\n');

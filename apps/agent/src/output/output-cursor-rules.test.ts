@@ -18,7 +18,7 @@ const cursor = (members: Partial<OutputCursor> = {}): OutputCursor => ({
   ...members,
 });
 
-test('a piece is cut between characters, wherever the writer is, and the pieces are what was written', () => {
+test('pieces are cut between characters, and together they are what was written', () => {
   assert(
     property(string({ unit: 'binary' }), nat(), integer({ min: 1, max: 9 }), (text, written, step) => {
       const bytes = Buffer.from(text);
@@ -38,7 +38,7 @@ test('a piece is cut between characters, wherever the writer is, and the pieces 
   );
 });
 
-test('a piece without an answer goes again with the same bounds, however much was written since', () => {
+test('an unanswered piece is resent with the same bounds, whatever was written since', () => {
   const bytes = Buffer.from('first second');
   const first = nextPiece(cursor(), bytes.subarray(0, 6));
   expect(first).toEqual({ seq: 0, data: 'first ', end: 6 });
@@ -48,11 +48,11 @@ test('a piece without an answer goes again with the same bounds, however much wa
   expect(nextPiece(waiting, bytes.subarray(0, 3))).toBeNull(); // what is gone cannot be sent
 });
 
-test('bytes that are no text are sent all the same, as U+FFFD', () => {
+test('bytes that are not UTF-8 are sent as U+FFFD', () => {
   expect(nextPiece(cursor(), Uint8Array.of(0x80, 0x80, 0x80, 0x80))?.data).toBe('\ufffd'.repeat(4));
 });
 
-test('the longest output of the longest installation is no more than the server keeps', () => {
+test("the longest possible output fits the server's limit", () => {
   expect(PIECE_MAX_BYTES).toBeLessThanOrEqual(OUTPUT_PIECE_MAX_CHARS);
   expect(LIVE_OUTPUT_MAX_BYTES).toBeLessThanOrEqual(OUTPUT_MAX_CHARS);
   let at = cursor();

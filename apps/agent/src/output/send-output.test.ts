@@ -47,7 +47,7 @@ const outputs = (id: string) =>
   });
 const reported = (id: string) => agent.server.received(`commands/${id}/result`);
 
-test('what an installation says is sent beside its result', async () => {
+test('the output of an installation is sent in addition to its result', async () => {
   const id = deliverInstall('Setting up demo (2.0)\n');
   expect(await runOnce(agent.start())).toBeNull();
   expect(outputs(id)).toEqual([{ seq: 0, stream: 'stdout', data: 'Setting up demo (2.0)\n' }]);
@@ -55,7 +55,7 @@ test('what an installation says is sent beside its result', async () => {
   expect(reported(id)).toMatchObject([{ status: 'running' }, { status: 'success' }]);
 });
 
-test('a piece whose answer was lost is sent again as it was', async () => {
+test('a piece whose answer was lost is resent unchanged', async () => {
   const id = deliverInstall('Setting up demo (2.0)\n');
   let lost = 0;
   agent.server.override = (path) => (path.endsWith('/output') && lost++ === 0 ? 'hang up' : null);

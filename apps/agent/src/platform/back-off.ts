@@ -11,7 +11,7 @@ const LEAST_WAIT_MS = 1_000;
 /** Jitter around the server's interval, as a fraction. */
 const POLL_JITTER = 0.1;
 
-/** Wait after the n-th failure in a row: full jitter below the doubled, capped step; Retry-After is the least. */
+/** Wait after the n-th failure in a row: full jitter below the doubled, capped step, at least Retry-After. */
 export function backOffMs(failures: number, random: number, retryAfterMs: number | null): number {
   const step = Math.min(BACK_OFF_CAP_MS, BACK_OFF_BASE_MS * 2 ** Math.min(failures - 1, 30));
   const asked = retryAfterMs === null ? 0 : retryAfterMs * (1 + random * 0.1);

@@ -10,7 +10,7 @@ beforeEach(async () => {
 });
 afterEach(() => agent.stop());
 
-test('T6: a log of the server that goes back in the same epoch is reported, once', async () => {
+test("T6: a rollback of the server's event log in the same epoch is reported once", async () => {
   const runtime = agent.start();
   async function hear(seconds: number, position: number): Promise<void> {
     const server_time = timestamp(NOW_MS + seconds * 1_000);

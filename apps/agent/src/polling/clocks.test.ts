@@ -40,14 +40,14 @@ test('the later of the own clock and the signed server time counts (T16)', () =>
 });
 
 describe('a host whose clock is years wrong (RT18)', () => {
-  test('and behind carries out what the server says now, by the signed time', async () => {
+  test('and behind executes current commands, by the signed time', async () => {
     agent.localMs = NOW_MS - YEARS;
     const id = deliver(1);
     expect(await runOnce(agent.start())).toBeNull();
     expect([outcomeOf(id), events()]).toEqual(['success', []]);
   });
 
-  test('and ahead refuses commands, loses no token, and is well again when the clock is', async () => {
+  test('and ahead refuses commands, loses no token, and recovers with its clock', async () => {
     agent.localMs = NOW_MS + YEARS;
     const tokens = () => {
       const loaded = loadConfig(agent.folder);
@@ -68,7 +68,7 @@ describe('a host whose clock is years wrong (RT18)', () => {
 });
 
 describe('silence (T12)', () => {
-  test('three intervals without a newer signed state are a line in the log, and one event when contact is back', async () => {
+  test('three intervals without a newer signed state are logged, and are one event when contact is restored', async () => {
     const stop = new AbortController();
     let polls = 0;
     let elapsedMs = 0;
@@ -93,7 +93,7 @@ describe('silence (T12)', () => {
     ]);
   });
 
-  test('a state that is replayed is silence too, though the server answers', async () => {
+  test('a replayed state counts as silence although the server answers', async () => {
     const stop = new AbortController();
     let polls = 0;
     let elapsedMs = 0;

@@ -69,7 +69,7 @@ function eventTypes(): string[] {
 }
 
 describe('run --once', () => {
-  test('scans with plans, reports exactly the bytes whose digest it told, and ends', async () => {
+  test('scans with plans, reports the exact bytes of the digest it sent, and ends', async () => {
     expect(await runOnce(agent.start())).toBeNull();
     const [report] = agent.server.received('inventory/apt');
     expect(Check(InventoryReport, report)).toBe(true);
@@ -82,7 +82,7 @@ describe('run --once', () => {
     expect(agent.server.received('check-in')).toHaveLength(2);
   });
 
-  test('an unchanged host reports nothing anew, also after a restart: the digest stays', async () => {
+  test('an unchanged host reports nothing again, also after a restart: the digest is the same', async () => {
     await runOnce(agent.start());
     const digest = agent.server.digests.get('apt');
     await runOnce(agent.start());
@@ -123,7 +123,7 @@ describe('run --once', () => {
     });
   });
 
-  test('is bounded: a server that always has one more command does not hold it for ever', async () => {
+  test('is bounded: a server with endless commands does not keep it running', async () => {
     const { server, fleet } = agent;
     server.override = (path) => {
       if (path === 'check-in') server.insistent = [fleet.command({ seq: ++seq })];
@@ -135,7 +135,7 @@ describe('run --once', () => {
 });
 
 describe('refusals', () => {
-  test('a forged command is not carried out, and is reported once however often it comes (COMMAND_REFUSED)', async () => {
+  test('a forged command is not executed, and is reported once however often it is delivered (COMMAND_REFUSED)', async () => {
     agent.server.insistent = [agent.fleet.command({ action: 'reboot' }, createKey(1))];
     const runtime = agent.start();
     await runOnce(runtime);
@@ -144,7 +144,7 @@ describe('refusals', () => {
     expect(agent.logged.join('')).toContain('check=bad_signature');
   });
 
-  test('a signed command that is refused is answered beside its event', async () => {
+  test('a refused signed command gets a result in addition to its event', async () => {
     const id = deliver({ machine_sha256: 'a'.repeat(64) });
     await runOnce(agent.start());
     expect(resultsOf(id)).toMatchObject([
@@ -162,14 +162,14 @@ describe('refusals', () => {
 });
 
 describe('delivery and crashes', () => {
-  test('a second process on the configuration is told to the server, once (section 5)', async () => {
+  test('a second process with the same configuration is reported to the server once (section 5)', async () => {
     expect([leaveSecondStartMark(agent.folder), leaveSecondStartMark(agent.folder)]).toEqual([true, true]);
     await runOnce(agent.start());
     await runOnce(agent.start());
     expect(eventTypes()).toEqual(['AGENT_ERROR']);
   });
 
-  test('a command that comes again after it was acknowledged is a replay: an event, the result again, done once', async () => {
+  test('a command delivered again after its acknowledgement is a replay: one event, the same result, executed once', async () => {
     const id = deliver({ action: 'set_polling', params: { interval_seconds: 5 } });
     const [again] = agent.server.commands;
     await runOnce(agent.start());
@@ -204,7 +204,7 @@ describe('delivery and crashes', () => {
     expect(resultsOf(id).at(-1)?.status).toBe('success');
   });
 
-  test('a result that the server does not want (409) is not sent for ever', async () => {
+  test('a result that the server refuses (409) is not resent for ever', async () => {
     const id = deliver();
     agent.server.override = (path) => (path.endsWith('/result') ? problem('command_finished') : null);
     expect(await runOnce(agent.start())).toBeNull();
@@ -215,7 +215,7 @@ describe('delivery and crashes', () => {
 });
 
 describe('keys and state (T9, T12)', () => {
-  test('a newer key set is fetched before commands are looked at, so a revoked key commands nothing', async () => {
+  test('a newer key set is fetched before commands are verified, so a revoked key commands nothing', async () => {
     const { fleet, server } = agent;
     const next = createKey(2);
     server.keySet = fleet.keySet({ version: 2, keys: [fleet.key.entry, next.entry] });
@@ -246,7 +246,7 @@ describe('keys and state (T9, T12)', () => {
     expect(resultsOf(id).at(-1)?.status).toBe('success');
   });
 
-  test('a state document of a stranger is reported once, and no command is taken beside it', async () => {
+  test('a state document signed by an untrusted key is reported once, and no command is accepted with it', async () => {
     const id = deliver();
     agent.server.state = agent.fleet.state({}, createKey(1));
     await runOnce(agent.start());
@@ -323,7 +323,7 @@ describe('install_update', () => {
     expect(resultsOf(id).at(-1)?.status).toBe('refused');
   });
 
-  test('an approval that is not the referenced one is refused', async () => {
+  test('an approval other than the referenced one is refused', async () => {
     const id = deliverInstall();
     const [tokenId] = [...agent.server.approvals.keys()];
     agent.server.approvals.set(tokenId ?? '', agent.fleet.approval().envelope);
@@ -335,7 +335,7 @@ describe('install_update', () => {
     expect(eventTypes()).toEqual(['COMMAND_REFUSED']);
   });
 
-  test('an approval that cannot be fetched now is fetched later, with growing waits, and installed', async () => {
+  test('an approval that cannot be fetched is retried with growing waits, then installed', async () => {
     agent.executorSays = success;
     const id = deliverInstall();
     const replies = [
@@ -367,7 +367,7 @@ describe('install_update', () => {
     },
   );
 
-  test('an approval is waited for no longer than its command lives', async () => {
+  test('waiting for an approval ends when its command expires', async () => {
     const expires_at = timestamp(NOW_MS + 60_000);
     const id = deliverInstall(undefined, { expires_at });
     agent.server.override = (path) => (path.startsWith('approvals/') ? 'hang up' : null);
@@ -386,7 +386,7 @@ describe('install_update', () => {
     expect(resultsOf(id).at(-1)).toMatchObject({ reason: expect.stringContaining('could not be fetched') });
   });
 
-  test('an agent that is told to stop does not wait for an approval', async () => {
+  test('a stopping agent does not wait for an approval', async () => {
     const id = deliverInstall();
     agent.server.override = (path) => (path.startsWith('approvals/') ? 'hang up' : null);
     const stop = new AbortController();
@@ -401,7 +401,7 @@ describe('install_update', () => {
     expect(resultsOf(id).at(-1)?.status).toBe('failed');
   });
 
-  test('an approval that was taken back meanwhile is refused before the executor sees it', async () => {
+  test('an approval that was revoked meanwhile is refused before the executor sees it', async () => {
     const id = deliverInstall();
     const tokens = [...agent.server.approvals.keys()];
     agent.server.agentState = agent.fleet.agentState({ revoked_tokens: tokens });
@@ -419,7 +419,7 @@ describe('install_update', () => {
     expect(eventTypes()).toEqual(['COMMAND_REFUSED']);
   });
 
-  test('the state is asked for last, and again where a server with another clock signed it', async () => {
+  test('the state is fetched last, and again when a server with another clock signed it', async () => {
     agent.executorSays = success;
     const id = deliverInstall();
     const early = agent.fleet.agentState({ server_time: timestamp(NOW_MS - 5_000) });
@@ -432,7 +432,7 @@ describe('install_update', () => {
     expect(resultsOf(id).map(({ status }) => status)).toEqual(['running', 'success']);
   });
 
-  test('a server that stays behind is not waited for longer than clocks may differ', async () => {
+  test('waiting for a server whose clock is behind ends at the allowed clock skew', async () => {
     const id = deliverInstall();
     agent.server.agentState = agent.fleet.agentState({ server_time: timestamp(NOW_MS - 5_000) });
     let elapsedMs = 0;
@@ -453,7 +453,7 @@ describe('install_update', () => {
     });
   });
 
-  test('a state that names a newer key set brings that first', async () => {
+  test('a state that names a newer key set makes the agent fetch that set first', async () => {
     agent.executorSays = success;
     const id = deliverInstall();
     const next = createKey(2);
@@ -514,7 +514,7 @@ describe('the polling loop', () => {
     expect(failure).toMatchObject({ kind: 'terminal', error });
   });
 
-  test('goes on past outages with growing waits, and stops when it is told to', async () => {
+  test('survives outages with growing waits, and stops on its signal', async () => {
     const stop = new AbortController();
     // Each wait is slept in two parts: until the check-in has settled, and the rest.
     const parts: number[] = [];
@@ -530,7 +530,7 @@ describe('the polling loop', () => {
     expect(parts).toEqual([2_000, 500, 2_000, 3_000, 2_000, 8_000, 2_000, 58_000]);
   });
 
-  test('gives memory back when a check-in has settled, garbage only after work, and nothing while it works', async () => {
+  test('frees memory after a check-in: garbage only after work, nothing during work', async () => {
     const stop = new AbortController();
     const given: string[] = [];
     const spareMemory = {
@@ -559,7 +559,7 @@ describe('the polling loop', () => {
     expect(waits[9]).toEqual(['code']);
   });
 
-  test('a report that the server does not take now holds back no result and no event', async () => {
+  test('a report that the server refuses for now delays no result and no event', async () => {
     agent.server.override = (path) =>
       path.startsWith('inventory/') ? problem('host_budget_spent', { 'retry-after': '3600' }) : null;
     const id = deliver({ action: 'set_polling', params: { interval_seconds: 60 } });
@@ -601,19 +601,19 @@ describe('the polling loop', () => {
 });
 
 describe('waits', () => {
-  test('full jitter is drawn after the cap, so a herd does not come back at once (RT3)', () => {
+  test('full jitter is drawn after the cap, so hosts do not retry at once (RT3)', () => {
     expect(backOffMs(30, 1, null)).toBe(BACK_OFF_CAP_MS);
     expect(backOffMs(30, 0.25, null)).toBe(BACK_OFF_CAP_MS / 4);
     expect(backOffMs(1, 0, null)).toBe(1_000);
     expect(backOffMs(10_000, 1, null)).toBe(BACK_OFF_CAP_MS);
   });
 
-  test('Retry-After is the least', () => {
+  test('Retry-After is the minimum', () => {
     expect(backOffMs(1, 0, 30_000)).toBe(30_000);
     expect(backOffMs(1, 1, 30_000)).toBe(33_000);
   });
 
-  test('an ordinary wait strays by a tenth', () => {
+  test('an ordinary wait varies by a tenth', () => {
     expect([pollMs(60_000, 0), pollMs(60_000, 0.5), pollMs(60_000, 1)]).toEqual([54_000, 60_000, 66_000]);
   });
 });

@@ -12,11 +12,11 @@ function watched() {
   return { time, freshness: watchFreshness(() => time.ms) };
 }
 
-test('three intervals are the bound, and never less than the server needs to sign anew', () => {
+test("the bound is three intervals, but at least the server's signing interval", () => {
   expect([staleAfterMs(MINUTE), staleAfterMs(1_000)]).toEqual([3 * MINUTE, 30_000]);
 });
 
-test('silence past the bound is told once, and is one event when contact is back (T12)', () => {
+test('silence past the bound is logged once, and is one event when contact is restored (T12)', () => {
   const { time, freshness } = watched();
   freshness.take(at(0), clock(null));
   time.ms = 3 * MINUTE;

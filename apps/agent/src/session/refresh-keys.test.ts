@@ -30,7 +30,7 @@ function rotate(times: number): TestKey {
   return signer;
 }
 
-test('E8: a host that slept through 40 rotations fetches page after page and is back', async () => {
+test('E8: a host that missed 40 rotations fetches all pages and recovers', async () => {
   const signer = rotate(40);
   const runtime = agent.start();
   expect(await refreshKeys(runtime)).toEqual({ ok: true, value: { changed: true, refusal: null } });
@@ -50,7 +50,7 @@ test('one rotation needs one request, and the newest set alone', async () => {
   expect(server.received('public-keys')).toHaveLength(1);
 });
 
-test('a server that answers the same links for ever is given up at the limit, and nothing is kept', async () => {
+test('a server that repeats the same links is abandoned at the limit, and nothing is stored', async () => {
   const { fleet, server } = agent;
   rotate(1);
   const stranger = createKey(9);
@@ -66,7 +66,7 @@ test('a server that answers the same links for ever is given up at the limit, an
   expect(runtime.config.current().trusted_keys.version).toBe(1);
 });
 
-test('a chain that breaks off half way is tried again later: what is trusted stays as it was', async () => {
+test('an incomplete chain is retried later; the trusted keys are unchanged', async () => {
   rotate(20);
   const runtime = agent.start();
   let asked = 0;

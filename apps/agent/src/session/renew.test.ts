@@ -76,7 +76,7 @@ describe('E1', () => {
     expect(sent()).toHaveLength(1);
   });
 
-  test('a lost answer is asked for again with the same id, also after a restart (I2, I3)', async () => {
+  test('a lost answer is requested again with the same id, also after a restart (I2, I3)', async () => {
     let lost = true;
     const { start, sent, onDisk } = await enrolled(() => (lost ? 'hang up' : pair));
     expect(await start().renew()).toMatchObject({ ok: false, failure: { kind: 'retryable' } });
@@ -87,7 +87,7 @@ describe('E1', () => {
     expect(onDisk().pending_request_id).toBeNull();
   });
 
-  test('a silent E1 is not followed by another one within a minute (I13)', async () => {
+  test('an unanswered E1 is not repeated within a minute (I13)', async () => {
     const { start, sent, time } = await enrolled(() => 'hang up');
     const renewer = start();
     await renewer.renew();
@@ -123,7 +123,7 @@ describe('E1', () => {
     expect(sent()).toHaveLength(1);
   });
 
-  test('an answer of ours ends the wait: nothing is under way any more', async () => {
+  test('an answer of the server ends the wait, as no renewal is pending', async () => {
     const { start, sent } = await enrolled(() => problem('unavailable'));
     const renewer = start();
     await renewer.renew();

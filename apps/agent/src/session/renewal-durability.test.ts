@@ -104,12 +104,12 @@ test('the request id is on disk before E1 leaves, and the successor before it is
   expect(calls).toEqual(['request with access-0', ...WRITE, 'E1', ...WRITE, 'request with access-1']);
 });
 
-test('a renewal is two whole writes, and every system call of them is tried below', () => {
+test('a renewal is two durable writes; the next tests fail each of their system calls', () => {
   expect(CALLS.filter((call) => call === 'fsync')).toHaveLength(4);
   expect(CALLS.length).toBeGreaterThanOrEqual(18);
 });
 
-describe('a renewal that is cut short at any system call (RT5)', () => {
+describe('a renewal interrupted at any system call (RT5)', () => {
   test.each(CALLS.map((call, index) => [index + 1, call] as const))(
     'call %i (%s): the file is the old one or the new one, and the next process goes on by the same request id',
     async (at) => {
@@ -149,7 +149,7 @@ describe.each(['ENOSPC', 'EIO'])('a disk that says %s (RT8, RT9)', (code) => {
     },
   );
 
-  test('is not asked again by the process that saw it: no second write, no E1, the failure stays', async () => {
+  test('is not retried by the same process: no second write, no E1, the failure remains', async () => {
     const { start, sent } = await enrolled();
     const { files, calls } = failingFiles(CALLS.indexOf('fsync') + 1, 'error', code);
     const { session } = start(files);

@@ -32,7 +32,7 @@ function requests(): AgentEvent[][] {
 
 const messages = (events: readonly AgentEvent[]) => events.map(({ message }) => message);
 
-describe('events that were noticed while offline', () => {
+describe('events queued while offline', () => {
   test('are sent by the next process, all of them, in order, at most 100 in a request', async () => {
     notice(agent.start(), 230);
     expect(await sendJournal(agent.start())).toBeNull();
@@ -69,7 +69,7 @@ describe('events that were noticed while offline', () => {
     expect(sizes.length).toBeLessThan(6);
   });
 
-  test('are not lost because one of them cannot be taken', async () => {
+  test('are not lost when the server refuses one of them', async () => {
     const runtime = agent.start();
     notice(runtime, 7);
     agent.server.override = (path) => {

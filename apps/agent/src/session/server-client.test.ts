@@ -29,8 +29,8 @@ async function run(program: string, args: string[], env: NodeJS.ProcessEnv): Pro
   await once(spawn(program, args, { stdio: 'ignore', env }), 'exit');
 }
 
-describe('only our own JSON codes are believed (design reading 9)', () => {
-  test('a problem of ours is a problem', async () => {
+describe("only Tidegate's own JSON codes are trusted (design reading 9)", () => {
+  test('a problem document of the server is a problem', async () => {
     const { answer } = await ask(problem('refresh_token_invalid'));
     expect(answer).toMatchObject({ kind: 'problem', status: 401, code: 'refresh_token_invalid' });
   });
@@ -81,7 +81,7 @@ test('Retry-After is read in seconds and as a date, and bounded', async () => {
   expect(await after('soon')).toBeNull();
 });
 
-test('an answer past the limit is given up, and one that does not come times out', async () => {
+test('an answer past the limit is aborted, and a missing one times out', async () => {
   const { answer } = await ask(json({ text: 'x'.repeat(5_000) }), { maxAnswerBytes: 1_000 });
   expect(answer).toMatchObject({ kind: 'unreachable', detail: expect.stringContaining('larger than') });
   const silent = await listenOnLoopback(() => {});

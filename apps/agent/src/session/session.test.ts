@@ -53,7 +53,7 @@ const request = { method: 'GET', path: '/x' } as const;
 const withNewToken = ({ headers }: Seen) =>
   headers.authorization === 'Bearer access-1' ? json({ ok: true }) : problem('access_token_expired');
 
-test('every request bears the access token and the machine id (section 5)', async () => {
+test('every request carries the access token and the machine id (section 5)', async () => {
   const { session, seen } = await open(() => json({}));
   await session.call(request);
   expect(seen[0]?.headers).toMatchObject({
@@ -173,7 +173,7 @@ test('a token is renewed early, at half of its life', async () => {
   expect(count()).toBe(1);
 });
 
-test('an early renewal that fails does not keep the request from being made', async () => {
+test('a failed early renewal does not prevent the request', async () => {
   const { session, count } = await open(() => json({ ok: true }), {
     nowMs: NOW_MS + 600_000,
     renewal: () => problem('unavailable'),

@@ -46,7 +46,7 @@ test.each<[string, Partial<AgentStatePayload>, Partial<StateFacts>, string | nul
   expect(judgeByState({ ...state, ...members }, { ...facts, ...changed })).toBe(refusal);
 });
 
-test('whatever the server cannot list any more is refused: no approval that was taken back ever stands', () => {
+test('revocations that the server cannot list are refused too: no revoked approval is ever valid', () => {
   const approvals = fc.uniqueArray(
     fc.record({
       token_id: fc.uuid(),

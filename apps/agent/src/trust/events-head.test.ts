@@ -44,7 +44,7 @@ function folder(): string {
   return path;
 }
 
-test('the newest head survives a restart; one that moved on is written every ten minutes', () => {
+test('the newest head survives a restart; an advanced one is written every ten minutes', () => {
   const place = folder();
   const store = openEventsHeadStore(place);
   expect(store.note(stateAt(0, null))).toEqual({ ok: true, rollback: null });
@@ -60,7 +60,7 @@ test('the newest head survives a restart; one that moved on is written every ten
   expect(readHeadFile(place).newest).toMatchObject({ epoch: 2, position: 2 });
 });
 
-test('a log that went back is told once, also over restarts, and the head before it is kept as evidence', () => {
+test('a log rollback is reported once, also across restarts, and the earlier head is kept as evidence', () => {
   const place = folder();
   const store = openEventsHeadStore(place);
   store.note(stateAt(0, 5));
@@ -85,7 +85,7 @@ test('a file that is damaged or that others may write counts as none', () => {
   expect(readHeadFile(place)).toMatchObject({ newest: null, rollback: null });
 });
 
-test('a host that was enrolled into another fleet begins anew', () => {
+test('a host enrolled into another fleet starts with no head', () => {
   const place = folder();
   openEventsHeadStore(place).note(stateAt(0, 50));
   const other = { ...stateAt(60, 3), fleet_id: '01900000-0000-7000-8000-000000000002' };
@@ -93,7 +93,7 @@ test('a host that was enrolled into another fleet begins anew', () => {
   expect(readHeadFile(place)).toMatchObject({ fleet_id: other.fleet_id, newest: { position: 3 } });
 });
 
-test('a disk that fails is told', () => {
+test('a failing disk is reported', () => {
   const place = folder();
   const store = openEventsHeadStore(place, failingFiles(3, 'error').files);
   expect(store.note(stateAt(0, 5))).toEqual({

@@ -46,7 +46,7 @@ const at = (index: number) => {
   return link;
 };
 
-describe('a host that slept through rotations and revocations (E8, design reading 11)', () => {
+describe('a host that missed rotations and revocations (E8, design reading 11)', () => {
   test('walks every key set from its own to the newest and trusts what the newest says', () => {
     const newest = at(links.length - 1);
     expect(takeNewest(fleet.trusted, { envelope: newest, chain: null }, NOW_MS)).toEqual({
@@ -89,7 +89,7 @@ describe('a host that slept through rotations and revocations (E8, design readin
     expect(reasonOf([leapt])).toBe('reached 1001');
   });
 
-  test('a revoked key that comes back on the way is refused, under its own id', () => {
+  test('a revoked key that reappears in the chain under its own id is refused', () => {
     const back = fleet.keySet({
       version: 4,
       keys: entries.map((entry) => (entry.version === 1 ? fleet.key.entry : entry)),

@@ -25,7 +25,7 @@ function rooted() {
 const reason = (outcome: ReturnType<typeof acceptKeySet>) =>
   outcome.ok ? activeKeys(outcome.keys).map(({ keyId }) => keyId) : outcome.reason;
 
-describe('the first root (notes/trust.md, section 1: threshold and offline root)', () => {
+describe('the first root (T12: threshold and offline root)', () => {
   test('is learnt once, by a set that the trusted keys sign', () => {
     expect(rooted().root).toMatchObject({ version: 1, threshold: 2 });
   });

@@ -20,7 +20,7 @@ describe('a fetched key set (E8, design reading 11)', () => {
     expect(accept({ version: 6, keys })).toEqual(keys.map((entry) => entry.key_id));
   });
 
-  test('a key that vouches for itself alone is not taken: a row in the table is not enough', () => {
+  test('a key that only vouches for itself is refused: a row in the table is not enough', () => {
     expect(accept({ version: 6, keys: [one.entry, three.entry], signedBy: three })).toBe('not_vouched_for');
   });
 
@@ -47,7 +47,7 @@ describe('a fetched key set (E8, design reading 11)', () => {
     );
   });
 
-  test('a key that is left out is trusted no more', () => {
+  test('an omitted key is not trusted', () => {
     expect(accept({ version: 6, keys: [two.entry] })).toEqual([two.entry.key_id]);
   });
 

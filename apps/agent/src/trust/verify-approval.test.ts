@@ -26,7 +26,7 @@ test('an approval that the command names and a trusted key signed is verified (A
   expect(judge(fleet.approval(sound))).toBe('ok');
 });
 
-test('a package in the file of another one is sound where that is approved with the same file, in npm alone', () => {
+test('a bundled package is sound if its bundler is approved with the same file, in npm alone', () => {
   const inner: PlanAction = {
     ...{ ...action, action: 'install', name: 'inner', to_version: '1.0.0' },
     ...{ source_name: action.name, source_version: action.to_version ?? '' },
@@ -38,7 +38,7 @@ test('a package in the file of another one is sound where that is approved with 
   expect(approve('npm', [action, { ...inner, source_version: '1.9' }])).toBe('unsound_plan');
 });
 
-test('an override leaves the checks as they are (A4)', () => {
+test('an override changes no check (A4)', () => {
   const override = { by: 'operator', reason_sha256: 'a'.repeat(64), event_id: randomUUID() };
   expect(judge(fleet.approval({ ...sound, override }))).toBe('ok');
   expect(judge(fleet.approval({ ...sound, override, plan_sha256: 'b'.repeat(64) }))).toBe(
@@ -69,12 +69,12 @@ test.each<[ApprovalRefusal, ReturnType<typeof fleet.approval>]>([
   expect(judge(approval)).toBe(reason);
 });
 
-test('keys count up to the end of the set that names them (T12)', () => {
+test('keys are trusted until their set expires (T12)', () => {
   const trusted = { ...fleet.trusted, expires_at: timestamp(NOW_MS - CLOCK_SKEW_MS) };
   expect(judge(fleet.approval(sound), { trusted })).toBe('expired_keys');
 });
 
-test('every signature that it bears is handed on, for a host that wants more than one', () => {
+test('all its signatures are returned, for a host that requires more than one', () => {
   const { envelope, reference } = fleet.approval(sound);
   const context = { trusted: fleet.trusted, agentId: fleet.agentId, updateId, reference, nowMs: NOW_MS };
   expect(verifyApproval(envelope, context)).toMatchObject({ ok: true, approval: { envelope } });

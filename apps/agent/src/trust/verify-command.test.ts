@@ -31,7 +31,7 @@ function judge(envelope: unknown, changed: Partial<CommandContext> = {}): Comman
   return outcome.ok ? 'ok' : outcome.reason;
 }
 
-test('a command that passes every check is handed out as it was signed', () => {
+test('a command that passes every check is returned as signed', () => {
   const id = randomUUID();
   const outcome = verifyCommand(bytesOf(fleet.command({ ...good, command_id: id })), context);
   expect(outcome).toMatchObject({ ok: true, command: { command_id: id, action: 'scan', seq: 11 } });
@@ -71,7 +71,7 @@ describe('content checks in the order of the wire', () => {
     },
   );
 
-  test('a bad signature wins over every fault of the content', () => {
+  test('a bad signature is reported before any fault of the content', () => {
     const members = Object.assign({}, ...CONTENT_FAULTS.map(([, fault]) => fault));
     expect(judge(fleet.command({ ...good, ...members }, stranger))).toBe('bad_signature');
   });
@@ -158,7 +158,7 @@ describe('keys', () => {
     expect(judge(fleet.command(good, second), { trusted })).toBe('ok');
   });
 
-  test('keys count up to the end of the set that names them: a newer one may revoke them (T12)', () => {
+  test('keys are trusted until their set expires, as a newer one may revoke them (T12)', () => {
     const until = (ms: number) => ({ trusted: { ...context.trusted, expires_at: timestamp(ms) } });
     expect(judge(fleet.command(good), until(NOW_MS - CLOCK_SKEW_MS))).toBe('expired_keys');
     expect(judge(fleet.command(good), until(NOW_MS - CLOCK_SKEW_MS + 1_000))).toBe('ok');
