@@ -199,7 +199,7 @@ describe.skipIf(missing !== null)('the installer of npm on a real host', { timeo
       ...job,
       paths: { ...paths, npm: { ...paths.npm, projects: [] } },
     });
-    expect(outcome).toMatchObject({ ok: false, detail: expect.stringContaining('not a place') });
+    expect(outcome).toMatchObject({ ok: false, detail: expect.stringContaining('not an npm location') });
     expect(await host.modules()).toEqual(OLD_MODULES);
   });
 

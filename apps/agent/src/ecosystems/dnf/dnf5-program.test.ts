@@ -128,7 +128,7 @@ describe.skipIf(python === null)(
       ['nobody offers it', {}, { ...TARGET, evr: '1:9-1' }, 'no enabled repository offers demo 1:9-1'],
       ['it is there already', {}, { ...TARGET, evr: '1:1.0-1' }, 'installed already'],
       ['a repository cannot be read', { load_error: 'fedora: no mirror' }, TARGET, 'fedora: no mirror'],
-      ['the metadata have no SHA-256', sha1(), TARGET, 'no SHA-256 of demo'],
+      ['the metadata have no SHA-256', sha1(), TARGET, 'lack the SHA-256 of demo'],
     ])('makes no plan where %s', async (_, world, target, reason) => {
       const outcome = await planOf(world, target);
       expect(!outcome.ok && outcome.reason).toContain(reason);
