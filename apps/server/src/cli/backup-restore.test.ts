@@ -1,7 +1,7 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { createCliPlace } from '../testing/cli-place.ts';
+import { createCliPlace, createServedPlace } from '../testing/cli-place.ts';
 import { ENGINES } from '../testing/engines.ts';
 
 const [sqlite] = ENGINES;
@@ -33,8 +33,7 @@ describe.each(ENGINES)('tidegate backup on $name', (engine) => {
   });
 
   test('says where the file is and what it leaves out; never overwrites a file', async () => {
-    const it = await createCliPlace(engine);
-    await (await it.start()).stop();
+    const it = await createServedPlace(engine);
     const to = join(it.dataDir, 'one.backup');
     const made = await it.run(['backup', '--to', to]);
     expect(made).toMatchObject({ code: 0, err: '' });

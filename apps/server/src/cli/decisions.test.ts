@@ -5,7 +5,7 @@ import { canonicalJson } from '@tidegate/protocol/canonical-json';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { openDatabase } from '../platform/db/open.ts';
 import { actionOf } from '../testing/approvals-app.ts';
-import { createCliPlace } from '../testing/cli-place.ts';
+import { createCliPlace, createServedPlace } from '../testing/cli-place.ts';
 import { databaseOptions } from '../testing/database-options.ts';
 import { ENGINES, type TestEngine } from '../testing/engines.ts';
 
@@ -14,8 +14,7 @@ const AT = '2026-11-21T08:59:00Z';
 
 /** A running server that has approved one update, and its public keys in a file. */
 async function place(engine: TestEngine) {
-  const it = await createCliPlace(engine);
-  await (await it.start()).stop();
+  const it = await createServedPlace(engine);
   const added = await it.run(['operators', 'add', 'ada', '--role', 'admin'], { stdin: `${PASSWORD}\n` });
   expect(added).toMatchObject({ code: 0 });
   const { url } = await it.start();

@@ -64,7 +64,8 @@ export function mountOperatorRoutes(http: App, { platform, auth, knownPasswords 
   mountOperators(http.routes, { platform, passwords: knownPasswords, endTokens: revokeTokensOf });
 }
 
-function firstOperatorOf({
+/** The first operator of the settings; null where the set-up page is to make one. */
+export function firstOperatorOf({
   adminUsername: username,
   adminPassword: password,
 }: Config): { username: string; password: string } | null {

@@ -32,8 +32,8 @@ export interface CliPlace {
 }
 
 /** A data directory and database for tests of the server's command line; no server has used it yet. */
-export async function createCliPlace(engine: TestEngine, clock: Clock = startClock()): Promise<CliPlace> {
-  return openPlace(await engine.place(), { clock, seed: 'cli' });
+export async function createCliPlace(engine: TestEngine): Promise<CliPlace> {
+  return openPlace(await engine.place(), { clock: startClock(), seed: 'cli' });
 }
 
 /**

@@ -1,5 +1,6 @@
 import { onTestFinished } from 'vitest';
 import { type Application, createApplication } from '../app.ts';
+import { firstOperatorOf } from '../composition/open-operators.ts';
 import { type Config, defaultConfig } from '../config.ts';
 import { prepareFirstOperator } from '../operators/first-operator.ts';
 import { loadSecrets } from '../platform/secrets.ts';
@@ -47,12 +48,9 @@ export async function createTestApp(engine: TestEngine, settings: Partial<Config
   if (!keys.ok) throw new Error(keys.fault);
   const keyRing = await openKeyRing(platform, keys);
   const journal = { has: () => false };
-  const { adminUsername, adminPassword } = config;
-  if (adminUsername !== null && adminPassword !== null) {
-    await prepareFirstOperator(platform, {
-      passwords: createCheapPasswords(platform.random),
-      configured: { username: adminUsername, password: adminPassword },
-    });
+  const configured = firstOperatorOf(config);
+  if (configured) {
+    await prepareFirstOperator(platform, { passwords: createCheapPasswords(platform.random), configured });
   }
   const application = await createApplication({
     config,
