@@ -25,6 +25,10 @@ const JOURNALED = 'apps/server/src/restore/journaled-database.ts';
 const ATTEMPTS_TEST = 'apps/server/src/restore/failed-attempts.test.ts';
 const CRASH_TEST = 'apps/server/src/restore/crash-before-commit.test.ts';
 const GATE = 'apps/server/src/approvals/gate.ts';
+const COUNTING = 'apps/server/src/approvals/counting-rules.ts';
+const VENDOR_TEST = 'apps/server/src/approvals/vendor-word.test.ts';
+const WORD = 'apps/server/src/advisories/vendor-word.ts';
+const WORD_TEST = 'apps/server/src/advisories/vendor-word.test.ts';
 const GATE_TEST = 'apps/server/src/approvals/gate.test.ts';
 
 export const MUTANTS: readonly Mutant[] = [
@@ -398,6 +402,55 @@ export const MUTANTS: readonly Mutant[] = [
     from: "change === 'introduced' || malicious",
     to: "change === 'introduced'",
     test: [GATE_TEST, 'reading 4: malicious'],
+  },
+  {
+    rule: 'vendor: unimportant counts as no stop only where the policy says so',
+    file: COUNTING,
+    from: "if (policy.unimportant === 'block') return excused;",
+    to: '',
+    test: [VENDOR_TEST, 'with SERVICE_SUPPLY_CHAIN_UNIMPORTANT=block it stops like any other'],
+  },
+  {
+    rule: 'vendor: a malicious package stops',
+    file: COUNTING,
+    from: 'if (malicious || kev === true) return false;',
+    to: 'if (kev === true) return false;',
+    test: [VENDOR_TEST, 'a malicious package stops whatever the distribution says'],
+  },
+  {
+    rule: 'vendor: an exploited vulnerability stops',
+    file: COUNTING,
+    from: 'if (malicious || kev === true) return false;',
+    to: 'if (malicious) return false;',
+    test: [VENDOR_TEST, 'a vulnerability known to be exploited stops whatever the distribution says'],
+  },
+  {
+    rule: 'vendor: unimportant alone counts as no stop',
+    file: COUNTING,
+    from: "return vendor?.by === 'debian' && vendor.status === 'unimportant';",
+    to: "return vendor?.by === 'debian';",
+    test: [VENDOR_TEST, 'is shown and stops: unimportant alone counts as no stop'],
+  },
+  {
+    rule: 'vendor: a word about another package is none',
+    file: WORD,
+    from: 'target?.name === subject.name &&',
+    to: 'target != null &&',
+    test: [WORD_TEST, 'about another package'],
+  },
+  {
+    rule: 'vendor: a word about another release is none',
+    file: WORD,
+    from: "ecosystemCovers({ record: target.ecosystem, host: subject.ecosystem }) !== 'no',",
+    to: "ecosystemCovers({ record: target.ecosystem, host: subject.ecosystem }) !== 'no' || true,",
+    test: [WORD_TEST, 'about another release'],
+  },
+  {
+    rule: 'vendor: all members that apply must say it',
+    file: WORD,
+    from: 'return said.size === 1 && status ?',
+    to: 'return status ?',
+    test: [WORD_TEST, 'that another member contradicts'],
   },
   {
     rule: 'gate, A2: apt and dnf',

@@ -189,6 +189,14 @@ export const SETTINGS = {
     allowed: 'block or warn',
     parse: text,
   }),
+  unimportant: setting({
+    env: 'SERVICE_SUPPLY_CHAIN_UNIMPORTANT',
+    doc: 'pass: a vulnerability that Debian itself calls unimportant is listed and does not stop. block: it stops like any other. Malicious packages and vulnerabilities known to be exploited always stop.',
+    schema: Type.Enum(['pass', 'block']),
+    default: 'pass',
+    allowed: 'pass or block',
+    parse: text,
+  }),
   sweepIntervalSeconds: setting({
     env: 'SERVICE_SWEEP_INTERVAL_SECONDS',
     doc: 'Interval at which approvals that wait for a plan are checked (A8).',

@@ -56,6 +56,22 @@ export const AwaitingPlanAnswer = strict({ update_id: Uuid, state: Type.Literal(
 export const UpdatePackage = strict({ ecosystem: Ecosystem, name: PackageName, version: PackageVersion });
 export type UpdatePackage = Static<typeof UpdatePackage>;
 
+/** What a distribution says itself about a vulnerability of its package. */
+export const VendorWord = strict({
+  by: Type.Enum(['debian', 'ubuntu', 'redhat']),
+  status: Type.Enum([
+    ...['unimportant', 'negligible', 'not_affected', 'ignored', 'postponed', 'deferred', 'no_dsa'],
+    ...['will_not_fix', 'under_investigation', 'end_of_life', 'out_of_support'],
+  ] as const),
+});
+
+/** Why a finding does not stop the update. */
+export const FindingExcuse = strict({
+  by: Type.Literal('vendor'),
+  vendor: VendorWord.properties.by,
+  status: Type.Literal('unimportant'),
+});
+
 export const GateFinding = strict({
   package: Type.String(),
   version: Type.String(),
@@ -66,9 +82,12 @@ export const GateFinding = strict({
   fixed_in: nullable(Type.String()),
   in_closure: Type.Enum(['top', 'dependency']),
   change: Type.Enum(['introduced', 'still_present']),
-  /** Known to be exploited (KEV), and how likely that is (EPSS, 0 to 1): they order findings and soften nothing. */
+  /** Known to be exploited (KEV), absent where that is not known; and how likely it is (EPSS, 0 to 1). Neither softens anything. */
   kev: Type.Optional(Type.Boolean()),
   epss: nullish(Type.Number()),
+  vendor: nullable(VendorWord),
+  /** Null: it counts. */
+  excuse: nullable(FindingExcuse),
 });
 export type GateFinding = Static<typeof GateFinding>;
 

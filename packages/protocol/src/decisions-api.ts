@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { GateDivergence, ProvenanceStatus, UnknownArtifact } from './approvals-api.ts';
+import { GateDivergence, ProvenanceStatus, UnknownArtifact, VendorWord } from './approvals-api.ts';
 import { Count, Ecosystem, nullable, Ordinal, Sha256Hex, strict, Timestamp, Uuid } from './scalars.ts';
 import { VulnerabilityVerdict } from './states.ts';
 
@@ -40,6 +40,9 @@ const RecordedFinding = strict({
   malicious: Type.Boolean(),
   kev: Type.Optional(Type.Boolean()),
   epss: Type.Optional(NumberOrNull),
+  /** Ids by which a statement may name it, and the word of its distribution. */
+  names: Type.Optional(Type.Array(Type.String())),
+  vendor: Type.Optional(nullable(VendorWord)),
 });
 
 /** What the gate was told, the longest lists cut. Times are milliseconds since the epoch, as they were compared. */
@@ -122,6 +125,8 @@ export const RecordedDecision = strict({
     age_mode: Type.Enum(['block', 'warn', 'off']),
     vulnerabilities: Type.Enum(['any', 'introduced']),
     uncovered: Type.Enum(['block', 'warn']),
+    /** Absent in records before gate version 3: nothing was excused. */
+    unimportant: Type.Optional(Type.Enum(['pass', 'block'])),
   }),
   request: strict({
     by: Type.Enum(['operator', 'sweep']),

@@ -31,7 +31,14 @@ export type OsvRecord = {
 };
 
 /** Whom a record hits: the named versions, or every version. A bare ecosystem (`Debian`) hits all its releases. */
-export type Affects = { ecosystem: string; name: string; versions?: readonly string[]; all?: boolean };
+export type Affects = {
+  ecosystem: string;
+  name: string;
+  versions?: readonly string[];
+  all?: boolean;
+  /** `ecosystem_specific`. */
+  specific?: object;
+};
 
 export type FullRecord = OsvRecord & { readonly modified: string };
 
@@ -99,9 +106,14 @@ function isAffected(affected: Affects, { ecosystem, name, version }: OsvQuery): 
   return version === null || affected.all === true || (affected.versions ?? []).includes(version);
 }
 
-function asAffected({ ecosystem, name, versions, all }: Affects): unknown {
+function asAffected({ ecosystem, name, versions, all, specific }: Affects): unknown {
   const ranges = [{ type: 'ECOSYSTEM', events: [{ introduced: '0' }] }];
-  return { package: { ecosystem, name }, ...(all ? { ranges } : {}), versions: versions ?? [] };
+  return {
+    package: { ecosystem, name },
+    ...(all ? { ranges } : {}),
+    versions: versions ?? [],
+    ...(specific && { ecosystem_specific: specific }),
+  };
 }
 
 function sentinelOf(ecosystem: string): FullRecord {

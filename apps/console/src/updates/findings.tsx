@@ -1,7 +1,7 @@
 import type { GateFinding } from '@tidegate/protocol/approvals-api';
 import { ExploitedBadge, SeverityBadge } from '../ui/badge.tsx';
 import { CopyText } from '../ui/copy-text.tsx';
-import { percent } from './update-words.ts';
+import { percent, vendorText } from './update-words.ts';
 
 /** Findings in the order of the server, the most severe first. Advisory text is never a link. */
 export function FindingList({ findings }: { findings: readonly GateFinding[] }) {
@@ -31,6 +31,12 @@ export function FindingList({ findings }: { findings: readonly GateFinding[] }) 
               {finding.fixed_in ? `, fixed in ${finding.fixed_in}` : ', no fixed version is known'}
             </span>
           </p>
+          {finding.vendor && (
+            <p className="text-muted">
+              {vendorText(finding.vendor)}
+              {finding.excuse?.by === 'vendor' && ' It does not stop this update.'}
+            </p>
+          )}
           {finding.summary && <p className="break-words">{finding.summary}</p>}
           {finding.aliases.length > 0 && (
             <p className="mono break-words text-muted">also {finding.aliases.join(', ')}</p>

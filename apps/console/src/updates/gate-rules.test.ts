@@ -24,7 +24,7 @@ const CLEAR: GateReport = {
 };
 const FINDING: GateFinding = {
   ...{ package: 'left', version: '2.0.0', id: 'CVE-1', aliases: [], severity: 'high', summary: 'bad' },
-  ...{ fixed_in: null, in_closure: 'top', change: 'introduced' },
+  ...{ fixed_in: null, in_closure: 'top', change: 'introduced', vendor: null, excuse: null },
 };
 const INSTALL: PlanAction = {
   ...{ action: 'upgrade', name: 'left', from_version: '1.0.0', to_version: '2.0.0' },

@@ -1,4 +1,4 @@
-import type { GateReport } from '@tidegate/protocol/approvals-api';
+import type { GateFinding, GateReport } from '@tidegate/protocol/approvals-api';
 import type { UpdateState } from '@tidegate/protocol/states';
 
 type Stop = NonNullable<GateReport['blocked_by']>;
@@ -25,6 +25,27 @@ export const REASONS: Readonly<Record<Reason, string>> = {
   uncovered: 'No vulnerability database covers the distribution of this host.',
   undecidable: 'The version of a package cannot be compared with the vulnerability database.',
 };
+
+const VENDOR_NAMES = { debian: 'Debian', ubuntu: 'Ubuntu', redhat: 'Red Hat' } as const;
+type VendorWord = NonNullable<GateFinding['vendor']>;
+const VENDOR_STATUSES: Readonly<Record<VendorWord['status'], string>> = {
+  unimportant: 'calls it unimportant: no impact on security.',
+  negligible: 'calls its priority negligible.',
+  not_affected: 'says that this package is not affected.',
+  ignored: 'will not fix it in this release.',
+  postponed: 'will fix it later.',
+  deferred: 'will fix it later.',
+  no_dsa: 'issues no advisory for it.',
+  will_not_fix: 'will not fix it.',
+  under_investigation: 'is still investigating it.',
+  end_of_life: 'no longer supports this package.',
+  out_of_support: 'no longer supports this product.',
+};
+
+/** What the distribution says itself, as a sentence. */
+export function vendorText({ by, status }: VendorWord): string {
+  return `${VENDOR_NAMES[by]} ${VENDOR_STATUSES[status]}`;
+}
 
 /** Why a bulk request left an update out. */
 export const SKIP_REASONS: Readonly<Record<string, string>> = {

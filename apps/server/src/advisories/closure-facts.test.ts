@@ -45,12 +45,14 @@ function facts({
   checks,
   records = {},
   ecosystem = 'apt',
+  isKevKnown = false,
 }: {
   actions?: PlanAction[];
   present?: InstalledPackage[];
   checks: Check[];
   records?: Record<string, object>;
   ecosystem?: 'apt' | 'npm';
+  isKevKnown?: boolean;
 }) {
   const top = { name: actions[0]?.name ?? '', arch: '' };
   const packages = closurePackages({ ecosystem, system: DEBIAN, actions, top, installed: present });
@@ -62,6 +64,7 @@ function facts({
     ),
     nowMs: NOW_MS,
     maxAgeMs: 1_000,
+    isKevKnown,
   });
   return closureFacts(packages.map(judge), { nowMs: NOW_MS });
 }
@@ -151,6 +154,50 @@ describe('the three lists of a closure', () => {
     });
     expect(findings[0]).toMatchObject({ id, malicious: true });
     expect(findings[1]).toMatchObject({ id: 'A', malicious: false });
+  });
+});
+
+describe('the ids by which a statement may name a finding', () => {
+  test.each([
+    ['a record of one CVE', 'DEBIAN-CVE-1', { upstream: ['CVE-1'] }, ['DEBIAN-CVE-1', 'CVE-1']],
+    ['aliases of one CVE', 'GHSA-1', { aliases: ['CVE-1', 'PYSEC-1'] }, ['GHSA-1', 'CVE-1', 'PYSEC-1']],
+    ['an advisory about several CVEs: its own', 'DSA-1', { upstream: ['CVE-1', 'CVE-2'] }, ['DSA-1']],
+    ['a CVE that another one is an alias of: its own', 'CVE-1', { aliases: ['CVE-2'] }, ['CVE-1']],
+    ['related ids say nothing', 'ALSA-1', { related: ['CVE-1'] }, ['ALSA-1']],
+    ['no record: its own', 'CVE-1', null, ['CVE-1']],
+  ])('%s', (_what, id, record, names) => {
+    const { findings } = facts({
+      checks: [check('3.0.12-1', { ids: [id] })],
+      records: record ? { [id]: record } : {},
+    });
+    expect(findings).toMatchObject([{ id, names }]);
+  });
+
+  test('records that are shown as one share the worst: malicious, exploited, and a word only if all say it', () => {
+    const unimportant = {
+      affected: [
+        {
+          package: { ecosystem: 'Debian:12', name: 'openssl' },
+          ecosystem_specific: { urgency: 'unimportant' },
+        },
+      ],
+    };
+    const joined = (other: object) =>
+      facts({
+        checks: [check('3.0.12-1', { ids: ['DEBIAN-CVE-1', 'OTHER-1'] })],
+        records: { 'DEBIAN-CVE-1': { ...unimportant, aliases: ['OTHER-1'] }, 'OTHER-1': other },
+      }).findings;
+    expect(joined(unimportant)).toMatchObject([{ vendor: { status: 'unimportant' }, malicious: false }]);
+    expect(joined({})).toMatchObject([{ vendor: null }]);
+    expect(joined({ ...unimportant, aliases: ['MAL-1'] })).toMatchObject([{ malicious: true }]);
+  });
+
+  test('not listed as exploited needs the loaded list and every record', () => {
+    const checks = [check('3.0.12-1', { ids: ['CVE-1'] })];
+    expect(facts({ checks, records: { 'CVE-1': {} } }).findings[0]).not.toHaveProperty('kev');
+    expect(facts({ checks, isKevKnown: true }).findings[0]).not.toHaveProperty('kev');
+    const known = facts({ checks, records: { 'CVE-1': {} }, isKevKnown: true });
+    expect(known.findings).toMatchObject([{ kev: false }]);
   });
 });
 

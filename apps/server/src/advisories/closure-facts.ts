@@ -6,6 +6,7 @@ import { type AdvisoryDetails, advisoryDetails, fixedIn } from './finding-detail
 import { isFresh } from './freshness.ts';
 import type { Check } from './store.ts';
 import { type Subject, type SubjectsOf, subjectKey } from './subjects.ts';
+import { sharedWord, type VendorWord, vendorWord } from './vendor-word.ts';
 
 export type VulnerabilityVerdict = 'clear' | 'vulnerable' | 'unchecked';
 export type UncheckedReason = 'unreachable' | 'undecidable' | 'uncovered';
@@ -22,7 +23,11 @@ export interface Finding {
   readonly inClosure: 'top' | 'dependency';
   readonly change: 'introduced' | 'still_present';
   readonly malicious: boolean;
-  /** Known to be exploited, and the probability of exploitation: used only for ordering. */
+  /** Ids by which a statement may name it; its own alone if absent. */
+  readonly names?: readonly string[];
+  /** What the distribution says about it. */
+  readonly vendor?: VendorWord | null;
+  /** Known to be exploited, absent when it could not be looked up; and the probability of exploitation. */
   readonly kev?: boolean;
   readonly epss?: number | null;
 }
@@ -68,10 +73,12 @@ export function createPackageJudge(args: {
   records: ReadonlyMap<string, string>;
   /** Feed entries, by CVE. */
   exploited?: ReadonlyMap<string, Exploited>;
+  /** Whether the list of exploited vulnerabilities is loaded. */
+  isKevKnown?: boolean;
   nowMs: number;
   maxAgeMs: number;
 }): (one: ClosurePackage) => JudgedPackage {
-  const { ecosystem, checks, records, exploited = NO_FEEDS, nowMs, maxAgeMs } = args;
+  const { ecosystem, checks, records, exploited = NO_FEEDS, isKevKnown = false, nowMs, maxAgeMs } = args;
   const details = new Map<string, AdvisoryDetails>();
   function detailsOf(id: string): AdvisoryDetails {
     const known = details.get(id) ?? advisoryDetails(id, records.get(id) ?? null);
@@ -81,7 +88,7 @@ export function createPackageJudge(args: {
   return (one) => {
     const after = sideOf(one.after, { checks, nowMs, maxAgeMs });
     const before = one.before && sideOf(one.before, { checks, nowMs, maxAgeMs });
-    return { after, before, ...compare({ ecosystem, one, after, before, detailsOf, exploited }) };
+    return { after, before, ...compare({ ecosystem, one, after, before, detailsOf, exploited, isKevKnown }) };
   };
 }
 
@@ -168,8 +175,9 @@ function compare(args: {
   before: Side | null;
   detailsOf: (id: string) => AdvisoryDetails;
   exploited: ReadonlyMap<string, Exploited>;
+  isKevKnown: boolean;
 }): { findings: Finding[]; fixed: { id: string; package: string }[]; evidence: Exploitation[] } {
-  const { ecosystem, one, after, before, detailsOf, exploited } = args;
+  const { ecosystem, one, after, before, detailsOf, exploited, isKevKnown } = args;
   const namesOf = (id: string) => [id, ...detailsOf(id).aliases];
   const had = new Set([...(before?.ids.keys() ?? [])].flatMap(namesOf));
   const has = new Set([...after.ids.keys()].flatMap(namesOf));
@@ -179,7 +187,17 @@ function compare(args: {
     // GHSA and PYSEC describe the same vulnerability: one is shown, with the other among its aliases.
     if (shown.has(id)) continue;
     for (const name of namesOf(id)) shown.add(name);
-    const { aliases, cves, summary, severity, malicious, record } = detailsOf(id);
+    const { aliases, names, summary, severity, record } = detailsOf(id);
+    // What excuses must hold for every record that is shown as this one, what aggravates for one of them.
+    const joined = namesOf(id).flatMap((name) => {
+      const found = after.ids.get(name);
+      return found ? [{ details: detailsOf(name), subject: found }] : [];
+    });
+    const { kev, epss } = worstOf(
+      joined.flatMap(({ details }) => details.cves),
+      exploited,
+    );
+    const isKevComplete = isKevKnown && joined.every(({ details }) => details.record !== null);
     findings.push({
       package: one.name,
       version: one.version,
@@ -190,8 +208,11 @@ function compare(args: {
       fixedIn: fixedIn(record, ecosystem, subject),
       inClosure: one.isTop ? 'top' : 'dependency',
       change: namesOf(id).some((name) => had.has(name)) ? 'still_present' : 'introduced',
-      malicious,
-      ...worstOf(cves, exploited),
+      malicious: joined.some(({ details }) => details.malicious),
+      names,
+      vendor: sharedWord(joined.map(({ details, subject: of }) => vendorWord(details.record, of))),
+      ...(kev || isKevComplete ? { kev } : {}),
+      epss,
     });
   }
   // "Fixed" needs the state after the update to be fully checked.

@@ -10,6 +10,8 @@ export interface AdvisoryDetails {
   readonly aliases: readonly string[];
   /** Its CVEs, whatever the field (AlmaLinux uses `related`): only for ordering. */
   readonly cves: readonly string[];
+  /** All ids of the one vulnerability that it describes: only its own where it describes several CVEs. */
+  readonly names: readonly string[];
   readonly summary: string;
   /** For display only: no verdict rests on it. */
   readonly severity: string | null;
@@ -20,6 +22,7 @@ export interface AdvisoryDetails {
 const SUMMARY_MAX_CHARS = 500;
 const ALIASES_MAX = 100;
 const CVES_MAX = 300;
+const NAMES_MAX = 20;
 /** CWE-506, embedded malicious code: how GHSA marks malware. */
 const MALICIOUS_CODE = 'CWE-506';
 
@@ -34,11 +37,22 @@ export function advisoryDetails(id: string, text: string | null): AdvisoryDetail
   return {
     aliases,
     cves: joined.filter((one) => one.startsWith('CVE-')).slice(0, CVES_MAX),
+    names: namesOf(id, [...aliases, ...(record?.upstream ?? [])]),
     summary: (record?.summary ?? '').slice(0, SUMMARY_MAX_CHARS),
     severity: record ? severityOf(record) : null,
     malicious: isMalware,
     record,
   };
+}
+
+/**
+ * A record about several CVEs (an advisory of a distribution) is none of them: a statement about one would also cover
+ * the others.
+ */
+function namesOf(id: string, others: readonly string[]): string[] {
+  const all = new Set([id, ...others]);
+  const isOne = [...all].filter((one) => one.startsWith('CVE-')).length <= 1;
+  return isOne ? [...all].slice(0, NAMES_MAX) : [id];
 }
 
 /** The lowest version above the given one that fixes it; null when none is known. */

@@ -37,6 +37,8 @@ export const OsvRecord = Type.Object({
       Type.Object({
         package: nullish(Type.Object({ ecosystem: Text, name: Text })),
         ranges: nullish(Type.Array(Type.Object({ type: Text, events: nullish(Events) }))),
+        ecosystem_specific: Type.Optional(Type.Unknown()),
+        database_specific: Type.Optional(Type.Unknown()),
       }),
     ),
   ),

@@ -6,7 +6,7 @@ import { type Basis, basisOf } from './basis-rules.ts';
 import { type ClosureFacts, closureFacts, createPackageJudge, type JudgedPackage } from './closure-facts.ts';
 import { type ClosurePackage, closurePackages, closureSubjects } from './closure-packages.ts';
 import type { HostSystem } from './ecosystem-strings.ts';
-import { readExploited } from './exploited/store.ts';
+import { readExploited, readFetchedAt } from './exploited/store.ts';
 import { advisoryDetails } from './finding-details.ts';
 import type { InstalledPackage } from './installed-package.ts';
 import { readAdvisories, readChecks, readInstalled } from './store.ts';
@@ -75,9 +75,10 @@ export async function readClosureFacts(
   const records = new Map([...rows].map(([id, { record }]) => [id, record]));
   const cves = [...records].flatMap(([id, record]) => advisoryDetails(id, record).cves);
   const exploited = await readExploited(db, cves);
+  const isKevKnown = cves.length > 0 && (await readFetchedAt(db, 'kev')) !== null;
   const facts: ClosureFacts[] = [];
   for (const { ecosystem, packages } of closures) {
-    const judge = createPackageJudge({ ecosystem, checks, records, exploited, ...at });
+    const judge = createPackageJudge({ ecosystem, checks, records, exploited, isKevKnown, ...at });
     const judged: JudgedPackage[] = [];
     await inTurns(packages, {
       size: PACKAGES_A_TURN,

@@ -186,7 +186,7 @@ function addJudged(
     package: packageOf(loaded),
     blocked_by: verdict.stop.by,
     reason: verdict.stop.reason,
-    findings: findingsOf(verdict.judged.closure.findings, BLOCKED_FINDINGS_MAX),
+    findings: findingsOf(verdict.judged.closure.findings, verdict.excused, BLOCKED_FINDINGS_MAX),
     age: ageReport(verdict.judged.age),
     divergences: divergencesOf(facts),
     unknown_artifacts: unknownArtifactsOf(facts),

@@ -10,7 +10,12 @@ export interface ApprovalDeps {
   readonly platform: Platform;
   readonly config: Pick<
     Config,
-    'gateEnforcement' | 'minAgeHours' | 'vulnerabilityPolicy' | 'uncovered' | 'advisoryMaxAgeHours'
+    | 'gateEnforcement'
+    | 'minAgeHours'
+    | 'vulnerabilityPolicy'
+    | 'uncovered'
+    | 'unimportant'
+    | 'advisoryMaxAgeHours'
   >;
   readonly keyRing: Pick<KeyRing, 'fleetId' | 'signer' | 'isActive'>;
   readonly worker: Pick<AdvisoryWorker, 'ensureJudged' | 'status'>;
@@ -28,5 +33,6 @@ export function policyOf({ config }: Pick<ApprovalDeps, 'config'>): GatePolicy {
     ageMode: config.gateEnforcement,
     vulnerabilities: config.vulnerabilityPolicy,
     uncovered: config.uncovered,
+    unimportant: config.unimportant,
   };
 }

@@ -41,6 +41,8 @@ export interface GatePolicy {
   readonly vulnerabilities: 'any' | 'introduced';
   /** Reading 5: the outcome for operators when no database covers the distribution. */
   readonly uncovered: 'block' | 'warn';
+  /** Whether Debian's word that a vulnerability is `unimportant` takes it out of A1. */
+  readonly unimportant: 'pass' | 'block';
 }
 
 export interface ApprovalRequest {

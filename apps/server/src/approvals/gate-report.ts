@@ -10,6 +10,7 @@ import type {
 import type { Finding } from '../advisories/closure-facts.ts';
 import { rfc3339 } from '../platform/clock.ts';
 import type { AgeFacts } from './age-rules.ts';
+import type { Excuse } from './counting-rules.ts';
 import type { UpdateFacts } from './gate-facts.ts';
 import type { LoadedUpdate } from './load-update.ts';
 import type { GateWarning, Stop, Verdict } from './verdict.ts';
@@ -25,13 +26,14 @@ export function packageOf({ update, ecosystem }: LoadedUpdate): UpdatePackage {
 export function gateReport(loaded: LoadedUpdate, facts: UpdateFacts, verdict: Verdict): GateReport {
   const closure = facts.judged?.closure ?? null;
   const stop = verdict.kind === 'blocked' ? verdict.stop : null;
+  const excused = verdict.kind === 'blocked' || verdict.kind === 'mint' ? verdict.excused : NONE_EXCUSED;
   return {
     update_id: loaded.update.id,
     package: packageOf(loaded),
     blocked_by: stop?.by ?? null,
     overridable: verdict.kind === 'blocked' && verdict.overridable,
     reason: stop?.reason ?? null,
-    findings: findingsOf(closure?.findings ?? [], FINDINGS_MAX),
+    findings: findingsOf(closure?.findings ?? [], excused, FINDINGS_MAX),
     fixed: (closure?.fixed ?? [])
       .slice(0, FINDINGS_MAX)
       .map(({ id, package: name }) => ({ id, package: name })),
@@ -49,7 +51,13 @@ export function gateReport(loaded: LoadedUpdate, facts: UpdateFacts, verdict: Ve
   };
 }
 
-export function findingsOf(findings: readonly Finding[], most: number): GateFinding[] {
+const NONE_EXCUSED: ReadonlyMap<Finding, Excuse> = new Map();
+
+export function findingsOf(
+  findings: readonly Finding[],
+  excused: ReadonlyMap<Finding, Excuse>,
+  most: number,
+): GateFinding[] {
   return findings.slice(0, most).map((finding) => ({
     package: finding.package,
     version: finding.version,
@@ -60,9 +68,15 @@ export function findingsOf(findings: readonly Finding[], most: number): GateFind
     fixed_in: finding.fixedIn,
     in_closure: finding.inClosure,
     change: finding.change,
-    kev: finding.kev ?? false,
+    ...(finding.kev !== undefined && { kev: finding.kev }),
     epss: finding.epss ?? null,
+    vendor: finding.vendor ? { ...finding.vendor } : null,
+    excuse: excuseOf(excused.get(finding)),
   }));
+}
+
+function excuseOf(excuse: Excuse | undefined): GateFinding['excuse'] {
+  return excuse ? { by: excuse.by, vendor: excuse.vendor, status: excuse.status } : null;
 }
 
 /** Divergent artifacts of the plan: undecided ones, and those that an operator has refused. */
@@ -115,6 +129,8 @@ const WARNING_DETAILS: Readonly<Record<GateWarning, string>> = {
   closure_unchecked: 'The closure could not be checked for known vulnerabilities.',
   distribution_uncovered: 'No vulnerability database covers the distribution of this host.',
   age_violation: 'A version in the closure is younger than the minimum age, or its age is unknown.',
+  unimportant_not_counted:
+    'A vulnerability in the closure did not count: its distribution calls it unimportant.',
   provenance_dropped: 'A version in the closure has no provenance, although the version on the host has one.',
   provenance_mismatch: 'The provenance of a version in the closure is for another artifact than the plan.',
 };

@@ -1,11 +1,12 @@
 import type { Ecosystem } from '@tidegate/protocol/scalars';
-import type { ClosureFacts } from '../advisories/closure-facts.ts';
+import type { ClosureFacts, Finding } from '../advisories/closure-facts.ts';
 import type { AgeFacts } from './age-rules.ts';
+import { type Excuse, excusedFindings } from './counting-rules.ts';
 import type { ApprovalRequest, GatePolicy, Information, JudgedFacts, UpdateFacts } from './gate-facts.ts';
 import type { ClosureStop, FinalStop, GateWarning, Verdict } from './verdict.ts';
 
 /** Increases whenever `judge` decides differently on the same facts; recorded decisions name their version. */
-export const GATE_VERSION = 2;
+export const GATE_VERSION = 3;
 
 /**
  * Decides whether an update may be minted: artifacts that diverge or are unknown to their registry, then age (A7), then
@@ -18,24 +19,29 @@ export function judge(facts: UpdateFacts, policy: GatePolicy, request: ApprovalR
   const { ecosystem, judged } = facts;
   if (!judged) return { kind: request.override ? 'plan_required' : 'plan_unknown' };
 
+  const excused = excusedFindings(judged.closure.findings, policy);
   // No override passes these. A7: age is a separate stop, evaluated before the vulnerability gate (reading 1).
   const final = artifactStop(judged) ?? ageStop(judged.age, policy);
-  if (final) return { kind: 'blocked', judged, stop: final, overridable: false };
+  if (final) return { kind: 'blocked', judged, excused, stop: final, overridable: false };
   if (isPending(facts, judged, policy)) return { kind: 'verdict_pending' };
 
-  const warnings = [...closureWarnings(facts, judged, policy), ...provenanceWarnings(facts.information)];
+  const warnings = [
+    ...closureWarnings(facts, judged, policy),
+    ...excuseWarnings(excused),
+    ...provenanceWarnings(facts.information),
+  ];
   const stop =
-    vulnerabilityStop(judged.closure, policy, request) ??
+    vulnerabilityStop(judged.closure, excused, policy, request) ??
     uncheckedStop(ecosystem, judged.closure, policy, request);
   if (!stop) {
     const unneeded: GateWarning[] = request.override ? ['override_not_needed'] : [];
-    return { kind: 'mint', judged, override: null, warnings: [...unneeded, ...warnings] };
+    return { kind: 'mint', judged, excused, override: null, warnings: [...unneeded, ...warnings] };
   }
   // A3, A8: only a human passes a flagged closure, and only with an override.
   if (request.by === 'operator' && reason !== null) {
-    return { kind: 'mint', judged, override: { stop, reason }, warnings };
+    return { kind: 'mint', judged, excused, override: { stop, reason }, warnings };
   }
-  return { kind: 'blocked', judged, stop, overridable: request.by === 'operator' };
+  return { kind: 'blocked', judged, excused, stop, overridable: request.by === 'operator' };
 }
 
 /** A reason must have a visible character. */
@@ -67,16 +73,19 @@ function isPending(facts: UpdateFacts, { closure, age, registry }: JudgedFacts, 
   return after > 0 || (policy.vulnerabilities === 'introduced' && before > 0);
 }
 
-/** A1, anywhere in the closure. The sweep mints only for a clear verdict, whatever the policy (A8). */
+/** A1, anywhere in the closure. The sweep mints only where nothing counts, whatever the policy of reading 4 (A8). */
 function vulnerabilityStop(
   closure: ClosureFacts,
+  excused: ReadonlyMap<Finding, Excuse>,
   policy: GatePolicy,
   request: ApprovalRequest,
 ): ClosureStop | null {
   if (closure.verdict !== 'vulnerable') return null;
+  const counted = closure.findings.filter((finding) => !excused.has(finding));
+  if (excused.size > 0 && counted.length === 0) return null;
   const isExcused = policy.vulnerabilities === 'introduced' && request.by === 'operator';
   // Reading 4: a vulnerability that the host already has is excused, unless it is malicious.
-  if (isExcused && !closure.findings.some(({ change, malicious }) => change === 'introduced' || malicious)) {
+  if (isExcused && !counted.some(({ change, malicious }) => change === 'introduced' || malicious)) {
     return null;
   }
   return { by: 'vulnerability', reason: 'known_vulnerability' };
@@ -118,6 +127,11 @@ function closureWarnings(
   // A7: informational only in `warn`.
   if (policy.ageMode === 'warn' && age.violations.length > 0) warnings.push('age_violation');
   return warnings;
+}
+
+/** What did not count is reported. */
+function excuseWarnings(excused: ReadonlyMap<Finding, Excuse>): GateWarning[] {
+  return excused.size > 0 ? ['unimportant_not_counted'] : [];
 }
 
 /** Provenance is a signal, never a stop: malicious versions have carried valid provenance. */

@@ -13,7 +13,13 @@ const textOrNull = fc.option(text, { nil: null });
 const timeOrNull = fc.option(fc.nat(), { nil: null });
 const versioned = { package: text, version: text };
 
+const vendor = fc.record({
+  by: fc.constantFrom('debian' as const, 'ubuntu' as const),
+  status: fc.constantFrom('unimportant' as const, 'ignored' as const),
+});
+
 const finding = fc.record({
+  ...{ vendor: fc.option(vendor, { nil: null }), kev: fc.boolean() },
   ...{ ...versioned, id: text, aliases: fc.array(text, { maxLength: 4 }), severity: textOrNull },
   ...{ summary: text, fixedIn: textOrNull, malicious: fc.boolean() },
   inClosure: fc.constantFrom('top' as const, 'dependency' as const),
@@ -84,6 +90,7 @@ const policy: fc.Arbitrary<GatePolicy> = fc.record({
   ageMode: fc.constantFrom('block', 'warn', 'off'),
   vulnerabilities: fc.constantFrom('any', 'introduced'),
   uncovered: fc.constantFrom('block', 'warn'),
+  unimportant: fc.constantFrom('pass', 'block'),
 });
 const request: fc.Arbitrary<ApprovalRequest> = fc.record({
   by: fc.constantFrom('operator', 'sweep'),
@@ -114,7 +121,10 @@ describe('the recorded facts of a decision', () => {
         // The deciding entries come last, where truncation would remove them.
         const padded = judged && {
           ...judged,
-          closure: { ...judged.closure, findings: [...harmless(more), ...judged.closure.findings] },
+          closure: {
+            ...judged.closure,
+            findings: [...harmless(more), ...unimportant(more), ...judged.closure.findings],
+          },
           age: { ...judged.age, violations: [...unknownAges(more), ...judged.age.violations] },
         };
         const told = [...unsigned(more), ...(facts.information?.provenance ?? [])];
@@ -165,6 +175,12 @@ function harmless(count: number) {
     ...{ package: 'x', version: '1', id: `CVE-${i}`, aliases: [], severity: null, summary: 's'.repeat(999) },
     ...{ fixedIn: null, inClosure: 'top', change: 'still_present', malicious: false },
   })) satisfies UpdateFindings;
+}
+
+/** Debian calls them unimportant, although the update introduces them. */
+function unimportant(count: number) {
+  const vendor = { by: 'debian', status: 'unimportant' } as const;
+  return harmless(count).map((one) => ({ ...one, change: 'introduced' as const, vendor }));
 }
 
 type UpdateFindings = NonNullable<UpdateFacts['judged']>['closure']['findings'];

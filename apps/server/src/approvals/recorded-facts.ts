@@ -3,6 +3,7 @@ import type { ClosureFacts, Finding } from '../advisories/closure-facts.ts';
 import type { BoundDivergence } from '../artifacts/divergence-rules.ts';
 import type { PackageProvenance } from '../provenance/plan-provenance.ts';
 import type { AgeFacts } from './age-rules.ts';
+import { isCalledUnimportant } from './counting-rules.ts';
 import type { UpdateFacts } from './gate-facts.ts';
 import { NO_REGISTRY } from './registry-rules.ts';
 
@@ -68,11 +69,10 @@ export function factsOfRecord(facts: RecordedFacts): UpdateFacts {
 
 function recordedClosure(closure: ClosureFacts): Judged['closure'] {
   const { verdict, unchecked, findings, fixed, missing, checkedAtMs, source, snapshot } = closure;
-  const weighty = ({ malicious, change }: Finding) => malicious || change === 'introduced';
   return {
     ...{ verdict, unchecked, missing: { ...missing }, source, snapshot },
     checked_at_ms: checkedAtMs,
-    findings: cut(findings, { most: RECORDED_MAX.findings, first: weighty }, (finding) => ({
+    findings: cut(findings, { most: RECORDED_MAX.findings, rank: rankOf(findings) }, (finding) => ({
       package: finding.package,
       version: finding.version,
       id: finding.id,
@@ -83,8 +83,20 @@ function recordedClosure(closure: ClosureFacts): Judged['closure'] {
       in_closure: finding.inClosure,
       change: finding.change,
       malicious: finding.malicious,
+      ...(finding.names && { names: finding.names.slice() }),
+      ...(finding.vendor !== undefined && { vendor: finding.vendor && { ...finding.vendor } }),
+      ...(finding.kev !== undefined && { kev: finding.kev }),
     })),
     fixed: cut(fixed, { most: RECORDED_MAX.fixed }, ({ id, package: name }) => ({ id, package: name })),
+  };
+}
+
+/** What decides comes first: one finding that Debian calls unimportant, for its warning; the others of them last. */
+function rankOf(findings: readonly Finding[]): (finding: Finding) => number {
+  const unimportant = findings.find(isCalledUnimportant);
+  return (finding) => {
+    if (isCalledUnimportant(finding)) return finding === unimportant ? 0 : 3;
+    return finding.malicious || finding.change === 'introduced' ? 1 : 2;
   };
 }
 
@@ -114,7 +126,7 @@ function recordedAge({
     ...{ status, minimum_hours: minimumHours, pending },
     violations: cut(
       violations,
-      { most: RECORDED_MAX.violations, first: ({ ageHours }) => ageHours !== null },
+      { most: RECORDED_MAX.violations, rank: ({ ageHours }) => (ageHours === null ? 1 : 0) },
       ({ package: name, version, publishedAtMs, ageHours }) => ({
         ...{ package: name, version, published_at_ms: publishedAtMs, age_hours: ageHours },
       }),
@@ -150,7 +162,10 @@ function recordedDivergences(divergences: readonly BoundDivergence[]): Judged['d
 function recordedProvenance(provenance: readonly PackageProvenance[]): RecordedProvenance {
   return cut(
     provenance,
-    { most: RECORDED_MAX.provenance, first: ({ status, dropped }) => dropped || status === 'mismatch' },
+    {
+      most: RECORDED_MAX.provenance,
+      rank: ({ status, dropped }) => (dropped || status === 'mismatch' ? 0 : 1),
+    },
     ({ package: name, version, status, dropped }) => ({ package: name, version, status, dropped }),
   );
 }
@@ -159,13 +174,12 @@ function provenanceOf(items: RecordedProvenance['items']): PackageProvenance[] {
   return items.map((item) => ({ ...item, sourceRepository: null, builder: null }));
 }
 
-/** Keeps the order unless the list is truncated; then the deciding entries come first. */
+/** Keeps the order unless the list is truncated; then the deciding entries, of the lowest rank, come first. */
 function cut<T, R>(
   items: readonly T[],
-  { most, first = () => false }: { most: number; first?: (item: T) => boolean },
+  { most, rank = () => 0 }: { most: number; rank?: (item: T) => number },
   form: (item: T) => R,
 ): { total: number; items: R[] } {
-  const isCut = items.length > most;
-  const ordered = isCut ? [...items.filter(first), ...items.filter((item) => !first(item))] : items;
+  const ordered = items.length > most ? items.toSorted((a, b) => rank(a) - rank(b)) : items;
   return { total: items.length, items: ordered.slice(0, most).map(form) };
 }

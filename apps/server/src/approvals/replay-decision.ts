@@ -13,12 +13,17 @@ export interface Replay {
 /** Decides a recorded decision again, from the record alone. */
 export function replayDecision(record: RecordedDecision): Replay {
   const { policy, request, facts } = record;
-  const { age_mode: ageMode, vulnerabilities, uncovered } = policy;
+  // Records before gate version 3 know no vendor's word.
+  const { age_mode: ageMode, vulnerabilities, uncovered, unimportant = 'block' } = policy;
   const { by, override, override_reason: reason } = request;
   // The gate only checks whether there is a reason.
   const overrideReason = reason && (reason.blank ? '' : reason.sha256);
   const verdict = recordedVerdict(
-    judge(factsOfRecord(facts), { ageMode, vulnerabilities, uncovered }, { by, override, overrideReason }),
+    judge(
+      factsOfRecord(facts),
+      { ageMode, vulnerabilities, uncovered, unimportant },
+      { by, override, overrideReason },
+    ),
   );
   return { verdict, isSame: isDeepStrictEqual(verdict, record.verdict) };
 }

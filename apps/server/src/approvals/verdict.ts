@@ -1,4 +1,5 @@
-import type { UncheckedReason } from '../advisories/closure-facts.ts';
+import type { Finding, UncheckedReason } from '../advisories/closure-facts.ts';
+import type { Excuse } from './counting-rules.ts';
 import type { JudgedFacts } from './gate-facts.ts';
 
 /** No override passes these. */
@@ -25,6 +26,7 @@ export type GateWarning =
   | 'closure_unchecked'
   | 'distribution_uncovered'
   | 'age_violation'
+  | 'unimportant_not_counted'
   | 'provenance_dropped'
   | 'provenance_mismatch';
 
@@ -41,12 +43,18 @@ export type Verdict =
 export interface MintVerdict {
   readonly kind: 'mint';
   readonly judged: JudgedFacts;
+  /** Findings that did not count, with the reason. */
+  readonly excused: ReadonlyMap<Finding, Excuse>;
   /** Null when nothing blocked. */
   readonly override: Override | null;
   readonly warnings: readonly GateWarning[];
 }
 
-export type BlockedVerdict = { readonly kind: 'blocked'; readonly judged: JudgedFacts } & (
+export type BlockedVerdict = {
+  readonly kind: 'blocked';
+  readonly judged: JudgedFacts;
+  readonly excused: ReadonlyMap<Finding, Excuse>;
+} & (
   | { readonly stop: FinalStop; readonly overridable: false }
   | { readonly stop: ClosureStop; readonly overridable: boolean }
 );

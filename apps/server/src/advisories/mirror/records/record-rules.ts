@@ -1,5 +1,6 @@
 import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import { isWithdrawn, readAffected } from '@tidegate/versions/osv-record';
+import { wordsOf } from '../../vendor-word.ts';
 import { type Fields, isFields, isOfFleet, type NamedPackage, packageOf } from './record-packages.ts';
 import { salvageRecord } from './salvage-record.ts';
 
@@ -13,6 +14,8 @@ export interface MirrorEntry extends NamedPackage {
   /** JSON of `ranges` and `versions`; `null` when they do not match the schema: undecidable. */
   readonly rangesJson: string;
   readonly versionsJson: string;
+  /** The distribution's words about it; shown, and read as the vendor's word. */
+  readonly words?: Readonly<Record<string, string>>;
 }
 
 /** A record reduced to what decides (entries) and what is shown (`record`), without `details` and `references`. */
@@ -79,6 +82,7 @@ function entriesOf(affected: readonly unknown[], releases: readonly string[] | n
       ...target,
       rangesJson: JSON.stringify(rangesOf(one.ranges)),
       versionsJson: JSON.stringify('versions' in one ? (one.versions ?? null) : []),
+      words: { ...wordsOf(one.database_specific), ...wordsOf(one.ecosystem_specific) },
     });
   }
   return entries;
@@ -108,9 +112,10 @@ function shownOf(
     upstream: textsOf(value.upstream),
     related: textsOf(value.related),
     severity: listOf(value.severity).slice(0, 10).filter(isFields).map(scoreOf),
-    affected: entries.map(({ eco, name, rangesJson }) => ({
+    affected: entries.map(({ eco, name, rangesJson, words = {} }) => ({
       package: { ecosystem: eco, name },
       ranges: fixesOf(JSON.parse(rangesJson)),
+      ...(Object.keys(words).length > 0 && { ecosystem_specific: words }),
     })),
     database_specific: { cwe_ids: codes, ...(word === '' ? {} : { severity: word }) },
   };

@@ -1,0 +1,124 @@
+import { describe, expect, test } from 'vitest';
+import { saveFetched, saveScores } from '../advisories/exploited/store.ts';
+import { actionOf, createApprovalsApp } from '../testing/approvals-app.ts';
+import { ENGINES } from '../testing/engines.ts';
+import { findUpdate } from '../updates/store.ts';
+import { storePlan } from '../updates/store-plan.ts';
+import { sweepOnce } from './sweep.ts';
+
+const UNIMPORTANT = { urgency: 'unimportant' };
+
+describe.each(ENGINES)('the word of the distribution on $name', (engine) => {
+  async function scene(
+    {
+      specific = UNIMPORTANT,
+      id = 'DEBIAN-CVE-2019-1',
+      ...rest
+    }: Record<string, unknown> & { id?: string } = {},
+    settings: Parameters<typeof createApprovalsApp>[1] = {},
+  ) {
+    const it = await createApprovalsApp(engine, settings);
+    const affected = { ecosystem: 'Debian:12', name: 'openssl', versions: ['3.0.12-1'] };
+    it.osv.addRecord({ id, summary: 'bad', upstream: ['CVE-2019-1'], ...rest }, [
+      { ...affected, specific: Object(specific) },
+    ]);
+    return it;
+  }
+
+  test.each(['api', 'mirror'] as const)(
+    'unimportant is listed as the word of Debian and does not stop: from the %s',
+    async (advisorySource) => {
+      const it = await scene({}, { settings: { advisorySource } });
+      const { addUpdate, approve, call, mirror } = it;
+      const id = await addUpdate();
+      await mirror?.refresh();
+      const shown = (await call('POST', `/api/v1/updates/${id}/preview`)).body;
+      expect(shown).toMatchObject({
+        ...{ verdict: 'vulnerable', blocked_by: null },
+        findings: [
+          {
+            id: 'DEBIAN-CVE-2019-1',
+            vendor: { by: 'debian', status: 'unimportant' },
+            excuse: { by: 'vendor', vendor: 'debian', status: 'unimportant' },
+          },
+        ],
+      });
+      const { status, body } = await approve(id);
+      expect({ status, warnings: body.warnings.map(({ code }: { code: string }) => code) }).toEqual({
+        ...{ status: 200, warnings: ['unimportant_not_counted'] },
+      });
+      // The token stays truthful: what is installed has a known vulnerability.
+      const token = JSON.parse(Buffer.from(body.token.payload, 'base64').toString());
+      expect(token.verdict.vulnerability).toBe('vulnerable');
+      const [decision] = (await call('GET', `/api/v1/updates/${id}/decisions`)).body.items;
+      const { record, replays } = (await call('GET', `/api/v1/decisions/${decision.id}`)).body;
+      expect({ replays, policy: record.policy.unimportant, warnings: record.verdict.warnings }).toEqual({
+        ...{ replays: true, policy: 'pass', warnings: ['unimportant_not_counted'] },
+      });
+      expect(record.facts.judged.closure.findings.items).toMatchObject([
+        { vendor: { by: 'debian', status: 'unimportant' } },
+      ]);
+    },
+  );
+
+  test.each([
+    ['of another release', { ecosystem: 'Debian:11' }],
+    ['of another package', { name: 'zlib' }],
+  ])('unimportant %s in the same record excuses nothing', async (_what, other) => {
+    const it = await createApprovalsApp(engine);
+    const affected = { ecosystem: 'Debian:12', name: 'openssl', versions: ['3.0.12-1'] };
+    it.osv.addRecord({ id: 'DEBIAN-CVE-2019-1' }, [
+      { ...affected, ...other, specific: UNIMPORTANT },
+      { ...affected, specific: { urgency: 'not yet assigned' } },
+    ]);
+    const { status, body } = await it.approve(await it.addUpdate());
+    expect({ status, reason: body.reason }).toEqual({ status: 409, reason: 'known_vulnerability' });
+    expect(body.findings).toMatchObject([{ vendor: null, excuse: null }]);
+  });
+
+  test.each([
+    ['ignored', { specific: { urgency: 'ignored' } }],
+    ['postponed', { specific: { urgency: 'not yet assigned', nodsa_reason: 'postponed' } }],
+    ['not_affected', { specific: { urgency: 'not-affected' } }],
+  ])('%s is shown and stops: unimportant alone counts as no stop', async (status, record) => {
+    const it = await scene(record);
+    const answer = await it.approve(await it.addUpdate());
+    expect(answer.status).toBe(409);
+    expect(answer.body.findings).toMatchObject([{ vendor: { by: 'debian', status }, excuse: null }]);
+  });
+
+  test('a malicious package stops whatever the distribution says', async () => {
+    const it = await scene({ aliases: ['MAL-2026-1'] });
+    expect((await it.approve(await it.addUpdate())).status).toBe(409);
+  });
+
+  test('a vulnerability known to be exploited stops whatever the distribution says', async () => {
+    const it = await scene();
+    await it.database.transact(async (tx) => {
+      await saveScores(tx, 'kev', [['CVE-2019-1', 1]]);
+      await saveFetched(tx, { feed: 'kev', nowMs: it.platform.now(), entries: 1 });
+    });
+    const { status, body } = await it.approve(await it.addUpdate());
+    expect({ status, findings: body.findings }).toMatchObject({
+      status: 409,
+      findings: [{ kev: true, excuse: null, vendor: { status: 'unimportant' } }],
+    });
+  });
+
+  test('with SERVICE_SUPPLY_CHAIN_UNIMPORTANT=block it stops like any other', async () => {
+    const it = await scene({}, { settings: { unimportant: 'block' } });
+    const { status, body } = await it.approve(await it.addUpdate());
+    expect({ status, findings: body.findings }).toMatchObject({ status: 409, findings: [{ excuse: null }] });
+  });
+
+  test('A8: the sweep mints by the word of the vendor', async () => {
+    const it = await scene();
+    const id = await it.addUpdate({ plan: null });
+    expect((await it.approve(id)).status).toBe(202);
+    const actions = [actionOf({ name: 'openssl', version: '3.0.12-1', ecosystem: 'apt' })];
+    const plan = { resolved_at: '2026-11-21T09:00:00Z', actions };
+    await it.database.transact((tx) => storePlan(tx, it.platform, { updateId: id, plan }));
+    await sweepOnce(it.deps);
+    expect(await findUpdate(it.database.read, id)).toMatchObject({ state: 'approved' });
+  });
+});
