@@ -59,6 +59,7 @@ describe('a bad value is one line that names the variable, what was given and wh
     ['SERVICE_SUPPLY_CHAIN_MIN_AGE_HOURS', '-1', 'a number of hours from 0 to 87600'],
     ['SERVICE_SUPPLY_CHAIN_VULNERABILITY_POLICY', 'all', 'any or introduced'],
     ['SERVICE_SUPPLY_CHAIN_UNCOVERED', 'allow', 'block or warn'],
+    ['SERVICE_SUPPLY_CHAIN_UNCHECKED', 'stop', 'warn or block'],
     ['SERVICE_SWEEP_INTERVAL_SECONDS', '0', 'a whole number of seconds from 1 to 86400'],
     ['SERVICE_ADVISORY_SOURCE', 'osv', 'mirror+api, mirror, api or off'],
     ['SERVICE_MIN_AGENT_VERSION', 'v1', 'a version such as 1.2.3'],

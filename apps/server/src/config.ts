@@ -197,6 +197,14 @@ export const SETTINGS = {
     allowed: 'pass or block',
     parse: text,
   }),
+  unchecked: setting({
+    env: 'SERVICE_SUPPLY_CHAIN_UNCHECKED',
+    doc: 'Outcome of an approval whose packages could not all be checked for known vulnerabilities. warn: npm and PyPI pass with a warning, apt and dnf are blocked (A2). block: every ecosystem is blocked, also where SERVICE_SUPPLY_CHAIN_UNCOVERED would warn.',
+    schema: Type.Enum(['warn', 'block']),
+    default: 'warn',
+    allowed: 'warn or block',
+    parse: text,
+  }),
   sweepIntervalSeconds: setting({
     env: 'SERVICE_SWEEP_INTERVAL_SECONDS',
     doc: 'Interval at which approvals that wait for a plan are checked (A8).',

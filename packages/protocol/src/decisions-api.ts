@@ -127,6 +127,8 @@ export const RecordedDecision = strict({
     uncovered: Type.Enum(['block', 'warn']),
     /** Absent in records before gate version 3: nothing was excused. */
     unimportant: Type.Optional(Type.Enum(['pass', 'block'])),
+    /** Absent in records before gate version 4, which decided as with warn. */
+    unchecked: Type.Optional(Type.Enum(['block', 'warn'])),
   }),
   request: strict({
     by: Type.Enum(['operator', 'sweep']),

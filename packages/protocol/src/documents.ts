@@ -13,7 +13,7 @@ import {
   Timestamp,
   Uuid,
 } from './scalars.ts';
-import { type CommandAction, VulnerabilityVerdict } from './states.ts';
+import { type CommandAction, UncheckedReason, VulnerabilityVerdict } from './states.ts';
 
 /** One payload type per meaning: the type is part of what is signed (DSSE v1). */
 export const COMMAND_TYPE = 'application/vnd.tidegate.command.v1+json';
@@ -186,6 +186,8 @@ export const ApprovalPayload = strict({
   plan_sha256: Sha256Hex,
   verdict: strict({
     vulnerability: VulnerabilityVerdict,
+    /** Why some packages were not checked, also beside `vulnerable`; absent if all were. */
+    unchecked: Type.Optional(UncheckedReason),
     age: Type.Enum(['ok', 'violation', 'unknown_age', 'not_applicable', 'off']),
     checked_at: nullable(Timestamp),
     source: nullable(Type.String({ maxLength: 128 })),

@@ -44,6 +44,10 @@ export const VERDICTS = ['clear', 'vulnerable', 'unchecked'] as const;
 export const VulnerabilityVerdict = Type.Enum(VERDICTS);
 export type VulnerabilityVerdict = Static<typeof VulnerabilityVerdict>;
 
+/** Why packages could not be checked for known vulnerabilities. */
+export const UncheckedReason = Type.Enum(['unreachable', 'undecidable', 'uncovered']);
+export type UncheckedReason = Static<typeof UncheckedReason>;
+
 export const ROLES = ['viewer', 'approver', 'admin'] as const;
 export const Role = Type.Enum(ROLES);
 export type Role = Static<typeof Role>;

@@ -25,6 +25,16 @@ describe('event narratives', () => {
     );
   });
 
+  test('an approval says whether its packages were checked', () => {
+    const content = { package: { ecosystem: 'npm', name: 'left', version: '1.0.0' }, verdict: 'clear' };
+    const told = (unchecked: string | null) =>
+      narrativeOf({ type: 'update_approved', actor: 'olga', content: { ...content, unchecked } });
+    expect(told(null)).toBe('olga approved left 1.0.0 (clear).');
+    expect(told('unreachable')).toBe(
+      'olga approved left 1.0.0 (clear). NOT FULLY CHECKED for known vulnerabilities: unreachable.',
+    );
+  });
+
   test.each(['constructor', '__proto__', 'NEW_TYPE'])(
     'the unknown type %s is described by its name',
     (type) => {

@@ -131,7 +131,7 @@ const NARRATIVES: Readonly<Record<SecurityEventType | SystemEventType, Sentence>
       `${by(actor)} excepted ${packageOf(read)} from the minimum age until ${read('expires_at') || '(no end)'}${because(read('reason'))}.`,
     age_exception_ended: (read, { actor }) => `${by(actor)} ended the age exception for ${packageOf(read)}.`,
     update_approved: (read, { actor }) =>
-      `${read('approved_by') || actor || 'Somebody'} approved ${packageOf(read)} (${read('verdict') || 'not judged'}${read('override') === 'true' ? ', with an override' : ''}).`,
+      `${read('approved_by') || actor || 'Somebody'} approved ${packageOf(read)} (${read('verdict') || 'not judged'}${read('override') === 'true' ? ', with an override' : ''}).${notChecked(read('unchecked'))}`,
     approval_countersigned: (_, { actor }) => `${by(actor)} added a second signature to an approval.`,
     update_installed: (read) => `${packageOf(read)} was installed.`,
     update_failed: (read) =>
@@ -181,4 +181,9 @@ const named = (name: string): string => (name === '' ? '' : ` (${name})`);
 function packageOf(read: Read): string {
   const name = read('package.name');
   return name === '' ? 'a package' : `${name} ${read('package.version')}`.trimEnd();
+}
+
+/** A pass without a check never reads like one with a check. */
+function notChecked(reason: string): string {
+  return reason ? ` NOT FULLY CHECKED for known vulnerabilities: ${reason}.` : '';
 }

@@ -28,6 +28,12 @@ function approvalsOf({ database }: ApprovalsApp) {
   return database.read.selectFrom('approvals').selectAll().execute();
 }
 
+/** The verdict that the signed token states. */
+function verdictOf({ body }: { body: { token: { payload: string } } }) {
+  const payload: unknown = JSON.parse(Buffer.from(body.token.payload, 'base64').toString());
+  return Value.Parse(ApprovalPayload, payload).verdict;
+}
+
 describe.each(ENGINES)('approving one update (E3) on $name', (engine) => {
   test('a clear closure is minted: a signed token that binds the artifact hashes (A4), with command and events', async () => {
     const it = await createApprovalsApp(engine);
@@ -175,6 +181,40 @@ describe.each(ENGINES)('approving one update (E3) on $name', (engine) => {
       status: 200,
       body: { warnings: [{ code: 'distribution_uncovered' }] },
     });
+  });
+
+  test('SERVICE_SUPPLY_CHAIN_UNCHECKED=block stops npm and PyPI too, and an override passes it (A3)', async () => {
+    const it = await createApprovalsApp(engine, { settings: { unchecked: 'block' } });
+    it.osv.mode = 'down';
+    const stopped = { blocked_by: 'unchecked', reason: 'unreachable', overridable: true };
+    for (const ecosystem of ['npm', 'pypi'] as const) {
+      const id = await it.addUpdate({ ecosystem, name: 'left', version: '1.0.0' });
+      expect(await it.approve(id)).toMatchObject({ status: 409, body: stopped });
+      expect(await it.approve(id, OVERRIDE)).toMatchObject({ status: 200 });
+    }
+    expect(await approvalsOf(it)).toHaveLength(2);
+  });
+
+  test('an approval that was not fully checked is a warning in the log, and says why in the event and in the token', async () => {
+    const it = await createApprovalsApp(engine);
+    it.vulnerable();
+    const clear = await it.approve(await it.addUpdate({ name: 'zlib', version: '1.3-1' }));
+    const { source_name: _, ...bare } = actionOf({ name: 'curl', version: '8-1' });
+    const plan = [actionOf({ name: 'openssl', version: '3.0.12-1' }), bare];
+    const mixed = await it.approve(await it.addUpdate({ plan }), OVERRIDE);
+    it.osv.mode = 'down';
+    const npm = await it.approve(await it.addUpdate({ ecosystem: 'npm', name: 'left', version: '1.0.0' }));
+    expect([clear, mixed, npm].map(verdictOf)).toMatchObject([
+      { vulnerability: 'clear' },
+      { vulnerability: 'vulnerable', unchecked: 'undecidable' },
+      { vulnerability: 'unchecked', unchecked: 'unreachable' },
+    ]);
+    expect(verdictOf(clear)).not.toHaveProperty('unchecked');
+    expect(await eventsOf(it, 'update_approved')).toMatchObject([
+      { severity: 'info', content: { verdict: 'clear', unchecked: null } },
+      { severity: 'warning', content: { verdict: 'vulnerable', unchecked: 'undecidable' } },
+      { severity: 'warning', content: { verdict: 'unchecked', unchecked: 'unreachable' } },
+    ]);
   });
 
   test('A3, A4, A5: an override with a reason mints, still binds the hashes, and leaves its event and log line', async () => {

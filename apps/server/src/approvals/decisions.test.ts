@@ -75,6 +75,11 @@ describe.each(ENGINES)('recorded decisions, on $name', (engine) => {
       const replay = replayDecision(record);
       expect([replay.verdict, replay.isSame]).toEqual([record.verdict, true]);
     }
+    // A record from before gate version 4 has no such setting: it decided as with `warn`.
+    for (const record of records) {
+      const { unchecked, ...before } = record.policy;
+      expect([unchecked, replayDecision({ ...record, policy: before }).isSame]).toEqual(['warn', true]);
+    }
     expect(records[2]).toMatchObject({
       request: {
         by: 'operator',

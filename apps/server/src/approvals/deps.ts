@@ -15,6 +15,7 @@ export interface ApprovalDeps {
     | 'vulnerabilityPolicy'
     | 'uncovered'
     | 'unimportant'
+    | 'unchecked'
     | 'advisoryMaxAgeHours'
   >;
   readonly keyRing: Pick<KeyRing, 'fleetId' | 'signer' | 'isActive'>;
@@ -34,5 +35,6 @@ export function policyOf({ config }: Pick<ApprovalDeps, 'config'>): GatePolicy {
     vulnerabilities: config.vulnerabilityPolicy,
     uncovered: config.uncovered,
     unimportant: config.unimportant,
+    unchecked: config.unchecked,
   };
 }

@@ -43,6 +43,8 @@ export interface GatePolicy {
   readonly uncovered: 'block' | 'warn';
   /** Whether Debian's word that a vulnerability is `unimportant` takes it out of A1. */
   readonly unimportant: 'pass' | 'block';
+  /** A2 leaves npm and PyPI out: the outcome for operators when a closure could not be checked, in any ecosystem. */
+  readonly unchecked: 'block' | 'warn';
 }
 
 export interface ApprovalRequest {

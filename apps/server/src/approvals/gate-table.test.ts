@@ -18,6 +18,7 @@ interface Cell {
   readonly age: keyof typeof AGES;
   readonly policy: 'any' | 'introduced';
   readonly uncovered: 'block' | 'warn';
+  readonly unchecked: 'block' | 'warn';
   readonly diverges: boolean;
 }
 
@@ -104,6 +105,13 @@ const RULES: readonly { id: string; says: (cell: Cell, closure: ClosureWords) =>
     },
   },
   {
+    id: 'the setting unchecked: block: an unchecked closure blocks in every ecosystem, for whatever reason',
+    says({ override, unchecked: policy }, { unchecked }) {
+      if (unchecked === undefined || policy === 'warn') return null;
+      return humanStop(`unchecked: ${unchecked}`, override);
+    },
+  },
+  {
     id: 'A2: an unchecked closure blocks apt and dnf; reading 5 allows a warning for uncovered',
     says({ ecosystem, override, uncovered }, { unchecked }) {
       if (unchecked === undefined || ecosystem === 'npm' || ecosystem === 'pypi') return null;
@@ -148,10 +156,10 @@ function expected(cell: Cell): { rule: string; outcome: string } {
 }
 
 function actual(cell: Cell): string {
-  const { actor, ageMode, policy, uncovered } = cell;
+  const { actor, ageMode, policy, uncovered, unchecked } = cell;
   const verdict = judge(
     factsOf(cell),
-    { ageMode, vulnerabilities: policy, uncovered, unimportant: 'pass' },
+    { ageMode, vulnerabilities: policy, uncovered, unchecked, unimportant: 'pass' },
     { by: actor, override: cell.override !== 'none', overrideReason: OVERRIDES[cell.override] },
   );
   return wordsOf(verdict);
@@ -248,6 +256,7 @@ function cellsOf(ecosystem: Ecosystem, actor: Cell['actor']): Cell[] {
     age: 'old enough',
     policy: 'any',
     uncovered: 'block',
+    unchecked: 'warn',
     diverges: false,
   }));
   cells = cells.flatMap((cell) =>
@@ -260,6 +269,7 @@ function cellsOf(ecosystem: Ecosystem, actor: Cell['actor']): Cell[] {
   cells = cells.flatMap((cell) => ages.map((age) => ({ ...cell, age })));
   cells = cells.flatMap((cell) => (['any', 'introduced'] as const).map((policy) => ({ ...cell, policy })));
   cells = cells.flatMap((cell) => (['block', 'warn'] as const).map((uncovered) => ({ ...cell, uncovered })));
+  cells = cells.flatMap((cell) => (['block', 'warn'] as const).map((unchecked) => ({ ...cell, unchecked })));
   return cells.flatMap((cell) => [false, true].map((diverges) => ({ ...cell, diverges })));
 }
 
@@ -286,9 +296,9 @@ describe('the gate, cell by cell', () => {
     );
   });
 
-  test('every rule decides cells, 90,720 in all', () => {
+  test('every rule decides cells, 181,440 in all', () => {
     expect(RULES.filter(({ id }) => (decidedBy.get(id) ?? 0) < 100).map(({ id }) => id)).toEqual([]);
-    expect([...decidedBy.values()].reduce((sum, count) => sum + count, 0)).toBe(90_720);
+    expect([...decidedBy.values()].reduce((sum, count) => sum + count, 0)).toBe(181_440);
   });
 
   test.each([
@@ -302,7 +312,12 @@ describe('the gate, cell by cell', () => {
       for (const ecosystem of ECOSYSTEMS) {
         for (const by of ['operator', 'sweep'] as const) {
           for (const ageMode of ['block', 'warn', 'off'] as const) {
-            const going = { vulnerabilities: 'introduced', uncovered: 'warn', unimportant: 'pass' } as const;
+            const going = {
+              vulnerabilities: 'introduced',
+              uncovered: 'warn',
+              unchecked: 'warn',
+              unimportant: 'pass',
+            } as const;
             const policy = { ageMode, ...going };
             const verdict = judge({ ecosystem, judged: null, advisories: 'judged' }, policy, {
               by,

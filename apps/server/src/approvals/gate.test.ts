@@ -105,6 +105,7 @@ interface Case {
   age?: AgeName;
   vulnerabilities?: GatePolicy['vulnerabilities'];
   uncovered?: GatePolicy['uncovered'];
+  unchecked?: GatePolicy['unchecked'];
   advisories?: UpdateFacts['advisories'];
   planKnown?: boolean;
   diverges?: boolean;
@@ -112,7 +113,8 @@ interface Case {
 }
 
 function outcome(c: Case): Verdict {
-  const { ecosystem = 'apt', ageMode = 'warn', vulnerabilities = 'any', uncovered = 'block' } = c;
+  const { ecosystem = 'apt', ageMode = 'warn', vulnerabilities = 'any' } = c;
+  const { uncovered = 'block', unchecked = 'warn' } = c;
   const judged = {
     closure: CLOSURES[c.closure ?? 'clear'],
     age: AGES[c.age ?? 'old'],
@@ -130,7 +132,7 @@ function outcome(c: Case): Verdict {
     override: c.override ?? false,
     overrideReason: c.reason === undefined ? 'needed tonight' : c.reason,
   };
-  return judge(facts, { ageMode, vulnerabilities, uncovered, unimportant: 'pass' }, request);
+  return judge(facts, { ageMode, vulnerabilities, uncovered, unchecked, unimportant: 'pass' }, request);
 }
 
 function text(verdict: Verdict): string {
@@ -222,6 +224,49 @@ describe('the gate', () => {
       'reading 5: the warning is for uncovered alone',
       { closure: 'unreachable', uncovered: 'warn' },
       'unchecked: unreachable, overridable',
+    ],
+    [
+      'unchecked: block stops npm',
+      { ecosystem: 'npm', closure: 'unreachable', unchecked: 'block' },
+      'unchecked: unreachable, overridable',
+    ],
+    [
+      'unchecked: block stops PyPI',
+      { ecosystem: 'pypi', closure: 'undecidable', unchecked: 'block' },
+      'unchecked: undecidable, overridable',
+    ],
+    [
+      'unchecked: block is stronger than uncovered: warn',
+      { closure: 'uncovered', uncovered: 'warn', unchecked: 'block' },
+      'unchecked: uncovered, overridable',
+    ],
+    [
+      'unchecked: block stops what the policy of reading 4 excuses',
+      {
+        ...{ ecosystem: 'npm', closure: 'both vulnerable and unreachable' },
+        ...{ vulnerabilities: 'introduced', unchecked: 'block' },
+      },
+      'unchecked: unreachable, overridable',
+    ],
+    [
+      'unchecked: block is passed by an override (A3)',
+      { ecosystem: 'npm', closure: 'unreachable', unchecked: 'block', override: true },
+      'minted over unchecked',
+    ],
+    [
+      'unchecked: block lets a checked closure pass',
+      { ecosystem: 'npm', closure: 'clear', unchecked: 'block' },
+      'minted',
+    ],
+    [
+      'unchecked: block does not ask for the present versions',
+      { ecosystem: 'npm', closure: 'clear, its present unchecked', unchecked: 'block' },
+      'minted',
+    ],
+    [
+      'unchecked: block still waits for a closure that is not judged yet',
+      { ecosystem: 'pypi', closure: 'not asked yet', advisories: 'pending', unchecked: 'block' },
+      'verdict_pending',
     ],
     ['A3 over A1', { closure: 'introduced', override: true }, 'minted over vulnerability'],
     ['A3 over A2', { closure: 'unreachable', override: true }, 'minted over unchecked'],
@@ -340,6 +385,13 @@ describe('the gate', () => {
   });
 });
 
+const UNKNOWNS = [
+  ['block', 'block'],
+  ['block', 'warn'],
+  ['warn', 'block'],
+  ['warn', 'warn'],
+] as const;
+
 describe('the gate in every combination', () => {
   const all: Required<Omit<Case, 'registry'>>[] = [];
   const closures = Object.keys(CLOSURES).filter((name): name is ClosureName => name in CLOSURES);
@@ -350,7 +402,7 @@ describe('the gate in every combination', () => {
         for (const by of ['operator', 'sweep'] as const)
           for (const ageMode of ['block', 'warn', 'off'] as const)
             for (const vulnerabilities of ['any', 'introduced'] as const)
-              for (const uncovered of ['block', 'warn'] as const)
+              for (const [uncovered, unchecked] of UNKNOWNS)
                 for (const advisories of ['judged', 'pending', 'unreachable'] as const)
                   for (const override of [false, true])
                     all.push({
@@ -361,6 +413,7 @@ describe('the gate in every combination', () => {
                       ageMode,
                       vulnerabilities,
                       uncovered,
+                      unchecked,
                       advisories,
                       override,
                       reason: 'because',
@@ -375,7 +428,7 @@ describe('the gate in every combination', () => {
   });
 
   test('every combination is generated', () => {
-    expect(all).toHaveLength(4 * 10 * 6 * 2 * 3 * 2 * 2 * 3 * 2);
+    expect(all).toHaveLength(4 * 10 * 6 * 2 * 3 * 2 * 4 * 3 * 2);
     expect(minted.length).toBeGreaterThan(1_000);
     expect(minted.length).toBeLessThan(all.length / 2);
   });
@@ -413,6 +466,12 @@ describe('the gate in every combination', () => {
       if (given.ecosystem !== 'apt' && given.ecosystem !== 'dnf') continue;
       expect([facts.unchecked, given.uncovered], JSON.stringify(given)).toEqual(['uncovered', 'warn']);
     }
+  });
+
+  test('under unchecked: block nothing unchecked is minted without an override, in any ecosystem', () => {
+    const strict = minted.filter(({ given }) => given.unchecked === 'block' && !given.override);
+    expect(strict.length).toBeGreaterThan(500);
+    for (const { given, facts } of strict) expect(facts.unchecked, JSON.stringify(given)).toBeNull();
   });
 
   test('A3: an override is needed exactly where the same request without it is blocked', () => {

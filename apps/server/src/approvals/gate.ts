@@ -6,7 +6,7 @@ import type { ApprovalRequest, GatePolicy, Information, JudgedFacts, UpdateFacts
 import type { ClosureStop, FinalStop, GateWarning, Verdict } from './verdict.ts';
 
 /** Increases whenever `judge` decides differently on the same facts; recorded decisions name their version. */
-export const GATE_VERSION = 3;
+export const GATE_VERSION = 4;
 
 /**
  * Decides whether an update may be minted: artifacts that diverge or are unknown to their registry, then age (A7), then
@@ -99,8 +99,8 @@ function uncheckedStop(
 ): ClosureStop | null {
   const { unchecked } = closure;
   if (unchecked === null) return null;
-  // A8 blocks the sweep in every ecosystem; A2 blocks operators in apt and dnf.
-  if (request.by === 'operator') {
+  // A8 blocks the sweep in every ecosystem, A2 operators in apt and dnf, and the policy operators in the others too.
+  if (request.by === 'operator' && policy.unchecked !== 'block') {
     if (!isCapabilityGated(ecosystem)) return null;
     // Reading 5: where no database covers the distribution, the policy may turn this into a warning.
     if (unchecked === 'uncovered' && policy.uncovered === 'warn') return null;

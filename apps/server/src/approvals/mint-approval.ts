@@ -165,7 +165,8 @@ async function writeTokens(tx: Tx, deps: ApprovalDeps, tokens: readonly Token[])
     await appendEvent(tx, platform, {
       kind: 'system',
       type: 'update_approved',
-      severity: 'info',
+      // Whatever let it pass, an approval that was not fully checked stands out.
+      severity: draft.closure.unchecked === null ? 'info' : 'warning',
       component: 'approvals',
       agentId: loaded.update.agent_id,
       actor,
@@ -176,6 +177,7 @@ async function writeTokens(tx: Tx, deps: ApprovalDeps, tokens: readonly Token[])
         actor,
         approved_by: approvedBy,
         verdict: draft.closure.verdict,
+        unchecked: draft.closure.unchecked,
         override: verdict.override !== null,
         decision: decisions[i],
       },
@@ -276,6 +278,7 @@ function payloadOf(draft: Draft, override: ApprovalPayload['override']): Approva
     plan_sha256: plan.planSha256,
     verdict: {
       vulnerability: closure.verdict,
+      ...(closure.unchecked !== null && { unchecked: closure.unchecked }),
       age: age.status,
       checked_at: closure.checkedAtMs === null ? null : rfc3339Seconds(closure.checkedAtMs),
       source: closure.source,

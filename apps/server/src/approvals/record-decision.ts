@@ -107,7 +107,7 @@ export async function recordDecisions(
 function recordOf(deps: ApprovalDeps, decision: Decision): RecordedDecision {
   const { platform } = deps;
   const { update, planned } = decision.loaded;
-  const { ageMode, vulnerabilities, uncovered, unimportant } = policyOf(deps);
+  const { ageMode, vulnerabilities, uncovered, unchecked, unimportant } = policyOf(deps);
   const { by, override, overrideReason } = decision.request;
   return {
     v: 1,
@@ -126,7 +126,7 @@ function recordOf(deps: ApprovalDeps, decision: Decision): RecordedDecision {
       to_version: update.available_version,
     },
     plan: planned && { id: planned.plan.id, plan_sha256: planned.plan.planSha256 },
-    policy: { age_mode: ageMode, vulnerabilities, uncovered, unimportant },
+    policy: { age_mode: ageMode, vulnerabilities, uncovered, unchecked, unimportant },
     request: {
       by,
       override,

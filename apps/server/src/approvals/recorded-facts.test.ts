@@ -91,6 +91,7 @@ const policy: fc.Arbitrary<GatePolicy> = fc.record({
   vulnerabilities: fc.constantFrom('any', 'introduced'),
   uncovered: fc.constantFrom('block', 'warn'),
   unimportant: fc.constantFrom('pass', 'block'),
+  unchecked: fc.constantFrom('block', 'warn'),
 });
 const request: fc.Arbitrary<ApprovalRequest> = fc.record({
   by: fc.constantFrom('operator', 'sweep'),

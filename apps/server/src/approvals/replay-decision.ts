@@ -13,15 +13,15 @@ export interface Replay {
 /** Decides a recorded decision again, from the record alone. */
 export function replayDecision(record: RecordedDecision): Replay {
   const { policy, request, facts } = record;
-  // Records before gate version 3 know no vendor's word.
-  const { age_mode: ageMode, vulnerabilities, uncovered, unimportant = 'block' } = policy;
+  // Records before gate version 3 know no vendor's word; those before version 4 decided as with `unchecked: warn`.
+  const { age_mode: ageMode, vulnerabilities, uncovered, unchecked = 'warn', unimportant = 'block' } = policy;
   const { by, override, override_reason: reason } = request;
   // The gate only checks whether there is a reason.
   const overrideReason = reason && (reason.blank ? '' : reason.sha256);
   const verdict = recordedVerdict(
     judge(
       factsOfRecord(facts),
-      { ageMode, vulnerabilities, uncovered, unimportant },
+      { ageMode, vulnerabilities, uncovered, unchecked, unimportant },
       { by, override, overrideReason },
     ),
   );

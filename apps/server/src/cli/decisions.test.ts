@@ -76,7 +76,7 @@ describe.each(ENGINES)('tidegate decisions on $name, beside a running server', (
       ...{ code: 0, err: '', out: `${it.decisionId} same` },
     });
     expect(JSON.parse((await it.decisions('replay', it.decisionId, '--json')).out)).toMatchObject({
-      ...{ ok: true, decisions: [{ id: it.decisionId, gate_version: 2, same: true }] },
+      ...{ ok: true, decisions: [{ id: it.decisionId, gate_version: 4, same: true }] },
     });
     const database = openDatabase(it, databaseOptions());
     onTestFinished(() => database.close());
