@@ -45,7 +45,7 @@ describe.skipIf(missing !== null || engine === undefined)(
       const flawed = await updateOf(operator, 'demo', '1:1.1-1.el9');
       const blocked = expectAnswer(await operator.approve(flawed), 409, Blocked);
       expect(blocked).toMatchObject({ blocked_by: 'vulnerability', reason: 'known_vulnerability' });
-      expect(blocked.findings).toContainEqual(
+      expect(blocked.introduces).toContainEqual(
         expect.objectContaining({ id: ADVISORY, package: 'libdemo', in_closure: 'dependency' }),
       );
       must(await host.runOnce());

@@ -52,7 +52,7 @@ describe.each(ENGINES)('the gate of the real server on $name', (engine) => {
         reason: 'known_vulnerability',
         overridable: true,
       });
-      expect(blocked.findings).toMatchObject([{ id: 'CVE-2026-1', package: 'bad', in_closure: 'top' }]);
+      expect(blocked.introduces).toMatchObject([{ id: 'CVE-2026-1', package: 'bad', in_closure: 'top' }]);
       const good = expectAnswer(await operator.approve(first.get('good') ?? ''), 200, Approved);
       expect(good.warnings.filter(({ code }) => code === 'closure_unchecked')).toEqual([]);
       expect(await installsOf(operator)).toBe(1);

@@ -38,7 +38,7 @@ describe.skipIf(missing !== null)(`npm packages${missing === null ? '' : ` (${mi
     for (const id of updates) {
       const blocked = expectAnswer(await operator.approve(id), 409, Blocked);
       expect(blocked).toMatchObject({ blocked_by: 'vulnerability' });
-      expect(blocked.findings).toContainEqual(
+      expect(blocked.introduces).toContainEqual(
         expect.objectContaining({ id: 'GHSA-demo', package: 'demo-lib', in_closure: 'dependency' }),
       );
     }

@@ -38,7 +38,7 @@ describe.skipIf(missing !== null).each(ENGINES)('one update on $name', (engine) 
     const blocked = expectAnswer(await operator.approve(update.id), 409, Blocked);
     expect(blocked).toMatchObject({ blocked_by: 'vulnerability', reason: 'known_vulnerability' });
     expect(blocked.overridable).toBe(true);
-    expect(blocked.findings).toContainEqual(
+    expect(blocked.introduces).toContainEqual(
       expect.objectContaining({ id: ADVISORY, in_closure: 'dependency' }),
     );
     must(await host.runOnce());

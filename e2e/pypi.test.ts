@@ -43,7 +43,7 @@ describe.skipIf(missing !== null)(`Python packages${missing === null ? '' : ` ($
     ]);
     const blocked = expectAnswer(await operator.approve(update.id), 409, Blocked);
     expect(blocked).toMatchObject({ blocked_by: 'vulnerability' });
-    expect(blocked.findings).toContainEqual(
+    expect(blocked.introduces).toContainEqual(
       expect.objectContaining({ id: 'GHSA-demo', in_closure: 'dependency' }),
     );
     must(await agent.runOnce());

@@ -58,7 +58,7 @@ async function stopped(operator: Operator, update: UpdateItem): Promise<void> {
   say('operator', `approves ${update.name} ${update.available_version}`);
   const blocked = expectAnswer(await operator.approve(update.id), 409, Blocked);
   say('server', `answers ${blocked.status} ${blocked.code} (${blocked.reason}): the update is not approved`);
-  for (const { id, package: name, in_closure: where } of blocked.findings) {
+  for (const { id, package: name, in_closure: where } of blocked.introduces) {
     say('server', `  ${id} in ${name}, a ${where === 'dependency' ? 'dependency' : 'package'} of the update`);
   }
 }

@@ -56,7 +56,7 @@ export const Blocked = Type.Object({
   blocked_by: Type.String(),
   overridable: Type.Boolean(),
   reason: Type.String(),
-  findings: Type.Array(
+  introduces: Type.Array(
     Type.Object({ package: Type.String(), id: Type.String(), in_closure: Type.Enum(['top', 'dependency']) }),
   ),
 });

@@ -384,7 +384,10 @@ const INCIDENTS: Incident[] = [
   {
     ...{ type: 'approval_blocked', status: 409, severity: 'warning', component: 'security' },
     ...{ actor: 'admin', host: true },
-    content: ['actor', 'blocked_by', 'decision', 'findings', 'package', 'reason', 'update_id', 'verdict'],
+    content: [
+      ...['actor', 'blocked_by', 'counts', 'decision', 'fixes', 'introduces', 'package', 'reason', 'stays'],
+      ...['update_id', 'verdict'],
+    ],
     prepare: async (scene) => scene.asAdmin(`/api/v1/updates/${await scene.planned('apt')}/approve`),
   },
   {
@@ -430,9 +433,13 @@ const INCIDENTS: Incident[] = [
       }),
   },
   {
-    ...{ type: 'update_approved', status: 200, severity: 'info', component: 'approvals', actor: 'admin' },
-    ...{ host: true },
-    content: ['actor', 'approved_by', 'decision', 'override', 'package', 'token_id', 'update_id', 'verdict'],
+    ...{ type: 'update_approved', status: 200, component: 'approvals', actor: 'admin', host: true },
+    // Its closure is unchecked.
+    severity: 'warning',
+    content: [
+      ...['actor', 'approved_by', 'counts', 'decision', 'override', 'package', 'token_id', 'unchecked'],
+      ...['update_id', 'verdict'],
+    ],
     prepare: async (scene) => scene.asAdmin(`/api/v1/updates/${await scene.planned('npm')}/approve`),
   },
   ended('success', {

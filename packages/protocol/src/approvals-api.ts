@@ -72,6 +72,7 @@ export const FindingExcuse = strict({
   status: Type.Literal('unimportant'),
 });
 
+/** A known vulnerability of a version that the update installs. */
 export const GateFinding = strict({
   package: Type.String(),
   version: Type.String(),
@@ -81,7 +82,6 @@ export const GateFinding = strict({
   summary: Type.String(),
   fixed_in: nullable(Type.String()),
   in_closure: Type.Enum(['top', 'dependency']),
-  change: Type.Enum(['introduced', 'still_present']),
   /** Known to be exploited (KEV), absent where that is not known; and how likely it is (EPSS, 0 to 1). Neither softens anything. */
   kev: Type.Optional(Type.Boolean()),
   epss: nullish(Type.Number()),
@@ -90,6 +90,33 @@ export const GateFinding = strict({
   excuse: nullable(FindingExcuse),
 });
 export type GateFinding = Static<typeof GateFinding>;
+
+/** A known vulnerability of a version on the host that the version after the update does not have. */
+export const GateFix = strict({
+  package: Type.String(),
+  /** The version on the host. */
+  version: Type.String(),
+  id: Type.String(),
+  aliases: Type.Array(Type.String()),
+  severity: nullable(Type.String()),
+  summary: Type.String(),
+  kev: GateFinding.properties.kev,
+  epss: GateFinding.properties.epss,
+});
+export type GateFix = Static<typeof GateFix>;
+
+/** The three parts of a verdict. */
+const verdictParts = {
+  /** Vulnerabilities that the host is not known to have now. */
+  introduces: Type.Array(GateFinding),
+  /** Vulnerabilities that the host has now and keeps. */
+  stays: Type.Array(GateFinding),
+  fixes: Type.Array(GateFix),
+  /** False if a package could not be checked, so that what it fixes may be missing from `fixes`. */
+  fixes_complete: Type.Boolean(),
+  /** Why packages could not be checked, so that vulnerabilities may be missing; null: all were, or no plan is known. */
+  unchecked: nullable(Type.Enum(['unreachable', 'undecidable', 'uncovered'])),
+};
 
 export const AgeReport = strict({
   minimum_hours: Type.Number(),
@@ -156,8 +183,7 @@ export const GateReport = strict({
   blocked_by: nullable(BlockedBy),
   overridable: Type.Boolean(),
   reason: nullable(BlockReason),
-  findings: Type.Array(GateFinding),
-  fixed: Type.Array(strict({ id: Type.String(), package: Type.String() })),
+  ...verdictParts,
   age: nullable(AgeReport),
   divergences: Type.Array(GateDivergence),
   unknown_artifacts: Type.Array(UnknownArtifact),
@@ -200,7 +226,7 @@ export const BulkBlocked = strict({
   package: UpdatePackage,
   blocked_by: BlockedBy,
   reason: BlockReason,
-  findings: Type.Array(GateFinding),
+  ...verdictParts,
   age: nullable(AgeReport),
   divergences: Type.Array(GateDivergence),
   unknown_artifacts: Type.Array(UnknownArtifact),

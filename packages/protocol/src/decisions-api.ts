@@ -45,6 +45,17 @@ const RecordedFinding = strict({
   vendor: Type.Optional(nullable(VendorWord)),
 });
 
+const RecordedFix = strict({
+  id: Type.String(),
+  package: Type.String(),
+  version: Type.Optional(Type.String()),
+  aliases: Type.Optional(Type.Array(Type.String())),
+  severity: Type.Optional(TextOrNull),
+  summary: Type.Optional(Type.String()),
+  kev: Type.Optional(Type.Boolean()),
+  epss: Type.Optional(NumberOrNull),
+});
+
 /** What the gate was told, the longest lists cut. Times are milliseconds since the epoch, as they were compared. */
 export const RecordedFacts = strict({
   ecosystem: Ecosystem,
@@ -66,7 +77,7 @@ export const RecordedFacts = strict({
         verdict: VulnerabilityVerdict,
         unchecked: nullable(Type.Enum(['unreachable', 'undecidable', 'uncovered'])),
         findings: cut(RecordedFinding),
-        fixed: cut(strict({ id: Type.String(), package: Type.String() })),
+        fixed: cut(RecordedFix),
         missing: strict({ after: Count, before: Count }),
         checked_at_ms: NumberOrNull,
         source: TextOrNull,

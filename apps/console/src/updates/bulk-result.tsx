@@ -5,8 +5,8 @@ import { Ban, Check, CircleDashed, Minus } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { Badge, type BadgeTone } from '../ui/badge.tsx';
 import { nameOf, outcomeText } from './bulk-rules.ts';
-import { FindingList } from './findings.tsx';
 import { REASONS, SKIP_REASONS, STOP_TITLES } from './update-words.ts';
+import { VerdictParts } from './verdict-parts.tsx';
 
 type Known = ReadonlyMap<string, UpdateItem>;
 
@@ -81,7 +81,7 @@ function Section(props: {
 }
 
 function BlockedRow({ one, known }: { one: BulkBlocked; known: Known }) {
-  const { package: named, blocked_by: by, reason, findings, age, divergences, update_id: id } = one;
+  const { package: named, blocked_by: by, reason, age, divergences, update_id: id } = one;
   const hostname = known.get(id)?.hostname;
   return (
     <li>
@@ -95,7 +95,9 @@ function BlockedRow({ one, known }: { one: BulkBlocked; known: Known }) {
         </summary>
         <div className="space-y-2 px-3 pb-3">
           <p>{REASONS[reason]}</p>
-          {findings.length > 0 && <FindingList findings={findings} />}
+          {one.introduces.length + one.stays.length > 0 && (
+            <VerdictParts parts={one} isChecked={one.unchecked === null} />
+          )}
           {age && age.violations.length > 0 && (
             <ul>
               {age.violations.map((one) => (

@@ -2,52 +2,20 @@ import type { GateReport } from '@tidegate/protocol/approvals-api';
 import { CircleCheck, CircleDashed, CircleHelp, OctagonX, TriangleAlert } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { Badge, type BadgeTone } from '../ui/badge.tsx';
-import { CopyText } from '../ui/copy-text.tsx';
 import { Panel } from '../ui/page.tsx';
 import { duration } from '../ui/relative-time-rules.ts';
 import { Time } from '../ui/time.tsx';
-import { FindingList } from './findings.tsx';
+import { VerdictParts } from './verdict-parts.tsx';
 
 const HOUR_MS = 3_600_000;
 
-/** The known vulnerabilities of the closure: newly introduced, still present, and fixed by this update. */
+/** The known vulnerabilities of the closure: what the update introduces, what stays, and what it fixes. */
 export function Vulnerabilities({ gate }: { gate: GateReport }) {
-  const introduced = gate.findings.filter(({ change }) => change === 'introduced');
-  const present = gate.findings.filter(({ change }) => change === 'still_present');
-  const { fixed, verdict } = gate;
-  const isUnchecked = verdict === 'unchecked';
-  const none = isUnchecked ? 'Not known: the packages were not checked.' : 'None.';
+  const isChecked = gate.verdict !== 'unchecked' && gate.unchecked === null;
   return (
     <Panel title="Known vulnerabilities">
-      <div className="space-y-4">
-        <Group title="Newly introduced" count={introduced.length} none={none}>
-          <FindingList findings={introduced} />
-        </Group>
-        <Group title="Still present" count={present.length} none={none}>
-          <FindingList findings={present} />
-        </Group>
-        <Group title="Fixed by this update" count={fixed.length} none={none}>
-          <ul>
-            {fixed.map(({ id, package: name }) => (
-              <li key={`${id} ${name}`} className="flex flex-wrap items-center gap-x-2">
-                <CopyText text={id} label="Copy the id" /> <span className="text-muted">in {name}</span>
-              </li>
-            ))}
-          </ul>
-        </Group>
-      </div>
+      <VerdictParts parts={gate} isChecked={isChecked} />
     </Panel>
-  );
-}
-
-function Group(props: { title: string; count: number; none: string; children: ReactNode }) {
-  return (
-    <section>
-      <h3 className="mb-1 font-medium">
-        {props.title} <span className="font-normal text-muted">({props.count})</span>
-      </h3>
-      {props.count === 0 ? <p className="text-muted">{props.none}</p> : props.children}
-    </section>
   );
 }
 

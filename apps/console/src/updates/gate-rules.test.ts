@@ -10,8 +10,8 @@ const CLEAR: GateReport = {
   blocked_by: null,
   overridable: false,
   reason: null,
-  findings: [],
-  fixed: [],
+  ...{ introduces: [], stays: [], fixes: [], fixes_complete: true },
+  unchecked: null,
   age: { minimum_hours: 72, violations: [], times: [timeOf('left')] },
   divergences: [],
   unknown_artifacts: [],
@@ -24,7 +24,7 @@ const CLEAR: GateReport = {
 };
 const FINDING: GateFinding = {
   ...{ package: 'left', version: '2.0.0', id: 'CVE-1', aliases: [], severity: 'high', summary: 'bad' },
-  ...{ fixed_in: null, in_closure: 'top', change: 'introduced', vendor: null, excuse: null },
+  ...{ fixed_in: null, in_closure: 'top', vendor: null, excuse: null },
 };
 const INSTALL: PlanAction = {
   ...{ action: 'upgrade', name: 'left', from_version: '1.0.0', to_version: '2.0.0' },
@@ -55,8 +55,8 @@ function stateOf(id: Check['id'], changes: Partial<GateReport>): string | undefi
 
 test.each<[Check['id'], Partial<GateReport>, Check['state']]>([
   ['closure', {}, 'passes'],
-  ['closure', { verdict: 'vulnerable', findings: [FINDING], blocked_by: 'vulnerability' }, 'stops'],
-  ['closure', { verdict: 'vulnerable', findings: [FINDING] }, 'found'],
+  ['closure', { verdict: 'vulnerable', introduces: [FINDING], blocked_by: 'vulnerability' }, 'stops'],
+  ['closure', { verdict: 'vulnerable', introduces: [FINDING] }, 'found'],
   ['closure', { verdict: 'unchecked', blocked_by: 'unchecked', reason: 'unreachable' }, 'unknown'],
   ['closure', { verdict: 'unchecked' }, 'unknown'],
   ['age', {}, 'passes'],

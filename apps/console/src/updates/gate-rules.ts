@@ -117,22 +117,16 @@ function ageViolation(
 function closureCheck(gate: GateReport | null): Check {
   const head = { id: 'closure', title: 'No known vulnerability in its packages' } as const;
   if (gate === null) return { ...head, ...NOT_JUDGED };
-  const { verdict, findings, fixed, blocked_by: by, reason } = gate;
+  const { verdict, blocked_by: by, reason } = gate;
   switch (verdict) {
     case 'clear': {
-      const also = fixed.length > 0 ? `; ${fixed.length} fixed by this update` : '';
-      return {
-        ...head,
-        ...{
-          state: 'passes',
-          word: 'clear',
-          evidence: `None of its packages has a known vulnerability${also}.`,
-        },
-      };
+      const fixes = fixesText(gate);
+      const evidence = `None of its packages has a known vulnerability after the update; ${fixes}.`;
+      return { ...head, ...{ state: 'passes', word: 'clear', evidence } };
     }
     case 'vulnerable': {
-      const introduced = findings.filter(({ change }) => change === 'introduced').length;
-      const evidence = `${introduced} newly introduced, ${findings.length - introduced} still present, ${fixed.length} fixed.`;
+      const { introduces, stays } = gate;
+      const evidence = `Introduces ${introduces.length}, keeps ${stays.length} that the host has already; ${fixesText(gate)}.`;
       const isStop = by === 'vulnerability';
       return {
         ...head,
@@ -148,6 +142,12 @@ function closureCheck(gate: GateReport | null): Check {
       };
     }
   }
+}
+
+/** How many vulnerabilities the update fixes; never 0 when packages were not checked. */
+function fixesText({ fixes, fixes_complete: isComplete }: GateReport): string {
+  if (isComplete) return `fixes ${fixes.length}`;
+  return fixes.length > 0 ? `fixes at least ${fixes.length}` : 'what it fixes is not known';
 }
 
 /** A4: the host's own check; without it the host installs nothing, whatever the gate decided. */

@@ -2,6 +2,7 @@ import type { PlanAction } from '@tidegate/protocol/plan';
 import { describe, expect, test } from 'vitest';
 import { closureFacts, createPackageJudge } from './closure-facts.ts';
 import { closurePackages } from './closure-packages.ts';
+import type { Exploited } from './exploited/store.ts';
 import type { InstalledPackage } from './installed-package.ts';
 import type { Check } from './store.ts';
 import { subjectKey } from './subjects.ts';
@@ -46,6 +47,7 @@ function facts({
   records = {},
   ecosystem = 'apt',
   isKevKnown = false,
+  exploited = {},
 }: {
   actions?: PlanAction[];
   present?: InstalledPackage[];
@@ -53,6 +55,7 @@ function facts({
   records?: Record<string, object>;
   ecosystem?: 'apt' | 'npm';
   isKevKnown?: boolean;
+  exploited?: Record<string, Exploited>;
 }) {
   const top = { name: actions[0]?.name ?? '', arch: '' };
   const packages = closurePackages({ ecosystem, system: DEBIAN, actions, top, installed: present });
@@ -62,6 +65,7 @@ function facts({
     records: new Map(
       Object.entries(records).map(([id, record]) => [id, JSON.stringify({ id, modified: 'now', ...record })]),
     ),
+    exploited: new Map(Object.entries(exploited)),
     nowMs: NOW_MS,
     maxAgeMs: 1_000,
     isKevKnown,
@@ -79,7 +83,41 @@ describe('the three lists of a closure', () => {
       ['C', 'introduced'],
       ['B', 'still_present'],
     ]);
-    expect(fixed).toEqual([{ id: 'A', package: 'libssl3' }]);
+    expect(fixed).toMatchObject([{ id: 'A', package: 'libssl3', version: '3.0.11-1' }]);
+  });
+
+  test('a fixed vulnerability has its severity, aliases, KEV and EPSS, and is listed once under two ids', () => {
+    const { fixed } = facts({
+      checks: [check('3.0.11-1', { ids: ['B', 'CVE-9', 'GHSA-1'] }), check('3.0.12-1', {})],
+      records: {
+        'GHSA-1': {
+          ...{ aliases: ['CVE-9'], summary: 'overflow', database_specific: { severity: 'HIGH' } },
+        },
+        'CVE-9': { aliases: ['GHSA-1'], summary: 'overflow', database_specific: { severity: 'HIGH' } },
+      },
+      exploited: { 'CVE-9': { kev: true, epss: 0.4 } },
+      isKevKnown: true,
+    });
+    expect(fixed).toEqual([
+      {
+        ...{ id: 'CVE-9', package: 'libssl3', version: '3.0.11-1', aliases: ['GHSA-1'] },
+        ...{ severity: 'high', summary: 'overflow', kev: true, epss: 0.4 },
+      },
+      {
+        ...{ id: 'B', package: 'libssl3', version: '3.0.11-1', aliases: [], severity: null, summary: '' },
+        // Its record is not known, so whether it is exploited is not either.
+        epss: null,
+      },
+    ]);
+  });
+
+  test.each([
+    ['both versions are checked', [check('3.0.11-1', {}), check('3.0.12-1', {})], true],
+    ['the version on the host is not checked', [check('3.0.12-1', {})], false],
+    ['the new version is not checked', [check('3.0.11-1', { ids: ['A'] })], false],
+  ])('what is fixed is complete only if %s', (_what, checks, isComplete) => {
+    const { isFixedComplete, fixed } = facts({ checks });
+    expect([isFixedComplete, fixed]).toEqual([isComplete, []]);
   });
 
   test('everything is fixed: the closure is clear', () => {

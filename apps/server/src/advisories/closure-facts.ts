@@ -32,13 +32,24 @@ export interface Finding {
   readonly epss?: number | null;
 }
 
+/** A known vulnerability of a version on the host that the version after the update does not have. */
+export interface Fix extends Pick<Finding, 'package' | 'id' | 'kev' | 'epss'> {
+  /** The version on the host. Older records of decisions have only the id and the package. */
+  readonly version?: string;
+  readonly aliases?: readonly string[];
+  readonly severity?: string | null;
+  readonly summary?: string;
+}
+
 export interface ClosureFacts {
   /** The worst of all packages: vulnerable, else unchecked, else clear. */
   readonly verdict: VulnerabilityVerdict;
   /** Why packages could not be checked, the worst reason first; may also be set with `vulnerable`. */
   readonly unchecked: UncheckedReason | null;
   readonly findings: readonly Finding[];
-  readonly fixed: readonly { readonly id: string; readonly package: string }[];
+  readonly fixed: readonly Fix[];
+  /** Whether every package was checked, after and before, so that `fixed` misses nothing; records omit it. */
+  readonly isFixedComplete?: boolean;
   /** Number of subjects without a fresh check: in the state after the update, and in the present one. */
   readonly missing: { readonly after: number; readonly before: number };
   /** Time of the oldest check that the verdict rests on. */
@@ -61,7 +72,7 @@ export interface JudgedPackage {
   readonly after: Side;
   readonly before: Side | null;
   readonly findings: readonly Finding[];
-  readonly fixed: readonly { readonly id: string; readonly package: string }[];
+  readonly fixed: readonly Fix[];
   readonly evidence: readonly Exploitation[];
 }
 
@@ -105,7 +116,8 @@ export function closureFacts(
     verdict: isVulnerable ? 'vulnerable' : unchecked ? 'unchecked' : 'clear',
     unchecked,
     findings,
-    fixed: judged.flatMap((each) => each.fixed),
+    fixed: judged.flatMap((each) => each.fixed).toSorted((a, b) => byFeeds(a, b) || (a.id < b.id ? -1 : 1)),
+    isFixedComplete: judged.every(({ after, before }) => isKnown(after) && isKnown(before)),
     missing: {
       after: judged.reduce((sum, { after }) => sum + after.missing, 0),
       before: judged.reduce((sum, { before }) => sum + (before?.missing ?? 0), 0),
@@ -176,7 +188,7 @@ function compare(args: {
   detailsOf: (id: string) => AdvisoryDetails;
   exploited: ReadonlyMap<string, Exploited>;
   isKevKnown: boolean;
-}): { findings: Finding[]; fixed: { id: string; package: string }[]; evidence: Exploitation[] } {
+}): { findings: Finding[]; fixed: Fix[]; evidence: Exploitation[] } {
   const { ecosystem, one, after, before, detailsOf, exploited, isKevKnown } = args;
   const namesOf = (id: string) => [id, ...detailsOf(id).aliases];
   const had = new Set([...(before?.ids.keys() ?? [])].flatMap(namesOf));
@@ -216,9 +228,9 @@ function compare(args: {
     });
   }
   // "Fixed" needs the state after the update to be fully checked.
-  const isAfterKnown = after.reasons.length === 0;
+  const isAfterKnown = isKnown(after);
   const gone = [...(before?.ids.keys() ?? [])].filter((id) => !namesOf(id).some((name) => has.has(name)));
-  const isComplete = isAfterKnown && (before?.reasons.length ?? 0) === 0;
+  const isComplete = isAfterKnown && isKnown(before);
   const touched = [...after.ids.keys(), ...(isAfterKnown ? gone : [])].map(detailsOf);
   const evidence = touched.map(({ cves, record }) => ({
     ...worstOf(cves, exploited),
@@ -226,9 +238,38 @@ function compare(args: {
   }));
   return {
     findings,
-    fixed: isAfterKnown ? gone.map((id) => ({ id, package: one.name })) : [],
+    fixed: isAfterKnown ? fixesOf({ one, before, gone, detailsOf, exploited, isKevKnown }) : [],
     evidence: [...evidence, { kev: false, epss: null, isComplete }],
   };
+}
+
+/** The vulnerabilities that are gone, each once: GHSA and PYSEC may describe the same one. */
+function fixesOf(args: {
+  one: ClosurePackage;
+  before: Side | null;
+  gone: readonly string[];
+  detailsOf: (id: string) => AdvisoryDetails;
+  exploited: ReadonlyMap<string, Exploited>;
+  isKevKnown: boolean;
+}): Fix[] {
+  const { one, before, gone, detailsOf, exploited, isKevKnown } = args;
+  const shown = new Set<string>();
+  const fixes: Fix[] = [];
+  for (const id of gone) {
+    if (shown.has(id)) continue;
+    const { aliases, cves, summary, severity, record } = detailsOf(id);
+    for (const name of [id, ...aliases]) shown.add(name);
+    const version = before?.ids.get(id)?.version ?? '';
+    const { kev, epss } = worstOf(cves, exploited);
+    const fix = { package: one.name, version, id, aliases, severity, summary, epss };
+    fixes.push(kev || (isKevKnown && record !== null) ? { ...fix, kev } : fix);
+  }
+  return fixes;
+}
+
+/** A package that is not on the host has nothing that could be unknown. */
+function isKnown(side: Side | null): boolean {
+  return (side?.reasons.length ?? 0) === 0;
 }
 
 const NO_FEEDS: ReadonlyMap<string, Exploited> = new Map();
@@ -241,9 +282,14 @@ function worstOf(cves: readonly string[], exploited: ReadonlyMap<string, Exploit
 
 /** Malicious packages first, then new findings, then the top-level package; within these, exploited ones first. */
 function byWeight(a: Finding, b: Finding): number {
-  const byFeeds = Number(b.kev ?? false) - Number(a.kev ?? false) || (b.epss ?? -1) - (a.epss ?? -1);
-  return weight(b) - weight(a) || byFeeds || (a.id < b.id ? -1 : 1);
+  return weight(b) - weight(a) || byFeeds(a, b) || (a.id < b.id ? -1 : 1);
 }
+
+function byFeeds(a: Exploitable, b: Exploitable): number {
+  return Number(b.kev ?? false) - Number(a.kev ?? false) || (b.epss ?? -1) - (a.epss ?? -1);
+}
+
+type Exploitable = Pick<Finding, 'kev' | 'epss'>;
 
 function weight({ malicious, change, inClosure }: Finding): number {
   return (malicious ? 4 : 0) + (change === 'introduced' ? 2 : 0) + (inClosure === 'top' ? 1 : 0);

@@ -190,7 +190,7 @@ describe.each(ENGINES)('the age gate over HTTP (A7) on $name', (engine) => {
       expect((await it.call('POST', '/api/v1/admin/age-exceptions', body)).status).toBe(201);
       expect(await it.approve(await it.add())).toMatchObject({
         status: 409,
-        body: { blocked_by: 'vulnerability', findings: [{ id: 'MAL-2026-1' }] },
+        body: { blocked_by: 'vulnerability', introduces: [{ id: 'MAL-2026-1' }] },
       });
     });
 

@@ -97,17 +97,16 @@ describe.each(ENGINES)('approving one update (E3) on $name', (engine) => {
         blocked_by: 'vulnerability',
         overridable: true,
         reason: 'known_vulnerability',
-        findings: [
+        introduces: [
           {
             package: 'zlib',
             version: '1.2-1',
             id: 'CVE-1',
             in_closure: 'dependency',
-            change: 'introduced',
             summary: 'bad',
           },
         ],
-        fixed: [],
+        ...{ stays: [], fixes: [], fixes_complete: false, unchecked: null },
         age: null,
         verdict: 'vulnerable',
         source: 'api',
@@ -123,7 +122,7 @@ describe.each(ENGINES)('approving one update (E3) on $name', (engine) => {
       {
         component: 'security',
         actor: 'ada',
-        content: { update_id: id, blocked_by: 'vulnerability', findings: ['CVE-1'] },
+        content: { update_id: id, blocked_by: 'vulnerability', introduces: [{ id: 'CVE-1' }] },
       },
     ]);
     expect(
@@ -230,7 +229,7 @@ describe.each(ENGINES)('approving one update (E3) on $name', (engine) => {
       actor: 'ada',
       content: {
         package: { ecosystem: 'apt', name: 'openssl', version: '3.0.12-1' },
-        cause: { blocked_by: 'vulnerability', reason: 'known_vulnerability', findings: [{ id: 'CVE-1' }] },
+        cause: { blocked_by: 'vulnerability', reason: 'known_vulnerability', introduces: [{ id: 'CVE-1' }] },
         reason: 'needed tonight',
         update_id: id,
         actor: 'ada',
@@ -412,10 +411,8 @@ describe.each(ENGINES)('approving one update (E3) on $name', (engine) => {
     expect(await it.approve(await it.addUpdate({ version: '3.0.13-1' }))).toMatchObject({
       status: 409,
       body: {
-        findings: [
-          { id: 'NEW-1', change: 'introduced' },
-          { id: 'OLD-1', change: 'still_present' },
-        ],
+        introduces: [{ id: 'NEW-1' }],
+        stays: [{ id: 'OLD-1' }],
       },
     });
   });
@@ -666,7 +663,7 @@ describe.each(ENGINES)('preview, gate, reject and reopen on $name', (engine) => 
     const plan = { resolved_at: '2026-11-21T09:00:00Z', actions };
     await it.database.transact((tx) => storePlan(tx, it.platform, { updateId: id, plan }));
     release();
-    expect(await pending).toMatchObject({ status: 409, body: { findings: [{ package: 'dep' }] } });
+    expect(await pending).toMatchObject({ status: 409, body: { introduces: [{ package: 'dep' }] } });
     expect(await approvalsOf(it)).toEqual([]);
   });
 });

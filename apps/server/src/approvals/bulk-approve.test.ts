@@ -32,7 +32,7 @@ describe.each(ENGINES)('bulk approval (E4, A6) on $name', (engine) => {
             package: { ecosystem: 'apt', name: 'zlib', version: '1.3-1' },
             blocked_by: 'vulnerability',
             reason: 'known_vulnerability',
-            findings: [{ id: 'CVE-1', package: 'zlib' }],
+            introduces: [{ id: 'CVE-1', package: 'zlib' }],
             age: null,
           },
         ],

@@ -14,7 +14,7 @@ import type { Progress } from './bulk-progress.ts';
 import { type ApprovalDeps, policyOf, WAIT_MS } from './deps.ts';
 import { judge } from './gate.ts';
 import type { ApprovalRequest, UpdateFacts } from './gate-facts.ts';
-import { ageReport, divergencesOf, findingsOf, packageOf, unknownArtifactsOf } from './gate-report.ts';
+import { ageReport, divergencesOf, packageOf, unknownArtifactsOf, verdictParts } from './gate-report.ts';
 import { factsOf, type Waited, waitForSources } from './load-facts.ts';
 import { type LoadedUpdate, loadUpdates, subjectsOfUpdate } from './load-update.ts';
 import { type Minting, mintApprovals } from './mint-approval.ts';
@@ -23,8 +23,8 @@ import type { Verdict } from './verdict.ts';
 
 /** Updates that are judged and minted together. */
 const CHUNK_UPDATES = 100;
-/** Findings listed per blocked update, the most severe first. */
-const BLOCKED_FINDINGS_MAX = 50;
+/** Vulnerabilities of each part listed per blocked update, the most severe first. */
+const BLOCKED_PART_MAX = 50;
 /** A6: a bulk request has no override, and no field that could become one. */
 const PLAIN: ApprovalRequest = { by: 'operator', override: false, overrideReason: null };
 
@@ -186,7 +186,7 @@ function addJudged(
     package: packageOf(loaded),
     blocked_by: verdict.stop.by,
     reason: verdict.stop.reason,
-    findings: findingsOf(verdict.judged.closure.findings, verdict.excused, BLOCKED_FINDINGS_MAX),
+    ...verdictParts(verdict.judged.closure, { excused: verdict.excused, most: BLOCKED_PART_MAX }),
     age: ageReport(verdict.judged.age),
     divergences: divergencesOf(facts),
     unknown_artifacts: unknownArtifactsOf(facts),

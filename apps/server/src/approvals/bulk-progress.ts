@@ -19,7 +19,7 @@ export const RUN_KEPT_MS = 3_600_000;
 export const RUNS_KEPT = 20;
 /** A run without an update for this long has died with its server: a live one never takes longer. */
 export const RUN_SILENT_MS = 120_000;
-/** Longest answer stored in full; a longer one loses the findings of blocked updates. */
+/** Longest answer stored in full; a longer one loses the vulnerabilities of blocked updates. */
 const ANSWER_MAX_CHARS = 8 * 1024 * 1024;
 
 /** Reports the progress of a bulk request, readable on any replica. */
@@ -64,7 +64,11 @@ function countsOf(answer: BulkApproveAnswer): BulkCounts {
 function textOf(answer: BulkApproveAnswer): string {
   const text = JSON.stringify(answer);
   if (text.length <= ANSWER_MAX_CHARS) return text;
-  return JSON.stringify({ ...answer, blocked: answer.blocked.map((one) => ({ ...one, findings: [] })) });
+  const blocked = answer.blocked.map((one) => ({
+    ...one,
+    ...{ introduces: [], stays: [], fixes: [], fixes_complete: false },
+  }));
+  return JSON.stringify({ ...answer, blocked });
 }
 
 /** Null when the operator has no such run, or it was deleted. */

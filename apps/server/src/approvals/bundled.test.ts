@@ -51,10 +51,10 @@ describe.each(ENGINES)('a package inside another one’s file (decision 0011) on
     it.vulnerable({ name: 'inner', version: '1.0.0', ecosystem: 'npm' });
     const id = await it.add();
     const finding = { package: 'inner', version: '1.0.0', id: 'CVE-1', in_closure: 'dependency' };
-    const blocked = { blocked_by: 'vulnerability', reason: 'known_vulnerability', findings: [finding] };
+    const blocked = { blocked_by: 'vulnerability', reason: 'known_vulnerability', introduces: [finding] };
     const preview = await it.call('POST', `/api/v1/updates/${id}/preview`);
     expect(preview).toMatchObject({ status: 200, body: blocked });
-    expect(preview.body.findings).toHaveLength(1);
+    expect(preview.body.introduces).toHaveLength(1);
     expect(await it.approve(id)).toMatchObject({ status: 409, code: 'approval_blocked', body: blocked });
     const bulk = await it.call('POST', '/api/v1/updates/approve', { update_ids: [id] });
     expect(bulk.body).toMatchObject({ approved: [], blocked: [{ update_id: id }] });

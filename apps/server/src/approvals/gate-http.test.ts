@@ -138,7 +138,7 @@ describe.each(ENGINES)('the gate over HTTP on $name', (engine) => {
             reason: stop?.reason ?? null,
             overridable: stop !== null,
             verdict,
-            findings: verdict === 'vulnerable' ? [{ id: 'CVE-1' }, { id: 'CVE-2' }, { id: 'CVE-3' }] : [],
+            introduces: verdict === 'vulnerable' ? [{ id: 'CVE-1' }, { id: 'CVE-2' }, { id: 'CVE-3' }] : [],
           },
         });
         expect(await traceOf(it)).toMatchObject({ tokens: [], installs: [], signatures: 0, blocked: [] });

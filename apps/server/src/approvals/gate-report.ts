@@ -7,13 +7,14 @@ import type {
   UpdatePackage,
   Warning,
 } from '@tidegate/protocol/approvals-api';
-import type { Finding } from '../advisories/closure-facts.ts';
+import type { ClosureFacts, Finding } from '../advisories/closure-facts.ts';
 import { rfc3339 } from '../platform/clock.ts';
 import type { AgeFacts } from './age-rules.ts';
 import type { Excuse } from './counting-rules.ts';
 import type { UpdateFacts } from './gate-facts.ts';
 import type { LoadedUpdate } from './load-update.ts';
 import type { GateWarning, Stop, Verdict } from './verdict.ts';
+import { splitFindings } from './verdict-parts.ts';
 
 /** Most findings per report; the most severe come first. */
 export const FINDINGS_MAX = 1_000;
@@ -33,10 +34,7 @@ export function gateReport(loaded: LoadedUpdate, facts: UpdateFacts, verdict: Ve
     blocked_by: stop?.by ?? null,
     overridable: verdict.kind === 'blocked' && verdict.overridable,
     reason: stop?.reason ?? null,
-    findings: findingsOf(closure?.findings ?? [], excused, FINDINGS_MAX),
-    fixed: (closure?.fixed ?? [])
-      .slice(0, FINDINGS_MAX)
-      .map(({ id, package: name }) => ({ id, package: name })),
+    ...verdictParts(closure, { excused, most: FINDINGS_MAX }),
     age: ageReport(facts.judged?.age ?? null),
     divergences: divergencesOf(facts),
     unknown_artifacts: unknownArtifactsOf(facts),
@@ -53,7 +51,36 @@ export function gateReport(loaded: LoadedUpdate, facts: UpdateFacts, verdict: Ve
 
 const NONE_EXCUSED: ReadonlyMap<Finding, Excuse> = new Map();
 
-export function findingsOf(
+export type VerdictParts = Pick<
+  GateReport,
+  'introduces' | 'stays' | 'fixes' | 'fixes_complete' | 'unchecked'
+>;
+
+/** The three parts of a verdict: at most `most` entries each, the most severe first. */
+export function verdictParts(
+  closure: ClosureFacts | null,
+  { excused, most }: { excused: ReadonlyMap<Finding, Excuse>; most: number },
+): VerdictParts {
+  const { introduced, stayed } = splitFindings(closure?.findings ?? []);
+  return {
+    introduces: findingsOf(introduced, excused, most),
+    stays: findingsOf(stayed, excused, most),
+    fixes: (closure?.fixed ?? []).slice(0, most).map((fix) => ({
+      package: fix.package,
+      version: fix.version ?? '',
+      id: fix.id,
+      aliases: [...(fix.aliases ?? [])],
+      severity: fix.severity ?? null,
+      summary: fix.summary ?? '',
+      ...(fix.kev !== undefined && { kev: fix.kev }),
+      epss: fix.epss ?? null,
+    })),
+    fixes_complete: closure?.isFixedComplete ?? false,
+    unchecked: closure?.unchecked ?? null,
+  };
+}
+
+function findingsOf(
   findings: readonly Finding[],
   excused: ReadonlyMap<Finding, Excuse>,
   most: number,
@@ -67,7 +94,6 @@ export function findingsOf(
     summary: finding.summary,
     fixed_in: finding.fixedIn,
     in_closure: finding.inClosure,
-    change: finding.change,
     ...(finding.kev !== undefined && { kev: finding.kev }),
     epss: finding.epss ?? null,
     vendor: finding.vendor ? { ...finding.vendor } : null,

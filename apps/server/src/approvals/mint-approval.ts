@@ -27,13 +27,12 @@ import { basesOf, divergencesOfPlans } from './load-facts.ts';
 import type { LoadedUpdate } from './load-update.ts';
 import { type Decision, recordDecisions } from './record-decision.ts';
 import type { MintVerdict, Override } from './verdict.ts';
+import { eventParts, partCounts } from './verdict-parts.ts';
 
 /** Life of an approval from its earliest delivery (docs/protocol/limits.md), in milliseconds. */
 export const APPROVAL_LIFETIME_MS = 7 * 24 * 3_600_000;
 /** Most bytes of an envelope without the actions. */
 const ENVELOPE_RESERVE_BYTES = 16 * 1024;
-/** Findings listed in an event; the update itself has all of them. */
-const EVENT_FINDINGS_MAX = 50;
 
 export interface Minting {
   readonly loaded: LoadedUpdate;
@@ -178,6 +177,7 @@ async function writeTokens(tx: Tx, deps: ApprovalDeps, tokens: readonly Token[])
         approved_by: approvedBy,
         verdict: draft.closure.verdict,
         unchecked: draft.closure.unchecked,
+        counts: partCounts(draft.closure),
         override: verdict.override !== null,
         decision: decisions[i],
       },
@@ -195,7 +195,7 @@ function approvalRow({ draft, attested, envelope, sha256, keyId }: Token): Appro
     envelope: JSON.stringify(envelope),
     payload_sha256: sha256,
     key_id: keyId,
-    verdict: JSON.stringify({ ...gateReport(loaded, facts, verdict), findings: [] }),
+    verdict: JSON.stringify({ ...gateReport(loaded, facts, verdict), introduces: [], stays: [], fixes: [] }),
     override_by: attested?.by ?? null,
     override_reason: verdict.override?.reason ?? null,
     override_event_id: attested?.event_id ?? null,
@@ -314,9 +314,7 @@ async function recordOverride(
         reason: stop.reason,
         verdict: closure.verdict,
         unchecked: closure.unchecked,
-        findings: closure.findings
-          .slice(0, EVENT_FINDINGS_MAX)
-          .map(({ id, package: name }) => ({ id, package: name })),
+        ...eventParts(closure),
       },
       reason,
       update_id: loaded.update.id,

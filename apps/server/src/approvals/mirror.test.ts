@@ -27,7 +27,12 @@ describe.each(ENGINES)('approvals over the mirror of advisories on $name', (engi
     expect(blocked).toMatchObject({
       status: 409,
       code: 'approval_blocked',
-      body: { reason: 'known_vulnerability', source: 'mirror', snapshot: id, findings: [{ summary: 'bad' }] },
+      body: {
+        reason: 'known_vulnerability',
+        source: 'mirror',
+        snapshot: id,
+        introduces: [{ summary: 'bad' }],
+      },
     });
     const minted = await approve(good);
     expect(minted.status).toBe(200);

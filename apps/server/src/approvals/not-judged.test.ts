@@ -95,7 +95,7 @@ describe.each(ENGINES)('what is not judged yet, on $name', (engine) => {
         const it = await setUp(engine, ecosystem);
         it.flag(id, 'bad');
         const single = await it.add('bad');
-        const stop = { blocked_by: 'vulnerability', reason: 'known_vulnerability', findings: [{ id }] };
+        const stop = { blocked_by: 'vulnerability', reason: 'known_vulnerability', introduces: [{ id }] };
         expect(await overtake(it, () => it.approve(single))).toMatchObject({ status: 409, body: stop });
 
         const other = await setUp(engine, ecosystem);

@@ -67,8 +67,9 @@ describe.each(ENGINES)('preview on $name', (engine) => {
       const answer = await it.approve(id);
       expect([answer.status, answer.code]).toEqual([409, 'approval_blocked']);
       expect(answer.body).toMatchObject(preview.body);
-      const { blocked_by, reason, findings, age, divergences, package: of } = preview.body;
-      const blocked = { update_id: id, package: of, blocked_by, reason, findings, age, divergences };
+      const { blocked_by, reason, introduces, stays, fixes, age, divergences, package: of } = preview.body;
+      const parts = { introduces, stays, fixes };
+      const blocked = { update_id: id, package: of, blocked_by, reason, ...parts, age, divergences };
       expect(bulk.body).toMatchObject({ approved: [], blocked: [blocked] });
       const override = { override_supply_chain: true, override_reason: 'needed tonight' };
       expect((await it.approve(id, override)).status).toBe(preview.body.overridable ? 200 : 409);
@@ -86,11 +87,10 @@ describe.each(ENGINES)('preview on $name', (engine) => {
     const id = await it.addUpdate({ name: NAME, ecosystem: 'npm', version: '1.1.0', plan: [action] });
     const { body } = await it.call('POST', `/api/v1/updates/${id}/preview`);
     expect(body).toMatchObject({
-      fixed: [{ id: 'CVE-FIXED', package: NAME }],
-      findings: [
-        { id: 'CVE-NEW', change: 'introduced', in_closure: 'top' },
-        { id: 'CVE-KEPT', change: 'still_present', in_closure: 'top' },
-      ],
+      introduces: [{ id: 'CVE-NEW', in_closure: 'top', version: '1.1.0' }],
+      stays: [{ id: 'CVE-KEPT', in_closure: 'top', version: '1.1.0' }],
+      fixes: [{ id: 'CVE-FIXED', package: NAME, version: '1.0.0', summary: 'CVE-FIXED' }],
+      ...{ fixes_complete: true, unchecked: null },
     });
   });
 });
@@ -119,6 +119,9 @@ describe.each(ENGINES)('log markers of section 6, word for word, on $name', (eng
       .execute();
     const of_package = { ecosystem: 'apt', name: 'openssl', version: '3.0.12-1' };
     const stop = { blocked_by: 'vulnerability', reason: 'known_vulnerability' };
+    const found = { id: 'CVE-1', package: 'openssl', severity: null, epss: null };
+    const counts = { introduces: 1, stays: 0, fixes: null };
+    const parts = { introduces: [found], stays: [], fixes: [], counts };
     expect(
       events.map(({ kind, component, severity, actor, content }) => [
         ...[kind, component, severity, actor, JSON.parse(content)],
@@ -127,13 +130,13 @@ describe.each(ENGINES)('log markers of section 6, word for word, on $name', (eng
       [
         ...['system', 'security', 'warning', 'ada'],
         {
-          ...{ update_id: id, package: of_package, ...stop, verdict: 'vulnerable', findings: ['CVE-1'] },
+          ...{ update_id: id, package: of_package, ...stop, verdict: 'vulnerable', ...parts },
           ...{ actor: 'ada', decision: { id: expect.any(String), sha256: expect.any(String) } },
         },
       ],
       [
         ...['system', 'security', 'warning', 'ada'],
-        { count: 1, blocked: [{ update_id: id, package: of_package, ...stop }], actor: 'ada' },
+        { count: 1, blocked: [{ update_id: id, package: of_package, ...stop, counts }], actor: 'ada' },
       ],
       [
         ...['system', 'security', 'warning', 'ada'],
@@ -143,7 +146,7 @@ describe.each(ENGINES)('log markers of section 6, word for word, on $name', (eng
             ...stop,
             verdict: 'vulnerable',
             unchecked: null,
-            findings: [{ id: 'CVE-1', package: 'openssl' }],
+            ...parts,
           },
           ...{ reason: 'a reason for the event alone', update_id: id, actor: 'ada' },
         },

@@ -7,9 +7,8 @@ import { packageOf, stopText } from './gate-report.ts';
 import type { LoadedUpdate } from './load-update.ts';
 import { type DecisionMark, recordDecision } from './record-decision.ts';
 import type { BlockedVerdict } from './verdict.ts';
+import { eventParts, partCounts } from './verdict-parts.ts';
 
-/** Findings listed in an event; the update itself has all of them. */
-const EVENT_FINDINGS_MAX = 50;
 /** Updates listed in the event of a bulk request. */
 const EVENT_UPDATES_MAX = 500;
 
@@ -42,7 +41,7 @@ export async function recordBlock(
       blocked_by: stop.by,
       reason: stop.reason,
       verdict: closure.verdict,
-      findings: closure.findings.slice(0, EVENT_FINDINGS_MAX).map(({ id }) => id),
+      ...eventParts(closure),
       actor,
       decision,
     },
@@ -112,6 +111,7 @@ async function appendBulkEvent(
         package: packageOf(loaded),
         blocked_by: verdict.stop.by,
         reason: verdict.stop.reason,
+        counts: partCounts(verdict.judged.closure),
       })),
       actor,
     },

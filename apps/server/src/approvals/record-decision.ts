@@ -148,7 +148,12 @@ function fingerprintOf({ id: _, decided_at: __, facts, ...record }: RecordedDeci
   const { judged } = facts;
   const timeless = judged && {
     ...judged,
-    closure: { ...judged.closure, checked_at_ms: null },
+    closure: {
+      ...judged.closure,
+      checked_at_ms: null,
+      findings: judged.closure.findings.items.map(withoutEpss),
+      fixed: judged.closure.fixed.items.map(withoutEpss),
+    },
     age: {
       ...judged.age,
       violations: judged.age.violations.items.map((violation) => ({
@@ -158,6 +163,11 @@ function fingerprintOf({ id: _, decided_at: __, facts, ...record }: RecordedDeci
     },
   };
   return sha256Hex(canonicalJson({ ...record, facts: { ...facts, judged: timeless } }));
+}
+
+/** The feed states another probability every day. */
+function withoutEpss<T extends object>(one: T): T & { epss: null } {
+  return { ...one, epss: null };
 }
 
 const records = Compile(RecordedDecision);

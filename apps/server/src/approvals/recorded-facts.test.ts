@@ -33,6 +33,14 @@ const provenance = fc.record({
   status: fc.constantFrom('verified' as const, 'unverified' as const, 'absent' as const, 'mismatch' as const),
 });
 
+const fix = fc.record(
+  {
+    ...{ id: text, ...versioned, aliases: fc.array(text, { maxLength: 4 }), severity: textOrNull },
+    ...{ summary: text, kev: fc.boolean(), epss: fc.constantFrom(null, 0.5) },
+  },
+  { requiredKeys: ['id', 'package'] },
+);
+
 function listOf<T>(item: fc.Arbitrary<T>, most: number): fc.Arbitrary<T[]> {
   return fc.array(item, { maxLength: most });
 }
@@ -48,7 +56,7 @@ function factsWith(most: number): fc.Arbitrary<UpdateFacts> {
       },
     ),
     findings: listOf(finding, most),
-    fixed: listOf(fc.record({ id: text, package: text }), most),
+    fixed: listOf(fix, most),
     missing: fc.record({ after: fc.nat(3), before: fc.nat(3) }),
     ...{ checkedAtMs: timeOrNull, source: textOrNull, snapshot: textOrNull },
   });

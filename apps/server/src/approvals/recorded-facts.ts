@@ -1,5 +1,5 @@
 import type { RecordedFacts } from '@tidegate/protocol/decisions-api';
-import type { ClosureFacts, Finding } from '../advisories/closure-facts.ts';
+import type { ClosureFacts, Finding, Fix } from '../advisories/closure-facts.ts';
 import type { BoundDivergence } from '../artifacts/divergence-rules.ts';
 import type { PackageProvenance } from '../provenance/plan-provenance.ts';
 import type { AgeFacts } from './age-rules.ts';
@@ -85,9 +85,9 @@ function recordedClosure(closure: ClosureFacts): Judged['closure'] {
       malicious: finding.malicious,
       ...(finding.names && { names: finding.names.slice() }),
       ...(finding.vendor !== undefined && { vendor: finding.vendor && { ...finding.vendor } }),
-      ...(finding.kev !== undefined && { kev: finding.kev }),
+      ...fedOf(finding),
     })),
-    fixed: cut(fixed, { most: RECORDED_MAX.fixed }, ({ id, package: name }) => ({ id, package: name })),
+    fixed: cut(fixed, { most: RECORDED_MAX.fixed }, recordedFix),
   };
 }
 
@@ -98,6 +98,23 @@ function rankOf(findings: readonly Finding[]): (finding: Finding) => number {
     if (isCalledUnimportant(finding)) return finding === unimportant ? 0 : 3;
     return finding.malicious || finding.change === 'introduced' ? 1 : 2;
   };
+}
+
+function recordedFix(fix: Fix): Judged['closure']['fixed']['items'][number] {
+  const { id, package: name, version, aliases, severity, summary } = fix;
+  return {
+    ...{ id, package: name },
+    ...(version !== undefined && { version }),
+    ...(aliases && { aliases: aliases.slice(0, ALIASES_MAX) }),
+    ...(severity !== undefined && { severity }),
+    ...(summary !== undefined && { summary: summary.slice(0, SUMMARY_MAX_CHARS).toWellFormed() }),
+    ...fedOf(fix),
+  };
+}
+
+/** What the feeds say; absent if they were not read. */
+function fedOf({ kev, epss }: Pick<Finding, 'kev' | 'epss'>) {
+  return { ...(kev !== undefined && { kev }), ...(epss !== undefined && { epss }) };
 }
 
 function closureOf(recorded: Judged['closure']): ClosureFacts {

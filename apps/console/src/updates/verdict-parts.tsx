@@ -1,0 +1,39 @@
+import type { GateReport } from '@tidegate/protocol/approvals-api';
+import type { ReactNode } from 'react';
+import { FindingList, FixList } from './findings.tsx';
+
+type Parts = Pick<GateReport, 'introduces' | 'stays' | 'fixes' | 'fixes_complete'>;
+
+/** The three parts of a verdict. What was not checked is never shown as none. */
+export function VerdictParts({ parts, isChecked }: { parts: Parts; isChecked: boolean }) {
+  const { introduces, stays, fixes, fixes_complete: isFixesComplete } = parts;
+  return (
+    <div className="space-y-4">
+      <Part title="Introduced by this update" count={introduces.length} isComplete={isChecked}>
+        <FindingList findings={introduces} />
+      </Part>
+      <Part title="On the host already, and stays" count={stays.length} isComplete={isChecked}>
+        <FindingList findings={stays} />
+      </Part>
+      <Part title="Fixed by this update" count={fixes.length} isComplete={isFixesComplete}>
+        <FixList fixes={fixes} />
+      </Part>
+    </div>
+  );
+}
+
+function Part(props: { title: string; count: number; isComplete: boolean; children: ReactNode }) {
+  const { title, count, isComplete, children } = props;
+  const unknown = count === 0 ? 'not known' : `at least ${count}`;
+  return (
+    <section>
+      <h3 className="mb-1 font-medium">
+        {title} <span className="font-normal text-muted">({isComplete ? count : unknown})</span>
+      </h3>
+      {count > 0 && children}
+      {count === 0 && (
+        <p className="text-muted">{isComplete ? 'None.' : 'Not known: packages were not checked.'}</p>
+      )}
+    </section>
+  );
+}
