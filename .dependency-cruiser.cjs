@@ -34,6 +34,7 @@ const SLICES = [
 /** Rooms of the agent that know neither commands nor the executor. */
 const BELOW_COMMANDS = [
   'inventory',
+  'restarts',
   'output',
   'jobs',
   'session',
@@ -56,8 +57,10 @@ const AGENT_ROOMS = {
   jobs: ['trust', 'identity', 'ecosystems', 'platform'],
   // Root without network: neither the session nor anything that uses it.
   executor: ['jobs', 'host-policy', 'trust', 'journal', 'identity', 'ecosystems', 'platform'],
+  // Root's observer is here too: no session.
+  restarts: ['identity', 'ecosystems', 'platform'],
   output: ['jobs', 'session', 'identity', 'platform'],
-  inventory: ['session', 'ecosystems', 'platform'],
+  inventory: ['session', 'restarts', 'ecosystems', 'platform'],
   // The agent leaves jobs for the executor and never runs its code.
   commands: BELOW_COMMANDS,
   polling: ['commands', ...BELOW_COMMANDS],

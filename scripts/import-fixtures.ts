@@ -80,6 +80,7 @@ const ABOVE: Readonly<Record<string, string>> = {
   jobs: 'executor',
   executor: 'session',
   output: 'executor',
+  restarts: 'session',
   inventory: 'commands',
   commands: 'executor',
   polling: 'executor',

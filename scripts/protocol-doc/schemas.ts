@@ -13,6 +13,7 @@ import * as documents from '@tidegate/protocol/documents';
 import { Health } from '@tidegate/protocol/health-api';
 import * as plan from '@tidegate/protocol/plan';
 import { Problem } from '@tidegate/protocol/problems';
+import { RestartReport } from '@tidegate/protocol/restarts';
 import { RootPayload } from '@tidegate/protocol/root-document';
 import {
   AgentVersion,
@@ -23,6 +24,7 @@ import {
   Ordinal,
   PackageName,
   PackageVersion,
+  ReportedLine,
   Sha256Hex,
   Sha512Hex,
   ShortText,
@@ -43,6 +45,7 @@ export const SCALARS: Readonly<Record<string, unknown>> = {
   count: Count,
   ordinal: Ordinal,
   text: ShortText,
+  'reported line': ReportedLine,
   hostname: HostName,
   'package name': PackageName,
   'package version': PackageVersion,
@@ -64,6 +67,7 @@ export const OBJECTS: Readonly<Record<string, unknown>> = {
   ...onlyObjects(documents),
   ...onlyObjects(plan),
   ...onlyObjects(agentApi),
+  RestartReport,
   RootPayload,
   CommandPayload: { ...firstCommand, properties: commonOf(firstCommand.properties) },
   COMMAND_PARAMS: strict(documents.COMMAND_PARAMS),

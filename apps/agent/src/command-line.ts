@@ -13,6 +13,7 @@ Commands:
   status    show what this host is enrolled to
   doctor    look for what would keep the agent from working
   execute   carry out one job as root, without network (started by systemd)
+  observe   look for processes that still run replaced files (started by systemd)
   version   print the version
 
 Options of all commands:
@@ -54,6 +55,9 @@ execute:
                  never counts too many starts
   --state DIR    what the executor trusts (/var/lib/tidegate-executor)
 
+observe:
+  --out FILE     where the report goes (/run/tidegate-observer/services.json)
+
 run, status, doctor, execute:
   --policy FILE  what this host allows, whatever the server says (/etc/tidegate/policy.json)
 
@@ -61,7 +65,7 @@ Exit status: 0 done, 1 failed and worth another try, 2 wrong usage or an error t
 Only one process runs on a configuration; a second one exits at once with status 1.
 `;
 
-const COMMANDS = ['enrol', 'run', 'status', 'doctor', 'execute', 'version'] as const;
+const COMMANDS = ['enrol', 'run', 'status', 'doctor', 'execute', 'observe', 'version'] as const;
 export type CommandName = (typeof COMMANDS)[number];
 
 const OPTIONS = {
@@ -89,6 +93,7 @@ const OPTIONS = {
   state: { type: 'string' },
   linger: { type: 'string' },
   policy: { type: 'string' },
+  out: { type: 'string' },
 } as const;
 
 type OptionName = keyof typeof OPTIONS;
@@ -117,6 +122,7 @@ const TAKES: Record<CommandName, readonly OptionName[]> = {
   status: ['policy'],
   doctor: ['policy'],
   execute: ['job', 'spool', 'state', 'policy', 'linger'],
+  observe: ['out'],
   version: [],
 };
 

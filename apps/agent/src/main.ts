@@ -24,7 +24,9 @@ import { createLog } from './platform/log.ts';
 import { openSpareMemory } from './platform/spare-memory.ts';
 import { AGENT_VERSION } from './platform/version.ts';
 import { runLoop, runOnce } from './polling/loop.ts';
-import { startRuntime } from './polling/start-runtime.ts';
+import { readBootId, startRuntime } from './polling/start-runtime.ts';
+import { observe } from './restarts/observe.ts';
+import { DEFAULT_SERVICE_FILE } from './restarts/service-file.ts';
 import { ageOfState } from './session/freshness.ts';
 import { readHeadFile } from './trust/events-head.ts';
 
@@ -54,6 +56,7 @@ const COMMANDS = {
   status: showStatus,
   doctor: runDoctor,
   execute: runExecute,
+  observe: runObserve,
   version: async (): Promise<Ending> => done(AGENT_VERSION, { version: AGENT_VERSION }),
 };
 
@@ -266,6 +269,18 @@ async function runExecute(values: Values): Promise<Ending> {
   const { answered, setAside, faults } = ran;
   if (faults.length > 0) return failed(EXIT.failed, faults.slice(0, 5).join('; '));
   return told(answered, { answered, set_aside: setAside });
+}
+
+async function runObserve(values: Values): Promise<Ending> {
+  const out = values.out ?? DEFAULT_SERVICE_FILE;
+  if (!out.startsWith('/')) return failed(EXIT.terminal, '--out takes an absolute path');
+  if (process.platform !== 'linux') return failed(EXIT.terminal, 'observe needs the /proc of Linux');
+  const elapsedMs = () => performance.now();
+  const observed = observe({ out, proc: '/proc', bootId: readBootId(), nowMs: Date.now(), elapsedMs });
+  if (!observed.ok) return failed(EXIT.failed, observed.detail);
+  const { stale, cannot } = observed.file;
+  const note = cannot === null ? '' : `; ${cannot}`;
+  return done(`${stale.length} service(s) run replaced files${note}`, { stale: stale.length, cannot });
 }
 
 function told(answered: number, json: Record<string, unknown>): Ending {

@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox';
 import { Envelope, ServerKey } from './documents.ts';
 import { AGENT_EVENT_TYPES, SEVERITIES } from './event-types.ts';
 import { Plan } from './plan.ts';
+import { RestartReport } from './restarts.ts';
 import {
   AgentVersion,
   Count,
@@ -164,6 +165,8 @@ export const CommandResult = strict({
       maxItems: 5_000,
     }),
   ),
+  /** What still runs old code after an installation. */
+  restarts: Type.Optional(RestartReport),
 });
 export type CommandResult = Static<typeof CommandResult>;
 

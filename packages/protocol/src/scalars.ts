@@ -69,6 +69,8 @@ function reportedName(maxLength: number) {
 export const HostName = reportedName(253);
 export const PackageName = reportedName(214);
 export const PackageVersion = reportedName(256);
+/** A line for people that a host reports, such as a path. */
+export const ReportedLine = reportedName(1_000);
 export const ShortText = Type.String({ minLength: 1, maxLength: 256 });
 export const AgentVersion = Type.String({ minLength: 1, maxLength: 64, pattern: '^[0-9A-Za-z.+_-]+$' });
 /** A version, sequence or epoch: at most 2^53 - 1, as larger integers lose precision. */

@@ -111,7 +111,7 @@ export function startRuntime(
 }
 
 /** Tells boots apart; where the system has no such id, each start of the agent counts as one. */
-function readBootId(): string {
+export function readBootId(): string {
   if (process.platform !== 'linux') return randomUUID();
   return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
 }
