@@ -90,6 +90,10 @@ export const UpdateItem = strict({
   known_exploited: nullable(Type.Boolean()),
   /** The likelihood that it will be (EPSS), the highest in the closure; null: not known. Decides nothing. */
   epss: nullable(Type.Number({ minimum: 0, maximum: 1 })),
+  /** How many known vulnerabilities it introduces, how many stay, and how many it fixes; null: not known, never 0. */
+  introduces: nullable(Count),
+  stays: nullable(Count),
+  fixes: nullable(Count),
   has_plan: Type.Boolean(),
   not_before: TimeOrNull,
   discovered_at: Timestamp,

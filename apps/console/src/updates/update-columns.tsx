@@ -48,6 +48,7 @@ export const UPDATE_COLUMNS: readonly Column<UpdateItem>[] = [
     ),
   },
   { id: 'verdict', header: 'Verdict', cell: ({ verdict }) => <VerdictBadge verdict={verdict} /> },
+  { id: 'parts', header: 'Vulnerabilities', cell: (update) => <PartCounts {...update} /> },
   {
     id: 'severity',
     header: 'Severity',
@@ -99,6 +100,34 @@ export function Versions({
   return (
     <span className="mono" title={`${from} to ${to}`}>
       {from} <ArrowRight aria-label="to" className="inline size-3.5 text-muted" /> {to}
+    </span>
+  );
+}
+
+/** How many vulnerabilities the update introduces, keeps and fixes; null is "not known", never 0. */
+export function PartCounts(update: Pick<UpdateItem, 'introduces' | 'stays' | 'fixes'>) {
+  const { introduces, stays, fixes } = update;
+  if (introduces === null && stays === null && fixes === null) return <Nothing />;
+  return (
+    <span className="inline-flex gap-x-2 whitespace-nowrap">
+      <Count count={introduces} sign="+" word="introduced by the update" tone="text-bad" />
+      <Count count={stays} sign="=" word="on the host already, and stay" tone="text-warn" />
+      <Count count={fixes} sign="−" word="fixed by the update" tone="text-good" />
+    </span>
+  );
+}
+
+function Count(props: { count: number | null; sign: string; word: string; tone: string }) {
+  const { count, sign, word, tone } = props;
+  const text = count === null ? '?' : count.toLocaleString('en');
+  return (
+    <span
+      className={count === null || count === 0 ? 'text-muted' : tone}
+      title={`${count === null ? 'not known how many' : text} ${word}`}
+    >
+      {sign}
+      {text}
+      <span className="sr-only"> {word}</span>
     </span>
   );
 }

@@ -9,17 +9,22 @@ export function VerdictParts({ parts, isChecked }: { parts: Parts; isChecked: bo
   const { introduces, stays, fixes, fixes_complete: isFixesComplete } = parts;
   return (
     <div className="space-y-4">
-      <Part title="Introduced by this update" count={introduces.length} isComplete={isChecked}>
+      <Part title="Introduced by this update" count={distinct(introduces)} isComplete={isChecked}>
         <FindingList findings={introduces} />
       </Part>
-      <Part title="On the host already, and stays" count={stays.length} isComplete={isChecked}>
+      <Part title="On the host already, and stays" count={distinct(stays)} isComplete={isChecked}>
         <FindingList findings={stays} />
       </Part>
-      <Part title="Fixed by this update" count={fixes.length} isComplete={isFixesComplete}>
+      <Part title="Fixed by this update" count={distinct(fixes)} isComplete={isFixesComplete}>
         <FixList fixes={fixes} />
       </Part>
     </div>
   );
+}
+
+/** One that several packages have counts once. */
+function distinct(some: readonly { readonly id: string }[]): number {
+  return new Set(some.map(({ id }) => id)).size;
 }
 
 function Part(props: { title: string; count: number; isComplete: boolean; children: ReactNode }) {

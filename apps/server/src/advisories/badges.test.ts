@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createApprovalsApp } from '../testing/approvals-app.ts';
+import { actionOf, createApprovalsApp } from '../testing/approvals-app.ts';
 import { ENGINES } from '../testing/engines.ts';
 import { findUpdate } from '../updates/store.ts';
 import { createBadgeRefresher, refreshBadges } from './badges.ts';
@@ -19,7 +19,8 @@ describe.each(ENGINES)('badges of open updates on $name', (engine) => {
       await it.addUpdate({ name: 'zlib' }),
       await it.addUpdate({ name: 'x', plan: null }),
     ];
-    const options = { platform: it.platform, worker: it.worker, maxAgeMs: MAX_AGE_MS };
+    const { platform, worker, stoppedUnder } = it;
+    const options = { platform, worker, stoppedUnder, maxAgeMs: MAX_AGE_MS };
     const badges = async () => {
       const rows = await Promise.all(ids.map((id) => findUpdate(it.database.read, id)));
       return rows.map((row) => [row?.verdict, row?.severity]);
@@ -61,6 +62,38 @@ describe.each(ENGINES)('badges of open updates on $name', (engine) => {
     expect((await badges())[1]).toEqual(['clear', null]);
     await refreshBadges(options, { onlyUnjudged: false });
     expect((await badges())[1]).toEqual(['vulnerable', 'unknown']);
+  });
+
+  test('counts what an update introduces, keeps and fixes, and names the policies that stop it', async () => {
+    const { options, osv, addUpdate, database, agentId } = await setUp();
+    const affects = (id: string, name: string, versions: string[]) =>
+      osv.addRecord({ id }, [{ ecosystem: 'Debian:12', name, versions }]);
+    affects('CVE-21', 'curl', ['1.0.0-1']);
+    affects('CVE-22', 'curl', ['1.0.0-1', '3.0.12-1']);
+    affects('CVE-23', 'vim', ['3.0.12-1']);
+    affects('CVE-24', 'vim', ['1.0.0-1', '3.0.12-1']);
+    affects('MAL-1', 'nano', ['1.0.0-1', '3.0.12-1']);
+    const countsOf = async (name: string, isInstalled = true) => {
+      const brought = actionOf({ name, version: '3.0.12-1', ecosystem: 'apt' });
+      const id = await addUpdate({
+        name,
+        plan: [{ ...brought, action: 'upgrade', from_version: '1.0.0-1' }],
+      });
+      const source = { source_name: name, source_version: '1.0.0-1', held: 0 };
+      const present = { agent_id: agentId, ecosystem: 'apt', name, arch: '', version: '1.0.0-1', ...source };
+      if (isInstalled) {
+        await database.transact((tx) => tx.insertInto('agent_packages').values(present).execute());
+      }
+      await refreshBadges(options, { onlyUnjudged: true });
+      const row = await findUpdate(database.read, id);
+      return [row?.introduces, row?.stays, row?.fixes, row?.stopped_under];
+    };
+    expect(await countsOf('curl')).toEqual([0, 1, 1, 'any']);
+    expect(await countsOf('vim')).toEqual([1, 1, 0, 'introduced']);
+    expect(await countsOf('nano')).toEqual([0, 1, 0, 'introduced']);
+    expect(await countsOf('sed')).toEqual([0, 0, 0, 'neither']);
+    // The version on the host has no known source package: what is fixed is not known, and not 0.
+    expect(await countsOf('awk', false)).toEqual([0, 0, null, 'neither']);
   });
 
   test('says how many known vulnerabilities an update fixes, and when its badge last changed', async () => {

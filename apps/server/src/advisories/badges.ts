@@ -9,6 +9,7 @@ import { queueRank, type Urgency } from '../updates/queue-rules.ts';
 import type { UpdateRow } from '../updates/store.ts';
 import type { ClosureFacts } from './closure-facts.ts';
 import { closureSubjects } from './closure-packages.ts';
+import { type PartCounts, partCounts } from './closure-parts.ts';
 import { readFetchedAt } from './exploited/store.ts';
 import { type Closure, readClosureFacts, readClosures } from './read-closure.ts';
 import { readOpenUpdates } from './store.ts';
@@ -21,10 +22,14 @@ const TICK_MS = 30_000;
 const TICKS_TO_FULL_CHECK = 20;
 const WAIT_MS = 60_000;
 
+/** The gate's rule: which vulnerability policies stop an operator's approval of this closure. */
+type StoppedUnder = (closure: ClosureFacts) => NonNullable<UpdateRow['stopped_under']>;
+
 export interface BadgeOptions {
   readonly platform: Platform;
   readonly worker: AdvisoryWorker;
   readonly maxAgeMs: number;
+  readonly stoppedUnder: StoppedUnder;
   readonly tickMs?: number;
 }
 
@@ -81,7 +86,7 @@ export async function refreshBadges(
 }
 
 async function refreshPart(
-  { platform, worker, maxAgeMs }: BadgeOptions,
+  { platform, worker, maxAgeMs, stoppedUnder }: BadgeOptions,
   updates: readonly UpdateRow[],
   isKevKnown: boolean,
 ): Promise<void> {
@@ -96,7 +101,7 @@ async function refreshPart(
   const facts = await readClosureFacts(platform.database.read, closures, at);
   await writeBadges(
     platform,
-    known.map(({ update }, i) => ({ update, badge: badgeOf(facts[i], { isKevKnown }) })),
+    known.map(({ update }, i) => ({ update, badge: badgeOf(facts[i], { isKevKnown, stoppedUnder }) })),
   );
 }
 
@@ -145,15 +150,18 @@ async function writeBadges(
   judged: readonly { update: UpdateRow; badge: Badge }[],
 ): Promise<void> {
   const changed = judged.flatMap(({ update, badge }) => {
-    const { verdict, severity, fixes } = badge;
-    const row = { verdict, severity, fixes, ...exploitationOf(badge) };
+    const { knownExploited: _, ...stated } = badge;
+    const row = { ...stated, ...exploitationOf(badge) };
     const isSame =
       update.verdict === row.verdict &&
       update.severity === row.severity &&
       update.known_exploited === row.known_exploited &&
       update.epss === row.epss &&
       update.queue_rank === row.queue_rank &&
-      update.fixes === row.fixes;
+      update.introduces === row.introduces &&
+      update.stays === row.stays &&
+      update.fixes === row.fixes &&
+      update.stopped_under === row.stopped_under;
     return isSame ? [] : [{ updateId: update.id, badge: row }];
   });
   if (changed.length === 0) return;
@@ -165,10 +173,9 @@ async function writeBadges(
   });
 }
 
-interface Badge extends Urgency {
+interface Badge extends Urgency, PartCounts {
   readonly verdict: string | null;
-  /** Number of vulnerabilities it fixes; null: unknown. */
-  readonly fixes: number | null;
+  readonly stopped_under: UpdateRow['stopped_under'];
 }
 
 function exploitationOf(badge: Badge) {
@@ -182,10 +189,16 @@ function exploitationOf(badge: Badge) {
 
 const SEVERITIES = ['critical', 'high', 'medium', 'low', 'none'];
 const NONE: ReadonlyMap<string, string> = new Map();
-const NOTHING: Badge = { verdict: null, severity: null, knownExploited: null, epss: null, fixes: null };
+const NOTHING: Badge = {
+  ...{ verdict: null, severity: null, knownExploited: null, epss: null },
+  ...{ introduces: null, stays: null, fixes: null, stopped_under: null },
+};
 
 /** The badge fails open (specification, "Advisory checks"): while the source is unreachable there is no hint. */
-function badgeOf(facts: ClosureFacts | undefined, { isKevKnown }: { isKevKnown: boolean }): Badge {
+function badgeOf(
+  facts: ClosureFacts | undefined,
+  { isKevKnown, stoppedUnder }: { isKevKnown: boolean; stoppedUnder: StoppedUnder },
+): Badge {
   if (!facts) return NOTHING;
   if (facts.verdict === 'unchecked' && facts.unchecked === 'unreachable') return NOTHING;
   const severities = new Set(facts.findings.map(({ severity }) => severity));
@@ -197,6 +210,7 @@ function badgeOf(facts: ClosureFacts | undefined, { isKevKnown }: { isKevKnown: 
     // "No" needs every vulnerability to be looked up in a loaded feed.
     knownExploited: kev || (isKevKnown && isComplete ? false : null),
     epss,
-    fixes: new Set(facts.fixed.map(({ id }) => id)).size,
+    ...partCounts(facts),
+    stopped_under: stoppedUnder(facts),
   };
 }

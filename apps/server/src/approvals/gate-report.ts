@@ -8,13 +8,13 @@ import type {
   Warning,
 } from '@tidegate/protocol/approvals-api';
 import type { ClosureFacts, Finding } from '../advisories/closure-facts.ts';
+import { splitFindings } from '../advisories/closure-parts.ts';
 import { rfc3339 } from '../platform/clock.ts';
 import type { AgeFacts } from './age-rules.ts';
 import type { Excuse } from './counting-rules.ts';
 import type { UpdateFacts } from './gate-facts.ts';
 import type { LoadedUpdate } from './load-update.ts';
 import type { GateWarning, Stop, Verdict } from './verdict.ts';
-import { splitFindings } from './verdict-parts.ts';
 
 /** Most findings per report; the most severe come first. */
 export const FINDINGS_MAX = 1_000;

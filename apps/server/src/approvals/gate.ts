@@ -91,6 +91,22 @@ function vulnerabilityStop(
   return { by: 'vulnerability', reason: 'known_vulnerability' };
 }
 
+/**
+ * Which settings of the vulnerability policy stop an operator: `any` is A1 to the letter alone, `introduced` both.
+ * Unknown vulnerabilities stop nobody here (A2 does).
+ */
+export function stoppedUnder(
+  closure: ClosureFacts,
+  policy: GatePolicy,
+): GatePolicy['vulnerabilities'] | 'neither' {
+  const excused = excusedFindings(closure.findings, policy);
+  const request: ApprovalRequest = { by: 'operator', override: false, overrideReason: null };
+  const isStopped = (vulnerabilities: GatePolicy['vulnerabilities']) =>
+    vulnerabilityStop(closure, excused, { ...policy, vulnerabilities }, request) !== null;
+  if (isStopped('introduced')) return 'introduced';
+  return isStopped('any') ? 'any' : 'neither';
+}
+
 function uncheckedStop(
   ecosystem: Ecosystem,
   closure: ClosureFacts,

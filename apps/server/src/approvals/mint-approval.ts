@@ -7,6 +7,7 @@ import {
 import { Compile } from 'typebox/compile';
 import type { Basis } from '../advisories/basis-rules.ts';
 import type { ClosureFacts } from '../advisories/closure-facts.ts';
+import { partCounts } from '../advisories/closure-parts.ts';
 import { holdSnapshots } from '../advisories/mirror/store.ts';
 import { type ApprovalRow, insertApprovals, voidLiveApprovals } from '../approval-tokens/store.ts';
 import { type NewCommand, queueCommands } from '../commands/queue-command.ts';
@@ -27,7 +28,7 @@ import { basesOf, divergencesOfPlans } from './load-facts.ts';
 import type { LoadedUpdate } from './load-update.ts';
 import { type Decision, recordDecisions } from './record-decision.ts';
 import type { MintVerdict, Override } from './verdict.ts';
-import { eventParts, partCounts } from './verdict-parts.ts';
+import { eventParts } from './verdict-parts.ts';
 
 /** Life of an approval from its earliest delivery (docs/protocol/limits.md), in milliseconds. */
 export const APPROVAL_LIFETIME_MS = 7 * 24 * 3_600_000;

@@ -1,3 +1,4 @@
+import { partCounts } from '../advisories/closure-parts.ts';
 import { appendEvent } from '../events/append-event.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import { MARKERS } from '../platform/log.ts';
@@ -7,7 +8,7 @@ import { packageOf, stopText } from './gate-report.ts';
 import type { LoadedUpdate } from './load-update.ts';
 import { type DecisionMark, recordDecision } from './record-decision.ts';
 import type { BlockedVerdict } from './verdict.ts';
-import { eventParts, partCounts } from './verdict-parts.ts';
+import { eventParts } from './verdict-parts.ts';
 
 /** Updates listed in the event of a bulk request. */
 const EVENT_UPDATES_MAX = 500;

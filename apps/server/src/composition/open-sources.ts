@@ -4,6 +4,8 @@ import { openMirror } from '../advisories/mirror/open-mirror.ts';
 import { createOsvClient } from '../advisories/osv-client.ts';
 import { createStalenessWatch } from '../advisories/staleness/staleness-watch.ts';
 import { createAdvisoryWorker } from '../advisories/worker.ts';
+import { policyOf } from '../approvals/deps.ts';
+import { stoppedUnder } from '../approvals/gate.ts';
 import { createProvenanceClient } from '../provenance/fetch-provenance.ts';
 import { createBundleVerifier } from '../provenance/verify-bundle.ts';
 import { createProvenanceWorker } from '../provenance/worker.ts';
@@ -42,6 +44,12 @@ export function openSources({ config, platform, trustedRoot, background, bootedA
       ...{ platform, bootedAt, mirror, worker: advisories, source: config.advisorySource, maxAgeMs },
     }),
   );
-  background.use('advisory badges', createBadgeRefresher({ platform, worker: advisories, maxAgeMs }));
+  background.use(
+    'advisory badges',
+    createBadgeRefresher({
+      ...{ platform, worker: advisories, maxAgeMs },
+      stoppedUnder: (closure) => stoppedUnder(closure, policyOf({ config })),
+    }),
+  );
   return { advisories, releaseTimes, provenance };
 }

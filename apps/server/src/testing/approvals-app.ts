@@ -4,6 +4,7 @@ import { type FakeOsv, startFakeOsv } from '@tidegate/testkit/fake-osv';
 import { startFakeOsvExport } from '@tidegate/testkit/fake-osv-export';
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { onTestFinished } from 'vitest';
+import type { ClosureFacts } from '../advisories/closure-facts.ts';
 import { openMirror } from '../advisories/mirror/open-mirror.ts';
 import { createOsvClient, type OsvClient } from '../advisories/osv-client.ts';
 import { createAdvisoryWorker } from '../advisories/worker.ts';
@@ -11,7 +12,8 @@ import { mountAgeExceptions } from '../approvals/age-exceptions.ts';
 import { mountAgentApprovals } from '../approvals/agent-routes.ts';
 import { mountCountersign } from '../approvals/countersign-routes.ts';
 import { mountDecisions } from '../approvals/decision-routes.ts';
-import type { ApprovalDeps } from '../approvals/deps.ts';
+import { type ApprovalDeps, policyOf } from '../approvals/deps.ts';
+import { stoppedUnder } from '../approvals/gate.ts';
 import { createGateOf } from '../approvals/preview-update.ts';
 import { readRecord } from '../approvals/read-decision.ts';
 import { replayDecision } from '../approvals/replay-decision.ts';
@@ -168,6 +170,7 @@ export async function createApprovalsApp(engine: TestEngine, options: ApprovalsA
     addUpdate,
     clock: platform.clock,
     gateOf: createGateOf(deps),
+    stoppedUnder: (closure: ClosureFacts) => stoppedUnder(closure, policyOf(deps)),
     approve: (id: string, body?: object) => call('POST', `/api/v1/updates/${id}/approve`, body),
     /** A known vulnerability of one version. */
     vulnerable(of: { id?: string; name?: string; version?: string; ecosystem?: string } = {}) {
@@ -256,7 +259,7 @@ function updateRow(given: {
     known_exploited: null,
     epss: null,
     queue_rank: null,
-    fixes: null,
+    ...{ introduces: null, stays: null, fixes: null, stopped_under: null },
     judged_at: null,
     discovered_at: now,
     updated_at: now,

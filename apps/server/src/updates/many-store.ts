@@ -112,7 +112,15 @@ export async function swapStates(
 
 export type Badge = Pick<
   UpdateRow,
-  'verdict' | 'severity' | 'known_exploited' | 'epss' | 'queue_rank' | 'fixes'
+  | 'verdict'
+  | 'severity'
+  | 'known_exploited'
+  | 'epss'
+  | 'queue_rank'
+  | 'introduces'
+  | 'stays'
+  | 'fixes'
+  | 'stopped_under'
 >;
 
 /** Stores the badges for lists, from the newest verdict. No decision depends on them. */
@@ -123,11 +131,12 @@ export async function setVerdicts(
   for (const some of chunks(badges, CHANGED_ROWS)) {
     const rows = some.map(
       ({ updateId, badge: of }) =>
-        sql`(${updateId}, ${of.verdict}, ${of.severity}, ${of.known_exploited}, ${of.epss}, ${of.queue_rank}, ${of.fixes})`,
+        sql`(${updateId}, ${of.verdict}, ${of.severity}, ${of.known_exploited}, ${of.epss}, ${of.queue_rank}, ${of.introduces}, ${of.stays}, ${of.fixes}, ${of.stopped_under})`,
     );
     await sql`UPDATE updates SET verdict = v.column2, severity = v.column3,
       known_exploited = CAST(v.column4 AS INTEGER), epss = CAST(v.column5 AS DOUBLE PRECISION),
-      queue_rank = CAST(v.column6 AS BIGINT), fixes = CAST(v.column7 AS INTEGER), judged_at = ${nowMs}
+      queue_rank = CAST(v.column6 AS BIGINT), introduces = CAST(v.column7 AS INTEGER), stays = CAST(v.column8 AS INTEGER),
+      fixes = CAST(v.column9 AS INTEGER), stopped_under = v.column10, judged_at = ${nowMs}
       FROM (VALUES ${sql.join(rows)}) AS v
       WHERE updates.id = v.column1`.execute(tx);
   }

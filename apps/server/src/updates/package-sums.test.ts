@@ -50,7 +50,8 @@ const act: fc.Arbitrary<Act> = fc.oneof(
         epss: null,
         queue_rank: null,
       };
-      const badges = some.map((n) => ({ updateId: idOf(n), badge: { ...facts, fixes: null } }));
+      const parts = { introduces: null, stays: null, fixes: null, stopped_under: null };
+      const badges = some.map((n) => ({ updateId: idOf(n), badge: { ...facts, ...parts } }));
       return setVerdicts(tx, { badges, nowMs: 2 });
     }),
   ),

@@ -207,7 +207,7 @@ function newRow(
     known_exploited: null,
     epss: null,
     queue_rank: null,
-    fixes: null,
+    ...{ introduces: null, stays: null, fixes: null, stopped_under: null },
     judged_at: null,
     discovered_at: nowMs,
     updated_at: nowMs,

@@ -58,7 +58,10 @@ export const schema: readonly Statement[] = [
     known_exploited INTEGER,
     epss DOUBLE PRECISION,
     queue_rank BIGINT,
+    introduces INTEGER,
+    stays INTEGER,
     fixes INTEGER,
+    stopped_under TEXT${BYTEWISE},
     judged_at BIGINT,
     discovered_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL,
@@ -78,6 +81,9 @@ export const schema: readonly Statement[] = [
   'CREATE INDEX updates_judged ON updates (judged_at) WHERE judged_at IS NOT NULL',
   // All columns that the overview counts, with their age: it never reads the rows.
   'CREATE INDEX updates_counted ON updates (state, discovered_at, verdict, known_exploited, fixes)',
+  // How many open updates each vulnerability policy stops.
+  `CREATE INDEX updates_stopped ON updates (stopped_under)
+    WHERE gone = 0 AND state IN ('pending', 'awaiting_plan')`,
   ...Object.entries(LISTS).map(
     ([name, columns]) => `CREATE INDEX ${name} ON updates (${columns}) WHERE gone = 0`,
   ),
@@ -146,8 +152,12 @@ declare module '../platform/db/tables.ts' {
       epss: number | null;
       /** Of `queueRank`. */
       queue_rank: number | null;
-      /** Known vulnerabilities that it fixes, only for the overview; null: not judged. */
+      /** Known vulnerabilities in each part of its verdict; null: not known. Only for lists and the overview. */
+      introduces: number | null;
+      stays: number | null;
       fixes: number | null;
+      /** The vulnerability policies that stop it: `any` is A1 to the letter alone; null: not judged. */
+      stopped_under: 'introduced' | 'any' | 'neither' | null;
       /** When the badge last changed. */
       judged_at: number | null;
       discovered_at: number;
