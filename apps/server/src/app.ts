@@ -108,7 +108,7 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
   mountApiTokens(routes, { platform });
   mountResync(routes, { platform });
   mountStream(routes, { platform, watch: changeWatch, identify });
-  mountOverview(routes, { platform, snapshots, advisories: sources.advisories.status });
+  mountOverview(routes, { platform, snapshots, advisories: sources.advisoryState });
   mountHealth(routes, { platform, version: VERSION, bootedAt, advisories: sources.advisories.status });
   mountClientErrors(routes, { platform });
   mountViews(routes, { platform });

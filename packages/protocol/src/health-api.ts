@@ -2,10 +2,13 @@ import { type Static, Type } from 'typebox';
 import { strict } from './scalars.ts';
 
 export const DATABASE_CHECKS = ['ok', 'down'] as const;
-export const ADVISORY_CHECKS = ['ok', 'loading', 'stale', 'unreachable', 'off'] as const;
+export const ADVISORY_CHECKS = ['ok', 'loading', 'stale', 'missing', 'unreachable', 'off'] as const;
 export type AdvisoryCheck = (typeof ADVISORY_CHECKS)[number];
 
-/** E6. `degraded` where the database is down or advisories are too old or cannot be fetched. */
+/**
+ * E6. `degraded` where the database is down, or advisories are too old, cannot be fetched, or are missing for an ecosystem
+ * of the fleet.
+ */
 export const Health = strict({
   status: Type.Enum(['ok', 'degraded']),
   version: Type.String(),

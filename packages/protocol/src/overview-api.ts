@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { ADVISORY_CHECKS } from './health-api.ts';
 import { Count, nullable, strict, Timestamp, Uuid } from './scalars.ts';
 
 /** The lists that a number may open, by the path below /api/v1 without its first part. */
@@ -64,10 +65,12 @@ export const Overview = strict({
     /** Waiting updates with unchecked vulnerabilities. */
     unchecked: Figure,
     advisories: strict({
-      status: Type.Enum(['ok', 'loading', 'stale', 'unreachable', 'off']),
+      status: Type.Enum(ADVISORY_CHECKS),
       /** Time of the oldest data in use; null where no mirror is loaded. */
       data_as_of: nullable(Timestamp),
       stale: Type.Array(strict({ ecosystem: Type.String(), since: Timestamp })),
+      /** Ecosystems of the fleet without data, such as `Debian:12`. */
+      missing: Type.Array(Type.String()),
     }),
     /** The server's clock compared with earlier records. */
     clock: strict({ ok: Type.Boolean(), behind_seconds: Count, as_of: Timestamp }),

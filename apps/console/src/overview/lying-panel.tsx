@@ -32,6 +32,11 @@ export function LyingPanel({ overview }: { overview: Overview }) {
             {ecosystem}: too old to judge updates, since <Time at={since} />
           </StateRow>
         ))}
+        {advisories.missing.map((ecosystem) => (
+          <StateRow key={ecosystem} icon={WARNING}>
+            {ecosystem}: no data, so its packages cannot be checked
+          </StateRow>
+        ))}
         <StateRow icon={clock.ok ? GOOD : WARNING}>
           {clock.ok
             ? 'Server clock as expected'

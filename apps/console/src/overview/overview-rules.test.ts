@@ -41,7 +41,7 @@ describe('the overview', () => {
   test('suspected clones are also among the signs that something cannot be trusted', () => {
     const now: Overview['lying'] = {
       ...{ machine_mismatches: FIGURE, token_reuse: FIGURE, unchecked: FIGURE },
-      advisories: { status: 'ok', data_as_of: null, stale: [] },
+      advisories: { status: 'ok', data_as_of: null, stale: [], missing: [] },
       clock: { ok: true, behind_seconds: 0, as_of: FIGURE.as_of },
       restore: { detected_at: null, resync_open: false },
     };

@@ -38,6 +38,15 @@ export function AdvisoriesPanel() {
                   </span>,
                 ] as const,
             ),
+            ...(advisories?.missing ?? []).map(
+              (ecosystem) =>
+                [
+                  `Missing: ${ecosystem}`,
+                  <span key={ecosystem} className="text-bad">
+                    no data, so its packages cannot be checked
+                  </span>,
+                ] as const,
+            ),
             [
               'Set by',
               <span key="set-by">

@@ -7,6 +7,7 @@ const STATUSES: Readonly<Record<AdvisoryCheck, { tone: BadgeTone; icon: ReactNod
   ok: { tone: 'good', icon: <CircleCheck />, word: 'up to date' },
   loading: { tone: 'unknown', icon: <CircleDashed />, word: 'loading' },
   stale: { tone: 'warn', icon: <Clock />, word: 'too old' },
+  missing: { tone: 'bad', icon: <CircleHelp />, word: 'data is missing' },
   unreachable: { tone: 'bad', icon: <Unplug />, word: 'unreachable' },
   off: { tone: 'unknown', icon: <CircleHelp />, word: 'off: updates are not checked' },
 };

@@ -20,7 +20,7 @@ import { readChecks } from './store.ts';
 import { distinctSubjects, type Subject, subjectKey } from './subjects.ts';
 import { type ApiState, type Outcome, outcomeWithout, worstOf } from './worker-rules.ts';
 
-export type AdvisoryStatus = 'ok' | 'loading' | 'stale' | 'unreachable' | 'off';
+export type AdvisoryStatus = 'ok' | 'loading' | 'stale' | 'missing' | 'unreachable' | 'off';
 
 export interface Judged {
   /** The worst of all subjects. */
@@ -221,10 +221,13 @@ export function createAdvisoryWorker(options: WorkerOptions): AdvisoryWorker {
     judgeInBackground: (subjects, timeoutMs) => judge('background', subjects, timeoutMs),
     status() {
       if (config.advisorySource === 'off') return 'off';
+      const isAnswered = asksApi && !isFailing(breaker);
       const health = mirror?.health() ?? (asksApi ? 'absent' : 'loading');
-      if (health === 'ok' || health === 'loading') return health;
-      if (asksApi && !isFailing(breaker)) return 'ok';
-      return health === 'stale' ? 'stale' : 'unreachable';
+      if (health === 'stale') return isAnswered ? 'ok' : 'stale';
+      if (health !== 'absent') return health;
+      if (!isAnswered) return 'unreachable';
+      // The API stands in, but what the mirror should hold is not there.
+      return mirror ? 'missing' : 'ok';
     },
     api: () => ({ isFailing: isFailing(breaker), answeredAtMs: breaker.lastSuccessAtMs }),
     async stop() {

@@ -18,6 +18,7 @@ import { heldKeys } from '../signing-keys/load-keys.ts';
 import { listKeys, readFleet } from '../signing-keys/store.ts';
 import { unknownSettings } from '../unknown-settings.ts';
 import type { CliWorld } from './command.ts';
+import { judgeAdvisoryMirror } from './doctor-advisories.ts';
 import { judgeSecondFactors } from './doctor-factors.ts';
 import { judgeOutsiders } from './doctor-outsiders.ts';
 import { type FileMode, type Finding, judgeClock, judgeDisk, judgeModes } from './doctor-rules.ts';
@@ -147,6 +148,7 @@ async function examineContent(config: Config, database: Database, now: () => num
     await judgeLog(database),
     await judgeOperators(database),
     ...(await judgeSealedRows(config, database)),
+    await judgeAdvisoryMirror(config, database, now),
     await judgeOutsiders(database, now),
     clock,
   ];

@@ -6,6 +6,7 @@ import type { Clock } from '@tidegate/testkit/clock';
 import { sql } from 'kysely';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { openDatabase, SQLITE_FILE } from '../platform/db/open.ts';
+import { insertTestAgent } from '../testing/agent-rows.ts';
 import { type CliPlace, createCliPlace, servedPlaces } from '../testing/cli-place.ts';
 import { databaseOptions } from '../testing/database-options.ts';
 import { ENGINES, type TestEngine } from '../testing/engines.ts';
@@ -59,6 +60,29 @@ function machineClock(): Clock {
   };
 }
 
+async function addHosts(
+  it: CliPlace,
+  hosts: readonly { os: readonly [id: string, versionId: string]; ecosystem: string }[],
+): Promise<void> {
+  const database = openDatabase(it, databaseOptions());
+  for (const [n, { os, ecosystem }] of hosts.entries()) {
+    const { agentId: id } = await insertTestAgent(database, { n });
+    const counts = { digest: 'd', scanned_at: 1, received_at: 1, complete: 1, package_count: 0 };
+    await database.transact(async (tx) => {
+      await tx
+        .updateTable('agents')
+        .set({ os_id: os[0], os_version_id: os[1] })
+        .where('id', '=', id)
+        .execute();
+      await tx
+        .insertInto('inventory_reports')
+        .values({ agent_id: id, ecosystem, ...counts })
+        .execute();
+    });
+  }
+  await database.close();
+}
+
 const served = servedPlaces({
   newClock: machineClock,
   async prepare(it) {
@@ -104,6 +128,7 @@ describe.each(ENGINES)('tidegate doctor on $name', (engine) => {
       'operators',
       'second factors',
       'row seals',
+      'advisory data',
       'outsiders',
       'clock',
     ];
@@ -136,6 +161,33 @@ describe.each(ENGINES)('tidegate doctor on $name', (engine) => {
     expect(out).toContain(
       'outsiders: agent:loud 450 % of agent_events; 192.0.2.1 60 % of failed_logins; further writes are counted and dropped',
     );
+  });
+
+  test('ecosystems of hosts that the mirror lacks are named, and systems that no database covers', async () => {
+    const it = await place(engine);
+    await addHosts(it, [
+      { os: ['debian', '12'], ecosystem: 'apt' },
+      { os: ['almalinux', '9.4'], ecosystem: 'dnf' },
+      { os: ['fedora', '41'], ecosystem: 'dnf' },
+    ]);
+    const lineOf = async (env: Record<string, string>) => {
+      const { out } = await it.run(['doctor'], { env: { SERVICE_ADVISORY_SOURCE: 'mirror', ...env } });
+      return /^(ok {2}|WARN) advisory data: .*(\n {5}.*)?$/m.exec(out)?.[0] ?? out;
+    };
+    // The first load of the others is still to come.
+    expect(await lineOf({})).toMatch(
+      /^WARN advisory data: .*: fedora 41 \(no database covers it\)\n {5}approvals/,
+    );
+    const offline = await lineOf({ SERVICE_ADVISORY_EXPORT_URL: 'none' });
+    expect(offline).toMatch(
+      /: AlmaLinux:9 \(not loaded\), Debian:12 \(not loaded\), fedora 41 \(.*\n {5}run `tidegate/,
+    );
+    await execute(
+      it,
+      `INSERT INTO mirror_loads (base, load_id, started_at, heartbeat_at, phase, done, total, error, failures, retry_at)
+       VALUES ('AlmaLinux', 1, 1, 1, 'downloading', 0, 0, 'status 503', 1, 1)`,
+    );
+    expect(await lineOf({})).toMatch(/: AlmaLinux:9 \(the last load failed\), fedora 41/);
   });
 
   test('a missing data folder is not created', async () => {

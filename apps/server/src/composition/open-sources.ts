@@ -51,5 +51,6 @@ export function openSources({ config, platform, trustedRoot, background, bootedA
       stoppedUnder: (closure) => stoppedUnder(closure, policyOf({ config })),
     }),
   );
-  return { advisories, releaseTimes, provenance };
+  const advisoryState = () => ({ status: advisories.status(), missing: mirror?.missing() ?? [] });
+  return { advisories, advisoryState, releaseTimes, provenance };
 }

@@ -19,6 +19,7 @@ describe.each(ENGINES)('E6 on $name', (engine) => {
     ['loading', 'ok'],
     ['off', 'ok'],
     ['stale', 'degraded'],
+    ['missing', 'degraded'],
     ['unreachable', 'degraded'],
   ])('advisories that are %s make the status %s', async (advisories, status) => {
     const { send } = await createOperatorApp(engine, { advisories: () => advisories });

@@ -10,6 +10,9 @@ export interface HealthDeps {
   advisories: () => AdvisoryCheck;
 }
 
+/** States in which approvals stop, or pass unchecked. */
+const DEGRADED: ReadonlySet<AdvisoryCheck> = new Set(['stale', 'missing', 'unreachable']);
+
 /** E6: status and version, and nothing that would help an attacker. */
 export function mountHealth(routes: Routes, { platform, version, bootedAt, advisories }: HealthDeps): void {
   const probe = createDatabaseProbe(platform);
@@ -20,8 +23,7 @@ export function mountHealth(routes: Routes, { platform, version, bootedAt, advis
     schema: { tags: ['service'], summary: 'Health and version (E6)', response: { 200: Health } },
     handler: async (): Promise<Health> => {
       const checks = { database: await probe(), advisories: advisories() };
-      const isDegraded =
-        checks.database === 'down' || checks.advisories === 'stale' || checks.advisories === 'unreachable';
+      const isDegraded = checks.database === 'down' || DEGRADED.has(checks.advisories);
       const uptimeSeconds = Math.max(0, Math.floor((platform.now() - bootedAt) / 1_000));
       return { status: isDegraded ? 'degraded' : 'ok', version, uptime_seconds: uptimeSeconds, checks };
     },

@@ -19,7 +19,7 @@ async function openScene(engine: TestEngine) {
   const platform = createTestPlatform(database);
   const snapshots = createSnapshots(platform);
   const app = createSliceApp(platform);
-  mountOverview(app.routes, { platform, snapshots, advisories: () => 'ok' });
+  mountOverview(app.routes, { platform, snapshots, advisories: () => ({ status: 'ok', missing: [] }) });
   const state = { hour: -1, slot: -1 };
   return {
     ...{ platform, database },

@@ -7,10 +7,17 @@ import type { UpdateGroup } from './update-counts-store.ts';
 /** Tolerated clock difference to stored times, in milliseconds. */
 const CLOCK_SLACK_MS = 5_000;
 
+/** What the overview shows of the source of advisories. */
+export interface AdvisoryState {
+  readonly status: AdvisoryCheck;
+  /** Ecosystems of the fleet without data. */
+  readonly missing: readonly string[];
+}
+
 /** The counts for a caller of this reach; only admins see those of the whole fleet. */
 export function overviewOf(
   snapshot: Snapshot,
-  { isFleetAdmin, advisories }: { isFleetAdmin: boolean; advisories: AdvisoryCheck },
+  { isFleetAdmin, advisories }: { isFleetAdmin: boolean; advisories: AdvisoryState },
 ): Overview {
   const { asOfMs, scope, hosts, updates, small, sinceMs, events, service } = snapshot;
   const asOf = rfc3339(asOfMs);
@@ -77,9 +84,10 @@ export function overviewOf(
       token_reuse: ofEvents('REFRESH_TOKEN_REUSE'),
       unchecked: waiting('unchecked'),
       advisories: {
-        status: advisories,
+        status: advisories.status,
         data_as_of: timeOf(service.advisoriesAsOfMs),
         stale: service.stale.map((one) => ({ ecosystem: one.ecosystem, since: rfc3339(one.sinceMs) })),
+        missing: [...advisories.missing],
       },
       clock: { ok: behindMs <= CLOCK_SLACK_MS, behind_seconds: Math.ceil(behindMs / 1_000), as_of: asOf },
       restore: { detected_at: timeOf(service.restoredMs), resync_open: service.isResyncOpen },

@@ -205,7 +205,11 @@ describe.each(ENGINES)('the overview on $name', (engine) => {
     const platform = createTestPlatform(database);
     await fillFleet(platform, { group: 'web' });
     const app = createSliceApp(platform);
-    mountOverview(app.routes, { platform, snapshots: createSnapshots(platform), advisories: () => 'ok' });
+    mountOverview(app.routes, {
+      platform,
+      snapshots: createSnapshots(platform),
+      advisories: () => ({ status: 'ok', missing: [] }),
+    });
     const answer = await app.inject({
       method: 'GET',
       url: '/api/v1/overview',

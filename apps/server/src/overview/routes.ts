@@ -1,4 +1,3 @@
-import type { AdvisoryCheck } from '@tidegate/protocol/health-api';
 import {
   HEARTBEAT_SLOT_MINUTES,
   Heartbeats,
@@ -20,12 +19,12 @@ import type { Platform } from '../platform/platform.ts';
 import { dayOf, firstDayOf } from './day-rules.ts';
 import { type DayRow, daysSince, findBeats, servedSlots } from './history-store.ts';
 import type { Snapshots } from './keep-snapshots.ts';
-import { overviewOf } from './overview-view.ts';
+import { type AdvisoryState, overviewOf } from './overview-view.ts';
 
 export interface OverviewDeps {
   platform: Pick<Platform, 'database' | 'now'>;
   snapshots: Snapshots;
-  advisories: () => AdvisoryCheck;
+  advisories: () => AdvisoryState;
 }
 
 const DAYS_DEFAULT = 30;

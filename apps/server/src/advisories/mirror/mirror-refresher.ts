@@ -1,6 +1,7 @@
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type BackgroundWork, repeat } from '../../platform/repeat.ts';
+import { type MissingData, missingData } from './coverage.ts';
 import { byBase, fleetEcosystems } from './fleet-ecosystems.ts';
 import {
   dueOf,
@@ -16,11 +17,16 @@ const TICK_MS = 30_000;
 /** Ecosystems requested before any host has reported them; further ones wait for the report. */
 const NEEDED_MAX = 100;
 
-/** The worst state of what the fleet needs; `absent`: missing, and the last attempt to load it failed. */
-export type MirrorHealth = 'ok' | 'loading' | 'stale' | 'absent';
+/**
+ * The worst state of what the fleet needs. `absent`: missing, and the last attempt to load it failed. `missing`: nothing
+ * loads it, or the data has no advisory of it.
+ */
+export type MirrorHealth = 'ok' | 'loading' | 'stale' | 'missing' | 'absent';
 
 export interface MirrorRefresher extends BackgroundWork {
   health(): MirrorHealth;
+  /** Ecosystems of the fleet without data, as of the last round; those of a first load are not listed. */
+  missing(): readonly string[];
   /** Loads an ecosystem that a request waits for at once, not at the next tick. */
   need(ecosystem: string): void;
   /** One round over everything that the fleet needs. */
@@ -41,6 +47,7 @@ export function createMirrorRefresher(options: RefresherOptions): MirrorRefreshe
   const needed = new Set<string>();
   const closing = { isStopped: false };
   let health: MirrorHealth = 'loading';
+  let missing: readonly string[] = [];
   let round: Promise<void> | null = null;
   let isAgain = false;
 
@@ -71,7 +78,16 @@ export function createMirrorRefresher(options: RefresherOptions): MirrorRefreshe
         await refreshEcosystem({ ...options, exportClient, isStopped: () => closing.isStopped }, state, due);
       }
     } while (isAgain && !closing.isStopped);
-    health = healthOf(await states());
+    await assess();
+  }
+
+  async function assess(): Promise<void> {
+    const all = await states();
+    const at = { nowMs: platform.now(), isFetching: exportClient !== null };
+    const found = await missingData(platform.database.read, all, at);
+    missing = found.filter(({ why }) => why !== 'loading').map(({ ecosystem }) => ecosystem);
+    const isStale = all.some(({ snapshot }) => snapshot && !isUsable(snapshot, { ...at, maxAgeMs }));
+    health = worstOf(found, { isStale });
   }
 
   /** One round at a time; a call during a round starts another one after it. */
@@ -81,17 +97,6 @@ export function createMirrorRefresher(options: RefresherOptions): MirrorRefreshe
       round = null;
     });
     return round;
-  }
-
-  function healthOf(all: readonly EcosystemState[]): MirrorHealth {
-    const at = { nowMs: platform.now(), maxAgeMs };
-    const each = all.map((state): MirrorHealth => {
-      const { snapshot, load, releases } = state;
-      const isHeld = snapshot !== null && releases.every((one) => snapshot.releases.includes(one));
-      if (isHeld) return isUsable(snapshot, at) ? 'ok' : 'stale';
-      return exportClient && (load === null || load.error === null) ? 'loading' : 'absent';
-    });
-    return (['absent', 'loading', 'stale'] as const).find((worst) => each.includes(worst)) ?? 'ok';
   }
 
   async function removeLeftovers(): Promise<void> {
@@ -121,6 +126,7 @@ export function createMirrorRefresher(options: RefresherOptions): MirrorRefreshe
     refresh,
     states,
     health: () => health,
+    missing: () => missing,
     need(ecosystem) {
       if (needed.has(ecosystem) || needed.size >= NEEDED_MAX || closing.isStopped) return;
       needed.add(ecosystem);
@@ -135,4 +141,12 @@ export function createMirrorRefresher(options: RefresherOptions): MirrorRefreshe
       await round;
     },
   };
+}
+
+function worstOf(found: readonly MissingData[], { isStale }: { isStale: boolean }): MirrorHealth {
+  const reasons = new Set(found.map(({ why }) => why));
+  if (reasons.has('load_failed')) return 'absent';
+  if (reasons.has('not_loaded') || reasons.has('no_advisories')) return 'missing';
+  if (reasons.has('loading')) return 'loading';
+  return isStale ? 'stale' : 'ok';
 }

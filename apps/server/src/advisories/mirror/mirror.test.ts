@@ -34,8 +34,14 @@ describe.each(ENGINES)('the mirror of advisories on $name', (engine) => {
     source?: 'mirror' | 'mirror+api';
     covered?: string[];
     limits?: Parameters<typeof openMirror>[0]['limits'];
+    fetches?: boolean;
   };
-  async function setUp({ source = 'mirror', covered = ['Debian:12', 'Debian:11'], limits }: Settings = {}) {
+  async function setUp({
+    source = 'mirror',
+    covered = ['Debian:12', 'Debian:11'],
+    limits,
+    fetches = true,
+  }: Settings = {}) {
     const osv = await startFakeOsv({ covered });
     onTestFinished(() => osv.stop());
     const files = await startFakeOsvExport(osv);
@@ -54,7 +60,8 @@ describe.each(ENGINES)('the mirror of advisories on $name', (engine) => {
       sleep: async () => {},
     });
     const config = {
-      ...{ advisorySource: source, advisoryMaxAgeHours: 24, advisoryExportUrl: files.url },
+      ...{ advisorySource: source, advisoryMaxAgeHours: 24 },
+      advisoryExportUrl: fetches ? files.url : 'none',
       dataDir: folder.path,
     };
     const mirror = openMirror({
@@ -216,6 +223,52 @@ describe.each(ENGINES)('the mirror of advisories on $name', (engine) => {
     expect(await checksOf(unknown)).toMatchObject([{ reason: 'uncovered' }]);
   });
 
+  test.each(['mirror', 'mirror+api'] as const)(
+    '%s: an ecosystem that hosts have and the mirror lacks is missing, whether or not the API answers',
+    async (source) => {
+      const { mirror, worker, database, files } = await setUp({ source });
+      await mirror.refresh();
+      expect([worker.status(), mirror.missing()]).toEqual(['ok', []]);
+      // Loaded with the others of Debian, but the export has no advisory of it.
+      await report(database, [{ n: 1, os: ['debian', '99'], ecosystem: 'apt' }]);
+      await mirror.refresh();
+      expect([worker.status(), mirror.missing()]).toEqual(['missing', ['Debian:99']]);
+      // Its load fails.
+      await report(database, [{ n: 2, os: ['almalinux', '9.4'], ecosystem: 'dnf' }]);
+      files.files.set('AlmaLinux/all.zip', null);
+      await mirror.refresh();
+      expect([worker.status(), mirror.missing()]).toEqual([
+        source === 'mirror' ? 'unreachable' : 'missing',
+        ['AlmaLinux:9', 'Debian:99'],
+      ]);
+    },
+  );
+
+  test('without a source to load from, what no file has brought is missing at once', async () => {
+    const { worker, mirror, database } = await setUp({ fetches: false });
+    await report(database, [{ n: 1, os: ['debian', '12'], ecosystem: 'npm' }]);
+    await mirror.refresh();
+    expect([worker.status(), mirror.missing()]).toEqual(['missing', ['Debian:12', 'npm']]);
+  });
+
+  test('a first load that does not end is missing data after an hour, not loading for ever', async () => {
+    const { worker, mirror, database, platform, clock } = await setUp();
+    await database.transact((tx) =>
+      claimLoad(tx, { base: 'Debian', holder: 'other', nowMs: platform.now(), phase: 'downloading' }),
+    );
+    const beating = async () => {
+      await database.transact((tx) =>
+        tx.updateTable('mirror_loads').set({ heartbeat_at: platform.now() }).execute(),
+      );
+      await mirror.refresh();
+      return worker.status();
+    };
+    clock.advance(HOUR_MS - 1);
+    expect(await beating()).toBe('loading');
+    clock.advance(1);
+    expect([await beating(), mirror.missing()]).toEqual(['missing', ['Debian:12']]);
+  });
+
   test('while the first load is under way packages are pending; once it has failed they are unchecked (A2)', async () => {
     const { files, mirror, judged, worker, warnings, clock } = await setUp();
     expect(await judged(ZLIB)).toEqual(['pending', null]);
@@ -366,10 +419,11 @@ describe.each(ENGINES)('the mirror of advisories on $name', (engine) => {
     await mirror.refresh();
     expect(await judged(OPENSSL, ZLIB)).toEqual(['judged', 'vulnerable', 'clear']);
     expect(await checksOf(OPENSSL)).toMatchObject([{ source: 'api', snapshot: null }]);
-    expect(worker.status()).toBe('ok');
+    expect([worker.status(), mirror.missing()]).toEqual(['missing', ['Debian:12']]);
     files.mode = 'up';
     clock.advance(HOUR_MS);
     await mirror.refresh();
+    expect([worker.status(), mirror.missing()]).toEqual(['ok', []]);
     const asked = osv.requests.length;
     expect(await judged(OPENSSL, ZLIB)).toEqual(['judged', 'vulnerable', 'clear']);
     expect(await checksOf(OPENSSL)).toMatchObject([{ source: 'mirror' }]);
@@ -486,3 +540,25 @@ describe.each(ENGINES)('the mirror of advisories on $name', (engine) => {
     expect(await checksOf(OPENSSL)).toMatchObject([{ ids: ['CVE-1', 'CVE-9'] }]);
   });
 });
+
+/** Hosts that have reported packages. */
+async function report(
+  database: Database,
+  hosts: readonly { n: number; os: readonly [id: string, versionId: string]; ecosystem: string }[],
+): Promise<void> {
+  for (const { n, os, ecosystem } of hosts) {
+    const { agentId: id } = await insertTestAgent(database, { n });
+    const counts = { digest: 'd', scanned_at: 1, received_at: 1, complete: 1, package_count: 0 };
+    await database.transact(async (tx) => {
+      await tx
+        .updateTable('agents')
+        .set({ os_id: os[0], os_version_id: os[1] })
+        .where('id', '=', id)
+        .execute();
+      await tx
+        .insertInto('inventory_reports')
+        .values({ agent_id: id, ecosystem, ...counts })
+        .execute();
+    });
+  }
+}

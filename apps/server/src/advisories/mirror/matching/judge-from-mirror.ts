@@ -2,20 +2,17 @@ import { setImmediate as turn } from 'node:timers/promises';
 import type { Platform } from '../../../platform/platform.ts';
 import { type Check, saveChecks } from '../../store.ts';
 import { type Subject, subjectKey } from '../../subjects.ts';
+import { hasAdvisoriesOf } from '../coverage.ts';
 import { readLoads } from '../loading/store.ts';
 import { baseOf, isUsable, type Snapshot, snapshotId, snapshotMark } from '../snapshot.ts';
-import { hasEntries, lockSnapshot, readSnapshots, showRecords } from '../store.ts';
+import { lockSnapshot, readSnapshots, showRecords } from '../store.ts';
 import { createEntryReader } from './entry-store.ts';
 import { createGroups, type Group, type Match } from './match-entries.ts';
 
-/** Packages with advisories in every distribution: a release without any of them is not covered. */
-const SENTINELS = ['openssl', 'linux', 'kernel'];
 /** Packages whose entries are read together. */
 const NAMES_AT_ONCE = 50;
 /** Packages judged and stored together: more would permanently enlarge V8's heap. */
 const SUBJECTS_AT_ONCE = 500;
-/** Registries that any single advisory proves to be covered. */
-const WITHOUT_RELEASES: ReadonlySet<string> = new Set(['npm', 'PyPI']);
 
 /**
  * Why the mirror has no answer. `loading`: the first load is under way. `absent`: no data of that release. `stale`: too
@@ -125,8 +122,7 @@ export function createMirrorJudge(options: MirrorJudgeOptions): MirrorJudge {
     const { covered } = coverage;
     const known = covered.get(eco);
     if (known !== undefined) return known;
-    const names = WITHOUT_RELEASES.has(eco) ? [] : SENTINELS;
-    const found = await hasEntries(platform.database.read, { loadId: snapshot.loadId, eco, names });
+    const found = await hasAdvisoriesOf(platform.database.read, snapshot, eco);
     covered.set(eco, found);
     return found;
   }
