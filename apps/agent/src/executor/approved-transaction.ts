@@ -6,8 +6,8 @@ export type ApprovedOutcome<T> =
   | { ok: false; reason: 'plan_drift' | 'artifact_unsigned'; detail: string };
 
 /**
- * Prepares a transaction and passes its commit to `work` only if it is exactly what was approved (A4). It is
- * simulated once, so `work` must commit immediately or not at all: the host may change while it waits.
+ * Prepares a transaction and passes its commit to `work` only if it is exactly what was approved (A4) and is not
+ * done yet (decision 0040). It is simulated once, so `work` must commit immediately or not at all: the host may change while it waits.
  */
 export async function withApprovedTransaction<T>(
   installer: Installer,
@@ -15,11 +15,14 @@ export async function withApprovedTransaction<T>(
   work: (commit: Commit) => Promise<T>,
 ): Promise<ApprovedOutcome<T>> {
   const { actions: approved } = job.approval.payload;
-  const prepared = await installer.prepare(job, async ({ actions, commit }): Promise<ApprovedOutcome<T>> => {
-    const difference = planDifference(approved, actions);
-    if (difference !== null) return { ok: false, reason: 'plan_drift', detail: difference };
-    return { ok: true, value: await work(commit) };
-  });
+  const prepared = await installer.prepare(
+    job,
+    async ({ actions, reached, commit }): Promise<ApprovedOutcome<T>> => {
+      const difference = planDifference(approved, actions, reached);
+      if (difference !== null) return { ok: false, reason: 'plan_drift', detail: difference };
+      return { ok: true, value: await work(commit) };
+    },
+  );
   if (prepared.ok) return prepared.value;
   const { reason = 'plan_drift', detail } = prepared;
   return { ok: false, reason, detail: `the transaction cannot be simulated: ${detail}` };

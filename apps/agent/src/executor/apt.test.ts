@@ -5,6 +5,7 @@ import { canonicalJson } from '@tidegate/protocol/canonical-json';
 import { APPROVAL_TYPE, type ApprovalPayload } from '@tidegate/protocol/documents';
 import type { PlanAction } from '@tidegate/protocol/plan';
 import { type AptHost, aptHostMissing, createAptHost } from '@tidegate/testkit/apt-host';
+import { dpkgOptions } from '@tidegate/testkit/apt-host-files';
 import { DEMO, FAILING, NEW_DEPENDENCY, REMOVAL } from '@tidegate/testkit/apt-packages';
 import { runTool } from '@tidegate/testkit/run-tool';
 import { tmpDir } from '@tidegate/testkit/tmp';
@@ -128,11 +129,49 @@ describe.skipIf(missing !== null)('the installer of apt on a real host', () => {
     await unchanged();
   });
 
-  test('a host that changed since the approval is drift', async () => {
+  test('what another approval has brought is done, and only the rest is run', async () => {
+    await runTool('apt-mark', ['auto', 'libdemo'], { env: host.env });
     const job = await prepare('demo', '1.1-1');
-    expect(await install(aptInstaller, await prepare('libdemo', '1.0-1+deb12u1'))).toMatchObject({
-      ok: true,
-    });
+    const sibling = await prepare('libdemo', '1.0-1+deb12u1');
+    expect(await install(aptInstaller, sibling)).toMatchObject({ ok: true });
+    await runTool('apt-mark', ['auto', 'libdemo'], { env: host.env });
+    const outcome = await installHearing(aptInstaller, job);
+    expect(outcome).toMatchObject({ ok: true, heard: outcome.output });
+    expect(outcome.ok && outcome.installed.map(({ name, version }) => [name, version]).sort()).toEqual([
+      ['demo', '1.1-1'],
+      ['libdemo', '1.0-1+deb12u1'],
+    ]);
+    expect(outcome.output).toContain('Setting up demo');
+    expect(outcome.output).not.toContain('Setting up libdemo');
+    expect(outcome.output).toContain('Done before this run: libdemo 1.0-1+deb12u1');
+    expect(await runTool('apt-mark', ['showauto'], { env: host.env })).toBe('libdemo\n');
+  });
+
+  test('an approval of which everything is done succeeds without running apt', async () => {
+    const [job, removing] = [await prepare('libdemo', '1.0-1+deb12u1'), await prepare('ousting', '1:2.0-1')];
+    expect(await install(aptInstaller, await prepare('demo', '1.1-1'))).toMatchObject({ ok: true });
+    expect(await install(aptInstaller, removing)).toMatchObject({ ok: true });
+    const log = async () => readFile(join(host.root, 'var/log/dpkg.log'), 'utf8').catch(() => '');
+    const before = await log();
+    for (const done of [job, removing]) {
+      const outcome = await installHearing(aptInstaller, done);
+      expect(outcome).toMatchObject({ ok: true, heard: outcome.output });
+      expect(outcome.output).toContain('Nothing was left to do');
+    }
+    expect(await log()).toBe(before);
+  });
+
+  test('a reached removal is not asked for again, even if apt no longer knows the package', async () => {
+    const job = await prepare('ousting', '1:2.0-1');
+    await runTool('dpkg', [...dpkgOptions(host.root), '--purge', 'ousted'], { env: host.env });
+    expect(await install(aptInstaller, job)).toMatchObject({ ok: true });
+    expect((await host.installed()).get('ousting')).toBe('1:2.0-1');
+  });
+
+  test('a host that changed otherwise since the approval is drift', async () => {
+    const job = await prepare('demo', '1.1-1');
+    const purge = ['--force-depends', '--purge', 'libdemo'];
+    await runTool('dpkg', [...dpkgOptions(host.root), ...purge], { env: host.env });
     const outcome = await install(aptInstaller, job);
     expect(outcome).toMatchObject({ ok: false, reason: 'plan_drift' });
     expect((await host.installed()).get('demo')).toBe('1.0-1');

@@ -22,6 +22,14 @@ import {
 import type { HostPaths } from '../ecosystems/ecosystem.ts';
 import { type OutputListener, runProgram } from '../platform/run-program.ts';
 import { addNote, type Commit, type Installer, type InstallJob, type InstallOutcome } from './installer.ts';
+import {
+  installedOf,
+  nothingLeft,
+  reachedNote,
+  type SplitActions,
+  splitReached,
+  versionsByName,
+} from './reached.ts';
 
 /** Enough for a large upgrade on a slow disk; interrupting dpkg does more harm than waiting. */
 const INSTALL_TIMEOUT_MS = 2 * 60 * 60_000;
@@ -31,16 +39,22 @@ const LOCK_WAIT_SECONDS = 300;
 /** Installs approved apt transactions from staged files alone. */
 export const aptInstaller: Installer = {
   prepare: async (job, work) => {
-    const request = requestOf(job.approval.payload.actions);
-    if (!request.ok) return { ok: false, detail: request.reason };
     const host = await readHost(job.paths);
     if (!host.ok) return { ok: false, detail: host.reason };
-    const means = { request: request.value, host: host.value, automatic: await readAutomatic(job.paths) };
+    const { reached, rest } = splitReached(
+      job.approval.payload.actions,
+      versionsByName(host.value.installed),
+    );
+    const request = requestOf({ reached, rest });
+    if (!request.ok) return { ok: false, detail: request.reason };
+    if (rest.length === 0) return nothingLeft(reached, work);
+    const automatic = await readAutomatic(job.paths);
+    const means = { request: request.value, host: host.value, automatic, reached };
     // Last, so that nothing waits between it and the commit.
     const simulated = await simulate(job, means);
     if (!simulated.ok) return { ok: false, detail: simulated.reason };
     const commit: Commit = (onOutput) => install(job, means, onOutput);
-    return { ok: true, value: await work({ actions: simulated.value, commit }) };
+    return { ok: true, value: await work({ actions: simulated.value, reached, commit }) };
   },
 };
 
@@ -50,12 +64,13 @@ interface Means {
   host: HostFacts;
   /** Names of the packages that are marked as installed automatically. */
   automatic: Parsed<ReadonlySet<string>>;
+  reached: readonly PlanAction[];
 }
 
 /** apt resolves anew, from the same pins and files: what it may remove or downgrade is in the request. */
 async function install(
   job: InstallJob,
-  { request, host, automatic }: Means,
+  { request, host, automatic, reached }: Means,
   onOutput: OutputListener | undefined,
 ): Promise<InstallOutcome> {
   const { actions, package: target } = job.approval.payload;
@@ -87,20 +102,23 @@ async function install(
         actions,
         target: target.name,
         before: automatic.value,
+        reached,
         host,
       })
     : automatic.reason;
-  return {
-    ok: true,
-    installed: installedOf(actions),
-    output: marked === null ? output : addNote(onOutput, output, `\n${marked}\n`),
-  };
+  const notes = [marked, reachedNote(reached)].filter((note) => note !== null);
+  const noted = notes.reduce((text, note) => addNote(onOutput, text, `\n${note}\n`), output);
+  return { ok: true, installed: installedOf(actions), output: noted };
 }
 
-/** The request to apt: every package pinned, removals and downgrades permitted only when approved. */
-function requestOf(actions: readonly PlanAction[]): Parsed<string[]> {
+/**
+ * The request to apt: every package pinned, removals and downgrades permitted only when approved and still to be
+ * done. A reached version stays pinned; a reached removal may name a package that apt no longer knows.
+ */
+function requestOf({ reached, rest }: SplitActions): Parsed<string[]> {
   const pins: string[] = [];
-  for (const { action, name, arch, from_version: from, to_version: to, artifact } of actions) {
+  const stay = reached.filter(({ action }) => action !== 'remove');
+  for (const { action, name, arch, from_version: from, to_version: to, artifact } of [...rest, ...stay]) {
     const version = action === 'remove' ? from : to;
     if (arch === undefined || version === undefined || !isSafeArgument({ name, arch, version })) {
       return { ok: false, reason: `${name} cannot be given to apt` };
@@ -113,7 +131,7 @@ function requestOf(actions: readonly PlanAction[]): Parsed<string[]> {
     if (action !== 'remove') pins.push(installPin({ name, arch, version }));
     else pins.push(arch === 'all' ? `${name}-` : `${name}:${arch}-`);
   }
-  const kinds = new Set(actions.map(({ action }) => action));
+  const kinds = new Set(rest.map(({ action }) => action));
   const options = [
     ...(kinds.has('remove') ? [] : ['--no-remove']),
     ...(kinds.has('downgrade') ? ['--allow-downgrades'] : []),
@@ -182,14 +200,6 @@ function findLacking(actions: readonly PlanAction[], installed: readonly Install
   return null;
 }
 
-function installedOf(actions: readonly PlanAction[]) {
-  return actions.flatMap(({ action, name, arch, to_version: version }) =>
-    action === 'remove' || version === undefined
-      ? []
-      : [{ name, version, ...(arch !== undefined && { arch }) }],
-  );
-}
-
 async function readAutomatic(paths: HostPaths): Promise<Parsed<ReadonlySet<string>>> {
   const marks = await runMark(paths, ['showauto']);
   if (!marks.ok) return { ok: false, reason: marks.detail };
@@ -202,12 +212,21 @@ async function readAutomatic(paths: HostPaths): Promise<Parsed<ReadonlySet<strin
  */
 async function restoreAutomatic(
   paths: HostPaths,
-  work: { actions: readonly PlanAction[]; target: string; before: ReadonlySet<string>; host: HostFacts },
+  work: {
+    actions: readonly PlanAction[];
+    target: string;
+    before: ReadonlySet<string>;
+    reached: readonly PlanAction[];
+    host: HostFacts;
+  },
 ): Promise<string | null> {
   const { nativeArch } = work.host.places;
   const names = work.actions
     .filter(({ action, name }) => action !== 'remove' && (action !== 'install' || name !== work.target))
-    .map((action) => ({ name: shownName(action, nativeArch), isNew: action.action === 'install' }))
+    .map((action) => ({
+      name: shownName(action, nativeArch),
+      isNew: action.action === 'install' && !work.reached.includes(action),
+    }))
     .filter(({ name, isNew }) => isNew || work.before.has(name))
     .map(({ name }) => name);
   if (names.length === 0) return null;

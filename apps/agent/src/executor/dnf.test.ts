@@ -164,9 +164,42 @@ describe.skipIf(missing !== null)('the installer of dnf on a real host', () => {
     expect(await install(dnfInstaller, job)).toMatchObject({ ok: false, reason: 'plan_drift' });
     await unchanged();
     await rm(join(host.root, 'etc/dnf/plugins/versionlock.list'));
-    expect(await install(dnfInstaller, await prepare('libdemo', '0:1.0-2.el9'))).toMatchObject({ ok: true });
+    const database = ['--root', host.root, '--dbpath', '/var/lib/rpm'];
+    await runTool('rpm', [...database, '-e', '--nodeps', 'libdemo']);
     expect(await install(dnfInstaller, job)).toMatchObject({ ok: false, reason: 'plan_drift' });
     expect(await host.installed()).toContain('demo 1:1.0-1.el9');
+  });
+
+  test('what another approval has brought is done, and only the rest is run', async () => {
+    const job = await prepare('demo', '1:1.1-1.el9');
+    const sibling = await prepare('libdemo', '0:1.0-2.el9');
+    expect(await install(dnfInstaller, sibling)).toMatchObject({ ok: true });
+    const outcome = await installHearing(dnfInstaller, job);
+    expect(outcome).toMatchObject({ ok: true, heard: outcome.output });
+    expect(outcome.output).toContain('Done before this run: libdemo 0:1.0-2.el9');
+    expect(await host.installed()).toContain('demo 1:1.1-1.el9');
+    const trace = await readFile(join(host.root, 'trace'), 'utf8');
+    expect(trace.trim().split('\n').sort()).toEqual(['demo 1.1-1.el9', 'libdemo 1.0-2.el9']);
+    for (const done of [job, sibling]) {
+      const again = await install(dnfInstaller, done);
+      expect(again).toMatchObject({ ok: true });
+      expect(again.output).toContain('Nothing was left to do');
+    }
+    expect(await readFile(join(host.root, 'trace'), 'utf8')).toBe(trace);
+  });
+
+  test('removals and installonly packages that are done already are not asked for again', async () => {
+    for (const [name, version] of [
+      ['ousting', '0:2.0-1'],
+      ['heir', '0:2.0-1'],
+      ['parallel', '0:4.0-1'],
+    ] as const) {
+      const job = await prepare(name, version);
+      expect(await install(dnfInstaller, job)).toMatchObject({ ok: true });
+      const again = await install(dnfInstaller, job);
+      expect(again).toMatchObject({ ok: true });
+      expect(again.output).toContain('Nothing was left to do');
+    }
   });
 
   test('a file that is missing from the stage is never taken from a repository instead', async () => {

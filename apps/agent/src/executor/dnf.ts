@@ -8,7 +8,16 @@ import { isSafeArgument, rpmFilename } from '../ecosystems/dnf/names-rules.ts';
 import { findDnfPlaces, type Parsed } from '../ecosystems/dnf/places.ts';
 import { type DnfSession, withDnfSession } from '../ecosystems/dnf/session.ts';
 import type { OutputListener } from '../platform/run-program.ts';
-import type { Commit, Installer, InstallJob, InstallOutcome } from './installer.ts';
+import {
+  addNote,
+  type Commit,
+  type Installer,
+  type InstallJob,
+  type InstallOutcome,
+  type Prepared,
+  type Transaction,
+} from './installer.ts';
+import { installedOf, nothingLeft, reachedNote, splitReached, versionsByName } from './reached.ts';
 
 /** Enough for a large upgrade on a slow disk; interrupting rpm does more harm than waiting. */
 const INSTALL_TIMEOUT_MS = 2 * 60 * 60_000;
@@ -24,47 +33,64 @@ export function dnfInstallerOf(findPlaces: typeof findDnfPlaces): Installer {
   return {
     prepare: async (job, work) => {
       const { actions } = job.approval.payload;
-      const done = await withStage(job, findPlaces, async (session, request) => {
-        const simulated = await simulate(session, request);
-        if (!simulated.ok) return simulated;
-        const commit: Commit = (onOutput) => install(session, { request, actions }, onOutput);
-        return { ok: true, value: await work({ actions: simulated.value, commit }) };
-      });
-      if (done.ok) return done;
+      const named = findUnusable(actions);
+      if (named !== null) return { ok: false, detail: named };
+      const places = await findPlaces(job.paths);
+      if (!places.ok) return { ok: false, detail: places.reason };
+      const done = await withDnfSession(places.value, null, (session) => prepareIn(session, job, work));
+      if (done.ok) return done.value;
       const { reason: detail } = done;
       return detail.startsWith(UNSIGNED) ? { ok: false, detail, reason: UNSIGNED } : { ok: false, detail };
     },
   };
 }
 
-/** The request to dnf: the staged files, with removals permitted only when approved. */
+async function prepareIn<T>(
+  session: DnfSession,
+  { approval, stage }: InstallJob,
+  work: (transaction: Transaction) => Promise<T>,
+): Promise<Parsed<Prepared<T>>> {
+  const { actions } = approval.payload;
+  const before = await readInstalled(session);
+  if (!before.ok) return before;
+  const { reached, rest } = splitReached(actions, installedVersions(before.value));
+  if (rest.length === 0) return { ok: true, value: await nothingLeft(reached, work) };
+  const request = requestOf(rest, stage);
+  const simulated = await simulate(session, request);
+  if (!simulated.ok) return simulated;
+  const commit: Commit = (onOutput) => install(session, { request, actions, reached }, onOutput);
+  const value = await work({ actions: simulated.value, reached, commit });
+  return { ok: true, value: { ok: true, value } };
+}
+
+/** The request to dnf: the staged files, with removals permitted only when approved and still to be done. */
 interface StageRequest {
   files: string[];
   removals: boolean;
 }
 
-async function withStage<T>(
-  { paths, stage, approval }: InstallJob,
-  findPlaces: typeof findDnfPlaces,
-  work: (session: DnfSession, request: StageRequest) => Promise<Parsed<T>>,
-): Promise<Parsed<T>> {
-  const { actions } = approval.payload;
-  const files: string[] = [];
+/** The files of what is left to do: a package that is installed already would be "nothing to do" or a fault. */
+function requestOf(rest: readonly PlanAction[], stage: string): StageRequest {
+  const files = rest.flatMap(({ artifact }) => (artifact ? [join(stage, artifact.filename)] : []));
+  return { files, removals: rest.some(({ action }) => action === 'remove') };
+}
+
+/** The first action that cannot be given to dnf, as a reason. */
+function findUnusable(actions: readonly PlanAction[]): string | null {
   for (const { action, name, arch, from_version: from, to_version: to, artifact } of actions) {
     const evr = action === 'remove' ? from : to;
     if (arch === undefined || evr === undefined || !isSafeArgument({ name, evr, arch })) {
-      return { ok: false, reason: `${name} cannot be given to dnf` };
+      return `${name} cannot be given to dnf`;
     }
-    if (action === 'remove') continue;
-    if (artifact?.filename !== rpmFilename({ name, evr, arch })) {
-      return { ok: false, reason: `the file of ${name} does not have the name of its package` };
+    if (action !== 'remove' && artifact?.filename !== rpmFilename({ name, evr, arch })) {
+      return `the file of ${name} does not have the name of its package`;
     }
-    files.push(join(stage, artifact.filename));
   }
-  const places = await findPlaces(paths);
-  if (!places.ok) return places;
-  const removals = actions.some(({ action }) => action === 'remove');
-  return withDnfSession(places.value, null, (session) => work(session, { files, removals }));
+  return null;
+}
+
+function installedVersions(installed: readonly InstalledPackage[]) {
+  return versionsByName(installed.map(({ name, arch, evr }) => ({ name, arch, version: evr })));
 }
 
 /** dnf's transaction as of now, from staged files that are each signed by a key that rpm trusts. */
@@ -76,12 +102,16 @@ async function simulate(session: DnfSession, request: StageRequest): Promise<Par
 /** The installing process resolves again, checks the signatures and compares once more. */
 async function install(
   session: DnfSession,
-  { request, actions }: { request: StageRequest; actions: readonly PlanAction[] },
+  {
+    request,
+    actions,
+    reached,
+  }: { request: StageRequest; actions: readonly PlanAction[]; reached: readonly PlanAction[] },
   onOutput: OutputListener | undefined,
 ): Promise<InstallOutcome> {
   const run = await session.ask(
     'install',
-    { ...request, expected: expectedChanges(actions) },
+    { ...request, expected: expectedChanges(actions.filter((action) => !reached.includes(action))) },
     {
       timeoutMs: INSTALL_TIMEOUT_MS,
       maxOutputBytes: OUTPUT_TAIL_MAX_CHARS,
@@ -100,7 +130,9 @@ async function install(
   if (lacking !== null) {
     return { ok: false, reason: 'install_failed', detail: lacking, exitCode: 0, output };
   }
-  return { ok: true, installed: installedOf(actions), output };
+  const note = reachedNote(reached);
+  const noted = note === null ? output : addNote(onOutput, output, `\n${note}\n`);
+  return { ok: true, installed: installedOf(actions), output: noted };
 }
 
 /** The approved transaction in dnf's terms: installed and removed packages. */
@@ -120,10 +152,4 @@ function findLacking(actions: readonly PlanAction[], installed: readonly Install
       return `${name} ${from} is still installed`;
   }
   return null;
-}
-
-function installedOf(actions: readonly PlanAction[]) {
-  return actions.flatMap(({ name, arch, to_version: version }) =>
-    version === undefined ? [] : [{ name, version, ...(arch !== undefined && { arch }) }],
-  );
 }

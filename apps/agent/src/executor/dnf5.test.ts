@@ -33,6 +33,7 @@ const APPROVED = [
   ['Replaced', LIB_BEFORE],
 ];
 const OTHER = at('other', '3.0', '1');
+const BESIDE = { installed: [{ name: 'other', version: '3.0', release: '1' }], offered: [] };
 
 /** libdnf5 answers as its documentation says (it has not run on a real host); rpm, its keys and its database are real. */
 describe.skipIf(missing !== null)('the installer of dnf 5, with recorded answers', () => {
@@ -40,7 +41,7 @@ describe.skipIf(missing !== null)('the installer of dnf 5, with recorded answers
   let host: DnfHost;
   let original: string[];
   beforeAll(async () => {
-    host = await createDnfHost(dir.path, { packages: [DNF_DEMO] });
+    host = await createDnfHost(dir.path, { packages: [DNF_DEMO, BESIDE] });
     original = await host.installed();
   }, 120_000);
   beforeEach(() => host.rollBack());

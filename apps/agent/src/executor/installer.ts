@@ -15,6 +15,8 @@ export interface Installer {
 /** The actions the package manager would take now. */
 export interface Transaction {
   readonly actions: readonly PlanAction[];
+  /** The approved actions that the package manager's database already shows as done. */
+  readonly reached: readonly PlanAction[];
   readonly commit: Commit;
 }
 

@@ -148,15 +148,15 @@ describe.skipIf(missing !== null)('the installer of npm on a real host', { timeo
       if (first === undefined) throw new Error('the plan is empty');
       const extra: PlanAction = {
         action: 'remove',
-        name: 'leaf',
-        arch: `${arch}//node_modules/x`,
+        name: 'pinned',
+        arch: host.project,
         from_version: '1.0.0',
       };
       for (const actions of [
         [first],
         [{ ...first, from_version: '0.9.0' }, ...rest],
         [{ ...first, action: 'install' as const }, ...rest],
-        [...job.actions, extra],
+        ...(arch === host.project ? [[...job.actions, extra]] : []),
       ]) {
         const outcome = await install(npmInstaller, { ...job, approval: approve(name, actions) });
         expect(outcome).toMatchObject({ ok: false, reason: 'plan_drift' });
@@ -166,12 +166,37 @@ describe.skipIf(missing !== null)('the installer of npm on a real host', { timeo
     expect(await host.modules()).toEqual(OLD_MODULES);
   });
 
-  test('a project that changed since the approval is drift', async () => {
+  test('what another approval has brought is done, and only the rest is run', async () => {
     const job = await prepare('@demo/app-kit', { arch: host.project });
     host.registry.mode = 'up';
-    expect(await install(npmInstaller, await prepare('demo-lib', { arch: host.project }))).toMatchObject({
-      ok: true,
-    });
+    const sibling = await prepare('demo-lib', { arch: host.project });
+    expect(await install(npmInstaller, sibling)).toMatchObject({ ok: true });
+    const outcome = await installHearing(npmInstaller, job);
+    expect(outcome).toMatchObject({ ok: true, heard: outcome.output });
+    expect(outcome.output).toContain('Done before this run: demo-lib 1.1.0');
+    expect(await host.modules()).toEqual(NEW_MODULES);
+    for (const done of [job, sibling]) {
+      const again = await install(npmInstaller, done);
+      expect(again).toMatchObject({ ok: true });
+      expect(again.output).toContain('Nothing was left to do');
+    }
+    expect(await host.modules()).toEqual(NEW_MODULES);
+  });
+
+  test('an approval of global packages that is done already succeeds without npm', async () => {
+    const job = await prepare('demo-cli', { arch: host.prefix });
+    expect(await install(npmInstaller, job)).toMatchObject({ ok: true });
+    const again = await install(npmInstaller, job);
+    expect(again).toMatchObject({ ok: true });
+    expect(again.output).toContain('Nothing was left to do');
+    expect(await host.globals()).toEqual(NEW_GLOBALS);
+  });
+
+  test('a project that changed otherwise since the approval is drift', async () => {
+    const job = await prepare('@demo/app-kit', { arch: host.project });
+    const file = join(host.project, 'node_modules/mid/package.json');
+    const manifest = JSON.parse(await readFile(file, 'utf8'));
+    await writeFile(file, JSON.stringify({ ...manifest, version: '1.0.5' }));
     const outcome = await install(npmInstaller, job);
     expect(outcome).toMatchObject({ ok: false, reason: 'plan_drift' });
     expect((await host.modules())['node_modules/@demo/app-kit']).toBe('@demo/app-kit 1.0.0');

@@ -1,7 +1,7 @@
 import { OUTPUT_TAIL_MAX_CHARS } from '@tidegate/protocol/agent-api';
 import type { PlanAction } from '@tidegate/protocol/plan';
 import { toActions } from '../ecosystems/npm/actions.ts';
-import { childOf, folderOfPlace, type NpmPlace } from '../ecosystems/npm/locations.ts';
+import { archOf, childOf, folderOfPlace, type NpmPlace } from '../ecosystems/npm/locations.ts';
 import type { Parsed } from '../ecosystems/npm/lockfile.ts';
 import { findPlaces, readProject } from '../ecosystems/npm/places.ts';
 import { findPlace } from '../ecosystems/npm/plan.ts';
@@ -22,6 +22,14 @@ import { findOwner } from './npm-owner.ts';
 import { type Applied, applyToProject } from './npm-project.ts';
 import { placeOf, readStaged, type StagedPackage } from './npm-staged.ts';
 import { isSameTree, splitTree, treeDifference } from './npm-tree-rules.ts';
+import {
+  type InstalledVersions,
+  installedOf,
+  nothingLeft,
+  reachedNote,
+  splitReached,
+  versionsByName,
+} from './reached.ts';
 
 /** Maximum number of packages named in the note on scripts. */
 const NAMED_SCRIPTS_MAX = 50;
@@ -30,9 +38,13 @@ const NAMED_SCRIPTS_MAX = 50;
 export const npmInstaller: Installer = {
   prepare: async (job, work) => {
     const { actions: approved } = job.approval.payload;
-    const done = await withResolved(job, (resolved) => {
-      const commit: Commit = (onOutput) => install(resolved, approved, onOutput);
-      return work({ actions: resolved.actions, commit });
+    const found = await openPlace(job);
+    if (!found.ok) return { ok: false, detail: found.reason };
+    const { reached, rest } = splitReached(approved, await versionsIn(found.value.place));
+    if (rest.length === 0) return nothingLeft(reached, work);
+    const done = await withResolved(job, found.value, (resolved) => {
+      const commit: Commit = (onOutput) => install(resolved, { approved, reached }, onOutput);
+      return work({ actions: resolved.actions, reached, commit });
     });
     return done.ok ? done : { ok: false, detail: done.reason };
   },
@@ -41,11 +53,13 @@ export const npmInstaller: Installer = {
 /** npm resolves again; the result is compared with the resolved tree before it takes effect. */
 async function install(
   resolved: Resolved,
-  approved: readonly PlanAction[],
+  { approved, reached }: { approved: readonly PlanAction[]; reached: readonly PlanAction[] },
   onOutput: OutputListener | undefined,
 ): Promise<InstallOutcome> {
   const applied = await apply(resolved, onOutput);
-  const noted = addNote(onOutput, applied.output, scriptNote(resolved.staged));
+  const note = reachedNote(reached);
+  const said = `${scriptNote(resolved.staged)}${note === null ? '' : `\n${note}\n`}`;
+  const noted = addNote(onOutput, applied.output, said);
   const output = noted.slice(-OUTPUT_TAIL_MAX_CHARS);
   if (applied.ok) return { ok: true, installed: installedOf(approved), output };
   const { detail, exitCode } = applied;
@@ -62,11 +76,13 @@ interface Resolved {
   staged: readonly StagedPackage[];
 }
 
-/** Resolves the approved update as planning did, offline and as the owner of its place, and passes it to `work`. */
-async function withResolved<T>(
-  { paths, stage, approval }: InstallJob,
-  work: (resolved: Resolved) => Promise<T>,
-): Promise<Parsed<T>> {
+interface OpenedPlace {
+  place: NpmPlace;
+  wish: Wish;
+}
+
+/** The one place of the approval, found by npm on this host. */
+async function openPlace({ paths, approval }: InstallJob): Promise<Parsed<OpenedPlace>> {
   const { actions, package: target } = approval.payload;
   const wish = { name: target.name, version: target.to_version };
   if (!isSafeArgument(wish)) return { ok: false, reason: `${wish.name} cannot be given to npm` };
@@ -78,6 +94,27 @@ async function withResolved<T>(
   });
   const place = findPlace(places, named.value);
   if (place === null) return { ok: false, reason: `${named.value} is not an npm location of this host` };
+  return { ok: true, value: { place, wish } };
+}
+
+/** The packages on the disk, by their `arch`; what cannot be read is not there. */
+async function versionsIn(place: NpmPlace): Promise<InstalledVersions> {
+  const { packages } = await readTree(folderOfPlace(place));
+  return versionsByName(
+    [...packages.values()].flatMap((found) => {
+      const arch = archOf(place, found);
+      return arch === null ? [] : [{ ...found, arch }];
+    }),
+  );
+}
+
+/** Resolves the approved update as planning did, offline and as the owner of its place, and passes it to `work`. */
+async function withResolved<T>(
+  { paths, stage, approval }: InstallJob,
+  { place, wish }: OpenedPlace,
+  work: (resolved: Resolved) => Promise<T>,
+): Promise<Parsed<T>> {
+  const { actions } = approval.payload;
   const owner = findOwner(place);
   if (!owner.ok) return owner;
   const staged = await readStaged(actions, stage);
@@ -150,12 +187,4 @@ function scriptNote(staged: readonly StagedPackage[]): string {
     .map(({ key }) => key);
   if (names.length === 0) return '';
   return `\nInstall scripts were not run: ${names.slice(0, NAMED_SCRIPTS_MAX).join(', ')}\n`;
-}
-
-function installedOf(actions: readonly PlanAction[]) {
-  return actions.flatMap(({ action, name, arch, to_version: version }) =>
-    action === 'remove' || version === undefined
-      ? []
-      : [{ name, version, ...(arch !== undefined && { arch }) }],
-  );
 }

@@ -38,3 +38,15 @@ test.each([
 ] as [string, PlanAction[], string][])('%s is a difference', (_, simulated, sentence) => {
   expect(planDifference(approved, simulated)).toContain(sentence);
 });
+
+test('an action that the host has reached may be missing, and nothing else', () => {
+  expect(planDifference(approved, [demo], [lib, gone])).toBeNull();
+  expect(planDifference(approved, [], approved)).toBeNull();
+  expect(planDifference(approved, [demo], [lib])).toContain('it would not remove old:all');
+  expect(planDifference(approved, [demo, { ...lib, from_version: '1.5' }], [lib, gone])).toContain(
+    'it would upgrade lib:all from 1.5 to 2 where',
+  );
+  expect(planDifference(approved, [demo, { ...lib, name: 'new' }], [lib, gone])).toContain(
+    'also upgrade new',
+  );
+});

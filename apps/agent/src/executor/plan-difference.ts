@@ -2,16 +2,19 @@ import type { PlanAction } from '@tidegate/protocol/plan';
 
 /**
  * Compares the approved with the simulated actions as exact sets: an extra, missing or different action is a
- * difference. Returns a sentence for the operator, or null when they are equal.
+ * difference; only one that the host has reached already may be missing. Returns a sentence for the operator, or
+ * null when there is none.
  */
 export function planDifference(
   approved: readonly PlanAction[],
   simulated: readonly PlanAction[],
+  reached: readonly PlanAction[] = [],
 ): string | null {
   const expected = new Map(approved.map((action) => [keyOf(action), action]));
   const actual = new Map(simulated.map((action) => [keyOf(action), action]));
   if (expected.size !== approved.length) return 'the approval names a package twice';
   if (actual.size !== simulated.length) return 'the transaction names a package twice';
+  const done = new Set(reached.map(keyOf));
   const differences: string[] = [];
   for (const [key, action] of actual) {
     const agreed = expected.get(key);
@@ -20,7 +23,7 @@ export function planDifference(
       differences.push(`it would ${say(action)} where to ${say(agreed)} was approved`);
   }
   for (const [key, action] of expected) {
-    if (!actual.has(key)) differences.push(`it would not ${say(action)}`);
+    if (!actual.has(key) && !done.has(key)) differences.push(`it would not ${say(action)}`);
   }
   const [first, ...others] = differences;
   if (first === undefined) return null;

@@ -185,14 +185,30 @@ describe.skipIf(missing !== null)('the installer of PyPI on a real environment',
     expect(await host.installed()).toEqual(OLD);
   });
 
-  test('an environment that changed since the approval is drift', async () => {
+  test('what another approval has brought is done, and only the rest is run', async () => {
     const host = await newHost();
     const job = await prepare(host);
     await host.install({ name: 'demo-lib', version: '1.1' });
+    const library = join(host.sitePackages, 'demo_lib-1.1.dist-info/RECORD');
+    const before = statSync(library, { bigint: true });
+    const outcome = await installHearing(pypiInstaller, job);
+    expect(outcome).toMatchObject({ ok: true, heard: outcome.output });
+    expect(outcome.output).toContain('Done before this run: demo-lib 1.1');
+    expect(await host.installed()).toEqual(NEW);
+    expect(statSync(library, { bigint: true })).toMatchObject({ ino: before.ino, mtimeNs: before.mtimeNs });
+    const again = await install(pypiInstaller, job);
+    expect(again).toMatchObject({ ok: true });
+    expect(again.output).toContain('Nothing was left to do');
+  });
+
+  test('an environment that changed otherwise since the approval is drift', async () => {
+    const host = await newHost();
+    const job = await prepare(host);
+    await host.install({ name: 'demo-lib', version: '1.2' });
     const outcome = await install(pypiInstaller, job);
     expect(outcome).toMatchObject({ ok: false, reason: 'plan_drift' });
     expect(!outcome.ok && outcome.detail).toContain('would not upgrade demo-lib');
-    expect(await host.installed()).toEqual({ 'demo-app': '1.0', 'demo-lib': '1.1' });
+    expect(await host.installed()).toEqual({ 'demo-app': '1.0', 'demo-lib': '1.2' });
   });
 
   test('a staged file that changed after it was hashed is caught by pip itself, with nothing changed', async () => {

@@ -14,6 +14,7 @@ import { readSystemPackages, seenFrom } from '../ecosystems/pypi/system-packages
 import { type OutputListener, runProgram } from '../platform/run-program.ts';
 import { addNote, type Commit, type Installer, type InstallJob, type InstallOutcome } from './installer.ts';
 import { type OpenedPlace, openPlace, seenIn } from './pypi-place.ts';
+import { type InstalledVersions, installedOf, nothingLeft, reachedNote, splitReached } from './reached.ts';
 
 /** Enough for large wheels on a slow disk; interrupting pip does more harm than waiting. */
 const INSTALL_TIMEOUT_MS = 2 * 60 * 60_000;
@@ -27,15 +28,30 @@ export function pypiInstallerOf(systemPrefix?: string): Installer {
     prepare: async (job, work) => {
       const opened = await openPlace(job.approval.payload.actions, systemPrefix);
       if (!opened.ok) return { ok: false, detail: opened.reason };
+      const { actions } = job.approval.payload;
+      const { reached, rest } = splitReached(actions, versionsIn(opened.value, actions));
+      if (rest.length === 0) return nothingLeft(reached, work);
       return withStaged(job, opened.value, async (staged) => {
         const simulated = await simulate(job, opened.value, staged);
         if (!simulated.ok) return { ok: false, detail: simulated.reason };
-        const { actions } = job.approval.payload;
-        const commit: Commit = (onOutput) => install(actions, { opened: opened.value, staged }, onOutput);
-        return { ok: true, value: await work({ actions: simulated.value, commit }) };
+        const means = { opened: opened.value, staged, reached };
+        const commit: Commit = (onOutput) => install(actions, means, onOutput);
+        return { ok: true, value: await work({ actions: simulated.value, reached, commit }) };
       });
     },
   };
+}
+
+/** A version that is spelt differently in the metadata is the approved one. */
+function versionsIn({ distributions }: OpenedPlace, actions: readonly PlanAction[]): InstalledVersions {
+  const approved = new Map(actions.map(({ name, to_version: to }) => [name, to]));
+  return ({ name }) =>
+    distributions
+      .filter((distribution) => distribution.name === name)
+      .map(({ version }) => {
+        const to = approved.get(name);
+        return to !== undefined && isSameVersion(version, to) ? to : version;
+      });
 }
 
 interface Staged {
@@ -90,11 +106,16 @@ async function simulate(
 /** pip does not resolve here: it installs these wheels by hash, without dependencies. */
 async function install(
   actions: readonly PlanAction[],
-  { opened, staged: { shadow, wheels } }: { opened: OpenedPlace; staged: Staged },
+  {
+    opened,
+    staged: { shadow, wheels },
+    reached,
+  }: { opened: OpenedPlace; staged: Staged; reached: readonly PlanAction[] },
   onOutput: OutputListener | undefined,
 ): Promise<InstallOutcome> {
   const { place, distributions, identity, interpreter, system } = opened;
-  const pins = actions.map(
+  const rest = actions.filter((action) => !reached.includes(action));
+  const pins = rest.map(
     ({ name, to_version: version, artifact }) => `${name}==${version} --hash=sha256:${artifact?.sha256}\n`,
   );
   // pip hashes the files it reads once more.
@@ -134,10 +155,9 @@ async function install(
   }
   if (lacking !== null) return { ok: false, reason: 'install_failed', detail: lacking, exitCode: 0, output };
   const unmet = await describeUnmet(opened, seenFrom(after.distributions, system.distributions));
-  const installed = actions.flatMap(({ name, arch, to_version: version }) =>
-    version === undefined || arch === undefined ? [] : [{ name, version, arch }],
-  );
-  return { ok: true, installed, output: addNote(onOutput, output, `\n${unmet}\n`) };
+  const notes = [unmet, reachedNote(reached)].filter((note) => note !== null);
+  const noted = addNote(onOutput, output, `\n${notes.join('\n')}\n`);
+  return { ok: true, installed: installedOf(actions), output: noted };
 }
 
 /**

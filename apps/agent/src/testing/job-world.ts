@@ -98,7 +98,7 @@ export function createJobWorld(): JobWorld {
       prepare: async (job, work) => {
         world.simulations += 1;
         const commit: Commit = (onOutput) => world.install(job, onOutput);
-        return { ok: true, value: await work({ actions: world.simulated, commit }) };
+        return { ok: true, value: await work({ actions: world.simulated, reached: [], commit }) };
       },
     },
     leaveJob: (parts = {}) => {
