@@ -495,6 +495,40 @@ export const MUTANTS: readonly Mutant[] = [
     test: ['apps/server/src/approvals/approve.test.ts', 'is a warning in the log'],
   },
   {
+    rule: 'import: a replacement is confirmed by both counts',
+    file: 'apps/server/src/advisories/mirror/loading/load-archive.ts',
+    from: 'confirmed.inUse === inUse && confirmed.file === file',
+    to: 'confirmed.file === file',
+    test: ['apps/server/src/cli/advisories.test.ts', 'is corrected downwards by --replace'],
+  },
+  {
+    rule: 'import: no finding of replaced data stays',
+    file: 'apps/server/src/advisories/mirror/loading/load-archive.ts',
+    from: 'asOfMs: replacement ? platform.now() : snapshot.asOfMs',
+    to: 'asOfMs: snapshot.asOfMs',
+    test: ['apps/server/src/cli/advisories.test.ts', 'is corrected downwards by --replace'],
+  },
+  {
+    rule: 'health: a release without any advisory is missing data',
+    file: 'apps/server/src/advisories/mirror/coverage.ts',
+    from: 'else if (!(await hasAdvisoriesOf(db, snapshot, ecosystem)))',
+    to: 'else if (!snapshot)',
+    test: [
+      'apps/server/src/advisories/mirror/mirror.test.ts',
+      'an ecosystem that hosts have and the mirror lacks',
+    ],
+  },
+  {
+    rule: 'health: an API that answers does not hide missing data',
+    file: 'apps/server/src/advisories/worker.ts',
+    from: "return mirror ? 'missing' : 'ok';",
+    to: "return 'ok';",
+    test: [
+      'apps/server/src/advisories/mirror/mirror.test.ts',
+      'an ecosystem that hosts have and the mirror lacks',
+    ],
+  },
+  {
     rule: 'gate, A8: the sweep approves no unchecked closure in any ecosystem',
     file: GATE,
     from: "if (request.by === 'operator' && policy.unchecked",

@@ -460,6 +460,7 @@ const ELSEWHERE = [
   'ROWS_SEALED',
   'ROW_SEAL_BROKEN',
   'SIGNING_ROOT_CHANGED',
+  'advisories_replaced',
   'advisories_stale',
   'agent_offline',
   'approval_countersigned',

@@ -61,6 +61,7 @@ export const SYSTEM_EVENT_TYPES = [
   'agent_offline',
   'client_error',
   'advisories_stale',
+  'advisories_replaced',
   'events_pruned',
   'shared_view_changed',
 ] as const;

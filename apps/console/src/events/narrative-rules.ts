@@ -139,6 +139,8 @@ const NARRATIVES: Readonly<Record<SecurityEventType | SystemEventType, Sentence>
     agent_offline: (read) =>
       `${read('hostname') || 'The host'} has not checked in since ${read('last_seen_at') || 'an unknown time'}.`,
     client_error: (read) => `The console failed in a browser: ${read('message') || 'no details'}.`,
+    advisories_replaced: (read, { actor }) =>
+      `${by(actor)} replaced the advisories for ${read('ecosystem') || 'an ecosystem'}: ${read('records_before') || 'some'} records by ${read('records') || 'others'}.`,
     advisories_stale: (read) =>
       `The advisories for ${read('ecosystem') || 'an ecosystem'} are too old to judge updates: they date from ${read('as_of') || 'an unknown time'}.`,
     shared_view_changed: (read, { actor }) =>

@@ -1,6 +1,7 @@
 import { accessSync, constants } from 'node:fs';
 import { fleetEcosystems } from '../advisories/mirror/fleet-ecosystems.ts';
 import { ecosystemOf, importArchive } from '../advisories/mirror/loading/import-archive.ts';
+import type { RecordCounts } from '../advisories/mirror/loading/load-archive.ts';
 import { ZipFault } from '../advisories/mirror/loading/read-zip.ts';
 import { baseOf, isUsable, snapshotId } from '../advisories/mirror/snapshot.ts';
 import { rfc3339 } from '../platform/clock.ts';
@@ -16,6 +17,9 @@ export interface ImportWords {
   file: string;
   ecosystem: string | null;
   asOf: string | null;
+  replaces: boolean;
+  /** The counts that the operator confirms, `IN_USE:FILE`. */
+  confirm: string | null;
   json: boolean;
 }
 
@@ -23,10 +27,12 @@ export interface ImportWords {
 export async function importFile(world: CliWorld, words: ImportWords): Promise<ExitCode> {
   const statedAsOfMs = words.asOf === null ? null : timeOf(words.asOf);
   if (statedAsOfMs !== null && statedAsOfMs > world.now()) throw new UsageError('--as-of is in the future');
+  const confirmed = words.confirm === null ? null : countsOf(words.confirm);
+  if (confirmed && !words.replaces) throw new UsageError('--confirm works only with --replace');
   return withInstallation(world, async (installation) => {
     try {
       accessSync(words.file, constants.R_OK);
-      return await importInto(installation, { world, words, statedAsOfMs });
+      return await importInto(installation, { world, words, statedAsOfMs, confirmed });
     } catch (error) {
       const isFileFault = error instanceof Error && 'code' in error && typeof error.code === 'string';
       if (!(error instanceof ZipFault) && !isFileFault) throw error;
@@ -37,7 +43,17 @@ export async function importFile(world: CliWorld, words: ImportWords): Promise<E
 
 async function importInto(
   { platform, config }: Installation,
-  { world, words, statedAsOfMs }: { world: CliWorld; words: ImportWords; statedAsOfMs: number | null },
+  {
+    world,
+    words,
+    statedAsOfMs,
+    confirmed,
+  }: {
+    world: CliWorld;
+    words: ImportWords;
+    statedAsOfMs: number | null;
+    confirmed: RecordCounts | null;
+  },
 ): Promise<ExitCode> {
   const { file, ecosystem, json } = words;
   const base = ecosystem === null ? await ecosystemOf(file) : baseOf(ecosystem);
@@ -51,8 +67,11 @@ async function importInto(
       `no host has reported a release of ${base}: give one, such as --ecosystem ${base}:12`,
     );
   }
-  const request = { path: file, base, releases, statedAsOfMs, onStep: stepsTo(world) };
-  const outcome = await importArchive(platform, request);
+  const outcome = await importArchive(platform, {
+    ...{ path: file, base, releases, statedAsOfMs, onStep: stepsTo(world) },
+    ...(words.replaces ? { replaces: { confirmed, actor: 'cli' } } : {}),
+  });
+  if (outcome.kind === 'unconfirmed') throw new CommandFault(unconfirmedText(base, outcome.counts));
   if (outcome.kind === 'failed') throw new CommandFault(`not imported: ${outcome.cause}`);
   const { snapshot } = outcome;
   const at = { nowMs: platform.now(), maxAgeMs: config.advisoryMaxAgeHours * 3_600_000 };
@@ -83,4 +102,18 @@ function timeOf(text: string): number {
   const ms = TIME.test(text) ? Date.parse(text) : Number.NaN;
   if (Number.isNaN(ms)) throw new UsageError('--as-of needs a time such as 2026-12-24T18:00:00Z');
   return ms;
+}
+
+function countsOf(text: string): RecordCounts {
+  const [, inUse, file] = /^(\d{1,12}):(\d{1,12})$/.exec(text) ?? [];
+  if (inUse === undefined || file === undefined)
+    throw new UsageError('--confirm needs both counts, such as 52000:48000');
+  return { inUse: Number(inUse), file: Number(file) };
+}
+
+function unconfirmedText(base: string, { inUse, file }: RecordCounts): string {
+  return (
+    `nothing has changed: ${inUse} records of ${base} are in use, and the file has ${file}. ` +
+    `To replace them, add --confirm ${inUse}:${file}`
+  );
 }

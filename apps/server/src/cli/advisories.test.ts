@@ -4,6 +4,10 @@ import { startFakeOsv } from '@tidegate/testkit/fake-osv';
 import { startFakeOsvExport } from '@tidegate/testkit/fake-osv-export';
 import { zipArchive } from '@tidegate/testkit/zip-archive';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { readSnapshots } from '../advisories/mirror/store.ts';
+import { saveChecks } from '../advisories/store.ts';
+import type { Subject } from '../advisories/subjects.ts';
+import type { Database } from '../platform/db/engine.ts';
 import { openDatabase } from '../platform/db/open.ts';
 import { insertTestAgent } from '../testing/agent-rows.ts';
 import { createServedPlace } from '../testing/cli-place.ts';
@@ -115,6 +119,52 @@ describe.each(ENGINES)('tidegate advisories on $name', (engine) => {
     expect(await run('import', path, '--ecosystem', 'AlmaLinux')).toMatchObject({ code: 1 });
   });
 
+  test('a wrong import is corrected downwards by --replace, once both counts are confirmed', async () => {
+    const { run, path, write, osv, dataDir, databaseUrl, clock } = await setUp();
+    const load = (...words: string[]) => run('import', path, '--ecosystem', 'Debian:12', ...words);
+    for (let n = 2; n < 10; n++)
+      osv.addRecord({ id: `CVE-${n}`, modified: '2026-11-20T12:00:00Z' }, [
+        { ecosystem: 'Debian:12', name: 'zlib', versions: ['1'] },
+      ]);
+    write();
+    expect((await load('--as-of', '2026-11-21T08:00:00Z')).code).toBe(0);
+    write(osv.all().filter(({ id }) => id === 'CVE-1' || id === 'CVE-2'));
+
+    const inUse = osv.all().length;
+    const refused = await load();
+    expect(refused).toMatchObject({ code: 1, err: expect.stringContaining(`but ${inUse} are in use`) });
+    const database = openDatabase({ dataDir, databaseUrl }, databaseOptions());
+    onTestFinished(() => database.close());
+    const check = { ecosystem: 'Debian:12', name: 'zlib', version: '1' };
+    await saveFinding(database, check, clock.now());
+    const counted = await load('--replace');
+    expect(counted).toMatchObject({
+      code: 1,
+      err: expect.stringContaining(`${inUse} records of Debian are in use, and the file has 2`),
+    });
+    for (const wrong of [`${inUse}:3`, `${inUse - 1}:2`])
+      expect((await load('--replace', '--confirm', wrong)).code).toBe(1);
+    expect([await readRecordCount(database), await findingsOf(database)]).toEqual([inUse, [clock.now()]]);
+    const events = () =>
+      database.read
+        .selectFrom('events')
+        .select(['severity', 'actor', 'content'])
+        .where('type', '=', 'advisories_replaced')
+        .execute();
+    expect(await events()).toEqual([]);
+
+    expect((await load('--replace', '--confirm', `${inUse}:2`)).code).toBe(0);
+    expect(await readRecordCount(database)).toBe(2);
+    // Its findings may rest on the wrong data.
+    expect(await findingsOf(database)).toEqual([0]);
+    const [event] = await events();
+    expect(event).toMatchObject({ severity: 'warning', actor: 'cli' });
+    expect(JSON.parse(event?.content ?? '')).toMatchObject({
+      ...{ ecosystem: 'Debian', source: 'file:all.zip', records_before: inUse, records: 2 },
+      ...{ as_of_before: '2026-11-21T08:00:00.000Z', as_of: '2026-11-20T12:00:00.000Z' },
+    });
+  });
+
   test('refresh fetches what the fleet needs, then its changes, and reports failures', async () => {
     const { run, enrol, files, clock } = await setUp();
     expect(await run('refresh')).toMatchObject({ code: 0, out: expect.stringContaining('No host') });
@@ -136,11 +186,33 @@ describe.each(ENGINES)('tidegate advisories on $name', (engine) => {
     expect(failed.out).toContain('failed: status 503');
   });
 
-  test.each([[['status', 'x']], [['status', '--full']], [['refresh', '--as-of', 'x']], [['import']], [[]]])(
-    'wrong words (%s) print the usage',
-    async (words) => {
-      const { run } = await setUp();
-      expect(await run(...words)).toMatchObject({ code: 2, err: expect.stringContaining('Usage') });
-    },
-  );
+  test.each([
+    [['status', 'x']],
+    [['status', '--full']],
+    [['refresh', '--as-of', 'x']],
+    [['refresh', '--replace']],
+    [['import', 'f', '--confirm', '1:2']],
+    [['import', 'f', '--replace', '--confirm', '1']],
+    [['import']],
+    [[]],
+  ])('wrong words (%s) print the usage', async (words) => {
+    const { run } = await setUp();
+    expect(await run(...words)).toMatchObject({ code: 2, err: expect.stringContaining('Usage') });
+  });
 });
+
+async function readRecordCount({ read }: Database): Promise<number | undefined> {
+  return (await readSnapshots(read)).get('Debian')?.records;
+}
+
+async function saveFinding(database: Database, subject: Subject, checkedAtMs: number): Promise<void> {
+  const check = { subject, verdict: 'vulnerable', reason: null, ids: ['CVE-9'], checkedAtMs } as const;
+  await database.transact((tx) =>
+    saveChecks(tx, [{ ...check, source: 'mirror', snapshot: null }], { keeps: 'newer', nowMs: checkedAtMs }),
+  );
+}
+
+async function findingsOf({ read }: Database): Promise<number[]> {
+  const rows = await read.selectFrom('advisory_checks').select('checked_at').execute();
+  return rows.map(({ checked_at: atMs }) => atMs);
+}

@@ -19,7 +19,7 @@ export const advisoriesCommand: CliCommand = {
   summary: 'the mirror of vulnerabilities: status, refresh, import',
   usage: `Usage: tidegate advisories status
        tidegate advisories refresh [--full]
-       tidegate advisories import FILE [--ecosystem NAME] [--as-of TIME]
+       tidegate advisories import FILE [--ecosystem NAME] [--as-of TIME] [--replace [--confirm IN_USE:FILE]]
 
 status shows what the mirror holds for the hosts of the fleet, how old it is, and what is being loaded. UNREADABLE names
 records that do not say which packages they affect: while there is one, no package of the ecosystem is called clear.
@@ -28,6 +28,8 @@ import loads the archive all.zip of an ecosystem from a file, for sites without 
   --ecosystem NAME    the ecosystem of the file (read from its records if they name one), or a release that no host has
                       reported yet, such as Debian:12
   --as-of TIME        when the file was fetched (RFC 3339)
+  --replace           corrects a wrong import: also takes a file with far fewer or older records than are in use. It shows
+                      both counts, and replaces nothing until they are confirmed by --confirm
 Importing does not make data newer: without --as-of it is as old as its newest record. If you know when the file was
 fetched, say so. Decisions treat data as stale after SERVICE_ADVISORY_MAX_AGE_HOURS; a site that imports once a week
 sets it to 192. All three work with or without a running server, and take --json.`,
@@ -35,6 +37,8 @@ sets it to 192. All three work with or without a running server, and take --json
     const { values, positionals } = readArgs(args, {
       ecosystem: { type: 'string' },
       'as-of': { type: 'string' },
+      replace: { type: 'boolean' },
+      confirm: { type: 'string' },
       full: { type: 'boolean' },
       json: { type: 'boolean' },
     });
@@ -48,7 +52,8 @@ sets it to 192. All three work with or without a running server, and take --json
       const [file, ...more] = words;
       if (file === undefined || more.length > 0) throw new UsageError('advisories import needs one FILE');
       const asOf = given['as-of'] ?? null;
-      return importFile(world, { file, ecosystem: given.ecosystem ?? null, asOf, json });
+      const { ecosystem = null, replace: replaces = false, confirm = null } = given;
+      return importFile(world, { file, ecosystem, asOf, replaces, confirm, json });
     }
     if (words.length > 0) throw new UsageError(`unknown words: ${words.join(' ')}`);
     if (name === 'status') return withInstallation(world, (opened) => status({ ...opened, world, json }));

@@ -24,6 +24,7 @@ const TOPICS: Readonly<Partial<Record<SecurityEventType | SystemEventType, Strea
   OPERATOR_CHANGED: 'operators',
   REGISTRATION_TOKEN_CHANGED: 'operators',
   advisories_stale: 'advisories',
+  advisories_replaced: 'advisories',
 };
 
 export interface EventMark {

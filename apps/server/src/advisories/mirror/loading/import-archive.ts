@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs';
 import type { Platform } from '../../../platform/platform.ts';
 import { readMirrorRecord } from '../records/record-rules.ts';
 import { baseOf } from '../snapshot.ts';
-import { type LoadOutcome, loadArchive } from './load-archive.ts';
+import { type LoadOutcome, loadArchive, type Replacing } from './load-archive.ts';
 import { createLoadProgress } from './load-progress.ts';
 import { readZip } from './read-zip.ts';
 import { claimLoad, endLoad } from './store.ts';
@@ -17,12 +17,13 @@ export interface ImportRequest {
   readonly releases: readonly string[];
   /** The operator's statement of when the file was fetched; null: the time of its newest record. */
   readonly statedAsOfMs: number | null;
+  readonly replaces?: Replacing;
   readonly onStep?: (text: string) => void;
 }
 
 /** Loads an archive from a file, in the same way as a fetched one. @throws ZipFault */
 export async function importArchive(platform: Platform, request: ImportRequest): Promise<LoadOutcome> {
-  const { path, base, releases, statedAsOfMs, onStep } = request;
+  const { path, base, releases, statedAsOfMs, replaces, onStep } = request;
   const sha256 = await hashOf(path);
   const claimed = await platform.database.transact((tx) =>
     claimLoad(tx, { base, holder: platform.newId(), nowMs: platform.now(), phase: 'importing' }),
@@ -33,7 +34,10 @@ export async function importArchive(platform: Platform, request: ImportRequest):
   const progress = createLoadProgress(platform, { base, loadId, ...(onStep ? { onStep } : {}) });
   try {
     const archive = { path, source: `file:${path.split('/').at(-1)}`, sha256 };
-    return await loadArchive(platform, { progress, archive, releases, statedAsOfMs, keepsNewer: true });
+    return await loadArchive(platform, {
+      ...{ progress, archive, releases, statedAsOfMs, keepsNewer: true },
+      ...(replaces ? { replaces } : {}),
+    });
   } finally {
     // The outcome of an import says nothing about the source that the server fetches from.
     await platform.database.transact((tx) => endLoad(tx, { loadId, fault: faultBefore(claimed) }));

@@ -1,4 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
+import { appendEvent } from '../../../events/append-event.ts';
+import { rfc3339 } from '../../../platform/clock.ts';
+import type { Tx } from '../../../platform/db/engine.ts';
 import type { Platform } from '../../../platform/platform.ts';
 import {
   type MirrorRecord,
@@ -50,12 +53,29 @@ export interface LoadRequest {
   readonly statedAsOfMs?: number | null;
   /** Whether newer data stays in use, if it covers the same releases. */
   readonly keepsNewer?: boolean;
+  /** An operator's correction: fewer records or older ones than the data in use are accepted, once confirmed. */
+  readonly replaces?: Replacing;
   readonly limits?: ZipLimits;
   readonly isStopped?: () => boolean;
 }
 
+/** How many records are in use, and how many the file has. */
+export interface RecordCounts {
+  readonly inUse: number;
+  readonly file: number;
+}
+
+export interface Replacing {
+  /** The counts that the operator has confirmed; null: none yet. */
+  readonly confirmed: RecordCounts | null;
+  /** Who replaces the data, for the event. */
+  readonly actor: string;
+}
+
 export type LoadOutcome =
   | { readonly kind: 'loaded'; readonly snapshot: Snapshot }
+  /** The operator has not confirmed these counts: nothing has changed. */
+  | { readonly kind: 'unconfirmed'; readonly counts: RecordCounts }
   | { readonly kind: 'failed'; readonly cause: string };
 
 /**
@@ -68,12 +88,15 @@ export async function loadArchive(platform: Platform, request: LoadRequest): Pro
   const read = await readAll(platform, request);
   if ('cause' in read) return { kind: 'failed', cause: read.cause };
   const before = (await readSnapshots(platform.database.read)).get(progress.base) ?? null;
-  const cause = distrust(read, before);
+  const replaces = before === null ? null : (request.replaces ?? null);
+  const cause = distrust(read, replaces ? null : before);
   if (cause !== null) return { kind: 'failed', cause };
   const dated = dateOf(read, request.statedAsOfMs ?? null);
   if (dated === null) return { kind: 'failed', cause: 'its newest record is younger than the given time' };
+  const counts = { inUse: before?.records ?? 0, file: read.records };
+  if (replaces && !isSameCounts(replaces.confirmed, counts)) return { kind: 'unconfirmed', counts };
   const isHeld = before !== null && request.releases.every((one) => before.releases.includes(one));
-  if (request.keepsNewer && isHeld && before.asOfMs > dated.asOfMs) {
+  if (request.keepsNewer && !replaces && isHeld && before.asOfMs > dated.asOfMs) {
     return { kind: 'failed', cause: 'the data in use is newer' };
   }
   const snapshot: Snapshot = {
@@ -89,10 +112,14 @@ export async function loadArchive(platform: Platform, request: LoadRequest): Pro
     badRecords: read.bad,
     unreadable: read.unreadable,
   };
-  await activateSnapshot(platform, snapshot);
+  await activateSnapshot(platform, snapshot, replaces && { ...replaces, counts, before });
   logUnreadableRecords(platform, snapshot);
   await removeAbandoned(platform);
   return { kind: 'loaded', snapshot };
+}
+
+function isSameCounts(confirmed: RecordCounts | null, { inUse, file }: RecordCounts): boolean {
+  return confirmed !== null && confirmed.inUse === inUse && confirmed.file === file;
 }
 
 interface Read {
@@ -114,6 +141,8 @@ async function readAll(platform: Platform, request: LoadRequest): Promise<Read |
     const records = batch;
     batch = [];
     rows = 0;
+    // Counted for the operator, who confirms it in another run.
+    if (request.replaces?.confirmed === null) return;
     await platform.database.transact((tx) => insertRecords(tx, { loadId: progress.loadId, records }));
     await turn();
   }
@@ -172,8 +201,17 @@ function dateOf({ newest }: Read, statedMs: number | null): { asOfMs: number; as
   return statedMs < newest.modifiedMs ? null : { asOfMs: statedMs, asOfKind: 'stated' };
 }
 
-/** From now on, checks that rest on the replaced data are too old. */
-async function activateSnapshot(platform: Platform, snapshot: Snapshot): Promise<void> {
+interface Replacement extends Replacing {
+  readonly counts: RecordCounts;
+  readonly before: Snapshot | null;
+}
+
+/** From now on, checks that rest on the replaced data are too old; after a correction also its findings. */
+async function activateSnapshot(
+  platform: Platform,
+  snapshot: Snapshot,
+  replacement: Replacement | null,
+): Promise<void> {
   const { base, loadId, records } = snapshot;
   const { engine } = platform.database;
   await platform.database.transact(async (tx) => {
@@ -181,7 +219,29 @@ async function activateSnapshot(platform: Platform, snapshot: Snapshot): Promise
     const at = { loadId, nowMs: platform.now(), phase: 'activating', done: records, total: records };
     if (!(await beat(tx, at))) throw new LoadLost(`another process took over the load of ${base}`);
     await saveSnapshot(tx, snapshot);
-    await expireChecks(tx, { base, asOfMs: snapshot.asOfMs });
+    await expireChecks(tx, { base, asOfMs: replacement ? platform.now() : snapshot.asOfMs });
+    if (replacement) await recordReplacement(tx, platform, snapshot, replacement);
+  });
+}
+
+/** Fewer advisories mean fewer stops: who did it stays in the log. */
+async function recordReplacement(
+  tx: Tx,
+  platform: Platform,
+  { base, source, sha256, asOfMs }: Snapshot,
+  { counts, before, actor }: Replacement,
+): Promise<void> {
+  await appendEvent(tx, platform, {
+    kind: 'system',
+    type: 'advisories_replaced',
+    severity: 'warning',
+    component: 'advisories',
+    actor,
+    content: {
+      ...{ ecosystem: base, source, sha256 },
+      ...{ records_before: counts.inUse, records: counts.file },
+      ...{ as_of_before: before && rfc3339(before.asOfMs), as_of: rfc3339(asOfMs) },
+    },
   });
 }
 

@@ -128,6 +128,7 @@ async function fetchAndLoad(
       ...(zipLimits ? { limits: zipLimits } : {}),
       ...(isStopped ? { isStopped } : {}),
     });
+    if (loaded.kind === 'unconfirmed') throw new Error('only an import asks for a confirmation');
     return loaded.kind === 'failed' ? loaded.cause : null;
   } finally {
     await rm(path, { force: true });
