@@ -357,6 +357,11 @@ const ROWS: Readonly<Record<string, Row>> = {
   },
   'GET /api/v1/admin/rate-limits': { expected: operator('admin', '200') },
   'PUT /api/v1/admin/rate-limits': { body: ADMIN_CLASS, expected: operator('admin', '200') },
+  'GET /api/v1/admin/vulnerability-policy': { expected: operator('viewer', '200') },
+  'PUT /api/v1/admin/vulnerability-policy': {
+    body: { policy: 'any' },
+    expected: operator('admin', '200'),
+  },
   'GET /api/v1/admin/registration-tokens': { expected: operator('admin', '200') },
   'GET /api/v1/admin/registration-tokens/:id': {
     path: `/api/v1/admin/registration-tokens/${NOBODY}`,

@@ -28,7 +28,7 @@ describe('defaults', () => {
       databaseUrl: null,
       gateEnforcement: 'warn',
       minAgeHours: 72,
-      vulnerabilityPolicy: 'any',
+      vulnerabilityPolicy: null,
       uncovered: 'block',
       sweepIntervalSeconds: 60,
       advisorySource: 'mirror+api',

@@ -175,9 +175,9 @@ export const SETTINGS = {
   }),
   vulnerabilityPolicy: setting({
     env: 'SERVICE_SUPPLY_CHAIN_VULNERABILITY_POLICY',
-    doc: 'any: every known vulnerability in the closure stops (A1). introduced: only those that the host does not have already. Malicious packages always stop.',
-    schema: Type.Enum(['any', 'introduced']),
-    default: 'any',
+    doc: 'any: every known vulnerability in the closure stops (A1). introduced: only those that the host does not have already. Malicious packages always stop. Set here, it cannot be changed in the console; unset, an admin chooses under Settings, and it is any until then.',
+    schema: nullable(Type.Enum(['any', 'introduced'])),
+    default: null,
     allowed: 'any or introduced',
     parse: text,
   }),

@@ -4,6 +4,7 @@ import { sql } from 'kysely';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { describe, expect, test } from 'vitest';
+import { readGateSetting } from './approvals/gate-settings-store.ts';
 import { liveAgeExceptions } from './approvals/store.ts';
 import { openDatabase } from './platform/db/open.ts';
 import { createResyncGate } from './restore/resync.ts';
@@ -322,6 +323,29 @@ const ATTACKS: Attack[] = [
       refused: false,
     }),
   ),
+  {
+    what: 'an inserted vulnerability policy',
+    table: 'gate_settings',
+    async attempt({ app, database }) {
+      const row = { value: 'introduced', changed_by: 'admin', changed_at: app.platform.now() };
+      await writeRaw(database, 'gate_settings', { id: 'vulnerability_policy', ...row });
+      return (await readGateSetting(database.read, 'vulnerability_policy')) !== null;
+    },
+    refused: false,
+  },
+  {
+    what: 'a vulnerability policy with its value changed',
+    table: 'gate_settings',
+    async attempt(scene) {
+      const { database, must, admin } = scene;
+      const url = '/api/v1/admin/vulnerability-policy';
+      await must({ method: 'PUT', url, token: admin, body: { policy: 'any' } }, 200);
+      expect(await readGateSetting(database.read, 'vulnerability_policy')).toMatchObject({ value: 'any' });
+      await run(scene, "UPDATE gate_settings SET value = 'introduced'");
+      return (await readGateSetting(database.read, 'vulnerability_policy')) !== null;
+    },
+    refused: false,
+  },
   ...['inserted', 'held open'].map(
     (how): Attack => ({
       what: `a resync that was ${how}`,

@@ -406,6 +406,14 @@ const INCIDENTS: Incident[] = [
       }),
   },
   {
+    ...{ type: 'vulnerability_policy_changed', status: 200, severity: 'warning', component: 'security' },
+    ...{ actor: 'admin', host: false, content: ['actor', 'after', 'before', 'was_default'] },
+    prepare: ({ admin }) => ({
+      ...{ method: 'PUT', url: '/api/v1/admin/vulnerability-policy', token: admin },
+      body: { policy: 'introduced' },
+    }),
+  },
+  {
     ...{ type: 'age_exception_ended', status: 204, severity: 'info', component: 'security' },
     ...{ actor: 'admin', host: false },
     content: ['actor', 'exception_id', 'package'],

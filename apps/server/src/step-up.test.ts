@@ -22,6 +22,7 @@ const ASKING: [string, Request['method'], string, object | null, string][] = [
   ['factors taken away', 'DELETE', `${ADMIN}/operators/${NOBODY}/factors`, null, '404 not_found'],
   ['a withdrawn API token', 'DELETE', `${ADMIN}/api-tokens/${NOBODY}`, null, '404 not_found'],
   ['rate limits (E5)', 'PUT', `${ADMIN}/rate-limits`, { classes: { login: { requests: 77 } } }, '200'],
+  ['the vulnerability policy', 'PUT', `${ADMIN}/vulnerability-policy`, { policy: 'any' }, '200'],
   ['the default rate limits', 'POST', `${ADMIN}/rate-limits/reset`, null, '200'],
 ];
 

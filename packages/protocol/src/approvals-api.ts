@@ -14,6 +14,7 @@ import {
 } from './scalars.ts';
 import { VulnerabilityVerdict } from './states.ts';
 import { UpdateFilter } from './updates-api.ts';
+import { VulnerabilityPolicy } from './vulnerability-policy-api.ts';
 
 /** Longest reason that an operator may give, in characters. */
 export const REASON_MAX_CHARS = 4_096;
@@ -205,6 +206,8 @@ export const GateReport = strict({
     }),
   ),
   verdict: VulnerabilityVerdict,
+  /** The policy that it was judged by; null: not judged. */
+  vulnerability_policy: nullable(VulnerabilityPolicy),
   checked_at: nullable(Timestamp),
   source: nullable(Type.String()),
   snapshot: nullable(Type.String()),

@@ -54,6 +54,7 @@ export const SYSTEM_EVENT_TYPES = [
   'bulk_approval_blocked',
   'age_exception_added',
   'age_exception_ended',
+  'vulnerability_policy_changed',
   'update_approved',
   'approval_countersigned',
   'update_installed',

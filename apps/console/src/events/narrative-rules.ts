@@ -130,6 +130,10 @@ const NARRATIVES: Readonly<Record<SecurityEventType | SystemEventType, Sentence>
     age_exception_added: (read, { actor }) =>
       `${by(actor)} excepted ${packageOf(read)} from the minimum age until ${read('expires_at') || '(no end)'}${because(read('reason'))}.`,
     age_exception_ended: (read, { actor }) => `${by(actor)} ended the age exception for ${packageOf(read)}.`,
+    vulnerability_policy_changed: (read, { actor }) =>
+      read('after') === 'introduced'
+        ? `${by(actor)} set the vulnerability policy to "introduced": what a host has already no longer stops an update.`
+        : `${by(actor)} set the vulnerability policy to "any": every known vulnerability stops an update.`,
     update_approved: (read, { actor }) =>
       `${read('approved_by') || actor || 'Somebody'} approved ${packageOf(read)} (${read('verdict') || 'not judged'}${read('override') === 'true' ? ', with an override' : ''}).${notChecked(read('unchecked'))}`,
     approval_countersigned: (_, { actor }) => `${by(actor)} added a second signature to an approval.`,

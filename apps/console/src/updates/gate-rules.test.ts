@@ -18,6 +18,7 @@ const CLEAR: GateReport = {
   first_seen: [],
   provenance: [],
   verdict: 'clear',
+  vulnerability_policy: 'any',
   checked_at: '2026-11-21T10:00:00Z',
   source: 'mirror',
   snapshot: 's1',

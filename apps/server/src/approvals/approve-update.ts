@@ -10,6 +10,7 @@ import { logOverride, mintApproval } from './mint-approval.ts';
 import { logBlock, recordBlock } from './record-block.ts';
 import { recordDecision } from './record-decision.ts';
 import type { BlockedVerdict, GateWarning } from './verdict.ts';
+import { withPolicyInForce } from './vulnerability-policy.ts';
 
 /** Attempts at a decision whose plan, or whose packages' facts, changed meanwhile. */
 const ATTEMPTS = 3;
@@ -46,15 +47,16 @@ export type ApproveOutcome =
  * Approves one update (E3): loads the facts, waits for the advisory worker, asks the gate, and writes the outcome in one
  * transaction. Mints only if the gate passed the exact plan that the token binds.
  */
-export async function approveUpdate(deps: ApprovalDeps, approval: Approval): Promise<ApproveOutcome> {
+export async function approveUpdate(opened: ApprovalDeps, approval: Approval): Promise<ApproveOutcome> {
   const { updateId, operator, override, overrideReason, notBeforeMs } = approval;
   const request: ApprovalRequest = { by: 'operator', override, overrideReason };
   // A3 comes before any wait: without a reason there is nothing to decide.
   if (override && !isReason(overrideReason)) return { kind: 'override_reason_required' };
-  const { waitMs = WAIT_MS } = deps;
-  const untilMs = deps.platform.now() + waitMs;
+  const { waitMs = WAIT_MS } = opened;
+  const untilMs = opened.platform.now() + waitMs;
   let changed: 'plan_changed' | 'verdict_changed' = 'plan_changed';
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+    const deps = await withPolicyInForce(opened);
     const loaded = await loadUpdate(deps, updateId);
     if (!loaded) return { kind: 'not_found' };
     const { state } = loaded.update;

@@ -20,6 +20,7 @@ import { type LoadedUpdate, loadUpdates, subjectsOfUpdate } from './load-update.
 import { type Minting, mintApprovals } from './mint-approval.ts';
 import { type BulkBlock, recordBulkBlock } from './record-block.ts';
 import type { Verdict } from './verdict.ts';
+import { withPolicyInForce } from './vulnerability-policy.ts';
 
 /** Updates that are judged and minted together. */
 const CHUNK_UPDATES = 100;
@@ -46,9 +47,10 @@ export interface BulkApproval {
  * Updates that the gate stops are returned in `blocked`, to be approved one at a time, each with its own reason (A6).
  */
 export async function bulkApprove(
-  deps: ApprovalDeps,
+  opened: ApprovalDeps,
   { request, operator, scope, progress }: BulkApproval,
 ): Promise<BulkOutcome> {
+  const deps = await withPolicyInForce(opened);
   const named = await updateIds(deps, { request, scope });
   if (named.kind !== 'ids') return named;
   if (!(await progress.start(named.ids.length))) return { kind: 'progress_id_used' };

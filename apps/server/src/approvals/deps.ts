@@ -32,7 +32,8 @@ export const WAIT_MS = 10_000;
 export function policyOf({ config }: Pick<ApprovalDeps, 'config'>): GatePolicy {
   return {
     ageMode: config.gateEnforcement,
-    vulnerabilities: config.vulnerabilityPolicy,
+    // Null until `withPolicyInForce` has read it: A1 to the letter.
+    vulnerabilities: config.vulnerabilityPolicy ?? 'any',
     uncovered: config.uncovered,
     unimportant: config.unimportant,
     unchecked: config.unchecked,

@@ -43,6 +43,7 @@ export function gateReport(loaded: LoadedUpdate, facts: UpdateFacts, verdict: Ve
       .map(({ package: name, version, atMs }) => ({ package: name, version, first_seen_at: rfc3339(atMs) })),
     provenance: provenanceReport(facts),
     verdict: closure?.verdict ?? 'unchecked',
+    vulnerability_policy: 'policy' in verdict ? verdict.policy : null,
     checked_at: closure?.checkedAtMs == null ? null : rfc3339(closure.checkedAtMs),
     source: closure?.source ?? null,
     snapshot: closure?.snapshot ?? null,

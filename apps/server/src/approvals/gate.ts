@@ -22,7 +22,15 @@ export function judge(facts: UpdateFacts, policy: GatePolicy, request: ApprovalR
   const excused = excusedFindings(judged.closure.findings, policy);
   // No override passes these. A7: age is a separate stop, evaluated before the vulnerability gate (reading 1).
   const final = artifactStop(judged) ?? ageStop(judged.age, policy);
-  if (final) return { kind: 'blocked', judged, excused, stop: final, overridable: false };
+  if (final)
+    return {
+      kind: 'blocked',
+      policy: policy.vulnerabilities,
+      judged,
+      excused,
+      stop: final,
+      overridable: false,
+    };
   if (isPending(facts, judged, policy)) return { kind: 'verdict_pending' };
 
   const warnings = [
@@ -35,13 +43,16 @@ export function judge(facts: UpdateFacts, policy: GatePolicy, request: ApprovalR
     uncheckedStop(ecosystem, judged.closure, policy, request);
   if (!stop) {
     const unneeded: GateWarning[] = request.override ? ['override_not_needed'] : [];
-    return { kind: 'mint', judged, excused, override: null, warnings: [...unneeded, ...warnings] };
+    const minted = { kind: 'mint', policy: policy.vulnerabilities, judged, excused } as const;
+    return { ...minted, override: null, warnings: [...unneeded, ...warnings] };
   }
   // A3, A8: only a human passes a flagged closure, and only with an override.
   if (request.by === 'operator' && reason !== null) {
-    return { kind: 'mint', judged, excused, override: { stop, reason }, warnings };
+    const overridden = { kind: 'mint', policy: policy.vulnerabilities, judged, excused } as const;
+    return { ...overridden, override: { stop, reason }, warnings };
   }
-  return { kind: 'blocked', judged, excused, stop, overridable: request.by === 'operator' };
+  const overridable = request.by === 'operator';
+  return { kind: 'blocked', policy: policy.vulnerabilities, judged, excused, stop, overridable };
 }
 
 /** A reason must have a visible character. */

@@ -5,6 +5,7 @@ import type { ApprovalRequest } from './gate-facts.ts';
 import { gateReport } from './gate-report.ts';
 import { factsOf, waitForSources } from './load-facts.ts';
 import { loadUpdate, subjectsOfUpdate } from './load-update.ts';
+import { withPolicyInForce } from './vulnerability-policy.ts';
 
 const PLAIN: ApprovalRequest = { by: 'operator', override: false, overrideReason: null };
 
@@ -14,7 +15,8 @@ export type Preview =
   | { kind: 'verdict_pending' };
 
 /** The gate's verdict as an approval would get it; mints and writes nothing. */
-export async function previewUpdate(deps: ApprovalDeps, updateId: string): Promise<Preview> {
+export async function previewUpdate(opened: ApprovalDeps, updateId: string): Promise<Preview> {
+  const deps = await withPolicyInForce(opened);
   const loaded = await loadUpdate(deps, updateId);
   if (!loaded) return { kind: 'not_found' };
   const waited = await waitForSources(deps, subjectsOfUpdate(loaded), deps.waitMs ?? WAIT_MS);
@@ -26,8 +28,9 @@ export async function previewUpdate(deps: ApprovalDeps, updateId: string): Promi
 }
 
 /** The same from stored data, without waiting; null when there is no such update. */
-export function createGateOf(deps: ApprovalDeps): (updateId: string) => Promise<GateReport | null> {
+export function createGateOf(opened: ApprovalDeps): (updateId: string) => Promise<GateReport | null> {
   return async (updateId) => {
+    const deps = await withPolicyInForce(opened);
     const loaded = await loadUpdate(deps, updateId);
     if (!loaded) return null;
     const status = deps.worker.status();

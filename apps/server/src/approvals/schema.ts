@@ -35,6 +35,15 @@ export const schema: readonly Statement[] = [
   )`,
   'CREATE INDEX age_exceptions_package ON age_exceptions (ecosystem, name, version)',
 
+  // What operators have set about the gate; a setting without a row has its default.
+  `CREATE TABLE gate_settings (
+    id TEXT PRIMARY KEY,
+    value TEXT NOT NULL,
+    changed_by TEXT NOT NULL,
+    changed_at BIGINT NOT NULL,
+    seal TEXT
+  )`,
+
   // The progress of a bulk request, for the operator who sent it, and its answer for an hour.
   `CREATE TABLE bulk_runs (
     operator_id TEXT NOT NULL,
@@ -83,6 +92,7 @@ declare module '../platform/db/tables.ts' {
       deleted_at: number | null;
       seal: SealColumn;
     };
+    gate_settings: { id: string; value: string; changed_by: string; changed_at: number; seal: SealColumn };
     bulk_runs: {
       operator_id: string;
       progress_id: string;

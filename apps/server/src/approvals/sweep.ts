@@ -12,6 +12,7 @@ import { logBlock, recordBlock } from './record-block.ts';
 import { recordDecision } from './record-decision.ts';
 import { awaitingUpdates } from './store.ts';
 import type { Verdict } from './verdict.ts';
+import { withPolicyInForce } from './vulnerability-policy.ts';
 
 /** How long an approval waits for its plan before it returns to an operator, in milliseconds. */
 export const PLAN_WAIT_MS = 24 * 3_600_000;
@@ -39,7 +40,8 @@ export async function sweepOnce(deps: ApprovalDeps, isStopped: () => boolean = (
   }
 }
 
-async function sweepPage(deps: ApprovalDeps, loaded: readonly LoadedUpdate[]): Promise<void> {
+async function sweepPage(opened: ApprovalDeps, loaded: readonly LoadedUpdate[]): Promise<void> {
+  const deps = await withPolicyInForce(opened);
   const subjects = loaded.map(subjectsOfUpdate);
   const waited = await waitForSources(
     deps,

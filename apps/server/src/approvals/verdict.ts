@@ -1,6 +1,6 @@
 import type { Finding, UncheckedReason } from '../advisories/closure-facts.ts';
 import type { Excuse } from './counting-rules.ts';
-import type { JudgedFacts } from './gate-facts.ts';
+import type { GatePolicy, JudgedFacts } from './gate-facts.ts';
 
 /** No override passes these. */
 export type FinalStop =
@@ -42,6 +42,8 @@ export type Verdict =
 
 export interface MintVerdict {
   readonly kind: 'mint';
+  /** The vulnerability policy that it was judged by. */
+  readonly policy: GatePolicy['vulnerabilities'];
   readonly judged: JudgedFacts;
   /** Findings that did not count, with the reason. */
   readonly excused: ReadonlyMap<Finding, Excuse>;
@@ -52,6 +54,7 @@ export interface MintVerdict {
 
 export type BlockedVerdict = {
   readonly kind: 'blocked';
+  readonly policy: GatePolicy['vulnerabilities'];
   readonly judged: JudgedFacts;
   readonly excused: ReadonlyMap<Finding, Excuse>;
 } & (

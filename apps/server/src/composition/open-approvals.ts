@@ -4,6 +4,7 @@ import { createApprovalBackground, createLedgerBackground } from '../approvals/b
 import { mountCountersign } from '../approvals/countersign-routes.ts';
 import { mountDecisions } from '../approvals/decision-routes.ts';
 import type { ApprovalDeps } from '../approvals/deps.ts';
+import { mountVulnerabilityPolicy } from '../approvals/policy-routes.ts';
 import { mountApprovals } from '../approvals/routes.ts';
 import type { App } from '../platform/http/server.ts';
 import type { Sources } from './open-sources.ts';
@@ -34,5 +35,6 @@ export function mountApprovalRoutes(
   mountDecisions(http.routes, deps);
   mountCountersign(http.routes, deps);
   mountAgeExceptions(http.routes, deps);
+  mountVulnerabilityPolicy(http.routes, deps);
   mountAgentApprovals(http.routes, { platform, keyRing });
 }

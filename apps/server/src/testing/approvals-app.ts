@@ -14,6 +14,7 @@ import { mountCountersign } from '../approvals/countersign-routes.ts';
 import { mountDecisions } from '../approvals/decision-routes.ts';
 import { type ApprovalDeps, policyOf } from '../approvals/deps.ts';
 import { stoppedUnder } from '../approvals/gate.ts';
+import { mountVulnerabilityPolicy } from '../approvals/policy-routes.ts';
 import { createGateOf } from '../approvals/preview-update.ts';
 import { readRecord } from '../approvals/read-decision.ts';
 import { replayDecision } from '../approvals/replay-decision.ts';
@@ -127,9 +128,10 @@ export async function createApprovalsApp(engine: TestEngine, options: ApprovalsA
   mountCountersign(app.routes, { platform });
   mountAgentApprovals(app.routes, { platform, keyRing });
   mountAgeExceptions(app.routes, { platform });
+  mountVulnerabilityPolicy(app.routes, deps);
   const { agentId, familyId } = await insertTestAgent(database, { n: 1 });
 
-  async function call(method: 'GET' | 'POST' | 'DELETE', url: string, payload?: object) {
+  async function call(method: 'GET' | 'POST' | 'PUT' | 'DELETE', url: string, payload?: object) {
     const answer = await app.inject({ method, url, ...(payload === undefined ? {} : { payload }) });
     const body = answer.body === '' ? null : answer.json();
     return { status: answer.statusCode, body, code: body?.code, headers: answer.headers };

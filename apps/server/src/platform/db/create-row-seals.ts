@@ -53,6 +53,7 @@ export const SEALED_COLUMNS = {
   age_exceptions: [
     ...['id', 'ecosystem', 'name', 'version', 'reason', 'created_by', 'created_at', 'expires_at'],
   ] as const,
+  gate_settings: ['id', 'value', 'changed_by', 'changed_at'],
   artifact_decisions: [
     ...['id', 'divergence_id', 'kind', 'accepted', 'refused', 'reason', 'actor', 'decided_at'],
   ] as const,
