@@ -54,6 +54,10 @@ const HOST_FILTERS = [
   'group=group-7',
   'online=false',
   'clone_suspected=true',
+  'reboot=needed',
+  'reboot=unknown',
+  'services_restart=needed',
+  'services_restart=not_needed',
   ...HOST_STATUSES.map((status) => `status=${status}`),
   'status=offline&os=debian&ecosystem=apt',
 ];

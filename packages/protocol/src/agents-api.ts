@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { sortBy } from './lists-api.ts';
+import { RestartNeed } from './restarts.ts';
 import {
   AgentVersion,
   Ecosystem,
@@ -58,6 +59,13 @@ export const AgentItem = Type.Object({
   last_seen_at: nullable(Timestamp),
   revoked_at: nullable(Timestamp),
   clone_suspected: nullable(CloneSuspected),
+  restarts: Type.Object(
+    { services: RestartNeed, reboot: RestartNeed },
+    {
+      description:
+        'whether services, or the host, run old code; unknown until the host reports it after a boot',
+    },
+  ),
   /** Updates that wait for a decision. */
   pending_updates: Type.Integer({ minimum: 0 }),
 });
@@ -94,6 +102,8 @@ export const AgentFilter = {
   online: Type.Optional(Type.Enum(['true', 'false'])),
   clone_suspected: Type.Optional(Type.Enum(['true', 'false'])),
   group: Type.Optional(GroupName),
+  services_restart: Type.Optional(RestartNeed),
+  reboot: Type.Optional(RestartNeed),
 };
 
 export const AGENT_SORTS = [

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { sortBy } from './lists-api.ts';
+import { RestartReport } from './restarts.ts';
 import { nullable, strict, Timestamp, Uuid } from './scalars.ts';
 import { CommandAction, CommandStatus } from './states.ts';
 
@@ -28,6 +29,8 @@ export const CommandItem = strict({
   reason: TextOrNull,
   exit_code: IntegerOrNull,
   output_tail: TextOrNull,
+  /** What ran old code after the installation. */
+  restarts: nullable(RestartReport),
 });
 export type CommandItem = Static<typeof CommandItem>;
 

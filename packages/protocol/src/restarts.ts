@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { Count, PackageName, PackageVersion, ReportedLine, strict, Timestamp } from './scalars.ts';
+import { Count, nullable, PackageName, PackageVersion, ReportedLine, strict, Timestamp } from './scalars.ts';
 
 /** Unknown is a value of its own: it is never shown or counted as "not needed". */
 export const RESTART_NEEDS = ['needed', 'not_needed', 'unknown'] as const;
@@ -75,3 +75,13 @@ export const RestartReport = strict({
   }),
 });
 export type RestartReport = Static<typeof RestartReport>;
+
+/** Largest body of a report, in bytes; the agent cuts its evidence to fit. */
+export const RESTART_REPORT_MAX_BYTES = 128 * 1024;
+
+/** The newest report of a host's present boot; null before it arrives. */
+export const HostRestarts = Type.Object({
+  report: nullable(RestartReport),
+  received_at: nullable(Timestamp),
+});
+export type HostRestarts = Static<typeof HostRestarts>;

@@ -5,6 +5,7 @@ import type { Pause } from '../platform/back-off.ts';
 import { timestamp } from '../platform/clock.ts';
 import { describeFailure, type Failure, storageFailure } from '../platform/failures.ts';
 import { plainStart } from '../platform/plain-text.ts';
+import { shorten } from '../restarts/report-form.ts';
 import { callAgent } from '../session/call-agent.ts';
 import { refreshKeys } from '../session/refresh-keys.ts';
 import { type CommandEnd, installUpdate } from './install-update.ts';
@@ -32,7 +33,7 @@ export async function executeCommand(runtime: Runtime, accepted: AcceptedCommand
     case 'plan_update':
       return planUpdate(runtime, command, end);
     case 'install_update':
-      return installUpdate(runtime, { ...accepted, command });
+      return addRestarts(runtime, await installUpdate(runtime, { ...accepted, command }), accepted.pause);
     case 'refresh_keys': {
       const refreshed = await refreshKeys(runtime);
       if (!refreshed.ok) return end(refreshed.failure);
@@ -51,6 +52,15 @@ export async function executeCommand(runtime: Runtime, accepted: AcceptedCommand
       return { result: { status: 'refused', reason }, events: [], failure: null };
     }
   }
+}
+
+/** Adds what runs old code after packages may have changed: whether the installation succeeded or not. */
+async function addRestarts({ restarts }: Runtime, end: CommandEnd, pause: Pause): Promise<CommandEnd> {
+  const { started_at, finished_at } = end.result;
+  if (started_at === undefined || finished_at === undefined || end.failure !== null) return end;
+  await restarts.refreshAfter(Date.parse(finished_at), pause);
+  const report = restarts.report();
+  return report === null ? end : { ...end, result: { ...end.result, restarts: shorten(report) } };
 }
 
 async function planUpdate(

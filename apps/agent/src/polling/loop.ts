@@ -3,6 +3,7 @@ import { createCommandTaker } from '../commands/take-command.ts';
 import { scanHost } from '../inventory/scan-host.ts';
 import { sendInventory } from '../inventory/send-inventory.ts';
 import { sendPlans } from '../inventory/send-plans.ts';
+import { sendRestarts } from '../inventory/send-restarts.ts';
 import { backOffMs, type Pause, pollMs, type Sleep } from '../platform/back-off.ts';
 import { describeFailure, type Failure } from '../platform/failures.ts';
 import { sendJournal } from '../session/send-journal.ts';
@@ -40,6 +41,8 @@ async function fullRound(runtime: Runtime, { sleep }: { sleep?: Sleep }): Promis
     if (!checked.ok) return checked.failure;
     const reported = await sendInventory(runtime, { askedFor: checked.value.report });
     if (reported.failure !== null) return reported.failure;
+    const unsent = await sendRestarts(runtime);
+    if (unsent !== null) return unsent;
     let done = 0;
     for (const delivered of checked.value.commands) {
       const taken = await taker.take(delivered);
@@ -136,7 +139,7 @@ async function pollOnce(
   // Results and events go out all the same where the server takes no inventory now: past its budget that is for a day.
   const failure = isFinal(reported.failure)
     ? reported.failure
-    : ((await sendJournal(runtime)) ?? reported.failure);
+    : ((await sendJournal(runtime)) ?? reported.failure ?? (await sendRestarts(runtime)));
   if (failure === null) worker.planIfOpen();
   return { failure, nextMs: checked.value.nextMs };
 }

@@ -3,14 +3,20 @@ import { readFileSync } from 'node:fs';
 import { loadavg, uptime } from 'node:os';
 import { join } from 'node:path';
 import type { Runtime } from '../commands/runtime.ts';
-import type { EcosystemDriver } from '../ecosystems/ecosystem.ts';
+import type { EcosystemDriver, HostPaths } from '../ecosystems/ecosystem.ts';
 import { hostPaths } from '../ecosystems/host-places.ts';
 import type { PolicyPlace } from '../host-policy/policy-folders.ts';
 import { type AgentConfig, CONFIG_NAME, openConfig } from '../identity/config-file.ts';
 import { readMachineId } from '../identity/machine-id.ts';
 import { openInventory } from '../inventory/inventory.ts';
 import { openPlans } from '../inventory/plans.ts';
-import { chooseExecutor, EXECUTOR_UID, readHostFacts, runExecutor } from '../jobs/start-executor.ts';
+import {
+  chooseExecutor,
+  EXECUTOR_UID,
+  type ExecutorAccess,
+  readHostFacts,
+  runExecutor,
+} from '../jobs/start-executor.ts';
 import { detectMachineChange } from '../journal/detect-machine-change.ts';
 import { openJournal } from '../journal/journal.ts';
 import { JOURNAL_NAME } from '../journal/journal-state.ts';
@@ -21,6 +27,9 @@ import { trustedNow } from '../platform/clock.ts';
 import { removeTemporaries } from '../platform/file-layer.ts';
 import type { Log } from '../platform/log.ts';
 import type { SpareMemory } from '../platform/spare-memory.ts';
+import { observe } from '../restarts/observe.ts';
+import { type RestartWatch, watchRestarts } from '../restarts/restart-watch.ts';
+import { DEFAULT_SERVICE_FILE } from '../restarts/service-file.ts';
 import { watchFreshness } from '../session/freshness.ts';
 import { createRenewer } from '../session/renew.ts';
 import { checkServerUrl, createServerClient } from '../session/server-client.ts';
@@ -81,12 +90,14 @@ export function startRuntime(
     send: (commandId, piece) => sendOutput({ config, session }, commandId, piece),
     ...{ sleep, nowMs, random, log },
   });
+  const bootId = readBootId();
   const runtime: Runtime = {
     config,
     journal,
     eventsHead: openEventsHeadStore(folder),
     inventory,
     plans: openPlans({ folder, drivers, inventory, log }),
+    restarts: watchRestartsOf(executor, { paths, bootId, log }),
     session,
     client,
     drivers,
@@ -102,12 +113,31 @@ export function startRuntime(
     nowMs,
     elapsedMs,
     random,
-    bootId: readBootId(),
+    bootId,
     uptimeSeconds: () => Math.floor(uptime()),
     loadAverage: () => (process.platform === 'win32' ? [] : loadavg()),
     spareMemory,
   };
   return { ok: true, runtime };
+}
+
+/** Where root's observer has a unit of its own, its report is read; an agent that is root looks by itself. */
+function watchRestartsOf(
+  executor: ExecutorAccess,
+  { paths, bootId, log }: { paths: HostPaths; bootId: string; log: Log },
+): RestartWatch {
+  const isOwn = executor.how === 'unshare';
+  const serviceFile = isOwn ? join(executor.state, 'services.json') : DEFAULT_SERVICE_FILE;
+  const look = () => {
+    const elapsedMs = () => performance.now();
+    const seen = observe({ out: serviceFile, proc: '/proc', bootId, nowMs: Date.now(), elapsedMs });
+    if (!seen.ok) log.warn('the services cannot be looked at', { reason: seen.detail });
+  };
+  return watchRestarts({
+    ...{ paths, serviceFile, bootId, writerUid: EXECUTOR_UID, root: '/', observe: isOwn ? look : null },
+    // The clock of the files that it compares.
+    nowMs: Date.now,
+  });
 }
 
 /** Tells boots apart; where the system has no such id, each start of the agent counts as one. */

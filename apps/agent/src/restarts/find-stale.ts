@@ -106,8 +106,7 @@ function readProcess(place: {
   } catch (error) {
     const code = errorCode(error);
     if (code === 'ENOENT' || code === 'ESRCH') return 'gone';
-    if (code === 'EACCES' || code === 'EPERM') return 'unreadable';
-    throw error;
+    return 'unreadable';
   }
 }
 

@@ -9,6 +9,7 @@ import { nameOwners } from './owners.ts';
 import { readKernels } from './read-kernels.ts';
 import { askDnf, readFlag, readLivepatch } from './read-reboot-signs.ts';
 import { judgeReboot, judgeServices, type RebootFacts } from './reboot-rules.ts';
+import { digestOf, fit } from './report-form.ts';
 import { readServiceFile } from './service-file.ts';
 
 /** The observer looks every ten minutes; an older report says nothing about now. */
@@ -16,6 +17,8 @@ export const SERVICES_MAX_AGE_MS = 60 * 60_000;
 /** How long an installation's result waits for the observer, and how often it looks. */
 const OBSERVER_MAX_MS = 30_000;
 const OBSERVER_POLL_MS = 500;
+/** An unchanged report is sent again after this time: a restored server may have lost it. */
+const RESEND_MS = 24 * 3_600_000;
 
 export interface WatchOptions {
   paths: HostPaths;
@@ -42,6 +45,10 @@ export interface RestartWatch {
   follow(): Promise<void>;
   /** Null before the first `refresh`. */
   report(): RestartReport | null;
+  /** The report if the server has another one, or has had this one for a day; null otherwise. */
+  unsent(): RestartReport | null;
+  /** The server has this report. */
+  sent(report: RestartReport): void;
 }
 
 export function watchRestarts(options: WatchOptions): RestartWatch {
@@ -49,6 +56,7 @@ export function watchRestarts(options: WatchOptions): RestartWatch {
   let signs: HostSigns | null = null;
   let services = none('the observer has not been asked yet');
   let mark = '';
+  let sent: { digest: string; atMs: number } | null = null;
 
   async function readServices(): Promise<RestartReport['services']> {
     const read = readServiceFile(serviceFile, writerUid);
@@ -95,6 +103,12 @@ export function watchRestarts(options: WatchOptions): RestartWatch {
     return !read.ok || Date.parse(read.file.observed_at) >= endMs;
   }
 
+  function report(): RestartReport | null {
+    if (signs === null) return null;
+    const reboot = judgeReboot({ ...signs, services });
+    return fit({ observed_at: timestamp(nowMs()), boot_id: bootId, services, reboot });
+  }
+
   return {
     refresh,
     refreshAfter: async (endMs, pause) => {
@@ -107,14 +121,14 @@ export function watchRestarts(options: WatchOptions): RestartWatch {
         services = none('the observer has not looked since the installation');
     },
     follow,
-    report: () => {
-      if (signs === null) return null;
-      return {
-        observed_at: timestamp(nowMs()),
-        boot_id: bootId,
-        services,
-        reboot: judgeReboot({ ...signs, services }),
-      };
+    report,
+    unsent: () => {
+      const now = report();
+      if (now === null || sent === null || sent.digest !== digestOf(now)) return now;
+      return nowMs() - sent.atMs >= RESEND_MS ? now : null;
+    },
+    sent: (taken) => {
+      sent = { digest: digestOf(taken), atMs: nowMs() };
     },
   };
 }

@@ -16,6 +16,7 @@ import type { Sleep } from '../platform/back-off.ts';
 import { trustedNow } from '../platform/clock.ts';
 import { ownUid } from '../platform/file-layer.ts';
 import { createLog } from '../platform/log.ts';
+import type { RestartWatch } from '../restarts/restart-watch.ts';
 import { watchFreshness } from '../session/freshness.ts';
 import { createRenewer } from '../session/renew.ts';
 import { createServerClient } from '../session/server-client.ts';
@@ -108,6 +109,7 @@ function startRuntime(agent: TestAgent): Runtime {
     journal,
     inventory,
     plans: openPlans({ folder, drivers, inventory, log }),
+    restarts: NOTHING_RUNS,
     session,
     client,
     eventsHead: openEventsHeadStore(folder),
@@ -135,6 +137,16 @@ function startRuntime(agent: TestAgent): Runtime {
     spareMemory: { collectGarbage: () => {}, releaseCode: () => {} },
   };
 }
+
+/** A watch that has nothing to report. */
+const NOTHING_RUNS: RestartWatch = {
+  refresh: async () => {},
+  refreshAfter: async () => {},
+  follow: async () => {},
+  report: () => null,
+  unsent: () => null,
+  sent: () => {},
+};
 
 function createDriver(): TestDriver {
   const driver: TestDriver = {

@@ -1,5 +1,5 @@
 import type { AgentItem } from '@tidegate/protocol/agents-api';
-import { CircleCheck, CircleDashed, CircleX, Copy, Link2Off } from 'lucide-react';
+import { CircleCheck, CircleDashed, CircleX, Copy, Link2Off, RotateCw } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { Badge, type BadgeTone } from '../ui/badge.tsx';
 import { type Presence, presenceOf } from './host-rules.ts';
@@ -12,7 +12,7 @@ const PRESENCES: Readonly<Record<Presence, { tone: BadgeTone; icon: ReactNode; w
   revoked: { tone: 'neutral', icon: <CircleX />, word: 'revoked' },
 };
 
-/** The presence of a host, and whether it is a suspected clone. */
+/** The presence of a host, what it has to restart, and whether it is a suspected clone. */
 export function HostBadges({ host }: { host: AgentItem }) {
   const { tone, icon, word } = PRESENCES[presenceOf(host)];
   return (
@@ -20,6 +20,16 @@ export function HostBadges({ host }: { host: AgentItem }) {
       <Badge tone={tone} icon={icon}>
         {word}
       </Badge>
+      {host.restarts.reboot === 'needed' && (
+        <Badge tone="warn" icon={<RotateCw />}>
+          reboot needed
+        </Badge>
+      )}
+      {host.restarts.services === 'needed' && (
+        <Badge tone="warn" icon={<RotateCw />}>
+          services need a restart
+        </Badge>
+      )}
       {host.clone_suspected && (
         <Badge tone="bad" icon={<Copy />}>
           clone suspected

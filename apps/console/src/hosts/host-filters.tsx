@@ -5,6 +5,7 @@ import { SearchBox } from '../ui/search-box.tsx';
 import { useGroups } from './groups.ts';
 import { STATUS_WORDS } from './host-rules.ts';
 import { MANAGERS } from './package-managers.ts';
+import { REBOOT_WORDS, SERVICES_WORDS } from './restart-rules.ts';
 
 export const HOST_FILTERS = [
   'q',
@@ -15,10 +16,20 @@ export const HOST_FILTERS = [
   'agent_version',
   'online',
   'clone_suspected',
+  'services_restart',
+  'reboot',
 ] as const;
 export type HostFilterName = (typeof HOST_FILTERS)[number];
 
-const WITH_FIELD: readonly HostFilterName[] = ['q', 'status', 'group', 'os', 'ecosystem'];
+const WITH_FIELD: readonly HostFilterName[] = [
+  'q',
+  'status',
+  'group',
+  'os',
+  'ecosystem',
+  'services_restart',
+  'reboot',
+];
 
 /** The filters of the host list. */
 export function HostFilters({ list }: { list: ListSearch<HostFilterName> }) {
@@ -58,6 +69,18 @@ export function HostFilters({ list }: { list: ListSearch<HostFilterName> }) {
         value={filter.ecosystem}
         choices={MANAGERS}
         onChoose={(ecosystem) => setFilter({ ecosystem })}
+      />
+      <FilterSelect
+        label="Services"
+        value={filter.services_restart}
+        choices={SERVICES_WORDS}
+        onChoose={(need) => setFilter({ services_restart: need })}
+      />
+      <FilterSelect
+        label="Reboot"
+        value={filter.reboot}
+        choices={REBOOT_WORDS}
+        onChoose={(need) => setFilter({ reboot: need })}
       />
       <FilterChips
         filter={filter}

@@ -18,6 +18,7 @@ import { type HostAct, HostActDialog } from './host-acts.tsx';
 import { HostBadges } from './host-badges.tsx';
 import { CredentialsPanel, SystemPanel } from './host-facts.tsx';
 import { HostCommands, HostTimeline, HostUpdates } from './host-lists.tsx';
+import { RestartPanel } from './restart-panel.tsx';
 
 /** One host: its state, the acts on it, and its history. */
 export function HostPage() {
@@ -91,6 +92,7 @@ function Host({ host }: { host: AgentItem }) {
           <SystemPanel host={host} />
           <CredentialsPanel host={host} />
         </div>
+        <RestartPanel id={host.id} />
         <HeartbeatPanel id={host.id} />
         <HostUpdates agentId={host.id} />
         <HostCommands agentId={host.id} />

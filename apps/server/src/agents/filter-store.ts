@@ -1,4 +1,5 @@
 import type { HostStatus } from '@tidegate/protocol/agents-api';
+import type { RestartNeed } from '@tidegate/protocol/restarts';
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import { type GroupScope, groupInScope } from '../platform/db/group-scope.ts';
 import { containing } from '../platform/db/like.ts';
@@ -13,6 +14,8 @@ export interface AgentListFilter {
   online?: boolean | undefined;
   cloneSuspected?: boolean | undefined;
   group?: string | undefined;
+  servicesRestart?: RestartNeed | undefined;
+  reboot?: RestartNeed | undefined;
 }
 
 /** The present time, and how long a host may be silent: the same rule as `isOnline` for one host. */
@@ -41,7 +44,8 @@ const WAS_NEVER_SEEN = sql<SqlBool>`a.status = 'active' AND p.last_seen_at IS NU
 const IS_CLONE = sql<SqlBool>`k.since IS NOT NULL`;
 
 export function agentConditions({ filter, scope, presence }: AgentSelection): Condition[] {
-  const { q, status, os, ecosystem, agentVersion, online, cloneSuspected, group } = filter;
+  const { q, status, os, ecosystem, agentVersion, online, cloneSuspected, group, servicesRestart, reboot } =
+    filter;
   const all: (Condition | false)[] = [
     sql<SqlBool>`a.deleted_at IS NULL`,
     scope !== null && groupInScope(scope, 'a.group_name'),
@@ -56,8 +60,19 @@ export function agentConditions({ filter, scope, presence }: AgentSelection): Co
     online === false && sql<SqlBool>`NOT (${isOnline(presence)})`,
     cloneSuspected === true && IS_CLONE,
     cloneSuspected === false && sql<SqlBool>`k.since IS NULL`,
+    servicesRestart !== undefined && hasNeed('services', servicesRestart),
+    reboot !== undefined && hasNeed('reboot', reboot),
   ];
   return all.filter((condition) => condition !== false);
+}
+
+/** A host without a report of its present boot is unknown. */
+function hasNeed(of: 'services' | 'reboot', need: RestartNeed): Condition {
+  const column = sql.ref(`s.${of}`);
+  return need === 'unknown'
+    ? sql<SqlBool>`NOT EXISTS (SELECT 1 FROM agent_restarts AS s WHERE s.agent_id = a.id
+        AND ${column} IN ('needed', 'not_needed'))`
+    : sql<SqlBool>`a.id IN (SELECT s.agent_id FROM agent_restarts AS s WHERE ${column} = ${need})`;
 }
 
 function isFoundBy(q: string): Condition {

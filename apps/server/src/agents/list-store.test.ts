@@ -1,4 +1,5 @@
 import { AGENT_SORTS, type AgentSort, HOST_STATUSES, type HostStatus } from '@tidegate/protocol/agents-api';
+import { RESTART_NEEDS } from '@tidegate/protocol/restarts';
 import { describe, expect, test } from 'vitest';
 import type { Database } from '../platform/db/engine.ts';
 import type { Position } from '../platform/db/keyset.ts';
@@ -25,6 +26,9 @@ const HOSTS = Array.from({ length: 16 }, (_, n) => ({
   isClone: n % 6 === 1,
   ecosystem: n % 3 === 0 ? 'npm' : 'apt',
   pending: n % 3,
+  needs:
+    ([null, ['needed', 'unknown'], ['not_needed', 'needed'], ['unknown', 'not_needed']] as const)[n % 4] ??
+    null,
   group: n % 2 === 0 ? 'web' : null,
   deletedAt: n === 15 ? 1 : null,
 }));
@@ -75,6 +79,14 @@ async function insertHosts(database: Database): Promise<void> {
           .values({ agent_id, ...suspicion })
           .execute();
       }
+      if (host.needs !== null) {
+        const [services, reboot] = host.needs;
+        const row = { boot_id: 'b', services, reboot, report: '{}', received_at: 1 };
+        await tx
+          .insertInto('agent_restarts')
+          .values({ agent_id, ...row })
+          .execute();
+      }
       for (let i = 0; i < 4; i++) {
         const id = `${host.id.slice(0, 34)}${i}${host.id.slice(35)}`;
         const update = { id, agent_id, ecosystem: 'apt', name: `p${i}`, arch: '', current_version: '1' };
@@ -111,6 +123,10 @@ const FILTERS: readonly (readonly [AgentListFilter, (host: Host) => boolean])[] 
   [{ os: 'rocky' }, ({ os }) => os === 'rocky'],
   [{ ecosystem: 'npm' }, ({ ecosystem }) => ecosystem === 'npm'],
   [{ agentVersion: '2.0.0' }, ({ version }) => version === '2.0.0'],
+  ...RESTART_NEEDS.flatMap((need) => [
+    [{ servicesRestart: need }, ({ needs }: Host) => (needs?.[0] ?? 'unknown') === need] as const,
+    [{ reboot: need }, ({ needs }: Host) => (needs?.[1] ?? 'unknown') === need] as const,
+  ]),
   [{ group: 'web', online: true }, (host) => host.group === 'web' && isOnline(host)],
   [{ online: false, cloneSuspected: false }, (host) => !isOnline(host) && !host.isClone],
 ];

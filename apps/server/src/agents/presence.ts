@@ -47,6 +47,7 @@ export function agentItem(agent: AgentRow, nowMs: number): AgentItem {
     last_seen_at: time(agent.last_seen_at),
     revoked_at: time(agent.revoked_at),
     clone_suspected: cloneSuspected(agent),
+    restarts: { services: agent.services_restart ?? 'unknown', reboot: agent.reboot_need ?? 'unknown' },
     pending_updates: agent.pending_updates,
   };
 }

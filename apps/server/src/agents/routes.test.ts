@@ -38,6 +38,7 @@ describe.each(ENGINES)('hosts on $name', (engine) => {
       last_seen_at: null,
       revoked_at: null,
       clone_suspected: null,
+      restarts: { services: 'unknown', reboot: 'unknown' },
       pending_updates: 0,
     });
     expect((await get(it, AGENTS)).body).toEqual({ items: [body], next_cursor: null, total: 1 });

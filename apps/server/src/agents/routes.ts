@@ -32,6 +32,7 @@ import { mountGroups } from './group-routes.ts';
 import { agentOrder, listAgents } from './list-store.ts';
 import { agentItem, CHECK_IN_INTERVAL_SECONDS, ONLINE_INTERVALS } from './presence.ts';
 import { rebindMachine } from './rebind-machine.ts';
+import { mountRestarts } from './restart-routes.ts';
 import { revokeAgent } from './revoke-agent.ts';
 import { findAgent } from './store.ts';
 
@@ -162,6 +163,7 @@ export function mountAgents(routes: Routes, deps: AgentsDeps): void {
     },
   });
   mountGroups(routes, deps);
+  mountRestarts(routes, deps);
 }
 
 async function revokeOr404(
@@ -177,10 +179,11 @@ async function revokeOr404(
 const PATIENCE = { onlineIntervals: ONLINE_INTERVALS, defaultIntervalSeconds: CHECK_IN_INTERVAL_SECONDS };
 
 function filterOf(query: Static<typeof Filter>): AgentListFilter {
-  const { agent_version, online, clone_suspected, ...filter } = query;
+  const { agent_version, online, clone_suspected, services_restart, ...filter } = query;
   return {
     ...filter,
     agentVersion: agent_version,
+    servicesRestart: services_restart,
     online: online === undefined ? undefined : online === 'true',
     cloneSuspected: clone_suspected === undefined ? undefined : clone_suspected === 'true',
   };

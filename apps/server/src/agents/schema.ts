@@ -1,3 +1,4 @@
+import type { RestartNeed } from '@tidegate/protocol/restarts';
 import { BYTEWISE, HOT_ROWS, LISTED, perEngine, type Statement } from '../platform/db/statement.ts';
 
 export const schema: readonly Statement[] = [
@@ -56,6 +57,18 @@ export const schema: readonly Statement[] = [
     PRIMARY KEY (agent_id, boot_id)
   )`,
 
+  // What ran old code when the host last reported it in its present boot; hosts without a row are unknown.
+  `CREATE TABLE agent_restarts (
+    agent_id TEXT PRIMARY KEY REFERENCES agents (id),
+    boot_id TEXT NOT NULL,
+    services TEXT NOT NULL,
+    reboot TEXT NOT NULL,
+    report TEXT NOT NULL,
+    received_at BIGINT NOT NULL
+  )`,
+  'CREATE INDEX agent_restarts_by_services ON agent_restarts (services, agent_id)',
+  'CREATE INDEX agent_restarts_by_reboot ON agent_restarts (reboot, agent_id)',
+
   `CREATE TABLE clone_suspicions (
     agent_id TEXT PRIMARY KEY REFERENCES agents (id),
     since BIGINT NOT NULL,
@@ -105,6 +118,15 @@ declare module '../platform/db/tables.ts' {
       late_beats?: number | null;
     };
     agent_boots: { agent_id: string; boot_id: string; address: string | null; last_seen_at: number };
+    agent_restarts: {
+      agent_id: string;
+      boot_id: string;
+      services: RestartNeed;
+      reboot: RestartNeed;
+      /** JSON of the whole report. */
+      report: string;
+      received_at: number;
+    };
     clone_suspicions: {
       agent_id: string;
       since: number;

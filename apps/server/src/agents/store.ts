@@ -1,3 +1,4 @@
+import type { RestartNeed } from '@tidegate/protocol/restarts';
 import { sql } from 'kysely';
 import { chunks } from '../platform/db/chunks.ts';
 import type { Database, Db, Tx } from '../platform/db/engine.ts';
@@ -10,6 +11,9 @@ export type AgentRow = Tables['agents'] & {
   clone_evidence: string | null;
   /** Updates that wait for a decision. */
   pending_updates: number;
+  /** Null without a report of the present boot. */
+  services_restart: RestartNeed | null;
+  reboot_need: RestartNeed | null;
 };
 
 /** An agent that is not deleted. */
@@ -43,6 +47,7 @@ function present(db: Db) {
       join.onRef('k.agent_id', '=', 'id').on('k.closed_at', 'is', null),
     )
     .leftJoin('host_sums as h', 'h.agent_id', 'id')
+    .leftJoin('agent_restarts as s', 's.agent_id', 'id')
     .where('deleted_at', 'is', null);
 }
 
@@ -50,6 +55,7 @@ function shown(db: Db) {
   return present(db)
     .selectAll('agents')
     .select(['last_seen_at', 'k.since as clone_since', 'k.evidence as clone_evidence'])
+    .select(['s.services as services_restart', 's.reboot as reboot_need'])
     .select((e) => e.fn.coalesce('h.pending', sql<number>`0`).as('pending_updates'));
 }
 

@@ -6,6 +6,7 @@ import { bindMachine } from '../agents/bind-machine.ts';
 import type { Observation } from '../agents/clone-rules.ts';
 import { isTooOld } from '../agents/guard-rules.ts';
 import { recordMismatch } from '../agents/record-mismatch.ts';
+import { forgetRestarts } from '../agents/restarts-store.ts';
 import { recordBoot, recordUptimeWentBack, suspectClone } from '../agents/suspect-clone.ts';
 import { type DeliveryKeys, deliverCommands } from '../commands/deliver-commands.ts';
 import type { Config } from '../config.ts';
@@ -133,6 +134,7 @@ async function writeSeen(
     await writeFacts(tx, { agentId, facts, anyUptime: true });
     await recordUptimeWentBack(tx, platform, { agentId, seen });
   } else if (caller.bootId !== facts.boot_id) {
+    await forgetRestarts(tx, { agentId, bootId: facts.boot_id });
     await recordBoot(tx, platform, { agentId, seen });
   }
 }

@@ -1,4 +1,5 @@
 import type { CommandItem } from '@tidegate/protocol/commands-api';
+import { RestartReport } from '@tidegate/protocol/restarts';
 import { CommandAction, CommandStatus } from '@tidegate/protocol/states';
 import { Value } from 'typebox/value';
 import { rfc3339 } from '../platform/clock.ts';
@@ -27,6 +28,7 @@ export function commandItem(row: HostedCommand): CommandItem {
     reason: row.reason,
     exit_code: row.exit_code,
     output_tail: row.output_tail,
+    restarts: row.restarts === null ? null : Value.Parse(RestartReport, JSON.parse(row.restarts)),
   };
 }
 

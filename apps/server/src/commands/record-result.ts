@@ -62,6 +62,7 @@ function changeOf(result: CommandResult, nowMs: number) {
     ...(result.exit_code === undefined ? {} : { exit_code: result.exit_code }),
     ...(result.output_tail === undefined ? {} : { output_tail: result.output_tail }),
     ...(result.installed === undefined ? {} : { installed: JSON.stringify(result.installed) }),
+    ...(result.restarts === undefined ? {} : { restarts: JSON.stringify(result.restarts) }),
   };
 }
 

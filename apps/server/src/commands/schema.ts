@@ -29,6 +29,7 @@ export const schema: readonly Statement[] = [
     exit_code INTEGER,
     output_tail TEXT,
     installed TEXT,
+    restarts TEXT,
     changed_at BIGINT,
     seal TEXT
   )`,
@@ -82,6 +83,8 @@ declare module '../platform/db/tables.ts' {
       exit_code: number | null;
       output_tail: string | null;
       installed: string | null;
+      /** JSON of what ran old code after the installation. */
+      restarts: string | null;
       /** When the server last wrote it; times that a host reports are of its own clock. */
       changed_at?: number | null;
       seal: SealColumn;

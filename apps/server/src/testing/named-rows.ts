@@ -48,6 +48,12 @@ export const CHECK_IN = {
   inventory_digest: {},
 };
 const PLAN = { resolved_at: '2026-11-21T09:00:00Z', actions: [{ action: 'remove', name: 'x' }] };
+const RESTARTS = {
+  observed_at: '2026-11-21T09:00:00Z',
+  boot_id: 'boot',
+  services: { need: 'unknown', stale: [], more_services: 0 },
+  reboot: { need: 'unknown', evidence: [], packages: [], livepatch: 'unknown' },
+};
 const SIGNATURE = { keyid: 'ops', sig: Buffer.alloc(64).toString('base64') };
 /** Where the attempt is recorded. */
 const RECORD = ['events', 'events_head', 'security_events'];
@@ -214,5 +220,9 @@ export const NAMED: Readonly<Record<string, Naming | string>> = {
   })),
   'DELETE /api/v1/admin/api-tokens/:id path id': path('api token'),
   'GET /api/v1/agents/:agent_id/heartbeats path agent_id': path('agent'),
+  'PUT /api/v1/agents/:agent_id/restarts path agent_id': byAgent('agent', RESTARTS),
+  'PUT /api/v1/agents/:agent_id/restarts body boot_id': PART,
+  'POST /api/v1/agents/:agent_id/commands/:command_id/result body restarts.boot_id': PART,
+  'GET /api/v1/agents/:agent_id/restarts path agent_id': path('agent'),
   'GET /api/v1/agents/:agent_id/state path agent_id': byAgent('agent'),
 };

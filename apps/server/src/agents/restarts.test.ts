@@ -1,0 +1,147 @@
+import { randomBytes } from 'node:crypto';
+import { HostRestarts, type RestartReport } from '@tidegate/protocol/restarts';
+import { Value } from 'typebox/value';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { createAddresses } from '../check-in/addresses.ts';
+import { createLastSeen } from '../check-in/last-seen.ts';
+import { mountCheckIn } from '../check-in/routes.ts';
+import { mountAgentCommands } from '../commands/agent-routes.ts';
+import { deliverCommands } from '../commands/deliver-commands.ts';
+import { queueCommand } from '../commands/queue-command.ts';
+import { mountCommands } from '../commands/routes.ts';
+import { insertTestAgent } from '../testing/agent-rows.ts';
+import { ENGINES } from '../testing/engines.ts';
+import { createSliceApp, createTestKeyRing } from '../testing/slice-app.ts';
+import { createTestPlatform } from '../testing/test-platform.ts';
+import { mountAgents } from './routes.ts';
+
+const REPORT: RestartReport = {
+  observed_at: '2026-11-21T08:59:00Z',
+  boot_id: 'boot-1',
+  services: {
+    need: 'needed',
+    stale: [
+      {
+        ...{ name: 'nginx.service', kind: 'service', processes: 3, more_files: 0 },
+        files: [{ path: '/usr/lib/libssl.so.3', package: 'libssl3' }],
+      },
+    ],
+    more_services: 0,
+  },
+  reboot: {
+    need: 'unknown',
+    reason: 'no installed package provides a bootable kernel',
+    evidence: [],
+    running_kernel: { release: '6.1.0-28-amd64' },
+    packages: [],
+    livepatch: 'inactive',
+  },
+};
+
+describe.each(ENGINES)('what runs old code, on $name', (engine) => {
+  async function setUp() {
+    const database = await engine.open();
+    const platform = { ...createTestPlatform(database), random: randomBytes };
+    const app = createSliceApp(platform);
+    const keyRing = createTestKeyRing();
+    const config = { minAgentVersion: null };
+    const lastSeen = createLastSeen({ ...platform, gatherMs: 600_000 });
+    mountCheckIn(app.routes, { platform, config, keyRing, lastSeen, addresses: createAddresses() });
+    mountAgents(app.routes, { platform });
+    mountCommands(app.routes, { platform });
+    mountAgentCommands(app.routes, { platform, config });
+    onTestFinished(() => app.close());
+    const [one, two] = [await insertTestAgent(database, { n: 1 }), await insertTestAgent(database, { n: 2 })];
+    async function send(method: 'PUT' | 'POST', path: string, payload: object) {
+      return app.inject({
+        method,
+        url: `/api/v1/agents/${one.agentId}/${path}`,
+        headers: { 'x-machine-id': 'machine-1', 'x-test-agent': one.agentId, 'x-test-family': one.familyId },
+        payload,
+      });
+    }
+    const get = async (path: string) => (await app.inject({ url: `/api/v1/${path}` })).json();
+    const evidence = async () => Value.Parse(HostRestarts, await get(`agents/${one.agentId}/restarts`));
+    const found = async (query: string) =>
+      (await get(`agents?${query}`)).items
+        .map(({ id }: { id: string }) => (id === one.agentId ? 1 : 2))
+        .sort();
+    const checkIn = (boot_id: string) =>
+      send('POST', 'check-in', {
+        ...{ agent_version: '1.0.0', boot_id, uptime_seconds: 60, received: [], key_set_version: 1 },
+        inventory_digest: {},
+      });
+    return { app, database, platform, keyRing, one, two, send, get, evidence, found, checkIn };
+  }
+
+  test('is unknown until the host reports it, then shown with its evidence and found by it', async () => {
+    const { send, get, evidence, found, one } = await setUp();
+    expect(await evidence()).toEqual({ report: null, received_at: null });
+    for (const filter of ['reboot', 'services_restart']) {
+      expect(await found(`${filter}=unknown`)).toEqual([1, 2]);
+      for (const need of ['needed', 'not_needed']) expect(await found(`${filter}=${need}`)).toEqual([]);
+    }
+    const answer = await send('PUT', 'restarts', REPORT);
+    expect([answer.statusCode, answer.json()]).toEqual([200, { accepted: true }]);
+    expect((await evidence()).report).toEqual(REPORT);
+    expect((await get(`agents/${one.agentId}`)).restarts).toEqual({ services: 'needed', reboot: 'unknown' });
+    expect(await found('services_restart=needed')).toEqual([1]);
+    expect(await found('services_restart=unknown')).toEqual([2]);
+    expect(await found('reboot=unknown')).toEqual([1, 2]);
+    const reboot = { ...REPORT.reboot, need: 'not_needed', reason: undefined };
+    await send('PUT', 'restarts', { ...REPORT, reboot });
+    expect(await found('reboot=not_needed')).toEqual([1]);
+    expect(await found('reboot=not_needed&services_restart=unknown')).toEqual([]);
+  });
+
+  test('is unknown again from the first check-in of another boot', async () => {
+    const { send, evidence, found, checkIn } = await setUp();
+    await checkIn('boot-1');
+    await send('PUT', 'restarts', REPORT);
+    await checkIn('boot-1');
+    expect(await found('services_restart=needed')).toEqual([1]);
+    await checkIn('boot-2');
+    expect(await evidence()).toEqual({ report: null, received_at: null });
+    expect(await found('services_restart=needed')).toEqual([]);
+    expect(await found('services_restart=unknown')).toEqual([1, 2]);
+  });
+
+  test.each<[string, unknown]>([
+    ['a verdict that does not exist', { ...REPORT, reboot: { ...REPORT.reboot, need: 'clear' } }],
+    ['a name with a line feed', named('nginx.service\n')],
+    ['a name that turns the reading direction', named('\u202enginx.service')],
+    [
+      '65 services',
+      { ...REPORT, services: { ...REPORT.services, stale: Array(65).fill(REPORT.services.stale[0]) } },
+    ],
+    [
+      'a service without a file',
+      { ...REPORT, services: { ...REPORT.services, stale: [{ ...REPORT.services.stale[0], files: [] }] } },
+    ],
+    ['an unknown member', { ...REPORT, restart: true }],
+  ])('%s is refused', async (_, report) => {
+    const { send, evidence } = await setUp();
+    expect((await send('PUT', 'restarts', Object(report))).statusCode).toBe(400);
+    expect((await evidence()).report).toBeNull();
+  });
+
+  test('belongs to the result of an installation', async () => {
+    const { database, platform, keyRing, one, send, get } = await setUp();
+    const { agentId } = one;
+    const id = await database.transact((tx) =>
+      queueCommand(tx, platform, { agentId, action: 'scan', params: {}, createdBy: 'ada' }),
+    );
+    await database.transact((tx) =>
+      deliverCommands(tx, platform, keyRing, { agentId, machineId: 'machine-1', received: [] }),
+    );
+    expect((await get(`commands/${id}`)).restarts).toBeNull();
+    const result = { status: 'success', finished_at: '2026-11-21T09:00:00Z', restarts: REPORT };
+    expect((await send('POST', `commands/${id}/result`, result)).statusCode).toBe(200);
+    expect((await get(`commands/${id}`)).restarts).toEqual(REPORT);
+  });
+});
+
+function named(name: string): unknown {
+  const [service] = REPORT.services.stale;
+  return { ...REPORT, services: { ...REPORT.services, stale: [{ ...service, name }] } };
+}
