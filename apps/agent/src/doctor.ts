@@ -106,7 +106,7 @@ async function examineEcosystems(config: AgentConfig, drivers: readonly Ecosyste
   return { check: 'package managers', ok: found.length > 0, detail: found.join(', ') || 'none was found' };
 }
 
-/** One warning per package manager with outdated package lists. */
+/** One warning per package manager with outdated package lists, and one with broken packages. */
 async function examineSources(
   config: AgentConfig,
   { drivers, nowMs }: { drivers: readonly EcosystemDriver[]; nowMs: number },
@@ -118,6 +118,11 @@ async function examineSources(
     const staleness = await driver.findStaleness(paths, nowMs);
     if (staleness !== null) {
       findings.push({ check: `${driver.ecosystem} sources`, ok: false, detail: staleness });
+    }
+    const trouble = (await driver.findTrouble?.(paths)) ?? null;
+    if (trouble !== null) {
+      const detail = `${trouble.reason}: ${trouble.detail}; nothing is installed until then`;
+      findings.push({ check: `${driver.ecosystem} packages`, ok: false, detail });
     }
   }
   return findings;

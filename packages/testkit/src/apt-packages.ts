@@ -10,6 +10,8 @@ export type AptPackage = {
   archive?: 'main' | 'security';
   /** A /bin/sh script that runs, on this very machine, as whoever installs the package. */
   postinst?: string;
+  /** What it says it takes on the disk, in KiB. */
+  installedSizeKib?: number;
   /** Content of its one file; two packages of one version that differ here have different hashes. */
   content?: string;
 };
@@ -75,6 +77,7 @@ export function controlOf(pkg: AptPackage): string {
     ['Source', pkg.source],
     ['Depends', pkg.depends],
     ['Conflicts', pkg.conflicts],
+    ['Installed-Size', pkg.installedSizeKib === undefined ? undefined : String(pkg.installedSizeKib)],
     ['Description', `package ${pkg.name} of a test`],
   ];
   return fields.flatMap(([field, value]) => (value === undefined ? [] : [`${field}: ${value}\n`])).join('');

@@ -296,6 +296,10 @@ function eventTypeOf({ failure }: JobResult) {
     case 'network_present':
     case 'job_unreadable':
     case 'unsupported_ecosystem':
+    case 'packages_broken':
+    case 'transaction_interrupted':
+    case 'packages_locked':
+    case 'space_insufficient':
     case 'storage_failed':
       return 'AGENT_ERROR';
   }

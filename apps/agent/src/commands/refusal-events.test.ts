@@ -161,6 +161,10 @@ const BY_EXECUTOR: Record<ExecutorRefusal, AgentEvent['type'] | null> = {
   artifact_hash_differs: 'ARTIFACT_MISMATCH',
   artifact_unsigned: 'ARTIFACT_MISMATCH',
   plan_drift: 'PLAN_DRIFT',
+  packages_broken: 'AGENT_ERROR',
+  transaction_interrupted: 'AGENT_ERROR',
+  packages_locked: 'AGENT_ERROR',
+  space_insufficient: 'AGENT_ERROR',
   storage_failed: 'AGENT_ERROR',
   host_policy: 'COMMAND_REFUSED',
   install_failed: null, // the package manager's own failure is a result, not a refusal

@@ -1,6 +1,7 @@
 import type { InventoryPackage, InventoryUpdate } from '@tidegate/protocol/agent-api';
 import type { Plan, PlanAction } from '@tidegate/protocol/plan';
 import type { Ecosystem } from '@tidegate/protocol/scalars';
+import type { HostTrouble } from './host-trouble.ts';
 
 /** The package managers' locations on this host and the registries they use. */
 export interface HostPaths {
@@ -54,6 +55,8 @@ export interface EcosystemDriver {
    * what the package manager knows.
    */
   findStaleness(paths: HostPaths, nowMs: number): Promise<string | null>;
+  /** What is broken among the installed packages, and how to mend it; null when nothing is. */
+  findTrouble?(paths: HostPaths): Promise<HostTrouble | null>;
   /** Resolves the closure with a hash for every artifact, or returns a reason. */
   plan(paths: HostPaths, target: PlanTarget): Promise<PlanOutcome>;
   /** Several plans that share their reads; nothing is installed in between. */

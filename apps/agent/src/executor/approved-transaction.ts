@@ -1,9 +1,10 @@
+import type { HostTroubleReason } from '../ecosystems/host-trouble.ts';
 import type { Commit, Installer, InstallJob } from './installer.ts';
 import { planDifference } from './plan-difference.ts';
 
 export type ApprovedOutcome<T> =
   | { ok: true; value: T }
-  | { ok: false; reason: 'plan_drift' | 'artifact_unsigned'; detail: string };
+  | { ok: false; reason: 'plan_drift' | 'artifact_unsigned' | HostTroubleReason; detail: string };
 
 /**
  * Prepares a transaction and passes its commit to `work` only if it is exactly what was approved (A4) and is not
@@ -25,5 +26,10 @@ export async function withApprovedTransaction<T>(
   );
   if (prepared.ok) return prepared.value;
   const { reason = 'plan_drift', detail } = prepared;
-  return { ok: false, reason, detail: `the transaction cannot be simulated: ${detail}` };
+  const isSimulated = reason === 'plan_drift' || reason === 'artifact_unsigned';
+  return {
+    ok: false,
+    reason,
+    detail: isSimulated ? `the transaction cannot be simulated: ${detail}` : detail,
+  };
 }

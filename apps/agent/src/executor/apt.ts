@@ -1,5 +1,6 @@
 import { chmod, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { OUTPUT_TAIL_MAX_CHARS } from '@tidegate/protocol/agent-api';
 import type { PlanAction } from '@tidegate/protocol/plan';
 import { toActions } from '../ecosystems/apt/actions.ts';
@@ -7,6 +8,7 @@ import {
   type AptPlaces,
   findAptPlaces,
   type InstalledPackage,
+  type InstalledState,
   readInstalled,
 } from '../ecosystems/apt/installed.ts';
 import { type Parsed, parseTransaction } from '../ecosystems/apt/parse-transaction.ts';
@@ -19,6 +21,7 @@ import {
   shownName,
   withAptSession,
 } from '../ecosystems/apt/session.ts';
+import { findLock, findShortage, findUnfinished } from '../ecosystems/apt/trouble.ts';
 import type { HostPaths } from '../ecosystems/ecosystem.ts';
 import { type OutputListener, runProgram } from '../platform/run-program.ts';
 import { addNote, type Commit, type Installer, type InstallJob, type InstallOutcome } from './installer.ts';
@@ -33,30 +36,54 @@ import {
 
 /** Enough for a large upgrade on a slow disk; interrupting dpkg does more harm than waiting. */
 const INSTALL_TIMEOUT_MS = 2 * 60 * 60_000;
-/** How long another package manager may keep its lock before this one gives up. */
-const LOCK_WAIT_SECONDS = 300;
+const LOCK_WAIT_MS = 300_000;
+/** Maximum number of packages named in a reason. */
+const NAMED_MAX = 20;
+/** apt's words when it gave up waiting, before it changed anything. */
+const LOCKED = /^E: (?:Could not get lock|Unable to acquire the dpkg frontend lock)/m;
 
 /** Installs approved apt transactions from staged files alone. */
-export const aptInstaller: Installer = {
-  prepare: async (job, work) => {
-    const host = await readHost(job.paths);
-    if (!host.ok) return { ok: false, detail: host.reason };
-    const { reached, rest } = splitReached(
-      job.approval.payload.actions,
-      versionsByName(host.value.installed),
-    );
-    const request = requestOf({ reached, rest });
-    if (!request.ok) return { ok: false, detail: request.reason };
-    if (rest.length === 0) return nothingLeft(reached, work);
-    const automatic = await readAutomatic(job.paths);
-    const means = { request: request.value, host: host.value, automatic, reached };
-    // Last, so that nothing waits between it and the commit.
-    const simulated = await simulate(job, means);
-    if (!simulated.ok) return { ok: false, detail: simulated.reason };
-    const commit: Commit = (onOutput) => install(job, means, onOutput);
-    return { ok: true, value: await work({ actions: simulated.value, reached, commit }) };
-  },
-};
+export const aptInstaller: Installer = aptInstallerOf({});
+
+interface Patience {
+  /** How long another package manager may keep its lock before this one gives up. */
+  lockWaitMs?: number;
+  installTimeoutMs?: number;
+}
+
+export function aptInstallerOf({
+  lockWaitMs = LOCK_WAIT_MS,
+  installTimeoutMs = INSTALL_TIMEOUT_MS,
+}: Patience): Installer {
+  return {
+    prepare: async (job, work) => {
+      const places = await findAptPlaces(job.paths);
+      if (!places.ok) return { ok: false, detail: places.reason };
+      const lock = await findLock(places.value, { waitMs: lockWaitMs, pause });
+      if (lock !== null) return { ok: false, ...lock };
+      const state = await readInstalled(places.value);
+      if (!state.ok) return { ok: false, detail: state.reason };
+      const { packages } = state.value;
+      const { actions } = job.approval.payload;
+      const { reached, rest } = splitReached(actions, versionsByName(packages));
+      const request = requestOf({ reached, rest });
+      if (!request.ok) return { ok: false, detail: request.reason };
+      if (rest.length === 0) return nothingLeft(reached, work);
+      const trouble =
+        (await findUnfinished(places.value, state.value, actions)) ??
+        (await findShortage(places.value, { rest, stage: job.stage }));
+      if (trouble !== null) return { ok: false, ...trouble };
+      const automatic = await readAutomatic(job.paths);
+      const host = { places: places.value, installed: packages };
+      const means = { request: request.value, host, automatic, reached, lockWaitMs, installTimeoutMs };
+      // Last, so that nothing waits between it and the commit.
+      const simulated = await simulate(job, means);
+      if (!simulated.ok) return { ok: false, detail: simulated.reason };
+      const commit: Commit = (onOutput) => install(job, means, onOutput);
+      return { ok: true, value: await work({ actions: simulated.value, reached, commit }) };
+    },
+  };
+}
 
 /** The inputs of simulation and commit. */
 interface Means {
@@ -65,19 +92,21 @@ interface Means {
   /** Names of the packages that are marked as installed automatically. */
   automatic: Parsed<ReadonlySet<string>>;
   reached: readonly PlanAction[];
+  lockWaitMs: number;
+  installTimeoutMs: number;
 }
 
 /** apt resolves anew, from the same pins and files: what it may remove or downgrade is in the request. */
 async function install(
   job: InstallJob,
-  { request, host, automatic, reached }: Means,
+  { request, host, automatic, reached, lockWaitMs, installTimeoutMs }: Means,
   onOutput: OutputListener | undefined,
 ): Promise<InstallOutcome> {
   const { actions, package: target } = job.approval.payload;
   const run = await runProgram({
     program: 'apt-get',
-    args: ['-y', '-q', '--no-download', ...installOptions(job.stage), ...request],
-    timeoutMs: INSTALL_TIMEOUT_MS,
+    args: ['-y', '-q', '--no-download', ...installOptions(job.stage, lockWaitMs), ...request],
+    timeoutMs: installTimeoutMs,
     maxOutputBytes: OUTPUT_TAIL_MAX_CHARS,
     onOverflow: 'keep_tail',
     onOutput,
@@ -89,13 +118,19 @@ async function install(
     },
   });
   const output = run.stdout;
-  if (!run.ok)
-    return { ok: false, reason: 'install_failed', detail: run.detail, exitCode: run.exitCode, output };
-
   const after = await readInstalled(host.places);
-  const lacking = after.ok ? findLacking(actions, after.value.packages) : after.reason;
-  if (!after.ok || lacking !== null) {
-    return { ok: false, reason: 'install_failed', detail: lacking ?? '', exitCode: 0, output };
+  const present = after.ok ? splitReached(actions, versionsByName(after.value.packages)) : null;
+  const lacking = after.ok ? findLacking(actions, after.value) : after.reason;
+  const started = present !== null && present.reached.length > reached.length;
+  if (!run.ok && !started && LOCKED.test(run.stderr)) {
+    const { detail, exitCode } = run;
+    return { ok: false, reason: 'packages_locked', detail, exitCode, output };
+  }
+  // What counts is what is installed: a script of another package may have failed.
+  if (lacking !== null) {
+    const [detail, exitCode] = run.ok ? [lacking, 0] : [`${lacking}; ${run.detail}`, run.exitCode];
+    const installed = installedOf(present?.reached ?? []);
+    return { ok: false, reason: 'install_failed', detail, exitCode, output, installed };
   }
   const marked = automatic.ok
     ? await restoreAutomatic(job.paths, {
@@ -106,7 +141,8 @@ async function install(
         host,
       })
     : automatic.reason;
-  const notes = [marked, reachedNote(reached)].filter((note) => note !== null);
+  const failure = run.ok ? null : `All of it is installed, although ${run.detail}`;
+  const notes = [failure, marked, reachedNote(reached)].filter((note) => note !== null);
   const noted = notes.reduce((text, note) => addNote(onOutput, text, `\n${note}\n`), output);
   return { ok: true, installed: installedOf(actions), output: noted };
 }
@@ -144,14 +180,6 @@ interface HostFacts {
   installed: readonly InstalledPackage[];
 }
 
-async function readHost(paths: HostPaths): Promise<Parsed<HostFacts>> {
-  const places = await findAptPlaces(paths);
-  if (!places.ok) return places;
-  const installed = await readInstalled(places.value);
-  if (!installed.ok) return installed;
-  return { ok: true, value: { places: places.value, installed: installed.value.packages } };
-}
-
 /** apt's transaction as of now; fails if apt would take a file from outside the stage. */
 async function simulate(
   { paths, stage }: InstallJob,
@@ -174,13 +202,13 @@ async function simulate(
   return withAptSession(paths, ask, { archives: stage });
 }
 
-function installOptions(stage: string): string[] {
+function installOptions(stage: string, lockWaitMs: number): string[] {
   return [
     `Dir::Cache::archives=${stage}/`,
     'Dpkg::Options::=--force-confdef', // a changed configuration file stays the administrator's
     'Dpkg::Options::=--force-confold',
     'Dpkg::Use-Pty=0',
-    `DPkg::Lock::Timeout=${LOCK_WAIT_SECONDS}`,
+    `DPkg::Lock::Timeout=${Math.ceil(lockWaitMs / 1_000)}`,
     'APT::Sandbox::User=root', // nothing is downloaded, so the stage is not given to apt's own user
     'APT::Get::AutomaticRemove=false',
     'APT::Get::Purge=false',
@@ -189,15 +217,26 @@ function installOptions(stage: string): string[] {
   ].flatMap((option) => ['-o', option]);
 }
 
-/** The first deviation from the approval although apt reported success; null when there is none. */
-function findLacking(actions: readonly PlanAction[], installed: readonly InstalledPackage[]): string | null {
-  const versions = new Map(installed.map(({ name, arch, version }) => [`${name}:${arch}`, version]));
-  for (const { action, name, arch, to_version: to } of actions) {
-    const version = versions.get(`${name}:${arch}`);
-    if (action === 'remove' && version !== undefined) return `${name} ${version} is still installed`;
-    if (action !== 'remove' && version !== to) return `${name} is ${version ?? 'not installed'}, not ${to}`;
-  }
-  return null;
+/** What of the approval is not installed, and what is; null when all of it is. */
+function findLacking(
+  actions: readonly PlanAction[],
+  { packages, broken }: Pick<InstalledState, 'packages' | 'broken'>,
+): string | null {
+  const { reached, rest } = splitReached(actions, versionsByName(packages));
+  if (rest.length === 0) return null;
+  const lacking = rest.map(({ action, name, arch, to_version: to }) => {
+    const isThis = (pkg: { name: string; arch: string }) => pkg.name === name && pkg.arch === arch;
+    const half = broken.find(isThis);
+    const version = packages.find(isThis)?.version ?? 'not installed';
+    if (half !== undefined) return `${name} ${half.version} is ${half.state}`;
+    return action === 'remove' ? `${name} ${version} is still installed` : `${name} is ${version}, not ${to}`;
+  });
+  const done = reached.map(({ name, to_version: to }) =>
+    to === undefined ? `${name} removed` : `${name} ${to}`,
+  );
+  const named = (texts: readonly string[]) =>
+    `${texts.slice(0, NAMED_MAX).join(', ')}${texts.length > NAMED_MAX ? `, ${texts.length - NAMED_MAX} more` : ''}`;
+  return `${named(lacking)}; installed as approved: ${done.length === 0 ? 'nothing' : named(done)}`;
 }
 
 async function readAutomatic(paths: HostPaths): Promise<Parsed<ReadonlySet<string>>> {

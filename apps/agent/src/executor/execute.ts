@@ -299,7 +299,7 @@ async function installStaged(
     } finally {
       heard.close();
     }
-    if (!outcome.ok && outcome.reason === 'plan_drift') return refused('plan_drift', outcome.detail);
+    if (!outcome.ok && outcome.reason !== 'install_failed') return refused(outcome.reason, outcome.detail);
     return installed(outcome, { startedAt, finishedAt: timestamp(nowMs()) });
   });
   return ended.ok ? ended.value : refused(ended.reason, ended.detail);

@@ -1,5 +1,6 @@
 import type { PlanAction } from '@tidegate/protocol/plan';
 import type { HostPaths } from '../ecosystems/ecosystem.ts';
+import type { HostTroubleReason } from '../ecosystems/host-trouble.ts';
 import type { OutputListener } from '../platform/run-program.ts';
 import type { VerifiedApproval } from '../trust/verify-approval.ts';
 
@@ -25,19 +26,30 @@ export type Commit = (onOutput?: OutputListener) => Promise<InstallOutcome>;
 
 export type Prepared<T> =
   | { ok: true; value: T }
-  /** `artifact_unsigned`: a staged file's package manager signature is invalid; otherwise it is drift. */
-  | { ok: false; detail: string; reason?: 'artifact_unsigned' };
+  /**
+   * `artifact_unsigned`: a staged file's package manager signature is invalid. A trouble of the host: it must be
+   * mended first. Otherwise it is drift.
+   */
+  | { ok: false; detail: string; reason?: 'artifact_unsigned' | HostTroubleReason };
 
 export type InstallOutcome =
-  | { ok: true; installed: { name: string; version: string; arch?: string }[]; output: string }
-  /** `plan_drift`: the transaction has changed since it was prepared; nothing was started. */
+  | { ok: true; installed: InstalledVersion[]; output: string }
+  /** Every reason but `install_failed`: the host has changed since it was prepared; nothing was started. */
   | {
       ok: false;
-      reason: 'plan_drift' | 'install_failed';
+      reason: 'plan_drift' | 'install_failed' | HostTroubleReason;
+      /** What is installed as approved nevertheless. */
+      installed?: InstalledVersion[];
       detail: string;
       exitCode: number | null;
       output: string;
     };
+
+export interface InstalledVersion {
+  name: string;
+  version: string;
+  arch?: string;
+}
 
 export interface InstallJob {
   paths: HostPaths;

@@ -57,7 +57,10 @@ export function installed(outcome: InstallOutcome, times: { startedAt: string; f
   return {
     failure: 'install_failed',
     check: null,
-    result: { status: 'failed', reason, ...exitCode, ...common },
+    result: {
+      ...{ status: 'failed', reason, ...exitCode, ...common },
+      ...(outcome.installed && { installed: outcome.installed }),
+    },
   };
 }
 

@@ -43,6 +43,10 @@ export const EXECUTOR_REFUSALS = [
   'artifact_hash_differs',
   'artifact_unsigned',
   'plan_drift',
+  'packages_broken',
+  'transaction_interrupted',
+  'packages_locked',
+  'space_insufficient',
   'storage_failed',
   'install_failed',
 ] as const;

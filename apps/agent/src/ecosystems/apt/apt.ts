@@ -6,6 +6,7 @@ import { findStaleLists } from './list-age.ts';
 import { planTarget } from './plan.ts';
 import { scanApt } from './scan.ts';
 import { withAptSession } from './session.ts';
+import { findAptTrouble } from './trouble.ts';
 
 /** Debian and its derivatives. */
 export const aptDriver: EcosystemDriver = {
@@ -20,6 +21,7 @@ export const aptDriver: EcosystemDriver = {
     const places = await findAptPlaces(paths);
     return places.ok ? findStaleLists(places.value, nowMs) : null;
   },
+  findTrouble: findAptTrouble,
   plan: (paths, target) => withAptPlanning(paths, (plan) => plan(target)),
   withPlanning: withAptPlanning,
   fetch: fetchActions,

@@ -32,6 +32,15 @@ export interface InstalledState {
   packages: InstalledPackage[];
   /** Why the database may be incomplete; empty when it is complete. */
   faults: string[];
+  /** Packages that are installed or configured by half, in dpkg's own words. */
+  broken: BrokenPackage[];
+}
+
+export interface BrokenPackage {
+  name: string;
+  arch: string;
+  version: string;
+  state: string;
 }
 
 const FIELDS = [
@@ -81,6 +90,7 @@ export async function readInstalled({ adminDir }: AptPlaces): Promise<Parsed<Ins
 export function parseInstalled(output: string): Parsed<InstalledState> {
   const packages: InstalledPackage[] = [];
   const faults: string[] = [];
+  const broken: BrokenPackage[] = [];
   for (const line of output.split('\n')) {
     if (line === '') continue;
     const parts = line.split('\t');
@@ -92,11 +102,16 @@ export function parseInstalled(output: string): Parsed<InstalledState> {
         reason: `a line of dpkg-query cannot be read: ${JSON.stringify(line.slice(0, 200))}`,
       };
     }
-    if (flag !== 'ok') faults.push(`${name} needs to be installed again`);
+    const half = { name, arch: arch ?? '', version: version ?? '' };
+    if (flag !== 'ok') {
+      faults.push(`${name} needs to be installed again`);
+      broken.push({ ...half, state: 'to be installed again' });
+    }
     if (status === 'not-installed' || status === 'config-files') continue;
     // Pending triggers do not make a package unusable; every other intermediate state is broken.
     if (status !== 'installed' && !status.startsWith('triggers-')) {
       faults.push(`${name} is ${status}`);
+      if (flag === 'ok') broken.push({ ...half, state: status });
       continue;
     }
     if (!arch || !version || !sourceName || !sourceVersion) {
@@ -108,15 +123,25 @@ export function parseInstalled(output: string): Parsed<InstalledState> {
       essential: essential === 'yes' || isProtected === 'yes',
     });
   }
-  return { ok: true, value: { packages, faults } };
+  return { ok: true, value: { packages, faults, broken } };
 }
 
 /** Detects another program that is changing the database or was interrupted. */
-export async function findDatabaseFaults({ adminDir }: AptPlaces): Promise<string[]> {
-  const faults: string[] = [];
+export async function findDatabaseFaults(places: AptPlaces): Promise<string[]> {
+  return [
+    ...((await isInterrupted(places)) ? ['dpkg was interrupted: run dpkg --configure -a'] : []),
+    ...((await isLocked(places)) ? ['another program is changing packages'] : []),
+  ];
+}
+
+/** Whether dpkg ended before it had written its database. */
+export async function isInterrupted({ adminDir }: AptPlaces): Promise<boolean> {
   const pending = await readdir(join(adminDir, 'updates')).catch(() => []);
-  if (pending.some((name) => /^\d+$/.test(name)))
-    faults.push('dpkg was interrupted: run dpkg --configure -a');
+  return pending.some((name) => /^\d+$/.test(name));
+}
+
+/** Whether another program holds one of dpkg's locks. It is looked up, not tried: nobody is disturbed. */
+export async function isLocked({ adminDir }: AptPlaces): Promise<boolean> {
   const locks = await readFile('/proc/locks', 'latin1').catch(() => '');
   for (const name of ['lock-frontend', 'lock']) {
     const inode = await stat(join(adminDir, name)).then(
@@ -124,12 +149,9 @@ export async function findDatabaseFaults({ adminDir }: AptPlaces): Promise<strin
       () => null,
     );
     // Only the inode is compared: on stacked file systems the device differs.
-    if (inode !== null && new RegExp(`^\\d+: POSIX .* WRITE .*:${inode} `, 'm').test(locks)) {
-      faults.push('another program is changing packages');
-      break;
-    }
+    if (inode !== null && new RegExp(`^\\d+: POSIX .* WRITE .*:${inode} `, 'm').test(locks)) return true;
   }
-  return faults;
+  return false;
 }
 
 /** Changes whenever dpkg writes its database. */
