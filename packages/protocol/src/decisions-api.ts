@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { GateDivergence, ProvenanceStatus, UnknownArtifact, VendorWord } from './approvals-api.ts';
 import { Count, Ecosystem, nullable, Ordinal, Sha256Hex, strict, Timestamp, Uuid } from './scalars.ts';
-import { VulnerabilityVerdict } from './states.ts';
+import { UncheckedReason, VulnerabilityVerdict } from './states.ts';
 
 /** DSSE payload type of an in-toto statement. */
 export const STATEMENT_TYPE = 'application/vnd.in-toto+json';
@@ -161,6 +161,8 @@ export const DecisionItem = strict({
   outcome: Type.Enum(['minted', 'blocked', 'handed_back']),
   actor: Type.String(),
   token_id: nullable(Uuid),
+  /** Why some packages were not checked then; `undecidable` also for a record that was changed since. */
+  unchecked: nullable(UncheckedReason),
   /** SHA-256 of the RFC 8785 form of the record. */
   sha256: Sha256Hex,
   /** How often the same decision was repeated, and when last. */

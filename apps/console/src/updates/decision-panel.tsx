@@ -12,7 +12,7 @@ import { Fold } from '../ui/fold.tsx';
 import { Panel } from '../ui/page.tsx';
 import { Time } from '../ui/time.tsx';
 import { Countersign } from './countersign.tsx';
-import { approveLabel } from './gate-rules.ts';
+import { approveLabel, uncheckedNotice } from './gate-rules.ts';
 import { BlockedVerdict } from './override-zone.tsx';
 import { rejectUpdates } from './reject-updates.ts';
 import { overrideEvent } from './token-rules.ts';
@@ -44,6 +44,7 @@ export function DecisionPanel({ update }: { update: UpdateView }) {
     <Panel title="Decision" aside={<StateBadge state={state} />}>
       <div className="space-y-3">
         <StateLine update={update} />
+        <UncheckedNotice text={uncheckedNotice({ gate, plan, isOpen })} />
         {token && <OverrideRecord eventId={overrideEvent(token)} />}
         {isOpen && gate?.blocked_by && (
           <BlockedVerdict
@@ -116,6 +117,15 @@ function StateLine({ update }: { update: UpdateView }) {
       {reason && <p className="break-words">{reason}</p>}
       {outOfBand && <p>This version was installed by other means than this server.</p>}
     </div>
+  );
+}
+
+function UncheckedNotice({ text }: { text: string | null }) {
+  if (text === null) return null;
+  return (
+    <p role="alert" className="rounded-md bg-bad-soft px-3 py-2 font-medium text-bad">
+      {text}
+    </p>
   );
 }
 

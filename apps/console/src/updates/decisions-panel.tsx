@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import type { DecisionItem } from '@tidegate/protocol/decisions-api';
 import type { Envelope } from '@tidegate/protocol/documents';
-import { Check, Download, OctagonX, Undo2 } from 'lucide-react';
+import { Check, CircleHelp, Download, OctagonX, Undo2 } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import { get } from '../api/client.ts';
 import { listQuery } from '../api/queries.ts';
@@ -13,6 +13,7 @@ import { saveJson } from '../ui/save-file.ts';
 import { ErrorPanel, Skeleton } from '../ui/states.tsx';
 import { Time } from '../ui/time.tsx';
 import { attempt } from '../ui/toasts.tsx';
+import { REASONS } from './update-words.ts';
 
 const SHOWN = 20;
 
@@ -48,7 +49,7 @@ export function DecisionsPanel({ updateId }: { updateId: string }) {
 }
 
 function DecisionRow({ decision }: { decision: DecisionItem }) {
-  const { id, outcome, actor, decided_at: at, repeats, sha256 } = decision;
+  const { id, outcome, actor, decided_at: at, repeats, sha256, unchecked } = decision;
   const { tone, icon, word } = OUTCOMES[outcome];
   const [busy, setBusy] = useState(false);
   const download = async () => {
@@ -63,6 +64,11 @@ function DecisionRow({ decision }: { decision: DecisionItem }) {
         <Badge tone={tone} icon={icon}>
           {word}
         </Badge>
+        {unchecked !== null && (
+          <Badge tone="bad" icon={<CircleHelp />} title={REASONS[unchecked]}>
+            not all checked
+          </Badge>
+        )}
         <span className="text-muted">
           by {actor}, <Time at={at} />
           {repeats > 0 && `, repeated ${repeats} times`}

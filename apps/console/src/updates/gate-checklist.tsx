@@ -10,6 +10,7 @@ import type { UpdateView } from './update-view.ts';
 const LOOKS: Readonly<Record<CheckState, { tone: BadgeTone; icon: ReactNode }>> = {
   passes: { tone: 'good', icon: <CircleCheck /> },
   stops: { tone: 'bad', icon: <OctagonX /> },
+  unchecked: { tone: 'bad', icon: <CircleHelp /> },
   found: { tone: 'warn', icon: <TriangleAlert /> },
   unknown: { tone: 'unknown', icon: <CircleHelp /> },
   not_judged: { tone: 'neutral', icon: <CircleDashed /> },

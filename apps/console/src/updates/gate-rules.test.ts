@@ -2,7 +2,7 @@ import type { GateFinding, GateReport } from '@tidegate/protocol/approvals-api';
 import type { PlanAction } from '@tidegate/protocol/plan';
 import { ECOSYSTEMS } from '@tidegate/protocol/scalars';
 import { expect, test } from 'vitest';
-import { approveLabel, type Check, checklistOf } from './gate-rules.ts';
+import { approveLabel, type Check, checklistOf, uncheckedNotice } from './gate-rules.ts';
 
 const CLEAR: GateReport = {
   update_id: 'u',
@@ -58,8 +58,10 @@ test.each<[Check['id'], Partial<GateReport>, Check['state']]>([
   ['closure', {}, 'passes'],
   ['closure', { verdict: 'vulnerable', introduces: [FINDING], blocked_by: 'vulnerability' }, 'stops'],
   ['closure', { verdict: 'vulnerable', introduces: [FINDING] }, 'found'],
-  ['closure', { verdict: 'unchecked', blocked_by: 'unchecked', reason: 'unreachable' }, 'unknown'],
-  ['closure', { verdict: 'unchecked' }, 'unknown'],
+  ['closure', { verdict: 'unchecked', blocked_by: 'unchecked', reason: 'unreachable' }, 'stops'],
+  ['closure', { verdict: 'unchecked', unchecked: 'unreachable' }, 'unchecked'],
+  ['closure', { verdict: 'unchecked' }, 'unchecked'],
+  ['closure', { verdict: 'vulnerable', stays: [FINDING], unchecked: 'undecidable' }, 'unchecked'],
   ['age', {}, 'passes'],
   ['age', { ...young(3), blocked_by: 'age', reason: 'too_young' }, 'stops'],
   ['age', young(3), 'found'],
@@ -112,4 +114,20 @@ test.each<[PlanAction[] | null, string]>([
   ],
 ])('the approve button states its effect: %#', (actions, label) => {
   expect(approveLabel({ plan: actions && { actions }, hostname: 'web-01' })).toBe(label);
+});
+
+test.each<[Partial<GateReport>, string | null]>([
+  [{}, null],
+  [{ verdict: 'vulnerable', stays: [FINDING] }, null],
+  [{ verdict: 'unchecked', unchecked: 'unreachable' }, 'Its packages have not been checked'],
+  [{ verdict: 'vulnerable', unchecked: 'undecidable' }, 'Some of its packages have not been checked'],
+  // The stop itself is shown in red.
+  [{ verdict: 'unchecked', unchecked: 'unreachable', blocked_by: 'unchecked', reason: 'unreachable' }, null],
+])('%j is said in red beside the decision, before it and after it: %s', (changes, text) => {
+  const gate = { ...CLEAR, ...changes };
+  const before = uncheckedNotice({ gate, plan: PLAN, isOpen: true });
+  const after = uncheckedNotice({ gate, plan: PLAN, isOpen: false });
+  const said = text && `${text} for known vulnerabilities.`;
+  expect([before, after]).toEqual([said && `${said} Approving it installs what nobody has checked.`, said]);
+  expect(uncheckedNotice({ gate, plan: null, isOpen: true })).toBeNull();
 });

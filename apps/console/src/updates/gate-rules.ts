@@ -3,8 +3,11 @@ import type { Ecosystem } from '@tidegate/protocol/scalars';
 import type { UpdatePlan } from '@tidegate/protocol/updates-api';
 import { counted, REASONS } from './update-words.ts';
 
-/** `stops`: the gate blocks on it; `found`: present, but it blocks nothing; `unknown`: never shown as safe. */
-export type CheckState = 'passes' | 'stops' | 'found' | 'unknown' | 'not_judged' | 'off';
+/**
+ * `stops`: the gate blocks on it; `found`: present, but it blocks nothing; `unchecked`: nobody looked, and it may pass all
+ * the same; `unknown`: never shown as safe.
+ */
+export type CheckState = 'passes' | 'stops' | 'found' | 'unchecked' | 'unknown' | 'not_judged' | 'off';
 
 /** One line of the gate's checklist. */
 export interface Check {
@@ -126,22 +129,42 @@ function closureCheck(gate: GateReport | null): Check {
     }
     case 'vulnerable': {
       const { introduces, stays } = gate;
-      const evidence = `Introduces ${introduces.length}, keeps ${stays.length} that the host has already; ${fixesText(gate)}.`;
-      const isStop = by === 'vulnerability';
+      const isPartial = gate.unchecked !== null;
+      const also = isPartial ? ' Other packages were not checked.' : '';
+      const evidence = `Introduces ${introduces.length}, keeps ${stays.length} that the host has already; ${fixesText(gate)}.${also}`;
+      if (by === 'vulnerability')
+        return { ...head, ...{ state: 'stops', word: 'vulnerable: stops', evidence } };
+      const state = isPartial ? 'unchecked' : 'found';
       return {
         ...head,
-        ...{ state: isStop ? 'stops' : 'found', word: isStop ? 'vulnerable: stops' : 'vulnerable', evidence },
+        ...{ state, word: isPartial ? 'vulnerable, not all checked' : 'vulnerable', evidence },
       };
     }
     case 'unchecked': {
-      const evidence =
-        by === 'unchecked' && reason !== null ? REASONS[reason] : 'Its packages have not been checked yet.';
-      return {
-        ...head,
-        ...{ state: 'unknown', word: by === 'unchecked' ? 'unchecked: stops' : 'unchecked', evidence },
-      };
+      if (by === 'unchecked' && reason !== null)
+        return { ...head, ...{ state: 'stops', word: 'unchecked: stops', evidence: REASONS[reason] } };
+      return { ...head, ...{ state: 'unchecked', word: 'not checked', evidence: NOT_CHECKED } };
     }
   }
+}
+
+const NOT_CHECKED = 'Its packages have not been checked for known vulnerabilities.';
+
+/** What the page says in red beside the decision, before it and after it; null if all packages were checked. */
+export function uncheckedNotice({
+  gate,
+  plan,
+  isOpen,
+}: {
+  gate: Pick<GateReport, 'verdict' | 'unchecked' | 'blocked_by'> | null;
+  plan: Plan;
+  isOpen: boolean;
+}): string | null {
+  if (gate === null || plan === null || gate.blocked_by !== null) return null;
+  if (gate.verdict !== 'unchecked' && gate.unchecked === null) return null;
+  const which = gate.verdict === 'unchecked' ? 'Its packages' : 'Some of its packages';
+  const then = isOpen ? ' Approving it installs what nobody has checked.' : '';
+  return `${which} have not been checked for known vulnerabilities.${then}`;
 }
 
 /** How many vulnerabilities the update fixes; never 0 when packages were not checked. */

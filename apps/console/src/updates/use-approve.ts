@@ -17,6 +17,9 @@ export interface ApproveBody {
   readonly not_before?: string;
 }
 
+/** Warnings of an approval whose packages were not all checked: they stay on the page, in red. */
+const UNCHECKED: ReadonlySet<string> = new Set(['closure_unchecked', 'distribution_uncovered']);
+
 /** Approves one update. Never optimistic: the page then shows what the server reports. */
 export function useApprove({ id, name, hostname }: Pick<UpdateView, 'id' | 'name' | 'hostname'>) {
   return useMutation({
@@ -31,7 +34,8 @@ export function useApprove({ id, name, hostname }: Pick<UpdateView, 'id' | 'name
         return;
       }
       const notes = answer.warnings.map(({ detail }) => ` ${detail}`).join('');
-      toast(`${name} on ${hostname} is approved.${notes}`, { action });
+      const isUnchecked = answer.warnings.some(({ code }) => UNCHECKED.has(code));
+      toast(`${name} on ${hostname} is approved.${notes}`, { action, tone: isUnchecked ? 'bad' : 'info' });
     },
     onSettled: () => queryClient.invalidateQueries({ queryKey: ['updates'] }),
   });

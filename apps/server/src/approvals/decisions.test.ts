@@ -292,15 +292,30 @@ describe.each(ENGINES)('recorded decisions, on $name', (engine) => {
     expect(it.keyRing.signatures).toBe(signatures);
   });
 
+  test('the list says which decisions rested on packages that were not checked', async () => {
+    const it = await createApprovalsApp(engine);
+    it.osv.mode = 'down';
+    const id = await it.addUpdate({ ecosystem: 'npm', name: 'left', version: '1.0.0' });
+    expect((await it.approve(id)).status).toBe(200);
+    const { body } = await it.call('GET', `/api/v1/updates/${id}/decisions`);
+    expect(body.items).toMatchObject([{ outcome: 'minted', unchecked: 'unreachable' }]);
+  });
+
   test('a record changed in the database is not shown, replayed or signed', async () => {
     const it = await createApprovalsApp(engine);
-    await it.approve(await it.addUpdate());
+    const updateId = await it.addUpdate();
+    await it.approve(updateId);
     const [row] = await rowsOf(it);
+    const uncheckedIn = async () =>
+      (await it.call('GET', `/api/v1/updates/${updateId}/decisions`)).body.items[0].unchecked;
+    expect(await uncheckedIn()).toBeNull();
     const document = row?.document.replace('"ada"', '"eve"') ?? '';
     await it.database.transact((tx) => tx.updateTable('decisions').set({ document }).execute());
     for (const path of ['', '/statement']) {
       expect((await it.call('GET', `/api/v1/decisions/${row?.id}${path}`)).status).toBe(500);
     }
+    // Unknown is never shown as checked.
+    expect(await uncheckedIn()).toBe('undecidable');
     const put = { document: row?.document ?? '' };
     await it.database.transact((tx) => tx.updateTable('decisions').set(put).execute());
     expect((await it.call('GET', `/api/v1/decisions/${row?.id}`)).status).toBe(200);

@@ -11,20 +11,33 @@ const records = Compile(RecordedDecision);
 export class TamperedDecision extends Error {}
 
 /** The recorded decision. @throws TamperedDecision when the row is not as the server wrote it. */
-export function readRecord({ id, document, document_sha256 }: DecisionRow): RecordedDecision {
+export function readRecord(row: DecisionRow): RecordedDecision {
+  const record = parseRecord(row);
+  if (record) return record;
+  throw new TamperedDecision(`the decision ${row.id} was changed in the database`);
+}
+
+/** Null when the row is not as the server wrote it. */
+function parseRecord({ id, document, document_sha256 }: DecisionRow): RecordedDecision | null {
+  if (sha256Hex(document) !== document_sha256) return null;
   const parsed: unknown = JSON.parse(document);
-  const sha256 = sha256Hex(document);
-  if (sha256 === document_sha256 && records.Check(parsed) && parsed.id === id) return parsed;
-  throw new TamperedDecision(`the decision ${id} was changed in the database`);
+  return records.Check(parsed) && parsed.id === id ? parsed : null;
 }
 
 export function decisionItem(row: DecisionRow): DecisionItem {
   const { id, outcome, actor, token_id, document_sha256: sha256, repeats } = row;
   return {
     ...{ id, outcome, actor, token_id, sha256, repeats },
+    unchecked: uncheckedOf(row),
     decided_at: rfc3339(row.decided_at),
     repeated_at: row.repeated_at === null ? null : rfc3339(row.repeated_at),
   };
+}
+
+/** A record that was changed proves no check. */
+function uncheckedOf(row: DecisionRow): DecisionItem['unchecked'] {
+  const record = parseRecord(row);
+  return record ? (record.facts.judged?.closure.unchecked ?? null) : 'undecidable';
 }
 
 export function decisionDetail(row: DecisionRow): DecisionDetail {
