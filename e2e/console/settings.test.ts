@@ -35,6 +35,8 @@ describeConsole('settings in the console', { hosts: 1, operators: [VIEWER] }, (s
     const page = await scene.openAs(VIEWER);
     await page.goto('/settings');
     await page.getByText('none detected').waitFor();
+    await page.getByText('Nobody has decided yet').waitFor();
+    expect(await page.getByRole('button', { name: 'Decide' }).count()).toBe(0);
     expect(await page.getByRole('button', { name: /resync/i }).count()).toBe(0);
     expect(await page.getByRole('link', { name: 'Rate limits' }).count()).toBe(0);
   });

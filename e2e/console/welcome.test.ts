@@ -33,6 +33,14 @@ describe.skipIf(missing !== null)(`the first minutes${missing ? ` (${missing})` 
     await page.getByRole('heading', { name: 'Welcome to Tidegate' }).waitFor();
     await inspect(page, 'welcome');
 
+    // Before any host: no number, and to the letter until somebody decides.
+    await page.getByText('There are no open updates yet').waitFor();
+    expect(await page.getByRole('radio', { name: /Every known vulnerability/ }).isChecked()).toBe(true);
+    await page.getByRole('radio', { name: /Only vulnerabilities that the update introduces/ }).check();
+    await page.getByRole('button', { name: 'Decide' }).click();
+    await page.getByText('Chosen by mara').waitFor();
+    await inspect(page, 'welcome-decided');
+
     await page.getByLabel('Label').fill('first host');
     await page.getByRole('button', { name: /token/i }).click();
     const line = await page.getByTitle(/TIDEGATE_TOKEN=/).getAttribute('title');

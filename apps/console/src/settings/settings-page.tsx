@@ -1,23 +1,29 @@
 import { Link } from '@tanstack/react-router';
 import { useSession } from '../api/session.ts';
-import { Page } from '../ui/page.tsx';
+import { PolicyChoice } from '../gate-policy/policy-choice.tsx';
+import { Page, Panel } from '../ui/page.tsx';
 import { AdvisoriesPanel } from './advisories-panel.tsx';
 import { AppearancePanel } from './appearance-panel.tsx';
 import { RestorePanel } from './restore-panel.tsx';
 import { ServerPanel } from './server-panel.tsx';
 
-/** The server's settings, which its environment determines, and the console's own, which are set here. */
+/** The server's settings, most of which its environment determines, and the console's own. */
 export function SettingsPage() {
-  const { may } = useSession();
+  const { may, groups } = useSession();
   return (
     <Page
       title="Settings"
-      lead="The server is configured by its environment, not here. Settings that can change while it runs have their own pages."
+      lead="Most settings of the server are in its environment. What can change while it runs is here and on pages of its own."
     >
       <div className="grid items-start grid-cols-1 gap-4 lg:grid-cols-2">
         <ServerPanel />
         <AppearancePanel />
         <AdvisoriesPanel />
+        {groups === null && (
+          <Panel title="What stops an update">
+            <PolicyChoice />
+          </Panel>
+        )}
         <RestorePanel />
       </div>
       <ul className="mt-5 flex flex-wrap gap-x-6 gap-y-2">

@@ -41,6 +41,7 @@ export function BlockedVerdict({
         Blocked: {STOP_TITLES[by]}
       </h3>
       {reason && <p>{REASONS[reason]}</p>}
+      {by === 'vulnerability' && <PolicyLine policy={gate.vulnerability_policy} />}
       {by === 'age' && <AgeWayOut update={update} gate={gate} />}
       {by === 'divergence' && <DivergenceWayOut gate={gate} />}
       {by === 'registry' && <RegistryWayOut gate={gate} />}
@@ -54,6 +55,18 @@ export function BlockedVerdict({
       )}
       {gate.overridable && !isApprover && <p>An approver can override this, with a reason.</p>}
     </section>
+  );
+}
+
+/** The setting that made these vulnerabilities stop the update. */
+function PolicyLine({ policy }: { policy: GateReport['vulnerability_policy'] }) {
+  return (
+    <p>
+      {policy === 'introduced'
+        ? 'On this server only vulnerabilities that an update introduces stop it, and malicious packages always.'
+        : 'On this server every known vulnerability stops an update, also one that the host has already.'}{' '}
+      An admin can change this under <Link to="/settings">Settings, “What stops an update”</Link>.
+    </p>
   );
 }
 

@@ -9,6 +9,7 @@ import { useSession } from '../api/session.ts';
 import { isReachableSafely } from '../enrolment/enrolment-rules.ts';
 import { InstallPanel } from '../enrolment/install-panel.tsx';
 import { NewTokenForm } from '../enrolment/new-token-form.tsx';
+import { PolicyChoice, policyQuery } from '../gate-policy/policy-choice.tsx';
 import { CopyText } from '../ui/copy-text.tsx';
 import { Page } from '../ui/page.tsx';
 
@@ -16,11 +17,12 @@ import { Page } from '../ui/page.tsx';
 export function WelcomePage() {
   const { session } = useSession();
   const { data: hosts } = useQuery(listQuery<AgentItem>('hosts', '/api/v1/agents', { limit: 1 }));
+  const { data: policy } = useQuery(policyQuery);
   const [token, setToken] = useState<CreatedRegistrationToken | null>(null);
   const { origin } = location;
   const hasHost = (hosts?.total ?? 0) > 0;
   return (
-    <Page title="Welcome to Tidegate" lead="Three steps until the first host reports its packages.">
+    <Page title="Welcome to Tidegate" lead="Four steps until the first host reports its packages.">
       <ol className="max-w-4xl space-y-4">
         <Step number={1} title="The first operator" isDone>
           <p>
@@ -41,7 +43,18 @@ export function WelcomePage() {
             </p>
           )}
         </Step>
-        <Step number={3} title="The first host" isDone={hasHost}>
+        <Step
+          number={3}
+          title="What stops an update"
+          isDone={policy !== undefined && policy.set_by !== 'default'}
+        >
+          <PolicyChoice />
+          <p className="text-muted">
+            You can change this later under <Link to="/settings">Settings</Link>, with the numbers of your own
+            hosts.
+          </p>
+        </Step>
+        <Step number={4} title="The first host" isDone={hasHost}>
           {token === null ? (
             <NewTokenForm onCreated={setToken} />
           ) : (
