@@ -109,6 +109,52 @@ describeConsole('hosts in the console', { hosts: 5, operators: [VIEWER] }, (scen
     expect(event?.actor).toBe('olga');
   });
 
+  test('a host shows which services run replaced files and why it needs a reboot; lists filter by both', async () => {
+    const agent = await addHost('stale');
+    expect((await checkIn(agent, 'boot')).status).toBe(200);
+    const page = await scene.openAs();
+    await page.goto(`/hosts/${agent.agentId}`);
+    await page.getByText('Not known: the host has not reported since its last boot.').waitFor();
+    const file = { path: '/usr/lib/x86_64-linux-gnu/libssl.so.3', package: 'libssl3' };
+    const stale = [
+      { name: 'dbus.service', kind: 'core', processes: 1, files: [file], more_files: 0 },
+      { name: 'nginx.service', kind: 'service', processes: 3, files: [file], more_files: 2 },
+    ];
+    const report = {
+      ...{ observed_at: new Date().toISOString(), boot_id: 'boot' },
+      services: { need: 'needed', stale, more_services: 0 },
+      reboot: {
+        ...{ need: 'needed', evidence: ['newer_kernel', 'core_service'], packages: [], livepatch: 'active' },
+        running_kernel: { release: '6.1.0-28-amd64', version: '6.1.119-1' },
+        next_kernel: { release: '6.1.0-30-amd64', version: '6.1.124-1' },
+      },
+    };
+    expect((await agent.call('PUT', '/restarts', report)).status).toBe(200);
+    await page.reload();
+    const services = page.getByRole('list', { name: 'Services that run replaced files' });
+    await services.getByText('nginx.service').waitFor();
+    await services.getByText(`${file.path} (libssl3)`).first().waitFor();
+    await services.getByText('2 more files').waitFor();
+    await services.getByText(/reboot the host/).waitFor();
+    await page
+      .getByText(
+        'A newer kernel is installed: 6.1.0-30-amd64 (6.1.124-1). Running: 6.1.0-28-amd64 (6.1.119-1).',
+      )
+      .waitFor();
+    await page.getByText('A live patch is active. It can delay the reboot, not replace it.').waitFor();
+    await inspect(page, 'host-restarts');
+    for (const filter of ['reboot=needed', 'services_restart=needed']) {
+      await page.goto(`/hosts?${filter}`);
+      await page.getByRole('link', { name: 'stale' }).waitFor();
+      expect(await rows(page).count()).toBe(1);
+    }
+    await page.goto('/hosts?reboot=not_needed');
+    await page.getByText('No host').first().waitFor();
+    expect((await checkIn(agent, 'another boot')).status).toBe(200);
+    await page.goto(`/hosts/${agent.agentId}`);
+    await page.getByText('Not known: the host has not reported since its last boot.').waitFor();
+  });
+
   test('a suspected clone shows its evidence, and each next step is a button', async () => {
     const agent = await addHost('twin');
     for (const boot of ['another-boot', 'boot']) expect((await checkIn(agent, boot)).status).toBe(200);

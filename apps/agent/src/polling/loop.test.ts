@@ -270,6 +270,21 @@ describe('install_update', () => {
     result: { status: 'success' as const, started_at: timestamp(NOW_MS), finished_at: timestamp(NOW_MS) },
   });
 
+  test('the result has what runs old code once the observer has looked at what was installed', async () => {
+    const services = { need: 'unknown' as const, stale: [], more_services: 0 };
+    const reboot = { need: 'needed' as const, evidence: [], packages: [], livepatch: 'unknown' as const };
+    const report = { observed_at: timestamp(NOW_MS), boot_id: 'boot', services, reboot };
+    const waited: number[] = [];
+    const runtime = agent.start();
+    const refreshAfter = async (endMs: number) => void waited.push(endMs);
+    const restarts = { ...runtime.restarts, refreshAfter, report: () => report };
+    agent.executorSays = success;
+    const id = deliverInstall();
+    await runOnce({ ...runtime, restarts });
+    expect(waited).toEqual([NOW_MS]);
+    expect(resultsOf(id).at(-1)).toMatchObject({ status: 'success', restarts: report });
+  });
+
   test('hands a whole job to the executor, reports its result and scans again', async () => {
     let job: string[] = [];
     agent.executorSays = (id) => {

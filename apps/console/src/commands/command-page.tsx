@@ -5,6 +5,7 @@ import { Ban, RotateCcw } from 'lucide-react';
 import { useState } from 'react';
 import { oneQuery } from '../api/queries.ts';
 import { useSession } from '../api/session.ts';
+import { RestartEvidence } from '../hosts/restart-panel.tsx';
 import { Button } from '../ui/button.tsx';
 import { CopyText } from '../ui/copy-text.tsx';
 import { ConfirmDialog } from '../ui/dialog.tsx';
@@ -44,6 +45,11 @@ export function CommandPage() {
             <Facts facts={timesOf(command)} />
           </Panel>
           <About command={command} />
+          {command.restarts && (
+            <Panel title="Restarts after it">
+              <RestartEvidence report={command.restarts} />
+            </Panel>
+          )}
         </div>
       </div>
     </Page>

@@ -31,12 +31,13 @@ export function RestartPanel({ id }: { id: string }) {
           check-in.
         </p>
       )}
-      {report && <Evidence report={report} />}
+      {report && <RestartEvidence report={report} />}
     </Panel>
   );
 }
 
-function Evidence({ report: { services, reboot } }: { report: RestartReport }) {
+/** The verdicts of a report, and what they rest on. */
+export function RestartEvidence({ report: { services, reboot } }: { report: RestartReport }) {
   const reasons = rebootReasons(reboot);
   return (
     <div className="space-y-3">
