@@ -1,6 +1,7 @@
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type BackgroundWork, repeat } from '../../platform/repeat.ts';
+import { reuseCostlyAnswer } from '../../platform/reuse-costly-answer.ts';
 import { type MissingData, missingData } from './coverage.ts';
 import { byBase, fleetEcosystems } from './fleet-ecosystems.ts';
 import {
@@ -14,6 +15,8 @@ import { isUsable } from './snapshot.ts';
 import { readSnapshots } from './store.ts';
 
 const TICK_MS = 30_000;
+/** How long a new ecosystem of a large fleet may go unnoticed, unless a request needs it. */
+const FLEET_REUSED_MAX_MS = 10 * 60_000;
 /** Ecosystems requested before any host has reported them; further ones wait for the report. */
 const NEEDED_MAX = 100;
 
@@ -51,13 +54,16 @@ export function createMirrorRefresher(options: RefresherOptions): MirrorRefreshe
   let round: Promise<void> | null = null;
   let isAgain = false;
 
+  /** Reads every host: over two seconds for 100,000 hosts on SQLite, in the loop that answers requests. */
+  const fleetNow = reuseCostlyAnswer({
+    read: () => fleetEcosystems(platform.database.read),
+    now: platform.now,
+    maxMs: FLEET_REUSED_MAX_MS,
+  });
+
   async function states(): Promise<EcosystemState[]> {
     const db = platform.database.read;
-    const [fleet, snapshots, loads] = [
-      await fleetEcosystems(db),
-      await readSnapshots(db),
-      await readLoads(db),
-    ];
+    const [fleet, snapshots, loads] = [await fleetNow(), await readSnapshots(db), await readLoads(db)];
     for (const releases of fleet.values()) for (const one of releases) needed.delete(one);
     const wanted = byBase([...[...fleet.values()].flat(), ...needed]);
     return [...wanted].map(([base, releases]) => ({
