@@ -5,6 +5,7 @@ import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import type { Database } from '../apps/server/src/platform/db/engine.ts';
 import { planDigest } from '../apps/server/src/updates/store-plan.ts';
+import { setDigest } from '../apps/server/src/updates/update-set.ts';
 import { type BenchServer, startFleet } from './fleet.ts';
 import { logIn } from './operator-client.ts';
 import { median, pinLoad } from './processes.ts';
@@ -140,7 +141,7 @@ async function insertUpdates(database: Database, agentIds: readonly string[]): P
         .insertInto('update_plans')
         .values(
           rows.map(({ id, planId, actions }) => ({
-            ...{ id: planId, update_id: id, resolved_at: nowMs, received_at: nowMs },
+            ...{ id: planId, set_sha256: setDigest([id]), resolved_at: nowMs, received_at: nowMs },
             ...{ actions: JSON.stringify(actions), plan_sha256: planDigest({ actions }) },
           })),
         )

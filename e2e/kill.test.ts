@@ -137,9 +137,12 @@ async function expectSound(turn: {
 
 async function everyApproval(operator: Operator): Promise<Set<unknown>> {
   const events = await operator.events({ type: 'update_approved' });
-  return new Set(events.map(({ content }) => content.update_id));
+  return new Set(
+    events.flatMap(({ content }) => Value.Parse(Named, content).updates.map(({ update_id }) => update_id)),
+  );
 }
 
+const Named = Type.Object({ updates: Type.Array(Type.Object({ update_id: Type.String() })) });
 const Config = Type.Object({ access_token: Type.String() });
 
 /** Makes the next round begin with a renewal: a crash during E1 must not cost the family. */

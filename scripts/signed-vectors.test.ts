@@ -39,7 +39,7 @@ const Vectors = strict({
     seen: Type.Array(Type.String()),
   }),
   commands: Type.Array(strict(aCase)),
-  approvals: Type.Array(strict({ ...aCase, update_id: Type.String(), reference: Reference })),
+  approvals: Type.Array(strict({ ...aCase, update_ids: Type.Array(Type.String()), reference: Reference })),
   agent_states: Type.Array(
     strict({
       ...aCase,
@@ -73,8 +73,8 @@ describe('the agent gives each document in vectors/signed-documents.json the ver
   });
 
   test.each(approvals)('approval: $verdict', (each) => {
-    const { reference, update_id: updateId, envelope } = each;
-    const context = { trusted, agentId: host.agent_id, updateId, reference, nowMs: nowOf(each) };
+    const { reference, update_ids: updateIds, envelope } = each;
+    const context = { trusted, agentId: host.agent_id, updateIds, reference, nowMs: nowOf(each) };
     const outcome = verifyApproval(envelope, context);
     expect(outcome.ok ? 'accepted' : outcome.reason).toBe(each.verdict);
   });

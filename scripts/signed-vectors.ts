@@ -42,8 +42,8 @@ const command = {
   ...{ action: 'scan', params: {}, crit: [] },
 };
 const approval = {
-  ...{ v: 1, token_id: TOKEN, fleet_id: FLEET, update_id: UPDATE, agent_id: AGENT, ecosystem: 'apt' },
-  ...{ package: { name: 'curl', from_version: '8.0', to_version: '8.1' }, actions },
+  ...{ v: 1, token_id: TOKEN, fleet_id: FLEET, agent_id: AGENT, ecosystem: 'apt' },
+  ...{ updates: [{ update_id: UPDATE, name: 'curl', from_version: '8.0', to_version: '8.1' }], actions },
   plan_sha256: sha256(canonicalJson(actions)),
   verdict: {
     vulnerability: 'clear',
@@ -63,6 +63,9 @@ const keySet = {
   keys: [entryOf(first, 1), entryOf(second, 2)],
 };
 
+/** As in biome.json. */
+const LINE_MAX_COLUMNS = 110;
+
 /** The text of the file. */
 export function signedVectors(): string {
   const file = {
@@ -78,8 +81,14 @@ export function signedVectors(): string {
     agent_states: stateCases(),
     key_sets: keySetCases(),
   };
-  // Lists with a single string are put on one line, as the formatter does.
-  return `${JSON.stringify(file, null, 2).replace(/\[\n +("[^"\n]*")\n +\]/g, '[$1]')}\n`;
+  return `${JSON.stringify(file, null, 2).replace(/\[\n +"[^"\n]*"(?:,\n +"[^"\n]*")*\n +\]/g, onOneLine)}\n`;
+}
+
+/** Puts a list of strings on one line where it fits, as the formatter does. */
+function onOneLine(list: string, offset: number, text: string): string {
+  const line = list.replace(/\n +/g, ' ').replace('[ ', '[').replace(' ]', ']');
+  const column = offset - text.lastIndexOf('\n', offset) - 1;
+  return column + line.length < LINE_MAX_COLUMNS ? line : list;
 }
 
 function commandCases() {
@@ -121,7 +130,7 @@ function approvalCases() {
     const payload = { ...approval, ...members };
     return {
       verdict,
-      update_id: UPDATE,
+      update_ids: [UPDATE],
       reference: reference(payload),
       envelope: signed(key, type, payload),
     };
@@ -137,7 +146,10 @@ function approvalCases() {
     of('not_the_referenced_one', { token_id: OTHER }),
     of('wrong_fleet', { fleet_id: OTHER }),
     of('wrong_agent', { agent_id: OTHER }),
-    of('wrong_update', { update_id: OTHER }),
+    of('wrong_updates', { updates: [{ ...approval.updates[0], update_id: OTHER }] }),
+    of('wrong_updates', { updates: [...approval.updates, { ...approval.updates[0], update_id: OTHER }] }),
+    { ...of('wrong_updates', {}), update_ids: [UPDATE, OTHER] },
+    { ...of('wrong_updates', {}), update_ids: [UPDATE, UPDATE] },
     of('expired', { expires_at: PAST }),
     of('plan_digest_differs', { plan_sha256: sha256('another') }),
     of('unsound_plan', { actions: unbound, plan_sha256: sha256(canonicalJson(unbound)) }),

@@ -25,6 +25,7 @@ import { KEY_SET_LIFETIME_MS } from '../../apps/server/src/signing-keys/key-set.
 export const LIMITS: Readonly<Record<string, number>> = {
   COMMAND_MAX_BYTES: documents.COMMAND_MAX_BYTES,
   APPROVAL_MAX_BYTES: documents.APPROVAL_MAX_BYTES,
+  APPROVAL_MAX_UPDATES: documents.APPROVAL_MAX_UPDATES,
   PLAN_MAX_ACTIONS,
   INVENTORY_MAX_BYTES: agentApi.INVENTORY_MAX_BYTES,
   INVENTORY_MAX_PACKAGES: agentApi.INVENTORY_MAX_PACKAGES,

@@ -16,7 +16,7 @@ import { readHostFacts } from './jobs/start-executor.ts';
 import { openJournal } from './journal/journal.ts';
 import { timestamp } from './platform/clock.ts';
 import { AGENT_VERSION } from './platform/version.ts';
-import { createFleet, type TestFleet } from './testing/fleet.ts';
+import { createFleet, type TestFleet, updateOf } from './testing/fleet.ts';
 import { type FleetServer, startFleetServer } from './testing/fleet-server.ts';
 import { html, problem } from './testing/scripted-server.ts';
 
@@ -262,12 +262,11 @@ describe.skipIf(noExecutor !== null)('an approved update on a throw-away apt hos
   ): string {
     const [updateId, id] = [randomUUID(), randomUUID()];
     const { envelope, reference } = fleet.approval({
-      update_id: updateId,
-      package: { name: 'demo', from_version: '1.0-1', to_version: '1.1-1' },
+      updates: [updateOf(updateId, { from_version: '1.0-1', to_version: '1.1-1' })],
       actions,
     });
     server.approvals.set(reference.token_id, envelope);
-    const params = { update_id: updateId };
+    const params = { update_ids: [updateId] };
     server.commands.push({
       id,
       envelope: fleet.command({ command_id: id, action: 'install_update', params, approval: reference }),

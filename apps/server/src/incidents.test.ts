@@ -135,7 +135,7 @@ const INCIDENTS: Incident[] = [
   {
     ...{ type: 'COMMAND_REFUSED', what: 'by the server, of a row put in by hand', status: 200 },
     ...{ severity: 'critical', component: 'commands', actor: 'server', host: true },
-    content: ['action', 'check', 'command_id', 'update_id'],
+    content: ['action', 'check', 'command_id', 'update_ids'],
     async prepare({ app, database, agent, checkIn, must }) {
       await must(checkIn());
       const nowMs = app.platform.now();
@@ -445,17 +445,17 @@ const INCIDENTS: Incident[] = [
     // Its closure is unchecked.
     severity: 'warning',
     content: [
-      ...['actor', 'approved_by', 'counts', 'decision', 'override', 'package', 'token_id', 'unchecked'],
-      ...['update_id', 'verdict'],
+      ...['actor', 'approved_by', 'counts', 'decision', 'override', 'token_id', 'unchecked'],
+      ...['update_count', 'updates', 'verdict'],
     ],
     prepare: async (scene) => scene.asAdmin(`/api/v1/updates/${await scene.planned('npm')}/approve`),
   },
   ended('success', {
-    ...{ type: 'update_installed', severity: 'info', content: ['command_id', 'package', 'update_id'] },
+    ...{ type: 'update_installed', severity: 'info', content: ['command_id', 'update_count', 'updates'] },
   }),
   ended('failed', {
     ...{ type: 'update_failed', severity: 'error' },
-    content: ['command_id', 'package', 'reason', 'status', 'update_id'],
+    content: ['command_id', 'reason', 'status', 'update_count', 'updates'],
   }),
 ];
 

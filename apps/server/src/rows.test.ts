@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { expect, test } from 'vitest';
+import { listDecisions } from './approvals/decision-store.ts';
 import { queueCommand } from './commands/queue-command.ts';
 import type { Database } from './platform/db/engine.ts';
 import { ENGINES } from './testing/engines.ts';
@@ -242,8 +243,9 @@ async function decided(app: TestApp, admin: Caller, rows: HostRows): Promise<Hos
   const url = `/api/v1/updates/${updateId}/approve`;
   const answer = await send(app, admin, { method: 'POST', url, body: {} });
   const { read } = app.platform.database;
-  const query = read.selectFrom('decisions').select('id').where('update_id', '=', updateId);
-  const made = await query.where('id', '!=', forged).executeTakeFirst();
+  const [made] = (await listDecisions(read, { updateId, limit: 10, before: null })).filter(
+    ({ id }) => id !== forged,
+  );
   if (!made) throw new Error(`no decision: ${show(answer)}`);
   return { ...rows, decisionId: made.id };
 }

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { Envelope, ServerKey } from './documents.ts';
+import { APPROVAL_MAX_UPDATES, Envelope, ServerKey } from './documents.ts';
 import { AGENT_EVENT_TYPES, SEVERITIES } from './event-types.ts';
 import { Plan } from './plan.ts';
 import { RestartReport } from './restarts.ts';
@@ -151,6 +151,10 @@ export const PlanAnswer = strict({ update_id: Uuid, state: UpdateState });
 /** Longest tail of output that a result carries, in characters. */
 export const OUTPUT_TAIL_MAX_CHARS = 65_536;
 
+/** What became of one update of an installation. `already_installed`: the host had the version before it began. */
+export const UpdateOutcome = Type.Enum(['installed', 'already_installed', 'failed', 'not_attempted']);
+export type UpdateOutcome = Static<typeof UpdateOutcome>;
+
 export const CommandResult = strict({
   status: Type.Enum(['running', 'success', 'failed', 'refused', 'interrupted']),
   reason: Type.Optional(Type.String({ maxLength: 4_096 })),
@@ -167,6 +171,10 @@ export const CommandResult = strict({
   ),
   /** What still runs old code after an installation. */
   restarts: Type.Optional(RestartReport),
+  /** Of an installation: each of its updates once. Absent: the status stands for all. */
+  updates: Type.Optional(
+    Type.Array(strict({ update_id: Uuid, outcome: UpdateOutcome }), { maxItems: APPROVAL_MAX_UPDATES }),
+  ),
 });
 export type CommandResult = Static<typeof CommandResult>;
 
@@ -212,5 +220,30 @@ export function commandResultFaults(result: CommandResult): { path: string; mess
   if (result.status === 'running' && result.finished_at !== undefined) {
     faults.push({ path: '/finished_at', message: 'is not allowed while running' });
   }
+  const named = (result.updates ?? []).map(({ update_id }) => update_id);
+  if (new Set(named).size !== named.length) {
+    faults.push({ path: '/updates', message: 'must name each update once' });
+  }
+  const wrong = (result.updates ?? []).findIndex(({ outcome }) => !mayEnd(result.status, outcome));
+  if (wrong !== -1) {
+    faults.push({
+      path: `/updates/${wrong}/outcome`,
+      message: `does not go with the status ${result.status}`,
+    });
+  }
   return faults;
+}
+
+/** Whether an update may have this outcome in a result of this status. */
+function mayEnd(status: CommandResult['status'], outcome: UpdateOutcome): boolean {
+  switch (status) {
+    case 'success':
+      return outcome === 'installed' || outcome === 'already_installed';
+    case 'failed':
+    case 'interrupted':
+      return true;
+    case 'running':
+    case 'refused':
+      return false;
+  }
 }

@@ -15,7 +15,8 @@ export const CommandItem = strict({
   hostname: Type.String(),
   action: CommandAction,
   params: Type.Unknown(),
-  update_id: nullable(Uuid),
+  /** The updates that its parameters name. */
+  update_ids: Type.Array(Uuid),
   status: CommandStatus,
   seq: IntegerOrNull,
   created_by: Type.String(),

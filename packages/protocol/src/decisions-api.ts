@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { GateDivergence, ProvenanceStatus, UnknownArtifact, VendorWord } from './approvals-api.ts';
+import { APPROVAL_MAX_UPDATES } from './documents.ts';
 import { Count, Ecosystem, nullable, Ordinal, Sha256Hex, strict, Timestamp, Uuid } from './scalars.ts';
 import { UncheckedReason, VulnerabilityVerdict } from './states.ts';
 
@@ -123,14 +124,18 @@ export const RecordedDecision = strict({
   actor: Type.String(),
   /** The responsible operator, also when the sweep acts on their behalf. */
   approved_by: TextOrNull,
-  update: strict({
-    id: Uuid,
-    agent_id: Uuid,
-    name: Type.String(),
-    arch: TextOrNull,
-    from_version: TextOrNull,
-    to_version: Type.String(),
-  }),
+  agent_id: Uuid,
+  /** The set that was judged as one closure, in ascending order of id. */
+  updates: Type.Array(
+    strict({
+      id: Uuid,
+      name: Type.String(),
+      arch: TextOrNull,
+      from_version: TextOrNull,
+      to_version: Type.String(),
+    }),
+    { minItems: 1, maxItems: APPROVAL_MAX_UPDATES },
+  ),
   plan: nullable(strict({ id: Uuid, plan_sha256: Sha256Hex })),
   policy: strict({
     age_mode: Type.Enum(['block', 'warn', 'off']),
@@ -200,7 +205,8 @@ export const DecisionStatement = strict({
     record_sha256: Sha256Hex,
     gate_version: Ordinal,
     via: Type.String(),
-    update: RecordedDecision.properties.update,
+    agent_id: Uuid,
+    updates: RecordedDecision.properties.updates,
     ecosystem: Ecosystem,
     plan_sha256: Sha256Hex,
     policy: RecordedDecision.properties.policy,

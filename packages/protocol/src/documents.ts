@@ -9,6 +9,7 @@ import {
   PackageVersion,
   PublicKeyHex,
   Sha256Hex,
+  ShortText,
   strict,
   Timestamp,
   Uuid,
@@ -24,7 +25,9 @@ export const AGENT_STATE_TYPE = 'application/vnd.tidegate.agent-state.v1+json';
 export const CHECKPOINT_TYPE = 'application/vnd.tidegate.checkpoint.v1+json';
 
 /** Largest command envelope that an agent reads, in bytes. */
-export const COMMAND_MAX_BYTES = 64 * 1024;
+export const COMMAND_MAX_BYTES = 256 * 1024;
+/** Most updates that one approval names. */
+export const APPROVAL_MAX_UPDATES = 2_000;
 /** Largest approval envelope, in bytes. */
 export const APPROVAL_MAX_BYTES = 4 * 1024 * 1024;
 
@@ -124,6 +127,9 @@ const commandHead = {
   key_version: Ordinal,
 };
 
+/** Ids of updates in ascending order, so that a set has one form. */
+const UpdateIds = Type.Array(Uuid, { minItems: 1, maxItems: APPROVAL_MAX_UPDATES });
+
 /** Parameters of each action; an action without an entry takes none. */
 export const COMMAND_PARAMS = {
   scan: strict({ ecosystems: Type.Optional(Type.Array(Ecosystem, { maxItems: 4 })) }),
@@ -134,7 +140,7 @@ export const COMMAND_PARAMS = {
     arch: Type.Optional(Type.String({ minLength: 1, maxLength: 256 })),
     to_version: PackageVersion,
   }),
-  install_update: strict({ update_id: Uuid }),
+  install_update: strict({ update_ids: UpdateIds }),
   reboot: strict({}),
   update_agent: strict({ update_id: Type.Optional(Uuid) }),
   refresh_keys: strict({}),
@@ -169,19 +175,27 @@ export const ApprovalOverride = strict({
   event_id: Uuid,
 });
 
-/** The signed token of E3: binds the real artifact hashes (A4). No field of it means "skip verification". */
+/** An update that an approval brings to a version; `arch` is the place of an npm or PyPI package. */
+export const ApprovedUpdate = strict({
+  update_id: Uuid,
+  name: PackageName,
+  arch: Type.Optional(ShortText),
+  from_version: nullable(PackageVersion),
+  to_version: PackageVersion,
+});
+export type ApprovedUpdate = Static<typeof ApprovedUpdate>;
+
+/**
+ * The signed token of E3: binds the real artifact hashes (A4). No field of it means "skip verification". It names a set
+ * of updates of one host and ecosystem, in ascending order of id; `actions` is the one transaction that brings them all.
+ */
 export const ApprovalPayload = strict({
   v: Type.Literal(1),
   token_id: Uuid,
   fleet_id: Uuid,
-  update_id: Uuid,
   agent_id: Uuid,
   ecosystem: Ecosystem,
-  package: strict({
-    name: PackageName,
-    from_version: nullable(PackageVersion),
-    to_version: PackageVersion,
-  }),
+  updates: Type.Array(ApprovedUpdate, { minItems: 1, maxItems: APPROVAL_MAX_UPDATES }),
   actions: Type.Array(PlanAction, { minItems: 1, maxItems: PLAN_MAX_ACTIONS }),
   plan_sha256: Sha256Hex,
   verdict: strict({

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type PlanAction, planFaults, targetFault } from './plan.ts';
+import { missedTargets, type PlanAction, planFaults, targetFault } from './plan.ts';
 
 const resolved_at = '2026-11-21T09:00:00Z';
 const artifact = { filename: 'a.deb', url: 'http://mirror/a.deb', size_bytes: 1, sha256: '0'.repeat(64) };
@@ -60,9 +60,33 @@ test.each<[string, PlanAction[], [string, string][]]>([
 });
 
 test.each([
-  ['the package at the version', { name: 'a', version: '2' }, null],
-  ['another version', { name: 'a', version: '3' }, '/actions'],
-  ['another package', { name: 'b', version: '2' }, '/actions'],
+  ['the package at the version', { name: 'a', to_version: '2' }, null],
+  ['another version', { name: 'a', to_version: '3' }, '/actions'],
+  ['another package', { name: 'b', to_version: '2' }, '/actions'],
 ])('a plan is for its own update: %s', (_what, target, path) => {
   expect(targetFault({ actions: [upgrade] }, target)?.path ?? null).toBe(path);
+});
+
+test.each<[string, string | undefined, string | undefined, boolean]>([
+  ['the same architecture', 'amd64', 'amd64', true],
+  ['another architecture', 'amd64', 'i386', false],
+  ['an update without one', undefined, 'amd64', true],
+  ['an action without one', 'amd64', undefined, true],
+  ['a move to all', 'amd64', 'all', true],
+  ['a move from noarch', 'noarch', 'x86_64', true],
+  ['another place', '/srv/a', '/srv/b', false],
+])('missedTargets compares places and architectures: %s', (_, wanted, planned, reaches) => {
+  const target = { name: 'a', to_version: '2', ...(wanted !== undefined && { arch: wanted }) };
+  const action = { ...upgrade, ...(planned !== undefined && { arch: planned }) };
+  expect(missedTargets({ actions: [action] }, [target])).toEqual(reaches ? [] : [target]);
+});
+
+test('missedTargets returns those that no action brings, in the given order', () => {
+  const [a, b, c] = ['a', 'b', 'c'].map((name) => ({ name, to_version: '2' }));
+  expect(
+    missedTargets(
+      { actions: [upgrade] },
+      [c, a, b].flatMap((one) => one ?? []),
+    ),
+  ).toEqual([c, b]);
 });

@@ -94,15 +94,33 @@ export function isSameArtifact(a: Artifact, b: Artifact): boolean {
   );
 }
 
+/** An update, as far as a plan has to bring it about. An empty or absent `arch` matches any. */
+export interface PlanTarget {
+  readonly name: string;
+  readonly arch?: string | undefined;
+  readonly to_version: string;
+}
+
+/** The targets that no action brings to their version. Linear, however many there are. */
+export function missedTargets<T extends PlanTarget>(
+  { actions }: Pick<Plan, 'actions'>,
+  targets: readonly T[],
+): T[] {
+  const byVersion = Map.groupBy(actions, ({ name, to_version }) => `${name}\n${to_version ?? ''}`);
+  return targets.filter((target) => {
+    const reaching = byVersion.get(`${target.name}\n${target.to_version}`) ?? [];
+    return !reaching.some((action) => isSameArch(action.arch, target.arch));
+  });
+}
+
+/** A package may move between `all` and an architecture from one version to the next. */
+function isSameArch(a = '', b = ''): boolean {
+  return a === b || [a, b].some((arch) => arch === '' || arch === 'all' || arch === 'noarch');
+}
+
 /** The fault of a plan that does not bring its package to the requested version; null when it does. */
-export function targetFault(
-  plan: Pick<Plan, 'actions'>,
-  target: { name: string; version: string },
-): PlanFault | null {
-  const reaches = plan.actions.some(
-    ({ name, to_version }) => name === target.name && to_version === target.version,
-  );
-  return reaches
+export function targetFault(plan: Pick<Plan, 'actions'>, target: PlanTarget): PlanFault | null {
+  return missedTargets(plan, [target]).length === 0
     ? null
     : { path: '/actions', message: 'do not bring the package to the version of the update' };
 }

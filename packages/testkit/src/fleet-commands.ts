@@ -41,14 +41,18 @@ export function createCommandAnswerer(means: {
     agent: SimulatedAgent,
     command: CommandPayload & { action: 'install_update' },
   ): Promise<void> {
-    const update = agent.updates.get(command.params.update_id);
-    if (update === undefined) return tally.fault('result', 'an unknown update was to be installed');
-    const { name, available_version: version } = update;
+    const { update_ids: ids } = command.params;
+    const updates = ids.flatMap((id) => agent.updates.get(id) ?? []);
+    if (updates.length < ids.length) {
+      return tally.fault('result', 'an unknown update was to be installed');
+    }
+    const installed = updates.map(({ name, available_version: version }) => ({ name, version }));
+    const ended = ids.map((update_id) => ({ update_id, outcome: 'installed' as const }));
     const started = { started_at: nowText() };
     await sendResult(agent, command, { status: 'running', ...started });
-    const finished = { ...started, finished_at: nowText(), installed: [{ name, version }] };
+    const finished = { ...started, finished_at: nowText(), installed, updates: ended };
     await sendResult(agent, command, { status: 'success', exit_code: 0, ...finished });
-    agent.updated.add(name);
+    for (const { name } of updates) agent.updated.add(name);
   }
 
   async function sendResult(

@@ -88,7 +88,7 @@ describe('a simulated fleet', () => {
     const agentId = fleet.agents[0]?.session?.agentId ?? '';
     const sent = [
       command({ agentId, action: 'plan_update', params: plan }),
-      command({ agentId, action: 'install_update', params: { update_id: updateId } }),
+      command({ agentId, action: 'install_update', params: { update_ids: [updateId] } }),
     ];
     api.answerOf = (call) => (call.path.endsWith('/check-in') ? checkInAnswer(sent) : null);
     await fleet.checkInAll();

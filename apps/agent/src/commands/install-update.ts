@@ -31,6 +31,9 @@ import { APPROVAL_REFUSAL_TEXT, type VerifiedApproval, verifyApproval } from '..
 import { chainForExecutor } from './executor-key-chain.ts';
 import { fetchAgentState } from './fetch-agent-state.ts';
 
+/** Updates that an event names. */
+const EVENT_UPDATES_MAX = 50;
+
 export interface InstallDependencies {
   config: ConfigFile;
   session: Session;
@@ -89,7 +92,7 @@ export async function installUpdate(
   const judged = verifyApproval(fetched.value, {
     trusted: dependencies.config.current().trusted_keys,
     agentId: command.agent_id,
-    updateId: command.params.update_id,
+    updateIds: command.params.update_ids,
     reference: command.approval,
     nowMs: nowMs(),
   });
@@ -253,7 +256,7 @@ function artifactFailure(
   if (brought.reason === 'fetch_failed') return end;
   const event = agentEvent('ARTIFACT_MISMATCH', brought.detail, {
     nowMs: dependencies.nowMs(),
-    details: { check: brought.reason, token_id: payload.token_id, update_id: payload.update_id },
+    details: { check: brought.reason, token_id: payload.token_id, ...namedUpdates(payload) },
   });
   return { ...end, events: [event] };
 }
@@ -264,12 +267,18 @@ function reportJob(dependencies: InstallDependencies, payload: ApprovalPayload, 
   const reason = job.result.reason ?? '';
   const details = {
     command_id: job.command_id,
-    update_id: payload.update_id,
+    ...namedUpdates(payload),
     check: job.check ?? job.failure,
     by: 'executor',
   };
   const events = type === null ? [] : [agentEvent(type, reason, { nowMs: dependencies.nowMs(), details })];
   return { result: job.result, events, failure: null };
+}
+
+/** The first updates of an approval, for an event: its details are bounded. */
+function namedUpdates({ updates }: ApprovalPayload): { update_ids: string[]; update_count: number } {
+  const named = updates.slice(0, EVENT_UPDATES_MAX).map(({ update_id }) => update_id);
+  return { update_ids: named, update_count: updates.length };
 }
 
 function eventTypeOf({ failure }: JobResult) {

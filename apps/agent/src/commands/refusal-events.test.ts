@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type AgentEvent, AgentEvents } from '@tidegate/protocol/agent-api';
-import { COMMAND_TYPE, STATE_TYPE } from '@tidegate/protocol/documents';
+import { COMMAND_MAX_BYTES, COMMAND_TYPE, STATE_TYPE } from '@tidegate/protocol/documents';
 import { signEnvelope } from '@tidegate/signing/sign';
 import { Check } from 'typebox/value';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -9,7 +9,7 @@ import { EXECUTOR_REFUSALS, type ExecutorRefusal } from '../jobs/job-folder.ts';
 import { timestamp } from '../platform/clock.ts';
 import { runOnce } from '../polling/loop.ts';
 import { ARTIFACT, createAgent, type TestAgent } from '../testing/agent-runtime.ts';
-import { bytesOf, createKey, NOW_MS, upgradeOf } from '../testing/fleet.ts';
+import { bytesOf, createKey, NOW_MS, updateOf, upgradeOf } from '../testing/fleet.ts';
 import type { ApprovalRefusal } from '../trust/verify-approval.ts';
 import { COMMAND_REFUSALS, type CommandRefusal } from '../trust/verify-command.ts';
 
@@ -49,7 +49,7 @@ function deliver(members: object): void {
 
 /** A delivery that fails exactly this check of docs/protocol/verification.md. */
 const COMMANDS: Record<CommandRefusal, () => unknown[] | Promise<unknown[]>> = {
-  too_large: () => [signed('x'.repeat(65_536))],
+  too_large: () => [signed('x'.repeat(COMMAND_MAX_BYTES))],
   malformed_envelope: () => ['nonsense'],
   wrong_type: () => [agent.fleet.state()],
   unsigned: () => [{ ...agent.fleet.command(), signatures: [] }],
@@ -101,9 +101,13 @@ function deliverInstall(
   change: (envelope: unknown) => unknown = (envelope) => envelope,
 ): void {
   const updateId = randomUUID();
-  const { envelope, reference } = agent.fleet.approval({ update_id: updateId, actions: PLAN, ...members });
+  const { envelope, reference } = agent.fleet.approval({
+    updates: [updateOf(updateId)],
+    actions: PLAN,
+    ...members,
+  });
   agent.server.approvals.set(reference.token_id, change(envelope));
-  deliver({ action: 'install_update', params: { update_id: updateId }, approval: reference });
+  deliver({ action: 'install_update', params: { update_ids: [updateId] }, approval: reference });
 }
 
 type Fetched = Exclude<
@@ -115,14 +119,14 @@ const APPROVALS: Record<Fetched, () => void> = {
   wrong_type: () => deliverInstall({}, () => agent.fleet.state()),
   bad_signature: () =>
     deliverInstall({}, () => agent.fleet.approval({ actions: PLAN }, createKey(1)).envelope),
-  malformed: () => deliverInstall({ package: { name: '', from_version: '1.0', to_version: '2.0' } }),
+  malformed: () => deliverInstall({ updates: [] }),
   not_the_referenced_one: () => deliverInstall({}, () => agent.fleet.approval({ actions: PLAN }).envelope),
   wrong_fleet: () => deliverInstall({ fleet_id: randomUUID() }),
   wrong_agent: () => deliverInstall({ agent_id: randomUUID() }),
-  wrong_update: () => deliverInstall({ update_id: randomUUID() }),
+  wrong_updates: () => deliverInstall({ updates: [updateOf(randomUUID())] }),
   expired: () => deliverInstall({ expires_at: timestamp(NOW_MS - HOUR) }),
   plan_digest_differs: () => deliverInstall({ plan_sha256: 'a'.repeat(64) }),
-  unsound_plan: () => deliverInstall({ package: { name: 'other', from_version: '1.0', to_version: '2.0' } }),
+  unsound_plan: () => deliverInstall({ actions: PLAN.map((action) => ({ ...action, name: 'other' })) }),
 };
 
 describe('each refused approval is exactly one event that names the failed check (COMMAND_REFUSED)', () => {
@@ -133,7 +137,7 @@ describe('each refused approval is exactly one event that names the failed check
   });
 
   test('approval_missing', async () => {
-    deliver({ action: 'install_update', params: { update_id: randomUUID() } });
+    deliver({ action: 'install_update', params: { update_ids: [randomUUID()] } });
     await runOnce(agent.start());
     expect(told()).toEqual([['COMMAND_REFUSED', 'approval_missing']]);
   });

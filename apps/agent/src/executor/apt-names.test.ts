@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { USUAL_PLACES } from '../ecosystems/host-places.ts';
-import { createFleet, NOW_MS, upgradeOf } from '../testing/fleet.ts';
+import { createFleet, NOW_MS, updateOf, upgradeOf } from '../testing/fleet.ts';
 import { install, simulate } from '../testing/install.ts';
 import { verifyApproval } from '../trust/verify-approval.ts';
 import { aptInstaller } from './apt.ts';
@@ -13,8 +13,14 @@ test.each(['partial', 'lock', 'other_2.0_all.deb', 'demo_2.0_all.deb.x', 'demo_2
   async (name) => {
     const updateId = randomUUID();
     const action = { ...upgradeOf({ name, bytes: new TextEncoder().encode('demo') }), arch: 'all' };
-    const { envelope, reference } = fleet.approval({ update_id: updateId, actions: [action] });
-    const context = { trusted: fleet.trusted, agentId: fleet.agentId, updateId, reference, nowMs: NOW_MS };
+    const { envelope, reference } = fleet.approval({ updates: [updateOf(updateId)], actions: [action] });
+    const context = {
+      trusted: fleet.trusted,
+      agentId: fleet.agentId,
+      updateIds: [updateId],
+      reference,
+      nowMs: NOW_MS,
+    };
     const judged = verifyApproval(envelope, context);
     if (!judged.ok) throw new Error(judged.reason);
     const job = { paths: USUAL_PLACES, approval: judged.approval, stage: '/nowhere' };

@@ -1,8 +1,5 @@
-import { createHash, generateKeyPairSync, randomUUID, sign } from 'node:crypto';
 import { appendFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { canonicalJson } from '@tidegate/protocol/canonical-json';
-import { APPROVAL_TYPE, type ApprovalPayload } from '@tidegate/protocol/documents';
 import type { PlanAction } from '@tidegate/protocol/plan';
 import { type AptHost, aptHostMissing, createAptHost } from '@tidegate/testkit/apt-host';
 import { dpkgOptions } from '@tidegate/testkit/apt-host-files';
@@ -13,8 +10,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { aptDriver } from '../ecosystems/apt/apt.ts';
 import type { HostPaths } from '../ecosystems/ecosystem.ts';
 import { hostPaths } from '../ecosystems/host-places.ts';
+import { approvalOf } from '../testing/approval-of.ts';
 import { install, installHearing, simulate } from '../testing/install.ts';
-import { type VerifiedApproval, verifyApproval } from '../trust/verify-approval.ts';
+import type { VerifiedApproval } from '../trust/verify-approval.ts';
 import { aptInstaller } from './apt.ts';
 
 const missing = aptHostMissing();
@@ -221,44 +219,7 @@ describe.skipIf(missing !== null)('the installer of apt on a real host', () => {
 });
 
 const missingAction: PlanAction = { action: 'remove', name: 'missing' };
-const { privateKey, publicKey } = generateKeyPairSync('ed25519');
-
-/** Signs an approval of these actions, and has it verified: there is no other way to get one (A4). */
+/** A verified approval of these actions: there is no other way to get one (A4). */
 function approve(actions: PlanAction[], target: { name: string; toVersion: string }): VerifiedApproval {
-  const [keyId, fleetId, agentId, updateId, tokenId] = Array.from({ length: 5 }, () => randomUUID());
-  const [at, later] = ['2026-01-01T00:00:00Z', '2026-01-08T00:00:00Z'];
-  const payload = {
-    ...{
-      v: 1,
-      token_id: tokenId,
-      fleet_id: fleetId,
-      update_id: updateId,
-      agent_id: agentId,
-      ecosystem: 'apt',
-    },
-    package: { name: target.name, from_version: null, to_version: target.toVersion },
-    actions,
-    plan_sha256: createHash('sha256').update(canonicalJson(actions)).digest('hex'),
-    verdict: { vulnerability: 'clear', age: 'not_applicable', checked_at: at, source: null, snapshot: null },
-    ...{ override: null, issued_at: at, expires_at: later },
-  } satisfies Record<keyof ApprovalPayload, unknown>;
-  const body = Buffer.from(JSON.stringify(payload));
-  const head = `DSSEv1 ${APPROVAL_TYPE.length} ${APPROVAL_TYPE} ${body.length} `;
-  const sig = sign(null, Buffer.concat([Buffer.from(head), body]), privateKey).toString('base64');
-  const envelope = {
-    ...{ payloadType: APPROVAL_TYPE, payload: body.toString('base64') },
-    signatures: [{ keyid: keyId, sig }],
-  };
-  const hex = Buffer.from(publicKey.export({ format: 'jwk' }).x ?? '', 'base64url').toString('hex');
-  const key = { key_id: keyId ?? '', version: 1, public_key_hex: hex, status: 'active' as const };
-  const outcome = verifyApproval(envelope, {
-    trusted: {
-      ...{ fleet_id: fleetId ?? '', version: 1, expires_at: later },
-      keys: [{ ...key, created_at: at, revoked_at: null }],
-    },
-    ...{ agentId: agentId ?? '', updateId: updateId ?? '', nowMs: Date.parse(at) },
-    reference: { token_id: tokenId ?? '', sha256: createHash('sha256').update(body).digest('hex') },
-  });
-  if (!outcome.ok) throw new Error(outcome.reason);
-  return outcome.approval;
+  return approvalOf({ ecosystem: 'apt', actions, ...target });
 }

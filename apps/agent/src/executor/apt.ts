@@ -102,7 +102,7 @@ async function install(
   { request, host, automatic, reached, lockWaitMs, installTimeoutMs }: Means,
   onOutput: OutputListener | undefined,
 ): Promise<InstallOutcome> {
-  const { actions, package: target } = job.approval.payload;
+  const { actions, updates } = job.approval.payload;
   const run = await runProgram({
     program: 'apt-get',
     args: ['-y', '-q', '--no-download', ...installOptions(job.stage, lockWaitMs), ...request],
@@ -135,7 +135,7 @@ async function install(
   const marked = automatic.ok
     ? await restoreAutomatic(job.paths, {
         actions,
-        target: target.name,
+        targets: new Set(updates.map(({ name }) => name)),
         before: automatic.value,
         reached,
         host,
@@ -253,7 +253,7 @@ async function restoreAutomatic(
   paths: HostPaths,
   work: {
     actions: readonly PlanAction[];
-    target: string;
+    targets: ReadonlySet<string>;
     before: ReadonlySet<string>;
     reached: readonly PlanAction[];
     host: HostFacts;
@@ -261,7 +261,7 @@ async function restoreAutomatic(
 ): Promise<string | null> {
   const { nativeArch } = work.host.places;
   const names = work.actions
-    .filter(({ action, name }) => action !== 'remove' && (action !== 'install' || name !== work.target))
+    .filter(({ action, name }) => action !== 'remove' && (action !== 'install' || !work.targets.has(name)))
     .map((action) => ({
       name: shownName(action, nativeArch),
       isNew: action.action === 'install' && !work.reached.includes(action),

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Envelope } from '@tidegate/protocol/documents';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { bytesOf, createFleet, NOW_MS, upgradeOf } from '../testing/fleet.ts';
+import { bytesOf, createFleet, NOW_MS, updateOf, upgradeOf } from '../testing/fleet.ts';
 import { createJobWorld } from '../testing/job-world.ts';
 import { verifyApprovalBytes } from '../trust/verify-approval.ts';
 import { verifyCommand } from '../trust/verify-command.ts';
@@ -17,10 +17,10 @@ const EXECUTOR_RUNS = isLong ? 3_000 : 60;
 const fleet = createFleet();
 const updateId = randomUUID();
 const actions = [upgradeOf({ name: 'demo_2.0_all.deb', bytes: new TextEncoder().encode('demo') })];
-const approval = fleet.approval({ update_id: updateId, actions });
+const approval = fleet.approval({ updates: [updateOf(updateId)], actions });
 const command = fleet.command({
   action: 'install_update',
-  params: { update_id: updateId },
+  params: { update_ids: [updateId] },
   approval: approval.reference,
 });
 
@@ -62,7 +62,13 @@ function judgeCommand(bytes: Uint8Array) {
 
 function judgeApproval(bytes: Uint8Array) {
   const { reference } = approval;
-  const context = { trusted: fleet.trusted, agentId: fleet.agentId, updateId, reference, nowMs: NOW_MS };
+  const context = {
+    trusted: fleet.trusted,
+    agentId: fleet.agentId,
+    updateIds: [updateId],
+    reference,
+    nowMs: NOW_MS,
+  };
   return verifyApprovalBytes(bytes, context);
 }
 

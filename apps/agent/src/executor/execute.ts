@@ -233,7 +233,7 @@ function judgeApproval(job: Job, state: ExecutorState, command: CommandPayload, 
   const judged = verifyApprovalBytes(read.bytes, {
     trusted: state.trusted_keys,
     agentId: state.agent_id,
-    updateId: command.params.update_id,
+    updateIds: command.params.update_ids,
     reference: command.approval,
     nowMs,
   });
@@ -300,7 +300,8 @@ async function installStaged(
       heard.close();
     }
     if (!outcome.ok && outcome.reason !== 'install_failed') return refused(outcome.reason, outcome.detail);
-    return installed(outcome, { startedAt, finishedAt: timestamp(nowMs()) });
+    const { updates } = job.approval.payload;
+    return installed(outcome, { updates, startedAt, finishedAt: timestamp(nowMs()) });
   });
   return ended.ok ? ended.value : refused(ended.reason, ended.detail);
 }

@@ -1,6 +1,7 @@
 import { lstatSync, readdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type CommandResult, OUTPUT_TAIL_MAX_CHARS } from '@tidegate/protocol/agent-api';
+import type { ApprovedUpdate } from '@tidegate/protocol/documents';
 import type { ExecutorRefusal, JobResult } from '../jobs/job-folder.ts';
 import { timestamp } from '../platform/clock.ts';
 import { errorCode, writeDurably } from '../platform/file-layer.ts';
@@ -35,10 +36,13 @@ export function interrupted(nowMs: number): JobEnd {
   return { failure: null, check: null, result };
 }
 
-export function installed(outcome: InstallOutcome, times: { startedAt: string; finishedAt: string }): JobEnd {
+export function installed(
+  outcome: InstallOutcome,
+  job: { updates: readonly ApprovedUpdate[]; startedAt: string; finishedAt: string },
+): JobEnd {
   const common = {
-    started_at: times.startedAt,
-    finished_at: times.finishedAt,
+    started_at: job.startedAt,
+    finished_at: job.finishedAt,
     // Agent and server refuse a result that contains U+0000.
     output_tail: plainEnd(outcome.output, OUTPUT_TAIL_MAX_CHARS),
   };
@@ -48,6 +52,7 @@ export function installed(outcome: InstallOutcome, times: { startedAt: string; f
       exit_code: 0,
       ...common,
       installed: outcome.installed,
+      updates: job.updates.map(({ update_id }) => ({ update_id, outcome: 'installed' })),
     };
     return { failure: null, check: null, result };
   }

@@ -22,6 +22,7 @@ import { findOwner } from './npm-owner.ts';
 import { type Applied, applyToProject } from './npm-project.ts';
 import { placeOf, readStaged, type StagedPackage } from './npm-staged.ts';
 import { isSameTree, splitTree, treeDifference } from './npm-tree-rules.ts';
+import { onlyUpdate } from './only-update.ts';
 import {
   type InstalledVersions,
   installedOf,
@@ -83,8 +84,10 @@ interface OpenedPlace {
 
 /** The one place of the approval, found by npm on this host. */
 async function openPlace({ paths, approval }: InstallJob): Promise<Parsed<OpenedPlace>> {
-  const { actions, package: target } = approval.payload;
-  const wish = { name: target.name, version: target.to_version };
+  const { actions } = approval.payload;
+  const target = onlyUpdate(approval.payload);
+  if (!target.ok) return target;
+  const wish = { name: target.value.name, version: target.value.to_version };
   if (!isSafeArgument(wish)) return { ok: false, reason: `${wish.name} cannot be given to npm` };
   const named = placeOf(actions);
   if (!named.ok) return named;

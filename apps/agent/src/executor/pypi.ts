@@ -13,6 +13,7 @@ import { PIP_OPTIONS, pipEnvironment, type Shadow, withShadow } from '../ecosyst
 import { readSystemPackages, seenFrom } from '../ecosystems/pypi/system-packages.ts';
 import { type OutputListener, runProgram } from '../platform/run-program.ts';
 import { addNote, type Commit, type Installer, type InstallJob, type InstallOutcome } from './installer.ts';
+import { onlyUpdate } from './only-update.ts';
 import { type OpenedPlace, openPlace, seenIn } from './pypi-place.ts';
 import { type InstalledVersions, installedOf, nothingLeft, reachedNote, splitReached } from './reached.ts';
 
@@ -91,8 +92,10 @@ async function simulate(
   { distributions, place }: OpenedPlace,
   { shadow, wheels }: Staged,
 ): Promise<Parsed<PlanAction[]>> {
-  const { actions, package: target } = approval.payload;
-  const asked = { name: target.name, version: target.to_version };
+  const { actions } = approval.payload;
+  const target = onlyUpdate(approval.payload);
+  if (!target.ok) return target;
+  const asked = { name: target.value.name, version: target.value.to_version };
   const resolved = await resolveWheels(shadow, asked, { folder: wheels });
   if (!resolved.ok) return resolved;
   for (const { name, filename } of resolved.value) {

@@ -6,7 +6,7 @@ import { Value } from 'typebox/value';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { runOnce } from '../polling/loop.ts';
 import { ARTIFACT, createAgent, type TestAgent } from '../testing/agent-runtime.ts';
-import { upgradeOf } from '../testing/fleet.ts';
+import { updateOf, upgradeOf } from '../testing/fleet.ts';
 
 const Events = Type.Array(Type.Object({ events: Type.Array(AgentEvent) }));
 
@@ -19,9 +19,9 @@ afterEach(() => agent.stop());
 function deliverInstall(): string {
   const [updateId, id] = [randomUUID(), randomUUID()];
   const actions = [upgradeOf({ name: 'demo_2.0_all.deb', bytes: ARTIFACT })];
-  const { envelope, reference } = agent.fleet.approval({ update_id: updateId, actions });
+  const { envelope, reference } = agent.fleet.approval({ updates: [updateOf(updateId)], actions });
   agent.server.approvals.set(reference.token_id, envelope);
-  const params = { update_id: updateId };
+  const params = { update_ids: [updateId] };
   const members = { command_id: id, action: 'install_update', params, approval: reference };
   agent.server.commands.push({ id, envelope: agent.fleet.command(members) });
   return id;

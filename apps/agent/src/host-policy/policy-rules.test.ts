@@ -4,7 +4,7 @@ import type { PlanAction } from '@tidegate/protocol/plan';
 import { countersign } from '@tidegate/signing/sign';
 import { loadTrustedKey } from '@tidegate/signing/verify';
 import { describe, expect, test } from 'vitest';
-import { createFleet, createKey, NOW_MS, type TestKey, upgradeOf } from '../testing/fleet.ts';
+import { createFleet, createKey, NOW_MS, type TestKey, updateOf, upgradeOf } from '../testing/fleet.ts';
 import { verifyApproval } from '../trust/verify-approval.ts';
 import { type HostPolicy, judgeByPolicy, type PolicyCheck } from './policy-rules.ts';
 
@@ -25,9 +25,13 @@ interface Given {
 
 function judge(policy: Partial<HostPolicy>, { members = {}, sign, nowMs, serverKeys }: Given = {}) {
   const updateId = randomUUID();
-  const { envelope, reference } = fleet.approval({ update_id: updateId, actions: [action], ...members });
+  const { envelope, reference } = fleet.approval({
+    updates: [updateOf(updateId)],
+    actions: [action],
+    ...members,
+  });
   const trusted = { ...fleet.trusted, keys: [fleet.key, ...(serverKeys ?? [])].map(({ entry }) => entry) };
-  const context = { trusted, agentId: fleet.agentId, updateId, reference, nowMs: NOW_MS };
+  const context = { trusted, agentId: fleet.agentId, updateIds: [updateId], reference, nowMs: NOW_MS };
   const judged = verifyApproval(sign?.(envelope) ?? envelope, context);
   if (!judged.ok) throw new Error(judged.reason);
   return judgeByPolicy(

@@ -9,7 +9,7 @@ import { outputPath } from '../jobs/job-folder.ts';
 import { timestamp } from '../platform/clock.ts';
 import { runOnce } from '../polling/loop.ts';
 import { ARTIFACT, createAgent, type TestAgent } from '../testing/agent-runtime.ts';
-import { NOW_MS, upgradeOf } from '../testing/fleet.ts';
+import { NOW_MS, updateOf, upgradeOf } from '../testing/fleet.ts';
 import { html, problem, type Reply } from '../testing/scripted-server.ts';
 import { OUTPUTS_NAME } from './output-cursors.ts';
 
@@ -23,11 +23,11 @@ afterEach(() => agent.stop());
 function deliverInstall(said: string): string {
   const [id, updateId] = [randomUUID(), randomUUID()];
   const { envelope, reference } = agent.fleet.approval({
-    update_id: updateId,
+    updates: [updateOf(updateId)],
     actions: [upgradeOf({ name: 'demo_2.0_all.deb', bytes: ARTIFACT })],
   });
   agent.server.approvals.set(reference.token_id, envelope);
-  const members = { action: 'install_update', params: { update_id: updateId }, approval: reference };
+  const members = { action: 'install_update', params: { update_ids: [updateId] }, approval: reference };
   agent.server.commands.push({ id, envelope: agent.fleet.command({ seq: 1, command_id: id, ...members }) });
   agent.executorSays = (commandId) => {
     const path = outputPath(join(agent.folder, 'state'), commandId);

@@ -15,7 +15,7 @@ import { leaveSecondStartMark } from '../journal/second-start.ts';
 import { BACK_OFF_CAP_MS, backOffMs, pollMs } from '../platform/back-off.ts';
 import { CLOCK_SKEW_MS, timestamp } from '../platform/clock.ts';
 import { ARTIFACT, createAgent, type TestAgent } from '../testing/agent-runtime.ts';
-import { createKey, NOW_MS, revoked, type TestFleet, upgradeOf } from '../testing/fleet.ts';
+import { createKey, NOW_MS, revoked, type TestFleet, updateOf, upgradeOf } from '../testing/fleet.ts';
 import { json, problem } from '../testing/scripted-server.ts';
 import { runLoop, runOnce } from './loop.ts';
 
@@ -42,11 +42,11 @@ function deliverInstall(
   members: object = {},
 ): string {
   const updateId = randomUUID();
-  const { envelope, reference } = agent.fleet.approval({ update_id: updateId, actions });
+  const { envelope, reference } = agent.fleet.approval({ updates: [updateOf(updateId)], actions });
   agent.server.approvals.set(reference.token_id, envelope);
   return deliver({
     action: 'install_update',
-    params: { update_id: updateId },
+    params: { update_ids: [updateId] },
     approval: reference,
     ...members,
   });

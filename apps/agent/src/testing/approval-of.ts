@@ -24,8 +24,8 @@ export function approvalOf(approved: {
   ];
   if (!keyId || !fleetId || !agentId || !updateId || !tokenId) throw new Error('no ids');
   const payload: ApprovalPayload = {
-    ...{ v: 1, token_id: tokenId, fleet_id: fleetId, update_id: updateId, agent_id: agentId, ecosystem },
-    package: { name, from_version: null, to_version: toVersion },
+    ...{ v: 1, token_id: tokenId, fleet_id: fleetId, agent_id: agentId, ecosystem },
+    updates: [{ update_id: updateId, name, from_version: null, to_version: toVersion }],
     actions,
     plan_sha256: createHash('sha256').update(canonicalJson(actions)).digest('hex'),
     verdict: { vulnerability: 'clear', age: 'not_applicable', checked_at: AT, source: null, snapshot: null },
@@ -45,7 +45,7 @@ export function approvalOf(approved: {
       ...{ fleet_id: fleetId, version: 1, expires_at: LATER },
       keys: [{ ...key, created_at: AT, revoked_at: null }],
     },
-    ...{ agentId, updateId, nowMs: Date.parse(AT) },
+    ...{ agentId, updateIds: [updateId], nowMs: Date.parse(AT) },
     reference: { token_id: tokenId, sha256: createHash('sha256').update(body).digest('hex') },
   });
   if (!outcome.ok) throw new Error(outcome.reason);

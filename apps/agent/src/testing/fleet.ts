@@ -5,6 +5,7 @@ import {
   type AgentStatePayload,
   APPROVAL_TYPE,
   type ApprovalPayload,
+  type ApprovedUpdate,
   COMMAND_TYPE,
   type Envelope,
   KEYSET_TYPE,
@@ -85,6 +86,11 @@ export function revoked(entry: SigningKeyEntry): SigningKeyEntry {
   return { ...entry, status: 'revoked', revoked_at: timestamp(NOW_MS) };
 }
 
+/** An update as an approval names it; by default the one of `demo` to 2.0. */
+export function updateOf(updateId: string, members: Partial<ApprovedUpdate> = {}): ApprovedUpdate {
+  return { update_id: updateId, name: 'demo', from_version: '1.0', to_version: '2.0', ...members };
+}
+
 /** Makes a fleet of one agent whose documents are dated `nowMs`: the fixed time, or the present for real processes. */
 export function createFleet(nowMs = NOW_MS): TestFleet {
   const machineId = randomUUID();
@@ -132,10 +138,9 @@ export function createFleet(nowMs = NOW_MS): TestFleet {
         v: 1,
         token_id: randomUUID(),
         fleet_id: fleetId,
-        update_id: randomUUID(),
         agent_id: agentId,
         ecosystem: 'apt',
-        package: { name: 'demo', from_version: '1.0', to_version: '2.0' },
+        updates: [updateOf(randomUUID())],
         actions,
         plan_sha256: planDigest(actions),
         verdict: {

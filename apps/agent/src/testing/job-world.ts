@@ -14,7 +14,7 @@ import { openJournal } from '../journal/journal.ts';
 import { timestamp } from '../platform/clock.ts';
 import { ownUid } from '../platform/file-layer.ts';
 import type { KeyChain } from '../trust/trusted-keys-chain.ts';
-import { bytesOf, createFleet, NOW_MS, type TestFleet, type TestKey, upgradeOf } from './fleet.ts';
+import { bytesOf, createFleet, NOW_MS, type TestFleet, type TestKey, updateOf, upgradeOf } from './fleet.ts';
 
 /** The one file of the update that every job here is about. */
 export const FILE = 'demo_2.0_all.deb';
@@ -136,7 +136,7 @@ function leaveJob({ fleet, folder, action }: JobWorld, seq: number, parts: JobPa
   const commandId = parts.commandId ?? randomUUID();
   const updateId = randomUUID();
   const approval = fleet.approval(
-    { update_id: updateId, actions: [action], ...parts.approval },
+    { updates: [updateOf(updateId)], actions: [action], ...parts.approval },
     parts.signedBy,
   );
   const command = fleet.command(
@@ -144,7 +144,7 @@ function leaveJob({ fleet, folder, action }: JobWorld, seq: number, parts: JobPa
       seq,
       command_id: commandId,
       action: 'install_update',
-      params: { update_id: updateId },
+      params: { update_ids: [updateId] },
       approval: approval.reference,
       ...parts.command,
     },

@@ -1,14 +1,15 @@
 import { randomUUID } from 'node:crypto';
+import type { ApprovalPayload } from '@tidegate/protocol/documents';
 import type { Artifact, PlanAction } from '@tidegate/protocol/plan';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { CLOCK_SKEW_MS, timestamp } from '../platform/clock.ts';
-import { createFleet, createKey, NOW_MS, upgradeOf } from '../testing/fleet.ts';
+import { createFleet, createKey, NOW_MS, updateOf, upgradeOf } from '../testing/fleet.ts';
 import { type ApprovalContext, type ApprovalRefusal, verifyApproval } from './verify-approval.ts';
 
 const fleet = createFleet();
 const updateId = randomUUID();
 const action = upgradeOf({ name: 'demo_2.0_all.deb', bytes: new TextEncoder().encode('demo') });
-const sound = { update_id: updateId, actions: [action] };
+const sound = { updates: [updateOf(updateId)], actions: [action] };
 const file = { filename: 'demo_2.0_all.deb', url: 'https://archive.test/demo', size_bytes: 4 };
 const of = (artifact: Artifact): PlanAction => ({ ...action, artifact });
 
@@ -17,7 +18,13 @@ function judge(
   changed: Partial<ApprovalContext> = {},
 ): ApprovalRefusal | 'ok' {
   const { envelope, reference } = approval;
-  const context = { trusted: fleet.trusted, agentId: fleet.agentId, updateId, reference, nowMs: NOW_MS };
+  const context = {
+    trusted: fleet.trusted,
+    agentId: fleet.agentId,
+    updateIds: [updateId],
+    reference,
+    nowMs: NOW_MS,
+  };
   const outcome = verifyApproval(envelope, { ...context, ...changed });
   return outcome.ok ? 'ok' : outcome.reason;
 }
@@ -46,14 +53,74 @@ test('an override changes no check (A4)', () => {
   );
 });
 
+describe('an approval of several updates', () => {
+  const ids = [randomUUID(), randomUUID(), randomUUID()].toSorted();
+  const names = ids.map((_, i) => `part-${i}`);
+  const updates = ids.map((id, i) => updateOf(id, { name: names[i] ?? '' }));
+  const actions = names.map((name) => ({
+    ...upgradeOf({ name: `${name}.deb`, bytes: new TextEncoder().encode(name) }),
+    name,
+  }));
+  const all = { updates, actions };
+  const [one = ''] = ids;
+
+  test('is verified for exactly the updates that the command names', () => {
+    expect(judge(fleet.approval(all), { updateIds: ids })).toBe('ok');
+  });
+
+  test.each<[string, readonly string[]]>([
+    ['one update fewer', ids.slice(1)],
+    ['one update more', [...ids, randomUUID()].toSorted()],
+    ['another update', [...ids.slice(1), randomUUID()].toSorted()],
+    ['another order', ids.toReversed()],
+    ['an update twice', [one, ...ids.slice(0, 2)]],
+    ['none', []],
+  ])('a command that names %s is refused', (_, updateIds) => {
+    expect(judge(fleet.approval(all), { updateIds })).toBe('wrong_updates');
+  });
+
+  test.each<[ApprovalRefusal, string, Partial<ApprovalPayload>]>([
+    ['wrong_updates', 'names them in another order', { updates: updates.toReversed() }],
+    ['unsound_plan', 'has no action for one of them', { actions: actions.slice(1) }],
+    [
+      'unsound_plan',
+      'brings one to another version',
+      {
+        updates: [...updates.slice(1)].toSpliced(0, 0, updateOf(one, { name: 'part-0', to_version: '2.1' })),
+      },
+    ],
+    [
+      'unsound_plan',
+      'brings one in another place',
+      {
+        updates: updates.with(0, { ...(updates[0] ?? updateOf(one)), arch: '/srv/a' }),
+        actions: actions.map((each) => ({ ...each, arch: '/srv/b' })),
+      },
+    ],
+    [
+      'malformed',
+      'names more than 2,000',
+      { updates: Array.from({ length: 2_001 }, () => updateOf(randomUUID())) },
+    ],
+  ])('%s: one that %s', (reason, _, members) => {
+    expect(judge(fleet.approval({ ...all, ...members }), { updateIds: ids })).toBe(reason);
+  });
+
+  test('a package may move between an architecture and all', () => {
+    const moved = updates.with(0, { ...(updates[0] ?? updateOf(one)), arch: 'amd64' });
+    const toAll = actions.map((each) => ({ ...each, arch: 'all' }));
+    expect(judge(fleet.approval({ updates: moved, actions: toAll }), { updateIds: ids })).toBe('ok');
+  });
+});
+
 test.each<[ApprovalRefusal, ReturnType<typeof fleet.approval>]>([
   ['bad_signature', fleet.approval(sound, createKey(1))],
   ['wrong_fleet', fleet.approval({ ...sound, fleet_id: randomUUID() })],
   ['wrong_agent', fleet.approval({ ...sound, agent_id: randomUUID() })],
-  ['wrong_update', fleet.approval({ ...sound, update_id: randomUUID() })],
+  ['wrong_updates', fleet.approval({ ...sound, updates: [updateOf(randomUUID())] })],
   ['expired', fleet.approval({ ...sound, expires_at: timestamp(NOW_MS - CLOCK_SKEW_MS) })],
   ['plan_digest_differs', fleet.approval({ ...sound, plan_sha256: 'a'.repeat(64) })],
-  ['malformed', fleet.approval({ update_id: updateId, actions: [] })],
+  ['malformed', fleet.approval({ updates: [updateOf(updateId)], actions: [] })],
   ['unsound_plan', fleet.approval({ ...sound, actions: [{ ...action, name: 'other' }] })],
   [
     'unsound_plan',
@@ -76,7 +143,13 @@ test('keys are trusted until their set expires (T12)', () => {
 
 test('all its signatures are returned, for a host that requires more than one', () => {
   const { envelope, reference } = fleet.approval(sound);
-  const context = { trusted: fleet.trusted, agentId: fleet.agentId, updateId, reference, nowMs: NOW_MS };
+  const context = {
+    trusted: fleet.trusted,
+    agentId: fleet.agentId,
+    updateIds: [updateId],
+    reference,
+    nowMs: NOW_MS,
+  };
   expect(verifyApproval(envelope, context)).toMatchObject({ ok: true, approval: { envelope } });
 });
 

@@ -8,7 +8,7 @@ import {
   type ApprovalReference,
   type Envelope,
 } from '@tidegate/protocol/documents';
-import { planFaults } from '@tidegate/protocol/plan';
+import { missedTargets, planFaults } from '@tidegate/protocol/plan';
 import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import { Check } from 'typebox/value';
 import type { TrustedKeySet } from '../identity/config-file.ts';
@@ -32,7 +32,7 @@ export type ApprovalRefusal =
   | 'not_the_referenced_one'
   | 'wrong_fleet'
   | 'wrong_agent'
-  | 'wrong_update'
+  | 'wrong_updates'
   | 'expired'
   | 'plan_digest_differs'
   | 'unsound_plan';
@@ -40,7 +40,8 @@ export type ApprovalRefusal =
 export interface ApprovalContext {
   trusted: TrustedKeySet;
   agentId: string;
-  updateId: string;
+  /** The updates that the signed command names. */
+  updateIds: readonly string[];
   /** The signed command's reference to its approval. */
   reference: ApprovalReference;
   nowMs: number;
@@ -69,7 +70,7 @@ export function verifyApproval(value: unknown, context: ApprovalContext): Approv
   if (payload.token_id !== context.reference.token_id) return { ok: false, reason: 'not_the_referenced_one' };
   if (payload.fleet_id !== context.trusted.fleet_id) return { ok: false, reason: 'wrong_fleet' };
   if (payload.agent_id !== context.agentId) return { ok: false, reason: 'wrong_agent' };
-  if (payload.update_id !== context.updateId) return { ok: false, reason: 'wrong_update' };
+  if (!namesExactly(payload, context.updateIds)) return { ok: false, reason: 'wrong_updates' };
   if (hasPassed(payload.expires_at, context.nowMs)) return { ok: false, reason: 'expired' };
   const planSha256 = createHash('sha256').update(canonicalJson(payload.actions)).digest('hex');
   if (planSha256 !== payload.plan_sha256) return { ok: false, reason: 'plan_digest_differs' };
@@ -77,9 +78,19 @@ export function verifyApproval(value: unknown, context: ApprovalContext): Approv
   return { ok: true, approval: { payload, envelope: opened.envelope, [verified]: true } };
 }
 
+/** Both lists ascend, so one set has one form: a repeated id or another order is refused. */
+function namesExactly({ updates }: ApprovalPayload, updateIds: readonly string[]): boolean {
+  const isAscending = updateIds.every((id, i) => i === 0 || (updateIds[i - 1] ?? '') < id);
+  return (
+    isAscending &&
+    updates.length === updateIds.length &&
+    updates.every(({ update_id }, i) => update_id === updateIds[i])
+  );
+}
+
 /**
  * A sound plan names no artifact twice (except bundled packages, decision 0011), names no path outside its
- * folder, and reaches the approved version.
+ * folder, and brings every update to its approved version.
  */
 function isSound(payload: ApprovalPayload): boolean {
   const { actions } = payload;
@@ -91,9 +102,7 @@ function isSound(payload: ApprovalPayload): boolean {
   );
   if (new Set(filenames).size !== filenames.length) return false;
   if (filenames.some((name) => name === '.' || name === '..' || name.includes('\\'))) return false;
-  return actions.some(
-    (action) => action.name === payload.package.name && action.to_version === payload.package.to_version,
-  );
+  return missedTargets(payload, payload.updates).length === 0;
 }
 
 /** The meaning of each refusal, for operators. */
@@ -108,7 +117,7 @@ export const APPROVAL_REFUSAL_TEXT: Record<ApprovalRefusal, string> = {
   not_the_referenced_one: 'the command names another approval',
   wrong_fleet: 'the approval is for another fleet',
   wrong_agent: 'the approval is for another agent',
-  wrong_update: 'the approval is for another update',
+  wrong_updates: 'the approval does not name exactly the updates of the command',
   expired: 'the approval has expired',
   plan_digest_differs: 'the actions of the approval do not match their digest',
   unsound_plan: 'the plan in the approval cannot be executed safely',

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { APPROVAL_TYPE, COMMAND_TYPE } from '@tidegate/protocol/documents';
+import { APPROVAL_TYPE, COMMAND_MAX_BYTES, COMMAND_TYPE } from '@tidegate/protocol/documents';
 import { signEnvelope } from '@tidegate/signing/sign';
 import { describe, expect, test } from 'vitest';
 import { CLOCK_SKEW_MS, timestamp, trustedNow } from '../platform/clock.ts';
@@ -78,8 +78,8 @@ describe('content checks in the order of the wire', () => {
 });
 
 describe('envelope checks', () => {
-  test('more than 64 KiB is not even parsed', () => {
-    const outcome = verifyCommand(new Uint8Array(64 * 1024 + 1), context);
+  test('more than 256 KiB is not even parsed', () => {
+    const outcome = verifyCommand(new Uint8Array(COMMAND_MAX_BYTES + 1), context);
     expect(outcome).toMatchObject({ ok: false, reason: 'too_large', command: null });
   });
 

@@ -70,7 +70,7 @@ function timesOf(command: CommandItem): (readonly [string, React.ReactNode])[] {
 }
 
 function About({ command }: { command: CommandItem }) {
-  const { agent_id: agentId, update_id: updateId } = command;
+  const { agent_id: agentId, update_ids: updateIds } = command;
   return (
     <Panel title="Details">
       <div className="space-y-3">
@@ -82,14 +82,12 @@ function About({ command }: { command: CommandItem }) {
                 {command.hostname}
               </Link>,
             ],
-            ...(updateId === null
+            ...(updateIds.length === 0
               ? []
               : [
                   [
-                    'Update',
-                    <Link key="update" to="/updates/$id" params={{ id: updateId }}>
-                      Open the update
-                    </Link>,
+                    updateIds.length === 1 ? 'Update' : 'Updates',
+                    <Updates key="updates" ids={updateIds} />,
                   ] as const,
                 ]),
             ['Requested by', command.created_by],
@@ -104,6 +102,30 @@ function About({ command }: { command: CommandItem }) {
         </Fold>
       </div>
     </Panel>
+  );
+}
+
+function Updates({ ids }: { ids: readonly string[] }) {
+  const [only, ...others] = ids;
+  if (only !== undefined && others.length === 0) {
+    return (
+      <Link to="/updates/$id" params={{ id: only }}>
+        Open the update
+      </Link>
+    );
+  }
+  return (
+    <Fold summary={`${ids.length.toLocaleString('en')} in one transaction`}>
+      <ul>
+        {ids.map((id) => (
+          <li key={id}>
+            <Link to="/updates/$id" params={{ id }}>
+              {id}
+            </Link>
+          </li>
+        ))}
+      </ul>
+    </Fold>
   );
 }
 

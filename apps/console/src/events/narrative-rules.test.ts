@@ -26,13 +26,24 @@ describe('event narratives', () => {
   });
 
   test('an approval says whether its packages were checked', () => {
-    const content = { package: { ecosystem: 'npm', name: 'left', version: '1.0.0' }, verdict: 'clear' };
+    const left = { ecosystem: 'npm', name: 'left', version: '1.0.0' };
+    const content = { updates: [{ update_id: 'a', package: left }], update_count: 1, verdict: 'clear' };
     const told = (unchecked: string | null) =>
       narrativeOf({ type: 'update_approved', actor: 'olga', content: { ...content, unchecked } });
     expect(told(null)).toBe('olga approved left 1.0.0 (clear).');
     expect(told('unreachable')).toBe(
       'olga approved left 1.0.0 (clear). NOT FULLY CHECKED for known vulnerabilities: unreachable.',
     );
+  });
+
+  test.each([
+    [1, 'olga approved openssl 3.0.2 (clear).'],
+    [2, 'olga approved openssl 3.0.2 and 1 more update (clear).'],
+    [1_200, 'olga approved openssl 3.0.2 and 1,199 more updates (clear).'],
+  ])('an approval of %s updates names the first', (update_count, told) => {
+    const updates = [{ update_id: 'a', package: { ecosystem: 'apt', name: 'openssl', version: '3.0.2' } }];
+    const content = { updates, update_count, approved_by: 'olga', verdict: 'clear', override: false };
+    expect(narrativeOf({ type: 'update_approved', actor: 'olga', content })).toBe(told);
   });
 
   test.each(['constructor', '__proto__', 'NEW_TYPE'])(

@@ -135,11 +135,11 @@ const NARRATIVES: Readonly<Record<SecurityEventType | SystemEventType, Sentence>
         ? `${by(actor)} set the vulnerability policy to "introduced": what a host has already no longer stops an update.`
         : `${by(actor)} set the vulnerability policy to "any": every known vulnerability stops an update.`,
     update_approved: (read, { actor }) =>
-      `${read('approved_by') || actor || 'Somebody'} approved ${packageOf(read)} (${read('verdict') || 'not judged'}${read('override') === 'true' ? ', with an override' : ''}).${notChecked(read('unchecked'))}`,
+      `${read('approved_by') || actor || 'Somebody'} approved ${updatesOf(read)} (${read('verdict') || 'not judged'}${read('override') === 'true' ? ', with an override' : ''}).${notChecked(read('unchecked'))}`,
     approval_countersigned: (_, { actor }) => `${by(actor)} added a second signature to an approval.`,
-    update_installed: (read) => `${packageOf(read)} was installed.`,
+    update_installed: (read) => `Installed: ${updatesOf(read)}.`,
     update_failed: (read) =>
-      `${packageOf(read)} was not installed: ${read('reason') || read('status') || 'no reason given'}.`,
+      `Not installed: ${updatesOf(read)} (${read('reason') || read('status') || 'no reason given'}).`,
     agent_offline: (read) =>
       `${read('hostname') || 'The host'} has not checked in since ${read('last_seen_at') || 'an unknown time'}.`,
     client_error: (read) => `The console failed in a browser: ${read('message') || 'no details'}.`,
@@ -184,9 +184,17 @@ const from = (address: string): string => (address === '' ? '' : ` from ${addres
 const groupOf = (name: string): string => (name === '' ? 'no group' : `the group ${name}`);
 const named = (name: string): string => (name === '' ? '' : ` (${name})`);
 
-function packageOf(read: Read): string {
-  const name = read('package.name');
-  return name === '' ? 'a package' : `${name} ${read('package.version')}`.trimEnd();
+function packageOf(read: Read, at = 'package'): string {
+  const name = read(`${at}.name`);
+  return name === '' ? 'a package' : `${name} ${read(`${at}.version`)}`.trimEnd();
+}
+
+/** The first package of an event about several updates, and how many more there are. */
+function updatesOf(read: Read): string {
+  const others = Number(read('update_count') || 1) - 1;
+  const first = packageOf(read, 'updates.0.package');
+  if (others < 1) return first;
+  return `${first} and ${others.toLocaleString('en')} more ${others === 1 ? 'update' : 'updates'}`;
 }
 
 /** A pass without a check never reads like one with a check. */

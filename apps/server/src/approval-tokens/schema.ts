@@ -1,9 +1,9 @@
+import type { Generated } from 'kysely';
 import type { Statement } from '../platform/db/statement.ts';
 
 export const schema: readonly Statement[] = [
   `CREATE TABLE approvals (
     token_id TEXT PRIMARY KEY,
-    update_id TEXT NOT NULL REFERENCES updates (id),
     agent_id TEXT NOT NULL REFERENCES agents (id),
     plan_id TEXT NOT NULL REFERENCES update_plans (id),
     envelope TEXT NOT NULL,
@@ -20,17 +20,27 @@ export const schema: readonly Statement[] = [
     void_reason TEXT,
     CHECK ((override_by IS NULL) = (override_reason IS NULL))
   )`,
-  'CREATE UNIQUE INDEX approvals_live ON approvals (update_id) WHERE voided_at IS NULL',
+  // Maintenance looks for live ones: by host, by key and by end.
+  'CREATE INDEX approvals_live ON approvals (agent_id, token_id) WHERE voided_at IS NULL',
   // Base64 hardly compresses, and PostgreSQL's attempt took a third of the time of writing an approval. Its version 15
   // has no syntax for this in CREATE TABLE.
   { postgres: 'ALTER TABLE approvals ALTER COLUMN envelope SET STORAGE EXTERNAL' },
+
+  // The updates of each token; `live` is 0 once the token is void.
+  `CREATE TABLE approval_updates (
+    token_id TEXT NOT NULL REFERENCES approvals (token_id),
+    update_id TEXT NOT NULL REFERENCES updates (id),
+    live INTEGER NOT NULL DEFAULT 1,
+    PRIMARY KEY (token_id, update_id)
+  )`,
+  // No update has two tokens that an agent would accept.
+  'CREATE UNIQUE INDEX approval_updates_live ON approval_updates (update_id) WHERE live = 1',
 ];
 
 declare module '../platform/db/tables.ts' {
   interface Tables {
     approvals: {
       token_id: string;
-      update_id: string;
       agent_id: string;
       plan_id: string;
       envelope: string;
@@ -47,5 +57,6 @@ declare module '../platform/db/tables.ts' {
       voided_at: number | null;
       void_reason: string | null;
     };
+    approval_updates: { token_id: string; update_id: string; live: Generated<number> };
   }
 }

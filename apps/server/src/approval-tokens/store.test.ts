@@ -1,7 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { insertTestAgent, insertTestUpdate } from '../testing/agent-rows.ts';
 import { ENGINES } from '../testing/engines.ts';
-import { findApprovalOfUpdate, findLiveApproval, storedApproval, voidLiveApprovals } from './store.ts';
+import {
+  findApprovalOfUpdate,
+  findLiveApproval,
+  liveTokensOf,
+  storedApproval,
+  updatesOfTokens,
+  voidTokens,
+} from './store.ts';
 
 const EXPIRES_AT_MS = Date.UTC(2099, 0);
 const BEFORE_MS = EXPIRES_AT_MS - 1;
@@ -32,7 +39,7 @@ describe.each(ENGINES)('approval tokens on $name', (engine) => {
       [1, 'command_cancelled'],
       [2, 'closed_by_scan'],
     ] as const) {
-      await database.transact((tx) => voidLiveApprovals(tx, { updateIds: [updateId], reason, nowMs }));
+      await database.transact((tx) => voidTokens(tx, { tokenIds: [tokenId], reason, nowMs }));
     }
     const { read } = database;
     expect(await findLiveApproval(read, { tokenId, agentId, nowMs: BEFORE_MS })).toBeNull();
@@ -42,5 +49,40 @@ describe.each(ENGINES)('approval tokens on $name', (engine) => {
     ]);
     // Whoever uses a stored envelope must verify its signature.
     expect(await database.transact((tx) => storedApproval(tx, tokenId))).not.toBeNull();
+  });
+
+  test('a token of several updates is one: found by each, and void for all', async () => {
+    const { database, agentId, updateId, tokenId } = await setUp();
+    const second = { agentId, n: 2, state: 'approved', expiresAtMs: EXPIRES_AT_MS };
+    const { updateId: other } = await insertTestUpdate(database, { ...second, hasApproval: false });
+    await database.transact((tx) =>
+      tx.insertInto('approval_updates').values({ token_id: tokenId, update_id: other }).execute(),
+    );
+    const { read } = database;
+    expect(await liveTokensOf(read, [other])).toEqual([tokenId]);
+    expect(await liveTokensOf(read, [updateId, other])).toEqual([tokenId]);
+    expect(await updatesOfTokens(read, [tokenId])).toEqual([updateId, other]);
+    expect(await findApprovalOfUpdate(read, { updateId: other, nowMs: BEFORE_MS })).toMatchObject({
+      token_id: tokenId,
+    });
+    await database.transact((tx) => voidTokens(tx, { tokenIds: [tokenId], reason: 'taken_back', nowMs: 1 }));
+    expect(await liveTokensOf(read, [updateId, other])).toEqual([]);
+    expect(await findApprovalOfUpdate(read, { updateId: other, nowMs: BEFORE_MS })).toBeNull();
+    expect(await updatesOfTokens(read, [tokenId])).toEqual([updateId, other]);
+  });
+
+  test('the database refuses a second live token for an update', async () => {
+    const { database, agentId, updateId } = await setUp();
+    const second = { agentId, n: 2, state: 'approved', expiresAtMs: EXPIRES_AT_MS };
+    const { approval } = await insertTestUpdate(database, second);
+    const name = () =>
+      database.transact((tx) =>
+        tx
+          .insertInto('approval_updates')
+          .values({ token_id: approval.tokenId, update_id: updateId })
+          .execute(),
+      );
+    await expect(name()).rejects.toThrow(/unique/i);
+    expect(await updatesOfTokens(database.read, [approval.tokenId])).not.toContain(updateId);
   });
 });

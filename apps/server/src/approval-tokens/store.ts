@@ -4,22 +4,65 @@ import type { Tables } from '../platform/db/tables.ts';
 
 export type ApprovalRow = Tables['approvals'];
 
-export async function insertApprovals(tx: Tx, rows: readonly ApprovalRow[]): Promise<void> {
-  for (const some of chunks(rows)) await tx.insertInto('approvals').values(some).execute();
+/** A token with the updates that it names. */
+export interface NewApproval {
+  readonly row: ApprovalRow;
+  readonly updateIds: readonly string[];
 }
 
-/** Voids the live tokens of updates; from then on no agent gets them. */
-export async function voidLiveApprovals(
-  tx: Tx,
-  { updateIds, reason, nowMs }: { updateIds: readonly string[]; reason: string; nowMs: number },
-): Promise<void> {
+export async function insertApprovals(tx: Tx, approvals: readonly NewApproval[]): Promise<void> {
+  for (const some of chunks(approvals.map(({ row }) => row))) {
+    await tx.insertInto('approvals').values(some).execute();
+  }
+  const members = approvals.flatMap(({ row: { token_id }, updateIds }) =>
+    updateIds.map((update_id) => ({ token_id, update_id })),
+  );
+  for (const some of chunks(members)) await tx.insertInto('approval_updates').values(some).execute();
+}
+
+/** The live tokens that name one of these updates. */
+export async function liveTokensOf(db: Db, updateIds: readonly string[]): Promise<string[]> {
+  const found = new Set<string>();
   for (const some of chunks(updateIds)) {
+    const rows = await db
+      .selectFrom('approval_updates')
+      .select('token_id')
+      .distinct()
+      .where('update_id', 'in', some)
+      .where('live', '=', 1)
+      .execute();
+    for (const { token_id } of rows) found.add(token_id);
+  }
+  return [...found];
+}
+
+/** The updates that tokens name, in ascending order. */
+export async function updatesOfTokens(db: Db, tokenIds: readonly string[]): Promise<string[]> {
+  const found: string[] = [];
+  for (const some of chunks(tokenIds)) {
+    const rows = await db
+      .selectFrom('approval_updates')
+      .select('update_id')
+      .where('token_id', 'in', some)
+      .execute();
+    found.push(...rows.map(({ update_id }) => update_id));
+  }
+  return [...new Set(found)].toSorted();
+}
+
+/** Voids tokens that are live; from then on no agent gets them, and their updates may have others. */
+export async function voidTokens(
+  tx: Tx,
+  { tokenIds, reason, nowMs }: { tokenIds: readonly string[]; reason: string; nowMs: number },
+): Promise<void> {
+  for (const some of chunks(tokenIds)) {
     await tx
       .updateTable('approvals')
       .set({ voided_at: nowMs, void_reason: reason })
-      .where('update_id', 'in', some)
+      .where('token_id', 'in', some)
       .where('voided_at', 'is', null)
       .execute();
+    await tx.updateTable('approval_updates').set({ live: 0 }).where('token_id', 'in', some).execute();
   }
 }
 
@@ -38,11 +81,12 @@ export async function findApprovalOfUpdate(
   { updateId, nowMs }: { updateId: string; nowMs: number },
 ): Promise<Pick<ApprovalRow, 'token_id' | 'agent_id' | 'envelope'> | null> {
   const row = await db
-    .selectFrom('approvals')
-    .select(['token_id', 'agent_id', 'envelope'])
-    .where('update_id', '=', updateId)
-    .where('voided_at', 'is', null)
-    .where('expires_at', '>', nowMs)
+    .selectFrom('approval_updates as m')
+    .innerJoin('approvals as a', 'a.token_id', 'm.token_id')
+    .select(['a.token_id', 'a.agent_id', 'a.envelope'])
+    .where('m.update_id', '=', updateId)
+    .where('m.live', '=', 1)
+    .where('a.expires_at', '>', nowMs)
     .executeTakeFirst();
   return row ?? null;
 }

@@ -2,7 +2,7 @@ import { AGENT_STATE_TYPE, AgentStatePayload, REVOKED_TOKENS_MAX } from '@tidega
 import { loadTrustedKey, verifyEnvelope } from '@tidegate/signing/verify';
 import { Value } from 'typebox/value';
 import { describe, expect, test } from 'vitest';
-import { insertApprovals } from '../approval-tokens/store.ts';
+import { insertApprovals, liveTokensOf } from '../approval-tokens/store.ts';
 import { deliverCommands } from '../commands/deliver-commands.ts';
 import { insertCommands } from '../commands/store.ts';
 import { createApprovalsApp } from '../testing/approvals-app.ts';
@@ -27,8 +27,7 @@ describe.each(ENGINES)('the signed state for an agent on $name', (engine) => {
     async function approved(name: string): Promise<{ id: string; tokenId: string }> {
       const id = await it.addUpdate({ name });
       await it.approve(id);
-      const query = it.database.read.selectFrom('approvals').select('token_id').where('update_id', '=', id);
-      const { token_id: tokenId } = await query.where('voided_at', 'is', null).executeTakeFirstOrThrow();
+      const [tokenId = ''] = await liveTokensOf(it.database.read, [id]);
       return { id, tokenId };
     }
     const deliver = () =>
@@ -108,14 +107,17 @@ describe.each(ENGINES)('the signed state for an agent on $name', (engine) => {
     await it.database.transact(async (tx) => {
       await insertApprovals(
         tx,
-        older.map((row) => ({ ...approval, ...row })),
+        older.map((row) => ({ row: { ...approval, ...row }, updateIds: [] })),
       );
       const { seal: _, ...unsealed } = command;
       await insertCommands(
         tx,
         older.map(({ token_id }) => ({
-          ...{ ...unsealed, id: it.platform.newId(), changed_at: command.changed_at ?? null },
-          ...{ approval_id: token_id, seq: null, envelope: null },
+          row: {
+            ...{ ...unsealed, id: it.platform.newId(), changed_at: command.changed_at ?? null },
+            ...{ approval_id: token_id, seq: null, envelope: null },
+          },
+          updateIds: [],
         })),
       );
     });

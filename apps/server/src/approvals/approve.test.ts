@@ -3,6 +3,7 @@ import { APPROVAL_TYPE, ApprovalPayload } from '@tidegate/protocol/documents';
 import type { PlanAction } from '@tidegate/protocol/plan';
 import { Value } from 'typebox/value';
 import { describe, expect, test } from 'vitest';
+import { listCommands } from '../commands/store.ts';
 import { type ApprovalsApp, actionOf, createApprovalsApp } from '../testing/approvals-app.ts';
 import { ENGINES } from '../testing/engines.ts';
 import { findUpdate, readHistory } from '../updates/store.ts';
@@ -21,7 +22,7 @@ async function stateOf({ database }: ApprovalsApp, id: string) {
 }
 
 async function commandsOf({ database }: ApprovalsApp, updateId: string) {
-  return database.read.selectFrom('agent_commands').selectAll().where('update_id', '=', updateId).execute();
+  return listCommands(database.read, { filter: { updateId }, scope: null, limit: 100, before: null });
 }
 
 function approvalsOf({ database }: ApprovalsApp) {
@@ -51,10 +52,9 @@ describe.each(ENGINES)('approving one update (E3) on $name', (engine) => {
       signatures: [{ keyid: signer.keyId }],
     });
     expect(approval).toMatchObject({
-      update_id: id,
       agent_id: it.agentId,
       fleet_id: it.keyRing.fleetId,
-      package: { name: 'openssl', from_version: '1.0.0-1', to_version: '3.0.12-1' },
+      updates: [{ update_id: id, name: 'openssl', from_version: '1.0.0-1', to_version: '3.0.12-1' }],
       actions: [{ artifact: { sha256: 'a'.repeat(64), size_bytes: 10 } }],
       plan_sha256: planDigest({ actions: approval.actions }),
       verdict: { vulnerability: 'clear', age: 'not_applicable', source: 'api' },

@@ -38,7 +38,6 @@ export async function awaitPlan(
       ...(update.arch ? { arch: update.arch } : {}),
       to_version: update.available_version,
     },
-    updateId: update.id,
     createdBy: actor,
   });
   return 'awaiting_plan';

@@ -141,7 +141,7 @@ async function approveChunk(
   // Only results of the committed run enter the answer: the transaction may run more than once.
   const written = await deps.platform.database.transact(async (tx) => {
     const results: Written[] = [];
-    const mintings: Minting[] = [];
+    const mintings: (Minting & { loaded: LoadedUpdate })[] = [];
     for (const { loaded, facts: known, verdict } of judged) {
       if (verdict.kind === 'plan_unknown') {
         const asked = await awaitPlan(tx, deps, { loaded, actor: operator, notBeforeMs: null });

@@ -1,9 +1,9 @@
 import type { UpdateState } from '@tidegate/protocol/states';
-import { voidLiveApprovals } from '../approval-tokens/store.ts';
-import { cancelCommandsOfUpdate } from '../commands/cancel-commands.ts';
+import { updatesOfTokens } from '../approval-tokens/store.ts';
 import { listCommands } from '../commands/store.ts';
+import { returnToPending, withdrawApprovals } from '../commands/withdraw-approvals.ts';
 import type { Tx } from '../platform/db/engine.ts';
-import { lockUpdate } from '../updates/lock-updates.ts';
+import { lockUpdate, lockUpdates } from '../updates/lock-updates.ts';
 import { findUpdate } from '../updates/store.ts';
 import { transitionUpdate } from '../updates/transition-update.ts';
 import type { ApprovalDeps } from './deps.ts';
@@ -22,8 +22,7 @@ export async function rejectUpdate(deps: ApprovalDeps, change: Change): Promise<
   return deps.platform.database.transact(async (tx) => {
     if (!(await hasHost(tx, change.updateId))) return { kind: 'not_found' } as const;
     const outcome = await move(tx, deps, { ...change, from: ['pending', 'awaiting_plan'], to: 'rejected' });
-    if (outcome.kind === 'changed')
-      await withdraw(tx, deps, { updateId: change.updateId, reason: 'rejected' });
+    if (outcome.kind === 'changed') await withdraw(tx, deps, change, 'rejected');
     return outcome;
   });
 }
@@ -41,8 +40,7 @@ export async function reopenUpdate(deps: ApprovalDeps, change: Change): Promise<
     }
     const from = ['failed', 'rejected', 'approved', 'awaiting_plan'] as const;
     const outcome = await move(tx, deps, { ...change, from, to: 'pending' });
-    if (outcome.kind === 'changed')
-      await withdraw(tx, deps, { updateId: change.updateId, reason: 'taken_back' });
+    if (outcome.kind === 'changed') await withdraw(tx, deps, change, 'taken_back');
     return outcome;
   });
 }
@@ -61,36 +59,30 @@ async function move(
   return update ? { kind: 'conflict', state: update.state } : { kind: 'not_found' };
 }
 
-/** Cancels the open commands of an update and voids its token. */
-export async function withdraw(
+function withdraw(
   tx: Tx,
   { platform }: Pick<ApprovalDeps, 'platform'>,
-  { updateId, reason }: { updateId: string; reason: string },
+  { updateId, operator }: Pick<Change, 'updateId' | 'operator'>,
+  reason: string,
 ): Promise<void> {
-  await cancelCommandsOfUpdate(tx, platform, { updateId, reason });
-  await voidLiveApprovals(tx, { updateIds: [updateId], reason, nowMs: platform.now() });
+  return withdrawApprovals(tx, platform, { updateIds: [updateId], reason, actor: operator });
 }
 
 /**
- * Back to `pending` without a request: the command is cancelled, the token void. An update that is being installed keeps
- * its state, and with `sparesInstalling` also its token.
+ * Voids a token without a request and cancels its command: its updates return to `pending`. One that is being installed
+ * keeps its state, and with `sparesInstalling` all of them also keep the token.
  */
-export async function withdrawApproval(
+export async function withdrawToken(
   { platform }: Pick<ApprovalDeps, 'platform'>,
-  { updateId, reason, sparesInstalling }: { updateId: string; reason: string; sparesInstalling: boolean },
+  { tokenId, reason, sparesInstalling }: { tokenId: string; reason: string; sparesInstalling: boolean },
 ): Promise<void> {
-  await platform.database.transact(async (tx) => {
-    const locked = await lockUpdate(tx, { engine: platform.database.engine, updateId });
-    if (sparesInstalling && locked?.state === 'installing') return;
-    await withdraw(tx, { platform }, { updateId, reason });
-    await transitionUpdate(tx, platform, {
-      updateId,
-      from: ['approved'],
-      to: 'pending',
-      reason,
-      actor: 'server',
-      set: { approval_id: null, not_before: null },
-    });
+  const { database } = platform;
+  await database.transact(async (tx) => {
+    const updateIds = await updatesOfTokens(tx, [tokenId]);
+    const locked = await lockUpdates(tx, { engine: database.engine, updateIds });
+    if (sparesInstalling && [...locked.values()].some(({ state }) => state === 'installing')) return;
+    await withdrawApprovals(tx, platform, { updateIds, reason, actor: 'server' });
+    await returnToPending(tx, platform, { updateIds, reason, actor: 'server' });
   });
 }
 

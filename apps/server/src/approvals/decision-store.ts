@@ -5,49 +5,58 @@ import type { Tables } from '../platform/db/tables.ts';
 
 export type DecisionRow = Tables['decisions'];
 
-export async function insertDecisions(tx: Tx, rows: readonly DecisionRow[]): Promise<void> {
-  for (const some of chunks(rows)) await tx.insertInto('decisions').values(some).execute();
+/** A decision with the updates that it is about. */
+export interface NewDecision {
+  readonly row: DecisionRow;
+  readonly updateIds: readonly string[];
+}
+
+export async function insertDecisions(tx: Tx, decisions: readonly NewDecision[]): Promise<void> {
+  for (const some of chunks(decisions.map(({ row }) => row))) {
+    await tx.insertInto('decisions').values(some).execute();
+  }
+  const members = decisions.flatMap(({ row: { id, outcome }, updateIds }) =>
+    updateIds.map((update_id) => ({ decision_id: id, update_id, stopped: outcome === 'minted' ? 0 : 1 })),
+  );
+  for (const some of chunks(members)) await tx.insertInto('decision_updates').values(some).execute();
 }
 
 type NewestDecision = Pick<DecisionRow, 'id' | 'fingerprint' | 'document_sha256'>;
 
-/** The newest decision of each update that has one, by update. */
-export async function newestDecisions(
-  db: Db,
-  updateIds: readonly string[],
-): Promise<Map<string, NewestDecision>> {
+/** The newest decision about each set that has one, by the set's digest. */
+export async function newestDecisions(db: Db, sets: readonly string[]): Promise<Map<string, NewestDecision>> {
   const found = new Map<string, NewestDecision>();
-  for (const some of chunks(updateIds)) {
+  for (const some of chunks(sets)) {
     const newest = db
       .selectFrom('decisions')
       .select((e) => e.fn.max('id').as('id'))
-      .where('update_id', 'in', some)
-      .groupBy('update_id');
+      .where('set_sha256', 'in', some)
+      .groupBy('set_sha256');
     const rows = await db
       .selectFrom('decisions')
-      .select(['id', 'update_id', 'fingerprint', 'document_sha256'])
+      .select(['id', 'set_sha256', 'fingerprint', 'document_sha256'])
       .where('id', 'in', newest)
       .execute();
-    for (const row of rows) found.set(row.update_id, row);
+    for (const row of rows) found.set(row.set_sha256, row);
   }
   return found;
 }
 
-/** Those of these updates with more decisions than this. */
-export async function crowdedUpdates(
+/** Those of these sets with more decisions than this. */
+export async function crowdedSets(
   db: Db,
-  { updateIds, most }: { updateIds: readonly string[]; most: number },
+  { sets, most }: { sets: readonly string[]; most: number },
 ): Promise<string[]> {
   const found: string[] = [];
-  for (const some of chunks(updateIds)) {
+  for (const some of chunks(sets)) {
     const rows = await db
       .selectFrom('decisions')
-      .select('update_id')
-      .where('update_id', 'in', some)
-      .groupBy('update_id')
+      .select('set_sha256')
+      .where('set_sha256', 'in', some)
+      .groupBy('set_sha256')
       .having((e) => e.fn.countAll(), '>', most)
       .execute();
-    found.push(...rows.map(({ update_id }) => update_id));
+    found.push(...rows.map(({ set_sha256 }) => set_sha256));
   }
   return found;
 }
@@ -60,15 +69,15 @@ export async function repeatDecision(tx: Tx, { id, nowMs }: { id: string; nowMs:
     .execute();
 }
 
-/** Deletes decisions older than an update's newest `keep`, except those that minted a token. */
+/** Deletes decisions older than a set's newest `keep`, except those that minted a token. */
 export async function dropDecisions(
   tx: Tx,
-  { updateId, keep }: { updateId: string; keep: number },
+  { setSha256, keep }: { setSha256: string; keep: number },
 ): Promise<void> {
   const [oldest] = await tx
     .selectFrom('decisions')
     .select('id')
-    .where('update_id', '=', updateId)
+    .where('set_sha256', '=', setSha256)
     .orderBy('id', 'desc')
     .offset(keep)
     .limit(1)
@@ -76,7 +85,7 @@ export async function dropDecisions(
   if (!oldest) return;
   await tx
     .deleteFrom('decisions')
-    .where('update_id', '=', updateId)
+    .where('set_sha256', '=', setSha256)
     .where('id', '<=', oldest.id)
     .where('outcome', '!=', 'minted')
     .execute();
@@ -86,19 +95,23 @@ export async function findDecision(db: Db, id: string): Promise<DecisionRow | nu
   return (await db.selectFrom('decisions').selectAll().where('id', '=', id).executeTakeFirst()) ?? null;
 }
 
-/** Newest first; `before` is the last id of the previous page. */
+/** The decisions about an update, newest first; `before` is the last id of the previous page. */
 export async function listDecisions(
   db: Db,
   { updateId, limit, before }: { updateId: string; limit: number; before: string | null },
 ): Promise<DecisionRow[]> {
-  let query = db.selectFrom('decisions').selectAll().where('update_id', '=', updateId);
-  if (before !== null) query = query.where('id', '<', before);
-  return query.orderBy('id', 'desc').limit(limit).execute();
+  let query = db
+    .selectFrom('decision_updates as m')
+    .innerJoin('decisions as d', 'd.id', 'm.decision_id')
+    .selectAll('d')
+    .where('m.update_id', '=', updateId);
+  if (before !== null) query = query.where('m.decision_id', '<', before);
+  return query.orderBy('m.decision_id', 'desc').limit(limit).execute();
 }
 
 export async function countDecisions(db: Db, updateId: string): Promise<number> {
   const row = await db
-    .selectFrom('decisions')
+    .selectFrom('decision_updates')
     .select((e) => e.fn.countAll<number>().as('total'))
     .where('update_id', '=', updateId)
     .executeTakeFirstOrThrow();

@@ -9,6 +9,7 @@ import { insertTestAgent } from '../testing/agent-rows.ts';
 import { type ApprovalsApp, actionOf, createApprovalsApp } from '../testing/approvals-app.ts';
 import { ENGINES } from '../testing/engines.ts';
 import { storePlan } from '../updates/store-plan.ts';
+import { insertDecisions } from './decision-store.ts';
 import { readRecord } from './read-decision.ts';
 import { DECISIONS_MAX } from './record-decision.ts';
 import { replayDecision } from './replay-decision.ts';
@@ -56,7 +57,13 @@ describe.each(ENGINES)('recorded decisions, on $name', (engine) => {
     const [swept, handedBack] = [await awaited(it, 'vim', '9-1'), await awaited(it, 'pcre', '1.3-1')];
     await sweepOnce(it.deps);
     const records = await recordsOf(it);
-    const told = records.map((one) => [one.update.id, one.via, one.actor, one.outcome, one.verdict.kind]);
+    const told = records.map((one) => [
+      one.updates[0]?.id,
+      one.via,
+      one.actor,
+      one.outcome,
+      one.verdict.kind,
+    ]);
     expect(told).toEqual([
       [clear, 'approve', 'ada', 'minted', 'mint'],
       [stopped, 'approve', 'ada', 'blocked', 'blocked'],
@@ -192,7 +199,13 @@ describe.each(ENGINES)('recorded decisions, on $name', (engine) => {
       ...{ ...blocked, id: `01900000-0000-7000-8000-${String(i).padStart(12, '0')}` },
       outcome: i === 0 ? ('minted' as const) : blocked.outcome,
     }));
-    await it.database.transact((tx) => tx.insertInto('decisions').values(copies).execute());
+    const updateIds = [id];
+    await it.database.transact((tx) =>
+      insertDecisions(
+        tx,
+        copies.map((row) => ({ row, updateIds })),
+      ),
+    );
     it.clock.advance(1);
     await it.approve(id, OVERRIDE);
     const kept = await rowsOf(it);

@@ -1,7 +1,12 @@
 import { Ecosystem } from '@tidegate/protocol/scalars';
 import { Value } from 'typebox/value';
 import { findAgent } from '../agents/store.ts';
-import { type ApprovalRow, liveApprovalsNaming, liveApprovalsOfAgent } from '../approval-tokens/store.ts';
+import {
+  type ApprovalRow,
+  liveApprovalsNaming,
+  liveApprovalsOfAgent,
+  updatesOfTokens,
+} from '../approval-tokens/store.ts';
 import { type EnforcementRow, endEnforcement, nextEnforcements } from '../artifacts/enforcement-store.ts';
 import { sightingsOf } from '../artifacts/identity-rules.ts';
 import { readBoundDivergences } from '../artifacts/read-divergences.ts';
@@ -9,7 +14,7 @@ import { passes } from '../artifacts/standing-rules.ts';
 import { hashesOf } from '../artifacts/store.ts';
 import { chunks } from '../platform/db/chunks.ts';
 import { findUpdate, readPlan } from '../updates/store.ts';
-import { withdrawApproval } from './change-approval.ts';
+import { withdrawToken } from './change-approval.ts';
 import type { ApprovalDeps } from './deps.ts';
 
 /** Queue entries processed together. */
@@ -71,8 +76,8 @@ async function enforcePages(deps: Deps, readPage: ReadPage): Promise<void> {
     after = last.token_id;
     for (const row of rows) {
       if (!(await isBlocked(deps, row))) continue;
-      const taken = { updateId: row.update_id, reason: 'artifact_divergence', sparesInstalling: true };
-      await withdrawApproval(deps, taken);
+      const taken = { tokenId: row.token_id, reason: 'artifact_divergence', sparesInstalling: true };
+      await withdrawToken(deps, taken);
     }
   }
 }
@@ -80,7 +85,8 @@ async function enforcePages(deps: Deps, readPage: ReadPage): Promise<void> {
 /** Asks the present rules: a hash in the text of a plan may belong to another artifact with the same bytes. */
 async function isBlocked({ platform }: Deps, row: ApprovalRow): Promise<boolean> {
   const db = platform.database.read;
-  const update = await findUpdate(db, row.update_id);
+  const [updateId = ''] = await updatesOfTokens(db, [row.token_id]);
+  const update = await findUpdate(db, updateId);
   const agent = await findAgent(db, row.agent_id);
   const plan = await readPlan(db, row.plan_id);
   const ecosystem: unknown = update?.ecosystem;

@@ -1,6 +1,7 @@
 import type { Ecosystem } from '@tidegate/protocol/scalars';
 import type { OsvMode } from '@tidegate/testkit/fake-osv';
 import { describe, expect, test } from 'vitest';
+import { updatesOfCommand } from '../commands/named-updates.ts';
 import { type ApprovalsApp, actionOf, createApprovalsApp } from '../testing/approvals-app.ts';
 import { ENGINES, type TestEngine } from '../testing/engines.ts';
 import { findUpdate } from '../updates/store.ts';
@@ -90,10 +91,10 @@ async function traceOf({ database, platform, keyRing }: ApprovalsApp) {
   const events = await database.read.selectFrom('events').selectAll().orderBy('id').execute();
   const commands = await database.read.selectFrom('agent_commands').selectAll().execute();
   return {
-    tokens: (await database.read.selectFrom('approvals').select('update_id').execute()).map(
+    tokens: (await database.read.selectFrom('approval_updates').select('update_id').execute()).map(
       (row) => row.update_id,
     ),
-    installs: commands.filter(({ action }) => action === 'install_update').map((row) => row.update_id),
+    installs: commands.filter(({ action }) => action === 'install_update').flatMap(updatesOfCommand),
     signatures: keyRing.signatures,
     blocked: events
       .filter(({ type }) => type === 'approval_blocked')

@@ -13,24 +13,44 @@ import { rfc3339 } from '../platform/clock.ts';
 import type { AgeFacts } from './age-rules.ts';
 import type { Excuse } from './counting-rules.ts';
 import type { UpdateFacts } from './gate-facts.ts';
-import type { LoadedUpdate } from './load-update.ts';
+import type { LoadedSet, LoadedUpdate } from './load-update.ts';
 import type { GateWarning, Stop, Verdict } from './verdict.ts';
 
 /** Most findings per report; the most severe come first. */
 export const FINDINGS_MAX = 1_000;
+/** Most updates that one event names. */
+export const EVENT_UPDATES_MAX = 500;
 
 export function packageOf({ update, ecosystem }: LoadedUpdate): UpdatePackage {
   return { ecosystem, name: update.name, version: update.available_version };
 }
 
+/** The first updates of a set with their number, for an event. */
+export function namedUpdates({ updates, ecosystem }: LoadedSet): {
+  updates: { update_id: string; package: UpdatePackage }[];
+  update_count: number;
+} {
+  const named = updates.slice(0, EVENT_UPDATES_MAX).map(({ id, name, available_version: version }) => ({
+    update_id: id,
+    package: { ecosystem, name, version },
+  }));
+  return { updates: named, update_count: updates.length };
+}
+
 /** The gate's report as the API returns it (`approval_blocked`, preview, `gate`). */
 export function gateReport(loaded: LoadedUpdate, facts: UpdateFacts, verdict: Verdict): GateReport {
+  return { update_id: loaded.update.id, package: packageOf(loaded), ...verdictReport(facts, verdict) };
+}
+
+/** The same of a set, without naming its updates. */
+export function verdictReport(
+  facts: UpdateFacts,
+  verdict: Verdict,
+): Omit<GateReport, 'update_id' | 'package'> {
   const closure = facts.judged?.closure ?? null;
   const stop = verdict.kind === 'blocked' ? verdict.stop : null;
   const excused = verdict.kind === 'blocked' || verdict.kind === 'mint' ? verdict.excused : NONE_EXCUSED;
   return {
-    update_id: loaded.update.id,
-    package: packageOf(loaded),
     blocked_by: stop?.by ?? null,
     overridable: verdict.kind === 'blocked' && verdict.overridable,
     reason: stop?.reason ?? null,

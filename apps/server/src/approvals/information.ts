@@ -3,7 +3,7 @@ import { newVersions, seenKey } from '../release-times/seen-rules.ts';
 import { readFirstSeen } from '../release-times/seen-store.ts';
 import type { ApprovalDeps } from './deps.ts';
 import type { Information } from './gate-facts.ts';
-import type { LoadedUpdate } from './load-update.ts';
+import type { LoadedSet } from './load-update.ts';
 
 /**
  * Reads stored information, in the given order, with shared statements. Missing provenance is fetched in the background
@@ -11,7 +11,7 @@ import type { LoadedUpdate } from './load-update.ts';
  */
 export async function readInformation(
   { platform, provenance }: Pick<ApprovalDeps, 'platform' | 'provenance'>,
-  loaded: readonly LoadedUpdate[],
+  loaded: readonly LoadedSet[],
 ): Promise<Information[]> {
   const db = platform.database.read;
   const plans = loaded.map(({ planned, ecosystem, agent }) => ({

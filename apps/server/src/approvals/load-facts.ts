@@ -15,7 +15,7 @@ import { type AgeFacts, ageFacts } from './age-rules.ts';
 import type { ApprovalDeps } from './deps.ts';
 import type { UpdateFacts } from './gate-facts.ts';
 import { readInformation } from './information.ts';
-import type { LoadedUpdate } from './load-update.ts';
+import type { LoadedSet } from './load-update.ts';
 import { NO_REGISTRY, type RegistryFacts, registryFacts } from './registry-rules.ts';
 import { liveAgeExceptions } from './store.ts';
 
@@ -45,7 +45,7 @@ export async function waitForSources(
 /** The gate's facts, from stored data; all updates share the statements for the checks. */
 export async function factsOf(
   deps: ApprovalDeps,
-  loaded: readonly LoadedUpdate[],
+  loaded: readonly LoadedSet[],
   waited: Waited,
 ): Promise<UpdateFacts[]> {
   const nowMs = deps.platform.now();
@@ -98,8 +98,8 @@ function outcomeOf({ ages }: Waited, ecosystem: Ecosystem): SourceOutcome {
 export async function basesOf(
   tx: Tx,
   { platform, config }: ApprovalDeps,
-  loaded: readonly LoadedUpdate[],
-): Promise<Map<LoadedUpdate, Basis>> {
+  loaded: readonly LoadedSet[],
+): Promise<Map<LoadedSet, Basis>> {
   const known = loaded.flatMap((one) => (one.planned ? [{ one, closure: one.planned.closure }] : []));
   const bases = await readBases(
     tx,
@@ -114,10 +114,7 @@ export async function basesOf(
 }
 
 /** The divergent artifacts that block each plan, in the given order. */
-export async function divergencesOfPlans(
-  db: Db,
-  loaded: readonly LoadedUpdate[],
-): Promise<BoundDivergence[][]> {
+export async function divergencesOfPlans(db: Db, loaded: readonly LoadedSet[]): Promise<BoundDivergence[][]> {
   const plans = loaded.map(({ planned, ecosystem, agent }) => {
     const host = { osId: agent.os_id, osArch: agent.os_arch };
     const sightings = planned ? sightingsOf({ ecosystem, host, actions: planned.plan.actions }) : [];

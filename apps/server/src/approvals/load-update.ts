@@ -11,9 +11,10 @@ import type { StoredPlan, UpdateRow } from '../updates/store.ts';
 import { ageSubjects } from './age-rules.ts';
 import type { ApprovalDeps } from './deps.ts';
 
-/** An update with everything that its decision rests on. */
-export interface LoadedUpdate {
-  readonly update: UpdateRow;
+/** Updates of one host and ecosystem that are decided as one, with everything that the decision rests on. */
+export interface LoadedSet {
+  /** In ascending order of id; at least one. */
+  readonly updates: readonly UpdateRow[];
   readonly ecosystem: Ecosystem;
   readonly agent: AgentRow;
   /** Null while no plan is known. */
@@ -22,6 +23,22 @@ export interface LoadedUpdate {
     readonly closure: Closure;
     readonly aged: AgeSubject[];
   } | null;
+}
+
+/** A set of one. */
+export interface LoadedUpdate extends LoadedSet {
+  readonly update: UpdateRow;
+}
+
+/** A set of one. @throws when it has more updates: a bug, as only single ones are overridden or shown (A6). */
+export function onlyUpdateOf(set: LoadedSet): LoadedUpdate {
+  const [update, ...others] = set.updates;
+  if (!update || others.length > 0) throw new Error('the set is not of one update');
+  return { ...set, update };
+}
+
+export function updateIdsOf({ updates }: Pick<LoadedSet, 'updates'>): string[] {
+  return updates.map(({ id }) => id);
 }
 
 /** Null when there is no such update, or its agent is deleted. */
@@ -50,7 +67,8 @@ export async function loadUpdates(
     const { ecosystem } = update;
     if (!Value.Check(Ecosystem, ecosystem))
       throw new Error(`the update ${update.id} has an unknown ecosystem`);
-    return [{ update, ecosystem, agent, plan: (update.plan_id && plans.get(update.plan_id)) || null }];
+    const plan = (update.plan_id && plans.get(update.plan_id)) || null;
+    return [{ update, updates: [update], ecosystem, agent, plan }];
   });
   const hosts = Map.groupBy(found, ({ agent, ecosystem }) => `${agent.id} ${ecosystem}`);
   const loaded = await Promise.all([...hosts.values()].map((some) => withClosures(db, some)));
@@ -83,7 +101,7 @@ async function withClosures(db: Db, found: readonly Found[]): Promise<LoadedUpda
 }
 
 /** The subjects to query before an update is judged. */
-export function subjectsOfUpdate({ planned }: LoadedUpdate): { advisories: Subject[]; aged: AgeSubject[] } {
+export function subjectsOfUpdate({ planned }: LoadedSet): { advisories: Subject[]; aged: AgeSubject[] } {
   if (!planned) return { advisories: [], aged: [] };
   const { after, before } = closureSubjects(planned.closure.packages);
   return { advisories: [...after, ...before], aged: planned.aged };

@@ -2,6 +2,7 @@ import {
   APPROVAL_MAX_BYTES,
   APPROVAL_TYPE,
   ApprovalPayload,
+  type ApprovedUpdate,
   type Envelope,
 } from '@tidegate/protocol/documents';
 import { Compile } from 'typebox/compile';
@@ -9,7 +10,7 @@ import type { Basis } from '../advisories/basis-rules.ts';
 import type { ClosureFacts } from '../advisories/closure-facts.ts';
 import { partCounts } from '../advisories/closure-parts.ts';
 import { holdSnapshots } from '../advisories/mirror/store.ts';
-import { type ApprovalRow, insertApprovals, voidLiveApprovals } from '../approval-tokens/store.ts';
+import { insertApprovals, liveTokensOf, type NewApproval, voidTokens } from '../approval-tokens/store.ts';
 import { type NewCommand, queueCommands } from '../commands/queue-command.ts';
 import { appendEvent } from '../events/append-event.ts';
 import { rfc3339Seconds } from '../platform/clock.ts';
@@ -17,26 +18,27 @@ import type { Tx } from '../platform/db/engine.ts';
 import { MARKERS } from '../platform/log.ts';
 import { sha256Hex } from '../platform/sha256.ts';
 import { type LockedUpdate, lockUpdates } from '../updates/lock-updates.ts';
-import type { StateChange } from '../updates/many-store.ts';
-import type { StoredPlan } from '../updates/store.ts';
+import { newestPlansOfSets, type StateChange } from '../updates/many-store.ts';
+import type { StoredPlan, UpdateRow } from '../updates/store.ts';
 import { transitionHeld } from '../updates/transition-update.ts';
+import { setDigest } from '../updates/update-set.ts';
 import type { AgeFacts } from './age-rules.ts';
 import type { ApprovalDeps } from './deps.ts';
 import type { ApprovalRequest, UpdateFacts } from './gate-facts.ts';
-import { gateReport, packageOf, stopText } from './gate-report.ts';
+import { namedUpdates, packageOf, stopText, verdictReport } from './gate-report.ts';
 import { basesOf, divergencesOfPlans } from './load-facts.ts';
-import type { LoadedUpdate } from './load-update.ts';
+import { type LoadedSet, onlyUpdateOf, updateIdsOf } from './load-update.ts';
 import { type Decision, recordDecisions } from './record-decision.ts';
 import type { MintVerdict, Override } from './verdict.ts';
 import { eventParts } from './verdict-parts.ts';
 
 /** Life of an approval from its earliest delivery (docs/protocol/limits.md), in milliseconds. */
 export const APPROVAL_LIFETIME_MS = 7 * 24 * 3_600_000;
-/** Most bytes of an envelope without the actions. */
+/** Most bytes of an envelope without its actions and updates. */
 const ENVELOPE_RESERVE_BYTES = 16 * 1024;
 
 export interface Minting {
-  readonly loaded: LoadedUpdate;
+  readonly loaded: LoadedSet;
   readonly facts: UpdateFacts;
   readonly verdict: MintVerdict;
   /** The operator who is accountable for it. */
@@ -60,9 +62,9 @@ export type Minted =
   | { readonly kind: 'too_large' };
 
 /**
- * Mints the signed token of an update that the gate passed: token, command, state, history and events in the caller's
- * transaction. The update's row is locked first, so that of many simultaneous approvals only one mints. Writes nothing
- * unless the result is `minted`. The token binds the artifact hashes of the exact plan that was judged (A4).
+ * Mints the signed token of a set of updates that the gate passed: token, command, states, history and events in the
+ * caller's transaction. The rows of the updates are locked first, so that of many simultaneous approvals only one mints.
+ * Writes nothing unless the result is `minted`. The token binds the artifact hashes of the exact plan that was judged (A4).
  */
 export async function mintApproval(tx: Tx, deps: ApprovalDeps, minting: Minting): Promise<Minted> {
   const [minted] = await mintApprovals(tx, deps, [minting]);
@@ -70,28 +72,31 @@ export async function mintApproval(tx: Tx, deps: ApprovalDeps, minting: Minting)
   return minted;
 }
 
-/** The same for different updates, in the given order and independently of each other. */
+/** The same for sets without a common update, in the given order and independently of each other. */
 export async function mintApprovals(
   tx: Tx,
   deps: ApprovalDeps,
   mintings: readonly Minting[],
 ): Promise<Minted[]> {
-  const updates = mintings.map(({ loaded }) => loaded);
+  const sets = mintings.map(({ loaded }) => loaded);
   const locked = await lockUpdates(tx, {
     engine: deps.platform.database.engine,
-    updateIds: updates.map(({ update }) => update.id),
+    updateIds: sets.flatMap(updateIdsOf),
   });
+  const plans = await presentPlans(tx, sets, locked);
   // Another host may have reported another hash since the gate decided.
-  const diverging = await divergencesOfPlans(tx, updates);
+  const diverging = await divergencesOfPlans(tx, sets);
   // An advisory may have arrived too: minting rests on the newest snapshot at commit.
   await holdSnapshots(tx, deps.platform.database);
-  const bases = await basesOf(tx, deps, updates);
+  const bases = await basesOf(tx, deps, sets);
   const tokens: Token[] = [];
   const outcomes: Minted[] = [];
   for (const [i, minting] of mintings.entries()) {
-    const held = locked.get(minting.loaded.update.id);
+    const { loaded } = minting;
+    const held = updateIdsOf(loaded).map((id) => locked.get(id));
     const isDiverging = (diverging[i] ?? []).length > 0;
-    const draft = draftOf(deps, minting, { held, isDiverging, basis: bases.get(minting.loaded) });
+    const present = { held, planId: plans.get(loaded), isDiverging, basis: bases.get(loaded) };
+    const draft = draftOf(deps, minting, present);
     if ('kind' in draft) {
       outcomes.push(draft);
       continue;
@@ -104,29 +109,60 @@ export async function mintApprovals(
   return outcomes;
 }
 
+/** The id of the present plan of each set; of a single update it is the one that its row names. */
+async function presentPlans(
+  tx: Tx,
+  sets: readonly LoadedSet[],
+  locked: ReadonlyMap<string, LockedUpdate>,
+): Promise<Map<LoadedSet, string | undefined>> {
+  const digests = new Map(sets.map((set) => [set, setDigest(updateIdsOf(set))]));
+  const joint = sets.filter(({ updates }) => updates.length > 1).map((set) => digests.get(set) ?? '');
+  const newest = await newestPlansOfSets(tx, joint);
+  return new Map(
+    sets.map((set) => {
+      const [first] = set.updates;
+      const planId =
+        set.updates.length === 1 && first
+          ? locked.get(first.id)?.plan_id
+          : newest.get(digests.get(set) ?? '');
+      return [set, planId ?? undefined];
+    }),
+  );
+}
+
+/** What a transaction that holds the rows of a set finds. */
+interface Present {
+  /** In the order of the set; undefined for an update that is gone. */
+  readonly held: readonly (LockedUpdate | undefined)[];
+  readonly planId: string | undefined;
+  readonly isDiverging: boolean;
+  readonly basis: Basis | undefined;
+}
+
 function draftOf(
   deps: ApprovalDeps,
   minting: Minting,
-  {
-    held,
-    isDiverging,
-    basis,
-  }: { held: LockedUpdate | undefined; isDiverging: boolean; basis: Basis | undefined },
+  { held, planId, isDiverging, basis }: Present,
 ): Draft | Exclude<Minted, { kind: 'minted' }> {
   const { platform } = deps;
   const { planned } = minting.loaded;
   const { judged } = minting.verdict;
-  if (!planned || held?.plan_id !== planned.plan.id) return { kind: 'plan_changed' };
-  if (held.state !== 'pending' && held.state !== 'awaiting_plan') return { kind: 'conflict' };
+  if (!planned || planId !== planned.plan.id) return { kind: 'plan_changed' };
+  const states = held.flatMap((one) =>
+    one?.state === 'pending' || one?.state === 'awaiting_plan' ? one.state : [],
+  );
+  if (states.length < held.length) return { kind: 'conflict' };
   if (isDiverging) return { kind: 'plan_changed' };
   if (!basis || judged.closure.basis?.mark !== basis.mark) return { kind: 'verdict_changed' };
   // Checked before any write: base64 adds a third, the rest of the payload stays below the reserve.
-  const actionBytes = Buffer.byteLength(JSON.stringify(planned.plan.actions));
-  if ((actionBytes * 4) / 3 + ENVELOPE_RESERVE_BYTES > APPROVAL_MAX_BYTES) return { kind: 'too_large' };
+  const boundBytes = Buffer.byteLength(
+    JSON.stringify([planned.plan.actions, minting.loaded.updates.map(approvedUpdate)]),
+  );
+  if ((boundBytes * 4) / 3 + ENVELOPE_RESERVE_BYTES > APPROVAL_MAX_BYTES) return { kind: 'too_large' };
   const nowMs = platform.now();
   const notBeforeMs = Math.max(nowMs, minting.notBeforeMs ?? nowMs);
   return {
-    ...{ deps, minting, tokenId: platform.newId(), state: held.state },
+    ...{ deps, minting, tokenId: platform.newId(), states },
     ...{ plan: planned.plan, closure: judged.closure, age: judged.age },
     ...{ nowMs, notBeforeMs, expiresAtMs: notBeforeMs + APPROVAL_LIFETIME_MS },
   };
@@ -146,11 +182,15 @@ async function signDraft(tx: Tx, draft: Draft): Promise<Token> {
 async function writeTokens(tx: Tx, deps: ApprovalDeps, tokens: readonly Token[]): Promise<void> {
   const { platform } = deps;
   const nowMs = platform.now();
-  const updateIds = tokens.map(({ draft }) => draft.minting.loaded.update.id);
-  await voidLiveApprovals(tx, { updateIds, reason: 'replaced', nowMs });
-  await insertApprovals(tx, tokens.map(approvalRow));
+  // None where the states are right; the index would refuse a second token for an update.
+  const replaced = await liveTokensOf(
+    tx,
+    tokens.flatMap(({ draft }) => updateIdsOf(draft.minting.loaded)),
+  );
+  await voidTokens(tx, { tokenIds: replaced, reason: 'replaced', nowMs });
+  await insertApprovals(tx, tokens.map(newApproval));
   await queueCommands(tx, platform, tokens.map(installCommand));
-  await transitionHeld(tx, platform, tokens.map(stateChange));
+  await transitionHeld(tx, platform, tokens.flatMap(stateChanges));
   const decisions = await recordDecisions(
     tx,
     deps,
@@ -168,11 +208,10 @@ async function writeTokens(tx: Tx, deps: ApprovalDeps, tokens: readonly Token[])
       // Whatever let it pass, an approval that was not fully checked stands out.
       severity: draft.closure.unchecked === null ? 'info' : 'warning',
       component: 'approvals',
-      agentId: loaded.update.agent_id,
+      agentId: loaded.agent.id,
       actor,
       content: {
-        update_id: loaded.update.id,
-        package: packageOf(loaded),
+        ...namedUpdates(loaded),
         token_id: draft.tokenId,
         actor,
         approved_by: approvedBy,
@@ -186,17 +225,16 @@ async function writeTokens(tx: Tx, deps: ApprovalDeps, tokens: readonly Token[])
   }
 }
 
-function approvalRow({ draft, attested, envelope, sha256, keyId }: Token): ApprovalRow {
+function newApproval({ draft, attested, envelope, sha256, keyId }: Token): NewApproval {
   const { loaded, facts, verdict, approvedBy } = draft.minting;
-  return {
+  const row = {
     token_id: draft.tokenId,
-    update_id: loaded.update.id,
-    agent_id: loaded.update.agent_id,
+    agent_id: loaded.agent.id,
     plan_id: draft.plan.id,
     envelope: JSON.stringify(envelope),
     payload_sha256: sha256,
     key_id: keyId,
-    verdict: JSON.stringify({ ...gateReport(loaded, facts, verdict), introduces: [], stays: [], fixes: [] }),
+    verdict: JSON.stringify({ ...verdictReport(facts, verdict), introduces: [], stays: [], fixes: [] }),
     override_by: attested?.by ?? null,
     override_reason: verdict.override?.reason ?? null,
     override_event_id: attested?.event_id ?? null,
@@ -206,33 +244,34 @@ function approvalRow({ draft, attested, envelope, sha256, keyId }: Token): Appro
     voided_at: null,
     void_reason: null,
   };
+  return { row, updateIds: updateIdsOf(loaded) };
 }
 
 function installCommand({ draft, sha256 }: Token): NewCommand {
-  const { update } = draft.minting.loaded;
+  const { loaded } = draft.minting;
   return {
-    agentId: update.agent_id,
+    agentId: loaded.agent.id,
     action: 'install_update',
-    params: { update_id: update.id },
-    updateId: update.id,
+    params: { update_ids: updateIdsOf(loaded) },
     approval: { tokenId: draft.tokenId, sha256 },
     notBeforeMs: draft.notBeforeMs,
     createdBy: draft.minting.actor,
   };
 }
 
-function stateChange({ draft }: Token): StateChange {
-  const { minting, state, tokenId } = draft;
+function stateChanges({ draft }: Token): StateChange[] {
+  const { minting, states, tokenId } = draft;
   const { override } = minting.verdict;
-  return {
-    updateId: minting.loaded.update.id,
-    from: state,
+  const ids = updateIdsOf(minting.loaded);
+  return states.map((from, i) => ({
+    updateId: ids[i] ?? '',
+    from,
     to: 'approved',
     reason: override && `override of ${stopText(override.stop)}`,
     actor: minting.actor,
     approvalId: tokenId,
     notBefore: minting.notBeforeMs,
-  };
+  }));
 }
 
 interface Token {
@@ -248,8 +287,8 @@ interface Draft {
   readonly deps: ApprovalDeps;
   readonly minting: Minting;
   readonly tokenId: string;
-  /** State of the update, whose row is locked. */
-  readonly state: 'pending' | 'awaiting_plan';
+  /** State of each update of the set, whose rows are locked. */
+  readonly states: readonly ('pending' | 'awaiting_plan')[];
   readonly plan: StoredPlan;
   readonly closure: ClosureFacts;
   readonly age: AgeFacts;
@@ -262,19 +301,14 @@ const payloads = Compile(ApprovalPayload);
 
 function payloadOf(draft: Draft, override: ApprovalPayload['override']): ApprovalPayload {
   const { deps, minting, plan, closure, age } = draft;
-  const { update, ecosystem } = minting.loaded;
+  const { updates, agent, ecosystem } = minting.loaded;
   const payload = {
     v: 1,
     token_id: draft.tokenId,
     fleet_id: deps.keyRing.fleetId,
-    update_id: update.id,
-    agent_id: update.agent_id,
+    agent_id: agent.id,
     ecosystem,
-    package: {
-      name: update.name,
-      from_version: update.current_version || null,
-      to_version: update.available_version,
-    },
+    updates: updates.map(approvedUpdate),
     actions: plan.actions,
     plan_sha256: plan.planSha256,
     verdict: {
@@ -293,20 +327,31 @@ function payloadOf(draft: Draft, override: ApprovalPayload['override']): Approva
   return payload;
 }
 
-/** A5: every override leaves a system event with package, cause and the operator's reason. */
+function approvedUpdate(update: UpdateRow): ApprovedUpdate {
+  return {
+    update_id: update.id,
+    name: update.name,
+    ...(update.arch === '' ? {} : { arch: update.arch }),
+    from_version: update.current_version || null,
+    to_version: update.available_version,
+  };
+}
+
+/** A5: every override leaves a system event with package, cause and the operator's reason. A6: it is of one update. */
 async function recordOverride(
   tx: Tx,
   { platform }: ApprovalDeps,
-  { loaded, verdict, approvedBy }: Minting,
+  { loaded: set, verdict, approvedBy }: Minting,
   { stop, reason }: Override,
 ): Promise<NonNullable<ApprovalPayload['override']>> {
+  const loaded = onlyUpdateOf(set);
   const { closure } = verdict.judged;
   const eventId = await appendEvent(tx, platform, {
     kind: 'system',
     type: 'supply_chain_override',
     severity: 'warning',
     component: 'security',
-    agentId: loaded.update.agent_id,
+    agentId: loaded.agent.id,
     actor: approvedBy,
     content: {
       package: packageOf(loaded),
@@ -326,8 +371,9 @@ async function recordOverride(
 }
 
 /** The log line of an override, written after its transaction is committed. */
-export function logOverride({ platform }: ApprovalDeps, { loaded, verdict, approvedBy }: Minting): void {
+export function logOverride({ platform }: ApprovalDeps, { loaded: set, verdict, approvedBy }: Minting): void {
   if (!verdict.override) return;
+  const loaded = onlyUpdateOf(set);
   platform.log.security(MARKERS.gateOverridden, {
     update_id: loaded.update.id,
     package: loaded.update.name,

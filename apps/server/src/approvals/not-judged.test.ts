@@ -70,7 +70,7 @@ async function overtake<T>(it: Scene, ask: () => Promise<T>): Promise<T> {
 }
 
 async function tokensOf({ database }: ApprovalsApp): Promise<string[]> {
-  const rows = await database.read.selectFrom('approvals').select('update_id').execute();
+  const rows = await database.read.selectFrom('approval_updates').select('update_id').execute();
   return rows.map((row) => row.update_id);
 }
 

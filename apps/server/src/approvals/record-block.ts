@@ -4,14 +4,11 @@ import type { Tx } from '../platform/db/engine.ts';
 import { MARKERS } from '../platform/log.ts';
 import type { ApprovalDeps } from './deps.ts';
 import type { ApprovalRequest, UpdateFacts } from './gate-facts.ts';
-import { packageOf, stopText } from './gate-report.ts';
+import { EVENT_UPDATES_MAX, packageOf, stopText } from './gate-report.ts';
 import type { LoadedUpdate } from './load-update.ts';
 import { type DecisionMark, recordDecision } from './record-decision.ts';
 import type { BlockedVerdict } from './verdict.ts';
 import { eventParts } from './verdict-parts.ts';
-
-/** Updates listed in the event of a bulk request. */
-const EVENT_UPDATES_MAX = 500;
 
 /** Records written per transaction: ten thousand would hold the database lock for too long. */
 const RECORDS_TOGETHER = 100;

@@ -4,27 +4,28 @@ import { Compile } from 'typebox/compile';
 import { rfc3339 } from '../platform/clock.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import { sha256Hex } from '../platform/sha256.ts';
+import { setDigest } from '../updates/update-set.ts';
 import {
-  crowdedUpdates,
-  type DecisionRow,
+  crowdedSets,
   dropDecisions,
   insertDecisions,
+  type NewDecision,
   newestDecisions,
   repeatDecision,
 } from './decision-store.ts';
 import { type ApprovalDeps, policyOf } from './deps.ts';
 import { GATE_VERSION, isReason } from './gate.ts';
 import type { ApprovalRequest, UpdateFacts } from './gate-facts.ts';
-import type { LoadedUpdate } from './load-update.ts';
+import { type LoadedSet, updateIdsOf } from './load-update.ts';
 import { recordedFacts } from './recorded-facts.ts';
 import { recordedVerdict } from './replay-decision.ts';
 import type { Verdict } from './verdict.ts';
 
-/** Decisions stored per update, the newest; those that minted a token are always kept. */
+/** Decisions stored per set of updates, the newest; those that minted a token are always kept. */
 export const DECISIONS_MAX = 200;
 
 export interface Decision {
-  readonly loaded: LoadedUpdate;
+  readonly loaded: LoadedSet;
   readonly facts: UpdateFacts;
   readonly verdict: Verdict;
   readonly request: ApprovalRequest;
@@ -51,7 +52,7 @@ export async function recordDecision(tx: Tx, deps: ApprovalDeps, decision: Decis
 }
 
 /**
- * The same for decisions of different updates, in the given order. A repeated decision, on facts that differ only by the
+ * The same for decisions about different sets, in the given order. A repeated decision, on facts that differ only by the
  * passing of time, is counted on the existing row.
  */
 export async function recordDecisions(
@@ -62,17 +63,18 @@ export async function recordDecisions(
   const nowMs = deps.platform.now();
   const records = decisions.map((decision) => {
     const record = wellFormed(recordOf(deps, decision));
-    return { updateId: decision.loaded.update.id, record, fingerprint: fingerprintOf(record) };
+    const updateIds = updateIdsOf(decision.loaded);
+    return { updateIds, set: setDigest(updateIds), record, fingerprint: fingerprintOf(record) };
   });
   const repeatable = records.filter(({ record }) => record.outcome !== 'minted');
   const newest = await newestDecisions(
     tx,
-    repeatable.map(({ updateId }) => updateId),
+    repeatable.map(({ set }) => set),
   );
-  const rows: DecisionRow[] = [];
+  const fresh: NewDecision[] = [];
   const marks: DecisionMark[] = [];
-  for (const { updateId, record, fingerprint } of records) {
-    const before = newest.get(updateId);
+  for (const { updateIds, set, record, fingerprint } of records) {
+    const before = newest.get(set);
     if (record.outcome !== 'minted' && before?.fingerprint === fingerprint) {
       await repeatDecision(tx, { id: before.id, nowMs });
       marks.push({ id: before.id, sha256: before.document_sha256 });
@@ -80,9 +82,10 @@ export async function recordDecisions(
     }
     const document = canonicalJson(record);
     const sha256 = sha256Hex(document);
-    rows.push({
+    const row = {
       id: record.id,
-      update_id: updateId,
+      agent_id: record.agent_id,
+      set_sha256: set,
       plan_id: record.plan?.id ?? null,
       outcome: record.outcome,
       actor: record.actor,
@@ -93,20 +96,21 @@ export async function recordDecisions(
       decided_at: nowMs,
       repeated_at: null,
       repeats: 0,
-    });
+    };
+    fresh.push({ row, updateIds });
     marks.push({ id: record.id, sha256 });
   }
-  await insertDecisions(tx, rows);
-  const updateIds = rows.map(({ update_id }) => update_id);
-  for (const updateId of await crowdedUpdates(tx, { updateIds, most: DECISIONS_MAX })) {
-    await dropDecisions(tx, { updateId, keep: DECISIONS_MAX });
+  await insertDecisions(tx, fresh);
+  const sets = fresh.map(({ row }) => row.set_sha256);
+  for (const setSha256 of await crowdedSets(tx, { sets, most: DECISIONS_MAX })) {
+    await dropDecisions(tx, { setSha256, keep: DECISIONS_MAX });
   }
   return marks;
 }
 
 function recordOf(deps: ApprovalDeps, decision: Decision): RecordedDecision {
   const { platform } = deps;
-  const { update, planned } = decision.loaded;
+  const { updates, agent, planned } = decision.loaded;
   const { ageMode, vulnerabilities, uncovered, unchecked, unimportant } = policyOf(deps);
   const { by, override, overrideReason } = decision.request;
   return {
@@ -117,14 +121,14 @@ function recordOf(deps: ApprovalDeps, decision: Decision): RecordedDecision {
     via: decision.via,
     actor: decision.actor,
     approved_by: decision.approvedBy,
-    update: {
+    agent_id: agent.id,
+    updates: updates.map((update) => ({
       id: update.id,
-      agent_id: update.agent_id,
       name: update.name,
       arch: update.arch || null,
       from_version: update.current_version || null,
       to_version: update.available_version,
-    },
+    })),
     plan: planned && { id: planned.plan.id, plan_sha256: planned.plan.planSha256 },
     policy: { age_mode: ageMode, vulnerabilities, uncovered, unchecked, unimportant },
     request: {

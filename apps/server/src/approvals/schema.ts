@@ -2,10 +2,11 @@ import type { SealColumn } from '../platform/db/seal.ts';
 import type { Statement } from '../platform/db/statement.ts';
 
 export const schema: readonly Statement[] = [
-  // What each decision of the gate rested on; deleted with its update.
+  // What each decision of the gate rested on, about a set of updates of one host.
   `CREATE TABLE decisions (
     id TEXT PRIMARY KEY,
-    update_id TEXT NOT NULL REFERENCES updates (id) ON DELETE CASCADE,
+    agent_id TEXT NOT NULL REFERENCES agents (id) ON DELETE CASCADE,
+    set_sha256 TEXT NOT NULL,
     plan_id TEXT,
     outcome TEXT NOT NULL CHECK (outcome IN ('minted', 'blocked', 'handed_back')),
     actor TEXT NOT NULL,
@@ -17,9 +18,16 @@ export const schema: readonly Statement[] = [
     repeated_at BIGINT,
     repeats INTEGER NOT NULL DEFAULT 0
   )`,
-  'CREATE INDEX decisions_update ON decisions (update_id, id)',
+  'CREATE INDEX decisions_set ON decisions (set_sha256, id)',
+  `CREATE TABLE decision_updates (
+    decision_id TEXT NOT NULL REFERENCES decisions (id) ON DELETE CASCADE,
+    update_id TEXT NOT NULL REFERENCES updates (id) ON DELETE CASCADE,
+    stopped INTEGER NOT NULL,
+    PRIMARY KEY (update_id, decision_id)
+  )`,
+  'CREATE INDEX decision_updates_decision ON decision_updates (decision_id)',
   // The overview counts these without reading the rows.
-  "CREATE INDEX decisions_stopped ON decisions (update_id) WHERE outcome <> 'minted'",
+  'CREATE INDEX decision_updates_stopped ON decision_updates (update_id) WHERE stopped = 1',
 
   `CREATE TABLE age_exceptions (
     id TEXT PRIMARY KEY,
@@ -67,7 +75,9 @@ declare module '../platform/db/tables.ts' {
   interface Tables {
     decisions: {
       id: string;
-      update_id: string;
+      agent_id: string;
+      /** Of its updates (`setDigest`). */
+      set_sha256: string;
       plan_id: string | null;
       outcome: 'minted' | 'blocked' | 'handed_back';
       actor: string;
@@ -80,6 +90,8 @@ declare module '../platform/db/tables.ts' {
       repeated_at: number | null;
       repeats: number;
     };
+    /** `stopped`: the decision did not mint. */
+    decision_updates: { decision_id: string; update_id: string; stopped: number };
     age_exceptions: {
       id: string;
       ecosystem: string;

@@ -1,6 +1,6 @@
+import { withdrawApprovals } from '../commands/withdraw-approvals.ts';
 import { readHistory } from '../updates/store.ts';
 import { transitionUpdate } from '../updates/transition-update.ts';
-import { withdraw } from './change-approval.ts';
 import { type ApprovalDeps, policyOf, WAIT_MS } from './deps.ts';
 import { judge } from './gate.ts';
 import type { ApprovalRequest, UpdateFacts } from './gate-facts.ts';
@@ -122,7 +122,7 @@ async function handBack(deps: ApprovalDeps, judged: Judged, reason: string): Pro
       set: { not_before: null },
     });
     if (!moved) return false;
-    await withdraw(tx, deps, { updateId: update.id, reason });
+    await withdrawApprovals(tx, deps.platform, { updateIds: [update.id], reason, actor: 'sweep' });
     const decision = await recordDecision(tx, deps, {
       ...{ ...judged, request: SWEEP, via: 'sweep', actor: 'sweep', approvedBy: null },
       ...{ outcome: 'handed_back', outcomeReason: reason, tokenId: null },

@@ -35,10 +35,13 @@ export function runVerify(
 
 function inWords({ statement, keyId }: Extract<ReturnType<typeof verifyStatement>, { ok: true }>): string {
   const { predicate, subject } = statement;
-  const { update, outcome, outcome_reason: reason, override } = predicate;
+  const { updates, outcome, outcome_reason: reason, override } = predicate;
   return [
     `Decision ${predicate.decision_id} of fleet ${predicate.fleet_id}: ${outcome}${reason === null ? '' : ` (${reason})`}`,
-    `  update    ${predicate.ecosystem} ${update.name} ${update.from_version ?? '-'} -> ${update.to_version}, ${update.id}`,
+    ...updates.map(
+      ({ id, name, from_version: from, to_version: to }) =>
+        `  update    ${predicate.ecosystem} ${name} ${from ?? '-'} -> ${to}, ${id}`,
+    ),
     `  decided   ${predicate.decided_at} by ${predicate.decided_by}${override === null ? '' : ', by override'}`,
     `  artifacts ${subject.length}`,
     ...subject.map(({ name, digest }) => `    ${digest.sha256 ?? digest.sha512 ?? ''}  ${name}`),

@@ -66,6 +66,16 @@ export function mountAgentCommands(
           throw noSuch('command');
         case 'finished':
           throw new Refusal('command_finished', { detail: `The command has ended: ${outcome.status}.` });
+        case 'foreign_update':
+          throw new Refusal('invalid_request', {
+            detail: 'The result is not valid.',
+            errors: [
+              {
+                path: `/updates/${outcome.index}/update_id`,
+                message: 'must be an update that the command names',
+              },
+            ],
+          });
         case 'recorded':
           return { command_id: commandId, status: outcome.status };
       }

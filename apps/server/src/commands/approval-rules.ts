@@ -11,15 +11,14 @@ export interface ApprovalFacts {
   /** The document that a trusted key signed; null if there is none. */
   approval: Pick<
     ApprovalPayload,
-    'token_id' | 'fleet_id' | 'agent_id' | 'update_id' | 'issued_at' | 'expires_at'
+    'token_id' | 'fleet_id' | 'agent_id' | 'updates' | 'issued_at' | 'expires_at'
   > | null;
   /** Digest of the signed bytes. */
   sha256: string | null;
   fleetId: string;
   /** Contents of the command's row. */
   agentId: string;
-  updateId: string | null;
-  paramsUpdateId: string | null;
+  updateIds: readonly string[];
   reference: { tokenId: string | null; sha256: string | null };
   nowMs: number;
 }
@@ -29,7 +28,7 @@ export type ApprovalFault =
   | 'approval_not_the_referenced_one'
   | 'approval_for_another_fleet'
   | 'approval_for_another_agent'
-  | 'approval_for_another_update'
+  | 'approval_for_other_updates'
   | 'approval_expired';
 
 /**
@@ -44,9 +43,12 @@ export function approvalFault(facts: ApprovalFacts): ApprovalFault | null {
   }
   if (approval.fleet_id !== facts.fleetId) return 'approval_for_another_fleet';
   if (approval.agent_id !== facts.agentId) return 'approval_for_another_agent';
-  if (approval.update_id !== facts.updateId || approval.update_id !== facts.paramsUpdateId) {
-    return 'approval_for_another_update';
-  }
+  if (!isSame(approval.updates, facts.updateIds)) return 'approval_for_other_updates';
   // The signed time, not the column beside it.
   return Date.parse(approval.expires_at) > facts.nowMs ? null : 'approval_expired';
+}
+
+/** In order, as the agent compares them. */
+function isSame(updates: ApprovalPayload['updates'], ids: readonly string[]): boolean {
+  return updates.length === ids.length && updates.every(({ update_id }, i) => update_id === ids[i]);
 }

@@ -5,8 +5,10 @@ import type { Tx } from '../platform/db/engine.ts';
 import type { Platform } from '../platform/platform.ts';
 import { transitionUpdate } from '../updates/transition-update.ts';
 import { isFinished, mayRetry } from './command-rules.ts';
+import { updatesOfCommand } from './named-updates.ts';
 import { queueCommand } from './queue-command.ts';
 import { type CommandRow, compareAndSwapStatus, stillApproved } from './store.ts';
+import { returnToPending, withdrawApprovals } from './withdraw-approvals.ts';
 
 export type CancelOutcome = 'cancelled' | 'finished' | 'with_agent';
 export type RetryOutcome = { kind: 'queued'; commandId: string } | { kind: 'refused'; detail: string };
@@ -14,12 +16,12 @@ export type RetryOutcome = { kind: 'queued'; commandId: string } | { kind: 'refu
 const Params = Type.Record(Type.String(), Type.Unknown());
 
 /**
- * Cancels a command that its agent has not acknowledged. The update of an install command returns to
- * `pending`; the caller voids its token.
+ * Cancels a command that its agent has not acknowledged. The updates of an install command return to
+ * `pending`, and their token is void.
  */
 export async function cancelCommand(
   tx: Tx,
-  platform: Pick<Platform, 'newId' | 'now'>,
+  platform: Pick<Platform, 'database' | 'newId' | 'now'>,
   { command, by }: { command: CommandRow; by: string },
 ): Promise<CancelOutcome> {
   const change = { status: 'cancelled', reason: `cancelled by ${by}`, finished_at: platform.now() };
@@ -33,13 +35,16 @@ export async function cancelCommand(
   ) {
     return isFinished(Value.Parse(CommandStatus, command.status)) ? 'finished' : 'with_agent';
   }
-  const updateId = command.update_id;
+  const updateIds = updatesOfCommand(command);
   const move = { reason: 'command_cancelled', actor: by };
-  if (updateId !== null && command.action === 'install_update') {
-    await transitionUpdate(tx, platform, { ...move, updateId, from: ['approved'], to: 'pending' });
+  if (command.action === 'install_update') {
+    await withdrawApprovals(tx, platform, { ...move, updateIds });
+    await returnToPending(tx, platform, { ...move, updateIds });
   }
-  if (updateId !== null && command.action === 'plan_update') {
-    await transitionUpdate(tx, platform, { ...move, updateId, from: ['awaiting_plan'], to: 'pending' });
+  if (command.action === 'plan_update') {
+    for (const updateId of updateIds) {
+      await transitionUpdate(tx, platform, { ...move, updateId, from: ['awaiting_plan'], to: 'pending' });
+    }
   }
   return 'cancelled';
 }
@@ -69,7 +74,6 @@ export async function retryCommand(
     agentId: command.agent_id,
     action,
     params,
-    updateId: command.update_id,
     approval: tokenId === null || sha256 === null ? null : { tokenId, sha256 },
     createdBy: by,
   });

@@ -9,6 +9,7 @@ import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import { loadTrustedKey, verifyEnvelope } from '@tidegate/signing/verify';
 import { Compile } from 'typebox/compile';
 import { type ApprovalFault, approvalFault } from './approval-rules.ts';
+import { updatesOfCommand } from './named-updates.ts';
 import type { CommandRow } from './store.ts';
 
 const payloads = Compile(ApprovalPayload);
@@ -16,21 +17,19 @@ const payloads = Compile(ApprovalPayload);
 /**
  * Returns why the approval of a command is invalid, or null. An attacker who writes to the database can write
  * rows of commands, updates and approvals (T6), but not a signature: only what a key of the key set signed
- * counts, and only for the agent and update that the command names.
+ * counts, and only for the agent and the updates that the command names.
  */
 export function checkStoredApproval(
   keys: { fleetId: string; active: readonly ServerKey[] },
   { command, envelope, nowMs }: { command: CommandRow; envelope: string | null; nowMs: number },
 ): ApprovalFault | null {
   const opened = envelope === null ? null : openApproval(keys.active, envelope);
-  const params = parseStrictJson(command.params);
   return approvalFault({
     approval: opened?.payload ?? null,
     sha256: opened?.sha256 ?? null,
     fleetId: keys.fleetId,
     agentId: command.agent_id,
-    updateId: command.update_id,
-    paramsUpdateId: params.ok ? updateIdOf(params.value) : null,
+    updateIds: updatesOfCommand(command),
     reference: { tokenId: command.approval_id, sha256: command.approval_sha256 },
     nowMs,
   });
@@ -49,9 +48,4 @@ function openApproval(
   const payload = verified.ok ? parseStrictJson(verified.payload) : null;
   if (!verified.ok || !payload?.ok || !payloads.Check(payload.value)) return null;
   return { payload: payload.value, sha256: createHash('sha256').update(verified.payload).digest('hex') };
-}
-
-function updateIdOf(params: unknown): string | null {
-  if (typeof params !== 'object' || params === null || !('update_id' in params)) return null;
-  return typeof params.update_id === 'string' ? params.update_id : null;
 }

@@ -3,6 +3,7 @@ import { RestartReport } from '@tidegate/protocol/restarts';
 import { CommandAction, CommandStatus } from '@tidegate/protocol/states';
 import { Value } from 'typebox/value';
 import { rfc3339 } from '../platform/clock.ts';
+import { updatesOfCommand } from './named-updates.ts';
 import type { HostedCommand } from './store.ts';
 
 /** A command's row for operators: without the envelope, which is only for the agent. */
@@ -14,7 +15,7 @@ export function commandItem(row: HostedCommand): CommandItem {
     hostname: row.hostname,
     action: Value.Parse(CommandAction, row.action),
     params,
-    update_id: row.update_id,
+    update_ids: [...updatesOfCommand(row)],
     status: Value.Parse(CommandStatus, row.status),
     seq: row.seq,
     created_by: row.created_by,

@@ -154,7 +154,7 @@ describe.each(ENGINES)('delivering commands on $name', (engine) => {
     const of = { agentId, n: 1, state: 'approved', expiresAtMs, keyRing };
     const update = await insertTestUpdate(database, of);
     await queue();
-    await queue({ ...update, action: 'update_agent' });
+    await queue({ ...update, params: { update_id: update.updateId }, action: 'update_agent' });
     const delivered = await deliver({ only: 'update_agent' });
     expect(delivered.map(({ payload }) => payload.action)).toEqual(['update_agent']);
   });

@@ -43,7 +43,7 @@ export type DeliveryKeys = Pick<KeyRing, 'fleetId' | 'epoch' | 'isActive' | 'sig
  */
 export async function deliverCommands(
   tx: Tx,
-  platform: Pick<Platform, 'newId' | 'now'>,
+  platform: Pick<Platform, 'database' | 'newId' | 'now'>,
   keyRing: DeliveryKeys,
   { agentId, machineId, received, only = null }: Delivery,
 ): Promise<string[]> {
@@ -122,7 +122,7 @@ async function withdrawUnapproved(
 /** Whether a command's approval is valid, if it needs or names one; if not, the command ends. */
 async function isApproved(
   tx: Tx,
-  platform: Pick<Platform, 'newId' | 'now'>,
+  platform: Pick<Platform, 'database' | 'newId' | 'now'>,
   keyRing: DeliveryKeys,
   command: CommandRow,
 ): Promise<boolean> {

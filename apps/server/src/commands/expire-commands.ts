@@ -1,5 +1,6 @@
 import type { Tx } from '../platform/db/engine.ts';
 import type { Platform } from '../platform/platform.ts';
+import { updatesOfCommand } from './named-updates.ts';
 import { queueCommand } from './queue-command.ts';
 import { compareAndSwapStatus, overdue, stillApproved } from './store.ts';
 
@@ -32,13 +33,12 @@ export async function expireCommands(
     )
       continue;
     expired++;
-    const { approval_id: tokenId, approval_sha256: sha256, update_id: updateId } = command;
-    if (!live.has(command.id) || tokenId === null || sha256 === null || updateId === null) continue;
+    const { approval_id: tokenId, approval_sha256: sha256 } = command;
+    if (!live.has(command.id) || tokenId === null || sha256 === null) continue;
     await queueCommand(tx, platform, {
       agentId: command.agent_id,
       action: 'install_update',
-      params: { update_id: updateId },
-      updateId,
+      params: { update_ids: updatesOfCommand(command) },
       approval: { tokenId, sha256 },
       createdBy: command.created_by,
     });

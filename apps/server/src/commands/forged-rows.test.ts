@@ -17,6 +17,10 @@ interface Forgery {
 }
 
 const OTHER = '01900000-0000-7000-8000-00000000beef';
+const UPDATE = {
+  update_id: '01900000-0000-7000-a000-000000000001',
+  ...{ name: 'package-1', from_version: '1.0-1', to_version: '1.1-1' },
+};
 const stranger = createTestKeyRing();
 
 const FORGERIES: Forgery[] = [
@@ -38,8 +42,13 @@ const FORGERIES: Forgery[] = [
   },
   {
     what: 'an approval of another update',
-    update: { signed: { update_id: OTHER } },
-    check: 'approval_for_another_update',
+    update: { signed: { updates: [{ ...UPDATE, update_id: OTHER }] } },
+    check: 'approval_for_other_updates',
+  },
+  {
+    what: 'an approval of one update more',
+    update: { signed: { updates: [UPDATE, { ...UPDATE, update_id: OTHER }] } },
+    check: 'approval_for_other_updates',
   },
   {
     what: 'a different token under the id',
@@ -58,15 +67,20 @@ const FORGERIES: Forgery[] = [
   },
   {
     what: 'parameters that name a different update',
-    row: { params: JSON.stringify({ update_id: OTHER }) },
-    check: 'approval_for_another_update',
+    row: { params: JSON.stringify({ update_ids: [OTHER] }) },
+    check: 'approval_for_other_updates',
   },
   {
     what: 'a lifetime above that of every command',
     row: { expires_at: Date.UTC(2099, 0) },
     check: 'not_valid',
   },
-  { what: 'an action that does not exist', row: { action: 'shell' }, check: 'not_valid' },
+  {
+    what: 'an action that does not exist, with an approval',
+    row: { action: 'shell' },
+    check: 'approval_for_other_updates',
+  },
+  { what: 'an action that does not exist', row: plain('shell', {}), check: 'not_valid' },
   { what: 'a scan with extra parameters', row: plain('scan', { shell: 'rm' }), check: 'not_valid' },
   { what: 'parameters that are not JSON', row: { ...plain('scan', {}), params: '{' }, check: 'not_valid' },
   {
@@ -88,7 +102,7 @@ const FORGERIES: Forgery[] = [
 ];
 
 function plain(action: string, params: object) {
-  const none = { approval_id: null, approval_sha256: null, update_id: null };
+  const none = { approval_id: null, approval_sha256: null };
   return { ...none, action, params: JSON.stringify(params) };
 }
 
@@ -107,19 +121,21 @@ describe.each(ENGINES)('rows put into the database by hand, on $name', (engine) 
     await database.transact((tx) =>
       insertCommands(tx, [
         {
-          id,
-          agent_id: agentId,
-          action: 'install_update',
-          params: JSON.stringify(install.params),
-          update_id: install.updateId,
-          approval_id: install.approval.tokenId,
-          approval_sha256: install.approval.sha256,
-          status: 'pending',
-          created_by: 'mallory',
-          created_at: platform.now(),
-          not_before: platform.now(),
-          expires_at: platform.now() + COMMAND_LIFETIME_MS,
-          ...row,
+          row: {
+            id,
+            agent_id: agentId,
+            action: 'install_update',
+            params: JSON.stringify(install.params),
+            approval_id: install.approval.tokenId,
+            approval_sha256: install.approval.sha256,
+            status: 'pending',
+            created_by: 'mallory',
+            created_at: platform.now(),
+            not_before: platform.now(),
+            expires_at: platform.now() + COMMAND_LIFETIME_MS,
+            ...row,
+          },
+          updateIds: [install.updateId],
         },
       ]),
     );
@@ -184,6 +200,7 @@ describe.each(ENGINES)('rows put into the database by hand, on $name', (engine) 
     ['set_polling', { interval_seconds: 60 }],
   ])('T6: a valid %s that this server did not write is never signed', async (action, params) => {
     const { database, platform, keyRing, agentId, deliver, events } = await setUp();
+    await database.transact((tx) => tx.deleteFrom('command_updates').execute());
     await database.transact((tx) => tx.deleteFrom('agent_commands').execute());
     const id = platform.newId();
     const [nowMs, expires_at] = [platform.now(), platform.now() + COMMAND_LIFETIME_MS];

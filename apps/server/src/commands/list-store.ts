@@ -57,7 +57,9 @@ function conditionsOf({ filter, scope, sinceMs, untilMs }: CommandPage['selectio
     sql<SqlBool>`1 = 1`,
     scope !== null && agentInScope(scope, 'c.agent_id'),
     filter.agentId !== undefined && sql<SqlBool>`c.agent_id = ${filter.agentId}`,
-    filter.updateId !== undefined && sql<SqlBool>`c.update_id = ${filter.updateId}`,
+    filter.updateId !== undefined &&
+      sql<SqlBool>`c.id IN
+      (SELECT m.command_id FROM command_updates AS m WHERE m.update_id = ${filter.updateId})`,
     filter.status !== undefined && sql<SqlBool>`c.status = ${filter.status}`,
     filter.action !== undefined && sql<SqlBool>`c.action = ${filter.action}`,
     sinceMs !== undefined && sql<SqlBool>`c.created_at >= ${sinceMs}`,

@@ -3,7 +3,8 @@ import type { CommandAction } from '@tidegate/protocol/states';
 import { Value } from 'typebox/value';
 import type { Tx } from '../platform/db/engine.ts';
 import type { Platform } from '../platform/platform.ts';
-import { insertCommands } from './store.ts';
+import { namedUpdates } from './named-updates.ts';
+import { type InsertedCommand, insertCommands } from './store.ts';
 
 /** Lifetime of a command from its earliest delivery (docs/protocol/limits.md), in milliseconds. */
 export const COMMAND_LIFETIME_MS = 24 * 3_600_000;
@@ -13,7 +14,6 @@ export interface NewCommand {
   action: CommandAction;
   /** As in `COMMAND_PARAMS` of the action. */
   params: Readonly<Record<string, unknown>>;
-  updateId?: string | null;
   approval?: { tokenId: ApprovalReference['token_id']; sha256: string } | null;
   /** Withheld until then; default: immediately. */
   notBeforeMs?: number | null;
@@ -28,9 +28,9 @@ export async function queueCommand(
   platform: Pick<Platform, 'newId' | 'now'>,
   command: NewCommand,
 ): Promise<string> {
-  const row = rowOf(platform, command);
-  await insertCommands(tx, [row]);
-  return row.id;
+  const inserted = commandOf(platform, command);
+  await insertCommands(tx, [inserted]);
+  return inserted.row.id;
 }
 
 /** The same for many commands. */
@@ -41,22 +41,21 @@ export async function queueCommands(
 ): Promise<void> {
   await insertCommands(
     tx,
-    commands.map((command) => rowOf(platform, command)),
+    commands.map((command) => commandOf(platform, command)),
   );
 }
 
-function rowOf(platform: Pick<Platform, 'newId' | 'now'>, command: NewCommand) {
+function commandOf(platform: Pick<Platform, 'newId' | 'now'>, command: NewCommand): InsertedCommand {
   if (!Value.Check(COMMAND_PARAMS[command.action], command.params)) {
     throw new Error(`the parameters of ${command.action} are not valid`);
   }
   const nowMs = platform.now();
   const notBeforeMs = Math.max(nowMs, command.notBeforeMs ?? nowMs);
-  return {
+  const row = {
     id: platform.newId(),
     agent_id: command.agentId,
     action: command.action,
     params: JSON.stringify(command.params),
-    update_id: command.updateId ?? null,
     approval_id: command.approval?.tokenId ?? null,
     approval_sha256: command.approval?.sha256 ?? null,
     status: 'pending',
@@ -66,4 +65,5 @@ function rowOf(platform: Pick<Platform, 'newId' | 'now'>, command: NewCommand) {
     expires_at: command.expiresAtMs ?? notBeforeMs + COMMAND_LIFETIME_MS,
     changed_at: nowMs,
   };
+  return { row, updateIds: namedUpdates(command) };
 }

@@ -1,12 +1,12 @@
 import type { CommandResult } from '@tidegate/protocol/agent-api';
-import { CommandStatus, type UpdateState } from '@tidegate/protocol/states';
+import { CommandStatus } from '@tidegate/protocol/states';
 import { Value } from 'typebox/value';
-import { appendEvent } from '../events/append-event.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import type { Platform } from '../platform/platform.ts';
-import { findUpdate } from '../updates/store.ts';
 import { transitionUpdate } from '../updates/transition-update.ts';
 import { judgeResult } from './command-rules.ts';
+import { moveInstalled } from './move-installed.ts';
+import { updatesOfCommand } from './named-updates.ts';
 import { queueCommand } from './queue-command.ts';
 import { type CommandRow, compareAndSwapStatus, findCommand, stillApproved } from './store.ts';
 
@@ -15,22 +15,29 @@ const RETRY_MIN_MS = 60_000;
 /** Maximum length of an agent's text in an event, in characters. */
 const REASON_MAX_CHARS = 1_000;
 
+type ResultMeans = Pick<Platform, 'database' | 'newId' | 'now'>;
+
 export type ResultOutcome =
   | { kind: 'recorded'; status: CommandStatus }
   | { kind: 'finished'; status: CommandStatus }
-  | { kind: 'unknown' };
+  | { kind: 'unknown' }
+  /** The position in `updates` of one that the command does not name. */
+  | { kind: 'foreign_update'; index: number };
 
 /**
- * Records an agent's result of a command, and moves the update of the command. The commands of others, and
+ * Records an agent's result of a command, and moves the updates of the command. The commands of others, and
  * those that the agent was never given, are unknown to it.
  */
 export async function recordResult(
   tx: Tx,
-  platform: Pick<Platform, 'newId' | 'now'>,
+  platform: ResultMeans,
   { agentId, commandId, result }: { agentId: string; commandId: string; result: CommandResult },
 ): Promise<ResultOutcome> {
   const command = await findCommand(tx, commandId);
   if (command?.agent_id !== agentId) return { kind: 'unknown' };
+  const named = new Set(updatesOfCommand(command));
+  const index = (result.updates ?? []).findIndex(({ update_id: id }) => !named.has(id));
+  if (index !== -1) return { kind: 'foreign_update', index };
   const status = Value.Parse(CommandStatus, command.status);
   const verdict = judgeResult(status, result.status);
   switch (verdict.kind) {
@@ -48,7 +55,7 @@ export async function recordResult(
   if (!(await compareAndSwapStatus(tx, { id: commandId, from: [status], change, nowMs: platform.now() }))) {
     return recordResult(tx, platform, { agentId, commandId, result });
   }
-  await moveUpdate(tx, platform, { command, result });
+  await moveUpdates(tx, platform, { command, result });
   return { kind: 'recorded', status: result.status };
 }
 
@@ -71,19 +78,22 @@ interface Reported {
   result: CommandResult;
 }
 
-async function moveUpdate(tx: Tx, platform: Pick<Platform, 'newId' | 'now'>, reported: Reported) {
+async function moveUpdates(tx: Tx, platform: ResultMeans, reported: Reported): Promise<void> {
   const { command, result } = reported;
-  if (command.update_id === null) return;
   if (command.action === 'plan_update' && result.status !== 'running' && result.status !== 'success') {
-    await transitionUpdate(tx, platform, {
-      updateId: command.update_id,
-      from: ['awaiting_plan'],
-      to: 'pending',
-      reason: `plan_failed: ${(result.reason ?? result.status).slice(0, REASON_MAX_CHARS)}`,
-      actor: 'agent',
-    });
+    for (const updateId of updatesOfCommand(command)) {
+      await transitionUpdate(tx, platform, {
+        updateId,
+        from: ['awaiting_plan'],
+        to: 'pending',
+        reason: `plan_failed: ${(result.reason ?? result.status).slice(0, REASON_MAX_CHARS)}`,
+        actor: 'agent',
+      });
+    }
   }
-  if (command.action === 'install_update') await moveInstalled(tx, platform, reported, command.update_id);
+  if (command.action === 'install_update' && !(await deliveredLater(tx, platform, reported))) {
+    await moveInstalled(tx, platform, reported);
+  }
 }
 
 /**
@@ -95,56 +105,19 @@ async function deliveredLater(
   platform: Pick<Platform, 'newId' | 'now'>,
   { command, result }: Reported,
 ): Promise<boolean> {
-  const { approval_id: tokenId, approval_sha256: sha256, update_id: updateId } = command;
+  const { approval_id: tokenId, approval_sha256: sha256 } = command;
   if (result.status !== 'refused' || result.retry_at === undefined) return false;
-  if (tokenId === null || sha256 === null || updateId === null) return false;
+  if (tokenId === null || sha256 === null) return false;
   const notBeforeMs = Math.max(Date.parse(result.retry_at), platform.now() + RETRY_MIN_MS);
   const live = await stillApproved(tx, { commandIds: [command.id], nowMs: notBeforeMs });
   if (!live.has(command.id)) return false;
   await queueCommand(tx, platform, {
     agentId: command.agent_id,
     action: 'install_update',
-    params: { update_id: updateId },
-    updateId,
+    params: { update_ids: updatesOfCommand(command) },
     approval: { tokenId, sha256 },
     notBeforeMs,
     createdBy: command.created_by,
   });
   return true;
-}
-
-async function moveInstalled(
-  tx: Tx,
-  platform: Pick<Platform, 'newId' | 'now'>,
-  { command, result }: Reported,
-  updateId: string,
-): Promise<void> {
-  if (await deliveredLater(tx, platform, { command, result })) return;
-  const reason = result.reason?.slice(0, REASON_MAX_CHARS) ?? null;
-  const move = (from: readonly UpdateState[], to: UpdateState, why: string | null = null) =>
-    transitionUpdate(tx, platform, { updateId, from, to, reason: why, actor: 'agent' });
-  if (result.status === 'running' || result.status === 'success') await move(['approved'], 'installing');
-  if (result.status === 'running') return;
-  const moved =
-    result.status === 'success'
-      ? await move(['installing'], 'installed')
-      : await move(['approved', 'installing'], 'failed', reason ?? result.status);
-  // A scan or an operator may have closed the update before: then there is no event.
-  const update = moved ? await findUpdate(tx, updateId) : null;
-  if (!update) return;
-  const success = result.status === 'success';
-  await appendEvent(tx, platform, {
-    kind: 'system',
-    type: success ? 'update_installed' : 'update_failed',
-    severity: success ? 'info' : 'error',
-    component: 'commands',
-    agentId: command.agent_id,
-    actor: 'agent',
-    content: {
-      update_id: updateId,
-      command_id: command.id,
-      package: { ecosystem: update.ecosystem, name: update.name, version: update.available_version },
-      ...(success ? {} : { status: result.status, reason }),
-    },
-  });
 }

@@ -1,14 +1,22 @@
+import { createHash } from 'node:crypto';
 import { type CommandResult, OUTPUT_MAX_CHARS, OUTPUT_PIECE_MAX_CHARS } from '@tidegate/protocol/agent-api';
+import { APPROVAL_TYPE } from '@tidegate/protocol/documents';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { storedApproval } from '../approval-tokens/store.ts';
 import { insertTestAgent, insertTestUpdate, voidedApprovals } from '../testing/agent-rows.ts';
 import { ENGINES } from '../testing/engines.ts';
 import { createSliceApp, createTestKeyRing } from '../testing/slice-app.ts';
 import { createTestPlatform } from '../testing/test-platform.ts';
 import { findUpdate } from '../updates/store.ts';
 import { mountAgentCommands } from './agent-routes.ts';
+import { cancelCommand } from './change-command.ts';
 import { deliverCommands } from './deliver-commands.ts';
 import { type NewCommand, queueCommand } from './queue-command.ts';
 import { mountCommands } from './routes.ts';
+import { findCommand } from './store.ts';
+import { withdrawApprovals } from './withdraw-approvals.ts';
+
+const OTHER_UPDATE = '01900000-0000-7000-8000-00000000beef';
 
 describe.each(ENGINES)('commands over HTTP on $name', (engine) => {
   async function setUp() {
@@ -52,7 +60,7 @@ describe.each(ENGINES)('commands over HTTP on $name', (engine) => {
     const voided = () => voidedApprovals(database.read);
     const events = () =>
       database.read.selectFrom('events').select(['kind', 'type', 'severity', 'content']).execute();
-    return { app, database, platform, voided, key, queue, deliver, post, report, install, events };
+    return { app, database, platform, keyRing, voided, key, queue, deliver, post, report, install, events };
   }
 
   describe('a host outside its own hours', () => {
@@ -78,7 +86,7 @@ describe.each(ENGINES)('commands over HTTP on $name', (engine) => {
       const { approval_id, approval_sha256, params } = first ?? {};
       expect(first).toMatchObject({ status: 'refused' });
       expect(await pending(database)).toMatchObject([
-        { update_id: updateId, not_before: retryMs, approval_id, approval_sha256, params, created_by: 'ada' },
+        { not_before: retryMs, approval_id, approval_sha256, params, created_by: 'ada' },
       ]);
       expect(await findUpdate(database.read, updateId)).toMatchObject({ state: 'approved' });
       expect((await events()).map(({ type }) => type)).not.toContain('update_failed');
@@ -124,6 +132,128 @@ describe.each(ENGINES)('commands over HTTP on $name', (engine) => {
     expect(await events()).toMatchObject([{ kind: 'system', type: 'update_installed', severity: 'info' }]);
   });
 
+  describe('an install of several updates', () => {
+    async function installThree() {
+      const world = await setUp();
+      const { database, key, platform, queue, deliver } = world;
+      const of = {
+        agentId: key.agentId,
+        state: 'approved',
+        expiresAtMs: platform.now() + 7 * 24 * 3_600_000,
+      };
+      const first = await insertTestUpdate(database, { ...of, n: 1, keyRing: world.keyRing });
+      const others = [];
+      for (const n of [2, 3]) {
+        const { updateId } = await insertTestUpdate(database, { ...of, n, hasApproval: false });
+        others.push(updateId);
+      }
+      const ids = [first.updateId, ...others];
+      const payload = { ids, tokenId: first.approval.tokenId };
+      const approval = await signedFor(world, payload);
+      const id = await queue({ action: 'install_update', params: { update_ids: ids }, approval });
+      expect(await deliver()).toHaveLength(1);
+      const states = async () =>
+        Promise.all(ids.map(async (one) => (await findUpdate(database.read, one))?.state));
+      return { ...world, id, ids, states };
+    }
+
+    /** Replaces the approval of the first update by one of all, as the server mints it. */
+    async function signedFor(
+      { database, keyRing }: Awaited<ReturnType<typeof setUp>>,
+      { ids, tokenId }: { ids: readonly string[]; tokenId: string },
+    ) {
+      const stored = await database.transact((tx) => storedApproval(tx, tokenId));
+      const { payload } = JSON.parse(stored?.envelope ?? '{}');
+      const one = JSON.parse(Buffer.from(payload, 'base64').toString());
+      const updates = ids.map((update_id) => ({ ...one.updates[0], update_id }));
+      const bytes = Buffer.from(JSON.stringify({ ...one, updates }));
+      const sha256 = createHash('sha256').update(bytes).digest('hex');
+      const envelope = JSON.stringify(keyRing.signer().sign(APPROVAL_TYPE, bytes));
+      await database.transact(async (tx) => {
+        const change = { envelope, payload_sha256: sha256 };
+        await tx.updateTable('approvals').set(change).where('token_id', '=', tokenId).execute();
+        const members = ids.slice(1).map((update_id) => ({ token_id: tokenId, update_id }));
+        await tx.insertInto('approval_updates').values(members).execute();
+      });
+      return { tokenId, sha256 };
+    }
+
+    test('runs and succeeds as a whole, with one event that names them', async () => {
+      const { id, ids, report, states, events } = await installThree();
+      await report(id, { status: 'running' });
+      expect(await states()).toEqual(['installing', 'installing', 'installing']);
+      await report(id, { status: 'success', exit_code: 0 });
+      expect(await states()).toEqual(['installed', 'installed', 'installed']);
+      const [event, ...rest] = await events();
+      expect(rest).toEqual([]);
+      const content = JSON.parse(event?.content ?? '');
+      expect(content).toMatchObject({ update_count: 3, updates: ids.map((update_id) => ({ update_id })) });
+    });
+
+    test('moves each by its own outcome', async () => {
+      const { id, ids, report, states, events } = await installThree();
+      const outcomes = ['installed', 'failed', 'already_installed'] as const;
+      const updates = outcomes.map((outcome, i) => ({ update_id: ids[i] ?? '', outcome }));
+      const ended = await report(id, { status: 'failed', reason: 'postinst failed', updates });
+      expect(ended.statusCode).toBe(200);
+      expect(await states()).toEqual(['installed', 'failed', 'installed']);
+      const said = (await events()).map(({ type, content }) => [type, JSON.parse(content).update_count]);
+      expect(said).toEqual([
+        ['update_installed', 2],
+        ['update_failed', 1],
+      ]);
+    });
+
+    test('leaves those as they are that a scan has closed meanwhile', async () => {
+      const { id, ids, report, states, database } = await installThree();
+      await database.transact((tx) =>
+        tx
+          .updateTable('updates')
+          .set({ state: 'superseded' })
+          .where('id', '=', ids[1] ?? '')
+          .execute(),
+      );
+      await report(id, { status: 'success' });
+      expect(await states()).toEqual(['installed', 'superseded', 'installed']);
+    });
+
+    test.each([
+      ['an update of no command', [OTHER_UPDATE, 'failed'], '/updates/0/update_id'],
+      ['a success that failed', [null, 'failed'], '/updates/0/outcome'],
+    ] as const)('refuses a result with %s', async (_, [named, outcome], path) => {
+      const { id, ids, report, states } = await installThree();
+      const updates = [{ update_id: named ?? ids[0] ?? '', outcome }];
+      const answer = await report(id, { status: named ? 'failed' : 'success', updates });
+      expect(answer.statusCode).toBe(400);
+      expect(answer.json()).toMatchObject({ errors: [{ path }] });
+      expect(await states()).toEqual(['approved', 'approved', 'approved']);
+    });
+
+    test('cancelled: all return to pending, and their token is void', async () => {
+      const { platform, database, id, states, voided } = await installThree();
+      const command = await findCommand(database.read, id);
+      if (!command) throw new Error('it is queued');
+      await database.transact((tx) => cancelCommand(tx, platform, { command, by: 'ada' }));
+      expect(await states()).toEqual(['pending', 'pending', 'pending']);
+      expect(await voided()).toHaveLength(3);
+    });
+
+    test('withdrawn for one of them: the others return to pending, and say why', async () => {
+      const { database, platform, ids, states, voided } = await installThree();
+      await database.transact((tx) =>
+        withdrawApprovals(tx, platform, {
+          ...{ updateIds: ids.slice(0, 1), reason: 'taken_back', actor: 'ada' },
+        }),
+      );
+      // The caller moves the one that it withdraws.
+      expect(await states()).toEqual(['approved', 'pending', 'pending']);
+      expect(await findUpdate(database.read, ids[1] ?? '')).toMatchObject({
+        ...{ state_reason: 'approval_withdrawn: taken_back', approval_id: null },
+      });
+      expect(await voided()).toHaveLength(3);
+    });
+  });
+
   test.each(['failed', 'refused', 'interrupted'] as const)(
     'an install that ends %s fails its update, with the reason in the event',
     async (status) => {
@@ -137,7 +267,8 @@ describe.each(ENGINES)('commands over HTTP on $name', (engine) => {
       const [event] = await events();
       expect(event).toMatchObject({ type: 'update_failed', severity: 'error' });
       expect(JSON.parse(event?.content ?? '')).toMatchObject({
-        update_id: updateId,
+        updates: [{ update_id: updateId, package: { name: 'package-1' } }],
+        update_count: 1,
         status,
         reason: 'plan_drift',
       });
@@ -175,7 +306,7 @@ describe.each(ENGINES)('commands over HTTP on $name', (engine) => {
       expiresAtMs: 9,
     });
     const params = { update_id: updateId, ecosystem: 'apt', name: 'package-1', to_version: '1.1-1' };
-    const id = await queue({ action: 'plan_update', params, updateId });
+    const id = await queue({ action: 'plan_update', params });
     await deliver();
     await report(id, { status: 'failed', reason: 'held packages' });
     expect(await findUpdate(database.read, updateId)).toMatchObject({

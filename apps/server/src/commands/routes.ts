@@ -12,7 +12,6 @@ import { Problem } from '@tidegate/protocol/problems';
 import { strict } from '@tidegate/protocol/scalars';
 import { Type } from 'typebox';
 import { findAgent } from '../agents/store.ts';
-import { voidLiveApprovals } from '../approval-tokens/store.ts';
 import type { Db } from '../platform/db/engine.ts';
 import type { OperatorAccess } from '../platform/http/access.ts';
 import { pageLimit } from '../platform/http/lists.ts';
@@ -114,13 +113,6 @@ export function mountCommands(routes: Routes, { platform }: CommandsDeps): void 
         if (outcome === 'with_agent') {
           throw new Refusal('conflict', {
             detail: 'The agent has the command: it can no longer be cancelled.',
-          });
-        }
-        if (found.action === 'install_update' && found.update_id !== null) {
-          await voidLiveApprovals(tx, {
-            updateIds: [found.update_id],
-            reason: 'command_cancelled',
-            nowMs: platform.now(),
           });
         }
         return findHostedCommand(tx, found.id);

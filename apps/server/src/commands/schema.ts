@@ -7,7 +7,6 @@ export const schema: readonly Statement[] = [
     agent_id TEXT NOT NULL REFERENCES agents (id),
     action TEXT NOT NULL,
     params TEXT NOT NULL,
-    update_id TEXT,
     approval_id TEXT,
     approval_sha256 TEXT,
     status TEXT NOT NULL CHECK (status IN ('pending', 'sent', 'received', 'running', 'success', 'failed',
@@ -34,7 +33,6 @@ export const schema: readonly Statement[] = [
     seal TEXT
   )`,
   "CREATE INDEX agent_commands_open ON agent_commands (agent_id) WHERE status IN ('pending', 'sent')",
-  'CREATE INDEX agent_commands_update ON agent_commands (update_id)',
   'CREATE INDEX agent_commands_by_creation ON agent_commands (created_at, id)',
   'CREATE INDEX agent_commands_by_agent ON agent_commands (agent_id, created_at, id)',
   'CREATE INDEX agent_commands_by_status ON agent_commands (status, created_at, id)',
@@ -43,6 +41,14 @@ export const schema: readonly Statement[] = [
   // The overview counts these by index.
   `CREATE INDEX agent_commands_undelivered ON agent_commands (not_before)
     WHERE status = 'pending' AND action = 'install_update'`,
+
+  // The updates that the parameters of a command name, to find its commands by an update.
+  `CREATE TABLE command_updates (
+    command_id TEXT NOT NULL REFERENCES agent_commands (id),
+    update_id TEXT NOT NULL,
+    PRIMARY KEY (command_id, update_id)
+  )`,
+  'CREATE INDEX command_updates_update ON command_updates (update_id, command_id)',
 
   `CREATE TABLE command_output (
     command_id TEXT NOT NULL REFERENCES agent_commands (id),
@@ -61,7 +67,6 @@ declare module '../platform/db/tables.ts' {
       agent_id: string;
       action: string;
       params: string;
-      update_id: string | null;
       approval_id: string | null;
       approval_sha256: string | null;
       status: string;
@@ -89,6 +94,7 @@ declare module '../platform/db/tables.ts' {
       changed_at?: number | null;
       seal: SealColumn;
     };
+    command_updates: { command_id: string; update_id: string };
     command_output: {
       command_id: string;
       seq: number;

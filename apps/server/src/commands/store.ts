@@ -14,9 +14,19 @@ type NewRow = Omit<Insertable<Tables['agent_commands']>, 'seal'> & Covered<'agen
 /** A command with the name of its host, for operators. */
 export type HostedCommand = CommandRow & { hostname: string };
 
-export async function insertCommands(tx: Tx, rows: readonly NewRow[]): Promise<void> {
-  const values = rows.map((row) => sealed(tx, 'agent_commands', row));
+/** A command with the updates that its parameters name. */
+export interface InsertedCommand {
+  readonly row: NewRow;
+  readonly updateIds: readonly string[];
+}
+
+export async function insertCommands(tx: Tx, commands: readonly InsertedCommand[]): Promise<void> {
+  const values = commands.map(({ row }) => sealed(tx, 'agent_commands', row));
   for (const some of chunks(values)) await tx.insertInto('agent_commands').values(some).execute();
+  const named = commands.flatMap(({ row: { id: command_id }, updateIds }) =>
+    updateIds.map((update_id) => ({ command_id, update_id })),
+  );
+  for (const some of chunks(named)) await tx.insertInto('command_updates').values(some).execute();
 }
 
 export async function findCommand(db: Db, id: string): Promise<CommandRow | null> {
@@ -93,18 +103,26 @@ export async function overdue(
   return query.orderBy('id').limit(args.limit).execute();
 }
 
-export async function openCommandsOfUpdate(tx: Tx, updateId: string): Promise<CommandRow[]> {
-  return tx
-    .selectFrom('agent_commands')
-    .selectAll()
-    .where('update_id', '=', updateId)
-    .where('status', 'in', ['pending', 'sent'])
-    .execute();
+/** The open commands that name one of these updates, by id. */
+export async function openCommandsOfUpdates(tx: Tx, updateIds: readonly string[]): Promise<string[]> {
+  const found = new Set<string>();
+  for (const some of chunks(updateIds)) {
+    const rows = await tx
+      .selectFrom('command_updates as m')
+      .innerJoin('agent_commands as c', 'c.id', 'm.command_id')
+      .select('c.id')
+      .distinct()
+      .where('m.update_id', 'in', some)
+      .where('c.status', 'in', ['pending', 'sent'])
+      .execute();
+    for (const { id } of rows) found.add(id);
+  }
+  return [...found];
 }
 
 /**
- * The commands of these that may still install: their update is approved by exactly that token, which is neither
- * void nor expired. One statement that joins the tables of updates and approvals.
+ * The commands of these that may still install: their token is neither void nor expired, and an update that it names
+ * is still approved. One statement that joins the tables of updates and approvals.
  */
 export async function stillApproved(
   tx: Tx,
@@ -113,14 +131,22 @@ export async function stillApproved(
   if (args.commandIds.length === 0) return new Set();
   const rows = await tx
     .selectFrom('agent_commands as c')
-    .innerJoin('updates as u', 'u.id', 'c.update_id')
     .innerJoin('approvals as a', 'a.token_id', 'c.approval_id')
     .select('c.id')
     .where('c.id', 'in', args.commandIds)
-    .where('u.state', '=', 'approved')
-    .whereRef('a.update_id', '=', 'u.id')
+    .whereRef('a.agent_id', '=', 'c.agent_id')
     .where('a.voided_at', 'is', null)
     .where('a.expires_at', '>', args.nowMs)
+    .where((e) =>
+      e.exists(
+        e
+          .selectFrom('approval_updates as m')
+          .innerJoin('updates as u', 'u.id', 'm.update_id')
+          .select('u.id')
+          .whereRef('m.token_id', '=', 'a.token_id')
+          .where('u.state', '=', 'approved'),
+      ),
+    )
     .execute();
   return new Set(rows.map((row) => row.id));
 }
@@ -153,11 +179,16 @@ export async function listCommands(
   return query.execute();
 }
 
+function commandsOfUpdate(db: Db, updateId: string) {
+  return db.selectFrom('command_updates').select('command_id').where('update_id', '=', updateId);
+}
+
 function filtered(db: Db, { filter, scope }: CommandSelection) {
   let query = db.selectFrom('agent_commands');
   if (scope !== null) query = query.where(agentInScope(scope, 'agent_commands.agent_id'));
   if (filter.agentId !== undefined) query = query.where('agent_commands.agent_id', '=', filter.agentId);
-  if (filter.updateId !== undefined) query = query.where('agent_commands.update_id', '=', filter.updateId);
+  const { updateId } = filter;
+  if (updateId !== undefined) query = query.where('agent_commands.id', 'in', commandsOfUpdate(db, updateId));
   if (filter.status !== undefined) query = query.where('agent_commands.status', '=', filter.status);
   if (filter.action !== undefined) query = query.where('agent_commands.action', '=', filter.action);
   return query;

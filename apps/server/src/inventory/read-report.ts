@@ -61,9 +61,9 @@ export function reportDigest(bytes: Uint8Array): string {
 
 function faultsOf(ecosystem: Ecosystem, report: InventoryReport): FieldFault[] {
   const faults: FieldFault[] = [];
-  for (const [index, { name, available_version, plan }] of report.updates.entries()) {
+  for (const [index, { name, arch, available_version, plan }] of report.updates.entries()) {
     if (!plan) continue;
-    const missed = targetFault(plan, { name, version: available_version });
+    const missed = targetFault(plan, { name, arch, to_version: available_version });
     const bundled = bundleFaults({ ecosystem, actions: plan.actions });
     for (const { path, message } of [...planFaults(plan), ...bundled, ...(missed ? [missed] : [])]) {
       if (faults.length === FAULTS_MAX) return faults;

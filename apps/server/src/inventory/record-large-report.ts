@@ -15,7 +15,7 @@ import { closedByScan, createScanFacts } from '../updates/scan-rules.ts';
 import type { UpdateRow } from '../updates/store.ts';
 import { createPackageDiff, type PackageRecord } from './diff-packages.ts';
 import type { ReadReport, ReadUpdate } from './read-report.ts';
-import { plannedBy, type ReportDeps, withdrawUpdate } from './record-report.ts';
+import { plannedBy, type ReportDeps, withdrawClosed } from './record-report.ts';
 import {
   beginWriting,
   copyDigests,
@@ -97,9 +97,7 @@ export async function recordLargeReport(
   });
   for (const part of partsOf(closing, () => 1)) {
     const isOurs = await write(async (tx) => {
-      for (const updateId of await closeUpdates(tx, platform, { scan, rows: part })) {
-        await withdrawUpdate(tx, platform, updateId);
-      }
+      await withdrawClosed(tx, platform, await closeUpdates(tx, platform, { scan, rows: part }));
     });
     if (!isOurs) return { kind: 'overtaken' };
   }

@@ -1,7 +1,6 @@
 import type { PlanAction } from '@tidegate/protocol/plan';
 import { lockAgent } from '../agents/store.ts';
-import { voidLiveApprovals } from '../approval-tokens/store.ts';
-import { cancelCommandsOfUpdate } from '../commands/cancel-commands.ts';
+import { withdrawApprovals } from '../commands/withdraw-approvals.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import type { Platform } from '../platform/platform.ts';
 import { recordFirstSeen } from '../release-times/record-first-seen.ts';
@@ -49,15 +48,17 @@ export async function recordReport(
   });
   await copyDigests(tx, agentId);
   const { updates, withdrawn } = await recordScan(tx, platform, { agentId, ecosystem, report });
-  for (const updateId of withdrawn) await withdrawUpdate(tx, platform, updateId);
+  await withdrawClosed(tx, platform, withdrawn);
   return updates;
 }
 
-/** Cancels the commands of an update that the scan closed, and voids its approval. */
-export async function withdrawUpdate(tx: Tx, platform: Platform, updateId: string): Promise<void> {
-  const reason = 'closed_by_scan';
-  await cancelCommandsOfUpdate(tx, platform, { updateId, reason });
-  await voidLiveApprovals(tx, { updateIds: [updateId], reason, nowMs: platform.now() });
+/** Ends the approvals of updates that the scan closed. */
+export async function withdrawClosed(
+  tx: Tx,
+  platform: Platform,
+  updateIds: readonly string[],
+): Promise<void> {
+  await withdrawApprovals(tx, platform, { updateIds, reason: 'closed_by_scan', actor: 'scan' });
 }
 
 export function plannedBy(updates: readonly ReadUpdate[]): PlanAction[] {

@@ -147,8 +147,9 @@ describe.each(ENGINES)('inventory reports on $name', (engine) => {
       expiresAtMs: Date.UTC(2099, 0),
     });
     const command = { id: 'c', agent_id: agentId, action: 'install_update', params: '{}', status: 'pending' };
-    const times = { created_by: 'ada', created_at: 1, not_before: 1, expires_at: 9e15, update_id: updateId };
+    const times = { created_by: 'ada', created_at: 1, not_before: 1, expires_at: 9e15 };
     await writeRaw(database, 'agent_commands', { ...command, ...times });
+    await writeRaw(database, 'command_updates', { command_id: 'c', update_id: updateId });
     await put({ ...report, packages: [{ name: 'package-5', version: '1.1-1', arch: 'amd64' }], updates: [] });
     expect(await voidedApprovals(database.read)).toEqual([
       { update_id: updateId, void_reason: 'closed_by_scan' },

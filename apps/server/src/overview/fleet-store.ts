@@ -84,10 +84,10 @@ export async function* stoppedUpdates(db: Db, scope: GroupScope): AsyncGenerator
   let after = '';
   for (;;) {
     const stopped = await db
-      .selectFrom('decisions')
+      .selectFrom('decision_updates')
       .select('update_id')
       .distinct()
-      .where('outcome', '<>', 'minted')
+      .where('stopped', '=', 1)
       .where('update_id', '>', after)
       .orderBy('update_id')
       .limit(STEP_STOPPED)

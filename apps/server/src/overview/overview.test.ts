@@ -1,5 +1,6 @@
 import type { Figure, Overview } from '@tidegate/protocol/overview-api';
 import { describe, expect, test } from 'vitest';
+import { insertDecisions } from '../approvals/decision-store.ts';
 import { insertCommands } from '../commands/store.ts';
 import { appendEvent } from '../events/append-event.ts';
 import { insertTestAgent, insertTestUpdate } from '../testing/agent-rows.ts';
@@ -92,20 +93,22 @@ async function fillFleet(platform: OperatorPlatform, { group = null }: { group?:
     for (const status of ['pending', 'sent'] as const) {
       await insertCommands(tx, [
         {
-          ...{ id: platform.newId(), agent_id: first, action: 'install_update', params: '{}', status },
-          ...{ created_by: 'ada', created_at: nowMs, not_before: nowMs, expires_at: nowMs + HOUR_MS },
-          ...{ update_id: null, approval_id: null, approval_sha256: null },
+          row: {
+            ...{ id: platform.newId(), agent_id: first, action: 'install_update', params: '{}', status },
+            ...{ created_by: 'ada', created_at: nowMs, not_before: nowMs, expires_at: nowMs + HOUR_MS },
+            ...{ approval_id: null, approval_sha256: null },
+          },
+          updateIds: [],
         },
       ]);
     }
     for (const [i, outcome] of (['blocked', 'blocked', 'handed_back', 'minted'] as const).entries()) {
-      await tx
-        .insertInto('decisions')
-        .values({
-          ...{ id: platform.newId(), update_id: ids[Math.floor(i / 2)] ?? '', outcome, actor: 'ada' },
-          ...{ fingerprint: 'f', document: '{}', document_sha256: 'd', decided_at: nowMs, repeats: 0 },
-        })
-        .execute();
+      const row = {
+        ...{ id: platform.newId(), agent_id: first, set_sha256: 's', outcome, actor: 'ada' },
+        ...{ fingerprint: 'f', document: '{}', document_sha256: 'd', decided_at: nowMs, repeats: 0 },
+        ...{ plan_id: null, token_id: null, repeated_at: null },
+      };
+      await insertDecisions(tx, [{ row, updateIds: [ids[Math.floor(i / 2)] ?? ''] }]);
     }
     await tx
       .insertInto('artifact_divergences')

@@ -117,15 +117,18 @@ describe.each(ENGINES)('the stream of changes on $name', (engine) => {
         .execute();
       await insertCommands(tx, [
         {
-          ...{ id: platform.newId(), agent_id: agentId, action: 'scan', params: '{}', status: 'pending' },
-          ...{
-            created_by: 'ada',
-            created_at: nowMs,
-            not_before: nowMs,
-            expires_at: nowMs,
-            changed_at: nowMs,
+          row: {
+            ...{ id: platform.newId(), agent_id: agentId, action: 'scan', params: '{}', status: 'pending' },
+            ...{
+              created_by: 'ada',
+              created_at: nowMs,
+              not_before: nowMs,
+              expires_at: nowMs,
+              changed_at: nowMs,
+            },
+            ...{ approval_id: null, approval_sha256: null },
           },
-          ...{ update_id: null, approval_id: null, approval_sha256: null },
+          updateIds: [],
         },
       ]);
     });

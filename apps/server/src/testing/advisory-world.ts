@@ -144,8 +144,9 @@ export async function createAdvisoryWorld(engine: TestEngine, { queueMax }: { qu
 
     watch = async (tx, toldBefore) => {
       const rows = await tx
-        .selectFrom('approvals')
-        .select(['token_id', 'update_id', 'verdict', 'override_by'])
+        .selectFrom('approvals as a')
+        .innerJoin('approval_updates as m', 'm.token_id', 'a.token_id')
+        .select(['a.token_id', 'm.update_id', 'a.verdict', 'a.override_by'])
         .execute();
       const checks = await readChecks(
         tx,

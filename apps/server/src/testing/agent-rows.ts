@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { APPROVAL_TYPE, type ApprovalPayload } from '@tidegate/protocol/documents';
 import { rfc3339Seconds } from '../platform/clock.ts';
 import type { Database, Db } from '../platform/db/engine.ts';
+import { setDigest } from '../updates/update-set.ts';
 import type { TestKeyRing } from './slice-app.ts';
 
 export interface TestAgent {
@@ -75,16 +76,18 @@ export interface TestUpdate {
   keyRing?: Pick<TestKeyRing, 'fleetId' | 'signer'> | undefined;
   /** Members of the signed approval that replace the true ones. */
   signed?: Partial<ApprovalPayload>;
+  /** False: the update is in no approval. */
+  hasApproval?: boolean;
 }
 
 /** Writes an update with a plan and an approval; returns the members of an install command for it. */
 export async function insertTestUpdate(
   database: Database,
-  { agentId, n, state, expiresAtMs, keyRing, signed = {} }: TestUpdate,
+  { agentId, n, state, expiresAtMs, keyRing, signed = {}, hasApproval = true }: TestUpdate,
 ): Promise<{
   updateId: string;
   approval: { tokenId: string; sha256: string };
-  params: { update_id: string };
+  params: { update_ids: string[] };
 }> {
   const updateId = idOf('01900000-0000-7000-a000-', n);
   const planId = idOf('01900000-0000-7000-a001-', n);
@@ -93,10 +96,9 @@ export async function insertTestUpdate(
     v: 1,
     token_id: tokenId,
     fleet_id: keyRing?.fleetId ?? idOf('01900000-0000-7000-b000-', 1),
-    update_id: updateId,
     agent_id: agentId,
     ecosystem: 'apt',
-    package: { name: `package-${n}`, from_version: '1.0-1', to_version: '1.1-1' },
+    updates: [{ update_id: updateId, name: `package-${n}`, from_version: '1.0-1', to_version: '1.1-1' }],
     actions: [{ action: 'remove', name: `package-${n}` }],
     plan_sha256: n.toString(16).padStart(64, '0'),
     verdict: {
@@ -138,18 +140,18 @@ export async function insertTestUpdate(
       .insertInto('update_plans')
       .values({
         id: planId,
-        update_id: updateId,
+        set_sha256: setDigest([updateId]),
         resolved_at: 1,
         received_at: 1,
         actions: JSON.stringify([{ action: 'remove', name: `package-${n}` }]),
         plan_sha256: payload.plan_sha256,
       })
       .execute();
+    if (!hasApproval) return;
     await tx
       .insertInto('approvals')
       .values({
         token_id: tokenId,
-        update_id: updateId,
         agent_id: agentId,
         plan_id: planId,
         envelope: signer ? JSON.stringify(signer.sign(APPROVAL_TYPE, bytes)) : '{}',
@@ -161,12 +163,18 @@ export async function insertTestUpdate(
         expires_at: expiresAtMs,
       })
       .execute();
+    await tx.insertInto('approval_updates').values({ token_id: tokenId, update_id: updateId }).execute();
   });
-  return { updateId, approval: { tokenId, sha256 }, params: { update_id: updateId } };
+  return { updateId, approval: { tokenId, sha256 }, params: { update_ids: [updateId] } };
 }
 
 /** The approvals that were voided, with the reason. */
 export function voidedApprovals(db: Db): Promise<{ update_id: string; void_reason: string | null }[]> {
-  const query = db.selectFrom('approvals').select(['update_id', 'void_reason']);
-  return query.where('voided_at', 'is not', null).orderBy('token_id').execute();
+  return db
+    .selectFrom('approvals as a')
+    .innerJoin('approval_updates as m', 'm.token_id', 'a.token_id')
+    .select(['m.update_id', 'a.void_reason'])
+    .where('a.voided_at', 'is not', null)
+    .orderBy('a.token_id')
+    .execute();
 }

@@ -3,6 +3,7 @@ import { queueCommand } from '../commands/queue-command.ts';
 import { insertRegistrationToken } from '../enrolment/store.ts';
 import { appendEvent } from '../events/append-event.ts';
 import type { Platform } from '../platform/platform.ts';
+import { setDigest } from '../updates/update-set.ts';
 import { insertTestAgent, insertTestUpdate } from './agent-rows.ts';
 
 /** One host with a row of every kind that belongs to a host. */
@@ -41,8 +42,10 @@ export async function insertRowsOf(
   });
   const [decisionId, registrationTokenId] = [platform.newId(), platform.newId()];
   return database.transact(async (tx) => {
-    const scan = { agentId, action: 'scan', params: {}, updateId, createdBy: 'ada' } as const;
+    const scan = { agentId, action: 'scan', params: {}, createdBy: 'ada' } as const;
     const commandId = await queueCommand(tx, platform, scan);
+    const named = { command_id: commandId, update_id: updateId };
+    await tx.insertInto('command_updates').values(named).execute();
     const eventId = await appendEvent(tx, platform, {
       kind: 'system',
       type: 'agent_offline' satisfies SystemEventType,
@@ -55,7 +58,8 @@ export async function insertRowsOf(
       .insertInto('decisions')
       .values({
         id: decisionId,
-        update_id: updateId,
+        agent_id: agentId,
+        set_sha256: setDigest([updateId]),
         outcome: 'blocked',
         actor: 'ada',
         fingerprint: 'f'.repeat(64),
@@ -64,6 +68,10 @@ export async function insertRowsOf(
         decided_at: platform.now(),
         repeats: 0,
       })
+      .execute();
+    await tx
+      .insertInto('decision_updates')
+      .values({ decision_id: decisionId, update_id: updateId, stopped: 1 })
       .execute();
     await insertRegistrationToken(tx, {
       ...{ id: registrationTokenId, label: 'x', secret_hash: `hash-${n}`, seats: 1, seats_used: 0 },

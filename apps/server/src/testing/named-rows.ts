@@ -126,6 +126,8 @@ export const NAMED: Readonly<Record<string, Naming | string>> = {
   'POST /api/v1/agents/:agent_id/commands/:command_id/result path command_id': byAgent('command', {
     status: 'success',
   }),
+  'POST /api/v1/agents/:agent_id/commands/:command_id/result body updates[].update_id':
+    'compared with what the command names; nothing is read by it',
   'POST /api/v1/agents/:agent_id/commands/:command_id/output path agent_id': byAgent('agent', {
     ...{ seq: 1, stream: 'stdout', data: 'x' },
   }),

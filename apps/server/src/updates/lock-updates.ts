@@ -2,7 +2,7 @@ import { chunks } from '../platform/db/chunks.ts';
 import type { Database, Tx } from '../platform/db/engine.ts';
 import type { Tables } from '../platform/db/tables.ts';
 
-export type LockedUpdate = Pick<Tables['updates'], 'state' | 'plan_id' | 'not_before'>;
+export type LockedUpdate = Pick<Tables['updates'], 'state' | 'plan_id' | 'approval_id' | 'not_before'>;
 
 /**
  * Locks the row of an update for this transaction: of concurrent approvals one proceeds, and the plan cannot
@@ -25,7 +25,7 @@ export async function lockUpdates(
   for (const some of chunks(updateIds.toSorted())) {
     const query = tx
       .selectFrom('updates')
-      .select(['id', 'state', 'plan_id', 'not_before'])
+      .select(['id', 'state', 'plan_id', 'approval_id', 'not_before'])
       .where('id', 'in', some)
       .orderBy('id');
     // SQLite has one writer at a time and no row locks.

@@ -38,6 +38,21 @@ export async function readPlans(db: Db, planIds: readonly string[]): Promise<Map
   return found;
 }
 
+/** The id of the newest plan of each set that has one, by the digest of the set. */
+export async function newestPlansOfSets(db: Db, sets: readonly string[]): Promise<Map<string, string>> {
+  const found = new Map<string, string>();
+  for (const some of chunks(sets)) {
+    const rows = await db
+      .selectFrom('update_plans')
+      .select((e) => ['set_sha256', e.fn.max('id').as('id')])
+      .where('set_sha256', 'in', some)
+      .groupBy('set_sha256')
+      .execute();
+    for (const { set_sha256, id } of rows) found.set(set_sha256, id);
+  }
+  return found;
+}
+
 const PLAN_BYTES = sql<number>`octet_length(actions)`;
 /** Bytes of plans held and judged together: an action of 200 bytes takes a few kilobytes then. */
 const JUDGED_BYTES = 2_097_152;
@@ -86,7 +101,7 @@ export interface StateChange {
   readonly reason: string | null;
   /** The actor of the change. */
   readonly actor: string;
-  readonly approvalId: string;
+  readonly approvalId: string | null;
   readonly notBefore: number | null;
 }
 

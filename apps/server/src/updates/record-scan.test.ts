@@ -8,6 +8,7 @@ import { recordScan } from './record-scan.ts';
 import { findUpdate, insertUpdates, readHistory, readPlan } from './store.ts';
 import { planDigest } from './store-plan.ts';
 import { transitionUpdate } from './transition-update.ts';
+import { setDigest } from './update-set.ts';
 
 const openssl: InventoryUpdate = {
   name: 'openssl',
@@ -183,7 +184,11 @@ describe.each(ENGINES)('recording a scan on $name', (engine) => {
     await scan([{ ...openssl, plan }]);
     const row = await findUpdate(database.read, id);
     const stored = await readPlan(database.read, row?.plan_id ?? '');
-    expect(stored).toMatchObject({ updateId: id, actions: plan.actions, planSha256: planDigest(plan) });
+    expect(stored).toMatchObject({
+      setSha256: setDigest([id]),
+      actions: plan.actions,
+      planSha256: planDigest(plan),
+    });
     expect(planDigest(plan)).toMatch(/^[0-9a-f]{64}$/);
     expect((await database.read.selectFrom('update_plans').select('id').execute()).length).toBe(1);
   });

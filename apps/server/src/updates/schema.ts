@@ -91,15 +91,16 @@ export const schema: readonly Statement[] = [
     postgres: `CREATE STATISTICS updates_asked_${i + 1} ON (${expression}) FROM updates`,
   })),
 
+  // A plan belongs to a set of updates (`setDigest`).
   `CREATE TABLE update_plans (
     id TEXT PRIMARY KEY,
-    update_id TEXT NOT NULL REFERENCES updates (id),
+    set_sha256 TEXT NOT NULL,
     resolved_at BIGINT NOT NULL,
     received_at BIGINT NOT NULL,
     actions TEXT NOT NULL,
     plan_sha256 TEXT NOT NULL
   )`,
-  'CREATE INDEX update_plans_update ON update_plans (update_id)',
+  'CREATE INDEX update_plans_set ON update_plans (set_sha256, id)',
 
   `CREATE TABLE update_history (
     id TEXT PRIMARY KEY,
@@ -171,7 +172,7 @@ declare module '../platform/db/tables.ts' {
     };
     update_plans: {
       id: string;
-      update_id: string;
+      set_sha256: string;
       resolved_at: number;
       received_at: number;
       actions: string;

@@ -7,6 +7,7 @@ import type { Tx } from '../platform/db/engine.ts';
 import type { Platform } from '../platform/platform.ts';
 import { sha256Hex } from '../platform/sha256.ts';
 import { findUpdate, insertPlan, readPlan, type StoredPlan, setPlan } from './store.ts';
+import { setDigest } from './update-set.ts';
 
 /** An approval binds the plan of its update (A4): once approved, a newer plan is only stored beside it. */
 const PLAN_IS_BOUND: readonly string[] = ['approved', 'installing', 'installed', 'superseded'];
@@ -26,7 +27,7 @@ export async function storePlan(
   if (present?.planSha256 === planSha256) return present;
   const stored: StoredPlan = {
     id: platform.newId(),
-    updateId,
+    setSha256: setDigest([updateId]),
     resolvedAtMs: Date.parse(plan.resolved_at),
     receivedAtMs: platform.now(),
     actions: plan.actions,

@@ -17,7 +17,8 @@ export type UpdateChange = Pick<
 /** The package manager's actions for an update, as the agent reported them. */
 export interface StoredPlan {
   id: string;
-  updateId: string;
+  /** Of the updates that it brings about (`setDigest`). */
+  setSha256: string;
   resolvedAtMs: number;
   receivedAtMs: number;
   actions: PlanAction[];
@@ -137,7 +138,7 @@ export async function insertPlan(tx: Tx, plan: StoredPlan): Promise<void> {
     .insertInto('update_plans')
     .values({
       id: plan.id,
-      update_id: plan.updateId,
+      set_sha256: plan.setSha256,
       resolved_at: plan.resolvedAtMs,
       received_at: plan.receivedAtMs,
       actions: JSON.stringify(plan.actions),
@@ -172,7 +173,7 @@ export function planOf(row: Selectable<Tables['update_plans']>): StoredPlan {
   if (!planActions.Check(actions)) throw new Error(`the plan ${row.id} in the database is not valid`);
   return {
     id: row.id,
-    updateId: row.update_id,
+    setSha256: row.set_sha256,
     resolvedAtMs: row.resolved_at,
     receivedAtMs: row.received_at,
     actions,

@@ -11,6 +11,7 @@ import { takeTurn } from '../platform/turns.ts';
 import { recordFirstSeen } from '../release-times/record-first-seen.ts';
 import { findUpdate } from './store.ts';
 import { canonicalPlan, storePlan } from './store-plan.ts';
+import { targetOf } from './update-set.ts';
 
 /** A plan of more actions is large and waits in the queue of large work. */
 const LARGE_PLAN_ACTIONS = 500;
@@ -47,7 +48,7 @@ export async function takePlan(
     return platform.database.transact(async (tx): Promise<PlanOutcome> => {
       const update = await findUpdate(tx, updateId);
       if (update?.agent_id !== agentId) return { kind: 'not_found' };
-      const missed = targetFault(plan, { name: update.name, version: update.available_version });
+      const missed = targetFault(plan, targetOf(update));
       if (missed) return { kind: 'unsound', faults: [missed] };
       const ecosystem = Value.Parse(Ecosystem, update.ecosystem);
       const unbundled = bundleFaults({ ecosystem, actions });

@@ -134,7 +134,7 @@ function judgeAsAgent(world: JobWorld, job: string, localMs: number): string {
   const approval = verifyApproval(readJson(job, 'approval.json'), {
     trusted,
     agentId: fleet.agentId,
-    updateId: command.command.params.update_id,
+    updateIds: command.command.params.update_ids,
     reference: command.command.approval,
     nowMs,
   });

@@ -111,7 +111,7 @@ export const ODD_JSON: Attack[] = [
 const PAYLOADS: [string, string, (text: string) => string][] = [
   ['an unknown field', 'invalid_payload', (text) => text.replace('{', '{"skip_verify":true,')],
   ['an unknown action', 'invalid_payload', (text) => text.replace('"install_update"', '"run_shell"')],
-  ['parameters of another action', 'invalid_payload', (text) => text.replace('"update_id"', '"ecosystem"')],
+  ['parameters of another action', 'invalid_payload', (text) => text.replace('"update_ids"', '"ecosystem"')],
   ['something critical that nobody knows', 'unknown_critical', withCrit(['two_person'])],
   ['a long critical name', 'invalid_payload', withCrit(['x'.repeat(65)])],
   ['too many critical names', 'invalid_payload', withCrit(Array(17).fill('x'))],

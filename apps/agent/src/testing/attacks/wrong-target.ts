@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { APPROVAL_TYPE, COMMAND_TYPE } from '@tidegate/protocol/documents';
 import type { PlanAction } from '@tidegate/protocol/plan';
 import { signEnvelope } from '@tidegate/signing/sign';
-import { createFleet, planDigest, upgradeOf } from '../fleet.ts';
+import { createFleet, planDigest, updateOf, upgradeOf } from '../fleet.ts';
 import { FILE, FILE_BYTES, type JobWorld } from '../job-world.ts';
 import { type Attack, payloadText, reEnveloped, resigned } from './attack.ts';
 
@@ -29,8 +29,50 @@ export const MIXED: Attack[] = [
       const { envelope, reference } = world.fleet.approval(soundPlan(world));
       return { command: { approval: reference }, approvalEnvelope: envelope };
     },
-    agent: 'approval wrong_update',
-    executor: 'approval_refused wrong_update',
+    agent: 'approval wrong_updates',
+    executor: 'approval_refused wrong_updates',
+  },
+  {
+    name: 'an approval of one update more than the command names',
+    parts: (world) => {
+      const plan = soundPlan(world);
+      const updates = [
+        updateOf('00000000-0000-4000-8000-000000000000'),
+        updateOf('ffffffff-ffff-4fff-8fff-ffffffffffff'),
+      ];
+      const { envelope, reference } = world.fleet.approval({ ...plan, updates });
+      const params = { update_ids: ['00000000-0000-4000-8000-000000000000'] };
+      return { command: { approval: reference, params }, approvalEnvelope: envelope };
+    },
+    agent: 'approval wrong_updates',
+    executor: 'approval_refused wrong_updates',
+  },
+  {
+    name: 'a command that names an update of its approval twice',
+    parts: (world) => {
+      const id = '00000000-0000-4000-8000-000000000000';
+      const { envelope, reference } = world.fleet.approval({
+        ...soundPlan(world),
+        updates: [updateOf(id), updateOf(id)],
+      });
+      return {
+        command: { approval: reference, params: { update_ids: [id, id] } },
+        approvalEnvelope: envelope,
+      };
+    },
+    agent: 'approval wrong_updates',
+    executor: 'approval_refused wrong_updates',
+  },
+  {
+    name: 'an approval with an update that no action brings',
+    parts: (world) => {
+      const ids = ['00000000-0000-4000-8000-000000000000', 'ffffffff-ffff-4fff-8fff-ffffffffffff'];
+      const updates = [updateOf(ids[0] ?? ''), updateOf(ids[1] ?? '', { name: 'other' })];
+      const { envelope, reference } = world.fleet.approval({ ...soundPlan(world), updates });
+      return { command: { approval: reference, params: { update_ids: ids } }, approvalEnvelope: envelope };
+    },
+    agent: 'approval unsound_plan',
+    executor: 'approval_refused unsound_plan',
   },
   {
     name: 'the digest of another approval under the id of this one',

@@ -59,7 +59,7 @@ export const SEALED_COLUMNS = {
   ] as const,
   resyncs: ['id', 'opened_at', 'closes_at', 'reason', 'opened_by'],
   agent_commands: [
-    ...['id', 'agent_id', 'action', 'params', 'update_id', 'approval_id', 'approval_sha256', 'created_by'],
+    ...['id', 'agent_id', 'action', 'params', 'approval_id', 'approval_sha256', 'created_by'],
     ...['created_at', 'not_before', 'expires_at'],
   ] as const,
 } as const satisfies { readonly [T in keyof Tables]?: readonly (keyof Tables[T])[] };

@@ -56,9 +56,7 @@ function agentOf(db: Db, of: Hosted, id: string) {
       return db.selectFrom('agent_commands').select('agent_id').where('id', '=', id);
     case 'event':
       return db.selectFrom('events').select('agent_id').where('id', '=', id);
-    case 'decision': {
-      const updateId = db.selectFrom('decisions').select('update_id').where('id', '=', id);
-      return db.selectFrom('updates').select('agent_id').where('id', '=', updateId);
-    }
+    case 'decision':
+      return db.selectFrom('decisions').select('agent_id').where('id', '=', id);
   }
 }
