@@ -98,7 +98,9 @@ if (registry !== null) {
     for (const folder of [prefix, stage]) await mkdir(folder);
     const { url, version } = registry;
     const paths = hostPaths({ npm_prefix: prefix, npm_registry: url });
-    const planned = await npmDriver.plan(paths, { name: 'semver', arch: prefix, toVersion: version });
+    const planned = await npmDriver.plan(paths, {
+      updates: [{ name: 'semver', arch: prefix, toVersion: version }],
+    });
     if (!planned.ok) throw new Error(planned.reason);
     const { actions } = planned.plan;
     expect(actions.find(({ name }) => name === 'semver')).toMatchObject({

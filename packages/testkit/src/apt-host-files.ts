@@ -12,14 +12,17 @@ const FOLDERS = [
 type HostPlaces = { root: string; adminDir: string; aptConf: string; uri: string; architecture: string };
 
 /** Writes an empty package database and the configuration that turns apt and dpkg to it and to the archive. */
-export async function writeAptHostFiles(host: HostPlaces): Promise<void> {
+export async function writeAptHostFiles(
+  host: HostPlaces,
+  architectures: readonly string[] = [host.architecture],
+): Promise<void> {
   for (const folder of FOLDERS) await mkdir(join(host.root, folder), { recursive: true });
   for (const file of ['status', 'available']) await writeFile(join(host.adminDir, file), '');
   const sources = Object.values(ARCHIVES).map(
     ({ codename }) => `deb [trusted=yes] ${host.uri} ${codename} main\n`,
   );
   await writeFile(join(host.root, 'etc/apt/sources.list'), sources.join(''));
-  await writeFile(host.aptConf, aptConfiguration(host));
+  await writeFile(host.aptConf, aptConfiguration(host, architectures));
   await openToReaders(host.aptConf);
 }
 
@@ -33,14 +36,14 @@ export async function openToReaders(path: string): Promise<void> {
   await runTool('chmod', ['-R', 'a+rX', path]);
 }
 
-function aptConfiguration({ root, architecture }: HostPlaces): string {
+function aptConfiguration({ root, architecture }: HostPlaces, architectures: readonly string[]): string {
   const options = dpkgOptions(root).map((option) => `"${option}"; `);
   return [
     `Dir "${root}";`,
     `Dir::State::status "${root}/var/lib/dpkg/status";`,
     'Dir::Bin::dpkg "/usr/bin/dpkg";',
     `APT::Architecture "${architecture}";`,
-    `APT::Architectures { "${architecture}"; };`,
+    `APT::Architectures { ${architectures.map((name) => `"${name}"; `).join('')}};`,
     'APT::Sandbox::User "";', // only root could change to _apt
     'Acquire::ForceHash "SHA256";',
     'Acquire::Languages "none";',

@@ -70,11 +70,9 @@ async function planUpdate(
 ): Promise<CommandEnd> {
   const driver = runtime.drivers.find(({ ecosystem }) => ecosystem === params.ecosystem);
   if (driver === undefined) return end(null, `${params.ecosystem} is not supported on this host`);
-  const planned = await driver.plan(runtime.paths, {
-    name: params.name,
-    ...(params.arch === undefined ? {} : { arch: params.arch }),
-    toVersion: params.to_version,
-  });
+  const { name, arch, to_version: toVersion } = params;
+  const update = { name, toVersion, ...(arch === undefined ? {} : { arch }) };
+  const planned = await driver.plan(runtime.paths, { updates: [update] });
   if (!planned.ok) return end(null, planned.reason);
   const path = `/plans/${params.update_id}`;
   const sent = await callAgent(runtime, { method: 'PUT', path, body: planned.plan });

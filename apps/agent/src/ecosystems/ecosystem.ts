@@ -40,8 +40,13 @@ export interface PlanTarget {
   toVersion: string;
 }
 
+/** Updates that are resolved as one transaction: at least one, each package once for each architecture. */
+export interface PlanRequest {
+  updates: readonly PlanTarget[];
+}
+
 export type PlanOutcome = { ok: true; plan: Plan } | { ok: false; reason: string };
-export type PlanOne = (target: PlanTarget) => Promise<PlanOutcome>;
+export type PlanUpdates = (request: PlanRequest) => Promise<PlanOutcome>;
 export type FetchOutcome = { ok: true } | { ok: false; reason: string };
 
 /** What the agent can do for one ecosystem. It never installs: only the executor does. */
@@ -57,10 +62,26 @@ export interface EcosystemDriver {
   findStaleness(paths: HostPaths, nowMs: number): Promise<string | null>;
   /** What is broken among the installed packages, and how to mend it; null when nothing is. */
   findTrouble?(paths: HostPaths): Promise<HostTrouble | null>;
-  /** Resolves the closure with a hash for every artifact, or returns a reason. */
-  plan(paths: HostPaths, target: PlanTarget): Promise<PlanOutcome>;
-  /** Several plans that share their reads; nothing is installed in between. */
-  withPlanning<T>(paths: HostPaths, work: (plan: PlanOne) => Promise<T>): Promise<T>;
+  /**
+   * Resolves the closure of all updates, with a hash for every artifact, or returns a reason. npm and PyPI take one
+   * update at a time.
+   */
+  plan(paths: HostPaths, request: PlanRequest): Promise<PlanOutcome>;
+  /** Plans that share their reads. `upcoming` is what will probably be asked for: it is read ahead where that helps. */
+  withPlanning<T>(
+    paths: HostPaths,
+    upcoming: readonly PlanTarget[],
+    work: (plan: PlanUpdates) => Promise<T>,
+  ): Promise<T>;
   /** Downloads the artifacts of the actions into an empty directory, under the file names in the plan. */
   fetch(paths: HostPaths, job: { actions: readonly PlanAction[]; directory: string }): Promise<FetchOutcome>;
+}
+
+/** For package managers that resolve one update at a time. */
+export function refuseSets(planOne: (target: PlanTarget) => Promise<PlanOutcome>): PlanUpdates {
+  return async ({ updates: [first, second] }) => {
+    if (first === undefined) return { ok: false, reason: 'a plan needs at least one update' };
+    if (second === undefined) return planOne(first);
+    return { ok: false, reason: 'this package manager takes one update at a time' };
+  };
 }

@@ -61,7 +61,7 @@ describe.skipIf(missing !== null)('apt on a real host in trouble', { timeout: 60
   });
 
   async function prepare(name: string, toVersion = '1.1-1') {
-    const outcome = await aptDriver.plan(paths, { name, toVersion });
+    const outcome = await aptDriver.plan(paths, { updates: [{ name, toVersion }] });
     if (!outcome.ok) throw new Error(outcome.reason);
     const { actions } = outcome.plan;
     const stage = await mkdtemp(join(dir.path, 'stage-'));

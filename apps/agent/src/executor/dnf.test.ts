@@ -44,7 +44,7 @@ describe.skipIf(missing !== null)('the installer of dnf on a real host', () => {
 
   /** Plans, approves and stages an update as the agent would. */
   async function prepare(name: string, toVersion: string) {
-    const outcome = await dnfDriver.plan(paths, { name, toVersion });
+    const outcome = await dnfDriver.plan(paths, { updates: [{ name, toVersion }] });
     if (!outcome.ok) throw new Error(outcome.reason);
     const { actions } = outcome.plan;
     const stage = await mkdtemp(join(dir.path, 'stage-'));

@@ -78,7 +78,7 @@ describe.skipIf(missing !== null)('the installer of dnf 5, with recorded answers
   async function prepare(change = (actions: PlanAction[]) => actions) {
     const paths = hostPaths({ dnf_root: host.root });
     const target = { name: 'demo', toVersion: '1:1.1-1.el9' };
-    const outcome = await dnfDriver.plan(paths, target);
+    const outcome = await dnfDriver.plan(paths, { updates: [target] });
     if (!outcome.ok) throw new Error(outcome.reason);
     const stage = await mkdtemp(join(dir.path, 'stage-'));
     const fetched = await dnfDriver.fetch(paths, { actions: outcome.plan.actions, directory: stage });

@@ -75,7 +75,7 @@ describe.skipIf(missing !== null)('packages bundled in the tarball of another', 
   });
 
   const planOf = async (arch: string, name = 'kit') => {
-    const outcome = await npmDriver.plan(paths, { name, arch, toVersion: '1.1.0' });
+    const outcome = await npmDriver.plan(paths, { updates: [{ name, arch, toVersion: '1.1.0' }] });
     if (!outcome.ok) throw new Error(outcome.reason);
     return outcome.plan.actions;
   };
@@ -200,7 +200,9 @@ describe.skipIf(missing !== null)('packages bundled in the tarball of another', 
     const path = join(host.project, 'package.json');
     const manifest = JSON.parse(await readFile(path, 'utf8'));
     await writeFile(path, JSON.stringify({ ...manifest, bundleDependencies: ['plain'] }));
-    const outcome = await npmDriver.plan(paths, { name: 'plain', arch: host.project, toVersion: '1.1.0' });
+    const outcome = await npmDriver.plan(paths, {
+      updates: [{ name: 'plain', arch: host.project, toVersion: '1.1.0' }],
+    });
     expect(outcome).toMatchObject({ ok: false, reason: expect.stringContaining('bundled by the project') });
   });
 });

@@ -64,7 +64,7 @@ describe.skipIf(missing !== null)('the installer of npm on a real host', { timeo
 
   /** Plans, approves and stages an update as the agent would; from then on the registry is gone. */
   async function prepare(name: string, { arch, toVersion = '1.1.0' }: { arch: string; toVersion?: string }) {
-    const outcome = await npmDriver.plan(paths, { name, arch, toVersion });
+    const outcome = await npmDriver.plan(paths, { updates: [{ name, arch, toVersion }] });
     if (!outcome.ok) throw new Error(outcome.reason);
     const { actions } = outcome.plan;
     const stage = await mkdtemp(join(dir.path, 'stage-'));

@@ -13,9 +13,9 @@ beforeEach(async () => {
   agent = await createAgent();
   asked = [];
   const { plan } = agent.driver;
-  agent.driver.plan = (paths, target) => {
-    asked.push(target.name);
-    return plan(paths, target);
+  agent.driver.plan = (paths, request) => {
+    asked.push(...request.updates.map(({ name }) => name));
+    return plan(paths, request);
   };
 });
 afterEach(() => agent.stop());
@@ -83,9 +83,9 @@ test('a plan that turned out to be wrong is made anew', async () => {
 test('an update that cannot be planned is not tried again, and the others are planned', async () => {
   offer({ name: 'stuck' }, { name: 'demo' });
   const { plan } = agent.driver;
-  agent.driver.plan = async (paths, target) => {
-    const planned = await plan(paths, target);
-    return target.name === 'stuck' ? { ok: false, reason: 'held back' } : planned;
+  agent.driver.plan = async (paths, request) => {
+    const planned = await plan(paths, request);
+    return request.updates[0]?.name === 'stuck' ? { ok: false, reason: 'held back' } : planned;
   };
   await runOnce(agent.start());
   await runOnce(agent.start());
@@ -108,13 +108,15 @@ test('a plan that the server refuses is left, one that does not arrive is sent l
 test('one plan stands for all architectures only where it brings all of them', async () => {
   const archs = ['amd64', 'i386'];
   offer(...['both', 'one'].flatMap((name) => archs.map((arch) => ({ name, arch }))));
-  agent.driver.plan = async (_, { name, toVersion }) => ({
+  agent.driver.plan = async (_, { updates }) => ({
     ok: true,
     plan: {
       resolved_at: '2026-01-01T00:00:00Z',
-      actions: (name === 'both' ? archs : ['amd64']).map((arch) => ({
-        ...{ action: 'remove' as const, name, arch, to_version: toVersion },
-      })),
+      actions: updates.flatMap(({ name, toVersion }) =>
+        (name === 'both' ? archs : ['amd64']).map((arch) => ({
+          ...{ action: 'remove' as const, name, arch, to_version: toVersion },
+        })),
+      ),
     },
   });
   await runOnce(agent.start());
@@ -127,11 +129,11 @@ test('the report arrives before the first plan is made, and a command waits for 
   offer(...Array.from({ length: 30 }, (_, index) => ({ name: `p${index}` })));
   const story: string[] = [];
   const { plan, scan } = agent.driver;
-  agent.driver.plan = (paths, target) => {
+  agent.driver.plan = (paths, request) => {
     story.push('plan');
     if (story.length === 3)
       agent.server.commands.push({ id: 'x', envelope: agent.fleet.command({ seq: 1 }) });
-    return plan(paths, target);
+    return plan(paths, request);
   };
   agent.driver.scan = (paths) => {
     story.push('scan');

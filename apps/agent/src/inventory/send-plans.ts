@@ -1,12 +1,14 @@
 import type { Plan } from '@tidegate/protocol/plan';
-import type { EcosystemDriver, HostPaths, PlanOne } from '../ecosystems/ecosystem.ts';
+import type { EcosystemDriver, HostPaths, PlanTarget, PlanUpdates } from '../ecosystems/ecosystem.ts';
 import type { Failure } from '../platform/failures.ts';
 import type { Log } from '../platform/log.ts';
 import { type AgentSession, callAgent } from '../session/call-agent.ts';
 import type { Plans, UpdateGroup } from './plans.ts';
 
-/** Updates planned per package manager session. */
-const PLAN_BATCH = 20;
+/** Most updates of one package manager session, which reads the host once. */
+const SESSION_PLANS_MAX = 500;
+/** Plans after which the finished ones are stored, so that a killed agent repeats few. */
+const SAVE_EVERY_PLANS = 20;
 
 export interface PlanParts extends AgentSession {
   drivers: readonly EcosystemDriver[];
@@ -27,7 +29,7 @@ export async function sendPlans(parts: PlanParts, { isWanted, pause }: Planning)
   const { drivers, plans, paths } = parts;
   let made = 0;
 
-  async function sendBatch({ ecosystem }: EcosystemDriver, batch: readonly UpdateGroup[], plan: PlanOne) {
+  async function sendBatch({ ecosystem }: EcosystemDriver, batch: readonly UpdateGroup[], plan: PlanUpdates) {
     for (const [index, group] of batch.entries()) {
       if (index > 0) await pause();
       if (!isWanted(made)) return null;
@@ -35,15 +37,18 @@ export async function sendPlans(parts: PlanParts, { isWanted, pause }: Planning)
       const failure = await sendPlan(parts, group, plan);
       if (failure !== null) return failure;
       plans.close(ecosystem, group);
+      if (made % SAVE_EVERY_PLANS === 0) plans.save();
     }
     return null;
   }
 
   for (const driver of drivers) {
     while (isWanted(made)) {
-      const batch = plans.open(driver.ecosystem).slice(0, PLAN_BATCH);
+      const batch = plans.open(driver.ecosystem).slice(0, SESSION_PLANS_MAX);
       if (batch.length === 0) break;
-      const failure = await driver.withPlanning(paths, (plan) => sendBatch(driver, batch, plan));
+      const failure = await driver.withPlanning(paths, batch.flatMap(targetOf), (plan) =>
+        sendBatch(driver, batch, plan),
+      );
       plans.save();
       if (failure !== null) return failure;
     }
@@ -52,11 +57,11 @@ export async function sendPlans(parts: PlanParts, { isWanted, pause }: Planning)
 }
 
 /** Null when the plan has arrived or there is none. */
-async function sendPlan(parts: PlanParts, group: UpdateGroup, plan: PlanOne): Promise<Failure | null> {
-  const [update] = group.updates;
-  if (update === undefined) return null;
-  const { name, arch, available_version: toVersion } = update;
-  const outcome = await plan({ name, toVersion, ...(arch === undefined ? {} : { arch }) });
+async function sendPlan(parts: PlanParts, group: UpdateGroup, plan: PlanUpdates): Promise<Failure | null> {
+  const [target] = targetOf(group);
+  if (target === undefined) return null;
+  const { name } = target;
+  const outcome = await plan({ updates: [target] });
   if (!outcome.ok) {
     parts.log.warn('an update cannot be planned', { package: name, reason: outcome.reason });
     return null;
@@ -73,6 +78,14 @@ async function sendPlan(parts: PlanParts, group: UpdateGroup, plan: PlanOne): Pr
     parts.log.warn('the server refused a plan', { package: name, update_id: id, code });
   }
   return null;
+}
+
+/** One of the updates stands for all of a group. */
+function targetOf({ updates }: UpdateGroup): PlanTarget[] {
+  return updates.slice(0, 1).map(({ name, arch, available_version: toVersion }) => ({
+    ...{ name, toVersion },
+    ...(arch === undefined ? {} : { arch }),
+  }));
 }
 
 function brings(

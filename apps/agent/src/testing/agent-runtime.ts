@@ -164,15 +164,15 @@ function createDriver(): TestDriver {
       driver.scans += 1;
       return driver.scanned;
     },
-    plan: async (_, { name, toVersion }) => ({
+    plan: async (_, { updates }) => ({
       ok: true,
       plan: {
         resolved_at: new Date(NOW_MS).toISOString(),
-        actions: [{ action: 'remove', name, to_version: toVersion }],
+        actions: updates.map(({ name, toVersion }) => ({ action: 'remove', name, to_version: toVersion })),
       },
     }),
     findStaleness: async () => null,
-    withPlanning: (paths, work) => work((target) => driver.plan(paths, target)),
+    withPlanning: (paths, _upcoming, work) => work((request) => driver.plan(paths, request)),
     fetch: async (_, { actions, directory }) => {
       for (const { artifact } of actions) {
         if (artifact !== undefined) writeFileSync(join(directory, artifact.filename), driver.brings);

@@ -39,7 +39,7 @@ describe.skipIf(missing !== null)('apt on a real host', () => {
   });
 
   async function planOf(name: string, toVersion: string): Promise<Plan> {
-    const outcome = await aptDriver.plan(paths, { name, arch: 'all', toVersion });
+    const outcome = await aptDriver.plan(paths, { updates: [{ name, arch: 'all', toVersion }] });
     if (!outcome.ok) throw new Error(outcome.reason);
     return outcome.plan;
   }
@@ -109,13 +109,40 @@ describe.skipIf(missing !== null)('apt on a real host', () => {
     });
     const timeless = (outcome: PlanOutcome) => (outcome.ok ? outcome.plan.actions : outcome.reason);
     const alone: unknown[] = [];
-    for (const target of targets) alone.push(timeless(await aptDriver.plan(paths, target)));
-    const together = await aptDriver.withPlanning(paths, async (plan) => {
+    for (const target of targets) alone.push(timeless(await aptDriver.plan(paths, { updates: [target] })));
+    const together = await aptDriver.withPlanning(paths, targets, async (plan) => {
       const outcomes: unknown[] = [];
-      for (const target of targets) outcomes.push(timeless(await plan(target)));
+      for (const target of targets) outcomes.push(timeless(await plan({ updates: [target] })));
       return outcomes;
     });
     expect(together).toEqual(alone);
+  });
+
+  test('updates planned together are one transaction; one that is held stops it with the reason', async () => {
+    const update = (name: string, toVersion: string) => ({ name, arch: 'all', toVersion });
+    const updates = [update('demo', '1.1-1'), update('growing', '2.0-1'), update('ousting', '1:2.0-1')];
+    const joint = await aptDriver.plan(paths, { updates });
+    const alone = await Promise.all(updates.map(({ name, toVersion }) => planOf(name, toVersion)));
+    expect(joint.ok && joint.plan.actions.map(brief).sort()).toEqual(
+      alone.flatMap(({ actions }) => actions.map(brief)).sort(),
+    );
+    const held = await aptDriver.plan(paths, { updates: [...updates, update('pinned', '2.1-1')] });
+    expect(!held.ok && held.reason).toContain('Held packages');
+  });
+
+  test('a session plans what is there now when packages change meanwhile', async () => {
+    const updates = [{ name: 'ousting', toVersion: '1:2.0-1' }];
+    const removed = (outcome: PlanOutcome) =>
+      outcome.ok && outcome.plan.actions.find(({ action }) => action === 'remove')?.from_version;
+    await aptDriver.withPlanning(paths, updates, async (plan) => {
+      expect(removed(await plan({ updates }))).toBe('1.0-1');
+      const status = join(host.adminDir, 'status');
+      const before = await readFile(status, 'utf8');
+      await writeFile(status, before.replace(/(Package: ousted\n(?:.+\n)*?Version: )1.0-1/, '$11.0-2'));
+      const changed = removed(await plan({ updates }));
+      await writeFile(status, before);
+      expect(changed).toBe('1.0-2');
+    });
   });
 
   test('a plan is complete although apt has cached one of its files', async () => {
@@ -128,7 +155,7 @@ describe.skipIf(missing !== null)('apt on a real host', () => {
   test('a plan has SHA-256 even where the host is set to weaker hashes', async () => {
     const conf = await readFile(host.aptConf, 'utf8');
     await writeFile(host.aptConf, `${conf}\nAcquire::ForceHash "MD5Sum";\n`);
-    const outcome = await aptDriver.plan(paths, { name: 'demo', toVersion: '1.1-1' });
+    const outcome = await aptDriver.plan(paths, { updates: [{ name: 'demo', toVersion: '1.1-1' }] });
     await writeFile(host.aptConf, conf);
     expect(outcome.ok).toBe(true);
   });
@@ -149,7 +176,7 @@ describe.skipIf(missing !== null)('apt on a real host', () => {
     ['what is installed already', 'demo', '1.0-1', 'would not bring'],
     ['an option', '--allow-unauthenticated', '1', 'cannot be given to apt'],
   ])('no plan is made for %s, and the reason is given', async (_, name, toVersion, reason) => {
-    const outcome = await aptDriver.plan(paths, { name, toVersion });
+    const outcome = await aptDriver.plan(paths, { updates: [{ name, toVersion }] });
     expect(!outcome.ok && outcome.reason).toContain(reason);
   });
 

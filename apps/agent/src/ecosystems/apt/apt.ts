@@ -1,11 +1,11 @@
 import { findProgram } from '../../platform/run-program.ts';
-import type { EcosystemDriver, HostPaths, PlanOne } from '../ecosystem.ts';
+import type { EcosystemDriver, HostPaths, PlanTarget, PlanUpdates } from '../ecosystem.ts';
 import { fetchActions } from './fetch.ts';
-import { findAptPlaces, readInstalled } from './installed.ts';
+import { findAptPlaces } from './installed.ts';
 import { findStaleLists } from './list-age.ts';
-import { planTarget } from './plan.ts';
+import { planUpdates } from './plan.ts';
+import { withPlanner } from './planner.ts';
 import { scanApt } from './scan.ts';
-import { withAptSession } from './session.ts';
 import { findAptTrouble } from './trouble.ts';
 
 /** Debian and its derivatives. */
@@ -22,16 +22,17 @@ export const aptDriver: EcosystemDriver = {
     return places.ok ? findStaleLists(places.value, nowMs) : null;
   },
   findTrouble: findAptTrouble,
-  plan: (paths, target) => withAptPlanning(paths, (plan) => plan(target)),
+  plan: (paths, request) => withAptPlanning(paths, request.updates, (plan) => plan(request)),
   withPlanning: withAptPlanning,
   fetch: fetchActions,
 };
 
-async function withAptPlanning<T>(paths: HostPaths, work: (plan: PlanOne) => Promise<T>): Promise<T> {
-  const places = await findAptPlaces(paths);
-  if (!places.ok) return work(async () => places);
-  const installed = await readInstalled(places.value);
-  if (!installed.ok) return work(async () => installed);
-  const state = { places: places.value, installed: installed.value.packages };
-  return withAptSession(paths, (session) => work((target) => planTarget(session, target, state, new Date())));
+async function withAptPlanning<T>(
+  paths: HostPaths,
+  upcoming: readonly PlanTarget[],
+  work: (plan: PlanUpdates) => Promise<T>,
+): Promise<T> {
+  return withPlanner(paths, upcoming, (planner) =>
+    work(async (request) => (planner.ok ? planUpdates(planner.value, request, new Date()) : planner)),
+  );
 }

@@ -1,7 +1,6 @@
-import type { PlanAction } from '@tidegate/protocol/plan';
 import { type PackageRecord, parseRecords } from './parse-records.ts';
 import type { Parsed } from './parse-transaction.ts';
-import { type ArchiveFile, archiveFilename, parseUris } from './parse-uris.ts';
+import { type ArchiveFile, parseUris } from './parse-uris.ts';
 import { type AptSession, isSafeArgument, pin } from './session.ts';
 
 /** A package version to fetch. */
@@ -51,40 +50,6 @@ export async function readArchiveFiles(
     return { ok: false, reason: `apt names ${parsed.value.length} files for ${wanted.length} packages` };
   }
   return { ok: true, value: files };
-}
-
-/** Adds source and artifact to every action that has a file; both indexes of apt must agree on each. */
-export async function addArtifacts(
-  session: AptSession,
-  actions: readonly PlanAction[],
-): Promise<Parsed<PlanAction[]>> {
-  const wanted = actions.flatMap(({ action, name, arch, to_version: version }) =>
-    action === 'remove' || arch === undefined || version === undefined ? [] : [{ name, arch, version }],
-  );
-  const files = await readArchiveFiles(session, wanted);
-  if (!files.ok) return files;
-  const records = await readRecords(session, wanted);
-  if (!records.ok) return records;
-  const complete: PlanAction[] = [];
-  for (const action of actions) {
-    if (action.action === 'remove') {
-      complete.push(action);
-      continue;
-    }
-    const key = keyOf({ name: action.name, arch: action.arch ?? '', version: action.to_version ?? '' });
-    const file = files.value.get(key);
-    const record = records.value.get(key)?.find(({ sha256 }) => sha256 === file?.sha256);
-    if (!file || !record || record.sizeBytes !== file.sizeBytes || file.filename !== archiveFilename(file)) {
-      return { ok: false, reason: `the indexes of apt disagree about ${action.name} ${action.to_version}` };
-    }
-    complete.push({
-      ...action,
-      source_name: record.sourceName,
-      source_version: record.sourceVersion,
-      artifact: { filename: file.filename, url: file.url, size_bytes: file.sizeBytes, sha256: file.sha256 },
-    });
-  }
-  return { ok: true, value: complete };
 }
 
 export function keyOf({ name, arch, version }: Wanted): string {

@@ -23,6 +23,9 @@ export interface Origin {
   security: boolean;
 }
 
+/** Longest origin allowed by the schema, in characters. */
+const ORIGIN_MAX_CHARS = 512;
+
 const HEAD = /^(\S+):$/;
 const FIELD = /^ {2}(Installed|Candidate): (\S+)$/;
 const VERSION = /^ (?:\*\*\*| {3}) (\S+) -?\d+(?: \(phased (\d+)%\))?\s*$/;
@@ -87,6 +90,11 @@ export function parseOrigins(output: string): Map<string, Origin> {
     if (index !== undefined) origins.set(index, originOf(release, site));
   }
   return origins;
+}
+
+/** Names several archives as apt does, each once. */
+export function describeOrigins(origins: readonly Origin[]): string {
+  return [...new Set(origins.map(({ text }) => text))].join(', ').slice(0, ORIGIN_MAX_CHARS);
 }
 
 /** `v=12.15,o=Debian,l=Free text, with commas,…` */

@@ -26,7 +26,8 @@ export interface Transaction {
 
 // "Inst name[:foreign] [old] (new origins [arch]) [a:arch on b:arch] [names broken meanwhile ]"; labels are free text, hence
 // the greedy middle. "Inst name (new …)" has nothing installed, "(new  [arch])" comes from no archive.
-const INST = /^Inst ([^\s:]+)(?::\S+)? (?:\[([^\]\s]+)\] )?\((\S+) (.*) \[([^\]\s]+)\]\)(?: \[[^\]]*\])*\s*$/;
+const INST =
+  /^Inst ([^\s:]+)(?::(\S+))? (?:\[([^\]\s]+)\] )?\((\S+) (.*) \[([^\]\s]+)\]\)(?: \[[^\]]*\])*\s*$/;
 const REMV = /^(?:Remv|Purg) ([^\s:]+)(?::(\S+))? \[([^\]\s]+)\](?: \[[^\]]*\])*\s*$/;
 const CONF = /^Conf ([^\s:]+)(?::\S+)? \(\S+ .*\)(?: \[[^\]]*\])*\s*$/;
 
@@ -37,15 +38,18 @@ const CONF = /^Conf ([^\s:]+)(?::\S+)? \(\S+ .*\)(?: \[[^\]]*\])*\s*$/;
 export function parseTransaction(output: string): Parsed<Transaction> {
   const changes = new Map<string, Change>();
   const removals = new Map<string, Removal>();
+  /** The versions that are replaced, by the name that apt shows. */
+  const replaced = new Map<string, string | null>();
   for (const line of output.split('\n')) {
     if (!/^(?:Inst|Remv|Purg|Conf) /.test(line)) continue;
     const inst = INST.exec(line);
     const remv = REMV.exec(line);
     if (inst) {
-      const [, name = '', from = null, to = '', origin = '', arch = ''] = inst;
+      const [, name = '', foreign = '', from = null, to = '', origin = '', arch = ''] = inst;
       const key = `${name}:${arch}`;
       if (changes.has(key)) return { ok: false, reason: `apt names ${key} twice` };
       changes.set(key, { name, arch, from, to, origin });
+      replaced.set(`${name}:${foreign}`, from);
     } else if (remv) {
       const [, name = '', arch = null, from = ''] = remv;
       removals.set(`${name}:${arch ?? ''}`, { name, arch, from });
@@ -54,13 +58,9 @@ export function parseTransaction(output: string): Parsed<Transaction> {
     }
   }
   // To break a conflict loop apt may remove a package before installing its new version: not a removal.
-  const gone = [...removals.values()].filter((removal) => !isReplaced(removal, [...changes.values()]));
-  return { ok: true, value: { changes: [...changes.values()], removals: gone } };
-}
-
-function isReplaced(removal: Removal, changes: readonly Change[]): boolean {
-  return changes.some(
-    ({ name, arch, from }) =>
-      name === removal.name && from === removal.from && (removal.arch === null || arch === removal.arch),
-  );
+  const gone = [...removals].filter(([shown, { from }]) => replaced.get(shown) !== from);
+  return {
+    ok: true,
+    value: { changes: [...changes.values()], removals: gone.map(([, removal]) => removal) },
+  };
 }

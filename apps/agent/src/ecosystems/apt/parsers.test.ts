@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { toActions } from './actions.ts';
 import { type InstalledPackage, parseInstalled } from './installed.ts';
 import { listFaults } from './lists.ts';
+import { parseListing } from './parse-listing.ts';
 import { parseOrigins, parsePolicies } from './parse-policy.ts';
 import { parseRecords } from './parse-records.ts';
 import { parseTransaction } from './parse-transaction.ts';
@@ -9,6 +10,66 @@ import { archiveFilename, parseUris } from './parse-uris.ts';
 import { installPin, isSafeArgument, pin } from './session.ts';
 
 const HASH = '0123456789abcdef'.repeat(4);
+
+describe('a listing of apt-get --print-uris', () => {
+  const uri = (file: string) => `'http://archive/pool/${file}' ${file} 10 SHA256:${HASH}`;
+  const LISTING = [
+    'Suggested packages:',
+    '   demo-doc (2)',
+    'The following NEW packages will be installed:',
+    '   libnew (1:2.0-1)',
+    'The following packages will be REMOVED:',
+    '   old:i386 (3)',
+    '   older* (4)',
+    'The following held packages will be changed:',
+    '   demo (1 => 2)',
+    'The following packages will be upgraded:',
+    '   demo (1 => 2)',
+    '   lib:i386 (1 => 2)',
+    'The following packages will be DOWNGRADED:',
+    '   down (2 => 1)',
+    '2 upgraded, 1 newly installed, 1 downgraded, 2 to remove and 7 not upgraded.',
+    ...['libnew_1%3a2.0-1_all.deb', 'demo_2_amd64.deb', 'lib_2_i386.deb', 'down_1_all.deb'].map(uri),
+  ];
+
+  test('gives every change with the architecture of its file, and what is removed', () => {
+    const listing = parseListing(LISTING.join('\n'), 'amd64');
+    if (!listing.ok) throw new Error(listing.reason);
+    expect(listing.value.removed).toEqual(['old:i386', 'older']);
+    expect(listing.value.changes.map(({ name, arch, from, to }) => [name, arch, from, to])).toEqual([
+      ['libnew', 'all', null, '1:2.0-1'],
+      ['demo', 'amd64', '1', '2'],
+      ['lib', 'i386', '1', '2'],
+      ['down', 'all', '2', '1'],
+    ]);
+  });
+
+  test.each([
+    ['without a count', (line: string) => !line.includes('not upgraded')],
+    ['that lacks an upgraded package', (line: string) => !line.includes('lib:i386')],
+    ['that lacks a removed package', (line: string) => !line.includes('older')],
+    ['that lacks a file', (line: string) => !line.includes('demo_2')],
+  ])('a listing %s is invalid', (_, isKept) => {
+    expect(parseListing(LISTING.filter(isKept).join('\n'), 'amd64').ok).toBe(false);
+  });
+
+  test.each([
+    ['a file of no package', [...LISTING, uri('other_1_all.deb')]],
+    ['a line in an unknown form', LISTING.map((line) => line.replace('(1 => 2)', '(1 -> 2)'))],
+  ])('%s makes a listing invalid', (_, lines) => {
+    expect(parseListing(lines.join('\n'), 'amd64').ok).toBe(false);
+  });
+});
+
+test('the removal of a package is kept where the same version of a foreign architecture is upgraded', () => {
+  const lines = [
+    'Remv a [1]',
+    'Inst a:i386 [1] (2 Debian:12/stable [i386])',
+    'Inst b [1] (2 Debian:12/stable [all])',
+  ];
+  const transaction = parseTransaction(`${lines.join('\n')}\nRemv b [1]\n`);
+  expect(transaction.ok && transaction.value.removals).toEqual([{ name: 'a', arch: null, from: '1' }]);
+});
 
 describe('a line of apt-get -s', () => {
   test.each([

@@ -11,7 +11,13 @@ import {
   readInstalled,
 } from './installed.ts';
 import { findListFaults } from './lists.ts';
-import { type Origin, type PackagePolicy, parseOrigins, parsePolicies } from './parse-policy.ts';
+import {
+  describeOrigins,
+  type Origin,
+  type PackagePolicy,
+  parseOrigins,
+  parsePolicies,
+} from './parse-policy.ts';
 import type { PackageRecord } from './parse-records.ts';
 import { type AptSession, shownName, withAptSession } from './session.ts';
 
@@ -162,11 +168,6 @@ function isSecurityUpdate(
 function originsOf(policy: PackagePolicy, version: string, archives: ReadonlyMap<string, Origin>): Origin[] {
   const offered = policy.versions.find((candidate) => candidate.version === version);
   return (offered?.indexes ?? []).flatMap((index) => archives.get(index) ?? []);
-}
-
-/** Names several archives as apt does, each once. */
-function describeOrigins(origins: readonly Origin[]): string {
-  return [...new Set(origins.map(({ text }) => text))].join(', ').slice(0, 512);
 }
 
 function describe(pkg: InstalledPackage, origin: string | undefined): InventoryPackage {

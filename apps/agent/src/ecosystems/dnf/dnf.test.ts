@@ -65,7 +65,7 @@ describe.skipIf(missing !== null)('dnf on a real host', () => {
   });
 
   async function planOf(name: string, toVersion: string): Promise<Plan> {
-    const outcome = await dnfDriver.plan(paths, { name, arch: 'noarch', toVersion });
+    const outcome = await dnfDriver.plan(paths, { updates: [{ name, arch: 'noarch', toVersion }] });
     if (!outcome.ok) throw new Error(outcome.reason);
     return outcome.plan;
   }
@@ -174,13 +174,29 @@ describe.skipIf(missing !== null)('dnf on a real host', () => {
     });
     const timeless = (outcome: PlanOutcome) => (outcome.ok ? outcome.plan.actions : outcome.reason);
     const alone: unknown[] = [];
-    for (const target of targets) alone.push(timeless(await dnfDriver.plan(paths, target)));
-    const together = await dnfDriver.withPlanning(paths, async (plan) => {
+    for (const target of targets) alone.push(timeless(await dnfDriver.plan(paths, { updates: [target] })));
+    const together = await dnfDriver.withPlanning(paths, targets, async (plan) => {
       const outcomes: unknown[] = [];
-      for (const target of targets) outcomes.push(timeless(await plan(target)));
+      for (const target of targets) outcomes.push(timeless(await plan({ updates: [target] })));
       return outcomes;
     });
     expect(together).toEqual(alone);
+  });
+
+  test('updates planned together are one transaction; one that cannot be brought stops it', async () => {
+    const updates = [
+      { name: 'demo', toVersion: '1:1.1-1.el9' },
+      { name: 'growing', toVersion: '0:2.0-1' },
+    ];
+    const joint = await dnfDriver.plan(paths, { updates });
+    const alone: string[] = [];
+    for (const { name, toVersion } of updates)
+      alone.push(...(await planOf(name, toVersion)).actions.map(brief));
+    expect(joint.ok && joint.plan.actions.map(brief).sort()).toEqual(alone.sort());
+    const stuck = await dnfDriver.plan(paths, {
+      updates: [...updates, { name: 'stuck', toVersion: '0:2.0-1' }],
+    });
+    expect(!stuck.ok && stuck.reason).toContain('never-published');
   });
 
   test.each([
@@ -192,7 +208,7 @@ describe.skipIf(missing !== null)('dnf on a real host', () => {
     ['a pattern', 'de*', '1:1.1-1.el9', 'cannot be given to dnf'],
     ['a version without its epoch', 'demo', '1.1-1.el9', 'cannot be given to dnf'],
   ])('no plan is made for %s, and the reason is given', async (_, name, toVersion, reason) => {
-    const outcome = await dnfDriver.plan(paths, { name, toVersion });
+    const outcome = await dnfDriver.plan(paths, { updates: [{ name, toVersion }] });
     expect(!outcome.ok && outcome.reason).toContain(reason);
   });
 
@@ -213,7 +229,9 @@ describe.skipIf(missing !== null)('dnf on a real host', () => {
       expect(scan.complete).toBe(true);
       expect(scan.packages.filter(({ held }) => held).map(({ name }) => name)).toEqual(['pinned']);
       expect(scan.updates.find(({ name }) => name === 'pinned')?.available_version).toBe('0:2.1-1');
-      const outcome = await dnfDriver.plan(paths, { name: 'pinned', arch: 'noarch', toVersion: '0:2.1-1' });
+      const outcome = await dnfDriver.plan(paths, {
+        updates: [{ name: 'pinned', arch: 'noarch', toVersion: '0:2.1-1' }],
+      });
       expect(!outcome.ok && outcome.reason).toContain(why);
     },
   );

@@ -1,10 +1,10 @@
 import { downloadIdentity } from '../downloads.ts';
-import type { EcosystemDriver, HostPaths, PlanOne } from '../ecosystem.ts';
+import type { EcosystemDriver, HostPaths, PlanTarget, PlanUpdates } from '../ecosystem.ts';
 import { AgesAnswer, parseAnswer } from './answers.ts';
 import { fetchActions } from './fetch.ts';
 import { findStaleRepository } from './metadata-age.ts';
 import { findDnfPlaces, isDnfHost } from './places.ts';
-import { planTarget } from './plan.ts';
+import { planUpdates } from './plan.ts';
 import { scanDnf } from './scan.ts';
 import { withDnfSession } from './session.ts';
 
@@ -14,7 +14,7 @@ export const dnfDriver: EcosystemDriver = {
   present: isDnfHost,
   scan: scanDnf,
   findStaleness,
-  plan: (paths, target) => withDnfPlanning(paths, (plan) => plan(target)),
+  plan: (paths, request) => withDnfPlanning(paths, request.updates, (plan) => plan(request)),
   withPlanning: withDnfPlanning,
   fetch: fetchActions,
 };
@@ -29,11 +29,15 @@ async function findStaleness(paths: HostPaths, nowMs: number): Promise<string | 
   });
 }
 
-async function withDnfPlanning<T>(paths: HostPaths, work: (plan: PlanOne) => Promise<T>): Promise<T> {
+async function withDnfPlanning<T>(
+  paths: HostPaths,
+  _upcoming: readonly PlanTarget[],
+  work: (plan: PlanUpdates) => Promise<T>,
+): Promise<T> {
   const places = await findDnfPlaces(paths);
   if (!places.ok) return work(async () => places);
   const identity = await downloadIdentity(null);
   return withDnfSession(places.value, identity, (session) =>
-    work((target) => planTarget(session, target, new Date())),
+    work((request) => planUpdates(session, request, new Date())),
   );
 }

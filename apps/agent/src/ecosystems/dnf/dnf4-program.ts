@@ -240,36 +240,46 @@ def ages():
     answer(ok=True, repositories=found)
 
 
+def find_offered(base, target, everything, hidden):
+    """The packages that bring one update; a refusal where nothing can."""
+    wanted = dict(name=target["name"], evr=target["evr"], arch__neq=["src", "nosrc"])
+    if target["arch"] is not None:
+        wanted["arch"] = [target["arch"], "noarch"] if target["arch"] != "noarch" else list(base.sack.list_arches())
+    label = "%s %s" % (target["name"], target["evr"])
+    if not everything.installed().filter(name=target["name"]):
+        raise Refused("%s is not installed" % target["name"])
+    if everything.installed().filter(**wanted):
+        raise Refused("%s is installed already" % label)
+    found = base.sack.query().available().filterm(**wanted)
+    if not found:
+        offered = everything.available().filter(**wanted)
+        if not offered:
+            raise Refused("no enabled repository offers %s" % label)
+        if hidden.intersection(offered):
+            raise Refused("%s is held back by versionlock on this host" % label)
+        raise Refused("%s is excluded by the configuration of dnf on this host" % label)
+    return found
+
+
 def plan():
+    """All targets in one transaction."""
     base = open_base()
     load(base, True)
     hidden = apply_locks(base)
     if faults:
         return refuse("; ".join(faults))
-    target = request["target"]
-    wanted = dict(name=target["name"], evr=target["evr"], arch__neq=["src", "nosrc"])
-    if target["arch"] is not None:
-        wanted["arch"] = [target["arch"], "noarch"] if target["arch"] != "noarch" else list(base.sack.list_arches())
     everything = base.sack.query(flags=hawkey.IGNORE_EXCLUDES)
-    label = "%s %s" % (target["name"], target["evr"])
-    if not everything.installed().filter(name=target["name"]):
-        return refuse("%s is not installed" % target["name"])
-    if everything.installed().filter(**wanted):
-        return refuse("%s is installed already" % label)
-    found = base.sack.query().available().filterm(**wanted)
-    if not found:
-        offered = everything.available().filter(**wanted)
-        if not offered:
-            return refuse("no enabled repository offers %s" % label)
-        if hidden.intersection(offered):
-            return refuse("%s is held back by versionlock on this host" % label)
-        return refuse("%s is excluded by the configuration of dnf on this host" % label)
+    try:
+        found = [find_offered(base, target, everything, hidden) for target in request["targets"]]
+    except Refused as error:
+        return refuse(str(error))
     transaction = None
     for removals in (False, True):
-        selector = dnf.selector.Selector(base.sack)
-        selector.set(pkg=list(found))
         base.reset(goal=True)
-        base.goal.install(select=selector)
+        for packages in found:
+            selector = dnf.selector.Selector(base.sack)
+            selector.set(pkg=list(packages))
+            base.goal.install(select=selector)
         try:
             transaction = resolve(base, removals)
             break
@@ -325,6 +335,10 @@ def staged():
     for package in packages:
         base.package_install(package)
     return base, resolve(base, request["removals"])
+
+
+class Refused(Exception):
+    pass
 
 
 class Unsigned(Exception):

@@ -62,10 +62,10 @@ describe.skipIf(python === null)(
   'the program for dnf 5, with answers recorded from the documentation',
   () => {
     async function planOf(world: object, target: object = TARGET) {
-      const { run } = await ask(world, { do: 'plan', target });
+      const { run } = await ask(world, { do: 'plan', targets: [target] });
       const answer = parseAnswer(run, TransactionAnswer);
       return answer.ok
-        ? describePlan(answer.value, { name: 'demo', toVersion: '1:1.1-1' }, new Date(0))
+        ? describePlan(answer.value, { updates: [{ name: 'demo', toVersion: '1:1.1-1' }] }, new Date(0))
         : answer;
     }
 

@@ -173,10 +173,8 @@ def matching(base, target, flags=0, **filters):
             and (target["arch"] in (None, "noarch", package.get_arch()) or package.get_arch() == "noarch")]
 
 
-def plan():
-    base = open_base()
-    load(base, True)
-    target = request["target"]
+def find_offered(base, target):
+    """The package that brings one update; a refusal where nothing can."""
     label = "%s %s" % (target["name"], target["evr"])
     if not list(packages(base, IGNORE_ALL, installed=True, name=[target["name"]])):
         raise Refused("%s is not installed" % target["name"])
@@ -187,10 +185,19 @@ def plan():
         offered = matching(base, target, IGNORE_ALL, available=True)
         raise Refused("%s is excluded or locked by the configuration of dnf on this host" % label if offered
                       else "no enabled repository offers %s" % label)
+    return found[0]
+
+
+def plan():
+    """All targets in one transaction."""
+    base = open_base()
+    load(base, True)
+    found = [find_offered(base, target) for target in request["targets"]]
     problem = None
     for removals in (False, True):
         goal = libdnf5.base.Goal(base)
-        goal.add_rpm_install(found[0])
+        for package in found:
+            goal.add_rpm_install(package)
         try:
             return answer(ok=True, **resolve(base, goal, removals)[1])
         except Refused as error:

@@ -195,7 +195,11 @@ describe('a transaction as actions of a plan', () => {
       coming: [coming({ checksum })],
       going: [going({ version: '1.0' })],
     };
-    const outcome = describePlan(transaction, { name: 'demo', toVersion: '0:1.1-1.el9' }, new Date(0));
+    const outcome = describePlan(
+      transaction,
+      { updates: [{ name: 'demo', toVersion: '0:1.1-1.el9' }] },
+      new Date(0),
+    );
     expect(!outcome.ok && outcome.reason).toBe('the metadata of baseos lack the SHA-256 of demo');
   });
 
@@ -218,7 +222,7 @@ describe('a transaction as actions of a plan', () => {
     ['another architecture', { name: 'demo', arch: 'x86_64', toVersion: '0:1.1-1.el9' }],
   ])('a transaction that brings %s than asked for is no plan', (_, target) => {
     const transaction = { ok: true as const, coming: [coming({ arch: 'i686' })], going: [] };
-    const outcome = describePlan(transaction, target, new Date(0));
+    const outcome = describePlan(transaction, { updates: [target] }, new Date(0));
     expect(!outcome.ok && outcome.reason).toContain('dnf would not bring');
   });
 });

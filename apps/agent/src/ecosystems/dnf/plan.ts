@@ -1,44 +1,52 @@
 import { Plan, planFaults } from '@tidegate/protocol/plan';
 import { Check } from 'typebox/value';
-import type { PlanOutcome, PlanTarget } from '../ecosystem.ts';
+import type { PlanOutcome, PlanRequest } from '../ecosystem.ts';
 import { addArtifacts, toActions } from './actions.ts';
 import { parseAnswer, TransactionAnswer } from './answers.ts';
 import { isSafeArgument } from './names-rules.ts';
 import type { DnfSession } from './session.ts';
 
 /**
- * Resolves the update of one package: everything installed, upgraded, downgraded or removed with it, and the hash
+ * Resolves updates as one transaction: everything installed, upgraded, downgraded or removed with them, and the hash
  * of every file from the repositories' metadata. Runs unprivileged and changes nothing.
  */
-export async function planTarget(
+export async function planUpdates(
   session: DnfSession,
-  target: PlanTarget,
+  request: PlanRequest,
   resolvedAt: Date,
 ): Promise<PlanOutcome> {
-  const { name, arch, toVersion } = target;
-  if (!isSafeArgument({ name, arch, evr: toVersion })) {
+  const targets = request.updates.map(({ name, arch, toVersion: evr }) => ({
+    name,
+    arch: arch ?? null,
+    evr,
+  }));
+  if (!targets.every(({ name, arch, evr }) => isSafeArgument({ name, arch: arch ?? undefined, evr }))) {
     return { ok: false, reason: 'the name or version cannot be given to dnf' };
   }
-  const asked = { target: { name, arch: arch ?? null, evr: toVersion } };
-  const answer = parseAnswer(await session.ask('plan', asked), TransactionAnswer);
-  return answer.ok ? describePlan(answer.value, target, resolvedAt) : answer;
+  const answer = parseAnswer(await session.ask('plan', { targets }), TransactionAnswer);
+  return answer.ok ? describePlan(answer.value, request, resolvedAt) : answer;
 }
 
-/** Turns the resolver's answer into a valid plan that reaches the requested version. */
+/** Turns the resolver's answer into a valid plan that reaches every requested version. */
 export function describePlan(
   transaction: TransactionAnswer,
-  { name, arch, toVersion }: PlanTarget,
+  { updates }: PlanRequest,
   resolvedAt: Date,
 ): PlanOutcome {
   const bare = toActions(transaction);
   if (!bare.ok) return bare;
-  const reaches = bare.value.some(
-    (action) =>
-      action.name === name &&
-      action.to_version === toVersion &&
-      (arch === undefined || action.arch === arch || [arch, action.arch].includes('noarch')),
+  const unreached = updates.find(
+    ({ name, arch, toVersion }) =>
+      !bare.value.some(
+        (action) =>
+          action.name === name &&
+          action.to_version === toVersion &&
+          (arch === undefined || action.arch === arch || [arch, action.arch].includes('noarch')),
+      ),
   );
-  if (!reaches) return { ok: false, reason: `dnf would not bring ${name} to ${toVersion}` };
+  if (unreached !== undefined) {
+    return { ok: false, reason: `dnf would not bring ${unreached.name} to ${unreached.toVersion}` };
+  }
   const actions = addArtifacts(bare.value, transaction.coming);
   if (!actions.ok) return actions;
   const plan = { resolved_at: resolvedAt.toISOString(), actions: actions.value };

@@ -35,7 +35,7 @@ describe.skipIf(missing !== null)('the driver of npm on a real host', { timeout:
   });
 
   const planOf = async (target: { name: string; arch?: string; toVersion: string }) => {
-    const outcome = await npmDriver.plan(paths, target);
+    const outcome = await npmDriver.plan(paths, { updates: [target] });
     if (!outcome.ok) throw new Error(outcome.reason);
     return outcome.plan;
   };
@@ -148,7 +148,9 @@ describe.skipIf(missing !== null)('the driver of npm on a real host', { timeout:
 
   test('no plan is made of files that contradict the registry', async () => {
     host.registry.mode = 'tamper';
-    const outcome = await npmDriver.plan(paths, { name: 'demo-cli', arch: host.prefix, toVersion: '1.1.0' });
+    const outcome = await npmDriver.plan(paths, {
+      updates: [{ name: 'demo-cli', arch: host.prefix, toVersion: '1.1.0' }],
+    });
     expect(outcome).toMatchObject({ ok: false });
   });
 
@@ -162,14 +164,20 @@ describe.skipIf(missing !== null)('the driver of npm on a real host', { timeout:
   ])('no plan is made for %s', async (_what, wrong) => {
     const target = { name: 'demo-cli', toVersion: '1.1.0', arch: '$prefix', ...wrong };
     const outcome = await npmDriver.plan(paths, {
-      ...target,
-      arch: target.arch.replace('$prefix', host.prefix),
+      updates: [
+        {
+          ...target,
+          arch: target.arch.replace('$prefix', host.prefix),
+        },
+      ],
     });
     expect(outcome).toMatchObject({ ok: false });
   });
 
   test('no plan is made without a place', async () => {
-    expect(await npmDriver.plan(paths, { name: 'demo-cli', toVersion: '1.1.0' })).toMatchObject({
+    expect(
+      await npmDriver.plan(paths, { updates: [{ name: 'demo-cli', toVersion: '1.1.0' }] }),
+    ).toMatchObject({
       ok: false,
     });
   });
@@ -180,9 +188,13 @@ describe.skipIf(missing !== null)('the driver of npm on a real host', { timeout:
     await writeFile(path, before.replace('1.0.0', '1.0.7'));
     const scan = await npmDriver.scan(paths);
     const outcome = await npmDriver.plan(paths, {
-      name: '@demo/app-kit',
-      arch: host.project,
-      toVersion: '1.1.0',
+      updates: [
+        {
+          name: '@demo/app-kit',
+          arch: host.project,
+          toVersion: '1.1.0',
+        },
+      ],
     });
     await writeFile(path, before);
     expect(scan).toMatchObject({

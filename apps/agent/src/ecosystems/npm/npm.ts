@@ -1,4 +1,10 @@
-import type { EcosystemDriver, HostPaths, PlanOne } from '../ecosystem.ts';
+import {
+  type EcosystemDriver,
+  type HostPaths,
+  type PlanTarget,
+  type PlanUpdates,
+  refuseSets,
+} from '../ecosystem.ts';
 import { fetchActions } from './fetch.ts';
 import { findPlaces } from './places.ts';
 import { planTarget } from './plan.ts';
@@ -12,17 +18,21 @@ export const npmDriver: EcosystemDriver = {
   scan: scanNpm,
   // Each scan queries the registry, so nothing can be outdated.
   findStaleness: async () => null,
-  plan: (paths, target) => withNpmPlanning(paths, (plan) => plan(target)),
+  plan: (paths, request) => withNpmPlanning(paths, request.updates, (plan) => plan(request)),
   withPlanning: withNpmPlanning,
   fetch: fetchActions,
 };
 
-async function withNpmPlanning<T>(paths: HostPaths, work: (plan: PlanOne) => Promise<T>): Promise<T> {
+async function withNpmPlanning<T>(
+  paths: HostPaths,
+  _upcoming: readonly PlanTarget[],
+  work: (plan: PlanUpdates) => Promise<T>,
+): Promise<T> {
   return withNpmSession(
     paths,
     async (session) => {
       const { places } = await findPlaces(session, paths);
-      return work((target) => planTarget(session, places, target, new Date()));
+      return work(refuseSets((target) => planTarget(session, places, target, new Date())));
     },
     { identity: await unprivileged() },
   );

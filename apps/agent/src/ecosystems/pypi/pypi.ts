@@ -1,5 +1,11 @@
 import { downloadIdentity } from '../downloads.ts';
-import type { EcosystemDriver, HostPaths, PlanOne } from '../ecosystem.ts';
+import {
+  type EcosystemDriver,
+  type HostPaths,
+  type PlanTarget,
+  type PlanUpdates,
+  refuseSets,
+} from '../ecosystem.ts';
 import { fetchActions } from './fetch.ts';
 import { openIndex } from './index-client.ts';
 import { type FoundPlaces, findPlaces } from './places.ts';
@@ -21,14 +27,18 @@ export const pypiDriver: EcosystemDriver = {
       ? null
       : `environments in folders that the agent cannot read are not seen: ${unseen.join(', ')}`;
   },
-  plan: (paths, target) => withPypiPlanning(paths, (plan) => plan(target)),
+  plan: (paths, request) => withPypiPlanning(paths, request.updates, (plan) => plan(request)),
   withPlanning: withPypiPlanning,
   fetch: async (paths, job) => fetchActions(await openPlanner(paths), job),
 };
 
-async function withPypiPlanning<T>(paths: HostPaths, work: (plan: PlanOne) => Promise<T>): Promise<T> {
+async function withPypiPlanning<T>(
+  paths: HostPaths,
+  _upcoming: readonly PlanTarget[],
+  work: (plan: PlanUpdates) => Promise<T>,
+): Promise<T> {
   const planner = await openPlanner(paths);
-  return work((target) => planTarget(planner, target, new Date()));
+  return work(refuseSets((target) => planTarget(planner, target, new Date())));
 }
 
 /** Uses `found` instead of searching the host. */
