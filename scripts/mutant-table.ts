@@ -25,6 +25,10 @@ const JOURNALED = 'apps/server/src/restore/journaled-database.ts';
 const ATTEMPTS_TEST = 'apps/server/src/restore/failed-attempts.test.ts';
 const CRASH_TEST = 'apps/server/src/restore/crash-before-commit.test.ts';
 const GATE = 'apps/server/src/approvals/gate.ts';
+const PARTS = 'apps/server/src/advisories/closure-parts.ts';
+const PARTS_TEST = 'apps/server/src/advisories/closure-parts.test.ts';
+const POLICY = 'apps/server/src/approvals/vulnerability-policy.ts';
+const POLICY_TEST = 'apps/server/src/approvals/vulnerability-policy.test.ts';
 const COUNTING = 'apps/server/src/approvals/counting-rules.ts';
 const VENDOR_TEST = 'apps/server/src/approvals/vendor-word.test.ts';
 const WORD = 'apps/server/src/advisories/vendor-word.ts';
@@ -402,6 +406,86 @@ export const MUTANTS: readonly Mutant[] = [
     from: "change === 'introduced' || malicious",
     to: "change === 'introduced'",
     test: [GATE_TEST, 'reading 4: malicious'],
+  },
+  {
+    rule: 'policy: what stays is apart from what is introduced',
+    file: PARTS,
+    from: "stayed: findings.filter(({ change }) => change === 'still_present')",
+    to: 'stayed: [...findings]',
+    test: [PARTS_TEST, 'each finding is in exactly one part'],
+  },
+  {
+    rule: 'policy: what was not checked is never counted as 0',
+    file: PARTS,
+    from: 'count > 0 || isComplete ? count : null',
+    to: 'count',
+    test: [PARTS_TEST, '["new A"], {"unchecked":"unreachable"'],
+  },
+  {
+    rule: 'policy: one vulnerability in several packages counts once',
+    file: PARTS,
+    from: 'new Set(some.map(({ id }) => id)).size',
+    to: 'some.length',
+    test: [PARTS_TEST, '["new A x","new A y"'],
+  },
+  {
+    rule: 'policy: what an unchecked version on the host had may be missing among the fixed',
+    file: 'apps/server/src/advisories/closure-facts.ts',
+    from: 'isKnown(after) && isKnown(before)),',
+    to: 'isKnown(after)),',
+    test: [
+      'apps/server/src/advisories/closure-facts.test.ts',
+      'what is fixed is complete only if the version on the host is not checked',
+    ],
+  },
+  {
+    rule: 'policy: a row names the policies by the rule of the gate',
+    file: GATE,
+    from: "if (isStopped('introduced')) return 'introduced';",
+    to: "if (isStopped('any')) return 'introduced';",
+    test: ['apps/server/src/approvals/gate-table.test.ts', 'apt, vulnerable, still present: the policies'],
+  },
+  {
+    rule: 'policy: each judgement reads the choice of the fleet',
+    file: POLICY,
+    from: 'vulnerabilityPolicy: policy }',
+    to: "vulnerabilityPolicy: 'any' }",
+    test: [POLICY_TEST, 'is A1 to the letter until an admin chooses'],
+  },
+  {
+    rule: 'policy: the environment wins over the choice',
+    file: POLICY,
+    from: 'if (config.vulnerabilityPolicy !== null) {',
+    to: 'if (config.vulnerabilityPolicy === undefined) {',
+    test: [POLICY_TEST, 'the environment fixes it to any'],
+  },
+  {
+    rule: 'policy: a server that nobody asked keeps A1 to the letter',
+    file: POLICY,
+    from: "const DEFAULT = { policy: 'any',",
+    to: "const DEFAULT = { policy: 'introduced',",
+    test: [POLICY_TEST, 'is A1 to the letter until an admin chooses'],
+  },
+  {
+    rule: 'policy: a row that the server did not write counts as none',
+    file: 'apps/server/src/approvals/gate-settings-store.ts',
+    from: "return opened(db, 'gate_settings', row) ?? null;",
+    to: 'return (row as never) ?? null;',
+    test: [POLICY_TEST, 'a row that the server did not write counts as none'],
+  },
+  {
+    rule: 'policy: a change demands a fresh factor',
+    file: 'apps/server/src/approvals/policy-routes.ts',
+    from: ' stepUp: true,',
+    to: '',
+    test: ['apps/server/src/step-up.test.ts', 'is required by irreversible acts'],
+  },
+  {
+    rule: 'policy: the same choice again leaves no event',
+    file: POLICY,
+    from: "if (before.setBy === 'operator' && before.policy === policy) return true;",
+    to: '',
+    test: [POLICY_TEST, 'a change leaves one event with old, new and by whom'],
   },
   {
     rule: 'vendor: unimportant counts as no stop only where the policy says so',

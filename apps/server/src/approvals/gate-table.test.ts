@@ -2,8 +2,8 @@ import type { Ecosystem } from '@tidegate/protocol/scalars';
 import { describe, expect, test } from 'vitest';
 import type { ClosureFacts, UncheckedReason } from '../advisories/closure-facts.ts';
 import type { AgeFacts } from './age-rules.ts';
-import { judge } from './gate.ts';
-import type { UpdateFacts } from './gate-facts.ts';
+import { judge, stoppedUnder } from './gate.ts';
+import type { GatePolicy, UpdateFacts } from './gate-facts.ts';
 import { NO_REGISTRY } from './registry-rules.ts';
 import type { Verdict } from './verdict.ts';
 
@@ -241,6 +241,10 @@ function ageOf(words: Cell['age']): AgeFacts {
   return { status, minimumHours: 72, times: [], violations, excepted: [], pending: isPending };
 }
 
+const PASSING: GatePolicy = {
+  ...{ ageMode: 'off', vulnerabilities: 'any', uncovered: 'warn', unchecked: 'warn', unimportant: 'pass' },
+};
+
 const ECOSYSTEMS = ['npm', 'pypi', 'apt', 'dnf'] as const;
 
 function cellsOf(ecosystem: Ecosystem, actor: Cell['actor']): Cell[] {
@@ -295,6 +299,26 @@ describe('the gate, cell by cell', () => {
       },
     );
   });
+
+  test.each(keysOf(CLOSURES).flatMap((closure) => ECOSYSTEMS.map((ecosystem) => ({ closure, ecosystem }))))(
+    '$ecosystem, $closure: the policies that stop it are those under which a vulnerability blocks',
+    (of) => {
+      const cells = cellsOf(of.ecosystem, 'operator').filter(
+        ({ closure, ageMode, override, advisories, diverges }) =>
+          closure === of.closure &&
+          ageMode === 'off' &&
+          override === 'none' &&
+          advisories === 'judged' &&
+          !diverges,
+      );
+      const blocks = (policy: Cell['policy']) =>
+        cells
+          .filter((cell) => cell.policy === policy)
+          .every((cell) => actual(cell).includes('known_vulnerability'));
+      const stopped = blocks('introduced') ? 'introduced' : blocks('any') ? 'any' : 'neither';
+      expect(stoppedUnder(closureOf(CLOSURES[of.closure]), PASSING)).toBe(stopped);
+    },
+  );
 
   test('every rule decides cells, 181,440 in all', () => {
     expect(RULES.filter(({ id }) => (decidedBy.get(id) ?? 0) < 100).map(({ id }) => id)).toEqual([]);
