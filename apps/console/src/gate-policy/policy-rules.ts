@@ -23,12 +23,19 @@ export function effectOf(policy: VulnerabilityPolicy, { open }: VulnerabilityPol
   return `Stops ${text(open.stopped[policy])} of ${text(open.judged)} open updates of this fleet.`;
 }
 
+/** Both choices in one sentence; null while no open update is judged. */
+export function comparisonOf({ open: { judged, stopped } }: VulnerabilityPolicyState): string | null {
+  if (judged === 0) return null;
+  return `To the letter: ${text(stopped.any)} of ${text(judged)} stopped; introduced only: ${text(stopped.introduced)}.`;
+}
+
 /** Updates that the numbers omit. */
 export function omittedText({ open: { judged, not_judged: count } }: VulnerabilityPolicyState): string {
   if (judged === 0 && count === 0)
     return 'There are no open updates yet. The numbers appear with the first hosts.';
   if (count === 0) return 'All open updates are counted.';
-  return `${text(count)} more ${count === 1 ? 'is' : 'are'} not judged yet and not counted.`;
+  const also = judged > 0 ? ' more' : '';
+  return `${text(count)}${also} ${count === 1 ? 'is' : 'are'} not judged yet and not counted.`;
 }
 
 function text(count: number): string {

@@ -5,6 +5,7 @@ import { useState } from 'react';
 import { refetchInterval } from '../api/live.ts';
 import { oneQuery } from '../api/queries.ts';
 import { useSession } from '../api/session.ts';
+import { UndecidedPolicy } from '../gate-policy/undecided-policy.tsx';
 import { Page, Panel } from '../ui/page.tsx';
 import { ErrorPanel, Skeleton } from '../ui/states.tsx';
 import { Time } from '../ui/time.tsx';
@@ -50,10 +51,11 @@ function AsOf({ overview: { as_of, of } }: { overview: Overview }) {
 }
 
 function Answers({ overview }: { overview: Overview }) {
-  const { groups } = useSession();
+  const { groups, may } = useSession();
   const waiting = needsMe(overview);
   return (
     <div className="space-y-4">
+      {groups === null && may('admin') && <UndecidedPolicy />}
       <div className="grid items-start grid-cols-1 gap-4 lg:grid-cols-[1fr_2fr]">
         <Panel title="What needs me?">
           <AllQuiet rows={waiting}>Nothing needs you.</AllQuiet>
