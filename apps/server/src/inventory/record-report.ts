@@ -1,13 +1,22 @@
 import type { PlanAction } from '@tidegate/protocol/plan';
 import { lockAgent } from '../agents/store.ts';
 import { withdrawApprovals } from '../commands/withdraw-approvals.ts';
-import type { Tx } from '../platform/db/engine.ts';
+import type { Db, Tx } from '../platform/db/engine.ts';
 import type { Platform } from '../platform/platform.ts';
 import { recordFirstSeen } from '../release-times/record-first-seen.ts';
-import { recordScan, type ScannedUpdate } from '../updates/record-scan.ts';
+import { changedSince, closeUpdates, recordScan, type ScannedUpdate } from '../updates/record-scan.ts';
+import { closedByScan, scanFacts } from '../updates/scan-rules.ts';
 import { createPackageDiff } from './diff-packages.ts';
 import type { ReadReport, ReadUpdate } from './read-report.ts';
-import { copyDigests, dropPackages, putPackages, putReport, type Section, storedPackages } from './store.ts';
+import {
+  copyDigests,
+  dropPackages,
+  packagesNamed,
+  putPackages,
+  putReport,
+  type Section,
+  storedPackages,
+} from './store.ts';
 
 export interface ReportDeps {
   platform: Platform;
@@ -50,6 +59,31 @@ export async function recordReport(
   const { updates, withdrawn } = await recordScan(tx, platform, { agentId, ecosystem, report });
   await withdrawClosed(tx, platform, withdrawn);
   return updates;
+}
+
+/**
+ * The same complete report again: closes the updates that failed, or were reopened, since it was taken, and that
+ * it shows installed. There is a transaction only if there is one to close.
+ */
+export async function recordUnchanged(
+  { platform }: ReportDeps,
+  section: Section & { receivedAtMs: number },
+): Promise<void> {
+  const { database } = platform;
+  if ((await findClosed(database.read, section)).rows.length === 0) return;
+  await database.transact(async (tx) => {
+    if (!(await lockAgent(tx, section.agentId))) return;
+    const { rows, facts } = await findClosed(tx, section);
+    await withdrawClosed(tx, platform, await closeUpdates(tx, platform, { scan: { facts }, rows }));
+  });
+}
+
+async function findClosed(db: Db, { receivedAtMs: sinceMs, ...section }: Section & { receivedAtMs: number }) {
+  const changed = await changedSince(db, { ...section, sinceMs });
+  const names = [...new Set(changed.map(({ name }) => name))];
+  const packages = await packagesNamed(db, section, names);
+  const facts = scanFacts({ ecosystem: section.ecosystem, complete: true, packages, updates: [] });
+  return { facts, rows: changed.filter((row) => closedByScan(row, facts) !== null) };
 }
 
 /** Ends the approvals of updates that the scan closed. */

@@ -110,6 +110,37 @@ describe.each(ENGINES)('inventory reports on $name', (engine) => {
     expect(transactions()).toBe(2);
   });
 
+  test.each(['failed', 'pending'])(
+    'an update that became %s since is closed by identical bytes that show it installed, and by no others',
+    async (state) => {
+      const { database, platform, put } = await setUp();
+      const [update] = (await put(report)).json().updates;
+      const after = {
+        ...report,
+        packages: [{ name: 'openssl', version: '3.0.2-1', arch: 'amd64' }],
+        updates: [],
+      };
+      const force = (to: string) => {
+        platform.clock.advance(1_000);
+        const set = { state: to, updated_at: platform.now() };
+        return database.transact((tx) =>
+          tx.updateTable('updates').set(set).where('id', '=', update.update_id).execute(),
+        );
+      };
+      const now = () =>
+        database.read.selectFrom('updates').select('state').where('id', '=', update.update_id).execute();
+      await force('installing');
+      expect((await put(after)).json().updates).toHaveLength(1); // its command has not ended yet
+      await force(state);
+      expect((await put({ ...after, complete: false })).json().updates).toHaveLength(1);
+      await force('installing');
+      await put(after);
+      await force(state);
+      expect((await put(after)).json().updates).toEqual([]);
+      expect(await now()).toEqual([{ state: 'installed' }]);
+    },
+  );
+
   test('only the differences are written: new, changed and removed packages', async () => {
     const { put, stored } = await setUp();
     await put(report);

@@ -50,6 +50,26 @@ export async function* storedPackages(
   }
 }
 
+/** The versions installed under these names, of every architecture. */
+export async function packagesNamed(
+  db: Db,
+  { agentId, ecosystem }: Section,
+  names: readonly string[],
+): Promise<{ name: string; arch: string; version: string }[]> {
+  const found: { name: string; arch: string; version: string }[] = [];
+  for (let i = 0; i < names.length; i += WRITE_ROWS) {
+    const rows = await db
+      .selectFrom('agent_packages')
+      .select(['name', 'arch', 'version'])
+      .where('agent_id', '=', agentId)
+      .where('ecosystem', '=', ecosystem)
+      .where('name', 'in', names.slice(i, i + WRITE_ROWS))
+      .execute();
+    found.push(...rows);
+  }
+  return found;
+}
+
 export async function putPackages(
   tx: Tx,
   { agentId, ecosystem }: Section,

@@ -6,7 +6,7 @@ import { ONE_REQUEST, tooLarge } from './large-refusal.ts';
 import { type LargeReports, SMALL_REPORT_MAX_BYTES, SMALL_REPORT_MAX_ITEMS } from './large-reports.ts';
 import { type Reading, type ReadReport, readReport, reportDigest } from './read-report.ts';
 import { recordLargeReport } from './record-large-report.ts';
-import { type ReportDeps, recordReport } from './record-report.ts';
+import { type ReportDeps, recordReport, recordUnchanged } from './record-report.ts';
 import { findReport, type Section } from './store.ts';
 
 export type TakeDeps = ReportDeps & { large: LargeReports };
@@ -22,7 +22,10 @@ export async function takeReport(
   const { database } = deps.platform;
   const stored = await findReport(database.read, section);
   const knownDigest = stored?.digest ?? null;
-  const answerKnown = async () => ({ accepted: true, updates: await openUpdates(database.read, section) });
+  const answerKnown = async () => {
+    if (stored?.complete) await recordUnchanged(deps, { ...section, receivedAtMs: stored.received_at });
+    return { accepted: true, updates: await openUpdates(database.read, section) };
+  };
   // The thread that reads a large report takes ownership of its bytes.
   const sizeBytes = bytes.length;
   if (sizeBytes > SMALL_REPORT_MAX_BYTES) {

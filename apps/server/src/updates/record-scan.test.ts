@@ -158,6 +158,22 @@ describe.each(ENGINES)('recording a scan on $name', (engine) => {
     expect(history.map((row) => row.to_state).toReversed()).toEqual(['pending', ...steps]);
   });
 
+  test('a failed update is closed once it is seen installed, and by nothing else', async () => {
+    const { database, scan } = await setUp();
+    const id = (await scan([openssl])).updates[0]?.update_id ?? '';
+    await forceState(database, id, 'failed');
+    const state = async () => (await findUpdate(database.read, id))?.state;
+    const packages = [{ name: 'openssl', version: '3.0.2-1' }];
+    await scan([], { packages, complete: false });
+    await scan([{ ...openssl, available_version: '3.0.3-1' }]);
+    await scan([], { packages: [{ name: 'openssl', version: '3.1.0-1' }] });
+    expect(await state()).toBe('failed');
+    expect((await scan([], { packages })).withdrawn).toEqual([]);
+    expect(await state()).toBe('installed');
+    const steps = (await readHistory(database.read, id)).map((row) => row.to_state);
+    expect(steps.toSorted()).toEqual(['installed', 'pending', 'pending']);
+  });
+
   test('a host that has a newer version than the offer supersedes it', async () => {
     const { database, scan } = await setUp();
     const id = (await scan([openssl])).updates[0]?.update_id ?? '';

@@ -116,13 +116,24 @@ export async function offerUpdates(
 export async function closeUpdates(
   tx: Tx,
   platform: Pick<Platform, 'newId' | 'now'>,
-  { scan: { facts }, rows }: { scan: Scan; rows: readonly UpdateRow[] },
+  { scan: { facts }, rows }: { scan: Pick<Scan, 'facts'>; rows: readonly UpdateRow[] },
 ): Promise<string[]> {
   const withdrawn: string[] = [];
   for (const row of rows) {
     if ((await close(tx, platform, { row, facts })) && row.state === 'approved') withdrawn.push(row.id);
   }
   return withdrawn;
+}
+
+/** Open updates that changed after a report was taken: the same report again may close them. */
+export async function changedSince(
+  db: Db,
+  { sinceMs, ...of }: { agentId: string; ecosystem: Ecosystem; sinceMs: number },
+): Promise<UpdateRow[]> {
+  const open = await updatesOf(db, { ...of, but: CLOSED_STATES });
+  return open.filter(
+    ({ state, updated_at: at }) => at > sinceMs && SCAN_CLOSES.some((closes) => closes === state),
+  );
 }
 
 /** The answer to a report: the ids for which the agent sends plans. */

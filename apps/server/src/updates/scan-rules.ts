@@ -71,7 +71,8 @@ export function scanFacts(report: {
 
 /**
  * Whether a scan closes an update, and how: seen installed, overtaken by a newer installed version, or
- * superseded by a newer offer. An undecidable order is not "newer". An incomplete scan closes nothing.
+ * superseded by a newer offer; a failed one only if seen installed. An undecidable order is not "newer". An
+ * incomplete scan closes nothing.
  */
 export function closedByScan(
   update: Pick<UpdateRow, 'name' | 'arch' | 'available_version' | 'state'>,
@@ -82,6 +83,7 @@ export function closedByScan(
   const { available_version: available } = update;
   const installed = facts.installed.get(key);
   if (installed && includes(installed, available)) return { kind: 'installed' };
+  if (update.state === 'failed') return null; // whether to try again is the operator's decision
   if (isNewer(facts.ecosystem, installed, available)) {
     return { kind: 'superseded', reason: `newer_installed: ${installed.greatest}` };
   }

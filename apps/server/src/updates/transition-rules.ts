@@ -16,8 +16,11 @@ export function updateMayMove(move: { from: UpdateState; to: UpdateState }): boo
   return UPDATE_TRANSITIONS[move.from].includes(move.to);
 }
 
-/** States that a scan may close; in the others an operator or an agent decides. */
-export const SCAN_CLOSES: readonly UpdateState[] = ['pending', 'awaiting_plan', 'approved'];
+/**
+ * States that a scan may close; in the others an operator or an agent decides. A failed update is closed only when
+ * it is seen installed: another approval or an administrator brought it.
+ */
+export const SCAN_CLOSES: readonly UpdateState[] = ['pending', 'awaiting_plan', 'approved', 'failed'];
 
 /** Final states of an update. */
 export const CLOSED_STATES: readonly UpdateState[] = ['installed', 'superseded'];
@@ -32,10 +35,10 @@ export function stepsToSeenInstalled(from: UpdateState): readonly UpdateState[] 
       return ['installed'];
     case 'awaiting_plan':
     case 'approved':
+    case 'failed':
       return ['pending', 'installed'];
     case 'installing':
     case 'installed':
-    case 'failed':
     case 'rejected':
     case 'superseded':
       return [];
