@@ -165,6 +165,15 @@ describe.each(ENGINES)('tidegate advisories on $name', (engine) => {
     });
   });
 
+  test('--replace loads a file as usual where there is nothing to replace', async () => {
+    const { run, path, dataDir, databaseUrl } = await setUp();
+    expect(await run('import', path, '--ecosystem', 'Debian:12', '--replace')).toMatchObject({ code: 0 });
+    const database = openDatabase({ dataDir, databaseUrl }, databaseOptions());
+    onTestFinished(() => database.close());
+    expect(await readRecordCount(database)).toBe(2);
+    expect(await database.read.selectFrom('mirror_entries').select('id').execute()).not.toEqual([]);
+  });
+
   test('refresh fetches what the fleet needs, then its changes, and reports failures', async () => {
     const { run, enrol, files, clock } = await setUp();
     expect(await run('refresh')).toMatchObject({ code: 0, out: expect.stringContaining('No host') });

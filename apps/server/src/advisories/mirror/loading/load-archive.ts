@@ -85,10 +85,11 @@ export type LoadOutcome =
 export async function loadArchive(platform: Platform, request: LoadRequest): Promise<LoadOutcome> {
   const { progress } = request;
   await removeAbandoned(platform);
-  const read = await readAll(platform, request);
-  if ('cause' in read) return { kind: 'failed', cause: read.cause };
+  // It cannot change meanwhile: this process holds the load.
   const before = (await readSnapshots(platform.database.read)).get(progress.base) ?? null;
   const replaces = before === null ? null : (request.replaces ?? null);
+  const read = await readAll(platform, request, { onlyCounts: replaces?.confirmed === null });
+  if ('cause' in read) return { kind: 'failed', cause: read.cause };
   const cause = distrust(read, replaces ? null : before);
   if (cause !== null) return { kind: 'failed', cause };
   const dated = dateOf(read, request.statedAsOfMs ?? null);
@@ -129,7 +130,12 @@ interface Read {
   readonly newest: { readonly modified: string; readonly modifiedMs: number };
 }
 
-async function readAll(platform: Platform, request: LoadRequest): Promise<Read | { cause: string }> {
+/** Reads the archive into rows; with `onlyCounts`, writes none. */
+async function readAll(
+  platform: Platform,
+  request: LoadRequest,
+  { onlyCounts }: { onlyCounts: boolean },
+): Promise<Read | { cause: string }> {
   const { progress, archive, releases, limits, isStopped = () => false } = request;
   const seen = new Set<string>();
   let newest = { modified: '', modifiedMs: Number.NEGATIVE_INFINITY };
@@ -141,8 +147,7 @@ async function readAll(platform: Platform, request: LoadRequest): Promise<Read |
     const records = batch;
     batch = [];
     rows = 0;
-    // Counted for the operator, who confirms it in another run.
-    if (request.replaces?.confirmed === null) return;
+    if (onlyCounts) return;
     await platform.database.transact((tx) => insertRecords(tx, { loadId: progress.loadId, records }));
     await turn();
   }
