@@ -34,6 +34,8 @@ export interface Inventory {
   scan(wanted: readonly Ecosystem[] | null): Promise<{ scanned: Ecosystem[]; problems: string[] }>;
   /** The updates in the latest report. */
   updates(ecosystem: Ecosystem): readonly InventoryUpdate[];
+  /** The rows of the latest report about these packages: installed, and as updates. */
+  rowsOf(ecosystem: Ecosystem, names: ReadonlySet<string>): readonly unknown[];
   report(ecosystem: Ecosystem): EncodedReport | null;
   /** The digest of each report, as the check-in reports it. */
   digests(): Partial<Record<Ecosystem, string>>;
@@ -96,6 +98,10 @@ export function openInventory(dependencies: InventoryDependencies): Inventory {
       return { scanned, problems };
     },
     updates: (ecosystem) => reports.get(ecosystem)?.content.updates ?? [],
+    rowsOf: (ecosystem, names) => {
+      const { packages = [], updates = [] } = reports.get(ecosystem)?.content ?? {};
+      return [...packages, ...updates].filter(({ name }) => names.has(name));
+    },
     report: (ecosystem) => reports.get(ecosystem)?.encoded ?? null,
     digests: () =>
       Object.fromEntries([...reports].map(([ecosystem, { encoded }]) => [ecosystem, encoded.sha256])),

@@ -53,7 +53,46 @@ test('nothing is planned twice, also after a restart, until the report is anothe
   expect(agent.server.received('inventory/apt')).toHaveLength(1);
   offer({ name: 'a' }, { name: 'b', available_version: '3.0' });
   await runOnce(runtime);
-  expect(asked).toEqual(['a', 'b', 'a', 'b']);
+  expect(asked).toEqual(['a', 'b', 'b']); // the plan of "a" stands
+});
+
+test('a changed report repeats the plans whose closure it changes, and those that failed', async () => {
+  offer({ name: 'app' }, { name: 'lib' }, { name: 'other' }, { name: 'stuck' });
+  const { plan } = agent.driver;
+  agent.driver.plan = async (paths, request) => {
+    const planned = await plan(paths, request);
+    const [update] = request.updates;
+    if (!planned.ok || update?.name === 'stuck') return { ok: false, reason: 'held back' };
+    if (update?.name !== 'app') return planned;
+    const lib = { action: 'remove' as const, name: 'lib', to_version: '2.0' };
+    return { ok: true, plan: { ...planned.plan, actions: [...planned.plan.actions, lib] } };
+  };
+  await runOnce(agent.start());
+  asked = [];
+  offer({ name: 'app' }, { name: 'lib', available_version: '2.1' }, { name: 'other' }, { name: 'stuck' });
+  await runOnce(agent.start()); // also after a restart
+  expect(asked.toSorted()).toEqual(['app', 'lib', 'stuck']);
+  asked = [];
+  agent.driver.scanned = { ...agent.driver.scanned, packages: [{ name: 'other', version: '1.1' }] };
+  await runOnce(agent.start());
+  expect(asked.toSorted()).toEqual(['other', 'stuck']);
+});
+
+test('a server that names an update anew is sent its plan again with a changed report', async () => {
+  offer({ name: 'a' }, { name: 'b' });
+  await runOnce(agent.start());
+  asked = [];
+  agent.server.updateIds.delete('a:');
+  offer({ name: 'a' }, { name: 'b' }, { name: 'c' });
+  await runOnce(agent.start());
+  expect(asked.toSorted()).toEqual(['a', 'c']);
+});
+
+test('every fourth plan is that of an update without security, however many others there are', async () => {
+  const security = Array.from({ length: 9 }, (_, index) => ({ name: `s${index}`, security: true }));
+  offer(...security, { name: 'x' }, { name: 'y' }, { name: 'z' });
+  await runOnce(agent.start());
+  expect(asked).toEqual('s0 s1 s2 x s3 s4 s5 y s6 s7 s8 z'.split(' '));
 });
 
 test('a run is bounded, and the next one goes on where it ended', async () => {

@@ -34,9 +34,9 @@ export async function sendPlans(parts: PlanParts, { isWanted, pause }: Planning)
       if (index > 0) await pause();
       if (!isWanted(made)) return null;
       made += 1;
-      const failure = await sendPlan(parts, group, plan);
-      if (failure !== null) return failure;
-      plans.close(ecosystem, group);
+      const sent = await sendPlan(parts, group, plan);
+      if (sent.failure !== null) return sent.failure;
+      plans.close(ecosystem, group, sent.closure);
       if (made % SAVE_EVERY_PLANS === 0) plans.save();
     }
     return null;
@@ -56,28 +56,38 @@ export async function sendPlans(parts: PlanParts, { isWanted, pause }: Planning)
   return null;
 }
 
-/** Null when the plan has arrived or there is none. */
-async function sendPlan(parts: PlanParts, group: UpdateGroup, plan: PlanUpdates): Promise<Failure | null> {
+/** No failure when the plan has arrived or there is none. */
+interface Sent {
+  failure: Failure | null;
+  /** The packages of the plan; null where the server has none. */
+  closure: string[] | null;
+}
+
+async function sendPlan(parts: PlanParts, group: UpdateGroup, plan: PlanUpdates): Promise<Sent> {
+  const none = { failure: null, closure: null };
   const [target] = targetOf(group);
-  if (target === undefined) return null;
+  if (target === undefined) return none;
   const { name } = target;
   const outcome = await plan({ updates: [target] });
   if (!outcome.ok) {
     parts.log.warn('an update cannot be planned', { package: name, reason: outcome.reason });
-    return null;
+    return none;
   }
   // One plan stands for all architectures only where it brings all of them; else each is planned when asked for.
   if (!group.updates.every((member) => group.updates.length === 1 || brings(outcome.plan, member)))
-    return null;
+    return none;
+  let hasArrived = true;
   for (const id of group.ids) {
     const path = `/plans/${id}`;
     const sent = await callAgent(parts, { method: 'PUT', path, body: outcome.plan });
     if (sent.ok) continue;
-    if (sent.failure.kind !== 'rejected') return sent.failure;
+    if (sent.failure.kind !== 'rejected') return { failure: sent.failure, closure: null };
+    hasArrived = false;
     const { code } = sent.failure;
     parts.log.warn('the server refused a plan', { package: name, update_id: id, code });
   }
-  return null;
+  const names = outcome.plan.actions.map((action) => action.name);
+  return { failure: null, closure: hasArrived ? [...new Set(names)] : null };
 }
 
 /** One of the updates stands for all of a group. */

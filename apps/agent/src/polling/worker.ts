@@ -6,10 +6,10 @@ import { pollMs, type Sleep } from '../platform/back-off.ts';
 import type { Failure } from '../platform/failures.ts';
 
 /**
- * Least time from one plan to the next: with it they take half of the budget of `agent_reports`
- * (docs/protocol/limits.md).
+ * Least time from the start of one plan to the next: with it plans leave a twelfth of the budget of `agent_reports`
+ * (docs/protocol/limits.md) to reports.
  */
-const PLAN_PAUSE_MS = 1_000;
+const PLAN_PAUSE_MS = 550;
 
 /**
  * Runs commands, scans and plans one by one, concurrently with polling, so that a long installation does not stop
@@ -78,12 +78,15 @@ export function createWorker(runtime: Runtime, options: { sleep: Sleep }): Worke
   async function plan(): Promise<void> {
     pausing = new AbortController();
     const { signal } = pausing;
+    let startedMs = runtime.elapsedMs();
     const failure = await sendPlans(runtime, {
       isWanted: () => !stopping.signal.aborted && waiting.length === 0 && !isScanDue(),
-      pause: () => {
+      pause: async () => {
         runtime.spareMemory.collectGarbage();
         runtime.spareMemory.releaseCode();
-        return options.sleep(PLAN_PAUSE_MS, signal);
+        const leftMs = startedMs + PLAN_PAUSE_MS - runtime.elapsedMs();
+        await options.sleep(Math.max(0, leftMs), signal);
+        startedMs = runtime.elapsedMs();
       },
     });
     if (failure === null) return;
