@@ -9,6 +9,7 @@ import { benchInventory } from './inventory.ts';
 import type { FleetSize } from './list-fleet.ts';
 import { benchLists } from './lists.ts';
 import { benchOverview } from './overview.ts';
+import { benchPlan } from './plan.ts';
 import { benchRenewals } from './renewals.ts';
 import { benchVersions } from './versions.ts';
 
@@ -17,6 +18,7 @@ const BENCHES = {
   renewals: benchRenewals,
   inventory: benchInventory,
   agent: benchAgent,
+  plan: benchPlan,
   advisories: benchAdvisories,
   versions: benchVersions,
   lists: benchLists,
@@ -27,16 +29,17 @@ const BENCHES = {
 } as const;
 
 const NAMES = [
-  ...(['check-in', 'renewals', 'inventory', 'agent', 'advisories', 'versions', 'lists'] as const),
+  ...(['check-in', 'renewals', 'inventory', 'agent', 'plan', 'advisories', 'versions', 'lists'] as const),
   ...(['bulk', 'overview', 'capability', 'abuse'] as const),
 ] as const;
 
-const USAGE = `Usage: npm run bench -- <check-in|renewals|inventory|agent|advisories|lists|versions|bulk|overview|capability|abuse> [--json] [--rounds N] [--seconds N] [--engine E]
+const USAGE = `Usage: npm run bench -- <check-in|renewals|inventory|agent|plan|advisories|lists|versions|bulk|overview|capability|abuse> [--json] [--rounds N] [--seconds N] [--engine E]
 
   check-in    idle check-ins of 10,000 agents against a bare node:http server in the same run
   renewals    durable renewals (E1) of 10,000 agents against the same bare server
   inventory   reports of 1,500 packages: unchanged, and with 10 changed
   agent       start-up time and idle memory of the agent
+  plan        scan and plans of apt hosts with 120 and 400 updates, and of this machine, on one core
   advisories  10,000 packages, and closures of 500, judged from a mirror of AlmaLinux's size
   lists       every list of the console with every filter and sort, over --hosts and --updates
   versions    comparisons of versions of npm, PyPI, dpkg and rpm, from text and parsed
