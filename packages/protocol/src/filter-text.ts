@@ -97,8 +97,10 @@ function faultOf(member: string, value: string): string | null {
   return `${key} is ${descriptionOf(schema)}`;
 }
 
+const FLAGS: ReadonlySet<string> = new Set(['security', 'exploited', 'introduces', 'stays', 'fixes']);
+
 function isFlag(member: string): boolean {
-  return member === 'security' || member === 'exploited';
+  return FLAGS.has(member);
 }
 
 function choicesOf(schema: unknown): string[] {

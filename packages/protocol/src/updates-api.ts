@@ -33,6 +33,10 @@ export const UpdateFilter = strict({
   verdict: Type.Optional(VulnerabilityVerdict),
   security: Type.Optional(Flag),
   exploited: Type.Optional(Flag),
+  /** Whether the part of the verdict has known vulnerabilities; neither value matches what is not known. */
+  introduces: Type.Optional(Flag),
+  stays: Type.Optional(Flag),
+  fixes: Type.Optional(Flag),
   os: Type.Optional(OsId),
   host: Type.Optional(HostPattern),
   since: Type.Optional(Timestamp),

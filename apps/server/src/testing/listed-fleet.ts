@@ -19,6 +19,9 @@ export interface ListedTestUpdate {
   security: number;
   known_exploited: number | null;
   queue_rank: number | null;
+  introduces: number | null;
+  stays: number | null;
+  fixes: number | null;
   discovered_at: number;
   updated_at: number;
 }
@@ -74,6 +77,9 @@ export async function insertListedFleet(
       known_exploited,
       epss,
       queue_rank: queueRank({ severity, knownExploited, epss }),
+      introduces: [null, 0, 2][pick(n, 16) % 3] ?? null,
+      stays: [null, 0, 1][pick(n, 17) % 3] ?? null,
+      fixes: [null, 0, 9][pick(n, 18) % 3] ?? null,
       discovered_at: (pick(n, 14) % 7) * 1_000,
       updated_at: (pick(n, 15) % 7) * 1_000,
     };

@@ -222,10 +222,20 @@ function rowConditions(filter: UpdateFilter, columns: Columns): Condition[] {
     filter.verdict !== undefined && sql<SqlBool>`u.verdict = ${filter.verdict}`,
     filter.security !== undefined && sql<SqlBool>`u.security = ${truth(filter.security)}`,
     filter.exploited !== undefined && sql<SqlBool>`u.known_exploited = ${truth(filter.exploited)}`,
+    ...PARTS.map((part) => isPart(part, filter[part])),
     filter.since !== undefined && sql<SqlBool>`${discovered} >= ${Date.parse(filter.since)}`,
     filter.until !== undefined && sql<SqlBool>`${discovered} < ${Date.parse(filter.until)}`,
   ];
   return all.filter((condition) => condition !== false);
+}
+
+const PARTS = ['introduces', 'stays', 'fixes'] as const;
+
+/** Whether a part of the verdict has vulnerabilities; what is not known is neither. */
+function isPart(part: (typeof PARTS)[number], wanted: UpdateFilter[typeof part]): Condition | false {
+  if (wanted === undefined) return false;
+  const count = sql.ref(`u.${part}`);
+  return truth(wanted) === 1 ? sql<SqlBool>`${count} > 0` : sql<SqlBool>`${count} = 0`;
 }
 
 function inEveryEcosystem(column: RawBuilder<unknown>): Condition {

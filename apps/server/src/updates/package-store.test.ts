@@ -20,6 +20,7 @@ const FILTERS: readonly [UpdateFilter, (row: ListedTestUpdate) => boolean][] = [
   [{ state: 'failed', q: 'l' }, ({ state, name }) => state === 'failed' && name.includes('l')],
   [{ severity: 'high' }, ({ severity }) => severity === 'high'],
   [{ security: true, name: 'zlib' }, ({ security, name }) => security === 1 && name === 'zlib'],
+  [{ introduces: 'true' }, ({ introduces }) => introduces === 2],
   [{ exploited: 'false' }, ({ known_exploited }) => known_exploited === 0],
   [{ os: 'rocky' }, ({ os }) => os === 'rocky'],
   [{ group: 'web', verdict: 'clear' }, ({ group, verdict }) => group === 'web' && verdict === 'clear'],

@@ -13,7 +13,7 @@ const SEVERITY_RANK = `(CASE severity WHEN 'critical' THEN 6 WHEN 'high' THEN 5 
  */
 const LISTS = {
   updates_by_discovery: `state, discovered_at, id, severity, verdict, security, known_exploited, ecosystem, name,
-    agent_id, updated_at, host_os_id`,
+    agent_id, updated_at, host_os_id, introduces, stays, fixes`,
   updates_by_change: 'state, updated_at, id, discovered_at',
   updates_by_name: 'state, name, id, ecosystem, agent_id, host_os_id',
   updates_by_severity: `state, ${SEVERITY_RANK}, id, verdict`,
