@@ -43,7 +43,10 @@ const IS_UNBOUND = sql<SqlBool>`a.status = 'active' AND a.machine_id IS NULL`;
 const WAS_NEVER_SEEN = sql<SqlBool>`a.status = 'active' AND p.last_seen_at IS NULL`;
 const IS_CLONE = sql<SqlBool>`k.since IS NOT NULL`;
 
-export function agentConditions({ filter, scope, presence }: AgentSelection): Condition[] {
+/** Whether a page is read in the order of the list, or the hosts are only counted. */
+type Use = 'page' | 'count';
+
+export function agentConditions({ filter, scope, presence }: AgentSelection, use: Use = 'page'): Condition[] {
   const { q, status, os, ecosystem, agentVersion, online, cloneSuspected, group, servicesRestart, reboot } =
     filter;
   const all: (Condition | false)[] = [
@@ -60,18 +63,24 @@ export function agentConditions({ filter, scope, presence }: AgentSelection): Co
     online === false && sql<SqlBool>`NOT (${isOnline(presence)})`,
     cloneSuspected === true && IS_CLONE,
     cloneSuspected === false && sql<SqlBool>`k.since IS NULL`,
-    servicesRestart !== undefined && hasNeed('services', servicesRestart),
-    reboot !== undefined && hasNeed('reboot', reboot),
+    servicesRestart !== undefined && hasNeed('services', servicesRestart, use),
+    reboot !== undefined && hasNeed('reboot', reboot, use),
   ];
   return all.filter((condition) => condition !== false);
 }
 
-/** A host without a report of its present boot is unknown. */
-function hasNeed(of: 'services' | 'reboot', need: RestartNeed): Condition {
+/**
+ * A host without a report of its present boot is unknown. SQLite counts fastest from the reports of one need, and
+ * finds a page fastest by probing the hosts in the order of the list.
+ */
+function hasNeed(of: 'services' | 'reboot', need: RestartNeed, use: Use): Condition {
   const column = sql.ref(`s.${of}`);
-  return need === 'unknown'
-    ? sql<SqlBool>`NOT EXISTS (SELECT 1 FROM agent_restarts AS s WHERE s.agent_id = a.id
-        AND ${column} IN ('needed', 'not_needed'))`
+  const ofHost = sql`SELECT 1 FROM agent_restarts AS s WHERE s.agent_id = a.id`;
+  if (need === 'unknown') {
+    return sql<SqlBool>`NOT EXISTS (${ofHost} AND ${column} IN ('needed', 'not_needed'))`;
+  }
+  return use === 'page'
+    ? sql<SqlBool>`EXISTS (${ofHost} AND ${column} = ${need})`
     : sql<SqlBool>`a.id IN (SELECT s.agent_id FROM agent_restarts AS s WHERE ${column} = ${need})`;
 }
 

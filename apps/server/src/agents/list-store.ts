@@ -109,6 +109,8 @@ function positionOf(row: Key, { parts }: Order): Position {
 /** Counts up to TOTAL_MAX + 1. */
 export async function countAgents(db: Db, selection: AgentSelection): Promise<number> {
   const { rows } = await sql<{ total: number }>`SELECT count(*) AS total FROM (SELECT 1 FROM ${HOSTS}
-    WHERE ${sql.join(agentConditions(selection), sql` AND `)} LIMIT ${TOTAL_MAX + 1}) AS counted`.execute(db);
+    WHERE ${sql.join(agentConditions(selection, 'count'), sql` AND `)} LIMIT ${TOTAL_MAX + 1}) AS counted`.execute(
+    db,
+  );
   return Number(rows[0]?.total);
 }
