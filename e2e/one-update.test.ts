@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { release } from 'node:os';
 import { ApprovalPayload } from '@tidegate/protocol/documents';
+import { RESTART_NEEDS } from '@tidegate/protocol/restarts';
 import { Value } from 'typebox/value';
 import { describe, expect, test } from 'vitest';
 import { ENGINES } from '../apps/server/src/testing/engines.ts';
@@ -98,6 +100,11 @@ async function expectInstalled(operator: Operator, host: Host, updateId: string)
   const commands = await operator.commands({ agent_id: host.agentId() });
   const installs = commands.filter(({ action }) => action === 'install_update');
   expect(installs.map(({ status, reason }) => [status, reason])).toEqual([['success', null]]);
+  // What runs old code afterwards, and whether the host needs a reboot: looked at, and never just assumed to be fine.
+  const [{ restarts } = { restarts: null }] = installs;
+  expect(restarts?.boot_id).toMatch(/^[0-9a-f-]{36}$/);
+  expect(restarts?.reboot.running_kernel?.release).toBe(release());
+  expect(RESTART_NEEDS).toContain(restarts?.services.need);
   expect(await host.installed()).toEqual(NEW);
   // Each script ran once, with only the loopback device: the executor has no network.
   const runs = Object.entries(NEW).map(([name, version]) => `${name} ${version} lo`);

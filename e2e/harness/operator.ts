@@ -2,6 +2,7 @@ import { Envelope } from '@tidegate/protocol/documents';
 import { CreatedRegistrationToken } from '@tidegate/protocol/enrolment-api';
 import { LoginAnswer } from '@tidegate/protocol/operators-api';
 import { Problem } from '@tidegate/protocol/problems';
+import { RestartReport } from '@tidegate/protocol/restarts';
 import { nullable } from '@tidegate/protocol/scalars';
 import { UpdateDetail, UpdateItem } from '@tidegate/protocol/updates-api';
 import { type Static, type TSchema, Type } from 'typebox';
@@ -28,6 +29,7 @@ const CommandItem = Type.Object({
   action: Type.String(),
   status: Type.String(),
   reason: nullable(Type.String()),
+  restarts: nullable(RestartReport),
 });
 export type CommandItem = Static<typeof CommandItem>;
 

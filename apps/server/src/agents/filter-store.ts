@@ -43,10 +43,13 @@ const IS_UNBOUND = sql<SqlBool>`a.status = 'active' AND a.machine_id IS NULL`;
 const WAS_NEVER_SEEN = sql<SqlBool>`a.status = 'active' AND p.last_seen_at IS NULL`;
 const IS_CLONE = sql<SqlBool>`k.since IS NOT NULL`;
 
-/** Whether a page is read in the order of the list, or the hosts are only counted. */
-type Use = 'page' | 'count';
+/** Whether more hosts are known to match than are counted. */
+type Matches = 'few' | 'many';
 
-export function agentConditions({ filter, scope, presence }: AgentSelection, use: Use = 'page'): Condition[] {
+export function agentConditions(
+  { filter, scope, presence }: AgentSelection,
+  matches: Matches = 'few',
+): Condition[] {
   const { q, status, os, ecosystem, agentVersion, online, cloneSuspected, group, servicesRestart, reboot } =
     filter;
   const all: (Condition | false)[] = [
@@ -63,23 +66,23 @@ export function agentConditions({ filter, scope, presence }: AgentSelection, use
     online === false && sql<SqlBool>`NOT (${isOnline(presence)})`,
     cloneSuspected === true && IS_CLONE,
     cloneSuspected === false && sql<SqlBool>`k.since IS NULL`,
-    servicesRestart !== undefined && hasNeed('services', servicesRestart, use),
-    reboot !== undefined && hasNeed('reboot', reboot, use),
+    servicesRestart !== undefined && hasNeed('services', servicesRestart, matches),
+    reboot !== undefined && hasNeed('reboot', reboot, matches),
   ];
   return all.filter((condition) => condition !== false);
 }
 
 /**
- * A host without a report of its present boot is unknown. SQLite counts fastest from the reports of one need, and
- * finds a page fastest by probing the hosts in the order of the list.
+ * A host without a report of its present boot is unknown. SQLite reads a few hosts fastest from the reports of one
+ * need; of many it finds a page fastest by probing the hosts in the order of the list.
  */
-function hasNeed(of: 'services' | 'reboot', need: RestartNeed, use: Use): Condition {
+function hasNeed(of: 'services' | 'reboot', need: RestartNeed, matches: Matches): Condition {
   const column = sql.ref(`s.${of}`);
   const ofHost = sql`SELECT 1 FROM agent_restarts AS s WHERE s.agent_id = a.id`;
   if (need === 'unknown') {
     return sql<SqlBool>`NOT EXISTS (${ofHost} AND ${column} IN ('needed', 'not_needed'))`;
   }
-  return use === 'page'
+  return matches === 'many'
     ? sql<SqlBool>`EXISTS (${ofHost} AND ${column} = ${need})`
     : sql<SqlBool>`a.id IN (SELECT s.agent_id FROM agent_restarts AS s WHERE ${column} = ${need})`;
 }

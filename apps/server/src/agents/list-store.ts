@@ -74,8 +74,9 @@ export async function listAgents(db: Db, page: AgentPage): Promise<{ rows: Liste
   if (count === 0) return { rows: [], count };
   const keys = sql.join(order.parts.map(({ by }, i) => sql`${by} AS ${sql.ref(`k${i}`)}`));
   const { from, where, orderBy } = sourceOf(page, count > mostSorted);
+  const matches = count > mostSorted ? 'many' : 'few';
   const { rows } = await sql<Key>`SELECT a.id AS id, ${keys} FROM ${from}
-    WHERE ${sql.join([...agentConditions(page), ...where], sql` AND `)} ORDER BY ${orderBy} LIMIT ${limit}`.execute(
+    WHERE ${sql.join([...agentConditions(page, matches), ...where], sql` AND `)} ORDER BY ${orderBy} LIMIT ${limit}`.execute(
     db,
   );
   const agents = await findAgents(
@@ -109,8 +110,6 @@ function positionOf(row: Key, { parts }: Order): Position {
 /** Counts up to TOTAL_MAX + 1. */
 export async function countAgents(db: Db, selection: AgentSelection): Promise<number> {
   const { rows } = await sql<{ total: number }>`SELECT count(*) AS total FROM (SELECT 1 FROM ${HOSTS}
-    WHERE ${sql.join(agentConditions(selection, 'count'), sql` AND `)} LIMIT ${TOTAL_MAX + 1}) AS counted`.execute(
-    db,
-  );
+    WHERE ${sql.join(agentConditions(selection), sql` AND `)} LIMIT ${TOTAL_MAX + 1}) AS counted`.execute(db);
   return Number(rows[0]?.total);
 }
