@@ -17,6 +17,7 @@ const SLICES = [
   'commands',
   'inventory',
   'advisories',
+  'vex',
   'provenance',
   'check-in',
   'approvals',

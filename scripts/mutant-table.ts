@@ -33,6 +33,8 @@ const COUNTING = 'apps/server/src/approvals/counting-rules.ts';
 const VENDOR_TEST = 'apps/server/src/approvals/vendor-word.test.ts';
 const WORD = 'apps/server/src/advisories/vendor-word.ts';
 const WORD_TEST = 'apps/server/src/advisories/vendor-word.test.ts';
+const STATEMENTS = 'apps/server/src/vex/statement-rules.ts';
+const STATEMENT_TEST = 'apps/server/src/vex/statement-rules.test.ts';
 const GATE_TEST = 'apps/server/src/approvals/gate.test.ts';
 
 export const MUTANTS: readonly Mutant[] = [
@@ -490,7 +492,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     rule: 'vendor: unimportant counts as no stop only where the policy says so',
     file: COUNTING,
-    from: "if (policy.unimportant === 'block') return excused;",
+    from: "if (policy.unimportant === 'block') return new Map();",
     to: '',
     test: [VENDOR_TEST, 'with SERVICE_SUPPLY_CHAIN_UNIMPORTANT=block it stops like any other'],
   },
@@ -535,6 +537,128 @@ export const MUTANTS: readonly Mutant[] = [
     from: 'return said.size === 1 && status ?',
     to: 'return status ?',
     test: [WORD_TEST, 'that another member contradicts'],
+  },
+  {
+    rule: 'statements, A8: the sweep never mints by one',
+    file: COUNTING,
+    from: "if (request.by !== 'operator') return excused;",
+    to: '',
+    test: [STATEMENT_TEST, 'the sweep, not_affected'],
+  },
+  {
+    rule: 'statements, A6: a hundred findings of one closure at most',
+    file: COUNTING,
+    from: 'stated.length > STATEMENT_USES_MAX ? excused :',
+    to: '',
+    test: [STATEMENT_TEST, 'A6: statements excuse at most a hundred findings of one closure'],
+  },
+  {
+    rule: 'statements: malicious is never excused',
+    file: STATEMENTS,
+    from: 'if (malicious) return false;',
+    to: '',
+    test: [STATEMENT_TEST, 'not_affected, malicious'],
+  },
+  {
+    rule: 'statements: a risk is accepted only where it stays',
+    file: STATEMENTS,
+    from: "return change === 'still_present' && kev === false;",
+    to: 'return kev === false;',
+    test: [STATEMENT_TEST, 'accepted, introduced'],
+  },
+  {
+    rule: 'statements: no risk is accepted that is known to be exploited',
+    file: STATEMENTS,
+    from: "return change === 'still_present' && kev === false;",
+    to: "return change === 'still_present';",
+    test: [STATEMENT_TEST, 'accepted, known to be exploited'],
+  },
+  {
+    rule: 'statements: not known whether exploited is not "not exploited"',
+    file: STATEMENTS,
+    from: "return change === 'still_present' && kev === false;",
+    to: "return change === 'still_present' && kev !== true;",
+    test: [STATEMENT_TEST, 'a risk is accepted only where it is known not to be exploited'],
+  },
+  {
+    rule: 'statements: not_affected comes before accepted',
+    file: STATEMENTS,
+    from: "return status === 'not_affected' ? 0 : 1;",
+    to: 'return status.length;',
+    test: [STATEMENT_TEST, 'of two statements not_affected counts, of equal ones the oldest'],
+  },
+  {
+    rule: 'statements: another package',
+    file: STATEMENTS,
+    from: 'canonicalName(ecosystem, statement.package) === canonicalName(ecosystem, finding.package) &&',
+    to: '',
+    test: [STATEMENT_TEST, 'another package'],
+  },
+  {
+    rule: 'statements: another version',
+    file: STATEMENTS,
+    from: 'statement.versions.includes(finding.version)',
+    to: 'statement.versions.length > 0',
+    test: [STATEMENT_TEST, 'another version'],
+  },
+  {
+    rule: 'statements: another ecosystem',
+    file: STATEMENTS,
+    from: 'statement.ecosystem === ecosystem &&',
+    to: '',
+    test: [STATEMENT_TEST, 'another ecosystem'],
+  },
+  {
+    rule: 'statements: another distribution',
+    file: STATEMENTS,
+    from: 'if (namesDistribution(statement.ecosystem) && !isOfHost) return false;',
+    to: '',
+    test: [STATEMENT_TEST, 'a host of another distribution'],
+  },
+  {
+    rule: 'statements: another group',
+    file: STATEMENTS,
+    from: 'return scope.group === target.group;',
+    to: 'return target.group !== null;',
+    test: [STATEMENT_TEST, 'scope: another group'],
+  },
+  {
+    rule: 'statements: another host',
+    file: STATEMENTS,
+    from: 'return scope.agent_id === target.agentId;',
+    to: 'return true;',
+    test: [STATEMENT_TEST, 'scope: another host'],
+  },
+  {
+    rule: 'statements: at its end, to the millisecond',
+    file: STATEMENTS,
+    from: 'if (statement.endsAtMs <= target.nowMs) return false;',
+    to: 'if (statement.endsAtMs < target.nowMs) return false;',
+    test: [STATEMENT_TEST, 'at its end'],
+  },
+  {
+    rule: 'statements: revoked',
+    file: STATEMENTS,
+    from: 'if (statement.endedAtMs !== null) return false;',
+    to: '',
+    test: [STATEMENT_TEST, 'revoked'],
+  },
+  {
+    rule: 'statements: a record of several CVEs is none of them',
+    file: 'apps/server/src/advisories/finding-details.ts',
+    from: 'return isOne ? [...all].slice(0, NAMES_MAX) : [id];',
+    to: 'return [...all].slice(0, NAMES_MAX);',
+    test: ['apps/server/src/advisories/closure-facts.test.ts', 'an advisory about several CVEs: its own'],
+  },
+  {
+    rule: 'statements: one that was revoked meanwhile mints nothing',
+    file: 'apps/server/src/approvals/mint-approval.ts',
+    from: 'every(({ id }) => inForce.has(id))',
+    to: 'every(({ id }) => id)',
+    test: [
+      'apps/server/src/vex/statements.test.ts',
+      'revoked between the judgment and the token mints nothing',
+    ],
   },
   {
     rule: 'gate, A2: apt and dnf',

@@ -94,6 +94,11 @@ const EXCEPTION = {
   reason: 'test',
   expires_at: '2026-12-01T00:00:00Z',
 };
+const STATEMENT = {
+  ...{ vulnerability: 'CVE-2024-1', ecosystem: 'npm', package: 'left-pad', distribution: null },
+  ...{ versions: ['1.0.0'], scope: { kind: 'all' }, status: 'accepted', justification: null },
+  ...{ text: 'test', ends_at: '2026-12-01T00:00:00Z' },
+};
 const CREDENTIAL = { id: 'AAAA', rawId: 'AAAA', type: 'public-key' };
 const ASSERTION = {
   ...CREDENTIAL,
@@ -458,6 +463,24 @@ const ROWS: Readonly<Record<string, Row>> = {
   'DELETE /api/v1/admin/age-exceptions/:id': {
     path: `/api/v1/admin/age-exceptions/${NOBODY}`,
     expected: operator('admin', '404 not_found'),
+  },
+  'GET /api/v1/admin/vex-statements': { expected: operator('viewer', '200') },
+  'GET /api/v1/admin/vex-statements/:id': {
+    path: `/api/v1/admin/vex-statements/${NOBODY}`,
+    expected: operator('viewer', '404 not_found'),
+  },
+  'POST /api/v1/admin/vex-statements': { body: STATEMENT, expected: operator('admin', '201') },
+  'DELETE /api/v1/admin/vex-statements/:id': {
+    path: `/api/v1/admin/vex-statements/${NOBODY}`,
+    expected: operator('admin', '404 not_found'),
+  },
+  'GET /api/v1/admin/vex-document': {
+    path: '/api/v1/admin/vex-document?format=openvex',
+    expected: operator('viewer', '200'),
+  },
+  'POST /api/v1/admin/vex-document': {
+    body: { format: 'openvex', document: {}, scope: { kind: 'all' }, ends_at: STATEMENT.ends_at },
+    expected: operator('admin', '400 invalid_request'),
   },
   'GET /api/v1/bulk/:progress_id': {
     path: `/api/v1/bulk/${NOBODY}`,

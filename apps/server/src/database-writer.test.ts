@@ -14,6 +14,7 @@ import { ENGINES } from './testing/engines.ts';
 import { type IncidentScene, openIncidentScene } from './testing/incident-scene.ts';
 import { createHousehold } from './testing/restored-server.ts';
 import { writeRaw } from './testing/write-raw.ts';
+import { statementsAbout } from './vex/store.ts';
 
 /** Attacks by somebody who can write to the database and has none of the keys of the data folder (SECURITY.md). */
 
@@ -346,6 +347,50 @@ const ATTACKS: Attack[] = [
     },
     refused: false,
   },
+  {
+    what: 'an inserted statement about a vulnerability',
+    table: 'vex_statements',
+    async attempt({ app, database }) {
+      const nowMs = app.platform.now();
+      await writeRaw(database, 'vex_statements', {
+        ...{ id: 'x', sha256: 'a'.repeat(64), envelope: '{}', vulnerability: 'CVE-1', ecosystem: 'npm' },
+        ...{ name: 'left-pad', distribution: null, versions: '["1.0.0"]', scope: '{"kind":"all"}' },
+        ...{ status: 'not_affected', justification: null, text: 'ours', imported: null, created_by: 'admin' },
+        ...{ created_at: nowMs, ends_at: nowMs + 1_000, ended_at: null, end_reason: null, ended_by: null },
+      });
+      const packages = [{ ecosystem: 'npm', name: 'left-pad' } as const];
+      return (await statementsAbout(database.read, { packages, nowMs })).length > 0;
+    },
+    refused: false,
+  },
+  ...[
+    ...["vulnerability = 'CVE-2'", 'versions = \'["2.0.0"]\'', `scope = '{"kind":"all"}'`],
+    ...["status = 'not_affected'", 'ends_at = ends_at + 1', 'ended_at = NULL'],
+  ].map(
+    (change): Attack => ({
+      what: `a statement about a vulnerability with ${change.split(' ', 1)[0]} changed`,
+      table: 'vex_statements',
+      async attempt(scene) {
+        const { app, database, must, asAdmin, admin } = scene;
+        const nowMs = app.platform.now();
+        const body = {
+          ...{ vulnerability: 'CVE-1', ecosystem: 'npm', package: 'left-pad', distribution: null },
+          ...{ versions: ['1.0.0'], scope: { kind: 'group', group: 'web' }, status: 'accepted' },
+          ...{ justification: null, text: 'ours', ends_at: new Date(nowMs + 86_400_000).toISOString() },
+        };
+        const url = '/api/v1/admin/vex-statements';
+        const { id } = Value.Parse(Made, await must(asAdmin(url, body), 201));
+        const packages = [{ ecosystem: 'npm', name: 'left-pad' } as const];
+        const live = async () => (await statementsAbout(database.read, { packages, nowMs })).length > 0;
+        expect(await live()).toBe(true);
+        if (change.startsWith('ended'))
+          await must({ method: 'DELETE', url: `${url}/${id}`, token: admin }, 204);
+        await run(scene, `UPDATE vex_statements SET ${change}`);
+        return live();
+      },
+      refused: false,
+    }),
+  ),
   ...['inserted', 'held open'].map(
     (how): Attack => ({
       what: `a resync that was ${how}`,

@@ -31,6 +31,11 @@ interface Incident {
 
 const AT = '2026-11-21T09:00:00Z';
 const LATER = '2026-12-01T09:00:00Z';
+const STATEMENT = {
+  ...{ vulnerability: 'CVE-2024-1', ecosystem: 'npm', package: 'left-pad', distribution: null },
+  ...{ versions: ['1.0.0'], scope: { kind: 'all' }, status: 'accepted', justification: null },
+  ...{ text: 'test', ends_at: LATER },
+};
 const MISMATCH = ['endpoint', 'recorded_machine_id', 'reported_machine_id'];
 const TOKENS = '/api/v1/admin/registration-tokens';
 const API_TOKENS = '/api/v1/admin/api-tokens';
@@ -432,6 +437,26 @@ const INCIDENTS: Incident[] = [
     },
   },
   {
+    ...{ type: 'vex_statement_added', status: 201, severity: 'warning', component: 'security' },
+    ...{ actor: 'admin', host: false },
+    content: [
+      ...['actor', 'ends_at', 'package', 'scope', 'sha256', 'statement_id', 'status', 'text', 'versions'],
+      'vulnerability',
+    ],
+    prepare: ({ asAdmin }) => asAdmin('/api/v1/admin/vex-statements', STATEMENT),
+  },
+  {
+    ...{ type: 'vex_statement_revoked', status: 204, severity: 'info', component: 'security' },
+    ...{ actor: 'admin', host: false },
+    content: ['actor', 'package', 'sha256', 'statement_id', 'status', 'vulnerability'],
+    async prepare({ must, asAdmin }) {
+      const url = '/api/v1/admin/vex-statements';
+      const { id } = Value.Parse(Made, await must(asAdmin(url, STATEMENT), 201));
+      const { body: _, ...bare } = asAdmin(`${url}/${id}`);
+      return { ...bare, method: 'DELETE' };
+    },
+  },
+  {
     ...{ type: 'shared_view_changed', status: 201, severity: 'info', component: 'views' },
     ...{ actor: 'admin', host: false },
     content: ['actor', 'change', 'name', 'page', 'query', 'view_id'],
@@ -473,6 +498,7 @@ const ELSEWHERE = [
   'agent_offline',
   'approval_countersigned',
   'events_pruned',
+  'vex_statement_expired',
 ];
 
 async function suspected({ app, must, checkIn }: IncidentScene): Promise<Request> {

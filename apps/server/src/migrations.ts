@@ -20,6 +20,7 @@ import { schema as releaseTimes } from './release-times/schema.ts';
 import { schema as restore } from './restore/schema.ts';
 import { schema as signingKeys } from './signing-keys/schema.ts';
 import { schema as updates } from './updates/schema.ts';
+import { schema as vex } from './vex/schema.ts';
 import { schema as views } from './views/schema.ts';
 
 /** The schema of the first release; each part follows those that it refers to. */
@@ -39,7 +40,7 @@ const BASE: readonly Migration[] = [
   { version: 120, name: 'inventory', statements: inventory },
   { version: 130, name: 'advisories', statements: advisories },
   { version: 140, name: 'provenance', statements: provenance },
-  { version: 150, name: 'approvals', statements: [...approvalTokens, ...approvals] },
+  { version: 150, name: 'approvals', statements: [...approvalTokens, ...vex, ...approvals] },
   { version: 160, name: 'operators', statements: operators },
   { version: 170, name: 'api-tokens', statements: apiTokens },
   { version: 180, name: 'restore', statements: restore },

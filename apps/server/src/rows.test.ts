@@ -6,11 +6,14 @@ import type { Database } from './platform/db/engine.ts';
 import { ENGINES } from './testing/engines.ts';
 import type { HostRows } from './testing/foreign-hosts.ts';
 import { type Place, placesOf } from './testing/named-places.ts';
-import { CHECK_IN, NAMED, type Naming, OWNERS } from './testing/named-rows.ts';
+import { CHECK_IN, type Kind, NAMED, type Naming, OWNERS } from './testing/named-rows.ts';
 import { routesOf } from './testing/routes-of.ts';
 import { type Answer, type Caller, openCallers, type Sent, send } from './testing/row-callers.ts';
 import { idOfHost, makeHost, makeRow, makeRowsOf, unknownOf } from './testing/row-makers.ts';
 import { createTestApp, type TestApp } from './testing/test-app.ts';
+
+/** Kinds of the fleet whose rows are never deleted. */
+const STAYING: readonly Kind[] = ['divergence', 'signing key', 'host set aside', 'statement'];
 
 /** Tables without named rows: presence of agents, and the budgets of outsiders. */
 const ASIDE: readonly string[] = ['agent_presence', 'outsider_usage'];
@@ -210,7 +213,8 @@ async function victims(app: TestApp, admin: Caller): Promise<(naming: Naming) =>
       case 'fleet': {
         const there = await makeRow(app, { kind, operatorId });
         made.set(kind, [unknown, { what: 'there', id: there, isFor: inFleet }]);
-        if (kind === 'divergence' || kind === 'signing key' || kind === 'host set aside') break;
+        // An ended statement stays on record, as decisions name it.
+        if (STAYING.includes(kind)) break;
         const over = await makeRow(app, { kind, operatorId, isOver: true });
         made.get(kind)?.push({ what: 'deleted', id: over, isFor: () => false });
         break;

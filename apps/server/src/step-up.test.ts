@@ -9,6 +9,13 @@ const ADMIN = '/api/v1/admin';
 const ASKED = '403 step_up_required';
 const OVERRIDE = { override_supply_chain: true, override_reason: 'read by hand' };
 
+const TERMS = { scope: { kind: 'all' }, ends_at: '2026-12-01T00:00:00Z' };
+const STATEMENT = {
+  ...{ vulnerability: 'CVE-2024-1', ecosystem: 'npm', package: 'left-pad', distribution: null, ...TERMS },
+  ...{ versions: ['1.0.0'], status: 'accepted', justification: null, text: 'test' },
+};
+const IMPORT = { format: 'openvex', document: {}, ...TERMS };
+
 /** Routes that require a fresh second factor once one is enrolled, and their answer with one. */
 const ASKING: [string, Request['method'], string, object | null, string][] = [
   ['an override', 'POST', '/api/v1/updates/{update}/approve', OVERRIDE, '200'],
@@ -21,6 +28,9 @@ const ASKING: [string, Request['method'], string, object | null, string][] = [
   ['a deleted operator', 'DELETE', `${ADMIN}/operators/${NOBODY}`, null, '404 not_found'],
   ['factors taken away', 'DELETE', `${ADMIN}/operators/${NOBODY}/factors`, null, '404 not_found'],
   ['a withdrawn API token', 'DELETE', `${ADMIN}/api-tokens/${NOBODY}`, null, '404 not_found'],
+  ['a statement about a vulnerability', 'POST', `${ADMIN}/vex-statements`, STATEMENT, '201'],
+  ['a revoked statement', 'DELETE', `${ADMIN}/vex-statements/${NOBODY}`, null, '404 not_found'],
+  ['an imported document', 'POST', `${ADMIN}/vex-document`, IMPORT, '400 invalid_request'],
   ['rate limits (E5)', 'PUT', `${ADMIN}/rate-limits`, { classes: { login: { requests: 77 } } }, '200'],
   ['the vulnerability policy', 'PUT', `${ADMIN}/vulnerability-policy`, { policy: 'any' }, '200'],
   ['the default rate limits', 'POST', `${ADMIN}/rate-limits/reset`, null, '200'],

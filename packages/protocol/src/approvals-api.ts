@@ -68,9 +68,11 @@ export const VendorWord = strict({
 
 /** Why a finding does not stop the update. */
 export const FindingExcuse = strict({
-  by: Type.Literal('vendor'),
-  vendor: VendorWord.properties.by,
-  status: Type.Literal('unimportant'),
+  by: Type.Enum(['vendor', 'statement']),
+  vendor: Type.Optional(VendorWord.properties.by),
+  /** Of an operator's statement (VEX). */
+  statement_id: Type.Optional(Uuid),
+  status: Type.Enum(['unimportant', 'not_affected', 'accepted']),
 });
 
 /** A known vulnerability of a version that the update installs. */

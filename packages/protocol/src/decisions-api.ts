@@ -3,6 +3,7 @@ import { GateDivergence, ProvenanceStatus, UnknownArtifact, VendorWord } from '.
 import { APPROVAL_MAX_UPDATES } from './documents.ts';
 import { Count, Ecosystem, nullable, Ordinal, Sha256Hex, strict, Timestamp, Uuid } from './scalars.ts';
 import { UncheckedReason, VulnerabilityVerdict } from './states.ts';
+import { VexScope } from './vex-api.ts';
 
 /** DSSE payload type of an in-toto statement. */
 export const STATEMENT_TYPE = 'application/vnd.in-toto+json';
@@ -18,9 +19,17 @@ const cut = <T extends Parameters<typeof Type.Array>[0]>(item: T) =>
 
 const Stop = strict({ by: Type.String(), reason: Type.String() });
 
+/** Ids of operators' statements that excused a vulnerability; absent if none did. */
+const Statements = Type.Optional(Type.Array(Uuid));
+
 export const RecordedVerdict = Type.Union([
-  strict({ kind: Type.Literal('mint'), waived: nullable(Stop), warnings: Type.Array(Type.String()) }),
-  strict({ kind: Type.Literal('blocked'), stop: Stop, overridable: Type.Boolean() }),
+  strict({
+    kind: Type.Literal('mint'),
+    waived: nullable(Stop),
+    warnings: Type.Array(Type.String()),
+    statements: Statements,
+  }),
+  strict({ kind: Type.Literal('blocked'), stop: Stop, overridable: Type.Boolean(), statements: Statements }),
   strict({
     kind: Type.Enum(['plan_unknown', 'plan_required', 'override_reason_required', 'verdict_pending']),
   }),
@@ -107,6 +116,22 @@ export const RecordedFacts = strict({
         excepted: cut(strict({ package: Type.String(), version: Type.String() })),
       }),
       divergences: cut(GateDivergence),
+      /** Operators' statements that excuse findings; of their versions only those of the findings. */
+      statements: Type.Optional(
+        cut(
+          strict({
+            id: Uuid,
+            sha256: Sha256Hex,
+            status: Type.Enum(['not_affected', 'accepted']),
+            vulnerability: Type.String(),
+            package: Type.String(),
+            distribution: TextOrNull,
+            versions: Type.Array(Type.String()),
+            scope: VexScope,
+            ends_at_ms: Type.Number(),
+          }),
+        ),
+      ),
       /** Absent in records of gate version 1, which did not ask. */
       registry: Type.Optional(strict({ pending: Type.Boolean(), contradicted: cut(UnknownArtifact) })),
     }),

@@ -206,6 +206,10 @@ export const ApprovalPayload = strict({
     checked_at: nullable(Timestamp),
     source: nullable(Type.String({ maxLength: 128 })),
     snapshot: nullable(Type.String({ maxLength: 256 })),
+    /** Operators' statements that excused a vulnerability; absent if none did. */
+    statements: Type.Optional(
+      Type.Array(strict({ id: Uuid, sha256: Sha256Hex }), { minItems: 1, maxItems: 100 }),
+    ),
   }),
   override: nullable(ApprovalOverride),
   issued_at: Timestamp,

@@ -134,6 +134,12 @@ const NARRATIVES: Readonly<Record<SecurityEventType | SystemEventType, Sentence>
       read('after') === 'introduced'
         ? `${by(actor)} set the vulnerability policy to "introduced": what a host has already no longer stops an update.`
         : `${by(actor)} set the vulnerability policy to "any": every known vulnerability stops an update.`,
+    vex_statement_added: (read, { actor }) =>
+      `${by(actor)} ${read('status') === 'accepted' ? 'accepted the risk of' : 'stated that nothing is affected by'} ${read('vulnerability') || 'a vulnerability'} in ${packageOf(read)} until ${read('ends_at') || '(no end)'}${because(read('text'))}.`,
+    vex_statement_revoked: (read, { actor }) =>
+      `${by(actor)} revoked the statement about ${read('vulnerability') || 'a vulnerability'} in ${packageOf(read)}. It stops updates again.`,
+    vex_statement_expired: (read) =>
+      `The statement about ${read('vulnerability') || 'a vulnerability'} in ${packageOf(read)} has ended. It stops updates again.`,
     update_approved: (read, { actor }) =>
       `${read('approved_by') || actor || 'Somebody'} approved ${updatesOf(read)} (${read('verdict') || 'not judged'}${read('override') === 'true' ? ', with an override' : ''}).${notChecked(read('unchecked'))}`,
     approval_countersigned: (_, { actor }) => `${by(actor)} added a second signature to an approval.`,

@@ -3,6 +3,7 @@ import type { ClosureFacts } from '../advisories/closure-facts.ts';
 import type { BoundDivergence } from '../artifacts/divergence-rules.ts';
 import type { PackageProvenance } from '../provenance/plan-provenance.ts';
 import type { FirstSeen } from '../release-times/seen-rules.ts';
+import type { StatementFact } from '../vex/statement-rules.ts';
 import type { AgeFacts } from './age-rules.ts';
 import type { RegistryFacts } from './registry-rules.ts';
 
@@ -24,6 +25,8 @@ export interface JudgedFacts {
   /** Artifacts of the plan for which the fleet has another hash, and that no operator has accepted. */
   readonly divergences: readonly BoundDivergence[];
   readonly registry: RegistryFacts;
+  /** Operators' statements that excuse findings of the closure on this host now. */
+  readonly statements?: readonly StatementFact[];
 }
 
 /** Information for operators beside the verdict: none of it blocks. */

@@ -123,7 +123,9 @@ function findingsOf(
 }
 
 function excuseOf(excuse: Excuse | undefined): GateFinding['excuse'] {
-  return excuse ? { by: excuse.by, vendor: excuse.vendor, status: excuse.status } : null;
+  if (!excuse) return null;
+  if (excuse.by === 'vendor') return { by: 'vendor', vendor: excuse.vendor, status: excuse.status };
+  return { by: 'statement', statement_id: excuse.statement.id, status: excuse.statement.status };
 }
 
 /** Divergent artifacts of the plan: undecided ones, and those that an operator has refused. */
@@ -178,6 +180,7 @@ const WARNING_DETAILS: Readonly<Record<GateWarning, string>> = {
   age_violation: 'A version in the closure is younger than the minimum age, or its age is unknown.',
   unimportant_not_counted:
     'A vulnerability in the closure did not count: its distribution calls it unimportant.',
+  statement_used: "A vulnerability in the closure did not count: an operator's statement excuses it.",
   provenance_dropped: 'A version in the closure has no provenance, although the version on the host has one.',
   provenance_mismatch: 'The provenance of a version in the closure is for another artifact than the plan.',
 };

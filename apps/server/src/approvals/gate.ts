@@ -1,12 +1,12 @@
 import type { Ecosystem } from '@tidegate/protocol/scalars';
 import type { ClosureFacts, Finding } from '../advisories/closure-facts.ts';
 import type { AgeFacts } from './age-rules.ts';
-import { type Excuse, excusedFindings } from './counting-rules.ts';
+import { type Excuse, excusedFindings, vendorExcused } from './counting-rules.ts';
 import type { ApprovalRequest, GatePolicy, Information, JudgedFacts, UpdateFacts } from './gate-facts.ts';
 import type { ClosureStop, FinalStop, GateWarning, Verdict } from './verdict.ts';
 
 /** Increases whenever `judge` decides differently on the same facts; recorded decisions name their version. */
-export const GATE_VERSION = 4;
+export const GATE_VERSION = 5;
 
 /**
  * Decides whether an update may be minted: artifacts that diverge or are unknown to their registry, then age (A7), then
@@ -19,18 +19,12 @@ export function judge(facts: UpdateFacts, policy: GatePolicy, request: ApprovalR
   const { ecosystem, judged } = facts;
   if (!judged) return { kind: request.override ? 'plan_required' : 'plan_unknown' };
 
-  const excused = excusedFindings(judged.closure.findings, policy);
+  const { closure, statements = [] } = judged;
+  const excused = excusedFindings(closure.findings, { statements, ecosystem, policy, request });
+  const known = { policy: policy.vulnerabilities, judged, excused } as const;
   // No override passes these. A7: age is a separate stop, evaluated before the vulnerability gate (reading 1).
   const final = artifactStop(judged) ?? ageStop(judged.age, policy);
-  if (final)
-    return {
-      kind: 'blocked',
-      policy: policy.vulnerabilities,
-      judged,
-      excused,
-      stop: final,
-      overridable: false,
-    };
+  if (final) return { kind: 'blocked', ...known, stop: final, overridable: false };
   if (isPending(facts, judged, policy)) return { kind: 'verdict_pending' };
 
   const warnings = [
@@ -39,20 +33,17 @@ export function judge(facts: UpdateFacts, policy: GatePolicy, request: ApprovalR
     ...provenanceWarnings(facts.information),
   ];
   const stop =
-    vulnerabilityStop(judged.closure, excused, policy, request) ??
-    uncheckedStop(ecosystem, judged.closure, policy, request);
+    vulnerabilityStop(closure, excused, policy, request) ??
+    uncheckedStop(ecosystem, closure, policy, request);
   if (!stop) {
     const unneeded: GateWarning[] = request.override ? ['override_not_needed'] : [];
-    const minted = { kind: 'mint', policy: policy.vulnerabilities, judged, excused } as const;
-    return { ...minted, override: null, warnings: [...unneeded, ...warnings] };
+    return { kind: 'mint', ...known, override: null, warnings: [...unneeded, ...warnings] };
   }
   // A3, A8: only a human passes a flagged closure, and only with an override.
   if (request.by === 'operator' && reason !== null) {
-    const overridden = { kind: 'mint', policy: policy.vulnerabilities, judged, excused } as const;
-    return { ...overridden, override: { stop, reason }, warnings };
+    return { kind: 'mint', ...known, override: { stop, reason }, warnings };
   }
-  const overridable = request.by === 'operator';
-  return { kind: 'blocked', policy: policy.vulnerabilities, judged, excused, stop, overridable };
+  return { kind: 'blocked', ...known, stop, overridable: request.by === 'operator' };
 }
 
 /** A reason must have a visible character. */
@@ -110,7 +101,8 @@ export function stoppedUnder(
   closure: ClosureFacts,
   policy: GatePolicy,
 ): GatePolicy['vulnerabilities'] | 'neither' {
-  const excused = excusedFindings(closure.findings, policy);
+  // Operators' statements are left out: they differ by host, and end.
+  const excused = vendorExcused(closure.findings, policy);
   const request: ApprovalRequest = { by: 'operator', override: false, overrideReason: null };
   const isStopped = (vulnerabilities: GatePolicy['vulnerabilities']) =>
     vulnerabilityStop(closure, excused, { ...policy, vulnerabilities }, request) !== null;
@@ -158,7 +150,9 @@ function closureWarnings(
 
 /** What did not count is reported. */
 function excuseWarnings(excused: ReadonlyMap<Finding, Excuse>): GateWarning[] {
-  return excused.size > 0 ? ['unimportant_not_counted'] : [];
+  const by = new Set([...excused.values()].map((excuse) => excuse.by));
+  const warnings: GateWarning[] = by.has('vendor') ? ['unimportant_not_counted'] : [];
+  return by.has('statement') ? [...warnings, 'statement_used'] : warnings;
 }
 
 /** Provenance is a signal, never a stop: malicious versions have carried valid provenance. */

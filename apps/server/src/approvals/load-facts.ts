@@ -2,7 +2,7 @@ import type { Ecosystem } from '@tidegate/protocol/scalars';
 import type { Basis } from '../advisories/basis-rules.ts';
 import type { ClosureFacts } from '../advisories/closure-facts.ts';
 import { readSnapshotMarks } from '../advisories/mirror/store.ts';
-import { readBases, readClosureFacts } from '../advisories/read-closure.ts';
+import { type Closure, readBases, readClosureFacts } from '../advisories/read-closure.ts';
 import type { Subject } from '../advisories/subjects.ts';
 import type { BoundDivergence } from '../artifacts/divergence-rules.ts';
 import { sightingsOf } from '../artifacts/identity-rules.ts';
@@ -11,6 +11,8 @@ import type { Db, Tx } from '../platform/db/engine.ts';
 import { readReleaseTimes } from '../release-times/store.ts';
 import { type AgeSubject, ageApplies, ageKey, storedTimeKey } from '../release-times/subjects.ts';
 import type { AgeOutcomes, SourceOutcome } from '../release-times/worker.ts';
+import { type StatementFact, statementsFor } from '../vex/statement-rules.ts';
+import { statementsAbout } from '../vex/store.ts';
 import { type AgeFacts, ageFacts } from './age-rules.ts';
 import type { ApprovalDeps } from './deps.ts';
 import type { UpdateFacts } from './gate-facts.ts';
@@ -56,6 +58,7 @@ export async function factsOf(
   const byClosure = new Map(closures.map((closure, i) => [closure, judged[i]]));
   const divergences = await divergencesOfPlans(deps.platform.database.read, loaded);
   const information = await readInformation(deps, loaded);
+  const stated = await statementsOfClosures(deps, loaded, byClosure);
   const released = await Promise.all(
     loaded.map(({ ecosystem, planned }) => {
       const source = outcomeOf(waited, ecosystem);
@@ -67,7 +70,10 @@ export async function factsOf(
     const release = released[i];
     return {
       ecosystem,
-      judged: closure && release ? { closure, ...release, divergences: divergences[i] ?? [] } : null,
+      judged:
+        closure && release
+          ? { closure, ...release, divergences: divergences[i] ?? [], statements: stated[i] ?? [] }
+          : null,
       advisories: closure ? advisoriesOf(deps, closure, waited) : 'judged',
       ...(information[i] ? { information: information[i] } : {}),
     };
@@ -121,6 +127,25 @@ export async function divergencesOfPlans(db: Db, loaded: readonly LoadedSet[]): 
     return { agentId: agent.id, sightings };
   });
   return readBoundDivergences(db, plans);
+}
+
+/** Operators' statements that excuse findings of each closure, in the given order; one read for all. */
+async function statementsOfClosures(
+  { platform }: ApprovalDeps,
+  loaded: readonly LoadedSet[],
+  facts: ReadonlyMap<Closure, ClosureFacts | undefined>,
+): Promise<StatementFact[][]> {
+  const nowMs = platform.now();
+  const findingsOf = ({ planned }: LoadedSet) => (planned && facts.get(planned.closure)?.findings) || [];
+  const packages = loaded.flatMap((one) =>
+    findingsOf(one).map((finding) => ({ ecosystem: one.ecosystem, name: finding.package })),
+  );
+  const statements = await statementsAbout(platform.database.read, { packages, nowMs });
+  return loaded.map((one) => {
+    const { ecosystem, agent } = one;
+    const host = { agentId: agent.id, group: agent.group_name, distribution: agent.os_id };
+    return statementsFor(findingsOf(one), statements, { ecosystem, ...host, nowMs });
+  });
 }
 
 /** The registries' stored answers: ages for A7, and hashes. */

@@ -22,7 +22,9 @@ import { newestPlansOfSets, type StateChange } from '../updates/many-store.ts';
 import type { StoredPlan, UpdateRow } from '../updates/store.ts';
 import { transitionHeld } from '../updates/transition-update.ts';
 import { setDigest } from '../updates/update-set.ts';
+import { idsInForce } from '../vex/store.ts';
 import type { AgeFacts } from './age-rules.ts';
+import { usedStatements } from './counting-rules.ts';
 import type { ApprovalDeps } from './deps.ts';
 import type { ApprovalRequest, UpdateFacts } from './gate-facts.ts';
 import { namedUpdates, packageOf, stopText, verdictReport } from './gate-report.ts';
@@ -35,7 +37,7 @@ import { eventParts } from './verdict-parts.ts';
 /** Life of an approval from its earliest delivery (docs/protocol/limits.md), in milliseconds. */
 export const APPROVAL_LIFETIME_MS = 7 * 24 * 3_600_000;
 /** Most bytes of an envelope without its actions and updates. */
-const ENVELOPE_RESERVE_BYTES = 16 * 1024;
+const ENVELOPE_RESERVE_BYTES = 32 * 1024;
 
 export interface Minting {
   readonly loaded: LoadedSet;
@@ -89,13 +91,20 @@ export async function mintApprovals(
   // An advisory may have arrived too: minting rests on the newest snapshot at commit.
   await holdSnapshots(tx, deps.platform.database);
   const bases = await basesOf(tx, deps, sets);
+  // An operator may have revoked a statement.
+  const inForce = await idsInForce(tx, {
+    ids: mintings.flatMap(({ verdict }) => usedStatements(verdict.excused).map(({ id }) => id)),
+    nowMs: deps.platform.now(),
+  });
   const tokens: Token[] = [];
   const outcomes: Minted[] = [];
   for (const [i, minting] of mintings.entries()) {
     const { loaded } = minting;
     const held = updateIdsOf(loaded).map((id) => locked.get(id));
     const isDiverging = (diverging[i] ?? []).length > 0;
-    const present = { held, planId: plans.get(loaded), isDiverging, basis: bases.get(loaded) };
+    const isStated = usedStatements(minting.verdict.excused).every(({ id }) => inForce.has(id));
+    const basis = isStated ? bases.get(loaded) : undefined;
+    const present = { held, planId: plans.get(loaded), isDiverging, basis };
     const draft = draftOf(deps, minting, present);
     if ('kind' in draft) {
       outcomes.push(draft);
@@ -219,10 +228,17 @@ async function writeTokens(tx: Tx, deps: ApprovalDeps, tokens: readonly Token[])
         unchecked: draft.closure.unchecked,
         counts: partCounts(draft.closure),
         override: verdict.override !== null,
+        ...statementIds(verdict),
         decision: decisions[i],
       },
     });
   }
+}
+
+/** Each use of an operator's statement is in the event too. */
+function statementIds({ excused }: MintVerdict): { statements?: string[] } {
+  const ids = usedStatements(excused).map(({ id }) => id);
+  return ids.length > 0 ? { statements: ids } : {};
 }
 
 function newApproval({ draft, attested, envelope, sha256, keyId }: Token): NewApproval {
@@ -302,6 +318,7 @@ const payloads = Compile(ApprovalPayload);
 function payloadOf(draft: Draft, override: ApprovalPayload['override']): ApprovalPayload {
   const { deps, minting, plan, closure, age } = draft;
   const { updates, agent, ecosystem } = minting.loaded;
+  const statements = usedStatements(minting.verdict.excused).map(({ id, sha256 }) => ({ id, sha256 }));
   const payload = {
     v: 1,
     token_id: draft.tokenId,
@@ -318,6 +335,7 @@ function payloadOf(draft: Draft, override: ApprovalPayload['override']): Approva
       checked_at: closure.checkedAtMs === null ? null : rfc3339Seconds(closure.checkedAtMs),
       source: closure.source,
       snapshot: closure.snapshot,
+      ...(statements.length > 0 && { statements }),
     },
     override,
     issued_at: rfc3339Seconds(draft.nowMs),

@@ -3,9 +3,11 @@ import { RecordedFacts } from '@tidegate/protocol/decisions-api';
 import fc from 'fast-check';
 import { Value } from 'typebox/value';
 import { describe, expect, test } from 'vitest';
+import { STATEMENT_USES_MAX } from './counting-rules.ts';
 import { judge } from './gate.ts';
 import type { ApprovalRequest, GatePolicy, UpdateFacts } from './gate-facts.ts';
 import { factsOfRecord, RECORDED_MAX, recordedFacts } from './recorded-facts.ts';
+import { NO_REGISTRY } from './registry-rules.ts';
 import { recordedVerdict } from './replay-decision.ts';
 
 const text = fc.string({ maxLength: 12 });
@@ -145,6 +147,28 @@ describe('the recorded facts of a decision', () => {
     );
   });
 
+  test.each([0, 1, 3, STATEMENT_USES_MAX, STATEMENT_USES_MAX + 1, RECORDED_MAX.findings + 1])(
+    'lead to the same decision where statements excuse %i findings, wherever those are in a long list',
+    (count) => {
+      for (const others of [0, RECORDED_MAX.findings + 50]) {
+        for (const rest of [
+          unimportant(others),
+          harmless(others).map((one) => ({ ...one, id: `X-${one.id}` })),
+        ]) {
+          const findings = [...rest, ...harmless(count).map((one) => ({ ...one, kev: false }))];
+          const given = statedFacts(findings, harmless(count));
+          for (const asked of REQUESTS) {
+            for (const vulnerabilities of ['any', 'introduced'] as const) {
+              const going = { ...GOING, vulnerabilities };
+              const said = recordedVerdict(judge(given, going, asked));
+              expect(recordedVerdict(judge(throughText(given), going, asked))).toEqual(said);
+            }
+          }
+        }
+      }
+    },
+  );
+
   test('are bounded, and say how many there were', () => {
     const facts: UpdateFacts = {
       ...{ ecosystem: 'npm', advisories: 'judged' },
@@ -178,6 +202,44 @@ describe('the recorded facts of a decision', () => {
     expect(canonicalJson(recorded).length).toBeLessThan(512 * 1024);
   });
 });
+
+const GOING: GatePolicy = {
+  ...{ ageMode: 'off', vulnerabilities: 'any', uncovered: 'block', unchecked: 'warn', unimportant: 'pass' },
+};
+const REQUESTS: readonly ApprovalRequest[] = [
+  { by: 'operator', override: false, overrideReason: null },
+  { by: 'operator', override: true, overrideReason: 'read' },
+  { by: 'sweep', override: false, overrideReason: null },
+];
+
+/** A statement about each of the stated ones. */
+function statedFacts(findings: UpdateFindings, stated: UpdateFindings): UpdateFacts {
+  return {
+    ...{ ecosystem: 'npm', advisories: 'judged', information: { firstSeen: [], provenance: [] } },
+    judged: {
+      closure: {
+        ...{ verdict: 'vulnerable', unchecked: null, missing: { after: 0, before: 0 }, fixed: [] },
+        ...{ checkedAtMs: 1, source: 'api', snapshot: null, findings },
+      },
+      age: {
+        ...{ status: 'ok', minimumHours: 72, pending: false, violations: [], times: [], excepted: [] },
+      },
+      ...{ divergences: [], registry: NO_REGISTRY },
+      statements: stated.map(({ id, package: name, version }, i) => ({
+        id: `01900000-0000-7000-8000-${String(i).padStart(12, '0')}`,
+        ...{ sha256: 'a'.repeat(64), status: i % 2 === 0 ? 'accepted' : 'not_affected', vulnerability: id },
+        ...{
+          ecosystem: 'npm',
+          package: name,
+          distribution: null,
+          versions: [version],
+          scope: { kind: 'all' },
+        },
+        ...{ endsAtMs: 1, endedAtMs: null },
+      })),
+    },
+  };
+}
 
 function harmless(count: number) {
   return Array.from({ length: count }, (_, i) => ({

@@ -1,15 +1,17 @@
 import type { RecordedFacts } from '@tidegate/protocol/decisions-api';
+import type { Ecosystem } from '@tidegate/protocol/scalars';
 import type { ClosureFacts, Finding, Fix } from '../advisories/closure-facts.ts';
 import type { BoundDivergence } from '../artifacts/divergence-rules.ts';
 import type { PackageProvenance } from '../provenance/plan-provenance.ts';
+import { byVulnerability, type StatementFact, statementFor } from '../vex/statement-rules.ts';
 import type { AgeFacts } from './age-rules.ts';
-import { isCalledUnimportant } from './counting-rules.ts';
-import type { UpdateFacts } from './gate-facts.ts';
+import { isCalledUnimportant, STATEMENT_USES_MAX } from './counting-rules.ts';
+import type { JudgedFacts, UpdateFacts } from './gate-facts.ts';
 import { NO_REGISTRY } from './registry-rules.ts';
 
 /** Most entries per list of a record; the original number is recorded too. */
 export const RECORDED_MAX = {
-  findings: 200,
+  findings: 300,
   fixed: 200,
   violations: 200,
   times: 500,
@@ -18,6 +20,8 @@ export const RECORDED_MAX = {
 } as const;
 const DIVERGENCES_MAX = 100;
 const CONTRADICTED_MAX = 100;
+/** One more than statements may excuse: with so many, none is excused. */
+const STATED_MAX = STATEMENT_USES_MAX + 1;
 const ALIASES_MAX = 20;
 const SUMMARY_MAX_CHARS = 300;
 
@@ -35,7 +39,8 @@ export function recordedFacts(facts: UpdateFacts): RecordedFacts {
     advisories,
     ...(information && { provenance: recordedProvenance(information.provenance) }),
     judged: judged && {
-      closure: recordedClosure(judged.closure),
+      closure: recordedClosure(judged, ecosystem),
+      ...(judged.statements && { statements: recordedStatements(judged.statements, judged.closure) }),
       age: recordedAge(judged.age),
       divergences: recordedDivergences(judged.divergences),
       registry: {
@@ -63,39 +68,58 @@ export function factsOfRecord(facts: RecordedFacts): UpdateFacts {
       registry: judged.registry
         ? { pending: judged.registry.pending, contradicted: judged.registry.contradicted.items }
         : NO_REGISTRY,
+      ...(judged.statements && { statements: statementsOf(judged.statements.items, ecosystem) }),
     },
   };
 }
 
-function recordedClosure(closure: ClosureFacts): Judged['closure'] {
+function recordedClosure({ closure, statements }: JudgedFacts, ecosystem: Ecosystem): Judged['closure'] {
   const { verdict, unchecked, findings, fixed, missing, checkedAtMs, source, snapshot } = closure;
   return {
     ...{ verdict, unchecked, missing: { ...missing }, source, snapshot },
     checked_at_ms: checkedAtMs,
-    findings: cut(findings, { most: RECORDED_MAX.findings, rank: rankOf(findings) }, (finding) => ({
-      package: finding.package,
-      version: finding.version,
-      id: finding.id,
-      aliases: finding.aliases.slice(0, ALIASES_MAX),
-      severity: finding.severity,
-      summary: finding.summary.slice(0, SUMMARY_MAX_CHARS).toWellFormed(),
-      fixed_in: finding.fixedIn,
-      in_closure: finding.inClosure,
-      change: finding.change,
-      malicious: finding.malicious,
-      ...(finding.names && { names: finding.names.slice() }),
-      ...(finding.vendor !== undefined && { vendor: finding.vendor && { ...finding.vendor } }),
-      ...fedOf(finding),
-    })),
+    findings: cut(
+      findings,
+      { most: RECORDED_MAX.findings, rank: rankOf(findings, { statements, ecosystem }) },
+      (finding) => ({
+        package: finding.package,
+        version: finding.version,
+        id: finding.id,
+        aliases: finding.aliases.slice(0, ALIASES_MAX),
+        severity: finding.severity,
+        summary: finding.summary.slice(0, SUMMARY_MAX_CHARS).toWellFormed(),
+        fixed_in: finding.fixedIn,
+        in_closure: finding.inClosure,
+        change: finding.change,
+        malicious: finding.malicious,
+        ...(finding.names && { names: finding.names.slice() }),
+        ...(finding.vendor !== undefined && { vendor: finding.vendor && { ...finding.vendor } }),
+        ...fedOf(finding),
+      }),
+    ),
     fixed: cut(fixed, { most: RECORDED_MAX.fixed }, recordedFix),
   };
 }
 
-/** What decides comes first: one finding that Debian calls unimportant, for its warning; the others of them last. */
-function rankOf(findings: readonly Finding[]): (finding: Finding) => number {
-  const unimportant = findings.find(isCalledUnimportant);
+/**
+ * What decides comes first: one finding that Debian calls unimportant, for its warning, and those that statements excuse,
+ * as far as their number matters. Other unimportant ones come last.
+ */
+function rankOf(
+  findings: readonly Finding[],
+  { statements = [], ecosystem }: { statements: JudgedFacts['statements']; ecosystem: Ecosystem },
+): (finding: Finding) => number {
+  const [unimportant] = findings.filter(isCalledUnimportant);
+  const about = byVulnerability(statements);
+  const isStated = (finding: Finding) => statementFor(finding, about, ecosystem) !== null;
+  // The policy says which of the two excuses comes first, so both numbers matter.
+  const { true: both = [], false: others = [] } = Object.groupBy(findings.filter(isStated), (finding) =>
+    isCalledUnimportant(finding) ? 'true' : 'false',
+  );
+  const stated = new Set([...both.slice(0, STATED_MAX), ...others.slice(0, STATED_MAX)]);
   return (finding) => {
-    if (isCalledUnimportant(finding)) return finding === unimportant ? 0 : 3;
+    if (finding === unimportant || stated.has(finding)) return 0;
+    if (isCalledUnimportant(finding)) return 3;
     return finding.malicious || finding.change === 'introduced' ? 1 : 2;
   };
 }
@@ -115,6 +139,25 @@ function recordedFix(fix: Fix): Judged['closure']['fixed']['items'][number] {
 /** What the feeds say; absent if they were not read. */
 function fedOf({ kev, epss }: Pick<Finding, 'kev' | 'epss'>) {
   return { ...(kev !== undefined && { kev }), ...(epss !== undefined && { epss }) };
+}
+
+function recordedStatements(statements: readonly StatementFact[], { findings }: ClosureFacts) {
+  const versions = new Set(findings.map(({ version }) => version));
+  return cut(statements, { most: STATED_MAX }, ({ id, sha256, status, vulnerability, ...one }) => ({
+    ...{ id, sha256, status, vulnerability, package: one.package, distribution: one.distribution },
+    versions: one.versions.filter((version) => versions.has(version)),
+    scope: { ...one.scope },
+    ends_at_ms: one.endsAtMs,
+  }));
+}
+
+function statementsOf(
+  items: NonNullable<Judged['statements']>['items'],
+  ecosystem: RecordedFacts['ecosystem'],
+): StatementFact[] {
+  return items.map(({ ends_at_ms: endsAtMs, ...item }) => ({
+    ...{ ...item, ecosystem, endsAtMs, endedAtMs: null },
+  }));
 }
 
 function closureOf(recorded: Judged['closure']): ClosureFacts {

@@ -1,5 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { RecordedDecision, RecordedVerdict } from '@tidegate/protocol/decisions-api';
+import type { Finding } from '../advisories/closure-facts.ts';
+import { type Excuse, usedStatements } from './counting-rules.ts';
 import { judge } from './gate.ts';
 import { factsOfRecord } from './recorded-facts.ts';
 import type { Verdict } from './verdict.ts';
@@ -32,15 +34,26 @@ export function replayDecision(record: RecordedDecision): Replay {
 export function recordedVerdict(verdict: Verdict): RecordedVerdict {
   switch (verdict.kind) {
     case 'mint': {
-      const { kind, override, warnings } = verdict;
-      return { kind, waived: override && { ...override.stop }, warnings: [...warnings] };
+      const { kind, override, warnings, excused } = verdict;
+      const waived = override && { ...override.stop };
+      return { kind, waived, warnings: [...warnings], ...statementsOf(excused) };
     }
     case 'blocked':
-      return { kind: verdict.kind, stop: { ...verdict.stop }, overridable: verdict.overridable };
+      return {
+        kind: verdict.kind,
+        stop: { ...verdict.stop },
+        overridable: verdict.overridable,
+        ...statementsOf(verdict.excused),
+      };
     case 'plan_unknown':
     case 'plan_required':
     case 'override_reason_required':
     case 'verdict_pending':
       return { kind: verdict.kind };
   }
+}
+
+function statementsOf(excused: ReadonlyMap<Finding, Excuse>): { statements?: string[] } {
+  const ids = usedStatements(excused).map(({ id }) => id);
+  return ids.length > 0 ? { statements: ids } : {};
 }

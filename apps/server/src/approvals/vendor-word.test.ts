@@ -35,7 +35,7 @@ describe.each(ENGINES)('the word of the distribution on $name', (engine) => {
       const shown = (await call('POST', `/api/v1/updates/${id}/preview`)).body;
       expect(shown).toMatchObject({
         ...{ verdict: 'vulnerable', blocked_by: null },
-        findings: [
+        introduces: [
           {
             id: 'DEBIAN-CVE-2019-1',
             vendor: { by: 'debian', status: 'unimportant' },
@@ -73,7 +73,7 @@ describe.each(ENGINES)('the word of the distribution on $name', (engine) => {
     ]);
     const { status, body } = await it.approve(await it.addUpdate());
     expect({ status, reason: body.reason }).toEqual({ status: 409, reason: 'known_vulnerability' });
-    expect(body.findings).toMatchObject([{ vendor: null, excuse: null }]);
+    expect(body.introduces).toMatchObject([{ vendor: null, excuse: null }]);
   });
 
   test.each([
@@ -84,7 +84,7 @@ describe.each(ENGINES)('the word of the distribution on $name', (engine) => {
     const it = await scene(record);
     const answer = await it.approve(await it.addUpdate());
     expect(answer.status).toBe(409);
-    expect(answer.body.findings).toMatchObject([{ vendor: { by: 'debian', status }, excuse: null }]);
+    expect(answer.body.introduces).toMatchObject([{ vendor: { by: 'debian', status }, excuse: null }]);
   });
 
   test('a malicious package stops whatever the distribution says', async () => {
@@ -99,16 +99,19 @@ describe.each(ENGINES)('the word of the distribution on $name', (engine) => {
       await saveFetched(tx, { feed: 'kev', nowMs: it.platform.now(), entries: 1 });
     });
     const { status, body } = await it.approve(await it.addUpdate());
-    expect({ status, findings: body.findings }).toMatchObject({
+    expect({ status, introduces: body.introduces }).toMatchObject({
       status: 409,
-      findings: [{ kev: true, excuse: null, vendor: { status: 'unimportant' } }],
+      introduces: [{ kev: true, excuse: null, vendor: { status: 'unimportant' } }],
     });
   });
 
   test('with SERVICE_SUPPLY_CHAIN_UNIMPORTANT=block it stops like any other', async () => {
     const it = await scene({}, { settings: { unimportant: 'block' } });
     const { status, body } = await it.approve(await it.addUpdate());
-    expect({ status, findings: body.findings }).toMatchObject({ status: 409, findings: [{ excuse: null }] });
+    expect({ status, introduces: body.introduces }).toMatchObject({
+      status: 409,
+      introduces: [{ excuse: null }],
+    });
   });
 
   test('A8: the sweep mints by the word of the vendor', async () => {

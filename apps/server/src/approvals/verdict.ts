@@ -27,6 +27,7 @@ export type GateWarning =
   | 'distribution_uncovered'
   | 'age_violation'
   | 'unimportant_not_counted'
+  | 'statement_used'
   | 'provenance_dropped'
   | 'provenance_mismatch';
 

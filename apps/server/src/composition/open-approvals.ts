@@ -7,6 +7,8 @@ import type { ApprovalDeps } from '../approvals/deps.ts';
 import { mountVulnerabilityPolicy } from '../approvals/policy-routes.ts';
 import { mountApprovals } from '../approvals/routes.ts';
 import type { App } from '../platform/http/server.ts';
+import { createStatementBackground } from '../vex/end-statements.ts';
+import { mountStatements } from '../vex/routes.ts';
 import type { Sources } from './open-sources.ts';
 import type { ApplicationParts, Opening } from './parts.ts';
 
@@ -23,6 +25,7 @@ export function openApprovals(
   const intervalMs = config.sweepIntervalSeconds * 1_000;
   background.use('approvals', createApprovalBackground(deps, { intervalMs }));
   background.use('artifact ledger', createLedgerBackground(deps, { intervalMs }));
+  background.use('statements about vulnerabilities', createStatementBackground(platform, { intervalMs }));
   return deps;
 }
 
@@ -36,5 +39,6 @@ export function mountApprovalRoutes(
   mountCountersign(http.routes, deps);
   mountAgeExceptions(http.routes, deps);
   mountVulnerabilityPolicy(http.routes, deps);
+  mountStatements(http.routes, { platform, keyRing });
   mountAgentApprovals(http.routes, { platform, keyRing });
 }

@@ -29,6 +29,7 @@ import { createReleaseTimes } from '../release-times/worker.ts';
 import type { UpdateRow } from '../updates/store.ts';
 import { insertUpdates } from '../updates/store.ts';
 import { storePlan } from '../updates/store-plan.ts';
+import { mountStatements } from '../vex/routes.ts';
 import { insertTestAgent } from './agent-rows.ts';
 import type { TestEngine } from './engines.ts';
 import { NO_REGISTRIES } from './no-registries.ts';
@@ -129,6 +130,7 @@ export async function createApprovalsApp(engine: TestEngine, options: ApprovalsA
   mountAgentApprovals(app.routes, { platform, keyRing });
   mountAgeExceptions(app.routes, { platform });
   mountVulnerabilityPolicy(app.routes, deps);
+  mountStatements(app.routes, { platform, keyRing });
   const { agentId, familyId } = await insertTestAgent(database, { n: 1 });
 
   async function call(method: 'GET' | 'POST' | 'PUT' | 'DELETE', url: string, payload?: object) {

@@ -1,14 +1,28 @@
 /** What a caller may name. */
 export type Kind =
   | ('agent' | 'update' | 'command' | 'event' | 'decision' | 'approval' | 'registration token' | 'group')
-  | ('operator' | 'api token' | 'age exception' | 'divergence' | 'host set aside' | 'signing key')
+  | (
+      | 'operator'
+      | 'api token'
+      | 'age exception'
+      | 'statement'
+      | 'divergence'
+      | 'host set aside'
+      | 'signing key'
+    )
   | ('session' | 'passkey' | 'view' | 'bulk run' | 'notice' | 'challenge');
 
 /** Whose the rows of a kind are. */
 export const OWNERS: Readonly<Record<Kind, 'host' | 'group' | 'fleet' | 'operator'>> = {
   ...{ agent: 'host', update: 'host', command: 'host', event: 'host', decision: 'host', approval: 'host' },
   ...{ 'registration token': 'host', group: 'group', 'host set aside': 'fleet', 'signing key': 'fleet' },
-  ...{ operator: 'fleet', 'api token': 'fleet', 'age exception': 'fleet', divergence: 'fleet' },
+  ...{
+    operator: 'fleet',
+    'api token': 'fleet',
+    'age exception': 'fleet',
+    statement: 'fleet',
+    divergence: 'fleet',
+  },
   ...{ session: 'operator', passkey: 'operator', view: 'operator', 'bulk run': 'operator' },
   ...{ notice: 'operator', challenge: 'operator' },
 };
@@ -60,6 +74,30 @@ const RECORD = ['events', 'events_head', 'security_events'];
 const none = { approved: [], awaiting_plan: [], blocked: [] };
 const operator = (groups: readonly string[]) => ({
   ...{ username: `new-${groups.join()}`, password: 'a long enough password', role: 'viewer', groups },
+});
+
+const statement = (scope: object) => ({
+  ...{ vulnerability: 'CVE-2024-1', ecosystem: 'npm', package: 'left-pad', distribution: null },
+  ...{ versions: ['1.0.0'], status: 'accepted', justification: null, text: 'test', scope },
+  ends_at: '2026-12-01T00:00:00Z',
+});
+const vexDocument = (scope: object) => ({
+  ...{ format: 'openvex', scope, ends_at: '2026-12-01T00:00:00Z' },
+  document: {
+    ...{
+      '@context': 'https://openvex.dev/ns/v0.2.0',
+      '@id': 'urn:x',
+      author: 'x',
+      timestamp: 'x',
+      version: 1,
+    },
+    statements: [
+      {
+        ...{ vulnerability: { name: 'CVE-2024-1' }, products: [{ '@id': 'pkg:npm/left-pad@1.0.0' }] },
+        ...{ status: 'not_affected', justification: 'component_not_present' },
+      },
+    ],
+  },
 });
 
 /**
@@ -181,6 +219,20 @@ export const NAMED: Readonly<Record<string, Naming | string>> = {
   'POST /api/v1/updates/:id/countersign path id': path('update', SIGNATURE),
   'GET /api/v1/admin/age-exceptions/:id path id': path('age exception'),
   'DELETE /api/v1/admin/age-exceptions/:id path id': path('age exception'),
+  'GET /api/v1/admin/vex-statements/:id path id': path('statement'),
+  'DELETE /api/v1/admin/vex-statements/:id path id': path('statement'),
+  'POST /api/v1/admin/vex-statements body scope.group': fleetwide('group', (group) =>
+    statement({ kind: 'group', group }),
+  ),
+  'POST /api/v1/admin/vex-statements body scope.agent_id': fleetwide('agent', (agent_id) =>
+    statement({ kind: 'host', agent_id }),
+  ),
+  'POST /api/v1/admin/vex-document body scope.group': fleetwide('group', (group) =>
+    vexDocument({ kind: 'group', group }),
+  ),
+  'POST /api/v1/admin/vex-document body scope.agent_id': fleetwide('agent', (agent_id) =>
+    vexDocument({ kind: 'host', agent_id }),
+  ),
   'DELETE /api/v1/views/:id path id': path('view'),
   'GET /api/v1/agents/:agent_id/approvals/:token_id path agent_id': byAgent('agent'),
   'GET /api/v1/agents/:agent_id/approvals/:token_id path token_id': byAgent('approval'),

@@ -6,6 +6,12 @@ import type { Kind } from './named-rows.ts';
 import type { TestApp } from './test-app.ts';
 
 const DAY_MS = 86_400_000;
+const REVOKED: 'revoked' | 'expired' = 'revoked';
+const NO_ENVELOPE = JSON.stringify({
+  payloadType: 'x',
+  payload: 'AAAA',
+  signatures: [{ keyid: 'k', sig: `${'A'.repeat(86)}==` }],
+});
 /** The id of a row that never existed. */
 export const UNKNOWN_ID = '01900000-0000-7000-8000-00000000beef';
 
@@ -156,6 +162,33 @@ async function insertRow(tx: Tx, { platform }: TestApp, asked: Asked & { id: str
       await tx
         .insertInto('age_exceptions')
         .values(sealed(tx, 'age_exceptions', row))
+        .execute();
+      return;
+    }
+    case 'statement': {
+      const row = {
+        ...{
+          id,
+          sha256: 'a'.repeat(64),
+          envelope: NO_ENVELOPE,
+          vulnerability: 'CVE-2024-1',
+          ecosystem: 'npm',
+        },
+        ...{ name: 'left-pad', distribution: null, versions: '["1.0.0"]', scope: '{"kind":"all"}' },
+        ...{
+          status: 'accepted',
+          justification: null,
+          text: 'test',
+          imported: null,
+          created_by: 'ada',
+          ...made,
+        },
+        ...{ ends_at: nowMs + DAY_MS, ended_at: overAt, end_reason: overAt === null ? null : REVOKED },
+        ended_by: null,
+      } as const;
+      await tx
+        .insertInto('vex_statements')
+        .values(sealed(tx, 'vex_statements', row))
         .execute();
       return;
     }

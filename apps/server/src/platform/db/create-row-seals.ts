@@ -54,6 +54,20 @@ export const SEALED_COLUMNS = {
     ...['id', 'ecosystem', 'name', 'version', 'reason', 'created_by', 'created_at', 'expires_at'],
   ] as const,
   gate_settings: ['id', 'value', 'changed_by', 'changed_at'],
+  vex_statements: [
+    ...[
+      'id',
+      'sha256',
+      'envelope',
+      'vulnerability',
+      'ecosystem',
+      'name',
+      'distribution',
+      'versions',
+      'scope',
+    ],
+    ...['status', 'justification', 'text', 'imported', 'created_by', 'created_at', 'ends_at'],
+  ] as const,
   artifact_decisions: [
     ...['id', 'divergence_id', 'kind', 'accepted', 'refused', 'reason', 'actor', 'decided_at'],
   ] as const,

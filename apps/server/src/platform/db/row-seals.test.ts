@@ -19,6 +19,8 @@ const OPEN: Readonly<Record<string, readonly string[]>> = {
   api_tokens: ['last_used_at', 'revoked_at'],
   registration_tokens: ['deleted_at'],
   age_exceptions: ['deleted_at'],
+  // What ends a statement takes its seal away.
+  vex_statements: ['ended_at', 'end_reason', 'ended_by'],
   resyncs: ['closed_at'],
   // What became of a command; agents check its envelope, and the seal is asked for before each signature.
   agent_commands: [
@@ -33,7 +35,7 @@ const OPEN: Readonly<Record<string, readonly string[]>> = {
       'received_at',
       'started_at',
     ],
-    ...['finished_at', 'reason', 'exit_code', 'output_tail', 'installed', 'changed_at'],
+    ...['finished_at', 'reason', 'exit_code', 'output_tail', 'installed', 'restarts', 'changed_at'],
   ],
 };
 

@@ -10,6 +10,7 @@ const IN_FORCE: Readonly<Partial<Record<SealedTable, string>>> = {
   api_tokens: 'revoked_at IS NULL',
   registration_tokens: 'deleted_at IS NULL',
   age_exceptions: 'deleted_at IS NULL',
+  vex_statements: 'ended_at IS NULL',
   resyncs: 'closed_at IS NULL',
   agent_commands: "status IN ('pending', 'sent')",
 };

@@ -1,0 +1,272 @@
+import { VEX_STATEMENT_TYPE } from '@tidegate/protocol/vex-api';
+import { loadTrustedKey, verifyEnvelope } from '@tidegate/signing/verify';
+import { describe, expect, test } from 'vitest';
+import { saveFetched, saveScores } from '../advisories/exploited/store.ts';
+import { sweepOnce } from '../approvals/sweep.ts';
+import { sha256Hex } from '../platform/sha256.ts';
+import { actionOf, createApprovalsApp } from '../testing/approvals-app.ts';
+import { ENGINES } from '../testing/engines.ts';
+import { findUpdate } from '../updates/store.ts';
+import { storePlan } from '../updates/store-plan.ts';
+import { recordExpired } from './end-statements.ts';
+
+const URL = '/api/v1/admin/vex-statements';
+const DOCUMENT = '/api/v1/admin/vex-document';
+const DAY_MS = 86_400_000;
+const BODY = {
+  ...{ vulnerability: 'CVE-2024-1', ecosystem: 'apt', package: 'openssl', distribution: 'debian' },
+  ...{ versions: ['3.0.12-1'], scope: { kind: 'all' }, status: 'not_affected' },
+  ...{
+    justification: 'vulnerable_code_not_present',
+    text: 'Built without it.',
+    ends_at: '2026-12-01T00:00:00Z',
+  },
+};
+const NPM = { ...BODY, ecosystem: 'npm', package: '@a/b', distribution: null, versions: ['1.0.0', '2.0.0'] };
+const RISK = { ...BODY, status: 'accepted', justification: null, text: 'Not reachable from outside.' };
+
+describe.each(ENGINES)('statements about vulnerabilities on $name', (engine) => {
+  async function scene() {
+    const it = await createApprovalsApp(engine);
+    it.osv.addRecord({ id: 'DEBIAN-CVE-2024-1', summary: 'bad', upstream: ['CVE-2024-1'] }, [
+      { ecosystem: 'Debian:12', name: 'openssl', versions: ['3.0.12-1', '3.0.11-1'] },
+    ]);
+    const state = async (body: object = BODY) => {
+      const { status, body: made } = await it.call('POST', URL, body);
+      expect(status, JSON.stringify(made)).toBe(201);
+      return made;
+    };
+    const eventsOf = async (type: string) => {
+      const rows = await it.database.read.selectFrom('events').selectAll().where('type', '=', type).execute();
+      return rows.map(({ content }) => JSON.parse(content));
+    };
+    /** An update of what the host has already: its vulnerability stays. */
+    const staying = async () => {
+      await it.database.transact((tx) =>
+        tx
+          .insertInto('agent_packages')
+          .values({
+            ...{ agent_id: it.agentId, ecosystem: 'apt', name: 'openssl', arch: '', version: '3.0.11-1' },
+            ...{ source_name: 'openssl', source_version: '3.0.11-1', origin: null, held: 0 },
+          })
+          .execute(),
+      );
+      const [action] = [actionOf({ name: 'openssl', version: '3.0.12-1', ecosystem: 'apt' })];
+      return it.addUpdate({ plan: [{ ...action, action: 'upgrade', from_version: '3.0.11-1' }] });
+    };
+    const loadKev = (cves: readonly string[]) =>
+      it.database.transact(async (tx) => {
+        await saveScores(
+          tx,
+          'kev',
+          cves.map((cve) => [cve, 1]),
+        );
+        await saveFetched(tx, { feed: 'kev', nowMs: it.platform.now(), entries: cves.length });
+      });
+    return { ...it, state, eventsOf, staying, loadKev };
+  }
+
+  test('not_affected takes a finding out of the judgment: in the report, the decision, the token and the event', async () => {
+    const { addUpdate, approve, call, state, eventsOf } = await scene();
+    const id = await addUpdate();
+    expect((await approve(id)).status).toBe(409);
+    const { id: statement_id, sha256 } = await state();
+    const preview = await call('POST', `/api/v1/updates/${id}/preview`);
+    expect(preview.body).toMatchObject({
+      ...{ verdict: 'vulnerable', blocked_by: null },
+      introduces: [{ excuse: { by: 'statement', statement_id, status: 'not_affected' } }],
+    });
+    const { status, body } = await approve(id);
+    expect({ status, warnings: body.warnings }).toMatchObject({
+      status: 200,
+      warnings: [{ code: 'statement_used' }],
+    });
+    const token = JSON.parse(Buffer.from(body.token.payload, 'base64').toString());
+    expect(token.verdict).toMatchObject({
+      vulnerability: 'vulnerable',
+      statements: [{ id: statement_id, sha256 }],
+    });
+    const [decision] = (await call('GET', `/api/v1/updates/${id}/decisions`)).body.items;
+    const { record, replays } = (await call('GET', `/api/v1/decisions/${decision.id}`)).body;
+    expect({ replays, verdict: record.verdict, facts: record.facts.judged.statements }).toMatchObject({
+      replays: true,
+      verdict: { kind: 'mint', waived: null, statements: [statement_id] },
+      facts: { total: 1, items: [{ id: statement_id, sha256, status: 'not_affected' }] },
+    });
+    expect(await eventsOf('update_approved')).toMatchObject([
+      { statements: [statement_id], override: false },
+    ]);
+  });
+
+  test('a bulk approval uses a statement as a single one does (A6: it is about one vulnerability)', async () => {
+    const { addUpdate, call, state } = await scene();
+    const id = await addUpdate();
+    await state();
+    const { body } = await call('POST', '/api/v1/updates/approve', { update_ids: [id] });
+    expect(body).toMatchObject({ approved: [{ update_id: id }], blocked: [] });
+  });
+
+  test('A8: the sweep does not mint by a statement; an operator then does', async () => {
+    const it = await scene();
+    await it.state();
+    const id = await it.addUpdate({ plan: null });
+    expect((await it.approve(id)).status).toBe(202);
+    const actions = [actionOf({ name: 'openssl', version: '3.0.12-1', ecosystem: 'apt' })];
+    const plan = { resolved_at: '2026-11-21T09:00:00Z', actions };
+    await it.database.transact((tx) => storePlan(tx, it.platform, { updateId: id, plan }));
+    await sweepOnce(it.deps);
+    expect(await findUpdate(it.database.read, id)).toMatchObject({ state: 'pending' });
+    expect((await it.approve(id)).status).toBe(200);
+  });
+
+  test('accepted excuses what stays and is not exploited, never what is introduced', async () => {
+    const { staying, addUpdate, approve, call, state, loadKev } = await scene();
+    const preview = async (id: string) => (await call('POST', `/api/v1/updates/${id}/preview`)).body;
+    const old = await staying();
+    // Another one brings the same version as a new package.
+    const added = {
+      ...actionOf({ name: 'openssl', version: '3.0.12-1', ecosystem: 'apt' }),
+      action: 'install' as const,
+    };
+    const web = actionOf({ name: 'web', version: '1-1', ecosystem: 'apt' });
+    const fresh = await addUpdate({ name: 'web', version: '1-1', plan: [web, added] });
+    await state(RISK);
+    // Whether it is exploited is not known before the list is loaded.
+    expect(await preview(old)).toMatchObject({ blocked_by: 'vulnerability', stays: [{ excuse: null }] });
+    await loadKev([]);
+    expect(await preview(old)).toMatchObject({
+      blocked_by: null,
+      stays: [{ excuse: { status: 'accepted' } }],
+    });
+    expect(await preview(fresh)).toMatchObject({ blocked_by: 'vulnerability' });
+    await loadKev(['CVE-2024-1']);
+    expect(await preview(old)).toMatchObject({ blocked_by: 'vulnerability', stays: [{ kev: true }] });
+    expect((await approve(old)).status).toBe(409);
+  });
+
+  test('a statement that was revoked, or has ended, excuses nothing, and both are events', async () => {
+    const { addUpdate, approve, call, state, eventsOf, clock, platform } = await scene();
+    const id = await addUpdate();
+    const first = await state();
+    expect((await call('DELETE', `${URL}/${first.id}`)).status).toBe(204);
+    expect((await call('DELETE', `${URL}/${first.id}`)).status).toBe(404);
+    expect((await approve(id)).status).toBe(409);
+    const ends_at = new Date(platform.now() + DAY_MS).toISOString();
+    const second = await state({ ...BODY, ends_at });
+    clock.advance(DAY_MS);
+    expect((await approve(id)).status).toBe(409);
+    await recordExpired(platform);
+    await recordExpired(platform);
+    expect(await eventsOf('vex_statement_revoked')).toMatchObject([{ statement_id: first.id, actor: 'ada' }]);
+    expect(await eventsOf('vex_statement_expired')).toMatchObject([{ statement_id: second.id }]);
+    const { items, total } = (await call('GET', URL)).body;
+    expect([total, ...items.map(({ state: now }: { state: string }) => now)]).toEqual([
+      2,
+      'expired',
+      'revoked',
+    ]);
+  });
+
+  test('a statement revoked between the judgment and the token mints nothing', async () => {
+    const it = await scene();
+    const made = await it.state();
+    const id = await it.addUpdate();
+    // Afterwards nothing is left to fetch, so the approval's first transaction is the one that mints.
+    expect((await it.call('POST', `/api/v1/updates/${id}/preview`)).status).toBe(200);
+    const { transact } = it.platform.database;
+    let revoked = false;
+    it.platform.database.transact = async (work) => {
+      if (!revoked) {
+        revoked = true;
+        await it.call('DELETE', `${URL}/${made.id}`);
+      }
+      return transact(work);
+    };
+    expect((await it.approve(id)).status).toBe(409);
+    it.platform.database.transact = transact;
+    expect(await it.database.read.selectFrom('approvals').selectAll().execute()).toEqual([]);
+  });
+
+  test('is signed: the payload holds every word, and its digest is the one that decisions name', async () => {
+    const { state, call, keyRing } = await scene();
+    const made = await state();
+    const { envelope, sha256 } = (await call('GET', `${URL}/${made.id}`)).body;
+    expect(sha256).toBe(made.sha256);
+    const [key] = keyRing.keySet().keys;
+    const trusted = loadTrustedKey({ keyId: key?.key_id ?? '', publicKeyHex: key?.public_key_hex ?? '' });
+    const verified = verifyEnvelope(envelope, [trusted], VEX_STATEMENT_TYPE);
+    if (!verified.ok) throw new Error('the envelope does not verify');
+    expect(sha256Hex(verified.payload)).toBe(sha256);
+    expect(JSON.parse(Buffer.from(verified.payload).toString())).toMatchObject({
+      ...BODY,
+      statement_id: made.id,
+      created_by: 'ada',
+      imported: null,
+    });
+  });
+
+  test.each([
+    ['without a justification', { justification: null }, '/justification'],
+    ['an accepted risk with one', { status: 'accepted' }, '/justification'],
+    ['apt without a distribution', { distribution: null }, '/distribution'],
+    ['npm with one', { ecosystem: 'npm' }, '/distribution'],
+    ['that ends now', { ends_at: '2026-11-21T09:00:00Z' }, '/ends_at'],
+    ['for more than a year', { ends_at: '2027-12-21T09:00:00Z' }, '/ends_at'],
+    [
+      'about a host that is unknown',
+      { scope: { kind: 'host', agent_id: '01900000-0000-7000-8000-00000000beef' } },
+      '/scope/agent_id',
+    ],
+  ])('a statement %s is refused: %j', async (_what, change, path) => {
+    const { call } = await scene();
+    const { status, body } = await call('POST', URL, { ...BODY, ...change });
+    expect({ status, errors: body.errors }).toMatchObject({ status: 400, errors: [{ path }] });
+  });
+
+  test.each([
+    [{ versions: [] }],
+    [{ versions: Array.from({ length: 101 }, (_, i) => `1.${i}`) }],
+    [{ vulnerability: '*' }],
+    [{ package: '' }],
+    [{ text: ' ' }],
+    [{ status: 'fixed' }],
+    [{ justification: 'trust me' }],
+    [{ scope: { kind: 'group' } }],
+    [{ scope: { kind: 'all', group: 'web' } }],
+    [{ packages: '*' }],
+  ])('a statement of another form is refused (A6: no blanket): %j', async (change) => {
+    const { call } = await scene();
+    expect((await call('POST', URL, { ...BODY, ...change })).status).toBe(400);
+  });
+
+  test.each(['openvex', 'cyclonedx'] as const)(
+    '%s: what one server exports, another imports word for word',
+    async (format) => {
+      const from = await scene();
+      for (const body of [BODY, NPM, RISK, { ...RISK, scope: { kind: 'group', group: 'web' } }])
+        await from.state(body);
+      const document = (await from.call('GET', `${DOCUMENT}?format=${format}`)).body;
+      const to = await scene();
+      const terms = { scope: { kind: 'all' }, ends_at: '2026-11-30T00:00:00Z' };
+      const { status, body } = await to.call('POST', DOCUMENT, { format, document, ...terms });
+      expect({ status, already: body.already, skipped: body.skipped }).toEqual({
+        status: 200,
+        already: 0,
+        skipped: [],
+      });
+      const said = async ({ call }: typeof to) =>
+        (await call('GET', URL)).body.items
+          .map(
+            ({ id: _, sha256: __, created_at: ___, imported: ____, ...rest }: Record<string, unknown>) =>
+              rest,
+          )
+          .toSorted((a: object, b: object) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
+      expect(await said(to)).toEqual(await said(from));
+      const again = (await to.call('POST', DOCUMENT, { format, document, ...terms })).body;
+      expect(again).toEqual({ imported: [], already: 4, skipped: [] });
+      expect(await to.eventsOf('vex_statement_added')).toHaveLength(4);
+      const [first] = (await to.call('GET', URL)).body.items;
+      expect(first.imported).toMatchObject({ format, author: `Tidegate fleet ${from.deps.keyRing.fleetId}` });
+    },
+  );
+});
