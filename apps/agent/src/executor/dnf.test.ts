@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { PlanAction } from '@tidegate/protocol/plan';
@@ -15,11 +17,12 @@ import { runTool } from '@tidegate/testkit/run-tool';
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { dnfDriver } from '../ecosystems/dnf/dnf.ts';
+import { findDnfPlaces } from '../ecosystems/dnf/places.ts';
 import type { HostPaths } from '../ecosystems/ecosystem.ts';
 import { hostPaths } from '../ecosystems/host-places.ts';
 import { approvalOf } from '../testing/approval-of.ts';
 import { install, installHearing, simulate } from '../testing/install.ts';
-import { dnfInstaller } from './dnf.ts';
+import { dnfInstaller, dnfInstallerOf } from './dnf.ts';
 
 const missing = dnfHostMissing();
 if (missing !== null) console.log(`skipped: the installer of dnf on a real host: ${missing}`);
@@ -186,6 +189,33 @@ describe.skipIf(missing !== null)('the installer of dnf on a real host', () => {
       expect(again.output).toContain('Nothing was left to do');
     }
     expect(await readFile(join(host.root, 'trace'), 'utf8')).toBe(trace);
+  });
+
+  test('a host that another transaction left in two versions of a package is refused', async () => {
+    const job = await prepare('libdemo', '0:1.0-2.el9');
+    const database = ['--root', host.root, '--dbpath', '/var/lib/rpm'];
+    const newer = host.rpmPath('growing', '0:2.0-1');
+    await runTool('rpm', [...database, '-i', '--justdb', '--force', '--nodeps', '--noscripts', newer]);
+    const outcome = await install(dnfInstaller, job);
+    expect(outcome).toMatchObject({ ok: false, reason: 'transaction_interrupted' });
+    expect(!outcome.ok && outcome.detail).toContain('two versions: growing');
+    expect(await host.installed()).toContain('libdemo 0:1.0-1.el9');
+  });
+
+  test('a lock that another program keeps is refused after the wait', async () => {
+    const job = await prepare('libdemo', '0:1.0-2.el9');
+    const lock = join(host.root, 'var/lib/rpm/.rpm.lock');
+    const script = `import fcntl,sys\nf=open(sys.argv[1],'a')\nfcntl.lockf(f,fcntl.LOCK_EX)\nprint('held',flush=True)\nsys.stdin.read()`;
+    const holder = spawn('/usr/bin/python3', ['-c', script, lock], { stdio: ['pipe', 'pipe', 'inherit'] });
+    try {
+      await once(holder.stdout, 'data');
+      const outcome = await install(dnfInstallerOf(findDnfPlaces, 0), job);
+      expect(outcome).toMatchObject({ ok: false, reason: 'packages_locked' });
+    } finally {
+      holder.stdin.end();
+      await once(holder, 'exit');
+    }
+    expect(await install(dnfInstaller, job)).toMatchObject({ ok: true });
   });
 
   test('removals and installonly packages that are done already are not asked for again', async () => {

@@ -21,15 +21,22 @@ import { installedOf, nothingLeft, reachedNote, splitReached, versionsByName } f
 
 /** Enough for a large upgrade on a slow disk; interrupting rpm does more harm than waiting. */
 const INSTALL_TIMEOUT_MS = 2 * 60 * 60_000;
-/** Prefix of the reason for an invalid signature. */
-const UNSIGNED = 'artifact_unsigned';
+/** Prefixes of the program's reasons that are no drift. */
+const REASONS = ['artifact_unsigned', 'packages_locked', 'transaction_interrupted'] as const;
+/** How long another package manager may work before this one gives up. */
+const LOCK_WAIT_SECONDS = 300;
+/** rpm's words in its test of the transaction, before it changes anything. */
+const NO_SPACE = /more space needed on the .* filesystem/;
 /** Exit code of the program when the transaction has changed since the simulation. */
 const EXIT_DRIFT = 3;
 
 /** Installs approved dnf transactions from staged files alone: no repository is read, every signature is checked. */
 export const dnfInstaller: Installer = dnfInstallerOf(findDnfPlaces);
 
-export function dnfInstallerOf(findPlaces: typeof findDnfPlaces): Installer {
+export function dnfInstallerOf(
+  findPlaces: typeof findDnfPlaces,
+  lockWaitSeconds = LOCK_WAIT_SECONDS,
+): Installer {
   return {
     prepare: async (job, work) => {
       const { actions } = job.approval.payload;
@@ -37,17 +44,20 @@ export function dnfInstallerOf(findPlaces: typeof findDnfPlaces): Installer {
       if (named !== null) return { ok: false, detail: named };
       const places = await findPlaces(job.paths);
       if (!places.ok) return { ok: false, detail: places.reason };
-      const done = await withDnfSession(places.value, null, (session) => prepareIn(session, job, work));
+      const done = await withDnfSession(places.value, null, (session) =>
+        prepareIn(session, { ...job, lockWaitSeconds }, work),
+      );
       if (done.ok) return done.value;
       const { reason: detail } = done;
-      return detail.startsWith(UNSIGNED) ? { ok: false, detail, reason: UNSIGNED } : { ok: false, detail };
+      const reason = REASONS.find((one) => detail.startsWith(`${one}:`));
+      return reason === undefined ? { ok: false, detail } : { ok: false, detail, reason };
     },
   };
 }
 
 async function prepareIn<T>(
   session: DnfSession,
-  { approval, stage }: InstallJob,
+  { approval, stage, lockWaitSeconds }: InstallJob & { lockWaitSeconds: number },
   work: (transaction: Transaction) => Promise<T>,
 ): Promise<Parsed<Prepared<T>>> {
   const { actions } = approval.payload;
@@ -55,7 +65,7 @@ async function prepareIn<T>(
   if (!before.ok) return before;
   const { reached, rest } = splitReached(actions, installedVersions(before.value));
   if (rest.length === 0) return { ok: true, value: await nothingLeft(reached, work) };
-  const request = requestOf(rest, stage);
+  const request = { ...requestOf(rest, stage), lock_wait_seconds: lockWaitSeconds };
   const simulated = await simulate(session, request);
   if (!simulated.ok) return simulated;
   const commit: Commit = (onOutput) => install(session, { request, actions, reached }, onOutput);
@@ -67,10 +77,11 @@ async function prepareIn<T>(
 interface StageRequest {
   files: string[];
   removals: boolean;
+  lock_wait_seconds: number;
 }
 
 /** The files of what is left to do: a package that is installed already would be "nothing to do" or a fault. */
-function requestOf(rest: readonly PlanAction[], stage: string): StageRequest {
+function requestOf(rest: readonly PlanAction[], stage: string): Omit<StageRequest, 'lock_wait_seconds'> {
   const files = rest.flatMap(({ artifact }) => (artifact ? [join(stage, artifact.filename)] : []));
   return { files, removals: rest.some(({ action }) => action === 'remove') };
 }
@@ -122,6 +133,7 @@ async function install(
   const output = run.stdout;
   if (!run.ok) {
     const { detail, exitCode } = run;
+    if (NO_SPACE.test(detail)) return { ok: false, reason: 'space_insufficient', detail, exitCode, output };
     if (exitCode === EXIT_DRIFT) return { ok: false, reason: 'plan_drift', detail, exitCode, output };
     return { ok: false, reason: 'install_failed', detail, exitCode, output };
   }

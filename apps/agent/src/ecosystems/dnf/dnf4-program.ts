@@ -219,12 +219,16 @@ def scan():
                 "from": describe(before, everything), "to": describe(package, everything),
                 "security": is_security(before, package), "held": key not in visible,
             })
-    twice = everything.installed().duplicated()
-    for package in twice.difference(base._get_installonly_query(twice)):
+    for package in find_doubled(base):
         faults.append("%s is installed in more than one version, as an interrupted transaction leaves it" % package.name)
     answer(ok=True, faults=faults, locked=is_locked(database()), updates=updates,
            origins=[{"name": package.name, "evr": evr_of(package), "arch": package.arch,
                      "repository": package.from_repo or None} for package in installed])
+
+
+def find_doubled(base):
+    twice = base.sack.query(flags=hawkey.IGNORE_EXCLUDES).installed().duplicated()
+    return twice.difference(base._get_installonly_query(twice))
 
 
 def ages():
@@ -346,7 +350,15 @@ class Unsigned(Exception):
 
 
 def simulate():
-    answer(ok=True, **staged()[1])
+    locked = find_lock(database())
+    if locked:
+        return refuse(locked)
+    base, transaction = staged()
+    doubled = sorted({package.name for package in find_doubled(base)})
+    if doubled:
+        return refuse("transaction_interrupted: installed in two versions: %s; as root: run dnf check, then "
+                      "dnf remove --duplicates" % ", ".join(doubled[:10]))
+    answer(ok=True, **transaction)
 
 
 def install():

@@ -256,6 +256,9 @@ def staged():
 
 
 def simulate():
+    locked = find_lock(request["database"])
+    if locked:
+        raise Refused(locked)
     answer(ok=True, **staged()[1])
 
 

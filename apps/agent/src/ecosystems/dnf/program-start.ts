@@ -1,6 +1,6 @@
 /** The common start of the programs for dnf 4 and dnf 5: request, answer, and the queries to rpm. */
 export const PROGRAM_START = String.raw`
-import fcntl, json, os, shutil, struct, sys
+import fcntl, json, os, shutil, struct, sys, time
 
 request = json.load(open(sys.argv[1]))
 answer_fd = os.dup(1)
@@ -24,6 +24,17 @@ def is_locked(database):
             return struct.unpack("@hhqqi", fcntl.fcntl(lock, fcntl.F_GETLK, state))[0] != fcntl.F_UNLCK
     except FileNotFoundError:
         return False
+
+
+def find_lock(database):
+    """Waits for the end of another transaction. Returns the reason when it did not end."""
+    for _ in range(request["lock_wait_seconds"]):
+        if not is_locked(database):
+            return None
+        time.sleep(1)
+    if is_locked(database):
+        return "packages_locked: another program has changed packages for %s s" % request["lock_wait_seconds"]
+    return None
 
 
 def demand_approved(transaction):
