@@ -82,8 +82,7 @@ export const schema: readonly Statement[] = [
   // All columns that the overview counts, with their age: it never reads the rows.
   'CREATE INDEX updates_counted ON updates (state, discovered_at, verdict, known_exploited, fixes)',
   // How many open updates each vulnerability policy stops.
-  `CREATE INDEX updates_stopped ON updates (stopped_under)
-    WHERE gone = 0 AND state IN ('pending', 'awaiting_plan')`,
+  'CREATE INDEX updates_stopped ON updates (state, stopped_under) WHERE gone = 0',
   ...Object.entries(LISTS).map(
     ([name, columns]) => `CREATE INDEX ${name} ON updates (${columns}) WHERE gone = 0`,
   ),

@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import type { Db } from '../platform/db/engine.ts';
 
 /** Open updates of present hosts, by the vulnerability policies that stop them. */
@@ -12,13 +13,7 @@ export interface StoppedCounts {
 
 /** One statement, answered from an index of the open updates. */
 export async function countStopped(db: Db): Promise<StoppedCounts> {
-  const rows = await db
-    .selectFrom('updates')
-    .select(['stopped_under', (e) => e.fn.countAll<number>().as('updates')])
-    .where('gone', '=', 0)
-    .where('state', 'in', ['pending', 'awaiting_plan'])
-    .groupBy('stopped_under')
-    .execute();
+  const rows = await stoppedQuery(db).execute();
   const of = (stopped: string | null) =>
     Number(rows.find(({ stopped_under }) => stopped_under === stopped)?.updates ?? 0);
   return {
@@ -27,4 +22,14 @@ export async function countStopped(db: Db): Promise<StoppedCounts> {
     neither: of('neither'),
     notJudged: of(null),
   };
+}
+
+/** With literals: SQLite uses an index of some rows only where the statement itself says which. */
+export function stoppedQuery(db: Db) {
+  return db
+    .selectFrom('updates')
+    .select(['stopped_under', (e) => e.fn.countAll<number>().as('updates')])
+    .where('gone', '=', sql.lit(0))
+    .where('state', 'in', [sql.lit('pending'), sql.lit('awaiting_plan')])
+    .groupBy('stopped_under');
 }
