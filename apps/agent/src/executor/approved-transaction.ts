@@ -1,3 +1,4 @@
+import type { PlanAction } from '@tidegate/protocol/plan';
 import type { HostTroubleReason } from '../ecosystems/host-trouble.ts';
 import type { Commit, Installer, InstallJob } from './installer.ts';
 import { planDifference } from './plan-difference.ts';
@@ -7,13 +8,13 @@ export type ApprovedOutcome<T> =
   | { ok: false; reason: 'plan_drift' | 'artifact_unsigned' | HostTroubleReason; detail: string };
 
 /**
- * Prepares a transaction and passes its commit to `work` only if it is exactly what was approved (A4) and is not
+ * Prepares a transaction and passes its commit and what is done already to `work` only if it is exactly what was approved (A4) and is not
  * done yet (decision 0040). It is simulated once, so `work` must commit immediately or not at all: the host may change while it waits.
  */
 export async function withApprovedTransaction<T>(
   installer: Installer,
   job: InstallJob,
-  work: (commit: Commit) => Promise<T>,
+  work: (commit: Commit, reached: readonly PlanAction[]) => Promise<T>,
 ): Promise<ApprovedOutcome<T>> {
   const { actions: approved } = job.approval.payload;
   const prepared = await installer.prepare(
@@ -21,7 +22,7 @@ export async function withApprovedTransaction<T>(
     async ({ actions, reached, commit }): Promise<ApprovedOutcome<T>> => {
       const difference = planDifference(approved, actions, reached);
       if (difference !== null) return { ok: false, reason: 'plan_drift', detail: difference };
-      return { ok: true, value: await work(commit) };
+      return { ok: true, value: await work(commit, reached) };
     },
   );
   if (prepared.ok) return prepared.value;

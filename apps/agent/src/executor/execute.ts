@@ -45,6 +45,7 @@ import {
 import { type LiveOutput, openLiveOutput } from './live-output.ts';
 import { readJobFile, readJobJson, withJobFolder } from './read-job.ts';
 import { stageArtifacts } from './stage.ts';
+import { updateOutcomes } from './update-outcomes.ts';
 
 const KEY_SET_MAX_BYTES = 256 * 1024;
 const KEY_CHAIN_MAX_BYTES = 16 * 1024 * 1024;
@@ -288,7 +289,7 @@ async function installStaged(
   means: { nowMs: () => number; askAgain: () => JobEnd | null; listen: () => LiveOutput },
 ): Promise<JobEnd> {
   const { nowMs, askAgain, listen } = means;
-  const ended = await withApprovedTransaction(installer, job, async (commit) => {
+  const ended = await withApprovedTransaction(installer, job, async (commit, reached) => {
     const veto = askAgain(); // the window may have closed during copy and simulation
     if (veto !== null) return veto;
     const startedAt = timestamp(nowMs());
@@ -300,7 +301,7 @@ async function installStaged(
       heard.close();
     }
     if (!outcome.ok && outcome.reason !== 'install_failed') return refused(outcome.reason, outcome.detail);
-    const { updates } = job.approval.payload;
+    const updates = updateOutcomes(job.approval.payload.updates, { outcome, reached });
     return installed(outcome, { updates, startedAt, finishedAt: timestamp(nowMs()) });
   });
   return ended.ok ? ended.value : refused(ended.reason, ended.detail);

@@ -1,7 +1,6 @@
 import { lstatSync, readdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type CommandResult, OUTPUT_TAIL_MAX_CHARS } from '@tidegate/protocol/agent-api';
-import type { ApprovedUpdate } from '@tidegate/protocol/documents';
 import type { ExecutorRefusal, JobResult } from '../jobs/job-folder.ts';
 import { timestamp } from '../platform/clock.ts';
 import { errorCode, writeDurably } from '../platform/file-layer.ts';
@@ -38,13 +37,14 @@ export function interrupted(nowMs: number): JobEnd {
 
 export function installed(
   outcome: InstallOutcome,
-  job: { updates: readonly ApprovedUpdate[]; startedAt: string; finishedAt: string },
+  job: { updates: NonNullable<CommandResult['updates']>; startedAt: string; finishedAt: string },
 ): JobEnd {
   const common = {
     started_at: job.startedAt,
     finished_at: job.finishedAt,
     // Agent and server refuse a result that contains U+0000.
     output_tail: plainEnd(outcome.output, OUTPUT_TAIL_MAX_CHARS),
+    updates: job.updates,
   };
   if (outcome.ok) {
     const result: CommandResult = {
@@ -52,7 +52,6 @@ export function installed(
       exit_code: 0,
       ...common,
       installed: outcome.installed,
-      updates: job.updates.map(({ update_id }) => ({ update_id, outcome: 'installed' })),
     };
     return { failure: null, check: null, result };
   }
