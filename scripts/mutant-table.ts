@@ -370,8 +370,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     rule: 'gate, A7: no override passes age',
     file: GATE,
-    from: 'if (final)\n',
-    to: 'if (final && !request.override)\n',
+    from: 'if (final) return',
+    to: 'if (final && !request.override) return',
     test: [GATE_TEST, 'A7 is not passed by an override (reading 1)'],
   },
   {
