@@ -421,31 +421,31 @@ export const MUTANTS: readonly Mutant[] = [
     file: PARTS,
     from: 'count > 0 || isComplete ? count : null',
     to: 'count',
-    test: [PARTS_TEST, '["new A"], {"unchecked":"unreachable"'],
+    test: [PARTS_TEST, 'has counts'],
   },
   {
     rule: 'policy: one vulnerability in several packages counts once',
     file: PARTS,
     from: 'new Set(some.map(({ id }) => id)).size',
     to: 'some.length',
-    test: [PARTS_TEST, '["new A x","new A y"'],
+    test: [PARTS_TEST, 'has counts'],
   },
   {
     rule: 'policy: what an unchecked version on the host had may be missing among the fixed',
     file: 'apps/server/src/advisories/closure-facts.ts',
     from: 'isKnown(after) && isKnown(before)),',
     to: 'isKnown(after)),',
-    test: [
-      'apps/server/src/advisories/closure-facts.test.ts',
-      'what is fixed is complete only if the version on the host is not checked',
-    ],
+    test: ['apps/server/src/advisories/closure-facts.test.ts', 'what is fixed is complete only if'],
   },
   {
     rule: 'policy: a row names the policies by the rule of the gate',
     file: GATE,
     from: "if (isStopped('introduced')) return 'introduced';",
     to: "if (isStopped('any')) return 'introduced';",
-    test: ['apps/server/src/approvals/gate-table.test.ts', 'apt, vulnerable, still present: the policies'],
+    test: [
+      'apps/server/src/approvals/gate-table.test.ts',
+      'the policies that stop it are those under which a vulnerability blocks',
+    ],
   },
   {
     rule: 'policy: each judgement reads the choice of the fleet',
@@ -459,7 +459,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: POLICY,
     from: 'if (config.vulnerabilityPolicy !== null) {',
     to: 'if (config.vulnerabilityPolicy === undefined) {',
-    test: [POLICY_TEST, 'the environment fixes it to any'],
+    test: [POLICY_TEST, 'the environment fixes it to'],
   },
   {
     rule: 'policy: a server that nobody asked keeps A1 to the letter',

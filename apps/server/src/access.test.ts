@@ -173,6 +173,15 @@ const ROWS: Readonly<Record<string, Row>> = {
     body: REPORT,
     expected: agent('202'),
   },
+  'PUT /api/v1/agents/:agent_id/restarts': {
+    path: '/api/v1/agents/{own}/restarts',
+    body: {
+      ...{ observed_at: '2026-11-21T09:00:00Z', boot_id: 'boot' },
+      services: { need: 'not_needed', stale: [], more_services: 0 },
+      reboot: { need: 'not_needed', evidence: [], packages: [], livepatch: 'unknown' },
+    },
+    expected: agent('200'),
+  },
   'PUT /api/v1/agents/:agent_id/plans/:update_id': {
     path: `/api/v1/agents/{own}/plans/${NOBODY}`,
     body: { resolved_at: '2026-11-21T09:00:00Z', actions: [{ action: 'remove', name: 'x' }] },
@@ -197,6 +206,10 @@ const ROWS: Readonly<Record<string, Row>> = {
   'GET /api/v1/agents': { expected: operator('viewer', '200') },
   'GET /api/v1/agents/:agent_id': {
     path: `/api/v1/agents/${NOBODY}`,
+    expected: operator('viewer', '404 not_found'),
+  },
+  'GET /api/v1/agents/:agent_id/restarts': {
+    path: `/api/v1/agents/${NOBODY}/restarts`,
     expected: operator('viewer', '404 not_found'),
   },
   'GET /api/v1/agents/:agent_id/inventory': {
