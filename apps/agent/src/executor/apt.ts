@@ -157,7 +157,7 @@ function requestOf({ reached, rest }: SplitActions): Parsed<string[]> {
   for (const { action, name, arch, from_version: from, to_version: to, artifact } of [...rest, ...stay]) {
     const version = action === 'remove' ? from : to;
     if (arch === undefined || version === undefined || !isSafeArgument({ name, arch, version })) {
-      return { ok: false, reason: `${name} cannot be given to apt` };
+      return { ok: false, reason: `apt does not accept the name or version of ${name}` };
     }
     // The stage is apt's archives folder: a file with another name could be its lock or its `partial`, or be
     // ignored.

@@ -86,12 +86,12 @@ function requestOf(rest: readonly PlanAction[], stage: string): Omit<StageReques
   return { files, removals: rest.some(({ action }) => action === 'remove') };
 }
 
-/** The first action that cannot be given to dnf, as a reason. */
+/** Why dnf does not accept an action; null when it accepts all. */
 function findUnusable(actions: readonly PlanAction[]): string | null {
   for (const { action, name, arch, from_version: from, to_version: to, artifact } of actions) {
     const evr = action === 'remove' ? from : to;
     if (arch === undefined || evr === undefined || !isSafeArgument({ name, evr, arch })) {
-      return `${name} cannot be given to dnf`;
+      return `dnf does not accept the name or version of ${name}`;
     }
     if (action !== 'remove' && artifact?.filename !== rpmFilename({ name, evr, arch })) {
       return `the file of ${name} does not have the name of its package`;

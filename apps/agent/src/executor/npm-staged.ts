@@ -54,7 +54,7 @@ export async function readStaged(
     const { action, name, to_version: version, artifact } = approved;
     if (action === 'remove' || bundlers.has(approved)) continue;
     if (version === undefined || !isSafeArgument({ name, version })) {
-      return { ok: false, reason: `${name} cannot be given to npm` };
+      return { ok: false, reason: `npm does not accept the name or version of ${name}` };
     }
     if (artifact?.sha512 === undefined || !isAddress(artifact.url)) {
       return { ok: false, reason: `the file of ${name} has no SHA-512 or no address` };

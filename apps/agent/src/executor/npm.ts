@@ -88,7 +88,8 @@ async function openPlace({ paths, approval }: InstallJob): Promise<Parsed<Opened
   const target = onlyUpdate(approval.payload);
   if (!target.ok) return target;
   const wish = { name: target.value.name, version: target.value.to_version };
-  if (!isSafeArgument(wish)) return { ok: false, reason: `${wish.name} cannot be given to npm` };
+  if (!isSafeArgument(wish))
+    return { ok: false, reason: `npm does not accept the name or version of ${wish.name}` };
   const named = placeOf(actions);
   if (!named.ok) return named;
   const { places } = await withNpmSession(paths, (session) => findPlaces(session, paths), {

@@ -79,7 +79,7 @@ function findPath(actions: readonly PlanAction[]): Parsed<string> {
       return { ok: false, reason: `${name} belongs to another location than the others` };
     }
     if (!isName(name) || to === undefined || !isVersion(to)) {
-      return { ok: false, reason: `${name} cannot be given to pip` };
+      return { ok: false, reason: `pip does not accept the name or version of ${name}` };
     }
     if (parseFilename(artifact?.filename ?? '', name)?.kind !== 'wheel' || !artifact?.sha256) {
       return { ok: false, reason: `the file of ${name} is not a wheel of it with a SHA-256` };

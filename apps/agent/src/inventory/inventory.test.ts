@@ -48,7 +48,7 @@ test('a package whose name hides characters is left out: the server would refuse
   expect(agent.logged.join('')).toContain('left=3');
 });
 
-test('old package sources are in the log, and the scan is complete all the same', async () => {
+test('old package sources are in the log, and the scan is still complete', async () => {
   agent.driver.findStaleness = async () => 'apt-get update last succeeded 9 days ago';
   const { inventory } = agent.start();
   expect(await inventory.scan(null)).toEqual({ scanned: ['apt'], problems: [] });

@@ -90,11 +90,11 @@ export async function runLoop(
   outputs.resume();
   const worker = createWorker(runtime, options);
   let failures = 0;
-  let isStirred = true;
+  let hasWorked = true;
   while (!signal.aborted) {
     const news = worker.listen();
     worker.scanIfDue();
-    isStirred ||= worker.isBusy();
+    hasWorked ||= worker.isBusy();
     const outcome = await pollOnce(runtime, worker);
     const stopped = worker.failure() ?? (isFinal(outcome.failure) ? outcome.failure : null);
     if (stopped !== null) {
@@ -110,14 +110,14 @@ export async function runLoop(
       outcome.failure === null
         ? pollMs(outcome.nextMs, runtime.random())
         : backOffMs(failures, runtime.random(), retryAfterMs);
-    isStirred ||= worker.isBusy();
+    hasWorked ||= worker.isBusy();
     const untilNews = AbortSignal.any([signal, news]);
     const settleMs = Math.min(waitMs, SETTLE_MS);
     await options.sleep(settleMs, untilNews);
     if (!worker.isBusy()) {
-      if (isStirred) spareMemory.collectGarbage();
+      if (hasWorked) spareMemory.collectGarbage();
       spareMemory.releaseCode();
-      isStirred = false;
+      hasWorked = false;
     }
     await options.sleep(waitMs - settleMs, untilNews);
   }

@@ -48,13 +48,13 @@ async function sendEvents(parts: JournalParts): Promise<Failure | null> {
   while (journal.events().length > 0) {
     const events = journal.beginSending({ events: most, bytes: EVENT_BYTES_PER_REQUEST });
     const answer = await callAgent(parts, { method: 'POST', path: '/events', body: { events } });
-    const isUnsound = !answer.ok && answer.failure.kind === 'rejected' && isAboutContent(answer.failure.code);
+    const isRefused = !answer.ok && answer.failure.kind === 'rejected' && isAboutContent(answer.failure.code);
     // Only an event that is refused on its own is dropped.
-    const isHopeless = isUnsound && events.length === 1;
-    const failure = storageFailure(journal.endSending({ isDelivered: answer.ok || isHopeless }));
+    const isDropped = isRefused && events.length === 1;
+    const failure = storageFailure(journal.endSending({ isDelivered: answer.ok || isDropped }));
     if (failure !== null) return failure;
-    if (isHopeless) log.error('the server refused an event', { type: events[0]?.type ?? null });
-    if (isUnsound) most = Math.max(1, Math.floor(events.length / 2));
+    if (isDropped) log.error('the server refused an event', { type: events[0]?.type ?? null });
+    if (isRefused) most = Math.max(1, Math.floor(events.length / 2));
     else if (!answer.ok) return answer.failure.kind === 'rejected' ? null : answer.failure;
     else most = EVENTS_PER_REQUEST;
   }

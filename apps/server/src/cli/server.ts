@@ -45,7 +45,7 @@ async function runServer({ env, now, random, err }: CliWorld): Promise<ExitCode>
     isStopping = true;
     log.info('stopping', { signal });
     const timer = setTimeout(() => {
-      log.error('requests were still under way; stopped all the same');
+      log.error('stopped before all requests had ended');
       process.exit(1);
     }, STOP_TIMEOUT_MS);
     timer.unref();

@@ -63,7 +63,7 @@ describe('the list of background work', () => {
     expect(calls).toEqual(['stop on demand']);
   });
 
-  test('a stop that fails is logged and thrown, and the others are stopped all the same', async () => {
+  test('a stop that fails is logged and thrown, and the others are still stopped', async () => {
     const { background, calls, logged, work, failing } = createScene();
     background.use('first', work('first'));
     background.use('sweep', failing('sweep'));

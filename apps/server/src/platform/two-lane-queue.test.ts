@@ -196,7 +196,7 @@ describe('the two-lane queue', () => {
     expect(it.errors).toEqual([Error('urgent: a')]);
   });
 
-  test('work that forgets an item ends its wait all the same', async () => {
+  test('work that forgets an item still ends its wait', async () => {
     const it = createScene({ work: async () => {} });
     expect(await it.queue.ask(['a'], URGENT)).toEqual(new Map([['a', 'not asked']]));
   });

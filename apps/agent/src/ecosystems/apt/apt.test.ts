@@ -172,9 +172,9 @@ describe.skipIf(missing !== null)('apt on a real host', () => {
     ['a held package', 'pinned', '2.1-1', 'Held packages'],
     ['one whose needs nobody offers', 'stuck', '2.0-1', 'never-published'],
     ['a version that nobody offers', 'demo', '9.9', '9.9'],
-    ['an absent package', 'libgrowing', '2.0-1', 'would not bring'],
-    ['what is installed already', 'demo', '1.0-1', 'would not bring'],
-    ['an option', '--allow-unauthenticated', '1', 'cannot be given to apt'],
+    ['an absent package', 'libgrowing', '2.0-1', 'does not update'],
+    ['what is installed already', 'demo', '1.0-1', 'does not update'],
+    ['an option', '--allow-unauthenticated', '1', 'apt does not accept'],
   ])('no plan is made for %s, and the reason is given', async (_, name, toVersion, reason) => {
     const outcome = await aptDriver.plan(paths, { updates: [{ name, toVersion }] });
     expect(!outcome.ok && outcome.reason).toContain(reason);

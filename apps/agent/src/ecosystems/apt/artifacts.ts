@@ -17,7 +17,7 @@ export async function readRecords(
 ): Promise<Parsed<Map<string, PackageRecord[]>>> {
   const records = new Map<string, PackageRecord[]>();
   if (wanted.length === 0) return { ok: true, value: records };
-  if (!wanted.every(isSafeArgument)) return { ok: false, reason: 'a name or version cannot be given to apt' };
+  if (!wanted.every(isSafeArgument)) return { ok: false, reason: 'apt does not accept a name or version' };
   const answer = await session.run('apt-cache', ['show', ...wanted.map(pin)]);
   if (!answer.ok) return { ok: false, reason: answer.detail };
   const parsed = parseRecords(answer.stdout);
@@ -38,7 +38,7 @@ export async function readArchiveFiles(
   wanted: readonly Wanted[],
 ): Promise<Parsed<Map<string, ArchiveFile>>> {
   if (wanted.length === 0) return { ok: true, value: new Map() };
-  if (!wanted.every(isSafeArgument)) return { ok: false, reason: 'a name or version cannot be given to apt' };
+  if (!wanted.every(isSafeArgument)) return { ok: false, reason: 'apt does not accept a name or version' };
   const answer = await session.run('apt-get', ['-qq', 'download', '--print-uris', ...wanted.map(pin)]);
   if (!answer.ok) return { ok: false, reason: answer.detail };
   const parsed = parseUris(answer.stdout);

@@ -19,7 +19,7 @@ export async function planUpdates(
 ): Promise<PlanOutcome> {
   const wanted = updates.map(({ name, arch, toVersion: version }) => ({ name, arch, version }));
   if (!wanted.every(isSafeArgument)) {
-    return { ok: false, reason: 'the name or version cannot be given to apt' };
+    return { ok: false, reason: 'apt does not accept this name or version' };
   }
   const fresh = await planner.refresh();
   if (!fresh.ok) return fresh;
@@ -30,7 +30,7 @@ export async function planUpdates(
   if (!resolved.ok) return resolved;
   const unreached = updates.find((target) => !includes(resolved.value.transaction, target));
   if (unreached !== undefined) {
-    return { ok: false, reason: `apt would not bring ${unreached.name} to ${unreached.toVersion}` };
+    return { ok: false, reason: `apt does not update ${unreached.name} to ${unreached.toVersion}` };
   }
   const actions = await describeActions(planner, resolved.value);
   if (!actions.ok) return actions;

@@ -223,7 +223,7 @@ describe('a transaction as actions of a plan', () => {
   ])('a transaction that brings %s than asked for is no plan', (_, target) => {
     const transaction = { ok: true as const, coming: [coming({ arch: 'i686' })], going: [] };
     const outcome = describePlan(transaction, { updates: [target] }, new Date(0));
-    expect(!outcome.ok && outcome.reason).toContain('dnf would not bring');
+    expect(!outcome.ok && outcome.reason).toContain('dnf does not update');
   });
 });
 

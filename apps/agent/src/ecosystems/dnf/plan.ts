@@ -21,7 +21,7 @@ export async function planUpdates(
     evr,
   }));
   if (!targets.every(({ name, arch, evr }) => isSafeArgument({ name, arch: arch ?? undefined, evr }))) {
-    return { ok: false, reason: 'the name or version cannot be given to dnf' };
+    return { ok: false, reason: 'dnf does not accept this name or version' };
   }
   const answer = parseAnswer(await session.ask('plan', { targets }), TransactionAnswer);
   return answer.ok ? describePlan(answer.value, request, resolvedAt) : answer;
@@ -45,7 +45,7 @@ export function describePlan(
       ),
   );
   if (unreached !== undefined) {
-    return { ok: false, reason: `dnf would not bring ${unreached.name} to ${unreached.toVersion}` };
+    return { ok: false, reason: `dnf does not update ${unreached.name} to ${unreached.toVersion}` };
   }
   const actions = addArtifacts(bare.value, transaction.coming);
   if (!actions.ok) return actions;

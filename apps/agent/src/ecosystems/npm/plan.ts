@@ -19,7 +19,7 @@ export async function planTarget(
   resolvedAt: Date,
 ): Promise<PlanOutcome> {
   const wish = { name: target.name, version: target.toVersion };
-  if (!isSafeArgument(wish)) return { ok: false, reason: 'the name or version cannot be given to npm' };
+  if (!isSafeArgument(wish)) return { ok: false, reason: 'npm does not accept this name or version' };
   const place = findPlace(places, target.arch);
   if (place === null)
     return { ok: false, reason: `${target.arch ?? 'no place'} is not an npm location of this host` };
@@ -31,7 +31,7 @@ export async function planTarget(
     ({ action: { name, arch, to_version: to } }) =>
       name === wish.name && arch === place.path && to === wish.version,
   );
-  if (!reaches) return { ok: false, reason: `npm would not bring ${wish.name} to ${wish.version}` };
+  if (!reaches) return { ok: false, reason: `npm does not update ${wish.name} to ${wish.version}` };
   const actions = await addArtifacts(session, bare.value);
   if (!actions.ok) return actions;
   const plan = { resolved_at: resolvedAt.toISOString(), actions: actions.value };

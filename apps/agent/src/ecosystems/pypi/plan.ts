@@ -35,7 +35,7 @@ export async function planTarget(
   resolvedAt: Date,
 ): Promise<PlanOutcome> {
   const name = normaliseName(written);
-  if (!isName(name) || !isVersion(toVersion)) return refuse('the name or version cannot be given to pip');
+  if (!isName(name) || !isVersion(toVersion)) return refuse('pip does not accept this name or version');
   const place = planner.found.places.find(({ path }) => path === arch);
   if (place === undefined)
     return refuse(`there is no place ${arch ?? ''} with Python packages that can be read`);
@@ -61,7 +61,7 @@ export async function planTarget(
   const bare = toActions(wheels.value, state.value.distributions, place);
   if (!bare.ok) return refuse(bare.reason);
   if (!wheels.value.some((wheel) => wheel.name === name)) {
-    return refuse(`pip would not bring ${name} to ${toVersion}`);
+    return refuse(`pip does not update ${name} to ${toVersion}`);
   }
   const actions = await addArtifacts(planner.index, bare.value, wheels.value);
   if (!actions.ok) return refuse(actions.reason);

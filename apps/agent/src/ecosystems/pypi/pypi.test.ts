@@ -196,10 +196,10 @@ describe.skipIf(missing !== null)('PyPI on a real environment', { timeout: 120_0
     ['fussy', '2.0', /it would break the place: kept 1\.0 has requirement fussy<2/],
     ['yanky', '2.0', /was yanked/],
     ['demo-app', '4.0', /No matching distribution|requires a different python/i],
-    ['demo-app', '1.0', /pip would not bring/],
+    ['demo-app', '1.0', /pip does not update/],
     ['absent', '1.0', /is not installed/],
-    ['--index-url', '1.0', /cannot be given to pip/],
-    ['demo-app', '2.0 --hash=x', /cannot be given to pip/],
+    ['--index-url', '1.0', /pip does not accept/],
+    ['demo-app', '2.0 --hash=x', /pip does not accept/],
   ])('there is no plan of %s %s, with the reason', async (name, version, reason) => {
     const outcome = await plan(name, version);
     expect(outcome.ok ? 'a plan' : outcome.reason).toMatch(reason);
