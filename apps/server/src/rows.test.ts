@@ -106,7 +106,7 @@ test.each(ENGINES)('an old agent does not learn another host’s commands, on $n
       .set(old09)
       .where('id', '=', old.agentId ?? '')
       .execute();
-    const update = { agentId, action: 'update_agent', params: {}, updateId: null, createdBy: 'ada' } as const;
+    const update = { agentId, action: 'update_agent', params: {}, createdBy: 'ada' } as const;
     return queueCommand(tx, app.platform, update);
   });
   const result = async (id: string) => {

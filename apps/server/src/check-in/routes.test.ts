@@ -189,7 +189,7 @@ describe.each(ENGINES)('check-in on $name', (engine) => {
     const approved = await insertTestUpdate(counted.database, of);
     for (const wanted of [
       { action: 'scan', params: {} },
-      { action: 'update_agent', ...approved },
+      { ...approved, action: 'update_agent', params: { update_id: approved.updateId } },
     ] as const) {
       const command = { ...wanted, agentId, createdBy: 'ada' };
       await counted.database.transact((tx) => queueCommand(tx, platform, command));
