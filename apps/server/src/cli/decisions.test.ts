@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { canonicalJson } from '@tidegate/protocol/canonical-json';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { GATE_VERSION } from '../approvals/gate.ts';
 import { openDatabase } from '../platform/db/open.ts';
 import { actionOf } from '../testing/approvals-app.ts';
 import { createCliPlace, createServedPlace } from '../testing/cli-place.ts';
@@ -67,7 +68,7 @@ describe.each(ENGINES)('tidegate decisions on $name, beside a running server', (
     const [item] = JSON.parse((await it.decisions('show', it.updateId, '--json')).out);
     expect(item).toMatchObject({ id: it.decisionId, outcome: 'minted' });
     const { out } = await it.decisions('show', it.decisionId);
-    expect(JSON.parse(out)).toMatchObject({ replays: true, record: { update: { name: 'left' } } });
+    expect(JSON.parse(out)).toMatchObject({ replays: true, record: { updates: [{ name: 'left' }] } });
   });
 
   test('replay confirms recorded decisions, and reports those that the gate would decide otherwise', async () => {
@@ -76,7 +77,7 @@ describe.each(ENGINES)('tidegate decisions on $name, beside a running server', (
       ...{ code: 0, err: '', out: `${it.decisionId} same` },
     });
     expect(JSON.parse((await it.decisions('replay', it.decisionId, '--json')).out)).toMatchObject({
-      ...{ ok: true, decisions: [{ id: it.decisionId, gate_version: 4, same: true }] },
+      ...{ ok: true, decisions: [{ id: it.decisionId, gate_version: GATE_VERSION, same: true }] },
     });
     const database = openDatabase(it, databaseOptions());
     onTestFinished(() => database.close());
