@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { chmod, mkdir, readdir, readFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ApprovalPayload } from '@tidegate/protocol/documents';
 import { NEW_GLOBALS, NEW_MODULES, OLD_GLOBALS, OLD_MODULES } from '@tidegate/testkit/npm-packages';
@@ -79,13 +79,27 @@ describe.skipIf(missing !== null)(`npm packages${missing === null ? '' : ` (${mi
     const world = await createNpmWorld(engine);
     const { operator, npm } = world;
     await operator.approved(await updateOf(operator, { name: '@demo/app-kit', arch: npm.project }));
-    await npm.npm(['update', 'demo-lib'], npm.project);
+    const file = join(npm.project, 'node_modules/mid/package.json');
+    const manifest = JSON.parse(await readFile(file, 'utf8'));
+    await writeFile(file, JSON.stringify({ ...manifest, version: '1.0.5' }));
     const moved = await npm.modules();
     expect(moved).not.toEqual(OLD_MODULES);
     must(await world.agent.runOnce());
     expect(await outcomes(world)).toEqual(['refused']);
     expect(await operator.events({ type: 'PLAN_DRIFT' })).toHaveLength(1);
     expect(await npm.modules()).toEqual(moved);
+  });
+
+  test('a project that has a part of the approved change already gets the rest', async () => {
+    const world = await createNpmWorld(engine);
+    const { operator, npm } = world;
+    await operator.approved(await updateOf(operator, { name: '@demo/app-kit', arch: npm.project }));
+    await npm.npm(['update', 'demo-lib'], npm.project);
+    expect(await npm.modules()).not.toEqual(OLD_MODULES);
+    must(await world.agent.runOnce());
+    expect(await outcomes(world)).toEqual(['success']);
+    expect(await operator.events({ type: 'PLAN_DRIFT' })).toEqual([]);
+    expect(await npm.modules()).toEqual(NEW_MODULES);
   });
 });
 

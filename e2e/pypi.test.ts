@@ -78,10 +78,19 @@ describe.skipIf(missing !== null)(`Python packages${missing === null ? '' : ` ($
   test('an environment that has changed since the plan is refused as drift', async () => {
     const world = await approvedWorld();
     const { environment, operator, agent } = world;
+    await environment.install({ name: 'demo-lib', version: '1.2' });
+    await agent.runOnce();
+    expect(await environment.installed()).toEqual({ 'demo-app': '1.0', 'demo-lib': '1.2' });
+    expect(await operator.events({ type: 'PLAN_DRIFT' })).toHaveLength(1);
+  });
+
+  test('an environment that has a part of the approved change already gets the rest', async () => {
+    const world = await approvedWorld();
+    const { environment, operator, agent } = world;
     await environment.install({ name: 'demo-lib', version: '1.1' });
     await agent.runOnce();
-    expect(await environment.installed()).toEqual({ 'demo-app': '1.0', 'demo-lib': '1.1' });
-    expect(await operator.events({ type: 'PLAN_DRIFT' })).toHaveLength(1);
+    expect(await environment.installed()).toEqual(NEW);
+    expect(await operator.events({ type: 'PLAN_DRIFT' })).toEqual([]);
   });
 
   test('a version that exists only as a source distribution has no plan, and the log says why', async () => {
