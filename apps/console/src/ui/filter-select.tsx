@@ -14,7 +14,7 @@ export function FilterSelect({
   onChoose: (value: string | undefined) => void;
 }) {
   return (
-    <div className="min-w-32 max-w-56">
+    <div className="w-[calc(50%-0.25rem)] sm:w-auto sm:min-w-32 sm:max-w-56">
       <Select
         label={label}
         value={value ?? ''}
