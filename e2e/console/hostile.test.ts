@@ -132,23 +132,22 @@ async function hostileHost({ server, operator }: ConsoleStage): Promise<BareAgen
   const [update] = await operator.updates({ agent_id: agent.agentId, name: ATTACK });
   const plan = {
     resolved_at: scanned_at,
-    actions: [
-      {
-        action: 'upgrade',
-        name: ATTACK,
-        from_version: `1${ATTACK}`,
-        to_version: `2${ATTACK}`,
-        origin: ATTACK,
-        source_name: ATTACK,
-        arch: ATTACK.slice(0, 256),
-        artifact: {
-          filename: ATTACK.replaceAll('/', '|'),
-          url: `javascript:${ATTACK}`,
-          size_bytes: 1,
-          sha256: 'a'.repeat(64),
-        },
+    // One is the update's own; the architecture of the other is an attack too.
+    actions: ['amd64', ATTACK.slice(0, 256)].map((arch) => ({
+      action: 'upgrade',
+      name: ATTACK,
+      from_version: `1${ATTACK}`,
+      to_version: `2${ATTACK}`,
+      origin: ATTACK,
+      source_name: ATTACK,
+      arch,
+      artifact: {
+        filename: ATTACK.replaceAll('/', '|'),
+        url: `javascript:${ATTACK}`,
+        size_bytes: 1,
+        sha256: 'a'.repeat(64),
       },
-    ],
+    })),
   };
   expectStatus(await agent.call('PUT', `/plans/${update?.id}`, plan), 200);
   expectStatus(await operator.call('POST', `/api/v1/agents/${agent.agentId}/scan`, {}), 202);
