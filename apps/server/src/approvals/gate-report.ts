@@ -13,28 +13,14 @@ import { rfc3339 } from '../platform/clock.ts';
 import type { AgeFacts } from './age-rules.ts';
 import type { Excuse } from './counting-rules.ts';
 import type { UpdateFacts } from './gate-facts.ts';
-import type { LoadedSet, LoadedUpdate } from './load-update.ts';
+import type { LoadedUpdate } from './load-update.ts';
 import type { GateWarning, Stop, Verdict } from './verdict.ts';
 
 /** Most findings per report; the most severe come first. */
 export const FINDINGS_MAX = 1_000;
-/** Most updates that one event names. */
-export const EVENT_UPDATES_MAX = 500;
 
 export function packageOf({ update, ecosystem }: LoadedUpdate): UpdatePackage {
   return { ecosystem, name: update.name, version: update.available_version };
-}
-
-/** The first updates of a set with their number, for an event. */
-export function namedUpdates({ updates, ecosystem }: LoadedSet): {
-  updates: { update_id: string; package: UpdatePackage }[];
-  update_count: number;
-} {
-  const named = updates.slice(0, EVENT_UPDATES_MAX).map(({ id, name, available_version: version }) => ({
-    update_id: id,
-    package: { ecosystem, name, version },
-  }));
-  return { updates: named, update_count: updates.length };
 }
 
 /** The gate's report as the API returns it (`approval_blocked`, preview, `gate`). */

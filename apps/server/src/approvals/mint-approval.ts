@@ -21,13 +21,13 @@ import { type LockedUpdate, lockUpdates } from '../updates/lock-updates.ts';
 import { newestPlansOfSets, type StateChange } from '../updates/many-store.ts';
 import type { StoredPlan, UpdateRow } from '../updates/store.ts';
 import { transitionHeld } from '../updates/transition-update.ts';
-import { setDigest } from '../updates/update-set.ts';
+import { namedForEvent, setDigest } from '../updates/update-set.ts';
 import { idsInForce } from '../vex/store.ts';
 import type { AgeFacts } from './age-rules.ts';
 import { usedStatements } from './counting-rules.ts';
 import type { ApprovalDeps } from './deps.ts';
 import type { ApprovalRequest, UpdateFacts } from './gate-facts.ts';
-import { namedUpdates, packageOf, stopText, verdictReport } from './gate-report.ts';
+import { packageOf, stopText, verdictReport } from './gate-report.ts';
 import { basesOf, divergencesOfPlans } from './load-facts.ts';
 import { type LoadedSet, onlyUpdateOf, updateIdsOf } from './load-update.ts';
 import { type Decision, recordDecisions } from './record-decision.ts';
@@ -100,11 +100,10 @@ export async function mintApprovals(
   const outcomes: Minted[] = [];
   for (const [i, minting] of mintings.entries()) {
     const { loaded } = minting;
-    const held = updateIdsOf(loaded).map((id) => locked.get(id));
     const isDiverging = (diverging[i] ?? []).length > 0;
     const isStated = usedStatements(minting.verdict.excused).every(({ id }) => inForce.has(id));
     const basis = isStated ? bases.get(loaded) : undefined;
-    const present = { held, planId: plans.get(loaded), isDiverging, basis };
+    const present = { locked, planId: plans.get(loaded), isDiverging, basis };
     const draft = draftOf(deps, minting, present);
     if ('kind' in draft) {
       outcomes.push(draft);
@@ -124,25 +123,20 @@ async function presentPlans(
   sets: readonly LoadedSet[],
   locked: ReadonlyMap<string, LockedUpdate>,
 ): Promise<Map<LoadedSet, string | undefined>> {
-  const digests = new Map(sets.map((set) => [set, setDigest(updateIdsOf(set))]));
-  const joint = sets.filter(({ updates }) => updates.length > 1).map((set) => digests.get(set) ?? '');
-  const newest = await newestPlansOfSets(tx, joint);
-  return new Map(
-    sets.map((set) => {
-      const [first] = set.updates;
-      const planId =
-        set.updates.length === 1 && first
-          ? locked.get(first.id)?.plan_id
-          : newest.get(digests.get(set) ?? '');
-      return [set, planId ?? undefined];
-    }),
-  );
+  const joint = sets.filter(({ updates }) => updates.length > 1);
+  const digests = new Map(joint.map((set) => [set, setDigest(updateIdsOf(set))]));
+  const newest = await newestPlansOfSets(tx, [...digests.values()]);
+  const planIdOf = (set: LoadedSet) => {
+    const digest = digests.get(set);
+    return digest === undefined ? locked.get(onlyUpdateOf(set).update.id)?.plan_id : newest.get(digest);
+  };
+  return new Map(sets.map((set) => [set, planIdOf(set) ?? undefined]));
 }
 
 /** What a transaction that holds the rows of a set finds. */
 interface Present {
-  /** In the order of the set; undefined for an update that is gone. */
-  readonly held: readonly (LockedUpdate | undefined)[];
+  /** The rows by id; one that is gone is missing. */
+  readonly locked: ReadonlyMap<string, LockedUpdate>;
   readonly planId: string | undefined;
   readonly isDiverging: boolean;
   readonly basis: Basis | undefined;
@@ -151,27 +145,27 @@ interface Present {
 function draftOf(
   deps: ApprovalDeps,
   minting: Minting,
-  { held, planId, isDiverging, basis }: Present,
+  { locked, planId, isDiverging, basis }: Present,
 ): Draft | Exclude<Minted, { kind: 'minted' }> {
   const { platform } = deps;
   const { planned } = minting.loaded;
   const { judged } = minting.verdict;
   if (!planned || planId !== planned.plan.id) return { kind: 'plan_changed' };
-  const states = held.flatMap((one) =>
-    one?.state === 'pending' || one?.state === 'awaiting_plan' ? one.state : [],
-  );
-  if (states.length < held.length) return { kind: 'conflict' };
+  const { updates } = minting.loaded;
+  const open = updates.flatMap(({ id: updateId }): Draft['open'] => {
+    const from = locked.get(updateId)?.state;
+    return from === 'pending' || from === 'awaiting_plan' ? [{ updateId, from }] : [];
+  });
+  if (open.length < updates.length) return { kind: 'conflict' };
   if (isDiverging) return { kind: 'plan_changed' };
   if (!basis || judged.closure.basis?.mark !== basis.mark) return { kind: 'verdict_changed' };
   // Checked before any write: base64 adds a third, the rest of the payload stays below the reserve.
-  const boundBytes = Buffer.byteLength(
-    JSON.stringify([planned.plan.actions, minting.loaded.updates.map(approvedUpdate)]),
-  );
+  const boundBytes = Buffer.byteLength(JSON.stringify([planned.plan.actions, updates.map(approvedUpdate)]));
   if ((boundBytes * 4) / 3 + ENVELOPE_RESERVE_BYTES > APPROVAL_MAX_BYTES) return { kind: 'too_large' };
   const nowMs = platform.now();
   const notBeforeMs = Math.max(nowMs, minting.notBeforeMs ?? nowMs);
   return {
-    ...{ deps, minting, tokenId: platform.newId(), states },
+    ...{ deps, minting, tokenId: platform.newId(), open },
     ...{ plan: planned.plan, closure: judged.closure, age: judged.age },
     ...{ nowMs, notBeforeMs, expiresAtMs: notBeforeMs + APPROVAL_LIFETIME_MS },
   };
@@ -220,7 +214,7 @@ async function writeTokens(tx: Tx, deps: ApprovalDeps, tokens: readonly Token[])
       agentId: loaded.agent.id,
       actor,
       content: {
-        ...namedUpdates(loaded),
+        ...namedForEvent(loaded.updates),
         token_id: draft.tokenId,
         actor,
         approved_by: approvedBy,
@@ -276,12 +270,10 @@ function installCommand({ draft, sha256 }: Token): NewCommand {
 }
 
 function stateChanges({ draft }: Token): StateChange[] {
-  const { minting, states, tokenId } = draft;
+  const { minting, open, tokenId } = draft;
   const { override } = minting.verdict;
-  const ids = updateIdsOf(minting.loaded);
-  return states.map((from, i) => ({
-    updateId: ids[i] ?? '',
-    from,
+  return open.map((held) => ({
+    ...held,
     to: 'approved',
     reason: override && `override of ${stopText(override.stop)}`,
     actor: minting.actor,
@@ -303,8 +295,8 @@ interface Draft {
   readonly deps: ApprovalDeps;
   readonly minting: Minting;
   readonly tokenId: string;
-  /** State of each update of the set, whose rows are locked. */
-  readonly states: readonly ('pending' | 'awaiting_plan')[];
+  /** The updates of the set with the states in which their rows are locked. */
+  readonly open: readonly { readonly updateId: string; readonly from: 'pending' | 'awaiting_plan' }[];
   readonly plan: StoredPlan;
   readonly closure: ClosureFacts;
   readonly age: AgeFacts;

@@ -6,13 +6,12 @@ import type { Platform } from '../platform/platform.ts';
 import { type LockedUpdate, lockUpdates } from '../updates/lock-updates.ts';
 import { findUpdates, type StateChange } from '../updates/many-store.ts';
 import { transitionHeld } from '../updates/transition-update.ts';
+import { EVENT_UPDATES_MAX, namedForEvent } from '../updates/update-set.ts';
 import { updatesOfCommand } from './named-updates.ts';
 import type { CommandRow } from './store.ts';
 
 /** Maximum length of an agent's text in an event, in characters. */
 const REASON_MAX_CHARS = 1_000;
-/** Updates that an event names. */
-const EVENT_UPDATES_MAX = 500;
 
 /**
  * Moves the updates of an installation by its result: each by its own outcome, or all by the status. A scan or
@@ -87,10 +86,6 @@ async function appendOutcome(
 ): Promise<void> {
   const { command, result, to, updateIds } = of;
   const rows = await findUpdates(tx, updateIds.slice(0, EVENT_UPDATES_MAX));
-  const updates = [...rows.values()].map(({ id, ecosystem, name, available_version: version }) => ({
-    update_id: id,
-    package: { ecosystem, name, version },
-  }));
   await appendEvent(tx, platform, {
     kind: 'system',
     type: to === 'installed' ? 'update_installed' : 'update_failed',
@@ -99,8 +94,7 @@ async function appendOutcome(
     agentId: command.agent_id,
     actor: 'agent',
     content: {
-      updates,
-      update_count: updateIds.length,
+      ...namedForEvent([...rows.values()], updateIds.length),
       command_id: command.id,
       ...(to === 'installed' ? {} : { status: result.status, reason: reasonOf(result) }),
     },

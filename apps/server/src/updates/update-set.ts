@@ -7,6 +7,23 @@ export function setDigest(updateIds: readonly string[]): string {
   return sha256Hex(updateIds.toSorted().join('\n'));
 }
 
+/** Most updates that one event names. */
+export const EVENT_UPDATES_MAX = 500;
+
+/** Updates as an event names them: the first ones, and how many there are. */
+export function namedForEvent(
+  updates: readonly Pick<UpdateRow, 'id' | 'ecosystem' | 'name' | 'available_version'>[],
+  count = updates.length,
+) {
+  const named = updates
+    .slice(0, EVENT_UPDATES_MAX)
+    .map(({ id, ecosystem, name, available_version: version }) => ({
+      update_id: id,
+      package: { ecosystem, name, version },
+    }));
+  return { updates: named, update_count: count };
+}
+
 /** What a plan has to reach for an update. */
 export function targetOf(update: Pick<UpdateRow, 'name' | 'arch' | 'available_version'>): PlanTarget {
   return { name: update.name, arch: update.arch, to_version: update.available_version };
