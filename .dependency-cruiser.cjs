@@ -17,6 +17,7 @@ const SLICES = [
   'commands',
   'inventory',
   'advisories',
+  'origins',
   'vex',
   'provenance',
   'check-in',

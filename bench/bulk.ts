@@ -11,14 +11,14 @@ import { logIn } from './operator-client.ts';
 import { median, pinLoad } from './processes.ts';
 import type { BenchOptions } from './run.ts';
 
-const AGENTS = 200;
+const AGENTS = 500;
 const UPDATES = 10_000;
 const UPDATES_OF_AGENT = UPDATES / AGENTS;
 /** Packages in the plan of each update: the one that is updated, and those that are installed with it. */
 const CLOSURE = 5;
 const ROWS = 250;
 /** A server that uses less CPU than this within the window has nothing to do. */
-const REST_CPU_US = 20_000;
+const REST_CPU_US = process.env.TIDEGATE_BENCH_PROFILE === undefined ? 20_000 : 200_000; // a profiler samples always
 const REST_WINDOW_MS = 1_000;
 
 interface Run {
@@ -27,7 +27,10 @@ interface Run {
   cpuWithDatabaseSeconds: number;
 }
 
-/** One request approves 10,000 updates whose plans contain only clear packages; each round has its own server. */
+/**
+ * One request approves 10,000 updates whose plans contain only clear packages, as one transaction of each host, whose
+ * plan is there; each round has its own server.
+ */
 export async function benchBulk(options: BenchOptions): Promise<Record<string, unknown>> {
   const { rounds, say } = options;
   pinLoad();
@@ -70,7 +73,7 @@ function flagsOf(engine: string): string[] {
   return folder === undefined ? [] : ['--cpu-prof', '--cpu-prof-dir', join(folder, engine)];
 }
 
-const Answer = Type.Object({ approved: Type.Array(Type.Unknown()) });
+const Answer = Type.Object({ approved: Type.Array(Type.Object({ token_id: Type.String() })) });
 
 async function approveAll(fleet: BenchServer): Promise<Run> {
   const call = await logIn(fleet.url);
@@ -81,6 +84,8 @@ async function approveAll(fleet: BenchServer): Promise<Run> {
   const { approved } = Value.Parse(Answer, await call('POST', '/api/v1/updates/approve', request));
   const seconds = (performance.now() - startMs) / 1_000;
   if (approved.length !== UPDATES) throw new Error(`only ${approved.length} were approved`);
+  const tokens = new Set(approved.map((one) => one.token_id)).size;
+  if (tokens !== AGENTS) throw new Error(`${tokens} tokens for ${AGENTS} hosts`);
   const after = fleet.cpuUs();
   const cpuSeconds = (after.server - before.server) / 1_000_000;
   const database = (after.database - before.database) / 1_000_000;
@@ -113,6 +118,10 @@ async function insertUpdates(database: Database, agentIds: readonly string[]): P
     for (const some of parts(checks)) await tx.insertInto('advisory_checks').values(some).execute();
   });
   for (const [a, agentId] of agentIds.entries()) {
+    const joint = {
+      id: `01900000-0000-7000-a002-${a.toString(16).padStart(12, '0')}`,
+      actions: closures.flat(),
+    };
     const rows = closures.map((actions, n) => {
       const serial = (a * UPDATES_OF_AGENT + n).toString(16).padStart(12, '0');
       return {
@@ -140,12 +149,14 @@ async function insertUpdates(database: Database, agentIds: readonly string[]): P
       await tx
         .insertInto('update_plans')
         .values(
-          rows.map(({ id, planId, actions }) => ({
-            ...{ id: planId, set_sha256: setDigest([id]), resolved_at: nowMs, received_at: nowMs },
+          [joint, ...rows.map(({ planId, actions }) => ({ id: planId, actions }))].map(({ id, actions }) => ({
+            ...{ id, agent_id: agentId, resolved_at: nowMs, received_at: nowMs },
             ...{ actions: JSON.stringify(actions), plan_sha256: planDigest({ actions }) },
           })),
         )
         .execute();
+      const set = { set_sha256: setDigest(rows.map(({ id }) => id)), plan_id: joint.id, set_at: nowMs };
+      await tx.insertInto('plan_sets').values(set).execute();
     });
   }
 }
@@ -159,7 +170,7 @@ function actionOf(name: string): PlanAction {
     to_version: '1.1-1',
     source_name: name,
     source_version: '1.1-1',
-    origin: 'Debian',
+    origin: 'Debian:12/stable',
     artifact: {
       filename: `${name}_1.1-1_amd64.deb`,
       url: `http://deb.debian.org/debian/pool/main/p/${name}_1.1-1_amd64.deb`,

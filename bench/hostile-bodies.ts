@@ -23,7 +23,7 @@ export function hostileRequests(): Record<string, HostileRequest[]> {
     'inventory, updates with plans': variants((n) => inventory(plansReport(n))),
     'inventory, unknown keys': variants((n) => inventory(unknownKeys(n))),
     'inventory, above the size limit': variants(() => inventory(Buffer.alloc(INVENTORY_MAX_BYTES * 8, 0x20))),
-    'a plan of 5,000 actions': variants((n) => plain('PUT', '/plans/:agent_id', planBody(n))),
+    'a plan of 5,000 actions': variants((n) => plain('PUT', '/plans', planBody(n))),
     events: variants((n) => plain('POST', '/events', eventsBody({ members: 40, characters: 180, n }))),
     'events with more members than allowed': variants((n) =>
       plain('POST', '/events', eventsBody({ members: 800, characters: 1, n })),
@@ -102,6 +102,8 @@ function unknownKeys(n: number): Buffer {
 }
 
 /** The update of each host that the plans are sent for. */
+/** Stands in bodies for the id of the sender's update, which is the id of the sender. */
+export const TARGET_ID = '00000000-0000-0000-0000-000000000000';
 export const TARGET = { name: 'p0', available_version: '2.0.0' };
 
 function planBody(n: number) {
@@ -109,7 +111,7 @@ function planBody(n: number) {
     ...{ action: 'install', name: `p${i}`, to_version: i === 0 ? TARGET.available_version : `2.${n}.${i}` },
     artifact: { filename: `${i}`, url: 'https://x/', size_bytes: 1, sha256: text(i * 7 + n, 64) },
   }));
-  return { resolved_at: SCANNED_AT, actions };
+  return { sets: [[TARGET_ID]], plan: { resolved_at: SCANNED_AT, actions } };
 }
 
 /** As many events as a report may have, each with so many members of so many characters. */

@@ -175,7 +175,16 @@ async function insertTargets(database: Database, agentIds: readonly string[]): P
       .values(
         agentIds.map((id) => ({
           ...{ id, agent_id: id, ecosystem: 'npm', ...TARGET, arch: '', current_version: '1' },
-          ...{ origin: null, security: 0, size_bytes: null, state: 'pending' as const, state_reason: null },
+          ...{
+            origin: null,
+            security: 0,
+            size_bytes: null,
+            offers: 0,
+            change: null,
+            recommended: 15,
+            state: 'pending' as const,
+            state_reason: null,
+          },
           ...{ out_of_band: 0, plan_id: null, approval_id: null, not_before: null, verdict: null },
           ...{ severity: null, known_exploited: null, epss: null, judged_at: null },
           ...{ introduces: null, stays: null, fixes: null, stopped_under: null },

@@ -1,12 +1,10 @@
-import { readFileSync } from 'node:fs';
 import { aptDriver } from '../apps/agent/src/ecosystems/apt/apt.ts';
 import { withAptSession } from '../apps/agent/src/ecosystems/apt/session.ts';
 import { hostPaths } from '../apps/agent/src/ecosystems/host-places.ts';
+import { timed } from './timed.ts';
 
 /** Updates of one session before, and how many of them are measured. */
 const BEFORE_BATCH = 20;
-/** Clock ticks of `/proc/self/stat` per second. */
-const TICKS = 100;
 
 /** Scans and plans one host in this process and prints seconds, CPU (with apt) and peak memory (without apt). */
 const paths = hostPaths(process.argv[2] ? { apt_config: process.argv[2] } : {});
@@ -49,20 +47,4 @@ function planAsBefore(): Promise<void> {
       await session.run('apt-cache', ['show', pin]);
     }
   });
-}
-
-async function timed<T>(
-  work: () => Promise<T>,
-): Promise<{ value: T; cost: { seconds: number; cpuSeconds: number } }> {
-  const [startMs, startTicks] = [performance.now(), ticks()];
-  const value = await work();
-  const seconds = Number(((performance.now() - startMs) / 1_000).toFixed(1));
-  return { value, cost: { seconds, cpuSeconds: (ticks() - startTicks) / TICKS } };
-}
-
-/** CPU of this process and of the programs that it ran (fields 14 to 17 of proc_pid_stat(5)). */
-function ticks(): number {
-  const stat = readFileSync('/proc/self/stat', 'utf8');
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0);
 }

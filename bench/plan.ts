@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { createAptIndexHost, type IndexedPackage } from '@tidegate/testkit/apt-index-host';
 import { tmpDir } from '@tidegate/testkit/tmp';
+import { benchPlaces } from './plan-places.ts';
 import { LOAD_CORE } from './processes.ts';
 import type { BenchOptions } from './run.ts';
 
@@ -24,9 +25,11 @@ export async function benchPlan({ say }: BenchOptions): Promise<Record<string, u
     say(`${count} updates: ${JSON.stringify(measured)}`);
     results[count] = measured;
   }
+  const places = await benchPlaces();
+  say(`npm and PyPI: ${JSON.stringify(places)}`);
   const real = await measure('');
   say(`this machine: ${JSON.stringify(real)}`);
-  return { ...results, thisMachine: real };
+  return { ...results, ...places, thisMachine: real };
 }
 
 async function measure(aptConf: string): Promise<unknown> {

@@ -39,7 +39,7 @@ const USAGE = `Usage: npm run bench -- <check-in|renewals|inventory|agent|plan|a
   renewals    durable renewals (E1) of 10,000 agents against the same bare server
   inventory   reports of 1,500 packages: unchanged, and with 10 changed
   agent       start-up time and idle memory of the agent
-  plan        scan and plans of apt hosts with 120 and 400 updates, and of this machine, on one core
+  plan        scan and plans of apt hosts with 120 and 400 updates, of a place of npm and one of PyPI, and of this machine, on one core
   advisories  10,000 packages, and closures of 500, judged from a mirror of AlmaLinux's size
   lists       every list of the console with every filter and sort, over --hosts and --updates
   versions    comparisons of versions of npm, PyPI, dpkg and rpm, from text and parsed

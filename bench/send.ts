@@ -1,6 +1,6 @@
 import { type Agent, request } from 'node:http';
 import type { BenchAgent } from './fleet.ts';
-import type { HostileRequest } from './hostile-bodies.ts';
+import { type HostileRequest, TARGET_ID } from './hostile-bodies.ts';
 
 /** Begins each turn on time, or as soon as the turn before is over. */
 export async function paced(
@@ -35,7 +35,7 @@ export function send({
     'content-length': body.length,
     ...(gzip ? { 'content-encoding': 'gzip' } : {}),
   };
-  const address = `${url}/api/v1/agents/${agentId}${path.replace(':agent_id', agentId)}`;
+  const address = `${url}/api/v1/agents/${agentId}${path}`;
   return new Promise((resolve) => {
     const sent = request(address, { method, headers, agent: connections });
     sent.once('response', (answer) => {
@@ -44,6 +44,12 @@ export function send({
     });
     // A server that refuses a request before reading its body may close the connection.
     sent.once('error', (error) => resolve('code' in error ? String(error.code) : error.name));
-    sent.end(body);
+    sent.end(path === '/plans' ? ofAgent(body, agentId) : body);
   });
+}
+
+function ofAgent(body: Buffer, agentId: string): Buffer {
+  const own = Buffer.from(body);
+  own.write(agentId, own.indexOf(TARGET_ID));
+  return own;
 }

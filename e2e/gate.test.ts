@@ -9,19 +9,33 @@ import { startServer } from './harness/server-process.ts';
 
 /** The versions that the hosts report, with the ecosystem and version by which the database knows them. */
 const HOSTS = {
-  npm: { system: { id: 'debian', version_id: '12' }, osv: 'npm', version: '3.0.12', asked: '3.0.12' },
-  pypi: { system: { id: 'debian', version_id: '12' }, osv: 'PyPI', version: '3.0.12', asked: '3.0.12' },
+  npm: {
+    system: { id: 'debian', version_id: '12' },
+    osv: 'npm',
+    version: '3.0.12',
+    asked: '3.0.12',
+    origin: undefined,
+  },
+  pypi: {
+    system: { id: 'debian', version_id: '12' },
+    osv: 'PyPI',
+    version: '3.0.12',
+    asked: '3.0.12',
+    origin: undefined,
+  },
   apt: {
     system: { id: 'debian', version_id: '12' },
     osv: 'Debian:12',
     version: '3.0.12-1',
     asked: '3.0.12-1',
+    origin: 'Debian:12/stable',
   },
   dnf: {
     system: { id: 'almalinux', version_id: '9.4' },
     osv: 'AlmaLinux:9',
     version: '3.0.12-1.el9',
     asked: '0:3.0.12-1.el9',
+    origin: 'baseos',
   },
 } as const;
 type Ecosystem = keyof typeof HOSTS;
@@ -111,7 +125,7 @@ async function offer(
   ecosystem: Ecosystem,
   names: readonly string[],
 ): Promise<Map<string, string>> {
-  const { version } = HOSTS[ecosystem];
+  const { version, origin } = HOSTS[ecosystem];
   const isSystem = ecosystem === 'apt' || ecosystem === 'dnf';
   const arch = isSystem ? 'amd64' : '/srv/app'; // for npm and PyPI it is the folder
   const source = (name: string, at: string) => (isSystem ? { source_name: name, source_version: at } : {});
@@ -134,6 +148,7 @@ async function offer(
             from_version: '1.0.0',
             to_version: version,
             ...source(name, version),
+            ...(origin === undefined ? {} : { origin }),
             artifact: {
               filename: `${name}.pkg`,
               url: `https://mirror.example/${name}.pkg`,

@@ -7,7 +7,7 @@ import { tmpDir } from '@tidegate/testkit/tmp';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { hostPaths } from '../apps/agent/src/ecosystems/host-places.ts';
 import { findPlaces } from '../apps/agent/src/ecosystems/pypi/places.ts';
-import { planTarget } from '../apps/agent/src/ecosystems/pypi/plan.ts';
+import { planUpdates } from '../apps/agent/src/ecosystems/pypi/plan.ts';
 import { openPlanner } from '../apps/agent/src/ecosystems/pypi/pypi.ts';
 import { scanPypi } from '../apps/agent/src/ecosystems/pypi/scan.ts';
 import { ENGINES } from '../apps/server/src/testing/engines.ts';
@@ -61,6 +61,41 @@ describe.skipIf(missing !== null)(`Python packages${missing === null ? '' : ` ($
     const traces = await tracesOf(world);
     expect(traces.length).toBeGreaterThan(0);
     expect(new Set(traces)).toEqual(new Set(['0 lo'])); // run by the owner, without a network
+  });
+
+  test('the smallest version that fixes what is known is offered, planned and installed', async () => {
+    const world = await createPypiWorld(engine, {
+      installed: [{ name: 'demo-lib', version: '1.0' }],
+      offered: ['1.0.1', '1.0.2', '1.5', '2.0'].map((version) => ({ name: 'demo-lib', version })),
+      prepare: (osv) =>
+        osv.addRecord({ id: 'GHSA-old', summary: 'a flaw' }, [
+          { ecosystem: 'PyPI', name: 'demo-lib', versions: ['1.0', '1.0.1'] },
+        ]),
+    });
+    const { operator, agent, environment } = world;
+    const listed = async (filter: Record<string, string>) =>
+      (await operator.updates({ name: 'demo-lib', ...filter }))
+        .map((one) => one.available_version)
+        .toSorted();
+    expect(await listed({})).toEqual(['2.0']);
+    const fixes = () => listed({ offer: 'smallest_fix' });
+    // The server looks up what hosts reported every 30 seconds.
+    await expect.poll(fixes, { timeout: 60_000, interval: 500 }).toEqual(['1.0.2']);
+    expect(await listed({ alternatives: 'true' })).toEqual(['1.0.2', '1.5', '2.0']);
+    expect(await listed({ max_change: 'patch' })).toEqual(['1.0.2']);
+    expect(await listed({ max_change: 'minor' })).toEqual(['1.5']);
+
+    must(await agent.runOnce()); // it is asked for the plan
+    const [fix] = await operator.updates({ name: 'demo-lib', offer: 'smallest_fix' });
+    if (fix === undefined) throw new Error('there is no fix');
+    const { plan } = await operator.update(fix.id);
+    expect(plan?.actions.map(({ name, to_version: to }) => `${name} ${to}`)).toEqual(['demo-lib 1.0.2']);
+    await operator.approved(fix.id);
+    must(await agent.runOnce());
+    expect(await environment.installed()).toEqual({ 'demo-lib': '1.0.2' });
+    expect((await operator.update(fix.id)).state).toBe('installed');
+    // The others are offered on from there.
+    expect(await listed({ state: 'pending', alternatives: 'true' })).toEqual(['1.5', '2.0']);
   });
 
   test('a wheel with one byte changed at equal size is refused, with an event and nothing changed (A4)', async () => {
@@ -124,7 +159,7 @@ describe.skipIf(missing !== null)(`Python packages${missing === null ? '' : ` ($
 const unreachable = missing ?? (await findWhyUnreachable());
 if (unreachable !== null) console.log(`skipped: a plan from the real index: ${unreachable}`);
 else {
-  test('the configured index gives a real plan of a small package, with its hash and size', async () => {
+  test('the configured index gives real plans of both offers of a small package, with hash and size', async () => {
     const dir = tmpDir('tidegate-pypi-public-');
     onTestFinished(() => dir.remove());
     await chmod(dir.path, 0o755);
@@ -134,15 +169,24 @@ else {
     const paths = hostPaths({ pypi_environments: [host.path], pypi_index: await configuredIndex() });
     const found = await findPlaces(paths, { environments: [], userFolders: [], faults: [], unseen: [] });
     const scan = await scanPypi(paths, found);
-    expect(scan).toMatchObject({ complete: true, updates: [{ name: 'idna', current_version: '2.0' }] });
-    const [update] = scan.updates;
-    const target = { name: 'idna', arch: host.path, toVersion: update?.available_version ?? '' };
-    const outcome = await planTarget(await openPlanner(paths, found), target, new Date());
-    expect(outcome).toMatchObject({ ok: true });
-    const [action] = outcome.ok ? outcome.plan.actions : [];
-    expect(action?.artifact?.filename).toMatch(/^idna-.*\.whl$/);
-    expect(action?.artifact?.sha256).toMatch(/^[0-9a-f]{64}$/);
-    expect(action?.artifact?.size_bytes).toBeGreaterThan(10_000);
+    const idna = { name: 'idna', current_version: '2.0' };
+    expect(scan).toMatchObject({
+      complete: true,
+      updates: [
+        { ...idna, available_version: expect.stringMatching(/^2\./), offers: ['series'] },
+        { ...idna, available_version: expect.stringMatching(/^[3-9]\./), offers: ['newest'] },
+      ],
+    });
+    expect(scan.updates[1]?.candidates).toEqual(expect.arrayContaining(['2.1', '2.10', '3.7']));
+    for (const { available_version: toVersion } of scan.updates) {
+      const target = { name: 'idna', arch: host.path, toVersion };
+      const outcome = await planUpdates(await openPlanner(paths, found), { updates: [target] }, new Date());
+      expect(outcome).toMatchObject({ ok: true });
+      const [action] = outcome.ok ? outcome.plan.actions : [];
+      expect(action?.artifact?.filename).toMatch(/^idna-.*\.whl$/);
+      expect(action?.artifact?.sha256).toMatch(/^[0-9a-f]{64}$/);
+      expect(action?.artifact?.size_bytes).toBeGreaterThan(10_000);
+    }
   });
 }
 

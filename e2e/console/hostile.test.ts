@@ -149,7 +149,7 @@ async function hostileHost({ server, operator }: ConsoleStage): Promise<BareAgen
       },
     })),
   };
-  expectStatus(await agent.call('PUT', `/plans/${update?.id}`, plan), 200);
+  expectStatus(await agent.call('PUT', '/plans', { sets: [[update?.id]], plan }), 200);
   expectStatus(await operator.call('POST', `/api/v1/agents/${agent.agentId}/scan`, {}), 202);
   const checkIn = {
     agent_version: '0.1.0',

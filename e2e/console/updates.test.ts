@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { inspect } from '../harness/browser.ts';
+import { OFFERED } from '../harness/offer-updates.ts';
 import { describeUpdates, FINDING } from '../harness/update-scene.ts';
 
 /** Waits longer than by default, as a busy machine renders slowly. */
@@ -90,6 +91,42 @@ describeUpdates('updates in the console', (scene) => {
     expect(await scene.stateOf(idOf('bad'))).toBe('pending');
     await dialog.getByRole('link', { name: 'Open bad to decide' }).click();
     await page.getByRole('heading', { name: `bad on ${hostname}` }).waitFor();
+  });
+
+  test('what is clear on a host is approved from its page, as one transaction that is shown first', async () => {
+    const { agent, hostname, idOf } = await scene.hostWith(['alpha', 'bad', 'beta']);
+    const ids = [idOf('alpha'), idOf('beta')];
+    const action = (name: string, more: object) => ({
+      ...{ action: 'upgrade', name, arch: 'amd64', from_version: '1.0.0', to_version: OFFERED.apt },
+      ...{ source_name: name, source_version: OFFERED.apt, origin: 'Debian:12/stable' },
+      artifact: {
+        ...{ filename: `${name}.pkg`, url: `https://mirror.example/${name}.pkg` },
+        ...{ size_bytes: 10_345, sha256: 'a'.repeat(64) },
+      },
+      ...more,
+    });
+    const actions = [
+      ...['alpha', 'beta'].map((name) => action(name, {})),
+      action('gamma', { action: 'install', from_version: undefined }),
+      { action: 'remove', name: 'obsolete', arch: 'amd64', from_version: '1.0.0' },
+    ];
+    const plan = { resolved_at: new Date().toISOString(), actions };
+    expect((await agent.call('PUT', '/plans', { sets: [ids], plan })).status).toBe(200);
+    const page = await scene.openAs();
+    await page.goto(`/hosts/${agent.agentId}`);
+    await page.getByRole('button', { name: 'Approve all that is clear' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Approve all that is clear' });
+    await dialog.getByText('2 updates on 1 host: 1 transaction').waitFor();
+    await dialog.getByText('Removes 1: obsolete').waitFor();
+    await dialog.getByText('New packages 1: gamma').waitFor();
+    await dialog.getByText('Left out: 1 update').click();
+    await dialog.getByText(`bad on ${hostname}: A package has a known vulnerability`).waitFor();
+    await inspect(page, 'approve-host');
+    await dialog.getByRole('button', { name: 'Approve 2 updates' }).click();
+    await page.getByText('2 approved, 0 waiting for a plan, 0 blocked, 0 skipped').waitFor();
+    expect(await Promise.all(['alpha', 'beta', 'bad'].map((name) => scene.stateOf(idOf(name))))).toEqual([
+      ...['approved', 'approved', 'pending'],
+    ]);
   });
 
   test('all matching updates are approved by filter and count', async () => {

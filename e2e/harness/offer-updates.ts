@@ -40,6 +40,7 @@ export async function offerUpdates(
       {
         ...{ action: 'upgrade' as const, name, arch, from_version: '1.0.0', to_version: version },
         ...source(name, version),
+        ...(isSystem ? { origin: 'Debian:12/stable' } : {}),
         artifact: {
           filename: `${name}.pkg`,
           url: `https://mirror.example/${name}.pkg`,

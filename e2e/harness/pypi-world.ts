@@ -23,13 +23,19 @@ export type PypiWorld = Omit<World, 'newHost' | 'enrolled'> & {
 /** Creates an environment with old versions, an index with newer ones, and the agent for both. */
 export async function createPypiWorld(
   engine: TestEngine,
-  packages: { installed: readonly PypiPackage[]; offered: readonly PypiPackage[] },
+  packages: {
+    installed: readonly PypiPackage[];
+    offered: readonly PypiPackage[];
+    /** Adds what is known before the agent reports. */
+    prepare?: (osv: World['osv']) => void;
+  },
   env: Record<string, string> = {},
 ): Promise<PypiWorld> {
   const index = await startPypiIndex([...packages.installed, ...packages.offered]);
   onTestFinished(() => index.stop());
   const registry = { SERVICE_PYPI_URL: index.url.replace(/\/simple$/, '') };
   const world = await createWorld(engine, { ...registry, ...env });
+  packages.prepare?.(world.osv);
   const folder = tmpDir('tidegate-e2e-pypi-');
   onTestFinished(() => folder.remove());
   await chmod(folder.path, 0o755); // the user that downloads must reach its host

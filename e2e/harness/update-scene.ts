@@ -1,3 +1,4 @@
+import type { BareAgent } from './bare-agent.ts';
 import { type ConsoleScene, describeConsole } from './describe-console.ts';
 import { addHost, OFFERED, offerUpdates, untilJudged } from './offer-updates.ts';
 
@@ -12,7 +13,11 @@ export interface UpdateScene extends ConsoleScene {
   hostWith(
     names: readonly string[],
     withoutPlan?: readonly string[],
-  ): Promise<{ readonly hostname: string; readonly idOf: (name: string) => string }>;
+  ): Promise<{
+    readonly agent: BareAgent;
+    readonly hostname: string;
+    readonly idOf: (name: string) => string;
+  }>;
   stateOf(updateId: string): Promise<string>;
 }
 
@@ -47,7 +52,7 @@ export function describeUpdates(title: string, stories: (scene: UpdateScene) => 
           const agent = await addHost({ url: server.url, operator }, hostname);
           const idOf = await offerUpdates(agent, { ecosystem: 'apt', names, withoutPlan });
           for (const name of names) if (!withoutPlan.includes(name)) await untilJudged(operator, idOf(name));
-          return { hostname, idOf };
+          return { agent, hostname, idOf };
         },
         stateOf: async (id) => (await scene.stage.operator.update(id)).state,
       });

@@ -4,12 +4,13 @@ import { once } from 'node:events';
 import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { Plan, type PlanAction } from '@tidegate/protocol/plan';
+import { PlanReport } from '@tidegate/protocol/agent-api';
+import type { PlanAction } from '@tidegate/protocol/plan';
 import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import { aptHostMissing, createAptHost } from '@tidegate/testkit/apt-host';
 import { compiledModules } from '@tidegate/testkit/compile-cache';
 import { tmpDir } from '@tidegate/testkit/tmp';
-import { Check } from 'typebox/value';
+import { Value } from 'typebox/value';
 import { afterEach, describe, expect, test } from 'vitest';
 import { loadConfig, saveConfig } from './identity/config-file.ts';
 import { readHostFacts } from './jobs/start-executor.ts';
@@ -251,9 +252,11 @@ describe.skipIf(noExecutor !== null)('an approved update on a throw-away apt hos
     const ran = await run([...parts.enrol, '--apt-config', apt.aptConf], TOKEN);
     expect([ran.exit, ran.err]).toEqual([0, '']);
     await run(['run', '--once', '--config', parts.config]);
-    const plan = parts.server.received(`plans/${parts.server.updateIds.get('demo:all')}`).at(-1);
-    if (!Check(Plan, plan)) throw new Error('no plan came');
-    return { ...parts, apt, actions: plan.actions };
+    const demo = parts.server.updateIds.get('demo:all') ?? '';
+    const reports = parts.server.received('plans').map((body) => Value.Parse(PlanReport, body));
+    const own = reports.findLast(({ sets }) => sets.some((set) => set.join() === demo));
+    if (!own) throw new Error('no plan came');
+    return { ...parts, apt, actions: own.plan.actions };
   }
 
   function approve(

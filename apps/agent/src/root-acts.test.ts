@@ -38,6 +38,7 @@ const RULES: { call: RegExp; allowed: Record<string, string> }[] = [
       'ecosystems/dnf/session.ts': 'after what was given away has gone',
       'ecosystems/npm/session.ts': 'after what was given away has gone',
       'ecosystems/pypi/shadow.ts': 'after what was given away has gone',
+      'ecosystems/apt/signers.ts': 'a folder of this process alone',
       'ecosystems/npm/fetch.ts': 'a folder of this process alone',
       'executor/execute.ts': 'the stage',
       'jobs/job-folder.ts': 'the agent’s own spool, as its own user',

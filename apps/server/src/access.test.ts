@@ -13,6 +13,17 @@ import { TEST_ADMIN } from './testing/test-app.ts';
 
 /** An id that does not exist: acts on it are answered 404. */
 const NOBODY = '01900000-0000-7000-8000-00000000beef';
+
+const ORIGIN = {
+  ...{ ecosystem: 'apt', key: 'a'.repeat(40), suites: ['Docker:bookworm'], rule: 'ask', min_age_days: null },
+  ...{ reason: 'the build hosts need it', ends_at: '2026-12-01T00:00:00Z' },
+};
+
+/** A plan of one update. */
+function planReport(updateId: string) {
+  const plan = { resolved_at: '2026-11-21T09:00:00Z', actions: [{ action: 'remove', name: 'x' }] };
+  return { sets: [[updateId]], plan };
+}
 const HOUR_MS = 3_600_000;
 
 const CALLERS = [
@@ -182,9 +193,9 @@ const ROWS: Readonly<Record<string, Row>> = {
     },
     expected: agent('200'),
   },
-  'PUT /api/v1/agents/:agent_id/plans/:update_id': {
-    path: `/api/v1/agents/{own}/plans/${NOBODY}`,
-    body: { resolved_at: '2026-11-21T09:00:00Z', actions: [{ action: 'remove', name: 'x' }] },
+  'PUT /api/v1/agents/:agent_id/plans': {
+    path: '/api/v1/agents/{own}/plans',
+    body: planReport(NOBODY),
     expected: agent('404 not_found'),
   },
   'POST /api/v1/agents/:agent_id/commands/:command_id/result': {
@@ -267,6 +278,10 @@ const ROWS: Readonly<Record<string, Row>> = {
     expected: operator('viewer', '404 not_found'),
   },
   'POST /api/v1/updates/approve': {
+    body: { update_ids: [NOBODY] },
+    expected: operator('approver', '200'),
+  },
+  'POST /api/v1/updates/preview': {
     body: { update_ids: [NOBODY] },
     expected: operator('approver', '200'),
   },
@@ -477,6 +492,16 @@ const ROWS: Readonly<Record<string, Row>> = {
     path: `/api/v1/admin/age-exceptions/${NOBODY}`,
     expected: operator('admin', '404 not_found'),
   },
+  'GET /api/v1/admin/origins': { expected: operator('viewer', '200') },
+  'GET /api/v1/admin/origins/:id': {
+    path: `/api/v1/admin/origins/${NOBODY}`,
+    expected: operator('viewer', '404 not_found'),
+  },
+  'POST /api/v1/admin/origins': { body: ORIGIN, expected: operator('admin', '201') },
+  'DELETE /api/v1/admin/origins/:id': {
+    path: `/api/v1/admin/origins/${NOBODY}`,
+    expected: operator('admin', '404 not_found'),
+  },
   'GET /api/v1/admin/vex-statements': { expected: operator('viewer', '200') },
   'GET /api/v1/admin/vex-statements/:id': {
     path: `/api/v1/admin/vex-statements/${NOBODY}`,
@@ -581,11 +606,10 @@ describe('who may call what', () => {
     expect((await asAgent(clients, victim, { method: 'POST', url: 'check-in', body: CHECK_IN })).status).toBe(
       200,
     );
-    const plan = ROWS['PUT /api/v1/agents/:agent_id/plans/:update_id']?.body ?? {};
     for (const request of [
       { method: 'POST', url: `commands/${commandId}/result`, body: { status: 'success' } },
       { method: 'POST', url: `commands/${commandId}/output`, body: { seq: 1, stream: 'stdout', data: 'x' } },
-      { method: 'PUT', url: `plans/${updateId}`, body: plan },
+      { method: 'PUT', url: 'plans', body: planReport(updateId) },
     ] as const) {
       expect(await asAgent(clients, thief, request)).toMatchObject({ status: 404, code: 'not_found' });
     }

@@ -101,7 +101,7 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
   mountCommands(routes, { platform });
   mountHostCommands(routes, { platform });
   mountAgentCommands(routes, { platform, config });
-  mountInventory(routes, { platform, large });
+  mountInventory(routes, { platform, large, maxChange: config.maxChange });
   mountCheckIn(routes, agents.checkIn);
   mountApprovalRoutes(http, parts, approvals);
   mountOperatorRoutes(http, operators);

@@ -48,6 +48,14 @@ const BODIES: Readonly<
       skipped: [{ update_id: updateId, code: 'not_found' }],
     },
   }),
+  'POST /api/v1/updates/preview': ({ updateId }) => ({
+    body: { update_ids: [updateId] },
+    status: 200,
+    answer: {
+      ...{ updates: 0, hosts: 0, transactions: 0, unplanned: 0 },
+      ...{ left_out: [{ update_id: updateId, code: 'not_found' }], left_out_count: 1, sets: [] },
+    },
+  }),
   'POST /api/v1/agents/group': ({ agentId }) => ({
     body: { agent_ids: [agentId], group: 'ours' },
     status: 200,

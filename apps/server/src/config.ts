@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { MaxChange } from '@tidegate/protocol/offers';
 import { nullable } from '@tidegate/protocol/scalars';
 import ipaddr from 'ipaddr.js';
 import { type Static, type TSchema, Type } from 'typebox';
@@ -203,6 +204,14 @@ export const SETTINGS = {
     schema: Type.Enum(['warn', 'block']),
     default: 'warn',
     allowed: 'warn or block',
+    parse: text,
+  }),
+  maxChange: setting({
+    env: 'SERVICE_MAX_CHANGE',
+    doc: 'npm and PyPI: the greatest change of a version that is recommended. Lists and counts have the recommended version of each package; the others are offered beside it. Below 1.0 the second number counts as the major one.',
+    schema: MaxChange,
+    default: 'any',
+    allowed: 'patch, minor or any',
     parse: text,
   }),
   sweepIntervalSeconds: setting({

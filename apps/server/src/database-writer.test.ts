@@ -6,14 +6,19 @@ import { Value } from 'typebox/value';
 import { describe, expect, test } from 'vitest';
 import { readGateSetting } from './approvals/gate-settings-store.ts';
 import { liveAgeExceptions } from './approvals/store.ts';
+import { awaitedSets } from './commands/awaited-store.ts';
+import { originsInForce } from './origins/store.ts';
 import { openDatabase } from './platform/db/open.ts';
 import { createResyncGate } from './restore/resync.ts';
 import { OPERATOR_PASSWORD } from './testing/app-clients.ts';
+import { updateRow } from './testing/approvals-app.ts';
 import { databaseOptions } from './testing/database-options.ts';
 import { ENGINES } from './testing/engines.ts';
 import { type IncidentScene, openIncidentScene } from './testing/incident-scene.ts';
 import { createHousehold } from './testing/restored-server.ts';
 import { writeRaw } from './testing/write-raw.ts';
+import { insertUpdates } from './updates/store.ts';
+import { setDigest } from './updates/update-set.ts';
 import { statementsAbout } from './vex/store.ts';
 
 /** Attacks by somebody who can write to the database and has none of the keys of the data folder (SECURITY.md). */
@@ -386,6 +391,63 @@ const ATTACKS: Attack[] = [
         if (change.startsWith('ended'))
           await must({ method: 'DELETE', url: `${url}/${id}`, token: admin }, 204);
         await run(scene, `UPDATE vex_statements SET ${change}`);
+        return live();
+      },
+      refused: false,
+    }),
+  ),
+  {
+    what: 'an inserted row of an update that waits for its plan',
+    table: 'awaited_updates',
+    async attempt({ app, agent, database }) {
+      const [id, now] = [app.platform.newId(), app.platform.now()];
+      const update = { ecosystem: 'apt', name: 'curl', version: '8.0-1', state: 'awaiting_plan' } as const;
+      await database.transact((tx) =>
+        insertUpdates(tx, [updateRow({ id, agentId: agent.agentId, ...update, now })]),
+      );
+      await writeRaw(database, 'awaited_updates', {
+        ...{ update_id: id, set_sha256: setDigest([id]), asked_by: 'admin', asked_at: now, round: 0 },
+      });
+      return (await awaitedSets(database.read, { after: '', limit: 10 })).length > 0;
+    },
+    refused: false,
+  },
+  {
+    what: 'an inserted third-party origin',
+    table: 'origins',
+    async attempt({ app, database }) {
+      const nowMs = app.platform.now();
+      await writeRaw(database, 'origins', {
+        ...{ id: 'x', sha256: 'a'.repeat(64), envelope: '{}', ecosystem: 'apt', signing_key: 'a'.repeat(40) },
+        ...{ suites: '["Docker CE:bookworm"]', rule: 'allow', min_age_days: null, reason: 'ours' },
+        ...{ created_by: 'admin', created_at: nowMs, ends_at: nowMs + 1_000 },
+        ...{ ended_at: null, end_reason: null, ended_by: null },
+      });
+      return (await originsInForce(database.read, nowMs)).length > 0;
+    },
+    refused: false,
+  },
+  ...[
+    ...["signing_key = 'b'", `suites = '["Evil:x"]'`, "rule = 'allow'", 'min_age_days = 1'],
+    ...['ends_at = ends_at + 1', 'ended_at = NULL'],
+  ].map(
+    (change): Attack => ({
+      what: `a third-party origin with ${change.split(' ', 1)[0]} changed`,
+      table: 'origins',
+      async attempt(scene) {
+        const { app, database, must, asAdmin, admin } = scene;
+        const nowMs = app.platform.now();
+        const body = {
+          ...{ ecosystem: 'apt', key: 'a'.repeat(40), suites: ['Docker CE:bookworm'], rule: 'ask' },
+          ...{ min_age_days: null, reason: 'ours', ends_at: new Date(nowMs + 86_400_000).toISOString() },
+        };
+        const url = '/api/v1/admin/origins';
+        const { id } = Value.Parse(Made, await must(asAdmin(url, body), 201));
+        const live = async () => (await originsInForce(database.read, nowMs)).length > 0;
+        expect(await live()).toBe(true);
+        if (change.startsWith('ended'))
+          await must({ method: 'DELETE', url: `${url}/${id}`, token: admin }, 204);
+        await run(scene, `UPDATE origins SET ${change}`);
         return live();
       },
       refused: false,

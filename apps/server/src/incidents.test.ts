@@ -31,6 +31,10 @@ interface Incident {
 
 const AT = '2026-11-21T09:00:00Z';
 const LATER = '2026-12-01T09:00:00Z';
+const ORIGIN = {
+  ...{ ecosystem: 'apt', key: 'a'.repeat(40), suites: ['Docker CE:bookworm'], rule: 'ask' },
+  ...{ min_age_days: null, reason: 'test', ends_at: LATER },
+};
 const STATEMENT = {
   ...{ vulnerability: 'CVE-2024-1', ecosystem: 'npm', package: 'left-pad', distribution: null },
   ...{ versions: ['1.0.0'], scope: { kind: 'all' }, status: 'accepted', justification: null },
@@ -457,6 +461,26 @@ const INCIDENTS: Incident[] = [
     },
   },
   {
+    ...{ type: 'origin_registered', status: 201, severity: 'warning', component: 'security' },
+    ...{ actor: 'admin', host: false },
+    content: [
+      ...['actor', 'ecosystem', 'ends_at', 'key', 'min_age_days', 'origin_id', 'reason', 'rule', 'sha256'],
+      'suites',
+    ],
+    prepare: ({ asAdmin }) => asAdmin('/api/v1/admin/origins', ORIGIN),
+  },
+  {
+    ...{ type: 'origin_revoked', status: 204, severity: 'info', component: 'security' },
+    ...{ actor: 'admin', host: false },
+    content: ['actor', 'ecosystem', 'key', 'min_age_days', 'origin_id', 'rule', 'sha256', 'suites'],
+    async prepare({ must, asAdmin }) {
+      const url = '/api/v1/admin/origins';
+      const { id } = Value.Parse(Made, await must(asAdmin(url, ORIGIN), 201));
+      const { body: _, ...bare } = asAdmin(`${url}/${id}`);
+      return { ...bare, method: 'DELETE' };
+    },
+  },
+  {
     ...{ type: 'shared_view_changed', status: 201, severity: 'info', component: 'views' },
     ...{ actor: 'admin', host: false },
     content: ['actor', 'change', 'name', 'page', 'query', 'view_id'],
@@ -499,6 +523,7 @@ const ELSEWHERE = [
   'approval_countersigned',
   'events_pruned',
   'vex_statement_expired',
+  'origin_expired',
 ];
 
 async function suspected({ app, must, checkIn }: IncidentScene): Promise<Request> {

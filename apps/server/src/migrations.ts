@@ -11,6 +11,7 @@ import { schema as enrolment } from './enrolment/schema.ts';
 import { schema as events } from './events/schema.ts';
 import { schema as inventory } from './inventory/schema.ts';
 import { schema as operators } from './operators/schema.ts';
+import { schema as origins } from './origins/schema.ts';
 import { schema as outsiders } from './outsiders/schema.ts';
 import { schema as overview } from './overview/schema.ts';
 import type { Migration } from './platform/db/migrate.ts';
@@ -40,7 +41,7 @@ const BASE: readonly Migration[] = [
   { version: 120, name: 'inventory', statements: inventory },
   { version: 130, name: 'advisories', statements: advisories },
   { version: 140, name: 'provenance', statements: provenance },
-  { version: 150, name: 'approvals', statements: [...approvalTokens, ...vex, ...approvals] },
+  { version: 150, name: 'approvals', statements: [...approvalTokens, ...vex, ...origins, ...approvals] },
   { version: 160, name: 'operators', statements: operators },
   { version: 170, name: 'api-tokens', statements: apiTokens },
   { version: 180, name: 'restore', statements: restore },

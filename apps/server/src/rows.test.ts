@@ -13,7 +13,7 @@ import { idOfHost, makeHost, makeRow, makeRowsOf, unknownOf } from './testing/ro
 import { createTestApp, type TestApp } from './testing/test-app.ts';
 
 /** Kinds of the fleet whose rows are never deleted. */
-const STAYING: readonly Kind[] = ['divergence', 'signing key', 'host set aside', 'statement'];
+const STAYING: readonly Kind[] = ['divergence', 'signing key', 'host set aside', 'statement', 'origin'];
 
 /** Tables without named rows: presence of agents, and the budgets of outsiders. */
 const ASIDE: readonly string[] = ['agent_presence', 'outsider_usage'];
@@ -213,7 +213,7 @@ async function victims(app: TestApp, admin: Caller): Promise<(naming: Naming) =>
       case 'fleet': {
         const there = await makeRow(app, { kind, operatorId });
         made.set(kind, [unknown, { what: 'there', id: there, isFor: inFleet }]);
-        // An ended statement stays on record, as decisions name it.
+        // An ended statement or origin stays on record, as decisions name it.
         if (STAYING.includes(kind)) break;
         const over = await makeRow(app, { kind, operatorId, isOver: true });
         made.get(kind)?.push({ what: 'deleted', id: over, isFor: () => false });
@@ -377,7 +377,7 @@ function requestOf({ method, pattern, at, name, naming }: Case, id: string, { ca
     ...(at === 'query' ? { [name]: id } : {}),
   });
   const url = query.size === 0 ? path : `${path}?${query}`;
-  return { method, url, body: naming.body?.(id, agentId) };
+  return { method, url, body: naming.body?.(id, agentId, updateId) };
 }
 
 /** An answer without the parts that differ between two requests for two rows. */

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { APPROVAL_MAX_UPDATES, Envelope, ServerKey } from './documents.ts';
 import { AGENT_EVENT_TYPES, SEVERITIES } from './event-types.ts';
+import { CANDIDATES_MAX } from './offers.ts';
 import { Plan } from './plan.ts';
 import { RestartReport } from './restarts.ts';
 import {
@@ -16,7 +17,6 @@ import {
   Timestamp,
   Uuid,
 } from './scalars.ts';
-import { UpdateState } from './states.ts';
 
 export const RegisterRequest = strict({
   hostname: HostName,
@@ -114,6 +114,12 @@ export const InventoryUpdate = strict({
   origin: Type.Optional(Type.String({ maxLength: 512 })),
   security: Type.Optional(Type.Boolean()),
   size_bytes: Type.Optional(Count),
+  /** npm and PyPI: what the registry says of this version; `newest` if absent. */
+  offers: Type.Optional(
+    Type.Array(Type.Enum(['series', 'newest']), { minItems: 1, maxItems: 2, uniqueItems: true }),
+  ),
+  /** npm and PyPI: versions above the installed one that may be installed here, the nearest first. */
+  candidates: Type.Optional(Type.Array(PackageVersion, { maxItems: CANDIDATES_MAX })),
   plan: Type.Optional(Plan),
 });
 export type InventoryUpdate = Static<typeof InventoryUpdate>;
@@ -134,6 +140,8 @@ export const InventoryAnswer = strict({
       name: PackageName,
       available_version: PackageVersion,
       arch: Type.Optional(ShortText),
+      /** npm and PyPI: another version of the package is recommended. */
+      alternative: Type.Optional(Type.Literal(true)),
     }),
   ),
 });
@@ -146,7 +154,20 @@ export const PartAnswer = strict({
 });
 export type PartAnswer = Static<typeof PartAnswer>;
 
-export const PlanAnswer = strict({ update_id: Uuid, state: UpdateState });
+/**
+ * A plan and the sets of updates that it brings: all sets are of one host and ecosystem, and of one place of npm or
+ * PyPI. Updates that resolve to the same transaction share one report.
+ */
+export const PlanReport = strict({
+  sets: Type.Array(Type.Array(Uuid, { minItems: 1, maxItems: APPROVAL_MAX_UPDATES }), {
+    minItems: 1,
+    maxItems: APPROVAL_MAX_UPDATES,
+  }),
+  plan: Plan,
+});
+export type PlanReport = Static<typeof PlanReport>;
+
+export const PlanAnswer = strict({ plan_sha256: Sha256Hex });
 
 /** Longest tail of output that a result carries, in characters. */
 export const OUTPUT_TAIL_MAX_CHARS = 65_536;

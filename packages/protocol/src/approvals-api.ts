@@ -179,6 +179,39 @@ export const BlockReason = Type.Enum([
 
 export const ProvenanceStatus = Type.Enum(['verified', 'unverified', 'absent', 'unknown', 'mismatch']);
 
+/** A package of a third party's repository: what the host said, and the registration that applies. */
+export const ThirdPartyPackage = strict({
+  package: Type.String(),
+  version: Type.String(),
+  arch: nullable(Type.String()),
+  origin: Type.String(),
+  /** Who signed the repository, as this host says. */
+  key: nullable(Type.String()),
+  standing: Type.Enum(['allowed', 'asks', 'too_young', 'disputed', 'not_registered', 'key_unknown']),
+  registration: nullable(
+    strict({
+      id: Uuid,
+      rule: Type.Enum(['ask', 'allow_older_than', 'allow']),
+      min_age_days: nullable(Type.Integer()),
+      reason: Type.String(),
+      ends_at: Timestamp,
+    }),
+  ),
+  /** When the server first saw exactly this file. */
+  first_seen_at: nullable(Timestamp),
+});
+export type ThirdPartyPackage = Static<typeof ThirdPartyPackage>;
+
+/** A package of the closure whose vendor is another than that of the version on the host. */
+export const OriginChange = strict({
+  package: Type.String(),
+  arch: nullable(Type.String()),
+  /** As the package manager names it; null: nobody knows where the version on the host came from. */
+  from: nullable(Type.String()),
+  to: Type.String(),
+});
+export type OriginChange = Static<typeof OriginChange>;
+
 /** What the gate says of an update: members of `approval_blocked`, answer of preview, `gate` of GET /updates/{id}. */
 export const GateReport = strict({
   update_id: Uuid,
@@ -207,6 +240,10 @@ export const GateReport = strict({
       dropped: Type.Boolean(),
     }),
   ),
+  /** It never blocks, as another vendor may be what the operator wants. */
+  origin_changes: Type.Array(OriginChange),
+  /** Packages from third parties, with what was registered for them. */
+  third_party: Type.Array(ThirdPartyPackage),
   verdict: VulnerabilityVerdict,
   /** The policy that it was judged by; null: not judged. */
   vulnerability_policy: nullable(VulnerabilityPolicy),
@@ -245,6 +282,44 @@ export const BulkApproveAnswer = strict({
   skipped: Type.Array(strict({ update_id: Uuid, code: Type.String() })),
 });
 export type BulkApproveAnswer = Static<typeof BulkApproveAnswer>;
+
+/** Transactions of a preview that are described, the largest first. */
+export const PREVIEW_SETS_MAX = 20;
+/** Packages that one of them names, and updates that a preview names as left out. */
+export const PREVIEW_NAMES_MAX = 200;
+
+/** What a transaction would do to its host. */
+export const TransactionPreview = strict({
+  agent_id: Uuid,
+  hostname: Type.String(),
+  ecosystem: Ecosystem,
+  place: nullable(Type.String({ description: 'of npm and PyPI packages' })),
+  update_ids: Type.Array(Uuid, { maxItems: BULK_MAX_UPDATES }),
+  /** Null: the host is asked for its plan first. */
+  plan: nullable(
+    strict({
+      removes: Type.Array(PackageName, { maxItems: PREVIEW_NAMES_MAX }),
+      installs: Type.Array(PackageName, { maxItems: PREVIEW_NAMES_MAX }),
+      downgrades: Type.Array(PackageName, { maxItems: PREVIEW_NAMES_MAX }),
+      counts: strict({ remove: Count, install: Count, downgrade: Count, upgrade: Count }),
+      download_bytes: Count,
+    }),
+  ),
+});
+export type TransactionPreview = Static<typeof TransactionPreview>;
+
+/** What a bulk request would do now. */
+export const BulkPreview = strict({
+  updates: Count,
+  hosts: Count,
+  transactions: Count,
+  /** Transactions whose plan the hosts are asked for first. */
+  unplanned: Count,
+  sets: Type.Array(TransactionPreview, { maxItems: PREVIEW_SETS_MAX }),
+  left_out: Type.Array(strict({ update_id: Uuid, code: Type.String() }), { maxItems: PREVIEW_NAMES_MAX }),
+  left_out_count: Count,
+});
+export type BulkPreview = Static<typeof BulkPreview>;
 
 export const RejectRequest = nullable(strict({ reason: Type.Optional(Reason) }));
 export const ReopenRequest = nullable(strict({ reason: Type.Optional(Reason) }));

@@ -1,5 +1,12 @@
 import { type Static, Type } from 'typebox';
-import { GateDivergence, ProvenanceStatus, UnknownArtifact, VendorWord } from './approvals-api.ts';
+import {
+  GateDivergence,
+  OriginChange,
+  ProvenanceStatus,
+  ThirdPartyPackage,
+  UnknownArtifact,
+  VendorWord,
+} from './approvals-api.ts';
 import { APPROVAL_MAX_UPDATES } from './documents.ts';
 import { Count, Ecosystem, nullable, Ordinal, Sha256Hex, strict, Timestamp, Uuid } from './scalars.ts';
 import { UncheckedReason, VulnerabilityVerdict } from './states.ts';
@@ -81,6 +88,8 @@ export const RecordedFacts = strict({
       }),
     ),
   ),
+  /** Packages from another vendor than the version on the host; absent as above. */
+  origin_changes: Type.Optional(cut(OriginChange)),
   judged: nullable(
     strict({
       closure: strict({
@@ -131,6 +140,34 @@ export const RecordedFacts = strict({
             ends_at_ms: Type.Number(),
           }),
         ),
+      ),
+      /** Packages of third parties; absent if there are none. */
+      origins: Type.Optional(
+        strict({
+          total: Count,
+          uncovered: Count,
+          items: Type.Array(
+            strict({
+              package: Type.String(),
+              version: Type.String(),
+              arch: TextOrNull,
+              origin: Type.String(),
+              key: TextOrNull,
+              standing: ThirdPartyPackage.properties.standing,
+              registration: nullable(
+                strict({
+                  id: Uuid,
+                  sha256: Sha256Hex,
+                  rule: Type.Enum(['ask', 'allow_older_than', 'allow']),
+                  min_age_days: NumberOrNull,
+                  reason: Type.String(),
+                  ends_at_ms: Type.Number(),
+                }),
+              ),
+              first_seen_at_ms: NumberOrNull,
+            }),
+          ),
+        }),
       ),
       /** Absent in records of gate version 1, which did not ask. */
       registry: Type.Optional(strict({ pending: Type.Boolean(), contradicted: cut(UnknownArtifact) })),

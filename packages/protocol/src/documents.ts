@@ -25,7 +25,7 @@ export const AGENT_STATE_TYPE = 'application/vnd.tidegate.agent-state.v1+json';
 export const CHECKPOINT_TYPE = 'application/vnd.tidegate.checkpoint.v1+json';
 
 /** Largest command envelope that an agent reads, in bytes. */
-export const COMMAND_MAX_BYTES = 256 * 1024;
+export const COMMAND_MAX_BYTES = 512 * 1024;
 /** Most updates that one approval names. */
 export const APPROVAL_MAX_UPDATES = 2_000;
 /** Largest approval envelope, in bytes. */
@@ -130,15 +130,21 @@ const commandHead = {
 /** Ids of updates in ascending order, so that a set has one form. */
 const UpdateIds = Type.Array(Uuid, { minItems: 1, maxItems: APPROVAL_MAX_UPDATES });
 
+/** An update to plan, in a set that is planned as one transaction. */
+export const PlannedUpdate = strict({
+  update_id: Uuid,
+  name: PackageName,
+  arch: Type.Optional(Type.String({ minLength: 1, maxLength: 256 })),
+  to_version: PackageVersion,
+});
+export type PlannedUpdate = Static<typeof PlannedUpdate>;
+
 /** Parameters of each action; an action without an entry takes none. */
 export const COMMAND_PARAMS = {
   scan: strict({ ecosystems: Type.Optional(Type.Array(Ecosystem, { maxItems: 4 })) }),
   plan_update: strict({
-    update_id: Uuid,
     ecosystem: Ecosystem,
-    name: PackageName,
-    arch: Type.Optional(Type.String({ minLength: 1, maxLength: 256 })),
-    to_version: PackageVersion,
+    updates: Type.Array(PlannedUpdate, { minItems: 1, maxItems: APPROVAL_MAX_UPDATES }),
   }),
   install_update: strict({ update_ids: UpdateIds }),
   reboot: strict({}),
@@ -208,6 +214,10 @@ export const ApprovalPayload = strict({
     snapshot: nullable(Type.String({ maxLength: 256 })),
     /** Operators' statements that excused a vulnerability; absent if none did. */
     statements: Type.Optional(
+      Type.Array(strict({ id: Uuid, sha256: Sha256Hex }), { minItems: 1, maxItems: 100 }),
+    ),
+    /** Registered origins that let packages pass which no database covers; absent if none did. */
+    origins: Type.Optional(
       Type.Array(strict({ id: Uuid, sha256: Sha256Hex }), { minItems: 1, maxItems: 100 }),
     ),
   }),

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox';
 import {
   Count,
+  KeyFingerprint,
   PackageName,
   PackageVersion,
   Sha256Hex,
@@ -33,6 +34,8 @@ export const PlanAction = strict({
   source_name: Type.Optional(PackageName),
   source_version: Type.Optional(PackageVersion),
   origin: Type.Optional(Type.String({ maxLength: 512 })),
+  /** The OpenPGP key that signed the repository, as the host verified it; a statement of this host about itself. */
+  origin_key: Type.Optional(KeyFingerprint),
   artifact: Type.Optional(Artifact),
 });
 export type PlanAction = Static<typeof PlanAction>;

@@ -91,3 +91,9 @@ export function nullable<T extends Type.TSchema>(schema: T, options: Type.TSchem
 export function nullish<T extends Type.TSchema>(schema: T) {
   return Type.Optional(nullable(schema));
 }
+
+/** Fingerprint of an OpenPGP primary key: 40 digits (version 4) or 64 (version 6), in lower case. */
+export const KeyFingerprint = Type.String({
+  pattern: '^([0-9a-f]{40}|[0-9a-f]{64})$',
+  description: 'fingerprint of an OpenPGP key: 40 or 64 hexadecimal digits in lower case',
+});

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { sortBy } from './lists-api.ts';
+import { Change, MaxChange, Offer } from './offers.ts';
 import { PlanAction } from './plan.ts';
 import {
   Count,
@@ -37,6 +38,12 @@ export const UpdateFilter = strict({
   introduces: Type.Optional(Flag),
   stays: Type.Optional(Flag),
   fixes: Type.Optional(Flag),
+  /** npm and PyPI: only versions that are offered as this. */
+  offer: Type.Optional(Offer),
+  /** npm and PyPI: of each package the newest version that is no greater change; the others as without it. */
+  max_change: Type.Optional(MaxChange),
+  /** `true`: also the versions that wait beside the recommended one of their package. */
+  alternatives: Type.Optional(Flag),
   os: Type.Optional(OsId),
   host: Type.Optional(HostPattern),
   since: Type.Optional(Timestamp),
@@ -85,6 +92,12 @@ export const UpdateItem = strict({
   origin: TextOrNull,
   security: Type.Boolean(),
   size_bytes: nullable(Count),
+  /** npm and PyPI: why this version is offered; empty for the others, which offer one. */
+  offers: Type.Array(Offer),
+  /** npm and PyPI: how far it is from the installed version; null: not known, or another ecosystem. */
+  change: nullable(Change),
+  /** Whether lists show it while it waits; false: another version of the package is recommended. */
+  recommended: Type.Boolean(),
   state: UpdateState,
   state_reason: TextOrNull,
   out_of_band: Type.Boolean(),

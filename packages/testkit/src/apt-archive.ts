@@ -25,13 +25,13 @@ export type AptArchive = {
   /** Builds packages into the pool; one that is there already is replaced. `reindex` makes them known. */
   add(packages: readonly AptPackage[]): Promise<void>;
   reindex(): Promise<void>;
-  debPath(pkg: Pick<AptPackage, 'name' | 'version' | 'archive'>): string;
+  debPath(pkg: Pick<AptPackage, 'name' | 'version' | 'archive' | 'arch'>): string;
 };
 
 /** Makes an empty archive in `folder`, readable by every user whatever the umask is (apt fetches as `_apt`). */
-export async function createAptArchive(folder: string): Promise<AptArchive> {
+export async function createAptArchive(folder: string, foreign: readonly string[] = []): Promise<AptArchive> {
   const architecture = (await runTool('dpkg', ['--print-architecture'])).trim();
-  const architectures = ['all', architecture];
+  const architectures = ['all', architecture, ...foreign];
   for (const { codename } of Object.values(ARCHIVES)) {
     await makeReadable(folder, join('pool', codename));
     for (const arch of architectures)
@@ -86,6 +86,13 @@ async function buildDeb(
   await makeReadable(scratch, share);
   await replace(join(scratch, 'DEBIAN', 'control'), controlOf(pkg));
   await replace(join(scratch, share, 'version'), `${pkg.content ?? pkg.version}\n`);
+  const conffiles = Object.entries(pkg.conffiles ?? {});
+  if (conffiles.length > 0) {
+    await makeReadable(scratch, 'etc');
+    for (const [name, content] of conffiles) await replace(join(scratch, 'etc', name), content);
+    const list = conffiles.map(([name]) => `/etc/${name}\n`).join('');
+    await replace(join(scratch, 'DEBIAN', 'conffiles'), list);
+  }
   if (pkg.postinst !== undefined) {
     const script = join(scratch, 'DEBIAN', 'postinst');
     await replace(script, `#!/bin/sh\n${pkg.postinst}\n`);

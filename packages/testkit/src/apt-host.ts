@@ -19,6 +19,8 @@ export type AptHostOptions = {
   packages?: readonly AptSet[];
   /** How apt reaches the archive; `http` is a real download, from a loopback server in this process. */
   transport?: 'file' | 'http';
+  /** Architectures whose packages it takes beside its own. */
+  foreign?: readonly string[];
 };
 
 /** A throw-away host with a package database of its own; nothing of the real one is read or changed. */
@@ -56,7 +58,7 @@ export async function createAptHost(dir: string, options: AptHostOptions = {}): 
   const sets = options.packages ?? [DEMO];
   const original = sets.flatMap((set) => set.installed);
   const published = [...original, ...sets.flatMap((set) => set.offered)];
-  const archive = await createAptArchive(join(base, 'archive'));
+  const archive = await createAptArchive(join(base, 'archive'), options.foreign);
   const root = join(base, 'host');
   const aptConf = join(base, 'apt.conf');
   const adminDir = join(root, 'var/lib/dpkg');
@@ -97,13 +99,15 @@ export async function createAptHost(dir: string, options: AptHostOptions = {}): 
 
   async function installOriginal(): Promise<void> {
     const debs = original.map((pkg) => archive.debPath(pkg));
-    if (debs.length > 0) await dpkg(['--force-downgrade', '--force-confnew', '--install', ...debs]);
+    // In one call a package is unpacked before what it pre-depends on is set up.
+    const force = ['--force-downgrade', '--force-confnew', '--force-depends'];
+    if (debs.length > 0) await dpkg([...force, '--install', ...debs]);
     const holds = sets.flatMap((set) => set.held ?? []).map((name) => `${name} hold\n`);
     if (holds.length > 0) await dpkg(['--set-selections'], holds.join(''));
   }
 
   async function rollBack(): Promise<void> {
-    const present = (await query('Package')).flat();
+    const present = (await query('binary:Package')).flat();
     // All go first, so that conflicts and half-configured leavings of a failed update are gone too.
     if (present.length > 0) await dpkg(['--force-all', '--purge', ...present]);
     await installOriginal();
@@ -112,7 +116,10 @@ export async function createAptHost(dir: string, options: AptHostOptions = {}): 
   try {
     await archive.add(published);
     const uri = server?.url ?? `file:${archive.folder}`;
-    await writeAptHostFiles({ root, adminDir, aptConf, uri, architecture: archive.architecture });
+    const { foreign = [] } = options;
+    const { architecture } = archive;
+    await writeAptHostFiles({ root, adminDir, aptConf, uri, architecture }, [architecture, ...foreign]);
+    for (const arch of foreign) await dpkg(['--add-architecture', arch]);
     await refresh();
     await installOriginal();
   } catch (error) {

@@ -1,11 +1,17 @@
-/** A package as it is built into a .deb; architecture `all`. */
+/** A package as it is built into a .deb. */
 export type AptPackage = {
   name: string;
   version: string;
+  /** `all` unless given. */
+  arch?: string;
   /** As in the control file: `demo-src`, or `demo-src (1.1-1)` where the versions differ. */
   source?: string;
   depends?: string;
   conflicts?: string;
+  /** More fields of the control file, such as `Pre-Depends`. */
+  fields?: Readonly<Record<string, string>>;
+  /** Configuration files below /etc by name, with their content. */
+  conffiles?: Readonly<Record<string, string>>;
   /** The archive that offers it; `security` stands for the distribution's security archive. */
   archive?: 'main' | 'security';
   /** A /bin/sh script that runs, on this very machine, as whoever installs the package. */
@@ -72,18 +78,19 @@ export function controlOf(pkg: AptPackage): string {
   const fields: [string, string | undefined][] = [
     ['Package', pkg.name],
     ['Version', pkg.version],
-    ['Architecture', 'all'],
+    ['Architecture', pkg.arch ?? 'all'],
     ['Maintainer', 'Test <test@example.invalid>'],
     ['Source', pkg.source],
     ['Depends', pkg.depends],
     ['Conflicts', pkg.conflicts],
     ['Installed-Size', pkg.installedSizeKib === undefined ? undefined : String(pkg.installedSizeKib)],
+    ...Object.entries(pkg.fields ?? {}),
     ['Description', `package ${pkg.name} of a test`],
   ];
   return fields.flatMap(([field, value]) => (value === undefined ? [] : [`${field}: ${value}\n`])).join('');
 }
 
 /** The file name in the pool: without the epoch, as Debian names them. */
-export function debFileName({ name, version }: { name: string; version: string }): string {
-  return `${name}_${version.replace(/^\d+:/, '')}_all.deb`;
+export function debFileName({ name, version, arch }: Pick<AptPackage, 'name' | 'version' | 'arch'>): string {
+  return `${name}_${version.replace(/^\d+:/, '')}_${arch ?? 'all'}.deb`;
 }

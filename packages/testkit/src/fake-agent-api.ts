@@ -4,11 +4,12 @@ import {
   CommandResult,
   commandResultFaults,
   InventoryReport,
+  PlanReport,
   RegisterRequest,
   RenewRequest,
 } from '@tidegate/protocol/agent-api';
 import { COMMAND_TYPE, type Envelope } from '@tidegate/protocol/documents';
-import { Plan, planFaults } from '@tidegate/protocol/plan';
+import { planFaults } from '@tidegate/protocol/plan';
 import type { Static, TSchema } from 'typebox';
 import { Value } from 'typebox/value';
 import { createClock } from './clock.ts';
@@ -98,9 +99,9 @@ function usualAnswer(call: AgentCall): Told {
   if (agentId !== idOf(machineId)) return { status: 404, body: { code: 'not_found' } };
   if (what === 'check-in') return accept(CheckInRequest, body, () => checkInAnswer([]));
   if (what.startsWith('inventory/')) return accept(InventoryReport, body, inventoryAnswer);
-  if (what.startsWith('plans/')) {
-    const answer = { update_id: what.slice('plans/'.length), state: 'awaiting_plan' };
-    return accept(Plan, body, (plan) => faultsOr(planFaults(plan), answer));
+  if (what === 'plans') {
+    const answer = { plan_sha256: 'a'.repeat(64) };
+    return accept(PlanReport, body, ({ plan }) => faultsOr(planFaults(plan), answer));
   }
   return accept(CommandResult, body, (result) => faultsOr(commandResultFaults(result), {}));
 }

@@ -20,20 +20,23 @@ export function createCommandAnswerer(means: {
 
   async function answerCommands(agent: SimulatedAgent): Promise<void> {
     for (const command of agent.commands.splice(0)) {
-      if (command.action === 'plan_update') await sendPlan(agent, command.params.update_id);
+      if (command.action === 'plan_update') await sendPlan(agent, command.params);
       if (command.action === 'install_update') await install(agent, command);
       else await sendResult(agent, command, { status: 'success', exit_code: 0, started_at: nowText() });
     }
   }
 
-  async function sendPlan(agent: SimulatedAgent, updateId: string): Promise<void> {
-    const update = agent.updates.get(updateId);
-    if (update === undefined) return tally.fault('plan', 'a plan of an unknown update was asked for');
-    const request = requestAsAgent(agent, {
-      method: 'PUT',
-      path: `/plans/${updateId}`,
-      body: planOf(update, nowText()),
-    });
+  async function sendPlan(
+    agent: SimulatedAgent,
+    { updates: named }: (CommandPayload & { action: 'plan_update' })['params'],
+  ): Promise<void> {
+    const ids = named.map(({ update_id: id }) => id);
+    const updates = ids.flatMap((id) => agent.updates.get(id) ?? []);
+    if (updates.length < ids.length) {
+      return tally.fault('plan', 'a plan of an unknown update was asked for');
+    }
+    const body = { sets: [ids], plan: planOf(updates, nowText()) };
+    const request = requestAsAgent(agent, { method: 'PUT', path: '/plans', body });
     if (request !== null) await call({ operation: 'plan', expected: 200, guard: planAnswer, request });
   }
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { InventoryPackage, InventoryReport, InventoryUpdate } from '@tidegate/protocol/agent-api';
-import type { Plan } from '@tidegate/protocol/plan';
+import type { Plan, PlanAction } from '@tidegate/protocol/plan';
 
 const CATALOGUE_SIZE = 2_000;
 const RPM_ARCH = 'x86_64';
@@ -119,12 +119,16 @@ export function hostInventory(
 
 /** The report of a complete scan, each update with its plan. */
 export function inventoryReport(inventory: HostInventory, scannedAt: string): InventoryReport {
-  const updates = inventory.updates.map((update) => ({ ...update, plan: planOf(update, scannedAt) }));
+  const updates = inventory.updates.map((update) => ({ ...update, plan: planOf([update], scannedAt) }));
   return { scanned_at: scannedAt, complete: true, packages: inventory.packages, updates };
 }
 
-/** The plan of an update that needs nothing else. The hash is that of no file: simulated hosts install nothing. */
-export function planOf(update: InventoryUpdate, resolvedAt: string): Plan {
+/** The plan of updates that need nothing else. The hashes are those of no files: simulated hosts install nothing. */
+export function planOf(updates: readonly InventoryUpdate[], resolvedAt: string): Plan {
+  return { resolved_at: resolvedAt, actions: updates.map(actionOf) };
+}
+
+function actionOf(update: InventoryUpdate): PlanAction {
   const { name, current_version: from, available_version: to, arch = 'all', origin = '' } = update;
   const filename = arch === RPM_ARCH ? `${name}-${to}.${arch}.rpm` : `${name}_${to}_${arch}.deb`;
   const artifact = {
@@ -134,7 +138,7 @@ export function planOf(update: InventoryUpdate, resolvedAt: string): Plan {
     sha256: createHash('sha256').update(filename).digest('hex'),
   };
   const source = { source_name: sourceOf(name), source_version: to };
-  const action = {
+  return {
     action: 'upgrade',
     name,
     arch,
@@ -143,8 +147,7 @@ export function planOf(update: InventoryUpdate, resolvedAt: string): Plan {
     ...source,
     origin,
     artifact,
-  } as const;
-  return { resolved_at: resolvedAt, actions: [action] };
+  };
 }
 
 function catalogueItem(item: number, { suffix }: System) {
@@ -162,7 +165,8 @@ function archOf({ ecosystem }: System): string {
   return ecosystem === 'dnf' ? RPM_ARCH : DEB_ARCH;
 }
 
-function originOf({ os }: System): string {
+function originOf({ os, ecosystem }: System): string {
+  if (ecosystem === 'dnf') return 'baseos';
   return `${os.id}:${os.version_id}/stable`;
 }
 

@@ -80,10 +80,8 @@ describe('a simulated fleet', () => {
     await fleet.reportAll();
     const [[updateId, update] = []] = [...(fleet.agents[0]?.updates ?? [])];
     const plan = {
-      update_id: updateId,
       ecosystem: 'apt',
-      name: update?.name,
-      to_version: update?.available_version,
+      updates: [{ update_id: updateId, name: update?.name, to_version: update?.available_version }],
     };
     const agentId = fleet.agents[0]?.session?.agentId ?? '';
     const sent = [
@@ -96,7 +94,7 @@ describe('a simulated fleet', () => {
     await fleet.answerAll();
     await fleet.reportAll();
     expect(fleet.verdict().problems).toEqual([]);
-    expect(api.calls.filter(({ path }) => path.includes('/plans/'))).toHaveLength(1);
+    expect(api.calls.filter(({ path }) => path.endsWith('/plans'))).toHaveLength(1);
     const results = api.calls.filter(({ path }) => path.endsWith('/result')).map(({ body }) => body);
     expect(results).toMatchObject([{ status: 'success' }, { status: 'running' }, { status: 'success' }]);
     expect(api.calls.filter(({ path }) => path.endsWith('/check-in'))[1]?.body).toMatchObject({

@@ -70,12 +70,14 @@ async function planUpdate(
 ): Promise<CommandEnd> {
   const driver = runtime.drivers.find(({ ecosystem }) => ecosystem === params.ecosystem);
   if (driver === undefined) return end(null, `${params.ecosystem} is not supported on this host`);
-  const { name, arch, to_version: toVersion } = params;
-  const update = { name, toVersion, ...(arch === undefined ? {} : { arch }) };
-  const planned = await driver.plan(runtime.paths, { updates: [update] });
+  const updates = params.updates.map(({ name, arch, to_version: toVersion }) => ({
+    ...{ name, toVersion },
+    ...(arch === undefined ? {} : { arch }),
+  }));
+  const planned = await driver.plan(runtime.paths, { updates });
   if (!planned.ok) return end(null, planned.reason);
-  const path = `/plans/${params.update_id}`;
-  const sent = await callAgent(runtime, { method: 'PUT', path, body: planned.plan });
+  const body = { sets: [params.updates.map(({ update_id: id }) => id)], plan: planned.plan };
+  const sent = await callAgent(runtime, { method: 'PUT', path: '/plans', body });
   return end(sent.ok ? null : sent.failure);
 }
 

@@ -37,7 +37,7 @@ const EVENT_UPDATES_MAX = 50;
 export interface InstallDependencies {
   config: ConfigFile;
   session: Session;
-  journal: Pick<Journal, 'highest'>;
+  journal: Pick<Journal, 'highest' | 'hasInstalledSince'>;
   /** For the key sets that the executor has not seen (E8). */
   client: ServerClient;
   drivers: readonly EcosystemDriver[];
@@ -263,7 +263,9 @@ function artifactFailure(
 
 /** Turns the executor's result into security events. */
 function reportJob(dependencies: InstallDependencies, payload: ApprovalPayload, job: JobResult): CommandEnd {
-  const type = eventTypeOf(job);
+  // The host has changed since the approval, but nobody else has changed it: the server asks for a new plan.
+  const isExpected = job.failure === 'plan_drift' && hasSiblings(dependencies, payload);
+  const type = isExpected ? null : eventTypeOf(job);
   const reason = job.result.reason ?? '';
   const details = {
     command_id: job.command_id,
@@ -273,6 +275,11 @@ function reportJob(dependencies: InstallDependencies, payload: ApprovalPayload, 
   };
   const events = type === null ? [] : [agentEvent(type, reason, { nowMs: dependencies.nowMs(), details })];
   return { result: job.result, events, failure: null };
+}
+
+/** Whether another approved installation has run since this approval was issued. */
+function hasSiblings({ journal }: InstallDependencies, { issued_at: issuedAt }: ApprovalPayload): boolean {
+  return journal.hasInstalledSince(Date.parse(issuedAt));
 }
 
 /** The first updates of an approval, for an event: its details are bounded. */

@@ -45,7 +45,10 @@ export interface PlanRequest {
   updates: readonly PlanTarget[];
 }
 
-export type PlanOutcome = { ok: true; plan: Plan } | { ok: false; reason: string };
+export type PlanOutcome =
+  | { ok: true; plan: Plan }
+  /** `conflicting`: the updates of the request that keep it from a plan, where the package manager names them. */
+  | { ok: false; reason: string; conflicting?: readonly PlanTarget[] };
 export type PlanUpdates = (request: PlanRequest) => Promise<PlanOutcome>;
 export type FetchOutcome = { ok: true } | { ok: false; reason: string };
 
@@ -63,8 +66,8 @@ export interface EcosystemDriver {
   /** What is broken among the installed packages, and how to mend it; null when nothing is. */
   findTrouble?(paths: HostPaths): Promise<HostTrouble | null>;
   /**
-   * Resolves the closure of all updates, with a hash for every artifact, or returns a reason. npm and PyPI take one
-   * update at a time.
+   * Resolves the closure of all updates, with a hash for every artifact, or returns a reason. Updates of npm and
+   * PyPI must be of one place.
    */
   plan(paths: HostPaths, request: PlanRequest): Promise<PlanOutcome>;
   /** Plans that share their reads. `upcoming` is what will probably be asked for: it is read ahead where that helps. */
@@ -77,11 +80,18 @@ export interface EcosystemDriver {
   fetch(paths: HostPaths, job: { actions: readonly PlanAction[]; directory: string }): Promise<FetchOutcome>;
 }
 
-/** For package managers that resolve one update at a time. */
-export function refuseSets(planOne: (target: PlanTarget) => Promise<PlanOutcome>): PlanUpdates {
-  return async ({ updates: [first, second] }) => {
-    if (first === undefined) return { ok: false, reason: 'a plan needs at least one update' };
-    if (second === undefined) return planOne(first);
-    return { ok: false, reason: 'this package manager takes one update at a time' };
-  };
+/** The one place of the updates (decision 0009), each package once; npm and PyPI plan a set for one place. */
+export function onePlaceOf({
+  updates,
+}: PlanRequest): { ok: true; value: string } | { ok: false; reason: string } {
+  const [first] = updates;
+  if (first === undefined) return { ok: false, reason: 'a plan needs at least one update' };
+  if (first.arch === undefined) return { ok: false, reason: `${first.name} names no place` };
+  const elsewhere = updates.find(({ arch }) => arch !== first.arch);
+  if (elsewhere !== undefined)
+    return { ok: false, reason: `${elsewhere.name} belongs to another place than ${first.name}` };
+  const names = updates.map(({ name }) => name);
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice !== undefined) return { ok: false, reason: `${twice} is named twice` };
+  return { ok: true, value: first.arch };
 }

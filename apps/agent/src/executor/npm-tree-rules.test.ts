@@ -44,7 +44,7 @@ test.each<[string, DiskTree, string | null]>([
 });
 
 test('packages below one package are distinguished from all others', () => {
-  const { own, others } = splitTree(diskOf({ ...WHOLE, 'node_modules/ab': 'ab 1.0.0' }), 'node_modules/a');
+  const { own, others } = splitTree(diskOf({ ...WHOLE, 'node_modules/ab': 'ab 1.0.0' }), ['node_modules/a']);
   expect([...own.packages.keys()]).toEqual(Object.keys(WHOLE));
   expect([...others.packages.keys()]).toEqual(['node_modules/ab']);
   expect(isSameTree(own, diskOf(WHOLE))).toBe(true);

@@ -18,15 +18,26 @@ export function treeDifference(expected: ReadonlyMap<string, LockEntry>, disk: D
   return extra === undefined ? null : `${extra} is there as well`;
 }
 
-/** The packages below the top one of these locations, as a tree of its own; and all others. */
-export function splitTree(disk: DiskTree, top: string): { own: DiskTree; others: DiskTree } {
-  const isOwn = (location: string) => location === top || location.startsWith(`${top}/`);
+/** The packages at and below these locations, as a tree of its own; and all others. */
+export function splitTree(disk: DiskTree, tops: readonly string[]): { own: DiskTree; others: DiskTree } {
+  const packages = splitPackages(disk.packages, tops);
+  const isOwn = isBelow(tops);
   const part = (wanted: boolean): DiskTree => ({
-    packages: new Map([...disk.packages].filter(([location]) => isOwn(location) === wanted)),
+    packages: wanted ? packages.own : packages.others,
     links: new Set([...disk.links].filter((location) => isOwn(location) === wanted)),
     faults: disk.faults,
   });
   return { own: part(true), others: part(false) };
+}
+
+export function splitPackages<T>(packages: ReadonlyMap<string, T>, tops: readonly string[]) {
+  const isOwn = isBelow(tops);
+  const part = (wanted: boolean) => new Map([...packages].filter(([location]) => isOwn(location) === wanted));
+  return { own: part(true), others: part(false) };
+}
+
+function isBelow(tops: readonly string[]): (location: string) => boolean {
+  return (location) => tops.some((top) => location === top || location.startsWith(`${top}/`));
 }
 
 /** Whether two readings of a tree are the same packages at the same versions. */

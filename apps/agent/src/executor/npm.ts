@@ -5,7 +5,7 @@ import { archOf, childOf, folderOfPlace, type NpmPlace } from '../ecosystems/npm
 import type { Parsed } from '../ecosystems/npm/lockfile.ts';
 import { findPlaces, readProject } from '../ecosystems/npm/places.ts';
 import { findPlace } from '../ecosystems/npm/plan.ts';
-import { type Resolution, resolveWish, type Wish } from '../ecosystems/npm/resolve.ts';
+import { type Resolution, resolveWishes, type Wish } from '../ecosystems/npm/resolve.ts';
 import {
   isSafeArgument,
   type NpmSession,
@@ -21,8 +21,7 @@ import { knownVersions } from './npm-known.ts';
 import { findOwner } from './npm-owner.ts';
 import { type Applied, applyToProject } from './npm-project.ts';
 import { placeOf, readStaged, type StagedPackage } from './npm-staged.ts';
-import { isSameTree, splitTree, treeDifference } from './npm-tree-rules.ts';
-import { onlyUpdate } from './only-update.ts';
+import { isSameTree, splitPackages, splitTree, treeDifference } from './npm-tree-rules.ts';
 import {
   type InstalledVersions,
   installedOf,
@@ -41,9 +40,11 @@ export const npmInstaller: Installer = {
     const { actions: approved } = job.approval.payload;
     const found = await openPlace(job);
     if (!found.ok) return { ok: false, detail: found.reason };
-    const { reached, rest } = splitReached(approved, await versionsIn(found.value.place));
+    const { place } = found.value;
+    const { reached, rest } = splitReached(approved, await versionsIn(place));
     if (rest.length === 0) return nothingLeft(reached, work);
-    const done = await withResolved(job, found.value, (resolved) => {
+    const wishes = found.value.wishes.filter((wish) => isOpen(place, wish, rest));
+    const done = await withResolved(job, { place, wishes }, (resolved) => {
       const commit: Commit = (onOutput) => install(resolved, { approved, reached }, onOutput);
       return work({ actions: resolved.actions, reached, commit });
     });
@@ -64,14 +65,23 @@ async function install(
   const output = noted.slice(-OUTPUT_TAIL_MAX_CHARS);
   if (applied.ok) return { ok: true, installed: installedOf(approved), output };
   const { detail, exitCode } = applied;
-  return { ok: false, reason: 'install_failed', detail, exitCode, output };
+  const whole = await wholeOf(resolved, approved);
+  return { ok: false, reason: 'install_failed', installed: installedOf(whole), detail, exitCode, output };
+}
+
+/** The approved actions of global packages that are complete nevertheless; a project is changed as a whole or not at all. */
+async function wholeOf({ place, wishes }: Resolved, approved: readonly PlanAction[]): Promise<PlanAction[]> {
+  if (place.kind === 'project') return [];
+  const { reached, rest } = splitReached(approved, await versionsIn(place));
+  const whole = wishes.filter((wish) => !rest.some((action) => isOf(place, wish, action)));
+  return reached.filter((action) => whole.some((wish) => isOf(place, wish, action)));
 }
 
 /** npm's actions as of now, with only the approved files available. */
 interface Resolved {
   session: NpmSession;
   place: NpmPlace;
-  wish: Wish;
+  wishes: readonly Wish[];
   resolution: Resolution;
   actions: PlanAction[];
   staged: readonly StagedPackage[];
@@ -79,17 +89,16 @@ interface Resolved {
 
 interface OpenedPlace {
   place: NpmPlace;
-  wish: Wish;
+  wishes: readonly Wish[];
 }
 
 /** The one place of the approval, found by npm on this host. */
 async function openPlace({ paths, approval }: InstallJob): Promise<Parsed<OpenedPlace>> {
   const { actions } = approval.payload;
-  const target = onlyUpdate(approval.payload);
-  if (!target.ok) return target;
-  const wish = { name: target.value.name, version: target.value.to_version };
-  if (!isSafeArgument(wish))
-    return { ok: false, reason: `npm does not accept the name or version of ${wish.name}` };
+  const wishes = approval.payload.updates.map(({ name, to_version: version }) => ({ name, version }));
+  const unsafe = wishes.find((wish) => !isSafeArgument(wish));
+  if (unsafe !== undefined)
+    return { ok: false, reason: `npm does not accept the name or version of ${unsafe.name}` };
   const named = placeOf(actions);
   if (!named.ok) return named;
   const { places } = await withNpmSession(paths, (session) => findPlaces(session, paths), {
@@ -98,7 +107,20 @@ async function openPlace({ paths, approval }: InstallJob): Promise<Parsed<Opened
   });
   const place = findPlace(places, named.value);
   if (place === null) return { ok: false, reason: `${named.value} is not an npm location of this host` };
-  return { ok: true, value: { place, wish } };
+  return { ok: true, value: { place, wishes } };
+}
+
+/**
+ * npm rewrites a global package completely, so one of which nothing is left to do is not named to it. In a project it
+ * keeps what is there already.
+ */
+function isOpen(place: NpmPlace, wish: Wish, rest: readonly PlanAction[]): boolean {
+  return place.kind === 'project' || rest.some((action) => isOf(place, wish, action));
+}
+
+/** Whether the action is about a global package or about one inside of it. */
+function isOf({ path }: NpmPlace, { name }: Wish, { name: of, arch = '' }: PlanAction): boolean {
+  return (of === name && arch === path) || arch.startsWith(`${path}//lib/${childOf('', name)}/`);
 }
 
 /** The packages on the disk, by their `arch`; what cannot be read is not there. */
@@ -112,10 +134,10 @@ async function versionsIn(place: NpmPlace): Promise<InstalledVersions> {
   );
 }
 
-/** Resolves the approved update as planning did, offline and as the owner of its place, and passes it to `work`. */
+/** Resolves the approved updates as planning did, offline and as the owner of its place, and passes it to `work`. */
 async function withResolved<T>(
   { paths, stage, approval }: InstallJob,
-  { place, wish }: OpenedPlace,
+  { place, wishes }: OpenedPlace,
   work: (resolved: Resolved) => Promise<T>,
 ): Promise<Parsed<T>> {
   const { actions } = approval.payload;
@@ -131,13 +153,13 @@ async function withResolved<T>(
   return withNpmSession(
     paths,
     async (session) => {
-      const answer = await resolveWish(session, place, wish);
+      const answer = await resolveWishes(session, place, wishes);
       if (!answer.ok) return answer;
       const resolution = answer.value;
       const simulated = toActions(place, resolution);
       if (!simulated.ok) return simulated;
       const bare = simulated.value.map(({ action }) => action);
-      const resolved = { session, place, wish, resolution, actions: bare, staged: staged.value };
+      const resolved = { session, place, wishes, resolution, actions: bare, staged: staged.value };
       return { ok: true, value: await work(resolved) };
     },
     { identity: owner.value, isOffline: true, fill },
@@ -151,17 +173,30 @@ function apply(resolved: Resolved, onOutput: OutputListener | undefined): Promis
   return applyToProject(session, { path: place.path, resolution, project, onOutput });
 }
 
+/** Ends at the first call that fails. */
+async function applyGlobally(resolved: Resolved, onOutput: OutputListener | undefined): Promise<Applied> {
+  let output = '';
+  for (const call of resolved.resolution.calls) {
+    const applied = await applyCall(resolved, call, onOutput);
+    output = `${output}${applied.output}`;
+    if (!applied.ok) return { ...applied, output };
+  }
+  return { ok: true, output };
+}
+
 /** npm moves replaced packages aside, and restores them when it fails. */
-async function applyGlobally(
-  { session, place, wish, resolution }: Resolved,
+async function applyCall(
+  { session, place, resolution }: Resolved,
+  wishes: readonly Wish[],
   onOutput: OutputListener | undefined,
 ): Promise<Applied> {
   const folder = folderOfPlace(place);
-  const top = childOf('', wish.name);
+  const tops = wishes.map(({ name }) => childOf('', name));
   const before = await readTree(folder);
   const cwd = await session.makeFolder({});
   const options = ['--global', `--prefix=${place.path}`, '--install-strategy=shallow'];
-  const run = await session.run(['install', ...options, `${wish.name}@${wish.version}`], {
+  const specs = wishes.map(({ name, version }) => `${name}@${version}`);
+  const run = await session.run(['install', ...options, ...specs], {
     ...{ cwd, onOutput },
     onOverflow: 'keep_tail',
   });
@@ -172,9 +207,10 @@ async function applyGlobally(
       : 'npm left a part of it behind';
     return { ok: false, detail: `${run.detail}; ${state}`, exitCode: run.exitCode, output: run.stdout };
   }
-  const { own, others } = splitTree(after, top);
-  const difference = isSameTree(splitTree(before, top).others, others)
-    ? treeDifference(resolution.after, own)
+  const expected = splitPackages(resolution.after, tops).own;
+  const { own, others } = splitTree(after, tops);
+  const difference = isSameTree(splitTree(before, tops).others, others)
+    ? treeDifference(expected, own)
     : 'other global packages are not as they were';
   if (difference === null) return { ok: true, output: run.stdout };
   return { ok: false, detail: difference, exitCode: 0, output: run.stdout };

@@ -13,7 +13,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { hostPaths } from '../ecosystems/host-places.ts';
 import { fetchActions } from '../ecosystems/pypi/fetch.ts';
 import { findPlaces } from '../ecosystems/pypi/places.ts';
-import { planTarget } from '../ecosystems/pypi/plan.ts';
+import { planUpdates } from '../ecosystems/pypi/plan.ts';
 import { openPlanner } from '../ecosystems/pypi/pypi.ts';
 import { scanPypi } from '../ecosystems/pypi/scan.ts';
 import { approvalOf } from '../testing/approval-of.ts';
@@ -93,7 +93,7 @@ describe.skipIf(missing !== null)('packages beside those of the system', { timeo
   type Host = Awaited<ReturnType<typeof openHost>>;
 
   async function planOf({ planner }: Host, arch: string, [name, toVersion]: readonly [string, string]) {
-    const outcome = await planTarget(planner, { name, toVersion, arch }, new Date());
+    const outcome = await planUpdates(planner, { updates: [{ name, toVersion, arch }] }, new Date());
     return outcome.ok ? outcome.plan.actions : outcome.reason;
   }
   const brief = (planned: PlanAction[] | string) =>

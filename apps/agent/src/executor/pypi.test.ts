@@ -17,7 +17,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { hostPaths } from '../ecosystems/host-places.ts';
 import { fetchActions } from '../ecosystems/pypi/fetch.ts';
 import { findPlaces } from '../ecosystems/pypi/places.ts';
-import { planTarget } from '../ecosystems/pypi/plan.ts';
+import { planUpdates } from '../ecosystems/pypi/plan.ts';
 import { openPlanner } from '../ecosystems/pypi/pypi.ts';
 import { approvalOf } from '../testing/approval-of.ts';
 import { install, installHearing, simulate } from '../testing/install.ts';
@@ -64,7 +64,11 @@ describe.skipIf(missing !== null)('the installer of PyPI on a real environment',
     const paths = hostPaths({ pypi_environments: [host.path], pypi_index: index.url });
     // As root, which may run the interpreter of everybody's environment: it is the machine's own.
     const planner = await openPlanner(paths, await findPlaces(paths, NOWHERE));
-    const outcome = await planTarget(planner, { name: 'demo-app', toVersion, arch: host.path }, new Date());
+    const outcome = await planUpdates(
+      planner,
+      { updates: [{ name: 'demo-app', toVersion, arch: host.path }] },
+      new Date(),
+    );
     if (!outcome.ok) throw new Error(outcome.reason);
     const stage = await mkdtemp(join(dir.path, 'stage-'));
     const fetched = await fetchActions(planner, { actions: outcome.plan.actions, directory: stage });

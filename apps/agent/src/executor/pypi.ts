@@ -5,6 +5,7 @@ import type { PlanAction } from '@tidegate/protocol/plan';
 import { compareVersions } from '@tidegate/versions';
 import { toActions } from '../ecosystems/pypi/actions.ts';
 import { type Distribution, readInstalled } from '../ecosystems/pypi/installed.ts';
+import { isName, isVersion } from '../ecosystems/pypi/names-rules.ts';
 import type { CoreMetadata } from '../ecosystems/pypi/parse-metadata.ts';
 import { type PypiPlace, userBase } from '../ecosystems/pypi/places.ts';
 import type { Parsed } from '../ecosystems/pypi/read-file.ts';
@@ -13,7 +14,6 @@ import { PIP_OPTIONS, pipEnvironment, type Shadow, withShadow } from '../ecosyst
 import { readSystemPackages, seenFrom } from '../ecosystems/pypi/system-packages.ts';
 import { type OutputListener, runProgram } from '../platform/run-program.ts';
 import { addNote, type Commit, type Installer, type InstallJob, type InstallOutcome } from './installer.ts';
-import { onlyUpdate } from './only-update.ts';
 import { type OpenedPlace, openPlace, seenIn } from './pypi-place.ts';
 import { type InstalledVersions, installedOf, nothingLeft, reachedNote, splitReached } from './reached.ts';
 
@@ -44,7 +44,10 @@ export function pypiInstallerOf(systemPrefix?: string): Installer {
 }
 
 /** A version that is spelt differently in the metadata is the approved one. */
-function versionsIn({ distributions }: OpenedPlace, actions: readonly PlanAction[]): InstalledVersions {
+function versionsIn(
+  { distributions }: { distributions: readonly CoreMetadata[] },
+  actions: readonly PlanAction[],
+): InstalledVersions {
   const approved = new Map(actions.map(({ name, to_version: to }) => [name, to]));
   return ({ name }) =>
     distributions
@@ -92,10 +95,11 @@ async function simulate(
   { distributions, place }: OpenedPlace,
   { shadow, wheels }: Staged,
 ): Promise<Parsed<PlanAction[]>> {
-  const { actions } = approval.payload;
-  const target = onlyUpdate(approval.payload);
-  if (!target.ok) return target;
-  const asked = { name: target.value.name, version: target.value.to_version };
+  const { actions, updates } = approval.payload;
+  const asked = updates.map(({ name, to_version: version }) => ({ name, version }));
+  const foreign = asked.find(({ name, version }) => !isName(name) || !isVersion(version));
+  if (foreign !== undefined)
+    return { ok: false, reason: `pip does not accept the name or version of ${foreign.name}` };
   const resolved = await resolveWheels(shadow, asked, { folder: wheels });
   if (!resolved.ok) return resolved;
   for (const { name, filename } of resolved.value) {
@@ -151,6 +155,7 @@ async function install(
     return {
       ok: false,
       reason: 'install_failed',
+      installed: installedOf(splitReached(actions, versionsIn(after, actions)).reached),
       detail: `${run.detail}; ${left}`,
       exitCode: run.exitCode,
       output,

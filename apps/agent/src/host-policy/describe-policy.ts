@@ -18,6 +18,7 @@ export function describePolicy(loaded: PolicyLoad): string {
 function describeRestrictions({
   ecosystems,
   neverTouch,
+  maxChange,
   hours,
   stateMaxAgeMinutes,
   secondSignature,
@@ -28,6 +29,7 @@ function describeRestrictions({
   return [
     ...(ecosystems === undefined ? [] : [`ecosystems: ${ecosystems.join(', ') || 'none'}`]),
     ...(globs.length === 0 ? [] : [`never touched: ${globs.join(', ')}`]),
+    ...(maxChange === undefined ? [] : [`npm and PyPI: changes up to ${maxChange}`]),
     ...(hours === undefined
       ? []
       : [

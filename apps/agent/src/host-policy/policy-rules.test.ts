@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { ApprovalPayload, Envelope } from '@tidegate/protocol/documents';
+import type { ApprovalPayload, ApprovedUpdate, Envelope } from '@tidegate/protocol/documents';
 import type { PlanAction } from '@tidegate/protocol/plan';
 import { countersign } from '@tidegate/signing/sign';
 import { loadTrustedKey } from '@tidegate/signing/verify';
@@ -18,15 +18,16 @@ const other = (name: string): PlanAction => {
 
 interface Given {
   members?: Partial<ApprovalPayload>;
+  update?: Partial<ApprovedUpdate>;
   sign?: (envelope: Envelope) => Envelope;
   nowMs?: number;
   serverKeys?: TestKey[];
 }
 
-function judge(policy: Partial<HostPolicy>, { members = {}, sign, nowMs, serverKeys }: Given = {}) {
+function judge(policy: Partial<HostPolicy>, { members = {}, update, sign, nowMs, serverKeys }: Given = {}) {
   const updateId = randomUUID();
   const { envelope, reference } = fleet.approval({
-    updates: [updateOf(updateId)],
+    updates: [updateOf(updateId, update)],
     actions: [action],
     ...members,
   });
@@ -80,6 +81,42 @@ describe('packages that are never touched', () => {
 
   test('the globs of an ecosystem are for that one', () => {
     expect(checkOf({ neverTouch: { npm: ['*'] } })).toBe('ok');
+  });
+});
+
+describe('the greatest change', () => {
+  /** `1.0.0 2.0.0` is an upgrade, `- 2.0.0` an installation, `1.0.0 -` a removal. */
+  const move = (text: string, name = 'demo'): PlanAction => {
+    const [from = '-', to = '-'] = text.split(' ');
+    const { from_version: _, to_version: __, artifact, ...made } = other(name);
+    return {
+      ...made,
+      ...(to !== '-' && artifact && { artifact }),
+      action: from === '-' ? 'install' : to === '-' ? 'remove' : 'upgrade',
+      ...(from !== '-' && { from_version: from }),
+      ...(to !== '-' && { to_version: to }),
+    };
+  };
+  test.each<['npm' | 'pypi' | 'apt', string[], HostPolicy['maxChange'], PolicyCheck | 'ok']>([
+    ['npm', ['1.2.3 1.2.4'], 'patch', 'ok'],
+    ['npm', ['1.2.3 1.3.0'], 'patch', 'change_too_great'],
+    ['npm', ['1.2.3 1.3.0'], 'minor', 'ok'],
+    ['npm', ['1.2.3 2.0.0'], 'minor', 'change_too_great'],
+    ['npm', ['1.2.3 2.0.0'], 'any', 'ok'],
+    ['npm', ['1.2.3 2.0.0'], undefined, 'ok'],
+    ['npm', ['1.2.3 1.2.4', '1.0.0 2.0.0'], 'minor', 'change_too_great'],
+    ['npm', ['1.2.3 1.2.4', '2.0.0 1.0.0'], 'minor', 'change_too_great'],
+    ['npm', ['1.2.3 1.2.4', '- 9.0.0', '1.0.0 -'], 'patch', 'ok'],
+    ['npm', ['1.2.3 1.2.4', 'odd 1.0.0'], 'minor', 'change_too_great'],
+    ['npm', ['1.2.3 1.2.4', 'odd 1.0.0'], 'any', 'ok'],
+    ['pypi', ['0.3 0.4'], 'minor', 'change_too_great'],
+    ['pypi', ['1.3 1.4.post1'], 'minor', 'ok'],
+    ['apt', ['1:1.0-1 2:9.0-1'], 'patch', 'ok'],
+  ])('%s, %j, at most %s: %s', (ecosystem, moves, maxChange, expected) => {
+    const actions = moves.map((text, i) => move(text, i === 0 ? 'demo' : `dep${i}`));
+    const { from_version: from = null, to_version: to = '' } = actions[0] ?? {};
+    const given = { members: { ecosystem, actions }, update: { from_version: from, to_version: to } };
+    expect(checkOf({ ...(maxChange && { maxChange }) }, given)).toBe(expected);
   });
 });
 

@@ -1,6 +1,7 @@
 import { APPROVAL_TYPE } from '@tidegate/protocol/documents';
 import type { Ecosystem } from '@tidegate/protocol/scalars';
 import { signersOf, type TrustedKey } from '@tidegate/signing/verify';
+import { changeOf, isWithin, type MaxChange } from '@tidegate/versions/change';
 import { canonicalName } from '@tidegate/versions/names';
 import type { TrustedKeySet } from '../identity/config-file.ts';
 import type { VerifiedApproval } from '../trust/verify-approval.ts';
@@ -12,6 +13,8 @@ export interface HostPolicy {
   ecosystems?: readonly Ecosystem[];
   /** Globs of package names. */
   neverTouch: Partial<Record<Ecosystem, readonly string[]>>;
+  /** npm and PyPI: the greatest change of any package of a plan. */
+  maxChange?: MaxChange;
   hours?: readonly Hours[];
   /** How old the signed state of a job may be. */
   stateMaxAgeMinutes?: number;
@@ -22,6 +25,7 @@ export type PolicyCheck =
   | 'policy_unusable'
   | 'ecosystem_not_allowed'
   | 'never_touch'
+  | 'change_too_great'
   | 'second_signature_missing'
   | 'outside_hours';
 
@@ -41,6 +45,7 @@ export function judgeByPolicy(policy: HostPolicy, facts: PolicyFacts): PolicyVer
   return (
     judgeEcosystem(policy, facts) ??
     judgePackages(policy, facts) ??
+    judgeChanges(policy, facts) ??
     judgeSignatures(policy, facts) ??
     judgeHours(policy, facts) ?? { ok: true }
   );
@@ -63,6 +68,23 @@ function judgePackages({ neverTouch }: HostPolicy, { approval }: PolicyFacts): P
     const glob = globs.find((each) => matchesGlob(canonicalName(ecosystem, each), called));
     if (glob === undefined) continue;
     return refuse('never_touch', `it would ${action} ${name}, and this host never touches "${glob}"`);
+  }
+  return null;
+}
+
+/** Checks every action, because dependencies change in the same transaction. apt and dnf have no such versions. */
+function judgeChanges({ maxChange }: HostPolicy, { approval }: PolicyFacts): PolicyVerdict | null {
+  const { ecosystem, actions } = approval.payload;
+  if (maxChange === undefined || (ecosystem !== 'npm' && ecosystem !== 'pypi')) return null;
+  for (const { name, from_version: from, to_version: to } of actions) {
+    if (from === undefined || to === undefined) continue; // nothing is replaced
+    const change = changeOf(ecosystem, { from, to });
+    if (isWithin(maxChange, change)) continue;
+    const what = change === null ? 'a change that cannot be told' : `a ${change} change`;
+    return refuse(
+      'change_too_great',
+      `${name} ${from} to ${to} is ${what}, and this host allows at most ${maxChange}`,
+    );
   }
   return null;
 }

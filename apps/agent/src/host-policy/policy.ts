@@ -1,4 +1,5 @@
 import { dirname, resolve } from 'node:path';
+import { MaxChange } from '@tidegate/protocol/offers';
 import { Ecosystem, strict } from '@tidegate/protocol/scalars';
 import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import { KeyError, loadTrustedKey, type TrustedKey } from '@tidegate/signing/verify';
@@ -47,6 +48,7 @@ const PolicyFile = strict({
       dnf: Type.Optional(Globs),
     }),
   ),
+  max_change: Type.Optional(MaxChange),
   hours: Type.Optional(
     Type.Array(
       strict({
@@ -115,7 +117,7 @@ function understand(value: unknown): Understood {
     return { ok: false, detail: firstFault(value) };
   }
   const { ecosystems, never_touch: neverTouch = {}, hours, require_second_signature: second } = value;
-  const { state_max_age_minutes: stateMaxAgeMinutes } = value;
+  const { state_max_age_minutes: stateMaxAgeMinutes, max_change: maxChange } = value;
   for (const [index, { from, to, time_zone: zone }] of (hours ?? []).entries()) {
     if (from === to) return { ok: false, detail: `/hours/${index} begins and ends at ${from}` };
     if (zone !== undefined && !isTimeZone(zone)) {
@@ -125,6 +127,7 @@ function understand(value: unknown): Understood {
   const policy = {
     neverTouch,
     ...(ecosystems && { ecosystems }),
+    ...(maxChange && { maxChange }),
     ...(hours && { hours }),
     ...(stateMaxAgeMinutes !== undefined && { stateMaxAgeMinutes }),
   };

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { InventoryAnswer, InventoryUpdate } from '@tidegate/protocol/agent-api';
 import { canonicalJson } from '@tidegate/protocol/canonical-json';
+import { APPROVAL_MAX_UPDATES } from '@tidegate/protocol/documents';
 import { type Ecosystem, PackageName, Sha256Hex, strict } from '@tidegate/protocol/scalars';
 import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import { Type } from 'typebox';
@@ -12,12 +13,14 @@ import { interleave } from './interleave.ts';
 import type { Inventory } from './inventory.ts';
 import { sha256 as digestOf } from './split-report.ts';
 
-/** What one plan is for: an update, or those of one name and version for each architecture. */
+/** What one plan is for: an update, those of one name and version for each architecture, or a set to be joined. */
 export interface UpdateGroup {
   key: string;
   updates: readonly InventoryUpdate[];
   /** What the server calls them. */
   ids: readonly string[];
+  /** Several updates as one transaction; null for those whose own plan this is. */
+  joint: 'security' | 'all' | null;
 }
 
 /** Tracks which updates of the last report have a plan on the server (walk 2 of design.md); survives restarts. */
@@ -33,19 +36,29 @@ export interface Plans {
   ): void;
   /** Ecosystems whose report has to be sent once more for its ids. */
   lackingIds(): Ecosystem[];
-  /** What is left to be planned: security updates first, and others among them, so that none waits for ever. */
+  /**
+   * What is left to be planned: security updates first, and others among them, so that none waits for ever. Once each
+   * has its own plan: all security updates as one transaction, and all updates.
+   */
   open(ecosystem: Ecosystem): UpdateGroup[];
   hasOpen(): boolean;
   /**
    * Planned or unplannable. Not tried again until the report says something else about a package of the closure;
-   * without a closure, until the report changes at all.
+   * without a closure, until the report changes at all. A joint transaction does without what is not `joinable`.
    */
-  close(ecosystem: Ecosystem, group: UpdateGroup, closure: readonly string[] | null): void;
+  close(
+    ecosystem: Ecosystem,
+    group: UpdateGroup,
+    planned: { closure: readonly string[]; joinable: boolean } | null,
+  ): void;
   /** Persists the closed updates. */
   save(): void;
   /** A plan turned out to be wrong: plans must be made again. */
   forget(): void;
 }
+
+/** Begins the keys of joint transactions; the others begin with the name of a package. */
+const JOINT_KEY = 'joint ';
 
 /** A finished update. */
 interface Closed {
@@ -54,6 +67,8 @@ interface Closed {
   closure: readonly string[] | null;
   /** Digest of what the report says about them. */
   rows: string;
+  /** Whether it has a plan on the server that removes nothing. */
+  joinable: boolean;
 }
 
 interface Progress {
@@ -61,6 +76,8 @@ interface Progress {
   closed: Map<string, Closed>;
   /** Null when they are to be asked for. */
   ids: ReadonlyMap<string, readonly string[]> | null;
+  /** Ids of versions that are offered beside the recommended one. */
+  alternatives: ReadonlySet<string>;
 }
 
 const MEMORY_MAX_BYTES = 4 * 1024 * 1024;
@@ -71,6 +88,7 @@ const Entry = strict({
   ids: Type.Array(Type.String({ maxLength: 64 }), { maxItems: 100 }),
   closure: Type.Union([Type.Null(), Type.Array(PackageName, { maxItems: CLOSURE_MAX_NAMES })]),
   rows: Sha256Hex,
+  joinable: Type.Boolean(),
 });
 const Memory = strict({ sha256: Sha256Hex, closed: Type.Array(Entry) });
 
@@ -99,8 +117,26 @@ export function openPlans(dependencies: {
     const ids = progressOf(ecosystem)?.ids ?? null;
     const groups = [...groupUpdates(ecosystem, inventory.updates(ecosystem))]
       .filter(([key]) => !closed.has(key))
-      .map(([key, updates]) => ({ key, updates, ids: ids?.get(key) ?? [] }));
+      .map(([key, updates]) => ({ key, updates, ids: ids?.get(key) ?? [], joint: null }));
     return interleave(groups, isSecurity);
+  }
+
+  /** All security updates and all updates, of each place where npm and PyPI have places, that have a plan each. */
+  function jointGroups(ecosystem: Ecosystem, { ids, closed, alternatives }: Progress): UpdateGroup[] {
+    const members = [...groupUpdates(ecosystem, inventory.updates(ecosystem))].flatMap(([key, updates]) => {
+      const own = ids?.get(key) ?? [];
+      // Of several offered versions of a package a transaction brings the one that the server recommends.
+      const isJoined = own.length > 0 && !own.some((id) => alternatives.has(id));
+      return isJoined && closed.get(key)?.joinable === true ? [{ updates, ids: own }] : [];
+    });
+    const places = Map.groupBy(members, ({ updates }) => placeOf(ecosystem, updates[0]));
+    return [...places.values()].flatMap((all) => {
+      const security = all.filter(isSecurity);
+      return [
+        jointGroup('all', all),
+        ...(security.length < all.length ? [jointGroup('security', security)] : []),
+      ];
+    });
   }
 
   const digestOfRows = (ecosystem: Ecosystem, closure: readonly string[]) =>
@@ -138,8 +174,13 @@ export function openPlans(dependencies: {
 
   const open = (ecosystem: Ecosystem) => {
     const progress = progressOf(ecosystem);
+    if (progress === null) return [];
     // An update that the server does not name has ended there.
-    return progress === null ? [] : unclosed(ecosystem, progress.closed).filter(({ ids }) => ids.length > 0);
+    const single = unclosed(ecosystem, progress.closed).filter(({ ids }) => ids.length > 0);
+    if (single.length > 0) return single;
+    return jointGroups(ecosystem, progress).filter(
+      ({ key, ids }) => ids.length > 1 && !progress.closed.has(key),
+    );
   };
 
   return {
@@ -151,20 +192,27 @@ export function openPlans(dependencies: {
         ids.set(key, [...(ids.get(key) ?? []), id]);
       }
       const closed = closedAfter(ecosystem, { before, sha256, ids, isAskedFor });
-      progresses.set(ecosystem, { sha256, closed, ids });
+      const alternatives = new Set(
+        updates.filter((update) => update.alternative).map(({ update_id: id }) => id),
+      );
+      progresses.set(ecosystem, { sha256, closed, ids, alternatives });
     },
     lackingIds: () =>
       ecosystems.filter((ecosystem) => {
         const progress = progressOf(ecosystem);
         if (progress !== null && progress.ids !== null) return false;
-        return unclosed(ecosystem, progress?.closed ?? new Map()).length > 0;
+        const closed = progress?.closed ?? new Map<string, Closed>();
+        return unclosed(ecosystem, closed).length > 0 || lacksJoint(closed);
       }),
     open,
     hasOpen: () => ecosystems.some((ecosystem) => open(ecosystem).length > 0),
-    close: (ecosystem, { key, ids }, planned) => {
-      const closure = planned === null || planned.length > CLOSURE_MAX_NAMES ? null : planned;
+    close: (ecosystem, { key, ids, joint }, planned) => {
+      const isRemembered = planned !== null && joint === null && planned.closure.length <= CLOSURE_MAX_NAMES;
+      const closure = isRemembered ? planned.closure : null;
       const rows = digestOfRows(ecosystem, closure ?? []);
-      progressOf(ecosystem)?.closed.set(key, { ids, closure, rows });
+      const joinable = planned?.joinable ?? false;
+      // A joint transaction is planned again with each changed report: its key says which updates it joins.
+      progressOf(ecosystem)?.closed.set(key, { ids: joint === null ? ids : [], closure, rows, joinable });
     },
     save: () => {
       for (const [ecosystem, { sha256, closed }] of progresses) {
@@ -197,11 +245,33 @@ function keyOf(
   ecosystem: Ecosystem,
   { name, available_version: version, arch }: Pick<InventoryUpdate, 'name' | 'available_version' | 'arch'>,
 ): string {
-  const hasPlaces = ecosystem === 'npm' || ecosystem === 'pypi';
-  return hasPlaces ? `${name} ${version} ${arch ?? ''}` : `${name} ${version}`;
+  return hasPlaces(ecosystem) ? `${name} ${version} ${arch ?? ''}` : `${name} ${version}`;
 }
 
-function isSecurity({ updates }: UpdateGroup): boolean {
+/** Whether there are updates to be joined, and nothing has been joined yet. */
+function lacksJoint(closed: ReadonlyMap<string, Closed>): boolean {
+  const joinable = [...closed.values()].filter((one) => one.joinable && one.ids.length > 0);
+  return joinable.length > 1 && ![...closed.keys()].some((key) => key.startsWith(JOINT_KEY));
+}
+
+function placeOf(ecosystem: Ecosystem, update: InventoryUpdate | undefined): string {
+  return hasPlaces(ecosystem) ? (update?.arch ?? '') : '';
+}
+
+function hasPlaces(ecosystem: Ecosystem): boolean {
+  return ecosystem === 'npm' || ecosystem === 'pypi';
+}
+
+function jointGroup(
+  joint: 'security' | 'all',
+  members: readonly Pick<UpdateGroup, 'updates' | 'ids'>[],
+): UpdateGroup {
+  const ids = members.flatMap((member) => member.ids).slice(0, APPROVAL_MAX_UPDATES);
+  const updates = members.flatMap((member) => member.updates).slice(0, APPROVAL_MAX_UPDATES);
+  return { key: `${JOINT_KEY}${digestOf(ids.toSorted().join(' '))}`, updates, ids, joint };
+}
+
+function isSecurity({ updates }: Pick<UpdateGroup, 'updates'>): boolean {
   return updates.some(({ security }) => security === true);
 }
 
@@ -211,7 +281,7 @@ function load(folder: string, ecosystem: Ecosystem): Progress | null {
   const parsed = read.ok ? parseStrictJson(read.bytes) : read;
   if (!parsed.ok || !Check(Memory, parsed.value)) return null;
   const closed = new Map(parsed.value.closed.map(({ key, ...one }) => [key, one]));
-  return { sha256: parsed.value.sha256, closed, ids: null };
+  return { sha256: parsed.value.sha256, closed, ids: null, alternatives: new Set() };
 }
 
 function save(folder: string, ecosystem: Ecosystem, memory: object, log: Log): void {

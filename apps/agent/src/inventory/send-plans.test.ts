@@ -1,20 +1,22 @@
-import type { InventoryUpdate } from '@tidegate/protocol/agent-api';
-import { Plan } from '@tidegate/protocol/plan';
-import { Check } from 'typebox/value';
+import { type InventoryUpdate, PlanReport } from '@tidegate/protocol/agent-api';
+import { Value } from 'typebox/value';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { ONCE_PLANS_MAX, runLoop, runOnce } from '../polling/loop.ts';
 import { createAgent, type TestAgent } from '../testing/agent-runtime.ts';
 import { problem } from '../testing/scripted-server.ts';
 
 let agent: TestAgent;
-/** What the package manager was asked to plan, in order. */
+/** What the package manager was asked to plan, in order; joint transactions apart. */
 let asked: string[];
+let askedJointly: string[];
 beforeEach(async () => {
   agent = await createAgent();
-  asked = [];
+  [asked, askedJointly] = [[], []];
   const { plan } = agent.driver;
   agent.driver.plan = (paths, request) => {
-    asked.push(...request.updates.map(({ name }) => name));
+    const names = request.updates.map(({ name }) => name);
+    if (names.length > 1) askedJointly.push(names.join(' '));
+    else asked.push(...names);
     return plan(paths, request);
   };
 });
@@ -28,11 +30,21 @@ function offer(...updates: (Partial<InventoryUpdate> & { name: string })[]): voi
   };
 }
 
-/** How many plans the server has of an update. */
+/** The sets of each plan report, by the names of the updates. */
+function sentSets(): string[][][] {
+  const names = new Map([...agent.server.updateIds].map(([key, id]) => [id, key.replace(/:$/, '')]));
+  return agent.server.received('plans').map((body) => {
+    const { sets } = Value.Parse(PlanReport, body);
+    return sets.map((set) => set.map((id) => names.get(id) ?? id));
+  });
+}
+
+/** How many plans of its own an update was sent. */
 function plansOf(name: string, arch = ''): number {
-  const bodies = agent.server.received(`plans/${agent.server.updateIds.get(`${name}:${arch}`)}`);
-  expect(bodies.every((body) => Check(Plan, body))).toBe(true);
-  return bodies.length;
+  const key = arch === '' ? name : `${name}:${arch}`;
+  return sentSets()
+    .flat()
+    .filter((set) => set.join() === key).length;
 }
 
 test('every update gets its plan, security updates first, and the report holds none', async () => {
@@ -135,8 +147,8 @@ test('an update that cannot be planned is not tried again, and the others are pl
 test('a plan that the server refuses is left, one that does not arrive is sent later', async () => {
   offer({ name: 'refused' }, { name: 'lost' });
   agent.server.override = (path) => {
-    if (path === `plans/${agent.server.updateIds.get('refused:')}`) return problem('not_found');
-    return path === `plans/${agent.server.updateIds.get('lost:')}` ? problem('rate_limited') : null;
+    if (path !== 'plans') return null;
+    return sentSets().at(-1)?.flat().includes('refused') ? problem('not_found') : problem('rate_limited');
   };
   expect(await runOnce(agent.start())).toMatchObject({ kind: 'retryable' });
   agent.server.override = () => null;
@@ -193,4 +205,149 @@ test('the report arrives before the first plan is made, and a command waits for 
   expect(story.indexOf('scan', 1)).toBeGreaterThan(3);
   expect(story.indexOf('scan', 1)).toBeLessThan(30);
   expect(story.filter((what) => what === 'plan')).toHaveLength(30);
+});
+
+/** Every update alone upgrades its own package; `along` are packages that every transaction of them brings too. */
+function upgrades(along: Readonly<Record<string, string[]>> = {}): void {
+  const { plan } = agent.driver;
+  agent.driver.plan = async (paths, request) => {
+    const planned = await plan(paths, request);
+    if (!planned.ok) return planned;
+    const names = request.updates.flatMap(({ name }) => [name, ...(along[name] ?? [])]);
+    const versions = new Map(request.updates.map(({ name, toVersion }) => [name, toVersion]));
+    const actions = [...new Set(names)].toSorted().map((name) => ({
+      ...{ action: 'upgrade' as const, name, from_version: '1.0', to_version: versions.get(name) ?? '2.0' },
+      artifact: { filename: `${name}.deb`, url: `https://x/${name}`, size_bytes: 1, sha256: 'a'.repeat(64) },
+    }));
+    return { ok: true, plan: { ...planned.plan, actions } };
+  };
+}
+
+test('updates that resolve to the same transaction share one report', async () => {
+  offer({ name: 'a' }, { name: 'liba' }, { name: 'other' });
+  upgrades({ a: ['liba'], liba: ['a'] });
+  await runOnce(agent.start());
+  expect(sentSets()).toEqual([[['a'], ['liba']], [['other']], [['a', 'liba', 'other']]]);
+});
+
+test('once each has its plan, all updates and all security updates are planned as one transaction', async () => {
+  offer({ name: 'a' }, { name: 's', security: true }, { name: 't', security: true }, { name: 'stuck' });
+  const { plan } = agent.driver;
+  agent.driver.plan = async (paths, request) =>
+    request.updates[0]?.name === 'stuck' ? { ok: false, reason: 'held back' } : plan(paths, request);
+  upgrades();
+  await runOnce(agent.start());
+  expect(askedJointly).toEqual(['a s t', 's t']);
+  expect(sentSets().slice(-2)).toEqual([[['a', 's', 't']], [['s', 't']]]);
+  await runOnce(agent.start());
+  expect(askedJointly).toHaveLength(2);
+});
+
+test('a joint transaction is planned again with a changed report, and leaves out what removes packages', async () => {
+  offer({ name: 'a' }, { name: 'b' }, { name: 'c' });
+  upgrades();
+  const { plan } = agent.driver;
+  agent.driver.plan = async (paths, request) => {
+    const planned = await plan(paths, request);
+    if (!planned.ok || request.updates[0]?.name !== 'c' || request.updates.length > 1) return planned;
+    const gone = { action: 'remove' as const, name: 'gone', from_version: '1' };
+    return { ok: true, plan: { ...planned.plan, actions: [...planned.plan.actions, gone] } };
+  };
+  await runOnce(agent.start());
+  agent.driver.scanned = { ...agent.driver.scanned, packages: [{ name: 'other', version: '1.1' }] };
+  await runOnce(agent.start());
+  expect(askedJointly).toEqual(['a b', 'a b']);
+});
+
+test('a joint transaction that would remove packages is not sent, and the log says so', async () => {
+  offer({ name: 'a' }, { name: 'b' });
+  upgrades();
+  const { plan } = agent.driver;
+  agent.driver.plan = async (paths, request) => {
+    const planned = await plan(paths, request);
+    if (!planned.ok || request.updates.length === 1) return planned;
+    const gone = { action: 'remove' as const, name: 'gone', from_version: '1' };
+    return { ok: true, plan: { ...planned.plan, actions: [...planned.plan.actions, gone] } };
+  };
+  await runOnce(agent.start());
+  expect(sentSets()).toEqual([[['a']], [['b']]]);
+  expect(agent.logged.join('')).toContain('the transaction of all updates would remove packages');
+});
+
+test('an update that has ended on the server does not keep its siblings from their plan', async () => {
+  offer({ name: 'a' }, { name: 'liba' });
+  upgrades({ a: ['liba'], liba: ['a'] });
+  agent.server.override = (path) =>
+    path === 'plans' && sentSets().at(-1)?.flat().includes('a') ? problem('not_found') : null;
+  await runOnce(agent.start());
+  expect(sentSets()).toEqual([[['a'], ['liba']], [['a']], [['liba']]]);
+});
+
+test('places of npm packages are planned apart from each other', async () => {
+  const arch = (place: string) => `/srv/${place}`;
+  Object.assign(agent.driver, { ecosystem: 'npm' });
+  offer(...['x', 'y'].flatMap((place) => ['a', 'b'].map((name) => ({ name, arch: arch(place) }))));
+  upgrades();
+  await runOnce(agent.start());
+  const joint = sentSets()
+    .flat()
+    .filter((set) => set.length > 1);
+  expect(joint).toEqual([
+    ['a:/srv/x', 'b:/srv/x'],
+    ['a:/srv/y', 'b:/srv/y'],
+  ]);
+});
+
+test('of several versions of a package a joint transaction brings the one that the server recommends', async () => {
+  Object.assign(agent.driver, { ecosystem: 'pypi' });
+  agent.server.alternatives.add('a:2.0');
+  offer({ name: 'a' }, { name: 'a', available_version: '3.0' }, { name: 'b' });
+  upgrades();
+  await runOnce(agent.start());
+  const sets = sentSets().flat();
+  expect(
+    sets
+      .filter((set) => set.length === 1)
+      .flat()
+      .toSorted(),
+  ).toEqual(['a', 'a::2.0', 'b']);
+  expect(sets.filter((set) => set.length > 1)).toEqual([['a', 'b']]);
+});
+
+test('an agent that restarts before the joint transaction asks for the ids again, and sends it', async () => {
+  offer(...Array.from({ length: ONCE_PLANS_MAX }, (_, index) => ({ name: `p${index}` })));
+  upgrades();
+  await runOnce(agent.start());
+  expect([asked.length, askedJointly.length]).toEqual([ONCE_PLANS_MAX, 0]);
+  await runOnce(agent.start());
+  await runOnce(agent.start());
+  expect([asked.length, askedJointly.length]).toEqual([ONCE_PLANS_MAX, 1]);
+  expect(agent.server.received('inventory/apt')).toHaveLength(2);
+});
+
+test('a joint transaction does without the updates that the package manager names as in its way', async () => {
+  offer({ name: 'a' }, { name: 'b' }, { name: 'c' });
+  upgrades();
+  const { plan } = agent.driver;
+  agent.driver.plan = async (paths, request) => {
+    const inTheWay = request.updates.filter(({ name }) => name === 'b');
+    if (request.updates.length === 1 || inTheWay.length === 0) return plan(paths, request);
+    return { ok: false, reason: 'b conflicts with a', conflicting: inTheWay };
+  };
+  await runOnce(agent.start());
+  expect(sentSets().at(-1)).toEqual([['a', 'c']]);
+  await runOnce(agent.start());
+  expect(askedJointly).toEqual(['a c']); // the same key is not planned again
+});
+
+test('a joint transaction without two updates that fit together is left', async () => {
+  offer({ name: 'a' }, { name: 'b' });
+  upgrades();
+  const { plan } = agent.driver;
+  agent.driver.plan = async (paths, request) =>
+    request.updates.length === 1
+      ? plan(paths, request)
+      : { ok: false, reason: 'b conflicts with a', conflicting: request.updates };
+  await runOnce(agent.start());
+  expect(sentSets()).toEqual([[['a']], [['b']]]);
 });

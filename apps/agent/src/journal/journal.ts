@@ -37,6 +37,8 @@ export interface Journal {
   redelivered(commandId: string): void;
   unacknowledged(): string[];
   acknowledge(commandIds: readonly string[]): SaveOutcome;
+  /** Whether an installation ended at this time or later, complete or not. */
+  hasInstalledSince(timeMs: number): boolean;
   unreported(): { commandId: string; result: CommandResult }[];
   reported(commandId: string): SaveOutcome;
   /** Takes a newer server time, and writes it when the written one is older by `stepMs`. */
@@ -153,6 +155,11 @@ function journalOf(path: string, loaded: JournalState, options: JournalOptions):
       state.commands.filter((entry) => !entry.acknowledged).map((entry) => entry.command_id),
     acknowledge: (commandIds) =>
       commandIds.length === 0 ? { ok: true } : changeCommands(commandIds, { acknowledged: true }),
+    hasInstalledSince: (timeMs) =>
+      state.commands.some(({ action, result }) => {
+        const hasRun = result?.status === 'success' || result?.status === 'failed';
+        return action === 'install_update' && hasRun && Date.parse(result.finished_at ?? '') >= timeMs;
+      }),
     unreported: () =>
       state.commands.flatMap(({ command_id, result, reported }) =>
         result === null || reported ? [] : [{ commandId: command_id, result }],

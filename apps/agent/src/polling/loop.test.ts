@@ -74,8 +74,8 @@ describe('run --once', () => {
     const [report] = agent.server.received('inventory/apt');
     expect(Check(InventoryReport, report)).toBe(true);
     expect(report).toMatchObject({ complete: true, updates: [{ name: 'demo' }] });
-    expect(agent.server.received(`plans/${agent.server.updateIds.get('demo:')}`)).toMatchObject([
-      { actions: [{ name: 'demo' }] },
+    expect(agent.server.received('plans')).toMatchObject([
+      { sets: [[agent.server.updateIds.get('demo:')]], plan: { actions: [{ name: 'demo' }] } },
     ]);
     // The server told it had what it wanted: one report, and a second check-in that asked for nothing.
     expect(agent.server.received('inventory/apt')).toHaveLength(1);
@@ -107,10 +107,10 @@ describe('run --once', () => {
     const update_id = randomUUID();
     const id = deliver({
       action: 'plan_update',
-      params: { update_id, ecosystem: 'apt', name: 'demo', to_version: '2.0' },
+      params: { ecosystem: 'apt', updates: [{ update_id, name: 'demo', to_version: '2.0' }] },
     });
     await runOnce(agent.start());
-    expect(agent.server.received(`plans/${update_id}`)).toHaveLength(1);
+    expect(agent.server.received('plans')).toContainEqual(expect.objectContaining({ sets: [[update_id]] }));
     expect(resultsOf(id).at(-1)?.status).toBe('success');
   });
 
@@ -336,6 +336,21 @@ describe('install_update', () => {
     await runOnce(agent.start());
     expect(eventTypes()).toEqual([type]);
     expect(resultsOf(id).at(-1)?.status).toBe('refused');
+  });
+
+  test('a drift after another approved installation is no security event', async () => {
+    const drift = (command_id: string) => ({
+      ...{ command_id, failure: 'plan_drift' as const, check: null },
+      result: { status: 'refused' as const, reason: 'plan_drift: libc6 is newer' },
+    });
+    agent.executorSays = success;
+    deliverInstall();
+    await runOnce(agent.start());
+    agent.executorSays = drift;
+    const id = deliverInstall();
+    await runOnce(agent.start());
+    expect(resultsOf(id).at(-1)).toMatchObject({ reason: 'plan_drift: libc6 is newer' });
+    expect(eventTypes()).toEqual([]);
   });
 
   test('an approval other than the referenced one is refused', async () => {

@@ -66,7 +66,8 @@ function owedBy({ journal }: Runtime): number {
 
 /** Runs last so that commands are never delayed, and without pauses, as the caller is waiting. */
 function planSome(runtime: Runtime): Promise<Failure | null> {
-  return sendPlans(runtime, { isWanted: (made) => made < ONCE_PLANS_MAX, pause: async () => {} });
+  const pause = async () => {};
+  return sendPlans(runtime, { isWanted: (made) => made < ONCE_PLANS_MAX, rest: pause, pause });
 }
 
 /** Waits for so long in all; without a `sleep` not at all. */

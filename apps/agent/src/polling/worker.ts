@@ -5,8 +5,10 @@ import { sendPlans } from '../inventory/send-plans.ts';
 import { pollMs, type Sleep } from '../platform/back-off.ts';
 import type { Failure } from '../platform/failures.ts';
 
+/** Between two plans, for commands and scans that have come meanwhile. */
+const PLAN_REST_MS = 10;
 /**
- * Least time from the start of one plan to the next: with it plans leave a twelfth of the budget of `agent_reports`
+ * Least time from one report of a plan to the next: with it plans leave a twelfth of the budget of `agent_reports`
  * (docs/protocol/limits.md) to reports.
  */
 const PLAN_PAUSE_MS = 550;
@@ -81,9 +83,12 @@ export function createWorker(runtime: Runtime, options: { sleep: Sleep }): Worke
     let startedMs = runtime.elapsedMs();
     const failure = await sendPlans(runtime, {
       isWanted: () => !stopping.signal.aborted && waiting.length === 0 && !isScanDue(),
-      pause: async () => {
+      rest: async () => {
         runtime.spareMemory.collectGarbage();
         runtime.spareMemory.releaseCode();
+        await options.sleep(PLAN_REST_MS, signal);
+      },
+      pause: async () => {
         const leftMs = startedMs + PLAN_PAUSE_MS - runtime.elapsedMs();
         await options.sleep(Math.max(0, leftMs), signal);
         startedMs = runtime.elapsedMs();

@@ -9,23 +9,38 @@ const AT = '2026-01-01T00:00:00Z';
 const LATER = '2026-01-08T00:00:00Z';
 
 /** Signs an approval of these actions, and has it verified: there is no other way to get one (A4). */
-export function approvalOf(approved: {
+export function approvalOf({
+  name,
+  toVersion,
+  ...approved
+}: {
   ecosystem: Ecosystem;
   name: string;
   toVersion: string;
   actions: readonly PlanAction[];
 }): VerifiedApproval {
-  const { ecosystem, name, toVersion } = approved;
+  return approvalOfSet({ ...approved, updates: [{ name, toVersion }] });
+}
+
+/** The same for several updates that are approved together. */
+export function approvalOfSet(approved: {
+  ecosystem: Ecosystem;
+  updates: readonly { name: string; arch?: string; toVersion: string }[];
+  actions: readonly PlanAction[];
+}): VerifiedApproval {
+  const { ecosystem } = approved;
   const actions = [...approved.actions];
   const { privateKey, publicKey } = generateKeyPairSync('ed25519');
-  const [keyId, fleetId, agentId, updateId, tokenId] = [
-    ...[randomUUID(), randomUUID(), randomUUID()],
-    ...[randomUUID(), randomUUID()],
-  ];
-  if (!keyId || !fleetId || !agentId || !updateId || !tokenId) throw new Error('no ids');
+  const [keyId, fleetId, agentId, tokenId] = [randomUUID(), randomUUID(), randomUUID(), randomUUID()];
+  const updates = approved.updates
+    .map(({ name, arch, toVersion }) => ({
+      ...{ update_id: randomUUID(), name, from_version: null, to_version: toVersion },
+      ...(arch !== undefined && { arch }),
+    }))
+    .sort((a, b) => (a.update_id < b.update_id ? -1 : 1));
   const payload: ApprovalPayload = {
     ...{ v: 1, token_id: tokenId, fleet_id: fleetId, agent_id: agentId, ecosystem },
-    updates: [{ update_id: updateId, name, from_version: null, to_version: toVersion }],
+    updates,
     actions,
     plan_sha256: createHash('sha256').update(canonicalJson(actions)).digest('hex'),
     verdict: { vulnerability: 'clear', age: 'not_applicable', checked_at: AT, source: null, snapshot: null },
@@ -45,7 +60,7 @@ export function approvalOf(approved: {
       ...{ fleet_id: fleetId, version: 1, expires_at: LATER },
       keys: [{ ...key, created_at: AT, revoked_at: null }],
     },
-    ...{ agentId, updateIds: [updateId], nowMs: Date.parse(AT) },
+    ...{ agentId, updateIds: updates.map(({ update_id: id }) => id), nowMs: Date.parse(AT) },
     reference: { token_id: tokenId, sha256: createHash('sha256').update(body).digest('hex') },
   });
   if (!outcome.ok) throw new Error(outcome.reason);

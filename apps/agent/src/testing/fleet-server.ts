@@ -29,6 +29,8 @@ export interface FleetServer {
   digests: Map<string, string>;
   /** What it calls the updates, by name and architecture (`name:arch`). */
   updateIds: Map<string, string>;
+  /** Versions beside which it recommends another, by name and version (`name:version`). */
+  alternatives: Set<string>;
 }
 
 export async function startFleetServer(fleet: TestFleet): Promise<FleetServer> {
@@ -62,10 +64,14 @@ export async function startFleetServer(fleet: TestFleet): Promise<FleetServer> {
 
   function nameUpdates({ updates }: InventoryReport) {
     return updates.map(({ name, arch, available_version }) => {
-      const key = `${name}:${arch ?? ''}`;
+      const isAlternative = self.alternatives.has(`${name}:${available_version}`);
+      const key = `${name}:${arch ?? ''}${isAlternative ? `:${available_version}` : ''}`;
       const update_id = self.updateIds.get(key) ?? randomUUID();
       self.updateIds.set(key, update_id);
-      return { update_id, name, available_version };
+      return {
+        ...{ update_id, name, available_version, ...(arch === undefined ? {} : { arch }) },
+        ...(isAlternative && { alternative: true }),
+      };
     });
   }
 
@@ -114,6 +120,7 @@ export async function startFleetServer(fleet: TestFleet): Promise<FleetServer> {
     received: (path) => calls.filter((call) => call.path === path).map((call) => call.body),
     digests: new Map(),
     updateIds: new Map(),
+    alternatives: new Set(),
   };
   return self;
 }

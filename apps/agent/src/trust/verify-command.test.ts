@@ -78,7 +78,7 @@ describe('content checks in the order of the wire', () => {
 });
 
 describe('envelope checks', () => {
-  test('more than 256 KiB is not even parsed', () => {
+  test('more than 512 KiB is not even parsed', () => {
     const outcome = verifyCommand(new Uint8Array(COMMAND_MAX_BYTES + 1), context);
     expect(outcome).toMatchObject({ ok: false, reason: 'too_large', command: null });
   });

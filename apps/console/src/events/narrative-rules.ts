@@ -140,6 +140,12 @@ const NARRATIVES: Readonly<Record<SecurityEventType | SystemEventType, Sentence>
       `${by(actor)} revoked the statement about ${read('vulnerability') || 'a vulnerability'} in ${packageOf(read)}. It stops updates again.`,
     vex_statement_expired: (read) =>
       `The statement about ${read('vulnerability') || 'a vulnerability'} in ${packageOf(read)} has ended. It stops updates again.`,
+    origin_registered: (read, { actor }) =>
+      `${by(actor)} registered the third-party origin ${read('suites') || 'of unknown suites'} (rule: ${read('rule') || 'unknown'}) until ${read('ends_at') || '(no end)'}${because(read('reason'))}.`,
+    origin_revoked: (read, { actor }) =>
+      `${by(actor)} revoked the registered origin ${read('suites') || 'of unknown suites'}. Its updates stop again.`,
+    origin_expired: (read) =>
+      `The registered origin ${read('suites') || 'of unknown suites'} has ended. Its updates stop again.`,
     update_approved: (read, { actor }) =>
       `${read('approved_by') || actor || 'Somebody'} approved ${updatesOf(read)} (${read('verdict') || 'not judged'}${read('override') === 'true' ? ', with an override' : ''}).${notChecked(read('unchecked'))}`,
     approval_countersigned: (_, { actor }) => `${by(actor)} added a second signature to an approval.`,

@@ -12,6 +12,7 @@ import { type Column, DataTable } from '../ui/data-table.tsx';
 import { ErrorPanel, Skeleton } from '../ui/states.tsx';
 import { Time } from '../ui/time.tsx';
 import { UPDATE_COLUMNS } from '../updates/update-columns.tsx';
+import { ApproveHost } from './approve-host.tsx';
 
 const SHOWN = 10;
 const OF_THE_HOST: ReadonlySet<string> = new Set(['hostname', 'origin', 'updated_at']);
@@ -60,6 +61,7 @@ export function HostUpdates({ agentId }: { agentId: string }) {
           All updates of this host
         </Link>
       }
+      head={<ApproveHost agentId={agentId} />}
     >
       {(rows) => (
         <DataTable
@@ -120,12 +122,14 @@ function ShortList<T>({
   query,
   nothing,
   all,
+  head,
   children,
 }: {
   title: string;
   query: UseQueryResult<Page<T>>;
   nothing: string;
   all: ReactNode;
+  head?: ReactNode;
   children: (rows: readonly T[]) => ReactNode;
 }) {
   const { data, error, isPending, refetch } = query;
@@ -139,6 +143,7 @@ function ShortList<T>({
           {all}
         </span>
       </header>
+      {head}
       {error && <ErrorPanel error={error} retry={() => void refetch()} />}
       {isPending && !error && <Skeleton rows={3} />}
       {data?.items.length === 0 && <p className="px-4 py-5 text-muted">{nothing}</p>}

@@ -7,8 +7,9 @@ import { Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { toast } from '../ui/toasts.tsx';
 import { approveInBulk } from './approve-in-bulk.ts';
+import { BulkPreviewPanel, useBulkPreview } from './bulk-preview.tsx';
 import { BulkResult } from './bulk-result.tsx';
-import { type Chosen, isUnheard, outcomeText, sizeOf, uuidOf } from './bulk-rules.ts';
+import { type Chosen, isUnheard, outcomeText, passingOf, sizeOf, uuidOf } from './bulk-rules.ts';
 import { counted } from './update-words.ts';
 
 const PROGRESS_EVERY_MS = 500;
@@ -17,10 +18,13 @@ const PROGRESS_EVERY_MS = 500;
 export function BulkApproval({
   chosen,
   known,
+  passing = false,
   onClose,
   onDone,
 }: {
   chosen: Chosen;
+  /** Approves only what the preview shows as passing, instead of asking the gate for all that was chosen. */
+  passing?: boolean;
   /** The updates that were on screen, for their names. */
   known: ReadonlyMap<string, UpdateItem>;
   onClose: () => void;
@@ -31,8 +35,11 @@ export function BulkApproval({
   const isThere = useIsThere();
   const [progressId, setProgressId] = useState(newId);
   const [isLost, setLost] = useState(false);
+  const preview = useBulkPreview(chosen);
+  const asked = passing ? passingOf(preview.data) : chosen;
   const approval = useMutation({
-    mutationFn: (isResent: boolean) => approveInBulk({ chosen, progressId, isResent }, () => setLost(true)),
+    mutationFn: (isResent: boolean) =>
+      approveInBulk({ chosen: asked, progressId, isResent }, () => setLost(true)),
     onMutate: () => setLost(false),
     onSuccess: ({ answer }) => {
       onDone();
@@ -45,10 +52,12 @@ export function BulkApproval({
     onSettled: () => client.invalidateQueries(),
   });
   const { data: outcome, error, isPending } = approval;
-  const count = sizeOf(chosen);
+  const count = sizeOf(asked);
   return (
     <Dialog
-      title={outcome ? 'Result' : `Approve ${counted(count, 'update')}`}
+      title={
+        outcome ? 'Result' : passing ? 'Approve all that is clear' : `Approve ${counted(count, 'update')}`
+      }
       onClose={onClose}
       wide={!!outcome}
     >
@@ -75,9 +84,18 @@ export function BulkApproval({
             approval.mutate(isUnheard(error));
           }}
         >
+          {preview.data ? (
+            <BulkPreviewPanel preview={preview.data} known={known} />
+          ) : (
+            <p className={preview.error ? 'text-warn' : 'text-muted'}>
+              {preview.error
+                ? `What this would change is not known: ${preview.error.message}`
+                : 'Looking at what this would change.'}
+            </p>
+          )}
           <p>
-            The gate judges each update now. Those that pass are approved; the others are listed with the
-            reason and stay pending.
+            The gate judges each update again when you approve. Those of a host that pass are one transaction;
+            the others are listed with the reason and stay pending.
           </p>
           <p className="text-muted">You can withdraw an approval until its host has fetched it.</p>
           {isPending && <Progress id={progressId} total={count} />}
@@ -93,7 +111,7 @@ export function BulkApproval({
           )}
           <div className="flex justify-end gap-2">
             <Button onClick={onClose}>{isPending ? 'Leave it running' : 'Cancel'}</Button>
-            <Button type="submit" autoFocus tone="primary" busy={isPending}>
+            <Button type="submit" autoFocus tone="primary" busy={isPending} disabled={count === 0}>
               Approve {counted(count, 'update')}
             </Button>
           </div>

@@ -2,13 +2,24 @@ import { Uuid } from '@tidegate/protocol/scalars';
 import { Value } from 'typebox/value';
 import { expect, test } from 'vitest';
 import { ApiError } from '../api/client.ts';
-import { bulkBody, isAnswerLost, outcomeText, uuidOf } from './bulk-rules.ts';
+import { bulkBody, isAnswerLost, outcomeText, previewBody, previewText, uuidOf } from './bulk-rules.ts';
 
 test('a bulk request names ids or a filter with its count, and has no override (A6)', () => {
   const ids = bulkBody({ kind: 'ids', ids: ['a'] }, 'p');
   const all = bulkBody({ kind: 'filter', filter: { state: 'pending' }, count: 12 }, 'p');
   expect(ids).toEqual({ update_ids: ['a'], progress_id: 'p' });
   expect(all).toEqual({ filter: { state: 'pending' }, confirm_count: 12, progress_id: 'p' });
+});
+
+test('a preview is of the same selection, and is counted in updates, hosts and transactions', () => {
+  expect(previewBody({ kind: 'ids', ids: ['a'] })).toEqual({ update_ids: ['a'] });
+  const counts = { updates: 118, hosts: 12, transactions: 12, unplanned: 0 };
+  const nothing = { sets: [], left_out: [], left_out_count: 0 };
+  expect(previewText({ ...counts, ...nothing })).toBe('118 updates on 12 hosts: 12 transactions');
+  expect(previewText({ ...counts, ...nothing, updates: 1, hosts: 1, transactions: 1 })).toBe(
+    '1 update on 1 host: 1 transaction',
+  );
+  expect(previewText({ ...counts, ...nothing, updates: 0 })).toBe('Nothing of this can be approved now.');
 });
 
 test('the result names every kind of outcome, including zeros', () => {

@@ -1,6 +1,7 @@
-import type { BulkApproveAnswer } from '@tidegate/protocol/approvals-api';
+import type { BulkApproveAnswer, BulkPreview } from '@tidegate/protocol/approvals-api';
 import type { UpdateItem } from '@tidegate/protocol/updates-api';
 import { ApiError } from '../api/client.ts';
+import { counted } from './update-words.ts';
 
 /** The most updates that are rejected together: each is a separate request. */
 export const REJECT_MAX = 50;
@@ -19,6 +20,23 @@ export function bulkBody(chosen: Chosen, progressId: string): Readonly<Record<st
       ? { update_ids: chosen.ids }
       : { filter: chosen.filter, confirm_count: chosen.count };
   return { ...what, progress_id: progressId };
+}
+
+/** The same selection for a preview, which has no progress. */
+export function previewBody(chosen: Chosen): Readonly<Record<string, unknown>> {
+  const { progress_id: _, ...body } = bulkBody(chosen, '');
+  return body;
+}
+
+/** What the preview shows as passing the gate; nothing until it is known. */
+export function passingOf(preview: BulkPreview | undefined): Chosen {
+  return { kind: 'ids', ids: preview?.sets.flatMap(({ update_ids: ids }) => ids) ?? [] };
+}
+
+/** `118 updates on 12 hosts: 12 transactions`. */
+export function previewText({ updates, hosts, transactions }: BulkPreview): string {
+  if (updates === 0) return 'Nothing of this can be approved now.';
+  return `${counted(updates, 'update')} on ${counted(hosts, 'host')}: ${counted(transactions, 'transaction')}`;
 }
 
 /** The error for a request that the server never received. */

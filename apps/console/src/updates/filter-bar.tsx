@@ -5,7 +5,7 @@ import type { ListSearch } from '../api/list-search.ts';
 import { FilterSelect } from '../ui/filter-select.tsx';
 import { chipsOf, type FilterName } from './filter-rules.ts';
 import { FilterTextBox } from './filter-text-box.tsx';
-import { STATE_WORDS } from './update-words.ts';
+import { OFFER_WORDS, STATE_WORDS } from './update-words.ts';
 
 type Choices = Readonly<Record<string, string>>;
 
@@ -28,6 +28,7 @@ const SEVERITIES: Readonly<Record<NonNullable<UpdateFilter['severity']>, string>
   none: 'none',
   unknown: 'unknown',
 };
+const MAX_CHANGES: Choices = { patch: 'patch', minor: 'minor' };
 const YES_NO: Choices = { true: 'yes', false: 'no' };
 
 const SELECTS: readonly (readonly [FilterName, string, Choices])[] = [
@@ -36,6 +37,8 @@ const SELECTS: readonly (readonly [FilterName, string, Choices])[] = [
   ['verdict', 'Verdict', VERDICTS],
   ['severity', 'Severity', SEVERITIES],
   ['exploited', 'Exploited', YES_NO],
+  ['offer', 'Offered as', OFFER_WORDS],
+  ['max_change', 'Greatest change', MAX_CHANGES],
 ];
 
 /** The filter as text, selects and chips, which always agree. */

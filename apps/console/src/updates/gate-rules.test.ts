@@ -17,6 +17,8 @@ const CLEAR: GateReport = {
   unknown_artifacts: [],
   first_seen: [],
   provenance: [],
+  origin_changes: [],
+  third_party: [],
   verdict: 'clear',
   vulnerability_policy: 'any',
   checked_at: '2026-11-21T10:00:00Z',
@@ -130,4 +132,57 @@ test.each<[Partial<GateReport>, string | null]>([
   const said = text && `${text} for known vulnerabilities.`;
   expect([before, after]).toEqual([said && `${said} Approving it installs what nobody has checked.`, said]);
   expect(uncheckedNotice({ gate, plan: null, isOpen: true })).toBeNull();
+});
+
+test.each<[GateReport['origin_changes'], string | undefined]>([
+  [[], undefined],
+  [
+    [{ package: 'runc', arch: 'amd64', from: 'Debian:12/stable', to: 'Docker CE:bookworm' }],
+    'runc comes from Docker CE:bookworm. The host has it from Debian:12/stable. A name from another vendor may be another program.',
+  ],
+  [
+    ['a', 'b', 'c'].map((name) => ({ package: name, arch: null, from: null, to: 'epel' })),
+    'a comes from epel. Nobody knows where the version on the host came from. 2 other packages moved too. A name from another vendor may be another program.',
+  ],
+])('a change of vendor is a line of its own, and never passes: %#', (origin_changes, evidence) => {
+  const checks = checklistOf({ gate: { ...CLEAR, origin_changes }, plan: PLAN, ecosystem: 'apt' });
+  const line = checks.find(({ id }) => id === 'vendor');
+  expect([line?.evidence, line?.state]).toEqual([evidence, evidence && 'found']);
+});
+
+test('third-party repositories are a line with rule, reason and end, and never pass', () => {
+  const one: GateReport['third_party'][number] = {
+    ...{ package: 'docker', version: '2', arch: null, origin: 'Docker CE:bookworm', key: 'abc' },
+    ...{ standing: 'allowed', first_seen_at: null },
+    registration: {
+      ...{
+        id: 'r',
+        rule: 'allow_older_than',
+        min_age_days: 7,
+        reason: 'ours',
+        ends_at: '2026-12-21T00:00:00Z',
+      },
+    },
+  };
+  const unknown = {
+    ...one,
+    origin: 'Evil:x',
+    key: null,
+    standing: 'key_unknown',
+    registration: null,
+  } as const;
+  const lineOf = (gate: Partial<GateReport>) =>
+    checklistOf({ gate: { ...CLEAR, ...gate }, plan: PLAN, ecosystem: 'apt' }).find(
+      ({ id }) => id === 'third_party',
+    );
+  expect(lineOf({})).toBeUndefined();
+  const allowed =
+    'Docker CE:bookworm, signed by abc, is registered until 2026-12-21 (rule: allow when older than 7 days; reason: ours): it may pass.';
+  expect(lineOf({ third_party: [one, one] })).toMatchObject({ state: 'found', evidence: allowed });
+  expect(lineOf({ third_party: [one, unknown], blocked_by: 'unchecked' })).toMatchObject({
+    state: 'stops',
+    evidence: `${allowed} Evil:x: the host does not say which key signed it.`,
+  });
+  const many = ['a', 'b', 'c', 'd', 'e'].map((origin) => ({ ...unknown, origin }));
+  expect(lineOf({ third_party: many })?.evidence).toMatch(/And 2 more origins\.$/);
 });

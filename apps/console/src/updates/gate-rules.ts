@@ -11,7 +11,7 @@ export type CheckState = 'passes' | 'stops' | 'found' | 'unchecked' | 'unknown' 
 
 /** One line of the gate's checklist. */
 export interface Check {
-  readonly id: 'age' | 'closure' | 'divergence' | 'hashes' | 'registry';
+  readonly id: 'age' | 'closure' | 'divergence' | 'hashes' | 'registry' | 'vendor' | 'third_party';
   readonly title: string;
   readonly state: CheckState;
   readonly word: string;
@@ -31,6 +31,8 @@ export function checklistOf(given: {
   return [
     divergenceCheck(known),
     ...registryChecks(known),
+    ...vendorChecks(known),
+    ...thirdPartyChecks(known),
     ageCheck(known, given.ecosystem),
     closureCheck(known),
     hashCheck(plan),
@@ -74,6 +76,61 @@ function registryChecks(gate: GateReport | null): Check[] {
       ...{ state: 'stops', word: 'stops', evidence },
     },
   ];
+}
+
+/** Listed only if a package comes from another vendor than before. */
+function vendorChecks(gate: GateReport | null): Check[] {
+  const [first, ...more] = gate?.origin_changes ?? [];
+  if (!first) return [];
+  const others = more.length > 0 ? ` ${counted(more.length, 'other package')} moved too.` : '';
+  const from =
+    first.from === null
+      ? 'Nobody knows where the version on the host came from'
+      : `The host has it from ${first.from}`;
+  const evidence = `${first.package} comes from ${first.to}. ${from}.${others} A name from another vendor may be another program.`;
+  return [{ id: 'vendor', title: 'Same vendor as before', state: 'found', word: 'another vendor', evidence }];
+}
+
+/** Origins that the evidence describes; of further ones it has the number. */
+const ORIGINS_SHOWN = 3;
+
+/** Listed only if packages come from third parties: each origin with what an admin registered for it. */
+function thirdPartyChecks(gate: GateReport | null): Check[] {
+  const packages = gate?.third_party ?? [];
+  if (packages.length === 0) return [];
+  const told = [...new Set(packages.map(originText))];
+  const more = told.length - ORIGINS_SHOWN;
+  const evidence = [
+    ...told.slice(0, ORIGINS_SHOWN),
+    ...(more > 0 ? [`And ${counted(more, 'more origin')}.`] : []),
+  ];
+  const isAllowed = packages.every(({ standing }) => standing === 'allowed');
+  const stops = gate?.blocked_by === 'unchecked';
+  return [
+    {
+      ...{ id: 'third_party', title: 'Third-party repositories', evidence: evidence.join(' ') },
+      ...(isAllowed
+        ? ({ state: 'found', word: 'registered' } as const)
+        : ({ state: stops ? 'stops' : 'unchecked', word: stops ? 'stops' : 'not checked' } as const)),
+    },
+  ];
+}
+
+const STANDINGS: Readonly<Record<GateReport['third_party'][number]['standing'], string>> = {
+  allowed: 'it may pass',
+  asks: 'an operator has to override each update',
+  too_young: 'the server has not known this file for long enough',
+  disputed: 'other hosts have this file from somewhere else',
+  not_registered: 'it is not registered',
+  key_unknown: 'the host does not say which key signed it',
+};
+
+function originText({ origin, key, standing, registration }: GateReport['third_party'][number]): string {
+  const signed = key === null ? '' : `, signed by ${key},`;
+  if (registration === null) return `${origin}${signed}: ${STANDINGS[standing]}.`;
+  const { rule, min_age_days: days, reason, ends_at: end } = registration;
+  const words = rule === 'allow_older_than' ? `allow when older than ${days} days` : rule;
+  return `${origin}${signed} is registered until ${end.slice(0, 10)} (rule: ${words}; reason: ${reason}): ${STANDINGS[standing]}.`;
 }
 
 /** A7. */

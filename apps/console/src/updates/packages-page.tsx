@@ -54,7 +54,9 @@ const idOf = ({ id }: PackageItem) => id;
 /** The same filter, narrowed to one package by its exact name. */
 function searchOf(filter: UrlFilter, { ecosystem, name }: PackageItem): Record<string, string | undefined> {
   const { q: _, ...kept } = filter;
-  return { ...kept, ecosystem, name };
+  // A package counts each version that is offered.
+  const isMany = ecosystem === 'npm' || ecosystem === 'pypi';
+  return { ...kept, ecosystem, name, ...(isMany && { alternatives: 'true' }) };
 }
 
 function columnsOf(filter: UrlFilter): readonly Column<PackageItem>[] {

@@ -4,7 +4,7 @@ import { ArrowRight, ShieldCheck } from 'lucide-react';
 import { Badge, ExploitedBadge, SeverityBadge, StateBadge, VerdictBadge } from '../ui/badge.tsx';
 import type { Column } from '../ui/data-table.tsx';
 import { Time } from '../ui/time.tsx';
-import { percent } from './update-words.ts';
+import { CHANGE_WORDS, offersText, percent } from './update-words.ts';
 
 /** The columns of the list of updates; the package itself cannot be hidden. */
 export const UPDATE_COLUMNS: readonly Column<UpdateItem>[] = [
@@ -18,6 +18,7 @@ export const UPDATE_COLUMNS: readonly Column<UpdateItem>[] = [
           {update.name}
         </Link>
         {update.security && <SecurityBadge />}
+        <OfferBadge update={update} />
       </span>
     ),
   },
@@ -90,6 +91,25 @@ export function SecurityBadge() {
     </Badge>
   );
 }
+
+/** Why the version of an npm or PyPI package is offered; nothing for the others, which offer one. */
+function OfferBadge({ update }: { update: Pick<UpdateItem, 'offers' | 'change'> }) {
+  const { offers, change } = update;
+  if (offers.length === 0) return null;
+  const isFix = offers.includes('smallest_fix');
+  const title = `Offered as ${offersText(update)}${change === null ? '' : `: ${CHANGE_WORDS[change]}`}`;
+  return (
+    <Badge tone={isFix ? 'accent' : 'neutral'} title={title}>
+      {offers.map((offer) => SHORT_OFFERS[offer]).join(', ')}
+    </Badge>
+  );
+}
+
+const SHORT_OFFERS: Readonly<Record<UpdateItem['offers'][number], string>> = {
+  series: 'series',
+  newest: 'newest',
+  smallest_fix: 'smallest fix',
+};
 
 /** The installed and the available version. */
 export function Versions({

@@ -13,6 +13,7 @@ import { DecisionsPanel } from './decisions-panel.tsx';
 import { FirstSeen, ProvenanceList, ReleaseTimes, Vulnerabilities } from './evidence.tsx';
 import { GateChecklist } from './gate-checklist.tsx';
 import { HistoryPanel } from './history-panel.tsx';
+import { OtherVersions } from './other-versions.tsx';
 import { PlanPanel } from './plan-panel.tsx';
 import { Exploitation, SecurityBadge, Versions } from './update-columns.tsx';
 import { type UpdateView, updateQuery } from './update-view.ts';
@@ -48,6 +49,7 @@ export function UpdatePage() {
         </div>
         <div className="space-y-4 max-lg:order-first">
           <DecisionPanel key={update.id} update={update} />
+          <OtherVersions update={update} />
           <AboutPanel update={update} />
           <HistoryPanel history={update.history} />
           <DecisionsPanel updateId={update.id} />

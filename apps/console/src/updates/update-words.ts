@@ -1,5 +1,7 @@
 import type { GateFinding, GateReport } from '@tidegate/protocol/approvals-api';
+import type { Offer } from '@tidegate/protocol/offers';
 import type { UpdateState } from '@tidegate/protocol/states';
+import type { UpdateItem } from '@tidegate/protocol/updates-api';
 
 type Stop = NonNullable<GateReport['blocked_by']>;
 type Reason = NonNullable<GateReport['reason']>;
@@ -49,7 +51,7 @@ export function vendorText({ by, status }: VendorWord): string {
 
 /** Why a bulk request left an update out. */
 export const SKIP_REASONS: Readonly<Record<string, string>> = {
-  conflict: 'is no longer pending',
+  conflict: 'is no longer pending, or another version of the package is',
   not_found: 'no longer exists',
   verdict_pending: 'is not judged yet: try again in a moment',
 };
@@ -65,6 +67,26 @@ export const STATE_WORDS: Readonly<Record<UpdateState, string>> = {
   rejected: 'rejected',
   superseded: 'superseded',
 };
+
+/** Why a version of an npm or PyPI package is offered. */
+export const OFFER_WORDS: Readonly<Record<Offer, string>> = {
+  series: 'newest of its series',
+  newest: 'newest',
+  smallest_fix: 'smallest fix',
+};
+
+export const CHANGE_WORDS: Readonly<Record<NonNullable<UpdateItem['change']>, string>> = {
+  patch: 'a patch',
+  minor: 'a minor change',
+  major: 'a major change',
+};
+
+/** `the newest of its series and the smallest fix`. */
+export function offersText({ offers }: Pick<UpdateItem, 'offers'>): string {
+  const words = offers.map((offer) => `the ${OFFER_WORDS[offer]}`);
+  const last = words.at(-1) ?? '';
+  return words.length < 2 ? last : `${words.slice(0, -1).join(', ')} and ${last}`;
+}
 
 /** What may be done with an update in each state; the server judges again. */
 export const STATE_VERBS: Readonly<

@@ -122,8 +122,8 @@ async function closuresOf(platform: Platform, updates: readonly UpdateRow[]): Pr
     const { ecosystem } = update;
     if (!plan || !agent || !Value.Check(Ecosystem, ecosystem)) return [];
     const system = { id: agent.os_id, versionId: agent.os_version_id };
-    const top = { name: update.name, arch: update.arch };
-    return [{ update, request: { agentId: agent.id, ecosystem, system, actions: plan.actions, top } }];
+    const tops = [{ name: update.name, arch: update.arch }];
+    return [{ update, request: { agentId: agent.id, ecosystem, system, actions: plan.actions, tops } }];
   });
   const known: KnownUpdate[] = [];
   const hosts = Map.groupBy(requests, ({ request }) => `${request.agentId} ${request.ecosystem}`);

@@ -6,10 +6,18 @@ import { subjectKey } from './subjects.ts';
 
 /** What a closure's verdict rests on, so that its decision can detect a change. */
 export interface Basis {
-  /** Equal only if every subject is known or unknown exactly as before. */
+  /** Equal only if every subject is known or unknown exactly as before, and the records it has are the same. */
   readonly mark: string;
   /** Keys of the subjects without a fresh check: in the state after the update, and in the present one. */
   readonly unknown: { readonly after: readonly string[]; readonly before: readonly string[] };
+}
+
+/** Which records, and which list of exploited vulnerabilities, findings were read from. */
+export interface Evidence {
+  /** `recordMark` of each stored record, by id. */
+  readonly records: ReadonlyMap<string, string>;
+  /** Null while the list is not loaded. */
+  readonly kevFetchedAtMs: number | null;
 }
 
 /**
@@ -19,14 +27,16 @@ export interface Basis {
 export function basisOf(args: {
   packages: readonly ClosurePackage[];
   checks: ReadonlyMap<string, Check>;
+  evidence: Evidence;
   /** `snapshotMark` of every ecosystem that the mirror holds. */
   snapshots: ReadonlyMap<string, string>;
   nowMs: number;
   maxAgeMs: number;
 }): Basis {
-  const { packages, checks, snapshots, nowMs, maxAgeMs } = args;
+  const { packages, checks, evidence, snapshots, nowMs, maxAgeMs } = args;
   const unknown = { after: [] as string[], before: [] as string[] };
   const parts: unknown[] = [];
+  let hasFindings = false;
   for (const { after, before } of packages) {
     for (const [side, subjects] of [
       ['after', after.subjects],
@@ -38,9 +48,12 @@ export function basisOf(args: {
         const isKnown = isFresh(check, { nowMs, maxAgeMs });
         if (!isKnown) unknown[side].push(key);
         const snapshot = isKnown ? null : (snapshots.get(baseOf(subject.ecosystem)) ?? '');
-        parts.push([check?.verdict ?? null, check?.reason ?? null, check?.ids ?? [], snapshot]);
+        const records = (check?.ids ?? []).map((id) => [id, evidence.records.get(id) ?? null]);
+        parts.push([check?.verdict ?? null, check?.reason ?? null, records, snapshot]);
+        hasFindings ||= records.length > 0;
       }
     }
   }
-  return { mark: JSON.stringify(parts), unknown };
+  // What excuses a finding depends on its record, and on the list of exploited vulnerabilities.
+  return { mark: JSON.stringify([parts, hasFindings && evidence.kevFetchedAtMs]), unknown };
 }

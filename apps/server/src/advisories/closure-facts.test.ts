@@ -15,6 +15,7 @@ const upgrade: PlanAction = {
   from_version: '3.0.11-1',
   to_version: '3.0.12-1',
   source_name: 'openssl',
+  origin: 'Debian:12/stable',
   source_version: '3.0.12-1',
 };
 const installed: InstalledPackage = {
@@ -57,8 +58,8 @@ function facts({
   isKevKnown?: boolean;
   exploited?: Record<string, Exploited>;
 }) {
-  const top = { name: actions[0]?.name ?? '', arch: '' };
-  const packages = closurePackages({ ecosystem, system: DEBIAN, actions, top, installed: present });
+  const tops = [{ name: actions[0]?.name ?? '', arch: '' }];
+  const packages = closurePackages({ ecosystem, system: DEBIAN, actions, tops, installed: present });
   const judge = createPackageJudge({
     ecosystem,
     checks: new Map(checks.map((one) => [subjectKey(one.subject), one])),
@@ -245,6 +246,7 @@ describe('the verdict of a closure', () => {
     name: 'libzlib',
     action: 'install',
     source_name: 'zlib',
+    origin: 'Debian:12/stable',
     source_version: '1.2-1',
   };
   const clear = [check('3.0.11-1', {}), check('3.0.12-1', {})];

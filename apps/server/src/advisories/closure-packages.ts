@@ -13,22 +13,30 @@ export interface ClosurePackage {
   readonly before: SubjectsOf | null;
 }
 
+/** An update, by package; an empty architecture matches any. */
+export interface Top {
+  readonly name: string;
+  readonly arch: string;
+}
+
 /** Reading 2: everything that the transaction installs, upgrades or downgrades; removals are not judged. */
 export function closurePackages(args: {
   ecosystem: Ecosystem;
   system: HostSystem;
   actions: readonly PlanAction[];
-  top: { name: string; arch: string };
+  /** The updates themselves; every other package comes with them. */
+  tops: readonly Top[];
   installed: readonly InstalledPackage[];
 }): ClosurePackage[] {
-  const { ecosystem, system, actions, top } = args;
+  const { ecosystem, system, actions } = args;
+  const tops = Map.groupBy(args.tops, ({ name }) => name);
   const installed = new Map(args.installed.map((one) => [installedKey(one), one]));
   return actions
     .filter(({ action }) => action !== 'remove')
     .map((action) => ({
       name: action.name,
       version: action.to_version ?? '',
-      isTop: action.name === top.name && (!top.arch || !action.arch || action.arch === top.arch),
+      isTop: (tops.get(action.name) ?? []).some(({ arch }) => !arch || !action.arch || action.arch === arch),
       after: subjectsAfter(ecosystem, system, action),
       before: subjectsBefore({ ecosystem, system, action, installed }),
     }));

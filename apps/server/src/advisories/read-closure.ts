@@ -4,12 +4,19 @@ import type { Db } from '../platform/db/engine.ts';
 import { inTurns } from '../platform/turns.ts';
 import { type Basis, basisOf } from './basis-rules.ts';
 import { type ClosureFacts, closureFacts, createPackageJudge, type JudgedPackage } from './closure-facts.ts';
-import { type ClosurePackage, closurePackages, closureSubjects } from './closure-packages.ts';
+import { type ClosurePackage, closurePackages, closureSubjects, type Top } from './closure-packages.ts';
 import type { HostSystem } from './ecosystem-strings.ts';
 import { readExploited, readFetchedAt } from './exploited/store.ts';
 import { advisoryDetails } from './finding-details.ts';
 import type { InstalledPackage } from './installed-package.ts';
-import { readAdvisories, readChecks, readInstalled } from './store.ts';
+import {
+  type Check,
+  readAdvisories,
+  readChecks,
+  readInstalled,
+  readRecordMarks,
+  recordMark,
+} from './store.ts';
 
 /** Packages judged per turn of the event loop. */
 const PACKAGES_A_TURN = 500;
@@ -20,7 +27,8 @@ export interface ClosureRequest {
   readonly ecosystem: Ecosystem;
   readonly system: HostSystem;
   readonly actions: readonly PlanAction[];
-  readonly top: { readonly name: string; readonly arch: string };
+  /** The updates that the transaction is for. */
+  readonly tops: readonly Top[];
 }
 
 export interface Closure {
@@ -68,14 +76,14 @@ export async function readClosureFacts(
   at: JudgedAt,
 ): Promise<ClosureFacts[]> {
   const checks = await checksOf(db, closures);
-  const rows = await readAdvisories(
-    db,
-    [...checks.values()].flatMap(({ ids }) => ids),
-  );
+  const rows = await readAdvisories(db, idsOf(checks));
   const records = new Map([...rows].map(([id, { record }]) => [id, record]));
   const cves = [...records].flatMap(([id, record]) => advisoryDetails(id, record).cves);
   const exploited = await readExploited(db, cves);
-  const isKevKnown = cves.length > 0 && (await readFetchedAt(db, 'kev')) !== null;
+  const kevFetchedAtMs = idsOf(checks).length > 0 ? await readFetchedAt(db, 'kev') : null;
+  const isKevKnown = cves.length > 0 && kevFetchedAtMs !== null;
+  const marks = new Map([...rows].map(([id, row]) => [id, recordMark(row)]));
+  const evidence = { records: marks, kevFetchedAtMs };
   const facts: ClosureFacts[] = [];
   for (const { ecosystem, packages } of closures) {
     const judge = createPackageJudge({ ecosystem, checks, records, exploited, isKevKnown, ...at });
@@ -84,7 +92,7 @@ export async function readClosureFacts(
       size: PACKAGES_A_TURN,
       work: (part) => void judged.push(...part.map(judge)),
     });
-    facts.push({ ...closureFacts(judged, at), basis: basisOf({ packages, checks, ...at }) });
+    facts.push({ ...closureFacts(judged, at), basis: basisOf({ packages, checks, evidence, ...at }) });
   }
   return facts;
 }
@@ -92,7 +100,16 @@ export async function readClosureFacts(
 /** What the verdicts of closures rest on now, in the given order. */
 export async function readBases(db: Db, closures: readonly Closure[], at: JudgedAt): Promise<Basis[]> {
   const checks = await checksOf(db, closures);
-  return closures.map(({ packages }) => basisOf({ packages, checks, ...at }));
+  const ids = idsOf(checks);
+  const evidence = {
+    records: await readRecordMarks(db, ids),
+    kevFetchedAtMs: ids.length > 0 ? await readFetchedAt(db, 'kev') : null,
+  };
+  return closures.map(({ packages }) => basisOf({ packages, checks, evidence, ...at }));
+}
+
+function idsOf(checks: ReadonlyMap<string, Check>): string[] {
+  return [...checks.values()].flatMap(({ ids }) => ids);
 }
 
 function checksOf(db: Db, closures: readonly Closure[]) {

@@ -164,6 +164,25 @@ export async function readAdvisories(db: Db, ids: readonly string[]): Promise<Ma
   return found;
 }
 
+/** Differs after each change of a stored record. */
+export function recordMark({ modified, fetched_at }: { modified: string; fetched_at: number }): string {
+  return `${modified} ${fetched_at}`;
+}
+
+/** `recordMark` of each stored record, read without its text. */
+export async function readRecordMarks(db: Db, ids: readonly string[]): Promise<Map<string, string>> {
+  const found = new Map<string, string>();
+  for (const some of chunks([...new Set(ids)])) {
+    const rows = await db
+      .selectFrom('advisories')
+      .select(['id', 'modified', 'fetched_at'])
+      .where('id', 'in', some)
+      .execute();
+    for (const row of rows) found.set(row.id, recordMark(row));
+  }
+  return found;
+}
+
 /** The `modified` of each stored record, without its text. */
 export async function readAdvisoryTimes(db: Db, ids: readonly string[]): Promise<Map<string, string>> {
   const found = new Map<string, string>();

@@ -31,6 +31,7 @@ describe('the subjects of a query', () => {
       to_version: '1:3.0.7-1.el9',
       source_name: 'openssl',
       source_version: '3.0.7-1.el9',
+      origin: 'baseos',
     };
     expect(subjectsAfter('dnf', ALMA, install(library)).subjects).toEqual([
       { ecosystem: 'AlmaLinux:9', name: 'openssl-libs', version: '1:3.0.7-1.el9' },
@@ -46,18 +47,46 @@ describe('the subjects of a query', () => {
   });
 });
 
-const OPENSSL = { source_name: 'openssl', source_version: '3.0.11-1' };
+const OPENSSL = { source_name: 'openssl', source_version: '3.0.11-1', origin: 'Debian:12/stable' };
 test.each([
+  ['apt without an origin', 'apt', DEBIAN, { ...OPENSSL, origin: undefined }, 'undecidable'],
+  ['apt with an empty origin', 'apt', DEBIAN, { ...OPENSSL, origin: ' ' }, 'undecidable'],
+  ['dnf without an origin', 'dnf', ALMA, { ...OPENSSL, origin: undefined }, 'undecidable'],
+  ['a local rpm file', 'dnf', ALMA, { ...OPENSSL, origin: '@commandline' }, 'undecidable'],
   ['apt without a source', 'apt', DEBIAN, {}, 'undecidable'],
   ['apt without a source version', 'apt', DEBIAN, { source_name: 'openssl' }, 'undecidable'],
-  ['dnf without a source', 'dnf', ALMA, {}, 'undecidable'],
-  ['an rpm without a release', 'dnf', ALMA, { ...OPENSSL, to_version: '1.0' }, 'undecidable'],
+  ['dnf without a source', 'dnf', ALMA, { origin: 'baseos' }, 'undecidable'],
+  [
+    'an rpm without a release',
+    'dnf',
+    ALMA,
+    { ...OPENSSL, origin: 'baseos', to_version: '1.0' },
+    'undecidable',
+  ],
   ['a Debian version without an order', 'apt', DEBIAN, { ...OPENSSL, source_version: 'x y' }, 'undecidable'],
   ['an epoch that is not a number', 'apt', DEBIAN, { ...OPENSSL, source_version: 'a:1' }, 'undecidable'],
   ['a name with a line break', 'npm', DEBIAN, { name: 'a\nb' }, 'undecidable'],
   ['a distribution without data', 'dnf', { id: 'fedora', versionId: '40' }, OPENSSL, 'uncovered'],
   ['a third-party archive', 'apt', DEBIAN, { ...OPENSSL, origin: 'Docker CE:bookworm' }, 'uncovered'],
   ['a PPA', 'apt', DEBIAN, { ...OPENSSL, origin: 'LP-PPA-x-y:24.04/noble' }, 'uncovered'],
+  [
+    'an archive of Ubuntu on Debian',
+    'apt',
+    DEBIAN,
+    { ...OPENSSL, origin: 'Ubuntu:24.04/noble' },
+    'uncovered',
+  ],
+  ['a suite without a label', 'apt', DEBIAN, { ...OPENSSL, origin: 'stable' }, 'uncovered'],
+  ['a folder', 'apt', DEBIAN, { ...OPENSSL, origin: 'localhost' }, 'uncovered'],
+  ['an rpm repository that nobody knows', 'dnf', ALMA, { ...OPENSSL, origin: 'corp-tools' }, 'uncovered'],
+  [
+    'a name of the distribution, lengthened',
+    'dnf',
+    ALMA,
+    { ...OPENSSL, origin: 'rpmfusion-updates' },
+    'uncovered',
+  ],
+  ['another one', 'dnf', ALMA, { ...OPENSSL, origin: 'corp-updates' }, 'uncovered'],
   ['Ubuntu Pro', 'apt', DEBIAN, { ...OPENSSL, origin: 'UbuntuESM:22.04/jammy' }, 'uncovered'],
   ['a site without a release file', 'apt', DEBIAN, { ...OPENSSL, origin: 'apt.example.com' }, 'uncovered'],
   ['a third-party rpm repository', 'dnf', ALMA, { ...OPENSSL, origin: 'epel' }, 'uncovered'],
@@ -65,13 +94,21 @@ test.each([
   expect(subjectsAfter(ecosystem, system, install(fields))).toEqual({ subjects: [], reason });
 });
 
+const UBUNTU = { id: 'ubuntu', versionId: '24.04' };
 test.each([
-  'Debian-Security:12/stable-security',
-  'Debian:12.9/stable, Example:1/stable',
-  'Ubuntu:24.04/noble-updates',
-  'security.debian.org',
-  'http://deb.debian.org/debian',
-  'stable',
-])('the origin %s is the distribution', (origin) => {
-  expect(subjectsAfter('apt', DEBIAN, install({ ...OPENSSL, origin })).reason).toBeNull();
+  ['apt', DEBIAN, 'Debian-Security:12/stable-security'],
+  ['apt', DEBIAN, 'Debian:12.9/stable, Example:1/stable'],
+  ['apt', UBUNTU, 'Ubuntu:24.04/noble-updates'],
+  ['apt', DEBIAN, 'security.debian.org'],
+  ['apt', DEBIAN, 'http://deb.debian.org/debian'],
+  ['dnf', ALMA, 'baseos'],
+  ['dnf', ALMA, 'appstream-debuginfo'],
+  ['dnf', ALMA, 'Corp_AlmaLinux_AppStream'],
+  ['dnf', ALMA, 'corp-mirror-baseos'],
+  ['dnf', ALMA, 'extras'],
+  ['dnf', { id: 'opensuse-leap', versionId: '15.6' }, 'repo-sle-update'],
+  ['dnf', { id: 'mageia', versionId: '9' }, 'updates-mageia-x86_64'],
+  ['dnf', { id: 'azurelinux', versionId: '3.0' }, 'azurelinux-official-base'],
+] as const)('%s of %o: the origin %s is the distribution', (ecosystem, system, origin) => {
+  expect(subjectsAfter(ecosystem, system, install({ ...OPENSSL, origin })).reason).toBeNull();
 });

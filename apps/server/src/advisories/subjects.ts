@@ -3,7 +3,7 @@ import type { Ecosystem } from '@tidegate/protocol/scalars';
 import { compareVersions } from '@tidegate/versions';
 import { canonicalName } from '@tidegate/versions/names';
 import { type HostSystem, osvEcosystem } from './ecosystem-strings.ts';
-import { isForeignOrigin } from './package-origin.ts';
+import { isForeignOrigin, isKnownOrigin } from './package-origin.ts';
 
 /** The subject of a query to a vulnerability database: a package version in an ecosystem, in OSV's names. */
 export interface Subject {
@@ -33,21 +33,32 @@ export function subjectKey({ ecosystem, name, version }: Subject): string {
   return `${ecosystem}\n${name}\n${version}`;
 }
 
-/** The subjects after an action (reading 2: judged at the version that it installs). */
+/**
+ * The subjects after an action (reading 2: judged at the version that it installs). Package managers know the repository
+ * of everything that they would install: without it, nobody knows whose data applies.
+ */
 export function subjectsAfter(ecosystem: Ecosystem, system: HostSystem, action: PlanAction): SubjectsOf {
-  return subjectsOf(ecosystem, system, {
+  const target = subjectsOf(ecosystem, system, {
     name: action.name,
     version: action.to_version ?? '',
     sourceName: action.source_name,
     sourceVersion: action.source_version,
     origin: action.origin,
   });
+  const needsOrigin = ecosystem === 'apt' || ecosystem === 'dnf';
+  if (target.reason === null && needsOrigin && !isKnownOrigin(action.origin)) return unchecked('undecidable');
+  return target;
 }
 
+/**
+ * The subjects of a package. Of an installed one, an unknown origin counts as the distribution's: archives drop
+ * superseded versions, and most hosts have those.
+ */
 export function subjectsOf(ecosystem: Ecosystem, system: HostSystem, target: PackageVersionOf): SubjectsOf {
   const osv = osvEcosystem(ecosystem, system);
   if (!osv.covered) return unchecked('uncovered');
-  if (isForeignOrigin(ecosystem, target.origin ?? undefined)) return unchecked('uncovered');
+  const { origin } = target;
+  if (isKnownOrigin(origin) && isForeignOrigin(ecosystem, system, origin)) return unchecked('uncovered');
   const { sourceName, sourceVersion } = target;
   switch (ecosystem) {
     case 'npm':

@@ -38,14 +38,13 @@ function grouped(db: Db, scope: GroupScope) {
   return scope === null ? query : query.where(groupInScope(scope, 'group_name'));
 }
 
-/** Pending updates per group; the only access of this slice to updates. */
+/** Pending updates per group, as their hosts count them; the only access of this slice to updates. */
 async function pendingOf(db: Db, names: readonly string[]): Promise<Map<string, number>> {
   if (names.length === 0) return new Map();
   const rows = await db
-    .selectFrom('updates as u')
-    .innerJoin('agents as a', 'a.id', 'u.agent_id')
-    .select((e) => ['a.group_name', e.fn.countAll<number>().as('pending')])
-    .where('u.state', '=', 'pending')
+    .selectFrom('host_sums as s')
+    .innerJoin('agents as a', 'a.id', 's.agent_id')
+    .select((e) => ['a.group_name', e.fn.sum<number>('s.pending').as('pending')])
     .where('a.deleted_at', 'is', null)
     .where('a.group_name', 'in', names)
     .groupBy('a.group_name')

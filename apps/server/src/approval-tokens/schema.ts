@@ -22,6 +22,7 @@ export const schema: readonly Statement[] = [
   )`,
   // Maintenance looks for live ones: by host, by key and by end.
   'CREATE INDEX approvals_live ON approvals (agent_id, token_id) WHERE voided_at IS NULL',
+  'CREATE INDEX approvals_plan ON approvals (plan_id)',
   // Base64 hardly compresses, and PostgreSQL's attempt took a third of the time of writing an approval. Its version 15
   // has no syntax for this in CREATE TABLE.
   { postgres: 'ALTER TABLE approvals ALTER COLUMN envelope SET STORAGE EXTERNAL' },

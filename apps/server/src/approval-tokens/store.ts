@@ -36,6 +36,30 @@ export async function liveTokensOf(db: Db, updateIds: readonly string[]): Promis
   return [...found];
 }
 
+/** The live tokens that name one of these updates, each with all updates that it names. */
+export async function liveSetsOf(
+  db: Db,
+  updateIds: readonly string[],
+): Promise<{ tokenId: string; approvedBy: string; updateIds: string[] }[]> {
+  const tokenIds = await liveTokensOf(db, updateIds);
+  const found: { token_id: string; approved_by: string; update_id: string }[] = [];
+  for (const some of chunks(tokenIds)) {
+    const rows = await db
+      .selectFrom('approval_updates as m')
+      .innerJoin('approvals as a', 'a.token_id', 'm.token_id')
+      .select(['a.token_id', 'a.approved_by', 'm.update_id'])
+      .where('a.token_id', 'in', some)
+      .orderBy('a.token_id')
+      .orderBy('m.update_id')
+      .execute();
+    found.push(...rows);
+  }
+  return [...Map.groupBy(found, ({ token_id }) => token_id)].map(([tokenId, rows]) => ({
+    ...{ tokenId, approvedBy: rows[0]?.approved_by ?? '' },
+    updateIds: rows.map(({ update_id }) => update_id),
+  }));
+}
+
 /** The updates that tokens name, in ascending order. */
 export async function updatesOfTokens(db: Db, tokenIds: readonly string[]): Promise<string[]> {
   const found: string[] = [];

@@ -1,5 +1,8 @@
 import type { Envelope } from '@tidegate/protocol/documents';
-import { awaitPlan } from './await-plan.ts';
+import { awaitPlan } from '../commands/await-plan.ts';
+import type { Tx } from '../platform/db/engine.ts';
+import { lockUpdates } from '../updates/lock-updates.ts';
+import { openVersionsOf, rivalsOf } from '../updates/rivals-store.ts';
 import { type ApprovalDeps, policyOf, WAIT_MS } from './deps.ts';
 import { isReason, judge } from './gate.ts';
 import type { ApprovalRequest, UpdateFacts } from './gate-facts.ts';
@@ -41,7 +44,9 @@ export type ApproveOutcome =
         | 'verdict_pending'
         | 'too_large';
     }
-  | { readonly kind: 'conflict'; readonly state: string };
+  | { readonly kind: 'conflict'; readonly state: string }
+  /** Another version of the package is approved for the host. */
+  | { readonly kind: 'other_version'; readonly version: string };
 
 /**
  * Approves one update (E3): loads the facts, waits for the advisory worker, asks the gate, and writes the outcome in one
@@ -72,9 +77,10 @@ export async function approveUpdate(opened: ApprovalDeps, approval: Approval): P
     switch (verdict.kind) {
       case 'plan_unknown': {
         const asked = await deps.platform.database.transact((tx) =>
-          awaitPlan(tx, deps, { loaded, actor: operator, notBeforeMs }),
+          awaitOwnPlan(tx, deps, { loaded, operator, notBeforeMs }),
         );
         if (asked === 'plan_changed') continue;
+        if (typeof asked === 'object') return asked;
         return asked === 'conflict' ? { kind: 'conflict', state } : { kind: 'awaiting_plan' };
       }
       case 'blocked': {
@@ -85,7 +91,7 @@ export async function approveUpdate(opened: ApprovalDeps, approval: Approval): P
             ...{ ...decided, via: 'approve', approvedBy: null },
             ...{ outcome: 'blocked', outcomeReason: stopText(verdict.stop) },
           });
-          await recordBlock(tx, deps, { ...block, decision });
+          await recordBlock(tx, deps, { ...block, facts, decision });
         });
         logBlock(deps, block);
         return { kind: 'blocked', loaded, facts, verdict };
@@ -107,7 +113,7 @@ export async function approveUpdate(opened: ApprovalDeps, approval: Approval): P
           continue;
         }
         if (minted.kind === 'conflict') return { kind: 'conflict', state: 'approved' };
-        if (minted.kind === 'too_large') return minted;
+        if (minted.kind === 'too_large' || minted.kind === 'other_version') return minted;
         logOverride(deps, minting);
         return { kind: 'approved', token: minted.token, warnings: verdict.warnings };
       }
@@ -120,4 +126,22 @@ export async function approveUpdate(opened: ApprovalDeps, approval: Approval): P
   return changed === 'verdict_changed'
     ? { kind: 'verdict_pending' }
     : { kind: 'conflict', state: 'changing' };
+}
+
+/** A plan that has arrived meanwhile is judged at once. */
+async function awaitOwnPlan(
+  tx: Tx,
+  { platform }: ApprovalDeps,
+  { loaded, operator, notBeforeMs }: { loaded: LoadedUpdate; operator: string; notBeforeMs: number | null },
+): Promise<'awaiting_plan' | 'plan_changed' | 'conflict' | { kind: 'other_version'; version: string }> {
+  const { update } = loaded;
+  const updateIds = [update.id, ...(await openVersionsOf(tx, [update.id]))];
+  const held = (await lockUpdates(tx, { engine: platform.database.engine, updateIds })).get(update.id);
+  if (held?.plan_id !== null) return 'plan_changed';
+  if (held.state === 'awaiting_plan') return 'awaiting_plan';
+  const rival = (await rivalsOf(tx, [update.id])).get(update.id);
+  if (rival) return { kind: 'other_version', version: rival.version };
+  const asking = { askedBy: operator, askedAtMs: platform.now(), round: 0, actor: operator, notBeforeMs };
+  const waiting = await awaitPlan(tx, platform, { updates: [update], ...asking });
+  return waiting.length > 0 ? 'awaiting_plan' : 'conflict';
 }

@@ -7,7 +7,7 @@ import { listCommands } from '../commands/store.ts';
 import { type ApprovalsApp, actionOf, createApprovalsApp } from '../testing/approvals-app.ts';
 import { ENGINES } from '../testing/engines.ts';
 import { findUpdate, readHistory } from '../updates/store.ts';
-import { planDigest, storePlan } from '../updates/store-plan.ts';
+import { planDigest } from '../updates/store-plan.ts';
 import { transitionUpdate } from '../updates/transition-update.ts';
 
 const OVERRIDE = { override_supply_chain: true, override_reason: 'needed tonight' };
@@ -331,7 +331,10 @@ describe.each(ENGINES)('approving one update (E3) on $name', (engine) => {
     }
     const commands = await commandsOf(it, id);
     expect(commands.map(({ action, params }) => [action, JSON.parse(params)])).toEqual([
-      ['plan_update', { update_id: id, ecosystem: 'apt', name: 'openssl', to_version: '3.0.12-1' }],
+      [
+        'plan_update',
+        { ecosystem: 'apt', updates: [{ update_id: id, name: 'openssl', to_version: '3.0.12-1' }] },
+      ],
     ]);
     expect(it.osv.requests).toEqual([]);
   });
@@ -660,8 +663,7 @@ describe.each(ENGINES)('preview, gate, reject and reopen on $name', (engine) => 
     const pending = it.approve(id);
     while (it.osv.requests.length === 0) await new Promise((resolve) => setImmediate(resolve));
     const actions = [actionOf(npm), actionOf({ ...npm, name: 'dep', version: '1.0.0' })];
-    const plan = { resolved_at: '2026-11-21T09:00:00Z', actions };
-    await it.database.transact((tx) => storePlan(tx, it.platform, { updateId: id, plan }));
+    await it.addPlan([id], actions);
     release();
     expect(await pending).toMatchObject({ status: 409, body: { introduces: [{ package: 'dep' }] } });
     expect(await approvalsOf(it)).toEqual([]);

@@ -1,9 +1,12 @@
 import type { UpdateState } from '@tidegate/protocol/states';
+import { lockAgent } from '../agents/store.ts';
 import { updatesOfTokens } from '../approval-tokens/store.ts';
 import { listCommands } from '../commands/store.ts';
 import { returnToPending, withdrawApprovals } from '../commands/withdraw-approvals.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import { lockUpdate, lockUpdates } from '../updates/lock-updates.ts';
+import { recommendOffers } from '../updates/recommend-offers.ts';
+import { hasPlaces } from '../updates/scan-rules.ts';
 import { findUpdate } from '../updates/store.ts';
 import { transitionUpdate } from '../updates/transition-update.ts';
 import type { ApprovalDeps } from './deps.ts';
@@ -19,12 +22,14 @@ interface Change {
 
 /** An operator's rejection: from `pending` and `awaiting_plan`. */
 export async function rejectUpdate(deps: ApprovalDeps, change: Change): Promise<ChangeOutcome> {
-  return deps.platform.database.transact(async (tx) => {
-    if (!(await hasHost(tx, change.updateId))) return { kind: 'not_found' } as const;
-    const outcome = await move(tx, deps, { ...change, from: ['pending', 'awaiting_plan'], to: 'rejected' });
-    if (outcome.kind === 'changed') await withdraw(tx, deps, change, 'rejected');
-    return outcome;
+  const outcome = await deps.platform.database.transact(async (tx): Promise<ChangeOutcome> => {
+    if (!(await hasHost(tx, change.updateId))) return { kind: 'not_found' };
+    const moved = await move(tx, deps, { ...change, from: ['pending', 'awaiting_plan'], to: 'rejected' });
+    if (moved.kind === 'changed') await withdraw(tx, deps, change, 'rejected');
+    return moved;
   });
+  if (outcome.kind === 'changed') await recommendAgain(deps, change.updateId);
+  return outcome;
 }
 
 /**
@@ -32,16 +37,29 @@ export async function rejectUpdate(deps: ApprovalDeps, change: Change): Promise<
  * voided. Not once the agent has acknowledged the command: it may be installing.
  */
 export async function reopenUpdate(deps: ApprovalDeps, change: Change): Promise<ChangeOutcome> {
-  return deps.platform.database.transact(async (tx) => {
-    if (!(await hasHost(tx, change.updateId))) return { kind: 'not_found' } as const;
+  const outcome = await deps.platform.database.transact(async (tx): Promise<ChangeOutcome> => {
+    if (!(await hasHost(tx, change.updateId))) return { kind: 'not_found' };
     const locked = await lockUpdate(tx, { engine: deps.platform.database.engine, updateId: change.updateId });
     if (locked?.state === 'approved' && (await isWithAgent(tx, change.updateId))) {
-      return { kind: 'conflict', state: 'received' } as const;
+      return { kind: 'conflict', state: 'received' };
     }
     const from = ['failed', 'rejected', 'approved', 'awaiting_plan'] as const;
-    const outcome = await move(tx, deps, { ...change, from, to: 'pending' });
-    if (outcome.kind === 'changed') await withdraw(tx, deps, change, 'taken_back');
-    return outcome;
+    const moved = await move(tx, deps, { ...change, from, to: 'pending' });
+    if (moved.kind === 'changed') await withdraw(tx, deps, change, 'taken_back');
+    return moved;
+  });
+  if (outcome.kind === 'changed') await recommendAgain(deps, change.updateId);
+  return outcome;
+}
+
+/** A rejected version is not recommended: another one of its package is. */
+async function recommendAgain({ platform, config }: ApprovalDeps, updateId: string): Promise<void> {
+  const update = await findUpdate(platform.database.read, updateId);
+  if (!update || !hasPlaces(update.ecosystem)) return;
+  const { agent_id: agentId, ecosystem } = update;
+  await platform.database.transact(async (tx) => {
+    if (!(await lockAgent(tx, agentId))) return;
+    await recommendOffers(tx, { agentId, ecosystem, maxChange: config.maxChange });
   });
 }
 

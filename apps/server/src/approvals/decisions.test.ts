@@ -8,7 +8,7 @@ import { recordArtifacts } from '../artifacts/record-artifacts.ts';
 import { insertTestAgent } from '../testing/agent-rows.ts';
 import { type ApprovalsApp, actionOf, createApprovalsApp } from '../testing/approvals-app.ts';
 import { ENGINES } from '../testing/engines.ts';
-import { storePlan } from '../updates/store-plan.ts';
+import { setDigest } from '../updates/update-set.ts';
 import { insertDecisions } from './decision-store.ts';
 import { readRecord } from './read-decision.ts';
 import { DECISIONS_MAX } from './record-decision.ts';
@@ -25,12 +25,16 @@ async function recordsOf(it: ApprovalsApp) {
   return (await rowsOf(it)).map(readRecord);
 }
 
+/** The sweep goes through sets in the order of their digests. */
+function bySet([a = '']: readonly string[], [b = '']: readonly string[]): number {
+  return setDigest([a]) < setDigest([b]) ? -1 : 1;
+}
+
 /** An update that was approved before its plan was known, and whose plan has come since. */
 async function awaited(it: ApprovalsApp, name = 'openssl', version = '3.0.12-1'): Promise<string> {
   const id = await it.addUpdate({ name, version, plan: null });
   await it.approve(id);
-  const plan = { resolved_at: '2026-11-21T09:00:00Z', actions: [actionOf({ name, version })] };
-  await it.database.transact((tx) => storePlan(tx, it.platform, { updateId: id, plan }));
+  await it.addPlan([id], [actionOf({ name, version })]);
   return id;
 }
 
@@ -75,8 +79,10 @@ describe.each(ENGINES)('recorded decisions, on $name', (engine) => {
         i === 0 ? 'minted' : 'blocked',
         i === 0 ? 'mint' : 'blocked',
       ]),
-      [swept, 'sweep', 'sweep', 'minted', 'mint'],
-      [handedBack, 'sweep', 'sweep', 'handed_back', 'blocked'],
+      ...[
+        [swept, 'sweep', 'sweep', 'minted', 'mint'],
+        [handedBack, 'sweep', 'sweep', 'handed_back', 'blocked'],
+      ].toSorted(bySet),
     ]);
     for (const record of records) {
       const replay = replayDecision(record);

@@ -17,6 +17,7 @@ export interface ApprovalDeps {
     | 'unimportant'
     | 'unchecked'
     | 'advisoryMaxAgeHours'
+    | 'maxChange'
   >;
   readonly keyRing: Pick<KeyRing, 'fleetId' | 'signer' | 'isActive'>;
   readonly worker: Pick<AdvisoryWorker, 'ensureJudged' | 'status'>;

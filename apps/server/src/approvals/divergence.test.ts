@@ -9,7 +9,6 @@ import { insertTestAgent } from '../testing/agent-rows.ts';
 import { type ApprovalsApp, actionOf, createApprovalsApp } from '../testing/approvals-app.ts';
 import { ENGINES } from '../testing/engines.ts';
 import { findUpdate } from '../updates/store.ts';
-import { storePlan } from '../updates/store-plan.ts';
 import { transitionUpdate } from '../updates/transition-update.ts';
 import { enforceDivergences, enforceSlice, SLICE_ENTRIES } from './enforce-divergences.ts';
 import { sweepOnce } from './sweep.ts';
@@ -80,9 +79,7 @@ describe.each(ENGINES)('an artifact that diverges, at the gate on $name', (engin
     const id = await it.addUpdate();
     const awaited = await it.addUpdate({ name: 'curl', version: '8-1', plan: null });
     await it.approve(awaited);
-    const plan = { resolved_at: '2026-11-21T09:00:00Z', actions: [actionOf(OPENSSL)] };
-    plan.actions.push(actionOf({ name: 'curl', version: '8-1' }));
-    await it.database.transact((tx) => storePlan(tx, it.platform, { updateId: awaited, plan }));
+    await it.addPlan([awaited], [actionOf(OPENSSL), actionOf({ name: 'curl', version: '8-1' })]);
     await diverge(it);
     const { body } = await it.call('POST', '/api/v1/updates/approve', { update_ids: [id] });
     expect(body).toMatchObject({

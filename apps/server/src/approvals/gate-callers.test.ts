@@ -13,19 +13,21 @@ function filesThatSay(text: string): string[] {
     .toSorted();
 }
 
-const DECIDING = ['approvals/approve-update.ts', 'approvals/bulk-approve.ts', 'approvals/sweep.ts'];
+const MINTING = ['approvals/approve-update.ts', 'approvals/bulk-approve.ts', 'approvals/sweep.ts'];
+/** Bulk approval judges by groups, as its preview does. */
+const DECIDING = ['approvals/approve-update.ts', 'approvals/judge-groups.ts', 'approvals/sweep.ts'];
 
 describe('one gate for all paths (A4, A6, A8)', () => {
   test('only single approval, bulk and sweep mint', () => {
     const minting = [...filesThatSay('mintApproval('), ...filesThatSay('mintApprovals(')];
-    expect([...new Set(minting)].toSorted()).toEqual([...DECIDING, 'approvals/mint-approval.ts'].toSorted());
+    expect([...new Set(minting)].toSorted()).toEqual([...MINTING, 'approvals/mint-approval.ts'].toSorted());
   });
 
   test('each of them asks the same gate with the same facts, and records the decision', () => {
     for (const text of ['judge(', 'factsOf(']) {
       expect(filesThatSay(text)).toEqual(expect.arrayContaining(DECIDING));
     }
-    const [single, bulk, sweep] = DECIDING;
+    const [single, bulk, sweep] = MINTING;
     const one = ['approvals/record-block.ts', 'approvals/record-decision.ts'];
     expect(filesThatSay('recordDecision(')).toEqual([single, sweep, ...one].toSorted());
     const many = ['approvals/mint-approval.ts', 'approvals/record-decision.ts'];
@@ -45,7 +47,7 @@ describe('one gate for all paths (A4, A6, A8)', () => {
 
   test('only single approval accepts an override (A6, A8)', () => {
     expect(filesThatSay('override_supply_chain')).toEqual(['approvals/routes.ts']);
-    for (const path of ['approvals/bulk-approve.ts', 'approvals/sweep.ts']) {
+    for (const path of ['approvals/judge-groups.ts', 'approvals/sweep.ts']) {
       expect(readFileSync(join(SERVER, path), 'utf8')).toContain('override: false, overrideReason: null');
     }
   });

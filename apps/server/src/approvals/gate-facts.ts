@@ -1,6 +1,8 @@
 import type { Ecosystem } from '@tidegate/protocol/scalars';
 import type { ClosureFacts } from '../advisories/closure-facts.ts';
 import type { BoundDivergence } from '../artifacts/divergence-rules.ts';
+import type { OriginChange } from '../origins/change-rules.ts';
+import type { OriginFacts } from '../origins/origin-rules.ts';
 import type { PackageProvenance } from '../provenance/plan-provenance.ts';
 import type { FirstSeen } from '../release-times/seen-rules.ts';
 import type { StatementFact } from '../vex/statement-rules.ts';
@@ -27,6 +29,8 @@ export interface JudgedFacts {
   readonly registry: RegistryFacts;
   /** Operators' statements that excuse findings of the closure on this host now. */
   readonly statements?: readonly StatementFact[];
+  /** Packages of third parties, with what an admin registered for them. */
+  readonly origins?: OriginFacts;
 }
 
 /** Information for operators beside the verdict: none of it blocks. */
@@ -34,6 +38,8 @@ export interface Information {
   /** When the fleet first had the versions that are new to the host; an indication of age where the gate has none. */
   readonly firstSeen: readonly FirstSeen[];
   readonly provenance: readonly PackageProvenance[];
+  /** Packages that another vendor publishes than the one on the host; absent if it was not looked up. */
+  readonly originChanges?: readonly OriginChange[];
 }
 
 /** Settings of the gate. */

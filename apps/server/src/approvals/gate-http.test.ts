@@ -5,7 +5,6 @@ import { updatesOfCommand } from '../commands/named-updates.ts';
 import { type ApprovalsApp, actionOf, createApprovalsApp } from '../testing/approvals-app.ts';
 import { ENGINES, type TestEngine } from '../testing/engines.ts';
 import { findUpdate } from '../updates/store.ts';
-import { storePlan } from '../updates/store-plan.ts';
 import { sweepOnce } from './sweep.ts';
 
 const HOUR_MS = 3_600_000;
@@ -68,8 +67,7 @@ async function setUp(
     async addAwaited(name: string) {
       const id = await it.addUpdate({ name, version, ecosystem, plan: null });
       expect((await it.approve(id)).status).toBe(202);
-      const plan = { resolved_at: '2026-11-21T09:00:00Z', actions: planOf(name) };
-      await it.database.transact((tx) => storePlan(tx, it.platform, { updateId: id, plan }));
+      await it.addPlan([id], planOf(name));
       return id;
     },
   };

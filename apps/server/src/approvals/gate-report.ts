@@ -3,6 +3,8 @@ import type {
   GateDivergence,
   GateFinding,
   GateReport,
+  OriginChange,
+  ThirdPartyPackage,
   UnknownArtifact,
   UpdatePackage,
   Warning,
@@ -48,6 +50,8 @@ export function verdictReport(
       .slice(0, FINDINGS_MAX)
       .map(({ package: name, version, atMs }) => ({ package: name, version, first_seen_at: rfc3339(atMs) })),
     provenance: provenanceReport(facts),
+    origin_changes: originChangesOf(facts),
+    third_party: thirdPartyOf(facts),
     verdict: closure?.verdict ?? 'unchecked',
     vulnerability_policy: 'policy' in verdict ? verdict.policy : null,
     checked_at: closure?.checkedAtMs == null ? null : rfc3339(closure.checkedAtMs),
@@ -146,6 +150,24 @@ export function ageReport(age: AgeFacts | null): AgeReport | null {
   };
 }
 
+/** At most `most` of the packages whose vendor changes. */
+export function originChangesOf({ information }: UpdateFacts, most = FINDINGS_MAX): OriginChange[] {
+  return (information?.originChanges ?? []).slice(0, most).map((change) => ({ ...change }));
+}
+
+function thirdPartyOf({ judged }: UpdateFacts): ThirdPartyPackage[] {
+  return (judged?.origins?.items ?? [])
+    .slice(0, FINDINGS_MAX)
+    .map(({ registration, firstSeenAtMs, ...one }) => ({
+      ...one,
+      registration: registration && {
+        ...{ id: registration.id, rule: registration.rule, min_age_days: registration.minAgeDays },
+        ...{ reason: registration.reason, ends_at: rfc3339(registration.endsAtMs) },
+      },
+      first_seen_at: firstSeenAtMs === null ? null : rfc3339(firstSeenAtMs),
+    }));
+}
+
 function provenanceReport({ information }: UpdateFacts): GateReport['provenance'] {
   return (information?.provenance ?? [])
     .slice(0, FINDINGS_MAX)
@@ -162,13 +184,17 @@ function provenanceReport({ information }: UpdateFacts): GateReport['provenance'
 const WARNING_DETAILS: Readonly<Record<GateWarning, string>> = {
   override_not_needed: 'Nothing blocked this update: it was approved without the override.',
   closure_unchecked: 'The closure could not be checked for known vulnerabilities.',
-  distribution_uncovered: 'No vulnerability database covers the distribution of this host.',
+  distribution_uncovered:
+    'No vulnerability database covers the distribution of this host, or the origin of a package.',
   age_violation: 'A version in the closure is younger than the minimum age, or its age is unknown.',
   unimportant_not_counted:
     'A vulnerability in the closure did not count: its distribution calls it unimportant.',
   statement_used: "A vulnerability in the closure did not count: an operator's statement excuses it.",
   provenance_dropped: 'A version in the closure has no provenance, although the version on the host has one.',
   provenance_mismatch: 'The provenance of a version in the closure is for another artifact than the plan.',
+  registered_origin_used:
+    'No database covers a package of a third party: it passes because its origin is registered.',
+  origin_changed: 'A package comes from another vendor than the version on the host.',
 };
 
 export function warningsOf(codes: readonly GateWarning[]): Warning[] {

@@ -1,12 +1,13 @@
 import type { Ecosystem } from '@tidegate/protocol/scalars';
 import type { ClosureFacts, Finding } from '../advisories/closure-facts.ts';
+import { originsAllow } from '../origins/origin-rules.ts';
 import type { AgeFacts } from './age-rules.ts';
 import { type Excuse, excusedFindings, vendorExcused } from './counting-rules.ts';
 import type { ApprovalRequest, GatePolicy, Information, JudgedFacts, UpdateFacts } from './gate-facts.ts';
 import type { ClosureStop, FinalStop, GateWarning, Verdict } from './verdict.ts';
 
 /** Increases whenever `judge` decides differently on the same facts; recorded decisions name their version. */
-export const GATE_VERSION = 5;
+export const GATE_VERSION = 6;
 
 /**
  * Decides whether an update may be minted: artifacts that diverge or are unknown to their registry, then age (A7), then
@@ -31,10 +32,10 @@ export function judge(facts: UpdateFacts, policy: GatePolicy, request: ApprovalR
     ...closureWarnings(facts, judged, policy),
     ...excuseWarnings(excused),
     ...provenanceWarnings(facts.information),
+    ...originWarnings(facts.information),
   ];
   const stop =
-    vulnerabilityStop(closure, excused, policy, request) ??
-    uncheckedStop(ecosystem, closure, policy, request);
+    vulnerabilityStop(closure, excused, policy, request) ?? uncheckedStop(ecosystem, judged, policy, request);
   if (!stop) {
     const unneeded: GateWarning[] = request.override ? ['override_not_needed'] : [];
     return { kind: 'mint', ...known, override: null, warnings: [...unneeded, ...warnings] };
@@ -112,12 +113,14 @@ export function stoppedUnder(
 
 function uncheckedStop(
   ecosystem: Ecosystem,
-  closure: ClosureFacts,
+  { closure, origins }: JudgedFacts,
   policy: GatePolicy,
   request: ApprovalRequest,
 ): ClosureStop | null {
   const { unchecked } = closure;
   if (unchecked === null) return null;
+  // What an admin registered is more specific than any policy. A8: the sweep never mints by it.
+  if (request.by === 'operator' && unchecked === 'uncovered' && originsAllow(origins)) return null;
   // A8 blocks the sweep in every ecosystem, A2 operators in apt and dnf, and the policy operators in the others too.
   if (request.by === 'operator' && policy.unchecked !== 'block') {
     if (!isCapabilityGated(ecosystem)) return null;
@@ -134,7 +137,7 @@ function isCapabilityGated(ecosystem: Ecosystem): boolean {
 
 function closureWarnings(
   { ecosystem }: UpdateFacts,
-  { closure, age }: JudgedFacts,
+  { closure, age, origins }: JudgedFacts,
   policy: GatePolicy,
 ): GateWarning[] {
   const warnings: GateWarning[] = [];
@@ -143,6 +146,7 @@ function closureWarnings(
   } else if (closure.unchecked !== null) {
     warnings.push('closure_unchecked');
   }
+  if (closure.unchecked === 'uncovered' && originsAllow(origins)) warnings.push('registered_origin_used');
   // A7: informational only in `warn`.
   if (policy.ageMode === 'warn' && age.violations.length > 0) warnings.push('age_violation');
   return warnings;
@@ -162,4 +166,9 @@ function provenanceWarnings(information: Information | undefined): GateWarning[]
   if (provenance.some(({ dropped }) => dropped)) warnings.push('provenance_dropped');
   if (provenance.some(({ status }) => status === 'mismatch')) warnings.push('provenance_mismatch');
   return warnings;
+}
+
+/** A name that another vendor publishes now may be another program. */
+function originWarnings(information: Information | undefined): GateWarning[] {
+  return (information?.originChanges ?? []).length > 0 ? ['origin_changed'] : [];
 }

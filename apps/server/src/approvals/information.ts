@@ -1,3 +1,4 @@
+import { readOriginChanges } from '../origins/read-changes.ts';
 import { readPlanProvenances } from '../provenance/plan-provenance.ts';
 import { newVersions, seenKey } from '../release-times/seen-rules.ts';
 import { readFirstSeen } from '../release-times/seen-store.ts';
@@ -23,6 +24,10 @@ export async function readInformation(
   const versions = plans.map(newVersions);
   const seen = await readFirstSeen(db, versions.flat());
   const provenances = await readPlanProvenances(db, plans, platform.now());
+  const changes = await readOriginChanges(
+    db,
+    plans.map((plan, i) => ({ ...plan, agentId: loaded[i]?.agent.id ?? '' })),
+  );
   provenance.want(provenances.flatMap(({ missing }) => missing));
   return versions.map((some, i) => ({
     firstSeen: some.flatMap((one) => {
@@ -30,5 +35,6 @@ export async function readInformation(
       return atMs === undefined ? [] : [{ package: one.name, version: one.version, atMs }];
     }),
     provenance: provenances[i]?.packages ?? [],
+    originChanges: changes[i] ?? [],
   }));
 }

@@ -7,6 +7,7 @@ import type { Subject } from '../advisories/subjects.ts';
 import type { BoundDivergence } from '../artifacts/divergence-rules.ts';
 import { sightingsOf } from '../artifacts/identity-rules.ts';
 import { readBoundDivergences } from '../artifacts/read-divergences.ts';
+import { readOriginFacts } from '../origins/read-origins.ts';
 import type { Db, Tx } from '../platform/db/engine.ts';
 import { readReleaseTimes } from '../release-times/store.ts';
 import { type AgeSubject, ageApplies, ageKey, storedTimeKey } from '../release-times/subjects.ts';
@@ -44,6 +45,13 @@ export async function waitForSources(
   return { isUnreachable: (key) => unreachable.has(key), snapshots, ages };
 }
 
+/** Without asking any source: by what is stored, and whether the sources answer at present. */
+export function storedOnly({ worker, ageSource }: Pick<ApprovalDeps, 'worker' | 'ageSource'>): Waited {
+  const status = worker.status();
+  const isDown = status !== 'ok' && status !== 'loading';
+  return { isUnreachable: () => isDown, snapshots: new Map(), ages: ageSource.outcomes() };
+}
+
 /** The gate's facts, from stored data; all updates share the statements for the checks. */
 export async function factsOf(
   deps: ApprovalDeps,
@@ -59,6 +67,14 @@ export async function factsOf(
   const divergences = await divergencesOfPlans(deps.platform.database.read, loaded);
   const information = await readInformation(deps, loaded);
   const stated = await statementsOfClosures(deps, loaded, byClosure);
+  const origins = await readOriginFacts(
+    deps.platform.database.read,
+    loaded.map(({ ecosystem, agent, planned }) => ({
+      ...{ agentId: agent.id, ecosystem, osId: agent.os_id, osArch: agent.os_arch },
+      ...{ actions: planned?.plan.actions ?? [], packages: planned?.closure.packages ?? [] },
+    })),
+    nowMs,
+  );
   const released = await Promise.all(
     loaded.map(({ ecosystem, planned }) => {
       const source = outcomeOf(waited, ecosystem);
@@ -72,7 +88,10 @@ export async function factsOf(
       ecosystem,
       judged:
         closure && release
-          ? { closure, ...release, divergences: divergences[i] ?? [], statements: stated[i] ?? [] }
+          ? {
+              ...{ closure, ...release, divergences: divergences[i] ?? [], statements: stated[i] ?? [] },
+              ...(origins[i]?.items.length ? { origins: origins[i] } : {}),
+            }
           : null,
       advisories: closure ? advisoriesOf(deps, closure, waited) : 'judged',
       ...(information[i] ? { information: information[i] } : {}),

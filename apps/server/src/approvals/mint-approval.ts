@@ -13,26 +13,29 @@ import { holdSnapshots } from '../advisories/mirror/store.ts';
 import { insertApprovals, liveTokensOf, type NewApproval, voidTokens } from '../approval-tokens/store.ts';
 import { type NewCommand, queueCommands } from '../commands/queue-command.ts';
 import { appendEvent } from '../events/append-event.ts';
+import { usedOrigins } from '../origins/origin-rules.ts';
+import { originsInForce } from '../origins/store.ts';
 import { rfc3339Seconds } from '../platform/clock.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import { MARKERS } from '../platform/log.ts';
 import { sha256Hex } from '../platform/sha256.ts';
 import { type LockedUpdate, lockUpdates } from '../updates/lock-updates.ts';
-import { newestPlansOfSets, type StateChange } from '../updates/many-store.ts';
+import { plansOfSets, type StateChange } from '../updates/many-store.ts';
+import { openVersionsOf, type Rival, rivalsOf } from '../updates/rivals-store.ts';
 import type { StoredPlan, UpdateRow } from '../updates/store.ts';
 import { transitionHeld } from '../updates/transition-update.ts';
-import { namedForEvent, setDigest } from '../updates/update-set.ts';
+import { namedForEvent } from '../updates/update-set.ts';
 import { idsInForce } from '../vex/store.ts';
 import type { AgeFacts } from './age-rules.ts';
 import { usedStatements } from './counting-rules.ts';
 import type { ApprovalDeps } from './deps.ts';
 import type { ApprovalRequest, UpdateFacts } from './gate-facts.ts';
-import { packageOf, stopText, verdictReport } from './gate-report.ts';
+import { originChangesOf, packageOf, stopText, verdictReport } from './gate-report.ts';
 import { basesOf, divergencesOfPlans } from './load-facts.ts';
 import { type LoadedSet, onlyUpdateOf, updateIdsOf } from './load-update.ts';
 import { type Decision, recordDecisions } from './record-decision.ts';
 import type { MintVerdict, Override } from './verdict.ts';
-import { eventParts } from './verdict-parts.ts';
+import { EVENT_PART_MAX, eventParts } from './verdict-parts.ts';
 
 /** Life of an approval from its earliest delivery (docs/protocol/limits.md), in milliseconds. */
 export const APPROVAL_LIFETIME_MS = 7 * 24 * 3_600_000;
@@ -57,6 +60,8 @@ export type Minted =
   | { readonly kind: 'minted'; readonly tokenId: string; readonly token: Envelope }
   /** Another decision came first. */
   | { readonly kind: 'conflict' }
+  /** Another version of one of its packages is approved for the host, or comes first in the same request. */
+  | { readonly kind: 'other_version'; readonly version: string }
   /** The plan is no longer the judged one, or an artifact of it now diverges. */
   | { readonly kind: 'plan_changed' }
   /** The facts about its packages are no longer the judged ones. */
@@ -81,27 +86,41 @@ export async function mintApprovals(
   mintings: readonly Minting[],
 ): Promise<Minted[]> {
   const sets = mintings.map(({ loaded }) => loaded);
+  const updateIds = sets.flatMap(updateIdsOf);
+  const beside = await openVersionsOf(tx, updateIds);
   const locked = await lockUpdates(tx, {
     engine: deps.platform.database.engine,
-    updateIds: sets.flatMap(updateIdsOf),
+    updateIds: [...new Set([...updateIds, ...beside])],
   });
+  const rivals = await rivalsOf(tx, updateIds);
+  const minted = new Map<string, string>();
   const plans = await presentPlans(tx, sets, locked);
   // Another host may have reported another hash since the gate decided.
   const diverging = await divergencesOfPlans(tx, sets);
   // An advisory may have arrived too: minting rests on the newest snapshot at commit.
   await holdSnapshots(tx, deps.platform.database);
   const bases = await basesOf(tx, deps, sets);
-  // An operator may have revoked a statement.
+  // An operator may have revoked a statement or an origin.
   const inForce = await idsInForce(tx, {
     ids: mintings.flatMap(({ verdict }) => usedStatements(verdict.excused).map(({ id }) => id)),
     nowMs: deps.platform.now(),
   });
+  const registered = mintings.some(({ verdict }) => lettingPass(verdict).length > 0)
+    ? new Set((await originsInForce(tx, deps.platform.now())).map(({ id }) => id))
+    : new Set<string>();
   const tokens: Token[] = [];
   const outcomes: Minted[] = [];
   for (const [i, minting] of mintings.entries()) {
     const { loaded } = minting;
+    const rival = rivalOfSet(loaded, { rivals, minted });
+    if (rival !== null) {
+      outcomes.push({ kind: 'other_version', version: rival });
+      continue;
+    }
     const isDiverging = (diverging[i] ?? []).length > 0;
-    const isStated = usedStatements(minting.verdict.excused).every(({ id }) => inForce.has(id));
+    const isStated =
+      usedStatements(minting.verdict.excused).every(({ id }) => inForce.has(id)) &&
+      lettingPass(minting.verdict).every(({ id }) => registered.has(id));
     const basis = isStated ? bases.get(loaded) : undefined;
     const present = { locked, planId: plans.get(loaded), isDiverging, basis };
     const draft = draftOf(deps, minting, present);
@@ -111,26 +130,49 @@ export async function mintApprovals(
     }
     const token = await signDraft(tx, draft);
     tokens.push(token);
+    for (const update of loaded.updates) minted.set(packageOfHost(update), update.available_version);
     outcomes.push({ kind: 'minted', tokenId: draft.tokenId, token: token.envelope });
   }
   if (tokens.length > 0) await writeTokens(tx, deps, tokens);
   return outcomes;
 }
 
-/** The id of the present plan of each set; of a single update it is the one that its row names. */
+/**
+ * The other version of a package of this set that is approved, or was approved in this request; null if there is none.
+ * Two live tokens for one package of a host would depend on the order in which it runs them.
+ */
+function rivalOfSet(
+  { updates }: LoadedSet,
+  { rivals, minted }: { rivals: ReadonlyMap<string, Rival>; minted: ReadonlyMap<string, string> },
+): string | null {
+  const own = new Map<string, string>();
+  for (const update of updates) {
+    const key = packageOfHost(update);
+    const rival = rivals.get(update.id);
+    // One that waits for its plan has no token; of the two, the first to have one wins.
+    const approved = rival?.state === 'awaiting_plan' ? undefined : rival?.version;
+    const version = approved ?? minted.get(key) ?? own.get(key);
+    if (version !== undefined) return version;
+    own.set(key, update.available_version);
+  }
+  return null;
+}
+
+function packageOfHost({ agent_id, ecosystem, name, arch }: UpdateRow): string {
+  return [agent_id, ecosystem, name, arch].join('\n');
+}
+
+/** The id of the plan of each set, by the rows that are locked. */
 async function presentPlans(
   tx: Tx,
   sets: readonly LoadedSet[],
   locked: ReadonlyMap<string, LockedUpdate>,
 ): Promise<Map<LoadedSet, string | undefined>> {
-  const joint = sets.filter(({ updates }) => updates.length > 1);
-  const digests = new Map(joint.map((set) => [set, setDigest(updateIdsOf(set))]));
-  const newest = await newestPlansOfSets(tx, [...digests.values()]);
-  const planIdOf = (set: LoadedSet) => {
-    const digest = digests.get(set);
-    return digest === undefined ? locked.get(onlyUpdateOf(set).update.id)?.plan_id : newest.get(digest);
-  };
-  return new Map(sets.map((set) => [set, planIdOf(set) ?? undefined]));
+  const rows = sets.map(({ updates }) =>
+    updates.map(({ id }) => ({ id, plan_id: locked.get(id)?.plan_id ?? null })),
+  );
+  const plans = await plansOfSets(tx, rows);
+  return new Map(sets.map((set, i) => [set, plans[i]]));
 }
 
 /** What a transaction that holds the rows of a set finds. */
@@ -204,12 +246,13 @@ async function writeTokens(tx: Tx, deps: ApprovalDeps, tokens: readonly Token[])
     }),
   );
   for (const [i, { draft }] of tokens.entries()) {
-    const { loaded, verdict, actor, approvedBy } = draft.minting;
+    const { loaded, facts, verdict, actor, approvedBy } = draft.minting;
+    const changes = originChangesOf(facts, EVENT_PART_MAX);
     await appendEvent(tx, platform, {
       kind: 'system',
       type: 'update_approved',
-      // Whatever let it pass, an approval that was not fully checked stands out.
-      severity: draft.closure.unchecked === null ? 'info' : 'warning',
+      // Whatever let it pass, an approval that was not fully checked stands out, and so does a new vendor.
+      severity: draft.closure.unchecked === null && changes.length === 0 ? 'info' : 'warning',
       component: 'approvals',
       agentId: loaded.agent.id,
       actor,
@@ -223,6 +266,8 @@ async function writeTokens(tx: Tx, deps: ApprovalDeps, tokens: readonly Token[])
         counts: partCounts(draft.closure),
         override: verdict.override !== null,
         ...statementIds(verdict),
+        ...originIds(verdict),
+        ...(changes.length > 0 && { origin_changes: changes }),
         decision: decisions[i],
       },
     });
@@ -233,6 +278,16 @@ async function writeTokens(tx: Tx, deps: ApprovalDeps, tokens: readonly Token[])
 function statementIds({ excused }: MintVerdict): { statements?: string[] } {
   const ids = usedStatements(excused).map(({ id }) => id);
   return ids.length > 0 ? { statements: ids } : {};
+}
+
+/** The registered origins without which the gate had stopped. */
+function lettingPass({ judged, warnings }: MintVerdict) {
+  return warnings.includes('registered_origin_used') ? usedOrigins(judged.origins) : [];
+}
+
+function originIds(verdict: MintVerdict): { origins?: string[] } {
+  const ids = lettingPass(verdict).map(({ id }) => id);
+  return ids.length > 0 ? { origins: ids } : {};
 }
 
 function newApproval({ draft, attested, envelope, sha256, keyId }: Token): NewApproval {
@@ -311,6 +366,7 @@ function payloadOf(draft: Draft, override: ApprovalPayload['override']): Approva
   const { deps, minting, plan, closure, age } = draft;
   const { updates, agent, ecosystem } = minting.loaded;
   const statements = usedStatements(minting.verdict.excused).map(({ id, sha256 }) => ({ id, sha256 }));
+  const origins = lettingPass(minting.verdict);
   const payload = {
     v: 1,
     token_id: draft.tokenId,
@@ -328,6 +384,7 @@ function payloadOf(draft: Draft, override: ApprovalPayload['override']): Approva
       source: closure.source,
       snapshot: closure.snapshot,
       ...(statements.length > 0 && { statements }),
+      ...(origins.length > 0 && { origins }),
     },
     override,
     issued_at: rfc3339Seconds(draft.nowMs),

@@ -5,15 +5,15 @@ import { updatesOfTokens } from '../approval-tokens/store.ts';
 import { listCommands } from '../commands/store.ts';
 import { type ApprovalsApp, actionOf, createApprovalsApp } from '../testing/approvals-app.ts';
 import { ENGINES } from '../testing/engines.ts';
-import { findUpdate, insertPlan } from '../updates/store.ts';
+import { findUpdate } from '../updates/store.ts';
 import { setDigest } from '../updates/update-set.ts';
 import { listDecisions } from './decision-store.ts';
 import { policyOf } from './deps.ts';
 import { judge } from './gate.ts';
 import type { ApprovalRequest } from './gate-facts.ts';
 import { factsOf, waitForSources } from './load-facts.ts';
-import { type LoadedSet, loadUpdates, subjectsOfUpdate } from './load-update.ts';
-import { type Minting, mintApproval } from './mint-approval.ts';
+import { loadSets, subjectsOfUpdate } from './load-update.ts';
+import { type Minting, mintApproval, mintApprovals } from './mint-approval.ts';
 
 const PLAIN: ApprovalRequest = { by: 'operator', override: false, overrideReason: null };
 
@@ -31,16 +31,10 @@ describe.each(ENGINES)('minting for a set of updates on $name', (engine) => {
     return { it, ids, minting: await judged(it, ids) };
   }
 
-  async function judged(it: ApprovalsApp, ids: readonly string[]): Promise<Minting> {
-    const found = [...(await loadUpdates(it.deps, ids)).values()].toSorted((a, b) =>
-      a.update.id < b.update.id ? -1 : 1,
-    );
-    const [first] = found;
-    if (!first?.planned) throw new Error('each has a plan');
-    const plan = { ...first.planned.plan, id: it.platform.newId(), setSha256: setDigest(ids) };
-    await it.database.transact((tx) => insertPlan(tx, plan));
-    const updates = found.map(({ update }) => update);
-    const loaded: LoadedSet = { ...first, updates, planned: { ...first.planned, plan } };
+  async function judged(it: ApprovalsApp, ids: readonly string[], actions = ACTIONS): Promise<Minting> {
+    await it.addPlan(ids, actions);
+    const [loaded] = await loadSets(it.deps, [ids]);
+    if (!loaded) throw new Error('the set exists');
     const waited = await waitForSources(it.deps, subjectsOfUpdate(loaded), 30_000);
     const [facts] = await factsOf(it.deps, [loaded], waited);
     if (!facts) throw new Error('a loaded set has facts');
@@ -95,6 +89,21 @@ describe.each(ENGINES)('minting for a set of updates on $name', (engine) => {
     expect(await it.database.read.selectFrom('approvals').selectAll().execute()).toEqual([]);
   });
 
+  test('of two sets with versions of one package, minted together, the first is', async () => {
+    const it = await createApprovalsApp(engine);
+    const mintings: Minting[] = [];
+    for (const version of ['8.1-1', '8.2-1']) {
+      it.clock.advance(1);
+      const actions = [actionOf({ name: 'curl', version })];
+      mintings.push(
+        await judged(it, [await it.addUpdate({ name: 'curl', version, plan: actions })], actions),
+      );
+    }
+    const outcomes = await it.database.transact((tx) => mintApprovals(tx, it.deps, mintings));
+    expect(outcomes).toMatchObject([{ kind: 'minted' }, { kind: 'other_version', version: '8.1-1' }]);
+    expect(await it.database.read.selectFrom('approvals').selectAll().execute()).toHaveLength(1);
+  });
+
   test('of two sets with a common update one is minted', async () => {
     const { it, ids, minting } = await setUp();
     const again = await judged(it, ids.slice(0, 1));
@@ -106,7 +115,7 @@ describe.each(ENGINES)('minting for a set of updates on $name', (engine) => {
   test('a newer plan of the same set has to be judged first', async () => {
     const { it, ids, minting } = await setUp();
     it.clock.advance(1_000);
-    await judged(it, ids);
+    await judged(it, ids, [...ACTIONS, actionOf({ name: 'libcurl4', version: '8.1-1' })]);
     expect(await mint(it, minting)).toEqual({ kind: 'plan_changed' });
     expect(await statesOf(it, ids)).toEqual(['pending', 'pending']);
   });

@@ -9,7 +9,6 @@ import {
 } from '../testing/approvals-app.ts';
 import { ENGINES, type TestEngine } from '../testing/engines.ts';
 import { findUpdate } from '../updates/store.ts';
-import { storePlan } from '../updates/store-plan.ts';
 import { sweepOnce } from './sweep.ts';
 
 /** One package per ecosystem, as the host and as the database names it. */
@@ -49,8 +48,7 @@ async function setUp(engine: TestEngine, ecosystem: Ecosystem, options: Approval
     async addAwaited(...names: string[]) {
       const id = await it.addUpdate({ name: names[0] ?? '', version, ecosystem, plan: null });
       expect((await it.approve(id)).status).toBe(202);
-      const plan = { resolved_at: '2026-11-21T09:00:00Z', actions: planOf(names) };
-      await it.database.transact((tx) => storePlan(tx, it.platform, { updateId: id, plan }));
+      await it.addPlan([id], planOf(names));
       return id;
     },
   };

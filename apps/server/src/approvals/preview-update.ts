@@ -3,7 +3,7 @@ import { type ApprovalDeps, policyOf, WAIT_MS } from './deps.ts';
 import { judge } from './gate.ts';
 import type { ApprovalRequest } from './gate-facts.ts';
 import { gateReport } from './gate-report.ts';
-import { factsOf, waitForSources } from './load-facts.ts';
+import { factsOf, storedOnly, waitForSources } from './load-facts.ts';
 import { loadUpdate, subjectsOfUpdate } from './load-update.ts';
 import { withPolicyInForce } from './vulnerability-policy.ts';
 
@@ -33,12 +33,7 @@ export function createGateOf(opened: ApprovalDeps): (updateId: string) => Promis
     const deps = await withPolicyInForce(opened);
     const loaded = await loadUpdate(deps, updateId);
     if (!loaded) return null;
-    const status = deps.worker.status();
-    const isDown = status !== 'ok' && status !== 'loading';
-    const [facts] = await factsOf(deps, [loaded], {
-      ...{ isUnreachable: () => isDown, snapshots: new Map() },
-      ages: deps.ageSource.outcomes(),
-    });
+    const [facts] = await factsOf(deps, [loaded], storedOnly(deps));
     if (!facts) return null;
     return gateReport(loaded, facts, judge(facts, policyOf(deps), PLAIN));
   };

@@ -5,11 +5,11 @@ import { MARKERS } from '../platform/log.ts';
 import { EVENT_UPDATES_MAX } from '../updates/update-set.ts';
 import type { ApprovalDeps } from './deps.ts';
 import type { ApprovalRequest, UpdateFacts } from './gate-facts.ts';
-import { packageOf, stopText } from './gate-report.ts';
+import { originChangesOf, packageOf, stopText } from './gate-report.ts';
 import type { LoadedUpdate } from './load-update.ts';
 import { type DecisionMark, recordDecision } from './record-decision.ts';
 import type { BlockedVerdict } from './verdict.ts';
-import { eventParts } from './verdict-parts.ts';
+import { EVENT_PART_MAX, eventParts } from './verdict-parts.ts';
 
 /** Records written per transaction: ten thousand would hold the database lock for too long. */
 const RECORDS_TOGETHER = 100;
@@ -23,10 +23,21 @@ export interface Block {
 export async function recordBlock(
   tx: Tx,
   { platform }: ApprovalDeps,
-  { loaded, verdict, actor, decision }: Block & { actor: string; decision: DecisionMark },
+  {
+    loaded,
+    facts,
+    verdict,
+    actor,
+    decision,
+  }: Block & {
+    facts: UpdateFacts;
+    actor: string;
+    decision: DecisionMark;
+  },
 ): Promise<void> {
   const { stop } = verdict;
   const { closure } = verdict.judged;
+  const changes = originChangesOf(facts, EVENT_PART_MAX);
   await appendEvent(tx, platform, {
     kind: 'system',
     type: 'approval_blocked',
@@ -41,6 +52,7 @@ export async function recordBlock(
       reason: stop.reason,
       verdict: closure.verdict,
       ...eventParts(closure),
+      ...(changes.length > 0 && { origin_changes: changes }),
       actor,
       decision,
     },

@@ -2,6 +2,7 @@ import type { RecordedFacts } from '@tidegate/protocol/decisions-api';
 import type { Ecosystem } from '@tidegate/protocol/scalars';
 import type { ClosureFacts, Finding, Fix } from '../advisories/closure-facts.ts';
 import type { BoundDivergence } from '../artifacts/divergence-rules.ts';
+import { ORIGIN_USES_MAX, type OriginFact, type OriginFacts } from '../origins/origin-rules.ts';
 import type { PackageProvenance } from '../provenance/plan-provenance.ts';
 import { byVulnerability, type StatementFact, statementFor } from '../vex/statement-rules.ts';
 import type { AgeFacts } from './age-rules.ts';
@@ -17,6 +18,7 @@ export const RECORDED_MAX = {
   times: 500,
   excepted: 200,
   provenance: 200,
+  originChanges: 200,
 } as const;
 const DIVERGENCES_MAX = 100;
 const CONTRADICTED_MAX = 100;
@@ -38,9 +40,15 @@ export function recordedFacts(facts: UpdateFacts): RecordedFacts {
     ecosystem,
     advisories,
     ...(information && { provenance: recordedProvenance(information.provenance) }),
+    ...(information?.originChanges && {
+      origin_changes: cut(information.originChanges, { most: RECORDED_MAX.originChanges }, (one) => ({
+        ...one,
+      })),
+    }),
     judged: judged && {
       closure: recordedClosure(judged, ecosystem),
       ...(judged.statements && { statements: recordedStatements(judged.statements, judged.closure) }),
+      ...(judged.origins && { origins: recordedOrigins(judged.origins) }),
       age: recordedAge(judged.age),
       divergences: recordedDivergences(judged.divergences),
       registry: {
@@ -53,11 +61,17 @@ export function recordedFacts(facts: UpdateFacts): RecordedFacts {
 
 /** The gate's facts, for replaying a record. */
 export function factsOfRecord(facts: RecordedFacts): UpdateFacts {
-  const { ecosystem, advisories, judged, provenance } = facts;
+  const { ecosystem, advisories, judged, provenance, origin_changes: changes } = facts;
   return {
     ecosystem,
     advisories,
-    ...(provenance && { information: { firstSeen: [], provenance: provenanceOf(provenance.items) } }),
+    ...((provenance || changes) && {
+      information: {
+        firstSeen: [],
+        provenance: provenanceOf(provenance?.items ?? []),
+        ...(changes && { originChanges: changes.items }),
+      },
+    }),
     judged: judged && {
       closure: closureOf(judged.closure),
       age: ageOf(judged.age),
@@ -69,6 +83,7 @@ export function factsOfRecord(facts: RecordedFacts): UpdateFacts {
         ? { pending: judged.registry.pending, contradicted: judged.registry.contradicted.items }
         : NO_REGISTRY,
       ...(judged.statements && { statements: statementsOf(judged.statements.items, ecosystem) }),
+      ...(judged.origins && { origins: originsOf(judged.origins) }),
     },
   };
 }
@@ -158,6 +173,40 @@ function statementsOf(
   return items.map(({ ends_at_ms: endsAtMs, ...item }) => ({
     ...{ ...item, ecosystem, endsAtMs, endedAtMs: null },
   }));
+}
+
+function recordedOrigins({ items, uncovered }: OriginFacts): NonNullable<Judged['origins']> {
+  const form = ({ registration, firstSeenAtMs, ...one }: OriginFact) => ({
+    ...one,
+    registration: registration && {
+      ...{ id: registration.id, sha256: registration.sha256, rule: registration.rule },
+      ...{
+        min_age_days: registration.minAgeDays,
+        reason: registration.reason,
+        ends_at_ms: registration.endsAtMs,
+      },
+    },
+    first_seen_at_ms: firstSeenAtMs,
+  });
+  return { uncovered, ...cut(items, { most: ORIGIN_USES_MAX + 1 }, form) };
+}
+
+function originsOf({ items, uncovered }: NonNullable<Judged['origins']>): OriginFacts {
+  return {
+    uncovered,
+    items: items.map(({ registration, first_seen_at_ms: firstSeenAtMs, ...one }) => ({
+      ...one,
+      registration: registration && {
+        ...{ id: registration.id, sha256: registration.sha256, rule: registration.rule },
+        ...{
+          minAgeDays: registration.min_age_days,
+          reason: registration.reason,
+          endsAtMs: registration.ends_at_ms,
+        },
+      },
+      firstSeenAtMs,
+    })),
+  };
 }
 
 function closureOf(recorded: Judged['closure']): ClosureFacts {

@@ -4,6 +4,7 @@ import {
   AwaitingPlanAnswer,
   BulkApproveAnswer,
   BulkApproveRequest,
+  BulkPreview,
   GateReport,
   RejectRequest,
   ReopenRequest,
@@ -25,6 +26,7 @@ import { mountBulkProgress } from './bulk-routes.ts';
 import { type ChangeOutcome, rejectUpdate, reopenUpdate } from './change-approval.ts';
 import type { ApprovalDeps } from './deps.ts';
 import { gateReport, stopText, warningsOf } from './gate-report.ts';
+import { type PreviewOutcome, previewMany } from './preview-many.ts';
 import { previewUpdate } from './preview-update.ts';
 
 const approving: OperatorAccess = { role: 'approver', limit: 'approvals', reach: { of: 'update', by: 'id' } };
@@ -108,18 +110,30 @@ export function mountApprovals(routes: Routes, deps: ApprovalDeps): void {
       switch (outcome.kind) {
         case 'done':
           return outcome.answer;
-        case 'count_differs':
-          throw new Refusal('conflict', {
-            detail: `The filter now matches ${outcome.count} updates: review them before you approve.`,
-            extra: { count: outcome.count },
-          });
         case 'progress_id_used':
           throw new Refusal('conflict', { detail: 'You have used this progress_id within the last hour.' });
+        case 'count_differs':
         case 'too_many':
-          throw new Refusal('invalid_request', {
-            detail: `The filter matches ${outcome.count} updates, more than one request may approve.`,
-          });
+          throw refusalOfMany(outcome);
       }
+    },
+  });
+
+  routes.operator({
+    method: 'POST',
+    url: '/api/v1/updates/preview',
+    access: { ...acting, reach: 'scope' },
+    bodyMaxBytes: BULK_BODY_MAX_BYTES,
+    schema: {
+      summary: 'What an approval of several updates would do now; approves nothing',
+      tags,
+      body: BulkApproveRequest,
+      response: { 200: BulkPreview, 400: Problem, 409: Problem },
+    },
+    handler: async ({ operator, body }) => {
+      const outcome = await previewMany(deps, { request: body, scope: operator.groups });
+      if (outcome.kind === 'preview') return outcome.preview;
+      throw refusalOfMany(outcome);
     },
   });
 
@@ -227,6 +241,10 @@ function refusalOf(outcome: Exclude<ApproveOutcome, { kind: 'approved' | 'awaiti
       return new Refusal('conflict', { detail: 'The plan of this update is too large for one approval.' });
     case 'conflict':
       return new Refusal('conflict', { detail: `The update cannot be approved: it is ${outcome.state}.` });
+    case 'other_version':
+      return new Refusal('conflict', {
+        detail: `Version ${outcome.version} of this package is approved for this host. Withdraw that approval first.`,
+      });
   }
 }
 
@@ -241,4 +259,13 @@ function demandChanged(outcome: ChangeOutcome): void {
         detail: `An update that is ${outcome.state} cannot be changed this way.`,
       });
   }
+}
+
+function refusalOfMany({ kind, count }: Exclude<PreviewOutcome, { kind: 'preview' }>): Refusal {
+  if (kind === 'too_many') {
+    const detail = `The filter matches ${count} updates, more than one request may approve.`;
+    return new Refusal('invalid_request', { detail });
+  }
+  const detail = `The filter now matches ${count} updates: review them before you approve.`;
+  return new Refusal('conflict', { detail, extra: { count } });
 }

@@ -28,22 +28,6 @@ export async function deliveredVoidApprovals(
     .execute();
 }
 
-/** Updates that wait for their plan, by id. */
-export async function awaitingUpdates(
-  db: Db,
-  { after, limit }: { after: string; limit: number },
-): Promise<string[]> {
-  const rows = await db
-    .selectFrom('updates')
-    .select('id')
-    .where('state', '=', 'awaiting_plan')
-    .where('id', '>', after)
-    .orderBy('id')
-    .limit(limit)
-    .execute();
-  return rows.map(({ id }) => id);
-}
-
 export async function insertAgeException(tx: Tx, row: Unsealed<'age_exceptions'>): Promise<AgeExceptionRow> {
   const values = sealed(tx, 'age_exceptions', row);
   const inserted = await tx.insertInto('age_exceptions').values(values).returningAll().executeTakeFirst();

@@ -2,7 +2,6 @@ import { describe, expect, test } from 'vitest';
 import { type ApprovalsApp, actionOf, createApprovalsApp } from '../testing/approvals-app.ts';
 import { ENGINES } from '../testing/engines.ts';
 import { findUpdate } from '../updates/store.ts';
-import { storePlan } from '../updates/store-plan.ts';
 import { transitionUpdate } from '../updates/transition-update.ts';
 import { createApprovalBackground } from './background.ts';
 import { housekeepOnce } from './housekeeping.ts';
@@ -18,8 +17,7 @@ async function awaited(
   const { name = 'openssl', version = '3.0.12-1', ecosystem = 'apt' } = given;
   const id = await it.addUpdate({ ...given, plan: null });
   expect((await it.approve(id, { not_before: '2026-11-25T00:00:00Z' })).status).toBe(202);
-  const plan = { resolved_at: '2026-11-21T09:00:00Z', actions: [actionOf({ name, version, ecosystem })] };
-  await it.database.transact((tx) => storePlan(tx, it.platform, { updateId: id, plan }));
+  await it.addPlan([id], [actionOf({ name, version, ecosystem })]);
   return id;
 }
 

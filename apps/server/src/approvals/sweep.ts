@@ -1,47 +1,69 @@
+import { awaitPlan } from '../commands/await-plan.ts';
+import { type AwaitedSet, awaitedSets } from '../commands/awaited-store.ts';
+import { updatesOfCommand } from '../commands/named-updates.ts';
+import { newestPlanRequest } from '../commands/store.ts';
 import { withdrawApprovals } from '../commands/withdraw-approvals.ts';
-import { readHistory } from '../updates/store.ts';
-import { transitionUpdate } from '../updates/transition-update.ts';
+import { weighedChunks } from '../platform/db/chunks.ts';
+import type { Tx } from '../platform/db/engine.ts';
+import { lockUpdates } from '../updates/lock-updates.ts';
+import { transitionHeld } from '../updates/transition-update.ts';
+import { setDigest } from '../updates/update-set.ts';
 import { type ApprovalDeps, policyOf, WAIT_MS } from './deps.ts';
+import { halvesOf, type SplitSet, splitFlagged } from './flagged-set-rules.ts';
 import { judge } from './gate.ts';
 import type { ApprovalRequest, UpdateFacts } from './gate-facts.ts';
 import { stopText } from './gate-report.ts';
 import { factsOf, waitForSources } from './load-facts.ts';
-import { type LoadedUpdate, loadUpdate, subjectsOfUpdate } from './load-update.ts';
+import {
+  type LoadedSet,
+  loadSets,
+  membersOf,
+  onlyUpdateOf,
+  subjectsOfUpdate,
+  updateIdsOf,
+} from './load-update.ts';
 import { mintApproval } from './mint-approval.ts';
 import { logBlock, recordBlock } from './record-block.ts';
 import { recordDecision } from './record-decision.ts';
-import { awaitingUpdates } from './store.ts';
-import type { Verdict } from './verdict.ts';
+import type { BlockedVerdict, Verdict } from './verdict.ts';
 import { withPolicyInForce } from './vulnerability-policy.ts';
 
 /** How long an approval waits for its plan before it returns to an operator, in milliseconds. */
 export const PLAN_WAIT_MS = 24 * 3_600_000;
-const PAGE_UPDATES = 100;
+const PAGE_SETS = 100;
+/** Updates whose sets are judged together; a larger set is judged alone. */
+const JUDGED_UPDATES = 100;
 const SWEEP: ApprovalRequest = { by: 'sweep', override: false, overrideReason: null };
+/** Requests that will bring no plan. */
+const ENDED: readonly string[] = ['failed', 'refused', 'interrupted'];
 
 /**
  * The automatic confirmation (A8): an approval that waited for its plan is minted if the closure is clear, by the same
  * decision as an operator's approval; otherwise it returns to an operator with the reason. The sweep never mints for an
- * unchecked or vulnerable closure.
+ * unchecked or vulnerable closure. Of a flagged set the updates return that the gate stops; the others are planned again.
  */
 export async function sweepOnce(deps: ApprovalDeps, isStopped: () => boolean = () => false): Promise<void> {
   let after = '';
   for (;;) {
-    const ids = await awaitingUpdates(deps.platform.database.read, { after, limit: PAGE_UPDATES });
-    const last = ids.at(-1);
-    if (last === undefined || isStopped()) return;
-    after = last;
-    const loaded: LoadedUpdate[] = [];
-    for (const id of ids) {
-      const one = await loadUpdate(deps, id);
-      if (one) loaded.push(one);
+    const page = await awaitedSets(deps.platform.database.read, { after, limit: PAGE_SETS });
+    const last = page.at(-1);
+    if (last === undefined) return;
+    after = last.setSha256;
+    const weigh = ({ updateIds }: AwaitedSet) => updateIds.length;
+    for (const some of weighedChunks(page, { weigh, most: JUDGED_UPDATES })) {
+      if (isStopped()) return;
+      await sweepSets(deps, some);
     }
-    await sweepPage(deps, loaded);
   }
 }
 
-async function sweepPage(opened: ApprovalDeps, loaded: readonly LoadedUpdate[]): Promise<void> {
+async function sweepSets(opened: ApprovalDeps, awaited: readonly AwaitedSet[]): Promise<void> {
   const deps = await withPolicyInForce(opened);
+  const loaded = await loadSets(
+    deps,
+    awaited.map(({ updateIds }) => updateIds),
+  );
+  const asked = new Map(awaited.map((one) => [setDigest(one.updateIds), one]));
   const subjects = loaded.map(subjectsOfUpdate);
   const waited = await waitForSources(
     deps,
@@ -54,34 +76,47 @@ async function sweepPage(opened: ApprovalDeps, loaded: readonly LoadedUpdate[]):
   const facts = await factsOf(deps, loaded, waited);
   for (const [i, one] of loaded.entries()) {
     const known = facts[i];
-    if (known) await sweepUpdate(deps, { loaded: one, facts: known });
+    const by = asked.get(setDigest(updateIdsOf(one)));
+    if (!known || !by) continue;
+    await sweepSet(deps, {
+      loaded: one,
+      facts: known,
+      asked: by,
+      verdict: judge(known, policyOf(deps), SWEEP),
+    });
   }
 }
 
-async function sweepUpdate(
-  deps: ApprovalDeps,
-  { loaded, facts }: { loaded: LoadedUpdate; facts: UpdateFacts },
-): Promise<void> {
-  const { database } = deps.platform;
-  const asked = await askedBy(deps, loaded);
-  const verdict = judge(facts, policyOf(deps), SWEEP);
-  const judged = { loaded, facts, verdict };
+interface Judged {
+  readonly loaded: LoadedSet;
+  readonly facts: UpdateFacts;
+  readonly verdict: Verdict;
+  readonly asked: AwaitedSet;
+}
+
+async function sweepSet(deps: ApprovalDeps, judged: Judged): Promise<void> {
+  const { loaded, facts, verdict, asked } = judged;
+  if (loaded.agent.status === 'revoked') return void (await handBack(deps, judged, 'agent_revoked'));
+  // An update of the set has ended, or an operator has taken it out: the others are another transaction.
+  if (setDigest(updateIdsOf(loaded)) !== asked.setSha256) {
+    return planAgain(deps, judged, { stopped: [], rest: [updateIdsOf(loaded)] });
+  }
   switch (verdict.kind) {
-    case 'plan_unknown':
-      if (deps.platform.now() - asked.atMs >= PLAN_WAIT_MS) await handBack(deps, judged, 'no_plan');
-      return;
-    case 'blocked': {
-      const isBack = await handBack(deps, judged, stopText(verdict.stop));
-      if (isBack) logBlock(deps, { loaded, verdict, actor: 'sweep' });
+    case 'plan_unknown': {
+      if (deps.platform.now() - asked.askedAtMs >= PLAN_WAIT_MS) {
+        return void (await handBack(deps, judged, 'no_plan'));
+      }
+      if (await isUnplannable(deps, asked)) await halve(deps, judged, 'no_plan');
       return;
     }
+    case 'blocked':
+      return blocked(deps, judged, verdict);
     case 'mint': {
-      if (loaded.agent.status === 'revoked') return void (await handBack(deps, judged, 'agent_revoked'));
-      const asking = { approvedBy: asked.by, actor: 'sweep', request: SWEEP, via: 'sweep' } as const;
-      const minting = { loaded, facts, verdict, ...asking };
-      const notBeforeMs = loaded.update.not_before;
-      const minted = await database.transact((tx) => mintApproval(tx, deps, { ...minting, notBeforeMs }));
-      if (minted.kind === 'too_large') await handBack(deps, judged, 'plan_too_large');
+      const asking = { approvedBy: asked.askedBy, actor: 'sweep', request: SWEEP, via: 'sweep' } as const;
+      const minting = { loaded, facts, verdict, ...asking, notBeforeMs: notBeforeOf(loaded) };
+      const minted = await deps.platform.database.transact((tx) => mintApproval(tx, deps, minting));
+      if (minted.kind === 'too_large') await halve(deps, judged, 'plan_too_large');
+      if (minted.kind === 'other_version') await halve(deps, judged, 'other_version_approved');
       return;
     }
     case 'verdict_pending':
@@ -92,44 +127,100 @@ async function sweepUpdate(
   }
 }
 
-/** The operator who asked for the approval, and when: the newest transition to `awaiting_plan`. */
-async function askedBy(
+/** The latest time that an operator has named for one of them. */
+function notBeforeOf({ updates }: LoadedSet): number | null {
+  const times = updates.flatMap(({ not_before }) => not_before ?? []);
+  return times.length === 0 ? null : Math.max(...times);
+}
+
+/** Whether the agent has answered that there is no transaction of this set. */
+async function isUnplannable(
   { platform }: ApprovalDeps,
-  { update }: LoadedUpdate,
-): Promise<{ by: string; atMs: number }> {
-  const history = await readHistory(platform.database.read, update.id);
-  const step = history.find(({ to_state: state }) => state === 'awaiting_plan');
-  return step ? { by: step.actor, atMs: step.at } : { by: 'sweep', atMs: update.updated_at };
+  { updateIds, setSha256 }: AwaitedSet,
+): Promise<boolean> {
+  const [updateId = '', ...others] = updateIds;
+  if (others.length === 0) return false; // its result has returned it
+  const request = await newestPlanRequest(platform.database.read, updateId);
+  if (!request || !ENDED.includes(request.status)) return false;
+  return setDigest(updatesOfCommand(request)) === setSha256;
 }
 
-interface Judged {
-  readonly loaded: LoadedUpdate;
-  readonly facts: UpdateFacts;
-  readonly verdict: Verdict;
+async function blocked(deps: ApprovalDeps, judged: Judged, verdict: BlockedVerdict): Promise<void> {
+  const { loaded, asked } = judged;
+  const reason = stopText(verdict.stop);
+  if (loaded.updates.length === 1) {
+    const isBack = await handBack(deps, judged, reason);
+    if (isBack) logBlock(deps, { loaded: onlyUpdateOf(loaded), verdict, actor: 'sweep' });
+    return;
+  }
+  const members = await membersOf(deps, loaded);
+  const split = splitFlagged(members, { verdict, round: asked.round });
+  await planAgain(deps, judged, split);
+  for (const update of loaded.updates.filter(({ id }) => split.stopped.includes(id))) {
+    logBlock(deps, { loaded: { ...loaded, updates: [update], update }, verdict, actor: 'sweep' });
+  }
 }
 
-/** Returns an update to an operator, with the evidence; false when another decision came first. */
-async function handBack(deps: ApprovalDeps, judged: Judged, reason: string): Promise<boolean> {
-  const { loaded, verdict } = judged;
-  const { update } = loaded;
-  return deps.platform.database.transact(async (tx) => {
-    const moved = await transitionUpdate(tx, deps.platform, {
-      updateId: update.id,
-      from: ['awaiting_plan'],
-      to: 'pending',
-      reason,
-      actor: 'sweep',
-      set: { not_before: null },
-    });
-    if (!moved) return false;
-    await withdrawApprovals(tx, deps.platform, { updateIds: [update.id], reason, actor: 'sweep' });
-    const decision = await recordDecision(tx, deps, {
-      ...{ ...judged, request: SWEEP, via: 'sweep', actor: 'sweep', approvedBy: null },
-      ...{ outcome: 'handed_back', outcomeReason: reason, tokenId: null },
-    });
-    if (verdict.kind === 'blocked') {
-      await recordBlock(tx, deps, { loaded, verdict, actor: 'sweep', decision });
+/** Plans both halves of a set; a single update returns to an operator. */
+async function halve(deps: ApprovalDeps, judged: Judged, reason: string): Promise<void> {
+  const rest = halvesOf(updateIdsOf(judged.loaded));
+  if (rest.length === 0) await handBack(deps, judged, reason);
+  else await planAgain(deps, judged, { stopped: [], rest });
+}
+
+/** Returns the stopped updates to an operator, and lets the rest wait for plans of their own. */
+async function planAgain(deps: ApprovalDeps, judged: Judged, { stopped, rest }: SplitSet): Promise<void> {
+  const { loaded, verdict, asked } = judged;
+  const byId = new Map(loaded.updates.map((update) => [update.id, update]));
+  await deps.platform.database.transact(async (tx) => {
+    for (const id of stopped) {
+      const update = byId.get(id);
+      if (!update || verdict.kind !== 'blocked') continue;
+      await returnSet(
+        tx,
+        deps,
+        { ...judged, loaded: { ...loaded, updates: [update] } },
+        stopText(verdict.stop),
+      );
     }
-    return true;
+    for (const ids of rest) {
+      await awaitPlan(tx, deps.platform, {
+        updates: ids.flatMap((id) => byId.get(id) ?? []),
+        ...{ askedBy: asked.askedBy, askedAtMs: asked.askedAtMs, round: asked.round + 1 },
+        ...{ actor: 'sweep', notBeforeMs: null },
+      });
+    }
   });
+}
+
+/** Returns a set to an operator, with the evidence; false when another decision came first. */
+async function handBack(deps: ApprovalDeps, judged: Judged, reason: string): Promise<boolean> {
+  return deps.platform.database.transact((tx) => returnSet(tx, deps, judged, reason));
+}
+
+async function returnSet(tx: Tx, deps: ApprovalDeps, judged: Judged, reason: string): Promise<boolean> {
+  const { loaded, facts, verdict } = judged;
+  const { platform } = deps;
+  const locked = await lockUpdates(tx, { engine: platform.database.engine, updateIds: updateIdsOf(loaded) });
+  const updates = loaded.updates.filter(({ id }) => locked.get(id)?.state === 'awaiting_plan');
+  if (updates.length === 0) return false;
+  await transitionHeld(
+    tx,
+    platform,
+    updates.map(({ id: updateId }) => ({
+      ...{ updateId, from: 'awaiting_plan', to: 'pending', reason, actor: 'sweep' },
+      ...{ approvalId: null, notBefore: null },
+    })),
+  );
+  await withdrawApprovals(tx, platform, { updateIds: updates.map(({ id }) => id), reason, actor: 'sweep' });
+  const decision = await recordDecision(tx, deps, {
+    ...{ loaded: { ...loaded, updates }, facts, verdict, request: SWEEP, via: 'sweep', actor: 'sweep' },
+    ...{ approvedBy: null, outcome: 'handed_back', outcomeReason: reason, tokenId: null },
+  });
+  const [update, ...others] = updates;
+  if (verdict.kind === 'blocked' && update && others.length === 0) {
+    const block = { loaded: { ...loaded, updates, update }, facts, verdict, actor: 'sweep', decision };
+    await recordBlock(tx, deps, block);
+  }
+  return true;
 }

@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { saveFetched, saveScores } from '../advisories/exploited/store.ts';
+import { saveAdvisories } from '../advisories/store.ts';
+import type { Tx } from '../platform/db/engine.ts';
 import { actionOf, createApprovalsApp } from '../testing/approvals-app.ts';
 import { ENGINES } from '../testing/engines.ts';
 import { findUpdate } from '../updates/store.ts';
-import { storePlan } from '../updates/store-plan.ts';
 import { sweepOnce } from './sweep.ts';
 
 const UNIMPORTANT = { urgency: 'unimportant' };
@@ -119,9 +120,45 @@ describe.each(ENGINES)('the word of the distribution on $name', (engine) => {
     const id = await it.addUpdate({ plan: null });
     expect((await it.approve(id)).status).toBe(202);
     const actions = [actionOf({ name: 'openssl', version: '3.0.12-1', ecosystem: 'apt' })];
-    const plan = { resolved_at: '2026-11-21T09:00:00Z', actions };
-    await it.database.transact((tx) => storePlan(tx, it.platform, { updateId: id, plan }));
+    await it.addPlan([id], actions);
     await sweepOnce(it.deps);
     expect(await findUpdate(it.database.read, id)).toMatchObject({ state: 'approved' });
+  });
+
+  test.each<[string, (tx: Tx, nowMs: number) => Promise<void>]>([
+    [
+      'the word of the distribution that changed',
+      async (tx) => {
+        const row = await tx.selectFrom('advisories').selectAll().executeTakeFirstOrThrow();
+        const record = row.record.replace('"unimportant"', '"high"');
+        expect(record).not.toBe(row.record);
+        await saveAdvisories(tx, [{ ...row, record, modified: '2026-11-22T00:00:00Z' }]);
+      },
+    ],
+    [
+      'an entry of the KEV list that appeared',
+      async (tx, nowMs) => {
+        await saveScores(tx, 'kev', [['CVE-2019-1', 1]]);
+        await saveFetched(tx, { feed: 'kev', nowMs, entries: 1 });
+      },
+    ],
+  ])('%s between the judgment and the token: nothing is minted', async (_what, change) => {
+    const it = await scene();
+    const id = await it.addUpdate();
+    // Afterwards nothing is left to fetch, so the approval's first transaction is the one that mints.
+    expect((await it.call('POST', `/api/v1/updates/${id}/preview`)).status).toBe(200);
+    const { transact } = it.platform.database;
+    let isChanged = false;
+    it.platform.database.transact = async (work) => {
+      if (!isChanged) {
+        isChanged = true;
+        await transact((tx) => change(tx, it.platform.now()));
+      }
+      return transact(work);
+    };
+    const { status, body } = await it.approve(id);
+    it.platform.database.transact = transact;
+    expect({ status, reason: body.reason }).toEqual({ status: 409, reason: 'known_vulnerability' });
+    expect(await it.database.read.selectFrom('approvals').selectAll().execute()).toEqual([]);
   });
 });

@@ -29,7 +29,9 @@ export type GateWarning =
   | 'unimportant_not_counted'
   | 'statement_used'
   | 'provenance_dropped'
-  | 'provenance_mismatch';
+  | 'provenance_mismatch'
+  | 'origin_changed'
+  | 'registered_origin_used';
 
 export type Verdict =
   | MintVerdict

@@ -10,6 +10,7 @@ import { restoreCommand } from './restore.ts';
 import { sealsCommand } from './seals.ts';
 import { serverCommand } from './server.ts';
 import { tokensCommand } from './tokens.ts';
+import { vexCommand } from './vex.ts';
 
 /** Every command of `tidegate`, in the order of the usage. */
 export const COMMANDS: ReadonlyMap<string, CliCommand> = new Map([
@@ -24,4 +25,5 @@ export const COMMANDS: ReadonlyMap<string, CliCommand> = new Map([
   ['events', eventsCommand],
   ['decisions', decisionsCommand],
   ['advisories', advisoriesCommand],
+  ['vex', vexCommand],
 ]);

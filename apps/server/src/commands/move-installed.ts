@@ -1,14 +1,18 @@
 import type { CommandResult, UpdateOutcome } from '@tidegate/protocol/agent-api';
 import type { UpdateState } from '@tidegate/protocol/states';
+import { liveSetsOf } from '../approval-tokens/store.ts';
 import { appendEvent } from '../events/append-event.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import type { Platform } from '../platform/platform.ts';
 import { type LockedUpdate, lockUpdates } from '../updates/lock-updates.ts';
-import { findUpdates, type StateChange } from '../updates/many-store.ts';
+import { findUpdates, forgetPlans, type StateChange } from '../updates/many-store.ts';
 import { transitionHeld } from '../updates/transition-update.ts';
 import { EVENT_UPDATES_MAX, namedForEvent } from '../updates/update-set.ts';
+import { awaitPlan } from './await-plan.ts';
 import { updatesOfCommand } from './named-updates.ts';
+import { isSiblingDrift } from './sibling-drift.ts';
 import type { CommandRow } from './store.ts';
+import { withdrawApprovals } from './withdraw-approvals.ts';
 
 /** Maximum length of an agent's text in an event, in characters. */
 const REASON_MAX_CHARS = 1_000;
@@ -37,10 +41,40 @@ export async function moveInstalled(
   );
   const ended = moves.filter(({ to }) => to !== 'installing');
   await transitionHeld(tx, platform, ended);
+  const idsOf = (to: UpdateState) => ended.filter((move) => move.to === to).map(({ updateId }) => updateId);
+  const failed = idsOf('failed');
+  const isAgain = failed.length > 0 && (await isSiblingDrift(tx, { command, result }));
+  if (isAgain) await planAgain(tx, platform, { command, updateIds: failed });
   for (const to of ['installed', 'failed'] as const) {
-    const ids = ended.filter((move) => move.to === to).map(({ updateId }) => updateId);
-    if (ids.length > 0) await appendOutcome(tx, platform, { command, result, to, updateIds: ids });
+    const ids = idsOf(to);
+    if (ids.length === 0 || (to === 'failed' && isAgain)) continue;
+    await appendOutcome(tx, platform, { command, result, to, updateIds: ids });
   }
+}
+
+/** Lets updates whose plan was overtaken by another approved installation wait for a new one. */
+async function planAgain(
+  tx: Tx,
+  platform: Pick<Platform, 'database' | 'newId' | 'now'>,
+  { command, updateIds }: { command: CommandRow; updateIds: readonly string[] },
+): Promise<void> {
+  const [set] = await liveSetsOf(tx, updateIds);
+  if (!set) return; // the approval has ended since
+  const change = { reason: 'plan_drift', actor: 'server' };
+  await transitionHeld(
+    tx,
+    platform,
+    updateIds.map((updateId) => ({
+      ...{ updateId, from: 'failed', to: 'pending', ...change },
+      ...{ approvalId: null, notBefore: null },
+    })),
+  );
+  await withdrawApprovals(tx, platform, { updateIds: updatesOfCommand(command), ...change });
+  await forgetPlans(tx, updateIds);
+  await awaitPlan(tx, platform, {
+    updates: [...(await findUpdates(tx, updateIds)).values()],
+    ...{ askedBy: set.approvedBy, askedAtMs: platform.now(), round: 0, actor: 'server', notBeforeMs: null },
+  });
 }
 
 function movesOf(

@@ -13,7 +13,7 @@ export function namedUpdates({ action, params }: { action: string; params: unkno
     case 'install_update':
       return install.Check(params) ? params.update_ids : [];
     case 'plan_update':
-      return plan.Check(params) ? [params.update_id] : [];
+      return plan.Check(params) ? params.updates.map((update) => update.update_id) : [];
     case 'update_agent':
       return agent.Check(params) && params.update_id !== undefined ? [params.update_id] : [];
     default:

@@ -81,7 +81,9 @@ interface Reported {
 async function moveUpdates(tx: Tx, platform: ResultMeans, reported: Reported): Promise<void> {
   const { command, result } = reported;
   if (command.action === 'plan_update' && result.status !== 'running' && result.status !== 'success') {
-    for (const updateId of updatesOfCommand(command)) {
+    const [updateId = '', ...others] = updatesOfCommand(command);
+    // Of several updates one may be in the way of the others: the sweep plans smaller sets.
+    if (others.length === 0) {
       await transitionUpdate(tx, platform, {
         updateId,
         from: ['awaiting_plan'],

@@ -305,7 +305,8 @@ describe.each(ENGINES)('commands over HTTP on $name', (engine) => {
       state: 'awaiting_plan',
       expiresAtMs: 9,
     });
-    const params = { update_id: updateId, ecosystem: 'apt', name: 'package-1', to_version: '1.1-1' };
+    const named = { update_id: updateId, name: 'package-1', to_version: '1.1-1' };
+    const params = { ecosystem: 'apt', updates: [named] };
     const id = await queue({ action: 'plan_update', params });
     await deliver();
     await report(id, { status: 'failed', reason: 'held packages' });

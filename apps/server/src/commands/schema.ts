@@ -50,6 +50,17 @@ export const schema: readonly Statement[] = [
   )`,
   'CREATE INDEX command_updates_update ON command_updates (update_id, command_id)',
 
+  // Updates that an operator has approved and that wait for the plan of their set; a row counts in awaiting_plan only.
+  `CREATE TABLE awaited_updates (
+    update_id TEXT PRIMARY KEY REFERENCES updates (id) ON DELETE CASCADE,
+    set_sha256 TEXT NOT NULL,
+    asked_by TEXT NOT NULL,
+    asked_at BIGINT NOT NULL,
+    round INTEGER NOT NULL,
+    seal TEXT
+  )`,
+  'CREATE INDEX awaited_updates_set ON awaited_updates (set_sha256, update_id)',
+
   `CREATE TABLE command_output (
     command_id TEXT NOT NULL REFERENCES agent_commands (id),
     seq BIGINT NOT NULL,
@@ -95,6 +106,16 @@ declare module '../platform/db/tables.ts' {
       seal: SealColumn;
     };
     command_updates: { command_id: string; update_id: string };
+    awaited_updates: {
+      update_id: string;
+      /** Of all updates that are planned together (`setDigest`). */
+      set_sha256: string;
+      asked_by: string;
+      asked_at: number;
+      /** How often flagged updates were left out of the set. */
+      round: number;
+      seal: SealColumn;
+    };
     command_output: {
       command_id: string;
       seq: number;

@@ -120,6 +120,20 @@ export async function openCommandsOfUpdates(tx: Tx, updateIds: readonly string[]
   return [...found];
 }
 
+/** The newest request for a plan that names this update. */
+export async function newestPlanRequest(db: Db, updateId: string): Promise<CommandRow | null> {
+  const row = await db
+    .selectFrom('command_updates as m')
+    .innerJoin('agent_commands as c', 'c.id', 'm.command_id')
+    .selectAll('c')
+    .where('m.update_id', '=', updateId)
+    .where('c.action', '=', 'plan_update')
+    .orderBy('c.id', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  return row ?? null;
+}
+
 /**
  * The commands of these that may still install: their token is neither void nor expired, and an update that it names
  * is still approved. One statement that joins the tables of updates and approvals.

@@ -4,8 +4,11 @@ import { createApprovalBackground, createLedgerBackground } from '../approvals/b
 import { mountCountersign } from '../approvals/countersign-routes.ts';
 import { mountDecisions } from '../approvals/decision-routes.ts';
 import type { ApprovalDeps } from '../approvals/deps.ts';
+import { createFixFinder } from '../approvals/offer-fixes.ts';
 import { mountVulnerabilityPolicy } from '../approvals/policy-routes.ts';
 import { mountApprovals } from '../approvals/routes.ts';
+import { createOriginBackground } from '../origins/register-origin.ts';
+import { mountOrigins } from '../origins/routes.ts';
 import type { App } from '../platform/http/server.ts';
 import { createStatementBackground } from '../vex/end-statements.ts';
 import { mountStatements } from '../vex/routes.ts';
@@ -26,6 +29,8 @@ export function openApprovals(
   background.use('approvals', createApprovalBackground(deps, { intervalMs }));
   background.use('artifact ledger', createLedgerBackground(deps, { intervalMs }));
   background.use('statements about vulnerabilities', createStatementBackground(platform, { intervalMs }));
+  background.use('smallest fixes', createFixFinder({ platform, config, worker: advisories }));
+  background.use('registered origins', createOriginBackground(platform, { intervalMs }));
   return deps;
 }
 
@@ -40,5 +45,6 @@ export function mountApprovalRoutes(
   mountAgeExceptions(http.routes, deps);
   mountVulnerabilityPolicy(http.routes, deps);
   mountStatements(http.routes, { platform, keyRing });
+  mountOrigins(http.routes, { platform, keyRing });
   mountAgentApprovals(http.routes, { platform, keyRing });
 }

@@ -4,6 +4,8 @@ import { weighedChunks } from '../platform/db/chunks.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import { inTurns } from '../platform/turns.ts';
 import { recordFirstSeen } from '../release-times/record-first-seen.ts';
+import { recommendOffers } from '../updates/recommend-offers.ts';
+import { recordCandidates } from '../updates/record-candidates.ts';
 import {
   closeUpdates,
   offerUpdates,
@@ -15,7 +17,7 @@ import { closedByScan, createScanFacts } from '../updates/scan-rules.ts';
 import type { UpdateRow } from '../updates/store.ts';
 import { createPackageDiff, type PackageRecord } from './diff-packages.ts';
 import type { ReadReport, ReadUpdate } from './read-report.ts';
-import { plannedBy, type ReportDeps, withdrawClosed } from './record-report.ts';
+import { endClosed, plannedBy, type ReportDeps } from './record-report.ts';
 import {
   beginWriting,
   copyDigests,
@@ -97,7 +99,7 @@ export async function recordLargeReport(
   });
   for (const part of partsOf(closing, () => 1)) {
     const isOurs = await write(async (tx) => {
-      await withdrawClosed(tx, platform, await closeUpdates(tx, platform, { scan, rows: part }));
+      await endClosed(tx, platform, await closeUpdates(tx, platform, { scan, rows: part }));
     });
     if (!isOurs) return { kind: 'overtaken' };
   }
@@ -107,6 +109,8 @@ export async function recordLargeReport(
     if (!(await write((tx) => dropPackages(tx, section, part)))) return { kind: 'overtaken' };
   }
   const isDone = await write(async (tx) => {
+    await recordCandidates(tx, { ...section, report });
+    await recommendOffers(tx, { ...section, maxChange: deps.maxChange ?? 'any' });
     await putReport(tx, {
       agent_id: agentId,
       ecosystem,

@@ -1,11 +1,21 @@
+import type { MaxChange } from '@tidegate/protocol/offers';
 import type { PlanAction } from '@tidegate/protocol/plan';
 import { lockAgent } from '../agents/store.ts';
-import { withdrawApprovals } from '../commands/withdraw-approvals.ts';
+import { planOthersAgain, withdrawFinished } from '../commands/withdraw-approvals.ts';
 import type { Db, Tx } from '../platform/db/engine.ts';
 import type { Platform } from '../platform/platform.ts';
 import { recordFirstSeen } from '../release-times/record-first-seen.ts';
-import { changedSince, closeUpdates, recordScan, type ScannedUpdate } from '../updates/record-scan.ts';
-import { closedByScan, scanFacts } from '../updates/scan-rules.ts';
+import { recommendOffers } from '../updates/recommend-offers.ts';
+import { recordCandidates } from '../updates/record-candidates.ts';
+import {
+  type ClosedUpdate,
+  changedSince,
+  closeUpdates,
+  openUpdates,
+  recordScan,
+  type ScannedUpdate,
+} from '../updates/record-scan.ts';
+import { closedByScan, hasPlaces, scanFacts } from '../updates/scan-rules.ts';
 import { createPackageDiff } from './diff-packages.ts';
 import type { ReadReport, ReadUpdate } from './read-report.ts';
 import {
@@ -20,6 +30,8 @@ import {
 
 export interface ReportDeps {
   platform: Platform;
+  /** The greatest change of a version that is recommended; `any` if absent. */
+  maxChange?: MaxChange;
 }
 
 /**
@@ -28,7 +40,7 @@ export interface ReportDeps {
  */
 export async function recordReport(
   tx: Tx,
-  { platform }: ReportDeps,
+  { platform, maxChange = 'any' }: ReportDeps,
   section: Section & { report: ReadReport; digest: string },
 ): Promise<ScannedUpdate[] | null> {
   const { agentId, ecosystem, report, digest } = section;
@@ -56,9 +68,12 @@ export async function recordReport(
     package_count: report.packages.length,
   });
   await copyDigests(tx, agentId);
-  const { updates, withdrawn } = await recordScan(tx, platform, { agentId, ecosystem, report });
-  await withdrawClosed(tx, platform, withdrawn);
-  return updates;
+  const { updates, closed } = await recordScan(tx, platform, { agentId, ecosystem, report });
+  await endClosed(tx, platform, closed);
+  if (!hasPlaces(ecosystem)) return updates;
+  await recordCandidates(tx, { agentId, ecosystem, report });
+  await recommendOffers(tx, { agentId, ecosystem, maxChange });
+  return openUpdates(tx, section);
 }
 
 /**
@@ -66,7 +81,7 @@ export async function recordReport(
  * it shows installed. There is a transaction only if there is one to close.
  */
 export async function recordUnchanged(
-  { platform }: ReportDeps,
+  { platform }: Pick<ReportDeps, 'platform'>,
   section: Section & { receivedAtMs: number },
 ): Promise<void> {
   const { database } = platform;
@@ -74,7 +89,7 @@ export async function recordUnchanged(
   await database.transact(async (tx) => {
     if (!(await lockAgent(tx, section.agentId))) return;
     const { rows, facts } = await findClosed(tx, section);
-    await withdrawClosed(tx, platform, await closeUpdates(tx, platform, { scan: { facts }, rows }));
+    await endClosed(tx, platform, await closeUpdates(tx, platform, { scan: { facts }, rows }));
   });
 }
 
@@ -86,13 +101,15 @@ async function findClosed(db: Db, { receivedAtMs: sinceMs, ...section }: Section
   return { facts, rows: changed.filter((row) => closedByScan(row, facts) !== null) };
 }
 
-/** Ends the approvals of updates that the scan closed. */
-export async function withdrawClosed(
-  tx: Tx,
-  platform: Platform,
-  updateIds: readonly string[],
-): Promise<void> {
-  await withdrawApprovals(tx, platform, { updateIds, reason: 'closed_by_scan', actor: 'scan' });
+/**
+ * Ends the approvals of updates that the scan closed. What is installed already does not hinder the others of its token:
+ * the host finds it done. What is superseded does, and the others are planned without it.
+ */
+export async function endClosed(tx: Tx, platform: Platform, closed: readonly ClosedUpdate[]): Promise<void> {
+  const change = { reason: 'closed_by_scan', actor: 'scan' };
+  const idsOf = (kind: ClosedUpdate['kind']) => closed.filter((one) => one.kind === kind).map(({ id }) => id);
+  await planOthersAgain(tx, platform, { updateIds: idsOf('superseded'), ...change });
+  await withdrawFinished(tx, platform, { updateIds: idsOf('installed'), ...change });
 }
 
 export function plannedBy(updates: readonly ReadUpdate[]): PlanAction[] {

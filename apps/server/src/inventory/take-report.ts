@@ -52,7 +52,7 @@ export async function takeReport(
     return deps.large.admit(section.agentId, () => recordParts(deps, parts));
   }
   const { agentId } = section;
-  await chargeReport(deps.platform, { agentId, rows: itemsOf(report), bytes: sizeBytes });
+  await chargeReport(deps.platform, { agentId, rows: chargedRows(report), bytes: sizeBytes });
   const updates = await database.transact((tx) => recordReport(tx, deps, { ...section, report, digest }));
   if (!updates) throw noAgent();
   return { accepted: true, updates };
@@ -64,7 +64,7 @@ export async function recordParts(
   { sizeBytes, ...args }: Section & { report: ReadReport; digest: string; sizeBytes: number },
 ): Promise<InventoryAnswer> {
   const { agentId, report } = args;
-  await chargeReport(deps.platform, { agentId, rows: itemsOf(report), bytes: sizeBytes });
+  await chargeReport(deps.platform, { agentId, rows: chargedRows(report), bytes: sizeBytes });
   const outcome = await recordLargeReport(deps, args);
   switch (outcome.kind) {
     case 'recorded':
@@ -89,6 +89,11 @@ export function refusalOf(reading: Extract<Reading, { ok: false }>): Refusal {
 
 function itemsOf({ packages, updates }: ReadReport): number {
   return updates.reduce((sum, { plan }) => sum + 1 + (plan?.actions.length ?? 0), packages.length);
+}
+
+/** Each candidate may be looked up at the source of advisories. */
+function chargedRows(report: ReadReport): number {
+  return report.updates.reduce((sum, { candidates = [] }) => sum + candidates.length, itemsOf(report));
 }
 
 export function unreadable(): Refusal {

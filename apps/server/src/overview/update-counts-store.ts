@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { Db } from '../platform/db/engine.ts';
 import { agentInScope, type GroupScope, groupInScope } from '../platform/db/group-scope.ts';
+import { RECOMMENDED_HERE } from '../updates/offer-rules.ts';
 
 /** States of an update that is neither installed nor closed. */
 export const OPEN_STATES = ['pending', 'awaiting_plan', 'approved', 'installing', 'failed'] as const;
@@ -24,6 +25,8 @@ export interface UpdateGroup {
 
 const GROUP = sql`u.state AS state, u.verdict AS verdict, coalesce(u.known_exploited, 0) AS known_exploited,
   CASE WHEN u.fixes > 0 THEN 1 ELSE 0 END AS exposed, u.discovered_at / ${sql.lit(HOUR_MS)} AS hour, count(*) AS updates`;
+/** Of several versions that wait for one package the recommended one counts, as in lists. */
+const IS_COUNTED = sql.raw(`(u.state <> 'pending' OR (u.recommended & ${RECOMMENDED_HERE}) <> 0)`);
 const BY_GROUP = sql.raw('GROUP BY 1, 2, 3, 4, 5');
 
 interface Row {
@@ -43,7 +46,9 @@ export async function* openUpdates(db: Db): AsyncGenerator<UpdateGroup[]> {
       const end: number | null = await endOfStep(db, { state, after });
       const upTo = end === null ? sql`` : sql`AND u.discovered_at <= ${end}`;
       const { rows } = await sql<Row>`SELECT ${GROUP} FROM updates AS u
-        WHERE u.state = ${state} AND u.discovered_at > ${after} ${upTo} ${BY_GROUP}`.execute(db);
+        WHERE u.state = ${state} AND u.discovered_at > ${after} ${upTo} AND ${IS_COUNTED} ${BY_GROUP}`.execute(
+        db,
+      );
       yield rows.map(groupOf);
       if (end === null) break;
       after = end;
@@ -82,7 +87,8 @@ export async function* openUpdatesOf(
     after = last.id;
     const ids = sql.join(hosts.map(({ id }) => id));
     const { rows } = await sql<Row>`SELECT ${GROUP} FROM updates AS u
-      WHERE u.agent_id IN (${ids}) AND u.state IN (${sql.join(OPEN_STATES)}) ${BY_GROUP}`.execute(db);
+      WHERE u.agent_id IN (${ids}) AND u.state IN (${sql.join(OPEN_STATES)})
+        AND ${IS_COUNTED} ${BY_GROUP}`.execute(db);
     yield rows.map(groupOf);
   }
 }

@@ -12,7 +12,6 @@ import { previewUpdate } from '../approvals/preview-update.ts';
 import { sweepOnce } from '../approvals/sweep.ts';
 import { type Database, DatabaseFault, type Tx } from '../platform/db/engine.ts';
 import { findUpdate } from '../updates/store.ts';
-import { storePlan } from '../updates/store-plan.ts';
 import { actionOf, createApprovalsApp } from './approvals-app.ts';
 import type { TestEngine } from './engines.ts';
 
@@ -135,9 +134,7 @@ export async function createAdvisoryWorld(engine: TestEngine, { queueMax }: { qu
       const id = await it.addUpdate({ ecosystem, name, version: subject.version, plan: null });
       const isAwaited = i % 2 === 1;
       if (isAwaited) expectKind(await approve(id), 'awaiting_plan');
-      await it.database.transact((tx) =>
-        storePlan(tx, it.platform, { updateId: id, plan: { resolved_at: '2026-11-21T09:00:00Z', actions } }),
-      );
+      await it.addPlan([id], actions);
       updates.push(id);
     }
     const indexOf = new Map(updates.map((id, i) => [id, i]));

@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { APPROVAL_TYPE, type ApprovalPayload } from '@tidegate/protocol/documents';
 import { rfc3339Seconds } from '../platform/clock.ts';
 import type { Database, Db } from '../platform/db/engine.ts';
-import { setDigest } from '../updates/update-set.ts';
 import type { TestKeyRing } from './slice-app.ts';
 
 export interface TestAgent {
@@ -140,7 +139,7 @@ export async function insertTestUpdate(
       .insertInto('update_plans')
       .values({
         id: planId,
-        set_sha256: setDigest([updateId]),
+        agent_id: agentId,
         resolved_at: 1,
         received_at: 1,
         actions: JSON.stringify([{ action: 'remove', name: `package-${n}` }]),

@@ -1,8 +1,9 @@
 import type { PlanAction } from '@tidegate/protocol/plan';
-import type { Ecosystem } from '@tidegate/protocol/scalars';
+import { Ecosystem } from '@tidegate/protocol/scalars';
 import { type FakeOsv, startFakeOsv } from '@tidegate/testkit/fake-osv';
 import { startFakeOsvExport } from '@tidegate/testkit/fake-osv-export';
 import { tmpDir } from '@tidegate/testkit/tmp';
+import { Value } from 'typebox/value';
 import { onTestFinished } from 'vitest';
 import type { ClosureFacts } from '../advisories/closure-facts.ts';
 import { openMirror } from '../advisories/mirror/open-mirror.ts';
@@ -19,16 +20,21 @@ import { createGateOf } from '../approvals/preview-update.ts';
 import { readRecord } from '../approvals/read-decision.ts';
 import { replayDecision } from '../approvals/replay-decision.ts';
 import { mountApprovals } from '../approvals/routes.ts';
+import { putAwaited } from '../commands/awaited-store.ts';
 import { type Config, defaultConfig } from '../config.ts';
+import { mountOrigins } from '../origins/routes.ts';
 import type { Database } from '../platform/db/engine.ts';
 import { createProvenanceClient } from '../provenance/fetch-provenance.ts';
 import { createBundleVerifier, type TrustedRoot } from '../provenance/verify-bundle.ts';
 import { createProvenanceWorker } from '../provenance/worker.ts';
 import { createRegistryClient } from '../release-times/registry-client.ts';
 import { createReleaseTimes } from '../release-times/worker.ts';
+import { findUpdates } from '../updates/many-store.ts';
+import { RECOMMENDED_ALWAYS } from '../updates/offer-rules.ts';
 import type { UpdateRow } from '../updates/store.ts';
 import { insertUpdates } from '../updates/store.ts';
 import { storePlan } from '../updates/store-plan.ts';
+import { setDigest } from '../updates/update-set.ts';
 import { mountStatements } from '../vex/routes.ts';
 import { insertTestAgent } from './agent-rows.ts';
 import type { TestEngine } from './engines.ts';
@@ -131,6 +137,7 @@ export async function createApprovalsApp(engine: TestEngine, options: ApprovalsA
   mountAgeExceptions(app.routes, { platform });
   mountVulnerabilityPolicy(app.routes, deps);
   mountStatements(app.routes, { platform, keyRing });
+  mountOrigins(app.routes, { platform, keyRing });
   const { agentId, familyId } = await insertTestAgent(database, { n: 1 });
 
   async function call(method: 'GET' | 'POST' | 'PUT' | 'DELETE', url: string, payload?: object) {
@@ -144,14 +151,30 @@ export async function createApprovalsApp(engine: TestEngine, options: ApprovalsA
     const { name = 'openssl', ecosystem = 'apt', version = '3.0.12-1', state = 'pending' } = given;
     const id = platform.newId();
     await database.transact(async (tx) => {
-      await insertUpdates(tx, [
-        updateRow({ id, agentId, ecosystem, name, version, state, now: platform.now() }),
-      ]);
-      if (given.plan === null) return;
-      const actions = given.plan ?? [actionOf({ name, version, ecosystem })];
-      await storePlan(tx, platform, { updateId: id, plan: { resolved_at: '2026-11-21T09:00:00Z', actions } });
+      const now = platform.now();
+      const host = given.agentId ?? agentId;
+      await insertUpdates(tx, [updateRow({ id, agentId: host, ecosystem, name, version, state, now })]);
+      if (state !== 'awaiting_plan') return;
+      const asked = { set_sha256: setDigest([id]), asked_by: 'ada', asked_at: now, round: 0 };
+      await putAwaited(tx, [{ update_id: id, ...asked }]);
     });
+    if (given.plan !== null) await addPlan([id], given.plan ?? [actionOf({ name, version, ecosystem })]);
     return id;
+  }
+
+  /** The plan of a set of updates, as the host has resolved it. */
+  async function addPlan(updateIds: readonly string[], actions: PlanAction[]): Promise<void> {
+    await database.transact(async (tx) => {
+      const [first] = (await findUpdates(tx, updateIds)).values();
+      const ecosystem = Value.Parse(Ecosystem, first?.ecosystem);
+      const plan = { resolved_at: '2026-11-21T09:00:00Z', actions };
+      await storePlan(tx, platform, {
+        agentId: first?.agent_id ?? agentId,
+        ecosystem,
+        sets: [updateIds],
+        plan,
+      });
+    });
   }
 
   return {
@@ -164,6 +187,7 @@ export async function createApprovalsApp(engine: TestEngine, options: ApprovalsA
     mirror,
     platform,
     database,
+    config,
     deps,
     keyRing,
     worker,
@@ -172,6 +196,7 @@ export async function createApprovalsApp(engine: TestEngine, options: ApprovalsA
     familyId,
     call,
     addUpdate,
+    addPlan,
     clock: platform.clock,
     gateOf: createGateOf(deps),
     stoppedUnder: (closure: ClosureFacts) => stoppedUnder(closure, policyOf(deps)),
@@ -202,11 +227,15 @@ interface NewTestUpdate {
   ecosystem?: Ecosystem;
   version?: string;
   state?: string;
+  /** By default that of the only host. */
+  agentId?: string;
   /** Null: no plan yet. */
   plan?: PlanAction[] | null;
 }
 
 /** An action with all members that the gate and the wire require. */
+const DISTRIBUTION = { apt: 'Debian:12/stable', dnf: 'baseos' } as const;
+
 export function actionOf(given: {
   name: string;
   version: string;
@@ -220,7 +249,7 @@ export function actionOf(given: {
     name,
     from_version: '1.0.0-1',
     to_version: version,
-    ...(isSystem ? { source_name: name, source_version: version } : {}),
+    ...(isSystem ? { source_name: name, source_version: version, origin: DISTRIBUTION[ecosystem] } : {}),
     artifact: {
       filename: `${name}.pkg`,
       url: `https://mirror.example/${name}.pkg`,
@@ -231,7 +260,7 @@ export function actionOf(given: {
   };
 }
 
-function updateRow(given: {
+export function updateRow(given: {
   id: string;
   agentId: string;
   ecosystem: Ecosystem;
@@ -252,6 +281,7 @@ function updateRow(given: {
     origin: null,
     security: 0,
     size_bytes: null,
+    ...{ offers: 0, change: null, recommended: RECOMMENDED_ALWAYS },
     state,
     state_reason: null,
     out_of_band: 0,

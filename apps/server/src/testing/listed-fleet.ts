@@ -22,6 +22,8 @@ export interface ListedTestUpdate {
   introduces: number | null;
   stays: number | null;
   fixes: number | null;
+  recommended: number;
+  offers: number;
   discovered_at: number;
   updated_at: number;
 }
@@ -80,6 +82,8 @@ export async function insertListedFleet(
       introduces: [null, 0, 2][pick(n, 16) % 3] ?? null,
       stays: [null, 0, 1][pick(n, 17) % 3] ?? null,
       fixes: [null, 0, 9][pick(n, 18) % 3] ?? null,
+      recommended: [15, 15, 15, 7, 10, 0][pick(n, 19) % 6] ?? 15,
+      offers: pick(n, 20) % 8,
       discovered_at: (pick(n, 14) % 7) * 1_000,
       updated_at: (pick(n, 15) % 7) * 1_000,
     };

@@ -6,6 +6,7 @@ export type Kind =
       | 'api token'
       | 'age exception'
       | 'statement'
+      | 'origin'
       | 'divergence'
       | 'host set aside'
       | 'signing key'
@@ -21,6 +22,7 @@ export const OWNERS: Readonly<Record<Kind, 'host' | 'group' | 'fleet' | 'operato
     'api token': 'fleet',
     'age exception': 'fleet',
     statement: 'fleet',
+    origin: 'fleet',
     divergence: 'fleet',
   },
   ...{ session: 'operator', passkey: 'operator', view: 'operator', 'bulk run': 'operator' },
@@ -29,8 +31,8 @@ export const OWNERS: Readonly<Record<Kind, 'host' | 'group' | 'fleet' | 'operato
 
 export interface Naming {
   kind: Kind;
-  /** The request's body; of a place in the body, with the id in it. Moves take a host too. */
-  body?: (id: string, hostOfOurs: string) => object;
+  /** The request's body; of a place in the body, with the id in it. Moves take a host too, plans an update of the caller. */
+  body?: (id: string, hostOfOurs: string, update: string) => object;
   /** What a success says that found nothing: of lists and of requests for many. */
   nothing?: (id: string) => object;
   /** For agents alone; operators are refused. */
@@ -61,7 +63,10 @@ export const CHECK_IN = {
   ...{ agent_version: '1.0.0', boot_id: 'boot', uptime_seconds: 1, received: [], key_set_version: 1 },
   inventory_digest: {},
 };
-const PLAN = { resolved_at: '2026-11-21T09:00:00Z', actions: [{ action: 'remove', name: 'x' }] };
+const planReport = (updateId: string) => ({
+  sets: [[updateId]],
+  plan: { resolved_at: '2026-11-21T09:00:00Z', actions: [{ action: 'remove', name: 'x' }] },
+});
 const RESTARTS = {
   observed_at: '2026-11-21T09:00:00Z',
   boot_id: 'boot',
@@ -72,6 +77,7 @@ const SIGNATURE = { keyid: 'ops', sig: Buffer.alloc(64).toString('base64') };
 /** Where the attempt is recorded. */
 const RECORD = ['events', 'events_head', 'security_events'];
 const none = { approved: [], awaiting_plan: [], blocked: [] };
+const nobody = { updates: 0, hosts: 0, transactions: 0, unplanned: 0, sets: [] };
 const operator = (groups: readonly string[]) => ({
   ...{ username: `new-${groups.join()}`, password: 'a long enough password', role: 'viewer', groups },
 });
@@ -150,8 +156,16 @@ export const NAMED: Readonly<Record<string, Naming | string>> = {
   'GET /api/v1/updates/:id path id': path('update'),
   'GET /api/v1/packages query agent_id': list('agent'),
   'GET /api/v1/packages query group': list('group'),
-  'PUT /api/v1/agents/:agent_id/plans/:update_id path agent_id': byAgent('agent', PLAN),
-  'PUT /api/v1/agents/:agent_id/plans/:update_id path update_id': byAgent('update', PLAN),
+  'PUT /api/v1/agents/:agent_id/plans path agent_id': {
+    kind: 'agent',
+    body: (_, __, update) => planReport(update),
+    byAgents: true,
+  },
+  'PUT /api/v1/agents/:agent_id/plans body sets[][]': {
+    kind: 'update',
+    body: planReport,
+    byAgents: true,
+  },
   'GET /api/v1/commands query agent_id': kept(list('agent')),
   'GET /api/v1/commands query update_id': kept(list('update')),
   'GET /api/v1/commands/:id path id': kept(path('command')),
@@ -210,6 +224,22 @@ export const NAMED: Readonly<Record<string, Naming | string>> = {
     nothing: () => ({ ...none, skipped: [] }),
   },
   'POST /api/v1/updates/approve body progress_id': 'a name that the caller makes up for its own request',
+  'POST /api/v1/updates/preview body update_ids[]': {
+    kind: 'update',
+    body: (id) => ({ update_ids: [id] }),
+    nothing: (id) => ({ ...nobody, left_out: [{ update_id: id, code: 'not_found' }], left_out_count: 1 }),
+  },
+  'POST /api/v1/updates/preview body filter.agent_id': {
+    kind: 'agent',
+    body: (agent_id) => ({ filter: { agent_id }, confirm_count: 0 }),
+    nothing: () => ({ ...nobody, left_out: [] }),
+  },
+  'POST /api/v1/updates/preview body filter.group': {
+    kind: 'group',
+    body: (group) => ({ filter: { group }, confirm_count: 0 }),
+    nothing: () => ({ ...nobody, left_out: [] }),
+  },
+  'POST /api/v1/updates/preview body progress_id': 'a name that the caller makes up for its own request',
   'POST /api/v1/updates/:id/preview path id': path('update'),
   'POST /api/v1/updates/:id/reject path id': path('update', {}),
   'POST /api/v1/updates/:id/reopen path id': path('update', {}),
@@ -221,6 +251,8 @@ export const NAMED: Readonly<Record<string, Naming | string>> = {
   'DELETE /api/v1/admin/age-exceptions/:id path id': path('age exception'),
   'GET /api/v1/admin/vex-statements/:id path id': path('statement'),
   'DELETE /api/v1/admin/vex-statements/:id path id': path('statement'),
+  'GET /api/v1/admin/origins/:id path id': path('origin'),
+  'DELETE /api/v1/admin/origins/:id path id': path('origin'),
   'POST /api/v1/admin/vex-statements body scope.group': fleetwide('group', (group) =>
     statement({ kind: 'group', group }),
   ),

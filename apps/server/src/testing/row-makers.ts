@@ -192,6 +192,25 @@ async function insertRow(tx: Tx, { platform }: TestApp, asked: Asked & { id: str
         .execute();
       return;
     }
+    case 'origin': {
+      const row = {
+        ...{
+          id,
+          sha256: 'a'.repeat(64),
+          envelope: NO_ENVELOPE,
+          ecosystem: 'apt',
+          signing_key: 'a'.repeat(40),
+        },
+        ...{ suites: '["Docker CE:bookworm"]', rule: 'allow', min_age_days: null, reason: 'test' },
+        ...{ created_by: 'ada', ...made, ends_at: nowMs + DAY_MS, ended_at: overAt, ended_by: null },
+        end_reason: overAt === null ? null : REVOKED,
+      } as const;
+      await tx
+        .insertInto('origins')
+        .values(sealed(tx, 'origins', row))
+        .execute();
+      return;
+    }
     case 'divergence': {
       const what = { ecosystem: 'npm', scope: 'npm', name: id, version: '1.0.0', variant: '' };
       const state = { algorithm: 'sha256', state: 'open', hash_count: 0, opened_at: nowMs } as const;

@@ -6,6 +6,7 @@ import type { Db } from '../platform/db/engine.ts';
 import { type GroupScope, groupInScope } from '../platform/db/group-scope.ts';
 import type { Position } from '../platform/db/keyset.ts';
 import { containing, globbing } from '../platform/db/like.ts';
+import { bitOf, RECOMMENDED_HERE, recommendedBit } from './offer-rules.ts';
 import { EPSS_ROOM, SEVERITIES_RISING } from './queue-rules.ts';
 import { SEVERITY_RANK, type UpdateOrder } from './sort-store.ts';
 
@@ -42,13 +43,18 @@ export function found(selection: UpdateSelection): Source {
     // CROSS: SQLite starts with the first table, here the smaller one of hosts.
     return {
       from: sql`agents AS a CROSS JOIN updates AS u`,
-      where: [IS_OF_HOST, ...ofHost, ...rowConditions(filter, { state: sql`u.state || ''` })],
+      where: [
+        IS_OF_HOST,
+        ...ofHost,
+        ...rowConditions(filter, { state: sql`u.state || ''` }),
+        ...shown(filter),
+      ],
       isJoined: true,
     };
   }
   const isNarrow = filter.agent_id !== undefined || filter.name !== undefined || filter.q !== undefined;
   const by = isNarrow ? { state: sql`u.state || ''` } : {};
-  const where = [...rowConditions(filter, by), ...everyState(filter), IS_THERE];
+  const where = [...rowConditions(filter, by), ...everyState(filter), ...shown(filter), IS_THERE];
   return { from: sql`updates AS u`, where, isJoined: false };
 }
 
@@ -80,6 +86,7 @@ export function walked(
     where: [
       sql<SqlBool>`u.state = ${state}`,
       ...rowConditions(rest, checks),
+      ...shown({ ...filter, state }),
       ...pins(filter, order),
       ...(meant === null ? [hostIs(selection)] : [ofSystem(selection), IS_AMONG]),
     ],
@@ -178,10 +185,24 @@ export function walkedByHost(
       IS_OF_HOST,
       ...hostConditions(selection, { os: sql`a.os_id || ''`, group: sql`a.group_name || ''` }),
       ...rowConditions(selection.filter, checks),
+      ...shown(selection.filter),
       ...(start === null ? [] : [start]),
     ],
     isJoined: true,
   };
+}
+
+/**
+ * Of several versions that wait for one package a list has the recommended one, unless the filter says otherwise.
+ * Packages count all of them.
+ */
+function shown(filter: Omit<UpdateFilter, 'state'> & { state?: string | undefined }): Condition[] {
+  const { state, alternatives, offer, max_change: maxChange } = filter;
+  if (maxChange !== undefined || offer !== undefined) return [];
+  if (alternatives !== undefined && truth(alternatives) === 1) return [];
+  const isRecommended = sql<SqlBool>`(u.recommended & ${sql.lit(RECOMMENDED_HERE)}) <> 0`;
+  if (state === undefined) return [sql<SqlBool>`(u.state || '' <> 'pending' OR ${isRecommended})`];
+  return state === 'pending' ? [isRecommended] : [];
 }
 
 interface Columns {
@@ -223,6 +244,9 @@ function rowConditions(filter: UpdateFilter, columns: Columns): Condition[] {
     filter.security !== undefined && sql<SqlBool>`u.security = ${truth(filter.security)}`,
     filter.exploited !== undefined && sql<SqlBool>`u.known_exploited = ${truth(filter.exploited)}`,
     ...PARTS.map((part) => isPart(part, filter[part])),
+    filter.offer !== undefined && sql<SqlBool>`(u.offers & ${sql.lit(bitOf(filter.offer))}) <> 0`,
+    filter.max_change !== undefined &&
+      sql<SqlBool>`(u.recommended & ${sql.lit(recommendedBit(filter.max_change))}) <> 0`,
     filter.since !== undefined && sql<SqlBool>`${discovered} >= ${Date.parse(filter.since)}`,
     filter.until !== undefined && sql<SqlBool>`${discovered} < ${Date.parse(filter.until)}`,
   ];

@@ -1,8 +1,11 @@
 import { HOT_ROWS, perEngine, postgresTrigger, type Statement } from '../platform/db/statement.ts';
+import { RECOMMENDED_HERE } from './offer-rules.ts';
 
-// Lists sort hosts by their pending updates: triggers keep the number for every host.
+// Lists sort hosts by their pending updates: triggers keep the number for every host. Of several versions that are
+// offered of one package only the recommended one counts.
 
-const isPending = (row: string) => `CASE WHEN ${row}.state = 'pending' THEN 1 ELSE 0 END`;
+const waits = (row: string) => `${row}.state = 'pending' AND (${row}.recommended & ${RECOMMENDED_HERE}) <> 0`;
+const isPending = (row: string) => `CASE WHEN ${waits(row)} THEN 1 ELSE 0 END`;
 
 /** SQLite has one writer at a time, which adds to the sum itself. */
 const add = (row: string, amount: string) =>
@@ -36,7 +39,7 @@ export const HOST_SUMS: readonly Statement[] = [
     }),
   },
   {
-    sqlite: `CREATE TRIGGER updates_pending_insert AFTER INSERT ON updates WHEN NEW.state = 'pending'
+    sqlite: `CREATE TRIGGER updates_pending_insert AFTER INSERT ON updates WHEN ${waits('NEW')}
       BEGIN ${add('NEW', '1')}; END`,
     postgres: addAll('insert', {
       rows: 'NEW TABLE AS new_rows',
@@ -45,17 +48,17 @@ export const HOST_SUMS: readonly Statement[] = [
     }),
   },
   {
-    sqlite: `CREATE TRIGGER updates_pending_update AFTER UPDATE OF state ON updates
-      WHEN (OLD.state = 'pending') <> (NEW.state = 'pending')
+    sqlite: `CREATE TRIGGER updates_pending_update AFTER UPDATE OF state, recommended ON updates
+      WHEN (${waits('OLD')}) <> (${waits('NEW')})
       BEGIN ${add('NEW', `${isPending('NEW')} - ${isPending('OLD')}`)}; END`,
     postgres: addAll('update', {
       rows: 'OLD TABLE AS old_rows NEW TABLE AS new_rows',
-      from: 'new_rows AS n JOIN old_rows AS o ON o.id = n.id AND o.state <> n.state',
+      from: 'new_rows AS n JOIN old_rows AS o ON o.id = n.id AND (o.state <> n.state OR o.recommended <> n.recommended)',
       amount: `(${isPending('n')} - ${isPending('o')})`,
     }),
   },
   {
-    sqlite: `CREATE TRIGGER updates_pending_delete AFTER DELETE ON updates WHEN OLD.state = 'pending'
+    sqlite: `CREATE TRIGGER updates_pending_delete AFTER DELETE ON updates WHEN ${waits('OLD')}
       BEGIN ${add('OLD', '-1')}; END`,
     postgres: addAll('delete', {
       rows: 'OLD TABLE AS old_rows',

@@ -64,7 +64,7 @@ export async function listedUpdate(
   db: Db,
   { id, scope }: { id: string; scope: GroupScope },
 ): Promise<ListedUpdate | null> {
-  const { from, where } = found({ filter: {}, scope });
+  const { from, where } = found({ filter: { alternatives: true }, scope });
   const { rows } = await sql<{
     id: string;
   }>`SELECT u.id FROM ${from} WHERE ${and(where)} AND u.id = ${id}`.execute(db);

@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { chunks, weighedChunks } from '../platform/db/chunks.ts';
 import type { Db, Tx } from '../platform/db/engine.ts';
 import { planOf, type StoredPlan, type UpdateRow } from './store.ts';
+import { managerOf, setDigest } from './update-set.ts';
 
 /** Rows changed per statement: six or seven values each. */
 const CHANGED_ROWS = 200;
@@ -43,19 +44,96 @@ export async function newestPlansOfSets(db: Db, sets: readonly string[]): Promis
   const found = new Map<string, string>();
   for (const some of chunks(sets)) {
     const rows = await db
-      .selectFrom('update_plans')
-      .select((e) => ['set_sha256', e.fn.max('id').as('id')])
+      .selectFrom('plan_sets')
+      .select(['set_sha256', 'plan_id'])
       .where('set_sha256', 'in', some)
-      .groupBy('set_sha256')
       .execute();
-    for (const { set_sha256, id } of rows) found.set(set_sha256, id);
+    for (const { set_sha256, plan_id } of rows) found.set(set_sha256, plan_id);
   }
   return found;
+}
+
+/** The origins under which a host was offered versions of these packages, by `name\narch\nversion`. */
+export async function offeredOrigins(
+  db: Db,
+  { agentId, ecosystem, names }: { agentId: string; ecosystem: string; names: readonly string[] },
+): Promise<Map<string, string>> {
+  const found = new Map<string, string>();
+  for (const some of chunks(names)) {
+    const rows = await db
+      .selectFrom('updates')
+      .select(['name', 'arch', 'available_version', 'origin'])
+      .where('agent_id', '=', agentId)
+      .where('ecosystem', '=', ecosystem)
+      .where('name', 'in', some)
+      .where('origin', 'is not', null)
+      .orderBy('id')
+      .execute();
+    for (const { name, arch, available_version, origin } of rows) {
+      if (origin !== null) found.set(`${name}\n${arch}\n${available_version}`, origin);
+    }
+  }
+  return found;
+}
+
+/**
+ * The id of the present plan of each set, in the given order. That of a single update is named by its row. A larger set has
+ * its own, or that of all its updates where they resolve to one transaction.
+ */
+export async function plansOfSets(
+  db: Db,
+  sets: readonly (readonly Pick<UpdateRow, 'id' | 'plan_id'>[])[],
+): Promise<(string | undefined)[]> {
+  const digests = sets.map((set) => (set.length > 1 ? setDigest(set.map(({ id }) => id)) : undefined));
+  const newest = await newestPlansOfSets(
+    db,
+    digests.flatMap((digest) => digest ?? []),
+  );
+  return sets.map((set, i) => newest.get(digests[i] ?? '') ?? commonPlan(set));
+}
+
+/** Takes the plan from these updates and from their set: the host resolves it again. */
+export async function forgetPlans(tx: Tx, updateIds: readonly string[]): Promise<void> {
+  await tx.deleteFrom('plan_sets').where('set_sha256', '=', setDigest(updateIds)).execute();
+  for (const some of chunks(updateIds)) {
+    await tx.updateTable('updates').set({ plan_id: null }).where('id', 'in', some).execute();
+  }
+}
+
+function commonPlan([first, ...others]: readonly Pick<UpdateRow, 'plan_id'>[]): string | undefined {
+  const planId = first?.plan_id ?? undefined;
+  return others.every(({ plan_id }) => plan_id === planId) ? planId : undefined;
 }
 
 const PLAN_BYTES = sql<number>`octet_length(actions)`;
 /** Bytes of plans held and judged together: an action of 200 bytes takes a few kilobytes then. */
 const JUDGED_BYTES = 2_097_152;
+
+/** Updates of one host, ecosystem and place, which one transaction can bring. */
+export interface UpdateGroup {
+  readonly updateIds: readonly string[];
+  /** Of the plans of single updates. */
+  readonly planBytes: number;
+}
+
+/** Existing and other updates by host, ecosystem and place, in the order of the first of each; unknown ids are one group. */
+export async function groupUpdates(db: Db, updateIds: readonly string[]): Promise<UpdateGroup[]> {
+  const rows = new Map<string, { key: string; bytes: number }>();
+  for (const some of chunks(updateIds)) {
+    const found = await db
+      .selectFrom('updates as u')
+      .leftJoin('update_plans as p', 'p.id', 'u.plan_id')
+      .select(['u.id', 'u.agent_id', 'u.ecosystem', 'u.arch', PLAN_BYTES.as('bytes')])
+      .where('u.id', 'in', some)
+      .execute();
+    for (const { id, bytes, ...row } of found) rows.set(id, { key: managerOf(row), bytes: bytes ?? 0 });
+  }
+  const groups = Map.groupBy(updateIds, (id) => rows.get(id)?.key ?? '');
+  return [...groups.values()].map((ids) => ({
+    updateIds: ids,
+    planBytes: ids.reduce((sum, id) => sum + (rows.get(id)?.bytes ?? 0), 0),
+  }));
+}
 
 /** Splits updates into batches to judge: bounded in number, and by plans that fit in memory. */
 export async function judgedParts(
@@ -74,6 +152,13 @@ export async function judgedParts(
   }
   const weigh = (id: string) => Math.max(Math.floor(JUDGED_BYTES / most), bytes.get(id) ?? 0);
   return [...weighedChunks(updateIds, { weigh, most: JUDGED_BYTES })];
+}
+
+/** Splits groups into parts to judge: bounded in updates, and by plans that fit in memory. A larger group is a part. */
+export function judgedGroups(groups: readonly UpdateGroup[], most: number): UpdateGroup[][] {
+  const weigh = ({ updateIds, planBytes }: UpdateGroup) =>
+    Math.max(updateIds.length * Math.floor(JUDGED_BYTES / most), planBytes);
+  return [...weighedChunks(groups, { weigh, most: JUDGED_BYTES })];
 }
 
 /** Updates of a host that have a plan and may still be installed, by id. */

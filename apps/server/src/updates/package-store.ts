@@ -134,7 +134,9 @@ const HOSTS_LOOKED_UP = 2_500;
 async function countedNames(db: Db, page: PackagePage): Promise<Names> {
   const { mostHosts = HOSTS_LOOKED_UP } = page;
   const isNarrow = page.filter.agent_id !== undefined || (await areFewHosts(db, page, mostHosts));
-  const { from, where, table } = isNarrow ? { ...found(page), table: 'u' } : scannedByPackage(page);
+  const { from, where, table } = isNarrow
+    ? { ...found(withAlternatives(page)), table: 'u' }
+    : scannedByPackage(page);
   const [ecosystem, name] = [sql.ref(`${table}.ecosystem`), sql.ref(`${table}.name`)];
   // In this order the names are found, and the rows of each package are adjacent.
   const counted = sql`SELECT ${ecosystem} AS ecosystem, ${name} AS name, ${MEASURES[page.order.field].by} AS measure
@@ -240,4 +242,9 @@ function packageRow(row: RolledUp): PackageRow {
     knownExploited: row.known_exploited === null ? null : row.known_exploited === 1,
     states: Object.fromEntries(counts.filter(([, count]) => count > 0)),
   };
+}
+
+/** Packages count each version that is offered, as their pages list them. */
+function withAlternatives<S extends UpdateSelection>(selection: S): S {
+  return { ...selection, filter: { ...selection.filter, alternatives: true } };
 }

@@ -9,7 +9,7 @@ import { ENGINES } from '../testing/engines.ts';
 import { setVerdicts, swapStates } from './many-store.ts';
 import { SUMMED } from './package-store.ts';
 import { SEVERITIES_RISING } from './queue-rules.ts';
-import { compareAndSwapState, insertUpdates, refreshUpdate } from './store.ts';
+import { compareAndSwapState, insertUpdates, refreshUpdate, setRecommended } from './store.ts';
 import { foldSums } from './sums-store.ts';
 
 const HOSTS = 4;
@@ -27,6 +27,7 @@ const offer = fc.record({
   version: fc.constantFrom('1', '2'),
   state,
   security: fc.nat(1),
+  recommended: fc.constantFrom(15, 8, 7, 0),
 });
 type Offer = typeof offer extends fc.Arbitrary<infer T> ? T : never;
 type Act = (database: Database, hosts: readonly string[]) => Promise<unknown>;
@@ -58,7 +59,8 @@ const act: fc.Arbitrary<Act> = fc.oneof(
   fc.tuple(row, fc.nat(1)).map(([n, security]) =>
     inOne((tx) => {
       const facts = { current_version: '0', origin: null, security, size_bytes: null, updated_at: 2 };
-      return refreshUpdate(tx, idOf(n), facts);
+      const offered = { offers: 0, change: null };
+      return refreshUpdate(tx, idOf(n), { ...facts, ...offered });
     }),
   ),
   fc
@@ -73,6 +75,9 @@ const act: fc.Arbitrary<Act> = fc.oneof(
         .execute(),
     ),
   ),
+  fc
+    .tuple(row, fc.constantFrom(15, 8, 7, 0))
+    .map(([n, recommended]) => inOne((tx) => setRecommended(tx, { id: idOf(n), recommended }))),
   rows.map((some) => inOne((tx) => tx.deleteFrom('updates').where('id', 'in', some.map(idOf)).execute())),
   fc.constant<Act>((database) => (database.engine === 'sqlite' ? Promise.resolve() : foldSums(database))),
 );
@@ -135,7 +140,7 @@ async function countedAnew({ read }: Database) {
       read,
     );
   const { rows: pending } = await sql`SELECT a.id AS agent_id,
-    (SELECT count(*) FROM updates AS u WHERE u.agent_id = a.id AND u.state = 'pending') AS pending
+    (SELECT count(*) FROM updates AS u WHERE u.agent_id = a.id AND u.state = 'pending' AND u.recommended >= 8) AS pending
     FROM agents AS a ORDER BY 1`.execute(read);
   const { rows: systems } = await sql`SELECT u.id, a.os_id AS host_os_id FROM updates AS u
     JOIN agents AS a ON a.id = u.agent_id ORDER BY 1`.execute(read);
@@ -197,7 +202,8 @@ describe.each(ENGINES)('what is added up of updates on $name', (engine) => {
     for (let n = 0; n < HOSTS; n++) hosts.push((await insertTestAgent(database, { n })).agentId);
     const offers = Array.from({ length: ROWS }, (_, n): Offer => {
       const [name, version] = [n % 3 === 0 ? 'curl' : 'é', n % 5 === 0 ? '1' : '2'] as const;
-      return { n, host: n % HOSTS, name, version, state: UPDATE_STATES[n % 5] ?? 'pending', security: n % 2 };
+      const facts = { security: n % 2, recommended: n % 3 === 0 ? 7 : 15 } as const;
+      return { n, host: n % HOSTS, name, version, state: UPDATE_STATES[n % 5] ?? 'pending', ...facts };
     });
     await insert(offers)(database, hosts);
     await database.transact((tx) => markAgentDeleted(tx, { agentId: hosts[1] ?? '', atMs: 2 }));
@@ -223,6 +229,7 @@ describe.each(ON_POSTGRES)('what writers on $name leave to be added up', (engine
       version: '1',
       state: 'pending',
       security: 0,
+      recommended: 15,
     });
     await insert([of(0)])(database, hosts);
     await database.transact(async (tx) => {

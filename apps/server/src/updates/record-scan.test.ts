@@ -8,7 +8,6 @@ import { recordScan } from './record-scan.ts';
 import { findUpdate, insertUpdates, readHistory, readPlan } from './store.ts';
 import { planDigest } from './store-plan.ts';
 import { transitionUpdate } from './transition-update.ts';
-import { setDigest } from './update-set.ts';
 
 const openssl: InventoryUpdate = {
   name: 'openssl',
@@ -152,7 +151,8 @@ describe.each(ENGINES)('recording a scan on $name', (engine) => {
     await forceState(database, id, state);
     const packages = [{ name: 'openssl', version: '3.0.2-1', arch: 'amd64' }];
     const outcome = await scan([], { packages });
-    expect(outcome).toEqual({ updates: [], withdrawn: state === 'approved' ? [id] : [] });
+    const closed = state === 'approved' ? [{ id, kind: 'installed' }] : [];
+    expect(outcome).toEqual({ updates: [], closed });
     expect(await findUpdate(database.read, id)).toMatchObject({ state: 'installed', out_of_band: 1 });
     const history = await readHistory(database.read, id);
     expect(history.map((row) => row.to_state).toReversed()).toEqual(['pending', ...steps]);
@@ -168,7 +168,7 @@ describe.each(ENGINES)('recording a scan on $name', (engine) => {
     await scan([{ ...openssl, available_version: '3.0.3-1' }]);
     await scan([], { packages: [{ name: 'openssl', version: '3.1.0-1' }] });
     expect(await state()).toBe('failed');
-    expect((await scan([], { packages })).withdrawn).toEqual([]);
+    expect((await scan([], { packages })).closed).toEqual([]);
     expect(await state()).toBe('installed');
     const steps = (await readHistory(database.read, id)).map((row) => row.to_state);
     expect(steps.toSorted()).toEqual(['installed', 'pending', 'pending']);
@@ -201,7 +201,6 @@ describe.each(ENGINES)('recording a scan on $name', (engine) => {
     const row = await findUpdate(database.read, id);
     const stored = await readPlan(database.read, row?.plan_id ?? '');
     expect(stored).toMatchObject({
-      setSha256: setDigest([id]),
       actions: plan.actions,
       planSha256: planDigest(plan),
     });

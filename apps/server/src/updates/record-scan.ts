@@ -1,10 +1,19 @@
 import type { InventoryPackage, InventoryUpdate } from '@tidegate/protocol/agent-api';
 import type { Ecosystem } from '@tidegate/protocol/scalars';
 import type { UpdateState } from '@tidegate/protocol/states';
+import { type Change, changeOf } from '@tidegate/versions/change';
 import type { Db, Tx } from '../platform/db/engine.ts';
 import type { Platform } from '../platform/platform.ts';
 import { inTurns } from '../platform/turns.ts';
-import { closedByScan, packageKey, type ScanFacts, scanFacts } from './scan-rules.ts';
+import { offerBits, RECOMMENDED_ALWAYS, RECOMMENDED_HERE, rescanned } from './offer-rules.ts';
+import {
+  closedByScan,
+  hasPlaces,
+  packageKey,
+  type ScanClosure,
+  type ScanFacts,
+  scanFacts,
+} from './scan-rules.ts';
 import { insertHistory, insertUpdates, refreshUpdate, type UpdateRow, updatesOf } from './store.ts';
 import { storePlan } from './store-plan.ts';
 import { CLOSED_STATES, SCAN_CLOSES, stepsToSeenInstalled } from './transition-rules.ts';
@@ -18,13 +27,20 @@ export interface ScannedUpdate {
   name: string;
   available_version: string;
   arch?: string;
+  alternative?: true;
 }
 
 export interface ScanOutcome {
   /** Every open update of the agent and ecosystem. */
   updates: ScannedUpdate[];
-  /** Approved updates that the scan closed: the caller withdraws their commands and tokens. */
-  withdrawn: string[];
+  /** Approved updates that the scan closed: the caller ends their approvals. */
+  closed: ClosedUpdate[];
+}
+
+/** An update that a scan closed, and how. */
+export interface ClosedUpdate {
+  readonly id: string;
+  readonly kind: ScanClosure['kind'];
 }
 
 export interface ScanReport {
@@ -64,8 +80,8 @@ export async function recordScan(
   const scannedAtMs = Date.parse(report.scanned_at);
   const scan = await readScan(tx, { agentId, ecosystem, scannedAtMs, complete, facts });
   for (const [key, row] of await offerUpdates(tx, platform, { scan, updates })) scan.known.set(key, row);
-  const withdrawn = await closeUpdates(tx, platform, { scan, rows: [...scan.known.values()] });
-  return { updates: await openUpdates(tx, { agentId, ecosystem }), withdrawn };
+  const closed = await closeUpdates(tx, platform, { scan, rows: [...scan.known.values()] });
+  return { updates: await openUpdates(tx, { agentId, ecosystem }), closed };
 }
 
 /** Reads the updates of the host for a scan. */
@@ -107,22 +123,25 @@ export async function offerUpdates(
     })),
   );
   for (const { updateId, update } of planned) {
-    if (update.plan) await storePlan(tx, platform, { ...update, updateId, plan: update.plan });
+    if (!update.plan) continue;
+    const { plan, planSha256 } = update;
+    await storePlan(tx, platform, { ...scan, plan, planSha256, sets: [[updateId]] });
   }
   return fresh;
 }
 
-/** Closes the updates that a scan closes; returns the approved ones, whose commands the caller withdraws. */
+/** Closes the updates that a scan closes; returns the approved ones, whose approvals the caller ends. */
 export async function closeUpdates(
   tx: Tx,
   platform: Pick<Platform, 'newId' | 'now'>,
   { scan: { facts }, rows }: { scan: Pick<Scan, 'facts'>; rows: readonly UpdateRow[] },
-): Promise<string[]> {
-  const withdrawn: string[] = [];
+): Promise<ClosedUpdate[]> {
+  const closed: ClosedUpdate[] = [];
   for (const row of rows) {
-    if ((await close(tx, platform, { row, facts })) && row.state === 'approved') withdrawn.push(row.id);
+    const kind = await close(tx, platform, { row, facts });
+    if (kind !== null && row.state === 'approved') closed.push({ id: row.id, kind });
   }
-  return withdrawn;
+  return closed;
 }
 
 /** Open updates that changed after a report was taken: the same report again may close them. */
@@ -148,11 +167,8 @@ export async function openUpdates(
     available_version: row.available_version,
     // The place of an npm or PyPI package: each has its own update.
     ...(row.arch !== '' && hasPlaces(of.ecosystem) && { arch: row.arch }),
+    ...((row.recommended & RECOMMENDED_HERE) === 0 && { alternative: true as const }),
   }));
-}
-
-function hasPlaces(ecosystem: Ecosystem): boolean {
-  return ecosystem === 'npm' || ecosystem === 'pypi';
 }
 
 /** For each version the open row, or the one closed last. */
@@ -191,9 +207,10 @@ function rowKey(row: UpdateRow): string {
   return `${packageKey(row)}\n${row.available_version}`;
 }
 
-function newRow(
+/** A pending update, not stored yet. */
+export function newRow(
   platform: Pick<Platform, 'newId' | 'now'>,
-  { agentId, ecosystem, update }: { agentId: string; ecosystem: Ecosystem; update: InventoryUpdate },
+  { agentId, ecosystem, update }: { agentId: string; ecosystem: string; update: InventoryUpdate },
 ): UpdateRow {
   const nowMs = platform.now();
   return {
@@ -207,6 +224,8 @@ function newRow(
     origin: update.origin ?? null,
     security: update.security ? 1 : 0,
     size_bytes: update.size_bytes ?? null,
+    ...{ offers: reportedOffers(ecosystem, update), change: changeOfUpdate(ecosystem, update) },
+    recommended: RECOMMENDED_ALWAYS,
     state: 'pending',
     state_reason: null,
     out_of_band: 0,
@@ -225,6 +244,15 @@ function newRow(
   };
 }
 
+/** One that does not say is the newest. */
+function reportedOffers(ecosystem: string, { offers = ['newest'] }: InventoryUpdate): number {
+  return hasPlaces(ecosystem) ? offerBits(offers) : 0;
+}
+
+function changeOfUpdate(ecosystem: string, update: InventoryUpdate): Change | null {
+  return changeOf(ecosystem, { from: update.current_version, to: update.available_version });
+}
+
 async function refresh(
   tx: Tx,
   platform: Pick<Platform, 'now'>,
@@ -235,12 +263,16 @@ async function refresh(
     origin: update.origin ?? null,
     security: update.security ? 1 : 0,
     size_bytes: update.size_bytes ?? null,
+    offers: rescanned(row.offers, reportedOffers(row.ecosystem, update)),
+    change: changeOfUpdate(row.ecosystem, update),
   };
   const same =
     row.current_version === facts.current_version &&
     row.origin === facts.origin &&
     row.security === facts.security &&
-    row.size_bytes === facts.size_bytes;
+    row.size_bytes === facts.size_bytes &&
+    row.offers === facts.offers &&
+    row.change === facts.change;
   if (!same) await refreshUpdate(tx, row.id, { ...facts, updated_at: platform.now() });
 }
 
@@ -248,30 +280,28 @@ async function close(
   tx: Tx,
   platform: Pick<Platform, 'newId' | 'now'>,
   { row, facts }: { row: UpdateRow; facts: ScanFacts },
-): Promise<boolean> {
+): Promise<ScanClosure['kind'] | null> {
   const from = SCAN_CLOSES.find((state) => state === row.state);
   const closure = closedByScan(row, facts);
-  if (!from || !closure) return false;
+  if (!from || !closure) return null;
   const move = { updateId: row.id, actor: 'scan' };
   if (closure.kind === 'superseded') {
-    return transitionUpdate(tx, platform, {
-      ...move,
-      from: [from],
-      to: 'superseded',
-      reason: closure.reason,
-    });
+    const superseded = { ...move, from: [from], to: 'superseded' as const, reason: closure.reason };
+    return (await transitionUpdate(tx, platform, superseded)) ? 'superseded' : null;
   }
+  // The agent has begun it, and its result never came or is still to come.
+  const isBegun = from === 'installing';
   let state: UpdateState = from;
   for (const to of stepsToSeenInstalled(from)) {
-    const set = to === 'installed' ? { out_of_band: 1 } : {};
+    const set = to === 'installed' && !isBegun ? { out_of_band: 1 } : {};
     await transitionUpdate(tx, platform, {
       ...move,
       from: [state],
       to,
-      reason: 'installed_out_of_band',
+      reason: isBegun ? 'seen_installed' : 'installed_out_of_band',
       set,
     });
     state = to;
   }
-  return true;
+  return 'installed';
 }

@@ -6,10 +6,12 @@ import { insertTestAgent } from '../testing/agent-rows.ts';
 import { ENGINES } from '../testing/engines.ts';
 import { createSliceApp } from '../testing/slice-app.ts';
 import { createTestPlatform } from '../testing/test-platform.ts';
+import { newestPlansOfSets } from './many-store.ts';
 import { recordScan } from './record-scan.ts';
 import { mountUpdates } from './routes.ts';
 import { planDigest } from './store-plan.ts';
 import { transitionUpdate } from './transition-update.ts';
+import { setDigest } from './update-set.ts';
 
 const sha256 = 'a'.repeat(64);
 const plan = {
@@ -24,6 +26,20 @@ const plan = {
     },
   ],
 };
+
+/** The actions of a plan that upgrades these packages. */
+function brings(...names: string[]) {
+  return names.map((name) => ({
+    ...plan.actions[0],
+    action: 'upgrade' as const,
+    name,
+    artifact: artifactOf(name),
+  }));
+}
+
+function artifactOf(name: string) {
+  return { filename: `${name}.deb`, url: `https://deb.example/${name}.deb`, size_bytes: 5, sha256 };
+}
 
 describe.each(ENGINES)('updates over HTTP on $name', (engine) => {
   async function setUp({ beforeWriting = async () => {} } = {}) {
@@ -61,15 +77,16 @@ describe.each(ENGINES)('updates over HTTP on $name', (engine) => {
     }
     const get = async (url: string, groups?: string) =>
       (await app.inject({ url, ...(groups ? { headers: { 'x-test-groups': groups } } : {}) })).json();
-    async function putPlan(updateId: string, body: object, of = first) {
+    const putPlan = (updateId: string, plan: object, of = first) => report({ sets: [[updateId]], plan }, of);
+    async function report(body: object, of = first) {
       return app.inject({
         method: 'PUT',
-        url: `/api/v1/agents/${of.agentId}/plans/${updateId}`,
+        url: `/api/v1/agents/${of.agentId}/plans`,
         headers: { 'x-machine-id': 'm', 'x-test-agent': of.agentId, 'x-test-family': of.familyId },
         payload: body,
       });
     }
-    return { app, database, platform, keys, scan, get, putPlan };
+    return { app, database, platform, keys, scan, get, putPlan, report };
   }
 
   test('the list pages by cursor without gaps or repeats, and counts all', async () => {
@@ -257,7 +274,7 @@ describe.each(ENGINES)('updates over HTTP on $name', (engine) => {
     const { scan, get, putPlan } = await setUp();
     const own = (await scan(0, ['openssl'])).updates[0]?.update_id ?? '';
     const foreign = (await scan(1, ['openssl'])).updates[0]?.update_id ?? '';
-    expect((await putPlan(own, plan)).json()).toEqual({ update_id: own, state: 'pending' });
+    expect((await putPlan(own, plan)).json()).toEqual({ plan_sha256: planDigest(plan) });
     expect((await get(`/api/v1/updates/${own}`)).plan.plan_sha256).toBe(planDigest(plan));
     expect((await putPlan(foreign, plan)).statusCode).toBe(404);
     const [action] = plan.actions;
@@ -265,8 +282,95 @@ describe.each(ENGINES)('updates over HTTP on $name', (engine) => {
     const unsound = await putPlan(own, { ...plan, actions: [bare] });
     expect(unsound.json()).toMatchObject({
       code: 'invalid_request',
-      errors: [{ path: '/actions/0/artifact' }],
+      errors: [{ path: '/plan/actions/0/artifact' }],
     });
+  });
+
+  test('a plan of several sets is stored once, and each set finds it', async () => {
+    const { database, scan, get, report } = await setUp();
+    const ids = (await scan(0, ['curl', 'libcurl4', 'vim'])).updates.map(({ update_id: id }) => id);
+    const [curl = '', library = '', vim = ''] = ids;
+    const joint = { ...plan, actions: [...brings('curl', 'libcurl4')] };
+    const sets = [[curl], [library], [curl, library]];
+    const stored = (await report({ sets, plan: joint })).json().plan_sha256;
+    expect(stored).toBe(planDigest(joint));
+    for (const id of [curl, library]) {
+      expect((await get(`/api/v1/updates/${id}`)).plan.plan_sha256).toBe(stored);
+    }
+    expect((await get(`/api/v1/updates/${vim}`)).plan).toBeNull();
+    const plans = await database.read.selectFrom('update_plans').select('id').execute();
+    expect(plans).toHaveLength(1);
+    const found = await newestPlansOfSets(database.read, sets.map(setDigest));
+    expect([...found]).toEqual([[setDigest([curl, library]), plans[0]?.id]]);
+  });
+
+  test('a plan of a joint set is kept for 30 days; one that an update names stays', async () => {
+    const { database, platform, scan, report } = await setUp();
+    const ids = (await scan(0, ['curl', 'vim', 'zsh'])).updates.map(({ update_id: id }) => id);
+    const [curl = '', vim = '', zsh = ''] = ids;
+    const sha256s = async () =>
+      (await database.read.selectFrom('update_plans').select('plan_sha256').execute()).map(
+        (row) => row.plan_sha256,
+      );
+    const put = async (set: string[], ...names: string[]) =>
+      (await report({ sets: [set], plan: { ...plan, actions: brings(...names) } })).json().plan_sha256;
+    const own = await put([curl], 'curl');
+    const first = await put([curl, vim], 'curl', 'vim');
+    platform.clock.advance(31 * 24 * 3_600_000);
+    const second = await put([curl, vim, zsh], 'curl', 'vim', 'zsh');
+    expect((await sha256s()).toSorted()).toEqual([own, second].toSorted());
+    expect(first).not.toBe(second);
+    expect((await newestPlansOfSets(database.read, [setDigest([curl, vim])])).size).toBe(0);
+  });
+
+  test('the plan of a joint set is not that of its members', async () => {
+    const { scan, get, report } = await setUp();
+    const ids = (await scan(0, ['curl', 'vim'])).updates.map(({ update_id: id }) => id);
+    expect(
+      (await report({ sets: [ids], plan: { ...plan, actions: brings('curl', 'vim') } })).statusCode,
+    ).toBe(200);
+    for (const id of ids) expect((await get(`/api/v1/updates/${id}`)).plan).toBeNull();
+  });
+
+  test.each<[string, (of: { ids: string[]; npm: string; foreign: string }) => string[][], number, object]>([
+    ['a set of another host', ({ ids, foreign }) => [ids, [foreign]], 404, {}],
+    [
+      'an update twice',
+      ({ ids: [id = ''] }) => [[id, id]],
+      400,
+      { path: '/sets/0', message: 'names an update twice' },
+    ],
+    [
+      'two package managers',
+      ({ ids: [id = ''], npm }) => [[id], [npm]],
+      400,
+      { path: '/sets', message: 'name updates of several package managers or places; allowed: one' },
+    ],
+    [
+      'an update that the plan does not bring',
+      ({ ids }) => [ids],
+      400,
+      { path: '/sets/0', message: 'the plan does not bring vim 2' },
+    ],
+    ['no set', () => [], 400, { path: '/sets' }],
+    [
+      'more updates than an approval may name',
+      ({ ids: [id = ''] }) => Array.from({ length: 2_000 }, () => [id]).concat([[id]]),
+      400,
+      { path: '/sets' },
+    ],
+  ])('a plan report with %s is refused whole', async (_, sets, status, fault) => {
+    const { database, scan, report } = await setUp();
+    const ids = (await scan(0, ['curl', 'vim'])).updates.map(({ update_id: id }) => id);
+    const npm = (await scan(0, ['curl'], { ecosystem: 'npm' })).updates[0]?.update_id ?? '';
+    const foreign = (await scan(1, ['curl'])).updates[0]?.update_id ?? '';
+    const answer = await report({
+      sets: sets({ ids, npm, foreign }),
+      plan: { ...plan, actions: brings('curl') },
+    });
+    expect(answer.statusCode).toBe(status);
+    expect(answer.json()).toMatchObject(status === 400 ? { errors: [fault] } : fault);
+    expect(await database.read.selectFrom('update_plans').selectAll().execute()).toEqual([]);
   });
 
   test('what an npm package says to be bundled in stands in its plan, or that is 400', async () => {
@@ -276,7 +380,7 @@ describe.each(ENGINES)('updates over HTTP on $name', (engine) => {
     const inner = { ...around, name: 'inner', source_name: 'openssl', source_version: '2' };
     const unsound = await putPlan(id, { ...plan, actions: [around, { ...inner, source_version: '3' }] });
     expect(unsound.statusCode).toBe(400);
-    expect(unsound.json()).toMatchObject({ errors: [{ path: '/actions/1/source_name' }] });
+    expect(unsound.json()).toMatchObject({ errors: [{ path: '/plan/actions/1/source_name' }] });
     expect((await putPlan(id, { ...plan, actions: [around, inner] })).statusCode).toBe(200);
   });
 

@@ -1,5 +1,4 @@
-import { PlanAnswer } from '@tidegate/protocol/agent-api';
-import { Plan } from '@tidegate/protocol/plan';
+import { PlanAnswer, PlanReport } from '@tidegate/protocol/agent-api';
 import { Problem } from '@tidegate/protocol/problems';
 import { strict, Uuid } from '@tidegate/protocol/scalars';
 import {
@@ -131,22 +130,22 @@ export function mountUpdates(routes: Routes, { platform, gateOf }: UpdatesDeps):
 
   routes.agent({
     method: 'PUT',
-    url: '/api/v1/agents/:agent_id/plans/:update_id',
+    url: '/api/v1/agents/:agent_id/plans',
     access: { limit: 'agent_reports' },
     bodyMaxBytes: REPORT_MAX_BYTES,
     beforeBody: (caller) => demandRoomFor(large, caller, { plain: LARGE_PLAN_BYTES }),
     schema: {
-      summary: 'The plan of an update, as its agent resolved it',
+      summary: 'A plan, as the agent resolved it, and the sets of updates that it brings',
       tags: ['agents'],
-      params: strict({ agent_id: Uuid, update_id: Uuid }),
-      body: Plan,
+      params: strict({ agent_id: Uuid }),
+      body: PlanReport,
       response: { 200: PlanAnswer, 400: Problem, 404: Problem, 503: Problem },
     },
-    handler: async ({ agent: { agentId }, params: { update_id: updateId }, body }) => {
-      const outcome = await takePlan({ platform, large }, { agentId, updateId, plan: body });
+    handler: async ({ agent: { agentId }, body: report }) => {
+      const outcome = await takePlan({ platform, large }, { agentId, report });
       switch (outcome.kind) {
         case 'stored':
-          return { update_id: updateId, state: outcome.state };
+          return { plan_sha256: outcome.planSha256 };
         case 'not_found':
           throw noSuch('update');
         case 'unsound': {

@@ -1,5 +1,6 @@
 import type { InventoryPackage, InventoryUpdate } from '@tidegate/protocol/agent-api';
 import { compareVersions } from '@tidegate/versions';
+import { isSmallestFix } from './offer-rules.ts';
 import type { UpdateRow } from './store.ts';
 import { SCAN_CLOSES } from './transition-rules.ts';
 
@@ -15,8 +16,10 @@ export interface Versions {
 /** The packages of one ecosystem in a report, by name. */
 export interface ScanFacts {
   ecosystem: string;
-  /** Versions offered, by package; a newer one supersedes. */
+  /** Versions offered, by package; a newer one supersedes, unless the version itself is offered beside it. */
   offered: ReadonlyMap<string, Versions>;
+  /** npm and PyPI: versions that may be installed, by package; a smallest fix is one of them. */
+  candidates: ReadonlyMap<string, ReadonlySet<string>>;
   /** Versions installed, by package; null if the scan is incomplete and so proves nothing. */
   installed: ReadonlyMap<string, Versions> | null;
 }
@@ -40,11 +43,16 @@ export function createScanFacts({
   complete: boolean;
 }): GrowingFacts {
   const offered = new Map<string, KnownVersions>();
+  const candidates = new Map<string, Set<string>>();
   const installed = complete ? new Map<string, KnownVersions>() : null;
   return {
-    ...{ ecosystem, offered, installed },
+    ...{ ecosystem, offered, candidates, installed },
     addUpdates(updates) {
-      for (const update of updates) add(offered, ecosystem, packageKey(update), update.available_version);
+      for (const update of updates) {
+        const key = packageKey(update);
+        add(offered, ecosystem, key, update.available_version);
+        if (update.candidates) candidates.set(key, new Set(update.candidates));
+      }
     },
     addPackages(packages) {
       if (installed === null) return;
@@ -71,11 +79,11 @@ export function scanFacts(report: {
 
 /**
  * Whether a scan closes an update, and how: seen installed, overtaken by a newer installed version, or
- * superseded by a newer offer; a failed one only if seen installed. An undecidable order is not "newer". An
- * incomplete scan closes nothing.
+ * superseded by the offer of another; a failed one, and one that is being installed, only if seen installed. An
+ * undecidable order is not "newer". An incomplete scan closes nothing.
  */
 export function closedByScan(
-  update: Pick<UpdateRow, 'name' | 'arch' | 'available_version' | 'state'>,
+  update: Pick<UpdateRow, 'name' | 'arch' | 'available_version' | 'state' | 'offers'>,
   facts: ScanFacts,
 ): ScanClosure | null {
   if (facts.installed === null || !SCAN_CLOSES.some((state) => state === update.state)) return null;
@@ -83,14 +91,40 @@ export function closedByScan(
   const { available_version: available } = update;
   const installed = facts.installed.get(key);
   if (installed && includes(installed, available)) return { kind: 'installed' };
-  if (update.state === 'failed') return null; // whether to try again is the operator's decision
+  // Whether to try again is the operator's decision; an installation that has begun is not overtaken.
+  if (update.state === 'failed' || update.state === 'installing') return null;
   if (isNewer(facts.ecosystem, installed, available)) {
     return { kind: 'superseded', reason: `newer_installed: ${installed.greatest}` };
   }
   const offered = facts.offered.get(key);
+  if (hasPlaces(facts.ecosystem)) return supersededByOffer(update, { facts, key, offered });
   return isNewer(facts.ecosystem, offered, available)
     ? { kind: 'superseded', reason: `superseded_by: ${offered.greatest}` }
     : null;
+}
+
+/** npm and PyPI offer several versions at once: an update ends only when the report offers others without its own. */
+function supersededByOffer(
+  update: Pick<UpdateRow, 'available_version' | 'offers'>,
+  { facts, key, offered }: { facts: ScanFacts; key: string; offered: Versions | undefined },
+): ScanClosure | null {
+  const { available_version: available, offers } = update;
+  if (offered === undefined || includes(offered, available)) return null;
+  if (isSmallestFix(offers) && facts.candidates.get(key)?.has(available)) return null;
+  switch (compareVersions(facts.ecosystem, offered.greatest, available)) {
+    case 1:
+      return { kind: 'superseded', reason: `superseded_by: ${offered.greatest}` };
+    case -1:
+      return { kind: 'superseded', reason: 'no_longer_offered' };
+    case 0:
+    case 'undecidable':
+      return null;
+  }
+}
+
+/** Whether each place of an npm or PyPI package has updates of its own. */
+export function hasPlaces(ecosystem: string): boolean {
+  return ecosystem === 'npm' || ecosystem === 'pypi';
 }
 
 function isNewer(ecosystem: string, versions: Versions | undefined, than: string): versions is Versions {

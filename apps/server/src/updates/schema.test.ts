@@ -1,8 +1,11 @@
+import type { UpdateFilter } from '@tidegate/protocol/updates-api';
 import { sql } from 'kysely';
 import { describe, expect, test } from 'vitest';
 import type { Db } from '../platform/db/engine.ts';
 import { insertTestAgent, insertTestUpdate } from '../testing/agent-rows.ts';
 import { ENGINES } from '../testing/engines.ts';
+import { and, found } from './filter-store.ts';
+import { otherVersions } from './rivals-store.ts';
 
 describe.each(ENGINES)('updates of a host, on $name', (engine) => {
   test('an index finds those of one package among any number of others', async () => {
@@ -101,3 +104,31 @@ async function countedRows(db: Db, tables: readonly string[]): Promise<[string, 
     WHERE relname IN (${sql.join(tables)}) ORDER BY relname`.execute(db);
   return rows.map((row) => [row.name, row.rows]);
 }
+
+describe.each(ENGINES.filter(({ name }) => name === 'sqlite'))('lists of updates, on $name', (engine) => {
+  test('an index finds the other versions of a package on its host, however many updates are approved', async () => {
+    const database = await engine.open();
+    const { rows } = await sql`EXPLAIN QUERY PLAN ${otherVersions(['u'])}`.execute(database.read);
+    expect(JSON.stringify(rows)).toMatch(
+      /SEARCH o USING INDEX updates_(open|agent) \(agent_id=\? AND ecosystem=\? AND name=\?/,
+    );
+  });
+
+  test.each<UpdateFilter>([
+    {},
+    { state: 'pending' },
+    { ecosystem: 'apt' },
+    { q: 'a' },
+    { security: true },
+    { verdict: 'clear', state: 'pending' },
+  ])(
+    'are counted for %j from an index alone, without what waits beside a recommended version',
+    async (filter) => {
+      const database = await engine.open();
+      const { from, where } = found({ filter, scope: null });
+      const question = sql`EXPLAIN QUERY PLAN SELECT 1 FROM ${from} WHERE ${and(where)} LIMIT 10001`;
+      const { rows } = await question.execute(database.read);
+      expect(JSON.stringify(rows)).toMatch(/(SCAN|SEARCH) u USING COVERING INDEX/);
+    },
+  );
+});

@@ -13,13 +13,13 @@ const SEVERITY_RANK = `(CASE severity WHEN 'critical' THEN 6 WHEN 'high' THEN 5 
  */
 const LISTS = {
   updates_by_discovery: `state, discovered_at, id, severity, verdict, security, known_exploited, ecosystem, name,
-    agent_id, updated_at, host_os_id, introduces, stays, fixes`,
+    agent_id, updated_at, host_os_id, introduces, stays, fixes, recommended`,
   updates_by_change: 'state, updated_at, id, discovered_at',
   updates_by_name: 'state, name, id, ecosystem, agent_id, host_os_id',
   updates_by_severity: `state, ${SEVERITY_RANK}, id, verdict`,
   updates_by_urgency: 'state, queue_rank, discovered_at, id, verdict, severity',
   updates_by_package: `ecosystem, name, agent_id, state, security, severity, verdict, known_exploited,
-    available_version, discovered_at, host_os_id`,
+    available_version, discovered_at, host_os_id, recommended`,
   // The newest update of a package is the end of a range of it.
   updates_newest: 'ecosystem, name, discovered_at',
 };
@@ -46,6 +46,9 @@ export const schema: readonly Statement[] = [
     origin TEXT,
     security INTEGER NOT NULL DEFAULT 0,
     size_bytes BIGINT,
+    offers INTEGER NOT NULL DEFAULT 0,
+    change TEXT,
+    recommended INTEGER NOT NULL DEFAULT 15,
     state TEXT${BYTEWISE} NOT NULL CHECK (state IN
       ('pending', 'awaiting_plan', 'approved', 'installing', 'installed', 'failed', 'rejected', 'superseded')),
     state_reason TEXT,
@@ -80,9 +83,9 @@ export const schema: readonly Statement[] = [
   'CREATE INDEX updates_updated ON updates (updated_at)',
   'CREATE INDEX updates_judged ON updates (judged_at) WHERE judged_at IS NOT NULL',
   // All columns that the overview counts, with their age: it never reads the rows.
-  'CREATE INDEX updates_counted ON updates (state, discovered_at, verdict, known_exploited, fixes)',
+  'CREATE INDEX updates_counted ON updates (state, discovered_at, verdict, known_exploited, fixes, recommended)',
   // How many open updates each vulnerability policy stops.
-  'CREATE INDEX updates_stopped ON updates (state, stopped_under) WHERE gone = 0',
+  'CREATE INDEX updates_stopped ON updates (state, stopped_under, recommended) WHERE gone = 0',
   ...Object.entries(LISTS).map(
     ([name, columns]) => `CREATE INDEX ${name} ON updates (${columns}) WHERE gone = 0`,
   ),
@@ -90,16 +93,22 @@ export const schema: readonly Statement[] = [
     postgres: `CREATE STATISTICS updates_asked_${i + 1} ON (${expression}) FROM updates`,
   })),
 
-  // A plan belongs to a set of updates (`setDigest`).
   `CREATE TABLE update_plans (
     id TEXT PRIMARY KEY,
-    set_sha256 TEXT NOT NULL,
+    agent_id TEXT NOT NULL REFERENCES agents (id),
     resolved_at BIGINT NOT NULL,
     received_at BIGINT NOT NULL,
     actions TEXT NOT NULL,
     plan_sha256 TEXT NOT NULL
   )`,
-  'CREATE INDEX update_plans_set ON update_plans (set_sha256, id)',
+  'CREATE INDEX update_plans_actions ON update_plans (agent_id, plan_sha256)',
+  // The newest plan of each set of several updates (`setDigest`); several sets may have the same.
+  `CREATE TABLE plan_sets (
+    set_sha256 TEXT PRIMARY KEY,
+    plan_id TEXT NOT NULL REFERENCES update_plans (id),
+    set_at BIGINT NOT NULL
+  )`,
+  'CREATE INDEX plan_sets_plan ON plan_sets (plan_id)',
 
   `CREATE TABLE update_history (
     id TEXT PRIMARY KEY,
@@ -111,6 +120,20 @@ export const schema: readonly Statement[] = [
     actor TEXT NOT NULL
   )`,
   'CREATE INDEX update_history_update ON update_history (update_id, id)',
+
+  // The versions that the registries have for the npm and PyPI packages of a host, and the smallest that is a fix.
+  perEngine`CREATE TABLE update_candidates (
+    agent_id TEXT NOT NULL REFERENCES agents (id),
+    ecosystem TEXT${BYTEWISE} NOT NULL,
+    name TEXT${BYTEWISE} NOT NULL,
+    arch TEXT${BYTEWISE} NOT NULL,
+    current_version TEXT NOT NULL,
+    versions TEXT NOT NULL,
+    fix_version TEXT,
+    checked_at BIGINT,
+    PRIMARY KEY (agent_id, ecosystem, name, arch)
+  )${BY_KEY}`,
+  'CREATE INDEX update_candidates_new ON update_candidates (agent_id, ecosystem, name, arch) WHERE checked_at IS NULL',
 
   // Every name that an update ever had: a search for a part of a name scans these instead of the updates.
   perEngine`CREATE TABLE update_names (
@@ -138,6 +161,12 @@ declare module '../platform/db/tables.ts' {
       origin: string | null;
       security: number;
       size_bytes: number | null;
+      /** npm and PyPI: why the version is offered (`offerBits`); 0 elsewhere. */
+      offers: Generated<number>;
+      /** npm and PyPI: how far it is from the installed version; null: not known, or another ecosystem. */
+      change: 'patch' | 'minor' | 'major' | null;
+      /** Under which settings it is the recommended version of its package (`recommend`); 15: under all. */
+      recommended: Generated<number>;
       state: string;
       state_reason: string | null;
       out_of_band: number;
@@ -171,12 +200,13 @@ declare module '../platform/db/tables.ts' {
     };
     update_plans: {
       id: string;
-      set_sha256: string;
+      agent_id: string;
       resolved_at: number;
       received_at: number;
       actions: string;
       plan_sha256: string;
     };
+    plan_sets: { set_sha256: string; plan_id: string; set_at: number };
     update_history: {
       id: string;
       update_id: string;
@@ -187,6 +217,18 @@ declare module '../platform/db/tables.ts' {
       actor: string;
     };
     update_names: { ecosystem: string; name: string };
+    update_candidates: {
+      agent_id: string;
+      ecosystem: string;
+      name: string;
+      arch: string;
+      current_version: string;
+      /** A JSON array of versions, the nearest first. */
+      versions: string;
+      fix_version: string | null;
+      /** When advisories were last looked up; null: not since the report changed. */
+      checked_at: number | null;
+    };
     /** Of every host; kept by triggers. */
     host_sums: { agent_id: string; pending: number };
   }

@@ -1,7 +1,8 @@
-import { sql } from 'kysely';
+import { type SqlBool, sql } from 'kysely';
 import type { Db } from '../platform/db/engine.ts';
+import { RECOMMENDED_HERE } from './offer-rules.ts';
 
-/** Open updates of present hosts, by the vulnerability policies that stop them. */
+/** Open updates of present hosts, of each package the recommended version, by the vulnerability policies that stop them. */
 export interface StoppedCounts {
   /** Stopped under both policies. */
   readonly introduced: number;
@@ -31,5 +32,6 @@ export function stoppedQuery(db: Db) {
     .select(['stopped_under', (e) => e.fn.countAll<number>().as('updates')])
     .where('gone', '=', sql.lit(0))
     .where('state', 'in', [sql.lit('pending'), sql.lit('awaiting_plan')])
+    .where(sql<SqlBool>`(state <> 'pending' OR (recommended & ${sql.lit(RECOMMENDED_HERE)}) <> 0)`)
     .groupBy('stopped_under');
 }

@@ -1,45 +1,67 @@
 import { canonicalJson } from '@tidegate/protocol/canonical-json';
 import type { Plan } from '@tidegate/protocol/plan';
-import { Ecosystem } from '@tidegate/protocol/scalars';
-import { Value } from 'typebox/value';
+import type { Ecosystem } from '@tidegate/protocol/scalars';
 import { recordArtifacts } from '../artifacts/record-artifacts.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import type { Platform } from '../platform/platform.ts';
 import { sha256Hex } from '../platform/sha256.ts';
-import { findUpdate, insertPlan, readPlan, type StoredPlan, setPlan } from './store.ts';
+import { findUpdates } from './many-store.ts';
+import { dropPlans, findPlanOf, insertPlan, putPlanSets, type StoredPlan, setPlan } from './store.ts';
 import { setDigest } from './update-set.ts';
 
 /** An approval binds the plan of its update (A4): once approved, a newer plan is only stored beside it. */
 const PLAN_IS_BOUND: readonly string[] = ['approved', 'installing', 'installed', 'superseded'];
 
+/** How long the plan of a joint set is kept, in milliseconds; a newer one is asked for. */
+const PLANS_KEPT_MS = 30 * 24 * 3_600_000;
+
+export interface NewPlan {
+  readonly agentId: string;
+  readonly ecosystem: Ecosystem;
+  /** Updates of this host and ecosystem, all of which the plan brings. */
+  readonly sets: readonly (readonly string[])[];
+  readonly plan: Plan;
+  readonly planSha256?: string | undefined;
+}
+
 /**
- * Stores a plan that passed `planFaults` as its update's plan, unless that is approved already. Identical
- * actions reuse the stored plan. The fleet's ledger records its artifacts. Throws if the update is missing.
+ * Stores a plan that passed `planFaults` as the newest of each joint set. The row of a single update points at it too,
+ * unless that is approved already. Identical actions of a host are stored once. The fleet's ledger records the
+ * artifacts.
  */
 export async function storePlan(
   tx: Tx,
   platform: Pick<Platform, 'newId' | 'now'>,
-  { updateId, plan, planSha256 = planDigest(plan) }: { updateId: string; plan: Plan; planSha256?: string },
+  { agentId, ecosystem, sets, plan, planSha256 = planDigest(plan) }: NewPlan,
 ): Promise<StoredPlan> {
-  const update = await findUpdate(tx, updateId);
-  if (!update) throw new Error('a plan belongs to an update');
-  const present = update.plan_id === null ? null : await readPlan(tx, update.plan_id);
-  if (present?.planSha256 === planSha256) return present;
+  const nowMs = platform.now();
+  const present = await findPlanOf(tx, { agentId, planSha256 });
+  const stored = present ?? (await addPlan(tx, platform, { agentId, ecosystem, plan, planSha256 }));
+  const joint = sets.filter((set) => set.length > 1);
+  if (joint.length > 0) {
+    await putPlanSets(tx, { sets: joint.map(setDigest), planId: stored.id, nowMs });
+    await dropPlans(tx, { agentId, beforeMs: nowMs - PLANS_KEPT_MS });
+  }
+  const single = sets.flatMap((set) => (set.length === 1 ? set : []));
+  for (const update of (await findUpdates(tx, single)).values()) {
+    if (update.plan_id === stored.id || PLAN_IS_BOUND.includes(update.state)) continue;
+    await setPlan(tx, { updateId: update.id, planId: stored.id, nowMs });
+  }
+  return stored;
+}
+
+async function addPlan(
+  tx: Tx,
+  platform: Pick<Platform, 'newId' | 'now'>,
+  { agentId, ecosystem, plan, planSha256 }: Omit<Required<NewPlan>, 'sets'> & { planSha256: string },
+): Promise<StoredPlan> {
+  const { actions } = plan;
   const stored: StoredPlan = {
-    id: platform.newId(),
-    setSha256: setDigest([updateId]),
-    resolvedAtMs: Date.parse(plan.resolved_at),
-    receivedAtMs: platform.now(),
-    actions: plan.actions,
-    planSha256,
+    ...{ id: platform.newId(), agentId, actions, planSha256 },
+    ...{ resolvedAtMs: Date.parse(plan.resolved_at), receivedAtMs: platform.now() },
   };
   await insertPlan(tx, stored);
-  const { agent_id: agentId, ecosystem } = update;
-  if (!Value.Check(Ecosystem, ecosystem)) throw new Error(`the update ${updateId} has an unknown ecosystem`);
-  await recordArtifacts(tx, platform, { agentId, ecosystem, actions: plan.actions });
-  if (!PLAN_IS_BOUND.includes(update.state)) {
-    await setPlan(tx, { updateId, planId: stored.id, nowMs: stored.receivedAtMs });
-  }
+  await recordArtifacts(tx, platform, { agentId, ecosystem, actions });
   return stored;
 }
 

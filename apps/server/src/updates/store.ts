@@ -17,8 +17,7 @@ export type UpdateChange = Pick<
 /** The package manager's actions for an update, as the agent reported them. */
 export interface StoredPlan {
   id: string;
-  /** Of the updates that it brings about (`setDigest`). */
-  setSha256: string;
+  agentId: string;
   resolvedAtMs: number;
   receivedAtMs: number;
   actions: PlanAction[];
@@ -88,9 +87,21 @@ async function insertNames(
 export async function refreshUpdate(
   tx: Tx,
   id: string,
-  facts: Pick<UpdateRow, 'current_version' | 'origin' | 'security' | 'size_bytes' | 'updated_at'>,
+  facts: Pick<
+    UpdateRow,
+    'current_version' | 'origin' | 'security' | 'size_bytes' | 'offers' | 'change' | 'updated_at'
+  >,
 ): Promise<void> {
-  await tx.updateTable('updates').set(facts).where('id', '=', id).execute();
+  const { current_version, origin, security, size_bytes, offers, change, updated_at } = facts;
+  const set = { current_version, origin, security, size_bytes, offers, change, updated_at };
+  await tx.updateTable('updates').set(set).where('id', '=', id).execute();
+}
+
+export async function setRecommended(
+  tx: Tx,
+  { id, recommended }: Pick<UpdateRow, 'id' | 'recommended'>,
+): Promise<void> {
+  await tx.updateTable('updates').set({ recommended }).where('id', '=', id).execute();
 }
 
 /** Compare-and-swap: true if the update was in `from` and has changed. */
@@ -138,12 +149,76 @@ export async function insertPlan(tx: Tx, plan: StoredPlan): Promise<void> {
     .insertInto('update_plans')
     .values({
       id: plan.id,
-      set_sha256: plan.setSha256,
+      agent_id: plan.agentId,
       resolved_at: plan.resolvedAtMs,
       received_at: plan.receivedAtMs,
       actions: JSON.stringify(plan.actions),
       plan_sha256: plan.planSha256,
     })
+    .execute();
+}
+
+/** The stored plan of a host with these actions. */
+export async function findPlanOf(
+  db: Db,
+  { agentId, planSha256 }: { agentId: string; planSha256: string },
+): Promise<StoredPlan | null> {
+  const row = await db
+    .selectFrom('update_plans')
+    .selectAll()
+    .where('agent_id', '=', agentId)
+    .where('plan_sha256', '=', planSha256)
+    .orderBy('id')
+    .limit(1)
+    .executeTakeFirst();
+  return row ? planOf(row) : null;
+}
+
+/** Makes a plan the newest of sets, named by their digests. */
+export async function putPlanSets(
+  tx: Tx,
+  { sets, planId, nowMs }: { sets: readonly string[]; planId: string; nowMs: number },
+): Promise<void> {
+  const rows = [...new Set(sets)]
+    .toSorted()
+    .map((set_sha256) => ({ set_sha256, plan_id: planId, set_at: nowMs }));
+  for (const some of chunks(rows)) {
+    await tx
+      .insertInto('plan_sets')
+      .values(some)
+      .onConflict((conflict) =>
+        conflict.column('set_sha256').doUpdateSet((e) => ({
+          plan_id: e.ref('excluded.plan_id'),
+          set_at: e.ref('excluded.set_at'),
+        })),
+      )
+      .execute();
+  }
+}
+
+/** Deletes the plans of a host that were received before and that no update, approval or newer set names. */
+export async function dropPlans(
+  tx: Tx,
+  { agentId, beforeMs }: { agentId: string; beforeMs: number },
+): Promise<void> {
+  const own = tx.selectFrom('update_plans').select('id').where('agent_id', '=', agentId);
+  const old = own.where('received_at', '<', beforeMs);
+  await tx.deleteFrom('plan_sets').where('set_at', '<', beforeMs).where('plan_id', 'in', old).execute();
+  const ofSets = tx.selectFrom('plan_sets').select('plan_id').where('plan_id', 'in', own);
+  const ofApprovals = tx.selectFrom('approvals').select('plan_id').where('plan_id', 'in', old);
+  const ofUpdates = tx
+    .selectFrom('updates')
+    .select('plan_id')
+    .where('agent_id', '=', agentId)
+    .where('plan_id', 'is not', null)
+    .$narrowType<{ plan_id: string }>();
+  await tx
+    .deleteFrom('update_plans')
+    .where('agent_id', '=', agentId)
+    .where('received_at', '<', beforeMs)
+    .where('id', 'not in', ofSets)
+    .where('id', 'not in', ofApprovals)
+    .where('id', 'not in', ofUpdates)
     .execute();
 }
 
@@ -173,7 +248,7 @@ export function planOf(row: Selectable<Tables['update_plans']>): StoredPlan {
   if (!planActions.Check(actions)) throw new Error(`the plan ${row.id} in the database is not valid`);
   return {
     id: row.id,
-    setSha256: row.set_sha256,
+    agentId: row.agent_id,
     resolvedAtMs: row.resolved_at,
     receivedAtMs: row.received_at,
     actions,

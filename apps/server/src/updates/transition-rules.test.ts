@@ -22,7 +22,7 @@ test.each(UPDATE_STATES)('%s: each step of a scan that saw it installed is in th
     expect(updateMayMove({ from, to })).toBe(true);
     from = to;
   }
-  expect(['pending', 'awaiting_plan', 'approved', 'failed'].includes(state)).toBe(
+  expect(['pending', 'awaiting_plan', 'approved', 'installing', 'failed'].includes(state)).toBe(
     from === 'installed' && from !== state,
   );
 });

@@ -17,10 +17,17 @@ export function updateMayMove(move: { from: UpdateState; to: UpdateState }): boo
 }
 
 /**
- * States that a scan may close; in the others an operator or an agent decides. A failed update is closed only when
- * it is seen installed: another approval or an administrator brought it.
+ * States that a scan may close; in the others an operator decides. A failed update is closed only when it is seen
+ * installed: another approval or an administrator brought it. So is one that is being installed: an agent scans before
+ * or after an installation, and a result may never come.
  */
-export const SCAN_CLOSES: readonly UpdateState[] = ['pending', 'awaiting_plan', 'approved', 'failed'];
+export const SCAN_CLOSES: readonly UpdateState[] = [
+  'pending',
+  'awaiting_plan',
+  'approved',
+  'installing',
+  'failed',
+];
 
 /** Final states of an update. */
 export const CLOSED_STATES: readonly UpdateState[] = ['installed', 'superseded'];
@@ -32,12 +39,12 @@ export const CLOSED_STATES: readonly UpdateState[] = ['installed', 'superseded']
 export function stepsToSeenInstalled(from: UpdateState): readonly UpdateState[] {
   switch (from) {
     case 'pending':
+    case 'installing':
       return ['installed'];
     case 'awaiting_plan':
     case 'approved':
     case 'failed':
       return ['pending', 'installed'];
-    case 'installing':
     case 'installed':
     case 'rejected':
     case 'superseded':

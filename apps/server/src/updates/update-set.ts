@@ -28,3 +28,13 @@ export function namedForEvent(
 export function targetOf(update: Pick<UpdateRow, 'name' | 'arch' | 'available_version'>): PlanTarget {
   return { name: update.name, arch: update.arch, to_version: update.available_version };
 }
+
+/** What resolves an update together with others: the package manager of its host, of npm and PyPI that of one place. */
+export function managerOf({
+  agent_id,
+  ecosystem,
+  arch,
+}: Pick<UpdateRow, 'agent_id' | 'ecosystem' | 'arch'>): string {
+  const hasPlaces = ecosystem === 'npm' || ecosystem === 'pypi';
+  return hasPlaces ? `${agent_id} ${ecosystem} ${arch}` : `${agent_id} ${ecosystem}`;
+}

@@ -4,6 +4,7 @@ import type { PackageItem, UpdateHistoryEntry, UpdateItem, UpdatePlan } from '@t
 import { Value } from 'typebox/value';
 import { rfc3339 } from '../platform/clock.ts';
 import type { ListedUpdate } from './list-store.ts';
+import { offersOf, RECOMMENDED_HERE } from './offer-rules.ts';
 import type { PackageRow } from './package-store.ts';
 import type { HistoryRow, StoredPlan } from './store.ts';
 
@@ -21,6 +22,9 @@ export function updateItem(row: ListedUpdate): UpdateItem {
     origin: row.origin,
     security: row.security === 1,
     size_bytes: row.size_bytes,
+    offers: offersOf(row.offers),
+    change: row.change,
+    recommended: (row.recommended & RECOMMENDED_HERE) !== 0,
     state: Value.Parse(UpdateState, row.state),
     state_reason: row.state_reason,
     out_of_band: row.out_of_band === 1,

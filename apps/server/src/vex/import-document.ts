@@ -35,7 +35,7 @@ export async function importDocument(
       message: `must have at most ${VEX_IMPORT_MAX} statements about packages`,
     });
   }
-  for (const one of statements) await demandSound(platform.database.read, one, platform.now());
+  await demandSound(platform.database.read, statements, platform.now());
   const imported = { format, author, document_sha256: sha256Hex(JSON.stringify(document)) };
   return platform.database.transact(async (tx) => {
     const present = await statementsInForce(tx, { nowMs: platform.now(), limit });
@@ -48,18 +48,27 @@ export async function importDocument(
   });
 }
 
-/** Throws a Refusal that says what is wrong with a statement. */
-export async function demandSound(db: Db, request: VexStatementRequest, nowMs: number): Promise<void> {
+/** Throws a Refusal that says what is wrong with the first bad statement. Looks up the hosts of all together. */
+export async function demandSound(
+  db: Db,
+  requests: readonly VexStatementRequest[],
+  nowMs: number,
+): Promise<void> {
+  for (const request of requests) demandForm(request, nowMs);
+  const hosts = requests.flatMap(({ scope }) => (scope.kind === 'host' ? scope.agent_id : []));
+  const known = await findAgents(db, hosts);
+  if (hosts.some((id) => !known.has(id))) {
+    throw refusal({ path: '/scope/agent_id', message: 'names no host of this server' });
+  }
+}
+
+function demandForm(request: VexStatementRequest, nowMs: number): void {
   if (!Value.Check(VexStatementRequest, request)) {
     const [first] = Value.Errors(VexStatementRequest, request);
     throw refusal({ path: first?.instancePath ?? '', message: first?.message ?? 'is not a statement' });
   }
   const fault = requestFault(request, nowMs);
   if (fault) throw refusal(fault);
-  const { scope } = request;
-  if (scope.kind === 'host' && !(await findAgents(db, [scope.agent_id])).has(scope.agent_id)) {
-    throw refusal({ path: '/scope/agent_id', message: 'names no host of this server' });
-  }
 }
 
 function refusal(fault: Fault): Refusal {

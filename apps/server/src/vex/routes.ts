@@ -10,7 +10,6 @@ import {
   VexStatementRequest,
 } from '@tidegate/protocol/vex-api';
 import { Type } from 'typebox';
-import { rfc3339 } from '../platform/clock.ts';
 import type { OperatorAccess } from '../platform/http/access.ts';
 import { BULK_BODY_MAX_BYTES, LIST_BODY_MAX_BYTES } from '../platform/http/body-sizes.ts';
 import { askedPage, cutPage, PageQuery, pageOf } from '../platform/http/lists.ts';
@@ -18,12 +17,11 @@ import { IdPath } from '../platform/http/paths.ts';
 import { noSuch } from '../platform/http/refusal.ts';
 import type { Routes } from '../platform/http/routes.ts';
 import { addStatements, type VexDeps } from './add-statements.ts';
-import { toCycloneDx } from './documents/cyclonedx.ts';
-import { toOpenVex } from './documents/openvex.ts';
 import { revokeStatement } from './end-statements.ts';
+import { exportDocument } from './export-document.ts';
 import { demandSound, importDocument } from './import-document.ts';
-import { requestOf, statementDetail, statementView } from './statement-view.ts';
-import { countStatements, findStatement, listStatements, statementsInForce } from './store.ts';
+import { statementDetail, statementView } from './statement-view.ts';
+import { countStatements, findStatement, listStatements } from './store.ts';
 
 const URL = '/api/v1/admin/vex-statements';
 const tags = ['vulnerability statements'];
@@ -33,7 +31,6 @@ const change: OperatorAccess = {
   ...{ role: 'admin', limit: 'admin_operations', reach: 'fleet', scope: 'override' },
   stepUp: true,
 };
-const WRITERS = { openvex: toOpenVex, cyclonedx: toCycloneDx } as const;
 
 /** Operators' statements about vulnerabilities (VEX). */
 export function mountStatements(routes: Routes, deps: VexDeps): void {
@@ -81,7 +78,7 @@ export function mountStatements(routes: Routes, deps: VexDeps): void {
       response: { 201: VexStatementDetail, 400: Problem, 409: Problem },
     },
     handler: async ({ operator, body }) => {
-      await demandSound(database.read, body, platform.now());
+      await demandSound(database.read, [body], platform.now());
       const actor = operator.username;
       const [row] = await database.transact((tx) =>
         addStatements(tx, deps, { requests: [body], actor, imported: null }),
@@ -113,16 +110,7 @@ export function mountStatements(routes: Routes, deps: VexDeps): void {
       querystring: strict({ format: VexFormat }),
       response: { 200: Type.Unknown(), 400: Problem },
     },
-    handler: async ({ query }) => {
-      const nowMs = platform.now();
-      const rows = await statementsInForce(database.read, { nowMs, limit: VEX_STATEMENTS_MAX });
-      const about = {
-        id: platform.newId(),
-        author: `Tidegate fleet ${keyRing.fleetId}`,
-        timestamp: rfc3339(nowMs),
-      };
-      return WRITERS[query.format](rows.map(requestOf), about);
-    },
+    handler: ({ query }) => exportDocument(platform, { format: query.format, fleetId: keyRing.fleetId }),
   });
 
   routes.operator({

@@ -3,11 +3,11 @@ import { loadTrustedKey, verifyEnvelope } from '@tidegate/signing/verify';
 import { describe, expect, test } from 'vitest';
 import { saveFetched, saveScores } from '../advisories/exploited/store.ts';
 import { sweepOnce } from '../approvals/sweep.ts';
+import type { Database } from '../platform/db/engine.ts';
 import { sha256Hex } from '../platform/sha256.ts';
 import { actionOf, createApprovalsApp } from '../testing/approvals-app.ts';
 import { ENGINES } from '../testing/engines.ts';
 import { findUpdate } from '../updates/store.ts';
-import { storePlan } from '../updates/store-plan.ts';
 import { recordExpired } from './end-statements.ts';
 
 const URL = '/api/v1/admin/vex-statements';
@@ -112,8 +112,7 @@ describe.each(ENGINES)('statements about vulnerabilities on $name', (engine) => 
     const id = await it.addUpdate({ plan: null });
     expect((await it.approve(id)).status).toBe(202);
     const actions = [actionOf({ name: 'openssl', version: '3.0.12-1', ecosystem: 'apt' })];
-    const plan = { resolved_at: '2026-11-21T09:00:00Z', actions };
-    await it.database.transact((tx) => storePlan(tx, it.platform, { updateId: id, plan }));
+    await it.addPlan([id], actions);
     await sweepOnce(it.deps);
     expect(await findUpdate(it.database.read, id)).toMatchObject({ state: 'pending' });
     expect((await it.approve(id)).status).toBe(200);
@@ -269,4 +268,43 @@ describe.each(ENGINES)('statements about vulnerabilities on $name', (engine) => 
       expect(first.imported).toMatchObject({ format, author: `Tidegate fleet ${from.deps.keyRing.fleetId}` });
     },
   );
+
+  test('the hosts of an imported document are looked up once, and an unknown one imports nothing', async () => {
+    const observed = { agentReads: 0 };
+    const it = await createApprovalsApp(engine, { wrap: (database) => countAgentReads(database, observed) });
+    const scopes = [it.agentId, it.agentId, '01900000-0000-7000-8000-00000000beef'];
+    const statements = scopes.map((agent_id, i) => ({
+      ...{ vulnerability: { name: `CVE-2024-${i + 1}` }, products: [{ '@id': 'pkg:npm/a@1.0.0' }] },
+      ...{ status: 'not_affected', justification: 'component_not_present', impact_statement: 'Not built.' },
+      tidegate: { status: 'not_affected', scope: { kind: 'host', agent_id }, ends_at: BODY.ends_at },
+    }));
+    const head = { '@context': 'https://openvex.dev/ns/v0.2.0', '@id': 'urn:x', author: 'a', version: 1 };
+    const send = (some: readonly object[]) =>
+      it.call('POST', DOCUMENT, {
+        ...{ format: 'openvex', scope: { kind: 'all' }, ends_at: BODY.ends_at },
+        document: { ...head, timestamp: '2026-11-21T00:00:00Z', statements: some },
+      });
+    const { status, body } = await send(statements);
+    expect({ status, errors: body.errors }).toMatchObject({
+      ...{ status: 400, errors: [{ path: '/scope/agent_id' }] },
+    });
+    expect((await it.call('GET', URL)).body.total).toBe(0);
+    observed.agentReads = 0;
+    expect((await send(statements.slice(0, 2))).body.imported).toHaveLength(2);
+    expect(observed.agentReads).toBe(1);
+  });
 });
+
+/** Counts reads of agents outside transactions. */
+function countAgentReads(database: Database, observed: { agentReads: number }): Database {
+  const read = new Proxy(database.read, {
+    get(target, key) {
+      if (key !== 'selectFrom') return Reflect.get(target, key, target);
+      return (table: Parameters<typeof target.selectFrom>[0]) => {
+        if (JSON.stringify(table).includes('agents')) observed.agentReads += 1;
+        return target.selectFrom(table);
+      };
+    },
+  });
+  return { ...database, read };
+}

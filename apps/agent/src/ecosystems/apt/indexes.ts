@@ -1,3 +1,4 @@
+import type { PlanAction } from '@tidegate/protocol/plan';
 import { keyOf, readRecords, type Wanted } from './artifacts.ts';
 import type { AptPlaces } from './installed.ts';
 import {
@@ -10,6 +11,7 @@ import {
 import type { PackageRecord } from './parse-records.ts';
 import type { Parsed } from './parse-transaction.ts';
 import { type AptSession, shownName } from './session.ts';
+import { openSigners } from './signers.ts';
 
 /** What the indexes say about package versions, read once for each. */
 export interface Indexes {
@@ -19,12 +21,15 @@ export interface Indexes {
   records(wanted: Wanted): readonly PackageRecord[];
   /** As `apt-get -s` writes it; empty where no archive offers the version. */
   origin(wanted: Wanted): string;
+  /** Names who signed the repository of each artifact, where that is known. */
+  withOriginKeys(actions: readonly PlanAction[]): Promise<PlanAction[]>;
   /** Percentage of hosts that are offered the version so far; null when all are. */
   phasedPercent(wanted: Pick<Wanted, 'name' | 'version'> & { arch?: string | undefined }): number | null;
 }
 
 /** Opens the indexes of a session, with nothing read yet. */
-export function openIndexes(session: AptSession, { nativeArch }: AptPlaces): Indexes {
+export function openIndexes(session: AptSession, { nativeArch, etcDir }: AptPlaces): Indexes {
+  const signers = openSigners(session, { etcDir });
   const records = new Map<string, readonly PackageRecord[]>();
   const policies = new Map<string, PackagePolicy>();
   let archives: ReadonlyMap<string, Origin> | null = null;
@@ -59,6 +64,7 @@ export function openIndexes(session: AptSession, { nativeArch }: AptPlaces): Ind
     records: (wanted) => records.get(keyOf(wanted)) ?? [],
     origin: (wanted) =>
       describeOrigins((offered(wanted)?.indexes ?? []).flatMap((index) => archives?.get(index) ?? [])),
+    withOriginKeys: signers.name,
     phasedPercent: (wanted) => offered(wanted)?.phasedPercent ?? null,
   };
 }

@@ -25,6 +25,8 @@ export interface AptPlaces {
   statusFile: string;
   adminDir: string;
   listsDir: string;
+  /** The folder of apt's configuration. */
+  etcDir: string;
   nativeArch: string;
 }
 
@@ -63,6 +65,8 @@ export async function findAptPlaces(paths: HostPaths): Promise<Parsed<AptPlaces>
     'Dir::State::lists/d',
     'ARCH',
     'APT::Architecture',
+    'ETC',
+    'Dir::Etc/d',
   ];
   const answer = await runDpkg('apt-config', args, aptEnvironment(paths));
   if (!answer.ok) return { ok: false, reason: answer.detail };
@@ -74,9 +78,10 @@ export async function findAptPlaces(paths: HostPaths): Promise<Parsed<AptPlaces>
   const statusFile = values.get('STATUS');
   const listsDir = values.get('LISTS');
   const nativeArch = values.get('ARCH');
-  if (!statusFile || !listsDir || !nativeArch)
+  const etcDir = values.get('ETC');
+  if (!statusFile || !listsDir || !nativeArch || !etcDir)
     return { ok: false, reason: 'apt does not report its folders' };
-  return { ok: true, value: { statusFile, adminDir: dirname(statusFile), listsDir, nativeArch } };
+  return { ok: true, value: { statusFile, adminDir: dirname(statusFile), listsDir, nativeArch, etcDir } };
 }
 
 /** Reads dpkg's database. Partly installed packages are omitted and reported as faults. */

@@ -14,7 +14,7 @@ beforeEach(() => {
 });
 afterEach(() => dir.remove());
 
-const places = () => ({ statusFile: '', adminDir: '', listsDir, nativeArch: 'amd64' });
+const places = () => ({ statusFile: '', adminDir: '', listsDir, etcDir: '', nativeArch: 'amd64' });
 const staleAt = (nowMs: number) => findStaleLists(places(), nowMs);
 const stale = (ageMs: number) => staleAt(Date.now() + ageMs);
 const HOUR_MS = 3_600_000;

@@ -23,6 +23,11 @@ export async function planUpdates(
   }
   const fresh = await planner.refresh();
   if (!fresh.ok) return fresh;
+  const held = updates.find((target) => isHeld(planner, target));
+  if (held !== undefined) {
+    const reason = `${held.name} is on hold on this host; to release it: apt-mark unhold ${held.name}`;
+    return { ok: false, reason };
+  }
 
   // The approver sees a downgrade within the closure.
   const request = ['--allow-downgrades', 'install', '--only-upgrade', ...wanted.map(installPin)];
@@ -35,8 +40,10 @@ export async function planUpdates(
   const actions = await describeActions(planner, resolved.value);
   if (!actions.ok) return actions;
   for (const target of updates) {
-    if (!(await isDeferred(planner, target))) continue;
-    const reason = `${target.name} ${target.toVersion} is a phased update and not yet offered to this host`;
+    const percent = await deferredPercent(planner, target);
+    if (percent === null) continue;
+    const named = `${target.name} ${target.toVersion} is a phased update`;
+    const reason = `${named}: it is offered to ${percent} % of hosts so far, and not yet to this one`;
     return { ok: false, reason };
   }
   const plan = { resolved_at: resolvedAt.toISOString(), actions: actions.value };
@@ -44,6 +51,13 @@ export async function planUpdates(
   if (fault) return { ok: false, reason: `the plan is unsound at ${fault.path}: ${fault.message}` };
   if (!Check(Plan, plan)) return { ok: false, reason: 'the plan exceeds the limits of the protocol' };
   return { ok: true, plan };
+}
+
+/** apt refuses to move what is on hold, and does not name it. */
+function isHeld(planner: Planner, { name, arch }: PlanTarget): boolean {
+  return planner
+    .state()
+    .installed.some((one) => one.held && one.name === name && (arch === undefined || one.arch === arch));
 }
 
 async function describeActions(
@@ -54,16 +68,22 @@ async function describeActions(
   const bare = toActions(transaction, installed, places);
   if (!bare.ok) return bare;
   const read = await planner.indexes().read(wantedBy(bare.value));
-  return read.ok ? addArtifacts(bare.value, files, planner.indexes()) : read;
+  if (!read.ok) return read;
+  const complete = addArtifacts(bare.value, files, planner.indexes());
+  if (!complete.ok) return complete;
+  return { ok: true, value: await planner.indexes().withOriginKeys(complete.value) };
 }
 
-/** A distribution may phase a version in by share of hosts; only `apt upgrade` respects that, not `install`. */
-async function isDeferred(planner: Planner, target: PlanTarget): Promise<boolean> {
+/**
+ * A distribution may phase a version in by share of hosts; only `apt upgrade` respects that, not `install`. Returns
+ * the percentage of a version that this host is not offered yet, else null.
+ */
+async function deferredPercent(planner: Planner, target: PlanTarget): Promise<number | null> {
   const { name, arch, toVersion: version } = target;
   const percent = planner.indexes().phasedPercent({ name, arch, version });
-  if (percent === null || percent >= 100) return false;
+  if (percent === null || percent >= 100) return null;
   const offered = await planner.offered();
-  return offered === null || !includes(offered, target);
+  return offered === null || !includes(offered, target) ? percent : null;
 }
 
 /** Whether a transaction brings the update; the architecture may change from `all` to the host's own and back. */

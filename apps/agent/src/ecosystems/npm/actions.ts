@@ -22,7 +22,7 @@ export interface NpmAction {
  */
 export function toActions(
   place: NpmPlace,
-  { before, after, isRewritten }: Omit<Resolution, 'project'>,
+  { before, after, isRewritten }: Pick<Resolution, 'before' | 'after' | 'isRewritten'>,
 ): Parsed<NpmAction[]> {
   const actions: NpmAction[] = [];
   for (const [location, old] of before) {

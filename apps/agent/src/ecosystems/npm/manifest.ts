@@ -47,12 +47,15 @@ export function directNeeds(manifest: Manifest): DirectNeed[] {
   return [...needs.values()];
 }
 
-/** The same package.json with one dependency pinned wherever it is declared. */
-export function pinNeed(manifest: Manifest, { name, version }: { name: string; version: string }): string {
+/** The same package.json with these dependencies pinned wherever they are declared. */
+export function pinNeeds(manifest: Manifest, wishes: readonly { name: string; version: string }[]): string {
   const pinned: Manifest = { ...manifest };
   for (const section of SECTIONS) {
     const needs = manifest[section];
-    if (needs !== undefined && Object.hasOwn(needs, name)) pinned[section] = { ...needs, [name]: version };
+    if (needs === undefined) continue;
+    const pins = wishes.filter(({ name }) => Object.hasOwn(needs, name));
+    if (pins.length === 0) continue;
+    pinned[section] = { ...needs, ...Object.fromEntries(pins.map(({ name, version }) => [name, version])) };
   }
   return JSON.stringify(pinned);
 }

@@ -61,10 +61,17 @@ describe.skipIf(missing !== null)('the driver of npm on a real host', { timeout:
     expect(scan.packages).toHaveLength(9);
     expect(scan.packages.filter(({ held }) => held).map(({ name }) => name)).toEqual(['pinned']);
     // Neither the prerelease nor a version beyond the declared range.
+    const newest = { offers: ['series', 'newest'], candidates: ['1.1.0'], origin };
     expect(scan.updates.sort((a, b) => (a.name < b.name ? -1 : 1))).toEqual([
-      { name: '@demo/app-kit', current_version: '1.0.0', available_version: '1.1.0', arch: project, origin },
-      { name: 'demo-cli', current_version: '1.0.0', available_version: '1.1.0', arch: prefix, origin },
-      { name: 'demo-lib', current_version: '1.0.0', available_version: '1.1.0', arch: project, origin },
+      {
+        name: '@demo/app-kit',
+        current_version: '1.0.0',
+        available_version: '1.1.0',
+        arch: project,
+        ...newest,
+      },
+      { name: 'demo-cli', current_version: '1.0.0', available_version: '1.1.0', arch: prefix, ...newest },
+      { name: 'demo-lib', current_version: '1.0.0', available_version: '1.1.0', arch: project, ...newest },
     ]);
   });
 
@@ -223,6 +230,37 @@ describe.skipIf(missing !== null)('the driver of npm on a real host', { timeout:
     const scan = await npmDriver.scan(paths);
     await writeFile(path, before);
     expect(scan).toMatchObject({ complete: false, reason: expect.stringContaining('lockfile') });
+  });
+
+  test('the newest of the series is offered beside the newest of all, with what lies between', async () => {
+    const versions = ['1.0.1', '1.2.0', '2.0.0', '3.0.0', '3.1.0-rc.1'];
+    host.registry.publish(...versions.map((version) => ({ name: 'demo-cli', version })));
+    host.registry.publish(...['1.0.5', '2.0.1'].map((version) => ({ name: 'demo-lib', version })));
+    const scan = await npmDriver.scan(paths);
+    expect(scan.reason).toBe(null);
+    const { prefix, project } = host;
+    const origin = `${host.registry.url}/`;
+    const of = (name: string) => scan.updates.filter((update) => update.name === name);
+    const demoCli = { name: 'demo-cli', current_version: '1.0.0', arch: prefix, origin };
+    expect(of('demo-cli')).toEqual([
+      { ...demoCli, available_version: '1.2.0', offers: ['series'] },
+      {
+        ...{ ...demoCli, available_version: '3.0.0', offers: ['newest'] },
+        candidates: ['1.0.1', '1.1.0', '1.2.0', '2.0.0', '3.0.0'],
+      },
+    ]);
+    // A project gets nothing beyond the range that it declares.
+    expect(of('demo-lib')).toEqual([
+      {
+        ...{ name: 'demo-lib', current_version: '1.0.0', available_version: '1.1.0', arch: project, origin },
+        ...{ offers: ['series', 'newest'], candidates: ['1.0.5', '1.1.0'] },
+      },
+    ]);
+    // Both can be planned.
+    for (const toVersion of ['1.2.0', '3.0.0']) {
+      const { actions } = await planOf({ name: 'demo-cli', arch: prefix, toVersion });
+      expect(movesOf(actions)[0]).toEqual(['upgrade', 'demo-cli', prefix, '1.0.0', toVersion]);
+    }
   });
 });
 

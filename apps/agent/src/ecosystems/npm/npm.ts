@@ -1,13 +1,7 @@
-import {
-  type EcosystemDriver,
-  type HostPaths,
-  type PlanTarget,
-  type PlanUpdates,
-  refuseSets,
-} from '../ecosystem.ts';
+import type { EcosystemDriver, HostPaths, PlanTarget, PlanUpdates } from '../ecosystem.ts';
 import { fetchActions } from './fetch.ts';
 import { findPlaces } from './places.ts';
-import { planTarget } from './plan.ts';
+import { planUpdates } from './plan.ts';
 import { scanNpm } from './scan.ts';
 import { findNpm, unprivileged, withNpmSession } from './session.ts';
 
@@ -32,7 +26,7 @@ async function withNpmPlanning<T>(
     paths,
     async (session) => {
       const { places } = await findPlaces(session, paths);
-      return work(refuseSets((target) => planTarget(session, places, target, new Date())));
+      return work((request) => planUpdates(session, places, request, new Date()));
     },
     { identity: await unprivileged() },
   );

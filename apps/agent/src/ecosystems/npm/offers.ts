@@ -12,6 +12,8 @@ const Answer = Type.Record(
 );
 const Failure = Type.Object({ error: Type.Object({ code: Type.Unknown(), summary: Type.String() }) });
 
+const Versions = Type.Array(Type.String());
+
 /** A registry's versions of one package. Unknown packages are missing from the answer. */
 export interface Offer {
   /** The newest version within the range, as npm picks it; null where there is none. */
@@ -34,6 +36,29 @@ export async function readOffers(
   // It exits with 1 whenever anything is outdated.
   if (!run.ok && run.exitCode !== 1) return { ok: false, reason: run.detail };
   return parseOffers(run.stdout);
+}
+
+/** The versions of a package within a range that are no pre-releases, in any order. */
+export async function readVersions(
+  session: NpmSession,
+  { name, range }: { name: string; range: string },
+): Promise<Parsed<string[]>> {
+  const cwd = await session.makeFolder({});
+  // npm reads `*` as the tag `latest` here.
+  const spec = `${name}@${/^[*xX\s]*$/.test(range) ? '>=0.0.0' : range}`;
+  // The answer to `npm outdated` is in the cache of the session.
+  const run = await session.run(['view', '--json', '--prefer-offline', '--', spec, 'version'], { cwd });
+  if (!run.ok) return { ok: false, reason: run.detail };
+  return parseVersions(name, run.stdout);
+}
+
+export function parseVersions(name: string, stdout: string): Parsed<string[]> {
+  if (stdout.trim() === '') return { ok: true, value: [] };
+  const value = parseJson(stdout);
+  if (Check(Failure, value)) return { ok: false, reason: `npm: ${value.error.summary.slice(0, 500)}` };
+  const versions = typeof value === 'string' ? [value] : value;
+  if (!Check(Versions, versions)) return { ok: false, reason: 'npm view answered in an unknown format' };
+  return { ok: true, value: versions.filter((version) => versionOf(name, version) !== null) };
 }
 
 export function parseOffers(stdout: string): Parsed<Map<string, Offer>> {

@@ -1,37 +1,50 @@
 import { bundleFaults } from '@tidegate/protocol/bundles';
-import { Plan, planFaults } from '@tidegate/protocol/plan';
+import { missedTargets, Plan, planFaults } from '@tidegate/protocol/plan';
 import { Check } from 'typebox/value';
-import type { PlanOutcome, PlanTarget } from '../ecosystem.ts';
+import { onePlaceOf, type PlanOutcome, type PlanRequest, type PlanTarget } from '../ecosystem.ts';
 import { toActions } from './actions.ts';
 import { addArtifacts } from './artifacts.ts';
 import { type NpmPlace, placePathOf } from './locations.ts';
-import { resolveWish } from './resolve.ts';
+import { resolveWishes } from './resolve.ts';
 import { isSafeArgument, type NpmSession } from './session.ts';
 
 /**
- * Resolves the update of one package at one place: everything installed, upgraded, downgraded or removed with it,
+ * Resolves updates of one place as one transaction: everything installed, upgraded, downgraded or removed with them,
  * and the hash of every file. Changes nothing and runs no package scripts.
  */
-export async function planTarget(
+export async function planUpdates(
   session: NpmSession,
   places: readonly NpmPlace[],
-  target: PlanTarget,
+  request: PlanRequest,
   resolvedAt: Date,
 ): Promise<PlanOutcome> {
-  const wish = { name: target.name, version: target.toVersion };
-  if (!isSafeArgument(wish)) return { ok: false, reason: 'npm does not accept this name or version' };
-  const place = findPlace(places, target.arch);
-  if (place === null)
-    return { ok: false, reason: `${target.arch ?? 'no place'} is not an npm location of this host` };
-  const resolved = await resolveWish(session, place, wish);
-  if (!resolved.ok) return resolved;
+  const path = onePlaceOf(request);
+  if (!path.ok) return path;
+  const wishes = request.updates.map(({ name, toVersion: version }) => ({ name, version }));
+  if (!wishes.every(isSafeArgument)) return { ok: false, reason: 'npm does not accept this name or version' };
+  const place = findPlace(places, path.value);
+  if (place === null) return { ok: false, reason: `${path.value} is not an npm location of this host` };
+  const resolved = await resolveWishes(session, place, wishes);
+  if (!resolved.ok) {
+    const { reason, conflicting = [] } = resolved;
+    const isNamed = ({ name }: PlanTarget) => conflicting.some((wish) => wish.name === name);
+    return { ok: false, reason, conflicting: request.updates.filter(isNamed) };
+  }
   const bare = toActions(place, resolved.value);
   if (!bare.ok) return bare;
-  const reaches = bare.value.some(
-    ({ action: { name, arch, to_version: to } }) =>
-      name === wish.name && arch === place.path && to === wish.version,
+  const unreached = missedTargets(
+    { actions: bare.value.map(({ action }) => action) },
+    request.updates.map(({ name, toVersion: to_version }) => ({ name, arch: place.path, to_version })),
   );
-  if (!reaches) return { ok: false, reason: `npm does not update ${wish.name} to ${wish.version}` };
+  if (unreached.length > 0) {
+    const names = unreached.map(({ name, to_version: to }) => `${name} to ${to}`).join(', ');
+    const isNamed = ({ name }: PlanTarget) => unreached.some((target) => target.name === name);
+    return {
+      ok: false,
+      reason: `npm does not update ${names}`,
+      conflicting: request.updates.filter(isNamed),
+    };
+  }
   const actions = await addArtifacts(session, bare.value);
   if (!actions.ok) return actions;
   const plan = { resolved_at: resolvedAt.toISOString(), actions: actions.value };

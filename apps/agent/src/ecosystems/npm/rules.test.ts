@@ -5,7 +5,7 @@ import { isAddress } from './artifacts.ts';
 import { integrityOf, sha512Of } from './integrity.ts';
 import { archOf, type NpmPlace, placePathOf, splitLocation } from './locations.ts';
 import { type LockEntry, parseLockfile } from './lockfile.ts';
-import { directNeeds, parseManifest, pinNeed } from './manifest.ts';
+import { directNeeds, parseManifest, pinNeeds } from './manifest.ts';
 import { judgeOffer, parseOffers } from './offers.ts';
 import { findOmitted, findProjectFaults } from './project-state-rules.ts';
 import { fits, reachable, reachableGlobally } from './reachable-rules.ts';
@@ -358,11 +358,11 @@ describe('package.json', () => {
       dependencies: { a: '^1', b: '^1' },
       devDependencies: { a: '1' },
     });
-    expect(JSON.parse(pinNeed(manifest, { name: 'a', version: '1.2.3' }))).toEqual({
+    expect(JSON.parse(pinNeeds(manifest, [{ name: 'a', version: '1.2.3' }]))).toEqual({
       ...{ name: 'p', scripts: { x: 'y' } },
       ...{ dependencies: { a: '1.2.3', b: '^1' }, devDependencies: { a: '1.2.3' } },
     });
-    expect(JSON.parse(pinNeed(manifest, { name: 'toString', version: '1.2.3' }))).toEqual(manifest);
+    expect(JSON.parse(pinNeeds(manifest, [{ name: 'toString', version: '1.2.3' }]))).toEqual(manifest);
   });
 
   test.each(['{"dependencies":{"a":1}}', '{"dependencies":[]}', '{', '{"a":1,"a":2}'])(

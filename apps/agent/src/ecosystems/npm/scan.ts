@@ -6,10 +6,11 @@ import {
 import { Type } from 'typebox';
 import { Check } from 'typebox/value';
 import type { HostPaths, Scan } from '../ecosystem.ts';
+import { chooseOffers } from '../offers-rules.ts';
 import { originOf } from './actions.ts';
 import { archOf, childOf, folderOfPlace, type NpmPlace } from './locations.ts';
 import { directNeeds, parseManifest } from './manifest.ts';
-import { judgeOffer, type Offer, parseJson, readOffers } from './offers.ts';
+import { judgeOffer, parseJson, readOffers, readVersions } from './offers.ts';
 import { findPlaces, readProject } from './places.ts';
 import { readPlatform } from './platform.ts';
 import { findOmitted, findProjectFaults } from './project-state-rules.ts';
@@ -17,6 +18,10 @@ import { type NpmSession, unprivileged, withNpmSession } from './session.ts';
 import { type DiskPackage, type DiskTree, readTree } from './tree.ts';
 
 const REASON_MAX_CHARS = 2_000;
+/** Packages of one place whose versions are queried, a run of npm each; of the others only the newest is offered. */
+const VERSIONS_MAX_PACKAGES = 200;
+/** A longer range comes from no person. */
+const RANGE_MAX_CHARS = 256;
 
 const List = Type.Object({
   problems: Type.Optional(Type.Array(Type.String())),
@@ -65,7 +70,8 @@ async function scanGlobal(session: NpmSession, place: NpmPlace): Promise<PlaceSc
   const disk = await readTree(folderOfPlace(place));
   const faults = [...disk.faults, ...(await findListFaults(session, place, disk))];
   const tops = [...disk.packages.values()].filter(isTop);
-  const offers = await readOffers(session, new Map(tops.map(({ name }) => [name, '*'])));
+  const ranges = new Map(tops.map(({ name }) => [name, '*']));
+  const offers = await readOffers(session, ranges);
   if (!offers.ok) faults.push(offers.reason);
   const newest = (name: string) => (offers.ok ? (offers.value.get(name)?.latest ?? null) : null);
   return finish({
@@ -74,6 +80,7 @@ async function scanGlobal(session: NpmSession, place: NpmPlace): Promise<PlaceSc
     disk,
     faults,
     newest,
+    ranges,
     candidates: tops,
     originAt: () => null,
     held: new Set(),
@@ -102,11 +109,10 @@ async function scanProject(session: NpmSession, place: NpmPlace): Promise<PlaceS
   const asked = new Map([...movable].filter(([name]) => candidates.some((pkg) => pkg.name === name)));
   const offers = await readOffers(session, asked);
   if (!offers.ok) faults.push(offers.reason);
-  const newest = (name: string): Offer['wanted'] =>
-    offers.ok ? (offers.value.get(name)?.wanted ?? null) : null;
+  const newest = (name: string) => (offers.ok ? (offers.value.get(name)?.wanted ?? null) : null);
   const originAt = (location: string) => originOf({ resolved: lock.entries.get(location)?.resolved ?? null });
   const held = new Set(needs.filter(({ isPinned }) => isPinned).map(({ name }) => childOf('', name)));
-  return finish({ session, place, disk, faults, newest, candidates, originAt, held });
+  return finish({ session, place, disk, faults, newest, ranges: movable, candidates, originAt, held });
 }
 
 /** `npm ls` reports unmet dependencies; it must list the same packages as our own scan. */
@@ -128,16 +134,18 @@ async function findListFaults(session: NpmSession, { path }: NpmPlace, disk: Dis
   return [...problems.slice(0, 5), ...unseen.map((location) => `npm does not list ${location}`).slice(0, 5)];
 }
 
-function finish(found: {
+async function finish(found: {
   session: NpmSession;
   place: NpmPlace;
   disk: DiskTree;
   faults: string[];
   newest: (name: string) => string | null;
+  /** What may be installed of each package. */
+  ranges: ReadonlyMap<string, string>;
   candidates: readonly DiskPackage[];
   originAt: (location: string) => string | null;
   held: ReadonlySet<string>;
-}): PlaceScan {
+}): Promise<PlaceScan> {
   const { session, place, disk, faults } = found;
   const packages: InventoryPackage[] = [];
   for (const pkg of disk.packages.values()) {
@@ -151,19 +159,32 @@ function finish(found: {
     packages.push({ name: pkg.name, version: pkg.version, arch, ...(origin !== null && { origin }), held });
   }
   const updates: InventoryUpdate[] = [];
+  let queried = 0;
   for (const { name, version } of found.candidates) {
-    const offered = found.newest(name);
-    if (offered === null) continue;
-    const judged = judgeOffer({ current: version, offered });
-    if (judged === 'undecidable') faults.push(`${name}: ${version} and ${offered} cannot be ordered`);
+    const newest = found.newest(name);
+    if (newest === null) continue;
+    const judged = judgeOffer({ current: version, offered: newest });
+    if (judged === 'undecidable') faults.push(`${name}: ${version} and ${newest} cannot be ordered`);
     if (judged !== 'newer') continue;
-    updates.push({
-      ...{ name, current_version: version, available_version: offered },
-      ...{ arch: place.path, origin: session.registry.slice(0, 512) },
-    });
+    const range = found.ranges.get(name) ?? '';
+    const isQueried = queried < VERSIONS_MAX_PACKAGES && range.length <= RANGE_MAX_CHARS;
+    if (isQueried) queried += 1;
+    const versions = isQueried ? await readVersions(session, { name, range }) : NOT_QUERIED;
+    if (!versions.ok) faults.push(versions.reason);
+    const known = versions.ok ? versions.value : [];
+    for (const offered of chooseOffers('npm', { current: version, newest, versions: known })) {
+      const { version: available, offers, candidates } = offered;
+      updates.push({
+        ...{ name, current_version: version, available_version: available },
+        ...{ arch: place.path, origin: session.registry.slice(0, 512), offers },
+        ...(candidates && { candidates }),
+      });
+    }
   }
   return { packages, updates, faults };
 }
+
+const NOT_QUERIED = { ok: true, value: [] } as const;
 
 /** A top-level package installed under its own name. */
 function isTop({ location, name }: DiskPackage): boolean {

@@ -4,24 +4,30 @@ import type { IndexFile } from './parse-index-page.ts';
 import { allowsPython } from './requires-python-rules.ts';
 
 /**
- * The newest version above the installed one that an index offers for this Python version, without pre-releases
- * and yanked files. A version with only a source distribution counts; planning it fails with the reason. Null
- * when there is none.
+ * The versions above the installed one that an index offers for this Python version, in rising order, one file of each,
+ * without pre-releases and yanked files. A version with only a source distribution counts; planning it fails with the
+ * reason.
  */
-export function findNewest(
+export function findNewer(
   files: readonly IndexFile[],
   installed: { version: string; pythonVersion: string },
-): IndexFile | null {
-  let newest: IndexFile | null = null;
-  for (const file of files) {
-    if (file.yanked || isPreRelease(file.version)) continue;
-    if (file.requiresPython !== null && !allowsPython(file.requiresPython, installed.pythonVersion)) continue;
-    if (compareVersions('pypi', installed.version, file.version) !== -1) continue;
-    const order = newest === null ? 1 : compareVersions('pypi', file.version, newest.version);
+): IndexFile[] {
+  const newer = files.filter(
+    (file) =>
+      !file.yanked &&
+      !isPreRelease(file.version) &&
+      (file.requiresPython === null || allowsPython(file.requiresPython, installed.pythonVersion)) &&
+      compareVersions('pypi', installed.version, file.version) === -1,
+  );
+  newer.sort((a, b) => Number(compareVersions('pypi', a.version, b.version)));
+  const found: IndexFile[] = [];
+  for (const file of newer) {
+    const last = found.at(-1);
+    if (last === undefined || compareVersions('pypi', last.version, file.version) !== 0) found.push(file);
     // A wheel is preferred over the other files of a version.
-    if (order === 1 || (order === 0 && newest?.kind === 'sdist' && file.kind === 'wheel')) newest = file;
+    else if (last.kind === 'sdist' && file.kind === 'wheel') found[found.length - 1] = file;
   }
-  return newest;
+  return found;
 }
 
 /** Whether a version exists only as source. */

@@ -2,7 +2,7 @@ import { Plan, type PlanAction, planFaults } from '@tidegate/protocol/plan';
 import { compareVersions } from '@tidegate/versions';
 import { Check } from 'typebox/value';
 import type { Identity } from '../../platform/run-program.ts';
-import type { PlanOutcome, PlanTarget } from '../ecosystem.ts';
+import { onePlaceOf, type PlanOutcome, type PlanRequest, type PlanTarget } from '../ecosystem.ts';
 import { findWhyFixed, toActions } from './actions.ts';
 import type { IndexClient } from './index-client.ts';
 import { type InstalledState, readInstalled } from './installed.ts';
@@ -13,7 +13,7 @@ import type { CoreMetadata } from './parse-metadata.ts';
 import type { ReportedWheel } from './parse-report.ts';
 import { type FoundPlaces, isExternallyManaged, type PypiPlace } from './places.ts';
 import type { Parsed } from './read-file.ts';
-import { findUnmet, resolveWheels } from './resolve.ts';
+import { findUnmet, type ResolvedWheels, resolveWheels, type Wish } from './resolve.ts';
 import { withShadow } from './shadow.ts';
 import { readSystemPackages, seenFrom } from './system-packages.ts';
 
@@ -28,40 +28,44 @@ export interface Planner {
   uids: ReadonlySet<number>;
 }
 
-/** Resolves the update of one package in one place, with the hash of every wheel. */
-export async function planTarget(
+/** Resolves updates of one place as one transaction, with the hash of every wheel. */
+export async function planUpdates(
   planner: Planner,
-  { name: written, arch, toVersion }: PlanTarget,
+  request: PlanRequest,
   resolvedAt: Date,
 ): Promise<PlanOutcome> {
-  const name = normaliseName(written);
-  if (!isName(name) || !isVersion(toVersion)) return refuse('pip does not accept this name or version');
-  const place = planner.found.places.find(({ path }) => path === arch);
+  const path = onePlaceOf({
+    updates: request.updates.map((one) => ({ ...one, name: normaliseName(one.name) })),
+  });
+  if (!path.ok) return path;
+  const wishes = request.updates.map(({ name, toVersion }) => ({
+    name: normaliseName(name),
+    version: toVersion,
+  }));
+  if (!wishes.every(({ name, version }) => isName(name) && isVersion(version)))
+    return refuse('pip does not accept this name or version');
+  const place = planner.found.places.find((found) => found.path === path.value);
   if (place === undefined)
-    return refuse(`there is no place ${arch ?? ''} with Python packages that can be read`);
+    return refuse(`there is no place ${path.value} with Python packages that can be read`);
   const state = await readUsable(place);
   if (!state.ok) return refuse(state.reason);
-  const before = state.value.distributions.find((distribution) => distribution.name === name);
-  if (before === undefined) return refuse(`${name} is not installed in ${place.path}`);
-  const fixed = findWhyFixed(before);
-  if (fixed !== null) return refuse(fixed);
-  const offered = await planner.index.files(name);
-  if (!offered.ok) return refuse(offered.reason);
-  if (isSourceOnly(offered.value, toVersion)) return refuse(sourceOnly(`${name} ${toVersion}`));
+  const unfit = await findUnfit(planner.index, wishes, { place, state: state.value });
+  if (unfit !== null) return refuseFor(request, unfit);
   const interpreter = await findInterpreter(place, planner.uids);
   if (!interpreter.ok) return refuse(interpreter.reason);
 
   const system = await readSystemPackages(place, interpreter.value, planner.identity);
   if (!system.ok) return refuse(system.reason);
 
-  const target = { name, version: toVersion };
   const seen = seenFrom(state.value.distributions, system.value.distributions);
-  const wheels = await resolve(planner, { interpreter: interpreter.value, seen, target });
-  if (!wheels.ok) return refuse(wheels.reason);
+  const wheels = await resolve(planner, { interpreter: interpreter.value, seen, wishes });
+  if (!wheels.ok) return refuseFor(request, wheels);
   const bare = toActions(wheels.value, state.value.distributions, place);
   if (!bare.ok) return refuse(bare.reason);
-  if (!wheels.value.some((wheel) => wheel.name === name)) {
-    return refuse(`pip does not update ${name} to ${toVersion}`);
+  const unmoved = wishes.filter((wish) => !wheels.value.some(({ name }) => name === wish.name));
+  if (unmoved.length > 0) {
+    const names = unmoved.map(({ name, version }) => `${name} to ${version}`).join(', ');
+    return refuseFor(request, { reason: `pip does not update ${names}`, conflicting: unmoved });
   }
   const actions = await addArtifacts(planner.index, bare.value, wheels.value);
   if (!actions.ok) return refuse(actions.reason);
@@ -70,6 +74,33 @@ export async function planTarget(
   if (fault) return refuse(`the plan is unsound at ${fault.path}: ${fault.message}`);
   if (!Check(Plan, plan)) return refuse('the plan exceeds the limits of the protocol');
   return { ok: true, plan };
+}
+
+/** Why updates cannot be planned, and which of them where that is known. */
+interface Obstacle {
+  reason: string;
+  conflicting?: readonly Wish[];
+}
+
+/** The first update that pip need not be asked about. */
+async function findUnfit(
+  index: IndexClient,
+  wishes: readonly Wish[],
+  { place, state }: { place: PypiPlace; state: InstalledState },
+): Promise<Obstacle | null> {
+  for (const wish of wishes) {
+    const { name, version } = wish;
+    const conflicting = [wish];
+    const before = state.distributions.find((distribution) => distribution.name === name);
+    if (before === undefined) return { reason: `${name} is not installed in ${place.path}`, conflicting };
+    const fixed = findWhyFixed(before);
+    if (fixed !== null) return { reason: fixed, conflicting };
+    const offered = await index.files(name);
+    if (!offered.ok) return { reason: offered.reason };
+    if (isSourceOnly(offered.value, version))
+      return { reason: sourceOnly(`${name} ${version}`), conflicting };
+  }
+  return null;
 }
 
 /** The packages of a place that may be changed. */
@@ -86,23 +117,28 @@ interface Question {
   interpreter: Interpreter;
   /** The packages of the place, plus the system's if it sees them. */
   seen: readonly CoreMetadata[];
-  target: { name: string; version: string };
+  wishes: readonly Wish[];
 }
 
 /** The wheels of the closure; refused when they would break a requirement that is met now. */
-async function resolve(planner: Planner, question: Question): Promise<Parsed<ReportedWheel[]>> {
-  const { interpreter, target, seen } = question;
+async function resolve(planner: Planner, question: Question): Promise<ResolvedWheels> {
+  const { interpreter, wishes, seen } = question;
   const { identity, index } = planner;
   const wheels = await withShadow({ interpreter, distributions: seen, identity }, (shadow) =>
-    resolveWheels(shadow, target, { indexUrl: index.url }),
+    resolveWheels(shadow, wishes, { indexUrl: index.url }),
   );
   if (!wheels.ok) {
-    return { ok: false, reason: (await explainSourceOnly(index, wheels.reason)) ?? wheels.reason };
+    return { ...wheels, reason: (await explainSourceOnly(index, wheels.reason)) ?? wheels.reason };
   }
   const broken = await findBroken(seen, wheels.value, { interpreter, identity });
   if (!broken.ok) return broken;
   const [first] = broken.value;
-  return first === undefined ? wheels : { ok: false, reason: `it would break the place: ${first}` };
+  if (first === undefined) return wheels;
+  return {
+    ok: false,
+    reason: `it would break the place: ${first}`,
+    conflicting: wishes.filter(({ name }) => broken.value.some((line) => isNamedIn(line, name))),
+  };
 }
 
 /** The requirements that the wheels would break, in pip's words. */
@@ -161,6 +197,16 @@ async function addArtifacts(
     });
   }
   return { ok: true, value: complete };
+}
+
+/** pip writes "kept 1.0 has requirement fussy<2, but you have fussy 2.0." */
+function isNamedIn(line: string, name: string): boolean {
+  return line.split(/[\s,]+/).some((word) => normaliseName(word) === name);
+}
+
+function refuseFor({ updates }: PlanRequest, { reason, conflicting = [] }: Obstacle): PlanOutcome {
+  const isNamed = ({ name }: PlanTarget) => conflicting.some((wish) => wish.name === normaliseName(name));
+  return { ok: false, reason, conflicting: updates.filter(isNamed) };
 }
 
 function refuse(reason: string): PlanOutcome {

@@ -14,7 +14,7 @@ import type { HostPaths } from '../ecosystem.ts';
 import { hostPaths } from '../host-places.ts';
 import { fetchActions } from './fetch.ts';
 import { type FoundPlaces, findPlaces } from './places.ts';
-import { planTarget } from './plan.ts';
+import { planUpdates } from './plan.ts';
 import { openPlanner, pypiDriver } from './pypi.ts';
 import { scanPypi } from './scan.ts';
 
@@ -79,9 +79,9 @@ describe.skipIf(missing !== null)('PyPI on a real environment', { timeout: 120_0
   });
 
   const plan = async (name: string, toVersion: string, changed: Partial<FoundPlaces> = {}) =>
-    planTarget(
+    planUpdates(
       await openPlanner(paths, { ...found, ...changed }),
-      { name, toVersion, arch: host.path },
+      { updates: [{ name, toVersion, arch: host.path }] },
       new Date(),
     );
   const actionsOf = async (name: string, toVersion: string): Promise<PlanAction[]> => {
@@ -106,8 +106,17 @@ describe.skipIf(missing !== null)('PyPI on a real environment', { timeout: 120_0
     const wheel = index.bytesOf('demo_app-2.0-py3-none-any.whl');
     expect(updates.find(({ name }) => name === 'demo-app')).toEqual({
       ...{ name: 'demo-app', current_version: '1.0', available_version: '2.0', arch: host.path },
-      ...{ origin: index.url, size_bytes: wheel.length },
+      ...{ origin: index.url, size_bytes: wheel.length, offers: ['newest'], candidates: ['2.0'] },
     });
+    const demoLib = updates.filter(({ name }) => name === 'demo-lib');
+    expect(
+      demoLib.map(({ available_version, offers, candidates }) => [available_version, offers, candidates]),
+    ).toEqual([
+      ['1.1', ['series'], undefined],
+      ['9.0', ['newest'], ['1.1', '9.0']],
+    ]);
+    // What cannot be installed here fixes nothing.
+    expect(updates.find(({ name }) => name === 'source-only')?.candidates).toEqual([]);
   });
 
   test.each(['up', 'html'] as const)(
@@ -118,6 +127,7 @@ describe.skipIf(missing !== null)('PyPI on a real environment', { timeout: 120_0
       expect(updates.map(({ name, available_version }) => `${name} ${available_version}`).sort()).toEqual([
         ...[
           'demo-app 2.0',
+          'demo-lib 1.1',
           'demo-lib 9.0',
           'fussy 2.0',
           'growing 2.1',
@@ -226,9 +236,9 @@ describe.skipIf(missing !== null)('PyPI on a real environment', { timeout: 120_0
     symlinkSync(program, join(trap.path, 'bin/python'));
     const there = hostPaths({ pypi_environments: [trap.path], pypi_index: index.url });
     const planner = await openPlanner(there, await findPlaces(there, NOWHERE));
-    const outcome = await planTarget(
+    const outcome = await planUpdates(
       planner,
-      { name: 'demo-app', toVersion: '2.0', arch: trap.path },
+      { updates: [{ name: 'demo-app', toVersion: '2.0', arch: trap.path }] },
       new Date(),
     );
     expect(outcome.ok ? 'a plan' : outcome.reason).toMatch(/is not run: .* can be written by others/);
@@ -241,9 +251,9 @@ describe.skipIf(missing !== null)('PyPI on a real environment', { timeout: 120_0
     const places = await findPlaces(there, NOWHERE);
     const tried = async () => {
       const planner = await openPlanner(there, places);
-      const outcome = await planTarget(
+      const outcome = await planUpdates(
         planner,
-        { name: 'demo-app', toVersion: '2.0', arch: special.path },
+        { updates: [{ name: 'demo-app', toVersion: '2.0', arch: special.path }] },
         new Date(),
       );
       return outcome.ok ? 'a plan' : outcome.reason;
@@ -262,7 +272,7 @@ describe.skipIf(missing !== null)('PyPI on a real environment', { timeout: 120_0
       JSON.stringify({ url: 'https://user:secret@git.example/app', vcs_info: { vcs: 'git' } }),
     );
     expect(await shown()).toMatchObject({ held: false, origin: 'direct: https://git.example/app' });
-    expect((await scanPypi(there, places)).updates.map(({ name }) => name)).toEqual(['demo-lib']);
+    expect((await scanPypi(there, places)).updates.map(({ name }) => name)).not.toContain('demo-app');
     expect(await tried()).toMatch(/not from an index/);
 
     writeFileSync(join(special.sitePackages, '../EXTERNALLY-MANAGED'), '[externally-managed]\n');

@@ -1,15 +1,9 @@
 import { downloadIdentity } from '../downloads.ts';
-import {
-  type EcosystemDriver,
-  type HostPaths,
-  type PlanTarget,
-  type PlanUpdates,
-  refuseSets,
-} from '../ecosystem.ts';
+import type { EcosystemDriver, HostPaths, PlanTarget, PlanUpdates } from '../ecosystem.ts';
 import { fetchActions } from './fetch.ts';
 import { openIndex } from './index-client.ts';
 import { type FoundPlaces, findPlaces } from './places.ts';
-import { type Planner, planTarget } from './plan.ts';
+import { type Planner, planUpdates } from './plan.ts';
 import { scanPypi } from './scan.ts';
 
 /** Python packages in virtual environments and of users; never those of the system's Python. */
@@ -38,7 +32,7 @@ async function withPypiPlanning<T>(
   work: (plan: PlanUpdates) => Promise<T>,
 ): Promise<T> {
   const planner = await openPlanner(paths);
-  return work(refuseSets((target) => planTarget(planner, target, new Date())));
+  return work((request) => planUpdates(planner, request, new Date()));
 }
 
 /** Uses `found` instead of searching the host. */

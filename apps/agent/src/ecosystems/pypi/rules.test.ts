@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { isName, isPreRelease, isVersion, normaliseName, parseFilename } from './names-rules.ts';
-import { findNewest, isSourceOnly } from './newest-rules.ts';
+import { findNewer, isSourceOnly } from './newest-rules.ts';
 import type { IndexFile } from './parse-index-page.ts';
 import { allowsPython } from './requires-python-rules.ts';
 
@@ -119,7 +119,7 @@ describe('the newest version', () => {
     ...changed,
   });
   const newest = (files: IndexFile[]) =>
-    findNewest(files, { version: '1.9', pythonVersion: '3.11.2' })?.version ?? null;
+    findNewer(files, { version: '1.9', pythonVersion: '3.11.2' }).at(-1)?.version ?? null;
 
   test.each([
     ['orders by PEP 440, not by text', [file('1.10'), file('1.9.1')], '1.10'],
@@ -133,7 +133,7 @@ describe('the newest version', () => {
 
   test('of a wheel and a source distribution is the wheel', () => {
     const files = [file('2.0', { kind: 'sdist' }), file('2.0'), file('2.0', { kind: 'sdist' })];
-    expect(findNewest(files, { version: '1.0', pythonVersion: '3.11.2' })?.kind).toBe('wheel');
+    expect(findNewer(files, { version: '1.0', pythonVersion: '3.11.2' }).at(-1)?.kind).toBe('wheel');
     expect(isSourceOnly(files, '2.0')).toBe(false);
     expect(isSourceOnly(files.slice(0, 1), '2.0.0')).toBe(true);
     expect(isSourceOnly(files, '3.0')).toBe(false);

@@ -1,8 +1,10 @@
 import type { InventoryPackage, InventoryUpdate } from '@tidegate/protocol/agent-api';
 import type { HostPaths, Scan } from '../ecosystem.ts';
+import { chooseOffers } from '../offers-rules.ts';
 import { type IndexClient, openIndex } from './index-client.ts';
 import { type Distribution, readInstalled } from './installed.ts';
-import { findNewest } from './newest-rules.ts';
+import { findNewer } from './newest-rules.ts';
+import type { IndexFile } from './parse-index-page.ts';
 import { type FoundPlaces, findPlaces, isExternallyManaged, type PypiPlace } from './places.ts';
 
 const REASON_MAX_CHARS = 2_000;
@@ -61,18 +63,39 @@ async function readOffers(
       faults.add(files.reason);
       continue;
     }
-    const { name, version } = distribution;
-    const newest = findNewest(files.value, { version, pythonVersion: place.pythonVersion });
-    if (newest === null) continue;
-    updates.push({
-      ...{ name, current_version: version, available_version: newest.version, arch: place.path },
-      origin: index.origin.slice(0, ORIGIN_MAX_CHARS),
-      ...(newest.sizeBytes !== null && { size_bytes: newest.sizeBytes }),
+    const newer = findNewer(files.value, {
+      version: distribution.version,
+      pythonVersion: place.pythonVersion,
     });
+    updates.push(...updatesOf({ place, distribution, newer, origin: index.origin }));
   }
   if (updates.length > UPDATES_MAX)
     faults.add(`there are ${updates.length} updates, more than ${UPDATES_MAX}`);
   return { updates: updates.slice(0, UPDATES_MAX), faults: [...faults] };
+}
+
+function updatesOf(found: {
+  place: PypiPlace;
+  distribution: Distribution;
+  newer: readonly IndexFile[];
+  origin: string;
+}): InventoryUpdate[] {
+  const { place, distribution, newer } = found;
+  const files = new Map(newer.map((file) => [file.version, file]));
+  const newest = newer.at(-1);
+  if (newest === undefined) return [];
+  const offered = chooseOffers('pypi', {
+    ...{ current: distribution.version, newest: newest.version, versions: [...files.keys()] },
+    isCandidate: (version) => files.get(version)?.kind === 'wheel',
+  });
+  return offered.map(({ version, ...rest }) => {
+    const sizeBytes = files.get(version)?.sizeBytes ?? null;
+    return {
+      ...{ name: distribution.name, current_version: distribution.version, available_version: version },
+      ...{ arch: place.path, origin: found.origin.slice(0, ORIGIN_MAX_CHARS), ...rest },
+      ...(sizeBytes !== null && { size_bytes: sizeBytes }),
+    };
+  });
 }
 
 function describe({ place, distribution, isManaged }: Installed): InventoryPackage {

@@ -68,6 +68,10 @@ export const SEALED_COLUMNS = {
     ],
     ...['status', 'justification', 'text', 'imported', 'created_by', 'created_at', 'ends_at'],
   ] as const,
+  origins: [
+    ...['id', 'sha256', 'envelope', 'ecosystem', 'signing_key', 'suites', 'rule', 'min_age_days', 'reason'],
+    ...['created_by', 'created_at', 'ends_at'],
+  ] as const,
   artifact_decisions: [
     ...['id', 'divergence_id', 'kind', 'accepted', 'refused', 'reason', 'actor', 'decided_at'],
   ] as const,
@@ -76,6 +80,7 @@ export const SEALED_COLUMNS = {
     ...['id', 'agent_id', 'action', 'params', 'approval_id', 'approval_sha256', 'created_by'],
     ...['created_at', 'not_before', 'expires_at'],
   ] as const,
+  awaited_updates: ['update_id', 'set_sha256', 'asked_by', 'asked_at', 'round'],
 } as const satisfies { readonly [T in keyof Tables]?: readonly (keyof Tables[T])[] };
 
 export type SealedTable = keyof typeof SEALED_COLUMNS;

@@ -11,13 +11,16 @@ const IN_FORCE: Readonly<Partial<Record<SealedTable, string>>> = {
   registration_tokens: 'deleted_at IS NULL',
   age_exceptions: 'deleted_at IS NULL',
   vex_statements: 'ended_at IS NULL',
+  origins: 'ended_at IS NULL',
   resyncs: 'closed_at IS NULL',
   agent_commands: "status IN ('pending', 'sent')",
+  awaited_updates: "update_id IN (SELECT id FROM updates WHERE state = 'awaiting_plan')",
 };
 /** Tables whose key is not `id`. */
 const KEYS: Readonly<Partial<Record<SealedTable, readonly string[]>>> = {
   operator_totp: ['operator_id'],
   operator_recovery_codes: ['operator_id', 'code_hash'],
+  awaited_updates: ['update_id'],
 };
 
 type Row = Readonly<Record<string, unknown>> & { readonly seal: string | null };
