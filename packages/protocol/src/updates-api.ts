@@ -112,6 +112,8 @@ export const UpdateItem = strict({
   stays: nullable(Count),
   fixes: nullable(Count),
   has_plan: Type.Boolean(),
+  /** How many other open updates of the host have this transaction as their plan; null: there is no plan. */
+  siblings: nullable(Count),
   not_before: TimeOrNull,
   discovered_at: Timestamp,
   updated_at: Timestamp,
@@ -136,8 +138,24 @@ export const UpdateHistoryEntry = strict({
 });
 export type UpdateHistoryEntry = Static<typeof UpdateHistoryEntry>;
 
+/** Another update that the same transaction brings. */
+export const Sibling = strict({
+  id: Uuid,
+  name: PackageName,
+  arch: TextOrNull,
+  current_version: Type.String(),
+  available_version: Type.String(),
+  state: UpdateState,
+});
+export type Sibling = Static<typeof Sibling>;
+
+/** Most siblings that an update lists by name. */
+export const SIBLINGS_MAX = 200;
+
 export const UpdateDetail = strict({
   ...UpdateItem.properties,
+  /** By name; the first of them if there are more. */
+  listed_siblings: Type.Array(Sibling, { maxItems: SIBLINGS_MAX }),
   plan: nullable(UpdatePlan),
   history: Type.Array(UpdateHistoryEntry),
   gate: Type.Unknown({ description: 'the current verdict of the gate' }),

@@ -1,6 +1,5 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { BulkProgress } from '@tidegate/protocol/bulk-api';
-import type { UpdateItem } from '@tidegate/protocol/updates-api';
 import { useEffect, useRef, useState } from 'react';
 import { oneQuery } from '../api/queries.ts';
 import { Button } from '../ui/button.tsx';
@@ -9,7 +8,7 @@ import { toast } from '../ui/toasts.tsx';
 import { approveInBulk } from './approve-in-bulk.ts';
 import { BulkPreviewPanel, useBulkPreview } from './bulk-preview.tsx';
 import { BulkResult } from './bulk-result.tsx';
-import { type Chosen, isUnheard, outcomeText, passingOf, sizeOf, uuidOf } from './bulk-rules.ts';
+import { type Chosen, isUnheard, type Known, outcomeText, passingOf, sizeOf, uuidOf } from './bulk-rules.ts';
 import { counted } from './update-words.ts';
 
 const PROGRESS_EVERY_MS = 500;
@@ -25,8 +24,7 @@ export function BulkApproval({
   chosen: Chosen;
   /** Approves only what the preview shows as passing, instead of asking the gate for all that was chosen. */
   passing?: boolean;
-  /** The updates that were on screen, for their names. */
-  known: ReadonlyMap<string, UpdateItem>;
+  known: Known;
   onClose: () => void;
   /** Called when the server has answered: the selection is decided. */
   onDone: () => void;

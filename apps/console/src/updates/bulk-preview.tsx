@@ -1,10 +1,9 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { BulkPreview, TransactionPreview } from '@tidegate/protocol/approvals-api';
-import type { UpdateItem } from '@tidegate/protocol/updates-api';
 import { post } from '../api/client.ts';
 import { Fold } from '../ui/fold.tsx';
-import { type Chosen, nameOf, previewBody, previewText } from './bulk-rules.ts';
+import { type Chosen, type Known, nameOf, previewBody, previewText } from './bulk-rules.ts';
 import { bytesText, counted, SKIP_REASONS, STOP_TITLES } from './update-words.ts';
 
 /** What the approval would do now; the gate judges again when it is sent. */
@@ -20,13 +19,7 @@ export function useBulkPreview(chosen: Chosen) {
 }
 
 /** The transactions of an approval, largest first, and what is left out of them. */
-export function BulkPreviewPanel({
-  preview,
-  known,
-}: {
-  preview: BulkPreview;
-  known: ReadonlyMap<string, UpdateItem>;
-}) {
+export function BulkPreviewPanel({ preview, known }: { preview: BulkPreview; known: Known }) {
   const { sets, transactions, unplanned, left_out: leftOut, left_out_count: count } = preview;
   const [only, ...others] = sets;
   return (

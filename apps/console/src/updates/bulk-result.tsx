@@ -1,14 +1,11 @@
 import { Link } from '@tanstack/react-router';
 import type { BulkApproveAnswer, BulkBlocked } from '@tidegate/protocol/approvals-api';
-import type { UpdateItem } from '@tidegate/protocol/updates-api';
 import { Ban, Check, CircleDashed, Minus } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { Badge, type BadgeTone } from '../ui/badge.tsx';
-import { nameOf, outcomeText } from './bulk-rules.ts';
+import { type Known, nameOf, outcomeText } from './bulk-rules.ts';
 import { REASONS, SKIP_REASONS, STOP_TITLES } from './update-words.ts';
 import { VerdictParts } from './verdict-parts.tsx';
-
-type Known = ReadonlyMap<string, UpdateItem>;
 
 /** The result of a bulk request. Blocked updates are decided one at a time, each with its own reason (A6). */
 export function BulkResult({ answer, known }: { answer: BulkApproveAnswer; known: Known }) {

@@ -73,8 +73,11 @@ export function outcomeText({
   return parts.join(', ');
 }
 
+/** The updates that were on screen, by id. */
+export type Known = ReadonlyMap<string, Pick<UpdateItem, 'name' | 'hostname'>>;
+
 /** The name of an update if it was on screen; otherwise the start of its id. */
-export function nameOf(id: string, known: ReadonlyMap<string, UpdateItem>): string {
+export function nameOf(id: string, known: Known): string {
   const update = known.get(id);
   return update ? `${update.name} on ${update.hostname}` : `update ${id.slice(0, 8)}`;
 }

@@ -1,10 +1,10 @@
 import { Link } from '@tanstack/react-router';
 import type { UpdateItem } from '@tidegate/protocol/updates-api';
-import { ArrowRight, ShieldCheck } from 'lucide-react';
+import { ArrowRight, Layers, ShieldCheck } from 'lucide-react';
 import { Badge, ExploitedBadge, SeverityBadge, StateBadge, VerdictBadge } from '../ui/badge.tsx';
 import type { Column } from '../ui/data-table.tsx';
 import { Time } from '../ui/time.tsx';
-import { CHANGE_WORDS, offersText, percent } from './update-words.ts';
+import { CHANGE_WORDS, offersText, percent, siblingsText } from './update-words.ts';
 
 /** The columns of the list of updates; the package itself cannot be hidden. */
 export const UPDATE_COLUMNS: readonly Column<UpdateItem>[] = [
@@ -19,6 +19,7 @@ export const UPDATE_COLUMNS: readonly Column<UpdateItem>[] = [
         </Link>
         {update.security && <SecurityBadge />}
         <OfferBadge update={update} />
+        <SiblingsBadge siblings={update.siblings} />
       </span>
     ),
   },
@@ -101,6 +102,16 @@ function OfferBadge({ update }: { update: Pick<UpdateItem, 'offers' | 'change'> 
   return (
     <Badge tone={isFix ? 'accent' : 'neutral'} title={title}>
       {offers.map((offer) => SHORT_OFFERS[offer]).join(', ')}
+    </Badge>
+  );
+}
+
+function SiblingsBadge({ siblings }: Pick<UpdateItem, 'siblings'>) {
+  if (!siblings) return null;
+  return (
+    <Badge tone="neutral" icon={<Layers />} title={siblingsText(siblings)}>
+      +{siblings.toLocaleString('en')}
+      <span className="sr-only"> in the same transaction</span>
     </Badge>
   );
 }

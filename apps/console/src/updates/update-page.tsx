@@ -15,6 +15,7 @@ import { GateChecklist } from './gate-checklist.tsx';
 import { HistoryPanel } from './history-panel.tsx';
 import { OtherVersions } from './other-versions.tsx';
 import { PlanPanel } from './plan-panel.tsx';
+import { Siblings } from './siblings.tsx';
 import { Exploitation, SecurityBadge, Versions } from './update-columns.tsx';
 import { type UpdateView, updateQuery } from './update-view.ts';
 import { bytesText } from './update-words.ts';
@@ -49,6 +50,7 @@ export function UpdatePage() {
         </div>
         <div className="space-y-4 max-lg:order-first">
           <DecisionPanel key={update.id} update={update} />
+          <Siblings update={update} />
           <OtherVersions update={update} />
           <AboutPanel update={update} />
           <HistoryPanel history={update.history} />

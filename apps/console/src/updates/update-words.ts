@@ -88,6 +88,11 @@ export function offersText({ offers }: Pick<UpdateItem, 'offers'>): string {
   return words.length < 2 ? last : `${words.slice(0, -1).join(', ')} and ${last}`;
 }
 
+/** `One transaction brings this update and 7 others`. */
+export function siblingsText(siblings: number): string {
+  return `One transaction brings this update and ${counted(siblings, 'other')}`;
+}
+
 /** What may be done with an update in each state; the server judges again. */
 export const STATE_VERBS: Readonly<
   Record<UpdateState, { approve: boolean; reject: boolean; reopen: string | null }>

@@ -15,6 +15,7 @@ import {
   walked,
   walkedByHost,
 } from './filter-store.ts';
+import { countOfPlans } from './siblings-store.ts';
 import { type UpdateOrder, updateOrder } from './sort-store.ts';
 
 export type ListedUpdate = Awaited<ReturnType<typeof rowsOf>>[number];
@@ -155,6 +156,21 @@ async function rowsOf(db: Db, ids: readonly string[]) {
         .execute(),
     ),
   );
-  const byId = new Map(rows.flat().map((row) => [row.id, row]));
+  const found = rows.flat();
+  const counts = await countOfPlans(
+    db,
+    found.flatMap(({ plan_id }) => plan_id ?? []),
+  );
+  const byId = new Map(found.map((row) => [row.id, { ...row, siblings: siblingCount(row, counts) }]));
   return ids.flatMap((id) => byId.get(id) ?? []);
+}
+
+/** A closed update is not among the open ones of its plan. */
+function siblingCount(
+  { plan_id, state }: { plan_id: string | null; state: string },
+  counts: ReadonlyMap<string, number>,
+): number | null {
+  if (plan_id === null) return null;
+  const open = counts.get(plan_id) ?? 0;
+  return state === 'pending' || state === 'awaiting_plan' ? Math.max(0, open - 1) : open;
 }

@@ -1,5 +1,6 @@
 import type { InventoryUpdate } from '@tidegate/protocol/agent-api';
 import type { Ecosystem } from '@tidegate/protocol/scalars';
+import type { UpdateItem } from '@tidegate/protocol/updates-api';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Database } from '../platform/db/engine.ts';
 import { insertTestAgent } from '../testing/agent-rows.ts';
@@ -243,6 +244,48 @@ describe.each(ENGINES)('updates over HTTP on $name', (engine) => {
     });
     const unknown = await app.inject('/api/v1/updates/01900000-0000-7000-8000-0000000000ff');
     expect(unknown.statusCode).toBe(404);
+  });
+
+  test('updates that one transaction brings know each other, and none of another transaction', async () => {
+    const { scan, get, report, database, platform } = await setUp();
+    const { updates } = await scan(0, [
+      'libpython3.11',
+      'python3.11',
+      'python3.11-minimal',
+      'openssl',
+      'vim',
+    ]);
+    const idOf = (name: string) => updates.find((one) => one.name === name)?.update_id ?? '';
+    const python = ['libpython3.11', 'python3.11', 'python3.11-minimal'];
+    const joint = { resolved_at: plan.resolved_at, actions: brings(...python) };
+    await report({ sets: python.map((name) => [idOf(name)]), plan: joint });
+    await report({ sets: [[idOf('openssl')]], plan: { ...plan, actions: brings('openssl') } });
+    const { items } = await get('/api/v1/updates?sort=name');
+    expect(items.map((item: UpdateItem) => [item.name, item.siblings])).toEqual([
+      ['libpython3.11', 2],
+      ['openssl', 0],
+      ['python3.11', 2],
+      ['python3.11-minimal', 2],
+      ['vim', null],
+    ]);
+    const page = async () => get(`/api/v1/updates/${idOf('python3.11')}`);
+    const sibling = (name: string) => ({
+      ...{ id: idOf(name), name, arch: null, state: 'pending' },
+      ...{ current_version: '1', available_version: '2' },
+    });
+    expect(await page()).toMatchObject({
+      siblings: 2,
+      listed_siblings: [sibling('libpython3.11'), sibling('python3.11-minimal')],
+    });
+    expect((await get(`/api/v1/updates/${idOf('vim')}`)).listed_siblings).toEqual([]);
+
+    const updateId = idOf('libpython3.11');
+    await database.transact((tx) =>
+      transitionUpdate(tx, platform, { updateId, from: ['pending'], to: 'rejected', actor: 'ada' }),
+    );
+    expect(await page()).toMatchObject({ siblings: 1, listed_siblings: [sibling('python3.11-minimal')] });
+    // It shares its plan with two that are open, but is none of them.
+    expect(await get(`/api/v1/updates/${idOf('libpython3.11')}`)).toMatchObject({ siblings: 2 });
   });
 
   test('packages are updates rolled up over hosts, paged by name', async () => {

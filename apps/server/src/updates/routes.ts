@@ -5,6 +5,7 @@ import {
   PACKAGE_SORT_DEFAULT,
   PackageItem,
   PackageSort,
+  SIBLINGS_MAX,
   UPDATE_SORT_DEFAULT,
   UpdateDetail,
   UpdateFilter,
@@ -29,10 +30,11 @@ import {
 import type { Platform } from '../platform/platform.ts';
 import { listedUpdate, listUpdates } from './list-store.ts';
 import { listPackages, packageOrder } from './package-store.ts';
+import { siblingsOf } from './siblings-store.ts';
 import { updateOrder, updatePosition } from './sort-store.ts';
 import { readHistory, readPlan } from './store.ts';
 import { takePlan } from './take-plan.ts';
-import { historyView, packageItem, planView, updateItem } from './update-view.ts';
+import { historyView, packageItem, planView, siblingView, updateItem } from './update-view.ts';
 
 export interface UpdatesDeps {
   platform: Platform;
@@ -99,6 +101,7 @@ export function mountUpdates(routes: Routes, { platform, gateOf }: UpdatesDeps):
       return {
         ...updateItem(row),
         plan: plan && planView(plan),
+        listed_siblings: (await siblingsOf(database.read, row, SIBLINGS_MAX)).map(siblingView),
         history: (await readHistory(database.read, row.id)).map(historyView),
         gate: await gateOf(row.id),
       };

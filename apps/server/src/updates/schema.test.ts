@@ -1,16 +1,15 @@
 import type { UpdateFilter } from '@tidegate/protocol/updates-api';
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { describe, expect, test } from 'vitest';
-import type { Db } from '../platform/db/engine.ts';
+import type { Database, Db } from '../platform/db/engine.ts';
 import { insertTestAgent, insertTestUpdate } from '../testing/agent-rows.ts';
 import { ENGINES } from '../testing/engines.ts';
 import { and, found } from './filter-store.ts';
 import { otherVersions } from './rivals-store.ts';
+import { openOfPlans } from './siblings-store.ts';
 
 describe.each(ENGINES)('updates of a host, on $name', (engine) => {
-  test('an index finds those of one package among any number of others', async () => {
-    const database = await engine.open();
-    const question = sql`SELECT 1 FROM updates AS o WHERE o.agent_id = 'a' AND o.ecosystem = 'apt' AND o.name = 'n' AND o.id <> 'u'`;
+  async function explain(database: Database, question: RawBuilder<unknown>): Promise<string> {
     const plan =
       database.engine === 'sqlite'
         ? await sql`EXPLAIN QUERY PLAN ${question}`.execute(database.read)
@@ -18,10 +17,25 @@ describe.each(ENGINES)('updates of a host, on $name', (engine) => {
             await sql`SET LOCAL enable_seqscan = off`.execute(tx);
             return sql`EXPLAIN ${question}`.execute(tx);
           });
-    expect(JSON.stringify(plan.rows)).toMatch(
+    return JSON.stringify(plan.rows);
+  }
+
+  test('an index finds those of one package among any number of others', async () => {
+    const database = await engine.open();
+    const question = sql`SELECT 1 FROM updates AS o WHERE o.agent_id = 'a' AND o.ecosystem = 'apt' AND o.name = 'n' AND o.id <> 'u'`;
+    expect(await explain(database, question)).toMatch(
       database.engine === 'sqlite'
         ? /updates_agent \(agent_id=\? AND ecosystem=\? AND name=\?\)/
         : /Index Cond: \(\(agent_id = 'a'::text\) AND \(ecosystem = 'apt'::text\) AND \(name = 'n'::text\)\)/,
+    );
+  });
+
+  test('an index alone counts the open ones of a plan', async () => {
+    const database = await engine.open();
+    expect(await explain(database, openOfPlans(['p', 'q']))).toMatch(
+      database.engine === 'sqlite'
+        ? /COVERING INDEX updates_siblings \(plan_id=\?/
+        : /updates_siblings.*Index Cond: \(plan_id = ANY/,
     );
   });
 

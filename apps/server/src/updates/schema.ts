@@ -84,6 +84,9 @@ export const schema: readonly Statement[] = [
   'CREATE INDEX updates_judged ON updates (judged_at) WHERE judged_at IS NOT NULL',
   // All columns that the overview counts, with their age: it never reads the rows.
   'CREATE INDEX updates_counted ON updates (state, discovered_at, verdict, known_exploited, fixes, recommended)',
+  // The open updates that one transaction brings.
+  `CREATE INDEX updates_siblings ON updates (plan_id, state)
+    WHERE plan_id IS NOT NULL AND state IN ('pending', 'awaiting_plan')`,
   // How many open updates each vulnerability policy stops.
   'CREATE INDEX updates_stopped ON updates (state, stopped_under, recommended) WHERE gone = 0',
   ...Object.entries(LISTS).map(

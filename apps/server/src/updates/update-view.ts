@@ -1,11 +1,18 @@
 import { Ecosystem } from '@tidegate/protocol/scalars';
 import { UpdateState, VulnerabilityVerdict } from '@tidegate/protocol/states';
-import type { PackageItem, UpdateHistoryEntry, UpdateItem, UpdatePlan } from '@tidegate/protocol/updates-api';
+import type {
+  PackageItem,
+  Sibling,
+  UpdateHistoryEntry,
+  UpdateItem,
+  UpdatePlan,
+} from '@tidegate/protocol/updates-api';
 import { Value } from 'typebox/value';
 import { rfc3339 } from '../platform/clock.ts';
 import type { ListedUpdate } from './list-store.ts';
 import { offersOf, RECOMMENDED_HERE } from './offer-rules.ts';
 import type { PackageRow } from './package-store.ts';
+import type { SiblingRow } from './siblings-store.ts';
 import type { HistoryRow, StoredPlan } from './store.ts';
 
 /** A row as sent on the wire. */
@@ -36,10 +43,15 @@ export function updateItem(row: ListedUpdate): UpdateItem {
     stays: row.stays,
     fixes: row.fixes,
     has_plan: row.plan_id !== null,
+    siblings: row.siblings,
     not_before: row.not_before === null ? null : rfc3339(row.not_before),
     discovered_at: rfc3339(row.discovered_at),
     updated_at: rfc3339(row.updated_at),
   };
+}
+
+export function siblingView({ arch, state, ...row }: SiblingRow): Sibling {
+  return { ...row, arch: arch === '' ? null : arch, state: Value.Parse(UpdateState, state) };
 }
 
 function yesOrNo(flag: number | null): boolean | null {
