@@ -1,5 +1,6 @@
 import type { Envelope } from '@tidegate/protocol/documents';
 import { awaitPlan } from '../commands/await-plan.ts';
+import { awaitedSetsOf } from '../commands/awaited-store.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import { lockUpdates } from '../updates/lock-updates.ts';
 import { openVersionsOf, rivalsOf } from '../updates/rivals-store.ts';
@@ -138,7 +139,10 @@ async function awaitOwnPlan(
   const updateIds = [update.id, ...(await openVersionsOf(tx, [update.id]))];
   const held = (await lockUpdates(tx, { engine: platform.database.engine, updateIds })).get(update.id);
   if (held?.plan_id !== null) return 'plan_changed';
-  if (held.state === 'awaiting_plan') return 'awaiting_plan';
+  // Without a row that this server wrote it waits for nothing: who asks now is accountable.
+  if (held.state === 'awaiting_plan' && (await awaitedSetsOf(tx, [update.id])).has(update.id)) {
+    return 'awaiting_plan';
+  }
   const rival = (await rivalsOf(tx, [update.id])).get(update.id);
   if (rival) return { kind: 'other_version', version: rival.version };
   const asking = { askedBy: operator, askedAtMs: platform.now(), round: 0, actor: operator, notBeforeMs };

@@ -80,6 +80,18 @@ describe.each(ENGINES)('a row of an update that waits for its plan, on $name', (
     expect(await brokenOf(it)).toEqual([`awaited_updates ${id}`]);
   });
 
+  test('is written anew by an operator who approves again, who is then accountable', async () => {
+    const it = await createApprovalsApp(engine);
+    const id = await it.addUpdate({ plan: null });
+    expect((await it.approve(id)).status).toBe(202);
+    await run(it, "UPDATE awaited_updates SET asked_by = 'grace'");
+    expect((await it.approve(id)).status).toBe(202);
+    expect(await brokenOf(it)).toEqual([]);
+    await it.addPlan([id], [actionOf({ name: 'openssl', version: '3.0.12-1', ecosystem: 'apt' })]);
+    await sweepOnce(it.deps);
+    expect(await approversOf(it)).toEqual(['ada']);
+  });
+
   test('joins no set that an operator asked for', async () => {
     const it = await createApprovalsApp(engine);
     const [id, other] = [await asked(it), await unasked(it)];
