@@ -45,6 +45,15 @@ export const TransactionAnswer = strict({
 });
 export type TransactionAnswer = Static<typeof TransactionAnswer>;
 
+const Refused = strict({ ok: Type.Literal(false), reason: Text });
+type Refused = Static<typeof Refused>;
+
+/** A transaction, or why there is none, for each set of the request, in its order. */
+export const PlansAnswer = strict({
+  ok: Type.Literal(true),
+  plans: Type.Array(Type.Union([TransactionAnswer, Refused]), { maxItems: LIST_MAX }),
+});
+
 export const ScanAnswer = strict({
   ok: Type.Literal(true),
   faults: Type.Array(Text, { maxItems: LIST_MAX }),
@@ -72,22 +81,18 @@ export type AgesAnswer = Static<typeof AgesAnswer>;
 
 export const FetchAnswer = strict({ ok: Type.Literal(true) });
 
-const Refused = strict({ ok: Type.Literal(false), reason: Text });
-
 /** Parses the JSON document of an answer, or returns the reason. Nothing of an invalid answer is used. */
 export function parseAnswer<T extends TSchema>(run: ProgramResult, schema: T): Parsed<Static<T>> {
   if (!run.ok) return { ok: false, reason: run.detail };
   const parsed = parseStrictJson(run.stdout);
   if (!parsed.ok) return { ok: false, reason: 'the answer of dnf cannot be parsed' };
-  if (Check(Refused, parsed.value)) {
-    return {
-      ok: false,
-      reason: parsed.value.reason
-        .trim()
-        .replaceAll(/\s*\n\s*/g, '; ')
-        .slice(0, REASON_MAX_CHARS),
-    };
-  }
+  if (Check(Refused, parsed.value)) return refusalOf(parsed.value);
   if (!Check(schema, parsed.value)) return { ok: false, reason: 'the answer of dnf has an unknown format' };
   return { ok: true, value: parsed.value };
+}
+
+/** A refusal in one line. */
+export function refusalOf({ reason }: Refused): { ok: false; reason: string } {
+  const line = reason.trim().replaceAll(/\s*\n\s*/g, '; ');
+  return { ok: false, reason: line.slice(0, REASON_MAX_CHARS) };
 }

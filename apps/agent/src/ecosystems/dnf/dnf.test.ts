@@ -24,11 +24,12 @@ import { Check } from 'typebox/value';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { ProgramResult } from '../../platform/run-program.ts';
 import { downloadIdentity } from '../downloads.ts';
-import type { HostPaths, PlanOutcome } from '../ecosystem.ts';
+import type { HostPaths, PlanOutcome, PlanUpdates } from '../ecosystem.ts';
 import { hostPaths } from '../host-places.ts';
 import { AgesAnswer, parseAnswer } from './answers.ts';
 import { dnfDriver } from './dnf.ts';
 import { findDnfPlaces } from './places.ts';
+import { createDnfPlanner } from './plan.ts';
 import { withDnfSession } from './session.ts';
 
 const missing = dnfHostMissing();
@@ -167,20 +168,59 @@ describe.skipIf(missing !== null)('dnf on a real host', () => {
     expect(actions.map(brief)).toEqual(['downgrade libdemo noarch 0:1.0-2.el9 0:1.0-1.el9']);
   });
 
-  test('plans made in one session equal plans made one by one', async () => {
-    const targets = ['demo 1:1.1-1.el9', 'growing 0:2.0-1', 'stuck 0:2.0-1'].map((text) => {
+  describe('in one session', () => {
+    const targets = [
+      ...['demo 1:1.1-1.el9', 'growing 0:2.0-1', 'stuck 0:2.0-1', 'ousting 0:2.0-1', 'heir 0:2.0-1'],
+      ...['server 0:2.5-1', 'parallel 0:4.0-1'],
+    ].map((text) => {
       const [name = '', toVersion = ''] = text.split(' ');
       return { name, toVersion };
     });
     const timeless = (outcome: PlanOutcome) => (outcome.ok ? outcome.plan.actions : outcome.reason);
-    const alone: unknown[] = [];
-    for (const target of targets) alone.push(timeless(await dnfDriver.plan(paths, { updates: [target] })));
-    const together = await dnfDriver.withPlanning(paths, targets, async (plan) => {
-      const outcomes: unknown[] = [];
-      for (const target of targets) outcomes.push(timeless(await plan({ updates: [target] })));
-      return outcomes;
+
+    /** Plans in a session that counts how often dnf is started. */
+    async function inSession(work: (plan: PlanUpdates, starts: () => number) => Promise<void>) {
+      const places = await findDnfPlaces(paths);
+      if (!places.ok) throw new Error(places.reason);
+      await withDnfSession(places.value, await downloadIdentity(null), async (session) => {
+        let starts = 0;
+        const ask: typeof session.ask = (...asked) => {
+          starts += 1;
+          return session.ask(...asked);
+        };
+        await work(createDnfPlanner({ ...session, ask }, targets), () => starts);
+      });
+    }
+
+    test('many plans take one start of dnf, and equal plans made one by one', async () => {
+      const alone: unknown[] = [];
+      for (const target of targets) alone.push(timeless(await dnfDriver.plan(paths, { updates: [target] })));
+      await inSession(async (plan, starts) => {
+        const together: unknown[] = [];
+        for (const target of targets) together.push(timeless(await plan({ updates: [target] })));
+        expect(together).toEqual(alone);
+        expect(starts()).toBe(1);
+      });
     });
-    expect(together).toEqual(alone);
+
+    test('a plan is made again when it is asked for again, and when packages have changed', async () => {
+      const [demo, growing] = targets.map((target) => ({ updates: [target] }));
+      if (!demo || !growing) throw new Error('there are two');
+      await inSession(async (plan, starts) => {
+        expect(await plan(demo)).toMatchObject({ ok: true });
+        expect(await plan(demo)).toMatchObject({ ok: true });
+        expect(starts()).toBe(2);
+        const files = ['growing 0:2.0-1', 'libgrowing 0:2.0-1'].map((text) => {
+          const [name = '', version = ''] = text.split(' ');
+          return host.rpmPath(name, version);
+        });
+        await runTool('rpm', ['--root', host.root, '--dbpath', '/var/lib/rpm', '-U', ...files]);
+        expect(await plan(growing)).toMatchObject({
+          ok: false,
+          reason: 'growing 0:2.0-1 is installed already',
+        });
+      });
+    });
   });
 
   test('updates planned together are one transaction; one that cannot be brought stops it', async () => {

@@ -4,7 +4,7 @@ import { AgesAnswer, parseAnswer } from './answers.ts';
 import { fetchActions } from './fetch.ts';
 import { findStaleRepository } from './metadata-age.ts';
 import { findDnfPlaces, isDnfHost } from './places.ts';
-import { planUpdates } from './plan.ts';
+import { createDnfPlanner } from './plan.ts';
 import { scanDnf } from './scan.ts';
 import { withDnfSession } from './session.ts';
 
@@ -31,13 +31,11 @@ async function findStaleness(paths: HostPaths, nowMs: number): Promise<string | 
 
 async function withDnfPlanning<T>(
   paths: HostPaths,
-  _upcoming: readonly PlanTarget[],
+  upcoming: readonly PlanTarget[],
   work: (plan: PlanUpdates) => Promise<T>,
 ): Promise<T> {
   const places = await findDnfPlaces(paths);
   if (!places.ok) return work(async () => places);
   const identity = await downloadIdentity(null);
-  return withDnfSession(places.value, identity, (session) =>
-    work((request) => planUpdates(session, request, new Date())),
-  );
+  return withDnfSession(places.value, identity, (session) => work(createDnfPlanner(session, upcoming)));
 }

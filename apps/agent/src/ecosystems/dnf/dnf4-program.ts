@@ -266,18 +266,25 @@ def find_offered(base, target, everything, hidden):
 
 
 def plan():
-    """All targets in one transaction."""
+    """Each set of targets as a transaction of its own: what keeps one from a plan keeps no other."""
     base = open_base()
     load(base, True)
     hidden = apply_locks(base)
     if faults:
         return refuse("; ".join(faults))
     everything = base.sack.query(flags=hawkey.IGNORE_EXCLUDES)
-    try:
-        found = [find_offered(base, target, everything, hidden) for target in request["targets"]]
-    except Refused as error:
-        return refuse(str(error))
-    transaction = None
+    plans = []
+    for targets in request["sets"]:
+        try:
+            plans.append(dict(plan_set(base, targets, everything, hidden), ok=True))
+        except (Refused, dnf.exceptions.DepsolveError) as error:
+            plans.append(dict(ok=False, reason=str(error)[:REASON_MAX_CHARS]))
+    answer(ok=True, plans=plans)
+
+
+def plan_set(base, targets, everything, hidden):
+    found = [find_offered(base, target, everything, hidden) for target in targets]
+    problem = None
     for removals in (False, True):
         base.reset(goal=True)
         for packages in found:
@@ -285,13 +292,10 @@ def plan():
             selector.set(pkg=list(packages))
             base.goal.install(select=selector)
         try:
-            transaction = resolve(base, removals)
-            break
+            return resolve(base, removals)
         except dnf.exceptions.DepsolveError as error:
-            problem = str(error)
-    if transaction is None:
-        return refuse(problem)
-    answer(ok=True, **transaction)
+            problem = error
+    raise problem
 
 
 def fetch():

@@ -6,7 +6,7 @@ import { findTool } from '@tidegate/testkit/run-tool';
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { describe, expect, test } from 'vitest';
 import { runProgram } from '../../platform/run-program.ts';
-import { FetchAnswer, parseAnswer, ScanAnswer, TransactionAnswer } from './answers.ts';
+import { FetchAnswer, PlansAnswer, parseAnswer, refusalOf, ScanAnswer } from './answers.ts';
 import { DNF5_PROGRAM } from './dnf5-program.ts';
 import { describePlan } from './plan.ts';
 import { describeScan } from './scan.ts';
@@ -62,11 +62,14 @@ describe.skipIf(python === null)(
   'the program for dnf 5, with answers recorded from the documentation',
   () => {
     async function planOf(world: object, target: object = TARGET) {
-      const { run } = await ask(world, { do: 'plan', targets: [target] });
-      const answer = parseAnswer(run, TransactionAnswer);
-      return answer.ok
-        ? describePlan(answer.value, { updates: [{ name: 'demo', toVersion: '1:1.1-1' }] }, new Date(0))
-        : answer;
+      const { run } = await ask(world, { do: 'plan', sets: [[target]] });
+      const answer = parseAnswer(run, PlansAnswer);
+      if (!answer.ok) return answer;
+      const [plan] = answer.value.plans;
+      if (plan === undefined) throw new Error('each set has an answer');
+      return plan.ok
+        ? describePlan(plan, { updates: [{ name: 'demo', toVersion: '1:1.1-1' }] }, new Date(0))
+        : refusalOf(plan);
     }
 
     test('scans with epochs, repositories and advisories', async () => {

@@ -189,17 +189,27 @@ def find_offered(base, target):
 
 
 def plan():
-    """All targets in one transaction."""
+    """Each set of targets as a transaction of its own: what keeps one from a plan keeps no other."""
     base = open_base()
     load(base, True)
-    found = [find_offered(base, target) for target in request["targets"]]
+    plans = []
+    for targets in request["sets"]:
+        try:
+            plans.append(dict(plan_set(base, targets), ok=True))
+        except Refused as error:
+            plans.append(dict(ok=False, reason=str(error)[:REASON_MAX_CHARS]))
+    answer(ok=True, plans=plans)
+
+
+def plan_set(base, targets):
+    found = [find_offered(base, target) for target in targets]
     problem = None
     for removals in (False, True):
         goal = libdnf5.base.Goal(base)
         for package in found:
             goal.add_rpm_install(package)
         try:
-            return answer(ok=True, **resolve(base, goal, removals)[1])
+            return resolve(base, goal, removals)[1]
         except Refused as error:
             problem = error
     raise problem
