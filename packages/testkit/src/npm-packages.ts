@@ -7,6 +7,7 @@ export type NpmPackage = {
   peerDependencies?: Record<string, string>;
   scripts?: Record<string, string>;
   os?: string[];
+  engines?: { node: string };
   deprecated?: string;
   /** Packages whose files are inside the tarball of this one, at their own name or at `at` below it. */
   bundled?: readonly NpmBundled[];

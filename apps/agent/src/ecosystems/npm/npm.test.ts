@@ -262,6 +262,19 @@ describe.skipIf(missing !== null)('the driver of npm on a real host', { timeout:
       expect(movesOf(actions)[0]).toEqual(['upgrade', 'demo-cli', prefix, '1.0.0', toVersion]);
     }
   });
+
+  test('a version whose engines exclude the Node of this host is not offered', async () => {
+    const demoCli = (version: string, node: string) => ({ name: 'demo-cli', version, engines: { node } });
+    host.registry.publish(demoCli('1.3.0', '<1'), demoCli('3.0.1', '>=1'), demoCli('4.0.0', '>=999'));
+    const { updates, reason } = await npmDriver.scan(paths);
+    expect(reason).toBe(null);
+    const offered = updates.filter(({ name }) => name === 'demo-cli');
+    expect(offered.map(({ available_version: to, offers }) => [to, offers])).toEqual([
+      ['1.2.0', ['series']],
+      ['3.0.1', ['newest']],
+    ]);
+    expect(offered[1]?.candidates).toEqual(['1.0.1', '1.1.0', '1.2.0', '2.0.0', '3.0.0', '3.0.1']);
+  });
 });
 
 /** Each action with its package and place. */

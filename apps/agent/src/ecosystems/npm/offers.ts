@@ -1,4 +1,5 @@
 import { compareVersions } from '@tidegate/versions';
+import { allowsNode } from '@tidegate/versions/engines';
 import { Type } from 'typebox';
 import { Check } from 'typebox/value';
 import type { Parsed } from './lockfile.ts';
@@ -12,7 +13,13 @@ const Answer = Type.Record(
 );
 const Failure = Type.Object({ error: Type.Object({ code: Type.Unknown(), summary: Type.String() }) });
 
-const Versions = Type.Array(Type.String());
+const WithEngines = Type.Object({
+  version: Type.String(),
+  'engines.node': Type.Optional(Type.Unknown()),
+});
+const Versions = Type.Array(WithEngines);
+/** The versions of the programs that npm runs with. */
+const Programs = Type.Object({ node: Type.String({ maxLength: 64 }) });
 
 /** A registry's versions of one package. Unknown packages are missing from the answer. */
 export interface Offer {
@@ -38,27 +45,47 @@ export async function readOffers(
   return parseOffers(run.stdout);
 }
 
-/** The versions of a package within a range that are no pre-releases, in any order. */
+/** The version of the Node that npm runs with, as `24.1.0`. */
+export async function readNodeVersion(session: NpmSession): Promise<Parsed<string>> {
+  const cwd = await session.makeFolder({});
+  const run = await session.run(['version', '--json'], { cwd });
+  if (!run.ok) return { ok: false, reason: run.detail };
+  const value = parseJson(run.stdout);
+  if (!Check(Programs, value)) return { ok: false, reason: 'npm version answered in an unknown format' };
+  return { ok: true, value: value.node };
+}
+
+/** The versions of a package within a range that are no pre-releases and that this Node may run, in any order. */
 export async function readVersions(
   session: NpmSession,
-  { name, range }: { name: string; range: string },
+  { name, range, node }: { name: string; range: string; node: string },
 ): Promise<Parsed<string[]>> {
   const cwd = await session.makeFolder({});
   // npm reads `*` as the tag `latest` here.
   const spec = `${name}@${/^[*xX\s]*$/.test(range) ? '>=0.0.0' : range}`;
   // The answer to `npm outdated` is in the cache of the session.
-  const run = await session.run(['view', '--json', '--prefer-offline', '--', spec, 'version'], { cwd });
+  // With one member npm answers with texts; each version has a name and a version.
+  const args = ['view', '--json', '--prefer-offline', '--', spec, 'name', 'version', 'engines.node'];
+  const run = await session.run(args, { cwd });
   if (!run.ok) return { ok: false, reason: run.detail };
-  return parseVersions(name, run.stdout);
+  return parseVersions(run.stdout, { name, node });
 }
 
-export function parseVersions(name: string, stdout: string): Parsed<string[]> {
+/** npm shortens a list of one to its member. */
+export function parseVersions(
+  stdout: string,
+  { name, node }: { name: string; node: string },
+): Parsed<string[]> {
   if (stdout.trim() === '') return { ok: true, value: [] };
   const value = parseJson(stdout);
   if (Check(Failure, value)) return { ok: false, reason: `npm: ${value.error.summary.slice(0, 500)}` };
-  const versions = typeof value === 'string' ? [value] : value;
+  const versions = Array.isArray(value) ? value : [value];
   if (!Check(Versions, versions)) return { ok: false, reason: 'npm view answered in an unknown format' };
-  return { ok: true, value: versions.filter((version) => versionOf(name, version) !== null) };
+  const allowed = versions.flatMap(({ version, 'engines.node': engines }) => {
+    const isAllowed = typeof engines !== 'string' || allowsNode(engines, node);
+    return isAllowed && versionOf(name, version) !== null ? [version] : [];
+  });
+  return { ok: true, value: allowed };
 }
 
 export function parseOffers(stdout: string): Parsed<Map<string, Offer>> {

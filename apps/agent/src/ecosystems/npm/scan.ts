@@ -10,7 +10,7 @@ import { chooseOffers } from '../offers-rules.ts';
 import { originOf } from './actions.ts';
 import { archOf, childOf, folderOfPlace, type NpmPlace } from './locations.ts';
 import { directNeeds, parseManifest } from './manifest.ts';
-import { judgeOffer, parseJson, readOffers, readVersions } from './offers.ts';
+import { judgeOffer, parseJson, readNodeVersion, readOffers, readVersions } from './offers.ts';
 import { findPlaces, readProject } from './places.ts';
 import { readPlatform } from './platform.ts';
 import { findOmitted, findProjectFaults } from './project-state-rules.ts';
@@ -159,6 +159,8 @@ async function finish(found: {
     packages.push({ name: pkg.name, version: pkg.version, arch, ...(origin !== null && { origin }), held });
   }
   const updates: InventoryUpdate[] = [];
+  const node = await readNodeVersion(session);
+  if (!node.ok) faults.push(node.reason);
   let queried = 0;
   for (const { name, version } of found.candidates) {
     const newest = found.newest(name);
@@ -167,9 +169,9 @@ async function finish(found: {
     if (judged === 'undecidable') faults.push(`${name}: ${version} and ${newest} cannot be ordered`);
     if (judged !== 'newer') continue;
     const range = found.ranges.get(name) ?? '';
-    const isQueried = queried < VERSIONS_MAX_PACKAGES && range.length <= RANGE_MAX_CHARS;
+    const isQueried = node.ok && queried < VERSIONS_MAX_PACKAGES && range.length <= RANGE_MAX_CHARS;
     if (isQueried) queried += 1;
-    const versions = isQueried ? await readVersions(session, { name, range }) : NOT_QUERIED;
+    const versions = isQueried ? await readVersions(session, { name, range, node: node.value }) : NOT_QUERIED;
     if (!versions.ok) faults.push(versions.reason);
     const known = versions.ok ? versions.value : [];
     for (const offered of chooseOffers('npm', { current: version, newest, versions: known })) {
