@@ -370,6 +370,7 @@ const ATTACKS: Attack[] = [
   },
   ...[
     ...["vulnerability = 'CVE-2'", 'versions = \'["2.0.0"]\'', `scope = '{"kind":"all"}'`],
+    ...["name = 'right-pad'", "ecosystem = 'pypi'"],
     ...["status = 'not_affected'", 'ends_at = ends_at + 1', 'ended_at = NULL'],
   ].map(
     (change): Attack => ({
@@ -385,7 +386,11 @@ const ATTACKS: Attack[] = [
         };
         const url = '/api/v1/admin/vex-statements';
         const { id } = Value.Parse(Made, await must(asAdmin(url, body), 201));
-        const packages = [{ ecosystem: 'npm', name: 'left-pad' } as const];
+        const packages = [
+          { ecosystem: 'npm', name: 'left-pad' },
+          { ecosystem: 'npm', name: 'right-pad' },
+          { ecosystem: 'pypi', name: 'left-pad' },
+        ] as const;
         const live = async () => (await statementsAbout(database.read, { packages, nowMs })).length > 0;
         expect(await live()).toBe(true);
         if (change.startsWith('ended'))

@@ -235,7 +235,8 @@ function namedIn(root: Envelope): { root_version: number; root_sha256: string } 
   return { root_version: version, root_sha256: createHash('sha256').update(bytes).digest('hex') };
 }
 
-function referenceTo(envelope: Envelope) {
+/** What a command names of its approval. */
+export function referenceTo(envelope: Envelope) {
   const bytes = Buffer.from(envelope.payload, 'base64');
   const { token_id }: Pick<ApprovalPayload, 'token_id'> = JSON.parse(bytes.toString());
   return { token_id, sha256: createHash('sha256').update(bytes).digest('hex') };

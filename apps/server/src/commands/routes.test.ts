@@ -229,6 +229,24 @@ describe.each(ENGINES)('commands over HTTP on $name', (engine) => {
       expect(await states()).toEqual(['approved', 'approved', 'approved']);
     });
 
+    test.each(['this host', 'another host'])(
+      'refuses a result that names an approved update of %s outside the set',
+      async (whose) => {
+        const { database, platform, key, id, ids, report, states } = await installThree();
+        const { agentId } = whose === 'this host' ? key : await insertTestAgent(database, { n: 2 });
+        const expiresAtMs = platform.now() + 7 * 24 * 3_600_000;
+        const of = { agentId, n: 4, state: 'approved', expiresAtMs };
+        const { updateId } = await insertTestUpdate(database, of);
+        const updates = [...ids, updateId].map((update_id) => ({
+          ...{ update_id, outcome: 'installed' as const },
+        }));
+        const answer = await report(id, { status: 'success', updates });
+        expect(answer.json()).toMatchObject({ errors: [{ path: '/updates/3/update_id' }] });
+        expect(await states()).toEqual(['approved', 'approved', 'approved']);
+        expect((await findUpdate(database.read, updateId))?.state).toBe('approved');
+      },
+    );
+
     test('cancelled: all return to pending, and their token is void', async () => {
       const { platform, database, id, states, voided } = await installThree();
       const command = await findCommand(database.read, id);

@@ -106,6 +106,34 @@ describe.each(ENGINES)('statements about vulnerabilities on $name', (engine) => 
     expect(body).toMatchObject({ approved: [{ update_id: id }], blocked: [] });
   });
 
+  test.each([
+    ['another package of the same vulnerability', { package: 'libssl3' }],
+    ['the source package of both', { package: 'openssl-src' }],
+    ['a part of its name', { package: 'open' }],
+    ['another version', { versions: ['3.0.12-2'] }],
+  ])('a statement is not stretched: about %s it excuses nothing', async (_what, about) => {
+    const { addUpdate, approve, call, state } = await scene();
+    const id = await addUpdate();
+    await state({ ...BODY, ...about });
+    const { status, body } = await approve(id);
+    expect({ status, reason: body.reason }).toEqual({ status: 409, reason: 'known_vulnerability' });
+    const shown = (await call('POST', `/api/v1/updates/${id}/preview`)).body;
+    expect(shown.introduces).toMatchObject([{ package: 'openssl', excuse: null }]);
+  });
+
+  test('a statement about one update of a set is not stretched to another', async () => {
+    const { addUpdate, addPlan, call, state, osv } = await scene();
+    osv.addRecord({ id: 'DEBIAN-CVE-2024-1-curl', summary: 'bad', upstream: ['CVE-2024-1'] }, [
+      { ecosystem: 'Debian:12', name: 'curl', versions: ['3.0.12-1'] },
+    ]);
+    const ids = [await addUpdate(), await addUpdate({ name: 'curl' })];
+    const actions = ['openssl', 'curl'].map((name) => actionOf({ name, version: '3.0.12-1' }));
+    await addPlan(ids, actions);
+    await state();
+    const { body } = await call('POST', '/api/v1/updates/approve', { update_ids: ids });
+    expect(body).toMatchObject({ approved: [{ update_id: ids[0] }], blocked: [{ update_id: ids[1] }] });
+  });
+
   test('A8: the sweep does not mint by a statement; an operator then does', async () => {
     const it = await scene();
     await it.state();
