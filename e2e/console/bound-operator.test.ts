@@ -17,6 +17,7 @@ const FOREIGN = ['web-00002.example.invalid', 'web-00003.example.invalid'];
 /** Pages about the whole fleet. */
 const OF_THE_FLEET = [
   ['/exceptions', 'Age exceptions'],
+  ['/statements', 'Vulnerability statements'],
   ['/divergences', 'Divergences'],
   ['/signing-keys', 'Signing keys'],
   ['/rate-limits', 'Rate limits'],

@@ -24,6 +24,7 @@ const PAGES: readonly (readonly [path: string, heading: string | RegExp])[] = [
   ['/events', 'Events'],
   ['/events/:event', 'Event'],
   ['/exceptions', 'Age exceptions'],
+  ['/statements', 'Vulnerability statements'],
   ['/divergences', 'Divergences'],
   ['/enrolment', 'Add hosts'],
   ['/signing-keys', 'Signing keys'],
@@ -59,6 +60,8 @@ const DIALOGS: readonly (readonly [path: string, title: string, press: readonly 
   ['/operators', 'Create an API token', [['button', 'Create a token']]],
   ['/signing-keys', 'Hosts without key set 1', [['button', 'Which hosts are behind?']]],
   ['/exceptions', 'Add an age exception', [['button', 'Add an exception']]],
+  ['/statements', 'State what a vulnerability means', [['button', 'Add a statement']]],
+  ['/statements', 'Import statements', [['button', 'Import']]],
   ['/events', 'Export events', [['button', 'Export']]],
 ];
 

@@ -84,6 +84,11 @@ const routeTree = root.addChildren([
       name: 'ExceptionsPage',
       title: 'Age exceptions',
     }),
+    fleetPage('/statements', {
+      load: () => import('./statements/statements-page.tsx'),
+      name: 'StatementsPage',
+      title: 'Vulnerability statements',
+    }),
     fleetPage('/divergences', {
       load: () => import('./divergences/divergences-page.tsx'),
       name: 'DivergencesPage',

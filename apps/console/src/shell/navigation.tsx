@@ -7,6 +7,7 @@ import {
   KeyRound,
   LayoutDashboard,
   ListChecks,
+  MessageSquareWarning,
   Package,
   Plug,
   Server,
@@ -35,6 +36,7 @@ export const DESTINATIONS: readonly Destination[] = [
   { to: '/commands', label: 'Commands', icon: <SquareTerminal />, shortcut: 'g c', role: 'viewer' },
   { to: '/events', label: 'Events', icon: <Activity />, shortcut: 'g e', role: 'viewer' },
   { to: '/exceptions', label: 'Age exceptions', icon: <ListChecks />, role: 'viewer', isOfFleet: true },
+  { to: '/statements', label: 'Statements', icon: <MessageSquareWarning />, role: 'viewer', isOfFleet: true },
   { to: '/divergences', label: 'Divergences', icon: <GitFork />, role: 'viewer', isOfFleet: true },
   { to: '/enrolment', label: 'Add hosts', icon: <Plug />, role: 'admin' },
   {

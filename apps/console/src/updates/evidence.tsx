@@ -5,16 +5,17 @@ import { Badge, type BadgeTone } from '../ui/badge.tsx';
 import { Panel } from '../ui/page.tsx';
 import { duration } from '../ui/relative-time-rules.ts';
 import { Time } from '../ui/time.tsx';
+import type { FoundIn } from './findings.tsx';
 import { VerdictParts } from './verdict-parts.tsx';
 
 const HOUR_MS = 3_600_000;
 
 /** The known vulnerabilities of the closure: what the update introduces, what stays, and what it fixes. */
-export function Vulnerabilities({ gate }: { gate: GateReport }) {
+export function Vulnerabilities({ gate, of }: { gate: GateReport; of: FoundIn }) {
   const isChecked = gate.verdict !== 'unchecked' && gate.unchecked === null;
   return (
     <Panel title="Known vulnerabilities">
-      <VerdictParts parts={gate} isChecked={isChecked} />
+      <VerdictParts parts={gate} isChecked={isChecked} of={of} />
     </Panel>
   );
 }

@@ -1,15 +1,32 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import type { AgentItem } from '@tidegate/protocol/agents-api';
 import type { GateFinding, GateFix } from '@tidegate/protocol/approvals-api';
+import type { UpdateItem } from '@tidegate/protocol/updates-api';
 import type { ReactNode } from 'react';
+import { oneQuery } from '../api/queries.ts';
 import { ExploitedBadge, SeverityBadge } from '../ui/badge.tsx';
 import { CopyText } from '../ui/copy-text.tsx';
 import { percent, vendorText } from './update-words.ts';
 
-/** Vulnerabilities after the update, in the order of the server, the most severe first. */
-export function FindingList({ findings }: { findings: readonly GateFinding[] }) {
+/** The host and the package manager of an update, for a statement about what it has. */
+export type FoundIn = Pick<UpdateItem, 'agent_id' | 'ecosystem'>;
+
+/**
+ * Vulnerabilities after the update, in the order of the server, the most severe first. With `of` each one that counts
+ * links to the statement that could excuse it.
+ */
+export function FindingList({
+  findings,
+  of,
+}: {
+  findings: readonly GateFinding[];
+  of?: FoundIn | undefined;
+}) {
   return (
     <ul className="divide-y divide-line">
       {findings.map((finding) => (
-        <Vulnerability key={keyOf(finding)} one={finding}>
+        <Vulnerability key={keyOf(finding)} one={finding} of={of}>
           {finding.in_closure === 'top' ? '' : ', a dependency'}
           {finding.fixed_in ? `, fixed in ${finding.fixed_in}` : ', no fixed version is known'}
         </Vulnerability>
@@ -36,7 +53,15 @@ function keyOf({ id, package: name, version }: GateFix): string {
 }
 
 /** Advisory text is never a link. */
-function Vulnerability({ one, children }: { one: GateFinding | GateFix; children: ReactNode }) {
+function Vulnerability({
+  one,
+  of,
+  children,
+}: {
+  one: GateFinding | GateFix;
+  of?: FoundIn | undefined;
+  children: ReactNode;
+}) {
   return (
     <li className="space-y-1 py-2 first:pt-0">
       <p className="flex flex-wrap items-center gap-x-2 gap-y-1">
@@ -61,8 +86,42 @@ function Vulnerability({ one, children }: { one: GateFinding | GateFix; children
           {one.excuse?.by === 'vendor' && ' It does not stop this update.'}
         </p>
       )}
+      {'excuse' in one && one.excuse?.by === 'statement' && (
+        <p className="text-muted">
+          An operator's <Link to="/statements">statement</Link> says: {STATUSES[one.excuse.status]}. It does
+          not stop this update.
+        </p>
+      )}
+      {'excuse' in one && one.excuse === null && of && <StatementLink finding={one} of={of} />}
       {one.summary && <p className="break-words">{one.summary}</p>}
       {one.aliases.length > 0 && <p className="mono break-words text-muted">also {one.aliases.join(', ')}</p>}
     </li>
+  );
+}
+
+const STATUSES = {
+  not_affected: 'not affected',
+  accepted: 'risk accepted',
+  unimportant: 'unimportant',
+} as const;
+
+/** Leads to the form for a statement about exactly this finding; apt and dnf packages are those of the host's distribution. */
+function StatementLink({ finding, of }: { finding: GateFinding; of: FoundIn }) {
+  const { agent_id: agentId, ecosystem } = of;
+  const isOfSystem = ecosystem === 'apt' || ecosystem === 'dnf';
+  const { data: host } = useQuery({
+    ...oneQuery<AgentItem>('hosts', `/api/v1/agents/${encodeURIComponent(agentId)}`),
+    enabled: isOfSystem,
+  });
+  const search = {
+    ...{ vulnerability: finding.id, package: finding.package, version: finding.version, ecosystem },
+    ...(isOfSystem && host && { distribution: host.os.id }),
+  };
+  return (
+    <p>
+      <Link to="/statements" search={search}>
+        State what it means
+      </Link>
+    </p>
   );
 }

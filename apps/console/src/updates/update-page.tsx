@@ -65,7 +65,7 @@ function Evidence({ update, gate }: { update: UpdateView; gate: NonNullable<Upda
   if (update.plan === null) return null;
   return (
     <>
-      <Vulnerabilities gate={gate} />
+      <Vulnerabilities gate={gate} of={update} />
       <ReleaseTimes gate={gate} />
       <ProvenanceList gate={gate} />
       <FirstSeen gate={gate} />

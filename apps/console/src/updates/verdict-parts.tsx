@@ -1,19 +1,27 @@
 import type { GateReport } from '@tidegate/protocol/approvals-api';
 import type { ReactNode } from 'react';
-import { FindingList, FixList } from './findings.tsx';
+import { FindingList, FixList, type FoundIn } from './findings.tsx';
 
 type Parts = Pick<GateReport, 'introduces' | 'stays' | 'fixes' | 'fixes_complete'>;
 
 /** The three parts of a verdict. What was not checked is never shown as none. */
-export function VerdictParts({ parts, isChecked }: { parts: Parts; isChecked: boolean }) {
+export function VerdictParts({
+  parts,
+  isChecked,
+  of,
+}: {
+  parts: Parts;
+  isChecked: boolean;
+  of?: FoundIn | undefined;
+}) {
   const { introduces, stays, fixes, fixes_complete: isFixesComplete } = parts;
   return (
     <div className="space-y-4">
       <Part title="Introduced by this update" count={distinct(introduces)} isComplete={isChecked}>
-        <FindingList findings={introduces} />
+        <FindingList findings={introduces} of={of} />
       </Part>
       <Part title="On the host already, and stays" count={distinct(stays)} isComplete={isChecked}>
-        <FindingList findings={stays} />
+        <FindingList findings={stays} of={of} />
       </Part>
       <Part title="Fixed by this update" count={distinct(fixes)} isComplete={isFixesComplete}>
         <FixList fixes={fixes} />

@@ -26,6 +26,7 @@ export const PAGES = [
   '/events',
   '/events/:id',
   '/exceptions',
+  '/statements',
   '/divergences',
   '/enrolment',
   '/signing-keys',

@@ -1,0 +1,233 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link, useSearch } from '@tanstack/react-router';
+import type { VexFormat, VexStatement } from '@tidegate/protocol/vex-api';
+import { Ban, Download, Plus, Upload } from 'lucide-react';
+import { useMemo, useState } from 'react';
+import { get, remove } from '../api/client.ts';
+import { useListSearch } from '../api/list-search.ts';
+import { listQuery, queryClient } from '../api/queries.ts';
+import { useSession } from '../api/session.ts';
+import { withStepUp } from '../login/step-up.tsx';
+import { Badge } from '../ui/badge.tsx';
+import { Button, IconButton } from '../ui/button.tsx';
+import type { Column } from '../ui/data-table.tsx';
+import { ConfirmDialog } from '../ui/dialog.tsx';
+import { ListTable } from '../ui/list-table.tsx';
+import { Menu } from '../ui/menu.tsx';
+import { Page } from '../ui/page.tsx';
+import { saveJson } from '../ui/save-file.ts';
+import { EmptyState } from '../ui/states.tsx';
+import { Time } from '../ui/time.tsx';
+import { attempt, toast } from '../ui/toasts.tsx';
+import { AddStatement } from './add-statement.tsx';
+import { ImportStatements } from './import-statements.tsx';
+import {
+  DOCUMENT,
+  FORMATS,
+  JUSTIFICATIONS,
+  prefillOf,
+  STATEMENTS,
+  STATUSES,
+  scopeText,
+} from './statement-rules.ts';
+
+const NO_FILTERS: readonly never[] = [];
+
+/** What operators have stated about vulnerabilities (VEX), in force and ended. */
+export function StatementsPage() {
+  const list = useListSearch(NO_FILTERS);
+  const { may } = useSession();
+  const isAdmin = may('admin');
+  const search: Readonly<Record<string, unknown>> = useSearch({ strict: false });
+  const prefill = prefillOf(search);
+  const [open, setOpen] = useState<'add' | 'import' | null>(prefill === null ? null : 'add');
+  const [revoking, setRevoking] = useState<VexStatement | null>(null);
+  const columns = useMemo(() => columnsOf(isAdmin ? setRevoking : null), [isAdmin]);
+  const query = useQuery(listQuery<VexStatement>('updates', STATEMENTS, list.query));
+  const close = () => setOpen(null);
+  return (
+    <Page
+      title="Vulnerability statements"
+      lead="What operators have stated about vulnerabilities (VEX). The distribution's own word is shown with each finding."
+      actions={
+        <>
+          <ExportMenu />
+          {isAdmin && (
+            <>
+              <Button
+                onClick={() => setOpen('import')}
+                icon={<Upload aria-hidden="true" className="size-4" />}
+              >
+                Import
+              </Button>
+              <Button
+                tone="primary"
+                onClick={() => setOpen('add')}
+                icon={<Plus aria-hidden="true" className="size-4" />}
+              >
+                Add a statement
+              </Button>
+            </>
+          )}
+        </>
+      }
+    >
+      {prefill !== null && !isAdmin && (
+        <p role="status" className="mb-3 rounded-lg border border-line bg-surface px-4 py-2">
+          Only an admin can state what <span className="mono">{prefill.vulnerability}</span> means for{' '}
+          <span className="mono">{prefill.name}</span>.
+        </p>
+      )}
+      <ListTable
+        list={list}
+        query={query}
+        noun="statements"
+        empty={
+          <EmptyState title="No statements" action={<Link to="/updates">See the updates</Link>}>
+            If a vulnerability does not affect you, or you accept its risk for a time, state it once with a
+            reason, instead of overriding each update. The findings of an update link here.
+          </EmptyState>
+        }
+        label="Vulnerability statements"
+        columns={columns}
+        rowId={idOf}
+      />
+      {open === 'add' && isAdmin && <AddStatement prefill={prefill} onClose={close} />}
+      {open === 'import' && isAdmin && <ImportStatements onClose={close} />}
+      {revoking && <RevokeStatement statement={revoking} onClose={() => setRevoking(null)} />}
+    </Page>
+  );
+}
+
+const idOf = ({ id }: VexStatement) => id;
+
+function ExportMenu() {
+  const save = async (format: VexFormat) => {
+    const document = await attempt(() => get<unknown>(DOCUMENT, { query: { format } }));
+    if (document !== undefined) await saveJson(`statements.${format}.json`, document);
+  };
+  const formats: readonly VexFormat[] = ['openvex', 'cyclonedx'];
+  const actions = formats.map((format) => ({
+    ...{ id: format, group: 'Export', label: `As ${FORMATS[format]}`, isAllowed: true },
+    ...{ icon: <Download />, run: () => void save(format) },
+  }));
+  return (
+    <Menu
+      trigger={<Button icon={<Download aria-hidden="true" className="size-4" />}>Export</Button>}
+      actions={actions}
+    />
+  );
+}
+
+function columnsOf(onRevoke: ((statement: VexStatement) => void) | null): readonly Column<VexStatement>[] {
+  const columns: readonly Column<VexStatement>[] = [
+    {
+      id: 'vulnerability',
+      header: 'Vulnerability',
+      cell: ({ vulnerability }) => <span className="mono font-medium">{vulnerability}</span>,
+    },
+    {
+      id: 'package',
+      header: 'Package',
+      cell: ({ package: name, versions, distribution, ecosystem }) => (
+        <span title={versions.join(', ')}>
+          <span className="mono">
+            {name} {versions[0]}
+          </span>
+          {versions.length > 1 && (
+            <span className="text-muted"> and {versions.length - 1} more versions</span>
+          )}
+          <span className="text-muted"> ({distribution ?? ecosystem})</span>
+        </span>
+      ),
+    },
+    { id: 'state', header: 'State', cell: (statement) => <StateOf statement={statement} /> },
+    {
+      id: 'status',
+      header: "An operator's statement",
+      cell: ({ status, justification }) => (
+        <>
+          {STATUSES[status]}
+          {justification !== null && <span className="text-muted">: {JUSTIFICATIONS[justification]}</span>}
+        </>
+      ),
+    },
+    { id: 'scope', header: 'Hosts', cell: ({ scope }) => scopeText(scope) },
+    {
+      id: 'text',
+      header: 'Explanation',
+      wide: true,
+      cell: ({ text }) => <span title={text}>{text}</span>,
+    },
+    {
+      id: 'created_by',
+      header: 'Stated by',
+      cell: ({ created_by: by, imported }) => (
+        <>
+          {by}
+          {imported !== null && <span className="text-muted">, from {imported.author}</span>}
+        </>
+      ),
+    },
+    { id: 'created_at', header: 'Stated', cell: (statement) => <Time at={statement.created_at} /> },
+  ];
+  if (onRevoke === null) return columns;
+  const revoke: Column<VexStatement> = {
+    id: 'revoke',
+    header: 'Actions',
+    cell: (statement) =>
+      statement.state === 'in_force' && (
+        <IconButton
+          label={`Revoke the statement about ${statement.vulnerability} in ${statement.package}`}
+          onClick={() => onRevoke(statement)}
+        >
+          <Ban aria-hidden="true" className="size-4" />
+        </IconButton>
+      ),
+  };
+  return [...columns, revoke];
+}
+
+function StateOf({ statement: { state, ends_at, ended_at, ended_by } }: { statement: VexStatement }) {
+  switch (state) {
+    case 'in_force':
+      return (
+        <>
+          in force, ends <Time at={ends_at} />
+        </>
+      );
+    case 'expired':
+      return (
+        <>
+          <Badge tone="neutral">expired</Badge> <Time at={ends_at} />
+        </>
+      );
+    case 'revoked':
+      return (
+        <>
+          <Badge tone="neutral">revoked</Badge> by {ended_by} <Time at={ended_at} />
+        </>
+      );
+  }
+}
+
+function RevokeStatement({ statement, onClose }: { statement: VexStatement; onClose: () => void }) {
+  const { id, vulnerability, package: name } = statement;
+  const revoke = async () => {
+    await withStepUp(() => remove(`${STATEMENTS}/${id}`));
+    toast(`The statement about ${vulnerability} in ${name} is revoked.`);
+    await queryClient.invalidateQueries({ queryKey: ['updates'] });
+  };
+  return (
+    <ConfirmDialog
+      title={`Revoke the statement about ${vulnerability} in ${name}`}
+      confirm="Revoke the statement"
+      onConfirm={revoke}
+      onClose={onClose}
+    >
+      <p>
+        The vulnerability counts again for updates that are not approved yet. Existing approvals stay valid.
+      </p>
+    </ConfirmDialog>
+  );
+}
