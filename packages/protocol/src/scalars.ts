@@ -71,6 +71,16 @@ export const PackageName = reportedName(214);
 export const PackageVersion = reportedName(256);
 /** A line for people that a host reports, such as a path. */
 export const ReportedLine = reportedName(1_000);
+/** What a person writes, in one or more lines. */
+export function writtenText(maxLength: number) {
+  return Type.String({
+    pattern: '^(?=[^]*\\S)(?:[^\\p{Cc}\\p{Cf}\\p{Cs}\\p{Zl}\\p{Zp}]|[\\t\\n\\r])+$',
+    minLength: 1,
+    maxLength,
+    description:
+      'text with at least one visible character, without control or bidirectional formatting characters',
+  });
+}
 export const ShortText = Type.String({ minLength: 1, maxLength: 256 });
 export const AgentVersion = Type.String({ minLength: 1, maxLength: 64, pattern: '^[0-9A-Za-z.+_-]+$' });
 /** A version, sequence or epoch: at most 2^53 - 1, as larger integers lose precision. */

@@ -13,6 +13,7 @@ import {
   strict,
   Timestamp,
   Uuid,
+  writtenText,
 } from './scalars.ts';
 
 /** DSSE payload type of an operator's statement about a vulnerability. */
@@ -64,7 +65,7 @@ export const VexStatementRequest = strict({
   status: VexStatus,
   /** Required for `not_affected`, null for `accepted`. */
   justification: nullable(VexJustification),
-  text: Type.String({ minLength: 1, maxLength: REASON_MAX_CHARS, pattern: '\\S' }),
+  text: writtenText(REASON_MAX_CHARS),
   ends_at: Timestamp,
 });
 export type VexStatementRequest = Static<typeof VexStatementRequest>;

@@ -1,7 +1,7 @@
 import { VEX_STATEMENTS_MAX, VexFormat } from '@tidegate/protocol/vex-api';
 import { Value } from 'typebox/value';
 import { readFleet } from '../signing-keys/store.ts';
-import { exportDocument } from '../vex/export-document.ts';
+import { exportDocument, NOTHING_TO_EXPORT } from '../vex/export-document.ts';
 import { statementView } from '../vex/statement-view.ts';
 import { statementsInForce } from '../vex/store.ts';
 import { type CliCommand, type CliWorld, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
@@ -66,6 +66,7 @@ async function exportAll({ platform }: Installation, world: CliWorld, format: Ve
   const fleet = await readFleet(platform.database.read);
   if (!fleet) throw new CommandFault('no server has started on this database yet, so it has no statements');
   const document = await exportDocument(platform, { format, fleetId: fleet.fleet_id });
+  if (!document) throw new CommandFault(NOTHING_TO_EXPORT);
   world.out(JSON.stringify(document, null, 2));
   return EXIT.ok;
 }

@@ -8,13 +8,17 @@ import { statementsInForce } from './store.ts';
 
 const WRITERS = { openvex: toOpenVex, cyclonedx: toCycloneDx } as const;
 
-/** All statements in force as one document, oldest first. */
+export const NOTHING_TO_EXPORT =
+  'No statement is in force, and a document needs at least one. Add one, or import a document.';
+
+/** All statements in force as one document, oldest first; null without any. */
 export async function exportDocument(
   platform: Pick<Platform, 'database' | 'now' | 'newId'>,
   { format, fleetId }: { format: VexFormat; fleetId: string },
-): Promise<object> {
+): Promise<object | null> {
   const nowMs = platform.now();
   const rows = await statementsInForce(platform.database.read, { nowMs, limit: VEX_STATEMENTS_MAX });
+  if (rows.length === 0) return null;
   const about = {
     id: platform.newId(),
     author: `Tidegate fleet ${fleetId}`,

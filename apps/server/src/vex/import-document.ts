@@ -12,7 +12,7 @@ import { sha256Hex } from '../platform/sha256.ts';
 import { addStatements, type VexDeps } from './add-statements.ts';
 import { readCycloneDx } from './documents/cyclonedx.ts';
 import { readOpenVex } from './documents/openvex.ts';
-import type { Defaults } from './documents/read-document.ts';
+import type { Defaults, ReadStatement } from './documents/read-document.ts';
 import { type Fault, requestFault, statementKey } from './request-rules.ts';
 import { requestOf } from './statement-view.ts';
 import { statementsInForce } from './store.ts';
@@ -40,35 +40,41 @@ export async function importDocument(
   return platform.database.transact(async (tx) => {
     const present = await statementsInForce(tx, { nowMs: platform.now(), limit });
     const known = new Set(present.map((row) => statementKey(requestOf(row))));
-    const fresh = new Map(statements.map((one) => [statementKey(one), one]));
-    for (const key of known) fresh.delete(key);
-    const rows = await addStatements(tx, deps, { requests: [...fresh.values()], actor, imported });
-    const already = statements.length - rows.length;
-    return { imported: rows.map(({ id }) => id), already, skipped: [...skipped] };
+    // What the document says twice is one statement.
+    const said = new Map(statements.map(({ request }) => [statementKey(request), request]));
+    const fresh = [...said].flatMap(([key, request]) => (known.has(key) ? [] : [request]));
+    const rows = await addStatements(tx, deps, { requests: fresh, actor, imported });
+    return { imported: rows.map(({ id }) => id), already: said.size - fresh.length, skipped: [...skipped] };
   });
 }
 
-/** Throws a Refusal that says what is wrong with the first bad statement. Looks up the hosts of all together. */
+/** Throws a Refusal that names the first bad statement and what is wrong. Looks up the hosts of all together. */
 export async function demandSound(
   db: Db,
-  requests: readonly VexStatementRequest[],
+  statements: readonly ReadStatement[],
   nowMs: number,
 ): Promise<void> {
-  for (const request of requests) demandForm(request, nowMs);
-  const hosts = requests.flatMap(({ scope }) => (scope.kind === 'host' ? scope.agent_id : []));
-  const known = await findAgents(db, hosts);
-  if (hosts.some((id) => !known.has(id))) {
-    throw refusal({ path: '/scope/agent_id', message: 'names no host of this server' });
+  for (const statement of statements) demandForm(statement, nowMs);
+  const hostOf = ({ request: { scope } }: ReadStatement) => (scope.kind === 'host' ? scope.agent_id : null);
+  const known = await findAgents(
+    db,
+    statements.flatMap((one) => hostOf(one) ?? []),
+  );
+  for (const statement of statements) {
+    const host = hostOf(statement);
+    if (host === null || known.has(host)) continue;
+    throw refusal({ path: `${statement.at}/scope/agent_id`, message: 'names no host of this server' });
   }
 }
 
-function demandForm(request: VexStatementRequest, nowMs: number): void {
+function demandForm({ request, at }: ReadStatement, nowMs: number): void {
   if (!Value.Check(VexStatementRequest, request)) {
     const [first] = Value.Errors(VexStatementRequest, request);
-    throw refusal({ path: first?.instancePath ?? '', message: first?.message ?? 'is not a statement' });
+    const path = `${at}${first?.instancePath ?? ''}`;
+    throw refusal({ path, message: first?.message ?? 'is not a statement' });
   }
   const fault = requestFault(request, nowMs);
-  if (fault) throw refusal(fault);
+  if (fault) throw refusal({ path: `${at}${fault.path}`, message: fault.message });
 }
 
 function refusal(fault: Fault): Refusal {

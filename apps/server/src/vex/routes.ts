@@ -14,11 +14,11 @@ import type { OperatorAccess } from '../platform/http/access.ts';
 import { BULK_BODY_MAX_BYTES, LIST_BODY_MAX_BYTES } from '../platform/http/body-sizes.ts';
 import { askedPage, cutPage, PageQuery, pageOf } from '../platform/http/lists.ts';
 import { IdPath } from '../platform/http/paths.ts';
-import { noSuch } from '../platform/http/refusal.ts';
+import { noSuch, Refusal } from '../platform/http/refusal.ts';
 import type { Routes } from '../platform/http/routes.ts';
 import { addStatements, type VexDeps } from './add-statements.ts';
 import { revokeStatement } from './end-statements.ts';
-import { exportDocument } from './export-document.ts';
+import { exportDocument, NOTHING_TO_EXPORT } from './export-document.ts';
 import { demandSound, importDocument } from './import-document.ts';
 import { statementDetail, statementView } from './statement-view.ts';
 import { countStatements, findStatement, listStatements } from './store.ts';
@@ -78,7 +78,7 @@ export function mountStatements(routes: Routes, deps: VexDeps): void {
       response: { 201: VexStatementDetail, 400: Problem, 409: Problem },
     },
     handler: async ({ operator, body }) => {
-      await demandSound(database.read, [body], platform.now());
+      await demandSound(database.read, [{ request: body, at: '' }], platform.now());
       const actor = operator.username;
       const [row] = await database.transact((tx) =>
         addStatements(tx, deps, { requests: [body], actor, imported: null }),
@@ -108,9 +108,13 @@ export function mountStatements(routes: Routes, deps: VexDeps): void {
       summary: 'All statements in force as one OpenVEX or CycloneDX document',
       tags,
       querystring: strict({ format: VexFormat }),
-      response: { 200: Type.Unknown(), 400: Problem },
+      response: { 200: Type.Unknown(), 400: Problem, 409: Problem },
     },
-    handler: ({ query }) => exportDocument(platform, { format: query.format, fleetId: keyRing.fleetId }),
+    handler: async ({ query }) => {
+      const document = await exportDocument(platform, { format: query.format, fleetId: keyRing.fleetId });
+      if (!document) throw new Refusal('conflict', { detail: NOTHING_TO_EXPORT });
+      return document;
+    },
   });
 
   routes.operator({

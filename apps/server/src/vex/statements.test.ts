@@ -256,6 +256,9 @@ describe.each(ENGINES)('statements about vulnerabilities on $name', (engine) => 
     [{ vulnerability: '*' }],
     [{ package: '' }],
     [{ text: ' ' }],
+    [{ text: 'safe\u202e txt.exe' }],
+    [{ text: 'bell \u0007' }],
+    [{ text: 'hidden\u200b' }],
     [{ status: 'fixed' }],
     [{ justification: 'trust me' }],
     [{ scope: { kind: 'group' } }],
@@ -297,6 +300,61 @@ describe.each(ENGINES)('statements about vulnerabilities on $name', (engine) => 
     },
   );
 
+  /** A document of others with these statements about npm packages. */
+  function openVex(statements: readonly object[]) {
+    const head = { '@context': 'https://openvex.dev/ns/v0.2.0', '@id': 'urn:x', author: 'a', version: 1 };
+    return { ...head, timestamp: '2026-11-21T00:00:00Z', statements };
+  }
+
+  const said = (name: string, more: object = {}) => ({
+    ...{ vulnerability: { name }, products: [{ '@id': 'pkg:npm/a@1.0.0' }] },
+    ...{ status: 'not_affected', justification: 'component_not_present', impact_statement: 'Not built.' },
+    ...more,
+  });
+
+  test.each([
+    ['a product without a version', { products: [{ '@id': 'pkg:npm/a' }] }, '/products/0'],
+    ['an unknown member', { confidence: 'high' }, '/confidence'],
+    ['a text with a hidden character', { impact_statement: 'Not\u202ebuilt.' }, '/text'],
+    [
+      'an end that has passed',
+      { tidegate: { status: 'not_affected', scope: { kind: 'all' }, ends_at: '2020-01-01T00:00:00Z' } },
+      '/ends_at',
+    ],
+  ])('a refused import names the statement with %s, and imports nothing', async (_what, change, path) => {
+    const it = await scene();
+    const document = openVex([said('CVE-2024-1'), said('CVE-2024-2', change)]);
+    const terms = { format: 'openvex', scope: { kind: 'all' }, ends_at: BODY.ends_at };
+    const { status, body } = await it.call('POST', DOCUMENT, { ...terms, document });
+    expect({ status, path: body.errors?.[0]?.path }).toEqual({
+      ...{ status: 400, path: `/document/statements/1${path}` },
+    });
+    expect((await it.call('GET', URL)).body.total).toBe(0);
+  });
+
+  test('what a document says twice is one statement, and only what is in force counts as there already', async () => {
+    const it = await scene();
+    const terms = { format: 'openvex', scope: { kind: 'all' }, ends_at: BODY.ends_at };
+    const send = async (...names: string[]) => {
+      const document = openVex(names.map((name) => said(name)));
+      const { body } = await it.call('POST', DOCUMENT, { ...terms, document });
+      return [body.imported.length, body.already];
+    };
+    expect(await send('CVE-2024-1', 'CVE-2024-1')).toEqual([1, 0]);
+    expect(await send('CVE-2024-1', 'CVE-2024-1', 'CVE-2024-2')).toEqual([1, 1]);
+  });
+
+  test.each(['openvex', 'cyclonedx'])(
+    'without a statement in force there is no %s document',
+    async (format) => {
+      const { call } = await scene();
+      const { status, body } = await call('GET', `${DOCUMENT}?format=${format}`);
+      expect({ status, detail: body.detail }).toMatchObject({
+        ...{ status: 409, detail: expect.stringContaining('needs at least one') },
+      });
+    },
+  );
+
   test('the hosts of an imported document are looked up once, and an unknown one imports nothing', async () => {
     const observed = { agentReads: 0 };
     const it = await createApprovalsApp(engine, { wrap: (database) => countAgentReads(database, observed) });
@@ -314,7 +372,7 @@ describe.each(ENGINES)('statements about vulnerabilities on $name', (engine) => 
       });
     const { status, body } = await send(statements);
     expect({ status, errors: body.errors }).toMatchObject({
-      ...{ status: 400, errors: [{ path: '/scope/agent_id' }] },
+      ...{ status: 400, errors: [{ path: '/document/statements/2/scope/agent_id' }] },
     });
     expect((await it.call('GET', URL)).body.total).toBe(0);
     observed.agentReads = 0;

@@ -10,7 +10,7 @@ import { type Static, Type } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { Value } from 'typebox/value';
 import { packageUrl } from './package-url.ts';
-import { type Defaults, packagesOf, type ReadDocument } from './read-document.ts';
+import { type Defaults, packagesOf, type ReadDocument, type ReadStatement } from './read-document.ts';
 
 const Text = Type.String({ maxLength: 4_096 });
 const Ref = Type.String({ minLength: 1, maxLength: 2_048 });
@@ -117,9 +117,10 @@ export function readCycloneDx(document: unknown, defaults: Defaults): ReadDocume
   const purls = new Map(
     (components ?? []).map(({ 'bom-ref': ref, purl }) => [ref ?? '', purl ?? ''] as const),
   );
-  const statements: VexStatementRequest[] = [];
+  const statements: ReadStatement[] = [];
   const skipped: { vulnerability: string; reason: string }[] = [];
   for (const [i, one] of vulnerabilities.entries()) {
+    const at = `/document/vulnerabilities/${i}`;
     const meaning = meaningOf(one, author);
     if ('reason' in meaning) {
       skipped.push({ vulnerability: one.id, reason: meaning.reason });
@@ -131,24 +132,25 @@ export function readCycloneDx(document: unknown, defaults: Defaults): ReadDocume
       const message = 'is not supported: name each version as a component of its own';
       return {
         kind: 'refused',
-        fault: { path: `/document/vulnerabilities/${i}/affects/${ranged}/versions`, message },
+        fault: { path: `${at}/affects/${ranged}/versions`, message },
       };
     }
     const read = packagesOf(
       one.affects.map(({ ref }, k) => ({
         url: purls.get(ref) ?? ref,
-        path: `/document/vulnerabilities/${i}/affects/${k}/ref`,
+        path: `${at}/affects/${k}/ref`,
       })),
     );
     if ('message' in read) return { kind: 'refused', fault: read };
     const terms = termsOf(one, defaults);
     if (!terms) {
       const message = 'has properties of Tidegate that cannot be read';
-      return { kind: 'refused', fault: { path: `/document/vulnerabilities/${i}/properties`, message } };
+      return { kind: 'refused', fault: { path: `${at}/properties`, message } };
     }
     const { scope, ends_at } = terms;
-    for (const { name, ...at } of read.packages) {
-      statements.push({ vulnerability: one.id, ...at, package: name, scope, ...meaning, ends_at });
+    for (const { name, ...where } of read.packages) {
+      const request = { vulnerability: one.id, ...where, package: name, scope, ...meaning, ends_at };
+      statements.push({ request, at });
     }
   }
   return { kind: 'read', author, statements, skipped };

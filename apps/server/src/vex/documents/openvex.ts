@@ -9,7 +9,7 @@ import {
 import { type Static, Type } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { packageUrl } from './package-url.ts';
-import { type Defaults, packagesOf, type ReadDocument } from './read-document.ts';
+import { type Defaults, packagesOf, type ReadDocument, type ReadStatement } from './read-document.ts';
 
 export const OPENVEX_CONTEXT = 'https://openvex.dev/ns/v0.2.0';
 const PRODUCTS_MAX = 10 * VEX_VERSIONS_MAX;
@@ -93,9 +93,10 @@ export function readOpenVex(document: unknown, defaults: Defaults): ReadDocument
     const path = `/document${first?.instancePath ?? ''}`;
     return { kind: 'refused', fault: { path, message: first?.message ?? 'is no OpenVEX 0.2.0 document' } };
   }
-  const statements: VexStatementRequest[] = [];
+  const statements: ReadStatement[] = [];
   const skipped: { vulnerability: string; reason: string }[] = [];
   for (const [i, one] of document.statements.entries()) {
+    const at = `/document/statements/${i}`;
     const vulnerability = one.vulnerability.name;
     const meaning = meaningOf(one, document.author);
     if ('reason' in meaning) {
@@ -104,13 +105,14 @@ export function readOpenVex(document: unknown, defaults: Defaults): ReadDocument
     }
     const urls = one.products.map((product, k) => ({
       url: product.identifiers?.purl ?? product['@id'] ?? '',
-      path: `/document/statements/${i}/products/${k}`,
+      path: `${at}/products/${k}`,
     }));
     const read = packagesOf(urls);
     if ('message' in read) return { kind: 'refused', fault: read };
     const { scope, ends_at } = one.tidegate ?? defaults;
-    for (const { name, ...at } of read.packages) {
-      statements.push({ vulnerability, ...at, package: name, scope, ...meaning, ends_at });
+    for (const { name, ...where } of read.packages) {
+      const request = { vulnerability, ...where, package: name, scope, ...meaning, ends_at };
+      statements.push({ request, at });
     }
   }
   return { kind: 'read', author: document.author, statements, skipped };

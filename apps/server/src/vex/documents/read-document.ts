@@ -7,10 +7,16 @@ export type ReadDocument =
   | {
       readonly kind: 'read';
       readonly author: string;
-      readonly statements: readonly VexStatementRequest[];
+      readonly statements: readonly ReadStatement[];
       readonly skipped: readonly { readonly vulnerability: string; readonly reason: string }[];
     }
   | { readonly kind: 'refused'; readonly fault: Fault };
+
+export interface ReadStatement {
+  readonly request: VexStatementRequest;
+  /** Where the document says it, as a JSON pointer into the request. */
+  readonly at: string;
+}
 
 /** What an importer adds to statements that have neither scope nor end. */
 export interface Defaults {
