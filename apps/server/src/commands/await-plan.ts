@@ -42,12 +42,14 @@ export async function awaitPlan(
   const locked = await lockUpdates(tx, { engine, updateIds: [...new Set([...named, ...beside])] });
   // Of two versions of one package one is approved: the one that was asked for first.
   const rivals = await rivalsOf(tx, named);
-  const open = awaited.updates.flatMap((update) => {
-    const held = locked.get(update.id);
-    if (!held || !isOpen(held) || (held.state === 'pending' && rivals.has(update.id))) return [];
-    return [{ update, held }];
-  });
-  const ids = open.map(({ update }) => update.id).toSorted();
+  const open = awaited.updates
+    .flatMap((update) => {
+      const held = locked.get(update.id);
+      if (!held || !isOpen(held) || (held.state === 'pending' && rivals.has(update.id))) return [];
+      return [{ update, held }];
+    })
+    .toSorted((a, b) => (a.update.id < b.update.id ? -1 : 1));
+  const ids = open.map(({ update }) => update.id);
   const set_sha256 = setDigest(ids);
   const before = await awaitedSetsOf(tx, ids);
   if (ids.length === 0 || ids.every((id) => before.get(id) === set_sha256)) return ids;
