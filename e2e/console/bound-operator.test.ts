@@ -18,6 +18,7 @@ const FOREIGN = ['web-00002.example.invalid', 'web-00003.example.invalid'];
 const OF_THE_FLEET = [
   ['/exceptions', 'Age exceptions'],
   ['/statements', 'Vulnerability statements'],
+  ['/origins', 'Third-party origins'],
   ['/divergences', 'Divergences'],
   ['/signing-keys', 'Signing keys'],
   ['/rate-limits', 'Rate limits'],

@@ -25,6 +25,7 @@ const PAGES: readonly (readonly [path: string, heading: string | RegExp])[] = [
   ['/events/:event', 'Event'],
   ['/exceptions', 'Age exceptions'],
   ['/statements', 'Vulnerability statements'],
+  ['/origins', 'Third-party origins'],
   ['/divergences', 'Divergences'],
   ['/enrolment', 'Add hosts'],
   ['/signing-keys', 'Signing keys'],
@@ -62,6 +63,7 @@ const DIALOGS: readonly (readonly [path: string, title: string, press: readonly 
   ['/exceptions', 'Add an age exception', [['button', 'Add an exception']]],
   ['/statements', 'State what a vulnerability means', [['button', 'Add a statement']]],
   ['/statements', 'Import statements', [['button', 'Import']]],
+  ['/origins', 'Register an origin', [['button', 'Register an origin']]],
   ['/events', 'Export events', [['button', 'Export']]],
 ];
 

@@ -89,6 +89,11 @@ const routeTree = root.addChildren([
       name: 'StatementsPage',
       title: 'Vulnerability statements',
     }),
+    fleetPage('/origins', {
+      load: () => import('./origins/origins-page.tsx'),
+      name: 'OriginsPage',
+      title: 'Third-party origins',
+    }),
     fleetPage('/divergences', {
       load: () => import('./divergences/divergences-page.tsx'),
       name: 'DivergencesPage',

@@ -185,6 +185,8 @@ export const ThirdPartyPackage = strict({
   version: Type.String(),
   arch: nullable(Type.String()),
   origin: Type.String(),
+  /** The same as suites, as a registration names them. */
+  suites: Type.Array(Type.String()),
   /** Who signed the repository, as this host says. */
   key: nullable(Type.String()),
   standing: Type.Enum(['allowed', 'asks', 'too_young', 'disputed', 'not_registered', 'key_unknown']),
@@ -263,6 +265,9 @@ export const BulkApproveRequest = Type.Union([
 ]);
 export type BulkApproveRequest = Static<typeof BulkApproveRequest>;
 
+/** Origins that a blocked update of a bulk request names. */
+export const BLOCKED_ORIGINS_MAX = 10;
+
 export const BulkBlocked = strict({
   update_id: Uuid,
   package: UpdatePackage,
@@ -272,6 +277,8 @@ export const BulkBlocked = strict({
   age: nullable(AgeReport),
   divergences: Type.Array(GateDivergence),
   unknown_artifacts: Type.Array(UnknownArtifact),
+  /** One package of each third-party origin, of the first ones. */
+  third_party: Type.Array(ThirdPartyPackage, { maxItems: BLOCKED_ORIGINS_MAX }),
 });
 export type BulkBlocked = Static<typeof BulkBlocked>;
 

@@ -6,18 +6,17 @@ import { fieldFaults } from '../api/field-faults.ts';
 import { queryClient } from '../api/queries.ts';
 import { withStepUp } from '../login/step-up.tsx';
 import { Button } from '../ui/button.tsx';
+import { endOfDay } from '../ui/day-rules.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { Field, Select, TextArea } from '../ui/field.tsx';
-import { useNow } from '../ui/time.tsx';
+import { LastDay } from '../ui/last-day.tsx';
 import { toast } from '../ui/toasts.tsx';
-import { AGED, dayFrom, EXCEPTIONS, endOfDay, type Prefill } from './exception-rules.ts';
+import { AGED, EXCEPTIONS, type Prefill } from './exception-rules.ts';
 
 const DAYS = 7;
-const DAYS_MAX = 364;
 
 /** Excepts one version from the minimum age; a link can fill in the fields. */
 export function AddException({ prefill, onClose }: { prefill: Prefill | null; onClose: () => void }) {
-  const now = useNow();
   const [ecosystem, setEcosystem] = useState<AgeExceptionRequest['ecosystem']>(prefill?.ecosystem ?? 'npm');
   const adding = useMutation({
     mutationFn: (body: AgeExceptionRequest) => withStepUp(() => post<AgeException>(EXCEPTIONS, body)),
@@ -80,17 +79,7 @@ export function AddException({ prefill, onClose }: { prefill: Prefill | null; on
           autoFocus={prefill !== null}
           error={faults.reason}
         />
-        <Field
-          label="Expires after"
-          name="expires_on"
-          type="date"
-          required
-          min={dayFrom(now, 0)}
-          max={dayFrom(now, DAYS_MAX)}
-          defaultValue={dayFrom(now, DAYS)}
-          hint="A day in UTC, at most a year from now."
-          error={faults.expires_at}
-        />
+        <LastDay label="Expires after" name="expires_on" days={DAYS} error={faults.expires_at} />
         {adding.error && (
           <p role="alert" className="rounded-md bg-bad-soft px-3 py-2 text-bad">
             {adding.error.message}

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { dayFrom, endOfDay, prefillOf } from './exception-rules.ts';
+import { prefillOf } from './exception-rules.ts';
 
 test.each([
   [{ ecosystem: 'pypi', name: 'requests', version: '2.0' }, 'pypi'],
@@ -16,8 +16,3 @@ test.each([{}, { name: 'a' }, { version: '1' }, { name: '', version: '1' }])(
     expect(prefillOf(search)).toBeNull();
   },
 );
-
-test('an exception ends with its day, in UTC', () => {
-  const day = dayFrom(Date.parse('2026-12-30T22:00:00Z'), 7);
-  expect(endOfDay(day)).toBe('2027-01-06T23:59:59Z');
-});

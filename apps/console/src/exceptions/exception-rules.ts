@@ -15,13 +15,3 @@ export function prefillOf(search: Readonly<Record<string, unknown>>): Prefill | 
   if (typeof name !== 'string' || typeof version !== 'string' || name === '' || version === '') return null;
   return { ecosystem: ecosystem === 'pypi' ? 'pypi' : 'npm', name, version };
 }
-
-const DAY_MS = 24 * 3_600_000;
-
-/** The UTC day that many days from now, as the value of a date field. */
-export function dayFrom(nowMs: number, days: number): string {
-  return new Date(nowMs + days * DAY_MS).toISOString().slice(0, 10);
-}
-
-/** The end of a day in UTC. */
-export const endOfDay = (day: string): string => `${day}T23:59:59Z`;

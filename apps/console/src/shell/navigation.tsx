@@ -14,6 +14,7 @@ import {
   Settings,
   SquareTerminal,
   UserCog,
+  Warehouse,
 } from 'lucide-react';
 import type { ReactNode } from 'react';
 
@@ -37,6 +38,7 @@ export const DESTINATIONS: readonly Destination[] = [
   { to: '/events', label: 'Events', icon: <Activity />, shortcut: 'g e', role: 'viewer' },
   { to: '/exceptions', label: 'Age exceptions', icon: <ListChecks />, role: 'viewer', isOfFleet: true },
   { to: '/statements', label: 'Statements', icon: <MessageSquareWarning />, role: 'viewer', isOfFleet: true },
+  { to: '/origins', label: 'Third parties', icon: <Warehouse />, role: 'viewer', isOfFleet: true },
   { to: '/divergences', label: 'Divergences', icon: <GitFork />, role: 'viewer', isOfFleet: true },
   { to: '/enrolment', label: 'Add hosts', icon: <Plug />, role: 'admin' },
   {

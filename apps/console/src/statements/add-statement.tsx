@@ -4,14 +4,16 @@ import { useState } from 'react';
 import { post } from '../api/client.ts';
 import { fieldFaults } from '../api/field-faults.ts';
 import { queryClient } from '../api/queries.ts';
-import { endOfDay } from '../exceptions/exception-rules.ts';
 import { withStepUp } from '../login/step-up.tsx';
 import { Button } from '../ui/button.tsx';
+import { endOfDay } from '../ui/day-rules.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { Field, Select, TextArea } from '../ui/field.tsx';
+import { LastDay } from '../ui/last-day.tsx';
 import { toast } from '../ui/toasts.tsx';
-import { EndsOn, ScopeFields } from './scope-fields.tsx';
+import { ScopeFields } from './scope-fields.tsx';
 import {
+  DAYS,
   ECOSYSTEMS,
   JUSTIFICATIONS,
   keyOf,
@@ -131,7 +133,7 @@ export function AddStatement({ prefill, onClose }: { prefill: Prefill | null; on
           autoFocus={prefill !== null}
           hint="What was examined, so that others can check it."
         />
-        <EndsOn error={faults.ends_at} />
+        <LastDay label="In force until" name="ends_on" days={DAYS} error={faults.ends_at} />
         {adding.error && (
           <p role="alert" className="rounded-md bg-bad-soft px-3 py-2 text-bad">
             {adding.error.message}

@@ -3,13 +3,14 @@ import type { VexFormat, VexImportAnswer, VexScope } from '@tidegate/protocol/ve
 import { useState } from 'react';
 import { ApiError, post } from '../api/client.ts';
 import { queryClient } from '../api/queries.ts';
-import { endOfDay } from '../exceptions/exception-rules.ts';
 import { withStepUp } from '../login/step-up.tsx';
 import { Button } from '../ui/button.tsx';
+import { endOfDay } from '../ui/day-rules.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { Field, Select } from '../ui/field.tsx';
-import { EndsOn, ScopeFields } from './scope-fields.tsx';
-import { DOCUMENT, FORMATS, keyOf } from './statement-rules.ts';
+import { LastDay } from '../ui/last-day.tsx';
+import { ScopeFields } from './scope-fields.tsx';
+import { DAYS, DOCUMENT, FORMATS, keyOf } from './statement-rules.ts';
 
 /** Imports the statements of an OpenVEX or CycloneDX document, all or none, and shows what became of them. */
 export function ImportStatements({ onClose }: { onClose: () => void }) {
@@ -54,7 +55,7 @@ export function ImportStatements({ onClose }: { onClose: () => void }) {
             ))}
           </Select>
           <ScopeFields scope={scope} onChange={setScope} />
-          <EndsOn />
+          <LastDay label="In force until" name="ends_on" days={DAYS} />
           <p className="text-muted">
             Hosts and end are for documents that have none. Documents of Tidegate keep their own.
           </p>

@@ -3,6 +3,9 @@ import type { VexFormat, VexJustification, VexScope, VexStatementRequest } from 
 export const STATEMENTS = '/api/v1/admin/vex-statements';
 export const DOCUMENT = '/api/v1/admin/vex-document';
 
+/** Proposed life of a statement. */
+export const DAYS = 90;
+
 /** Why a package is not affected, in words; the keys are those of OpenVEX. */
 export const JUSTIFICATIONS: Readonly<Record<VexJustification, string>> = {
   component_not_present: 'the component is not part of the package',

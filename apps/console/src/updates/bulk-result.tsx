@@ -2,6 +2,7 @@ import { Link } from '@tanstack/react-router';
 import type { BulkApproveAnswer, BulkBlocked } from '@tidegate/protocol/approvals-api';
 import { Ban, Check, CircleDashed, Minus } from 'lucide-react';
 import type { ReactNode } from 'react';
+import { RegisterLinks } from '../origins/register-links.tsx';
 import { Badge, type BadgeTone } from '../ui/badge.tsx';
 import { type Known, nameOf, outcomeText } from './bulk-rules.ts';
 import { REASONS, SKIP_REASONS, STOP_TITLES } from './update-words.ts';
@@ -104,6 +105,12 @@ function BlockedRow({ one, known }: { one: BulkBlocked; known: Known }) {
                 </li>
               ))}
             </ul>
+          )}
+          {one.third_party.length > 0 && (
+            <div>
+              <p>From {one.third_party.map(({ origin }) => origin).join('; ')}.</p>
+              <RegisterLinks packages={one.third_party} ecosystem={named.ecosystem} />
+            </div>
           )}
           {divergences.map((one) => (
             <p key={one.divergence_id} className="mono break-all">

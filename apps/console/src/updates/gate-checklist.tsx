@@ -1,5 +1,6 @@
 import { CircleCheck, CircleDashed, CircleHelp, CircleMinus, OctagonX, TriangleAlert } from 'lucide-react';
 import type { ReactNode } from 'react';
+import { RegisterLinks } from '../origins/register-links.tsx';
 import { Badge, type BadgeTone } from '../ui/badge.tsx';
 import { CopyText } from '../ui/copy-text.tsx';
 import { Facts, Panel } from '../ui/page.tsx';
@@ -24,7 +25,11 @@ export function GateChecklist({ update, aside }: { update: UpdateView; aside?: R
     <Panel title="The gate" aside={aside}>
       <ul aria-label="Checks" className="divide-y divide-line">
         {checklistOf(update).map((check) => (
-          <CheckLine key={check.id} check={check} />
+          <CheckLine key={check.id} check={check}>
+            {check.id === 'third_party' && gate && (
+              <RegisterLinks packages={gate.third_party} ecosystem={update.ecosystem} />
+            )}
+          </CheckLine>
         ))}
       </ul>
       {gate && (
@@ -46,7 +51,13 @@ export function GateChecklist({ update, aside }: { update: UpdateView; aside?: R
   );
 }
 
-function CheckLine({ check: { title, state, word, evidence } }: { check: Check }) {
+function CheckLine({
+  check: { title, state, word, evidence },
+  children,
+}: {
+  check: Check;
+  children?: ReactNode;
+}) {
   const { tone, icon } = LOOKS[state];
   return (
     <li className="grid grid-cols-[9.5rem_1fr] gap-x-3 py-2 first:pt-0 last:pb-0 max-sm:grid-cols-1">
@@ -58,6 +69,7 @@ function CheckLine({ check: { title, state, word, evidence } }: { check: Check }
       <div className="min-w-0">
         <p className="font-medium">{title}</p>
         <p className="break-words text-muted">{evidence}</p>
+        {children}
       </div>
     </li>
   );

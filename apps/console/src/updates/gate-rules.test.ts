@@ -152,7 +152,7 @@ test.each<[GateReport['origin_changes'], string | undefined]>([
 
 test('third-party repositories are a line with rule, reason and end, and never pass', () => {
   const one: GateReport['third_party'][number] = {
-    ...{ package: 'docker', version: '2', arch: null, origin: 'Docker CE:bookworm', key: 'abc' },
+    ...{ package: 'docker', version: '2', arch: null, origin: 'Docker CE:bookworm', suites: [], key: 'abc' },
     ...{ standing: 'allowed', first_seen_at: null },
     registration: {
       ...{

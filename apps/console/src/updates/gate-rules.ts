@@ -126,11 +126,12 @@ const STANDINGS: Readonly<Record<GateReport['third_party'][number]['standing'], 
 };
 
 function originText({ origin, key, standing, registration }: GateReport['third_party'][number]): string {
-  const signed = key === null ? '' : `, signed by ${key},`;
-  if (registration === null) return `${origin}${signed}: ${STANDINGS[standing]}.`;
+  const signed = key === null ? origin : `${origin}, signed by ${key}`;
+  if (registration === null) return `${signed}: ${STANDINGS[standing]}.`;
   const { rule, min_age_days: days, reason, ends_at: end } = registration;
   const words = rule === 'allow_older_than' ? `allow when older than ${days} days` : rule;
-  return `${origin}${signed} is registered until ${end.slice(0, 10)} (rule: ${words}; reason: ${reason}): ${STANDINGS[standing]}.`;
+  const since = key === null ? '' : ',';
+  return `${signed}${since} is registered until ${end.slice(0, 10)} (rule: ${words}; reason: ${reason}): ${STANDINGS[standing]}.`;
 }
 
 /** A7. */

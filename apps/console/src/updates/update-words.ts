@@ -24,7 +24,7 @@ export const REASONS: Readonly<Record<Reason, string>> = {
   too_young: 'A version was released more recently than the minimum age allows.',
   unknown_age: 'The release time of a version is not known.',
   unreachable: 'The vulnerability source did not answer.',
-  uncovered: 'No vulnerability database covers the distribution of this host.',
+  uncovered: 'No vulnerability database covers the distribution of this host, or the origin of a package.',
   undecidable: 'The version of a package cannot be compared with the vulnerability database.',
 };
 

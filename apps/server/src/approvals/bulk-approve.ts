@@ -1,4 +1,5 @@
 import {
+  BLOCKED_ORIGINS_MAX,
   BULK_MAX_UPDATES,
   type BulkApproveAnswer,
   type BulkApproveRequest,
@@ -15,7 +16,14 @@ import type { UpdateRow } from '../updates/store.ts';
 import type { Progress } from './bulk-progress.ts';
 import { type ApprovalDeps, WAIT_MS } from './deps.ts';
 import { halvesOf } from './flagged-set-rules.ts';
-import { ageReport, divergencesOf, packageOf, unknownArtifactsOf, verdictParts } from './gate-report.ts';
+import {
+  ageReport,
+  divergencesOf,
+  packageOf,
+  thirdPartyOriginsOf,
+  unknownArtifactsOf,
+  verdictParts,
+} from './gate-report.ts';
 import {
   CHUNK_UPDATES,
   type Decided,
@@ -214,5 +222,6 @@ function addBlock(answer: BulkApproveAnswer, { loaded, facts, verdict }: BulkBlo
     age: ageReport(verdict.judged.age),
     divergences: divergencesOf(facts),
     unknown_artifacts: unknownArtifactsOf(facts),
+    third_party: thirdPartyOriginsOf(facts, BLOCKED_ORIGINS_MAX),
   });
 }

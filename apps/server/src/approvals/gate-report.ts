@@ -9,8 +9,10 @@ import type {
   UpdatePackage,
   Warning,
 } from '@tidegate/protocol/approvals-api';
+import type { Ecosystem } from '@tidegate/protocol/scalars';
 import type { ClosureFacts, Finding } from '../advisories/closure-facts.ts';
 import { splitFindings } from '../advisories/closure-parts.ts';
+import { type OriginFact, suitesOf } from '../origins/origin-rules.ts';
 import { rfc3339 } from '../platform/clock.ts';
 import type { AgeFacts } from './age-rules.ts';
 import type { Excuse } from './counting-rules.ts';
@@ -155,17 +157,34 @@ export function originChangesOf({ information }: UpdateFacts, most = FINDINGS_MA
   return (information?.originChanges ?? []).slice(0, most).map((change) => ({ ...change }));
 }
 
-function thirdPartyOf({ judged }: UpdateFacts): ThirdPartyPackage[] {
-  return (judged?.origins?.items ?? [])
-    .slice(0, FINDINGS_MAX)
-    .map(({ registration, firstSeenAtMs, ...one }) => ({
-      ...one,
-      registration: registration && {
-        ...{ id: registration.id, rule: registration.rule, min_age_days: registration.minAgeDays },
-        ...{ reason: registration.reason, ends_at: rfc3339(registration.endsAtMs) },
-      },
-      first_seen_at: firstSeenAtMs === null ? null : rfc3339(firstSeenAtMs),
-    }));
+function thirdPartyOf({ ecosystem, judged }: UpdateFacts): ThirdPartyPackage[] {
+  const items = (judged?.origins?.items ?? []).slice(0, FINDINGS_MAX);
+  return items.map((one) => thirdPartyPackage(ecosystem, one));
+}
+
+/** One package of each third-party origin. */
+export function thirdPartyOriginsOf({ ecosystem, judged }: UpdateFacts, most: number): ThirdPartyPackage[] {
+  const items = judged?.origins?.items ?? [];
+  const origins = Map.groupBy(items, ({ origin, key, standing }) => `${origin}\n${key}\n${standing}`);
+  return [...origins.values()]
+    .flatMap(([first]) => first ?? [])
+    .slice(0, most)
+    .map((one) => thirdPartyPackage(ecosystem, one));
+}
+
+function thirdPartyPackage(
+  ecosystem: Ecosystem,
+  { registration, firstSeenAtMs, ...one }: OriginFact,
+): ThirdPartyPackage {
+  return {
+    ...one,
+    suites: suitesOf(ecosystem, one.origin),
+    registration: registration && {
+      ...{ id: registration.id, rule: registration.rule, min_age_days: registration.minAgeDays },
+      ...{ reason: registration.reason, ends_at: rfc3339(registration.endsAtMs) },
+    },
+    first_seen_at: firstSeenAtMs === null ? null : rfc3339(firstSeenAtMs),
+  };
 }
 
 function provenanceReport({ information }: UpdateFacts): GateReport['provenance'] {

@@ -27,6 +27,7 @@ export const PAGES = [
   '/events/:id',
   '/exceptions',
   '/statements',
+  '/origins',
   '/divergences',
   '/enrolment',
   '/signing-keys',

@@ -57,6 +57,11 @@ export function suiteOf(ecosystem: Ecosystem, origin: string): string {
   return ecosystem === 'apt' ? origin.replace(/(^|:)\d[^/:]*\//, '$1') : origin;
 }
 
+/** All suites that offer a package, as registrations name them. */
+export function suitesOf(ecosystem: Ecosystem, origin: string): string[] {
+  return (ecosystem === 'apt' ? origin.split(', ') : [origin]).map((one) => suiteOf(ecosystem, one));
+}
+
 /** Whether an action brings a package from a third party's repository. */
 export function isThirdParty(ecosystem: Ecosystem, osId: string, { action, origin }: PlanAction): boolean {
   return action !== 'remove' && isKnownOrigin(origin) && isForeignOrigin(ecosystem, { id: osId }, origin);
@@ -68,7 +73,7 @@ export function registrationFor(
   { origin = '', origin_key: key }: PlanAction,
   registered: readonly Registration[],
 ): Registration | null {
-  const suites = (ecosystem === 'apt' ? origin.split(', ') : [origin]).map((one) => suiteOf(ecosystem, one));
+  const suites = suitesOf(ecosystem, origin);
   const fitting = registered.filter(
     (one) =>
       one.ecosystem === ecosystem && one.key === key && suites.every((suite) => one.suites.includes(suite)),

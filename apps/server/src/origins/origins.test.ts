@@ -57,6 +57,22 @@ describe.each(ENGINES)('registered origins on $name', (engine) => {
     expect(await verdictOf(await update(foreign()))).toEqual(['unchecked', 'uncovered', 'not_registered']);
   });
 
+  test('a bulk approval names the origin of what it blocks, once, with its key and suites', async () => {
+    const { update, foreign, call } = await scene();
+    const other = { ...foreign({ origin: 'Docker CE:26.0/bookworm, Mirror:bookworm' }), name: 'compose' };
+    const id = await update(foreign(), { ...foreign(), name: 'docker-cli' }, other);
+    const { body } = await call('POST', '/api/v1/updates/approve', { update_ids: [id] });
+    expect(body.blocked).toMatchObject([
+      {
+        ...{ update_id: id, blocked_by: 'unchecked', reason: 'uncovered' },
+        third_party: [
+          { package: 'docker', key: KEY, suites: [DOCKER], standing: 'not_registered' },
+          { package: 'compose', key: KEY, suites: ['Docker CE:bookworm', 'Mirror:bookworm'] },
+        ],
+      },
+    ]);
+  });
+
   test('a registered one passes: in preview, token, event and record, with rule, reason and end', async () => {
     const { update, foreign, register, call, approve, eventsOf, keyRing } = await scene();
     const made = await register();

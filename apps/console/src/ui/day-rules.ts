@@ -1,0 +1,9 @@
+const DAY_MS = 24 * 3_600_000;
+
+/** The UTC day that many days from now, as the value of a date field. */
+export function dayFrom(nowMs: number, days: number): string {
+  return new Date(nowMs + days * DAY_MS).toISOString().slice(0, 10);
+}
+
+/** The end of a day in UTC. */
+export const endOfDay = (day: string): string => `${day}T23:59:59Z`;
