@@ -1,5 +1,15 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { Type } from 'typebox';
@@ -36,7 +46,7 @@ type Results = readonly { title: string; status: string }[];
 
 try {
   for (const part of PARTS) cpSync(join(root, part), join(copy, part), { recursive: true, filter: isSource });
-  symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
+  linkModules();
   const files = [...new Set(mutants.map(({ test: [file] }) => file))];
   const sound = runTests(files);
   const survivors = mutants.filter((mutant, i) => {
@@ -49,6 +59,18 @@ try {
   say(`${mutants.length - survivors.length} of ${mutants.length} mutants were caught`);
 } finally {
   rmSync(copy, { recursive: true, force: true });
+}
+
+/** Links the modules of others, and our own packages to the copy: a mutant of theirs must take effect. */
+function linkModules(): void {
+  const [from, to] = [join(root, 'node_modules'), join(copy, 'node_modules')];
+  mkdirSync(join(to, '@tidegate'), { recursive: true });
+  for (const name of readdirSync(from)) {
+    if (name !== '@tidegate') symlinkSync(join(from, name), join(to, name));
+  }
+  for (const name of readdirSync(join(from, '@tidegate'))) {
+    symlinkSync(readlinkSync(join(from, '@tidegate', name)), join(to, '@tidegate', name));
+  }
 }
 
 /** The fault of the mutant or its test; null if the test fails with the mutant and passes without it. */
