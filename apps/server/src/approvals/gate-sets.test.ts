@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { ClosureFacts, Finding, Fix, UncheckedReason } from '../advisories/closure-facts.ts';
+import type { OriginFact } from '../origins/origin-rules.ts';
 import type { StatementFact } from '../vex/statement-rules.ts';
 import { type Member, splitFlagged } from './flagged-set-rules.ts';
 import { judge } from './gate.ts';
@@ -47,6 +48,8 @@ interface Scene {
   readonly diverging?: readonly string[];
   readonly contradicted?: readonly string[];
   readonly unchecked?: UncheckedReason;
+  /** Packages of third parties, all of registered origins. */
+  readonly registered?: readonly string[];
   readonly policy?: Partial<GatePolicy>;
   readonly by?: ApprovalRequest['by'];
 }
@@ -131,6 +134,10 @@ function factsOf(scene: Scene, ids: readonly string[]): UpdateFacts {
         ...{ ...artifact(name), algorithm: 'sha256', source: 'registry' },
       })),
     },
+    origins: {
+      items: named(scene.registered).map(originOf),
+      uncovered: named(scene.registered).length,
+    },
     statements: Object.entries(scene.stated ?? {}).map(([name, status]) => statementOf(name, status)),
   };
   return { ecosystem: 'apt', judged, advisories: 'judged' };
@@ -155,6 +162,11 @@ const FINDING: Omit<Finding, 'package' | 'id'> = {
   ...{ version: VERSION, aliases: [], severity: null, summary: '', fixedIn: null, inClosure: 'top' },
   ...{ change: 'introduced', malicious: false, kev: false },
 };
+
+const originOf = (name: string): OriginFact => ({
+  ...{ package: name, version: VERSION, arch: null, origin: 'Own:stable', key: 'a'.repeat(40) },
+  ...{ standing: 'allowed', registration: null, firstSeenAtMs: null },
+});
 
 function statementOf(name: string, status: StatementFact['status']): StatementFact {
   return {
@@ -236,6 +248,11 @@ describe('a set of ten', () => {
     ],
     ['one fixes and introduces', { known: { p5: 'introduces' }, fixes: ['p5'] }, MIDDLE],
     ['one fixes and keeps', { known: { p5: 'stays' }, fixes: ['p5'], ...lenient }, ALL],
+    [
+      'malicious code stays, beside what stays',
+      { known: { p2: 'stays malicious', p7: 'stays' }, ...lenient },
+      'p0-p1 p3-p9 | p2 stopped',
+    ],
     [
       'what all of them have stays',
       { known: Object.fromEntries(TEN.map((name) => [name, 'stays'])), ...lenient },
@@ -339,6 +356,17 @@ describe('a set of ten', () => {
       'not checked, and one introduces: the flagged one first, then all',
       { unchecked: 'unreachable', known: { p5: 'introduces' } },
       'nothing | p0-p9 stopped',
+    ],
+    ['registered origins', { unchecked: 'uncovered', registered: ['p5'] }, ALL],
+    [
+      'registered origins, for the sweep (A8)',
+      { unchecked: 'uncovered', registered: ['p5'], by: 'sweep' },
+      'nothing | p0-p9 stopped',
+    ],
+    [
+      'registered origins, and one introduces',
+      { unchecked: 'uncovered', registered: TEN, known: { p5: 'introduces' } },
+      MIDDLE,
     ],
     // What no update brings by its own plan.
     [

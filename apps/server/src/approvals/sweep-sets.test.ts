@@ -132,6 +132,22 @@ describe.each(ENGINES)('sets of updates on $name', (engine) => {
       expect((await waiting(it)).map((set) => set.ids)).toEqual([ids.slice(0, 2), ids.slice(2)]);
     });
 
+    test('asks anew for those that are left when one of a set has ended', async () => {
+      const { it, ids } = await scene(['a', 'b', 'c']);
+      const [, ...others] = ids;
+      await bulk(it, ids);
+      await it.database.transact((tx) =>
+        tx
+          .updateTable('updates')
+          .set({ state: 'installed' })
+          .where('id', '=', ids[0] ?? '')
+          .execute(),
+      );
+      await sweepOnce(it.deps);
+      expect((await requestsOf(it, 'pending')).map((request) => request.ids)).toEqual([others]);
+      expect(await waiting(it)).toEqual([{ ids: others, round: 1 }]);
+    });
+
     test('installs a set at the latest time that was named for one of them', async () => {
       const { it, ids } = await scene(['a', 'b']);
       await bulk(it, ids);
@@ -198,6 +214,23 @@ describe.each(ENGINES)('sets of updates on $name', (engine) => {
         expect(await waiting(it)).toMatchObject([{ ids: [a, c] }]);
       },
     );
+
+    test('of two versions of one package is not approved as it is: one of them is', async () => {
+      const it = await createApprovalsApp(engine);
+      const versions = ['1.2.0', '2.0.0'];
+      const plan = versions.map((version) => actionOf({ name: 'left-pad', version, ecosystem: 'npm' }));
+      const ids: string[] = [];
+      for (const version of versions) {
+        ids.push(await it.addUpdate({ name: 'left-pad', ecosystem: 'npm', version }));
+      }
+      await it.addPlan(ids, plan);
+      const answer = await bulk(it, ids);
+      expect(answer).toMatchObject({
+        approved: [{ update_id: ids[0] }],
+        skipped: [{ update_id: ids[1], code: 'conflict' }],
+      });
+      expect(await statesOf(it, ids)).toEqual(['approved', 'pending']);
+    });
 
     test('is not approved on a host that was revoked', async () => {
       const { it, ids } = await scene(['a', 'b']);

@@ -16,6 +16,8 @@ interface Case {
     afterMs?: number;
     isElsewhere?: boolean;
   } | null;
+  /** Whether the host has an older approval too. */
+  isLater?: boolean;
   result?: CommandResult;
 }
 
@@ -28,6 +30,11 @@ describe.each(ENGINES)('a plan that has drifted, on $name', (engine) => {
     ['in the millisecond of the approval', { sibling: { afterMs: 0 } }, true],
     ['without another installation', { sibling: null }, false],
     ['by one that ended before this approval', { sibling: { afterMs: -1 } }, false],
+    [
+      'by one that ended before this approval, after an older one of the host',
+      { sibling: { afterMs: -1 }, isLater: true },
+      false,
+    ],
     ['beside one that runs', { sibling: { status: 'running' } }, false],
     ['beside one that was refused: it has changed nothing', { sibling: { status: 'refused' } }, false],
     ['beside one that was cancelled', { sibling: { status: 'cancelled' } }, false],
@@ -38,7 +45,7 @@ describe.each(ENGINES)('a plan that has drifted, on $name', (engine) => {
     ['or a reason that begins alike', { result: { ...DRIFT, reason: 'plan_drifted' } }, false],
     ['or mentions it', { result: { ...DRIFT, reason: 'artifact_mismatch after plan_drift' } }, false],
     ['or nothing is said', { result: { status: 'refused' } }, false],
-  ])('%s', async (_what, { sibling = {}, result = DRIFT }, expected) => {
+  ])('%s', async (_what, { sibling = {}, isLater = false, result = DRIFT }, expected) => {
     const database = await engine.open();
     const platform = createTestPlatform(database);
     const issuedMs = platform.now();
@@ -46,8 +53,12 @@ describe.each(ENGINES)('a plan that has drifted, on $name', (engine) => {
     const other = await insertTestAgent(database, { n: 2 });
     const of = { n: 1, state: 'approved', expiresAtMs: issuedMs + 86_400_000 };
     const install = await insertTestUpdate(database, { agentId, ...of });
+    const own = install.approval.tokenId;
+    if (isLater) await insertTestUpdate(database, { agentId, ...of, n: 2 });
     const found = await database.transact(async (tx) => {
       await tx.updateTable('approvals').set({ issued_at: issuedMs }).execute();
+      const older = issuedMs - 1_000;
+      await tx.updateTable('approvals').set({ issued_at: older }).where('token_id', '!=', own).execute();
       const queue = (command: Parameters<typeof queueCommand>[2]) => queueCommand(tx, platform, command);
       const id = await queue({ ...install, agentId, action: 'install_update', createdBy: 'ada' });
       // A host's own drift is no sibling of itself, whatever its status.

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { InventoryUpdate } from '@tidegate/protocol/agent-api';
 import type { Ecosystem } from '@tidegate/protocol/scalars';
 import type { UpdateItem } from '@tidegate/protocol/updates-api';
@@ -401,6 +402,12 @@ describe.each(ENGINES)('updates over HTTP on $name', (engine) => {
       ({ ids: [id = ''] }) => Array.from({ length: 2_000 }, () => [id]).concat([[id]]),
       400,
       { path: '/sets' },
+    ],
+    [
+      'sets that name more updates together',
+      () => [0, 1].map(() => Array.from({ length: 1_001 }, () => randomUUID())),
+      400,
+      { path: '/sets', message: 'name 2002 updates; allowed: at most 2000' },
     ],
   ])('a plan report with %s is refused whole', async (_, sets, status, fault) => {
     const { database, scan, report } = await setUp();
