@@ -161,7 +161,7 @@ async function writeDecided(
   { decided, operator }: { decided: readonly Decided[]; operator: string },
 ): Promise<Written[]> {
   const results: Written[] = [];
-  const waiting: (readonly UpdateRow[])[] = [];
+  const waiting: { updates: readonly UpdateRow[]; round: number }[] = [];
   const mintings: Minting[] = [];
   for (const one of decided) {
     if (one.kind === 'mint') {
@@ -169,7 +169,9 @@ async function writeDecided(
       const asking = { approvedBy: operator, actor: operator, request: PLAIN, via: 'bulk' } as const;
       mintings.push({ ...{ loaded, facts, verdict }, ...asking, notBeforeMs: null });
     } else {
-      waiting.push(...one.sets);
+      // What is left of a flagged set has had its first round.
+      const round = one.kind === 'split' ? 1 : 0;
+      waiting.push(...one.sets.map((updates) => ({ updates, round })));
     }
   }
   for (const [i, minted] of (await mintApprovals(tx, deps, mintings)).entries()) {
@@ -182,14 +184,15 @@ async function writeDecided(
       results.push(...updates.map(({ id }): Written => ({ id, kind: 'conflict' })));
     } else {
       // Somebody has decided about one of them, or the plan has changed: the others are another transaction.
-      waiting.push(...(minted.kind === 'too_large' ? halvesOf(updates) : [updates]));
+      const sets = minted.kind === 'too_large' ? halvesOf(updates) : [updates];
+      waiting.push(...sets.map((set) => ({ updates: set, round: 0 })));
     }
   }
-  for (const updates of waiting) {
+  for (const { updates, round } of waiting) {
     const asking = {
       askedBy: operator,
       askedAtMs: deps.platform.now(),
-      round: 0,
+      round,
       actor: operator,
       notBeforeMs: null,
     };

@@ -62,7 +62,6 @@ describe.each(ENGINES)('sets of updates on $name', (engine) => {
         it.vulnerable({ id: `CVE-${name}`, ...flaggedOf(name) });
         ids.push(await it.addUpdate({ name, version: VERSION, plan: actionsOf(name, `lib${name}`) }));
       }
-      await bulk(it, ids);
       const idsOf = (some: readonly string[]) => some.map((name) => ids[names.indexOf(name)] ?? '');
       const planFlagged = (some: readonly string[], of: string) =>
         it.addPlan(idsOf(some), [...actionsOf(...some), actionOf(flaggedOf(of))]);
@@ -73,6 +72,7 @@ describe.each(ENGINES)('sets of updates on $name', (engine) => {
     test('takes what the gate stops out of a set in five rounds, and then halves it', async () => {
       const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i'];
       const { it, idsOf, planFlagged } = await flagging(names);
+      await bulk(it, idsOf(names));
       for (let round = 1; round <= 5; round += 1) {
         const [stopped = '', ...rest] = names.slice(round - 1);
         await planFlagged([stopped, ...rest], stopped);
@@ -86,6 +86,13 @@ describe.each(ENGINES)('sets of updates on $name', (engine) => {
         { ids: idsOf(['f', 'g']), round: 6 },
         { ids: idsOf(['h', 'i']), round: 6 },
       ]);
+    });
+
+    test('counts the round of the request that found a set flagged', async () => {
+      const { it, idsOf, planFlagged } = await flagging(['a', 'b', 'c']);
+      await planFlagged(['a', 'b', 'c'], 'a');
+      await bulk(it, idsOf(['a', 'b', 'c']));
+      expect(await waiting(it)).toEqual([{ ids: idsOf(['b', 'c']), round: 1 }]);
     });
 
     test('returns a whole set when its host is revoked, and mints nothing for it', async () => {
