@@ -6,13 +6,13 @@ import { MUTANTS, type Mutant } from './mutant-table.ts';
 const ROOT = join(import.meta.dirname, '..');
 
 /** Holds a row against the tree without running anything; `npm run test:mutants` proves that the test fails. */
-function faultOf({ file, from, to, test: [testFile, title] }: Mutant): string | null {
-  const absent = [file, testFile].find((path) => !existsSync(join(ROOT, path)));
+function faultOf({ file, from, to, test: [testFile, title, table = testFile] }: Mutant): string | null {
+  const absent = [file, testFile, table].find((path) => !existsSync(join(ROOT, path)));
   if (absent !== undefined) return `${absent} does not exist`;
   const count = textOf(file).split(from).length - 1;
   if (count !== 1) return `the line occurs ${count} times in ${file}`;
   if (from === to) return 'the mutant is the same as the line';
-  return textOf(testFile).includes(title) ? null : `${testFile} has no test titled "${title}"`;
+  return textOf(table).includes(title) ? null : `${table} has no test titled "${title}"`;
 }
 
 function textOf(path: string): string {
