@@ -11,6 +11,7 @@ import { CommandResultAnswer } from '@tidegate/protocol/commands-api';
 import { DecisionStatement, RecordedVerdict } from '@tidegate/protocol/decisions-api';
 import * as documents from '@tidegate/protocol/documents';
 import { Health } from '@tidegate/protocol/health-api';
+import { PackageCondition } from '@tidegate/protocol/package-condition';
 import * as plan from '@tidegate/protocol/plan';
 import { Problem } from '@tidegate/protocol/problems';
 import { RestartReport } from '@tidegate/protocol/restarts';
@@ -67,6 +68,7 @@ export const OBJECTS: Readonly<Record<string, unknown>> = {
   ...onlyObjects(documents),
   ...onlyObjects(plan),
   ...onlyObjects(agentApi),
+  PackageCondition,
   RestartReport,
   RootPayload,
   CommandPayload: { ...firstCommand, properties: commonOf(firstCommand.properties) },

@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox';
 import { APPROVAL_MAX_UPDATES, Envelope, ServerKey } from './documents.ts';
 import { AGENT_EVENT_TYPES, SEVERITIES } from './event-types.ts';
 import { CANDIDATES_MAX } from './offers.ts';
+import { PackageCondition } from './package-condition.ts';
 import { Plan } from './plan.ts';
 import { RestartReport } from './restarts.ts';
 import {
@@ -129,6 +130,8 @@ export const InventoryReport = strict({
   complete: Type.Boolean(),
   packages: Type.Array(InventoryPackage, { maxItems: INVENTORY_MAX_PACKAGES }),
   updates: Type.Array(InventoryUpdate, { maxItems: INVENTORY_MAX_UPDATES }),
+  /** apt and dnf; absent: not known. */
+  condition: Type.Optional(PackageCondition),
 });
 export type InventoryReport = Static<typeof InventoryReport>;
 

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { type Directed, sortBy } from './lists-api.ts';
+import { PackageCondition } from './package-condition.ts';
 import {
   Count,
   Ecosystem,
@@ -41,6 +42,8 @@ export const ReportItem = Type.Object({
   received_at: Timestamp,
   complete: Type.Boolean({ description: 'false: the scan failed in part, so packages may be missing' }),
   packages: Count,
+  /** Null: the host has not said. */
+  condition: nullable(PackageCondition),
 });
 export type ReportItem = Static<typeof ReportItem>;
 

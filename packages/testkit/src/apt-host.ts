@@ -42,6 +42,8 @@ export type AptHost = {
   rollBack(): Promise<void>;
   /** The file of a package in the archive, main or security. Throws where none was published. */
   debPath(name: string, version: string): string;
+  /** Runs dpkg on this host, as a person on it would. */
+  dpkg(...args: string[]): Promise<string>;
   /** Paths that were fetched over http, in order. */
   readonly fetched: string[];
   /** Ends the http server, where there is one. The folder stays. */
@@ -141,6 +143,7 @@ export async function createAptHost(dir: string, options: AptHostOptions = {}): 
     },
     rollBack,
     debPath,
+    dpkg: (...args) => dpkg(args),
     fetched,
     stop: async () => server?.stop(),
   };

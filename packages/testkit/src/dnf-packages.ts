@@ -11,6 +11,8 @@ export type DnfPackage = {
   source?: string;
   requires?: readonly string[];
   conflicts?: readonly string[];
+  /** Configuration files below /etc by name, with their content. */
+  config?: Readonly<Record<string, string>>;
   obsoletes?: readonly string[];
   provides?: readonly string[];
   /** Statements of rpm's own Lua that run when the package is installed, inside the host's root. */

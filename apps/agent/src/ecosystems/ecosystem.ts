@@ -1,4 +1,5 @@
 import type { InventoryPackage, InventoryUpdate } from '@tidegate/protocol/agent-api';
+import type { PackageCondition } from '@tidegate/protocol/package-condition';
 import type { Plan, PlanAction } from '@tidegate/protocol/plan';
 import type { Ecosystem } from '@tidegate/protocol/scalars';
 import type { HostTrouble } from './host-trouble.ts';
@@ -32,6 +33,8 @@ export interface Scan {
   reason: string | null;
   packages: InventoryPackage[];
   updates: InventoryUpdate[];
+  /** apt and dnf: what is broken, and what waits for a person; absent where it is not known. */
+  condition?: PackageCondition;
 }
 
 export interface PlanTarget {

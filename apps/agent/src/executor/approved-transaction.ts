@@ -1,5 +1,5 @@
+import type { HostTroubleReason } from '@tidegate/protocol/package-condition';
 import type { PlanAction } from '@tidegate/protocol/plan';
-import type { HostTroubleReason } from '../ecosystems/host-trouble.ts';
 import type { Commit, Installer, InstallJob } from './installer.ts';
 import { planDifference } from './plan-difference.ts';
 

@@ -1,6 +1,6 @@
+import type { HostTroubleReason } from '@tidegate/protocol/package-condition';
 import type { PlanAction } from '@tidegate/protocol/plan';
 import type { HostPaths } from '../ecosystems/ecosystem.ts';
-import type { HostTroubleReason } from '../ecosystems/host-trouble.ts';
 import type { OutputListener } from '../platform/run-program.ts';
 import type { VerifiedApproval } from '../trust/verify-approval.ts';
 

@@ -74,6 +74,11 @@ export function openInventory(dependencies: InventoryDependencies): Inventory {
         ecosystem: driver.ecosystem,
         left,
       });
+    if (scan.condition?.trouble)
+      log.warn('nothing can be installed until the host is mended', {
+        ecosystem: driver.ecosystem,
+        ...scan.condition.trouble,
+      });
     if (reports.get(driver.ecosystem)?.contentSha256 === contentDigest(scan)) return reason;
     const kept = keep(driver.ecosystem, { scanned_at: timestamp(dependencies.nowMs()), ...scan });
     return kept ? reason : 'the inventory is larger than the server takes';
@@ -123,8 +128,9 @@ function contentDigest({
   complete,
   packages,
   updates,
-}: Pick<Scan, 'complete' | 'packages' | 'updates'>): string {
-  return sha256(canonicalJson({ complete, packages, updates }));
+  condition,
+}: Pick<Scan, 'complete' | 'packages' | 'updates' | 'condition'>): string {
+  return sha256(canonicalJson({ complete, packages, updates, ...(condition && { condition }) }));
 }
 
 /** JSON on one line holds no line end: each body is a line of the file. */
@@ -143,10 +149,10 @@ function loadReport(folder: string, ecosystem: Ecosystem): Report | null {
   }
   const [first] = parts;
   if (first === undefined) return null;
-  const { scanned_at, complete } = first;
+  const { scanned_at, complete, condition } = first;
   const packages = parts.flatMap((part) => part.packages);
   const updates = parts.flatMap((part) => part.updates);
-  const content = { scanned_at, complete, packages, updates };
+  const content = { scanned_at, complete, packages, updates, ...(condition && { condition }) };
   return { encoded: encodedOf(bodies), contentSha256: contentDigest(content), content };
 }
 

@@ -2,8 +2,8 @@ import { closeSync, openSync, readdirSync, readlinkSync, readSync, statSync } fr
 import { join } from 'node:path';
 import { STALE_FILES_MAX, STALE_SERVICES_MAX, type StaleService } from '@tidegate/protocol/restarts';
 import { errorCode } from '../platform/file-layer.ts';
+import { shownText } from '../platform/shown-text.ts';
 import { deviceOf, type FileNow, isReplaced, parseMaps } from './maps-rules.ts';
-import { shownText } from './shown-text.ts';
 import { unitOf } from './unit-rules.ts';
 
 /** Limits of one look; what is cut makes the answer unknown. */

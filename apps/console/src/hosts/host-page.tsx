@@ -13,6 +13,7 @@ import { Menu } from '../ui/menu.tsx';
 import { Page } from '../ui/page.tsx';
 import { ErrorPanel, Skeleton } from '../ui/states.tsx';
 import { ClonePanel } from './clone-panel.tsx';
+import { ConditionPanel } from './condition-panel.tsx';
 import { HeartbeatPanel } from './heartbeat-panel.tsx';
 import { type HostAct, HostActDialog } from './host-acts.tsx';
 import { HostBadges } from './host-badges.tsx';
@@ -92,6 +93,7 @@ function Host({ host }: { host: AgentItem }) {
           <SystemPanel host={host} />
           <CredentialsPanel host={host} />
         </div>
+        <ConditionPanel id={host.id} />
         <RestartPanel id={host.id} />
         <HeartbeatPanel id={host.id} />
         <HostUpdates agentId={host.id} />

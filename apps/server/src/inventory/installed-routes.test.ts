@@ -1,5 +1,5 @@
 import type { InventoryPackage, InventoryReport } from '@tidegate/protocol/agent-api';
-import type { InstalledItem } from '@tidegate/protocol/inventory-api';
+import type { InstalledItem, ReportItem } from '@tidegate/protocol/inventory-api';
 import type { Ecosystem } from '@tidegate/protocol/scalars';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { insertTestAgent } from '../testing/agent-rows.ts';
@@ -76,8 +76,33 @@ describe.each(ENGINES)('what is installed on a host, on $name', (engine) => {
         received_at: '2026-11-21T09:00:00.000Z',
         complete: true,
         packages: 0,
+        condition: null,
       },
     ]);
+  });
+
+  test('the newest report says what is broken and what was left beside; without a word it is not known', async () => {
+    const { report, list } = await setUp();
+    const condition = {
+      trouble: {
+        reason: 'packages_broken' as const,
+        detail: 'loud 1.1-1 is half-configured; as root: mend it',
+      },
+      broken: [{ name: 'loud', version: '1.1-1', arch: 'all', state: 'half-configured' }],
+      ...{
+        more_broken: 3,
+        left_files: [{ path: '/etc/a.conf.dpkg-dist', package: 'a' }],
+        more_left_files: 0,
+      },
+      unread_folders: 1,
+    };
+    await report({ ...REPORT, complete: false, condition });
+    const said = async () => (await list()).body.reports.map((one: ReportItem) => one.condition);
+    expect(await said()).toEqual([condition]);
+    await report({ ...REPORT, condition: { ...condition, trouble: null, broken: [], more_broken: 0 } });
+    expect(await said()).toMatchObject([{ trouble: null, unread_folders: 1 }]);
+    await report({ ...REPORT, scanned_at: '2026-11-21T08:59:30Z' });
+    expect(await said()).toEqual([null]);
   });
 
   test('a package is shown as reported, with the open update of exactly this version', async () => {

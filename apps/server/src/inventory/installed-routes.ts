@@ -5,6 +5,7 @@ import {
   InstalledSort,
   ReportItem,
 } from '@tidegate/protocol/inventory-api';
+import { PackageCondition } from '@tidegate/protocol/package-condition';
 import { Problem } from '@tidegate/protocol/problems';
 import { Ecosystem, strict } from '@tidegate/protocol/scalars';
 import { UpdateState, VulnerabilityVerdict } from '@tidegate/protocol/states';
@@ -137,5 +138,6 @@ function reportItem(row: ReportRow): ReportItem {
     received_at: rfc3339(row.received_at),
     complete: row.complete === 1,
     packages: row.package_count,
+    condition: row.condition === null ? null : Value.Parse(PackageCondition, JSON.parse(row.condition)),
   };
 }

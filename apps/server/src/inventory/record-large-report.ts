@@ -119,6 +119,7 @@ export async function recordLargeReport(
       received_at: platform.now(),
       complete: report.complete ? 1 : 0,
       package_count: report.packages.length,
+      condition: report.condition ? JSON.stringify(report.condition) : null,
     });
     await copyDigests(tx, agentId);
   });

@@ -66,6 +66,7 @@ export async function recordReport(
     received_at: platform.now(),
     complete: report.complete ? 1 : 0,
     package_count: report.packages.length,
+    condition: report.condition ? JSON.stringify(report.condition) : null,
   });
   await copyDigests(tx, agentId);
   const { updates, closed } = await recordScan(tx, platform, { agentId, ecosystem, report });

@@ -162,10 +162,10 @@ function converse(worker: Worker, { job, timeoutMs }: { job: Job; timeoutMs: num
 }
 
 function reportOf(
-  { digest, scannedAt, complete }: Extract<FromWorker, { kind: 'report' }>,
+  { digest, scannedAt, complete, condition }: Extract<FromWorker, { kind: 'report' }>,
   content: { packages: InventoryPackage[]; updates: ReadUpdate[] },
 ): Outcome {
-  const report = { scanned_at: scannedAt, complete, ...content };
+  const report = { scanned_at: scannedAt, complete, ...(condition && { condition }), ...content };
   return { kind: 'read', digest, reading: { ok: true, report } };
 }
 

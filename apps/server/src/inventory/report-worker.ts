@@ -1,6 +1,7 @@
 import { parentPort } from 'node:worker_threads';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { INVENTORY_MAX_BYTES, type InventoryPackage } from '@tidegate/protocol/agent-api';
+import type { PackageCondition } from '@tidegate/protocol/package-condition';
 import type { Ecosystem } from '@tidegate/protocol/scalars';
 import { type Reading, type ReadReport, type ReadUpdate, readReport, reportDigest } from './read-report.ts';
 
@@ -23,7 +24,13 @@ export type FromWorker =
   | { kind: 'known' }
   | { kind: 'refused'; reading: Extract<Reading, { ok: false }> }
   | { kind: 'packed'; digest: string; packageCount: number; pieces: readonly string[] }
-  | { kind: 'report'; digest: string; scannedAt: string; complete: boolean }
+  | {
+      kind: 'report';
+      digest: string;
+      scannedAt: string;
+      complete: boolean;
+      condition: PackageCondition | null;
+    }
   | { kind: 'part'; packages: readonly InventoryPackage[]; updates: readonly ReadUpdate[]; isLast: boolean };
 
 /** Reads one report at a time; the main thread requests its parts, so that none waits in its queue. */
@@ -53,7 +60,8 @@ function answerReads(post: (message: FromWorker) => void): (message: ToWorker) =
       return;
     }
     parts = partsOf(report);
-    post({ kind: 'report', digest, scannedAt: report.scanned_at, complete: report.complete });
+    const { scanned_at: scannedAt, complete, condition = null } = report;
+    post({ kind: 'report', digest, scannedAt, complete, condition });
   };
 }
 

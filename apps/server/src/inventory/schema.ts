@@ -24,6 +24,7 @@ export const schema: readonly Statement[] = [
     complete INTEGER NOT NULL,
     package_count INTEGER NOT NULL,
     writing TEXT,
+    condition TEXT,
     PRIMARY KEY (agent_id, ecosystem)
   )`,
 
@@ -73,6 +74,8 @@ declare module '../platform/db/tables.ts' {
        * digest is empty and the report is not complete.
        */
       writing: string | null;
+      /** `PackageCondition`; null: not known. */
+      condition: string | null;
     };
     inventory_parts: {
       agent_id: string;

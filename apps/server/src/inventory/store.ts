@@ -139,6 +139,7 @@ export async function beginWriting(
       scanned_at: args.scannedAtMs,
       received_at: args.nowMs,
       package_count: 0,
+      condition: null,
     })
     .onConflict((conflict) => conflict.columns(['agent_id', 'ecosystem']).doUpdateSet(mark))
     .execute();

@@ -64,7 +64,9 @@ describe.each(ENGINES)('inventory reports in parts on $name', (engine) => {
   test('nothing counts until the last part has arrived, in any order; then it is one report', async () => {
     const { database, put, putPart, names, kept } = await setUp();
     await put('apt', partOf(9));
-    const parts = [partOf(1), partOf(2), partOf(3)];
+    const nothing = { broken: [], more_broken: 0, left_files: [], more_left_files: 0, unread_folders: 0 };
+    const condition = { trouble: null, ...nothing };
+    const parts = [partOf(1, { condition }), partOf(2, { condition }), partOf(3, { condition })];
     expect(await putPart(parts, 3)).toEqual({ status: 202, body: { accepted: true, missing: [1, 2] } });
     expect((await putPart(parts, 1)).body.missing).toEqual([2]);
     expect((await putPart(parts, 1)).body.missing).toEqual([2]);
@@ -73,6 +75,7 @@ describe.each(ENGINES)('inventory reports in parts on $name', (engine) => {
     expect(await names()).toEqual([1, 2, 3].flatMap((n) => [`package-${n}-1`, `package-${n}-2`]));
     const report = await database.read.selectFrom('inventory_reports').selectAll().executeTakeFirstOrThrow();
     expect(report).toMatchObject({ digest: nameOf(parts), complete: 1, package_count: 6, writing: null });
+    expect(JSON.parse(report.condition ?? '')).toEqual(condition);
     expect(await kept()).toBe(0);
     // A repetition is recognized by its name.
     expect((await putPart(parts, 2)).status).toBe(200);

@@ -123,7 +123,7 @@ async function assemble(
 ): Promise<ReadReport> {
   const packages: InventoryPackage[] = [];
   const updates: ReadUpdate[] = [];
-  let scan: Pick<ReadReport, 'scanned_at' | 'complete'> | null = null;
+  let scan: Pick<ReadReport, 'scanned_at' | 'complete' | 'condition'> | null = null;
   for (const { part } of present) {
     const data: string[] = [];
     for await (const piece of readPieces(deps.platform.database.read, { ...named, part })) data.push(piece);
@@ -139,5 +139,6 @@ async function assemble(
     for (const update of report.updates) updates.push(update);
   }
   if (scan === null) throw new Error('a report without parts');
-  return { scanned_at: scan.scanned_at, complete: scan.complete, packages, updates };
+  const { scanned_at, complete, condition } = scan;
+  return { scanned_at, complete, packages, updates, ...(condition && { condition }) };
 }

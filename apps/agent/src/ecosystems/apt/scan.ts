@@ -2,6 +2,7 @@ import type { InventoryPackage, InventoryUpdate } from '@tidegate/protocol/agent
 import { compareVersions } from '@tidegate/versions';
 import type { HostPaths, Scan } from '../ecosystem.ts';
 import { keyOf, readRecords, type Wanted } from './artifacts.ts';
+import { readCondition } from './condition.ts';
 import {
   type AptPlaces,
   databaseMark,
@@ -45,6 +46,7 @@ export async function scanApt(paths: HostPaths): Promise<Scan> {
     return readOffers(session, packages, places.value);
   });
   faults.push(...offers.faults);
+  const condition = await readCondition(places.value, installed.value);
   if ((await databaseMark(places.value).catch(() => null)) !== before) {
     faults.push('packages were changed while they were read');
   }
@@ -55,6 +57,7 @@ export async function scanApt(paths: HostPaths): Promise<Scan> {
       describe(pkg, offers.origins.get(shownName(pkg, places.value.nativeArch))),
     ),
     updates: offers.updates,
+    ...(condition && { condition }),
   };
 }
 

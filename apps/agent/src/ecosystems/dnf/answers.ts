@@ -63,6 +63,8 @@ export const ScanAnswer = strict({
     strict({ from: DnfPackage, to: DnfPackage, security: Type.Boolean(), held: Type.Boolean() }),
     { maxItems: LIST_MAX },
   ),
+  /** Installed in more than one version, which is not meant; absent: not looked up (dnf 5). */
+  doubled: Type.Optional(Type.Array(strict({ name: Text, evr: Text, arch: Text }), { maxItems: LIST_MAX })),
   /** The repository of each installed package, if dnf recorded it. */
   origins: Type.Array(strict({ name: Text, evr: Text, arch: Text, repository: nullable(Text) }), {
     maxItems: LIST_MAX,

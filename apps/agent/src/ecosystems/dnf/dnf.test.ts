@@ -47,6 +47,11 @@ const SUBPACKAGE: DnfSet = {
   ],
 };
 
+const CONFIGURED: DnfSet = {
+  installed: [{ name: 'tuned', version: '1.0', release: '1', config: { 'tuned.conf': 'a=1' } }],
+  offered: [{ name: 'tuned', version: '1.0', release: '2', config: { 'tuned.conf': 'a=2' } }],
+};
+
 describe.skipIf(missing !== null)('dnf on a real host', () => {
   const dir = tmpDir('tidegate-dnf-test-');
   let host: DnfHost;
@@ -54,7 +59,7 @@ describe.skipIf(missing !== null)('dnf on a real host', () => {
 
   beforeAll(async () => {
     const sets = [DNF_DEMO, DNF_HELD, DNF_NEW_DEPENDENCY, DNF_REMOVAL, DNF_OBSOLETING, DNF_STUCK];
-    const packages = [...sets, DNF_SIDE_BY_SIDE, SUBPACKAGE];
+    const packages = [...sets, DNF_SIDE_BY_SIDE, SUBPACKAGE, CONFIGURED];
     host = await createDnfHost(dir.path, { packages, transport: 'http' });
     await copyFile(host.signer.keyFile, join(host.repositories.folder, 'key'));
     paths = hostPaths({ dnf_root: host.root });
@@ -71,14 +76,18 @@ describe.skipIf(missing !== null)('dnf on a real host', () => {
     return outcome.plan;
   }
 
+  const rpm = (...args: string[]) =>
+    runTool('rpm', ['--root', host.root, '--dbpath', '/var/lib/rpm', ...args]);
+
   const brief = ({ action, name, arch, from_version, to_version }: PlanAction) =>
     [action, name, arch, from_version, to_version].join(' ');
 
   test('a scan is complete and matches the schema, with epochs, source names and repositories', async () => {
     const scan = await dnfDriver.scan(paths);
     expect(scan).toMatchObject({ complete: true, reason: null });
-    const { complete, packages, updates } = scan;
-    const report = { scanned_at: '2026-01-01T00:00:00Z', complete, packages, updates };
+    const { reason: _, ...said } = scan;
+    const { packages, updates } = said;
+    const report = { scanned_at: '2026-01-01T00:00:00Z', ...said };
     expect(Check(InventoryReport, report)).toBe(true);
     expect(packages.map(({ name, version }) => `${name} ${version}`).sort()).toEqual(await host.installed());
     expect(packages.find(({ name }) => name === 'demo')).toEqual({
@@ -97,7 +106,11 @@ describe.skipIf(missing !== null)('dnf on a real host', () => {
       ['server', '0:2.4-1', '0:2.5-1', false, 'baseos'],
       ['server-module', '1:2.4-1', '1:2.5-1', false, 'baseos'],
       ['stuck', '0:1.0-1', '0:2.0-1', false, 'baseos'],
+      ['tuned', '0:1.0-1', '0:1.0-2', false, 'baseos'],
     ]);
+    expect(scan.condition).toEqual({
+      ...{ trouble: null, broken: [], more_broken: 0, left_files: [], more_left_files: 0, unread_folders: 0 },
+    });
     const { size } = await stat(host.rpmPath('demo', '1:1.1-1.el9'));
     expect(updates.find(({ name }) => name === 'demo')?.size_bytes).toBe(size);
   });
@@ -111,6 +124,25 @@ describe.skipIf(missing !== null)('dnf on a real host', () => {
     expect((await planOf('server-module', '1:2.5-1')).actions).toMatchObject([
       { name: 'server-module', to_version: '1:2.5-1', source_name: 'server', source_version: '0:2.5-1' },
     ]);
+  });
+
+  test('a configuration file that rpm left beside a changed one is listed', async () => {
+    await writeFile(join(host.root, 'etc/tuned.conf'), 'a=mine\n');
+    await rpm('-U', host.rpmPath('tuned', '0:1.0-2'));
+    const { condition } = await dnfDriver.scan(paths);
+    expect(condition?.left_files).toEqual([{ path: '/etc/tuned.conf.rpmnew' }]);
+  });
+
+  test('a package that an interrupted transaction left in two versions is named, with what to do', async () => {
+    await rpm('-i', '--justdb', '--force', '--nodeps', '--noscripts', host.rpmPath('growing', '0:2.0-1'));
+    const { complete, condition } = await dnfDriver.scan(paths);
+    const detail =
+      'installed in two versions: growing; as root: run `dnf check`, then `dnf remove --duplicates`';
+    expect({ complete, trouble: condition?.trouble }).toEqual({
+      ...{ complete: false, trouble: { reason: 'transaction_interrupted', detail } },
+    });
+    expect(condition?.broken.map(({ version }) => version).sort()).toEqual(['0:1.0-1', '0:2.0-1']);
+    expect(await dnfDriver.findTrouble?.(paths)).toEqual(condition?.trouble);
   });
 
   test('neither a scan nor a plan changes anything on the host', async () => {
@@ -214,7 +246,7 @@ describe.skipIf(missing !== null)('dnf on a real host', () => {
           const [name = '', version = ''] = text.split(' ');
           return host.rpmPath(name, version);
         });
-        await runTool('rpm', ['--root', host.root, '--dbpath', '/var/lib/rpm', '-U', ...files]);
+        await rpm('-U', ...files);
         expect(await plan(growing)).toMatchObject({
           ok: false,
           reason: 'growing 0:2.0-1 is installed already',

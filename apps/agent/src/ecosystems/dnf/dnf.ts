@@ -1,5 +1,6 @@
 import { downloadIdentity } from '../downloads.ts';
 import type { EcosystemDriver, HostPaths, PlanTarget, PlanUpdates } from '../ecosystem.ts';
+import type { HostTrouble } from '../host-trouble.ts';
 import { AgesAnswer, parseAnswer } from './answers.ts';
 import { fetchActions } from './fetch.ts';
 import { findStaleRepository } from './metadata-age.ts';
@@ -14,6 +15,7 @@ export const dnfDriver: EcosystemDriver = {
   present: isDnfHost,
   scan: scanDnf,
   findStaleness,
+  findTrouble,
   plan: (paths, request) => withDnfPlanning(paths, request.updates, (plan) => plan(request)),
   withPlanning: withDnfPlanning,
   fetch: fetchActions,
@@ -27,6 +29,10 @@ async function findStaleness(paths: HostPaths, nowMs: number): Promise<string | 
     const ages = parseAnswer(await session.ask('ages', {}), AgesAnswer);
     return ages.ok ? findStaleRepository(ages.value, nowMs) : null;
   });
+}
+
+async function findTrouble(paths: HostPaths): Promise<HostTrouble | null> {
+  return (await scanDnf(paths)).condition?.trouble ?? null;
 }
 
 async function withDnfPlanning<T>(

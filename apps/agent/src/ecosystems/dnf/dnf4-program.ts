@@ -1,3 +1,4 @@
+import { MEND_DNF } from './mend.ts';
 import { PROGRAM_START } from './program-start.ts';
 
 /**
@@ -219,9 +220,11 @@ def scan():
                 "from": describe(before, everything), "to": describe(package, everything),
                 "security": is_security(before, package), "held": key not in visible,
             })
-    for package in find_doubled(base):
+    doubled = find_doubled(base)
+    for package in doubled:
         faults.append("%s is installed in more than one version, as an interrupted transaction leaves it" % package.name)
     answer(ok=True, faults=faults, locked=is_locked(database()), updates=updates,
+           doubled=[{"name": package.name, "arch": package.arch, "evr": evr_of(package)} for package in doubled],
            origins=[{"name": package.name, "evr": evr_of(package), "arch": package.arch,
                      "repository": package.from_repo or None} for package in installed])
 
@@ -360,8 +363,7 @@ def simulate():
     base, transaction = staged()
     doubled = sorted({package.name for package in find_doubled(base)})
     if doubled:
-        return refuse("transaction_interrupted: installed in two versions: %s; as root: run dnf check, then "
-                      "dnf remove --duplicates" % ", ".join(doubled[:10]))
+        return refuse("transaction_interrupted: installed in two versions: %s; ${MEND_DNF}" % ", ".join(doubled[:10]))
     answer(ok=True, **transaction)
 
 

@@ -3,6 +3,7 @@ import { compareVersions } from '@tidegate/versions';
 import { downloadIdentity } from '../downloads.ts';
 import type { HostPaths, Scan } from '../ecosystem.ts';
 import { parseAnswer, ScanAnswer } from './answers.ts';
+import { readCondition } from './condition.ts';
 import { databaseMark, type InstalledPackage, readInstalled } from './installed.ts';
 import { evrOf } from './names-rules.ts';
 import { findDnfPlaces, type Parsed } from './places.ts';
@@ -24,7 +25,8 @@ export async function scanDnf(paths: HostPaths): Promise<Scan> {
     const installed = await readInstalled(session);
     if (!installed.ok) return incomplete([installed.reason]);
     const offers = await readOffers(session);
-    const scan = describeScan(installed.value, offers);
+    const condition = offers.ok ? await readCondition(session, offers.value) : undefined;
+    const scan = { ...describeScan(installed.value, offers), ...(condition && { condition }) };
     if (before === (await databaseMark(places.value))) return scan;
     return { ...scan, ...unwhole([...faultsOf(scan), 'packages were changed while they were read']) };
   });

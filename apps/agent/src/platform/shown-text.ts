@@ -1,4 +1,4 @@
-import { plainStart } from '../platform/plain-text.ts';
+import { plainStart } from './plain-text.ts';
 
 /** Text that another user may have chosen, as the server takes it: one line, nothing invisible, never empty. */
 export function shownText(text: string, maxChars: number): string {
