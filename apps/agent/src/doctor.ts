@@ -132,7 +132,11 @@ function examineExecutor(config: AgentConfig, facts: HostFacts): Finding {
   const access = chooseExecutor(facts, config.paths ?? {});
   const check = 'installations';
   if (access.how === 'none') return { check, ok: false, detail: `this host only reports: ${access.detail}` };
-  return { check, ok: true, detail: `started through ${access.how}, without network` };
+  const detail = `started through ${access.how}, without network`;
+  if (access.how === 'systemd') return { check, ok: true, detail };
+  const advice =
+    'ends with the agent: an update that restarts the agent is cut short; enable tidegate-executor.path';
+  return { check, ok: true, isDoubtful: true, detail: `${detail}; it ${advice}` };
 }
 
 /** The executor sees a state only with a job, so an old one is normal; a job with an old one is refused. */

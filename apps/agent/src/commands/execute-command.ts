@@ -8,17 +8,24 @@ import { plainStart } from '../platform/plain-text.ts';
 import { shorten } from '../restarts/report-form.ts';
 import { callAgent } from '../session/call-agent.ts';
 import { refreshKeys } from '../session/refresh-keys.ts';
-import { type CommandEnd, installUpdate } from './install-update.ts';
+import { type CommandEnd, installUpdate, resumeInstall } from './install-update.ts';
 import type { Runtime } from './runtime.ts';
 
 export interface AcceptedCommand {
   command: CommandPayload;
   envelope: Uint8Array;
   pause: Pause;
+  stopping: AbortSignal;
 }
 
-/** Does what an accepted command says. Expected failures are results; nothing is thrown for them. */
-export async function executeCommand(runtime: Runtime, accepted: AcceptedCommand): Promise<CommandEnd> {
+/**
+ * Does what an accepted command says. Expected failures are results; nothing is thrown for them. `left`: this
+ * process ends before the command does.
+ */
+export async function executeCommand(
+  runtime: Runtime,
+  accepted: AcceptedCommand,
+): Promise<CommandEnd | 'left'> {
   const { command } = accepted;
   const startedAt = timestamp(runtime.nowMs());
   const end = (failure: Failure | null, reason?: string): CommandEnd =>
@@ -54,8 +61,22 @@ export async function executeCommand(runtime: Runtime, accepted: AcceptedCommand
   }
 }
 
+/** Ends an installation that an earlier process of this agent has handed to the executor. */
+export async function resumeCommand(
+  runtime: Runtime,
+  handed: { commandId: string; acceptedAt: string },
+  { pause, stopping }: { pause: Pause; stopping: AbortSignal },
+): Promise<CommandEnd | 'left'> {
+  return addRestarts(runtime, await resumeInstall(runtime, handed, stopping), pause);
+}
+
 /** Adds what runs old code after packages may have changed: whether the installation succeeded or not. */
-async function addRestarts({ restarts }: Runtime, end: CommandEnd, pause: Pause): Promise<CommandEnd> {
+async function addRestarts(
+  { restarts }: Runtime,
+  end: CommandEnd | 'left',
+  pause: Pause,
+): Promise<CommandEnd | 'left'> {
+  if (end === 'left') return end;
   const { started_at, finished_at } = end.result;
   if (started_at === undefined || finished_at === undefined || end.failure !== null) return end;
   await restarts.refreshAfter(Date.parse(finished_at), pause);

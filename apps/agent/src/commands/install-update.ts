@@ -3,25 +3,26 @@ import { join } from 'node:path';
 import type { AgentEvent, CommandResult } from '@tidegate/protocol/agent-api';
 import {
   APPROVAL_MAX_BYTES,
-  type ApprovalPayload,
+  ApprovalPayload,
   type CommandPayload,
   Envelope,
 } from '@tidegate/protocol/documents';
+import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import { Check } from 'typebox/value';
 import type { EcosystemDriver, HostPaths } from '../ecosystems/ecosystem.ts';
 import { type ArtifactVerdict, judgeArtifact } from '../ecosystems/judge-artifact.ts';
 import { judgeByHost, loadHostPolicy } from '../host-policy/policy.ts';
 import type { PolicyPlace } from '../host-policy/policy-folders.ts';
 import type { ConfigFile } from '../identity/config-file.ts';
-import { completeJob, type JobResult, makeJob, removeJob } from '../jobs/job-folder.ts';
-import type { ExecutorAccess } from '../jobs/start-executor.ts';
+import { completeJob, JOB_FILES, type JobResult, makeJob, removeJob } from '../jobs/job-folder.ts';
+import type { Executor, ExecutorAccess, JobOutcome, StartedJob } from '../jobs/start-executor.ts';
 import { agentEvent } from '../journal/events.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { OutputFollower } from '../output/follow-outputs.ts';
 import { backOffMs, type Pause } from '../platform/back-off.ts';
 import { CLOCK_SKEW_MS, timestamp } from '../platform/clock.ts';
 import { describeFailure, type Failure, type Outcome, retryable } from '../platform/failures.ts';
-import { errorCode } from '../platform/file-layer.ts';
+import { errorCode, ownUid, readTrusted } from '../platform/file-layer.ts';
 import type { Log } from '../platform/log.ts';
 import { plainStart } from '../platform/plain-text.ts';
 import type { ServerClient } from '../session/server-client.ts';
@@ -45,10 +46,8 @@ export interface InstallDependencies {
   executor: ExecutorAccess;
   /** The executor checks it itself; the agent checks it to avoid a download that would be refused. */
   policy: PolicyPlace;
-  runExecutor: (
-    access: Exclude<ExecutorAccess, { how: 'none' }>,
-    job: { folder: string; commandId: string },
-  ) => Promise<JobResult | null>;
+  runExecutor: (access: Executor, job: StartedJob, stopping: AbortSignal) => Promise<JobOutcome>;
+  awaitResult: (access: Executor, job: StartedJob, stopping: AbortSignal) => Promise<JobOutcome>;
   outputs: Pick<OutputFollower, 'follow'>;
   log: Log;
   random: () => number;
@@ -61,6 +60,8 @@ export interface InstallCommand {
   command: Extract<CommandPayload, { action: 'install_update' }>;
   envelope: Uint8Array;
   pause: Pause;
+  /** Fires when this process is to end. */
+  stopping: AbortSignal;
 }
 
 /** The outcome of a command: the result to report, and the terminal failure if there was one. */
@@ -73,8 +74,8 @@ export interface CommandEnd {
 /** Prepares an approved installation and hands it to the executor; nothing is installed by this process. */
 export async function installUpdate(
   dependencies: InstallDependencies,
-  { command, envelope, pause }: InstallCommand,
-): Promise<CommandEnd> {
+  { command, envelope, pause, stopping }: InstallCommand,
+): Promise<CommandEnd | 'left'> {
   const { executor, nowMs } = dependencies;
   if (executor.how === 'none') return refuse(dependencies, 'no_executor', executor.detail);
   if (command.approval === undefined) {
@@ -102,6 +103,7 @@ export async function installUpdate(
   const { payload } = judged.approval;
 
   const job = makeJob(executor.spool, command.command_id);
+  let isLeft = false;
   try {
     const brought = await bringArtifacts(dependencies, payload, job.artifacts);
     if (!brought.ok) return artifactFailure(dependencies, payload, brought);
@@ -123,27 +125,55 @@ export async function installUpdate(
     const keySet = dependencies.config.current().key_set;
     completeJob(job.folder, { command: envelope, approval: fetched.value, keySet, keyChain, state });
     const startedAt = timestamp(nowMs());
-    const result = await runJob(dependencies, executor, {
-      folder: job.folder,
-      commandId: command.command_id,
-    });
+    const started = { folder: job.folder, commandId: command.command_id };
+    const result = await runJob(dependencies, executor, { ...started, stopping });
+    isLeft = result === 'left';
+    if (result === 'left') return result;
     return result === null ? vanished(dependencies, startedAt) : reportJob(dependencies, payload, result);
   } finally {
-    removeJob(job.folder);
+    if (!isLeft) removeJob(job.folder);
   }
+}
+
+/** Reports a job that an earlier process of this agent has handed over: what the executor found installed. */
+export async function resumeInstall(
+  dependencies: InstallDependencies,
+  { commandId, acceptedAt }: { commandId: string; acceptedAt: string },
+  stopping: AbortSignal,
+): Promise<CommandEnd | 'left'> {
+  const { executor } = dependencies;
+  if (executor.how === 'none') return vanished(dependencies, acceptedAt);
+  const folder = join(executor.spool, commandId);
+  const result = await dependencies.awaitResult(executor, { folder, commandId }, stopping);
+  if (result === 'left') return result;
+  const payload = readHandedOver(folder);
+  removeJob(folder);
+  return result === null ? vanished(dependencies, acceptedAt) : reportJob(dependencies, payload, result);
+}
+
+/** The approval that the agent verified before it left it here; null when it is gone. It only names updates. */
+function readHandedOver(folder: string): ApprovalPayload | null {
+  const trust = { maxBytes: APPROVAL_MAX_BYTES, ownerUid: ownUid(), forbiddenMode: 0o022 };
+  const read = readTrusted(join(folder, JOB_FILES.approval), trust);
+  const envelope = read.ok ? parseStrictJson(read.bytes) : read;
+  if (!envelope.ok || !Check(Envelope, envelope.value)) return null;
+  const payload = parseStrictJson(Buffer.from(envelope.value.payload, 'base64'));
+  return payload.ok && Check(ApprovalPayload, payload.value) ? payload.value : null;
 }
 
 /** Live output is followed concurrently; neither the job nor its report waits for it. */
 async function runJob(
   { runExecutor, outputs }: InstallDependencies,
-  executor: Exclude<ExecutorAccess, { how: 'none' }>,
-  job: { folder: string; commandId: string },
-): Promise<JobResult | null> {
+  executor: Executor,
+  { stopping, ...job }: StartedJob & { stopping: AbortSignal },
+): Promise<JobOutcome> {
   const followed = outputs.follow(job.commandId);
+  let outcome: JobOutcome = null;
   try {
-    return await runExecutor(executor, job);
+    outcome = await runExecutor(executor, job, stopping);
+    return outcome;
   } finally {
-    followed.end();
+    if (outcome !== 'left') followed.end(); // the next process goes on
   }
 }
 
@@ -262,14 +292,19 @@ function artifactFailure(
 }
 
 /** Turns the executor's result into security events. */
-function reportJob(dependencies: InstallDependencies, payload: ApprovalPayload, job: JobResult): CommandEnd {
+function reportJob(
+  dependencies: InstallDependencies,
+  payload: ApprovalPayload | null,
+  job: JobResult,
+): CommandEnd {
   // The host has changed since the approval, but nobody else has changed it: the server asks for a new plan.
-  const isExpected = job.failure === 'plan_drift' && hasSiblings(dependencies, payload);
+  const isDrift = job.failure === 'plan_drift';
+  const isExpected = isDrift && payload !== null && hasSiblings(dependencies, payload);
   const type = isExpected ? null : eventTypeOf(job);
   const reason = job.result.reason ?? '';
   const details = {
     command_id: job.command_id,
-    ...namedUpdates(payload),
+    ...(payload === null ? {} : namedUpdates(payload)),
     check: job.check ?? job.failure,
     by: 'executor',
   };

@@ -3,8 +3,7 @@ import type { PolicyPlace } from '../host-policy/policy-folders.ts';
 import type { ConfigFile } from '../identity/config-file.ts';
 import type { Inventory } from '../inventory/inventory.ts';
 import type { Plans } from '../inventory/plans.ts';
-import type { JobResult } from '../jobs/job-folder.ts';
-import type { ExecutorAccess } from '../jobs/start-executor.ts';
+import type { Executor, ExecutorAccess, JobOutcome, StartedJob } from '../jobs/start-executor.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { OutputFollower } from '../output/follow-outputs.ts';
 import type { Log } from '../platform/log.ts';
@@ -31,10 +30,9 @@ export interface Runtime {
   machineSha256: string;
   executor: ExecutorAccess;
   policy: PolicyPlace;
-  runExecutor: (
-    access: Exclude<ExecutorAccess, { how: 'none' }>,
-    job: { folder: string; commandId: string },
-  ) => Promise<JobResult | null>;
+  runExecutor: (access: Executor, job: StartedJob, stopping: AbortSignal) => Promise<JobOutcome>;
+  /** Waits for a job that an earlier process has handed over. */
+  awaitResult: (access: Executor, job: StartedJob, stopping: AbortSignal) => Promise<JobOutcome>;
   outputs: OutputFollower;
   log: Log;
   /** Reported faults that persist: each is one event, however often it recurs. */

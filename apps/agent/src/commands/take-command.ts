@@ -7,7 +7,8 @@ import { type Failure, storageFailure } from '../platform/failures.ts';
 import { callAgent } from '../session/call-agent.ts';
 import { COMMAND_REFUSAL_TEXT, type CommandRefusal, verifyCommand } from '../trust/verify-command.ts';
 import { deferToHours } from './defer-to-hours.ts';
-import { executeCommand } from './execute-command.ts';
+import { executeCommand, resumeCommand } from './execute-command.ts';
+import type { CommandEnd } from './install-update.ts';
 import type { Runtime } from './runtime.ts';
 
 /** Maximum number of refusals remembered, so that each is reported once. */
@@ -21,10 +22,12 @@ type Refused = Taken & { isFirst: boolean };
 /** Takes delivered envelopes one at a time: verify, persist "accepted", act, persist the result. */
 export interface CommandTaker {
   take(delivered: unknown): Promise<Taken>;
+  /** Ends what an earlier process of this agent has handed to the executor. */
+  resume(): Promise<Failure | null>;
 }
 
-/** `pause` waits between retries, until the command expires. */
-export function createCommandTaker(runtime: Runtime, pause: Pause): CommandTaker {
+/** `pause` waits between retries, until the command expires; `stopping` fires when this process is to end. */
+export function createCommandTaker(runtime: Runtime, pause: Pause, stopping: AbortSignal): CommandTaker {
   const refusedOnce = new Set<string>();
   const answered = new Set<string>();
   const { journal, config, log, nowMs } = runtime;
@@ -100,23 +103,42 @@ export function createCommandTaker(runtime: Runtime, pause: Pause): CommandTaker
     log.info('command accepted', { action: command.action, command_id: command.command_id });
     const deferred = command.action === 'install_update' ? deferToHours(runtime) : null;
     if (deferred === null) await reportRunning(runtime, command.command_id);
-    const end = deferred ?? (await executeCommand(runtime, { command, envelope: bytes, pause }));
+    const end = deferred ?? (await executeCommand(runtime, { command, envelope: bytes, pause, stopping }));
+    if (end === 'left') return { outcome: 'known', failure: null };
+    return { outcome: 'done', failure: await finish(command, end) };
+  }
+
+  async function finish(
+    { command_id: id, action }: Pick<CommandPayload, 'command_id' | 'action'>,
+    end: CommandEnd,
+  ): Promise<Failure | null> {
     const failures = [
-      storageFailure(journal.finish(command.command_id, end.result)),
+      storageFailure(journal.finish(id, end.result)),
       ...end.events.map((event) => storageFailure(journal.queueEvent(event))),
       end.failure,
     ];
     const { status, reason = null } = end.result;
-    log.info('command ended', { action: command.action, command_id: command.command_id, status, reason });
-    if (command.action === 'install_update') {
+    log.info('command ended', { action, command_id: id, status, reason });
+    if (action === 'install_update') {
       // The installed packages changed, or a plan was wrong: the next report must include both.
       runtime.plans.forget();
       await runtime.inventory.scan(null);
     }
-    return { outcome: 'done', failure: failures.find((failure) => failure !== null) ?? null };
+    return failures.find((failure) => failure !== null) ?? null;
   }
 
-  return { take };
+  async function resume(): Promise<Failure | null> {
+    for (const handed of journal.unfinished()) {
+      log.info('an installation goes on that an earlier process began', { command_id: handed.commandId });
+      const end = await resumeCommand(runtime, handed, { pause, stopping });
+      if (end === 'left') return null;
+      const failure = await finish({ command_id: handed.commandId, action: 'install_update' }, end);
+      if (failure !== null) return failure;
+    }
+    return null;
+  }
+
+  return { take, resume };
 }
 
 function isReplay(reason: CommandRefusal): boolean {

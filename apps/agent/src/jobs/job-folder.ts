@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CommandResult } from '@tidegate/protocol/agent-api';
 import type { Envelope } from '@tidegate/protocol/documents';
@@ -91,6 +91,11 @@ export function completeJob(folder: string, documents: JobDocuments): void {
   if (documents.state !== null) write(JOB_FILES.state, text(documents.state));
   syncFolder(folder);
   writeFileSync(join(folder, READY_MARK), '');
+}
+
+/** Whether a job is complete and unanswered: the executor removes its mark after it has written the result. */
+export function isMarkedReady(folder: string): boolean {
+  return existsSync(join(folder, READY_MARK));
 }
 
 export function removeJob(folder: string): void {

@@ -3,7 +3,14 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { HostLayout } from '../identity/config-file.ts';
-import { DEFAULT_EXECUTOR_STATE, DEFAULT_SPOOL, type JobResult, readResult } from './job-folder.ts';
+import { holdInstanceLock } from '../platform/instance-lock.ts';
+import {
+  DEFAULT_EXECUTOR_STATE,
+  DEFAULT_SPOOL,
+  isMarkedReady,
+  type JobResult,
+  readResult,
+} from './job-folder.ts';
 
 /** Longest installation that the agent waits for; the executor itself gives up earlier. */
 const EXECUTOR_MAX_MS = 3 * 60 * 60_000;
@@ -55,30 +62,62 @@ export function chooseExecutor(facts: HostFacts, layout: HostLayout): ExecutorAc
   return { how: 'unshare', program: facts.unshare, spool, state };
 }
 
-/** Waits for the end of a job that is complete. Null when the executor ended, or time ran out, without a result. */
+/** An executor that there is. */
+export type Executor = Exclude<ExecutorAccess, { how: 'none' }>;
+
+export interface StartedJob {
+  folder: string;
+  commandId: string;
+}
+
+/** Null: the executor ended, or time ran out, without a result. `left`: this process stops and the job goes on. */
+export type JobOutcome = JobResult | null | 'left';
+
+/**
+ * Waits for the end of a job that is complete. An agent that is told to stop leaves the job to systemd's executor:
+ * the job may be the one that restarts the agent, and would wait for it.
+ */
 export async function runExecutor(
-  access: Exclude<ExecutorAccess, { how: 'none' }>,
-  job: { folder: string; commandId: string; policyPath: string },
-): Promise<JobResult | null> {
-  const result = () => readResult(access.state, job.commandId, EXECUTOR_UID);
-  if (access.how === 'unshare') {
-    const [program, ...args] = selfCommand();
-    const places = ['--state', access.state, '--policy', job.policyPath];
-    const execute = [...args, 'execute', '--job', job.folder, ...places];
-    const child = spawn(access.program, ['--net', '--', program, ...execute], {
-      stdio: ['ignore', 'ignore', 'inherit'],
-      timeout: EXECUTOR_MAX_MS,
-    });
-    await once(child, 'exit');
-    return result();
-  }
+  access: Executor,
+  job: StartedJob & { policyPath: string },
+  stopping: AbortSignal,
+): Promise<JobOutcome> {
+  if (access.how === 'systemd') return awaitResult(access, job, stopping);
+  const [program, ...args] = selfCommand();
+  const places = ['--state', access.state, '--policy', job.policyPath];
+  const execute = [...args, 'execute', '--job', job.folder, ...places];
+  const child = spawn(access.program, ['--net', '--', program, ...execute], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+    timeout: EXECUTOR_MAX_MS,
+  });
+  await once(child, 'exit');
+  return readResult(access.state, job.commandId, EXECUTOR_UID);
+}
+
+/** Waits for the result of a job that this process, or an earlier one, has handed over. */
+export async function awaitResult(
+  access: Executor,
+  { folder, commandId }: StartedJob,
+  stopping: AbortSignal,
+): Promise<JobOutcome> {
   const deadlineMs = performance.now() + EXECUTOR_MAX_MS;
   while (performance.now() < deadlineMs) {
-    const found = result();
-    if (found !== null) return found;
-    await pause(RESULT_POLL_MS);
+    // Asked first: the result is written before this ends.
+    const isOpen = await isJobOpen(access, folder);
+    const found = readResult(access.state, commandId, EXECUTOR_UID);
+    if (found !== null || !isOpen) return found;
+    if (stopping.aborted) return 'left';
+    await pause(RESULT_POLL_MS, undefined, { signal: stopping }).catch(() => {});
   }
   return null;
+}
+
+/** systemd starts an executor as long as the mark is there; one that an agent has started itself holds its lock. */
+async function isJobOpen(access: Executor, folder: string): Promise<boolean> {
+  if (access.how === 'systemd') return isMarkedReady(folder);
+  const locked = await holdInstanceLock(access.state);
+  if (locked.ok) locked.lock.release();
+  return !locked.ok && locked.reason === 'held';
 }
 
 /** How this very program is started: the compiled binary by itself, in development Node with the script. */

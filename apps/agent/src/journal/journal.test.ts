@@ -46,6 +46,18 @@ describe('replay store', () => {
     ]);
   });
 
+  test('a command that the executor still has is not interrupted, but unfinished', () => {
+    using folder = tmpDir();
+    const accepted = command();
+    open(folder.path).accept(accepted, NOW_MS);
+    const isHandedOver = (id: string) => id === accepted.command_id;
+    const journal = open(folder.path, { isHandedOver });
+    expect(journal.unreported()).toEqual([]);
+    expect(journal.unfinished()).toEqual([{ commandId: accepted.command_id, acceptedAt: timestamp(NOW_MS) }]);
+    journal.finish(accepted.command_id, { status: 'success' });
+    expect(journal.unfinished()).toEqual([]);
+  });
+
   test('a finished command keeps its result until it is reported; a redelivery gets it again', () => {
     using folder = tmpDir();
     const { command_id, ...rest } = command();

@@ -35,6 +35,8 @@ export interface Journal {
   finish(commandId: string, result: CommandResult): SaveOutcome;
   /** Records a redelivery: the server lacks our acknowledgement or result. */
   redelivered(commandId: string): void;
+  /** Accepted commands without a result: one that runs now, or that the executor still has. */
+  unfinished(): { commandId: string; acceptedAt: string }[];
   unacknowledged(): string[];
   acknowledge(commandIds: readonly string[]): SaveOutcome;
   /** Whether an installation ended at this time or later, complete or not. */
@@ -59,6 +61,8 @@ export interface JournalOptions {
   /** The required owner of the file: by default this process's user; null when already checked. */
   ownerUid?: number | null;
   floor?: HighestSeq;
+  /** Whether a command was handed to the executor, which outlives the agent: its result is still to come. */
+  isHandedOver?: (commandId: string) => boolean;
   files?: FileLayer;
   newId?: () => string;
   queueLimits?: QueueLimits;
@@ -67,7 +71,7 @@ export interface JournalOptions {
 
 /**
  * Opens the journal of a folder. A command without a result was interrupted by a crash or power cut and gets the
- * result `interrupted`. A damaged journal is refused: an empty one would accept replays.
+ * result `interrupted`, unless the executor has it. A damaged journal is refused: an empty one would accept replays.
  */
 export function openJournal(folder: string, options: JournalOptions): OpenJournal {
   const path = join(folder, JOURNAL_NAME);
@@ -77,7 +81,9 @@ export function openJournal(folder: string, options: JournalOptions): OpenJourna
   const floor = options.floor ?? { epoch: 0, seq: 0 };
   if (isHigher(floor, state.highest)) state.highest = floor;
   const journal = journalOf(path, state, options);
-  for (const command of state.commands.filter((entry) => entry.result === null)) {
+  const isHandedOver = options.isHandedOver ?? (() => false);
+  for (const command of state.commands) {
+    if (command.result !== null || isHandedOver(command.command_id)) continue;
     const finished = journal.finish(command.command_id, {
       status: 'interrupted',
       reason: 'The agent stopped while this command was running; how far it got is unknown.',
@@ -151,6 +157,10 @@ function journalOf(path: string, loaded: JournalState, options: JournalOptions):
         ),
       };
     },
+    unfinished: () =>
+      state.commands.flatMap(({ command_id: commandId, accepted_at: acceptedAt, result }) =>
+        result === null ? [{ commandId, acceptedAt }] : [],
+      ),
     unacknowledged: () =>
       state.commands.filter((entry) => !entry.acknowledged).map((entry) => entry.command_id),
     acknowledge: (commandIds) =>

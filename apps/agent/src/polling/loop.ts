@@ -34,7 +34,10 @@ export async function runOnce(runtime: Runtime, options: { sleep?: Sleep } = {})
 }
 
 async function fullRound(runtime: Runtime, { sleep }: { sleep?: Sleep }): Promise<Failure | null> {
-  const taker = createCommandTaker(runtime, createPatience(ONCE_WAITS_MS, sleep));
+  const { signal } = new AbortController();
+  const taker = createCommandTaker(runtime, createPatience(ONCE_WAITS_MS, sleep), signal);
+  const unresumed = await taker.resume();
+  if (unresumed !== null) return unresumed;
   await scanHost(runtime);
   for (let round = 0; round < ROUNDS_MAX; round += 1) {
     const checked = await checkIn(runtime);

@@ -10,7 +10,9 @@ import { type AgentConfig, CONFIG_NAME, openConfig } from '../identity/config-fi
 import { readMachineId } from '../identity/machine-id.ts';
 import { openInventory } from '../inventory/inventory.ts';
 import { openPlans } from '../inventory/plans.ts';
+import { isMarkedReady, readResult } from '../jobs/job-folder.ts';
 import {
+  awaitResult,
   chooseExecutor,
   EXECUTOR_UID,
   type ExecutorAccess,
@@ -57,7 +59,11 @@ export function startRuntime(
   if (!url.ok) return url;
   const machine = readMachineId(loaded.machine_id_source);
   if (!machine.ok) return machine;
-  const opened = openJournal(folder, { nowMs: Date.now(), floor: loaded.highest_seq });
+  const executor = chooseExecutor(readHostFacts(), loaded.paths ?? {});
+  const opened = openJournal(folder, {
+    ...{ nowMs: Date.now(), floor: loaded.highest_seq },
+    isHandedOver: (commandId) => isHandedOver(executor, commandId),
+  });
   if (!opened.ok) return opened;
   const { journal } = opened;
   const noted = detectMachineChange(journal, { sha256: machine.sha256, nowMs: Date.now() });
@@ -82,7 +88,6 @@ export function startRuntime(
   const paths = hostPaths(loaded.paths);
   const allowed = loaded.ecosystems;
   const inventory = openInventory({ folder, drivers, paths, allowed, nowMs, log });
-  const executor = chooseExecutor(readHostFacts(), loaded.paths ?? {});
   const outputs = createOutputFollower({
     folder,
     executorState: executor.how === 'none' ? null : executor.state,
@@ -105,7 +110,9 @@ export function startRuntime(
     machineSha256: machine.sha256,
     executor,
     policy,
-    runExecutor: (access, job) => runExecutor(access, { ...job, policyPath: policy.path }),
+    runExecutor: (access, job, stopping) =>
+      runExecutor(access, { ...job, policyPath: policy.path }, stopping),
+    awaitResult,
     outputs,
     log,
     standingFaults: new Set(),
@@ -119,6 +126,13 @@ export function startRuntime(
     spareMemory,
   };
   return { ok: true, runtime };
+}
+
+/** An installation may restart the agent, as one of the agent's own package does: the executor goes on. */
+export function isHandedOver(executor: ExecutorAccess, commandId: string): boolean {
+  if (executor.how === 'none') return false;
+  const isOpen = isMarkedReady(join(executor.spool, commandId));
+  return isOpen || readResult(executor.state, commandId, EXECUTOR_UID) !== null;
 }
 
 /** Where root's observer has a unit of its own, its report is read; an agent that is root looks by itself. */

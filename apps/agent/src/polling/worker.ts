@@ -2,7 +2,7 @@ import type { Runtime } from '../commands/runtime.ts';
 import { createCommandTaker } from '../commands/take-command.ts';
 import { scanHost } from '../inventory/scan-host.ts';
 import { sendPlans } from '../inventory/send-plans.ts';
-import { pollMs, type Sleep } from '../platform/back-off.ts';
+import { type Pause, pollMs, type Sleep } from '../platform/back-off.ts';
 import type { Failure } from '../platform/failures.ts';
 
 /** Between two plans, for commands and scans that have come meanwhile. */
@@ -43,13 +43,18 @@ export function createWorker(runtime: Runtime, options: { sleep: Sleep }): Worke
   let waker = new AbortController();
   let pausing = new AbortController();
 
-  const taker = createCommandTaker(runtime, async (ms) => {
+  const pause: Pause = async (ms) => {
     await options.sleep(ms, stopping.signal);
     return !stopping.signal.aborted;
-  });
+  };
+  const taker = createCommandTaker(runtime, pause, stopping.signal);
   const isScanDue = () => runtime.elapsedMs() >= scanDueMs;
 
   async function work(): Promise<void> {
+    if (runtime.journal.unfinished().length > 0) {
+      failed = await taker.resume();
+      waker.abort();
+    }
     while (failed === null && !stopping.signal.aborted) {
       const next = waiting.shift();
       if (next !== undefined) {

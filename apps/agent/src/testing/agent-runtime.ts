@@ -9,6 +9,7 @@ import { loadConfig, openConfig, saveConfig } from '../identity/config-file.ts';
 import { openInventory } from '../inventory/inventory.ts';
 import { openPlans } from '../inventory/plans.ts';
 import type { JobResult } from '../jobs/job-folder.ts';
+import type { ExecutorAccess } from '../jobs/start-executor.ts';
 import { openJournal } from '../journal/journal.ts';
 import { createOutputFollower } from '../output/follow-outputs.ts';
 import { sendOutput } from '../output/send-output.ts';
@@ -16,6 +17,7 @@ import type { Sleep } from '../platform/back-off.ts';
 import { trustedNow } from '../platform/clock.ts';
 import { ownUid } from '../platform/file-layer.ts';
 import { createLog } from '../platform/log.ts';
+import { isHandedOver } from '../polling/start-runtime.ts';
 import type { RestartWatch } from '../restarts/restart-watch.ts';
 import { watchFreshness } from '../session/freshness.ts';
 import { createRenewer } from '../session/renew.ts';
@@ -47,6 +49,8 @@ export interface TestAgent {
   localMs: number;
   /** What the executor will say; null when it ends without a result. */
   executorSays: (commandId: string) => JobResult | null;
+  /** How installations get root rights; a root agent's own way unless a test sets it. */
+  executor: ExecutorAccess;
   /** How outputs wait; really unless a test sets it. */
   sleep: Sleep;
   /** Opens the folder as a new process does. */
@@ -70,6 +74,10 @@ export async function createAgent(): Promise<TestAgent> {
     logged: [],
     localMs: NOW_MS,
     executorSays: () => null,
+    executor: {
+      ...{ how: 'unshare', program: '/bin/false' },
+      ...{ spool: join(folder.path, 'spool'), state: join(folder.path, 'state') },
+    },
     sleep: async (ms, signal) => void (await setTimeout(ms, undefined, { signal }).catch(() => {})),
     start: (members = {}) => ({ ...startRuntime(agent), ...members }),
     stop: async () => {
@@ -84,7 +92,11 @@ function startRuntime(agent: TestAgent): Runtime {
   const { fleet, server, driver, folder, logged } = agent;
   const loaded = loadConfig(folder);
   if (!loaded.ok) throw new Error(loaded.detail);
-  const opened = openJournal(folder, { nowMs: agent.localMs });
+  const { executor } = agent;
+  const opened = openJournal(folder, {
+    nowMs: agent.localMs,
+    isHandedOver: (commandId) => isHandedOver(executor, commandId),
+  });
   if (!opened.ok) throw new Error(opened.detail);
   const { journal } = opened;
   const config = openConfig(folder, loaded.config);
@@ -116,14 +128,10 @@ function startRuntime(agent: TestAgent): Runtime {
     drivers,
     paths,
     machineSha256,
-    executor: {
-      how: 'unshare',
-      program: '/bin/false',
-      spool: join(folder, 'spool'),
-      state,
-    },
+    executor,
     policy: { path: join(folder, 'policy.json'), ownerUid: ownUid(), top: folder },
     runExecutor: async (_, { commandId }) => agent.executorSays(commandId),
+    awaitResult: async (_, { commandId }) => agent.executorSays(commandId),
     outputs,
     log,
     standingFaults: new Set(),
