@@ -20,6 +20,8 @@ export type DnfPackage = {
   post?: string;
   /** Content of its one file; two packages of one version that differ here have different hashes. */
   content?: string;
+  /** Size of a second file of zeros, in MiB. */
+  bulkMib?: number;
   repository?: DnfRepositoryId;
   /** Names a security advisory of the repository that brings this package. */
   advisory?: string;

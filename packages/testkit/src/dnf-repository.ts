@@ -107,6 +107,7 @@ function specOf(pkg: DnfPackage): string {
   ];
   const about = ['Summary: a package for tests', 'License: none'];
   const file = `/usr/share/${name}/version-${version}`;
+  const bulk = `/usr/share/${name}/bulk`;
   const config = Object.entries(pkg.config ?? {});
   return [
     ...[`Name: ${source}`, `Version: ${version}`, `Release: ${release}`, ...about],
@@ -117,11 +118,13 @@ function specOf(pkg: DnfPackage): string {
     ...(source === name ? [] : [`%description -n ${name}`, 'for tests']),
     ...['%install', `mkdir -p %{buildroot}/usr/share/${name}`],
     `echo '${pkg.content ?? evrOf(pkg)}' > %{buildroot}${file}`,
+    ...(pkg.bulkMib === undefined ? [] : [`head -c ${pkg.bulkMib}M /dev/zero > %{buildroot}${bulk}`]),
     ...(config.length > 0 ? ['mkdir -p %{buildroot}/etc'] : []),
     ...config.map(([path, content]) => `echo '${content}' > %{buildroot}/etc/${path}`),
     ...(pkg.pre === undefined ? [] : [`%pre${own} -p <lua>`, pkg.pre]),
     ...(pkg.post === undefined ? [] : [`%post${own} -p <lua>`, pkg.post]),
-    ...[`%files${own}`, file, ...config.map(([path]) => `%config(noreplace) /etc/${path}`), ''],
+    ...[`%files${own}`, file, ...(pkg.bulkMib === undefined ? [] : [bulk])],
+    ...[...config.map(([path]) => `%config(noreplace) /etc/${path}`), ''],
   ].join('\n');
 }
 

@@ -21,6 +21,7 @@ import type { Journal } from '../journal/journal.ts';
 import type { OutputFollower } from '../output/follow-outputs.ts';
 import { backOffMs, type Pause } from '../platform/back-off.ts';
 import { CLOCK_SKEW_MS, timestamp } from '../platform/clock.ts';
+import { lackOfSpace } from '../platform/disk-space.ts';
 import { describeFailure, type Failure, type Outcome, retryable } from '../platform/failures.ts';
 import { errorCode, ownUid, readTrusted } from '../platform/file-layer.ts';
 import type { Log } from '../platform/log.ts';
@@ -227,7 +228,9 @@ async function fetchApproval(
   return retryable('the approval is not an envelope');
 }
 
-type Brought = { ok: true } | { ok: false; reason: 'fetch_failed' | 'artifact_mismatch'; detail: string };
+type Brought =
+  | { ok: true }
+  | { ok: false; reason: 'fetch_failed' | 'space_insufficient' | 'artifact_mismatch'; detail: string };
 
 /** A4: the agent verifies every hash too, although the executor does not rely on it. */
 async function bringArtifacts(
@@ -243,6 +246,9 @@ async function bringArtifacts(
       detail: `${payload.ecosystem} is not supported on this host`,
     };
   }
+  const sizeBytes = payload.actions.reduce((total, { artifact }) => total + (artifact?.size_bytes ?? 0), 0);
+  const lack = lackOfSpace(directory, sizeBytes);
+  if (lack !== null) return { ok: false, reason: 'space_insufficient', detail: `the download ${lack}` };
   const fetched = await driver.fetch(paths, { actions: payload.actions, directory });
   if (!fetched.ok) {
     const reason = fetched.reason.startsWith('artifact_mismatch') ? 'artifact_mismatch' : 'fetch_failed';
@@ -283,7 +289,7 @@ function artifactFailure(
   brought: Extract<Brought, { ok: false }>,
 ): CommandEnd {
   const end = fail(dependencies, `${brought.reason}: ${brought.detail}`, null);
-  if (brought.reason === 'fetch_failed') return end;
+  if (brought.reason !== 'artifact_mismatch') return end;
   const event = agentEvent('ARTIFACT_MISMATCH', brought.detail, {
     nowMs: dependencies.nowMs(),
     details: { check: brought.reason, token_id: payload.token_id, ...namedUpdates(payload) },

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { PlanAction } from '@tidegate/protocol/plan';
@@ -27,6 +28,14 @@ import { dnfInstaller, dnfInstallerOf } from './dnf.ts';
 const missing = dnfHostMissing();
 if (missing !== null) console.log(`skipped: the installer of dnf on a real host: ${missing}`);
 
+const BULKY = {
+  installed: [{ name: 'bulky', version: '1.0', release: '1' }],
+  offered: [{ name: 'bulky', version: '2.0', release: '1', bulkMib: 16 }],
+};
+const capabilities = /^CapEff:\s*([0-9a-f]+)$/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1] ?? '0';
+/** CAP_SYS_ADMIN. */
+const canMount = ((BigInt(`0x${capabilities}`) >> 21n) & 1n) === 1n;
+
 describe.skipIf(missing !== null)('the installer of dnf on a real host', () => {
   const dir = tmpDir('tidegate-dnf-installer-');
   let host: DnfHost;
@@ -35,7 +44,7 @@ describe.skipIf(missing !== null)('the installer of dnf on a real host', () => {
 
   beforeAll(async () => {
     const sets = [DNF_DEMO, DNF_FAILING, DNF_NEW_DEPENDENCY, DNF_REMOVAL, DNF_OBSOLETING, DNF_SIDE_BY_SIDE];
-    host = await createDnfHost(dir.path, { packages: sets });
+    host = await createDnfHost(dir.path, { packages: [...sets, BULKY] });
     paths = hostPaths({ dnf_root: host.root });
     original = await host.installed();
   }, 120_000);
@@ -201,6 +210,24 @@ describe.skipIf(missing !== null)('the installer of dnf on a real host', () => {
     expect(!outcome.ok && outcome.detail).toContain('two versions: growing');
     expect(await host.installed()).toContain('libdemo 0:1.0-1.el9');
   });
+
+  test.skipIf(!canMount)(
+    'an update that does not fit on the disk is refused before anything changes',
+    async () => {
+      const job = await prepare('bulky', '0:2.0-1');
+      const small = join(host.root, 'usr/share/bulky');
+      await runTool('mount', ['-t', 'tmpfs', '-o', 'size=4m', 'none', small]);
+      try {
+        const outcome = await install(dnfInstaller, job);
+        expect(outcome).toMatchObject({ ok: false, reason: 'space_insufficient' });
+        expect(!outcome.ok && outcome.detail).toMatch(/\d+MB more space needed on the .*usr\/share\/bulky/);
+        await unchanged();
+      } finally {
+        await runTool('umount', [small]);
+      }
+      expect(await install(dnfInstaller, job)).toMatchObject({ ok: true });
+    },
+  );
 
   test('a lock that another program keeps is refused after the wait', async () => {
     const job = await prepare('libdemo', '0:1.0-2.el9');

@@ -40,6 +40,14 @@ test('the copy is what was approved, and root alone can touch it (A4)', () => {
   expect(staged).toEqual({ bytes: Buffer.from(bytes), mode: 0o600 });
 });
 
+test('files that do not fit beside what is there are not copied', () => {
+  const vast = upgradeOf({ name: NAME, bytes, sizeBytes: 2 ** 52 });
+  const { outcome, staged } = stage(() => {}, [vast]);
+  expect(outcome).toMatchObject({ ok: false, reason: 'space_insufficient' });
+  expect(!outcome.ok && outcome.detail).toMatch(/needs 4294967296 MiB on .* which has \d+ MiB/);
+  expect(staged).toBeNull();
+});
+
 test.each<[string, string, (from: string, to: string) => void]>([
   ['artifact_extra', 'a file too many', (from) => writeFileSync(join(from, 'other.deb'), '')],
   ['artifact_extra', 'a folder too many', (from) => mkdirSync(join(from, 'partial'))],

@@ -11,10 +11,16 @@ import {
 import { join } from 'node:path';
 import { type Artifact, isSameArtifact, type PlanAction } from '@tidegate/protocol/plan';
 import { type ArtifactFault, judgeArtifact, READ_UNFOLLOWED } from '../ecosystems/judge-artifact.ts';
+import { lackOfSpace } from '../platform/disk-space.ts';
 import { errorCode, syncFolder } from '../platform/file-layer.ts';
 import { holdFolder } from '../platform/held-folder.ts';
 
-export type StageRefusal = 'artifact_extra' | 'artifact_missing' | 'storage_failed' | ArtifactFault;
+export type StageRefusal =
+  | 'artifact_extra'
+  | 'artifact_missing'
+  | 'space_insufficient'
+  | 'storage_failed'
+  | ArtifactFault;
 
 export type StageOutcome = { ok: true } | { ok: false; reason: StageRefusal; detail: string };
 
@@ -31,6 +37,8 @@ export function stageArtifacts(
 ): StageOutcome {
   const artifacts = distinctArtifacts(actions);
   if (artifacts === null) return refuse('artifact_extra', 'one file name stands for two artifacts');
+  const lack = lackOfSpace(folders.to, sizeOf([...artifacts.values()]));
+  if (lack !== null) return refuse('space_insufficient', `the copy of the approved files ${lack}`);
   // By descriptor: the folder cannot be replaced by a link between two files.
   const held = holdFolder(folders.from);
   if (!held.ok) return refuse('artifact_missing', `the artifact folder cannot be opened (${held.code})`);
@@ -96,6 +104,10 @@ function copyArtifact(artifact: Artifact, from: string, to: string): StageOutcom
     closeSync(source);
   }
   return judgeArtifact(artifact, to);
+}
+
+function sizeOf(artifacts: readonly Artifact[]): number {
+  return artifacts.reduce((total, { size_bytes: bytes }) => total + bytes, 0);
 }
 
 /** Copies at most one byte more than approved, enough to detect a larger file. */

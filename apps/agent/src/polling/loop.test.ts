@@ -306,6 +306,22 @@ describe('install_update', () => {
     expect(agent.driver.scans).toBe(2);
   });
 
+  test('files that do not fit on the disk are not downloaded', async () => {
+    const vast = upgradeOf({ name: 'demo_2.0_all.deb', bytes: ARTIFACT, sizeBytes: 2 ** 52 });
+    const id = deliverInstall([vast]);
+    let isFetched = false;
+    const fetch = async () => {
+      isFetched = true;
+      return { ok: true as const };
+    };
+    await runOnce(agent.start({ drivers: [{ ...agent.driver, fetch }] }));
+    expect(resultsOf(id).at(-1)).toMatchObject({
+      status: 'failed',
+      reason: expect.stringMatching(/^space_insufficient: the download needs 4294967296 MiB/),
+    });
+    expect([isFetched, eventTypes()]).toEqual([false, []]);
+  });
+
   test('an artifact that is not the approved one stops it before the executor (A4, ARTIFACT_MISMATCH)', async () => {
     agent.executorSays = () => {
       throw new Error('the executor must not be started');

@@ -209,8 +209,8 @@ export function createFleet(nowMs = NOW_MS): TestFleet {
   };
 }
 
-/** An upgrade of `demo` that is made of the given file. */
-export function upgradeOf(file: { name: string; bytes: Uint8Array }): PlanAction {
+/** An upgrade of `demo` that is made of the given file; `sizeBytes` where the plan says another size. */
+export function upgradeOf(file: { name: string; bytes: Uint8Array; sizeBytes?: number }): PlanAction {
   return {
     action: 'upgrade',
     name: 'demo',
@@ -219,7 +219,7 @@ export function upgradeOf(file: { name: string; bytes: Uint8Array }): PlanAction
     artifact: {
       filename: file.name,
       url: `https://archive.test/${file.name}`,
-      size_bytes: file.bytes.length,
+      size_bytes: file.sizeBytes ?? file.bytes.length,
       sha256: createHash('sha256').update(file.bytes).digest('hex'),
     },
   };

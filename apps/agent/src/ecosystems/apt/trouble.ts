@@ -1,6 +1,6 @@
-import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { PlanAction } from '@tidegate/protocol/plan';
+import { lackOfSpace } from '../../platform/disk-space.ts';
 import { runProgram } from '../../platform/run-program.ts';
 import type { HostPaths } from '../ecosystem.ts';
 import type { HostTrouble } from '../host-trouble.ts';
@@ -98,14 +98,9 @@ export async function findShortage(
   );
   const largest = coming.reduce((most, size) => Math.max(most, size), 0);
   const needBytes = Math.max(0, sum(coming) - sum(going)) + largest + RESERVE_BYTES;
-  return compareSpace({ folder: folderOfFiles(places), needBytes });
-}
-
-async function compareSpace(of: { folder: string; needBytes: number }): Promise<HostTrouble | null> {
-  const { bavail, bsize } = await statfs(of.folder);
-  const freeBytes = bavail * bsize;
-  if (freeBytes >= of.needBytes) return null;
-  const detail = `the installation needs ${mib(of.needBytes)} on the file system of ${of.folder}, which has ${mib(freeBytes)}; free some there (\`apt-get clean\`, old kernels, logs)`;
+  const lack = lackOfSpace(folderOfFiles(places), needBytes);
+  if (lack === null) return null;
+  const detail = `the installation ${lack}; free some there (\`apt-get clean\`, old kernels, logs)`;
   return { reason: 'space_insufficient', detail };
 }
 
@@ -122,8 +117,4 @@ async function ask(program: string, args: readonly string[]): Promise<string> {
 
 function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, number) => total + number, 0);
-}
-
-function mib(bytes: number): string {
-  return `${Math.ceil(bytes / (KIB * KIB))} MiB`;
 }
