@@ -93,6 +93,9 @@ async function buildDeb(
     const list = conffiles.map(([name]) => `/etc/${name}\n`).join('');
     await replace(join(scratch, 'DEBIAN', 'conffiles'), list);
   }
+  if (pkg.templates !== undefined) {
+    await replace(join(scratch, 'DEBIAN', 'templates'), pkg.templates);
+  }
   if (pkg.postinst !== undefined) {
     const script = join(scratch, 'DEBIAN', 'postinst');
     await replace(script, `#!/bin/sh\n${pkg.postinst}\n`);

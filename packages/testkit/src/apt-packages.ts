@@ -16,6 +16,8 @@ export type AptPackage = {
   archive?: 'main' | 'security';
   /** A /bin/sh script that runs, on this very machine, as whoever installs the package. */
   postinst?: string;
+  /** Questions of debconf, as in the file of that name. */
+  templates?: string;
   /** What it says it takes on the disk, in KiB. */
   installedSizeKib?: number;
   /** Content of its one file; two packages of one version that differ here have different hashes. */

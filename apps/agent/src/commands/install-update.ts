@@ -356,6 +356,7 @@ function eventTypeOf({ failure }: JobResult) {
     case 'packages_broken':
     case 'transaction_interrupted':
     case 'packages_locked':
+    case 'package_held':
     case 'space_insufficient':
     case 'storage_failed':
       return 'AGENT_ERROR';

@@ -168,6 +168,7 @@ const BY_EXECUTOR: Record<ExecutorRefusal, AgentEvent['type'] | null> = {
   packages_broken: 'AGENT_ERROR',
   transaction_interrupted: 'AGENT_ERROR',
   packages_locked: 'AGENT_ERROR',
+  package_held: 'AGENT_ERROR',
   space_insufficient: 'AGENT_ERROR',
   storage_failed: 'AGENT_ERROR',
   host_policy: 'COMMAND_REFUSED',

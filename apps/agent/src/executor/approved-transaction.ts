@@ -1,11 +1,10 @@
-import type { HostTroubleReason } from '@tidegate/protocol/package-condition';
 import type { PlanAction } from '@tidegate/protocol/plan';
-import type { Commit, Installer, InstallJob } from './installer.ts';
+import type { Commit, Installer, InstallJob, PrepareRefusal } from './installer.ts';
 import { planDifference } from './plan-difference.ts';
 
 export type ApprovedOutcome<T> =
   | { ok: true; value: T }
-  | { ok: false; reason: 'plan_drift' | 'artifact_unsigned' | HostTroubleReason; detail: string };
+  | { ok: false; reason: 'plan_drift' | PrepareRefusal; detail: string };
 
 /**
  * Prepares a transaction and passes its commit and what is done already to `work` only if it is exactly what was approved (A4) and is not

@@ -1,4 +1,5 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { PlanAction } from '@tidegate/protocol/plan';
 import { type AptHost, aptHostMissing, createAptHost } from '@tidegate/testkit/apt-host';
@@ -15,6 +16,21 @@ import { aptInstaller } from './apt.ts';
 
 const missing = aptHostMissing();
 if (missing !== null) console.log(`skipped: the packages of a real host: ${missing}`);
+
+const CONFMODULE = '/usr/share/debconf/confmodule';
+const COLOUR = `Template: asking/colour
+Type: select
+Choices: blue, green
+Default: green
+Description: Which colour?
+`;
+
+/** Asks a question that everybody is shown, and notes the answer. */
+const askColour = (answer: string) =>
+  [
+    ...[`. ${CONFMODULE}`, 'db_input critical asking/colour', 'db_go', 'db_get asking/colour'],
+    `echo "$RET $DEBIAN_FRONTEND" > ${answer}`,
+  ].join('\n');
 
 /** The packages that most often go wrong, small, under their own names and with their own relations. */
 describe.skipIf(missing !== null)('the packages of a real host', { timeout: 60_000 }, () => {
@@ -77,6 +93,7 @@ describe.skipIf(missing !== null)('the packages of a real host', { timeout: 60_0
         one('vendored', { archive: 'security' }),
         one('pinned-down'),
         one('vanishing'),
+        one('asking', { templates: COLOUR, postinst: askColour(join(dir.path, 'answer')) }),
       ],
     });
     const pins = 'Package: pinned-down\nPin: version 1.0-1\nPin-Priority: 1001\n';
@@ -84,6 +101,8 @@ describe.skipIf(missing !== null)('the packages of a real host', { timeout: 60_0
     const conf = await readFile(host.aptConf, 'utf8');
     await writeFile(host.aptConf, `${conf}\nAPT::Get::Never-Include-Phased-Updates "true";\n`);
     paths = hostPaths({ apt_config: host.aptConf });
+    await mkdir(join(host.root, 'var/cache/debconf'), { recursive: true });
+    await copyFile('/etc/debconf.conf', join(host.root, 'etc/debconf.conf'));
   }, 120_000);
   beforeEach(async () => {
     await host.rollBack();
@@ -144,6 +163,15 @@ describe.skipIf(missing !== null)('the packages of a real host', { timeout: 60_0
     expect((await host.installed()).get('udev')).toBe('252.33-1');
   });
 
+  test.skipIf(!existsSync(CONFMODULE))(
+    'a script that asks through debconf gets the default, and nothing waits for an answer',
+    async () => {
+      expect(await install(aptInstaller, await prepare('asking', '1.1-1'))).toMatchObject({ ok: true });
+      expect(await readFile(join(dir.path, 'answer'), 'utf8')).toBe('green noninteractive\n');
+      expect((await host.installed()).get('asking')).toBe('1.1-1');
+    },
+  );
+
   test('both architectures of a package move in one transaction, and the approval names both', async () => {
     const job = await prepare('libsame', '1.1-1', 'i386');
     expect(job.actions.map(brief)).toEqual([
@@ -189,8 +217,10 @@ describe.skipIf(missing !== null)('the packages of a real host', { timeout: 60_0
       input: 'libsystemd0 hold\n',
     });
     const outcome = await install(aptInstaller, job);
-    expect(outcome).toMatchObject({ ok: false, reason: 'plan_drift' });
-    expect(!outcome.ok && outcome.detail).toContain('Held packages');
+    expect(outcome).toMatchObject({
+      ...{ ok: false, reason: 'package_held' },
+      detail: 'libsystemd0 is on hold on this host; to release it: apt-mark unhold libsystemd0',
+    });
     expect((await host.installed()).get('systemd')).toBe('252.30-1');
   });
 

@@ -13,6 +13,7 @@ import {
 } from '../ecosystems/apt/installed.ts';
 import { type Parsed, parseTransaction } from '../ecosystems/apt/parse-transaction.ts';
 import { archiveFilename } from '../ecosystems/apt/parse-uris.ts';
+import { heldReason } from '../ecosystems/apt/plan.ts';
 import {
   type AptSession,
   aptEnvironment,
@@ -70,6 +71,7 @@ export function aptInstallerOf({
       if (!request.ok) return { ok: false, detail: request.reason };
       if (rest.length === 0) return nothingLeft(reached, work);
       const trouble =
+        findHeld(packages, rest) ??
         (await findUnfinished(places.value, state.value, actions)) ??
         (await findShortage(places.value, { rest, stage: job.stage }));
       if (trouble !== null) return { ok: false, ...trouble };
@@ -83,6 +85,14 @@ export function aptInstallerOf({
       return { ok: true, value: await work({ actions: simulated.value, reached, commit }) };
     },
   };
+}
+
+/** A hold that was set after the plan: apt would refuse, and does not say which package it is. */
+function findHeld(installed: readonly InstalledPackage[], rest: readonly PlanAction[]) {
+  const held = installed.find(
+    (pkg) => pkg.held && rest.some(({ name, arch }) => name === pkg.name && arch === pkg.arch),
+  );
+  return held === undefined ? null : { reason: 'package_held' as const, detail: heldReason(held) };
 }
 
 /** The inputs of simulation and commit. */

@@ -24,13 +24,14 @@ export interface Transaction {
 /** Installs, at most once, and checks the outcome. `onOutput` receives the output as it is written. */
 export type Commit = (onOutput?: OutputListener) => Promise<InstallOutcome>;
 
-export type Prepared<T> =
-  | { ok: true; value: T }
-  /**
-   * `artifact_unsigned`: a staged file's package manager signature is invalid. A trouble of the host: it must be
-   * mended first. Otherwise it is drift.
-   */
-  | { ok: false; detail: string; reason?: 'artifact_unsigned' | HostTroubleReason };
+/**
+ * `artifact_unsigned`: a staged file's package manager signature is invalid. `package_held`: the host was told to
+ * keep a package as it is. A trouble of the host must be mended first.
+ */
+export type PrepareRefusal = 'artifact_unsigned' | 'package_held' | HostTroubleReason;
+
+/** Without a reason it is drift. */
+export type Prepared<T> = { ok: true; value: T } | { ok: false; detail: string; reason?: PrepareRefusal };
 
 export type InstallOutcome =
   | { ok: true; installed: InstalledVersion[]; output: string }

@@ -46,6 +46,7 @@ export const EXECUTOR_REFUSALS = [
   'packages_broken',
   'transaction_interrupted',
   'packages_locked',
+  'package_held',
   'space_insufficient',
   'storage_failed',
   'install_failed',

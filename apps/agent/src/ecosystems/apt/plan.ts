@@ -25,8 +25,7 @@ export async function planUpdates(
   if (!fresh.ok) return fresh;
   const held = updates.find((target) => isHeld(planner, target));
   if (held !== undefined) {
-    const reason = `${held.name} is on hold on this host; to release it: apt-mark unhold ${held.name}`;
-    return { ok: false, reason };
+    return { ok: false, reason: heldReason(held) };
   }
 
   // The approver sees a downgrade within the closure.
@@ -51,6 +50,10 @@ export async function planUpdates(
   if (fault) return { ok: false, reason: `the plan is unsound at ${fault.path}: ${fault.message}` };
   if (!Check(Plan, plan)) return { ok: false, reason: 'the plan exceeds the limits of the protocol' };
   return { ok: true, plan };
+}
+
+export function heldReason({ name }: { name: string }): string {
+  return `${name} is on hold on this host; to release it: apt-mark unhold ${name}`;
 }
 
 /** apt refuses to move what is on hold, and does not name it. */
