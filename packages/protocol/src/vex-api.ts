@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox';
 import { REASON_MAX_CHARS } from './approvals-api.ts';
 import { Envelope } from './documents.ts';
 import {
+  AuthorName,
   Count,
   Ecosystem,
   GroupName,
@@ -76,7 +77,7 @@ export type VexFormat = Static<typeof VexFormat>;
 /** The document that a statement was imported from. */
 export const VexImported = strict({
   format: VexFormat,
-  author: Type.String({ maxLength: 256 }),
+  author: AuthorName,
   document_sha256: Sha256Hex,
 });
 export type VexImported = Static<typeof VexImported>;

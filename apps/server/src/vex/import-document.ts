@@ -13,7 +13,7 @@ import { addStatements, type VexDeps } from './add-statements.ts';
 import { readCycloneDx } from './documents/cyclonedx.ts';
 import { readOpenVex } from './documents/openvex.ts';
 import type { Defaults, ReadStatement } from './documents/read-document.ts';
-import { type Fault, requestFault, statementKey } from './request-rules.ts';
+import { type Fault, requestFault, schemaFault, statementKey } from './request-rules.ts';
 import { requestOf } from './statement-view.ts';
 import { statementsInForce } from './store.ts';
 
@@ -69,9 +69,8 @@ export async function demandSound(
 
 function demandForm({ request, at }: ReadStatement, nowMs: number): void {
   if (!Value.Check(VexStatementRequest, request)) {
-    const [first] = Value.Errors(VexStatementRequest, request);
-    const path = `${at}${first?.instancePath ?? ''}`;
-    throw refusal({ path, message: first?.message ?? 'is not a statement' });
+    const errors = Value.Errors(VexStatementRequest, request);
+    throw refusal(schemaFault(errors, { at, otherwise: 'is not a statement' }));
   }
   const fault = requestFault(request, nowMs);
   if (fault) throw refusal({ path: `${at}${fault.path}`, message: fault.message });

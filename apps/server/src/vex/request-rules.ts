@@ -1,4 +1,5 @@
 import type { VexStatementRequest } from '@tidegate/protocol/vex-api';
+import type { TLocalizedValidationError } from 'typebox/error';
 import { namesDistribution } from './statement-rules.ts';
 
 /** Every statement ends; longest life in milliseconds. */
@@ -7,6 +8,23 @@ export const LIFETIME_MAX_MS = 365 * 24 * 3_600_000;
 export interface Fault {
   readonly path: string;
   readonly message: string;
+}
+
+/** The first error of a schema as a fault below `at`, with the values that are allowed. */
+export function schemaFault(
+  errors: readonly TLocalizedValidationError[],
+  { at, otherwise }: { at: string; otherwise: string },
+): Fault {
+  const [first] = errors;
+  if (!first) return { path: at, message: otherwise };
+  const allowed =
+    first.keyword === 'enum'
+      ? first.params.allowedValues
+      : first.keyword === 'const'
+        ? [first.params.allowedValue]
+        : null;
+  const message = allowed ? `must be ${allowed.join(' or ')}` : first.message;
+  return { path: `${at}${first.instancePath}`, message };
 }
 
 /** What is wrong with a statement of the right form; null if nothing is. */

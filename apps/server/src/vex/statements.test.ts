@@ -306,6 +306,8 @@ describe.each(ENGINES)('statements about vulnerabilities on $name', (engine) => 
     return { ...head, timestamp: '2026-11-21T00:00:00Z', statements };
   }
 
+  const IMPORT = { format: 'openvex', scope: { kind: 'all' }, ends_at: BODY.ends_at };
+
   const said = (name: string, more: object = {}) => ({
     ...{ vulnerability: { name }, products: [{ '@id': 'pkg:npm/a@1.0.0' }] },
     ...{ status: 'not_affected', justification: 'component_not_present', impact_statement: 'Not built.' },
@@ -331,6 +333,39 @@ describe.each(ENGINES)('statements about vulnerabilities on $name', (engine) => 
     });
     expect((await it.call('GET', URL)).body.total).toBe(0);
   });
+
+  test('a refused import says which values are allowed', async () => {
+    const { call } = await scene();
+    const document = openVex([said('CVE-2024-1'), said('CVE-2024-2', { status: 'harmless' })]);
+    const { status, body } = await call('POST', DOCUMENT, { ...IMPORT, document });
+    expect({ status, errors: body.errors }).toEqual({
+      status: 400,
+      errors: [
+        {
+          path: '/document/statements/1/status',
+          message: 'must be not_affected or affected or fixed or under_investigation',
+        },
+      ],
+    });
+  });
+
+  test.each(['Vendor\u202e', 'Ven\u0007dor'])(
+    'a document whose author has a hidden character is refused: %j',
+    async (author) => {
+      const { call } = await scene();
+      const openvex = { ...openVex([said('CVE-2024-1')]), author };
+      const cyclonedx = {
+        ...{ bomFormat: 'CycloneDX', specVersion: '1.6', metadata: { authors: [{ name: author }] } },
+        vulnerabilities: [{ id: 'CVE-2024-1', affects: [{ ref: 'pkg:npm/a@1.0.0' }] }],
+      };
+      const refused = async (format: string, document: object) =>
+        (await call('POST', DOCUMENT, { ...IMPORT, format, document })).body.errors?.[0]?.path;
+      expect([await refused('openvex', openvex), await refused('cyclonedx', cyclonedx)]).toEqual([
+        '/document/author',
+        '/document/metadata/authors/0/name',
+      ]);
+    },
+  );
 
   test('what a document says twice is one statement, and only what is in force counts as there already', async () => {
     const it = await scene();

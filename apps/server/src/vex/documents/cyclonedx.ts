@@ -1,4 +1,4 @@
-import { nullish, Timestamp } from '@tidegate/protocol/scalars';
+import { AuthorName, nullish, Timestamp } from '@tidegate/protocol/scalars';
 import {
   VEX_IMPORT_MAX,
   VEX_VERSIONS_MAX,
@@ -9,6 +9,7 @@ import {
 import { type Static, Type } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { Value } from 'typebox/value';
+import { schemaFault } from '../request-rules.ts';
 import { packageUrl } from './package-url.ts';
 import { type Defaults, packagesOf, type ReadDocument, type ReadStatement } from './read-document.ts';
 
@@ -56,8 +57,8 @@ const Bom = Type.Object({
   metadata: nullish(
     Type.Object({
       timestamp: nullish(Text),
-      authors: nullish(Type.Array(Type.Object({ name: nullish(Type.String({ maxLength: 256 })) }))),
-      supplier: nullish(Type.Object({ name: nullish(Type.String({ maxLength: 256 })) })),
+      authors: nullish(Type.Array(Type.Object({ name: nullish(AuthorName) }))),
+      supplier: nullish(Type.Object({ name: nullish(AuthorName) })),
     }),
   ),
   components: nullish(
@@ -108,9 +109,9 @@ function vulnerabilityOf(one: VexStatementRequest): Vulnerability {
 /** Never throws. The same statements come out of a document that `toCycloneDx` wrote. */
 export function readCycloneDx(document: unknown, defaults: Defaults): ReadDocument {
   if (!boms.Check(document)) {
-    const [first] = boms.Errors(document);
-    const path = `/document${first?.instancePath ?? ''}`;
-    return { kind: 'refused', fault: { path, message: first?.message ?? 'is no CycloneDX VEX' } };
+    const at = '/document';
+    const fault = schemaFault(boms.Errors(document), { at, otherwise: 'is no CycloneDX VEX' });
+    return { kind: 'refused', fault };
   }
   const { metadata, components, vulnerabilities } = document;
   const author = metadata?.authors?.[0]?.name ?? metadata?.supplier?.name ?? 'unknown';

@@ -1,4 +1,4 @@
-import { nullish, strict, Timestamp } from '@tidegate/protocol/scalars';
+import { AuthorName, nullish, strict, Timestamp } from '@tidegate/protocol/scalars';
 import {
   VEX_IMPORT_MAX,
   VEX_VERSIONS_MAX,
@@ -8,6 +8,7 @@ import {
 } from '@tidegate/protocol/vex-api';
 import { type Static, Type } from 'typebox';
 import { Compile } from 'typebox/compile';
+import { schemaFault } from '../request-rules.ts';
 import { packageUrl } from './package-url.ts';
 import { type Defaults, packagesOf, type ReadDocument, type ReadStatement } from './read-document.ts';
 
@@ -45,7 +46,7 @@ type Statement = Static<typeof Statement>;
 const Document = strict({
   '@context': Type.Literal(OPENVEX_CONTEXT),
   '@id': Id,
-  author: Type.String({ minLength: 1, maxLength: 256 }),
+  author: AuthorName,
   role: nullish(Text),
   timestamp: Text,
   last_updated: nullish(Text),
@@ -89,9 +90,9 @@ function statementOf(one: VexStatementRequest): Statement {
 /** Never throws. The same statements come out of a document that `toOpenVex` wrote. */
 export function readOpenVex(document: unknown, defaults: Defaults): ReadDocument {
   if (!documents.Check(document)) {
-    const [first] = documents.Errors(document);
-    const path = `/document${first?.instancePath ?? ''}`;
-    return { kind: 'refused', fault: { path, message: first?.message ?? 'is no OpenVEX 0.2.0 document' } };
+    const at = '/document';
+    const fault = schemaFault(documents.Errors(document), { at, otherwise: 'is no OpenVEX 0.2.0 document' });
+    return { kind: 'refused', fault };
   }
   const statements: ReadStatement[] = [];
   const skipped: { vulnerability: string; reason: string }[] = [];
