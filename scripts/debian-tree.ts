@@ -57,6 +57,49 @@ export async function makeDebianTree(folder: string): Promise<DebianTree> {
   return { root, aptConfig, env };
 }
 
+/** A copy of this machine, which is an overlay over it: nothing of the machine itself is changed. */
+export type DebianCopy = DebianTree & {
+  /** For the copy and what belongs to it. */
+  readonly folder: string;
+  /** Name, architecture, version and state of each package. */
+  installed(): Promise<Set<string>>;
+  unmount(): Promise<void>;
+};
+
+/** Mounts a copy of this Debian machine below `folder`, with what its archives offer today. Needs root. */
+export async function copyDebianHost(folder: string): Promise<DebianCopy> {
+  const [root, upper, scratch] = [join(folder, 'tree'), join(folder, 'upper'), join(folder, 'scratch')];
+  for (const path of [root, upper, scratch]) await mkdir(path, { recursive: true });
+  const layers = `lowerdir=/,upperdir=${upper},workdir=${scratch}`;
+  await runTool('mount', ['-t', 'overlay', 'overlay', '-o', layers, root]);
+  await runTool('mount', ['--bind', '/dev', join(root, 'dev')]);
+  await runTool('mount', ['-t', 'proc', 'proc', join(root, 'proc')]);
+  const policy = join(root, 'usr/sbin/policy-rc.d');
+  await writeFile(policy, '#!/bin/sh\nexit 101\n');
+  await chmod(policy, 0o755);
+  const aptConfig = join(folder, 'apt.conf');
+  await writeFile(aptConfig, configuration(root, await readCopiedSettings()));
+  await chmod(aptConfig, 0o644);
+  const env = { APT_CONFIG: aptConfig, DEBIAN_FRONTEND: 'noninteractive' };
+  await runTool('apt-get', ['-qq', 'update'], { env });
+  return {
+    ...{ root, aptConfig, env, folder },
+    installed: async () => {
+      const format = `\${Package}:\${Architecture} \${Version} \${db:Status-Abbrev}\n`;
+      const lines = await runTool('dpkg-query', [
+        `--admindir=${join(root, 'var/lib/dpkg')}`,
+        '-W',
+        '-f',
+        format,
+      ]);
+      return new Set(lines.split('\n').filter((line) => line !== ''));
+    },
+    unmount: async () => {
+      for (const path of ['proc', 'dev', '']) await runTool('umount', ['--lazy', join(root, path)]);
+    },
+  };
+}
+
 /** Makes apt and dpkg work on the tree; dpkg runs maintainer scripts inside it. */
 function configuration(root: string, copied: Record<string, string>): string {
   const set = { Dir: root, 'Dir::State::status': join(root, 'var/lib/dpkg/status'), ...copied };

@@ -38,6 +38,8 @@ export type DnfHost = {
   readonly signer: DnfSigner;
   /** Name and version of what is installed, `name epoch:version-release`, sorted. */
   installed(): Promise<string[]>;
+  /** Runs dnf on this host, as a person on it would. */
+  dnf(...args: string[]): Promise<string>;
   /** Builds packages into the repositories and makes them known. */
   publish(...packages: DnfPackage[]): Promise<void>;
   /** Brings back the root as it was made; the repositories stay as they are. */
@@ -94,6 +96,7 @@ export async function createDnfHost(dir: string, options: DnfHostOptions = {}): 
         .filter((line) => line !== '' && !line.startsWith('gpg-pubkey '))
         .sort();
     },
+    dnf: (...args) => runDnf(base, root, args),
     publish: async (...packages) => {
       await repositories.add(packages);
       published.push(...packages);
@@ -146,17 +149,16 @@ async function writeRootFiles(
 
 /** By dnf itself, so that its history knows the repository of each package. */
 async function installWithDnf(base: string, root: string, packages: readonly DnfPackage[]): Promise<void> {
+  const named = packages.map((pkg) => `${pkg.name}-${evrOf(pkg)}.${pkg.arch ?? 'noarch'}`);
+  await runDnf(base, root, ['install', ...named]);
+}
+
+async function runDnf(base: string, root: string, args: readonly string[]): Promise<string> {
   const home = join(base, 'home');
   await mkdir(home, { recursive: true });
   await writeFile(join(home, '.rpmmacros'), `%_dbpath ${DATABASE}\n`);
   const settings = { cachedir: join(base, 'cache'), plugins: '0' };
   const options = Object.entries(settings).map(([name, value]) => `--setopt=${name}=${value}`);
-  const named = packages.map((pkg) => `${pkg.name}-${evrOf(pkg)}.${pkg.arch ?? 'noarch'}`);
-  await runTool(
-    'dnf-3',
-    ['-y', '-q', `--installroot=${root}`, '--releasever=9', ...options, 'install', ...named],
-    {
-      env: { HOME: home },
-    },
-  );
+  const words = ['-y', '-q', `--installroot=${root}`, '--releasever=9', ...options, ...args];
+  return runTool('dnf-3', words, { env: { HOME: home } });
 }
