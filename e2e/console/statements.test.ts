@@ -34,7 +34,9 @@ describeUpdates('statements about vulnerabilities in the console', (scene) => {
     await page.getByRole('button', { name: /^Approve: installs/ }).click();
     await page.getByText(/^bad on .* is approved\./).waitFor();
 
-    // Another version of the package is not covered.
+    await page.getByText(`An operator's statement counted: ${FINDING} in bad, not affected.`).waitFor();
+    await inspect(page, 'update-approved-by-statement');
+
     await page.goto('/statements');
     await page.getByRole('button', { name: `Revoke the statement about ${FINDING} in bad` }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Revoke the statement' }).click();

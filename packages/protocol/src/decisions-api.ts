@@ -230,6 +230,15 @@ export const DecisionItem = strict({
   token_id: nullable(Uuid),
   /** Why some packages were not checked then; `undecidable` also for a record that was changed since. */
   unchecked: nullable(UncheckedReason),
+  /** Operators' statements that excused a vulnerability; none for a record that was changed since. */
+  statements: Type.Array(
+    strict({
+      id: Uuid,
+      status: Type.Enum(['not_affected', 'accepted']),
+      vulnerability: Type.String(),
+      package: Type.String(),
+    }),
+  ),
   /** SHA-256 of the RFC 8785 form of the record. */
   sha256: Sha256Hex,
   /** How often the same decision was repeated, and when last. */

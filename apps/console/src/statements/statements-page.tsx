@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, useSearch } from '@tanstack/react-router';
-import type { VexFormat, VexStatement } from '@tidegate/protocol/vex-api';
+import type { VexFormat, VexScope, VexStatement } from '@tidegate/protocol/vex-api';
 import { Ban, Download, Plus, Upload } from 'lucide-react';
 import { useMemo, useState } from 'react';
 import { get, remove } from '../api/client.ts';
@@ -152,7 +152,7 @@ function columnsOf(onRevoke: ((statement: VexStatement) => void) | null): readon
         </>
       ),
     },
-    { id: 'scope', header: 'Hosts', cell: ({ scope }) => scopeText(scope) },
+    { id: 'scope', header: 'Hosts', cell: ({ scope }) => <ScopeOf scope={scope} /> },
     {
       id: 'text',
       header: 'Explanation',
@@ -162,14 +162,13 @@ function columnsOf(onRevoke: ((statement: VexStatement) => void) | null): readon
     {
       id: 'created_by',
       header: 'Stated by',
-      cell: ({ created_by: by, imported }) => (
+      cell: ({ created_by: by, created_at: at, imported }) => (
         <>
-          {by}
+          {by}, <Time at={at} />
           {imported !== null && <span className="text-muted">, from {imported.author}</span>}
         </>
       ),
     },
-    { id: 'created_at', header: 'Stated', cell: (statement) => <Time at={statement.created_at} /> },
   ];
   if (onRevoke === null) return columns;
   const revoke: Column<VexStatement> = {
@@ -209,6 +208,15 @@ function StateOf({ statement: { state, ends_at, ended_at, ended_by } }: { statem
         </>
       );
   }
+}
+
+function ScopeOf({ scope }: { scope: VexScope }) {
+  if (scope.kind !== 'host') return scopeText(scope);
+  return (
+    <Link to="/hosts/$id" params={{ id: scope.agent_id }}>
+      {scopeText(scope)}
+    </Link>
+  );
 }
 
 function RevokeStatement({ statement, onClose }: { statement: VexStatement; onClose: () => void }) {

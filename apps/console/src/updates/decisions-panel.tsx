@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import type { DecisionItem } from '@tidegate/protocol/decisions-api';
 import type { Envelope } from '@tidegate/protocol/documents';
 import { Check, CircleHelp, Download, OctagonX, Undo2 } from 'lucide-react';
@@ -13,9 +14,10 @@ import { saveJson } from '../ui/save-file.ts';
 import { ErrorPanel, Skeleton } from '../ui/states.tsx';
 import { Time } from '../ui/time.tsx';
 import { attempt } from '../ui/toasts.tsx';
-import { REASONS } from './update-words.ts';
+import { REASONS, STATUSES } from './update-words.ts';
 
 const SHOWN = 20;
+const STATEMENTS_SHOWN = 5;
 
 const OUTCOMES: Readonly<
   Record<DecisionItem['outcome'], { tone: BadgeTone; icon: ReactNode; word: string }>
@@ -49,7 +51,7 @@ export function DecisionsPanel({ updateId }: { updateId: string }) {
 }
 
 function DecisionRow({ decision }: { decision: DecisionItem }) {
-  const { id, outcome, actor, decided_at: at, repeats, sha256, unchecked } = decision;
+  const { id, outcome, actor, decided_at: at, repeats, sha256, unchecked, statements } = decision;
   const { tone, icon, word } = OUTCOMES[outcome];
   const [busy, setBusy] = useState(false);
   const download = async () => {
@@ -74,6 +76,18 @@ function DecisionRow({ decision }: { decision: DecisionItem }) {
           {repeats > 0 && `, repeated ${repeats} times`}
         </span>
       </p>
+      {statements.slice(0, STATEMENTS_SHOWN).map((one) => (
+        <p key={one.id} className="break-words">
+          An operator's <Link to="/statements">statement</Link> counted:{' '}
+          <span className="mono">{one.vulnerability}</span> in <span className="mono">{one.package}</span>,{' '}
+          {STATUSES[one.status]}.
+        </p>
+      ))}
+      {statements.length > STATEMENTS_SHOWN && (
+        <p className="text-muted">
+          {statements.length - STATEMENTS_SHOWN} more statements are in the signed record.
+        </p>
+      )}
       <p className="flex flex-wrap items-center gap-x-2 gap-y-1">
         <CopyText text={sha256} short={`${sha256.slice(0, 12)}…`} label="SHA-256 of the record" />
         <Button

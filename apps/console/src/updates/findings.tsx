@@ -7,7 +7,7 @@ import type { ReactNode } from 'react';
 import { oneQuery } from '../api/queries.ts';
 import { ExploitedBadge, SeverityBadge } from '../ui/badge.tsx';
 import { CopyText } from '../ui/copy-text.tsx';
-import { percent, vendorText } from './update-words.ts';
+import { percent, STATUSES, vendorText } from './update-words.ts';
 
 /** The host and the package manager of an update, for a statement about what it has. */
 export type FoundIn = Pick<UpdateItem, 'agent_id' | 'ecosystem'>;
@@ -98,12 +98,6 @@ function Vulnerability({
     </li>
   );
 }
-
-const STATUSES = {
-  not_affected: 'not affected',
-  accepted: 'risk accepted',
-  unimportant: 'unimportant',
-} as const;
 
 /** Leads to the form for a statement about exactly this finding; apt and dnf packages are those of the host's distribution. */
 function StatementLink({ finding, of }: { finding: GateFinding; of: FoundIn }) {

@@ -126,3 +126,10 @@ export function bytesText(bytes: number): string {
   if (bytes < KIB * KIB) return `${(bytes / KIB).toFixed(1)} KiB`;
   return `${(bytes / KIB / KIB).toFixed(1)} MiB`;
 }
+
+/** What excuses a finding, in words. */
+export const STATUSES = {
+  not_affected: 'not affected',
+  accepted: 'risk accepted',
+  unimportant: 'unimportant',
+} as const;

@@ -28,16 +28,24 @@ export function decisionItem(row: DecisionRow): DecisionItem {
   const { id, outcome, actor, token_id, document_sha256: sha256, repeats } = row;
   return {
     ...{ id, outcome, actor, token_id, sha256, repeats },
-    unchecked: uncheckedOf(row),
+    ...restsOn(parseRecord(row)),
     decided_at: rfc3339(row.decided_at),
     repeated_at: row.repeated_at === null ? null : rfc3339(row.repeated_at),
   };
 }
 
 /** A record that was changed proves no check. */
-function uncheckedOf(row: DecisionRow): DecisionItem['unchecked'] {
-  const record = parseRecord(row);
-  return record ? (record.facts.judged?.closure.unchecked ?? null) : 'undecidable';
+function restsOn(record: RecordedDecision | null): Pick<DecisionItem, 'unchecked' | 'statements'> {
+  if (!record) return { unchecked: 'undecidable', statements: [] };
+  const { verdict, facts } = record;
+  const used = new Set('statements' in verdict ? verdict.statements : []);
+  const stated = facts.judged?.statements?.items ?? [];
+  return {
+    unchecked: facts.judged?.closure.unchecked ?? null,
+    statements: stated
+      .filter(({ id }) => used.has(id))
+      .map(({ id, status, vulnerability, package: name }) => ({ id, status, vulnerability, package: name })),
+  };
 }
 
 export function decisionDetail(row: DecisionRow): DecisionDetail {

@@ -87,6 +87,9 @@ describe.each(ENGINES)('statements about vulnerabilities on $name', (engine) => 
       statements: [{ id: statement_id, sha256 }],
     });
     const [decision] = (await call('GET', `/api/v1/updates/${id}/decisions`)).body.items;
+    expect(decision.statements).toEqual([
+      { id: statement_id, status: 'not_affected', vulnerability: BODY.vulnerability, package: BODY.package },
+    ]);
     const { record, replays } = (await call('GET', `/api/v1/decisions/${decision.id}`)).body;
     expect({ replays, verdict: record.verdict, facts: record.facts.judged.statements }).toMatchObject({
       replays: true,
