@@ -115,6 +115,12 @@ describe.skipIf(missing !== null)('apt on a real host in trouble', { timeout: 60
       await once(holder.stdout, 'data');
       const outcome = await install(aptInstallerOf({ lockWaitMs: 0 }), job);
       expect(outcome).toMatchObject({ ok: false, reason: 'packages_locked' });
+      expect(await aptDriver.findTrouble?.(paths)).toMatchObject({
+        ...{
+          reason: 'packages_locked',
+          detail: expect.stringMatching(/^another program holds dpkg's lock; see/),
+        },
+      });
       expect((await host.installed()).get('libdemo')).toBe('1.0-1');
     } finally {
       holder.stdin.end();

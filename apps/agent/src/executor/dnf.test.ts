@@ -238,6 +238,7 @@ describe.skipIf(missing !== null)('the installer of dnf on a real host', () => {
       await once(holder.stdout, 'data');
       const outcome = await install(dnfInstallerOf(findDnfPlaces, 0), job);
       expect(outcome).toMatchObject({ ok: false, reason: 'packages_locked' });
+      expect(await dnfDriver.findTrouble?.(paths)).toMatchObject({ reason: 'packages_locked' });
     } finally {
       holder.stdin.end();
       await once(holder, 'exit');

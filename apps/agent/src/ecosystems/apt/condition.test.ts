@@ -1,4 +1,4 @@
-import { rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { InventoryReport } from '@tidegate/protocol/agent-api';
 import { type AptHost, aptHostMissing, createAptHost } from '@tidegate/testkit/apt-host';
@@ -95,6 +95,15 @@ describe.skipIf(missing !== null)('the condition of an apt host', { timeout: 60_
       { path: '/etc/tuned.conf.dpkg-dist', package: 'tuned' },
     ]);
     await rm(join(host.root, 'etc/tuned.conf.dpkg-dist'));
+    expect((await condition())?.left_files).toEqual([]);
+  });
+
+  test('a file that ucf left beside a changed one is listed with its package', async () => {
+    await mkdir(join(host.root, 'var/lib/ucf'), { recursive: true });
+    await writeFile(join(host.root, 'var/lib/ucf/registry'), 'demo \t /etc/by-ucf.conf\n');
+    await writeFile(join(host.root, 'etc/by-ucf.conf.ucf-dist'), '');
+    expect((await condition())?.left_files).toEqual([{ path: '/etc/by-ucf.conf.ucf-dist', package: 'demo' }]);
+    await rm(join(host.root, 'var/lib/ucf'), { recursive: true });
     expect((await condition())?.left_files).toEqual([]);
   });
 

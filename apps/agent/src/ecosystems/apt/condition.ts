@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { PackageCondition } from '@tidegate/protocol/package-condition';
 import { runProgram } from '../../platform/run-program.ts';
 import { describeCondition } from '../host-trouble.ts';
@@ -19,7 +21,9 @@ export async function readCondition(
 ): Promise<PackageCondition | undefined> {
   const files = await readConffiles(places);
   if (files === null) return undefined;
-  const { left, unreadFolders } = await findLeftFiles(files, { root: rootOf(places), suffixes: SUFFIXES });
+  const root = rootOf(places);
+  const known = [...files, ...(await readRegistry(root))];
+  const { left, unreadFolders } = await findLeftFiles(known, { root, suffixes: SUFFIXES });
   const trouble = await findUnfinished(places, installed, []);
   return describeCondition({ trouble, broken: installed.broken, left, unreadFolders });
 }
@@ -31,6 +35,16 @@ async function readConffiles({ adminDir }: AptPlaces): Promise<ConfigurationFile
     ...{ timeoutMs: TIMEOUT_MS, maxOutputBytes: OUTPUT_MAX_BYTES },
   });
   return answer.ok ? parseConffiles(answer.stdout) : null;
+}
+
+/** The files of ucf, which dpkg does not know of: a package and a path on each line. Empty where there is no ucf. */
+async function readRegistry(root: string): Promise<ConfigurationFile[]> {
+  const path = join(root, 'var/lib/ucf/registry');
+  const read = await readFile(path, 'utf8').catch(() => '');
+  return read.split('\n').flatMap((line) => {
+    const [, name, file] = /^(\S+)\s+(\/.*)$/.exec(line) ?? [];
+    return name === undefined || file === undefined ? [] : [{ path: file, package: name }];
+  });
 }
 
 /** Reads the name of each package, followed by a line for each of its files: path, hash and sometimes `obsolete`. */

@@ -1,6 +1,7 @@
 import { constants } from 'node:fs';
-import { access, readdir, readFile, stat } from 'node:fs/promises';
+import { access, readdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { isAnyLocked } from '../../platform/find-lock.ts';
 import { runProgram } from '../../platform/run-program.ts';
 import type { HostPaths } from '../ecosystem.ts';
 import type { Parsed } from './parse-transaction.ts';
@@ -145,18 +146,9 @@ export async function isInterrupted({ adminDir }: AptPlaces): Promise<boolean> {
   return pending.some((name) => /^\d+$/.test(name));
 }
 
-/** Whether another program holds one of dpkg's locks. It is looked up, not tried: nobody is disturbed. */
-export async function isLocked({ adminDir }: AptPlaces): Promise<boolean> {
-  const locks = await readFile('/proc/locks', 'latin1').catch(() => '');
-  for (const name of ['lock-frontend', 'lock']) {
-    const inode = await stat(join(adminDir, name)).then(
-      (file) => file.ino,
-      () => null,
-    );
-    // Only the inode is compared: on stacked file systems the device differs.
-    if (inode !== null && new RegExp(`^\\d+: POSIX .* WRITE .*:${inode} `, 'm').test(locks)) return true;
-  }
-  return false;
+/** Whether another program holds one of dpkg's locks. */
+export function isLocked({ adminDir }: AptPlaces): Promise<boolean> {
+  return isAnyLocked(['lock-frontend', 'lock'].map((name) => join(adminDir, name)));
 }
 
 /** Changes whenever dpkg writes its database. */

@@ -30,7 +30,12 @@ export async function findAptTrouble(paths: HostPaths): Promise<HostTrouble | nu
   const places = await findAptPlaces(paths);
   if (!places.ok) return null;
   const installed = await readInstalled(places.value);
-  return installed.ok ? findUnfinished(places.value, installed.value, []) : null;
+  if (!installed.ok) return null;
+  return (
+    (await findUnfinished(places.value, installed.value, [])) ??
+    (await findLock(places.value, { waitMs: 0, pause: async () => {} })) ??
+    compareSpace(places.value, RESERVE_BYTES)
+  );
 }
 
 /**
@@ -64,7 +69,9 @@ export async function findLock(
   const untilMs = performance.now() + waitMs;
   while (await isLocked(places)) {
     if (performance.now() >= untilMs) {
-      const detail = `another program has held dpkg's lock for ${Math.round(waitMs / 1_000)} s; see \`fuser -v ${join(places.adminDir, 'lock-frontend')}\``;
+      const seconds = Math.round(waitMs / 1_000);
+      const held = seconds === 0 ? "holds dpkg's lock" : `has held dpkg's lock for ${seconds} s`;
+      const detail = `another program ${held}; see \`fuser -v ${join(places.adminDir, 'lock-frontend')}\``;
       return { reason: 'packages_locked', detail };
     }
     await pause(1_000);
@@ -98,6 +105,10 @@ export async function findShortage(
   );
   const largest = coming.reduce((most, size) => Math.max(most, size), 0);
   const needBytes = Math.max(0, sum(coming) - sum(going)) + largest + RESERVE_BYTES;
+  return compareSpace(places, needBytes);
+}
+
+function compareSpace(places: AptPlaces, needBytes: number): HostTrouble | null {
   const lack = lackOfSpace(folderOfFiles(places), needBytes);
   if (lack === null) return null;
   const detail = `the installation ${lack}; free some there (\`apt-get clean\`, old kernels, logs)`;

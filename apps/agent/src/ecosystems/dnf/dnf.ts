@@ -1,3 +1,6 @@
+import { join } from 'node:path';
+import { lackOfSpace } from '../../platform/disk-space.ts';
+import { isAnyLocked } from '../../platform/find-lock.ts';
 import { downloadIdentity } from '../downloads.ts';
 import type { EcosystemDriver, HostPaths, PlanTarget, PlanUpdates } from '../ecosystem.ts';
 import type { HostTrouble } from '../host-trouble.ts';
@@ -8,6 +11,9 @@ import { findDnfPlaces, isDnfHost } from './places.ts';
 import { createDnfPlanner } from './plan.ts';
 import { scanDnf } from './scan.ts';
 import { withDnfSession } from './session.ts';
+
+/** rpm's database, logs and caches grow with any installation. */
+const RESERVE_BYTES = 32 * 1024 * 1024;
 
 /** Red Hat Enterprise Linux, Fedora and their derivatives. */
 export const dnfDriver: EcosystemDriver = {
@@ -32,7 +38,20 @@ async function findStaleness(paths: HostPaths, nowMs: number): Promise<string | 
 }
 
 async function findTrouble(paths: HostPaths): Promise<HostTrouble | null> {
-  return (await scanDnf(paths)).condition?.trouble ?? null;
+  const unfinished = (await scanDnf(paths)).condition?.trouble ?? null;
+  const places = await findDnfPlaces(paths);
+  if (unfinished !== null || !places.ok) return unfinished;
+  const lock = join(places.value.database, '.rpm.lock');
+  if (await isAnyLocked([lock])) {
+    return {
+      reason: 'packages_locked',
+      detail: `another program holds rpm's lock; see \`fuser -v ${lock}\``,
+    };
+  }
+  const lack = lackOfSpace(places.value.root, RESERVE_BYTES);
+  if (lack === null) return null;
+  const detail = `an installation ${lack}; free some there (\`dnf clean all\`, old kernels, logs)`;
+  return { reason: 'space_insufficient', detail };
 }
 
 async function withDnfPlanning<T>(
