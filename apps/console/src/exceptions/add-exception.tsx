@@ -5,10 +5,9 @@ import { post } from '../api/client.ts';
 import { fieldFaults } from '../api/field-faults.ts';
 import { queryClient } from '../api/queries.ts';
 import { withStepUp } from '../login/step-up.tsx';
-import { Button } from '../ui/button.tsx';
 import { endOfDay } from '../ui/day-rules.ts';
-import { Dialog } from '../ui/dialog.tsx';
 import { Field, Select, TextArea } from '../ui/field.tsx';
+import { FormDialog } from '../ui/form-dialog.tsx';
 import { LastDay } from '../ui/last-day.tsx';
 import { toast } from '../ui/toasts.tsx';
 import { AGED, EXCEPTIONS, type Prefill } from './exception-rules.ts';
@@ -38,60 +37,45 @@ export function AddException({ prefill, onClose }: { prefill: Prefill | null; on
     });
   };
   return (
-    <Dialog title="Add an age exception" onClose={onClose}>
-      <form
-        className="space-y-3"
-        onSubmit={(event) => {
-          event.preventDefault();
-          submit(new FormData(event.currentTarget));
-        }}
+    <FormDialog
+      title="Add an age exception"
+      lead="The minimum age no longer applies to this version, on any host. Known vulnerabilities, signature and hashes are still checked."
+      submit="Add the exception"
+      busy={adding.isPending}
+      error={adding.error?.message}
+      onSubmit={submit}
+      onClose={onClose}
+    >
+      <Select
+        label="Ecosystem"
+        value={ecosystem}
+        onChange={(e) => setEcosystem(e.target.value === 'pypi' ? 'pypi' : 'npm')}
+        error={faults.ecosystem}
       >
-        <p className="text-muted">
-          The minimum age no longer applies to this version, on any host. Known vulnerabilities, signature and
-          hashes are still checked.
-        </p>
-        <Select
-          label="Ecosystem"
-          value={ecosystem}
-          onChange={(e) => setEcosystem(e.target.value === 'pypi' ? 'pypi' : 'npm')}
-          error={faults.ecosystem}
-        >
-          {Object.entries(AGED).map(([value, word]) => (
-            <option key={value} value={value}>
-              {word}
-            </option>
-          ))}
-        </Select>
-        <Field
-          {...{ label: 'Package', name: 'name', required: true, maxLength: 214, error: faults.name }}
-          {...{ autoComplete: 'off', spellCheck: false, defaultValue: prefill?.name }}
-        />
-        <Field
-          {...{ label: 'Version', name: 'version', required: true, maxLength: 256, error: faults.version }}
-          {...{ autoComplete: 'off', spellCheck: false, defaultValue: prefill?.version }}
-          hint="One exact version, not a range."
-        />
-        <TextArea
-          label="Reason"
-          name="reason"
-          required
-          maxLength={4_096}
-          autoFocus={prefill !== null}
-          error={faults.reason}
-        />
-        <LastDay label="Expires after" name="expires_on" days={DAYS} error={faults.expires_at} />
-        {adding.error && (
-          <p role="alert" className="rounded-md bg-bad-soft px-3 py-2 text-bad">
-            {adding.error.message}
-          </p>
-        )}
-        <div className="flex flex-wrap justify-end gap-2">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" tone="danger" busy={adding.isPending}>
-            Add the exception
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+        {Object.entries(AGED).map(([value, word]) => (
+          <option key={value} value={value}>
+            {word}
+          </option>
+        ))}
+      </Select>
+      <Field
+        {...{ label: 'Package', name: 'name', required: true, maxLength: 214, error: faults.name }}
+        {...{ autoComplete: 'off', spellCheck: false, defaultValue: prefill?.name }}
+      />
+      <Field
+        {...{ label: 'Version', name: 'version', required: true, maxLength: 256, error: faults.version }}
+        {...{ autoComplete: 'off', spellCheck: false, defaultValue: prefill?.version }}
+        hint="One exact version, not a range."
+      />
+      <TextArea
+        label="Reason"
+        name="reason"
+        required
+        maxLength={4_096}
+        autoFocus={prefill !== null}
+        error={faults.reason}
+      />
+      <LastDay label="Expires after" name="expires_on" days={DAYS} error={faults.expires_at} />
+    </FormDialog>
   );
 }

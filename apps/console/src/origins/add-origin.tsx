@@ -5,10 +5,9 @@ import { post } from '../api/client.ts';
 import { fieldFaults } from '../api/field-faults.ts';
 import { queryClient } from '../api/queries.ts';
 import { withStepUp } from '../login/step-up.tsx';
-import { Button } from '../ui/button.tsx';
 import { endOfDay } from '../ui/day-rules.ts';
-import { Dialog } from '../ui/dialog.tsx';
 import { Field, Select, TextArea } from '../ui/field.tsx';
+import { FormDialog } from '../ui/form-dialog.tsx';
 import { LastDay } from '../ui/last-day.tsx';
 import { toast } from '../ui/toasts.tsx';
 import { keyOf, ORIGINS, type Prefill, RULE_HINTS, RULES, suitesOf } from './origin-rules.ts';
@@ -42,67 +41,52 @@ export function AddOrigin({ prefill, onClose }: { prefill: Prefill | null; onClo
     });
   };
   return (
-    <Dialog title="Register an origin" onClose={onClose}>
-      <form
-        className="space-y-3"
-        onSubmit={(event) => {
-          event.preventDefault();
-          submit(new FormData(event.currentTarget));
-        }}
+    <FormDialog
+      title="Register an origin"
+      lead="No vulnerability database covers this repository. A registration counts only for packages that this key signed, in these suites. Hashes are checked as always."
+      submit="Register the origin"
+      busy={adding.isPending}
+      error={adding.error?.message}
+      onSubmit={submit}
+      onClose={onClose}
+    >
+      <Field
+        {...{ label: 'Fingerprint of the signing key', name: 'key', required: true, maxLength: 128 }}
+        {...{ autoComplete: 'off', spellCheck: false, defaultValue: prefill?.key, error: faults.key }}
+        hint="Compare it with what the publisher shows: gpg --show-keys FILE prints that of a key file."
+      />
+      <TextArea
+        {...{ label: 'Suites', name: 'suites', required: true, rows: 2, spellCheck: false }}
+        {...{ defaultValue: prefill?.suites.join('\n'), error: faults.suites }}
+        hint="One in a line, as Label:suite, such as Docker CE:bookworm."
+      />
+      <Select
+        label="Rule"
+        value={rule}
+        onChange={({ target: { value } }) =>
+          setRule(value === 'allow' || value === 'allow_older_than' ? value : 'ask')
+        }
+        hint={RULE_HINTS[rule]}
+        error={faults.rule}
       >
-        <p className="text-muted">
-          No vulnerability database covers this repository. A registration counts only for packages that this
-          key signed, in these suites. Hashes are checked as always.
-        </p>
+        {Object.entries(RULES).map(([value, word]) => (
+          <option key={value} value={value}>
+            {word}
+          </option>
+        ))}
+      </Select>
+      {rule === 'allow_older_than' && (
         <Field
-          {...{ label: 'Fingerprint of the signing key', name: 'key', required: true, maxLength: 128 }}
-          {...{ autoComplete: 'off', spellCheck: false, defaultValue: prefill?.key, error: faults.key }}
-          hint="Compare it with what the publisher shows: gpg --show-keys FILE prints that of a key file."
+          {...{ label: 'Days', name: 'days', type: 'number', required: true, error: faults.min_age_days }}
+          {...{ min: 1, max: AGE_DAYS_MAX, defaultValue: AGE_DAYS }}
+          hint="Since the server first saw the file in a plan."
         />
-        <TextArea
-          {...{ label: 'Suites', name: 'suites', required: true, rows: 2, spellCheck: false }}
-          {...{ defaultValue: prefill?.suites.join('\n'), error: faults.suites }}
-          hint="One in a line, as Label:suite, such as Docker CE:bookworm."
-        />
-        <Select
-          label="Rule"
-          value={rule}
-          onChange={({ target: { value } }) =>
-            setRule(value === 'allow' || value === 'allow_older_than' ? value : 'ask')
-          }
-          hint={RULE_HINTS[rule]}
-          error={faults.rule}
-        >
-          {Object.entries(RULES).map(([value, word]) => (
-            <option key={value} value={value}>
-              {word}
-            </option>
-          ))}
-        </Select>
-        {rule === 'allow_older_than' && (
-          <Field
-            {...{ label: 'Days', name: 'days', type: 'number', required: true, error: faults.min_age_days }}
-            {...{ min: 1, max: AGE_DAYS_MAX, defaultValue: AGE_DAYS }}
-            hint="Since the server first saw the file in a plan."
-          />
-        )}
-        <TextArea
-          {...{ label: 'Reason', name: 'reason', required: true, maxLength: 2_000, error: faults.reason }}
-          autoFocus={prefill !== null}
-        />
-        <LastDay label="In force until" name="ends_on" days={DAYS} error={faults.ends_at} />
-        {adding.error && (
-          <p role="alert" className="rounded-md bg-bad-soft px-3 py-2 text-bad">
-            {adding.error.message}
-          </p>
-        )}
-        <div className="flex flex-wrap justify-end gap-2">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" tone="danger" busy={adding.isPending}>
-            Register the origin
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+      )}
+      <TextArea
+        {...{ label: 'Reason', name: 'reason', required: true, maxLength: 2_000, error: faults.reason }}
+        autoFocus={prefill !== null}
+      />
+      <LastDay label="In force until" name="ends_on" days={DAYS} error={faults.ends_at} />
+    </FormDialog>
   );
 }

@@ -8,13 +8,13 @@ import { useListSearch } from '../api/list-search.ts';
 import { listQuery, queryClient } from '../api/queries.ts';
 import { useSession } from '../api/session.ts';
 import { withStepUp } from '../login/step-up.tsx';
-import { Badge } from '../ui/badge.tsx';
 import { Button, IconButton } from '../ui/button.tsx';
 import { CopyText } from '../ui/copy-text.tsx';
 import type { Column } from '../ui/data-table.tsx';
 import { ConfirmDialog } from '../ui/dialog.tsx';
 import { ListTable } from '../ui/list-table.tsx';
 import { Page } from '../ui/page.tsx';
+import { Standing } from '../ui/standing.tsx';
 import { EmptyState } from '../ui/states.tsx';
 import { Time } from '../ui/time.tsx';
 import { toast } from '../ui/toasts.tsx';
@@ -86,7 +86,7 @@ function columnsOf(onRevoke: ((origin: Origin) => void) | null): readonly Column
     },
     { id: 'key', header: 'Signing key', cell: ({ key }) => <CopyText text={key} /> },
     { id: 'rule', header: 'Rule', cell: (origin) => ruleText(origin) },
-    { id: 'state', header: 'State', cell: (origin) => <StateOf origin={origin} /> },
+    { id: 'state', header: 'State', cell: (origin) => <Standing of={origin} /> },
     {
       id: 'reason',
       header: 'Reason',
@@ -111,29 +111,6 @@ function columnsOf(onRevoke: ((origin: Origin) => void) | null): readonly Column
       ),
   };
   return [...columns, revoke];
-}
-
-function StateOf({ origin: { state, ends_at, ended_at, ended_by } }: { origin: Origin }) {
-  switch (state) {
-    case 'in_force':
-      return (
-        <>
-          in force, ends <Time at={ends_at} />
-        </>
-      );
-    case 'expired':
-      return (
-        <>
-          <Badge tone="neutral">expired</Badge> <Time at={ends_at} />
-        </>
-      );
-    case 'revoked':
-      return (
-        <>
-          <Badge tone="neutral">revoked</Badge> by {ended_by} <Time at={ended_at} />
-        </>
-      );
-  }
 }
 
 function RevokeOrigin({ origin, onClose }: { origin: Origin; onClose: () => void }) {

@@ -5,10 +5,9 @@ import { post } from '../api/client.ts';
 import { fieldFaults } from '../api/field-faults.ts';
 import { queryClient } from '../api/queries.ts';
 import { withStepUp } from '../login/step-up.tsx';
-import { Button } from '../ui/button.tsx';
 import { endOfDay } from '../ui/day-rules.ts';
-import { Dialog } from '../ui/dialog.tsx';
 import { Field, Select, TextArea } from '../ui/field.tsx';
+import { FormDialog } from '../ui/form-dialog.tsx';
 import { LastDay } from '../ui/last-day.tsx';
 import { toast } from '../ui/toasts.tsx';
 import { ScopeFields } from './scope-fields.tsx';
@@ -59,93 +58,79 @@ export function AddStatement({ prefill, onClose }: { prefill: Prefill | null; on
     });
   };
   return (
-    <Dialog title="State what a vulnerability means" onClose={onClose}>
-      <form
-        className="space-y-3"
-        onSubmit={(event) => {
-          event.preventDefault();
-          submit(new FormData(event.currentTarget));
-        }}
+    <FormDialog
+      title="State what a vulnerability means"
+      lead="The server signs the statement; every decision that uses it names it and you as its author."
+      submit="Sign the statement"
+      busy={adding.isPending}
+      error={adding.error?.message}
+      onSubmit={submit}
+      onClose={onClose}
+    >
+      <Field
+        {...{ label: 'Vulnerability', name: 'vulnerability', required: true, maxLength: 128 }}
+        {...{ autoComplete: 'off', spellCheck: false, defaultValue: prefill?.vulnerability }}
+        hint="Its CVE, or the id that a finding shows."
+        error={faults.vulnerability}
+      />
+      <Select
+        label="Ecosystem"
+        value={ecosystem}
+        onChange={(e) => setEcosystem(keyOf(ECOSYSTEMS, e.target.value, 'apt'))}
+        error={faults.ecosystem}
       >
-        <p className="text-muted">
-          The server signs the statement; every decision that uses it names it and you as its author.
-        </p>
+        {Object.entries(ECOSYSTEMS).map(([value, word]) => (
+          <option key={value} value={value}>
+            {word}
+          </option>
+        ))}
+      </Select>
+      {namesDistribution(ecosystem) && (
         <Field
-          {...{ label: 'Vulnerability', name: 'vulnerability', required: true, maxLength: 128 }}
-          {...{ autoComplete: 'off', spellCheck: false, defaultValue: prefill?.vulnerability }}
-          hint="Its CVE, or the id that a finding shows."
-          error={faults.vulnerability}
+          {...{ label: 'Distribution', name: 'distribution', required: true, maxLength: 64 }}
+          {...{ autoComplete: 'off', spellCheck: false, defaultValue: prefill?.distribution }}
+          hint="As in ID of /etc/os-release, such as debian, ubuntu or almalinux."
+          error={faults.distribution}
         />
-        <Select
-          label="Ecosystem"
-          value={ecosystem}
-          onChange={(e) => setEcosystem(keyOf(ECOSYSTEMS, e.target.value, 'apt'))}
-          error={faults.ecosystem}
-        >
-          {Object.entries(ECOSYSTEMS).map(([value, word]) => (
+      )}
+      <Field
+        {...{ label: 'Package', name: 'package', required: true, maxLength: 214, error: faults.package }}
+        {...{ autoComplete: 'off', spellCheck: false, defaultValue: prefill?.name }}
+      />
+      <TextArea
+        {...{ label: 'Versions', name: 'versions', required: true, rows: 2 }}
+        {...{ spellCheck: false, defaultValue: prefill?.version, error: faults.versions }}
+        hint="Exactly these, separated by spaces or commas: no ranges, at most 100."
+      />
+      <ScopeFields scope={scope} onChange={setScope} error={faults.group ?? faults.scope} />
+      <Select
+        label="Statement"
+        value={status}
+        onChange={(e) => setStatus(keyOf(STATUSES, e.target.value, 'not_affected'))}
+        hint={status === 'accepted' ? ACCEPTED : NOT_AFFECTED}
+        error={faults.status}
+      >
+        {Object.entries(STATUSES).map(([value, word]) => (
+          <option key={value} value={value}>
+            {word}
+          </option>
+        ))}
+      </Select>
+      {status === 'not_affected' && (
+        <Select label="Because" name="justification" error={faults.justification}>
+          {Object.entries(JUSTIFICATIONS).map(([value, word]) => (
             <option key={value} value={value}>
               {word}
             </option>
           ))}
         </Select>
-        {namesDistribution(ecosystem) && (
-          <Field
-            {...{ label: 'Distribution', name: 'distribution', required: true, maxLength: 64 }}
-            {...{ autoComplete: 'off', spellCheck: false, defaultValue: prefill?.distribution }}
-            hint="As in ID of /etc/os-release, such as debian, ubuntu or almalinux."
-            error={faults.distribution}
-          />
-        )}
-        <Field
-          {...{ label: 'Package', name: 'package', required: true, maxLength: 214, error: faults.package }}
-          {...{ autoComplete: 'off', spellCheck: false, defaultValue: prefill?.name }}
-        />
-        <TextArea
-          {...{ label: 'Versions', name: 'versions', required: true, rows: 2 }}
-          {...{ spellCheck: false, defaultValue: prefill?.version, error: faults.versions }}
-          hint="Exactly these, separated by spaces or commas: no ranges, at most 100."
-        />
-        <ScopeFields scope={scope} onChange={setScope} error={faults.group ?? faults.scope} />
-        <Select
-          label="Statement"
-          value={status}
-          onChange={(e) => setStatus(keyOf(STATUSES, e.target.value, 'not_affected'))}
-          hint={status === 'accepted' ? ACCEPTED : NOT_AFFECTED}
-          error={faults.status}
-        >
-          {Object.entries(STATUSES).map(([value, word]) => (
-            <option key={value} value={value}>
-              {word}
-            </option>
-          ))}
-        </Select>
-        {status === 'not_affected' && (
-          <Select label="Because" name="justification" error={faults.justification}>
-            {Object.entries(JUSTIFICATIONS).map(([value, word]) => (
-              <option key={value} value={value}>
-                {word}
-              </option>
-            ))}
-          </Select>
-        )}
-        <TextArea
-          {...{ label: 'Explanation', name: 'text', required: true, maxLength: 4_096, error: faults.text }}
-          autoFocus={prefill !== null}
-          hint="What was examined, so that others can check it."
-        />
-        <LastDay label="In force until" name="ends_on" days={DAYS} error={faults.ends_at} />
-        {adding.error && (
-          <p role="alert" className="rounded-md bg-bad-soft px-3 py-2 text-bad">
-            {adding.error.message}
-          </p>
-        )}
-        <div className="flex flex-wrap justify-end gap-2">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" tone="danger" busy={adding.isPending}>
-            Sign the statement
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+      )}
+      <TextArea
+        {...{ label: 'Explanation', name: 'text', required: true, maxLength: 4_096, error: faults.text }}
+        autoFocus={prefill !== null}
+        hint="What was examined, so that others can check it."
+      />
+      <LastDay label="In force until" name="ends_on" days={DAYS} error={faults.ends_at} />
+    </FormDialog>
   );
 }

@@ -8,6 +8,7 @@ import { Button } from '../ui/button.tsx';
 import { endOfDay } from '../ui/day-rules.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { Field, Select } from '../ui/field.tsx';
+import { FormDialog } from '../ui/form-dialog.tsx';
 import { LastDay } from '../ui/last-day.tsx';
 import { ScopeFields } from './scope-fields.tsx';
 import { DAYS, DOCUMENT, FORMATS, keyOf } from './statement-rules.ts';
@@ -26,49 +27,45 @@ export function ImportStatements({ onClose }: { onClose: () => void }) {
     onSuccess: () => queryClient.invalidateQueries({ queryKey: ['updates'] }),
   });
   const { data: answer, error } = importing;
-  return (
-    <Dialog title="Import statements" onClose={onClose}>
-      {answer ? (
+  if (answer)
+    return (
+      <Dialog title="Import statements" onClose={onClose}>
         <ImportResult answer={answer} onClose={onClose} />
-      ) : (
-        <form
-          className="space-y-3"
-          onSubmit={(event) => {
-            event.preventDefault();
-            importing.mutate(new FormData(event.currentTarget));
-          }}
-        >
-          <p className="text-muted">
-            Only <q>not affected</q> is taken from documents of others. You answer for each statement as if
-            you had written it. If one cannot be read, none is imported.
-          </p>
-          <Field label="File" name="file" type="file" required accept="application/json,.json" />
-          <Select
-            label="Format"
-            value={format}
-            onChange={(e) => setFormat(keyOf(FORMATS, e.target.value, 'openvex'))}
-          >
-            {Object.entries(FORMATS).map(([value, word]) => (
-              <option key={value} value={value}>
-                {word}
-              </option>
-            ))}
-          </Select>
-          <ScopeFields scope={scope} onChange={setScope} />
-          <LastDay label="In force until" name="ends_on" days={DAYS} />
-          <p className="text-muted">
-            Hosts and end are for documents that have none. Documents of Tidegate keep their own.
-          </p>
-          {error && <ImportError error={error} />}
-          <div className="flex flex-wrap justify-end gap-2">
-            <Button onClick={onClose}>Cancel</Button>
-            <Button type="submit" tone="danger" busy={importing.isPending}>
-              Sign and import
-            </Button>
-          </div>
-        </form>
-      )}
-    </Dialog>
+      </Dialog>
+    );
+  return (
+    <FormDialog
+      title="Import statements"
+      lead={
+        <>
+          Only <q>not affected</q> is taken from documents of others. You answer for each statement as if you
+          had written it. If one cannot be read, none is imported.
+        </>
+      }
+      submit="Sign and import"
+      busy={importing.isPending}
+      error={error && <ImportFault error={error} />}
+      onSubmit={importing.mutate}
+      onClose={onClose}
+    >
+      <Field label="File" name="file" type="file" required accept="application/json,.json" />
+      <Select
+        label="Format"
+        value={format}
+        onChange={(e) => setFormat(keyOf(FORMATS, e.target.value, 'openvex'))}
+      >
+        {Object.entries(FORMATS).map(([value, word]) => (
+          <option key={value} value={value}>
+            {word}
+          </option>
+        ))}
+      </Select>
+      <ScopeFields scope={scope} onChange={setScope} />
+      <LastDay label="In force until" name="ends_on" days={DAYS} />
+      <p className="text-muted">
+        Hosts and end are for documents that have none. Documents of Tidegate keep their own.
+      </p>
+    </FormDialog>
   );
 }
 
@@ -80,10 +77,10 @@ function parsed(text: string): unknown {
   }
 }
 
-function ImportError({ error }: { error: Error }) {
+function ImportFault({ error }: { error: Error }) {
   const faults = error instanceof ApiError ? (error.problem?.errors ?? []) : [];
   return (
-    <div role="alert" className="rounded-md bg-bad-soft px-3 py-2 text-bad">
+    <>
       <p>{error.message}</p>
       <ul>
         {faults.map(({ path, message }) => (
@@ -92,7 +89,7 @@ function ImportError({ error }: { error: Error }) {
           </li>
         ))}
       </ul>
-    </div>
+    </>
   );
 }
 

@@ -8,7 +8,6 @@ import { useListSearch } from '../api/list-search.ts';
 import { listQuery, queryClient } from '../api/queries.ts';
 import { useSession } from '../api/session.ts';
 import { withStepUp } from '../login/step-up.tsx';
-import { Badge } from '../ui/badge.tsx';
 import { Button, IconButton } from '../ui/button.tsx';
 import type { Column } from '../ui/data-table.tsx';
 import { ConfirmDialog } from '../ui/dialog.tsx';
@@ -16,6 +15,7 @@ import { ListTable } from '../ui/list-table.tsx';
 import { Menu } from '../ui/menu.tsx';
 import { Page } from '../ui/page.tsx';
 import { saveJson } from '../ui/save-file.ts';
+import { Standing } from '../ui/standing.tsx';
 import { EmptyState } from '../ui/states.tsx';
 import { Time } from '../ui/time.tsx';
 import { attempt, toast } from '../ui/toasts.tsx';
@@ -141,7 +141,7 @@ function columnsOf(onRevoke: ((statement: VexStatement) => void) | null): readon
         </span>
       ),
     },
-    { id: 'state', header: 'State', cell: (statement) => <StateOf statement={statement} /> },
+    { id: 'state', header: 'State', cell: (statement) => <Standing of={statement} /> },
     {
       id: 'status',
       header: "An operator's statement",
@@ -185,29 +185,6 @@ function columnsOf(onRevoke: ((statement: VexStatement) => void) | null): readon
       ),
   };
   return [...columns, revoke];
-}
-
-function StateOf({ statement: { state, ends_at, ended_at, ended_by } }: { statement: VexStatement }) {
-  switch (state) {
-    case 'in_force':
-      return (
-        <>
-          in force, ends <Time at={ends_at} />
-        </>
-      );
-    case 'expired':
-      return (
-        <>
-          <Badge tone="neutral">expired</Badge> <Time at={ends_at} />
-        </>
-      );
-    case 'revoked':
-      return (
-        <>
-          <Badge tone="neutral">revoked</Badge> by {ended_by} <Time at={ended_at} />
-        </>
-      );
-  }
 }
 
 function ScopeOf({ scope }: { scope: VexScope }) {
