@@ -148,7 +148,7 @@ function columnsOf(onRevoke: ((statement: VexStatement) => void) | null): readon
       cell: ({ status, justification }) => (
         <>
           {STATUSES[status]}
-          {justification !== null && <span className="text-muted">: {JUSTIFICATIONS[justification]}</span>}
+          {justification !== null && <p className="text-muted">{JUSTIFICATIONS[justification]}</p>}
         </>
       ),
     },
@@ -165,7 +165,7 @@ function columnsOf(onRevoke: ((statement: VexStatement) => void) | null): readon
       cell: ({ created_by: by, created_at: at, imported }) => (
         <>
           {by}, <Time at={at} />
-          {imported !== null && <span className="text-muted">, from {imported.author}</span>}
+          {imported !== null && <p className="max-w-48 truncate text-muted">from {imported.author}</p>}
         </>
       ),
     },
