@@ -1,8 +1,11 @@
+import { COMMAND_MAX_BYTES } from '@tidegate/protocol/documents';
+import { sql } from 'kysely';
 import { describe, expect, test } from 'vitest';
 import { sweepOnce } from '../approvals/sweep.ts';
 import { type ApprovalsApp, actionOf, createApprovalsApp } from '../testing/approvals-app.ts';
 import { ENGINES } from '../testing/engines.ts';
 import { findUpdates } from '../updates/many-store.ts';
+import { insertUpdates } from '../updates/store.ts';
 import { setDigest } from '../updates/update-set.ts';
 import { awaitPlan } from './await-plan.ts';
 import { awaitedSets, awaitedSetsOf } from './awaited-store.ts';
@@ -50,6 +53,31 @@ describe.each(ENGINES)('updates that wait for the plan of their set, on $name', 
     expect(await wait(it, ids.toReversed())).toEqual(ids);
     const [set] = await awaitedSets(it.database.read, ALL);
     expect(set).toMatchObject({ updateIds: ids, setSha256: setDigest(ids), round: 0 });
+  });
+
+  test('whose names are too long for one request wait as two sets, each with a request that an agent takes', async () => {
+    const { it, ids } = await scene(['a']);
+    const [row] = (await findUpdates(it.database.read, ids)).values();
+    if (!row) throw new Error('it is there');
+    const long = Array.from({ length: 900 }, (_, i) => ({
+      ...{
+        ...row,
+        id: `01900000-0000-7000-8000-${`${i}`.padStart(12, '0')}`,
+        name: `${i}-${'n'.repeat(205)}`,
+      },
+      available_version: '9'.repeat(250),
+      plan_id: null,
+    }));
+    await it.database.transact((tx) => insertUpdates(tx, long));
+    const named = long.map(({ id }) => id);
+    expect(await wait(it, named)).toEqual(named);
+    const sets = await awaitedSets(it.database.read, ALL);
+    expect(sets.map(({ updateIds }) => updateIds.length)).toEqual([450, 450]);
+    expect((await requestsOf(it)).map(([status]) => status)).toEqual(['pending', 'pending']);
+    const { rows } = await sql<{
+      bytes: number;
+    }>`SELECT max(octet_length(params)) AS bytes FROM agent_commands`.execute(it.database.read);
+    expect((Number(rows[0]?.bytes) * 4) / 3).toBeLessThan(COMMAND_MAX_BYTES);
   });
 
   test('of none that is open, nothing waits and nothing is asked for', async () => {

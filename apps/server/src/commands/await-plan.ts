@@ -1,4 +1,4 @@
-import type { PlannedUpdate } from '@tidegate/protocol/documents';
+import { COMMAND_MAX_BYTES, type PlannedUpdate } from '@tidegate/protocol/documents';
 import type { Tx } from '../platform/db/engine.ts';
 import type { Platform } from '../platform/platform.ts';
 import { type LockedUpdate, lockUpdates } from '../updates/lock-updates.ts';
@@ -10,6 +10,9 @@ import { setDigest } from '../updates/update-set.ts';
 import { awaitedSetsOf, putAwaited } from './awaited-store.ts';
 import { cancelCommandsOfUpdates } from './cancel-commands.ts';
 import { queueCommand } from './queue-command.ts';
+
+/** For the other members of a command and its signatures. */
+const COMMAND_RESERVE_BYTES = 16 * 1024;
 
 /** The approval of a set of updates of one host, ecosystem and place, which waits for its plan. */
 export interface Awaited {
@@ -27,8 +30,8 @@ export interface Awaited {
 
 /**
  * Lets the updates that are open wait for their plan as one set, each package in one version, and requests it from the agent unless it is there
- * (reading 5): the sweep continues with it. Asking again for the same set changes nothing. Returns the ids of those
- * that wait.
+ * (reading 5): the sweep continues with it. Asking again for the same set changes nothing. A set whose
+ * request would be too long is halved. Returns the ids of those that wait.
  */
 export async function awaitPlan(
   tx: Tx,
@@ -49,6 +52,15 @@ export async function awaitPlan(
       return [{ update, held }];
     })
     .toSorted((a, b) => (a.update.id < b.update.id ? -1 : 1));
+  if (isTooLong(open.map(({ update }) => update))) {
+    const middle = Math.ceil(open.length / 2);
+    const waiting: string[] = [];
+    for (const half of [open.slice(0, middle), open.slice(middle)]) {
+      const updates = half.map(({ update }) => update);
+      waiting.push(...(await awaitPlan(tx, platform, { ...awaited, updates })));
+    }
+    return waiting;
+  }
   const ids = open.map(({ update }) => update.id);
   const set_sha256 = setDigest(ids);
   const before = await awaitedSetsOf(tx, ids);
@@ -80,6 +92,12 @@ export async function awaitPlan(
   if (plan === undefined)
     await requestPlan(tx, platform, { updates: open.map(({ update }) => update), actor });
   return ids;
+}
+
+/** Whether a request for the plan of these would be longer than an agent takes: its payload travels in base64. */
+function isTooLong(updates: readonly UpdateRow[]): boolean {
+  const bytes = Buffer.byteLength(JSON.stringify(updates.map(plannedUpdate)));
+  return updates.length > 1 && (bytes * 4) / 3 + COMMAND_RESERVE_BYTES > COMMAND_MAX_BYTES;
 }
 
 function isOpen({ state }: LockedUpdate): boolean {
