@@ -3,6 +3,7 @@ import { actionOf, createApprovalsApp } from '../testing/approvals-app.ts';
 import { ENGINES } from '../testing/engines.ts';
 
 const DOCKER = 'Docker CE:bookworm';
+const KEY = 'a'.repeat(40);
 
 describe.each(ENGINES)('a package that another vendor publishes on $name', (engine) => {
   async function scene(installed: { name: string; origin: string | null }[]) {
@@ -68,6 +69,39 @@ describe.each(ENGINES)('a package that another vendor publishes on $name', (engi
     });
     expect(passed.body.warnings).toContainEqual(expect.objectContaining({ code: 'origin_changed' }));
   });
+
+  test.each([
+    ['the distribution', 'Debian:12.5/stable'],
+    ['another registered origin', 'Node Source:nodistro'],
+  ])(
+    'from %s to a registered origin passes with both warnings, and names the vendors',
+    async (_what, from) => {
+      const it = await scene([
+        { name: 'docker', origin: DOCKER },
+        { name: 'libssl3', origin: from },
+      ]);
+      for (const suite of [DOCKER, 'Node Source:nodistro']) {
+        const made = await it.call('POST', '/api/v1/admin/origins', {
+          ...{ ecosystem: 'apt', key: KEY, suites: [suite], rule: 'allow', min_age_days: null },
+          ...{ reason: 'we build on it', ends_at: '2026-12-21T09:00:00Z' },
+        });
+        expect(made.status).toBe(201);
+      }
+      const plan = it
+        .planOf('docker', 'libssl3')
+        .map((action) => ({ ...action, origin: DOCKER, origin_key: KEY }));
+      const id = await it.addUpdate({ name: 'docker', plan });
+      const { status, body } = await it.approve(id);
+      const codes = body.warnings.map(({ code }: { code: string }) => code);
+      expect({ status, codes }).toEqual({
+        status: 200,
+        codes: expect.arrayContaining(['origin_changed', 'registered_origin_used']),
+      });
+      expect(await it.eventsOf('update_approved')).toMatchObject([
+        { severity: 'warning', origin_changes: [{ package: 'libssl3', arch: 'amd64', from, to: DOCKER }] },
+      ]);
+    },
+  );
 
   test('without a change there is no warning', async () => {
     const it = await scene([{ name: 'openssl', origin: 'Debian-Security:12/stable-security' }]);

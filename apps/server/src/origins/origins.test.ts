@@ -128,6 +128,40 @@ describe.each(ENGINES)('registered origins on $name', (engine) => {
     expect(await verdictOf(await update(foreign(fields)))).toEqual(['unchecked', 'uncovered', standing]);
   });
 
+  test.each([
+    ['another key', { origin_key: 'b'.repeat(40) }],
+    ['no key', { origin_key: undefined }],
+  ])('one package whose repository names %s mints nothing, alone or in bulk', async (_what, fields) => {
+    const { update, foreign, register, approve, call, database } = await scene();
+    await register();
+    const id = await update(foreign(), foreign({ name: 'docker-cli', ...fields }));
+    expect(await approve(id)).toMatchObject({ status: 409, body: { reason: 'uncovered' } });
+    const { body } = await call('POST', '/api/v1/updates/approve', { update_ids: [id] });
+    expect(body).toMatchObject({ approved: [], blocked: [{ update_id: id, blocked_by: 'unchecked' }] });
+    expect(await database.read.selectFrom('approvals').selectAll().execute()).toEqual([]);
+  });
+
+  test('a registration revoked between the judgment and the token mints nothing', async () => {
+    const { update, foreign, register, approve, call, platform, database } = await scene();
+    const made = await register();
+    const id = await update(foreign());
+    // Afterwards nothing is left to fetch, so the approval's first transaction is the one that mints.
+    expect((await call('POST', `/api/v1/updates/${id}/preview`)).body.blocked_by).toBeNull();
+    const { transact } = platform.database;
+    let revoked = false;
+    platform.database.transact = async (work) => {
+      if (!revoked) {
+        revoked = true;
+        expect((await call('DELETE', `${URL}/${made.id}`)).status).toBe(204);
+      }
+      return transact(work);
+    };
+    const { status } = await approve(id);
+    platform.database.transact = transact;
+    expect(status).toBe(409);
+    expect(await database.read.selectFrom('approvals').selectAll().execute()).toEqual([]);
+  });
+
   test('ask stops as without it and shows the registration; an override passes it', async () => {
     const { update, foreign, register, verdictOf, approve } = await scene();
     await register({ rule: 'ask' });
