@@ -76,7 +76,7 @@ export const AuthorName = reportedName(256);
 /** What a person writes, in one or more lines. */
 export function writtenText(maxLength: number) {
   return Type.String({
-    pattern: '^(?=[^]*\\S)(?:[^\\p{Cc}\\p{Cf}\\p{Cs}\\p{Zl}\\p{Zp}]|[\\t\\n\\r])+$',
+    pattern: '^(?=[\\s\\S]*\\S)(?:[^\\p{Cc}\\p{Cf}\\p{Cs}\\p{Zl}\\p{Zp}]|[\\t\\n\\r])+$',
     minLength: 1,
     maxLength,
     description:
