@@ -127,7 +127,7 @@ describeConsole('second factors in the console', { hosts: 2 }, (scene) => {
     const dialog = page.getByRole('dialog', { name: 'Add an authenticator app' });
     const title = await dialog.getByTitle('Copy the secret').getAttribute('title');
     const secret = title?.split(': ')[1] ?? '';
-    await dialog.getByLabel('Code from the app').fill(codeAfter(secret, -1));
+    await dialog.getByLabel('Code from the app').fill(codeAfter(secret, 0));
     await dialog.getByRole('button', { name: 'Turn it on' }).click();
     await page.getByRole('button', { name: 'I have saved them' }).click();
     // Another session, opened by the password and the app's next code.
@@ -136,7 +136,7 @@ describeConsole('second factors in the console', { hosts: 2 }, (scene) => {
     await page.getByLabel('Username').fill(operator.username);
     await page.getByLabel('Password').fill(operator.password);
     await page.getByRole('button', { name: 'Log in', exact: true }).click();
-    await page.getByLabel('Code from your authenticator app').fill(codeAfter(secret, 0));
+    await page.getByLabel('Code from your authenticator app').fill(codeAfter(secret, 1));
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Operators', exact: true }).waitFor();
   });
