@@ -84,7 +84,7 @@ describe('the agent gives each document in vectors/signed-documents.json the ver
     const opened = verifyAgentState(each.envelope, { trusted, agentId: host.agent_id, nowMs });
     const refusal = opened.ok
       ? judgeByState(opened.state, {
-          approval: each.approval,
+          permission: { id: each.approval.token_id, issuedAt: each.approval.issued_at },
           epoch: each.epoch,
           keySetVersion: trusted.version,
           newestShown: each.newest_shown,

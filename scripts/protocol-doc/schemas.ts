@@ -14,6 +14,7 @@ import { Health } from '@tidegate/protocol/health-api';
 import { PackageCondition } from '@tidegate/protocol/package-condition';
 import * as plan from '@tidegate/protocol/plan';
 import { Problem } from '@tidegate/protocol/problems';
+import { Repair, RepairPackage } from '@tidegate/protocol/repairs';
 import { RestartReport } from '@tidegate/protocol/restarts';
 import { RootPayload } from '@tidegate/protocol/root-document';
 import {
@@ -69,6 +70,8 @@ export const OBJECTS: Readonly<Record<string, unknown>> = {
   ...onlyObjects(plan),
   ...onlyObjects(agentApi),
   PackageCondition,
+  Repair,
+  RepairPackage,
   RestartReport,
   RootPayload,
   CommandPayload: { ...firstCommand, properties: commonOf(firstCommand.properties) },

@@ -7,6 +7,7 @@ import { examine, type Finding } from './doctor.ts';
 import { ECOSYSTEM_DRIVERS } from './ecosystems/registry.ts';
 import { guardAgentFolder, withAgentFolder } from './enrolment/agent-folder.ts';
 import { enrol, findUser, secureExecutor } from './enrolment/enrol.ts';
+import { aptRepairer } from './executor/apt-repair.ts';
 import { executeJob } from './executor/execute.ts';
 import { installerOf } from './executor/installers.ts';
 import { findNetwork } from './executor/network.ts';
@@ -256,7 +257,8 @@ async function runExecute(values: Values): Promise<Ending> {
     return failed(EXIT.terminal, `--linger takes whole seconds from 0 to ${LINGER_MAX_SECONDS}`);
   }
   const places = { state, policy: policyPlace(values.policy) };
-  const execute = (job: string) => executeJob({ ...places, job, installerOf, nowMs: Date.now, findNetwork });
+  const execute = (job: string) =>
+    executeJob({ ...places, job, installerOf, repairer: aptRepairer, nowMs: Date.now, findNetwork });
   if (values.spool === undefined) {
     const outcome = await execute(values.job ?? '');
     return outcome.ok ? told(1, { result: outcome.result }) : failed(EXIT.failed, outcome.detail);

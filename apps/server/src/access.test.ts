@@ -241,6 +241,11 @@ const ROWS: Readonly<Record<string, Row>> = {
     body: {},
     expected: operator('admin', '404 not_found'),
   },
+  'POST /api/v1/agents/:agent_id/repair': {
+    path: `/api/v1/agents/${NOBODY}/repair`,
+    body: { repair_sha256: 'a'.repeat(64) },
+    expected: operator('approver', '404 not_found'),
+  },
   'POST /api/v1/agents/:agent_id/scan': {
     path: `/api/v1/agents/${NOBODY}/scan`,
     body: {},

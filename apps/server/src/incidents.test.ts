@@ -481,6 +481,23 @@ const INCIDENTS: Incident[] = [
     },
   },
   {
+    ...{ type: 'repair_ordered', status: 202, severity: 'warning', component: 'commands' },
+    ...{ actor: 'admin', host: true },
+    content: ['actor', 'command_id', 'package_count', 'packages', 'sha256'],
+    prepare: (scene) => repairable(scene),
+  },
+  {
+    ...{ type: 'repair_ended', status: 200, severity: 'info', component: 'commands' },
+    ...{ actor: 'agent', host: true },
+    content: ['command_id', 'reason', 'status'],
+    async prepare(scene) {
+      const queued = await scene.must(await repairable(scene), 202);
+      const { command_id: id } = Value.Parse(Type.Object({ command_id: Type.String() }), queued);
+      await scene.must(scene.checkIn());
+      return scene.asAgent(`/commands/${id}/result`, { status: 'success' });
+    },
+  },
+  {
     ...{ type: 'shared_view_changed', status: 201, severity: 'info', component: 'views' },
     ...{ actor: 'admin', host: false },
     content: ['actor', 'change', 'name', 'page', 'query', 'view_id'],
@@ -633,6 +650,19 @@ describe.each(ENGINES)('every incident leaves its event, on $name', (engine) => 
     },
   );
 });
+
+/** The order of a repair that the host offers: to complete the database of its packages. */
+async function repairable({ agent, admin, must, asAgent, asAdmin }: IncidentScene): Promise<Request> {
+  const trouble = { reason: 'transaction_interrupted', detail: 'dpkg was interrupted' };
+  const rest = { broken: [], more_broken: 0, left_files: [], more_left_files: 0, unread_folders: 0 };
+  const condition = { trouble, ...rest, repair: { packages: [] } };
+  const report = { scanned_at: '2026-11-21T09:00:00Z', complete: false, packages: [], updates: [] };
+  await must(asAgent('/inventory/apt', { ...report, condition }, 'PUT'));
+  const url = `/api/v1/agents/${agent.agentId}`;
+  const shown = await must({ method: 'GET', url: `${url}/inventory`, token: admin });
+  const Shown = Type.Object({ reports: Type.Array(Type.Object({ repair_sha256: Type.String() })) });
+  return asAdmin(`${url}/repair`, { repair_sha256: Value.Parse(Shown, shown).reports[0]?.repair_sha256 });
+}
 
 test('every event type is raised by some act', () => {
   const types = [...SECURITY_EVENT_TYPES, ...SYSTEM_EVENT_TYPES];

@@ -20,6 +20,7 @@ const IMPORT = { format: 'openvex', document: {}, ...TERMS };
 const ASKING: [string, Request['method'], string, object | null, string][] = [
   ['an override', 'POST', '/api/v1/updates/{update}/approve', OVERRIDE, '200'],
   ['a rebind (E2)', 'POST', '/api/admin/agents/{agent}/rebind-machine-id', { reason: 'new board' }, '200'],
+  ['a repair', 'POST', '/api/v1/agents/{agent}/repair', { repair_sha256: 'a'.repeat(64) }, '409 conflict'],
   ['a new signing key', 'POST', `${ADMIN}/signing-keys`, {}, '201'],
   ['another key in use', 'POST', `${ADMIN}/signing-keys/999/use`, null, '404 not_found'],
   ['a revoked key', 'POST', `${ADMIN}/signing-keys/999/revoke`, null, '404 not_found'],

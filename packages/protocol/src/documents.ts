@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { PLAN_MAX_ACTIONS, PlanAction } from './plan.ts';
+import { Repair } from './repairs.ts';
 import { ROOTS_MAX } from './root-document.ts';
 import {
   Ecosystem,
@@ -84,7 +85,8 @@ export const REVOKED_TOKENS_MAX = 2_000;
 
 /**
  * The state of the fleet for one agent that is about to install, signed for each request: which of its approvals were
- * taken back. `revoked_tokens` has the delivered ones that could still be used, the last issued first. Where there are
+ * taken back. `revoked_tokens` has the delivered ones that could still be used, the last issued first, and likewise the
+ * ids of repairs that were cancelled after they were delivered. Where there are
  * more than `REVOKED_TOKENS_MAX`, `approvals_after` is set: no approval issued at or before that time counts.
  */
 export const AgentStatePayload = strict({
@@ -147,6 +149,7 @@ export const COMMAND_PARAMS = {
     updates: Type.Array(PlannedUpdate, { minItems: 1, maxItems: APPROVAL_MAX_UPDATES }),
   }),
   install_update: strict({ update_ids: UpdateIds }),
+  repair: Repair,
   reboot: strict({}),
   update_agent: strict({ update_id: Type.Optional(Uuid) }),
   refresh_keys: strict({}),
@@ -168,6 +171,7 @@ export const CommandPayload = Type.Union([
   commandOf('scan'),
   commandOf('plan_update'),
   commandOf('install_update'),
+  commandOf('repair'),
   commandOf('reboot'),
   commandOf('update_agent'),
   commandOf('refresh_keys'),

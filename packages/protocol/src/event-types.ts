@@ -65,6 +65,8 @@ export const SYSTEM_EVENT_TYPES = [
   'approval_countersigned',
   'update_installed',
   'update_failed',
+  'repair_ordered',
+  'repair_ended',
   'agent_offline',
   'client_error',
   'advisories_stale',

@@ -7,7 +7,9 @@ import {
   nullable,
   PackageName,
   PackageVersion,
+  Sha256Hex,
   ShortText,
+  strict,
   Timestamp,
   Uuid,
 } from './scalars.ts';
@@ -44,8 +46,13 @@ export const ReportItem = Type.Object({
   packages: Count,
   /** Null: the host has not said. */
   condition: nullable(PackageCondition),
+  /** What to name in the order of the repair that the condition offers; null where it offers none. */
+  repair_sha256: nullable(Sha256Hex),
 });
 export type ReportItem = Static<typeof ReportItem>;
+
+/** The repair that the operator saw, by its digest. */
+export const RepairRequest = strict({ repair_sha256: Sha256Hex });
 
 /** Filters of the list; query values are text. */
 export const InstalledFilter = {

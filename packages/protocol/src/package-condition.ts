@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { Repair } from './repairs.ts';
 import { Count, nullable, PackageName, ReportedLine, ShortText, strict } from './scalars.ts';
 
 /** Why a host must be mended, or waited for, before anything is installed on it. */
@@ -35,6 +36,8 @@ export const PackageCondition = strict({
   trouble: nullable(strict({ reason: HostTroubleReason, detail: ReportedLine })),
   broken: Type.Array(BrokenPackage, { maxItems: BROKEN_PACKAGES_MAX }),
   more_broken: Count,
+  /** What a signed `repair` command would finish; absent where it could finish nothing. */
+  repair: Type.Optional(Repair),
   left_files: Type.Array(LeftFile, { maxItems: LEFT_FILES_MAX }),
   more_left_files: Count,
   /** Folders of configuration files that the agent may not read: what was left there is not known. */

@@ -32,6 +32,7 @@ export const COMMAND_ACTIONS = [
   'scan',
   'plan_update',
   'install_update',
+  'repair',
   'reboot',
   'update_agent',
   'refresh_keys',

@@ -3,7 +3,7 @@ import { loadHostPolicy } from '../host-policy/policy.ts';
 import { outsideHours } from '../host-policy/policy-rules.ts';
 import { agentEvent } from '../journal/events.ts';
 import { timestamp } from '../platform/clock.ts';
-import type { CommandEnd } from './install-update.ts';
+import type { CommandEnd } from './command-end.ts';
 import type { Runtime } from './runtime.ts';
 
 /**

@@ -8,7 +8,10 @@ import { plainStart } from '../platform/plain-text.ts';
 import { shorten } from '../restarts/report-form.ts';
 import { callAgent } from '../session/call-agent.ts';
 import { refreshKeys } from '../session/refresh-keys.ts';
-import { type CommandEnd, installUpdate, resumeInstall } from './install-update.ts';
+import type { CommandEnd } from './command-end.ts';
+import { resumeJob } from './executor-job.ts';
+import { installUpdate } from './install-update.ts';
+import { repairPackages } from './repair-packages.ts';
 import type { Runtime } from './runtime.ts';
 
 export interface AcceptedCommand {
@@ -41,6 +44,8 @@ export async function executeCommand(
       return planUpdate(runtime, command, end);
     case 'install_update':
       return addRestarts(runtime, await installUpdate(runtime, { ...accepted, command }), accepted.pause);
+    case 'repair':
+      return addRestarts(runtime, await repairPackages(runtime, { ...accepted, command }), accepted.pause);
     case 'refresh_keys': {
       const refreshed = await refreshKeys(runtime);
       if (!refreshed.ok) return end(refreshed.failure);
@@ -61,16 +66,16 @@ export async function executeCommand(
   }
 }
 
-/** Ends an installation that an earlier process of this agent has handed to the executor. */
+/** Ends a job that an earlier process of this agent has handed to the executor. */
 export async function resumeCommand(
   runtime: Runtime,
   handed: { commandId: string; acceptedAt: string },
   { pause, stopping }: { pause: Pause; stopping: AbortSignal },
 ): Promise<CommandEnd | 'left'> {
-  return addRestarts(runtime, await resumeInstall(runtime, handed, stopping), pause);
+  return addRestarts(runtime, await resumeJob(runtime, handed, stopping), pause);
 }
 
-/** Adds what runs old code after packages may have changed: whether the installation succeeded or not. */
+/** Adds what runs old code after packages may have changed: whether the job succeeded or not. */
 async function addRestarts(
   { restarts }: Runtime,
   end: CommandEnd | 'left',

@@ -5,8 +5,7 @@ import type { Journal } from '../journal/journal.ts';
 import { type Outcome, retryable } from '../platform/failures.ts';
 import { callAgent } from '../session/call-agent.ts';
 import { refreshKeys } from '../session/refresh-keys.ts';
-import { judgeByState, type StateRefusal, verifyAgentState } from '../trust/agent-state.ts';
-import type { VerifiedApproval } from '../trust/verify-approval.ts';
+import { judgeByState, type Permission, type StateRefusal, verifyAgentState } from '../trust/agent-state.ts';
 import { stateOfExecutor } from './executor-key-chain.ts';
 import type { Runtime } from './runtime.ts';
 
@@ -15,7 +14,7 @@ type Parts = Pick<Runtime, 'client' | 'config' | 'log' | 'nowMs' | 'policy' | 's
 };
 
 export interface StateRequest {
-  approval: VerifiedApproval;
+  permission: Permission;
   /** Of the command. */
   epoch: number;
   /** The executor's state folder, which records the newest signed state it has seen. */
@@ -56,7 +55,7 @@ export async function fetchAgentState(parts: Parts, request: StateRequest): Prom
 
 function judge(
   parts: Parts,
-  { approval, epoch, executorState }: StateRequest,
+  { permission, epoch, executorState }: StateRequest,
   body: unknown,
 ): StateRefusal | null {
   const { config, journal, policy, nowMs } = parts;
@@ -64,7 +63,7 @@ function judge(
   const verified = verifyAgentState(body, { trusted, agentId, nowMs: nowMs() });
   if (!verified.ok) return verified.reason;
   return judgeByState(verified.state, {
-    approval: approval.payload,
+    permission,
     epoch: Math.max(epoch, journal.highest().epoch),
     keySetVersion: trusted.version,
     newestShown: stateOfExecutor(executorState)?.newest_state ?? null,

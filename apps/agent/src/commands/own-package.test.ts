@@ -10,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { aptDriver } from '../ecosystems/apt/apt.ts';
 import { hostPaths } from '../ecosystems/host-places.ts';
 import { aptInstaller } from '../executor/apt.ts';
+import { aptRepairer } from '../executor/apt-repair.ts';
 import { executeJob } from '../executor/execute.ts';
 import { runSpool } from '../executor/run-spool.ts';
 import { saveExecutorState } from '../jobs/executor-state.ts';
@@ -81,7 +82,7 @@ describe.skipIf(missing !== null)(
         ...{ path: spool, lingerMs: 0, elapsedMs: () => performance.now(), pause },
         execute: (job) =>
           executeJob({
-            ...{ job, state, policy, installerOf: () => aptInstaller },
+            ...{ job, state, policy, installerOf: () => aptInstaller, repairer: aptRepairer },
             ...{ nowMs: () => NOW_MS, findNetwork: () => null },
           }),
       });

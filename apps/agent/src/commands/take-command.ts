@@ -6,9 +6,9 @@ import { timestamp } from '../platform/clock.ts';
 import { type Failure, storageFailure } from '../platform/failures.ts';
 import { callAgent } from '../session/call-agent.ts';
 import { COMMAND_REFUSAL_TEXT, type CommandRefusal, verifyCommand } from '../trust/verify-command.ts';
+import type { CommandEnd } from './command-end.ts';
 import { deferToHours } from './defer-to-hours.ts';
 import { executeCommand, resumeCommand } from './execute-command.ts';
-import type { CommandEnd } from './install-update.ts';
 import type { Runtime } from './runtime.ts';
 
 /** Maximum number of refusals remembered, so that each is reported once. */
@@ -119,8 +119,8 @@ export function createCommandTaker(runtime: Runtime, pause: Pause, stopping: Abo
     ];
     const { status, reason = null } = end.result;
     log.info('command ended', { action, command_id: id, status, reason });
-    if (action === 'install_update') {
-      // The installed packages changed, or a plan was wrong: the next report must include both.
+    if (action === 'install_update' || action === 'repair') {
+      // The packages changed, or a plan was wrong: the next report must include both.
       runtime.plans.forget();
       await runtime.inventory.scan(null);
     }

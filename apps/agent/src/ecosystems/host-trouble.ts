@@ -6,6 +6,7 @@ import {
   type LeftFile,
   type PackageCondition,
 } from '@tidegate/protocol/package-condition';
+import type { Repair } from '@tidegate/protocol/repairs';
 import { shownText } from '../platform/shown-text.ts';
 
 const LINE_MAX_CHARS = 1_000;
@@ -22,10 +23,11 @@ export interface HostTrouble {
 export function describeCondition(found: {
   trouble: HostTrouble | null;
   broken: readonly BrokenPackage[];
+  repair?: Repair | null;
   left: readonly LeftFile[];
   unreadFolders: number;
 }): PackageCondition {
-  const { trouble, broken, left, unreadFolders } = found;
+  const { trouble, broken, repair, left, unreadFolders } = found;
   return {
     trouble: trouble && { reason: trouble.reason, detail: shownText(trouble.detail, LINE_MAX_CHARS) },
     broken: broken.slice(0, BROKEN_PACKAGES_MAX).map(({ name, version, arch, state }) => ({
@@ -34,6 +36,7 @@ export function describeCondition(found: {
       state: shownText(state, LINE_MAX_CHARS),
     })),
     more_broken: Math.max(0, broken.length - BROKEN_PACKAGES_MAX),
+    ...(repair && { repair }),
     left_files: left.slice(0, LEFT_FILES_MAX).map(({ path, package: name }) => ({
       path: shownText(path, LINE_MAX_CHARS),
       ...(name !== undefined && { package: shownText(name, NAME_MAX_CHARS) }),

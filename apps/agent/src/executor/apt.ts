@@ -25,6 +25,7 @@ import {
 import { findLock, findShortage, findUnfinished } from '../ecosystems/apt/trouble.ts';
 import type { HostPaths } from '../ecosystems/ecosystem.ts';
 import { type OutputListener, runProgram } from '../platform/run-program.ts';
+import { INSTALL_TIMEOUT_MS, LOCK_WAIT_MS, NAMED_MAX, QUIET_ENVIRONMENT } from './apt-run.ts';
 import { addNote, type Commit, type Installer, type InstallJob, type InstallOutcome } from './installer.ts';
 import {
   installedOf,
@@ -35,11 +36,6 @@ import {
   versionsByName,
 } from './reached.ts';
 
-/** Enough for a large upgrade on a slow disk; interrupting dpkg does more harm than waiting. */
-const INSTALL_TIMEOUT_MS = 2 * 60 * 60_000;
-const LOCK_WAIT_MS = 300_000;
-/** Maximum number of packages named in a reason. */
-const NAMED_MAX = 20;
 /** apt's words when it gave up waiting, before it changed anything. */
 const LOCKED = /^E: (?:Could not get lock|Unable to acquire the dpkg frontend lock)/m;
 
@@ -120,12 +116,7 @@ async function install(
     maxOutputBytes: OUTPUT_TAIL_MAX_CHARS,
     onOverflow: 'keep_tail',
     onOutput,
-    env: {
-      ...aptEnvironment(job.paths),
-      APT_LISTCHANGES_FRONTEND: 'none',
-      APT_LISTBUGS_FRONTEND: 'none',
-      UCF_FORCE_CONFFOLD: '1',
-    },
+    env: { ...aptEnvironment(job.paths), ...QUIET_ENVIRONMENT },
   });
   const output = run.stdout;
   const after = await readInstalled(host.places);

@@ -6,6 +6,7 @@ import { judgeArtifact } from '../ecosystems/judge-artifact.ts';
 import { ATTACKS } from '../testing/attacks/all.ts';
 import { type Attack, reEnveloped } from '../testing/attacks/attack.ts';
 import { defeatOf, runAttack } from '../testing/attacks/run-attack.ts';
+import { repairing } from '../testing/attacks/wrong-repairs.ts';
 import { createKey } from '../testing/fleet.ts';
 import { createJobWorld, FILE, FILE_BYTES, type JobWorld } from '../testing/job-world.ts';
 import type { Installer } from './installer.ts';
@@ -60,7 +61,12 @@ describe('legitimate jobs pass through the same code, or the table would prove n
     ],
   ])('%s', async (name, attack) => {
     const report = await runAttack({ name, ...attack, ...good });
-    expect(report).toMatchObject({ ...good, installs: 1, staged: 0 });
+    expect(report).toMatchObject({ ...good, installs: 1, repairs: 0, staged: 0 });
+  });
+
+  test('a good repair, and an approval in its job means nothing', async () => {
+    const report = await runAttack({ name: 'none', parts: () => repairing(), ...good });
+    expect(report).toMatchObject({ ...good, installs: 0, repairs: 1, staged: 0 });
   });
 });
 

@@ -6,10 +6,12 @@ import {
   type CommandPayload,
   Envelope,
 } from '@tidegate/protocol/documents';
+import type { Repair } from '@tidegate/protocol/repairs';
 import { type Ecosystem, Uuid } from '@tidegate/protocol/scalars';
 import { Check } from 'typebox/value';
+import type { HostPaths } from '../ecosystems/ecosystem.ts';
 import { hostPaths } from '../ecosystems/host-places.ts';
-import { judgeByHost, loadHostPolicy, stateMaxAgeMinutes } from '../host-policy/policy.ts';
+import { judgeByHost, judgeRepairByHost, loadHostPolicy, stateMaxAgeMinutes } from '../host-policy/policy.ts';
 import type { PolicyPlace } from '../host-policy/policy-folders.ts';
 import { readMachineId } from '../identity/machine-id.ts';
 import { type ExecutorState, loadExecutorState, saveExecutorState } from '../jobs/executor-state.ts';
@@ -17,8 +19,10 @@ import { ARTIFACTS_FOLDER, JOB_FILES, resultPath } from '../jobs/job-folder.ts';
 import { type Journal, openJournal } from '../journal/journal.ts';
 import { timestamp, trustedNow } from '../platform/clock.ts';
 import { holdInstanceLock } from '../platform/instance-lock.ts';
+import type { OutputListener } from '../platform/run-program.ts';
 import {
   judgeByState,
+  type Permission,
   STATE_REFUSAL_TEXT,
   type StateRefusal,
   type VerifiedState,
@@ -32,11 +36,11 @@ import {
 } from '../trust/verify-approval.ts';
 import { COMMAND_REFUSAL_TEXT, verifyCommand } from '../trust/verify-command.ts';
 import { withApprovedTransaction } from './approved-transaction.ts';
-import type { Installer, InstallJob, InstallOutcome } from './installer.ts';
+import type { Installer, InstallJob } from './installer.ts';
 import {
   type ExecuteOutcome,
+  ended,
   hasResult,
-  installed,
   interrupted,
   type JobEnd,
   refused,
@@ -44,6 +48,7 @@ import {
 } from './job-result.ts';
 import { type LiveOutput, openLiveOutput } from './live-output.ts';
 import { readJobFile, readJobJson, withJobFolder } from './read-job.ts';
+import type { Repairer } from './repairer.ts';
 import { stageArtifacts } from './stage.ts';
 import { updateOutcomes } from './update-outcomes.ts';
 
@@ -59,6 +64,7 @@ export interface ExecuteOptions {
   /** The path of the host policy, which belongs to root: no job can name another. */
   policy: PolicyPlace;
   installerOf: (ecosystem: Ecosystem) => Installer | null;
+  repairer: Repairer;
   nowMs: () => number;
   /** The reachable part of the network; null when nothing is. */
   findNetwork: () => string | null;
@@ -66,7 +72,7 @@ export interface ExecuteOptions {
 
 /**
  * Carries out one job as root: trusts nothing from the agent, verifies everything again with its own keys, and
- * installs only what the token binds (A4). Each job gets exactly one result.
+ * installs only what the token binds (A4), or finishes only what a repair names. Each job gets exactly one result.
  */
 export async function executeJob(options: ExecuteOptions): Promise<ExecuteOutcome> {
   const commandId = basename(options.job);
@@ -84,7 +90,7 @@ export async function executeJob(options: ExecuteOptions): Promise<ExecuteOutcom
     const { journal } = opened;
     const path = resultPath(options.state, commandId);
     const end = await withJobFolder(options.job, async (folder) =>
-      hasResult(path) ? null : judgeAndInstall(options, { commandId, folder, state: loaded.state, journal }),
+      hasResult(path) ? null : judgeAndCarryOut(options, { commandId, folder, state: loaded.state, journal }),
     );
     if (end === null) return { ok: false, detail: `job ${commandId} has a result already` };
     return writeResult(path, commandId, end);
@@ -101,7 +107,7 @@ interface Job {
   journal: Journal;
 }
 
-async function judgeAndInstall(options: ExecuteOptions, job: Job): Promise<JobEnd> {
+async function judgeAndCarryOut(options: ExecuteOptions, job: Job): Promise<JobEnd> {
   const network = options.findNetwork();
   if (network !== null) return refused('network_present', `an installation has no network, but ${network}`);
   const machine = readMachineId(job.state.machine_id_source);
@@ -134,16 +140,17 @@ async function judgeAndInstall(options: ExecuteOptions, job: Job): Promise<JobEn
   if (command.command_id !== job.commandId) {
     return refused('command_refused', 'the job folder is named by the id of another command', 'wrong_job');
   }
-  const approval = judgeApproval(job, state, command, nowMs);
-  if (!approval.ok) return approval.end;
-  const stale = judgeState(options, job, { command, approval: approval.approval, shown, state, nowMs });
+  const judgedWork = judgeWork(job, state, command, nowMs);
+  if (!judgedWork.ok) return judgedWork.end;
+  const { work } = judgedWork;
+  const stale = judgeState(options, job, { command, work, shown, state, nowMs });
   if (stale !== null) return refused('state_refused', STATE_REFUSAL_TEXT[stale], stale);
-  const verified = { state, approval: approval.approval };
+  const verified = { state, work };
   const veto = askHost(options, job, verified);
   if (veto !== null) return veto;
   const accepted = job.journal.accept(command, nowMs);
   if (!accepted.ok) return refused('storage_failed', accepted.detail);
-  const end = await install(options, job, verified);
+  const end = await carryOut(options, job, verified);
   const finished = job.journal.finish(command.command_id, { status: end.result.status });
   return finished.ok ? end : { ...end, failure: end.failure ?? 'storage_failed' };
 }
@@ -195,21 +202,21 @@ function isLater(time: string, than: string | null): boolean {
 
 interface StateQuestion {
   command: CommandPayload;
-  approval: VerifiedApproval;
+  work: Work;
   shown: Shown;
   state: ExecutorState;
   nowMs: number;
 }
 
-/** Whether the approval is still valid: it may have been revoked after delivery. */
+/** Whether what permits the work is still valid: it may have been revoked after delivery. */
 function judgeState(
   options: ExecuteOptions,
   job: Job,
-  { command, approval, shown, state, nowMs }: StateQuestion,
+  { command, work, shown, state, nowMs }: StateQuestion,
 ): StateRefusal | null {
   if (!shown.agentState.ok) return shown.agentState.reason;
   return judgeByState(shown.agentState.state, {
-    approval: approval.payload,
+    permission: work.permission,
     epoch: Math.max(command.epoch, job.journal.highest().epoch),
     keySetVersion: state.trusted_keys.version,
     newestShown: shown.before,
@@ -218,11 +225,23 @@ function judgeState(
   });
 }
 
-type Approved = { ok: true; approval: VerifiedApproval } | { ok: false; end: JobEnd };
+/** What a verified command has root do. */
+type Work =
+  | { kind: 'install'; approval: VerifiedApproval; permission: Permission }
+  | { kind: 'repair'; repair: Repair; permission: Permission };
 
-function judgeApproval(job: Job, state: ExecutorState, command: CommandPayload, nowMs: number): Approved {
+type JudgedWork = { ok: true; work: Work } | { ok: false; end: JobEnd };
+
+function judgeWork(job: Job, state: ExecutorState, command: CommandPayload, nowMs: number): JudgedWork {
+  if (command.action === 'repair') {
+    const permission = { id: command.command_id, issuedAt: command.issued_at };
+    return { ok: true, work: { kind: 'repair', repair: command.params, permission } };
+  }
   if (command.action !== 'install_update' || command.approval === undefined) {
-    return { ok: false, end: refused('not_an_install', 'the command does not install an approved update') };
+    return {
+      ok: false,
+      end: refused('not_an_install', 'the command neither installs an approved update nor repairs packages'),
+    };
   }
   const read = readJobFile(job.folder, JOB_FILES.approval, APPROVAL_MAX_BYTES);
   if (!read.ok && read.reason === 'too_large') {
@@ -238,25 +257,59 @@ function judgeApproval(job: Job, state: ExecutorState, command: CommandPayload, 
     reference: command.approval,
     nowMs,
   });
-  if (judged.ok) return judged;
+  if (judged.ok) {
+    const { approval } = judged;
+    const permission = { id: approval.payload.token_id, issuedAt: approval.payload.issued_at };
+    return { ok: true, work: { kind: 'install', approval, permission } };
+  }
   return { ok: false, end: refused('approval_refused', APPROVAL_REFUSAL_TEXT[judged.reason], judged.reason) };
 }
 
 interface Verified {
   state: ExecutorState;
-  approval: VerifiedApproval;
+  work: Work;
 }
 
 /** Applies the host policy, whatever was signed; the file is re-read each time. Null when nothing is forbidden. */
-function askHost(options: ExecuteOptions, job: Job, { state, approval }: Verified): JobEnd | null {
+function askHost(options: ExecuteOptions, job: Job, { state, work }: Verified): JobEnd | null {
   const nowMs = trustedNow(options.nowMs(), job.journal.serverTime());
-  const facts = { approval, trusted: state.trusted_keys, nowMs };
-  const verdict = judgeByHost(loadHostPolicy(options.policy), facts);
+  const policy = loadHostPolicy(options.policy);
+  const verdict =
+    work.kind === 'repair'
+      ? judgeRepairByHost(policy, { repair: work.repair, nowMs })
+      : judgeByHost(policy, { approval: work.approval, trusted: state.trusted_keys, nowMs });
   return verdict.ok ? null : refused('host_policy', verdict.detail, verdict.check);
 }
 
-async function install(options: ExecuteOptions, job: Job, verified: Verified): Promise<JobEnd> {
-  const { ecosystem, actions } = verified.approval.payload;
+function carryOut(options: ExecuteOptions, job: Job, { state, work }: Verified): Promise<JobEnd> {
+  const { nowMs } = options;
+  // The submitter may read the output: the folder is theirs, and so is its group at most.
+  const readerGid = statSync(job.folder).gid;
+  const means: Means = {
+    paths: hostPaths(state.places),
+    nowMs,
+    askAgain: () => askHost(options, job, { state, work }),
+    listen: () => openLiveOutput(options.state, job.commandId, { readerGid, nowMs: nowMs() }),
+  };
+  return work.kind === 'repair'
+    ? repairPackages(options.repairer, work.repair, means)
+    : install(options, job, work.approval, means);
+}
+
+interface Means {
+  paths: HostPaths;
+  nowMs: () => number;
+  askAgain: () => JobEnd | null;
+  listen: () => LiveOutput;
+}
+
+async function install(
+  options: ExecuteOptions,
+  job: Job,
+  approval: VerifiedApproval,
+  means: Means,
+): Promise<JobEnd> {
+  const { ecosystem, actions } = approval.payload;
   const installer = options.installerOf(ecosystem);
   if (installer === null)
     return refused('unsupported_ecosystem', `${ecosystem} cannot be installed on this host`);
@@ -266,14 +319,7 @@ async function install(options: ExecuteOptions, job: Job, verified: Verified): P
   try {
     const copied = stageArtifacts(actions, { from: join(job.folder, ARTIFACTS_FOLDER), to: stage });
     if (!copied.ok) return refused(copied.reason, copied.detail);
-    const paths = hostPaths(verified.state.places);
-    const { nowMs } = options;
-    const askAgain = () => askHost(options, job, verified);
-    // The submitter may read the output: the folder is theirs, and so is its group at most.
-    const readerGid = statSync(job.folder).gid;
-    const listen = () => openLiveOutput(options.state, job.commandId, { readerGid, nowMs: nowMs() });
-    const staged = { paths, approval: verified.approval, stage };
-    return await installStaged(installer, staged, { nowMs, askAgain, listen });
+    return await installStaged(installer, { paths: means.paths, approval, stage }, means);
   } finally {
     rmSync(stage, { recursive: true, force: true });
   }
@@ -286,23 +332,46 @@ function removeContents(folder: string): void {
 async function installStaged(
   installer: Installer,
   job: InstallJob,
-  means: { nowMs: () => number; askAgain: () => JobEnd | null; listen: () => LiveOutput },
+  { nowMs, askAgain, listen }: Means,
 ): Promise<JobEnd> {
-  const { nowMs, askAgain, listen } = means;
-  const ended = await withApprovedTransaction(installer, job, async (commit, reached) => {
+  const done = await withApprovedTransaction(installer, job, async (commit, reached) => {
     const veto = askAgain(); // the window may have closed during copy and simulation
     if (veto !== null) return veto;
     const startedAt = timestamp(nowMs());
-    const heard = listen();
-    let outcome: InstallOutcome;
-    try {
-      outcome = await commit(heard.write);
-    } finally {
-      heard.close();
-    }
+    const outcome = await hear(listen, commit);
+    const times = { startedAt, finishedAt: timestamp(nowMs()) };
     if (!outcome.ok && outcome.reason !== 'install_failed') return refused(outcome.reason, outcome.detail);
     const updates = updateOutcomes(job.approval.payload.updates, { outcome, reached });
-    return installed(outcome, { updates, startedAt, finishedAt: timestamp(nowMs()) });
+    return ended(outcome, { ...times, updates });
   });
-  return ended.ok ? ended.value : refused(ended.reason, ended.detail);
+  return done.ok ? done.value : refused(done.reason, done.detail);
+}
+
+async function repairPackages(
+  repairer: Repairer,
+  repair: Repair,
+  { paths, nowMs, askAgain, listen }: Means,
+): Promise<JobEnd> {
+  const prepared = await repairer.prepare(paths, repair);
+  if (!prepared.ok) return refused(prepared.reason, prepared.detail);
+  const veto = askAgain(); // the window may have closed while another program had the lock
+  if (veto !== null) return veto;
+  const startedAt = timestamp(nowMs());
+  const outcome = await hear(listen, prepared.commit);
+  const times = { startedAt, finishedAt: timestamp(nowMs()) };
+  if (!outcome.ok && outcome.reason !== 'repair_failed') return refused(outcome.reason, outcome.detail);
+  return ended(outcome, times);
+}
+
+/** Passes on what the package manager says while it works. */
+async function hear<T>(
+  listen: () => LiveOutput,
+  commit: (onOutput: OutputListener) => Promise<T>,
+): Promise<T> {
+  const heard = listen();
+  try {
+    return await commit(heard.write);
+  } finally {
+    heard.close();
+  }
 }

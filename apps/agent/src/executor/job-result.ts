@@ -6,6 +6,7 @@ import { timestamp } from '../platform/clock.ts';
 import { errorCode, writeDurably } from '../platform/file-layer.ts';
 import { plainEnd, plainStart } from '../platform/plain-text.ts';
 import type { InstallOutcome } from './installer.ts';
+import type { RepairOutcome } from './repairer.ts';
 
 const REASON_MAX_CHARS = 4_000;
 /** How long a result is kept for an agent that has not fetched it. */
@@ -35,16 +36,17 @@ export function interrupted(nowMs: number): JobEnd {
   return { failure: null, check: null, result };
 }
 
-export function installed(
-  outcome: InstallOutcome,
-  job: { updates: NonNullable<CommandResult['updates']>; startedAt: string; finishedAt: string },
+/** What a package manager that was started has done. `updates` are those of an installation. */
+export function ended(
+  outcome: InstallOutcome | RepairOutcome,
+  job: { updates?: NonNullable<CommandResult['updates']>; startedAt: string; finishedAt: string },
 ): JobEnd {
   const common = {
     started_at: job.startedAt,
     finished_at: job.finishedAt,
     // Agent and server refuse a result that contains U+0000.
     output_tail: plainEnd(outcome.output, OUTPUT_TAIL_MAX_CHARS),
-    updates: job.updates,
+    ...(job.updates && { updates: job.updates }),
   };
   if (outcome.ok) {
     const result: CommandResult = {
@@ -55,11 +57,11 @@ export function installed(
     };
     return { failure: null, check: null, result };
   }
-  const reason = plainStart(`install_failed: ${outcome.detail}`, REASON_MAX_CHARS);
+  const reason = plainStart(`${outcome.reason}: ${outcome.detail}`, REASON_MAX_CHARS);
   const exitCode =
     outcome.exitCode === null ? {} : { exit_code: Math.min(Math.max(outcome.exitCode, -1), 255) };
   return {
-    failure: 'install_failed',
+    failure: outcome.reason,
     check: null,
     result: {
       ...{ status: 'failed', reason, ...exitCode, ...common },

@@ -1,4 +1,5 @@
 import { APPROVAL_TYPE } from '@tidegate/protocol/documents';
+import type { Repair } from '@tidegate/protocol/repairs';
 import type { Ecosystem } from '@tidegate/protocol/scalars';
 import { signersOf, type TrustedKey } from '@tidegate/signing/verify';
 import { changeOf, isWithin, type MaxChange } from '@tidegate/versions/change';
@@ -42,27 +43,56 @@ export interface PolicyFacts {
 
 /** Judges a verified approval by the host's policy. Hours come last, as only they change with time. */
 export function judgeByPolicy(policy: HostPolicy, facts: PolicyFacts): PolicyVerdict {
+  const { ecosystem, actions } = facts.approval.payload;
   return (
-    judgeEcosystem(policy, facts) ??
-    judgePackages(policy, facts) ??
+    judgeEcosystem(policy, ecosystem) ??
+    judgePackages(policy, { ecosystem, touched: actions }) ??
     judgeChanges(policy, facts) ??
     judgeSignatures(policy, facts) ??
     judgeHours(policy, facts) ?? { ok: true }
   );
 }
 
-function judgeEcosystem({ ecosystems }: HostPolicy, { approval }: PolicyFacts): PolicyVerdict | null {
-  const { ecosystem } = approval.payload;
+export interface RepairFacts {
+  /** Of a verified command. */
+  repair: Repair;
+  /** `trustedNow`. */
+  nowMs: number;
+}
+
+/** Judges the repair of dpkg's packages likewise. */
+export function judgeRepairByPolicy(policy: HostPolicy, { repair, nowMs }: RepairFacts): PolicyVerdict {
+  const touched = repair.packages.map(({ name }) => ({ action: 'configure', name }));
+  return (
+    judgeEcosystem(policy, 'apt') ??
+    judgePackages(policy, { ecosystem: 'apt', touched }) ??
+    judgeUnsigned(policy) ??
+    judgeHours(policy, { nowMs }) ?? { ok: true }
+  );
+}
+
+/** A repair is one document of the server alone: where others must sign, it is done by hand (decision 0044). */
+function judgeUnsigned({ secondSignature }: HostPolicy): PolicyVerdict | null {
+  if (secondSignature === undefined) return null;
+  return refuse(
+    'second_signature_missing',
+    'this host demands second signatures, and a repair has none: finish the packages by hand',
+  );
+}
+
+function judgeEcosystem({ ecosystems }: HostPolicy, ecosystem: Ecosystem): PolicyVerdict | null {
   if (ecosystems === undefined || ecosystems.includes(ecosystem)) return null;
   const allowed = ecosystems.length === 0 ? 'nothing' : ecosystems.join(', ');
   return refuse('ecosystem_not_allowed', `this host allows ${allowed}, not ${ecosystem}`);
 }
 
 /** Checks every action: a dependency or a removal touches a package as much as the update itself. */
-function judgePackages({ neverTouch }: HostPolicy, { approval }: PolicyFacts): PolicyVerdict | null {
-  const { ecosystem, actions } = approval.payload;
+function judgePackages(
+  { neverTouch }: HostPolicy,
+  { ecosystem, touched }: { ecosystem: Ecosystem; touched: readonly { action: string; name: string }[] },
+): PolicyVerdict | null {
   const globs = neverTouch[ecosystem] ?? [];
-  for (const { action, name } of actions) {
+  for (const { action, name } of touched) {
     // The glob is normalised like the name, so that no spelling evades it.
     const called = canonicalName(ecosystem, name);
     const glob = globs.find((each) => matchesGlob(canonicalName(ecosystem, each), called));
@@ -107,7 +137,7 @@ function judgeSignatures(
   );
 }
 
-function judgeHours({ hours }: HostPolicy, { nowMs }: PolicyFacts): PolicyVerdict | null {
+function judgeHours({ hours }: HostPolicy, { nowMs }: Pick<PolicyFacts, 'nowMs'>): PolicyVerdict | null {
   return hours === undefined || isWithinHours(hours, nowMs) ? null : outsideHours(hours, nowMs);
 }
 

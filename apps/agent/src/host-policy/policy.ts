@@ -10,7 +10,14 @@ import { STATE_MAX_AGE_MINUTES } from '../trust/agent-state.ts';
 import { GLOB_PATTERN } from './globs.ts';
 import { isTimeZone, WEEKDAYS } from './hours.ts';
 import { findFault, findLooseFolder, type PolicyPlace } from './policy-folders.ts';
-import { type HostPolicy, judgeByPolicy, type PolicyFacts, type PolicyVerdict } from './policy-rules.ts';
+import {
+  type HostPolicy,
+  judgeByPolicy,
+  judgeRepairByPolicy,
+  type PolicyFacts,
+  type PolicyVerdict,
+  type RepairFacts,
+} from './policy-rules.ts';
 
 export const DEFAULT_POLICY_PATH = '/etc/tidegate/policy.json';
 /** Largest policy that is read. */
@@ -93,11 +100,20 @@ export function loadHostPolicy(place: PolicyPlace): PolicyLoad {
 
 /** The executor's verdict on an approval by host policy; an unreadable file is a refusal too. */
 export function judgeByHost(loaded: PolicyLoad, facts: PolicyFacts): PolicyVerdict {
+  return judgeLoaded(loaded, (policy) => judgeByPolicy(policy, facts));
+}
+
+/** The same for a repair. */
+export function judgeRepairByHost(loaded: PolicyLoad, facts: RepairFacts): PolicyVerdict {
+  return judgeLoaded(loaded, (policy) => judgeRepairByPolicy(policy, facts));
+}
+
+function judgeLoaded(loaded: PolicyLoad, judge: (policy: HostPolicy) => PolicyVerdict): PolicyVerdict {
   switch (loaded.kind) {
     case 'none':
       return { ok: true };
     case 'policy':
-      return judgeByPolicy(loaded.policy, facts);
+      return judge(loaded.policy);
     case 'unusable':
     case 'unreadable':
       return { ok: false, check: 'policy_unusable', detail: loaded.detail };

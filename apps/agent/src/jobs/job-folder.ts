@@ -50,6 +50,8 @@ export const EXECUTOR_REFUSALS = [
   'space_insufficient',
   'storage_failed',
   'install_failed',
+  'repair_differs',
+  'repair_failed',
 ] as const;
 export type ExecutorRefusal = (typeof EXECUTOR_REFUSALS)[number];
 
@@ -65,7 +67,8 @@ export type JobResult = Static<typeof JobResult>;
 
 export interface JobDocuments {
   command: Uint8Array;
-  approval: Envelope;
+  /** Null for a repair, which needs none. */
+  approval: Envelope | null;
   keySet: Envelope;
   /** The key sets in between, when the executor is too far behind for `keySet` alone. */
   keyChain?: KeyChain | null;
@@ -86,7 +89,7 @@ export function completeJob(folder: string, documents: JobDocuments): void {
   const text = (value: unknown) => new TextEncoder().encode(JSON.stringify(value));
   const write = (name: string, bytes: Uint8Array) => writeDurably(join(folder, name), bytes, { mode: 0o644 });
   write(JOB_FILES.command, documents.command);
-  write(JOB_FILES.approval, text(documents.approval));
+  if (documents.approval !== null) write(JOB_FILES.approval, text(documents.approval));
   write(JOB_FILES.keySet, text(documents.keySet));
   if (documents.keyChain) write(JOB_FILES.keyChain, text(documents.keyChain));
   if (documents.state !== null) write(JOB_FILES.state, text(documents.state));

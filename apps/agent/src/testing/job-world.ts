@@ -3,10 +3,12 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Envelope } from '@tidegate/protocol/documents';
 import type { PlanAction } from '@tidegate/protocol/plan';
+import type { Repair } from '@tidegate/protocol/repairs';
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { type ExecuteOptions, executeJob } from '../executor/execute.ts';
 import type { Commit, Installer, InstallJob } from '../executor/installer.ts';
 import type { ExecuteOutcome } from '../executor/job-result.ts';
+import type { Repairer } from '../executor/repairer.ts';
 import type { PolicyPlace } from '../host-policy/policy-folders.ts';
 import { saveExecutorState } from '../jobs/executor-state.ts';
 import { completeJob, type JobDocuments, makeJob } from '../jobs/job-folder.ts';
@@ -50,6 +52,9 @@ export interface JobWorld extends Disposable {
   installs: InstallJob[];
   /** The names that lay in the stage of the last installation. */
   staged: string[];
+  /** What was repaired. */
+  repairs: Repair[];
+  repairer: Repairer;
   leaveJob(parts?: JobParts): string;
   execute(job: string, changed?: Partial<ExecuteOptions>): Promise<ExecuteOutcome>;
   /** Null when it was installed, else failure and check, or the fault where there was no result. */
@@ -88,6 +93,16 @@ export function createJobWorld(): JobWorld {
     simulated: [action],
     installs: [],
     staged: [],
+    repairs: [],
+    repairer: {
+      prepare: async (_, repair) => ({
+        ok: true,
+        commit: async () => {
+          world.repairs.push(repair);
+          return { ok: true, installed: [], output: 'Setting up demo' };
+        },
+      }),
+    },
     simulations: 0,
     install: async (job) => {
       world.installs.push(job);
@@ -111,6 +126,7 @@ export function createJobWorld(): JobWorld {
         state: stateFolder,
         policy: world.policy,
         installerOf: (ecosystem) => (ecosystem === 'apt' ? world.installer : null),
+        repairer: world.repairer,
         nowMs: () => NOW_MS,
         findNetwork: () => null,
         ...changed,

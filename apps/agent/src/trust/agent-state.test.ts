@@ -15,7 +15,7 @@ const state: AgentStatePayload = {
   approvals_after: null,
 };
 const facts: StateFacts = {
-  approval: { token_id: TOKEN, issued_at: at(-60_000) },
+  permission: { id: TOKEN, issuedAt: at(-60_000) },
   ...{ epoch: 2, keySetVersion: 3, newestShown: at(-1_000), maxAgeMinutes: 10, nowMs: NOW_MS },
 };
 
@@ -24,13 +24,8 @@ test.each<[string, Partial<AgentStatePayload>, Partial<StateFacts>, string | nul
   ['none was shown before', {}, { newestShown: null }, null],
   ['the one that was shown before', {}, { newestShown: at(0) }, null],
   ['a newer one was shown before', {}, { newestShown: at(1_000) }, 'rolled_back'],
-  ['of the second of the approval', {}, { approval: { token_id: TOKEN, issued_at: at(0) } }, null],
-  [
-    'older than the approval',
-    {},
-    { approval: { token_id: TOKEN, issued_at: at(1_000) } },
-    'older_than_approval',
-  ],
+  ['of the second of the approval', {}, { permission: { id: TOKEN, issuedAt: at(0) } }, null],
+  ['older than the approval', {}, { permission: { id: TOKEN, issuedAt: at(1_000) } }, 'older_than_approval'],
   ['just young enough', {}, { nowMs: NOW_MS + 600_000 + CLOCK_SKEW_MS }, null],
   ['just too old', {}, { nowMs: NOW_MS + 600_000 + CLOCK_SKEW_MS + 1 }, 'too_old'],
   ['old, where the host allows it', {}, { nowMs: NOW_MS + 3_600_000, maxAgeMinutes: 60 }, null],
@@ -68,8 +63,8 @@ test('revocations that the server cannot list are refused too: no revoked approv
         approvals_after: unlisted === undefined ? null : issuedAt(unlisted.issuedSeconds),
       };
       for (const { token_id, issuedSeconds, isRevoked } of all) {
-        const approval = { token_id, issued_at: issuedAt(issuedSeconds) };
-        const refusal = judgeByState(listing, { ...facts, approval });
+        const permission = { id: token_id, issuedAt: issuedAt(issuedSeconds) };
+        const refusal = judgeByState(listing, { ...facts, permission });
         if (isRevoked) expect(refusal).not.toBeNull();
         else if (revoked.length <= bound) expect(refusal).toBeNull();
       }

@@ -1,4 +1,4 @@
-import { AGENT_STATE_TYPE, AgentStatePayload, type ApprovalPayload } from '@tidegate/protocol/documents';
+import { AGENT_STATE_TYPE, AgentStatePayload } from '@tidegate/protocol/documents';
 import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import { Check } from 'typebox/value';
 import type { TrustedKeySet } from '../identity/config-file.ts';
@@ -41,8 +41,14 @@ export function verifyAgentState(
   return { ok: true, state: parsed.value };
 }
 
+/** What a state may take back: an approval by its token, or a repair by the command that is all of it. */
+export interface Permission {
+  id: string;
+  issuedAt: string;
+}
+
 export interface StateFacts {
-  approval: Pick<ApprovalPayload, 'token_id' | 'issued_at'>;
+  permission: Permission;
   /** The highest epoch of the command and of what this host accepted before. */
   epoch: number;
   keySetVersion: number;
@@ -53,11 +59,11 @@ export interface StateFacts {
   nowMs: number;
 }
 
-/** Why an approval is not valid by a verified state; null when it is valid. */
+/** Why a permission is not valid by a verified state; null when it is valid. */
 export function judgeByState(state: AgentStatePayload, facts: StateFacts): StateRefusal | null {
-  const { approval, newestShown } = facts;
+  const { permission, newestShown } = facts;
   const signedMs = Date.parse(state.server_time);
-  const issuedMs = Date.parse(approval.issued_at);
+  const issuedMs = Date.parse(permission.issuedAt);
   if (state.epoch < facts.epoch) return 'stale_epoch';
   if (state.key_set_version < facts.keySetVersion) return 'stale_keys';
   // The newer key set is missing: it may revoke a key that signed this job (T12).
@@ -65,7 +71,7 @@ export function judgeByState(state: AgentStatePayload, facts: StateFacts): State
   if (newestShown !== null && signedMs < Date.parse(newestShown)) return 'rolled_back';
   if (signedMs < issuedMs) return 'older_than_approval';
   if (signedMs + facts.maxAgeMinutes * 60_000 + CLOCK_SKEW_MS < facts.nowMs) return 'too_old';
-  if (state.revoked_tokens.includes(approval.token_id)) return 'taken_back';
+  if (state.revoked_tokens.includes(permission.id)) return 'taken_back';
   if (state.approvals_after !== null && issuedMs <= Date.parse(state.approvals_after))
     return 'approval_too_old';
   return null;

@@ -8,6 +8,7 @@ export const ACTION_WORDS: Readonly<Record<CommandAction, string>> = {
   scan: 'scan',
   plan_update: 'plan an update',
   install_update: 'install an update',
+  repair: 'repair packages',
   reboot: 'reboot',
   update_agent: 'update the agent',
   refresh_keys: 'refresh the keys',

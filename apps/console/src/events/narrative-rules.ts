@@ -152,6 +152,12 @@ const NARRATIVES: Readonly<Record<SecurityEventType | SystemEventType, Sentence>
     update_installed: (read) => `Installed: ${updatesOf(read)}.`,
     update_failed: (read) =>
       `Not installed: ${updatesOf(read)} (${read('reason') || read('status') || 'no reason given'}).`,
+    repair_ordered: (read, { actor }) =>
+      `${by(actor)} ordered the repair of ${read('package_count') === '0' ? 'the package database' : `${read('package_count') || 'some'} unfinished package(s)`}.`,
+    repair_ended: (read) =>
+      read('status') === 'success'
+        ? 'The packages of the repair are finished.'
+        : `The repair ended as ${read('status') || 'unknown'}${because(read('reason'))}.`,
     agent_offline: (read) =>
       `${read('hostname') || 'The host'} has not checked in since ${read('last_seen_at') || 'an unknown time'}.`,
     client_error: (read) => `The console failed in a browser: ${read('message') || 'no details'}.`,

@@ -4,6 +4,8 @@ import {
   type Envelope,
   REVOKED_TOKENS_MAX,
 } from '@tidegate/protocol/documents';
+import { COMMAND_LIFETIME_MS } from '../commands/queue-command.ts';
+import { deliveredVoidRepairs } from '../commands/store.ts';
 import { rfc3339, rfc3339Seconds } from '../platform/clock.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { KeyRing } from '../signing-keys/key-ring.ts';
@@ -17,7 +19,10 @@ export interface AgentStateDeps {
   keyRing: Pick<KeyRing, 'fleetId' | 'epoch' | 'signer' | 'state'> & { keySet(): { version: number } };
 }
 
-/** Signs the list of an agent's delivered approvals that are void, which the agent checks before it installs. */
+/**
+ * Signs the list of an agent's delivered approvals and repairs that are void, which the agent checks before it has
+ * anything done.
+ */
 export async function signAgentState(
   { platform, keyRing }: AgentStateDeps,
   agentId: string,
@@ -26,11 +31,16 @@ export async function signAgentState(
   await keyRing.state();
   // Taken before the list is read: the list is never older than its time.
   const nowMs = platform.now();
-  const revoked = await deliveredVoidApprovals(platform.database.read, {
-    agentId,
-    expiresAfterMs: nowMs - EXPIRY_MARGIN_MS,
-    limit: REVOKED_TOKENS_MAX + 1,
+  const limit = REVOKED_TOKENS_MAX + 1;
+  const approvals = await deliveredVoidApprovals(platform.database.read, {
+    ...{ agentId, expiresAfterMs: nowMs - EXPIRY_MARGIN_MS, limit },
   });
+  const sinceMs = nowMs - COMMAND_LIFETIME_MS - EXPIRY_MARGIN_MS;
+  const repairs = await deliveredVoidRepairs(platform.database.read, { agentId, sinceMs, limit });
+  const revoked = [
+    ...approvals.map(({ token_id: id, issued_at: issuedMs }) => ({ id, issuedMs })),
+    ...repairs.map(({ id, sent_at: issuedMs }) => ({ id, issuedMs })),
+  ].sort((a, b) => b.issuedMs - a.issuedMs);
   const newestUnlisted = revoked[REVOKED_TOKENS_MAX];
   const payload: AgentStatePayload = {
     v: 1,
@@ -39,9 +49,9 @@ export async function signAgentState(
     server_time: rfc3339(nowMs),
     epoch: keyRing.epoch(),
     key_set_version: keyRing.keySet().version,
-    revoked_tokens: revoked.slice(0, REVOKED_TOKENS_MAX).map(({ token_id }) => token_id),
+    revoked_tokens: revoked.slice(0, REVOKED_TOKENS_MAX).map(({ id }) => id),
     // In whole seconds, like the issue times of approvals.
-    approvals_after: newestUnlisted === undefined ? null : rfc3339Seconds(newestUnlisted.issued_at),
+    approvals_after: newestUnlisted === undefined ? null : rfc3339Seconds(newestUnlisted.issuedMs),
   };
   return keyRing.signer().sign(AGENT_STATE_TYPE, Buffer.from(JSON.stringify(payload)));
 }

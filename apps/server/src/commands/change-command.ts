@@ -64,6 +64,9 @@ export async function retryCommand(
   }
   const { approval_id: tokenId, approval_sha256: sha256 } = command;
   const action = Value.Parse(CommandAction, command.action);
+  if (action === 'repair') {
+    return refused('A repair is ordered anew, for what the host reports by now.');
+  }
   if (action === 'install_update') {
     const live = await stillApproved(tx, { commandIds: [command.id], nowMs: platform.now() });
     if (!live.has(command.id))

@@ -19,7 +19,7 @@ const acts: OperatorAccess = {
 };
 
 /** Commands that operators give a host; queued for its next check-in. */
-export function mountHostCommands(routes: Routes, deps: { platform: Platform }): void {
+export function mountHostCommands(routes: Routes, { platform }: { platform: Platform }): void {
   routes.operator({
     method: 'POST',
     url: '/api/v1/agents/:agent_id/scan',
@@ -33,12 +33,13 @@ export function mountHostCommands(routes: Routes, deps: { platform: Platform }):
     },
     handler: async ({ operator, params, body }) => {
       const ecosystems = body?.ecosystems;
-      const command_id = await queueForHost(deps, {
-        agentId: params.agent_id,
-        action: 'scan',
-        params: ecosystems ? { ecosystems } : {},
-        createdBy: operator.username,
-      });
+      const command_id = await queueForHost(platform, params.agent_id, (_, queue) =>
+        queue({
+          action: 'scan',
+          params: ecosystems ? { ecosystems } : {},
+          createdBy: operator.username,
+        }),
+      );
       return { command_id };
     },
   });
@@ -54,12 +55,9 @@ export function mountHostCommands(routes: Routes, deps: { platform: Platform }):
       response: { 202: CommandQueued },
     },
     handler: async ({ operator, params }) => {
-      const command_id = await queueForHost(deps, {
-        agentId: params.agent_id,
-        action: 'reboot',
-        params: {},
-        createdBy: operator.username,
-      });
+      const command_id = await queueForHost(platform, params.agent_id, (_, queue) =>
+        queue({ action: 'reboot', params: {}, createdBy: operator.username }),
+      );
       return { command_id };
     },
   });
@@ -77,27 +75,28 @@ export function mountHostCommands(routes: Routes, deps: { platform: Platform }):
     handler: async ({ operator, params, body }) => {
       const { interval_seconds } = body;
       const agentId = params.agent_id;
-      const createdBy = operator.username;
-      const command: NewCommand = {
-        agentId,
-        action: 'set_polling',
-        params: { interval_seconds },
-        createdBy,
-      };
-      const command_id = await queueForHost(deps, command, (tx) =>
-        setPollingInterval(tx, { agentId, seconds: interval_seconds }),
-      );
+      const command_id = await queueForHost(platform, agentId, async (tx, queue) => {
+        await setPollingInterval(tx, { agentId, seconds: interval_seconds });
+        return queue({
+          action: 'set_polling',
+          params: { interval_seconds },
+          createdBy: operator.username,
+        });
+      });
       return { command_id };
     },
   });
 }
 
-async function queueForHost(
-  { platform }: { platform: Platform },
-  command: NewCommand,
-  before?: (tx: Tx) => Promise<void>,
+/**
+ * Queues a command for a host that can receive one, in a transaction that holds the host: `work` decides and queues.
+ * Throws `Refusal`: `not_found` without such a host, `conflict` when it is revoked.
+ */
+export async function queueForHost(
+  platform: Platform,
+  agentId: string,
+  work: (tx: Tx, queue: (command: Omit<NewCommand, 'agentId'>) => Promise<string>) => Promise<string>,
 ): Promise<string> {
-  const { agentId } = command;
   const { engine } = platform.database;
   return platform.database.transact(async (tx) => {
     const agent = isAgentId(agentId) ? await lockBinding(tx, { engine, agentId }) : null;
@@ -107,7 +106,6 @@ async function queueForHost(
     if (agent.status === 'revoked') {
       throw new Refusal('conflict', { detail: 'The agent is revoked: no command can reach it.' });
     }
-    await before?.(tx);
-    return queueCommand(tx, platform, command);
+    return work(tx, (command) => queueCommand(tx, platform, { ...command, agentId }));
   });
 }

@@ -1,6 +1,7 @@
 import type { CommandResult } from '@tidegate/protocol/agent-api';
 import { CommandStatus } from '@tidegate/protocol/states';
 import { Value } from 'typebox/value';
+import { appendEvent } from '../events/append-event.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import type { Platform } from '../platform/platform.ts';
 import { transitionUpdate } from '../updates/transition-update.ts';
@@ -92,6 +93,15 @@ async function moveUpdates(tx: Tx, platform: ResultMeans, reported: Reported): P
         actor: 'agent',
       });
     }
+  }
+  if (command.action === 'repair' && result.status !== 'running') {
+    const { status, reason = '' } = result;
+    await appendEvent(tx, platform, {
+      ...{ kind: 'system', type: 'repair_ended', component: 'commands' },
+      severity: status === 'success' ? 'info' : 'warning',
+      ...{ agentId: command.agent_id, actor: 'agent' },
+      content: { command_id: command.id, status, reason: reason.slice(0, REASON_MAX_CHARS) },
+    });
   }
   if (command.action === 'install_update' && !(await deliveredLater(tx, platform, reported))) {
     await moveInstalled(tx, platform, reported);

@@ -165,6 +165,38 @@ export async function stillApproved(
   return new Set(rows.map((row) => row.id));
 }
 
+/** Whether a repair of the host was ordered since then and has not ended. */
+export async function hasOpenRepair(tx: Tx, of: { agentId: string; sinceMs: number }): Promise<boolean> {
+  const row = await repairsSince(tx, of)
+    .select('id')
+    .where('status', 'in', ['pending', 'sent', 'received', 'running'])
+    .limit(1)
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+/** Repairs ordered since then that were cancelled after the agent was given them, newest first. */
+export async function deliveredVoidRepairs(
+  db: Db,
+  { limit, ...of }: { agentId: string; sinceMs: number; limit: number },
+): Promise<{ id: string; sent_at: number }[]> {
+  return repairsSince(db, of)
+    .select((eb) => ['id', eb.ref('sent_at').$notNull().as('sent_at')])
+    .where('status', '=', 'cancelled')
+    .where('sent_at', 'is not', null)
+    .orderBy('sent_at', 'desc')
+    .limit(limit)
+    .execute();
+}
+
+function repairsSince(db: Db, { agentId, sinceMs }: { agentId: string; sinceMs: number }) {
+  return db
+    .selectFrom('agent_commands')
+    .where('agent_id', '=', agentId)
+    .where('created_at', '>', sinceMs)
+    .where('action', '=', 'repair');
+}
+
 export interface CommandFilter {
   agentId?: string | undefined;
   updateId?: string | undefined;

@@ -77,6 +77,7 @@ describe.each(ENGINES)('what is installed on a host, on $name', (engine) => {
         complete: true,
         packages: 0,
         condition: null,
+        repair_sha256: null,
       },
     ]);
   });

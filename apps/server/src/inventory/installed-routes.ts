@@ -5,7 +5,6 @@ import {
   InstalledSort,
   ReportItem,
 } from '@tidegate/protocol/inventory-api';
-import { PackageCondition } from '@tidegate/protocol/package-condition';
 import { Problem } from '@tidegate/protocol/problems';
 import { Ecosystem, strict } from '@tidegate/protocol/scalars';
 import { UpdateState, VulnerabilityVerdict } from '@tidegate/protocol/states';
@@ -36,6 +35,7 @@ import {
   type OfferRow,
   openOffers,
 } from './installed-store.ts';
+import { conditionOf, repairDigest } from './order-repair.ts';
 import type { ReportRow } from './store.ts';
 
 /** A cursor contains a name, a folder and a version of any length and characters that a report allows. */
@@ -132,12 +132,14 @@ function offerItem({
 }
 
 function reportItem(row: ReportRow): ReportItem {
+  const condition = conditionOf(row);
   return {
     ecosystem: Value.Parse(Ecosystem, row.ecosystem),
     scanned_at: rfc3339(row.scanned_at),
     received_at: rfc3339(row.received_at),
     complete: row.complete === 1,
     packages: row.package_count,
-    condition: row.condition === null ? null : Value.Parse(PackageCondition, JSON.parse(row.condition)),
+    condition,
+    repair_sha256: condition?.repair ? repairDigest(condition.repair) : null,
   };
 }

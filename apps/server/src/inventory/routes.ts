@@ -14,6 +14,7 @@ import { Refusal } from '../platform/http/refusal.ts';
 import type { Routes } from '../platform/http/routes.ts';
 import { mountInstalled } from './installed-routes.ts';
 import { LARGE_COMPRESSED_BYTES, SMALL_REPORT_MAX_BYTES } from './large-reports.ts';
+import { mountRepairs } from './repair-routes.ts';
 import { takePart } from './take-part.ts';
 import { type TakeDeps, takeReport } from './take-report.ts';
 
@@ -89,6 +90,7 @@ export function mountInventory(routes: Routes, deps: TakeDeps): void {
     },
   });
   mountInstalled(routes, deps);
+  mountRepairs(routes, deps);
 }
 
 /** Takes the bytes out of the request, because another thread may get them. */

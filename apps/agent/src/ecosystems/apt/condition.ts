@@ -5,6 +5,7 @@ import { runProgram } from '../../platform/run-program.ts';
 import { describeCondition } from '../host-trouble.ts';
 import { type ConfigurationFile, findLeftFiles } from '../left-files.ts';
 import type { AptPlaces, InstalledState } from './installed.ts';
+import { offeredRepair } from './repair.ts';
 import { findUnfinished } from './trouble.ts';
 
 const TIMEOUT_MS = 60_000;
@@ -25,7 +26,8 @@ export async function readCondition(
   const known = [...files, ...(await readRegistry(root))];
   const { left, unreadFolders } = await findLeftFiles(known, { root, suffixes: SUFFIXES });
   const trouble = await findUnfinished(places, installed, []);
-  return describeCondition({ trouble, broken: installed.broken, left, unreadFolders });
+  const repair = trouble === null ? null : await offeredRepair(places, installed);
+  return describeCondition({ trouble, broken: installed.broken, repair, left, unreadFolders });
 }
 
 /** Null if dpkg does not answer. */

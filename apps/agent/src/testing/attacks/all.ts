@@ -3,6 +3,7 @@ import { ODD_BASE64, ODD_CONTENT, ODD_JSON, OVERSIZE } from './spelling.ts';
 import { WITHHELD } from './withheld-state.ts';
 import { DRIFTED, ODD_ARTIFACTS, ODD_TOKENS } from './wrong-files.ts';
 import { CONFUSED_KEYS, TOO_FEW_SIGNATURES } from './wrong-keys.ts';
+import { WRONG_REPAIRS } from './wrong-repairs.ts';
 import { WRONG_SETS } from './wrong-sets.ts';
 import { MISDIRECTED, MIXED } from './wrong-target.ts';
 import { OUT_OF_TIME, REPLAYED, ROLLED_BACK } from './wrong-time.ts';
@@ -12,6 +13,7 @@ export const ATTACKS: Record<string, readonly Attack[]> = {
   'mix and match (T13)': MIXED,
   'another target or meaning (T15)': MISDIRECTED,
   'sets of updates': WRONG_SETS,
+  repairs: WRONG_REPAIRS,
   'rollback (T11)': ROLLED_BACK,
   'freeze and clocks (T12, T16)': OUT_OF_TIME,
   'replay (T14)': REPLAYED,

@@ -55,5 +55,6 @@ export async function carryOut(world: JobWorld, parts?: JobParts): Promise<strin
   const failure = await world.failureOf(job);
   if (failure !== null) throw new Error(`what comes before the attack fails: ${failure}`);
   world.installs.length = 0;
+  world.repairs.length = 0;
   return job;
 }

@@ -2,11 +2,17 @@ import { lstatSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import { findMismatch } from '../../commands/install-update.ts';
-import { judgeByHost, loadHostPolicy, stateMaxAgeMinutes } from '../../host-policy/policy.ts';
+import {
+  judgeByHost,
+  judgeRepairByHost,
+  loadHostPolicy,
+  stateMaxAgeMinutes,
+} from '../../host-policy/policy.ts';
+import type { PolicyVerdict } from '../../host-policy/policy-rules.ts';
 import { type ExecutorState, loadExecutorState } from '../../jobs/executor-state.ts';
 import { openJournal } from '../../journal/journal.ts';
 import { trustedNow } from '../../platform/clock.ts';
-import { judgeByState, verifyAgentState } from '../../trust/agent-state.ts';
+import { judgeByState, type Permission, verifyAgentState } from '../../trust/agent-state.ts';
 import { acceptKeySet } from '../../trust/trusted-keys.ts';
 import { verifyApproval } from '../../trust/verify-approval.ts';
 import { verifyCommand } from '../../trust/verify-command.ts';
@@ -22,6 +28,7 @@ export interface AttackReport {
   agent: string;
   executor: string;
   installs: number;
+  repairs: number;
   /** What is left in the stage. */
   staged: number;
   /** Whether the keys that the executor trusts, and what it remembers of commands and time, are what they were. */
@@ -35,6 +42,7 @@ export function defeatOf({ agent, executor, learns }: Attack): AttackReport {
     agent,
     executor,
     installs: 0,
+    repairs: 0,
     staged: 0,
     trust: learns === 'keys' ? 'changed' : 'unchanged',
     memory: learns === 'accepted' || learns === 'time' ? 'changed' : 'unchanged',
@@ -62,6 +70,7 @@ async function runIn(world: JobWorld, attack: Attack): Promise<AttackReport> {
     agent,
     executor: outcome.ok ? describe(outcome.result) : outcome.detail.replace(basename(job), 'ID'),
     installs: world.installs.length,
+    repairs: world.repairs.length,
     staged: readdirSync(join(world.stateFolder, 'stage')).length,
     trust: trustOf(world) === trust ? 'unchanged' : 'changed',
     memory: memoryOf(world) === memory ? 'unchanged' : 'changed',
@@ -129,6 +138,24 @@ function judgeAsAgent(world: JobWorld, job: string, localMs: number): string {
     strict: true,
   });
   if (!command.ok) return `command ${command.reason}`;
+  const judgeByServer = (permission: Permission) => {
+    if (!state.ok) return `state ${state.reason}`;
+    const stale = judgeByState(state.state, {
+      permission,
+      epoch: Math.max(command.command.epoch, journal.highest().epoch),
+      keySetVersion: trusted.version,
+      newestShown: loaded.state.newest_state ?? null,
+      maxAgeMinutes: stateMaxAgeMinutes(loadHostPolicy(policy)),
+      nowMs,
+    });
+    return stale === null ? null : `state ${stale}`;
+  };
+  const said = (verdict: PolicyVerdict) => (verdict.ok ? null : `host_policy ${verdict.check}`);
+  if (command.command.action === 'repair') {
+    const { command_id: id, issued_at: issuedAt, params: repair } = command.command;
+    const host = judgeRepairByHost(loadHostPolicy(policy), { repair, nowMs });
+    return judgeByServer({ id, issuedAt }) ?? said(host) ?? 'ok';
+  }
   if (command.command.action !== 'install_update') return 'ok';
   if (command.command.approval === undefined) return 'approval_missing';
   const approval = verifyApproval(readJson(job, 'approval.json'), {
@@ -139,20 +166,12 @@ function judgeAsAgent(world: JobWorld, job: string, localMs: number): string {
     nowMs,
   });
   if (!approval.ok) return `approval ${approval.reason}`;
-  if (!state.ok) return `state ${state.reason}`;
-  const stale = judgeByState(state.state, {
-    approval: approval.approval.payload,
-    epoch: Math.max(command.command.epoch, journal.highest().epoch),
-    keySetVersion: trusted.version,
-    newestShown: loaded.state.newest_state ?? null,
-    maxAgeMinutes: stateMaxAgeMinutes(loadHostPolicy(policy)),
-    nowMs,
-  });
-  if (stale !== null) return `state ${stale}`;
-  const verdict = judgeByHost(loadHostPolicy(policy), { approval: approval.approval, trusted, nowMs });
-  if (!verdict.ok) return `host_policy ${verdict.check}`;
+  const { payload } = approval.approval;
+  const host = judgeByHost(loadHostPolicy(policy), { approval: approval.approval, trusted, nowMs });
+  const refusal = judgeByServer({ id: payload.token_id, issuedAt: payload.issued_at }) ?? said(host);
+  if (refusal !== null) return refusal;
   const artifacts = join(job, 'artifacts');
-  return findMismatch(approval.approval.payload, artifacts) === null ? 'ok' : 'artifact_mismatch';
+  return findMismatch(payload, artifacts) === null ? 'ok' : 'artifact_mismatch';
 }
 
 /** Null where the file is none any more: what then happens is for the executor alone, as the agent wrote it. */
