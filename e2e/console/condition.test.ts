@@ -38,6 +38,15 @@ describeUpdates('the condition of the packages of a host in the console', (scene
           { path: '/etc/default/grub.dpkg-dist', package: 'grub-common' },
         ],
         ...{ more_left_files: 3, unread_folders: 1 },
+        repair: {
+          packages: [
+            {
+              ...{ name: 'loud', arch: 'amd64', version: '1.1-1', state: 'half-configured' },
+              scripts: { postinst: 'a'.repeat(64) },
+            },
+            { name: 'quiet', arch: 'all', version: '2.0-1', state: 'unpacked', scripts: {} },
+          ],
+        },
       },
     });
     const page = await scene.openAs();
@@ -49,6 +58,20 @@ describeUpdates('the condition of the packages of a host in the console', (scene
     await page.getByText('/etc/ssh/sshd_config.ucf-dist').waitFor();
     await page.getByText('What was left in 1 folder is not known').waitFor();
     await inspect(page, 'host-in-trouble');
+
+    await page.getByRole('button', { name: 'Finish 2 packages…' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Finish these packages' });
+    await dialog.getByText('loud 1.1-1').waitFor();
+    await dialog.getByText('aaaaaaaaaaaa…').waitFor();
+    await inspect(page, 'repair-preview');
+    await dialog.getByRole('button', { name: 'Sign the repair' }).click();
+    await page.getByText('The host repairs its packages at its next check-in.').waitFor();
+    await page.getByRole('link', { name: 'repair packages' }).first().waitFor();
+    // One is under way: the second is refused with the reason.
+    await page.getByRole('button', { name: 'Finish 2 packages…' }).click();
+    await dialog.getByRole('button', { name: 'Sign the repair' }).click();
+    await dialog.getByText('A repair of this host is under way.').waitFor();
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
 
     await report({ condition: SOUND });
     await page.reload();

@@ -133,7 +133,9 @@ function Verbs({ command }: { command: CommandItem }) {
   const { may } = useSession();
   const [isAsking, setAsking] = useState(false);
   const { cancel, retry } = useCommandVerbs(command.id);
-  const { can } = STATUS_LOOKS[command.status];
+  const { can: usual } = STATUS_LOOKS[command.status];
+  // A repair is ordered anew on the page of its host, for what the host reports by now.
+  const can = command.action === 'repair' && usual === 'retry' ? null : usual;
   if (!may('approver')) return null;
   return (
     <>

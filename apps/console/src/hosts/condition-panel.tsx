@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import type { ReportItem } from '@tidegate/protocol/inventory-api';
 import type { PackageCondition } from '@tidegate/protocol/package-condition';
 import { CircleCheck, CircleHelp, Wrench } from 'lucide-react';
+import type { ReactNode } from 'react';
 import { oneQuery } from '../api/queries.ts';
 import { Badge } from '../ui/badge.tsx';
 import { Fold } from '../ui/fold.tsx';
@@ -10,6 +11,7 @@ import { ErrorPanel, Skeleton } from '../ui/states.tsx';
 import { Time } from '../ui/time.tsx';
 import { counted } from '../updates/update-words.ts';
 import { MANAGERS } from './package-managers.ts';
+import { RepairOffer } from './repair-offer.tsx';
 
 /** What keeps updates from being installed on the host, how to mend it, and the files that wait for a person there. */
 export function ConditionPanel({ id }: { id: string }) {
@@ -25,7 +27,7 @@ export function ConditionPanel({ id }: { id: string }) {
       {error && <ErrorPanel error={error} />}
       {isPending && !error && <Skeleton rows={2} />}
       <ul className="space-y-3">
-        {reports.map(({ ecosystem, condition, scanned_at }) => (
+        {reports.map(({ ecosystem, condition, repair_sha256: sha256, scanned_at }) => (
           <li key={ecosystem} className="space-y-2">
             <p className="flex flex-wrap items-center gap-x-2">
               <strong>{MANAGERS[ecosystem]}</strong>
@@ -34,7 +36,13 @@ export function ConditionPanel({ id }: { id: string }) {
                 as of <Time at={scanned_at} />
               </span>
             </p>
-            {condition && <Condition condition={condition} />}
+            {condition && (
+              <Condition condition={condition}>
+                {condition.repair && sha256 !== null && (
+                  <RepairOffer agentId={id} repair={condition.repair} sha256={sha256} />
+                )}
+              </Condition>
+            )}
           </li>
         ))}
       </ul>
@@ -67,7 +75,8 @@ function Word({ condition }: { condition: PackageCondition | null }) {
   );
 }
 
-function Condition({ condition }: { condition: PackageCondition }) {
+/** `children` follow what is broken. */
+function Condition({ condition, children }: { condition: PackageCondition; children: ReactNode }) {
   const { trouble, broken, more_broken: moreBroken, left_files: left } = condition;
   const leftCount = left.length + condition.more_left_files;
   return (
@@ -92,6 +101,7 @@ function Condition({ condition }: { condition: PackageCondition }) {
           )}
         </div>
       )}
+      {children}
       {leftCount > 0 && (
         <Fold summary={`${counted(leftCount, 'configuration file')} left beside changed ones`}>
           <p className="text-muted">

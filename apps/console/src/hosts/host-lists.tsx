@@ -5,6 +5,7 @@ import type { UpdateItem } from '@tidegate/protocol/updates-api';
 import type { ReactNode } from 'react';
 import type { Page } from '../api/client.ts';
 import { listQuery } from '../api/queries.ts';
+import { ACTION_WORDS } from '../commands/command-words.tsx';
 import { EventSeverityBadge } from '../events/event-badges.tsx';
 import type { EventItem } from '../events/event-item.ts';
 import { EventText } from '../events/event-text.tsx';
@@ -24,7 +25,7 @@ const COMMANDS: readonly Column<CommandItem>[] = [
     wide: true,
     cell: ({ id, action }) => (
       <Link to="/commands/$id" params={{ id }}>
-        {action.replaceAll('_', ' ')}
+        {ACTION_WORDS[action]}
       </Link>
     ),
   },
