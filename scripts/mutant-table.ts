@@ -57,6 +57,12 @@ const PLANS = 'apps/server/src/updates/take-plan.ts';
 const PLANS_TEST = 'apps/server/src/updates/routes.test.ts';
 const WRONG_SETS = 'apps/agent/src/testing/attacks/wrong-sets.ts';
 const WRONG_TARGET = 'apps/agent/src/testing/attacks/wrong-target.ts';
+const REPAIR = 'apps/agent/src/executor/apt-repair.ts';
+const REPAIR_TEST = 'apps/agent/src/executor/apt-repair.test.ts';
+const WRONG_REPAIRS = 'apps/agent/src/testing/attacks/wrong-repairs.ts';
+const HOST_POLICY = 'apps/agent/src/host-policy/policy-rules.ts';
+const ORDER = 'apps/server/src/inventory/order-repair.ts';
+const ORDER_TEST = 'apps/server/src/inventory/repair-routes.test.ts';
 
 export const MUTANTS: readonly Mutant[] = [
   {
@@ -1654,5 +1660,110 @@ export const MUTANTS: readonly Mutant[] = [
     from: "if (index !== -1) return { kind: 'foreign_update', index };",
     to: '',
     test: ['apps/server/src/commands/routes.test.ts', 'refuses a result that names an approved update of'],
+  },
+  {
+    rule: 'repair: no package that was not signed',
+    file: REPAIR,
+    from: 'if (signed === undefined) return `',
+    to: 'if (signed === undefined) return null && `',
+    test: [REPAIR_TEST, 'a package more than was signed'],
+  },
+  {
+    rule: 'repair: the version that was signed',
+    file: REPAIR,
+    from: 'if (version !== signed.version)',
+    to: 'if (false)',
+    test: [REPAIR_TEST, 'another version'],
+  },
+  {
+    rule: 'repair: the state that was signed',
+    file: REPAIR,
+    from: 'if (state !== signed.state)',
+    to: 'if (false)',
+    test: [REPAIR_TEST, 'another state'],
+  },
+  {
+    rule: 'repair: the scripts that were signed',
+    file: REPAIR,
+    from: 'if (found.scripts[script] !== signed.scripts[script]) {',
+    to: 'if (signed.scripts[script] === undefined && found.scripts[script] !== undefined) {',
+    test: [REPAIR_TEST, 'a script of other bytes'],
+  },
+  {
+    rule: 'repair: the configuration script of debconf too',
+    file: REPAIR,
+    from: "for (const script of ['config', 'postinst'] as const) {",
+    to: "for (const script of ['postinst'] as const) {",
+    test: [REPAIR_TEST, 'a script or a config script'],
+  },
+  {
+    rule: 'repair: only what is still unfinished',
+    file: REPAIR,
+    from: 'if (left.length === 0 && !(await',
+    to: 'if (left.length === 1000 && !(await',
+    test: [REPAIR_TEST, 'a package that was finished meanwhile is not run again'],
+  },
+  {
+    rule: "repair: success is judged by dpkg's database",
+    file: REPAIR,
+    from: 'if (unfinished !== null) {',
+    to: 'if (unfinished !== null && run.ok) {',
+    test: [REPAIR_TEST, 'what still fails is named'],
+  },
+  {
+    rule: 'repair: a script that is a link is not read',
+    file: 'apps/agent/src/ecosystems/apt/repair.ts',
+    from: "else if (read.reason !== 'absent') return",
+    to: "else if (read.reason === 'too_large') return",
+    test: [REPAIR_TEST, 'a script that cannot be read, or is a link'],
+  },
+  {
+    rule: 'repair: hosts that demand second signatures',
+    file: HOST_POLICY,
+    from: '    judgeUnsigned(policy) ??\n',
+    to: '',
+    test: [ATTACKS_TEST, 'on a host that demands second signatures', WRONG_REPAIRS],
+  },
+  {
+    rule: 'repair: packages that the host never touches',
+    file: HOST_POLICY,
+    from: "judgePackages(policy, { ecosystem: 'apt', touched })",
+    to: "judgePackages(policy, { ecosystem: 'apt', touched: [] })",
+    test: [ATTACKS_TEST, 'of a package that the host never touches', WRONG_REPAIRS],
+  },
+  {
+    rule: 'repair: one that was cancelled after its delivery',
+    file: 'apps/agent/src/executor/execute.ts',
+    from: 'const permission = { id: command.command_id, issuedAt: command.issued_at };',
+    to: 'const permission = { id: command.key_id, issuedAt: command.issued_at };',
+    test: [ATTACKS_TEST, 'that was cancelled after it was delivered', WRONG_REPAIRS],
+  },
+  {
+    rule: 'repair: the state lists those cancelled after delivery',
+    file: 'apps/server/src/commands/store.ts',
+    from: "    .where('status', '=', 'cancelled')\n",
+    to: "    .where('status', '=', 'expired')\n",
+    test: [ORDER_TEST, 'one that was cancelled after its delivery'],
+  },
+  {
+    rule: 'repair: what the operator saw, nothing else',
+    file: ORDER,
+    from: 'if (repairDigest(repair) !== sha256) {',
+    to: "if (sha256 === '') {",
+    test: [ORDER_TEST, 'another one than the host offers by now'],
+  },
+  {
+    rule: 'repair: one at a time',
+    file: ORDER,
+    from: 'if (await hasOpenRepair(tx, { agentId, sinceMs })) {',
+    to: "if (await hasOpenRepair(tx, { agentId: '', sinceMs })) {",
+    test: [ORDER_TEST, 'one is under way at a time'],
+  },
+  {
+    rule: 'repair: never retried',
+    file: 'apps/server/src/commands/change-command.ts',
+    from: "if (action === 'repair') {",
+    to: "if (action === 'reboot') {",
+    test: [ORDER_TEST, 'it is not retried'],
   },
 ];
