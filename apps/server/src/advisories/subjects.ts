@@ -83,7 +83,7 @@ export function subjectsOf(ecosystem: Ecosystem, system: HostSystem, target: Pac
 
 function asked(ecosystem: Ecosystem, subjects: readonly Subject[]): SubjectsOf {
   if (!subjects.every((subject) => isSound(ecosystem, subject))) return unchecked('undecidable');
-  return { subjects: distinctSubjects(subjects), reason: null };
+  return { subjects: subjects.length > 1 ? distinctSubjects(subjects) : [...subjects], reason: null };
 }
 
 function unchecked(reason: UncheckableReason): SubjectsOf {

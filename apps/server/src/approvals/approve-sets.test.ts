@@ -85,6 +85,58 @@ describe.each(ENGINES)('updates of one host that are approved together on $name'
     expect(payload.actions).toEqual(actionsOf('curl', 'vim', 'zsh'));
   });
 
+  test('whose verdict is known are approved at once; only the others are waited for', async () => {
+    const it = await createApprovalsApp(engine, { waitMs: 50 });
+    const known = await addAll(it, ['curl', 'vim']);
+    await it.addPlan(known, actionsOf('curl', 'vim'));
+    for (const id of known) {
+      const previewed = async () => (await it.call('POST', `/api/v1/updates/${id}/preview`)).status;
+      await expect.poll(previewed).toBe(200);
+    }
+    const { agentId } = await insertTestAgent(it.database, { n: 2 });
+    it.osv.mode = 'hang';
+    const others = [
+      await it.addUpdate({ name: 'sed', version: VERSION, agentId }),
+      await it.addUpdate({ name: 'zsh', version: VERSION, agentId }),
+    ];
+    await it.addPlan(others, actionsOf('sed', 'zsh'));
+    const waits: string[][] = [];
+    const { ensureJudged } = it.deps.worker;
+    it.deps.worker.ensureJudged = (subjects, timeoutMs) => {
+      waits.push(subjects.map(({ name }) => name).toSorted());
+      return ensureJudged(subjects, timeoutMs);
+    };
+    const { body } = await bulk(it, [...others, ...known]);
+    expect(body.approved.map((one: { update_id: string }) => one.update_id).toSorted()).toEqual(known);
+    expect(body.skipped.map((one: { code: string }) => one.code)).toEqual(Array(2).fill('verdict_pending'));
+    expect(waits[0]).toEqual(['sed', 'zsh']);
+    expect(waits.flat()).not.toContain('curl');
+  });
+
+  test('of npm are waited for even if the gate lacks nothing: a registry has to say the hashes', async () => {
+    const it = await createApprovalsApp(engine, { waitMs: 50, settings: { gateEnforcement: 'off' } });
+    const of = { ecosystem: 'npm', version: '1.1.0' } as const;
+    const names = ['left-pad', 'rimraf'];
+    const ids: string[] = [];
+    for (const name of names) ids.push(await it.addUpdate({ ...of, name }));
+    await it.addPlan(
+      ids,
+      names.map((name) => actionOf({ ...of, name })),
+    );
+    for (const id of ids) {
+      const previewed = async () => (await it.call('POST', `/api/v1/updates/${id}/preview`)).status;
+      await expect.poll(previewed).toBe(200);
+    }
+    const asked: string[][] = [];
+    const { ensureTimed } = it.deps.ageSource;
+    it.deps.ageSource.ensureTimed = (subjects, timeoutMs) => {
+      asked.push(subjects.map(({ name }) => name).toSorted());
+      return ensureTimed(subjects, timeoutMs);
+    };
+    expect((await bulk(it, ids)).body.approved).toHaveLength(2);
+    expect(asked).toEqual([names]);
+  });
+
   test('are judged by what is installed together, not by what one would bring alone', async () => {
     const it = await createApprovalsApp(engine);
     it.vulnerable(BAD);

@@ -4,6 +4,7 @@ import { insertTestAgent } from '../testing/agent-rows.ts';
 import { type ApprovalsApp, actionOf, createApprovalsApp } from '../testing/approvals-app.ts';
 import { ENGINES } from '../testing/engines.ts';
 import { findUpdate } from '../updates/store.ts';
+import { CHUNK_UPDATES } from './judge-groups.ts';
 
 const bulk = (it: ApprovalsApp, body: object) => it.call('POST', '/api/v1/updates/approve', body);
 
@@ -133,7 +134,7 @@ describe.each(ENGINES)('bulk approval (E4, A6) on $name', (engine) => {
     expect(it.osv.requests.length).toBeLessThanOrEqual(2);
   });
 
-  /** An app whose database fails at the commit of the second hundred, and then recovers or stays down. */
+  /** An app whose database fails at the commit of the second chunk, and then recovers or stays down. */
   async function openFailing({ forGood }: { forGood: boolean }) {
     let isAway = false;
     const it = await createApprovalsApp(engine, {
@@ -143,7 +144,7 @@ describe.each(ENGINES)('bulk approval (E4, A6) on $name', (engine) => {
           database.transact(async (tx) => {
             const result = await work(tx);
             const tokens = await tx.selectFrom('approvals').select('token_id').execute();
-            if (isAway || tokens.length > 99) {
+            if (isAway || tokens.length >= CHUNK_UPDATES) {
               isAway = forGood;
               throw new DatabaseFault('the disk is full');
             }
@@ -154,7 +155,7 @@ describe.each(ENGINES)('bulk approval (E4, A6) on $name', (engine) => {
     it.vulnerable({ name: 'zlib', version: '1.3-1' });
     const flagged = await it.addUpdate({ name: 'zlib', version: '1.3-1' });
     const ids = [flagged];
-    for (let n = 2; n < 103; n++) {
+    for (let n = 2; n < CHUNK_UPDATES + 3; n++) {
       const { agentId } = await insertTestAgent(it.database, { n });
       ids.push(await it.addUpdate({ name: 'p', version: '1.1-1', agentId }));
     }
@@ -174,7 +175,7 @@ describe.each(ENGINES)('bulk approval (E4, A6) on $name', (engine) => {
       const marker = '[SECURITY] [server] [supply_chain] bulk_approval_blocked';
       expect(it.platform.lines.filter((line) => line.startsWith(marker))).toHaveLength(1);
       const tokens = await it.database.read.selectFrom('approvals').select('token_id').execute();
-      expect(tokens).toHaveLength(99);
+      expect(tokens).toHaveLength(CHUNK_UPDATES - 1);
     },
   );
 });

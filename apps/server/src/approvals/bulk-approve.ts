@@ -11,7 +11,7 @@ import type { Tx } from '../platform/db/engine.ts';
 import type { GroupScope } from '../platform/db/group-scope.ts';
 import { type AgeSubject, timeKey } from '../release-times/subjects.ts';
 import { countUpdates, listUpdateIds } from '../updates/list-store.ts';
-import { groupUpdates, judgedGroups } from '../updates/many-store.ts';
+import { groupUpdates, judgedGroups, type UpdateGroup } from '../updates/many-store.ts';
 import type { UpdateRow } from '../updates/store.ts';
 import type { Progress } from './bulk-progress.ts';
 import { type ApprovalDeps, WAIT_MS } from './deps.ts';
@@ -30,6 +30,7 @@ import {
   isOpen,
   type Judging,
   judgeGroups,
+  judgeKnown,
   loadInScope,
   loadWhole,
   PLAIN,
@@ -75,8 +76,16 @@ export async function bulkApprove(
   try {
     const untilMs = deps.platform.now() + (deps.waitMs ?? WAIT_MS);
     const groups = await groupUpdates(deps.platform.database.read, named.ids);
-    const waited = await waitForAll(deps, { groups, scope });
+    // What is known already is not waited for, and read only once.
+    const rest: UpdateGroup[] = [];
     for (const some of judgedGroups(groups, CHUNK_UPDATES)) {
+      const known = await judgeKnown(deps, { groups: some, scope });
+      rest.push(...known.rest);
+      await writeAll(deps, { decided: known.decided, operator, answer });
+      await progress.step(answer);
+    }
+    const waited = await waitForAll(deps, { groups: rest, scope });
+    for (const some of judgedGroups(rest, CHUNK_UPDATES)) {
       blocks.push(...(await approveChunk(deps, { groups: some, scope, waited, untilMs, operator, answer })));
       await progress.step(answer);
     }
@@ -144,15 +153,23 @@ interface Chunk extends Judging {
 async function approveChunk(deps: ApprovalDeps, chunk: Chunk): Promise<BulkBlock[]> {
   const { operator, answer } = chunk;
   const { decided, blocks, skipped } = await judgeGroups(deps, chunk);
+  await writeAll(deps, { decided, operator, answer });
+  answer.skipped.push(...skipped);
+  const all = [...blocks, ...decided.flatMap((one) => (one.kind === 'split' ? one.blocks : []))];
+  for (const block of all) addBlock(answer, block);
+  return all;
+}
+
+async function writeAll(
+  deps: ApprovalDeps,
+  { decided, operator, answer }: Pick<Chunk, 'operator' | 'answer'> & { decided: readonly Decided[] },
+): Promise<void> {
+  if (decided.length === 0) return;
   // Only results of the committed run enter the answer: the transaction may run more than once.
   const written = await deps.platform.database.transact((tx) =>
     writeDecided(tx, deps, { decided, operator }),
   );
-  answer.skipped.push(...skipped);
   for (const one of written) addWritten(answer, one);
-  const all = [...blocks, ...decided.flatMap((one) => (one.kind === 'split' ? one.blocks : []))];
-  for (const block of all) addBlock(answer, block);
-  return all;
 }
 
 async function writeDecided(

@@ -92,7 +92,7 @@ async function isBlocked({ platform }: Deps, row: ApprovalRow): Promise<boolean>
   const ecosystem: unknown = update?.ecosystem;
   if (!Value.Check(Ecosystem, ecosystem) || !agent || !plan) return false;
   const host = { osId: agent.os_id, osArch: agent.os_arch };
-  const sightings = sightingsOf({ ecosystem, host, actions: plan.actions });
+  const sightings = () => sightingsOf({ ecosystem, host, actions: plan.actions });
   const [bound = []] = await readBoundDivergences(db, [{ agentId: agent.id, sightings }]);
   return bound.length > 0;
 }

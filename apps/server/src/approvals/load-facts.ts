@@ -45,6 +45,12 @@ export async function waitForSources(
   return { isUnreachable: (key) => unreachable.has(key), snapshots, ages };
 }
 
+/** Without asking any source: what is not stored, or is too old, is not known yet. */
+export async function knownOnly({ platform, ageSource }: ApprovalDeps): Promise<Waited> {
+  const snapshots = await readSnapshotMarks(platform.database.read);
+  return { isUnreachable: () => false, snapshots, ages: ageSource.outcomes() };
+}
+
 /** Without asking any source: by what is stored, and whether the sources answer at present. */
 export function storedOnly({ worker, ageSource }: Pick<ApprovalDeps, 'worker' | 'ageSource'>): Waited {
   const status = worker.status();
@@ -142,8 +148,8 @@ export async function basesOf(
 export async function divergencesOfPlans(db: Db, loaded: readonly LoadedSet[]): Promise<BoundDivergence[][]> {
   const plans = loaded.map(({ planned, ecosystem, agent }) => {
     const host = { osId: agent.os_id, osArch: agent.os_arch };
-    const sightings = planned ? sightingsOf({ ecosystem, host, actions: planned.plan.actions }) : [];
-    return { agentId: agent.id, sightings };
+    const actions = planned?.plan.actions ?? [];
+    return { agentId: agent.id, sightings: () => sightingsOf({ ecosystem, host, actions }) };
   });
   return readBoundDivergences(db, plans);
 }

@@ -50,7 +50,7 @@ async function setUp(engine: TestEngine) {
     async bound(actions: PlanAction[], ecosystem: Ecosystem = 'apt') {
       const [found] = await readBoundDivergences(database.read, [
         // A host that the ledger does not know.
-        { agentId: 'nobody', sightings: sightingsOf({ ecosystem, host: HOST, actions }) },
+        { agentId: 'nobody', sightings: () => sightingsOf({ ecosystem, host: HOST, actions }) },
       ]);
       return (found ?? []).map((one) => one.hash);
     },

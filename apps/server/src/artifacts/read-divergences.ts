@@ -6,10 +6,10 @@ import { factsOfArtifact, readDoubts } from './settle-divergence.ts';
 import { passes, settle } from './standing-rules.ts';
 import { divergencesOf } from './store.ts';
 
-/** A plan, by its host's sightings. */
+/** A plan, by its host's sightings, which are asked for only where the fleet has doubts. */
 export interface PlanSightings {
   readonly agentId: string;
-  readonly sightings: readonly Sighting[];
+  readonly sightings: () => readonly Sighting[];
 }
 
 /**
@@ -19,10 +19,12 @@ export interface PlanSightings {
  */
 export async function readBoundDivergences(
   db: Db,
-  plans: readonly PlanSightings[],
+  unread: readonly PlanSightings[],
 ): Promise<BoundDivergence[][]> {
+  if (unread.length === 0 || !(await hasDoubts(db))) return unread.map(() => []);
+  const plans = unread.map(({ agentId, sightings }) => ({ agentId, sightings: sightings() }));
   const asked = plans.flatMap(({ sightings }) => sightings);
-  if (asked.length === 0 || !(await hasDoubts(db))) return plans.map(() => []);
+  if (asked.length === 0) return plans.map(() => []);
   const distrusts = await distrustsOf(
     db,
     plans.map(({ agentId }) => agentId),

@@ -22,7 +22,7 @@ export async function divergencesOfApproval(db: Db, { payload }: Envelope): Prom
   const agent = await findAgent(db, agent_id);
   if (!agent) return [];
   const host = { osId: agent.os_id, osArch: agent.os_arch };
-  const sightings = sightingsOf({ ecosystem, host, actions });
+  const sightings = () => sightingsOf({ ecosystem, host, actions });
   const [bound = []] = await readBoundDivergences(db, [{ agentId: agent.id, sightings }]);
   return bound;
 }
