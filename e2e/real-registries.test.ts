@@ -1,31 +1,33 @@
 import { execFile } from 'node:child_process';
-import { chmod, mkdir, mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { Ecosystem } from '@tidegate/protocol/scalars';
 import { npmHostMissing } from '@tidegate/testkit/npm-host';
 import { createPypiHost, giveAway, pypiHostMissing } from '@tidegate/testkit/pypi-host';
 import { runTool } from '@tidegate/testkit/run-tool';
 import { tmpDir } from '@tidegate/testkit/tmp';
+import { Type } from 'typebox';
 import { expect, onTestFinished, test } from 'vitest';
-import type { EcosystemDriver, HostPaths } from '../apps/agent/src/ecosystems/ecosystem.ts';
-import { hostPaths } from '../apps/agent/src/ecosystems/host-places.ts';
-import { npmDriver } from '../apps/agent/src/ecosystems/npm/npm.ts';
-import { pypiDriver } from '../apps/agent/src/ecosystems/pypi/pypi.ts';
-import type { Installer } from '../apps/agent/src/executor/installer.ts';
-import { npmInstaller } from '../apps/agent/src/executor/npm.ts';
-import { pypiInstaller } from '../apps/agent/src/executor/pypi.ts';
-import { approvalOfSet } from '../apps/agent/src/testing/approval-of.ts';
-import { install } from '../apps/agent/src/testing/install.ts';
+import { ENGINES } from '../apps/server/src/testing/engines.ts';
+import { createAgentOn, must } from './harness/host.ts';
+import { expectAnswer, liftLimits } from './harness/operator.ts';
 import { configuredIndex, findWhyUnreachable } from './harness/public-index.ts';
+import { createWorld, storyMissing } from './harness/world.ts';
 
 /** Everything is downloaded twice. */
 const STORY_MS = 15 * 60_000;
 const OWNER = { uid: 20_001, gid: 20_001 };
+const AGES_MS = 120_000;
+const INSTALL_MS = 240_000;
+const Aged = Type.Object({ age: Type.Unknown() });
+/** How this machine's own programs know the registries' certificates; the others know them by themselves. */
+const { NODE_EXTRA_CA_CERTS } = process.env;
+const CERTIFICATES = NODE_EXTRA_CA_CERTS === undefined ? {} : { NODE_EXTRA_CA_CERTS };
 const OUTPUT_MAX_BYTES = 16 * 1024 * 1024;
-const pypi = pypiHostMissing() ?? (await findWhyUnreachable());
+
+const pypi = storyMissing() ?? pypiHostMissing() ?? (await findWhyUnreachable());
 if (pypi !== null) console.log(`skipped: 17 packages of the real index: ${pypi}`);
-const npm = npmHostMissing() ?? (await findWhyNoRegistry());
+const npm = storyMissing() ?? npmHostMissing() ?? (await findWhyNoRegistry());
 if (npm !== null) console.log(`skipped: packages of the real registry of npm: ${npm}`);
 
 const PYTHON_PACKAGES = [
@@ -46,42 +48,80 @@ const NODE_PACKAGES = {
   ...{ minimist: '1.2.0', glob: '10.3.0', rimraf: '5.0.0', yargs: '17.0.0' },
 };
 
-/** Plans everything that is offered at a place as one set, and installs it in one job. */
-async function updateAll(
-  { driver, installer }: { driver: EcosystemDriver; installer: Installer },
-  {
-    ecosystem,
-    paths,
-    place,
-    folder,
-  }: { ecosystem: Ecosystem; paths: HostPaths; place: string; folder: string },
-): Promise<string[]> {
-  const scan = await driver.scan(paths);
-  expect(scan).toMatchObject({ complete: true });
-  const updates = scan.updates
-    .filter(({ arch, offers }) => arch === place && (offers ?? ['newest']).includes('newest'))
-    .map(({ name, available_version: toVersion }) => ({ name, arch: place, toVersion }));
+function onEngine() {
+  const [engine] = ENGINES;
+  if (engine === undefined) throw new Error('there is no engine');
+  return engine;
+}
+
+/** A host with one kind of places, enrolled at a server of its own that has the real registry's word on ages and hashes. */
+async function enrolledAgent(
+  dir: string,
+  { places, env }: { places: string[]; env: Record<string, string> },
+) {
+  const world = await createWorld(onEngine(), { ...CERTIFICATES, ...env });
+  await liftLimits(world.operator); // the host sends in seconds what it would in minutes
+  const folder = join(dir, 'host');
+  await mkdir(folder);
+  const agent = await createAgentOn(folder, {
+    ...{ serverUrl: world.proxy.url, machineId: 'machine-of-registries', places, env: CERTIFICATES },
+  });
+  must(await agent.enrol(await world.operator.registrationToken()));
+  return { ...world, agent };
+}
+
+/**
+ * Approves everything that is offered in one request, and installs it: one transaction for each place, and a second one
+ * for what can only be resolved after the first. Returns what was approved, by place.
+ */
+async function updateAll({ operator, agent }: Awaited<ReturnType<typeof enrolledAgent>>) {
   const startMs = performance.now();
-  const outcome = await driver.plan(paths, { updates });
-  if (!outcome.ok) throw new Error(outcome.reason);
+  // Some have no plan of their own: only together with another can they be updated.
+  let planned = -1;
+  for (;;) {
+    must(await agent.runOnce());
+    const count = (await operator.updates({ state: 'pending' })).filter((one) => one.has_plan).length;
+    if (count > 0 && count === planned) break;
+    planned = count;
+  }
   const plannedMs = performance.now();
-  const { actions } = outcome.plan;
-  const stage = await mkdtemp(join(folder, 'stage-'));
-  expect(await driver.fetch(paths, { actions, directory: stage })).toEqual({ ok: true });
-  const fetchedMs = performance.now();
-  const approval = approvalOfSet({ ecosystem, updates, actions });
-  const installed = await install(installer, { paths, stage, approval });
-  if (!installed.ok) throw new Error(installed.detail);
-  const seconds = [plannedMs - startMs, fetchedMs - plannedMs, performance.now() - fetchedMs];
-  const [plan = '', fetch = '', run = ''] = seconds.map((ms) => (ms / 1_000).toFixed(1));
-  console.log(
-    `${ecosystem}: ${updates.length} updates, ${actions.length} actions: planned in ${plan} s, fetched in ${fetch} s, installed in ${run} s`,
+  const updates = await operator.updates({ state: 'pending' });
+  const ids = updates.map(({ id }) => id);
+  // The registry is asked for the age and the hashes of every version; a request waits 10 s for that at most.
+  for (const { id } of updates.filter((one) => one.has_plan)) {
+    const previewed = async () =>
+      expectAnswer(await operator.call('POST', `/api/v1/updates/${id}/preview`, {}), 200, Aged).age;
+    await expect.poll(previewed, { timeout: AGES_MS, interval: 500 }).not.toBeNull();
+  }
+  const judgedMs = performance.now();
+  const { status, body } = await operator.call('POST', '/api/v1/updates/approve', { update_ids: ids });
+  expect([status, body]).toMatchObject([200, { blocked: [], skipped: [] }]);
+  const places = new Set(updates.map(({ arch }) => arch));
+  const installs = () => operator.commands({ action: 'install_update' });
+  const installed = () => operator.updates({ state: 'installed' });
+  // The server looks once a minute for plans that have come.
+  const next = async () => {
+    must(await agent.runOnce());
+    return (await installed()).length;
+  };
+  await expect.poll(next, { timeout: INSTALL_MS, interval: 2_000 }).toBe(ids.length);
+  const ended = await installs();
+  expect(ended.map((one) => [one.status, one.reason])).toEqual(ended.map(() => ['success', null]));
+  const alone = new Set(updates.filter((one) => !one.has_plan).map(({ arch }) => arch));
+  expect(ended).toHaveLength(places.size + alone.size);
+  expect(await operator.events({ type: 'PLAN_DRIFT' })).toEqual([]);
+  const seconds = [plannedMs - startMs, judgedMs - plannedMs, performance.now() - judgedMs].map((ms) =>
+    (ms / 1_000).toFixed(1),
   );
-  return updates.map(({ name, toVersion }) => `${name}@${toVersion}`);
+  console.log(
+    `${ids.length} updates of ${places.size} places in ${ended.length} transactions: plans after ${seconds[0]} s, judged ${seconds[1]} s later, fetched and installed in ${seconds[2]} s`,
+  );
+  return Map.groupBy(updates, ({ arch }) => arch);
 }
 
 test.skipIf(pypi !== null)(
   '17 outdated Python packages end like pip install --upgrade on a twin',
+  { timeout: STORY_MS },
   async () => {
     const dir = tmpDir('tidegate-real-pypi-');
     onTestFinished(() => dir.remove());
@@ -95,13 +135,13 @@ test.skipIf(pypi !== null)(
     const twin = await createPypiHost(join(dir.path, 'twin'));
     for (const { path } of [host, twin])
       await pip(path, 'install', '--only-binary=:all:', ...PYTHON_PACKAGES);
-    const paths = hostPaths({ pypi_environments: [host.path], pypi_index: index });
-    const means = { driver: pypiDriver, installer: pypiInstaller };
-    const updated = await updateAll(means, {
-      ...{ ecosystem: 'pypi', paths, place: host.path, folder: dir.path },
-    });
-    expect(updated.length).toBeGreaterThanOrEqual(PYTHON_PACKAGES.length);
     const names = Object.keys(await twin.installed());
+    const fleet = await enrolledAgent(dir.path, {
+      places: ['--ecosystems', 'pypi', '--pypi-environment', host.path, '--pypi-index', index],
+      env: { SERVICE_PYPI_URL: index.replace(/\/simple$/, '') },
+    });
+    const updated = await updateAll(fleet);
+    expect([...updated.values()].flat().length).toBeGreaterThanOrEqual(PYTHON_PACKAGES.length);
     await pip(twin.path, 'install', '--upgrade', '--only-binary=:all:', ...names);
     // With -q, pip list prints nothing at all.
     expect(await host.installed()).toEqual(await twin.installed());
@@ -146,19 +186,23 @@ test.skipIf(npm !== null)(
     for (const folder of [prefix, twinPrefix]) {
       for (const spec of specs) await run(['install', '--global', `--prefix=${folder}`, spec]);
     }
+    // root changes nothing of its own below a folder that others can write.
+    for (const place of [project, prefix]) if (process.getuid?.() === 0) await giveAway(place, OWNER);
     const registry = (await run(['config', 'get', 'registry'])).trim();
-    const paths = hostPaths({ npm_prefix: prefix, npm_projects: [project], npm_registry: registry });
-    const means = { driver: npmDriver, installer: npmInstaller };
-    const update = async (place: string) => {
-      // root changes nothing of its own below a folder that others can write.
-      if (process.getuid?.() === 0) await giveAway(place, OWNER);
-      return updateAll(means, { ecosystem: 'npm', paths, place, folder: dir.path });
-    };
+    const fleet = await enrolledAgent(dir.path, {
+      places: [
+        ...['--ecosystems', 'npm', '--npm-registry', registry],
+        ...['--npm-prefix', prefix, '--npm-project', project],
+      ],
+      env: { SERVICE_NPM_REGISTRY_URL: registry.replace(/\/$/, '') },
+    });
+    const updated = await updateAll(fleet);
+    const specsOf = (place: string) =>
+      (updated.get(place) ?? []).map(({ name, available_version: version }) => `${name}@${version}`);
     // npm is told the versions: by itself it passes over those whose engines do not name its node.
-    await run(['install', ...(await update(project))], twin);
+    await run(['install', ...specsOf(project)], twin);
     expect(await listed(run, project)).toEqual(await listed(run, twin));
-    for (const spec of await update(prefix))
-      await run(['install', '--global', `--prefix=${twinPrefix}`, spec]);
+    for (const spec of specsOf(prefix)) await run(['install', '--global', `--prefix=${twinPrefix}`, spec]);
     const globals = (folder: string) => run(['ls', '--global', '--all', '--json', `--prefix=${folder}`]);
     expect(versionsOf(await globals(prefix))).toEqual(versionsOf(await globals(twinPrefix)));
     expect((await readdir(join(prefix, 'lib/node_modules'))).sort()).toEqual(

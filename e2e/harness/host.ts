@@ -80,6 +80,8 @@ type AgentOptions = {
   serverUrl: string;
   machineId: string;
   places: readonly string[];
+  /** Added to its environment. */
+  env?: Readonly<Record<string, string | undefined>>;
   /** The local user that runs it; default root. */
   user?: string | null;
 };
@@ -87,14 +89,14 @@ type AgentOptions = {
 /** Sets up the agent in `dir`; `places` are arguments of enrol such as --apt-config. */
 export async function createAgentOn(
   dir: string,
-  { serverUrl, machineId, places, user = null }: AgentOptions,
+  { serverUrl, machineId, places, env: added = {}, user = null }: AgentOptions,
 ): Promise<InstalledAgent> {
   const configDir = join(dir, 'agent');
   const machineIdFile = join(dir, 'machine-id');
   await writeFile(machineIdFile, `${machineId}\n`);
   let agentId: string | null = null;
   const binary = agentFor(user, dir);
-  const env = { PATH: SYSTEM_PATH, TMPDIR: '/tmp' };
+  const env = { PATH: SYSTEM_PATH, TMPDIR: '/tmp', ...added };
   const run = (...args: string[]) => {
     const [program, ...words] = [...asUser(user), binary, 'run', ...args, '--json', '--config', configDir];
     return startChild(program, words, { env });
