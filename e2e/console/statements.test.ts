@@ -20,12 +20,14 @@ describeUpdates('statements about vulnerabilities in the console', (scene) => {
     expect(await dialog.getByLabel('Versions').inputValue()).toBe(OFFERED.apt);
     expect(await dialog.getByLabel('Distribution').inputValue()).toBe('debian');
     await inspect(page, 'statements-add');
+    await dialog.getByLabel('Hosts').selectOption('host:');
     await dialog.getByLabel('Because').selectOption('vulnerable_code_not_in_execute_path');
     await dialog.getByLabel('Explanation').fill('the parser is compiled out');
     await dialog.getByRole('button', { name: 'Sign the statement' }).click();
     const row = page.getByRole('row', { name: new RegExp(FINDING) });
     await row.getByText('the vulnerable code never runs').waitFor();
     await row.getByText('in force, ends').waitFor();
+    await row.getByRole('link', { name: 'one host' }).waitFor();
     await inspect(page, 'statements');
 
     await page.goto(`/updates/${idOf('bad')}`);

@@ -102,7 +102,12 @@ export function AddStatement({ prefill, onClose }: { prefill: Prefill | null; on
         {...{ spellCheck: false, defaultValue: prefill?.version, error: faults.versions }}
         hint="Exactly these, separated by spaces or commas: no ranges, at most 100."
       />
-      <ScopeFields scope={scope} onChange={setScope} error={faults.group ?? faults.scope} />
+      <ScopeFields
+        scope={scope}
+        host={prefill?.host ?? null}
+        onChange={setScope}
+        error={faults.group ?? faults.scope}
+      />
       <Select
         label="Statement"
         value={status}

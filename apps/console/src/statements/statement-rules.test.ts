@@ -20,11 +20,45 @@ test.each([
   [{ vulnerability: 'CVE-2026-1' }, null],
   [
     { vulnerability: 'CVE-2026-1', package: 'curl', ecosystem: 'dnf', version: 8.5, distribution: 'rocky' },
-    { vulnerability: 'CVE-2026-1', name: 'curl', ecosystem: 'dnf', version: '8.5', distribution: 'rocky' },
+    {
+      ...{
+        vulnerability: 'CVE-2026-1',
+        name: 'curl',
+        ecosystem: 'dnf',
+        version: '8.5',
+        distribution: 'rocky',
+      },
+      host: null,
+    },
   ],
   [
     { vulnerability: 'CVE-2026-1', package: 'curl', ecosystem: 'gem' },
-    { vulnerability: 'CVE-2026-1', name: 'curl', ecosystem: 'apt', version: '', distribution: '' },
+    {
+      vulnerability: 'CVE-2026-1',
+      name: 'curl',
+      ecosystem: 'apt',
+      version: '',
+      distribution: '',
+      host: null,
+    },
+  ],
+  [
+    { vulnerability: 'CVE-2026-1', package: 'curl', agent_id: 'id-1', hostname: 'web-1' },
+    {
+      ...{ vulnerability: 'CVE-2026-1', name: 'curl', ecosystem: 'apt', version: '', distribution: '' },
+      host: { id: 'id-1', hostname: 'web-1' },
+    },
+  ],
+  [
+    { vulnerability: 'CVE-2026-1', package: 'curl', agent_id: 'id-1' },
+    {
+      vulnerability: 'CVE-2026-1',
+      name: 'curl',
+      ecosystem: 'apt',
+      version: '',
+      distribution: '',
+      host: null,
+    },
   ],
 ])('the address %j proposes %j', (search, expected) => {
   expect(prefillOf(search)).toEqual(expected);

@@ -50,6 +50,8 @@ export interface Prefill {
   readonly name: string;
   readonly version: string;
   readonly distribution: string;
+  /** The host on which it was found; a statement may be about that host alone. */
+  readonly host: { readonly id: string; readonly hostname: string } | null;
 }
 
 /** What the address proposes; null unless it names a vulnerability and a package. */
@@ -61,7 +63,16 @@ export function prefillOf(search: Readonly<Record<string, unknown>>): Prefill | 
   const [vulnerability, name] = [text('vulnerability'), text('package')];
   if (vulnerability === '' || name === '') return null;
   const ecosystem = keyOf(ECOSYSTEMS, text('ecosystem'), 'apt');
-  return { vulnerability, ecosystem, name, version: text('version'), distribution: text('distribution') };
+  const [id, hostname] = [text('agent_id'), text('hostname')];
+  const host = id === '' || hostname === '' ? null : { id, hostname };
+  return {
+    vulnerability,
+    ecosystem,
+    name,
+    version: text('version'),
+    distribution: text('distribution'),
+    host,
+  };
 }
 
 /** Versions, one in a line or separated by commas or spaces; none has any of these. */

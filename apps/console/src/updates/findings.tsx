@@ -103,13 +103,13 @@ function Vulnerability({
 function StatementLink({ finding, of }: { finding: GateFinding; of: FoundIn }) {
   const { agent_id: agentId, ecosystem } = of;
   const isOfSystem = ecosystem === 'apt' || ecosystem === 'dnf';
-  const { data: host } = useQuery({
-    ...oneQuery<AgentItem>('hosts', `/api/v1/agents/${encodeURIComponent(agentId)}`),
-    enabled: isOfSystem,
-  });
+  const { data: host } = useQuery(
+    oneQuery<AgentItem>('hosts', `/api/v1/agents/${encodeURIComponent(agentId)}`),
+  );
   const search = {
     ...{ vulnerability: finding.id, package: finding.package, version: finding.version, ecosystem },
     ...(isOfSystem && host && { distribution: host.os.id }),
+    ...(host && { agent_id: host.id, hostname: host.hostname }),
   };
   return (
     <p>
