@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { PlanAction } from '@tidegate/protocol/plan';
+import { canMount } from '@tidegate/testkit/can-mount';
 import { createDnfHost, type DnfHost, dnfHostMissing } from '@tidegate/testkit/dnf-host';
 import {
   DNF_DEMO,
@@ -32,9 +32,6 @@ const BULKY = {
   installed: [{ name: 'bulky', version: '1.0', release: '1' }],
   offered: [{ name: 'bulky', version: '2.0', release: '1', bulkMib: 16 }],
 };
-const capabilities = /^CapEff:\s*([0-9a-f]+)$/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1] ?? '0';
-/** CAP_SYS_ADMIN. */
-const canMount = ((BigInt(`0x${capabilities}`) >> 21n) & 1n) === 1n;
 
 describe.skipIf(missing !== null)('the installer of dnf on a real host', () => {
   const dir = tmpDir('tidegate-dnf-installer-');
@@ -211,7 +208,7 @@ describe.skipIf(missing !== null)('the installer of dnf on a real host', () => {
     expect(await host.installed()).toContain('libdemo 0:1.0-1.el9');
   });
 
-  test.skipIf(!canMount)(
+  test.skipIf(!canMount())(
     'an update that does not fit on the disk is refused before anything changes',
     async () => {
       const job = await prepare('bulky', '0:2.0-1');

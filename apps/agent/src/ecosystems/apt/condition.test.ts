@@ -3,6 +3,8 @@ import { join } from 'node:path';
 import { InventoryReport } from '@tidegate/protocol/agent-api';
 import { type AptHost, aptHostMissing, createAptHost } from '@tidegate/testkit/apt-host';
 import { DEMO, FAILING } from '@tidegate/testkit/apt-packages';
+import { canMount } from '@tidegate/testkit/can-mount';
+import { runTool } from '@tidegate/testkit/run-tool';
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { Check } from 'typebox/value';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -86,6 +88,24 @@ describe.skipIf(missing !== null)('the condition of an apt host', { timeout: 60_
       },
       broken: [{ name: 'fragile', version: '1.1-1', arch: 'all', state: 'unpacked' }],
     });
+  });
+
+  test.skipIf(!canMount())('a disk without room for any installation is trouble, too', async () => {
+    const kept = join(dir.path, 'kept');
+    await runTool('cp', ['-a', host.adminDir, kept]);
+    await runTool('mount', ['-t', 'tmpfs', '-o', 'size=16m', 'none', host.adminDir]);
+    try {
+      await runTool('cp', ['-a', `${kept}/.`, host.adminDir]);
+      const said = await condition();
+      expect(said).toMatchObject({ trouble: { reason: 'space_insufficient' }, broken: [] });
+      expect(said?.trouble?.detail).toMatch(
+        /^the installation needs 32 MiB on the file system of .*; free some there/,
+      );
+      expect(said?.repair).toBeUndefined();
+    } finally {
+      await runTool('umount', [host.adminDir]);
+    }
+    expect((await condition())?.trouble).toBeNull();
   });
 
   test('a configuration file that dpkg left beside a changed one is listed with its package', async () => {

@@ -6,7 +6,7 @@ import { describeCondition } from '../host-trouble.ts';
 import { type ConfigurationFile, findLeftFiles } from '../left-files.ts';
 import type { AptPlaces, InstalledState } from './installed.ts';
 import { offeredRepair } from './repair.ts';
-import { findUnfinished } from './trouble.ts';
+import { findFullDisk, findUnfinished } from './trouble.ts';
 
 const TIMEOUT_MS = 60_000;
 const OUTPUT_MAX_BYTES = 32 * 1024 * 1024;
@@ -25,8 +25,9 @@ export async function readCondition(
   const root = rootOf(places);
   const known = [...files, ...(await readRegistry(root))];
   const { left, unreadFolders } = await findLeftFiles(known, { root, suffixes: SUFFIXES });
-  const trouble = await findUnfinished(places, installed, []);
-  const repair = trouble === null ? null : await offeredRepair(places, installed);
+  const unfinished = await findUnfinished(places, installed, []);
+  const repair = unfinished === null ? null : await offeredRepair(places, installed);
+  const trouble = unfinished ?? findFullDisk(places);
   return describeCondition({ trouble, broken: installed.broken, repair, left, unreadFolders });
 }
 

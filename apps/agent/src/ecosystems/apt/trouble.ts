@@ -34,7 +34,7 @@ export async function findAptTrouble(paths: HostPaths): Promise<HostTrouble | nu
   return (
     (await findUnfinished(places.value, installed.value, [])) ??
     (await findLock(places.value, { waitMs: 0, pause: async () => {} })) ??
-    compareSpace(places.value, RESERVE_BYTES)
+    findFullDisk(places.value)
   );
 }
 
@@ -59,6 +59,11 @@ export async function findUnfinished(
     .map(({ name, version, state }) => `${name} ${version} is ${state}`);
   const more = others.length > NAMED_MAX ? ` and ${others.length - NAMED_MAX} more` : '';
   return { reason: 'packages_broken', detail: `${named.join(', ')}${more}; ${MEND_APT}` };
+}
+
+/** Whether there is no room for any installation at all. */
+export function findFullDisk(places: AptPlaces): HostTrouble | null {
+  return compareSpace(places, RESERVE_BYTES);
 }
 
 /** Whether another program still changes packages after `waitMs`. */

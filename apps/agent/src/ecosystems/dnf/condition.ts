@@ -1,4 +1,5 @@
 import type { PackageCondition } from '@tidegate/protocol/package-condition';
+import { lackOfSpace } from '../../platform/disk-space.ts';
 import { describeCondition, type HostTrouble } from '../host-trouble.ts';
 import { findLeftFiles } from '../left-files.ts';
 import type { ScanAnswer } from './answers.ts';
@@ -11,6 +12,9 @@ const OUTPUT_MAX_BYTES = 32 * 1024 * 1024;
 const NAMED_MAX = 10;
 /** What rpm leaves beside a file that was changed: the new one, or the old one where the new one was taken. */
 const SUFFIXES = ['.rpmnew', '.rpmsave', '.rpmorig'];
+
+/** rpm's database, logs and caches grow with any installation. */
+const RESERVE_BYTES = 32 * 1024 * 1024;
 
 type Doubled = NonNullable<ScanAnswer['doubled']>;
 
@@ -35,7 +39,8 @@ export async function readCondition(
     version: evr,
     state: 'installed twice',
   }));
-  return describeCondition({ trouble: troubleOf(doubled), broken, left, unreadFolders });
+  const trouble = troubleOf(doubled) ?? findFullDisk(session.places.root);
+  return describeCondition({ trouble, broken, left, unreadFolders });
 }
 
 function troubleOf(doubled: Doubled): HostTrouble | null {
@@ -44,4 +49,12 @@ function troubleOf(doubled: Doubled): HostTrouble | null {
   const more = names.length > NAMED_MAX ? ` and ${names.length - NAMED_MAX} more` : '';
   const named = `${names.slice(0, NAMED_MAX).join(', ')}${more}`;
   return { reason: 'transaction_interrupted', detail: `installed in two versions: ${named}; ${MEND_DNF}` };
+}
+
+/** Whether there is no room for any installation at all. */
+function findFullDisk(root: string): HostTrouble | null {
+  const lack = lackOfSpace(root, RESERVE_BYTES);
+  if (lack === null) return null;
+  const detail = `an installation ${lack}; free some there (\`dnf clean all\`, old kernels, logs)`;
+  return { reason: 'space_insufficient', detail };
 }

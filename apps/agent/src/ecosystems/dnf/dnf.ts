@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import { lackOfSpace } from '../../platform/disk-space.ts';
 import { isAnyLocked } from '../../platform/find-lock.ts';
 import { downloadIdentity } from '../downloads.ts';
 import type { EcosystemDriver, HostPaths, PlanTarget, PlanUpdates } from '../ecosystem.ts';
@@ -11,9 +10,6 @@ import { findDnfPlaces, isDnfHost } from './places.ts';
 import { createDnfPlanner } from './plan.ts';
 import { scanDnf } from './scan.ts';
 import { withDnfSession } from './session.ts';
-
-/** rpm's database, logs and caches grow with any installation. */
-const RESERVE_BYTES = 32 * 1024 * 1024;
 
 /** Red Hat Enterprise Linux, Fedora and their derivatives. */
 export const dnfDriver: EcosystemDriver = {
@@ -38,20 +34,12 @@ async function findStaleness(paths: HostPaths, nowMs: number): Promise<string | 
 }
 
 async function findTrouble(paths: HostPaths): Promise<HostTrouble | null> {
-  const unfinished = (await scanDnf(paths)).condition?.trouble ?? null;
+  const trouble = (await scanDnf(paths)).condition?.trouble ?? null;
   const places = await findDnfPlaces(paths);
-  if (unfinished !== null || !places.ok) return unfinished;
+  if (trouble !== null || !places.ok) return trouble;
   const lock = join(places.value.database, '.rpm.lock');
-  if (await isAnyLocked([lock])) {
-    return {
-      reason: 'packages_locked',
-      detail: `another program holds rpm's lock; see \`fuser -v ${lock}\``,
-    };
-  }
-  const lack = lackOfSpace(places.value.root, RESERVE_BYTES);
-  if (lack === null) return null;
-  const detail = `an installation ${lack}; free some there (\`dnf clean all\`, old kernels, logs)`;
-  return { reason: 'space_insufficient', detail };
+  if (!(await isAnyLocked([lock]))) return null;
+  return { reason: 'packages_locked', detail: `another program holds rpm's lock; see \`fuser -v ${lock}\`` };
 }
 
 async function withDnfPlanning<T>(
