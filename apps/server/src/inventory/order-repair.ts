@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { canonicalJson } from '@tidegate/protocol/canonical-json';
 import { PackageCondition } from '@tidegate/protocol/package-condition';
 import type { Repair } from '@tidegate/protocol/repairs';
@@ -9,6 +8,7 @@ import { hasOpenRepair } from '../commands/store.ts';
 import { appendEvent } from '../events/append-event.ts';
 import { Refusal } from '../platform/http/refusal.ts';
 import type { Platform } from '../platform/platform.ts';
+import { sha256Hex } from '../platform/sha256.ts';
 import { findReport, type ReportRow } from './store.ts';
 
 /** Packages that an event names. */
@@ -21,7 +21,7 @@ export function conditionOf({ condition }: Pick<ReportRow, 'condition'>): Packag
 
 /** What an operator has seen of a repair, in one number: SHA-256 of its canonical JSON (RFC 8785). */
 export function repairDigest(repair: Repair): string {
-  return createHash('sha256').update(canonicalJson(repair)).digest('hex');
+  return sha256Hex(canonicalJson(repair));
 }
 
 /**
