@@ -1692,7 +1692,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     rule: 'repair: the configuration script of debconf too',
     file: REPAIR,
-    from: "for (const script of ['config', 'postinst'] as const) {",
+    from: 'for (const script of REPAIR_SCRIPTS) {',
     to: "for (const script of ['postinst'] as const) {",
     test: [REPAIR_TEST, 'a script or a config script'],
   },
@@ -1733,9 +1733,9 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     rule: 'repair: one that was cancelled after its delivery',
-    file: 'apps/agent/src/executor/execute.ts',
-    from: 'const permission = { id: command.command_id, issuedAt: command.issued_at };',
-    to: 'const permission = { id: command.key_id, issuedAt: command.issued_at };',
+    file: 'apps/agent/src/trust/agent-state.ts',
+    from: 'return { id: command.command_id, issuedAt: command.issued_at };',
+    to: 'return { id: command.issued_at, issuedAt: command.issued_at };',
     test: [ATTACKS_TEST, 'that was cancelled after it was delivered', WRONG_REPAIRS],
   },
   {

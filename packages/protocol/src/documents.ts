@@ -86,8 +86,8 @@ export const REVOKED_TOKENS_MAX = 2_000;
 /**
  * The state of the fleet for one agent that is about to install, signed for each request: which of its approvals were
  * taken back. `revoked_tokens` has the delivered ones that could still be used, the last issued first, and likewise the
- * ids of repairs that were cancelled after they were delivered. Where there are
- * more than `REVOKED_TOKENS_MAX`, `approvals_after` is set: no approval issued at or before that time counts.
+ * ids of repairs that were cancelled after they were delivered. Where there are more than `REVOKED_TOKENS_MAX`,
+ * `approvals_after` is set: no approval and no repair issued at or before that time counts.
  */
 export const AgentStatePayload = strict({
   v: Type.Literal(1),

@@ -7,6 +7,9 @@ export const REPAIR_PACKAGES_MAX = 300;
 /** Where dpkg stopped: the files lie there and no script has run, or the script has begun or failed. */
 export const REPAIR_STATES = ['unpacked', 'half-configured'] as const;
 
+/** What `dpkg --configure` runs of a package: the postinst, and through debconf the config script. */
+export const REPAIR_SCRIPTS = ['config', 'postinst'] as const;
+
 /**
  * A package that dpkg has not finished, in dpkg's own words (deb-version(7), Debian policy 5.6.1), and the maintainer
  * scripts of it that lie on the host and would run.

@@ -7,9 +7,11 @@ import {
 } from '@tidegate/protocol/documents';
 import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import { Check } from 'typebox/value';
+import { loadHostPolicy, type PolicyLoad } from '../host-policy/policy.ts';
 import type { PolicyPlace } from '../host-policy/policy-folders.ts';
+import type { PolicyVerdict } from '../host-policy/policy-rules.ts';
 import type { ConfigFile } from '../identity/config-file.ts';
-import { completeJob, JOB_FILES, type JobResult, removeJob } from '../jobs/job-folder.ts';
+import { completeJob, JOB_FILES, type JobResult, makeJob, removeJob } from '../jobs/job-folder.ts';
 import type { Executor, ExecutorAccess, JobOutcome, StartedJob } from '../jobs/start-executor.ts';
 import { agentEvent } from '../journal/events.ts';
 import type { Journal } from '../journal/journal.ts';
@@ -21,7 +23,7 @@ import { ownUid, readTrusted } from '../platform/file-layer.ts';
 import type { Log } from '../platform/log.ts';
 import type { ServerClient } from '../session/server-client.ts';
 import type { Session } from '../session/session.ts';
-import { STATE_REFUSAL_TEXT } from '../trust/agent-state.ts';
+import { permissionOf, STATE_REFUSAL_TEXT } from '../trust/agent-state.ts';
 import type { VerifiedApproval } from '../trust/verify-approval.ts';
 import { type CommandEnd, fail, refuse } from './command-end.ts';
 import { chainForExecutor } from './executor-key-chain.ts';
@@ -69,12 +71,8 @@ export async function handOver(
 ): Promise<CommandEnd | 'left'> {
   const { config, nowMs } = dependencies;
   const { command, approval, folder, pause } = job;
-  const payload = approval?.payload ?? null;
   const request = {
-    permission:
-      payload === null
-        ? { id: command.command_id, issuedAt: command.issued_at }
-        : { id: payload.token_id, issuedAt: payload.issued_at },
+    permission: permissionOf(command, approval),
     ...{ epoch: command.epoch, executorState: executor.state, lagUntilMs: nowMs() + CLOCK_SKEW_MS },
   };
   const patience = { untilMs: Date.parse(command.expires_at), pause };
@@ -94,7 +92,38 @@ export async function handOver(
   const started = { folder, commandId: command.command_id };
   const result = await runJob(dependencies, executor, { ...started, stopping: job.stopping });
   if (result === 'left') return result;
-  return result === null ? vanished(dependencies, startedAt) : reportJob(dependencies, payload, result);
+  return result === null
+    ? vanished(dependencies, startedAt)
+    : reportJob(dependencies, approval?.payload ?? null, result);
+}
+
+/** Makes the folder of a job for one use, and removes it unless the job goes on without this process. */
+export async function withJob(
+  executor: Executor,
+  commandId: string,
+  use: (job: ReturnType<typeof makeJob>) => Promise<CommandEnd | 'left'>,
+): Promise<CommandEnd | 'left'> {
+  const job = makeJob(executor.spool, commandId);
+  let isLeft = false;
+  try {
+    const end = await use(job);
+    isLeft = end === 'left';
+    return end;
+  } finally {
+    if (!isLeft) removeJob(job.folder);
+  }
+}
+
+/** A policy file that this user may not read is left to the executor. Null when nothing is forbidden. */
+export function askHost(
+  dependencies: JobDependencies,
+  judge: (loaded: PolicyLoad) => PolicyVerdict,
+): CommandEnd | null {
+  const loaded = loadHostPolicy(dependencies.policy);
+  const verdict: PolicyVerdict = loaded.kind === 'unreadable' ? { ok: true } : judge(loaded);
+  if (verdict.ok) return null;
+  const { check, detail } = verdict;
+  return refuse(dependencies, check, detail, `host_policy (${check})`);
 }
 
 /** Reports a job that an earlier process of this agent has handed over: what the executor found installed. */

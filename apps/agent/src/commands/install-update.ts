@@ -4,15 +4,22 @@ import { APPROVAL_MAX_BYTES, type ApprovalPayload, Envelope } from '@tidegate/pr
 import { Check } from 'typebox/value';
 import type { EcosystemDriver, HostPaths } from '../ecosystems/ecosystem.ts';
 import { type ArtifactVerdict, judgeArtifact } from '../ecosystems/judge-artifact.ts';
-import { judgeByHost, loadHostPolicy } from '../host-policy/policy.ts';
-import { makeJob, removeJob } from '../jobs/job-folder.ts';
+import { judgeByHost } from '../host-policy/policy.ts';
 import { agentEvent } from '../journal/events.ts';
 import { lackOfSpace } from '../platform/disk-space.ts';
 import { describeFailure, type Outcome, retryable } from '../platform/failures.ts';
 import { errorCode } from '../platform/file-layer.ts';
-import { APPROVAL_REFUSAL_TEXT, type VerifiedApproval, verifyApproval } from '../trust/verify-approval.ts';
+import { APPROVAL_REFUSAL_TEXT, verifyApproval } from '../trust/verify-approval.ts';
 import { type CommandEnd, fail, refuse } from './command-end.ts';
-import { handOver, insist, type JobCommand, type JobDependencies, namedUpdates } from './executor-job.ts';
+import {
+  askHost,
+  handOver,
+  insist,
+  type JobCommand,
+  type JobDependencies,
+  namedUpdates,
+  withJob,
+} from './executor-job.ts';
 
 export interface InstallDependencies extends JobDependencies {
   drivers: readonly EcosystemDriver[];
@@ -47,32 +54,15 @@ export async function installUpdate(
     nowMs: nowMs(),
   });
   if (!judged.ok) return refuse(dependencies, judged.reason, APPROVAL_REFUSAL_TEXT[judged.reason]);
-  const veto = askHost(dependencies, judged.approval);
-  if (veto !== null) return veto;
-  const { payload } = judged.approval;
-
-  const job = makeJob(executor.spool, command.command_id);
-  let isLeft = false;
-  try {
-    const brought = await bringArtifacts(dependencies, payload, job.artifacts);
-    if (!brought.ok) return artifactFailure(dependencies, payload, brought);
-    const end = await handOver(dependencies, executor, { ...job, ...install, approval: judged.approval });
-    isLeft = end === 'left';
-    return end;
-  } finally {
-    if (!isLeft) removeJob(job.folder);
-  }
-}
-
-/** A policy file that this user may not read is left to the executor. Null when nothing is forbidden. */
-function askHost(dependencies: InstallDependencies, approval: VerifiedApproval): CommandEnd | null {
-  const loaded = loadHostPolicy(dependencies.policy);
-  if (loaded.kind === 'unreadable') return null;
+  const { approval } = judged;
   const trusted = dependencies.config.current().trusted_keys;
-  const verdict = judgeByHost(loaded, { approval, trusted, nowMs: dependencies.nowMs() });
-  if (verdict.ok) return null;
-  const { check, detail } = verdict;
-  return refuse(dependencies, check, detail, `host_policy (${check})`);
+  const veto = askHost(dependencies, (loaded) => judgeByHost(loaded, { approval, trusted, nowMs: nowMs() }));
+  if (veto !== null) return veto;
+  return withJob(executor, command.command_id, async ({ folder, artifacts }) => {
+    const brought = await bringArtifacts(dependencies, approval.payload, artifacts);
+    if (!brought.ok) return artifactFailure(dependencies, approval.payload, brought);
+    return handOver(dependencies, executor, { ...install, folder, approval });
+  });
 }
 
 async function fetchApproval(

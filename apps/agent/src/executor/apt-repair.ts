@@ -1,7 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { OUTPUT_TAIL_MAX_CHARS } from '@tidegate/protocol/agent-api';
-import type { Repair, RepairPackage } from '@tidegate/protocol/repairs';
-import { type AptPlaces, findAptPlaces, isInterrupted, readInstalled } from '../ecosystems/apt/installed.ts';
+import { REPAIR_SCRIPTS, type Repair, type RepairPackage } from '@tidegate/protocol/repairs';
+import {
+  type AptPlaces,
+  findAptPlaces,
+  type InstalledState,
+  isInterrupted,
+  readInstalled,
+} from '../ecosystems/apt/installed.ts';
 import type { Parsed } from '../ecosystems/apt/parse-transaction.ts';
 import { findRepair, keyOf } from '../ecosystems/apt/repair.ts';
 import { aptEnvironment } from '../ecosystems/apt/session.ts';
@@ -72,7 +78,7 @@ function differenceOf(found: RepairPackage, signed: RepairPackage | undefined): 
   if (signed === undefined) return `${name} ${version} is ${state} as well, and that was not approved`;
   if (version !== signed.version) return `${name} is ${version}, and ${signed.version} was approved`;
   if (state !== signed.state) return `${name} ${version} is ${state}, and was ${signed.state}`;
-  for (const script of ['config', 'postinst'] as const) {
+  for (const script of REPAIR_SCRIPTS) {
     if (found.scripts[script] !== signed.scripts[script]) {
       return `the ${script} script of ${name} ${version} is not the one that was approved`;
     }
@@ -93,7 +99,8 @@ async function configure(work: Work, onOutput: OutputListener | undefined): Prom
   const { paths, places, repair, options, timeoutMs, left } = work;
   if (left.length === 0 && !(await isInterrupted(places))) {
     const note = 'Nothing was left to do: the host has no unfinished package.\n';
-    return { ok: true, installed: await complete(work), output: addNote(onOutput, '', note) };
+    const installed = completeOf(repair, await readInstalled(places));
+    return { ok: true, installed, output: addNote(onOutput, '', note) };
   }
   // Without a package dpkg only completes its database: nothing is pending, as was just seen.
   const targets = left.length === 0 ? ['--no-triggers', '--pending'] : left.map(keyOf);
@@ -107,12 +114,13 @@ async function configure(work: Work, onOutput: OutputListener | undefined): Prom
     env: { ...aptEnvironment(paths), ...QUIET_ENVIRONMENT },
   });
   const output = run.stdout;
-  const installed = await complete(work);
+  const after = await readInstalled(places);
+  const installed = completeOf(repair, after);
   const exitCode = run.ok ? 0 : run.exitCode;
   if (!run.ok && LOCKED.test(run.stderr)) {
     return { ok: false, reason: 'packages_locked', detail: run.detail, installed, exitCode, output };
   }
-  const unfinished = await describeUnfinished(places, repair);
+  const unfinished = describeUnfinished(repair, after, await isInterrupted(places));
   if (unfinished !== null) {
     const detail = run.ok ? unfinished : `${unfinished}; ${run.detail}`;
     return { ok: false, reason: 'repair_failed', detail, installed, exitCode, output };
@@ -122,26 +130,28 @@ async function configure(work: Work, onOutput: OutputListener | undefined): Prom
 }
 
 /** The signed packages that dpkg's database shows as complete, in the signed version. */
-async function complete({ places, repair }: Work): Promise<InstalledVersion[]> {
-  const after = await readInstalled(places);
+function completeOf({ packages }: Repair, after: Parsed<InstalledState>): InstalledVersion[] {
   const present = new Set(
     after.ok ? after.value.packages.map((each) => `${keyOf(each)}=${each.version}`) : [],
   );
-  return repair.packages
+  return packages
     .filter((each) => present.has(`${keyOf(each)}=${each.version}`))
     .map(({ name, arch, version }) => ({ name, arch, version }));
 }
 
-async function describeUnfinished(places: AptPlaces, { packages }: Repair): Promise<string | null> {
-  const after = await readInstalled(places);
+/** What dpkg has left unfinished, as a sentence; null when nothing of the repair is. */
+function describeUnfinished(
+  { packages }: Repair,
+  after: Parsed<InstalledState>,
+  interrupted: boolean,
+): string | null {
   if (!after.ok) return after.reason;
-  const interrupted = (await isInterrupted(places)) ? 'the database of dpkg is unfinished' : null;
   const signed = new Set(packages.map(keyOf));
   const left = after.value.broken.filter((each) => signed.has(keyOf(each)));
-  if (left.length === 0) return interrupted;
   const named = left.slice(0, NAMED_MAX).map(({ name, version, state }) => `${name} ${version} is ${state}`);
   const more = left.length > NAMED_MAX ? [`${left.length - NAMED_MAX} more`] : [];
-  return [...named, ...more, ...(interrupted === null ? [] : [interrupted])].join(', ');
+  const database = interrupted ? ['the database of dpkg is unfinished'] : [];
+  return [...named, ...more, ...database].join(', ') || null;
 }
 
 /** What the host's configuration gives to every run of dpkg by apt. */

@@ -22,7 +22,7 @@ import { holdInstanceLock } from '../platform/instance-lock.ts';
 import type { OutputListener } from '../platform/run-program.ts';
 import {
   judgeByState,
-  type Permission,
+  permissionOf,
   STATE_REFUSAL_TEXT,
   type StateRefusal,
   type VerifiedState,
@@ -216,7 +216,7 @@ function judgeState(
 ): StateRefusal | null {
   if (!shown.agentState.ok) return shown.agentState.reason;
   return judgeByState(shown.agentState.state, {
-    permission: work.permission,
+    permission: permissionOf(command, work.kind === 'repair' ? null : work.approval),
     epoch: Math.max(command.epoch, job.journal.highest().epoch),
     keySetVersion: state.trusted_keys.version,
     newestShown: shown.before,
@@ -226,16 +226,13 @@ function judgeState(
 }
 
 /** What a verified command has root do. */
-type Work =
-  | { kind: 'install'; approval: VerifiedApproval; permission: Permission }
-  | { kind: 'repair'; repair: Repair; permission: Permission };
+type Work = { kind: 'install'; approval: VerifiedApproval } | { kind: 'repair'; repair: Repair };
 
 type JudgedWork = { ok: true; work: Work } | { ok: false; end: JobEnd };
 
 function judgeWork(job: Job, state: ExecutorState, command: CommandPayload, nowMs: number): JudgedWork {
   if (command.action === 'repair') {
-    const permission = { id: command.command_id, issuedAt: command.issued_at };
-    return { ok: true, work: { kind: 'repair', repair: command.params, permission } };
+    return { ok: true, work: { kind: 'repair', repair: command.params } };
   }
   if (command.action !== 'install_update' || command.approval === undefined) {
     return {
@@ -257,11 +254,7 @@ function judgeWork(job: Job, state: ExecutorState, command: CommandPayload, nowM
     reference: command.approval,
     nowMs,
   });
-  if (judged.ok) {
-    const { approval } = judged;
-    const permission = { id: approval.payload.token_id, issuedAt: approval.payload.issued_at };
-    return { ok: true, work: { kind: 'install', approval, permission } };
-  }
+  if (judged.ok) return { ok: true, work: { kind: 'install', approval: judged.approval } };
   return { ok: false, end: refused('approval_refused', APPROVAL_REFUSAL_TEXT[judged.reason], judged.reason) };
 }
 

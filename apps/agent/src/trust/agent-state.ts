@@ -1,9 +1,10 @@
-import { AGENT_STATE_TYPE, AgentStatePayload } from '@tidegate/protocol/documents';
+import { AGENT_STATE_TYPE, AgentStatePayload, type CommandPayload } from '@tidegate/protocol/documents';
 import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import { Check } from 'typebox/value';
 import type { TrustedKeySet } from '../identity/config-file.ts';
 import { CLOCK_SKEW_MS } from '../platform/clock.ts';
 import { type EnvelopeFault, openEnvelope } from './open-envelope.ts';
+import type { VerifiedApproval } from './verify-approval.ts';
 
 /** Maximum age of a job's state, unless the host policy overrides it. */
 export const STATE_MAX_AGE_MINUTES = 10;
@@ -45,6 +46,14 @@ export function verifyAgentState(
 export interface Permission {
   id: string;
   issuedAt: string;
+}
+
+export function permissionOf(
+  command: Pick<CommandPayload, 'command_id' | 'issued_at'>,
+  approval: VerifiedApproval | null,
+): Permission {
+  if (approval === null) return { id: command.command_id, issuedAt: command.issued_at };
+  return { id: approval.payload.token_id, issuedAt: approval.payload.issued_at };
 }
 
 export interface StateFacts {

@@ -1,5 +1,5 @@
 import type { CommandQueued } from '@tidegate/protocol/agents-api';
-import type { Repair, RepairPackage } from '@tidegate/protocol/repairs';
+import { REPAIR_SCRIPTS, type Repair, type RepairPackage } from '@tidegate/protocol/repairs';
 import { Wrench } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import { post } from '../api/client.ts';
@@ -94,7 +94,7 @@ function RepairDialog({
 }
 
 function PackageLine({ name, arch, version, state, scripts }: RepairPackage) {
-  const named = (['config', 'postinst'] as const).flatMap((script) => {
+  const named = REPAIR_SCRIPTS.flatMap((script) => {
     const digest = scripts[script];
     return digest === undefined ? [] : [{ script, digest }];
   });

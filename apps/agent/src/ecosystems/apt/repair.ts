@@ -1,14 +1,18 @@
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { REPAIR_PACKAGES_MAX, REPAIR_STATES, Repair, type RepairPackage } from '@tidegate/protocol/repairs';
+import {
+  REPAIR_PACKAGES_MAX,
+  REPAIR_SCRIPTS,
+  REPAIR_STATES,
+  Repair,
+  type RepairPackage,
+} from '@tidegate/protocol/repairs';
 import { Check } from 'typebox/value';
 import { readTrusted } from '../../platform/file-layer.ts';
 import { type AptPlaces, type BrokenPackage, type InstalledState, isInterrupted } from './installed.ts';
 import type { Parsed } from './parse-transaction.ts';
 
-/** `dpkg --configure` runs the postinst; through debconf that runs the config script of its package. */
-const SCRIPTS = ['config', 'postinst'] as const;
 /** The largest of Debian 12 has 60 KB. */
 const SCRIPT_MAX_BYTES = 4 * 1024 * 1024;
 
@@ -58,7 +62,7 @@ function readScripts(
   const withArch = join(adminDir, 'info', `${name}:${arch}`);
   const base = existsSync(`${withArch}.list`) ? withArch : join(adminDir, 'info', name);
   const scripts: RepairPackage['scripts'] = {};
-  for (const script of SCRIPTS) {
+  for (const script of REPAIR_SCRIPTS) {
     const trust = { maxBytes: SCRIPT_MAX_BYTES, ownerUid: null, forbiddenMode: 0 };
     const read = readTrusted(`${base}.${script}`, trust);
     if (read.ok) scripts[script] = createHash('sha256').update(read.bytes).digest('hex');

@@ -12,7 +12,7 @@ import type { PolicyVerdict } from '../../host-policy/policy-rules.ts';
 import { type ExecutorState, loadExecutorState } from '../../jobs/executor-state.ts';
 import { openJournal } from '../../journal/journal.ts';
 import { trustedNow } from '../../platform/clock.ts';
-import { judgeByState, type Permission, verifyAgentState } from '../../trust/agent-state.ts';
+import { judgeByState, type Permission, permissionOf, verifyAgentState } from '../../trust/agent-state.ts';
 import { acceptKeySet } from '../../trust/trusted-keys.ts';
 import { verifyApproval } from '../../trust/verify-approval.ts';
 import { verifyCommand } from '../../trust/verify-command.ts';
@@ -152,9 +152,9 @@ function judgeAsAgent(world: JobWorld, job: string, localMs: number): string {
   };
   const said = (verdict: PolicyVerdict) => (verdict.ok ? null : `host_policy ${verdict.check}`);
   if (command.command.action === 'repair') {
-    const { command_id: id, issued_at: issuedAt, params: repair } = command.command;
+    const { params: repair } = command.command;
     const host = judgeRepairByHost(loadHostPolicy(policy), { repair, nowMs });
-    return judgeByServer({ id, issuedAt }) ?? said(host) ?? 'ok';
+    return judgeByServer(permissionOf(command.command, null)) ?? said(host) ?? 'ok';
   }
   if (command.command.action !== 'install_update') return 'ok';
   if (command.command.approval === undefined) return 'approval_missing';
@@ -168,7 +168,7 @@ function judgeAsAgent(world: JobWorld, job: string, localMs: number): string {
   if (!approval.ok) return `approval ${approval.reason}`;
   const { payload } = approval.approval;
   const host = judgeByHost(loadHostPolicy(policy), { approval: approval.approval, trusted, nowMs });
-  const refusal = judgeByServer({ id: payload.token_id, issuedAt: payload.issued_at }) ?? said(host);
+  const refusal = judgeByServer(permissionOf(command.command, approval.approval)) ?? said(host);
   if (refusal !== null) return refusal;
   const artifacts = join(job, 'artifacts');
   return findMismatch(payload, artifacts) === null ? 'ok' : 'artifact_mismatch';
