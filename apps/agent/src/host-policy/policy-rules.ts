@@ -3,10 +3,9 @@ import type { Repair } from '@tidegate/protocol/repairs';
 import type { Ecosystem } from '@tidegate/protocol/scalars';
 import { signersOf, type TrustedKey } from '@tidegate/signing/verify';
 import { changeOf, isWithin, type MaxChange } from '@tidegate/versions/change';
-import { canonicalName } from '@tidegate/versions/names';
+import { globOfPackage } from '@tidegate/versions/globs';
 import type { TrustedKeySet } from '../identity/config-file.ts';
 import type { VerifiedApproval } from '../trust/verify-approval.ts';
-import { matchesGlob } from './globs.ts';
 import { type Hours, isWithinHours, nextWindowMs } from './hours.ts';
 
 /** The restrictions set by a host's owner, whatever the server says; absent members restrict nothing. */
@@ -93,9 +92,7 @@ function judgePackages(
 ): PolicyVerdict | null {
   const globs = neverTouch[ecosystem] ?? [];
   for (const { action, name } of touched) {
-    // The glob is normalised like the name, so that no spelling evades it.
-    const called = canonicalName(ecosystem, name);
-    const glob = globs.find((each) => matchesGlob(canonicalName(ecosystem, each), called));
+    const glob = globOfPackage(globs, { ecosystem, name });
     if (glob === undefined) continue;
     return refuse('never_touch', `it would ${action} ${name}, and this host never touches "${glob}"`);
   }

@@ -3,11 +3,11 @@ import { MaxChange } from '@tidegate/protocol/offers';
 import { Ecosystem, strict } from '@tidegate/protocol/scalars';
 import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import { KeyError, loadTrustedKey, type TrustedKey } from '@tidegate/signing/verify';
+import { GLOB_PATTERN } from '@tidegate/versions/globs';
 import { Type } from 'typebox';
 import { Check, Errors } from 'typebox/value';
 import { readTrusted } from '../platform/file-layer.ts';
 import { STATE_MAX_AGE_MINUTES } from '../trust/agent-state.ts';
-import { GLOB_PATTERN } from './globs.ts';
 import { isTimeZone, WEEKDAYS } from './hours.ts';
 import { findFault, findLooseFolder, type PolicyPlace } from './policy-folders.ts';
 import {

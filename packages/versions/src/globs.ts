@@ -1,3 +1,6 @@
+import { canonicalName } from './names.ts';
+import type { Ecosystem } from './osv-ecosystems.ts';
+
 /** A name in which `*` matches any run of characters; other shell wildcards are refused. */
 export const GLOB_PATTERN = '^[A-Za-z0-9@/._+~:*-]+$';
 
@@ -19,4 +22,13 @@ export function matchesGlob(glob: string, name: string): boolean {
     at = found + part.length;
   }
   return text.endsWith(last);
+}
+
+/** The first glob that matches a package; both are normalised, so that no spelling evades it. */
+export function globOfPackage(
+  globs: readonly string[],
+  { ecosystem, name }: { ecosystem: Ecosystem; name: string },
+): string | undefined {
+  const called = canonicalName(ecosystem, name);
+  return globs.find((glob) => matchesGlob(canonicalName(ecosystem, glob), called));
 }

@@ -1,0 +1,211 @@
+import { type Static, Type } from 'typebox';
+import { Envelope } from './documents.ts';
+import { MaxChange } from './offers.ts';
+import {
+  Count,
+  Ecosystem,
+  GroupName,
+  nullable,
+  Ordinal,
+  Sha256Hex,
+  strict,
+  Timestamp,
+  Uuid,
+  visibleText,
+  writtenText,
+} from './scalars.ts';
+
+/** DSSE payload type of a standing approval. */
+export const POLICY_TYPE = 'application/vnd.tidegate.policy.v1+json';
+/** Policies in force at one time. */
+export const POLICIES_MAX = 200;
+/** Longest life of a policy, in days. */
+export const POLICY_MAX_DAYS = 365;
+/** Hosts that one answer names of those that a policy matches. */
+export const POLICY_HOSTS_SHOWN = 50;
+/** Updates that one answer names of those that a policy would approve, or would not. */
+export const POLICY_UPDATES_SHOWN = 200;
+
+/** A name in which `*` stands for any characters. */
+export const NamePattern = Type.String({
+  pattern: '^[A-Za-z0-9@/._+~:*-]{1,214}$',
+  minLength: 1,
+  maxLength: 214,
+  description: 'name; * stands for any characters',
+});
+
+/** An origin as apt reports it, such as Debian:bookworm-security, in which `*` stands for any characters. */
+const OriginPattern = Type.String({
+  pattern: '^[^\\p{C}]{1,256}$',
+  minLength: 1,
+  maxLength: 256,
+  description: 'origin; * stands for any characters',
+});
+
+/** The hosts of a policy: all of the fleet, or those that one of the lists names. */
+export const PolicyScope = Type.Union([
+  strict({ kind: Type.Literal('all') }),
+  strict({
+    kind: Type.Literal('some'),
+    groups: Type.Array(GroupName, { maxItems: 100, uniqueItems: true }),
+    hosts: Type.Array(Uuid, { maxItems: 500, uniqueItems: true }),
+  }),
+]);
+export type PolicyScope = Static<typeof PolicyScope>;
+
+/** Severities that a policy may ask for, from the lowest. */
+export const POLICY_SEVERITIES = ['low', 'medium', 'high', 'critical'] as const;
+
+/**
+ * Which updates a policy approves. An update has to meet every condition, and a fact that is not known meets none:
+ * a policy never approves what it cannot tell.
+ */
+export const PolicyTerms = strict({
+  ecosystems: Type.Array(Ecosystem, { minItems: 1, maxItems: 4, uniqueItems: true }),
+  /** Names of packages; an update has to match one of them. */
+  packages: Type.Array(NamePattern, { minItems: 1, maxItems: 200, uniqueItems: true }),
+  /** Names that are left out, whatever the others say. */
+  except_packages: Type.Array(NamePattern, { maxItems: 200, uniqueItems: true }),
+  /** Origins, one of which an update has to come from; empty: any. */
+  origins: Type.Array(OriginPattern, { maxItems: 50, uniqueItems: true }),
+  /** Only what the distribution calls a security update, or what fixes a known vulnerability. */
+  security_only: Type.Boolean(),
+  /** Only what fixes a known vulnerability of at least this severity. */
+  minimum_severity: nullable(Type.Enum(POLICY_SEVERITIES)),
+  /** npm and PyPI: the greatest change. */
+  max_change: MaxChange,
+  /** Least age of every version that is new to the host, in hours: since its release, or since the fleet first saw it. */
+  min_age_hours: nullable(Type.Integer({ minimum: 1, maximum: 24 * 365 })),
+  /**
+   * What becomes of updates that leave known vulnerabilities on the host which were there before: a person decides, or
+   * the policy approves them where the gate's setting lets a person approve them without override.
+   */
+  remaining_vulnerabilities: Type.Enum(['ask', 'approve']),
+});
+export type PolicyTerms = Static<typeof PolicyTerms>;
+
+/** A standing approval, as its author writes it. */
+export const PolicyRequest = strict({
+  name: visibleText(128),
+  /** Why it exists, for whoever finds it. */
+  text: writtenText(1_000),
+  scope: PolicyScope,
+  terms: PolicyTerms,
+  ends_at: Timestamp,
+});
+export type PolicyRequest = Static<typeof PolicyRequest>;
+
+/** A change of a policy: the whole new document, and the digest that it replaces. */
+export const PolicyChange = strict({ ...PolicyRequest.properties, replaces: Sha256Hex });
+export type PolicyChange = Static<typeof PolicyChange>;
+
+/** What the server signs: decisions and tokens name its digest. */
+export const PolicyPayload = strict({
+  v: Type.Literal(1),
+  fleet_id: Uuid,
+  policy_id: Uuid,
+  version: Ordinal,
+  ...PolicyRequest.properties,
+  author: Type.String(),
+  created_at: Timestamp,
+});
+export type PolicyPayload = Static<typeof PolicyPayload>;
+
+/** Why a version of a policy is not in force any more. */
+export const PolicyEnd = Type.Enum([
+  'replaced',
+  'revoked',
+  'expired',
+  'author_disabled',
+  'author_demoted',
+  'author_bound',
+  'author_deleted',
+]);
+export type PolicyEnd = Static<typeof PolicyEnd>;
+
+/** What the last run of a policy did; a run looks at every host of the policy once. */
+export const PolicyRun = strict({
+  at: Timestamp,
+  hosts: Count,
+  approved: Count,
+  awaiting_plan: Count,
+  /** Stopped by the gate, or by the terms of the policy. */
+  stopped: Count,
+});
+export type PolicyRun = Static<typeof PolicyRun>;
+
+export const Policy = strict({
+  id: Uuid,
+  version: Ordinal,
+  /** SHA-256 of the signed payload. */
+  sha256: Sha256Hex,
+  ...PolicyRequest.properties,
+  /** `suspended`: its author has lost the right; it runs again when somebody who has it publishes it again. */
+  state: Type.Enum(['in_force', 'suspended', 'expired', 'revoked', 'replaced']),
+  end_reason: nullable(PolicyEnd),
+  author: Type.String(),
+  created_at: Timestamp,
+  ended_by: nullable(Type.String()),
+  ended_at: nullable(Timestamp),
+  last_run: nullable(PolicyRun),
+});
+export type Policy = Static<typeof Policy>;
+
+export const PolicyDetail = strict({
+  ...Policy.properties,
+  envelope: Envelope,
+  /** Every version, the newest first. */
+  versions: Type.Array(
+    strict({
+      version: Ordinal,
+      sha256: Sha256Hex,
+      author: Type.String(),
+      created_at: Timestamp,
+      end_reason: nullable(PolicyEnd),
+      ended_at: nullable(Timestamp),
+    }),
+  ),
+});
+export type PolicyDetail = Static<typeof PolicyDetail>;
+
+/** The policy by which an update was approved: `via policy/<id>@<sha256>`. */
+export const PolicyReference = strict({ policy_id: Uuid, sha256: Sha256Hex });
+export type PolicyReference = Static<typeof PolicyReference>;
+
+/** Why a policy leaves an update out, before or beside the gate. */
+export const PolicyMismatch = Type.Enum([
+  'ecosystem',
+  'package',
+  'excepted',
+  'origin',
+  'not_security',
+  'severity',
+  'change',
+]);
+export type PolicyMismatch = Static<typeof PolicyMismatch>;
+
+const PreviewedUpdate = strict({
+  update_id: Uuid,
+  agent_id: Uuid,
+  hostname: Type.String(),
+  ecosystem: Ecosystem,
+  name: Type.String(),
+  to_version: Type.String(),
+  /** Why not; null for what would be approved. */
+  reason: nullable(Type.String()),
+});
+
+/** What a policy would do now. */
+export const PolicyPreview = strict({
+  hosts: Count,
+  /** The first hosts by name. */
+  hosts_shown: Type.Array(strict({ agent_id: Uuid, hostname: Type.String() })),
+  approves: Count,
+  /** Approved as soon as their host has sent a plan. */
+  unplanned: Count,
+  leaves: Count,
+  /** How many updates it leaves, by reason. */
+  reasons: Type.Array(strict({ reason: Type.String(), count: Count })),
+  updates: Type.Array(PreviewedUpdate),
+});
+export type PolicyPreview = Static<typeof PolicyPreview>;
