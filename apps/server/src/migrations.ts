@@ -15,6 +15,7 @@ import { schema as origins } from './origins/schema.ts';
 import { schema as outsiders } from './outsiders/schema.ts';
 import { schema as overview } from './overview/schema.ts';
 import type { Migration } from './platform/db/migrate.ts';
+import { schema as policies } from './policies/schema.ts';
 import { schema as provenance } from './provenance/schema.ts';
 import { schema as rateLimits } from './rate-limits/schema.ts';
 import { schema as releaseTimes } from './release-times/schema.ts';
@@ -41,7 +42,11 @@ const BASE: readonly Migration[] = [
   { version: 120, name: 'inventory', statements: inventory },
   { version: 130, name: 'advisories', statements: advisories },
   { version: 140, name: 'provenance', statements: provenance },
-  { version: 150, name: 'approvals', statements: [...approvalTokens, ...vex, ...origins, ...approvals] },
+  {
+    version: 150,
+    name: 'approvals',
+    statements: [...approvalTokens, ...vex, ...origins, ...policies, ...approvals],
+  },
   { version: 160, name: 'operators', statements: operators },
   { version: 170, name: 'api-tokens', statements: apiTokens },
   { version: 180, name: 'restore', statements: restore },

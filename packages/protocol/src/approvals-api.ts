@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { HashAlgorithm } from './artifacts-api.ts';
 import { Envelope } from './documents.ts';
+import { POLICY_MISMATCHES } from './policies-api.ts';
 import {
   Count,
   Ecosystem,
@@ -165,7 +166,8 @@ export const UnknownArtifact = strict({
 });
 export type UnknownArtifact = Static<typeof UnknownArtifact>;
 
-export const BlockedBy = Type.Enum(['divergence', 'registry', 'age', 'vulnerability', 'unchecked']);
+export const BlockedBy = Type.Enum(['divergence', 'registry', 'age', 'policy', 'vulnerability', 'unchecked']);
+/** What `policy` blocks is only in the records of policies: a person is never stopped by it. */
 export const BlockReason = Type.Enum([
   'artifact_divergence',
   'artifact_unknown_to_registry',
@@ -175,6 +177,10 @@ export const BlockReason = Type.Enum([
   'unreachable',
   'uncovered',
   'undecidable',
+  ...POLICY_MISMATCHES,
+  'policy_age',
+  'policy_age_unknown',
+  'age_exception',
 ]);
 
 export const ProvenanceStatus = Type.Enum(['verified', 'unverified', 'absent', 'unknown', 'mismatch']);

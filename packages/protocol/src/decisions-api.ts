@@ -8,6 +8,7 @@ import {
   VendorWord,
 } from './approvals-api.ts';
 import { APPROVAL_MAX_UPDATES } from './documents.ts';
+import { PolicyReference, PolicyTerms } from './policies-api.ts';
 import { Count, Ecosystem, nullable, Ordinal, Sha256Hex, strict, Timestamp, Uuid } from './scalars.ts';
 import { UncheckedReason, VulnerabilityVerdict } from './states.ts';
 import { VexScope } from './vex-api.ts';
@@ -176,15 +177,36 @@ export const RecordedFacts = strict({
 });
 export type RecordedFacts = Static<typeof RecordedFacts>;
 
+/** What a policy asked for: its terms, and what they were compared with. */
+export const RecordedStanding = strict({
+  ...PolicyReference.properties,
+  terms: PolicyTerms,
+  updates: Type.Array(
+    strict({
+      ecosystem: Ecosystem,
+      name: Type.String(),
+      origin: TextOrNull,
+      security: Type.Boolean(),
+      fixes: nullable(Type.Array(TextOrNull)),
+      change: nullable(Type.Enum(['patch', 'minor', 'major'])),
+    }),
+    { minItems: 1, maxItems: APPROVAL_MAX_UPDATES },
+  ),
+  /** Versions that are new to the host, and since when each was known. */
+  brought: cut(strict({ package: Type.String(), version: Type.String(), since_ms: NumberOrNull })),
+  at_ms: Type.Number(),
+});
+export type RecordedStanding = Static<typeof RecordedStanding>;
+
 /** A decision of the gate with all its inputs: enough to repeat it, without secrets. */
 export const RecordedDecision = strict({
   v: Type.Literal(1),
   id: Uuid,
   gate_version: Ordinal,
   decided_at: Timestamp,
-  via: Type.Enum(['approve', 'bulk', 'sweep']),
+  via: Type.Enum(['approve', 'bulk', 'sweep', 'policy']),
   actor: Type.String(),
-  /** The responsible operator, also when the sweep acts on their behalf. */
+  /** The responsible operator, also when the sweep or a policy acts on their behalf. */
   approved_by: TextOrNull,
   agent_id: Uuid,
   /** The set that was judged as one closure, in ascending order of id. */
@@ -209,10 +231,12 @@ export const RecordedDecision = strict({
     unchecked: Type.Optional(Type.Enum(['block', 'warn'])),
   }),
   request: strict({
-    by: Type.Enum(['operator', 'sweep']),
+    by: Type.Enum(['operator', 'sweep', 'policy']),
     override: Type.Boolean(),
     /** The reason itself is in the event of the override. */
     override_reason: nullable(strict({ sha256: Sha256Hex, blank: Type.Boolean() })),
+    /** Absent where no policy asks. */
+    standing: Type.Optional(RecordedStanding),
   }),
   facts: RecordedFacts,
   verdict: RecordedVerdict,

@@ -226,6 +226,8 @@ export const ApprovalPayload = strict({
     ),
   }),
   override: nullable(ApprovalOverride),
+  /** The standing approval by which the server approved in its author's name; absent where a person did. */
+  policy: Type.Optional(strict({ policy_id: Uuid, sha256: Sha256Hex })),
   issued_at: Timestamp,
   expires_at: Timestamp,
 });

@@ -173,7 +173,7 @@ export const PolicyReference = strict({ policy_id: Uuid, sha256: Sha256Hex });
 export type PolicyReference = Static<typeof PolicyReference>;
 
 /** Why a policy leaves an update out, before or beside the gate. */
-export const PolicyMismatch = Type.Enum([
+export const POLICY_MISMATCHES = [
   'ecosystem',
   'package',
   'excepted',
@@ -181,8 +181,8 @@ export const PolicyMismatch = Type.Enum([
   'not_security',
   'severity',
   'change',
-]);
-export type PolicyMismatch = Static<typeof PolicyMismatch>;
+] as const;
+export type PolicyMismatch = (typeof POLICY_MISMATCHES)[number];
 
 const PreviewedUpdate = strict({
   update_id: Uuid,

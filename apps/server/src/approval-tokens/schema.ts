@@ -14,6 +14,8 @@ export const schema: readonly Statement[] = [
     override_reason TEXT,
     override_event_id TEXT,
     approved_by TEXT NOT NULL,
+    policy_id TEXT,
+    policy_sha256 TEXT,
     issued_at BIGINT NOT NULL,
     expires_at BIGINT NOT NULL,
     voided_at BIGINT,
@@ -53,6 +55,9 @@ declare module '../platform/db/tables.ts' {
       override_reason: string | null;
       override_event_id: string | null;
       approved_by: string;
+      /** The policy that approved in that operator's name, and its digest; null: the operator did. */
+      policy_id: string | null;
+      policy_sha256: string | null;
       issued_at: number;
       expires_at: number;
       voided_at: number | null;

@@ -1,3 +1,4 @@
+import type { PolicyReference } from '@tidegate/protocol/policies-api';
 import { chunks } from '../platform/db/chunks.ts';
 import type { Db, Tx } from '../platform/db/engine.ts';
 import type { Tables } from '../platform/db/tables.ts';
@@ -36,28 +37,36 @@ export async function liveTokensOf(db: Db, updateIds: readonly string[]): Promis
   return [...found];
 }
 
+export interface LiveSet {
+  readonly tokenId: string;
+  readonly approvedBy: string;
+  /** The policy that approved in that operator's name; null: the operator did. */
+  readonly policy: PolicyReference | null;
+  readonly updateIds: string[];
+}
+
 /** The live tokens that name one of these updates, each with all updates that it names. */
-export async function liveSetsOf(
-  db: Db,
-  updateIds: readonly string[],
-): Promise<{ tokenId: string; approvedBy: string; updateIds: string[] }[]> {
+export async function liveSetsOf(db: Db, updateIds: readonly string[]): Promise<LiveSet[]> {
   const tokenIds = await liveTokensOf(db, updateIds);
-  const found: { token_id: string; approved_by: string; update_id: string }[] = [];
+  const found: (Pick<ApprovalRow, 'token_id' | 'approved_by' | 'policy_id' | 'policy_sha256'> & {
+    update_id: string;
+  })[] = [];
   for (const some of chunks(tokenIds)) {
     const rows = await db
       .selectFrom('approval_updates as m')
       .innerJoin('approvals as a', 'a.token_id', 'm.token_id')
-      .select(['a.token_id', 'a.approved_by', 'm.update_id'])
+      .select(['a.token_id', 'a.approved_by', 'a.policy_id', 'a.policy_sha256', 'm.update_id'])
       .where('a.token_id', 'in', some)
       .orderBy('a.token_id')
       .orderBy('m.update_id')
       .execute();
     found.push(...rows);
   }
-  return [...Map.groupBy(found, ({ token_id }) => token_id)].map(([tokenId, rows]) => ({
-    ...{ tokenId, approvedBy: rows[0]?.approved_by ?? '' },
-    updateIds: rows.map(({ update_id }) => update_id),
-  }));
+  return [...Map.groupBy(found, ({ token_id }) => token_id)].map(([tokenId, rows]) => {
+    const { approved_by: approvedBy = '', policy_id = null, policy_sha256: sha256 = null } = rows[0] ?? {};
+    const policy = policy_id === null || sha256 === null ? null : { policy_id, sha256 };
+    return { tokenId, approvedBy, policy, updateIds: rows.map(({ update_id }) => update_id) };
+  });
 }
 
 /** The updates that tokens name, in ascending order. */

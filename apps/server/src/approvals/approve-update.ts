@@ -107,6 +107,7 @@ export async function approveUpdate(opened: ApprovalDeps, approval: Approval): P
           request,
           via: 'approve',
           notBeforeMs,
+          notAfterMs: null,
         } as const;
         const minted = await deps.platform.database.transact((tx) => mintApproval(tx, deps, minting));
         if (minted.kind === 'plan_changed' || minted.kind === 'verdict_changed') {
@@ -115,6 +116,7 @@ export async function approveUpdate(opened: ApprovalDeps, approval: Approval): P
         }
         if (minted.kind === 'conflict') return { kind: 'conflict', state: 'approved' };
         if (minted.kind === 'too_large' || minted.kind === 'other_version') return minted;
+        if (minted.kind === 'policy_ended') throw new Error('a person asks in the name of no policy');
         logOverride(deps, minting);
         return { kind: 'approved', token: minted.token, warnings: verdict.warnings };
       }
@@ -145,7 +147,7 @@ async function awaitOwnPlan(
   }
   const rival = (await rivalsOf(tx, [update.id])).get(update.id);
   if (rival) return { kind: 'other_version', version: rival.version };
-  const asking = { askedBy: operator, askedAtMs: platform.now(), round: 0, actor: operator, notBeforeMs };
-  const waiting = await awaitPlan(tx, platform, { updates: [update], ...asking });
+  const asking = { askedBy: operator, policy: null, askedAtMs: platform.now(), round: 0, notBeforeMs };
+  const waiting = await awaitPlan(tx, platform, { updates: [update], ...asking, actor: operator });
   return waiting.length > 0 ? 'awaiting_plan' : 'conflict';
 }

@@ -13,6 +13,7 @@ import { type AgeSubject, timeKey } from '../release-times/subjects.ts';
 import { countUpdates, listUpdateIds } from '../updates/list-store.ts';
 import { groupUpdates, judgedGroups, type UpdateGroup } from '../updates/many-store.ts';
 import type { UpdateRow } from '../updates/store.ts';
+import type { Asker } from './asker.ts';
 import type { Progress } from './bulk-progress.ts';
 import { type ApprovalDeps, WAIT_MS } from './deps.ts';
 import { halvesOf } from './flagged-set-rules.ts';
@@ -33,7 +34,6 @@ import {
   judgeKnown,
   loadInScope,
   loadWhole,
-  PLAIN,
   partsOf,
 } from './judge-groups.ts';
 import { type Waited, waitForSources } from './load-facts.ts';
@@ -52,8 +52,7 @@ export type BulkOutcome =
 
 export interface BulkApproval {
   readonly request: BulkApproveRequest;
-  readonly operator: string;
-  readonly scope: GroupScope;
+  readonly asker: Asker;
   readonly progress: Progress;
 }
 
@@ -64,10 +63,10 @@ export interface BulkApproval {
  */
 export async function bulkApprove(
   opened: ApprovalDeps,
-  { request, operator, scope, progress }: BulkApproval,
+  { request, asker, progress }: BulkApproval,
 ): Promise<BulkOutcome> {
   const deps = await withPolicyInForce(opened);
-  const named = await namedUpdates(deps, { request, scope });
+  const named = await namedUpdates(deps, { request, scope: asker.scope });
   if (named.kind !== 'ids') return named;
   if (!(await progress.start(named.ids.length))) return { kind: 'progress_id_used' };
   const answer: BulkApproveAnswer = { approved: [], awaiting_plan: [], blocked: [], skipped: [] };
@@ -79,21 +78,21 @@ export async function bulkApprove(
     // What is known already is not waited for, and read only once.
     const rest: UpdateGroup[] = [];
     for (const some of judgedGroups(groups, CHUNK_UPDATES)) {
-      const known = await judgeKnown(deps, { groups: some, scope });
+      const known = await judgeKnown(deps, { groups: some, asker });
       rest.push(...known.rest);
-      await writeAll(deps, { decided: known.decided, operator, answer });
+      await writeAll(deps, { decided: known.decided, asker, answer });
       await progress.step(answer);
     }
-    const waited = await waitForAll(deps, { groups: rest, scope });
+    const waited = await waitForAll(deps, { groups: rest, asker });
     for (const some of judgedGroups(rest, CHUNK_UPDATES)) {
-      blocks.push(...(await approveChunk(deps, { groups: some, scope, waited, untilMs, operator, answer })));
+      blocks.push(...(await approveChunk(deps, { groups: some, asker, waited, untilMs, answer })));
       await progress.step(answer);
     }
     state = 'done';
   } finally {
     try {
       // Decisions of earlier chunks stay when a later one fails, and so does the event (A6).
-      await recordBulkBlock(deps, { blocks, actor: operator });
+      await recordBulkBlock(deps, { blocks, asker });
     } finally {
       await progress.end(answer, state);
     }
@@ -123,7 +122,7 @@ export async function namedUpdates(
 /** One wait of 10 s for the whole request, over all distinct subjects of what is judged first. */
 async function waitForAll(
   deps: ApprovalDeps,
-  { groups, scope }: Pick<Judging, 'groups' | 'scope'>,
+  { groups, asker }: Pick<Judging, 'groups' | 'asker'>,
 ): Promise<Waited> {
   const advisories = new Map<string, Subject>();
   const aged = new Map<string, AgeSubject>();
@@ -133,11 +132,11 @@ async function waitForAll(
     for (const subject of subjects.aged) aged.set(timeKey(subject), subject);
   }
   for (const some of judgedGroups(groups, CHUNK_UPDATES)) {
-    const whole = await loadWhole(deps, { groups: some, scope });
+    const whole = await loadWhole(deps, { groups: some, asker });
     for (const set of whole.values()) add(set);
     const others = some.filter((group) => !whole.has(group)).flatMap(({ updateIds }) => updateIds);
     for (const ids of await partsOf(deps, others)) {
-      for (const loaded of (await loadInScope(deps, { ids, scope })).values())
+      for (const loaded of (await loadInScope(deps, { ids, scope: asker.scope })).values())
         if (isOpen(loaded)) add(loaded);
     }
   }
@@ -146,14 +145,13 @@ async function waitForAll(
 }
 
 interface Chunk extends Judging {
-  readonly operator: string;
   readonly answer: BulkApproveAnswer;
 }
 
 async function approveChunk(deps: ApprovalDeps, chunk: Chunk): Promise<BulkBlock[]> {
-  const { operator, answer } = chunk;
+  const { asker, answer } = chunk;
   const { decided, blocks, skipped } = await judgeGroups(deps, chunk);
-  await writeAll(deps, { decided, operator, answer });
+  await writeAll(deps, { decided, asker, answer });
   answer.skipped.push(...skipped);
   const all = [...blocks, ...decided.flatMap((one) => (one.kind === 'split' ? one.blocks : []))];
   for (const block of all) addBlock(answer, block);
@@ -162,29 +160,28 @@ async function approveChunk(deps: ApprovalDeps, chunk: Chunk): Promise<BulkBlock
 
 async function writeAll(
   deps: ApprovalDeps,
-  { decided, operator, answer }: Pick<Chunk, 'operator' | 'answer'> & { decided: readonly Decided[] },
+  { decided, asker, answer }: Pick<Chunk, 'asker' | 'answer'> & { decided: readonly Decided[] },
 ): Promise<void> {
   if (decided.length === 0) return;
   // Only results of the committed run enter the answer: the transaction may run more than once.
-  const written = await deps.platform.database.transact((tx) =>
-    writeDecided(tx, deps, { decided, operator }),
-  );
+  const written = await deps.platform.database.transact((tx) => writeDecided(tx, deps, { decided, asker }));
   for (const one of written) addWritten(answer, one);
 }
 
 async function writeDecided(
   tx: Tx,
   deps: ApprovalDeps,
-  { decided, operator }: { decided: readonly Decided[]; operator: string },
+  { decided, asker }: { decided: readonly Decided[]; asker: Asker },
 ): Promise<Written[]> {
+  const { operator, actor, via, notAfterMs, policy } = asker;
   const results: Written[] = [];
   const waiting: { updates: readonly UpdateRow[]; round: number }[] = [];
   const mintings: Minting[] = [];
   for (const one of decided) {
     if (one.kind === 'mint') {
-      const { loaded, facts, verdict } = one;
-      const asking = { approvedBy: operator, actor: operator, request: PLAIN, via: 'bulk' } as const;
-      mintings.push({ ...{ loaded, facts, verdict }, ...asking, notBeforeMs: null });
+      const { loaded, facts, verdict, request } = one;
+      const asking = { approvedBy: operator, actor, request, via, notBeforeMs: null, notAfterMs };
+      mintings.push({ loaded, facts, verdict, ...asking });
     } else {
       // What is left of a flagged set has had its first round.
       const round = one.kind === 'split' ? 1 : 0;
@@ -208,9 +205,10 @@ async function writeDecided(
   for (const { updates, round } of waiting) {
     const asking = {
       askedBy: operator,
+      policy,
       askedAtMs: deps.platform.now(),
       round,
-      actor: operator,
+      actor,
       notBeforeMs: null,
     };
     const ids = new Set(await awaitPlan(tx, deps.platform, { updates, ...asking }));

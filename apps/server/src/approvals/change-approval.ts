@@ -44,7 +44,8 @@ export async function reopenUpdate(deps: ApprovalDeps, change: Change): Promise<
       return { kind: 'conflict', state: 'received' };
     }
     const from = ['failed', 'rejected', 'approved', 'awaiting_plan'] as const;
-    const moved = await move(tx, deps, { ...change, from, to: 'pending' });
+    const wasApproved = locked?.state === 'approved' || locked?.state === 'awaiting_plan';
+    const moved = await move(tx, deps, { ...change, from, to: 'pending', takesBack: wasApproved });
     if (moved.kind === 'changed') await withdraw(tx, deps, change, 'taken_back');
     return moved;
   });
@@ -66,10 +67,10 @@ async function recommendAgain({ platform, config }: ApprovalDeps, updateId: stri
 async function move(
   tx: Tx,
   { platform }: ApprovalDeps,
-  args: Change & { from: readonly UpdateState[]; to: UpdateState },
+  args: Change & { from: readonly UpdateState[]; to: UpdateState; takesBack?: boolean },
 ): Promise<ChangeOutcome> {
-  const { updateId, operator, reason, from, to } = args;
-  const set = { approval_id: null, not_before: null };
+  const { updateId, operator, reason, from, to, takesBack = false } = args;
+  const set = { approval_id: null, not_before: null, taken_back: Number(takesBack) };
   if (await transitionUpdate(tx, platform, { updateId, from, to, reason, actor: operator, set })) {
     return { kind: 'changed' };
   }

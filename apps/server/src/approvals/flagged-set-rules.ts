@@ -80,6 +80,7 @@ function stoppedPackages({ stop, judged, excused, policy }: Flag): Set<string> |
       return new Set((isLenient ? introduced : counted).map((one) => one.package));
     }
     case 'unchecked':
+    case 'policy':
       return null;
   }
 }

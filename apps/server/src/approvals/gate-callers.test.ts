@@ -47,8 +47,12 @@ describe('one gate for all paths (A4, A6, A8)', () => {
 
   test('only single approval accepts an override (A6, A8)', () => {
     expect(filesThatSay('override_supply_chain')).toEqual(['approvals/routes.ts']);
-    for (const path of ['approvals/judge-groups.ts', 'approvals/sweep.ts']) {
+    for (const path of ['approvals/asker.ts', 'approvals/sweep.ts']) {
       expect(readFileSync(join(SERVER, path), 'utf8')).toContain('override: false, overrideReason: null');
     }
+    // A policy asks with terms, and never with an override.
+    expect(readFileSync(join(SERVER, 'approvals/standing.ts'), 'utf8')).toContain(
+      'override: false, overrideReason: null',
+    );
   });
 });

@@ -1,8 +1,10 @@
+import type { PolicyTerms } from '@tidegate/protocol/policies-api';
 import type { Ecosystem } from '@tidegate/protocol/scalars';
 import type { ClosureFacts } from '../advisories/closure-facts.ts';
 import type { BoundDivergence } from '../artifacts/divergence-rules.ts';
 import type { OriginChange } from '../origins/change-rules.ts';
 import type { OriginFacts } from '../origins/origin-rules.ts';
+import type { BroughtVersion, PolicySubject } from '../policies/policy-rules.ts';
 import type { PackageProvenance } from '../provenance/plan-provenance.ts';
 import type { FirstSeen } from '../release-times/seen-rules.ts';
 import type { StatementFact } from '../vex/statement-rules.ts';
@@ -57,7 +59,22 @@ export interface GatePolicy {
 }
 
 export interface ApprovalRequest {
-  readonly by: 'operator' | 'sweep';
+  readonly by: 'operator' | 'sweep' | 'policy';
   readonly override: boolean;
   readonly overrideReason: string | null;
+  /** What a policy asks for; present if one asks. */
+  readonly standing?: Standing;
+}
+
+/** A standing approval, with what its terms are compared with. */
+export interface Standing {
+  readonly policyId: string;
+  readonly sha256: string;
+  readonly terms: PolicyTerms;
+  /** The updates of the set, in its order. */
+  readonly updates: readonly PolicySubject[];
+  /** Every version that is new to the host. */
+  readonly brought: readonly BroughtVersion[];
+  /** The time with which ages are compared. */
+  readonly atMs: number;
 }

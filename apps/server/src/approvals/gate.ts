@@ -1,6 +1,7 @@
 import type { Ecosystem } from '@tidegate/protocol/scalars';
 import type { ClosureFacts, Finding } from '../advisories/closure-facts.ts';
 import { originsAllow } from '../origins/origin-rules.ts';
+import { mismatchOf, tooYoung } from '../policies/policy-rules.ts';
 import type { AgeFacts } from './age-rules.ts';
 import { type Excuse, excusedFindings, vendorExcused } from './counting-rules.ts';
 import type { ApprovalRequest, GatePolicy, Information, JudgedFacts, UpdateFacts } from './gate-facts.ts';
@@ -10,8 +11,8 @@ import type { ClosureStop, FinalStop, GateWarning, Verdict } from './verdict.ts'
 export const GATE_VERSION = 6;
 
 /**
- * Decides whether an update may be minted: artifacts that diverge or are unknown to their registry, then age (A7), then
- * closure (A1, A2, A8), then override (A3, A4).
+ * Decides whether an update may be minted: artifacts that diverge or are unknown to their registry, then age (A7), then the
+ * terms of a policy that asks, then closure (A1, A2, A8), then override (A3, A4).
  */
 export function judge(facts: UpdateFacts, policy: GatePolicy, request: ApprovalRequest): Verdict {
   const reason = request.override ? request.overrideReason : null;
@@ -24,7 +25,8 @@ export function judge(facts: UpdateFacts, policy: GatePolicy, request: ApprovalR
   const excused = excusedFindings(closure.findings, { statements, ecosystem, policy, request });
   const known = { policy: policy.vulnerabilities, judged, excused } as const;
   // No override passes these. A7: age is a separate stop, evaluated before the vulnerability gate (reading 1).
-  const final = artifactStop(judged) ?? ageStop(judged.age, policy);
+  const final =
+    artifactStop(judged) ?? ageStop(judged.age, policy) ?? standingStop(judged.age, policy, request);
   if (final) return { kind: 'blocked', ...known, stop: final, overridable: false };
   if (isPending(facts, judged, policy)) return { kind: 'verdict_pending' };
 
@@ -86,12 +88,37 @@ function vulnerabilityStop(
   if (closure.verdict !== 'vulnerable') return null;
   const counted = closure.findings.filter((finding) => !excused.has(finding));
   if (excused.size > 0 && counted.length === 0) return null;
-  const isExcused = policy.vulnerabilities === 'introduced' && request.by === 'operator';
+  const isExcused = policy.vulnerabilities === 'introduced' && mayExcuse(request);
   // Reading 4: a vulnerability that the host already has is excused, unless it is malicious.
-  if (isExcused && !counted.some(({ change, malicious }) => change === 'introduced' || malicious)) {
-    return null;
-  }
+  if (isExcused && !counted.some((finding) => stopsAnyway(finding, request))) return null;
   return { by: 'vulnerability', reason: 'known_vulnerability' };
+}
+
+/** Reading 4 is for operators, and for policies whose author has said so; never for the sweep (A8). */
+function mayExcuse({ by, standing }: ApprovalRequest): boolean {
+  return by === 'operator' || (by === 'policy' && standing?.terms.remaining_vulnerabilities === 'approve');
+}
+
+/** What is known to be exploited is left to a person, also if it stays. */
+function stopsAnyway({ change, malicious, kev }: Finding, { by }: ApprovalRequest): boolean {
+  return change === 'introduced' || malicious || (by === 'policy' && kev !== false);
+}
+
+/** A policy approves only what its terms name, and never by an exception that a person made for one version. */
+function standingStop(
+  { excepted }: AgeFacts,
+  { ageMode }: GatePolicy,
+  { standing }: ApprovalRequest,
+): FinalStop | null {
+  if (!standing) return null;
+  const { terms, updates, brought, atMs } = standing;
+  const [reason] = updates.flatMap((update) => mismatchOf(terms, update) ?? []);
+  if (reason) return { by: 'policy', reason };
+  if (ageMode === 'block' && excepted.length > 0) return { by: 'policy', reason: 'age_exception' };
+  const young = tooYoung(terms, brought, atMs);
+  if (young.length === 0) return null;
+  const isKnown = young.some(({ sinceMs }) => sinceMs !== null);
+  return { by: 'policy', reason: isKnown ? 'policy_age' : 'policy_age_unknown' };
 }
 
 /**

@@ -6,6 +6,7 @@ import { judgedParts, type UpdateGroup } from '../updates/many-store.ts';
 import { packageKey } from '../updates/scan-rules.ts';
 import type { UpdateRow } from '../updates/store.ts';
 import { managerOf } from '../updates/update-set.ts';
+import type { Asker } from './asker.ts';
 import { type ApprovalDeps, policyOf, WAIT_MS } from './deps.ts';
 import { splitFlagged } from './flagged-set-rules.ts';
 import { judge } from './gate.ts';
@@ -24,13 +25,11 @@ import type { BulkBlock } from './record-block.ts';
 
 /** Updates that are judged and minted together: more save statements, fewer let other requests in sooner (bench/README.md). */
 export const CHUNK_UPDATES = 500;
-/** A6: a bulk request has no override, and no field that could become one. */
-export const PLAIN: ApprovalRequest = { by: 'operator', override: false, overrideReason: null };
 
-/** Groups of updates to be judged, for an operator. */
+/** Groups of updates to be judged, for whoever asks. */
 export interface Judging {
   readonly groups: readonly UpdateGroup[];
-  readonly scope: GroupScope;
+  readonly asker: Asker;
   readonly waited: Waited;
   /** Until when to wait for what only a set brings. */
   readonly untilMs: number;
@@ -64,14 +63,14 @@ export async function judgeGroups(deps: ApprovalDeps, judging: Judging): Promise
     ]),
   );
   const sets = passed.flatMap(({ clear }) => (clear.length > 1 ? chunks(clear, APPROVAL_MAX_UPDATES) : []));
-  decided.push(...(await judgeSets(deps, { untilMs: judging.untilMs, sets })));
+  decided.push(...(await judgeSets(deps, { untilMs: judging.untilMs, asker: judging.asker, sets })));
   return { decided, blocks, skipped };
 }
 
 /** Groups that can be judged as they are: more than one update, all open and of the operator's groups, and their plan is there. */
 export async function loadWhole(
   deps: ApprovalDeps,
-  { groups, scope }: Pick<Judging, 'groups' | 'scope'>,
+  { groups, asker }: Pick<Judging, 'groups' | 'asker'>,
 ): Promise<Map<UpdateGroup, LoadedSet>> {
   const several = groups.filter(({ updateIds: { length } }) => length > 1 && length <= APPROVAL_MAX_UPDATES);
   const loaded = await loadSets(
@@ -86,7 +85,7 @@ export async function loadWhole(
     // Of two versions that are offered, one is left out.
     const packages = new Set(set.updates.map(packageKey));
     if (packages.size < set.updates.length) continue;
-    if (isOpen(set) && isInScope(scope, set.agent.group_name)) whole.set(group, set);
+    if (isOpen(set) && isInScope(asker.scope, set.agent.group_name)) whole.set(group, set);
   }
   return whole;
 }
@@ -97,11 +96,11 @@ export async function loadWhole(
  */
 export async function judgeKnown(
   deps: ApprovalDeps,
-  { groups, scope }: Pick<Judging, 'groups' | 'scope'>,
+  { groups, asker }: Pick<Judging, 'groups' | 'asker'>,
 ): Promise<{ decided: Decided[]; rest: UpdateGroup[] }> {
-  const whole = await loadWhole(deps, { groups, scope });
+  const whole = await loadWhole(deps, { groups, asker });
   const known = new Map([...whole].filter(([, { planned }]) => planned?.aged.length === 0));
-  const { decided, stopped } = await judgeSound(deps, known, await knownOnly(deps));
+  const { decided, stopped } = await judgeSound(deps, known, { waited: await knownOnly(deps), asker });
   const left = new Set(stopped);
   return { decided, rest: groups.filter((group) => !known.has(group) || left.has(group)) };
 }
@@ -113,21 +112,23 @@ async function judgeWhole(
 ): Promise<{ decided: Decided[]; absent: UpdateGroup[]; stopped: UpdateGroup[] }> {
   const whole = await loadWhole(deps, judging);
   const absent = judging.groups.filter((group) => !whole.has(group));
-  return { ...(await judgeSound(deps, whole, judging.waited)), absent };
+  return { ...(await judgeSound(deps, whole, judging)), absent };
 }
 
 async function judgeSound(
   deps: ApprovalDeps,
   whole: ReadonlyMap<UpdateGroup, LoadedSet>,
-  waited: Waited,
+  { waited, asker }: Pick<Judging, 'waited' | 'asker'>,
 ): Promise<{ decided: Decided[]; stopped: UpdateGroup[] }> {
   const facts = await factsOf(deps, [...whole.values()], waited);
   const decided: Decided[] = [];
   const stopped: UpdateGroup[] = [];
   for (const [i, [group, loaded]] of [...whole].entries()) {
     const known = facts[i];
-    const verdict = known && judge(known, policyOf(deps), PLAIN);
-    if (known && verdict?.kind === 'mint') decided.push({ kind: 'mint', loaded, facts: known, verdict });
+    if (!known) continue;
+    const request = asker.requestOf(loaded, known);
+    const verdict = judge(known, policyOf(deps), request);
+    if (verdict.kind === 'mint') decided.push({ kind: 'mint', loaded, facts: known, verdict, request });
     else stopped.push(group);
   }
   return { decided, stopped };
@@ -135,7 +136,7 @@ async function judgeSound(
 
 /** What is to be written for a set. */
 export type Decided =
-  | (Pick<Minting, 'facts' | 'verdict'> & { readonly kind: 'mint'; readonly loaded: LoadedSet })
+  | (Pick<Minting, 'facts' | 'verdict' | 'request'> & { readonly kind: 'mint'; readonly loaded: LoadedSet })
   | { readonly kind: 'wait'; readonly sets: readonly (readonly UpdateRow[])[] }
   /** A flagged set: some are stopped, the others wait for a plan of their own. */
   | {
@@ -167,12 +168,12 @@ function noneOf(): Passed {
 /** By host, ecosystem and place; what the gate stops or cannot judge yet enters `blocks` and the answer. */
 async function judgeEach(
   deps: ApprovalDeps,
-  { groups, scope, waited, untilMs, blocks, skipped }: Each,
+  { groups, asker, waited, untilMs, blocks, skipped }: Each,
 ): Promise<Passed[]> {
   const passed = new Map<string, Passed>();
   const updateIds = groups.flatMap((group) => group.updateIds);
   for (const ids of await partsOf(deps, updateIds)) {
-    const found = await loadInScope(deps, { ids, scope });
+    const found = await loadInScope(deps, { ids, scope: asker.scope });
     const open: LoadedUpdate[] = [];
     for (const id of ids) {
       const loaded = found.get(id);
@@ -184,7 +185,8 @@ async function judgeEach(
       const known = facts[i];
       if (!known) continue;
       const { update } = loaded;
-      const verdict = judge(known, policyOf(deps), PLAIN);
+      const request = asker.requestOf(loaded, known);
+      const verdict = judge(known, policyOf(deps), request);
       const group = passed.get(managerOf(update)) ?? noneOf();
       passed.set(managerOf(update), group);
       const isPassed = verdict.kind === 'plan_unknown' || verdict.kind === 'mint';
@@ -194,11 +196,12 @@ async function judgeEach(
       }
       if (isPassed) group.packages.add(packageKey(update));
       if (verdict.kind === 'plan_unknown') group.unplanned.push(update);
-      else if (verdict.kind === 'blocked') blocks.push({ loaded, facts: known, verdict, request: PLAIN });
+      else if (verdict.kind === 'blocked') blocks.push({ loaded, facts: known, verdict, request });
       else if (verdict.kind !== 'mint') skipped.push({ update_id: update.id, code: 'verdict_pending' });
       else {
         group.clear.push(update.id);
-        group.only = group.clear.length === 1 ? { kind: 'mint', loaded, facts: known, verdict } : null;
+        group.only =
+          group.clear.length === 1 ? { kind: 'mint', loaded, facts: known, verdict, request } : null;
       }
     }
   }
@@ -208,7 +211,7 @@ async function judgeEach(
 /** Judges each set as one closure, by its plan; without one it waits for it. */
 async function judgeSets(
   deps: ApprovalDeps,
-  { untilMs, sets }: { untilMs: number; sets: readonly (readonly string[])[] },
+  { untilMs, asker, sets }: Pick<Judging, 'untilMs' | 'asker'> & { sets: readonly (readonly string[])[] },
 ): Promise<Decided[]> {
   if (sets.length === 0) return [];
   const loaded = await loadSets(deps, sets);
@@ -218,7 +221,8 @@ async function judgeSets(
   const decided: Decided[] = [];
   for (const [i, one] of loaded.entries()) {
     const known = facts[i];
-    if (known) decided.push(await judgeSet(deps, one, known));
+    if (known)
+      decided.push(await judgeSet(deps, { loaded: one, facts: known, request: asker.requestOf(one, known) }));
   }
   return decided;
 }
@@ -236,17 +240,20 @@ function waitForSets(deps: ApprovalDeps, loaded: readonly LoadedSet[], untilMs: 
   );
 }
 
-async function judgeSet(deps: ApprovalDeps, loaded: LoadedSet, facts: UpdateFacts): Promise<Decided> {
-  const verdict = judge(facts, policyOf(deps), PLAIN);
+async function judgeSet(
+  deps: ApprovalDeps,
+  { loaded, facts, request }: { loaded: LoadedSet; facts: UpdateFacts; request: ApprovalRequest },
+): Promise<Decided> {
+  const verdict = judge(facts, policyOf(deps), request);
   switch (verdict.kind) {
     case 'mint':
-      return { kind: 'mint', loaded, facts, verdict };
+      return { kind: 'mint', loaded, facts, verdict, request };
     case 'blocked': {
       const { stopped, rest } = splitFlagged(await membersOf(deps, loaded), { verdict, round: 0 });
       const byId = new Map(loaded.updates.map((update) => [update.id, update]));
       const rowsOf = (ids: readonly string[]) => ids.flatMap((id) => byId.get(id) ?? []);
       const blocks = rowsOf(stopped).map((update): BulkBlock => {
-        return { loaded: { ...loaded, updates: [update], update }, facts, verdict, request: PLAIN };
+        return { loaded: { ...loaded, updates: [update], update }, facts, verdict, request };
       });
       return { kind: 'split', blocks, sets: rest.map(rowsOf) };
     }

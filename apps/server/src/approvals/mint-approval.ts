@@ -5,13 +5,14 @@ import {
   type ApprovedUpdate,
   type Envelope,
 } from '@tidegate/protocol/documents';
+import type { PolicyReference } from '@tidegate/protocol/policies-api';
 import { Compile } from 'typebox/compile';
 import type { Basis } from '../advisories/basis-rules.ts';
 import type { ClosureFacts } from '../advisories/closure-facts.ts';
 import { partCounts } from '../advisories/closure-parts.ts';
 import { holdSnapshots } from '../advisories/mirror/store.ts';
 import { insertApprovals, liveTokensOf, type NewApproval, voidTokens } from '../approval-tokens/store.ts';
-import { type NewCommand, queueCommands } from '../commands/queue-command.ts';
+import { COMMAND_LIFETIME_MS, type NewCommand, queueCommands } from '../commands/queue-command.ts';
 import { appendEvent } from '../events/append-event.ts';
 import { usedOrigins } from '../origins/origin-rules.ts';
 import { originsInForce } from '../origins/store.ts';
@@ -19,6 +20,7 @@ import { rfc3339Seconds } from '../platform/clock.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import { MARKERS } from '../platform/log.ts';
 import { sha256Hex } from '../platform/sha256.ts';
+import { versionsInForce } from '../policies/store.ts';
 import { type LockedUpdate, lockUpdates } from '../updates/lock-updates.ts';
 import { plansOfSets, type StateChange } from '../updates/many-store.ts';
 import { openVersionsOf, type Rival, rivalsOf } from '../updates/rivals-store.ts';
@@ -48,12 +50,14 @@ export interface Minting {
   readonly verdict: MintVerdict;
   /** The operator who is accountable for it. */
   readonly approvedBy: string;
-  /** The acting party: that operator, or `sweep`. */
+  /** The acting party: that operator, `sweep` or `policy`. */
   readonly actor: string;
   /** The request that the gate judged. */
   readonly request: ApprovalRequest;
   readonly via: Decision['via'];
   readonly notBeforeMs: number | null;
+  /** The token ends then at the latest; null: after APPROVAL_LIFETIME_MS. */
+  readonly notAfterMs: number | null;
 }
 
 export type Minted =
@@ -64,6 +68,8 @@ export type Minted =
   | { readonly kind: 'other_version'; readonly version: string }
   /** The plan is no longer the judged one, or an artifact of it now diverges. */
   | { readonly kind: 'plan_changed' }
+  /** The policy that asks is not in force any more. */
+  | { readonly kind: 'policy_ended' }
   /** The facts about its packages are no longer the judged ones. */
   | { readonly kind: 'verdict_changed' }
   | { readonly kind: 'too_large' };
@@ -108,10 +114,19 @@ export async function mintApprovals(
   const registered = mintings.some(({ verdict }) => lettingPass(verdict).length > 0)
     ? new Set((await originsInForce(tx, deps.platform.now())).map(({ id }) => id))
     : new Set<string>();
+  // So may the author of a policy, or lose the right.
+  const policies = await versionsInForce(tx, {
+    digests: mintings.flatMap(({ request }) => request.standing?.sha256 ?? []),
+    nowMs: deps.platform.now(),
+  });
   const tokens: Token[] = [];
   const outcomes: Minted[] = [];
   for (const [i, minting] of mintings.entries()) {
-    const { loaded } = minting;
+    const { loaded, request } = minting;
+    if (request.standing && !policies.has(request.standing.sha256)) {
+      outcomes.push({ kind: 'policy_ended' });
+      continue;
+    }
     const rival = rivalOfSet(loaded, { rivals, minted });
     if (rival !== null) {
       outcomes.push({ kind: 'other_version', version: rival });
@@ -209,7 +224,11 @@ function draftOf(
   return {
     ...{ deps, minting, tokenId: platform.newId(), open },
     ...{ plan: planned.plan, closure: judged.closure, age: judged.age },
-    ...{ nowMs, notBeforeMs, expiresAtMs: notBeforeMs + APPROVAL_LIFETIME_MS },
+    ...{
+      nowMs,
+      notBeforeMs,
+      expiresAtMs: Math.min(notBeforeMs + APPROVAL_LIFETIME_MS, minting.notAfterMs ?? Infinity),
+    },
   };
 }
 
@@ -246,7 +265,8 @@ async function writeTokens(tx: Tx, deps: ApprovalDeps, tokens: readonly Token[])
     }),
   );
   for (const [i, { draft }] of tokens.entries()) {
-    const { loaded, facts, verdict, actor, approvedBy } = draft.minting;
+    const { loaded, facts, verdict, actor, approvedBy, request } = draft.minting;
+    const policy = referenceOf(request);
     const changes = originChangesOf(facts, EVENT_PART_MAX);
     await appendEvent(tx, platform, {
       kind: 'system',
@@ -265,6 +285,7 @@ async function writeTokens(tx: Tx, deps: ApprovalDeps, tokens: readonly Token[])
         unchecked: draft.closure.unchecked,
         counts: partCounts(draft.closure),
         override: verdict.override !== null,
+        ...(policy && { policy }),
         ...statementIds(verdict),
         ...originIds(verdict),
         ...(changes.length > 0 && { origin_changes: changes }),
@@ -272,6 +293,11 @@ async function writeTokens(tx: Tx, deps: ApprovalDeps, tokens: readonly Token[])
       },
     });
   }
+}
+
+/** The policy that asks, as tokens and events name it. */
+function referenceOf({ standing }: ApprovalRequest): PolicyReference | null {
+  return standing ? { policy_id: standing.policyId, sha256: standing.sha256 } : null;
 }
 
 /** Each use of an operator's statement is in the event too. */
@@ -291,7 +317,9 @@ function originIds(verdict: MintVerdict): { origins?: string[] } {
 }
 
 function newApproval({ draft, attested, envelope, sha256, keyId }: Token): NewApproval {
-  const { loaded, facts, verdict, approvedBy } = draft.minting;
+  const { loaded, facts, verdict, approvedBy, request } = draft.minting;
+  const standing = referenceOf(request);
+  const policy = standing && { policy_id: standing.policy_id, policy_sha256: standing.sha256 };
   const row = {
     token_id: draft.tokenId,
     agent_id: loaded.agent.id,
@@ -304,6 +332,7 @@ function newApproval({ draft, attested, envelope, sha256, keyId }: Token): NewAp
     override_reason: verdict.override?.reason ?? null,
     override_event_id: attested?.event_id ?? null,
     approved_by: approvedBy,
+    ...(policy ?? { policy_id: null, policy_sha256: null }),
     issued_at: draft.nowMs,
     expires_at: draft.expiresAtMs,
     voided_at: null,
@@ -320,6 +349,7 @@ function installCommand({ draft, sha256 }: Token): NewCommand {
     params: { update_ids: updateIdsOf(loaded) },
     approval: { tokenId: draft.tokenId, sha256 },
     notBeforeMs: draft.notBeforeMs,
+    expiresAtMs: Math.min(draft.notBeforeMs + COMMAND_LIFETIME_MS, draft.expiresAtMs),
     createdBy: draft.minting.actor,
   };
 }
@@ -367,6 +397,7 @@ function payloadOf(draft: Draft, override: ApprovalPayload['override']): Approva
   const { updates, agent, ecosystem } = minting.loaded;
   const statements = usedStatements(minting.verdict.excused).map(({ id, sha256 }) => ({ id, sha256 }));
   const origins = lettingPass(minting.verdict);
+  const policy = referenceOf(minting.request);
   const payload = {
     v: 1,
     token_id: draft.tokenId,
@@ -387,6 +418,7 @@ function payloadOf(draft: Draft, override: ApprovalPayload['override']): Approva
       ...(origins.length > 0 && { origins }),
     },
     override,
+    ...(policy && { policy }),
     issued_at: rfc3339Seconds(draft.nowMs),
     expires_at: rfc3339Seconds(draft.expiresAtMs),
   };

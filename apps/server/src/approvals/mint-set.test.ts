@@ -40,7 +40,14 @@ describe.each(ENGINES)('minting for a set of updates on $name', (engine) => {
     if (!facts) throw new Error('a loaded set has facts');
     const verdict = judge(facts, policyOf(it.deps), PLAIN);
     if (verdict.kind !== 'mint') throw new Error(verdict.kind);
-    const by = { approvedBy: 'ada', actor: 'ada', request: PLAIN, via: 'bulk', notBeforeMs: null } as const;
+    const by = {
+      approvedBy: 'ada',
+      actor: 'ada',
+      request: PLAIN,
+      via: 'bulk',
+      notBeforeMs: null,
+      notAfterMs: null,
+    } as const;
     return { loaded, facts, verdict, ...by };
   }
 

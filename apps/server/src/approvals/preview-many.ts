@@ -9,10 +9,10 @@ import type { PlanAction } from '@tidegate/protocol/plan';
 import { Ecosystem } from '@tidegate/protocol/scalars';
 import { Value } from 'typebox/value';
 import { findAgents } from '../agents/store.ts';
-import type { GroupScope } from '../platform/db/group-scope.ts';
 import { groupUpdates, judgedGroups } from '../updates/many-store.ts';
 import { hasPlaces } from '../updates/scan-rules.ts';
 import type { UpdateRow } from '../updates/store.ts';
+import type { Asker } from './asker.ts';
 import { type Named, namedUpdates } from './bulk-approve.ts';
 import { type ApprovalDeps, WAIT_MS } from './deps.ts';
 import { CHUNK_UPDATES, type Decided, type Judged, judgeGroups } from './judge-groups.ts';
@@ -38,17 +38,17 @@ interface Transaction {
  */
 export async function previewMany(
   opened: ApprovalDeps,
-  { request, scope }: { request: BulkApproveRequest; scope: GroupScope },
+  { request, asker }: { request: BulkApproveRequest; asker: Asker },
 ): Promise<PreviewOutcome> {
   const deps = await withPolicyInForce(opened);
-  const named = await namedUpdates(deps, { request, scope });
+  const named = await namedUpdates(deps, { request, scope: asker.scope });
   if (named.kind !== 'ids') return named;
   const db = deps.platform.database.read;
   const sum = createSum();
   const waited = storedOnly(deps);
   const untilMs = deps.platform.now() + Math.min(deps.waitMs ?? WAIT_MS, SETS_WAIT_MS);
   for (const groups of judgedGroups(await groupUpdates(db, named.ids), CHUNK_UPDATES)) {
-    sum.add(await judgeGroups(deps, { groups, scope, waited, untilMs }));
+    sum.add(await judgeGroups(deps, { groups, asker, waited, untilMs }));
   }
   const { largest, ...preview } = sum.result();
   const agents = await findAgents(

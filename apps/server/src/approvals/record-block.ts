@@ -3,6 +3,7 @@ import { appendEvent } from '../events/append-event.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import { MARKERS } from '../platform/log.ts';
 import { EVENT_UPDATES_MAX } from '../updates/update-set.ts';
+import type { Asker } from './asker.ts';
 import type { ApprovalDeps } from './deps.ts';
 import type { ApprovalRequest, UpdateFacts } from './gate-facts.ts';
 import { originChangesOf, packageOf, stopText } from './gate-report.ts';
@@ -82,17 +83,20 @@ export interface BulkBlock extends Block {
 /** A6: the event, the records and the log line of a bulk request's blocked updates. */
 export async function recordBulkBlock(
   deps: ApprovalDeps,
-  { blocks, actor }: { blocks: readonly BulkBlock[]; actor: string },
+  { blocks: all, asker: { actor, via } }: { blocks: readonly BulkBlock[]; asker: Asker },
 ): Promise<void> {
+  // What the terms of a policy leave out is no stop of the gate.
+  const blocks = all.filter(({ verdict }) => verdict.stop.by !== 'policy');
   if (blocks.length === 0) return;
   const { platform } = deps;
   try {
     for (let i = 0; i < blocks.length; i += RECORDS_TOGETHER) {
       await platform.database.transact(async (tx) => {
-        if (i === 0) await appendBulkEvent(tx, deps, { blocks, actor });
+        // A policy asks again and again: the records, which are counted, say it.
+        if (i === 0 && via === 'bulk') await appendBulkEvent(tx, deps, { blocks, actor });
         for (const block of blocks.slice(i, i + RECORDS_TOGETHER)) {
           await recordDecision(tx, deps, {
-            ...{ ...block, via: 'bulk', actor, approvedBy: null, tokenId: null },
+            ...{ ...block, via, actor, approvedBy: null, tokenId: null },
             ...{ outcome: 'blocked', outcomeReason: stopText(block.verdict.stop) },
           });
         }
@@ -100,7 +104,7 @@ export async function recordBulkBlock(
     }
   } finally {
     // Logged even if the database is unavailable and takes no event.
-    platform.log.security(MARKERS.bulkApprovalBlocked, { count: blocks.length, actor });
+    if (via === 'bulk') platform.log.security(MARKERS.bulkApprovalBlocked, { count: blocks.length, actor });
   }
 }
 

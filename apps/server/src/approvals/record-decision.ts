@@ -18,6 +18,7 @@ import { GATE_VERSION, isReason } from './gate.ts';
 import type { ApprovalRequest, UpdateFacts } from './gate-facts.ts';
 import { type LoadedSet, updateIdsOf } from './load-update.ts';
 import { recordedFacts } from './recorded-facts.ts';
+import { recordedStanding } from './recorded-standing.ts';
 import { recordedVerdict } from './replay-decision.ts';
 import type { Verdict } from './verdict.ts';
 
@@ -30,7 +31,7 @@ export interface Decision {
   readonly verdict: Verdict;
   readonly request: ApprovalRequest;
   readonly via: RecordedDecision['via'];
-  /** Operator name, or `sweep`. */
+  /** Operator name, `sweep` or `policy`. */
   readonly actor: string;
   readonly approvedBy: string | null;
   readonly outcome: RecordedDecision['outcome'];
@@ -112,7 +113,7 @@ function recordOf(deps: ApprovalDeps, decision: Decision): RecordedDecision {
   const { platform } = deps;
   const { updates, agent, planned } = decision.loaded;
   const { ageMode, vulnerabilities, uncovered, unchecked, unimportant } = policyOf(deps);
-  const { by, override, overrideReason } = decision.request;
+  const { by, override, overrideReason, standing } = decision.request;
   return {
     v: 1,
     id: platform.newId(),
@@ -138,6 +139,7 @@ function recordOf(deps: ApprovalDeps, decision: Decision): RecordedDecision {
         overrideReason === null
           ? null
           : { sha256: sha256Hex(overrideReason), blank: !isReason(overrideReason) },
+      ...(standing && { standing: recordedStanding(standing) }),
     },
     facts: recordedFacts(decision.facts),
     verdict: recordedVerdict(decision.verdict),
@@ -148,7 +150,7 @@ function recordOf(deps: ApprovalDeps, decision: Decision): RecordedDecision {
 }
 
 /** What makes two decisions the same: everything except their ids and what only the clock changes. */
-function fingerprintOf({ id: _, decided_at: __, facts, ...record }: RecordedDecision): string {
+function fingerprintOf({ id: _, decided_at: __, facts, request, ...record }: RecordedDecision): string {
   const { judged } = facts;
   const timeless = judged && {
     ...judged,
@@ -166,7 +168,9 @@ function fingerprintOf({ id: _, decided_at: __, facts, ...record }: RecordedDeci
       })),
     },
   };
-  return sha256Hex(canonicalJson({ ...record, facts: { ...facts, judged: timeless } }));
+  const { standing } = request;
+  const asked = { ...request, ...(standing && { standing: { ...standing, at_ms: 0 } }) };
+  return sha256Hex(canonicalJson({ ...record, request: asked, facts: { ...facts, judged: timeless } }));
 }
 
 /** The feed states another probability every day. */

@@ -4,6 +4,7 @@ import type { Finding } from '../advisories/closure-facts.ts';
 import { type Excuse, usedStatements } from './counting-rules.ts';
 import { judge } from './gate.ts';
 import { factsOfRecord } from './recorded-facts.ts';
+import { standingOfRecord } from './recorded-standing.ts';
 import type { Verdict } from './verdict.ts';
 
 export interface Replay {
@@ -17,14 +18,14 @@ export function replayDecision(record: RecordedDecision): Replay {
   const { policy, request, facts } = record;
   // Records before gate version 3 know no vendor's word; those before version 4 decided as with `unchecked: warn`.
   const { age_mode: ageMode, vulnerabilities, uncovered, unchecked = 'warn', unimportant = 'block' } = policy;
-  const { by, override, override_reason: reason } = request;
+  const { by, override, override_reason: reason, standing } = request;
   // The gate only checks whether there is a reason.
   const overrideReason = reason && (reason.blank ? '' : reason.sha256);
   const verdict = recordedVerdict(
     judge(
       factsOfRecord(facts),
       { ageMode, vulnerabilities, uncovered, unchecked, unimportant },
-      { by, override, overrideReason },
+      { by, override, overrideReason, ...(standing && { standing: standingOfRecord(standing) }) },
     ),
   );
   return { verdict, isSame: isDeepStrictEqual(verdict, record.verdict) };

@@ -20,6 +20,7 @@ import type { Routes } from '../platform/http/routes.ts';
 import { demandFreshFactor } from '../platform/http/step-up.ts';
 import { demandOverride } from '../platform/http/token-scopes.ts';
 import { type ApproveOutcome, approveUpdate } from './approve-update.ts';
+import { operatorAsks } from './asker.ts';
 import { bulkApprove } from './bulk-approve.ts';
 import { createProgress, NO_PROGRESS } from './bulk-progress.ts';
 import { mountBulkProgress } from './bulk-routes.ts';
@@ -103,8 +104,7 @@ export function mountApprovals(routes: Routes, deps: ApprovalDeps): void {
           : createProgress(deps.platform, { operator_id: operatorId, progress_id });
       const outcome = await bulkApprove(deps, {
         request: body,
-        operator: operator.username,
-        scope,
+        asker: operatorAsks({ operator: operator.username, scope }),
         progress,
       });
       switch (outcome.kind) {
@@ -131,7 +131,10 @@ export function mountApprovals(routes: Routes, deps: ApprovalDeps): void {
       response: { 200: BulkPreview, 400: Problem, 409: Problem },
     },
     handler: async ({ operator, body }) => {
-      const outcome = await previewMany(deps, { request: body, scope: operator.groups });
+      const outcome = await previewMany(deps, {
+        request: body,
+        asker: operatorAsks({ operator: operator.username, scope: operator.groups }),
+      });
       if (outcome.kind === 'preview') return outcome.preview;
       throw refusalOfMany(outcome);
     },

@@ -5,6 +5,8 @@ import { newestPlanRequest } from '../commands/store.ts';
 import { withdrawApprovals } from '../commands/withdraw-approvals.ts';
 import { weighedChunks } from '../platform/db/chunks.ts';
 import type { Tx } from '../platform/db/engine.ts';
+import { askingPolicy } from '../policies/policy-view.ts';
+import { type PolicyRow, versionsInForce } from '../policies/store.ts';
 import { lockUpdates } from '../updates/lock-updates.ts';
 import { transitionHeld } from '../updates/transition-update.ts';
 import { setDigest } from '../updates/update-set.ts';
@@ -25,6 +27,7 @@ import {
 import { mintApproval } from './mint-approval.ts';
 import { logBlock, recordBlock } from './record-block.ts';
 import { recordDecision } from './record-decision.ts';
+import { policyRequest } from './standing.ts';
 import type { BlockedVerdict, Verdict } from './verdict.ts';
 import { withPolicyInForce } from './vulnerability-policy.ts';
 
@@ -74,17 +77,28 @@ async function sweepSets(opened: ApprovalDeps, awaited: readonly AwaitedSet[]): 
     deps.waitMs ?? WAIT_MS,
   );
   const facts = await factsOf(deps, loaded, waited);
+  const policies = await versionsInForce(deps.platform.database.read, {
+    digests: awaited.flatMap(({ policy }) => policy?.sha256 ?? []),
+    nowMs: deps.platform.now(),
+  });
   for (const [i, one] of loaded.entries()) {
     const known = facts[i];
     const by = asked.get(setDigest(updateIdsOf(one)));
     if (!known || !by) continue;
-    await sweepSet(deps, {
-      loaded: one,
-      facts: known,
-      asked: by,
-      verdict: judge(known, policyOf(deps), SWEEP),
-    });
+    const policy = by.policy && (policies.get(by.policy.sha256) ?? null);
+    const request = policy ? requestOfPolicy(deps, policy, { loaded: one, facts: known }) : SWEEP;
+    const verdict = judge(known, policyOf(deps), request);
+    await sweepSet(deps, { loaded: one, facts: known, asked: by, policy, request, verdict });
   }
+}
+
+/** The terms of the policy hold for what waits in its name, also when nobody looks. */
+function requestOfPolicy(
+  { platform }: ApprovalDeps,
+  row: PolicyRow,
+  of: { loaded: LoadedSet; facts: UpdateFacts },
+): ApprovalRequest {
+  return policyRequest(askingPolicy(row), { by: 'sweep', ...of, atMs: platform.now() });
 }
 
 interface Judged {
@@ -92,11 +106,15 @@ interface Judged {
   readonly facts: UpdateFacts;
   readonly verdict: Verdict;
   readonly asked: AwaitedSet;
+  readonly request: ApprovalRequest;
+  /** The policy in whose name it waits; null: in a person's name, or the policy has ended. */
+  readonly policy: PolicyRow | null;
 }
 
 async function sweepSet(deps: ApprovalDeps, judged: Judged): Promise<void> {
   const { loaded, facts, verdict, asked } = judged;
   if (loaded.agent.status === 'revoked') return void (await handBack(deps, judged, 'agent_revoked'));
+  if (asked.policy && !judged.policy) return void (await handBack(deps, judged, 'policy_ended'));
   // An update of the set has ended, or an operator has taken it out: the others are another transaction.
   if (setDigest(updateIdsOf(loaded)) !== asked.setSha256) {
     return planAgain(deps, judged, { stopped: [], rest: [updateIdsOf(loaded)] });
@@ -112,10 +130,13 @@ async function sweepSet(deps: ApprovalDeps, judged: Judged): Promise<void> {
     case 'blocked':
       return blocked(deps, judged, verdict);
     case 'mint': {
-      const asking = { approvedBy: asked.askedBy, actor: 'sweep', request: SWEEP, via: 'sweep' } as const;
-      const minting = { loaded, facts, verdict, ...asking, notBeforeMs: notBeforeOf(loaded) };
+      const { request } = judged;
+      const asking = { approvedBy: asked.askedBy, actor: 'sweep', request, via: 'sweep' } as const;
+      const times = { notBeforeMs: notBeforeOf(loaded), notAfterMs: null };
+      const minting = { loaded, facts, verdict, ...asking, ...times };
       const minted = await deps.platform.database.transact((tx) => mintApproval(tx, deps, minting));
       if (minted.kind === 'too_large') await halve(deps, judged, 'plan_too_large');
+      if (minted.kind === 'policy_ended') await handBack(deps, judged, 'policy_ended');
       if (minted.kind === 'other_version') await halve(deps, judged, 'other_version_approved');
       return;
     }
@@ -150,7 +171,8 @@ async function blocked(deps: ApprovalDeps, judged: Judged, verdict: BlockedVerdi
   const reason = stopText(verdict.stop);
   if (loaded.updates.length === 1) {
     const isBack = await handBack(deps, judged, reason);
-    if (isBack) logBlock(deps, { loaded: onlyUpdateOf(loaded), verdict, actor: 'sweep' });
+    if (isBack && verdict.stop.by !== 'policy')
+      logBlock(deps, { loaded: onlyUpdateOf(loaded), verdict, actor: 'sweep' });
     return;
   }
   const members = await membersOf(deps, loaded);
@@ -186,7 +208,8 @@ async function planAgain(deps: ApprovalDeps, judged: Judged, { stopped, rest }: 
     for (const ids of rest) {
       await awaitPlan(tx, deps.platform, {
         updates: ids.flatMap((id) => byId.get(id) ?? []),
-        ...{ askedBy: asked.askedBy, askedAtMs: asked.askedAtMs, round: asked.round + 1 },
+        ...{ askedBy: asked.askedBy, policy: asked.policy },
+        ...{ askedAtMs: asked.askedAtMs, round: asked.round + 1 },
         ...{ actor: 'sweep', notBeforeMs: null },
       });
     }
@@ -199,7 +222,7 @@ async function handBack(deps: ApprovalDeps, judged: Judged, reason: string): Pro
 }
 
 async function returnSet(tx: Tx, deps: ApprovalDeps, judged: Judged, reason: string): Promise<boolean> {
-  const { loaded, facts, verdict } = judged;
+  const { loaded, facts, verdict, request } = judged;
   const { platform } = deps;
   const locked = await lockUpdates(tx, { engine: platform.database.engine, updateIds: updateIdsOf(loaded) });
   const updates = loaded.updates.filter(({ id }) => locked.get(id)?.state === 'awaiting_plan');
@@ -214,11 +237,13 @@ async function returnSet(tx: Tx, deps: ApprovalDeps, judged: Judged, reason: str
   );
   await withdrawApprovals(tx, platform, { updateIds: updates.map(({ id }) => id), reason, actor: 'sweep' });
   const decision = await recordDecision(tx, deps, {
-    ...{ loaded: { ...loaded, updates }, facts, verdict, request: SWEEP, via: 'sweep', actor: 'sweep' },
+    ...{ loaded: { ...loaded, updates }, facts, verdict, request, via: 'sweep', actor: 'sweep' },
     ...{ approvedBy: null, outcome: 'handed_back', outcomeReason: reason, tokenId: null },
   });
   const [update, ...others] = updates;
-  if (verdict.kind === 'blocked' && update && others.length === 0) {
+  // The terms of a policy are no stop of the gate.
+  const isStopped = verdict.kind === 'blocked' && verdict.stop.by !== 'policy';
+  if (isStopped && update && others.length === 0) {
     const block = { loaded: { ...loaded, updates, update }, facts, verdict, actor: 'sweep', decision };
     await recordBlock(tx, deps, block);
   }

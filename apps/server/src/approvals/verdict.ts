@@ -1,3 +1,4 @@
+import type { PolicyMismatch } from '@tidegate/protocol/policies-api';
 import type { Finding, UncheckedReason } from '../advisories/closure-facts.ts';
 import type { Excuse } from './counting-rules.ts';
 import type { GatePolicy, JudgedFacts } from './gate-facts.ts';
@@ -6,7 +7,11 @@ import type { GatePolicy, JudgedFacts } from './gate-facts.ts';
 export type FinalStop =
   | { readonly by: 'divergence'; readonly reason: 'artifact_divergence' }
   | { readonly by: 'registry'; readonly reason: 'artifact_unknown_to_registry' }
-  | { readonly by: 'age'; readonly reason: 'too_young' | 'unknown_age' };
+  | { readonly by: 'age'; readonly reason: 'too_young' | 'unknown_age' }
+  /** The terms of the policy that asks. */
+  | { readonly by: 'policy'; readonly reason: PolicyStopReason };
+
+export type PolicyStopReason = PolicyMismatch | 'policy_age' | 'policy_age_unknown' | 'age_exception';
 
 /** A1 and A2: the stops that an operator's override passes (A3). */
 export type ClosureStop =

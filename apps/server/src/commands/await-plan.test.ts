@@ -25,8 +25,8 @@ describe.each(ENGINES)('updates that wait for the plan of their set, on $name', 
   const wait = (it: ApprovalsApp, ids: readonly string[], askedBy = 'ada') =>
     it.database.transact(async (tx) => {
       const updates = [...(await findUpdates(tx, ids)).values()];
-      const asked = { askedBy, askedAtMs: it.platform.now(), round: 0, actor: askedBy, notBeforeMs: null };
-      return awaitPlan(tx, it.platform, { updates, ...asked });
+      const asked = { askedBy, policy: null, askedAtMs: it.platform.now(), round: 0 };
+      return awaitPlan(tx, it.platform, { updates, ...asked, actor: askedBy, notBeforeMs: null });
     });
   const setState = (it: ApprovalsApp, id: string, state: string) =>
     it.database.transact((tx) => tx.updateTable('updates').set({ state }).where('id', '=', id).execute());

@@ -1,4 +1,5 @@
 import { COMMAND_MAX_BYTES, type PlannedUpdate } from '@tidegate/protocol/documents';
+import type { PolicyReference } from '@tidegate/protocol/policies-api';
 import type { Tx } from '../platform/db/engine.ts';
 import type { Platform } from '../platform/platform.ts';
 import { type LockedUpdate, lockUpdates } from '../updates/lock-updates.ts';
@@ -19,6 +20,8 @@ export interface Awaited {
   readonly updates: readonly UpdateRow[];
   /** The operator who is accountable, and since when. */
   readonly askedBy: string;
+  /** The policy that asks in that operator's name; null: the operator does. */
+  readonly policy: PolicyReference | null;
   readonly askedAtMs: number;
   /** How often flagged updates were left out of the set. */
   readonly round: number;
@@ -38,7 +41,8 @@ export async function awaitPlan(
   platform: Pick<Platform, 'database' | 'newId' | 'now'>,
   awaited: Awaited,
 ): Promise<string[]> {
-  const { askedBy, askedAtMs, round, actor, notBeforeMs } = awaited;
+  const { askedBy, askedAtMs, round, actor, notBeforeMs, policy } = awaited;
+  const by = { policy_id: policy?.policy_id ?? null, policy_sha256: policy?.sha256 ?? null };
   const named = awaited.updates.map(({ id }) => id);
   const beside = await openVersionsOf(tx, named);
   const { engine } = platform.database;
@@ -84,7 +88,7 @@ export async function awaitPlan(
   );
   await putAwaited(
     tx,
-    ids.map((update_id) => ({ update_id, set_sha256, asked_by: askedBy, asked_at: askedAtMs, round })),
+    ids.map((update_id) => ({ update_id, set_sha256, asked_by: askedBy, asked_at: askedAtMs, round, ...by })),
   );
   const [plan] = await plansOfSets(tx, [
     open.map(({ held, update: { id } }) => ({ id, plan_id: held.plan_id })),

@@ -1,3 +1,4 @@
+import type { PolicyReference } from '@tidegate/protocol/policies-api';
 import { chunks } from '../platform/db/chunks.ts';
 import type { Db, Tx } from '../platform/db/engine.ts';
 import { opened, sealed, type Unsealed } from '../platform/db/row-seals.ts';
@@ -11,6 +12,8 @@ export interface AwaitedSet {
   readonly askedBy: string;
   readonly askedAtMs: number;
   readonly round: number;
+  /** The policy that asks in that operator's name; null: the operator does. */
+  readonly policy: PolicyReference | null;
 }
 
 /**
@@ -47,9 +50,8 @@ export async function awaitedSets(
     ([setSha256, [first, ...others]]) => {
       if (!first) return [];
       const updateIds = [first, ...others].map(({ update_id }) => update_id);
-      return [
-        { setSha256, updateIds, askedBy: first.asked_by, askedAtMs: first.asked_at, round: first.round },
-      ];
+      const asked = { askedBy: first.asked_by, askedAtMs: first.asked_at, round: first.round };
+      return [{ setSha256, updateIds, ...asked, policy: policyOfRow(first) }];
     },
   );
 }
@@ -63,6 +65,13 @@ export async function awaitedSetsOf(db: Db, updateIds: readonly string[]): Promi
       found.set(row.update_id, row.set_sha256);
   }
   return found;
+}
+
+function policyOfRow({
+  policy_id: id,
+  policy_sha256: sha256,
+}: Pick<Unsealed<'awaited_updates'>, 'policy_id' | 'policy_sha256'>): PolicyReference | null {
+  return id === null || sha256 === null ? null : { policy_id: id, sha256 };
 }
 
 /** Who waits is said by the state of the update alone. */
@@ -84,6 +93,8 @@ export async function putAwaited(tx: Tx, rows: readonly Unsealed<'awaited_update
           asked_by: e.ref('excluded.asked_by'),
           asked_at: e.ref('excluded.asked_at'),
           round: e.ref('excluded.round'),
+          policy_id: e.ref('excluded.policy_id'),
+          policy_sha256: e.ref('excluded.policy_sha256'),
           seal: e.ref('excluded.seal'),
         })),
       )

@@ -73,7 +73,8 @@ async function planAgain(
   await forgetPlans(tx, updateIds);
   await awaitPlan(tx, platform, {
     updates: [...(await findUpdates(tx, updateIds)).values()],
-    ...{ askedBy: set.approvedBy, askedAtMs: platform.now(), round: 0, actor: 'server', notBeforeMs: null },
+    ...{ askedBy: set.approvedBy, policy: set.policy, askedAtMs: platform.now(), round: 0 },
+    ...{ actor: 'server', notBeforeMs: null },
   });
 }
 

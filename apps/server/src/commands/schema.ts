@@ -57,6 +57,8 @@ export const schema: readonly Statement[] = [
     asked_by TEXT NOT NULL,
     asked_at BIGINT NOT NULL,
     round INTEGER NOT NULL,
+    policy_id TEXT,
+    policy_sha256 TEXT,
     seal TEXT
   )`,
   'CREATE INDEX awaited_updates_set ON awaited_updates (set_sha256, update_id)',
@@ -114,6 +116,9 @@ declare module '../platform/db/tables.ts' {
       asked_at: number;
       /** How often flagged updates were left out of the set. */
       round: number;
+      /** The policy that asks, and its digest; null: a person does. */
+      policy_id: string | null;
+      policy_sha256: string | null;
       seal: SealColumn;
     };
     command_output: {

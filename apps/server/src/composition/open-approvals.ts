@@ -10,6 +10,8 @@ import { mountApprovals } from '../approvals/routes.ts';
 import { createOriginBackground } from '../origins/register-origin.ts';
 import { mountOrigins } from '../origins/routes.ts';
 import type { App } from '../platform/http/server.ts';
+import { createPolicyBackground } from '../policy-runs/background.ts';
+import { mountPolicies } from '../policy-runs/routes.ts';
 import { createStatementBackground } from '../vex/end-statements.ts';
 import { mountStatements } from '../vex/routes.ts';
 import type { Sources } from './open-sources.ts';
@@ -30,6 +32,7 @@ export function openApprovals(
   background.use('artifact ledger', createLedgerBackground(deps, { intervalMs }));
   background.use('statements about vulnerabilities', createStatementBackground(platform, { intervalMs }));
   background.use('smallest fixes', createFixFinder({ platform, config, worker: advisories }));
+  background.use('policies', createPolicyBackground(deps, { intervalMs }));
   background.use('registered origins', createOriginBackground(platform, { intervalMs }));
   return deps;
 }
@@ -46,5 +49,6 @@ export function mountApprovalRoutes(
   mountVulnerabilityPolicy(http.routes, deps);
   mountStatements(http.routes, { platform, keyRing });
   mountOrigins(http.routes, { platform, keyRing });
+  mountPolicies(http.routes, deps);
   mountAgentApprovals(http.routes, { platform, keyRing });
 }

@@ -3,6 +3,8 @@ import { appendEvent } from '../events/append-event.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import { Refusal } from '../platform/http/refusal.ts';
 import type { Platform } from '../platform/platform.ts';
+import { lostRight } from '../policies/author-rules.ts';
+import { suspendPoliciesOf } from '../policies/end-policies.ts';
 import { countFactors, type FactorCounts } from './codes/store.ts';
 import { type Changer, type EndTokens, endAccess } from './end-access.ts';
 import { readGroups, writeGroups } from './group-list.ts';
@@ -84,6 +86,8 @@ export async function changeOperator(
     if (!isFleetAdmin(after)) keepAnAdmin(admins, id);
     const { password_hash, role, groups, disabled_at } = after;
     await updateOperator(tx, before, { password_hash, role, groups, disabled_at });
+    const lost = lostRight(after);
+    if (lost) await suspendPoliciesOf(tx, platform, { authorId: id, reason: lost, actor: by.username });
     if (passwordHash !== null) {
       await notify(tx, platform, { operatorId: id, kind: 'password_reset', by });
       await endAccess(tx, platform, { operator: after, by, keep, endTokens });
@@ -121,6 +125,7 @@ export async function removeOperator(
     keepAnAdmin(admins, id);
     const atMs = platform.now();
     await deleteOperator(tx, { id, atMs });
+    await suspendPoliciesOf(tx, platform, { authorId: id, reason: 'author_deleted', actor: by.username });
     const tokensRevoked = await endTokens(tx, { operatorId: id, atMs });
     const content = { change: 'deleted', role: operator.role, api_tokens_revoked: tokensRevoked };
     await recordChange(tx, platform, { by, operator, content });

@@ -6,6 +6,7 @@ import type { OsvClient } from '../advisories/osv-client.ts';
 import { readChecks } from '../advisories/store.ts';
 import { type Subject, subjectKey } from '../advisories/subjects.ts';
 import { approveUpdate } from '../approvals/approve-update.ts';
+import { operatorAsks } from '../approvals/asker.ts';
 import { bulkApprove } from '../approvals/bulk-approve.ts';
 import { NO_PROGRESS } from '../approvals/bulk-progress.ts';
 import { previewUpdate } from '../approvals/preview-update.ts';
@@ -237,8 +238,7 @@ export async function createAdvisoryWorld(engine: TestEngine, { queueMax }: { qu
             const request = { update_ids: [id] };
             const outcome = await bulkApprove(deps, {
               request,
-              operator: 'ada',
-              scope: null,
+              asker: operatorAsks({ operator: 'ada', scope: null }),
               progress: NO_PROGRESS,
             });
             if (outcome.kind !== 'done') return 'other';

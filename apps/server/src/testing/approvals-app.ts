@@ -24,6 +24,7 @@ import { putAwaited } from '../commands/awaited-store.ts';
 import { type Config, defaultConfig } from '../config.ts';
 import { mountOrigins } from '../origins/routes.ts';
 import type { Database } from '../platform/db/engine.ts';
+import { mountPolicies } from '../policy-runs/routes.ts';
 import { createProvenanceClient } from '../provenance/fetch-provenance.ts';
 import { createBundleVerifier, type TrustedRoot } from '../provenance/verify-bundle.ts';
 import { createProvenanceWorker } from '../provenance/worker.ts';
@@ -138,6 +139,7 @@ export async function createApprovalsApp(engine: TestEngine, options: ApprovalsA
   mountVulnerabilityPolicy(app.routes, deps);
   mountStatements(app.routes, { platform, keyRing });
   mountOrigins(app.routes, { platform, keyRing });
+  mountPolicies(app.routes, deps);
   const { agentId, familyId } = await insertTestAgent(database, { n: 1 });
 
   async function call(method: 'GET' | 'POST' | 'PUT' | 'DELETE', url: string, payload?: object) {
@@ -156,7 +158,7 @@ export async function createApprovalsApp(engine: TestEngine, options: ApprovalsA
       await insertUpdates(tx, [updateRow({ id, agentId: host, ecosystem, name, version, state, now })]);
       if (state !== 'awaiting_plan') return;
       const asked = { set_sha256: setDigest([id]), asked_by: 'ada', asked_at: now, round: 0 };
-      await putAwaited(tx, [{ update_id: id, ...asked }]);
+      await putAwaited(tx, [{ update_id: id, ...asked, policy_id: null, policy_sha256: null }]);
     });
     if (given.plan !== null) await addPlan([id], given.plan ?? [actionOf({ name, version, ecosystem })]);
     return id;
@@ -288,6 +290,7 @@ export function updateRow(given: {
     plan_id: null,
     approval_id: null,
     not_before: null,
+    taken_back: 0,
     verdict: null,
     severity: null,
     known_exploited: null,

@@ -232,6 +232,7 @@ export function newRow(
     plan_id: null,
     approval_id: null,
     not_before: null,
+    taken_back: 0,
     verdict: null,
     severity: null,
     known_exploited: null,

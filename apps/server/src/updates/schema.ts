@@ -56,6 +56,7 @@ export const schema: readonly Statement[] = [
     plan_id TEXT,
     approval_id TEXT,
     not_before BIGINT,
+    taken_back INTEGER NOT NULL DEFAULT 0,
     verdict TEXT${BYTEWISE},
     severity TEXT${BYTEWISE},
     known_exploited INTEGER,
@@ -76,6 +77,8 @@ export const schema: readonly Statement[] = [
   `CREATE UNIQUE INDEX updates_open ON updates (agent_id, ecosystem, name, arch, available_version)
     WHERE state NOT IN ('installed', 'superseded')`,
   'CREATE INDEX updates_state ON updates (state, id)',
+  // What policies look at, host by host.
+  "CREATE INDEX updates_waiting ON updates (agent_id, id) WHERE state = 'pending' AND gone = 0",
   // For each new row a trigger asks if its host had an update of the package before. Without the name in the
   // index it reads all updates of the host, for every row of a report.
   'CREATE INDEX updates_agent ON updates (agent_id, ecosystem, name, id)',
@@ -176,6 +179,8 @@ declare module '../platform/db/tables.ts' {
       plan_id: string | null;
       approval_id: string | null;
       not_before: number | null;
+      /** A person has taken its approval back: policies leave it to people. */
+      taken_back: Generated<number>;
       /** The badge of the newest verdict, for lists and filters; no decision depends on it (A1, A8). */
       verdict: string | null;
       severity: string | null;

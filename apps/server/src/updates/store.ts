@@ -11,7 +11,7 @@ export type UpdateRow = Omit<Selectable<Tables['updates']>, 'gone' | 'again' | '
 export type HistoryRow = Selectable<Tables['update_history']>;
 export type UpdateChange = Pick<
   Updateable<Tables['updates']>,
-  'plan_id' | 'approval_id' | 'not_before' | 'out_of_band'
+  'plan_id' | 'approval_id' | 'not_before' | 'taken_back' | 'out_of_band'
 >;
 
 /** The package manager's actions for an update, as the agent reported them. */

@@ -72,6 +72,10 @@ export const SEALED_COLUMNS = {
     ...['id', 'sha256', 'envelope', 'ecosystem', 'signing_key', 'suites', 'rule', 'min_age_days', 'reason'],
     ...['created_by', 'created_at', 'ends_at'],
   ] as const,
+  policies: [
+    ...['sha256', 'policy_id', 'version', 'name', 'document', 'envelope', 'author_id', 'author'],
+    ...['created_at', 'ends_at'],
+  ] as const,
   artifact_decisions: [
     ...['id', 'divergence_id', 'kind', 'accepted', 'refused', 'reason', 'actor', 'decided_at'],
   ] as const,
@@ -80,7 +84,7 @@ export const SEALED_COLUMNS = {
     ...['id', 'agent_id', 'action', 'params', 'approval_id', 'approval_sha256', 'created_by'],
     ...['created_at', 'not_before', 'expires_at'],
   ] as const,
-  awaited_updates: ['update_id', 'set_sha256', 'asked_by', 'asked_at', 'round'],
+  awaited_updates: ['update_id', 'set_sha256', 'asked_by', 'asked_at', 'round', 'policy_id', 'policy_sha256'],
 } as const satisfies { readonly [T in keyof Tables]?: readonly (keyof Tables[T])[] };
 
 export type SealedTable = keyof typeof SEALED_COLUMNS;

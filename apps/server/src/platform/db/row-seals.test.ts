@@ -22,6 +22,7 @@ const OPEN: Readonly<Record<string, readonly string[]>> = {
   // What ends a statement takes its seal away.
   vex_statements: ['ended_at', 'end_reason', 'ended_by'],
   origins: ['ended_at', 'end_reason', 'ended_by'],
+  policies: ['ended_at', 'end_reason', 'ended_by'],
   resyncs: ['closed_at'],
   // What became of a command; agents check its envelope, and the seal is asked for before each signature.
   agent_commands: [

@@ -12,6 +12,7 @@ const IN_FORCE: Readonly<Partial<Record<SealedTable, string>>> = {
   age_exceptions: 'deleted_at IS NULL',
   vex_statements: 'ended_at IS NULL',
   origins: 'ended_at IS NULL',
+  policies: 'ended_at IS NULL',
   resyncs: 'closed_at IS NULL',
   agent_commands: "status IN ('pending', 'sent')",
   awaited_updates: "update_id IN (SELECT id FROM updates WHERE state = 'awaiting_plan')",
@@ -21,6 +22,7 @@ const KEYS: Readonly<Partial<Record<SealedTable, readonly string[]>>> = {
   operator_totp: ['operator_id'],
   operator_recovery_codes: ['operator_id', 'code_hash'],
   awaited_updates: ['update_id'],
+  policies: ['sha256'],
 };
 
 type Row = Readonly<Record<string, unknown>> & { readonly seal: string | null };

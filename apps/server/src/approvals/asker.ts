@@ -1,0 +1,30 @@
+import type { PolicyReference } from '@tidegate/protocol/policies-api';
+import type { GroupScope } from '../platform/db/group-scope.ts';
+import type { ApprovalRequest, UpdateFacts } from './gate-facts.ts';
+import type { LoadedSet } from './load-update.ts';
+
+/** Whoever asks for the approval of many updates: in whose name, where, and by which request the gate judges each set. */
+export interface Asker {
+  /** The operator who is accountable. */
+  readonly operator: string;
+  /** The acting party: that operator, or `policy`. */
+  readonly actor: string;
+  readonly via: 'bulk' | 'policy';
+  /** The policy that asks; null: the operator does. */
+  readonly policy: PolicyReference | null;
+  readonly scope: GroupScope;
+  /** No approval of this request is of use later; null: as long as a token lives. */
+  readonly notAfterMs: number | null;
+  readonly requestOf: (loaded: LoadedSet, facts: UpdateFacts) => ApprovalRequest;
+}
+
+/** A6: a bulk request has no override, and no field that could become one. */
+const PLAIN: ApprovalRequest = { by: 'operator', override: false, overrideReason: null };
+
+/** An operator with a bulk request. */
+export function operatorAsks({ operator, scope }: Pick<Asker, 'operator' | 'scope'>): Asker {
+  return {
+    ...{ operator, scope, actor: operator, via: 'bulk', policy: null, notAfterMs: null },
+    requestOf: () => PLAIN,
+  };
+}

@@ -1,0 +1,69 @@
+import { Envelope } from '@tidegate/protocol/documents';
+import {
+  Policy,
+  PolicyDetail,
+  PolicyEnd,
+  PolicyPayload,
+  PolicyRequest,
+  type PolicyTerms,
+} from '@tidegate/protocol/policies-api';
+import { Value } from 'typebox/value';
+import { rfc3339 } from '../platform/clock.ts';
+import type { AnyPolicyRow, PolicyRow, RunRow } from './store.ts';
+
+/** The signed document of a version. */
+export function payloadOf({ document }: Pick<AnyPolicyRow, 'document'>): PolicyPayload {
+  return Value.Parse(PolicyPayload, JSON.parse(document));
+}
+
+/** A version in force, as the gate is asked with it. */
+export function askingPolicy(row: PolicyRow): Pick<PolicyRow, 'sha256'> & {
+  readonly policyId: string;
+  readonly terms: PolicyTerms;
+} {
+  return { policyId: row.policy_id, sha256: row.sha256, terms: payloadOf(row).terms };
+}
+
+export function policyView(row: AnyPolicyRow, { run, nowMs }: { run: RunRow | null; nowMs: number }): Policy {
+  const { name, text, scope, terms, ends_at } = payloadOf(row);
+  const request = Value.Parse(PolicyRequest, { name, text, scope, terms, ends_at });
+  const end = endOf(row);
+  return Value.Parse(Policy, {
+    ...{ id: row.policy_id, version: row.version, sha256: row.sha256, ...request },
+    ...{ state: stateOf(row, nowMs), end_reason: end },
+    ...{ author: row.author, created_at: rfc3339(row.created_at), ended_by: row.ended_by },
+    ended_at: row.ended_at === null ? null : rfc3339(row.ended_at),
+    last_run: run && {
+      ...{ at: rfc3339(run.at), hosts: run.hosts, approved: run.approved },
+      ...{ awaiting_plan: run.awaiting_plan, stopped: run.stopped },
+    },
+  });
+}
+
+/** `versions`: all of the policy, the newest first. */
+export function policyDetail(
+  versions: readonly [AnyPolicyRow, ...AnyPolicyRow[]],
+  context: { run: RunRow | null; nowMs: number },
+): PolicyDetail {
+  const [newest] = versions;
+  return Value.Parse(PolicyDetail, {
+    ...policyView(newest, context),
+    envelope: Value.Parse(Envelope, JSON.parse(newest.envelope)),
+    versions: versions.map((row) => ({
+      ...{ version: row.version, sha256: row.sha256, author: row.author },
+      ...{ created_at: rfc3339(row.created_at), end_reason: endOf(row) },
+      ended_at: row.ended_at === null ? null : rfc3339(row.ended_at),
+    })),
+  });
+}
+
+function endOf({ end_reason: reason }: AnyPolicyRow): PolicyEnd | null {
+  return reason === null ? null : Value.Parse(PolicyEnd, reason);
+}
+
+function stateOf(row: AnyPolicyRow, nowMs: number): Policy['state'] {
+  const reason = endOf(row);
+  if (reason === null) return row.ends_at > nowMs ? 'in_force' : 'expired';
+  if (reason === 'replaced' || reason === 'revoked' || reason === 'expired') return reason;
+  return 'suspended';
+}

@@ -1,0 +1,120 @@
+import {
+  POLICIES_MAX,
+  POLICY_MAX_DAYS,
+  POLICY_TYPE,
+  type PolicyPayload,
+  type PolicyRequest,
+} from '@tidegate/protocol/policies-api';
+import { appendEvent } from '../events/append-event.ts';
+import { rfc3339 } from '../platform/clock.ts';
+import type { Tx } from '../platform/db/engine.ts';
+import { Refusal } from '../platform/http/refusal.ts';
+import type { Platform } from '../platform/platform.ts';
+import { sha256Hex } from '../platform/sha256.ts';
+import type { KeyRing } from '../signing-keys/key-ring.ts';
+import { aboutPolicy } from './end-policies.ts';
+import { type AnyPolicyRow, endPolicy, insertPolicy, policiesInForce, versionsOf } from './store.ts';
+
+const DAY_MS = 86_400_000;
+
+export interface PolicyDeps {
+  readonly platform: Platform;
+  readonly keyRing: Pick<KeyRing, 'fleetId' | 'signer'>;
+}
+
+export interface Author {
+  readonly id: string;
+  readonly username: string;
+}
+
+/** What is wrong with a request of the right form; null if nothing is. */
+export function policyFault(
+  { scope, ends_at: endsAt }: PolicyRequest,
+  nowMs: number,
+): { path: string; message: string } | null {
+  if (scope.kind === 'some' && scope.groups.length + scope.hosts.length === 0) {
+    return { path: '/scope', message: 'must name a group or a host' };
+  }
+  const endsAtMs = Date.parse(endsAt);
+  if (endsAtMs > nowMs && endsAtMs <= nowMs + POLICY_MAX_DAYS * DAY_MS) return null;
+  return { path: '/ends_at', message: `must be a time in the next ${POLICY_MAX_DAYS} days` };
+}
+
+/** Signs and stores the first version of a policy, with its event. Throws a Refusal where the name is taken. */
+export async function publishPolicy(
+  tx: Tx,
+  deps: PolicyDeps,
+  { request, author }: { request: PolicyRequest; author: Author },
+): Promise<AnyPolicyRow> {
+  const nowMs = deps.platform.now();
+  const inForce = await policiesInForce(tx, { nowMs, limit: POLICIES_MAX });
+  if (inForce.length >= POLICIES_MAX) {
+    throw new Refusal('conflict', {
+      detail: `At most ${POLICIES_MAX} policies may be in force. Revoke some first.`,
+    });
+  }
+  const policyId = deps.platform.newId();
+  return store(tx, deps, { request, author, policyId, version: 1, replaced: null });
+}
+
+/**
+ * Replaces the newest version of a policy by a new one of another author; one that has ended comes into force again. Null
+ * when there is no such policy. Throws a Refusal unless `replaces` is the digest of the newest version.
+ */
+export async function changePolicy(
+  tx: Tx,
+  deps: PolicyDeps,
+  change: { policyId: string; request: PolicyRequest; replaces: string; author: Author },
+): Promise<AnyPolicyRow | null> {
+  const { policyId, request, replaces, author } = change;
+  const [newest] = await versionsOf(tx, policyId);
+  if (!newest) return null;
+  if (newest.sha256 !== replaces) {
+    const detail = `The newest version of this policy is ${newest.sha256}. Read it and decide again.`;
+    throw new Refusal('conflict', { detail });
+  }
+  const nowMs = deps.platform.now();
+  await endPolicy(tx, { policyId, by: author.username, reason: 'replaced', nowMs });
+  const version = newest.version + 1;
+  return store(tx, deps, { request, author, policyId, version, replaced: newest.sha256 });
+}
+
+async function store(
+  tx: Tx,
+  { platform, keyRing }: PolicyDeps,
+  given: {
+    request: PolicyRequest;
+    author: Author;
+    policyId: string;
+    version: number;
+    replaced: string | null;
+  },
+): Promise<AnyPolicyRow> {
+  const { request, author, policyId, version, replaced } = given;
+  const nowMs = platform.now();
+  const taken = (await policiesInForce(tx, { nowMs, limit: POLICIES_MAX })).some(
+    ({ name }) => name === request.name,
+  );
+  if (taken) throw new Refusal('conflict', { detail: 'A policy with this name is in force already.' });
+  const payload: PolicyPayload = {
+    ...{ v: 1, fleet_id: keyRing.fleetId, policy_id: policyId, version, ...request },
+    ...{ author: author.username, created_at: rfc3339(nowMs) },
+  };
+  const document = JSON.stringify(payload);
+  const bytes = Buffer.from(document);
+  const row = {
+    ...{ sha256: sha256Hex(bytes), policy_id: policyId, version, name: request.name, document },
+    envelope: JSON.stringify(keyRing.signer().sign(POLICY_TYPE, bytes)),
+    ...{ author_id: author.id, author: author.username, created_at: nowMs },
+    ends_at: Date.parse(request.ends_at),
+    ...{ ended_at: null, end_reason: null, ended_by: null },
+  };
+  await insertPolicy(tx, row);
+  const { scope, terms, text, ends_at } = request;
+  await appendEvent(tx, platform, {
+    ...{ kind: 'system', type: 'policy_published', severity: 'warning', component: 'security' },
+    actor: author.username,
+    content: { ...aboutPolicy(row), replaced, scope, terms, text, ends_at, actor: author.username },
+  });
+  return row;
+}

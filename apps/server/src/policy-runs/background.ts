@@ -1,0 +1,24 @@
+import type { ApprovalDeps } from '../approvals/deps.ts';
+import { type BackgroundWork, repeat } from '../platform/repeat.ts';
+import { createRefused } from './refused.ts';
+import { runPoliciesOnce } from './run-policies.ts';
+
+/** Lets the policies in force ask for approvals, again and again. */
+export function createPolicyBackground(
+  deps: ApprovalDeps,
+  { intervalMs }: { intervalMs: number },
+): BackgroundWork {
+  const { platform } = deps;
+  const refused = createRefused();
+  return repeat({
+    intervalMs,
+    async run(isStopped) {
+      try {
+        await runPoliciesOnce(deps, refused, isStopped);
+      } catch (error) {
+        // An unavailable database must not end the process: the next run tries again.
+        platform.log.error('a run of the policies failed', { error: String(error) });
+      }
+    },
+  });
+}

@@ -1,0 +1,95 @@
+import { chunks } from '../platform/db/chunks.ts';
+import type { Db } from '../platform/db/engine.ts';
+import type { UpdateRow } from '../updates/store.ts';
+
+/** A host that policies may reach. */
+export interface ReachedHost {
+  readonly id: string;
+  readonly hostname: string;
+  readonly group: string | null;
+}
+
+/** What policies are compared with, before any verdict. */
+export type WaitingUpdate = Pick<
+  UpdateRow,
+  | 'id'
+  | 'agent_id'
+  | 'ecosystem'
+  | 'name'
+  | 'arch'
+  | 'available_version'
+  | 'origin'
+  | 'change'
+  | 'recommended'
+  | 'taken_back'
+  | 'plan_id'
+  | 'judged_at'
+  | 'updated_at'
+>;
+
+/** Active hosts with updates that wait, by id. */
+export async function hostsThatWait(
+  db: Db,
+  { after, limit }: { after: string; limit: number },
+): Promise<ReachedHost[]> {
+  const rows = await db
+    .selectFrom('agents as a')
+    .select(['a.id', 'a.hostname', 'a.group_name'])
+    .where('a.status', '=', 'active')
+    .where('a.deleted_at', 'is', null)
+    .where('a.id', '>', after)
+    .where(({ exists, selectFrom }) =>
+      exists(
+        selectFrom('updates as u')
+          .select('u.id')
+          .whereRef('u.agent_id', '=', 'a.id')
+          .where('u.state', '=', 'pending')
+          .where('u.gone', '=', 0),
+      ),
+    )
+    .orderBy('a.id')
+    .limit(limit)
+    .execute();
+  return rows.map(({ id, hostname, group_name: group }) => ({ id, hostname, group }));
+}
+
+/** Active hosts of a scope, by name; and how many there are. */
+export async function hostsOf(
+  db: Db,
+  { scope, limit }: { scope: { groups: readonly string[]; hosts: readonly string[] } | null; limit: number },
+): Promise<{ count: number; hosts: ReachedHost[] }> {
+  let query = db.selectFrom('agents as a').where('a.status', '=', 'active').where('a.deleted_at', 'is', null);
+  if (scope) {
+    query = query.where(({ eb, or }) =>
+      or([eb('a.group_name', 'in', scope.groups), eb('a.id', 'in', scope.hosts)]),
+    );
+  }
+  const total = await query.select((e) => e.fn.countAll<number>().as('total')).executeTakeFirstOrThrow();
+  const rows = await query
+    .select(['a.id', 'a.hostname', 'a.group_name'])
+    .orderBy('a.hostname')
+    .orderBy('a.id')
+    .limit(limit)
+    .execute();
+  const hosts = rows.map(({ id, hostname, group_name: group }) => ({ id, hostname, group }));
+  return { count: Number(total.total), hosts };
+}
+
+/** The updates of these hosts that wait for a decision, by host. */
+export async function waitingUpdates(db: Db, agentIds: readonly string[]): Promise<WaitingUpdate[]> {
+  const found: WaitingUpdate[] = [];
+  for (const some of chunks(agentIds)) {
+    const rows = await db
+      .selectFrom('updates')
+      .select(['id', 'agent_id', 'ecosystem', 'name', 'arch', 'available_version', 'origin', 'change'])
+      .select(['recommended', 'taken_back', 'plan_id', 'judged_at', 'updated_at'])
+      .where('agent_id', 'in', some)
+      .where('state', '=', 'pending')
+      .where('gone', '=', 0)
+      .orderBy('agent_id')
+      .orderBy('id')
+      .execute();
+    found.push(...rows);
+  }
+  return found;
+}

@@ -1,0 +1,46 @@
+import type { PolicyMismatch, PolicyScope, PolicyTerms } from '@tidegate/protocol/policies-api';
+import type { Ecosystem } from '@tidegate/protocol/scalars';
+import { mismatchOfRow } from '../policies/policy-rules.ts';
+import { recommendedBit } from '../updates/offer-rules.ts';
+import type { ReachedHost, WaitingUpdate } from './candidates-store.ts';
+
+/** A policy, as far as matching needs it. */
+export interface MatchedPolicy {
+  readonly sha256: string;
+  readonly scope: PolicyScope;
+  readonly terms: PolicyTerms;
+}
+
+/** Why a policy leaves an update to people before any verdict. */
+export type LeftOut = PolicyMismatch | 'taken_back' | 'other_version';
+
+/** Whether a host is one of the policy's. */
+export function hostsReachedBy({ scope }: Pick<MatchedPolicy, 'scope'>): (host: ReachedHost) => boolean {
+  if (scope.kind === 'all') return () => true;
+  const [groups, hosts] = [new Set(scope.groups), new Set(scope.hosts)];
+  return ({ id, group }) => hosts.has(id) || (group !== null && groups.has(group));
+}
+
+/** Why a policy does not ask for an update of one of its hosts; null if it does. */
+export function leftOut(
+  { terms }: MatchedPolicy,
+  update: WaitingUpdate & { ecosystem: Ecosystem },
+): LeftOut | null {
+  const mismatch = mismatchOfRow(terms, update);
+  if (mismatch) return mismatch;
+  if (update.taken_back === 1) return 'taken_back';
+  // Of several versions that are offered, a policy takes the newest that its terms allow.
+  return (update.recommended & recommendedBit(terms.max_change)) === 0 ? 'other_version' : null;
+}
+
+/** What `leftOut` depends on: one answer for all updates with the same key. */
+export function matchKey({
+  ecosystem,
+  name,
+  origin,
+  change,
+  taken_back,
+  recommended,
+}: WaitingUpdate): string {
+  return `${ecosystem}\n${name}\n${origin ?? ''}\n${change}\n${taken_back}\n${recommended}`;
+}

@@ -1,0 +1,492 @@
+import { APPROVAL_TYPE, ApprovalPayload } from '@tidegate/protocol/documents';
+import { POLICY_TYPE, PolicyPayload } from '@tidegate/protocol/policies-api';
+import { loadTrustedKey, verifyEnvelope } from '@tidegate/signing/verify';
+import { Value } from 'typebox/value';
+import { describe, expect, test } from 'vitest';
+import { saveFetched, saveScores } from '../advisories/exploited/store.ts';
+import { readRecord } from '../approvals/read-decision.ts';
+import { replayDecision } from '../approvals/replay-decision.ts';
+import { sweepOnce } from '../approvals/sweep.ts';
+import { changeOperator, removeOperator } from '../operators/change-operators.ts';
+import { createPasswords } from '../operators/passwords/passwords.ts';
+import { insertOperator } from '../operators/store.ts';
+import { sha256Hex } from '../platform/sha256.ts';
+import { recordFirstSeen } from '../release-times/record-first-seen.ts';
+import { insertTestAgent } from '../testing/agent-rows.ts';
+import type { ApprovalsAppOptions } from '../testing/approvals-app.ts';
+import { actionOf, createApprovalsApp } from '../testing/approvals-app.ts';
+import { ENGINES } from '../testing/engines.ts';
+import { findUpdate } from '../updates/store.ts';
+import { ASKED_AGAIN_MS, createRefused } from './refused.ts';
+import { runPoliciesOnce } from './run-policies.ts';
+
+const URL = '/api/v1/policies';
+const ADA = '01900000-0000-7000-a000-000000000001';
+const HOUR_MS = 3_600_000;
+const TERMS = {
+  ...{ ecosystems: ['apt'], packages: ['*'], except_packages: [], origins: [], security_only: false },
+  ...{ minimum_severity: null, max_change: 'any', min_age_hours: null, remaining_vulnerabilities: 'ask' },
+};
+const BODY = {
+  ...{ name: 'Nightly', text: 'Everything clear, by itself.', scope: { kind: 'all' }, terms: TERMS },
+  ends_at: '2026-12-01T00:00:00Z',
+};
+
+describe.each(ENGINES)('policies on $name', (engine) => {
+  async function scene(options: ApprovalsAppOptions = {}) {
+    const it = await createApprovalsApp(engine, options);
+    const operator = {
+      id: ADA,
+      username: 'ada',
+      password_hash: 'x',
+      role: 'approver',
+      groups: null,
+    } as const;
+    await it.database.transact(async (tx) => {
+      await insertOperator(tx, { ...operator, created_at: 1, disabled_at: null });
+      const root = { id: '01900000-0000-7000-a000-000000000002', username: 'root', password_hash: 'x' };
+      await insertOperator(tx, { ...root, role: 'admin', groups: null, created_at: 1, disabled_at: null });
+    });
+    const refused = createRefused();
+    const run = () => runPoliciesOnce(it.deps, refused);
+    const publish = async (change: object = {}) => {
+      const { status, body } = await it.call('POST', URL, { ...BODY, ...change });
+      expect(status, JSON.stringify(body)).toBe(201);
+      return body;
+    };
+    const stateOf = async (id: string) => (await findUpdate(it.database.read, id))?.state;
+    const eventsOf = async (type: string) => {
+      const rows = await it.database.read.selectFrom('events').selectAll().where('type', '=', type).execute();
+      return rows.map(({ content }) => JSON.parse(content));
+    };
+    const tokens = async () => {
+      const rows = await it.database.read.selectFrom('approvals').selectAll().orderBy('token_id').execute();
+      return rows.map((row) => {
+        const payload = Buffer.from(JSON.parse(row.envelope).payload, 'base64').toString();
+        return { row, payload: Value.Parse(ApprovalPayload, JSON.parse(payload)) };
+      });
+    };
+    const decisions = async () => {
+      const rows = await it.database.read.selectFrom('decisions').selectAll().orderBy('id').execute();
+      return rows.map(readRecord);
+    };
+    const terms = (change: object) => ({ terms: { ...TERMS, ...change } });
+    return { ...it, run, refused, publish, stateOf, eventsOf, tokens, decisions, terms };
+  }
+
+  test('approve what is clear in their author’s name; token, decision and event name policy and digest', async () => {
+    const it = await scene();
+    const id = await it.addUpdate({ name: 'curl' });
+    const { id: policy_id, sha256, envelope } = await it.publish();
+    await it.run();
+    expect(await it.stateOf(id)).toBe('approved');
+    const [token] = await it.tokens();
+    expect(token?.payload).toMatchObject({ policy: { policy_id, sha256 }, override: null });
+    expect(token?.row).toMatchObject({ approved_by: 'ada', policy_id, policy_sha256: sha256 });
+    const [decision] = await it.decisions();
+    expect(decision).toMatchObject({
+      ...{ via: 'policy', actor: 'policy', approved_by: 'ada', outcome: 'minted' },
+      request: { by: 'policy', override: false, standing: { policy_id, sha256, terms: TERMS } },
+    });
+    expect(await it.eventsOf('update_approved')).toMatchObject([
+      { policy: { policy_id, sha256 }, actor: 'policy', approved_by: 'ada' },
+    ]);
+    const keys = it.keyRing
+      .keySet()
+      .keys.map(({ key_id, public_key_hex }) =>
+        loadTrustedKey({ keyId: key_id, publicKeyHex: public_key_hex }),
+      );
+    const verified = verifyEnvelope(envelope, keys, POLICY_TYPE);
+    if (!verified.ok) throw new Error('the policy is not signed');
+    expect(sha256Hex(verified.payload)).toBe(sha256);
+    const payload = Value.Parse(PolicyPayload, JSON.parse(Buffer.from(verified.payload).toString()));
+    expect(payload).toMatchObject({ ...BODY, policy_id, version: 1, author: 'ada' });
+    expect(verifyEnvelope(envelope, keys, APPROVAL_TYPE).ok).toBe(false);
+    const { body } = await it.call('GET', `${URL}/${policy_id}`);
+    expect(body.last_run).toMatchObject({ hosts: 1, approved: 1, awaiting_plan: 0, stopped: 0 });
+  });
+
+  test('never pass what the gate stops (A1)', async () => {
+    const it = await scene();
+    const [bad, good] = [await it.addUpdate(), await it.addUpdate({ name: 'curl' })];
+    it.vulnerable();
+    await it.publish();
+    await it.run();
+    expect(await it.stateOf(bad)).toBe('pending');
+    expect(await it.stateOf(good)).toBe('approved');
+    expect(await it.eventsOf('supply_chain_override')).toEqual([]);
+  });
+
+  test.each(['apt', 'npm', 'pypi'] as const)(
+    'never pass what could not be checked, also where a person may (A2, A8): %s',
+    async (ecosystem) => {
+      const it = await scene();
+      it.osv.mode = 'down';
+      const id = await it.addUpdate({ name: 'curl', ecosystem, version: '2.0.0' });
+      await it.publish(it.terms({ ecosystems: [ecosystem] }));
+      await it.run();
+      expect(await it.stateOf(id)).toBe('pending');
+      expect((await it.approve(id)).status).toBe(ecosystem === 'apt' ? 409 : 200);
+    },
+  );
+
+  test.each<[string, object, object]>([
+    ['a statement of an operator', {}, {}],
+    ['what stays, unless its author said so', { vulnerabilityPolicy: 'introduced' }, {}],
+  ])('leave to people what passes by %s', async (_, settings, change) => {
+    const it = await scene({ settings });
+    await it.database.transact((tx) =>
+      tx
+        .insertInto('agent_packages')
+        .values({
+          ...{ agent_id: it.agentId, ecosystem: 'apt', name: 'openssl', arch: '', version: '3.0.11-1' },
+          ...{ source_name: 'openssl', source_version: '3.0.11-1', origin: null, held: 0 },
+        })
+        .execute(),
+    );
+    await it.database.transact(async (tx) => {
+      await saveScores(tx, 'kev', []);
+      await saveFetched(tx, { feed: 'kev', nowMs: it.platform.now(), entries: 0 });
+    });
+    it.osv.addRecord({ id: 'DEBIAN-CVE-2024-1', summary: 'bad', upstream: ['CVE-2024-1'] }, [
+      { ecosystem: 'Debian:12', name: 'openssl', versions: ['3.0.12-1', '3.0.11-1'] },
+    ]);
+    const action = actionOf({ name: 'openssl', version: '3.0.12-1' });
+    const id = await it.addUpdate({ plan: [{ ...action, from_version: '3.0.11-1' }] });
+    if (!('vulnerabilityPolicy' in settings)) {
+      const { status } = await it.call('POST', '/api/v1/admin/vex-statements', {
+        ...{ vulnerability: 'CVE-2024-1', ecosystem: 'apt', package: 'openssl', distribution: 'debian' },
+        ...{ versions: ['3.0.12-1'], scope: { kind: 'all' }, status: 'accepted', justification: null },
+        ...{ text: 'Not reachable.', ends_at: '2026-12-01T00:00:00Z' },
+      });
+      expect(status).toBe(201);
+    }
+    const { id: policyId, sha256 } = await it.publish(change);
+    await it.run();
+    expect(await it.stateOf(id)).toBe('pending');
+    // A person passes it without an override.
+    const { body } = await it.call('POST', `/api/v1/updates/${id}/preview`);
+    expect(body.blocked_by).toBeNull();
+    if (!('vulnerabilityPolicy' in settings)) return;
+    const lenient = { ...BODY, ...it.terms({ remaining_vulnerabilities: 'approve' }), replaces: sha256 };
+    expect((await it.call('PUT', `${URL}/${policyId}`, lenient)).status).toBe(200);
+    await it.run();
+    expect(await it.stateOf(id)).toBe('approved');
+  });
+
+  test('leave to people what is known to be exploited, also if it stays', async () => {
+    const it = await scene({ settings: { vulnerabilityPolicy: 'introduced' } });
+    await it.database.transact(async (tx) => {
+      await tx
+        .insertInto('agent_packages')
+        .values({
+          ...{ agent_id: it.agentId, ecosystem: 'apt', name: 'openssl', arch: '', version: '3.0.11-1' },
+          ...{ source_name: 'openssl', source_version: '3.0.11-1', origin: null, held: 0 },
+        })
+        .execute();
+      await saveScores(tx, 'kev', [['CVE-2024-1', 1]]);
+      await saveFetched(tx, { feed: 'kev', nowMs: it.platform.now(), entries: 1 });
+    });
+    it.osv.addRecord({ id: 'DEBIAN-CVE-2024-1', summary: 'bad', upstream: ['CVE-2024-1'] }, [
+      { ecosystem: 'Debian:12', name: 'openssl', versions: ['3.0.12-1', '3.0.11-1'] },
+    ]);
+    const action = actionOf({ name: 'openssl', version: '3.0.12-1' });
+    const id = await it.addUpdate({ plan: [{ ...action, from_version: '3.0.11-1' }] });
+    await it.publish(it.terms({ remaining_vulnerabilities: 'approve' }));
+    await it.run();
+    expect(await it.stateOf(id)).toBe('pending');
+    expect((await it.approve(id)).status).toBe(200);
+  });
+
+  test('leave to people what passes the age gate by an exception (A7)', async () => {
+    const it = await scene({ settings: { gateEnforcement: 'block' } });
+    const id = await it.addUpdate({ name: 'left-pad', version: '2.0.0', ecosystem: 'npm' });
+    await it.call('POST', '/api/v1/admin/age-exceptions', {
+      ...{ ecosystem: 'npm', name: 'left-pad', version: '2.0.0', reason: 'needed' },
+      expires_at: '2026-12-01T00:00:00Z',
+    });
+    await it.publish(it.terms({ ecosystems: ['npm'] }));
+    await it.run();
+    expect(await it.stateOf(id)).toBe('pending');
+  });
+
+  test('wait until what an update brings is old enough for them', async () => {
+    const it = await scene();
+    const id = await it.addUpdate({ name: 'curl' });
+    await it.publish(it.terms({ min_age_hours: 24 }));
+    await it.run();
+    expect(await it.stateOf(id)).toBe('pending');
+    const seen = { agentId: it.agentId, ecosystem: 'apt', packages: [] } as const;
+    const actions = [actionOf({ name: 'curl', version: '3.0.12-1' })];
+    await it.database.transact((tx) => recordFirstSeen(tx, it.platform, { ...seen, actions }));
+    it.clock.advance(23 * HOUR_MS);
+    await it.run();
+    expect(await it.stateOf(id)).toBe('pending');
+    it.clock.advance(HOUR_MS);
+    await it.run();
+    expect(await it.stateOf(id)).toBe('approved');
+  });
+
+  test('reach only the hosts of their scope, and only their packages', async () => {
+    const it = await scene();
+    const { agentId: web } = await insertTestAgent(it.database, { n: 2, group: 'web' });
+    const { agentId: db } = await insertTestAgent(it.database, { n: 3, group: 'db' });
+    const ids = {
+      other: await it.addUpdate({ name: 'curl' }),
+      web: await it.addUpdate({ name: 'curl', agentId: web }),
+      excepted: await it.addUpdate({ name: 'linux-image-1', agentId: web }),
+      db: await it.addUpdate({ name: 'curl', agentId: db }),
+      elsewhere: await it.addUpdate({ name: 'vim', agentId: db }),
+    };
+    await it.publish({
+      scope: { kind: 'some', groups: ['web'], hosts: [] },
+      ...it.terms({ except_packages: ['linux-*'] }),
+    });
+    await it.publish({
+      name: 'curl',
+      scope: { kind: 'some', groups: [], hosts: [db] },
+      ...it.terms({ packages: ['curl'] }),
+    });
+    await it.run();
+    const states = Object.entries(ids).map(async ([name, id]) => [name, await it.stateOf(id)]);
+    expect(Object.fromEntries(await Promise.all(states))).toEqual({
+      ...{ other: 'pending', web: 'approved', excepted: 'pending', db: 'approved', elsewhere: 'pending' },
+    });
+  });
+
+  test('approve the updates of one host as one transaction, and wait for its plan', async () => {
+    const it = await scene();
+    const ids = [await it.addUpdate({ name: 'curl' }), await it.addUpdate({ name: 'vim' })];
+    const { id: policy_id, sha256 } = await it.publish();
+    await it.run();
+    expect(await Promise.all(ids.map(it.stateOf))).toEqual(['awaiting_plan', 'awaiting_plan']);
+    await it.addPlan(
+      ids,
+      ['curl', 'vim'].map((name) => actionOf({ name, version: '3.0.12-1' })),
+    );
+    await sweepOnce(it.deps);
+    const tokens = await it.tokens();
+    expect(tokens).toHaveLength(1);
+    expect(tokens[0]?.payload).toMatchObject({ policy: { policy_id, sha256 } });
+    expect(tokens[0]?.payload.updates).toHaveLength(2);
+    expect((await it.decisions()).at(-1)).toMatchObject({
+      ...{ via: 'sweep', approved_by: 'ada' },
+      request: { by: 'sweep', standing: { policy_id } },
+    });
+  });
+
+  test('mint nothing for what waits once they are revoked; their tokens stay', async () => {
+    const it = await scene();
+    const first = await it.addUpdate({ name: 'zsh' });
+    const { id } = await it.publish();
+    await it.run();
+    const ids = [await it.addUpdate({ name: 'curl' }), await it.addUpdate({ name: 'vim' })];
+    await it.run();
+    expect(await it.stateOf(ids[0] ?? '')).toBe('awaiting_plan');
+    expect((await it.call('DELETE', `${URL}/${id}`)).status).toBe(204);
+    await it.addPlan(
+      ids,
+      ['curl', 'vim'].map((name) => actionOf({ name, version: '3.0.12-1' })),
+    );
+    await sweepOnce(it.deps);
+    await it.run();
+    expect(await Promise.all(ids.map(it.stateOf))).toEqual(['pending', 'pending']);
+    expect((await findUpdate(it.database.read, ids[0] ?? ''))?.state_reason).toBe('policy_ended');
+    expect(await it.stateOf(first)).toBe('approved');
+    expect((await it.call('GET', `${URL}/${id}`)).body).toMatchObject({
+      ...{ state: 'revoked', end_reason: 'revoked', ended_by: 'ada' },
+    });
+    expect((await it.call('DELETE', `${URL}/${id}`)).status).toBe(404);
+  });
+
+  test('leave an update to people once a person has taken its approval back', async () => {
+    const it = await scene();
+    const id = await it.addUpdate({ name: 'curl' });
+    await it.publish();
+    await it.run();
+    expect((await it.call('POST', `/api/v1/updates/${id}/reopen`, { reason: 'not today' })).status).toBe(200);
+    await it.run();
+    expect(await it.stateOf(id)).toBe('pending');
+    const { body } = await it.call('POST', `${URL}/preview`, { scope: BODY.scope, terms: TERMS });
+    expect(body).toMatchObject({ approves: 0, reasons: [{ reason: 'taken_back', count: 1 }] });
+  });
+
+  test('are changed only by a new digest that names the one it replaces', async () => {
+    const it = await scene();
+    const { id, sha256 } = await it.publish();
+    const change = { ...BODY, ...it.terms({ packages: ['curl'] }) };
+    const wrong = await it.call('PUT', `${URL}/${id}`, { ...change, replaces: 'a'.repeat(64) });
+    expect(wrong).toMatchObject({ status: 409, body: { detail: expect.stringContaining(sha256) } });
+    const { body } = await it.call('PUT', `${URL}/${id}`, { ...change, replaces: sha256 });
+    expect(body).toMatchObject({ id, version: 2, state: 'in_force', terms: { packages: ['curl'] } });
+    expect(body.sha256).not.toBe(sha256);
+    expect(body.versions).toMatchObject([
+      { version: 2, end_reason: null },
+      { version: 1, sha256, end_reason: 'replaced' },
+    ]);
+    expect((await it.eventsOf('policy_published')).map(({ replaced }) => replaced)).toEqual([null, sha256]);
+  });
+
+  test.each<[string, object, string]>([
+    ['has no end within 365 days', { ends_at: '2027-12-01T00:00:00Z' }, '/ends_at'],
+    ['has ended', { ends_at: '2026-11-01T00:00:00Z' }, '/ends_at'],
+    ['names no host', { scope: { kind: 'some', groups: [], hosts: [] } }, '/scope'],
+  ])('one that %s is refused, and says what is allowed', async (_, change, path) => {
+    const it = await scene();
+    const { status, body } = await it.call('POST', URL, { ...BODY, ...change });
+    expect({ status, errors: body.errors }).toMatchObject({ status: 400, errors: [{ path }] });
+  });
+
+  test('have names of their own', async () => {
+    const it = await scene();
+    const { id, sha256 } = await it.publish();
+    expect((await it.call('POST', URL, BODY)).status).toBe(409);
+    expect((await it.call('PUT', `${URL}/${id}`, { ...BODY, replaces: sha256 })).status).toBe(200);
+    const { id: other, sha256: digest } = await it.publish({ name: 'Other' });
+    expect((await it.call('PUT', `${URL}/${other}`, { ...BODY, replaces: digest })).status).toBe(409);
+    const { body } = await it.call('GET', `${URL}/${other}`);
+    expect(body).toMatchObject({ state: 'in_force', version: 1 });
+  });
+
+  test('end at their time, whether anybody looks or not', async () => {
+    const it = await scene();
+    const id = await it.addUpdate({ name: 'curl' });
+    const { id: policyId } = await it.publish();
+    it.clock.advance(Date.parse(BODY.ends_at) - it.platform.now());
+    expect((await it.call('GET', `${URL}/${policyId}`)).body.state).toBe('expired');
+    await it.run();
+    expect(await it.stateOf(id)).toBe('pending');
+    expect(await it.eventsOf('policy_expired')).toHaveLength(1);
+  });
+
+  describe('are suspended when their author loses the right to approve', () => {
+    const by = { ...{ id: 'x', username: 'root', sessionId: 'none' }, address: '127.0.0.1' } as const;
+    test.each([
+      ['disabled', { disabled: true }, 'author_disabled'],
+      ['demoted', { role: 'viewer' as const }, 'author_demoted'],
+      ['bound to a group', { groups: ['web'] }, 'author_bound'],
+      ['promoted', { role: 'admin' as const }, null],
+    ])('%s', async (_, change, reason) => {
+      const it = await scene();
+      const update = await it.addUpdate({ name: 'curl' });
+      const { id, sha256 } = await it.publish();
+      const passwords = createPasswords({ random: it.platform.random });
+      const deps = { platform: it.platform, passwords, endTokens: async () => 0 };
+      await changeOperator(deps, { id: ADA, change, by });
+      const { body } = await it.call('GET', `${URL}/${id}`);
+      expect(body).toMatchObject({ state: reason ? 'suspended' : 'in_force', end_reason: reason });
+      expect(await it.eventsOf('policy_suspended')).toMatchObject(reason ? [{ policy_id: id, reason }] : []);
+      await it.run();
+      expect(await it.stateOf(update)).toBe(reason ? 'pending' : 'approved');
+      if (!reason) return;
+      // Somebody who has the right publishes it again.
+      await changeOperator(deps, {
+        id: ADA,
+        change: { disabled: false, role: 'approver', groups: null },
+        by,
+      });
+      expect((await it.call('PUT', `${URL}/${id}`, { ...BODY, replaces: sha256 })).status).toBe(200);
+      await it.run();
+      expect(await it.stateOf(update)).toBe('approved');
+    });
+
+    test('deleted', async () => {
+      const it = await scene();
+      const { id } = await it.publish();
+      await removeOperator(it.platform, { id: ADA, by, endTokens: async () => 0 });
+      expect((await it.call('GET', `${URL}/${id}`)).body.end_reason).toBe('author_deleted');
+    });
+
+    test('in a way that no request has seen', async () => {
+      const it = await scene();
+      const update = await it.addUpdate({ name: 'curl' });
+      const { id } = await it.publish();
+      await it.database.transact((tx) => tx.deleteFrom('operators').where('id', '=', ADA).execute());
+      await it.run();
+      expect(await it.stateOf(update)).toBe('pending');
+      expect((await it.call('GET', `${URL}/${id}`)).body.end_reason).toBe('author_deleted');
+    });
+  });
+
+  test('by somebody who can write to the database approve nothing', async () => {
+    const it = await scene();
+    const update = await it.addUpdate({ name: 'curl' });
+    const { id } = await it.publish({ ...it.terms({ packages: ['nothing'] }) });
+    const row = await it.database.read.selectFrom('policies').selectAll().executeTakeFirstOrThrow();
+    const document = row.document.replace('"nothing"', '"*"');
+    await it.database.transact((tx) => tx.updateTable('policies').set({ document }).execute());
+    await it.run();
+    expect(await it.stateOf(update)).toBe('pending');
+    expect((await it.call('GET', `${URL}/${id}`)).status).toBe(404);
+  });
+
+  test('say what they would do: hosts, what they approve, what waits for a plan, and what they leave and why', async () => {
+    const it = await scene();
+    it.vulnerable();
+    await it.addUpdate();
+    const [curl] = [await it.addUpdate({ name: 'curl' })];
+    await it.addUpdate({ name: 'linux-image-1' });
+    await it.addUpdate({ name: 'left-pad', version: '2.0.0', ecosystem: 'npm' });
+    const { id } = await it.publish(it.terms({ except_packages: ['linux-*'] }));
+    const before = await it.decisions();
+    await it.run();
+    await it.call('POST', `/api/v1/updates/${curl}/reopen`, {});
+    const { body } = await it.call('GET', `${URL}/${id}/preview`);
+    expect(body).toMatchObject({
+      ...{ hosts: 1, hosts_shown: [{ hostname: 'host-1' }], approves: 0, unplanned: 0, leaves: 4 },
+      reasons: [
+        { reason: 'ecosystem', count: 1 },
+        { reason: 'excepted', count: 1 },
+        { reason: 'known_vulnerability', count: 1 },
+        { reason: 'taken_back', count: 1 },
+      ],
+    });
+    expect(before).toEqual([]);
+  });
+
+  test('do not ask again for what was refused until it changes, or time has passed', async () => {
+    const it = await scene();
+    it.vulnerable();
+    const id = await it.addUpdate();
+    await it.publish();
+    await it.run();
+    await it.run();
+    const count = async () =>
+      (await it.database.read.selectFrom('decisions').selectAll().execute()).reduce(
+        (sum, { repeats }) => sum + repeats + 1,
+        0,
+      );
+    expect(await count()).toBe(1);
+    it.clock.advance(ASKED_AGAIN_MS);
+    await it.run();
+    expect(await count()).toBe(2);
+    expect(await it.stateOf(id)).toBe('pending');
+    expect(await it.eventsOf('bulk_approval_blocked')).toEqual([]);
+  });
+
+  test('a second policy may approve what the first leaves', async () => {
+    const it = await scene();
+    const id = await it.addUpdate({ name: 'curl' });
+    await it.publish(it.terms({ security_only: true }));
+    await it.publish({ name: 'Second' });
+    await it.run();
+    expect(await it.stateOf(id)).toBe('approved');
+  });
+
+  test('a record that was changed afterwards does not replay', async () => {
+    const it = await scene();
+    await it.addUpdate({ name: 'curl' });
+    await it.publish();
+    await it.run();
+    const [decision] = await it.decisions();
+    const standing = decision?.request.standing;
+    if (!decision || !standing) throw new Error('there is no decision of a policy');
+    expect(replayDecision(decision).isSame).toBe(true);
+    const other = { ...standing, terms: { ...standing.terms, packages: ['nginx'] } };
+    const changed = { ...decision, request: { ...decision.request, standing: other } };
+    expect(replayDecision(changed)).toMatchObject({
+      isSame: false,
+      verdict: { kind: 'blocked', stop: { by: 'policy', reason: 'package' } },
+    });
+  });
+});

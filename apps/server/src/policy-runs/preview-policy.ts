@@ -1,0 +1,141 @@
+import {
+  POLICY_HOSTS_SHOWN,
+  POLICY_UPDATES_SHOWN,
+  type PolicyPreview,
+  type PolicyScope,
+  type PolicyTerms,
+} from '@tidegate/protocol/policies-api';
+import { Ecosystem } from '@tidegate/protocol/scalars';
+import { Value } from 'typebox/value';
+import type { ApprovalDeps } from '../approvals/deps.ts';
+import { WAIT_MS } from '../approvals/deps.ts';
+import { CHUNK_UPDATES, type Decided, judgeGroups } from '../approvals/judge-groups.ts';
+import { storedOnly } from '../approvals/load-facts.ts';
+import { policyRequest } from '../approvals/standing.ts';
+import { withPolicyInForce } from '../approvals/vulnerability-policy.ts';
+import { takeTurn } from '../platform/turns.ts';
+import { groupUpdates, judgedGroups } from '../updates/many-store.ts';
+import {
+  hostsOf,
+  hostsThatWait,
+  type ReachedHost,
+  type WaitingUpdate,
+  waitingUpdates,
+} from './candidates-store.ts';
+import { hostsReachedBy, leftOut } from './match-rules.ts';
+
+const PAGE_HOSTS = 200;
+/** Updates that a preview judges; what the terms leave out is counted for all. */
+export const PREVIEW_JUDGED_MAX = 2_000;
+/** Longest wait of a preview for packages that no update brings by itself, in milliseconds. */
+const SETS_WAIT_MS = 3_000;
+/** A draft has no digest yet. */
+const DRAFT = { policyId: '00000000-0000-0000-0000-000000000000', sha256: '0'.repeat(64) };
+
+/** What a policy with this scope and these terms would do now, by the same gate on stored data; writes nothing. */
+export async function previewPolicy(
+  opened: ApprovalDeps,
+  { scope, terms }: { scope: PolicyScope; terms: PolicyTerms },
+): Promise<PolicyPreview> {
+  const deps = await withPolicyInForce(opened);
+  const { platform } = deps;
+  const db = platform.database.read;
+  const named = scope.kind === 'all' ? null : scope;
+  const { count, hosts: shown } = await hostsOf(db, { scope: named, limit: POLICY_HOSTS_SHOWN });
+  const { hosts, matching, reasons } = await readWaiting(deps, { scope, terms });
+  const sum = createSum(hosts, reasons);
+  const judged = matching.slice(0, PREVIEW_JUDGED_MAX);
+  const rows = new Map(matching.map((update) => [update.id, update]));
+  const policy = { ...DRAFT, terms };
+  const asker = {
+    ...{ operator: '', actor: 'policy', via: 'policy', scope: null, notAfterMs: null, policy: null },
+    requestOf: (loaded, facts) =>
+      policyRequest(policy, { by: 'policy', loaded, facts, atMs: platform.now() }),
+  } as const satisfies Parameters<typeof judgeGroups>[1]['asker'];
+  const untilMs = platform.now() + Math.min(deps.waitMs ?? WAIT_MS, SETS_WAIT_MS);
+  const ids = judged.map(({ id }) => id);
+  for (const groups of judgedGroups(await groupUpdates(db, ids), CHUNK_UPDATES)) {
+    const { decided, blocks, skipped } = await judgeGroups(deps, {
+      ...{ groups, asker, untilMs },
+      waited: storedOnly(deps),
+    });
+    const stopped = [...blocks, ...decided.flatMap((one) => (one.kind === 'split' ? one.blocks : []))];
+    for (const { loaded, verdict } of stopped) sum.leave(rows.get(loaded.update.id), verdict.stop.reason);
+    for (const { update_id: id, code } of skipped) sum.leave(rows.get(id), code);
+    for (const one of decided) sum.approve(one, rows);
+  }
+  for (const update of matching.slice(PREVIEW_JUDGED_MAX)) sum.leave(update, 'not_judged_here');
+  return {
+    hosts: count,
+    hosts_shown: shown.map(({ id, hostname }) => ({ agent_id: id, hostname })),
+    ...sum.result(),
+  };
+}
+
+/** The waiting updates that the terms match before any verdict, and how many they leave out. */
+async function readWaiting(
+  { platform }: ApprovalDeps,
+  policy: { scope: PolicyScope; terms: PolicyTerms },
+): Promise<{ hosts: Map<string, ReachedHost>; matching: WaitingUpdate[]; reasons: Map<string, number> }> {
+  const db = platform.database.read;
+  const isReached = hostsReachedBy(policy);
+  const reasons = new Map<string, number>();
+  const hosts = new Map<string, ReachedHost>();
+  const matching: WaitingUpdate[] = [];
+  let after = '';
+  for (;;) {
+    const page = await hostsThatWait(db, { after, limit: PAGE_HOSTS });
+    const last = page.at(-1);
+    if (!last) return { hosts, matching, reasons };
+    after = last.id;
+    const reached = page.filter(isReached);
+    for (const host of reached) hosts.set(host.id, host);
+    for (const update of await waitingUpdates(
+      db,
+      reached.map(({ id }) => id),
+    )) {
+      const subject = { ...update, ecosystem: Value.Parse(Ecosystem, update.ecosystem) };
+      const reason = leftOut({ ...policy, sha256: DRAFT.sha256 }, subject);
+      if (reason === null) matching.push(update);
+      else reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
+    }
+    await takeTurn();
+  }
+}
+
+function createSum(hosts: ReadonlyMap<string, ReachedHost>, reasons: Map<string, number>) {
+  const updates: PolicyPreview['updates'] = [];
+  let [approves, unplanned] = [0, 0];
+
+  function show(update: WaitingUpdate, reason: string | null): void {
+    if (updates.length >= POLICY_UPDATES_SHOWN) return;
+    const { id, agent_id, ecosystem, name, available_version } = update;
+    updates.push({
+      ...{ update_id: id, agent_id, hostname: hosts.get(agent_id)?.hostname ?? '', reason },
+      ...{ ecosystem: Value.Parse(Ecosystem, ecosystem), name, to_version: available_version },
+    });
+  }
+
+  return {
+    approve(one: Decided, rows: ReadonlyMap<string, WaitingUpdate>): void {
+      const ids = one.kind === 'mint' ? one.loaded.updates : one.sets.flat();
+      if (one.kind === 'mint') approves += ids.length;
+      else unplanned += ids.length;
+      for (const { id } of ids) {
+        const update = rows.get(id);
+        if (update) show(update, null);
+      }
+    },
+    leave(update: WaitingUpdate | undefined, reason: string): void {
+      reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
+      if (update) show(update, reason);
+    },
+    result: () => ({
+      ...{ approves, unplanned, updates },
+      leaves: reasons.values().reduce((sum, count) => sum + count, 0),
+      reasons: [...reasons]
+        .map(([reason, count]) => ({ reason, count }))
+        .toSorted((a, b) => b.count - a.count || (a.reason < b.reason ? -1 : 1)),
+    }),
+  };
+}

@@ -1,0 +1,167 @@
+import {
+  Policy,
+  PolicyChange,
+  PolicyDetail,
+  PolicyPreview,
+  PolicyRequest,
+} from '@tidegate/protocol/policies-api';
+import { Problem } from '@tidegate/protocol/problems';
+import { strict } from '@tidegate/protocol/scalars';
+import { Type } from 'typebox';
+import type { ApprovalDeps } from '../approvals/deps.ts';
+import type { OperatorAccess, OperatorCaller } from '../platform/http/access.ts';
+import { LIST_BODY_MAX_BYTES } from '../platform/http/body-sizes.ts';
+import { askedPage, cutPage, PageQuery, pageOf } from '../platform/http/lists.ts';
+import { IdPath } from '../platform/http/paths.ts';
+import { noSuch, Refusal } from '../platform/http/refusal.ts';
+import type { Routes } from '../platform/http/routes.ts';
+import { revokePolicy } from '../policies/end-policies.ts';
+import { payloadOf, policyDetail, policyView } from '../policies/policy-view.ts';
+import { type Author, changePolicy, policyFault, publishPolicy } from '../policies/publish-policy.ts';
+import { countPolicies, listPolicies, runsOf, versionsOf } from '../policies/store.ts';
+import { previewPolicy } from './preview-policy.ts';
+
+const URL = '/api/v1/policies';
+const tags = ['policies'];
+const read: OperatorAccess = { role: 'viewer', limit: 'admin_reads', reach: 'fleet' };
+/** A policy approves for up to a year on many hosts, so an open session alone is not enough. */
+const change: OperatorAccess = { role: 'approver', limit: 'admin_operations', reach: 'fleet', stepUp: true };
+/** Ending one only takes rights away: it must never wait for a factor. */
+const end: OperatorAccess = { role: 'approver', limit: 'admin_operations', reach: 'fleet' };
+/** Judges thousands of updates, and writes nothing. */
+const preview: OperatorAccess = { role: 'viewer', limit: 'approvals', reach: 'fleet', scope: 'read' };
+
+/** Policies: standing approvals that ask in their author's name. */
+export function mountPolicies(routes: Routes, deps: ApprovalDeps): void {
+  const { platform, keyRing } = deps;
+  const { database } = platform;
+
+  async function detailOf(id: string): Promise<PolicyDetail> {
+    const [newest, ...older] = await versionsOf(database.read, id);
+    if (!newest) throw noSuch('policy');
+    const run = (await runsOf(database.read, [id])).get(id) ?? null;
+    return policyDetail([newest, ...older], { run, nowMs: platform.now() });
+  }
+
+  routes.operator({
+    ...{ method: 'GET', url: URL, access: read },
+    schema: {
+      summary: 'Policies in their newest version, newest first, with those that have ended',
+      tags,
+      querystring: strict(PageQuery),
+      response: { 200: pageOf(Policy), 400: Problem },
+    },
+    handler: async ({ query }) => {
+      const { limit, after } = askedPage(query);
+      const rows = await listPolicies(database.read, { limit: limit + 1, after });
+      const { page, next_cursor } = cutPage(rows, { limit, keyOf: ({ policy_id: id }) => id });
+      const runs = await runsOf(
+        database.read,
+        page.map(({ policy_id: id }) => id),
+      );
+      const items = page.map((row) =>
+        policyView(row, { run: runs.get(row.policy_id) ?? null, nowMs: platform.now() }),
+      );
+      return { items, next_cursor, total: await countPolicies(database.read) };
+    },
+  });
+
+  routes.operator({
+    ...{ method: 'GET', url: `${URL}/:id`, access: read },
+    schema: {
+      summary: 'One policy with the envelope that the server signed, and its versions',
+      tags,
+      params: IdPath,
+      response: { 200: PolicyDetail, 404: Problem },
+    },
+    handler: ({ params }) => detailOf(params.id),
+  });
+
+  routes.operator({
+    ...{ method: 'POST', url: URL, access: change, bodyMaxBytes: LIST_BODY_MAX_BYTES },
+    schema: {
+      summary: 'Publish a policy, which approves in the name of the caller until it ends',
+      tags,
+      body: PolicyRequest,
+      response: { 201: PolicyDetail, 400: Problem, 409: Problem },
+    },
+    handler: async ({ operator, body }) => {
+      demandSound(body, platform.now());
+      const row = await database.transact((tx) =>
+        publishPolicy(tx, { platform, keyRing }, { request: body, author: authorOf(operator) }),
+      );
+      return detailOf(row.policy_id);
+    },
+  });
+
+  routes.operator({
+    ...{ method: 'PUT', url: `${URL}/:id`, access: change, bodyMaxBytes: LIST_BODY_MAX_BYTES },
+    schema: {
+      summary: 'Replace a policy by a new version; one that has ended comes into force again',
+      tags,
+      params: IdPath,
+      body: PolicyChange,
+      response: { 200: PolicyDetail, 400: Problem, 404: Problem, 409: Problem },
+    },
+    handler: async ({ operator, params, body }) => {
+      const { replaces, ...request } = body;
+      demandSound(request, platform.now());
+      const author = authorOf(operator);
+      const row = await database.transact((tx) =>
+        changePolicy(tx, { platform, keyRing }, { policyId: params.id, request, replaces, author }),
+      );
+      if (!row) throw noSuch('policy');
+      return detailOf(row.policy_id);
+    },
+  });
+
+  routes.operator({
+    ...{ method: 'DELETE', url: `${URL}/:id`, access: end },
+    schema: {
+      summary: 'Revoke a policy. What it has approved keeps its token',
+      tags,
+      params: IdPath,
+      response: { 204: Type.Null(), 404: Problem },
+    },
+    handler: async ({ operator, params }) => {
+      const asked = { policyId: params.id, actor: operator.username };
+      if (!(await database.transact((tx) => revokePolicy(tx, platform, asked)))) throw noSuch('policy');
+    },
+  });
+
+  routes.operator({
+    ...{ method: 'GET', url: `${URL}/:id/preview`, access: preview },
+    schema: {
+      summary: 'What a policy would do now: its hosts, what it would approve, and what it leaves and why',
+      tags,
+      params: IdPath,
+      response: { 200: PolicyPreview, 404: Problem },
+    },
+    handler: async ({ params }) => {
+      const [newest] = await versionsOf(database.read, params.id);
+      if (!newest) throw noSuch('policy');
+      return previewPolicy(deps, payloadOf(newest));
+    },
+  });
+
+  routes.operator({
+    ...{ method: 'POST', url: `${URL}/preview`, access: preview, bodyMaxBytes: LIST_BODY_MAX_BYTES },
+    schema: {
+      summary: 'What a policy with this scope and these terms would do now; stores nothing',
+      tags,
+      body: strict({ scope: PolicyRequest.properties.scope, terms: PolicyRequest.properties.terms }),
+      response: { 200: PolicyPreview, 400: Problem },
+    },
+    handler: ({ body }) => previewPolicy(deps, body),
+  });
+}
+
+function authorOf({ operatorId, username }: OperatorCaller): Author {
+  return { id: operatorId, username };
+}
+
+/** Throws a Refusal that names what is wrong with a request of the right form. */
+function demandSound(request: PolicyRequest, nowMs: number): void {
+  const fault = policyFault(request, nowMs);
+  if (fault) throw new Refusal('invalid_request', { detail: 'The body is not valid.', errors: [fault] });
+}

@@ -1,0 +1,158 @@
+import { BULK_MAX_UPDATES } from '@tidegate/protocol/approvals-api';
+import { POLICIES_MAX } from '@tidegate/protocol/policies-api';
+import type { Asker } from '../approvals/asker.ts';
+import { bulkApprove } from '../approvals/bulk-approve.ts';
+import { NO_PROGRESS } from '../approvals/bulk-progress.ts';
+import type { ApprovalDeps } from '../approvals/deps.ts';
+import { policyRequest } from '../approvals/standing.ts';
+import { findOperator } from '../operators/store.ts';
+import { weighedChunks } from '../platform/db/chunks.ts';
+import type { Db } from '../platform/db/engine.ts';
+import { takeTurn } from '../platform/turns.ts';
+import { lostRight } from '../policies/author-rules.ts';
+import { recordEndedPolicies, suspendPoliciesOf } from '../policies/end-policies.ts';
+import { askingPolicy, payloadOf } from '../policies/policy-view.ts';
+import { type PolicyRow, policiesInForce, recordRun, runsOf } from '../policies/store.ts';
+import { hostsThatWait, type WaitingUpdate, waitingUpdates } from './candidates-store.ts';
+import { type Asked, createMatcher } from './match-policies.ts';
+import type { MatchedPolicy } from './match-rules.ts';
+import type { Refused } from './refused.ts';
+
+/** Hosts whose updates are read together. */
+const PAGE_HOSTS = 200;
+/** Updates that one pass asks for; the next pass continues with what still waits. */
+export const PASS_UPDATES_MAX = 50_000;
+/** A run that changed nothing is recorded again after this time, so that the page shows that policies run. */
+const RECORDED_AGAIN_MS = 10 * 60_000;
+
+/**
+ * One pass over the fleet: every policy in force asks the ordinary path for approvals, as its author and with its terms.
+ * What is refused is asked for again when its facts change, or after a time.
+ */
+export async function runPoliciesOnce(
+  deps: ApprovalDeps,
+  refused: Refused,
+  isStopped: () => boolean = () => false,
+): Promise<void> {
+  const { platform } = deps;
+  await recordEndedPolicies(platform);
+  const rows = await policiesInForce(platform.database.read, { nowMs: platform.now(), limit: POLICIES_MAX });
+  const running: PolicyRow[] = [];
+  for (const row of rows) if (await keepsAuthor(deps, row)) running.push(row);
+  if (running.length === 0) return;
+  const asked = await collect(deps, { policies: running.map(matchedPolicy), refused, isStopped });
+  // Several policies may ask for one update: the first that gets it has it.
+  const done = new Set<string>();
+  for (const row of running) {
+    if (isStopped()) return;
+    const updates = (asked.get(row.sha256) ?? []).filter(({ id }) => !done.has(id));
+    for (const id of await runPolicy(deps, row, { updates, refused })) done.add(id);
+  }
+}
+
+/** Suspends the policies of an author who lost the right in a way that no request has seen, such as by a restore. */
+async function keepsAuthor({ platform }: ApprovalDeps, { author_id: authorId }: PolicyRow): Promise<boolean> {
+  const lost = lostRight(await findOperator(platform.database.read, authorId));
+  if (!lost) return true;
+  await platform.database.transact((tx) =>
+    suspendPoliciesOf(tx, platform, { authorId, reason: lost, actor: 'server' }),
+  );
+  return false;
+}
+
+export function matchedPolicy(row: PolicyRow): MatchedPolicy {
+  const { scope, terms } = payloadOf(row);
+  return { sha256: row.sha256, scope, terms };
+}
+
+/** What each policy asks for. All updates of a host are in one pass, so that they can be one transaction. */
+export async function collect(
+  { platform }: Pick<ApprovalDeps, 'platform'>,
+  given: {
+    policies: readonly MatchedPolicy[];
+    refused: Pick<Refused, 'has'>;
+    isStopped: () => boolean;
+  },
+): Promise<Asked> {
+  const { policies, refused, isStopped } = given;
+  const db: Db = platform.database.read;
+  const match = createMatcher(policies);
+  const asked: Asked = new Map();
+  const nowMs = platform.now();
+  let after = '';
+  for (;;) {
+    const hosts = await hostsThatWait(db, { after, limit: PAGE_HOSTS });
+    const last = hosts.at(-1);
+    if (!last || isStopped()) return asked;
+    after = last.id;
+    const updates = Map.groupBy(
+      await waitingUpdates(
+        db,
+        hosts.map(({ id }) => id),
+      ),
+      ({ agent_id: id }) => id,
+    );
+    const mayAsk = (policy: MatchedPolicy, update: WaitingUpdate) =>
+      !refused.has(policy.sha256, update, nowMs);
+    for (const host of hosts) match(host, { updates: updates.get(host.id) ?? [], mayAsk, asked });
+    await takeTurn();
+    const total = asked.values().reduce((sum, list) => sum + list.length, 0);
+    if (total >= PASS_UPDATES_MAX) return asked;
+  }
+}
+
+/** Returns the ids of the updates that it got. */
+async function runPolicy(
+  deps: ApprovalDeps,
+  row: PolicyRow,
+  { updates, refused }: { updates: readonly WaitingUpdate[]; refused: Refused },
+): Promise<string[]> {
+  const { platform } = deps;
+  const done: string[] = [];
+  const sums = { approved: 0, awaiting_plan: 0, stopped: 0 };
+  const hosts = new Set(updates.map(({ agent_id: id }) => id));
+  for (const some of requestsOf(updates)) {
+    const request = { update_ids: some.map(({ id }) => id) };
+    const outcome = await bulkApprove(deps, {
+      request,
+      asker: askerOf(deps, row),
+      progress: NO_PROGRESS,
+    });
+    if (outcome.kind !== 'done') throw new Error(`a policy asked for what nobody can: ${outcome.kind}`);
+    const { answer } = outcome;
+    sums.approved += answer.approved.length;
+    sums.awaiting_plan += answer.awaiting_plan.length;
+    sums.stopped += answer.blocked.length;
+    done.push(...answer.approved.map(({ update_id: id }) => id), ...answer.awaiting_plan);
+    const stopped = new Set(answer.blocked.map(({ update_id: id }) => id));
+    const nowMs = platform.now();
+    for (const one of some) if (stopped.has(one.id)) refused.add(row.sha256, one, nowMs);
+  }
+  const before = (await runsOf(platform.database.read, [row.policy_id])).get(row.policy_id);
+  const isNews = updates.length > 0 || !before || platform.now() - before.at >= RECORDED_AGAIN_MS;
+  if (!isNews) return done;
+  const run = { policy_id: row.policy_id, at: platform.now(), hosts: hosts.size, ...sums };
+  await platform.database.transact((tx) => recordRun(tx, run));
+  return done;
+}
+
+/** Requests that the bulk path takes, the updates of one host together. */
+function requestsOf(updates: readonly WaitingUpdate[]): WaitingUpdate[][] {
+  const byHost = [...Map.groupBy(updates, ({ agent_id: id }) => id).values()];
+  const parts = weighedChunks(byHost, { weigh: (list) => list.length, most: BULK_MAX_UPDATES });
+  return [...parts].flatMap((part) => {
+    const all = part.flat();
+    return all.length <= BULK_MAX_UPDATES ? [all] : [all.slice(0, BULK_MAX_UPDATES)];
+  });
+}
+
+/** A policy asks as its author, whose right has just been looked at; minting looks whether the policy is in force. */
+export function askerOf({ platform }: Pick<ApprovalDeps, 'platform'>, row: PolicyRow): Asker {
+  const policy = askingPolicy(row);
+  return {
+    ...{ operator: row.author, actor: 'policy', via: 'policy', scope: null, notAfterMs: null },
+    policy: { policy_id: row.policy_id, sha256: row.sha256 },
+    requestOf: (loaded, facts) =>
+      policyRequest(policy, { by: 'policy', loaded, facts, atMs: platform.now() }),
+  };
+}
