@@ -10,6 +10,7 @@ import type { FleetSize } from './list-fleet.ts';
 import { benchLists } from './lists.ts';
 import { benchOverview } from './overview.ts';
 import { benchPlan } from './plan.ts';
+import { benchPolicies } from './policies.ts';
 import { benchRenewals } from './renewals.ts';
 import { benchVersions } from './versions.ts';
 
@@ -24,16 +25,17 @@ const BENCHES = {
   lists: benchLists,
   bulk: benchBulk,
   overview: benchOverview,
+  policies: benchPolicies,
   capability: benchCapability,
   abuse: benchAbuse,
 } as const;
 
 const NAMES = [
   ...(['check-in', 'renewals', 'inventory', 'agent', 'plan', 'advisories', 'versions', 'lists'] as const),
-  ...(['bulk', 'overview', 'capability', 'abuse'] as const),
+  ...(['bulk', 'overview', 'policies', 'capability', 'abuse'] as const),
 ] as const;
 
-const USAGE = `Usage: npm run bench -- <check-in|renewals|inventory|agent|plan|advisories|lists|versions|bulk|overview|capability|abuse> [--json] [--rounds N] [--seconds N] [--engine E]
+const USAGE = `Usage: npm run bench -- <check-in|renewals|inventory|agent|plan|advisories|lists|versions|bulk|overview|policies|capability|abuse> [--json] [--rounds N] [--seconds N] [--engine E]
 
   check-in    idle check-ins of 10,000 agents against a bare node:http server in the same run
   renewals    durable renewals (E1) of 10,000 agents against the same bare server
@@ -45,6 +47,7 @@ const USAGE = `Usage: npm run bench -- <check-in|renewals|inventory|agent|plan|a
   versions    comparisons of versions of npm, PyPI, dpkg and rpm, from text and parsed
   bulk        10,000 updates with clear plans approved by one request (E4)
   overview    the first screen of a fleet of 100,000 hosts and 500,000 updates
+  policies    which of 200,000 updates on 10,000 hosts 100 policies ask for
   capability  decisions of 100 capability files, a file of 1 MB, and hostile patterns
   abuse       CPU of each refused request, by route; fails above 2 ms
 

@@ -24,6 +24,11 @@ const GROUP_TEST = `${DB}/group-commit.test.ts`;
 const JOURNALED = 'apps/server/src/restore/journaled-database.ts';
 const ATTEMPTS_TEST = 'apps/server/src/restore/failed-attempts.test.ts';
 const CRASH_TEST = 'apps/server/src/restore/crash-before-commit.test.ts';
+const STANDING_RULES = 'apps/server/src/policies/policy-rules.ts';
+const STANDING_RULES_TEST = 'apps/server/src/policies/policy-rules.test.ts';
+const STANDING_TEST = 'apps/server/src/approvals/standing.test.ts';
+const POLICIES_TEST = 'apps/server/src/policy-runs/policies.test.ts';
+const MINT_APPROVAL = 'apps/server/src/approvals/mint-approval.ts';
 const GATE = 'apps/server/src/approvals/gate.ts';
 const PARTS = 'apps/server/src/advisories/closure-parts.ts';
 const PARTS_TEST = 'apps/server/src/advisories/closure-parts.test.ts';
@@ -425,7 +430,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     rule: 'gate, A8: no policy excuses a sweep',
     file: GATE,
-    from: "policy.vulnerabilities === 'introduced' && request.by === 'operator'",
+    from: "policy.vulnerabilities === 'introduced' && mayExcuse(request)",
     to: "policy.vulnerabilities === 'introduced'",
     test: [GATE_TEST, 'A8 whatever the policy of reading 4 is'],
   },
@@ -1073,8 +1078,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     rule: 'sets: a group that is flagged is not minted as it is',
     file: GROUPS,
-    from: "if (known && verdict?.kind === 'mint') decided",
-    to: "if (known && verdict && 'excused' in verdict && verdict.kind !== 'plan_unknown') decided",
+    from: "if (verdict.kind === 'mint') decided",
+    to: "if ('excused' in verdict && verdict.kind !== 'plan_unknown') decided",
     test: [SWEEP_SETS_TEST, 'that is flagged is judged update by update: nothing of it is minted as it is'],
   },
   {
@@ -1104,7 +1109,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     rule: 'sets: a group of other operators is not approved',
     file: GROUPS,
-    from: 'isInScope(scope, set.agent.group_name)) whole',
+    from: 'isInScope(asker.scope, set.agent.group_name)) whole',
     to: "set.agent.id !== '') whole",
     test: [SWEEP_SETS_TEST, 'is not approved by an operator of other groups, nor said to exist'],
   },
@@ -1125,7 +1130,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     rule: 'sets: one is judged by what is installed together',
     file: GROUPS,
-    from: 'decided.push(...(await judgeSets(deps, { untilMs: judging.untilMs, sets })));',
+    from: 'decided.push(...(await judgeSets(deps, { untilMs: judging.untilMs, asker: judging.asker, sets })));',
     to: '',
     test: [
       TOGETHER_TEST,
@@ -1765,5 +1770,189 @@ export const MUTANTS: readonly Mutant[] = [
     from: "if (action === 'repair') {",
     to: "if (action === 'reboot') {",
     test: [ORDER_TEST, 'it is not retried'],
+  },
+  {
+    rule: 'policy: its ecosystems',
+    file: STANDING_RULES,
+    from: "if (!terms.ecosystems.includes(ecosystem)) return 'ecosystem';",
+    to: '',
+    test: [STANDING_RULES_TEST, 'another ecosystem'],
+  },
+  {
+    rule: 'policy: its packages',
+    file: STANDING_RULES,
+    from: "if (globOfPackage(terms.packages, subject) === undefined) return 'package';",
+    to: '',
+    test: [STANDING_RULES_TEST, 'a name that begins like it'],
+  },
+  {
+    rule: 'policy: what it leaves out wins',
+    file: STANDING_RULES,
+    from: "if (globOfPackage(terms.except_packages, subject) !== undefined) return 'excepted';",
+    to: '',
+    test: [STANDING_RULES_TEST, 'an exception wins'],
+  },
+  {
+    rule: 'policy: its origins',
+    file: STANDING_RULES,
+    from: 'origin === null || !terms.origins.some((glob) => matchesGlob(glob, origin))',
+    to: 'origin === null',
+    test: [STANDING_RULES_TEST, 'another origin'],
+  },
+  {
+    rule: 'policy: an origin that is not known is none',
+    file: STANDING_RULES,
+    from: 'if (origin === null || !terms',
+    to: 'if (origin !== null && !terms',
+    test: [STANDING_RULES_TEST, 'an origin that is not known'],
+  },
+  {
+    rule: 'policy: security updates alone',
+    file: STANDING_RULES,
+    from: "if (terms.security_only && !security && (fixes ?? []).length === 0) return 'not_security';",
+    to: '',
+    test: [STANDING_RULES_TEST, 'no security'],
+  },
+  {
+    rule: 'policy: fixes that are not known are none',
+    file: STANDING_RULES,
+    from: "(fixes ?? []).length === 0) return 'not_security'",
+    to: "fixes?.length === 0) return 'not_security'",
+    test: [STANDING_RULES_TEST, 'fixes not known'],
+  },
+  {
+    rule: 'policy: the least severity',
+    file: STANDING_RULES,
+    from: 'POLICY_SEVERITIES.slice(POLICY_SEVERITIES.indexOf(least))',
+    to: 'POLICY_SEVERITIES',
+    test: [STANDING_RULES_TEST, 'a lower severity'],
+  },
+  {
+    rule: 'policy: the greatest change',
+    file: STANDING_RULES,
+    from: "if (hasChanges && !isWithin(terms.max_change, change)) return 'change';",
+    to: '',
+    test: [STANDING_RULES_TEST, 'a greater change'],
+  },
+  {
+    rule: 'policy: a version of unknown age is too young',
+    file: STANDING_RULES,
+    from: 'sinceMs === null || nowMs - sinceMs <',
+    to: 'sinceMs !== null && nowMs - sinceMs <',
+    test: [STANDING_RULES_TEST, 'not known'],
+  },
+  {
+    rule: 'policy: the least age, to the moment',
+    file: STANDING_RULES,
+    from: 'nowMs - sinceMs < hours * HOUR_MS',
+    to: 'nowMs - sinceMs < hours * HOUR_MS - 1',
+    test: [STANDING_RULES_TEST, 'a moment too young'],
+  },
+  {
+    rule: 'policy: the gate holds its age',
+    file: GATE,
+    from: 'if (young.length === 0) return null;',
+    to: 'if (young.length >= 0) return null;',
+    test: [POLICIES_TEST, 'wait until what an update brings is old enough for them'],
+  },
+  {
+    rule: 'policy: no exception from the minimum age',
+    file: GATE,
+    from: "if (ageMode === 'block' && excepted.length > 0) return { by: 'policy', reason: 'age_exception' };",
+    to: '',
+    test: [POLICIES_TEST, 'leave to people what passes the age gate by an exception (A7)'],
+  },
+  {
+    rule: 'policy: nothing unchecked (A2, A8)',
+    file: GATE,
+    from: "if (request.by === 'operator' && policy.unchecked !== 'block') {",
+    to: "if (request.by !== 'sweep' && policy.unchecked !== 'block') {",
+    test: [STANDING_TEST, 'asked by the'],
+  },
+  {
+    rule: 'policy: what stays is left to people unless it says so',
+    file: GATE,
+    from: "(by === 'policy' && standing?.terms.remaining_vulnerabilities === 'approve')",
+    to: "by === 'policy'",
+    test: [POLICIES_TEST, 'leave to people what passes by'],
+  },
+  {
+    rule: 'policy: what is exploited is left to people',
+    file: GATE,
+    from: "malicious || (by === 'policy' && kev !== false)",
+    to: 'malicious',
+    test: [POLICIES_TEST, 'leave to people what is known to be exploited, also if it stays'],
+  },
+  {
+    rule: 'policy: no override',
+    file: GATE,
+    from: `// A3, A8: only a human passes a flagged closure, and only with an override.
+  if (request.by === 'operator' && reason !== null) {`,
+    to: `if (request.by === 'operator' || request.by === 'policy') {
+    if (reason === null) return { kind: 'mint', ...known, override: null, warnings };`,
+    test: [STANDING_TEST, 'asked by the'],
+  },
+  {
+    rule: 'policy: only while it is in force',
+    file: MINT_APPROVAL,
+    from: 'if (request.standing && !policies.has(request.standing.sha256)) {',
+    to: 'if (request.standing && policies.size > 99) {',
+    test: [POLICIES_TEST, 'a policy that was revoked while its requests were judged mints nothing'],
+  },
+  {
+    rule: 'policy: what waits in its name waits no longer than it',
+    file: SWEEP,
+    from: 'if (asked.policy && !judged.policy) return',
+    to: 'if (asked.policy && judged.policy) return',
+    test: [POLICIES_TEST, 'mint nothing for what waits once they are revoked; their tokens stay'],
+  },
+  {
+    rule: 'policy: an author who is disabled',
+    file: 'apps/server/src/policies/author-rules.ts',
+    from: "if (operator.disabled_at !== null) return 'author_disabled';",
+    to: '',
+    test: [POLICIES_TEST, 'disabled'],
+  },
+  {
+    rule: 'policy: an author who was demoted',
+    file: 'apps/server/src/policies/author-rules.ts',
+    from: "if (!roleIncludes(operator.role, 'approver')) return 'author_demoted';",
+    to: '',
+    test: [POLICIES_TEST, 'demoted'],
+  },
+  {
+    rule: 'policy: an author who was bound to groups',
+    file: 'apps/server/src/policies/author-rules.ts',
+    from: "return operator.groups === null ? null : 'author_bound';",
+    to: 'return null;',
+    test: [POLICIES_TEST, 'bound to a group'],
+  },
+  {
+    rule: 'policy: only the hosts of its scope',
+    file: 'apps/server/src/policy-runs/match-rules.ts',
+    from: 'return ({ id, group }) => hosts.has(id) || (group !== null && groups.has(group));',
+    to: 'return () => true;',
+    test: [POLICIES_TEST, 'reach only the hosts of their scope, and only their packages'],
+  },
+  {
+    rule: 'policy: what a person has taken back is left to people',
+    file: 'apps/server/src/policy-runs/match-rules.ts',
+    from: "if (update.taken_back === 1) return 'taken_back';",
+    to: '',
+    test: [POLICIES_TEST, 'leave an update to people once a person has taken its approval back'],
+  },
+  {
+    rule: 'policy: an end within 365 days',
+    file: 'apps/server/src/policies/publish-policy.ts',
+    from: 'endsAtMs <= nowMs + POLICY_MAX_DAYS * DAY_MS',
+    to: 'endsAtMs <= nowMs + 9_999 * DAY_MS',
+    test: [POLICIES_TEST, 'has no end within 365 days'],
+  },
+  {
+    rule: 'policy: a change names the digest that it replaces',
+    file: 'apps/server/src/policies/publish-policy.ts',
+    from: 'if (newest.sha256 !== replaces) {',
+    to: "if (newest.sha256 === '') {",
+    test: [POLICIES_TEST, 'are changed only by a new digest that names the one it replaces'],
   },
 ];

@@ -9,6 +9,7 @@ import {
 } from './testing/app-clients.ts';
 import { ENGINES } from './testing/engines.ts';
 import { routesOf } from './testing/routes-of.ts';
+import { STANDING } from './testing/standing.ts';
 import { TEST_ADMIN } from './testing/test-app.ts';
 
 /** An id that does not exist: acts on it are answered 404. */
@@ -485,6 +486,33 @@ const ROWS: Readonly<Record<string, Row>> = {
   'POST /api/v1/artifacts/divergences/:id/decide': {
     path: `/api/v1/artifacts/divergences/${NOBODY}/decide`,
     body: { accept: 'all', reason: 'test' },
+    expected: operator('approver', '404 not_found'),
+  },
+  'GET /api/v1/policies': { expected: operator('viewer', '200') },
+  'GET /api/v1/policies/:id': {
+    path: `/api/v1/policies/${NOBODY}`,
+    expected: operator('viewer', '404 not_found'),
+  },
+  'GET /api/v1/policies/:id/preview': {
+    path: `/api/v1/policies/${NOBODY}/preview`,
+    expected: operator('viewer', '404 not_found'),
+  },
+  // The approver has taken the name by then.
+  'POST /api/v1/policies': {
+    body: STANDING,
+    expected: (caller) => (caller === 'admin' ? '409 conflict' : operator('approver', '201')(caller)),
+  },
+  'POST /api/v1/policies/preview': {
+    body: { scope: STANDING.scope, terms: STANDING.terms },
+    expected: operator('approver', '200'),
+  },
+  'PUT /api/v1/policies/:id': {
+    path: `/api/v1/policies/${NOBODY}`,
+    body: { ...STANDING, replaces: '0'.repeat(64) },
+    expected: operator('approver', '404 not_found'),
+  },
+  'DELETE /api/v1/policies/:id': {
+    path: `/api/v1/policies/${NOBODY}`,
     expected: operator('approver', '404 not_found'),
   },
   'GET /api/v1/admin/age-exceptions': { expected: operator('viewer', '200') },

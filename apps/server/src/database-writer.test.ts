@@ -9,6 +9,7 @@ import { liveAgeExceptions } from './approvals/store.ts';
 import { awaitedSets } from './commands/awaited-store.ts';
 import { originsInForce } from './origins/store.ts';
 import { openDatabase } from './platform/db/open.ts';
+import { policiesInForce } from './policies/store.ts';
 import { createResyncGate } from './restore/resync.ts';
 import { OPERATOR_PASSWORD } from './testing/app-clients.ts';
 import { updateRow } from './testing/approvals-app.ts';
@@ -16,6 +17,7 @@ import { databaseOptions } from './testing/database-options.ts';
 import { ENGINES } from './testing/engines.ts';
 import { type IncidentScene, openIncidentScene } from './testing/incident-scene.ts';
 import { createHousehold } from './testing/restored-server.ts';
+import { STANDING } from './testing/standing.ts';
 import { writeRaw } from './testing/write-raw.ts';
 import { insertUpdates } from './updates/store.ts';
 import { setDigest } from './updates/update-set.ts';
@@ -417,6 +419,42 @@ const ATTACKS: Attack[] = [
     },
     refused: false,
   },
+  {
+    what: 'an inserted policy',
+    table: 'policies',
+    async attempt({ app, database }) {
+      const nowMs = app.platform.now();
+      await writeRaw(database, 'policies', {
+        ...{ sha256: 'a'.repeat(64), policy_id: 'x', version: 1, name: 'x', document: '{}', envelope: '{}' },
+        ...{ author_id: 'x', author: 'admin', created_at: nowMs, ends_at: nowMs + 1_000 },
+        ...{ ended_at: null, end_reason: null, ended_by: null },
+      });
+      return (await policiesInForce(database.read, { nowMs, limit: 10 })).length > 0;
+    },
+    refused: false,
+  },
+  ...[
+    ...["policy_id = 'b'", "document = '{}'", "author_id = 'x'", "author = 'eve'", 'ends_at = ends_at + 1'],
+    ...["sha256 = 'b'", 'ended_at = NULL'],
+  ].map(
+    (change): Attack => ({
+      what: `a policy with ${change.split(' ', 1)[0]} changed`,
+      table: 'policies',
+      async attempt(scene) {
+        const { app, database, must, asAdmin, admin } = scene;
+        const nowMs = app.platform.now();
+        const url = '/api/v1/policies';
+        const { id } = Value.Parse(Made, await must(asAdmin(url, STANDING), 201));
+        const live = async () => (await policiesInForce(database.read, { nowMs, limit: 10 })).length > 0;
+        expect(await live()).toBe(true);
+        if (change.startsWith('ended'))
+          await must({ method: 'DELETE', url: `${url}/${id}`, token: admin }, 204);
+        await run(scene, `UPDATE policies SET ${change}`);
+        return live();
+      },
+      refused: false,
+    }),
+  ),
   {
     what: 'an inserted third-party origin',
     table: 'origins',

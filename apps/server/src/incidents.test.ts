@@ -11,6 +11,7 @@ import { actionOf } from './testing/approvals-app.ts';
 import { ENGINES } from './testing/engines.ts';
 import { type IncidentScene, openIncidentScene } from './testing/incident-scene.ts';
 import { createAuthenticator } from './testing/software-authenticator.ts';
+import { STANDING } from './testing/standing.ts';
 import { writeRaw } from './testing/write-raw.ts';
 
 /** One incident: its preparation, the one request that triggers it, and the event that it must leave. */
@@ -481,6 +482,37 @@ const INCIDENTS: Incident[] = [
     },
   },
   {
+    ...{ type: 'policy_published', status: 201, severity: 'warning', component: 'security' },
+    ...{ actor: 'admin', host: false },
+    content: [
+      ...[
+        'actor',
+        'author',
+        'ends_at',
+        'name',
+        'policy_id',
+        'replaced',
+        'scope',
+        'sha256',
+        'terms',
+        'text',
+        'version',
+      ],
+    ],
+    prepare: ({ asAdmin }) => asAdmin('/api/v1/policies', STANDING),
+  },
+  {
+    ...{ type: 'policy_revoked', status: 204, severity: 'info', component: 'security' },
+    ...{ actor: 'admin', host: false },
+    content: ['actor', 'author', 'name', 'policy_id', 'sha256', 'version'],
+    async prepare({ must, asAdmin }) {
+      const url = '/api/v1/policies';
+      const { id } = Value.Parse(Made, await must(asAdmin(url, STANDING), 201));
+      const { body: _, ...bare } = asAdmin(`${url}/${id}`);
+      return { ...bare, method: 'DELETE' };
+    },
+  },
+  {
     ...{ type: 'repair_ordered', status: 202, severity: 'warning', component: 'commands' },
     ...{ actor: 'admin', host: true },
     content: ['actor', 'command_id', 'package_count', 'packages', 'sha256'],
@@ -541,6 +573,8 @@ const ELSEWHERE = [
   'events_pruned',
   'vex_statement_expired',
   'origin_expired',
+  'policy_expired',
+  'policy_suspended',
 ];
 
 async function suspected({ app, must, checkIn }: IncidentScene): Promise<Request> {

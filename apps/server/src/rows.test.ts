@@ -13,7 +13,14 @@ import { idOfHost, makeHost, makeRow, makeRowsOf, unknownOf } from './testing/ro
 import { createTestApp, type TestApp } from './testing/test-app.ts';
 
 /** Kinds of the fleet whose rows are never deleted. */
-const STAYING: readonly Kind[] = ['divergence', 'signing key', 'host set aside', 'statement', 'origin'];
+const STAYING: readonly Kind[] = [
+  'divergence',
+  'signing key',
+  'host set aside',
+  'statement',
+  'origin',
+  'policy',
+];
 
 /** Tables without named rows: presence of agents, and the budgets of outsiders. */
 const ASIDE: readonly string[] = ['agent_presence', 'outsider_usage'];

@@ -17,6 +17,14 @@ const SIGNS: Readonly<Record<string, string>> = {
   address_alternates: 'its address alternates',
 };
 
+/** What became of the author of a policy. */
+const LOST: Readonly<Record<string, string>> = {
+  author_disabled: 'is disabled',
+  author_demoted: 'may not approve any more',
+  author_bound: 'is limited to some groups now',
+  author_deleted: 'is deleted',
+};
+
 const NARRATIVES: Readonly<Record<SecurityEventType | SystemEventType, Sentence> & Record<string, Sentence>> =
   {
     MACHINE_ID_MISMATCH: (read) =>
@@ -146,6 +154,13 @@ const NARRATIVES: Readonly<Record<SecurityEventType | SystemEventType, Sentence>
       `${by(actor)} revoked the registered origin ${read('suites') || 'of unknown suites'}. Its updates stop again.`,
     origin_expired: (read) =>
       `The registered origin ${read('suites') || 'of unknown suites'} has ended. Its updates stop again.`,
+    policy_published: (read, { actor }) =>
+      `${by(actor)} published version ${read('version') || '(unknown)'} of the policy “${read('name')}”, which approves updates by itself until ${read('ends_at') || '(no end)'}${because(read('text'))}.`,
+    policy_revoked: (read, { actor }) =>
+      `${by(actor)} revoked the policy “${read('name')}”. It approves nothing any more.`,
+    policy_suspended: (read) =>
+      `The policy “${read('name')}” is suspended, because its author ${read('author') || '(unknown)'} ${LOST[read('reason')] ?? 'lost the right to it'}. It approves nothing until somebody publishes it again.`,
+    policy_expired: (read) => `The policy “${read('name')}” has ended. It approves nothing any more.`,
     update_approved: (read, { actor }) =>
       `${read('approved_by') || actor || 'Somebody'} approved ${updatesOf(read)} (${read('verdict') || 'not judged'}${read('override') === 'true' ? ', with an override' : ''}).${notChecked(read('unchecked'))}`,
     approval_countersigned: (_, { actor }) => `${by(actor)} added a second signature to an approval.`,

@@ -11,6 +11,7 @@ export const STOP_TITLES: Readonly<Record<Stop, string>> = {
   divergence: 'A file differs from what other hosts reported',
   registry: 'A file differs from that of its registry',
   age: 'A version is too young, or its age is not known',
+  policy: 'The policy leaves this update to people',
   vulnerability: 'A package has a known vulnerability',
   unchecked: 'The packages could not be checked',
 };
@@ -26,6 +27,16 @@ export const REASONS: Readonly<Record<Reason, string>> = {
   unreachable: 'The vulnerability source did not answer.',
   uncovered: 'No vulnerability database covers the distribution of this host, or the origin of a package.',
   undecidable: 'The version of a package cannot be compared with the vulnerability database.',
+  ecosystem: 'The policy does not name this ecosystem.',
+  package: 'The policy does not name this package.',
+  excepted: 'The policy leaves this package out.',
+  origin: 'The package does not come from an origin of the policy, or its origin is not known.',
+  not_security: 'The policy is for security updates, and this is not known to be one.',
+  severity: 'It fixes no known vulnerability of the severity that the policy asks for.',
+  change: 'The change of version is greater than the policy allows, or not known.',
+  policy_age: 'A version is younger than the policy asks.',
+  policy_age_unknown: 'The age of a version is not known.',
+  age_exception: 'It passes the minimum age only by an exception.',
 };
 
 const VENDOR_NAMES = { debian: 'Debian', ubuntu: 'Ubuntu', redhat: 'Red Hat' } as const;

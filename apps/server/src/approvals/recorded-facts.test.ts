@@ -3,111 +3,13 @@ import { RecordedFacts } from '@tidegate/protocol/decisions-api';
 import fc from 'fast-check';
 import { Value } from 'typebox/value';
 import { describe, expect, test } from 'vitest';
+import { factsWith, gatePolicies, requests } from '../testing/gate-arbitraries.ts';
 import { STATEMENT_USES_MAX } from './counting-rules.ts';
 import { judge } from './gate.ts';
 import type { ApprovalRequest, GatePolicy, UpdateFacts } from './gate-facts.ts';
 import { factsOfRecord, RECORDED_MAX, recordedFacts } from './recorded-facts.ts';
 import { NO_REGISTRY } from './registry-rules.ts';
 import { recordedVerdict } from './replay-decision.ts';
-
-const text = fc.string({ maxLength: 12 });
-const textOrNull = fc.option(text, { nil: null });
-const timeOrNull = fc.option(fc.nat(), { nil: null });
-const versioned = { package: text, version: text };
-
-const vendor = fc.record({
-  by: fc.constantFrom('debian' as const, 'ubuntu' as const),
-  status: fc.constantFrom('unimportant' as const, 'ignored' as const),
-});
-
-const finding = fc.record({
-  ...{ vendor: fc.option(vendor, { nil: null }), kev: fc.boolean() },
-  ...{ ...versioned, id: text, aliases: fc.array(text, { maxLength: 4 }), severity: textOrNull },
-  ...{ summary: text, fixedIn: textOrNull, malicious: fc.boolean() },
-  inClosure: fc.constantFrom('top' as const, 'dependency' as const),
-  change: fc.constantFrom('introduced' as const, 'still_present' as const),
-});
-
-const provenance = fc.record({
-  ...{ ...versioned, dropped: fc.boolean() },
-  // Build details are shown and not recorded, like the first sightings.
-  ...{ sourceRepository: fc.constant(null), builder: fc.constant(null) },
-  status: fc.constantFrom('verified' as const, 'unverified' as const, 'absent' as const, 'mismatch' as const),
-});
-
-const fix = fc.record(
-  {
-    ...{ id: text, ...versioned, aliases: fc.array(text, { maxLength: 4 }), severity: textOrNull },
-    ...{ summary: text, kev: fc.boolean(), epss: fc.constantFrom(null, 0.5) },
-  },
-  { requiredKeys: ['id', 'package'] },
-);
-
-function listOf<T>(item: fc.Arbitrary<T>, most: number): fc.Arbitrary<T[]> {
-  return fc.array(item, { maxLength: most });
-}
-
-/** Facts that the gate could get, and some that it could not. */
-function factsWith(most: number): fc.Arbitrary<UpdateFacts> {
-  const closure = fc.record({
-    verdict: fc.constantFrom('clear' as const, 'vulnerable' as const, 'unchecked' as const),
-    unchecked: fc.option(
-      fc.constantFrom('unreachable' as const, 'undecidable' as const, 'uncovered' as const),
-      {
-        nil: null,
-      },
-    ),
-    findings: listOf(finding, most),
-    fixed: listOf(fix, most),
-    missing: fc.record({ after: fc.nat(3), before: fc.nat(3) }),
-    ...{ checkedAtMs: timeOrNull, source: textOrNull, snapshot: textOrNull },
-  });
-  const hours = fc.option(fc.double({ min: 0, max: 1e6, noNaN: true }), { nil: null });
-  const age = fc.record({
-    status: fc.constantFrom(
-      'ok' as const,
-      'violation' as const,
-      'unknown_age' as const,
-      'not_applicable' as const,
-    ),
-    ...{ minimumHours: fc.nat(1_000), pending: fc.boolean() },
-    violations: listOf(fc.record({ ...versioned, publishedAtMs: timeOrNull, ageHours: hours }), most),
-    times: listOf(fc.record({ ...versioned, publishedAtMs: timeOrNull, source: text }), most),
-    excepted: listOf(fc.record(versioned), most),
-  });
-  const hash = fc.constantFrom('a'.repeat(64), 'b'.repeat(64));
-  const divergence = fc.record({
-    ...{ ...versioned, hash, algorithm: fc.constant('sha256' as const) },
-    divergenceId: fc.constant('01900000-0000-7000-8000-00000000beef'),
-  });
-  const divergences = fc.oneof({ weight: 3, arbitrary: fc.constant([]) }, listOf(divergence, 3));
-  const contradicted = fc.record({
-    ...{ ...versioned, hash, source: text, algorithm: fc.constantFrom('sha256' as const, 'sha512' as const) },
-  });
-  const registry = fc.record({
-    contradicted: fc.oneof({ weight: 3, arbitrary: fc.constant([]) }, listOf(contradicted, 3)),
-    pending: fc.boolean(),
-  });
-  return fc.record({
-    ecosystem: fc.constantFrom('npm' as const, 'pypi' as const, 'apt' as const, 'dnf' as const),
-    advisories: fc.constantFrom('judged' as const, 'pending' as const, 'unreachable' as const),
-    judged: fc.option(fc.record({ closure, age, divergences, registry }), { nil: null, freq: 20 }),
-    information: fc.record({ firstSeen: fc.constant([]), provenance: listOf(provenance, most) }),
-  });
-}
-
-const policy: fc.Arbitrary<GatePolicy> = fc.record({
-  ageMode: fc.constantFrom('block', 'warn', 'off'),
-  vulnerabilities: fc.constantFrom('any', 'introduced'),
-  uncovered: fc.constantFrom('block', 'warn'),
-  unimportant: fc.constantFrom('pass', 'block'),
-  unchecked: fc.constantFrom('block', 'warn'),
-});
-const request: fc.Arbitrary<ApprovalRequest> = fc.record({
-  by: fc.constantFrom('operator', 'sweep'),
-  override: fc.boolean(),
-  overrideReason: fc.constantFrom(null, '', ' ', 'a reason'),
-});
 
 /** As read from the database. */
 function throughText(facts: UpdateFacts): UpdateFacts {
@@ -127,7 +29,7 @@ describe('the recorded facts of a decision', () => {
   test('lead to the same decision, whatever was truncated', () => {
     const long = RECORDED_MAX.findings + 30;
     fc.assert(
-      fc.property(factsWith(4), policy, request, fc.nat(long), (facts, going, asked, more) => {
+      fc.property(factsWith(4), gatePolicies, requests, fc.nat(long), (facts, going, asked, more) => {
         const { judged } = facts;
         // The deciding entries come last, where truncation would remove them.
         const padded = judged && {

@@ -61,7 +61,11 @@ export async function hostsOf(
   let query = db.selectFrom('agents as a').where('a.status', '=', 'active').where('a.deleted_at', 'is', null);
   if (scope) {
     query = query.where(({ eb, or }) =>
-      or([eb('a.group_name', 'in', scope.groups), eb('a.id', 'in', scope.hosts)]),
+      // PostgreSQL knows no empty list.
+      or([
+        ...(scope.groups.length > 0 ? [eb('a.group_name', 'in', scope.groups)] : []),
+        ...(scope.hosts.length > 0 ? [eb('a.id', 'in', scope.hosts)] : []),
+      ]),
     );
   }
   const total = await query.select((e) => e.fn.countAll<number>().as('total')).executeTakeFirstOrThrow();

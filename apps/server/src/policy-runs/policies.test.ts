@@ -4,6 +4,8 @@ import { loadTrustedKey, verifyEnvelope } from '@tidegate/signing/verify';
 import { Value } from 'typebox/value';
 import { describe, expect, test } from 'vitest';
 import { saveFetched, saveScores } from '../advisories/exploited/store.ts';
+import { bulkApprove } from '../approvals/bulk-approve.ts';
+import { NO_PROGRESS } from '../approvals/bulk-progress.ts';
 import { readRecord } from '../approvals/read-decision.ts';
 import { replayDecision } from '../approvals/replay-decision.ts';
 import { sweepOnce } from '../approvals/sweep.ts';
@@ -11,27 +13,20 @@ import { changeOperator, removeOperator } from '../operators/change-operators.ts
 import { createPasswords } from '../operators/passwords/passwords.ts';
 import { insertOperator } from '../operators/store.ts';
 import { sha256Hex } from '../platform/sha256.ts';
+import { policiesInForce } from '../policies/store.ts';
 import { recordFirstSeen } from '../release-times/record-first-seen.ts';
 import { insertTestAgent } from '../testing/agent-rows.ts';
 import type { ApprovalsAppOptions } from '../testing/approvals-app.ts';
 import { actionOf, createApprovalsApp } from '../testing/approvals-app.ts';
 import { ENGINES } from '../testing/engines.ts';
+import { STANDING, STANDING_TERMS } from '../testing/standing.ts';
 import { findUpdate } from '../updates/store.ts';
 import { ASKED_AGAIN_MS, createRefused } from './refused.ts';
-import { runPoliciesOnce } from './run-policies.ts';
+import { askerOf, runPoliciesOnce } from './run-policies.ts';
 
 const URL = '/api/v1/policies';
 const ADA = '01900000-0000-7000-a000-000000000001';
 const HOUR_MS = 3_600_000;
-const TERMS = {
-  ...{ ecosystems: ['apt'], packages: ['*'], except_packages: [], origins: [], security_only: false },
-  ...{ minimum_severity: null, max_change: 'any', min_age_hours: null, remaining_vulnerabilities: 'ask' },
-};
-const BODY = {
-  ...{ name: 'Nightly', text: 'Everything clear, by itself.', scope: { kind: 'all' }, terms: TERMS },
-  ends_at: '2026-12-01T00:00:00Z',
-};
-
 describe.each(ENGINES)('policies on $name', (engine) => {
   async function scene(options: ApprovalsAppOptions = {}) {
     const it = await createApprovalsApp(engine, options);
@@ -50,7 +45,7 @@ describe.each(ENGINES)('policies on $name', (engine) => {
     const refused = createRefused();
     const run = () => runPoliciesOnce(it.deps, refused);
     const publish = async (change: object = {}) => {
-      const { status, body } = await it.call('POST', URL, { ...BODY, ...change });
+      const { status, body } = await it.call('POST', URL, { ...STANDING, ...change });
       expect(status, JSON.stringify(body)).toBe(201);
       return body;
     };
@@ -70,7 +65,7 @@ describe.each(ENGINES)('policies on $name', (engine) => {
       const rows = await it.database.read.selectFrom('decisions').selectAll().orderBy('id').execute();
       return rows.map(readRecord);
     };
-    const terms = (change: object) => ({ terms: { ...TERMS, ...change } });
+    const terms = (change: object) => ({ terms: { ...STANDING_TERMS, ...change } });
     return { ...it, run, refused, publish, stateOf, eventsOf, tokens, decisions, terms };
   }
 
@@ -86,7 +81,7 @@ describe.each(ENGINES)('policies on $name', (engine) => {
     const [decision] = await it.decisions();
     expect(decision).toMatchObject({
       ...{ via: 'policy', actor: 'policy', approved_by: 'ada', outcome: 'minted' },
-      request: { by: 'policy', override: false, standing: { policy_id, sha256, terms: TERMS } },
+      request: { by: 'policy', override: false, standing: { policy_id, sha256, terms: STANDING_TERMS } },
     });
     expect(await it.eventsOf('update_approved')).toMatchObject([
       { policy: { policy_id, sha256 }, actor: 'policy', approved_by: 'ada' },
@@ -100,7 +95,7 @@ describe.each(ENGINES)('policies on $name', (engine) => {
     if (!verified.ok) throw new Error('the policy is not signed');
     expect(sha256Hex(verified.payload)).toBe(sha256);
     const payload = Value.Parse(PolicyPayload, JSON.parse(Buffer.from(verified.payload).toString()));
-    expect(payload).toMatchObject({ ...BODY, policy_id, version: 1, author: 'ada' });
+    expect(payload).toMatchObject({ ...STANDING, policy_id, version: 1, author: 'ada' });
     expect(verifyEnvelope(envelope, keys, APPROVAL_TYPE).ok).toBe(false);
     const { body } = await it.call('GET', `${URL}/${policy_id}`);
     expect(body.last_run).toMatchObject({ hosts: 1, approved: 1, awaiting_plan: 0, stopped: 0 });
@@ -168,7 +163,7 @@ describe.each(ENGINES)('policies on $name', (engine) => {
     const { body } = await it.call('POST', `/api/v1/updates/${id}/preview`);
     expect(body.blocked_by).toBeNull();
     if (!('vulnerabilityPolicy' in settings)) return;
-    const lenient = { ...BODY, ...it.terms({ remaining_vulnerabilities: 'approve' }), replaces: sha256 };
+    const lenient = { ...STANDING, ...it.terms({ remaining_vulnerabilities: 'approve' }), replaces: sha256 };
     expect((await it.call('PUT', `${URL}/${policyId}`, lenient)).status).toBe(200);
     await it.run();
     expect(await it.stateOf(id)).toBe('approved');
@@ -299,6 +294,20 @@ describe.each(ENGINES)('policies on $name', (engine) => {
     expect((await it.call('DELETE', `${URL}/${id}`)).status).toBe(404);
   });
 
+  test('a policy that was revoked while its requests were judged mints nothing', async () => {
+    const it = await scene();
+    const update = await it.addUpdate({ name: 'curl' });
+    const { id } = await it.publish();
+    const [row] = await policiesInForce(it.database.read, { nowMs: it.platform.now(), limit: 1 });
+    if (!row) throw new Error('there is no policy');
+    await it.call('DELETE', `${URL}/${id}`);
+    const request = { update_ids: [update] };
+    const asked = { request, asker: askerOf(it.deps, row), progress: NO_PROGRESS };
+    expect(await bulkApprove(it.deps, asked)).toMatchObject({ kind: 'done', answer: { approved: [] } });
+    expect(await it.stateOf(update)).toBe('pending');
+    expect(await it.tokens()).toEqual([]);
+  });
+
   test('leave an update to people once a person has taken its approval back', async () => {
     const it = await scene();
     const id = await it.addUpdate({ name: 'curl' });
@@ -307,14 +316,17 @@ describe.each(ENGINES)('policies on $name', (engine) => {
     expect((await it.call('POST', `/api/v1/updates/${id}/reopen`, { reason: 'not today' })).status).toBe(200);
     await it.run();
     expect(await it.stateOf(id)).toBe('pending');
-    const { body } = await it.call('POST', `${URL}/preview`, { scope: BODY.scope, terms: TERMS });
+    const { body } = await it.call('POST', `${URL}/preview`, {
+      scope: STANDING.scope,
+      terms: STANDING_TERMS,
+    });
     expect(body).toMatchObject({ approves: 0, reasons: [{ reason: 'taken_back', count: 1 }] });
   });
 
   test('are changed only by a new digest that names the one it replaces', async () => {
     const it = await scene();
     const { id, sha256 } = await it.publish();
-    const change = { ...BODY, ...it.terms({ packages: ['curl'] }) };
+    const change = { ...STANDING, ...it.terms({ packages: ['curl'] }) };
     const wrong = await it.call('PUT', `${URL}/${id}`, { ...change, replaces: 'a'.repeat(64) });
     expect(wrong).toMatchObject({ status: 409, body: { detail: expect.stringContaining(sha256) } });
     const { body } = await it.call('PUT', `${URL}/${id}`, { ...change, replaces: sha256 });
@@ -333,17 +345,17 @@ describe.each(ENGINES)('policies on $name', (engine) => {
     ['names no host', { scope: { kind: 'some', groups: [], hosts: [] } }, '/scope'],
   ])('one that %s is refused, and says what is allowed', async (_, change, path) => {
     const it = await scene();
-    const { status, body } = await it.call('POST', URL, { ...BODY, ...change });
+    const { status, body } = await it.call('POST', URL, { ...STANDING, ...change });
     expect({ status, errors: body.errors }).toMatchObject({ status: 400, errors: [{ path }] });
   });
 
   test('have names of their own', async () => {
     const it = await scene();
     const { id, sha256 } = await it.publish();
-    expect((await it.call('POST', URL, BODY)).status).toBe(409);
-    expect((await it.call('PUT', `${URL}/${id}`, { ...BODY, replaces: sha256 })).status).toBe(200);
+    expect((await it.call('POST', URL, STANDING)).status).toBe(409);
+    expect((await it.call('PUT', `${URL}/${id}`, { ...STANDING, replaces: sha256 })).status).toBe(200);
     const { id: other, sha256: digest } = await it.publish({ name: 'Other' });
-    expect((await it.call('PUT', `${URL}/${other}`, { ...BODY, replaces: digest })).status).toBe(409);
+    expect((await it.call('PUT', `${URL}/${other}`, { ...STANDING, replaces: digest })).status).toBe(409);
     const { body } = await it.call('GET', `${URL}/${other}`);
     expect(body).toMatchObject({ state: 'in_force', version: 1 });
   });
@@ -352,7 +364,7 @@ describe.each(ENGINES)('policies on $name', (engine) => {
     const it = await scene();
     const id = await it.addUpdate({ name: 'curl' });
     const { id: policyId } = await it.publish();
-    it.clock.advance(Date.parse(BODY.ends_at) - it.platform.now());
+    it.clock.advance(Date.parse(STANDING.ends_at) - it.platform.now());
     expect((await it.call('GET', `${URL}/${policyId}`)).body.state).toBe('expired');
     await it.run();
     expect(await it.stateOf(id)).toBe('pending');
@@ -385,7 +397,7 @@ describe.each(ENGINES)('policies on $name', (engine) => {
         change: { disabled: false, role: 'approver', groups: null },
         by,
       });
-      expect((await it.call('PUT', `${URL}/${id}`, { ...BODY, replaces: sha256 })).status).toBe(200);
+      expect((await it.call('PUT', `${URL}/${id}`, { ...STANDING, replaces: sha256 })).status).toBe(200);
       await it.run();
       expect(await it.stateOf(update)).toBe('approved');
     });

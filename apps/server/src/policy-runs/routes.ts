@@ -4,11 +4,14 @@ import {
   PolicyDetail,
   PolicyPreview,
   PolicyRequest,
+  type PolicyScope,
 } from '@tidegate/protocol/policies-api';
 import { Problem } from '@tidegate/protocol/problems';
 import { strict } from '@tidegate/protocol/scalars';
 import { Type } from 'typebox';
+import { findAgents } from '../agents/store.ts';
 import type { ApprovalDeps } from '../approvals/deps.ts';
+import type { Db } from '../platform/db/engine.ts';
 import type { OperatorAccess, OperatorCaller } from '../platform/http/access.ts';
 import { LIST_BODY_MAX_BYTES } from '../platform/http/body-sizes.ts';
 import { askedPage, cutPage, PageQuery, pageOf } from '../platform/http/lists.ts';
@@ -30,6 +33,9 @@ const change: OperatorAccess = { role: 'approver', limit: 'admin_operations', re
 const end: OperatorAccess = { role: 'approver', limit: 'admin_operations', reach: 'fleet' };
 /** Judges thousands of updates, and writes nothing. */
 const preview: OperatorAccess = { role: 'viewer', limit: 'approvals', reach: 'fleet', scope: 'read' };
+
+/** Of whoever may publish it. */
+const draft: OperatorAccess = { role: 'approver', limit: 'approvals', reach: 'fleet' };
 
 /** Policies: standing approvals that ask in their author's name. */
 export function mountPolicies(routes: Routes, deps: ApprovalDeps): void {
@@ -86,7 +92,7 @@ export function mountPolicies(routes: Routes, deps: ApprovalDeps): void {
       response: { 201: PolicyDetail, 400: Problem, 409: Problem },
     },
     handler: async ({ operator, body }) => {
-      demandSound(body, platform.now());
+      await demandSound(database.read, body, platform.now());
       const row = await database.transact((tx) =>
         publishPolicy(tx, { platform, keyRing }, { request: body, author: authorOf(operator) }),
       );
@@ -105,7 +111,7 @@ export function mountPolicies(routes: Routes, deps: ApprovalDeps): void {
     },
     handler: async ({ operator, params, body }) => {
       const { replaces, ...request } = body;
-      demandSound(request, platform.now());
+      await demandSound(database.read, request, platform.now());
       const author = authorOf(operator);
       const row = await database.transact((tx) =>
         changePolicy(tx, { platform, keyRing }, { policyId: params.id, request, replaces, author }),
@@ -145,14 +151,17 @@ export function mountPolicies(routes: Routes, deps: ApprovalDeps): void {
   });
 
   routes.operator({
-    ...{ method: 'POST', url: `${URL}/preview`, access: preview, bodyMaxBytes: LIST_BODY_MAX_BYTES },
+    ...{ method: 'POST', url: `${URL}/preview`, access: draft, bodyMaxBytes: LIST_BODY_MAX_BYTES },
     schema: {
       summary: 'What a policy with this scope and these terms would do now; stores nothing',
       tags,
       body: strict({ scope: PolicyRequest.properties.scope, terms: PolicyRequest.properties.terms }),
       response: { 200: PolicyPreview, 400: Problem },
     },
-    handler: ({ body }) => previewPolicy(deps, body),
+    handler: async ({ body }) => {
+      await demandHosts(database.read, body.scope);
+      return previewPolicy(deps, body);
+    },
   });
 }
 
@@ -161,7 +170,22 @@ function authorOf({ operatorId, username }: OperatorCaller): Author {
 }
 
 /** Throws a Refusal that names what is wrong with a request of the right form. */
-function demandSound(request: PolicyRequest, nowMs: number): void {
+async function demandSound(db: Db, request: PolicyRequest, nowMs: number): Promise<void> {
   const fault = policyFault(request, nowMs);
-  if (fault) throw new Refusal('invalid_request', { detail: 'The body is not valid.', errors: [fault] });
+  if (fault) throw unsound(fault);
+  await demandHosts(db, request.scope);
+}
+
+/** A host that is not there is a slip of the pen: a policy without it would leave a host out in silence. */
+async function demandHosts(db: Db, scope: PolicyScope): Promise<void> {
+  const hosts = scope.kind === 'some' ? scope.hosts : [];
+  const found = await findAgents(db, hosts);
+  const missing = hosts.find((id) => !found.has(id));
+  if (missing !== undefined) {
+    throw unsound({ path: '/scope/hosts', message: `must name enrolled hosts; ${missing} is none` });
+  }
+}
+
+function unsound(fault: { path: string; message: string }): Refusal {
+  return new Refusal('invalid_request', { detail: 'The body is not valid.', errors: [fault] });
 }

@@ -1,3 +1,5 @@
+import { STANDING, STANDING_TERMS } from './standing.ts';
+
 /** What a caller may name. */
 export type Kind =
   | ('agent' | 'update' | 'command' | 'event' | 'decision' | 'approval' | 'registration token' | 'group')
@@ -7,6 +9,7 @@ export type Kind =
       | 'age exception'
       | 'statement'
       | 'origin'
+      | 'policy'
       | 'divergence'
       | 'host set aside'
       | 'signing key'
@@ -23,6 +26,7 @@ export const OWNERS: Readonly<Record<Kind, 'host' | 'group' | 'fleet' | 'operato
     'age exception': 'fleet',
     statement: 'fleet',
     origin: 'fleet',
+    policy: 'fleet',
     divergence: 'fleet',
   },
   ...{ session: 'operator', passkey: 'operator', view: 'operator', 'bulk run': 'operator' },
@@ -87,6 +91,9 @@ const statement = (scope: object) => ({
   ...{ versions: ['1.0.0'], status: 'accepted', justification: null, text: 'test', scope },
   ends_at: '2026-12-01T00:00:00Z',
 });
+const standing = (scope: object) => ({ ...STANDING, scope });
+const some = (named: object) => ({ kind: 'some', groups: [], hosts: [], ...named });
+const SAME_AS_POST = 'the body is that of POST /api/v1/policies, read by the same function';
 const vexDocument = (scope: object) => ({
   ...{ format: 'openvex', scope, ends_at: '2026-12-01T00:00:00Z' },
   document: {
@@ -254,6 +261,25 @@ export const NAMED: Readonly<Record<string, Naming | string>> = {
   'DELETE /api/v1/admin/vex-statements/:id path id': path('statement'),
   'GET /api/v1/admin/origins/:id path id': path('origin'),
   'DELETE /api/v1/admin/origins/:id path id': path('origin'),
+  'GET /api/v1/policies/:id path id': path('policy'),
+  'GET /api/v1/policies/:id/preview path id': path('policy'),
+  'PUT /api/v1/policies/:id path id': path('policy', {
+    ...standing({ kind: 'all' }),
+    replaces: '0'.repeat(64),
+  }),
+  'PUT /api/v1/policies/:id body scope.groups[]': SAME_AS_POST,
+  'PUT /api/v1/policies/:id body scope.hosts[]': SAME_AS_POST,
+  'DELETE /api/v1/policies/:id path id': path('policy'),
+  'POST /api/v1/policies body scope.groups[]': fleetwide('group', (group) =>
+    standing(some({ groups: [group] })),
+  ),
+  'POST /api/v1/policies body scope.hosts[]': fleetwide('agent', (id) => standing(some({ hosts: [id] }))),
+  'POST /api/v1/policies/preview body scope.groups[]': fleetwide('group', (group) => ({
+    ...{ scope: some({ groups: [group] }), terms: STANDING_TERMS },
+  })),
+  'POST /api/v1/policies/preview body scope.hosts[]': fleetwide('agent', (id) => ({
+    ...{ scope: some({ hosts: [id] }), terms: STANDING_TERMS },
+  })),
   'POST /api/v1/admin/vex-statements body scope.group': fleetwide('group', (group) =>
     statement({ kind: 'group', group }),
   ),

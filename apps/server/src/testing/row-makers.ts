@@ -1,8 +1,10 @@
 import { insertDistrust } from '../artifacts/distrust-store.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import { sealed } from '../platform/db/row-seals.ts';
+import { sha256Hex } from '../platform/sha256.ts';
 import { type HostRows, insertHostRows, insertRowsOf } from './foreign-hosts.ts';
 import type { Kind } from './named-rows.ts';
+import { STANDING } from './standing.ts';
 import type { TestApp } from './test-app.ts';
 
 const DAY_MS = 86_400_000;
@@ -12,6 +14,10 @@ const NO_ENVELOPE = JSON.stringify({
   payload: 'AAAA',
   signatures: [{ keyid: 'k', sig: `${'A'.repeat(86)}==` }],
 });
+function standingDocument(id: string): string {
+  const signed = { v: 1, fleet_id: id, policy_id: id, version: 1 };
+  return JSON.stringify({ ...signed, ...STANDING, name: id, author: 'ada', created_at: STANDING.ends_at });
+}
 /** The id of a row that never existed. */
 export const UNKNOWN_ID = '01900000-0000-7000-8000-00000000beef';
 
@@ -208,6 +214,19 @@ async function insertRow(tx: Tx, { platform }: TestApp, asked: Asked & { id: str
       await tx
         .insertInto('origins')
         .values(sealed(tx, 'origins', row))
+        .execute();
+      return;
+    }
+    case 'policy': {
+      const row = {
+        ...{ sha256: sha256Hex(Buffer.from(id)), policy_id: id, version: 1, name: id },
+        ...{ document: standingDocument(id), envelope: NO_ENVELOPE, author_id: 'ada', author: 'ada' },
+        ...{ created_at: nowMs, ends_at: nowMs + DAY_MS, ended_at: overAt, ended_by: null },
+        end_reason: overAt === null ? null : REVOKED,
+      } as const;
+      await tx
+        .insertInto('policies')
+        .values(sealed(tx, 'policies', row))
         .execute();
       return;
     }

@@ -1,0 +1,23 @@
+import type { PolicyRequest, PolicyTerms } from '@tidegate/protocol/policies-api';
+
+/** Terms under which everything that is clear is approved. */
+export const STANDING_TERMS: PolicyTerms = {
+  ecosystems: ['apt'],
+  packages: ['*'],
+  except_packages: [],
+  origins: [],
+  security_only: false,
+  minimum_severity: null,
+  max_change: 'any',
+  min_age_hours: null,
+  remaining_vulnerabilities: 'ask',
+};
+
+/** A policy for the whole fleet, until shortly after the clock of test servers. */
+export const STANDING: PolicyRequest = {
+  name: 'Nightly',
+  text: 'Everything clear, by itself.',
+  scope: { kind: 'all' },
+  terms: STANDING_TERMS,
+  ends_at: '2026-12-01T00:00:00Z',
+};
