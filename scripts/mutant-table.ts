@@ -902,6 +902,13 @@ export const MUTANTS: readonly Mutant[] = [
     test: ['apps/agent/src/host-policy/policy-rules.test.ts', ', at most '],
   },
   {
+    rule: 'host policy: approvals of policies are refused',
+    file: 'apps/agent/src/host-policy/policy-rules.ts',
+    from: "if (standingApprovals !== 'refuse' || policy === undefined) return null;",
+    to: "if (standingApprovals === 'refuse' || policy === undefined) return null;",
+    test: ['apps/agent/src/host-policy/policy-rules.test.ts', 'are refused where they may not'],
+  },
+  {
     rule: 'origins: only what is uncovered passes by a registration',
     file: 'apps/server/src/approvals/gate.ts',
     from: "unchecked === 'uncovered' && originsAllow(origins)) return null;",

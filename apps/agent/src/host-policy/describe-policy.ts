@@ -19,6 +19,7 @@ function describeRestrictions({
   ecosystems,
   neverTouch,
   maxChange,
+  standingApprovals,
   hours,
   stateMaxAgeMinutes,
   secondSignature,
@@ -30,6 +31,7 @@ function describeRestrictions({
     ...(ecosystems === undefined ? [] : [`ecosystems: ${ecosystems.join(', ') || 'none'}`]),
     ...(globs.length === 0 ? [] : [`never touched: ${globs.join(', ')}`]),
     ...(maxChange === undefined ? [] : [`npm and PyPI: changes up to ${maxChange}`]),
+    ...(standingApprovals === 'refuse' ? ['approvals by policies: refused'] : []),
     ...(hours === undefined
       ? []
       : [

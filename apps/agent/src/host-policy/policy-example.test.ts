@@ -24,6 +24,7 @@ test('the example of a policy can be followed, and is shown in words', () => {
     'ecosystems: apt, npm',
     'never touched: apt linux-image-* postgresql-*, npm @corp/*',
     'npm and PyPI: changes up to minor',
+    'approvals by policies: refused',
     'hours: sat,sun 02:00-05:00 Europe/Berlin, wed 22:30-01:30 UTC',
     'signed state: at most 10 min old',
     'signed besides the server by 1 of 1',

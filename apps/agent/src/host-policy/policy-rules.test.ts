@@ -120,6 +120,18 @@ describe('the greatest change', () => {
   });
 });
 
+describe('approvals of policies', () => {
+  const policy = { policy_id: randomUUID(), sha256: 'a'.repeat(64) };
+  test.each<[string, HostPolicy['standingApprovals'], Partial<ApprovalPayload>, PolicyCheck | 'ok']>([
+    ['pass where nothing is said', undefined, { policy }, 'ok'],
+    ['pass where they may', 'allow', { policy }, 'ok'],
+    ['are refused where they may not', 'refuse', { policy }, 'standing_approval'],
+    ['are not those of people', 'refuse', {}, 'ok'],
+  ])('%s', (_, standingApprovals, members, expected) => {
+    expect(checkOf({ ...(standingApprovals && { standingApprovals }) }, { members })).toBe(expected);
+  });
+});
+
 describe('a second signature', () => {
   const keysOf = (...keys: TestKey[]) => keys.map(({ key }) => loadTrustedKey(key));
   const both = { secondSignature: { keys: keysOf(ops, night), threshold: 2 } };

@@ -15,6 +15,8 @@ export interface HostPolicy {
   neverTouch: Partial<Record<Ecosystem, readonly string[]>>;
   /** npm and PyPI: the greatest change of any package of a plan. */
   maxChange?: MaxChange;
+  /** Whether approvals may come from policies of the server, which no person looked at. */
+  standingApprovals?: 'allow' | 'refuse';
   hours?: readonly Hours[];
   /** How old the signed state of a job may be. */
   stateMaxAgeMinutes?: number;
@@ -26,6 +28,7 @@ export type PolicyCheck =
   | 'ecosystem_not_allowed'
   | 'never_touch'
   | 'change_too_great'
+  | 'standing_approval'
   | 'second_signature_missing'
   | 'outside_hours';
 
@@ -47,6 +50,7 @@ export function judgeByPolicy(policy: HostPolicy, facts: PolicyFacts): PolicyVer
     judgeEcosystem(policy, ecosystem) ??
     judgePackages(policy, { ecosystem, touched: actions }) ??
     judgeChanges(policy, facts) ??
+    judgeStanding(policy, facts) ??
     judgeSignatures(policy, facts) ??
     judgeHours(policy, facts) ?? { ok: true }
   );
@@ -114,6 +118,15 @@ function judgeChanges({ maxChange }: HostPolicy, { approval }: PolicyFacts): Pol
     );
   }
   return null;
+}
+
+function judgeStanding({ standingApprovals }: HostPolicy, { approval }: PolicyFacts): PolicyVerdict | null {
+  const { policy } = approval.payload;
+  if (standingApprovals !== 'refuse' || policy === undefined) return null;
+  return refuse(
+    'standing_approval',
+    `policy ${policy.policy_id} approved it, and this host takes approvals of people only`,
+  );
 }
 
 function judgeSignatures(

@@ -56,6 +56,7 @@ const PolicyFile = strict({
     }),
   ),
   max_change: Type.Optional(MaxChange),
+  standing_approvals: Type.Optional(Type.Enum(['allow', 'refuse'])),
   hours: Type.Optional(
     Type.Array(
       strict({
@@ -134,6 +135,7 @@ function understand(value: unknown): Understood {
   }
   const { ecosystems, never_touch: neverTouch = {}, hours, require_second_signature: second } = value;
   const { state_max_age_minutes: stateMaxAgeMinutes, max_change: maxChange } = value;
+  const { standing_approvals: standingApprovals } = value;
   for (const [index, { from, to, time_zone: zone }] of (hours ?? []).entries()) {
     if (from === to) return { ok: false, detail: `/hours/${index} begins and ends at ${from}` };
     if (zone !== undefined && !isTimeZone(zone)) {
@@ -144,6 +146,7 @@ function understand(value: unknown): Understood {
     neverTouch,
     ...(ecosystems && { ecosystems }),
     ...(maxChange && { maxChange }),
+    ...(standingApprovals && { standingApprovals }),
     ...(hours && { hours }),
     ...(stateMaxAgeMinutes !== undefined && { stateMaxAgeMinutes }),
   };
