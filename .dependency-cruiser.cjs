@@ -19,6 +19,7 @@ const SLICES = [
   'advisories',
   'origins',
   'vex',
+  'windows',
   'policies',
   'provenance',
   'check-in',

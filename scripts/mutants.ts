@@ -22,7 +22,10 @@ import { MUTANTS, type Mutant } from './mutant-table.ts';
 
 const root = dirname(import.meta.dirname);
 const copy = mkdtempSync(join(tmpdir(), 'tidegate-mutants-'));
-const PARTS = ['apps', 'packages', 'scripts', 'package.json', 'tsconfig.json', 'vitest.config.ts'];
+const PARTS = [
+  ...['apps', 'packages', 'scripts', 'vectors'],
+  ...['package.json', 'tsconfig.json', 'vitest.config.ts'],
+];
 const SEED = '1';
 const [, , wanted] = process.argv;
 const mutants = MUTANTS.filter(({ rule }) => wanted === undefined || rule.includes(wanted));

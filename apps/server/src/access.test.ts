@@ -503,7 +503,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     expected: (caller) => (caller === 'admin' ? '409 conflict' : operator('approver', '201')(caller)),
   },
   'POST /api/v1/policies/preview': {
-    body: { scope: STANDING.scope, terms: STANDING.terms },
+    body: { scope: STANDING.scope, terms: STANDING.terms, windows: [] },
     expected: operator('approver', '200'),
   },
   'PUT /api/v1/policies/:id': {

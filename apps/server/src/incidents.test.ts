@@ -497,6 +497,7 @@ const INCIDENTS: Incident[] = [
         'terms',
         'text',
         'version',
+        'windows',
       ],
     ],
     prepare: ({ asAdmin }) => asAdmin('/api/v1/policies', STANDING),

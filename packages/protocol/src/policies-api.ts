@@ -14,6 +14,7 @@ import {
   visibleText,
   writtenText,
 } from './scalars.ts';
+import { Schedule } from './windows-api.ts';
 
 /** DSSE payload type of a standing approval. */
 export const POLICY_TYPE = 'application/vnd.tidegate.policy.v1+json';
@@ -21,6 +22,12 @@ export const POLICY_TYPE = 'application/vnd.tidegate.policy.v1+json';
 export const POLICIES_MAX = 200;
 /** Longest life of a policy, in days. */
 export const POLICY_MAX_DAYS = 365;
+/** Windows of one policy. */
+export const POLICY_WINDOWS_MAX = 10;
+/** Shortest window of a policy, in minutes: a host has to hear of it. */
+export const POLICY_WINDOW_MIN_MINUTES = 30;
+/** Occurrences of its windows that an answer names. */
+export const NEXT_WINDOWS_SHOWN = 5;
 /** Hosts that one answer names of those that a policy matches. */
 export const POLICY_HOSTS_SHOWN = 50;
 /** Updates that one answer names of those that a policy would approve, or would not. */
@@ -91,6 +98,8 @@ export const PolicyRequest = strict({
   text: writtenText(1_000),
   scope: PolicyScope,
   terms: PolicyTerms,
+  /** When what it approves may begin to be installed, and when it asks at all. None: at any time. */
+  windows: Type.Array(Schedule, { maxItems: POLICY_WINDOWS_MAX }),
   ends_at: Timestamp,
 });
 export type PolicyRequest = Static<typeof PolicyRequest>;
@@ -195,8 +204,14 @@ const PreviewedUpdate = strict({
   reason: nullable(Type.String()),
 });
 
-/** What a policy would do now. */
+const WindowTimes = strict({ opens_at: Timestamp, closes_at: Timestamp });
+
+/** What a policy would do now, or would do if a window of it were open. */
 export const PolicyPreview = strict({
+  /** The window that is open; null: none is, or the policy has no windows. */
+  open_window: nullable(WindowTimes),
+  /** The next ones, in order; empty where it has no windows, or none comes any more. */
+  next_windows: Type.Array(WindowTimes),
   hosts: Count,
   /** The first hosts by name. */
   hosts_shown: Type.Array(strict({ agent_id: Uuid, hostname: Type.String() })),

@@ -68,7 +68,7 @@ export type Minted =
   | { readonly kind: 'other_version'; readonly version: string }
   /** The plan is no longer the judged one, or an artifact of it now diverges. */
   | { readonly kind: 'plan_changed' }
-  /** The policy that asks is not in force any more. */
+  /** The policy that asks is not in force any more, or its window has closed. */
   | { readonly kind: 'policy_ended' }
   /** The facts about its packages are no longer the judged ones. */
   | { readonly kind: 'verdict_changed' }
@@ -123,7 +123,8 @@ export async function mintApprovals(
   const outcomes: Minted[] = [];
   for (const [i, minting] of mintings.entries()) {
     const { loaded, request } = minting;
-    if (request.standing && !policies.has(request.standing.sha256)) {
+    const isLate = minting.notAfterMs !== null && minting.notAfterMs <= deps.platform.now();
+    if (isLate || (request.standing && !policies.has(request.standing.sha256))) {
       outcomes.push({ kind: 'policy_ended' });
       continue;
     }

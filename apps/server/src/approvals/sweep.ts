@@ -5,7 +5,8 @@ import { newestPlanRequest } from '../commands/store.ts';
 import { withdrawApprovals } from '../commands/withdraw-approvals.ts';
 import { weighedChunks } from '../platform/db/chunks.ts';
 import type { Tx } from '../platform/db/engine.ts';
-import { askingPolicy } from '../policies/policy-view.ts';
+import { askingPolicy, payloadOf } from '../policies/policy-view.ts';
+import { windowOf } from '../policies/policy-windows.ts';
 import { type PolicyRow, versionsInForce } from '../policies/store.ts';
 import { lockUpdates } from '../updates/lock-updates.ts';
 import { transitionHeld } from '../updates/transition-update.ts';
@@ -115,6 +116,9 @@ async function sweepSet(deps: ApprovalDeps, judged: Judged): Promise<void> {
   const { loaded, facts, verdict, asked } = judged;
   if (loaded.agent.status === 'revoked') return void (await handBack(deps, judged, 'agent_revoked'));
   if (asked.policy && !judged.policy) return void (await handBack(deps, judged, 'policy_ended'));
+  const window = judged.policy && windowOf(payloadOf(judged.policy), deps.platform.now());
+  // The policy asks for it again when its next window opens.
+  if (window?.kind === 'closed') return void (await handBack(deps, judged, 'window_closed'));
   // An update of the set has ended, or an operator has taken it out: the others are another transaction.
   if (setDigest(updateIdsOf(loaded)) !== asked.setSha256) {
     return planAgain(deps, judged, { stopped: [], rest: [updateIdsOf(loaded)] });
@@ -132,7 +136,8 @@ async function sweepSet(deps: ApprovalDeps, judged: Judged): Promise<void> {
     case 'mint': {
       const { request } = judged;
       const asking = { approvedBy: asked.askedBy, actor: 'sweep', request, via: 'sweep' } as const;
-      const times = { notBeforeMs: notBeforeOf(loaded), notAfterMs: null };
+      const notAfterMs = window?.kind === 'open' ? window.notAfterMs : null;
+      const times = { notBeforeMs: notBeforeOf(loaded), notAfterMs };
       const minting = { loaded, facts, verdict, ...asking, ...times };
       const minted = await deps.platform.database.transact((tx) => mintApproval(tx, deps, minting));
       if (minted.kind === 'too_large') await halve(deps, judged, 'plan_too_large');

@@ -25,8 +25,8 @@ export function askingPolicy(row: PolicyRow): Pick<PolicyRow, 'sha256'> & {
 }
 
 export function policyView(row: AnyPolicyRow, { run, nowMs }: { run: RunRow | null; nowMs: number }): Policy {
-  const { name, text, scope, terms, ends_at } = payloadOf(row);
-  const request = Value.Parse(PolicyRequest, { name, text, scope, terms, ends_at });
+  const { name, text, scope, terms, windows, ends_at } = payloadOf(row);
+  const request = Value.Parse(PolicyRequest, { name, text, scope, terms, windows, ends_at });
   const end = endOf(row);
   return Value.Parse(Policy, {
     ...{ id: row.policy_id, version: row.version, sha256: row.sha256, ...request },

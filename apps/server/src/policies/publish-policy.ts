@@ -13,6 +13,7 @@ import type { Platform } from '../platform/platform.ts';
 import { sha256Hex } from '../platform/sha256.ts';
 import type { KeyRing } from '../signing-keys/key-ring.ts';
 import { aboutPolicy } from './end-policies.ts';
+import { windowsFault } from './policy-windows.ts';
 import { type AnyPolicyRow, endPolicy, insertPolicy, policiesInForce, versionsOf } from './store.ts';
 
 const DAY_MS = 86_400_000;
@@ -29,12 +30,14 @@ export interface Author {
 
 /** What is wrong with a request of the right form; null if nothing is. */
 export function policyFault(
-  { scope, ends_at: endsAt }: PolicyRequest,
+  { scope, windows, ends_at: endsAt }: PolicyRequest,
   nowMs: number,
 ): { path: string; message: string } | null {
   if (scope.kind === 'some' && scope.groups.length + scope.hosts.length === 0) {
     return { path: '/scope', message: 'must name a group or a host' };
   }
+  const fault = windowsFault({ windows });
+  if (fault) return fault;
   const endsAtMs = Date.parse(endsAt);
   if (endsAtMs > nowMs && endsAtMs <= nowMs + POLICY_MAX_DAYS * DAY_MS) return null;
   return { path: '/ends_at', message: `must be a time in the next ${POLICY_MAX_DAYS} days` };
@@ -110,11 +113,11 @@ async function store(
     ...{ ended_at: null, end_reason: null, ended_by: null },
   };
   await insertPolicy(tx, row);
-  const { scope, terms, text, ends_at } = request;
+  const { scope, terms, windows, text, ends_at } = request;
   await appendEvent(tx, platform, {
     ...{ kind: 'system', type: 'policy_published', severity: 'warning', component: 'security' },
     actor: author.username,
-    content: { ...aboutPolicy(row), replaced, scope, terms, text, ends_at, actor: author.username },
+    content: { ...aboutPolicy(row), replaced, scope, terms, windows, text, ends_at, actor: author.username },
   });
   return row;
 }

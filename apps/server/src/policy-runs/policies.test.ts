@@ -6,6 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { saveFetched, saveScores } from '../advisories/exploited/store.ts';
 import { bulkApprove } from '../approvals/bulk-approve.ts';
 import { NO_PROGRESS } from '../approvals/bulk-progress.ts';
+import { housekeepOnce } from '../approvals/housekeeping.ts';
 import { readRecord } from '../approvals/read-decision.ts';
 import { replayDecision } from '../approvals/replay-decision.ts';
 import { sweepOnce } from '../approvals/sweep.ts';
@@ -21,6 +22,7 @@ import { actionOf, createApprovalsApp } from '../testing/approvals-app.ts';
 import { ENGINES } from '../testing/engines.ts';
 import { STANDING, STANDING_TERMS } from '../testing/standing.ts';
 import { findUpdate } from '../updates/store.ts';
+import { transitionUpdate } from '../updates/transition-update.ts';
 import { ASKED_AGAIN_MS, createRefused } from './refused.ts';
 import { askerOf, runPoliciesOnce } from './run-policies.ts';
 
@@ -317,8 +319,7 @@ describe.each(ENGINES)('policies on $name', (engine) => {
     await it.run();
     expect(await it.stateOf(id)).toBe('pending');
     const { body } = await it.call('POST', `${URL}/preview`, {
-      scope: STANDING.scope,
-      terms: STANDING_TERMS,
+      ...{ scope: STANDING.scope, terms: STANDING_TERMS, windows: [] },
     });
     expect(body).toMatchObject({ approves: 0, reasons: [{ reason: 'taken_back', count: 1 }] });
   });
@@ -417,6 +418,165 @@ describe.each(ENGINES)('policies on $name', (engine) => {
       await it.run();
       expect(await it.stateOf(update)).toBe('pending');
       expect((await it.call('GET', `${URL}/${id}`)).body.end_reason).toBe('author_deleted');
+    });
+  });
+
+  describe('with windows', () => {
+    /** Every night at two in Berlin, for two hours. */
+    const NIGHTLY = {
+      ...{ rrule: 'FREQ=DAILY', starts_on: '2026-11-01', start: '02:00', zone: 'Europe/Berlin' },
+      duration_minutes: 120,
+    };
+    const at = (it: Awaited<ReturnType<typeof scene>>, time: string) =>
+      it.clock.advance(Date.parse(time) - it.platform.now());
+
+    test('approve only while one is open, and nothing begins after its end', async () => {
+      const it = await scene();
+      const id = await it.addUpdate({ name: 'curl' });
+      await it.publish({ windows: [NIGHTLY] });
+      at(it, '2026-11-25T00:59:59Z');
+      await it.run();
+      expect(await it.stateOf(id)).toBe('pending');
+      at(it, '2026-11-25T01:00:00Z');
+      await it.run();
+      expect(await it.stateOf(id)).toBe('approved');
+      const [token] = await it.tokens();
+      // Hosts allow five minutes for clocks that differ: the window closes at three.
+      expect(token?.payload.expires_at).toBe('2026-11-25T02:55:00Z');
+    });
+
+    test('ask for no plan while none is open', async () => {
+      const it = await scene();
+      const ids = [await it.addUpdate({ name: 'curl' }), await it.addUpdate({ name: 'vim' })];
+      await it.publish({ windows: [NIGHTLY] });
+      at(it, '2026-11-25T00:59:59Z');
+      await it.run();
+      expect(await Promise.all(ids.map(it.stateOf))).toEqual(['pending', 'pending']);
+    });
+
+    test('ask for nothing in the last minutes of one: no host could begin', async () => {
+      const it = await scene();
+      const id = await it.addUpdate({ name: 'curl' });
+      await it.publish({ windows: [NIGHTLY] });
+      at(it, '2026-11-25T02:55:00Z');
+      await it.run();
+      expect(await it.stateOf(id)).toBe('pending');
+    });
+
+    test('ask in the next one for what no host began in this one', async () => {
+      const it = await scene();
+      const id = await it.addUpdate({ name: 'curl' });
+      await it.publish({ windows: [NIGHTLY] });
+      at(it, '2026-11-25T01:00:00Z');
+      await it.run();
+      at(it, '2026-11-25T03:00:00Z');
+      await housekeepOnce(it.deps);
+      await it.run();
+      expect(await it.stateOf(id)).toBe('pending');
+      expect((await findUpdate(it.database.read, id))?.state_reason).toBe('approval_expired');
+      at(it, '2026-11-26T01:00:00Z');
+      await it.run();
+      expect(await it.stateOf(id)).toBe('approved');
+      expect((await it.tokens()).map(({ row }) => row.void_reason)).toEqual(['approval_expired', null]);
+    });
+
+    test('let an installation end that has begun', async () => {
+      const it = await scene();
+      const id = await it.addUpdate({ name: 'curl' });
+      await it.publish({ windows: [NIGHTLY] });
+      at(it, '2026-11-25T01:00:00Z');
+      await it.run();
+      await it.database.transact((tx) =>
+        transitionUpdate(tx, it.platform, {
+          ...{ updateId: id, from: ['approved'], to: 'installing', actor: 'agent' },
+        }),
+      );
+      at(it, '2026-11-25T03:00:00Z');
+      await housekeepOnce(it.deps);
+      expect(await it.stateOf(id)).toBe('installing');
+    });
+
+    test('hand back what still waits for its plan when the window closes', async () => {
+      const it = await scene();
+      const ids = [await it.addUpdate({ name: 'curl' }), await it.addUpdate({ name: 'vim' })];
+      await it.publish({ windows: [NIGHTLY] });
+      at(it, '2026-11-25T01:00:00Z');
+      await it.run();
+      expect(await Promise.all(ids.map(it.stateOf))).toEqual(['awaiting_plan', 'awaiting_plan']);
+      await it.addPlan(
+        ids,
+        ['curl', 'vim'].map((name) => actionOf({ name, version: '3.0.12-1' })),
+      );
+      at(it, '2026-11-25T03:00:00Z');
+      await sweepOnce(it.deps);
+      expect(await it.tokens()).toEqual([]);
+      expect((await findUpdate(it.database.read, ids[0] ?? ''))?.state_reason).toBe('window_closed');
+      at(it, '2026-11-26T01:30:00Z');
+      await it.run();
+      const [token] = await it.tokens();
+      expect(token?.payload).toMatchObject({ expires_at: '2026-11-26T02:55:00Z' });
+      expect(token?.payload.updates).toHaveLength(2);
+    });
+
+    test('that wait for a plan are minted by the sweep until the same end', async () => {
+      const it = await scene();
+      const ids = [await it.addUpdate({ name: 'curl' }), await it.addUpdate({ name: 'vim' })];
+      await it.publish({ windows: [NIGHTLY] });
+      at(it, '2026-11-25T01:00:00Z');
+      await it.run();
+      await it.addPlan(
+        ids,
+        ['curl', 'vim'].map((name) => actionOf({ name, version: '3.0.12-1' })),
+      );
+      at(it, '2026-11-25T01:10:00Z');
+      await sweepOnce(it.deps);
+      expect((await it.tokens())[0]?.payload.expires_at).toBe('2026-11-25T02:55:00Z');
+    });
+
+    test('mint nothing when one closes during a pass', async () => {
+      const it = await scene();
+      const update = await it.addUpdate({ name: 'curl' });
+      await it.publish({ windows: [NIGHTLY] });
+      at(it, '2026-11-25T02:54:59Z');
+      const [row] = await policiesInForce(it.database.read, { nowMs: it.platform.now(), limit: 1 });
+      if (!row) throw new Error('there is no policy');
+      const asker = askerOf(it.deps, row);
+      at(it, '2026-11-25T02:55:00Z');
+      await bulkApprove(it.deps, { request: { update_ids: [update] }, asker, progress: NO_PROGRESS });
+      expect(await it.stateOf(update)).toBe('pending');
+      expect(await it.tokens()).toEqual([]);
+    });
+
+    test('say which is open and when the next ones are, also as a draft', async () => {
+      const it = await scene();
+      at(it, '2026-10-31T00:30:00Z');
+      const draft = { scope: STANDING.scope, terms: STANDING_TERMS };
+      const weekly = { ...NIGHTLY, rrule: 'FREQ=WEEKLY;BYDAY=SU', start: '02:30', starts_on: '2026-10-01' };
+      const { body } = await it.call('POST', `${URL}/preview`, { ...draft, windows: [NIGHTLY, weekly] });
+      expect(body.open_window).toBeNull();
+      expect(body.next_windows.slice(0, 2)).toEqual([
+        { opens_at: '2026-11-01T01:00:00.000Z', closes_at: '2026-11-01T03:00:00.000Z' },
+        { opens_at: '2026-11-01T01:30:00.000Z', closes_at: '2026-11-01T03:30:00.000Z' },
+      ]);
+      expect(body.next_windows).toHaveLength(5);
+    });
+
+    test.each<[string, object, string]>([
+      ['too short', { duration_minutes: 29 }, '/windows/0/duration_minutes'],
+      ['no rule', { rrule: 'FREQ=HOURLY' }, '/windows/0'],
+      ['no zone', { zone: 'Europe/Atlantis' }, '/windows/0'],
+    ])('one that is %s is refused, and says what is allowed', async (_, change, path) => {
+      const it = await scene();
+      const windows = [{ ...NIGHTLY, ...change }];
+      for (const url of [URL, `${URL}/preview`]) {
+        const { scope, terms } = STANDING;
+        const { status, body } = await it.call(
+          'POST',
+          url,
+          url === URL ? { ...STANDING, windows } : { scope, terms, windows },
+        );
+        expect({ status, errors: body.errors }).toMatchObject({ status: 400, errors: [{ path }] });
+      }
     });
   });
 

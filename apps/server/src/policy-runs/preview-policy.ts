@@ -2,6 +2,7 @@ import {
   POLICY_HOSTS_SHOWN,
   POLICY_UPDATES_SHOWN,
   type PolicyPreview,
+  type PolicyRequest,
   type PolicyScope,
   type PolicyTerms,
 } from '@tidegate/protocol/policies-api';
@@ -13,8 +14,11 @@ import { CHUNK_UPDATES, type Decided, judgeGroups } from '../approvals/judge-gro
 import { storedOnly } from '../approvals/load-facts.ts';
 import { policyRequest } from '../approvals/standing.ts';
 import { withPolicyInForce } from '../approvals/vulnerability-policy.ts';
+import { rfc3339 } from '../platform/clock.ts';
 import { takeTurn } from '../platform/turns.ts';
+import { nextWindows, windowOf } from '../policies/policy-windows.ts';
 import { groupUpdates, judgedGroups } from '../updates/many-store.ts';
+import type { Occurrence } from '../windows/schedule-rules.ts';
 import {
   hostsOf,
   hostsThatWait,
@@ -35,7 +39,7 @@ const DRAFT = { policyId: '00000000-0000-0000-0000-000000000000', sha256: '0'.re
 /** What a policy with this scope and these terms would do now, by the same gate on stored data; writes nothing. */
 export async function previewPolicy(
   opened: ApprovalDeps,
-  { scope, terms }: { scope: PolicyScope; terms: PolicyTerms },
+  { scope, terms, windows }: Pick<PolicyRequest, 'scope' | 'terms' | 'windows'>,
 ): Promise<PolicyPreview> {
   const deps = await withPolicyInForce(opened);
   const { platform } = deps;
@@ -65,11 +69,18 @@ export async function previewPolicy(
     for (const one of decided) sum.approve(one, rows);
   }
   for (const update of matching.slice(PREVIEW_JUDGED_MAX)) sum.leave(update, 'not_judged_here');
+  const window = windowOf({ windows }, platform.now());
   return {
+    open_window: window.kind === 'open' ? timesOf(window.occurrence) : null,
+    next_windows: nextWindows({ windows }, platform.now()).map(timesOf),
     hosts: count,
     hosts_shown: shown.map(({ id, hostname }) => ({ agent_id: id, hostname })),
     ...sum.result(),
   };
+}
+
+function timesOf({ startMs, endMs }: Occurrence) {
+  return { opens_at: rfc3339(startMs), closes_at: rfc3339(endMs) };
 }
 
 /** The waiting updates that the terms match before any verdict, and how many they leave out. */

@@ -20,6 +20,7 @@ import { noSuch, Refusal } from '../platform/http/refusal.ts';
 import type { Routes } from '../platform/http/routes.ts';
 import { revokePolicy } from '../policies/end-policies.ts';
 import { payloadOf, policyDetail, policyView } from '../policies/policy-view.ts';
+import { windowsFault } from '../policies/policy-windows.ts';
 import { type Author, changePolicy, policyFault, publishPolicy } from '../policies/publish-policy.ts';
 import { countPolicies, listPolicies, runsOf, versionsOf } from '../policies/store.ts';
 import { previewPolicy } from './preview-policy.ts';
@@ -36,6 +37,9 @@ const preview: OperatorAccess = { role: 'viewer', limit: 'approvals', reach: 'fl
 
 /** Of whoever may publish it. */
 const draft: OperatorAccess = { role: 'approver', limit: 'approvals', reach: 'fleet' };
+
+const { scope, terms, windows } = PolicyRequest.properties;
+const Draft = strict({ scope, terms, windows });
 
 /** Policies: standing approvals that ask in their author's name. */
 export function mountPolicies(routes: Routes, deps: ApprovalDeps): void {
@@ -155,10 +159,12 @@ export function mountPolicies(routes: Routes, deps: ApprovalDeps): void {
     schema: {
       summary: 'What a policy with this scope and these terms would do now; stores nothing',
       tags,
-      body: strict({ scope: PolicyRequest.properties.scope, terms: PolicyRequest.properties.terms }),
+      body: Draft,
       response: { 200: PolicyPreview, 400: Problem },
     },
     handler: async ({ body }) => {
+      const fault = windowsFault(body);
+      if (fault) throw unsound(fault);
       await demandHosts(database.read, body.scope);
       return previewPolicy(deps, body);
     },

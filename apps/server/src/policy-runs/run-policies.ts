@@ -12,6 +12,7 @@ import { takeTurn } from '../platform/turns.ts';
 import { lostRight } from '../policies/author-rules.ts';
 import { recordEndedPolicies, suspendPoliciesOf } from '../policies/end-policies.ts';
 import { askingPolicy, payloadOf } from '../policies/policy-view.ts';
+import { windowOf } from '../policies/policy-windows.ts';
 import { type PolicyRow, policiesInForce, recordRun, runsOf } from '../policies/store.ts';
 import { hostsThatWait, type WaitingUpdate, waitingUpdates } from './candidates-store.ts';
 import { type Asked, createMatcher } from './match-policies.ts';
@@ -38,7 +39,10 @@ export async function runPoliciesOnce(
   await recordEndedPolicies(platform);
   const rows = await policiesInForce(platform.database.read, { nowMs: platform.now(), limit: POLICIES_MAX });
   const running: PolicyRow[] = [];
-  for (const row of rows) if (await keepsAuthor(deps, row)) running.push(row);
+  for (const row of rows) {
+    const isClosed = windowOf(payloadOf(row), platform.now()).kind === 'closed';
+    if ((await keepsAuthor(deps, row)) && !isClosed) running.push(row);
+  }
   if (running.length === 0) return;
   const asked = await collect(deps, { policies: running.map(matchedPolicy), refused, isStopped });
   // Several policies may ask for one update: the first that gets it has it.
@@ -149,8 +153,11 @@ function requestsOf(updates: readonly WaitingUpdate[]): WaitingUpdate[][] {
 /** A policy asks as its author, whose right has just been looked at; minting looks whether the policy is in force. */
 export function askerOf({ platform }: Pick<ApprovalDeps, 'platform'>, row: PolicyRow): Asker {
   const policy = askingPolicy(row);
+  const window = windowOf(payloadOf(row), platform.now());
+  // One that closes during a pass mints nothing more.
+  const notAfterMs = window.kind === 'always' ? null : window.kind === 'open' ? window.notAfterMs : 0;
   return {
-    ...{ operator: row.author, actor: 'policy', via: 'policy', scope: null, notAfterMs: null },
+    ...{ operator: row.author, actor: 'policy', via: 'policy', scope: null, notAfterMs },
     policy: { policy_id: row.policy_id, sha256: row.sha256 },
     requestOf: (loaded, facts) =>
       policyRequest(policy, { by: 'policy', loaded, facts, atMs: platform.now() }),

@@ -275,10 +275,10 @@ export const NAMED: Readonly<Record<string, Naming | string>> = {
   ),
   'POST /api/v1/policies body scope.hosts[]': fleetwide('agent', (id) => standing(some({ hosts: [id] }))),
   'POST /api/v1/policies/preview body scope.groups[]': fleetwide('group', (group) => ({
-    ...{ scope: some({ groups: [group] }), terms: STANDING_TERMS },
+    ...{ scope: some({ groups: [group] }), terms: STANDING_TERMS, windows: [] },
   })),
   'POST /api/v1/policies/preview body scope.hosts[]': fleetwide('agent', (id) => ({
-    ...{ scope: some({ hosts: [id] }), terms: STANDING_TERMS },
+    ...{ scope: some({ hosts: [id] }), terms: STANDING_TERMS, windows: [] },
   })),
   'POST /api/v1/admin/vex-statements body scope.group': fleetwide('group', (group) =>
     statement({ kind: 'group', group }),

@@ -19,5 +19,6 @@ export const STANDING: PolicyRequest = {
   text: 'Everything clear, by itself.',
   scope: { kind: 'all' },
   terms: STANDING_TERMS,
+  windows: [],
   ends_at: '2026-12-01T00:00:00Z',
 };

@@ -1,0 +1,52 @@
+import {
+  NEXT_WINDOWS_SHOWN,
+  POLICY_WINDOW_MIN_MINUTES,
+  type PolicyRequest,
+} from '@tidegate/protocol/policies-api';
+import {
+  nextOccurrences,
+  type Occurrence,
+  openOccurrence,
+  scheduleFault,
+} from '../windows/schedule-rules.ts';
+
+/** Hosts accept a token for so long after its end, because clocks differ: so it ends before the window does. */
+const CLOCK_SKEW_MS = 5 * 60_000;
+
+export type PolicyWindow =
+  | { readonly kind: 'always' }
+  /** Nothing that the policy approves begins later. */
+  | { readonly kind: 'open'; readonly notAfterMs: number; readonly occurrence: Occurrence }
+  | { readonly kind: 'closed' };
+
+/** Whether a policy may ask now, and until when what it approves may begin. */
+export function windowOf({ windows }: Pick<PolicyRequest, 'windows'>, nowMs: number): PolicyWindow {
+  if (windows.length === 0) return { kind: 'always' };
+  const occurrence = openOccurrence(windows, nowMs);
+  const notAfterMs = (occurrence?.endMs ?? 0) - CLOCK_SKEW_MS;
+  return occurrence && nowMs < notAfterMs ? { kind: 'open', notAfterMs, occurrence } : { kind: 'closed' };
+}
+
+/** The next windows of a policy, in order of their starts. */
+export function nextWindows({ windows }: Pick<PolicyRequest, 'windows'>, afterMs: number): Occurrence[] {
+  return windows
+    .flatMap((schedule) => nextOccurrences(schedule, { afterMs, count: NEXT_WINDOWS_SHOWN }))
+    .toSorted((a, b) => a.startMs - b.startMs || a.endMs - b.endMs)
+    .slice(0, NEXT_WINDOWS_SHOWN);
+}
+
+/** What is wrong with one of the windows, as a sentence, and which; null if nothing is. */
+export function windowsFault({
+  windows,
+}: Pick<PolicyRequest, 'windows'>): { path: string; message: string } | null {
+  for (const [i, schedule] of windows.entries()) {
+    const path = `/windows/${i}`;
+    if (schedule.duration_minutes < POLICY_WINDOW_MIN_MINUTES) {
+      const message = `must be at least ${POLICY_WINDOW_MIN_MINUTES}: hosts hear of a window when they check in`;
+      return { path: `${path}/duration_minutes`, message };
+    }
+    const message = scheduleFault(schedule);
+    if (message !== null) return { path, message };
+  }
+  return null;
+}
