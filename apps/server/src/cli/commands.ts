@@ -6,6 +6,7 @@ import { doctorCommand } from './doctor.ts';
 import { eventsCommand } from './events.ts';
 import { keysCommand } from './keys.ts';
 import { operatorsCommand } from './operators.ts';
+import { policiesCommand } from './policies.ts';
 import { restoreCommand } from './restore.ts';
 import { sealsCommand } from './seals.ts';
 import { serverCommand } from './server.ts';
@@ -26,4 +27,5 @@ export const COMMANDS: ReadonlyMap<string, CliCommand> = new Map([
   ['decisions', decisionsCommand],
   ['advisories', advisoriesCommand],
   ['vex', vexCommand],
+  ['policies', policiesCommand],
 ]);

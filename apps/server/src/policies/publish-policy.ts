@@ -5,9 +5,10 @@ import {
   type PolicyPayload,
   type PolicyRequest,
 } from '@tidegate/protocol/policies-api';
+import { findAgents } from '../agents/store.ts';
 import { appendEvent } from '../events/append-event.ts';
 import { rfc3339 } from '../platform/clock.ts';
-import type { Tx } from '../platform/db/engine.ts';
+import type { Db, Tx } from '../platform/db/engine.ts';
 import { Refusal } from '../platform/http/refusal.ts';
 import type { Platform } from '../platform/platform.ts';
 import { sha256Hex } from '../platform/sha256.ts';
@@ -23,32 +24,51 @@ export interface PolicyDeps {
   readonly keyRing: Pick<KeyRing, 'fleetId' | 'signer'>;
 }
 
+/** Where a request is wrong, as a JSON pointer, and what is allowed. */
+export interface Fault {
+  readonly path: string;
+  readonly message: string;
+}
+
+/** In whose name a policy approves. */
 export interface Author {
   readonly id: string;
   readonly username: string;
 }
 
-/** What is wrong with a request of the right form; null if nothing is. */
-export function policyFault(
-  { scope, windows, ends_at: endsAt }: PolicyRequest,
-  nowMs: number,
-): { path: string; message: string } | null {
-  if (scope.kind === 'some' && scope.groups.length + scope.hosts.length === 0) {
-    return { path: '/scope', message: 'must name a group or a host' };
-  }
-  const fault = windowsFault({ windows });
+/** What is published, for whom, and by whom: an author publishes for itself, the command line for an operator. */
+export interface Publishing {
+  readonly request: PolicyRequest;
+  readonly author: Author;
+  readonly actor: string;
+}
+
+/** What is wrong with a request of the right form, and where; null if nothing is. */
+export async function policyFault(db: Db, request: PolicyRequest, nowMs: number): Promise<Fault | null> {
+  const fault = await draftFault(db, request);
   if (fault) return fault;
-  const endsAtMs = Date.parse(endsAt);
+  const endsAtMs = Date.parse(request.ends_at);
   if (endsAtMs > nowMs && endsAtMs <= nowMs + POLICY_MAX_DAYS * DAY_MS) return null;
   return { path: '/ends_at', message: `must be a time in the next ${POLICY_MAX_DAYS} days` };
 }
 
+/** The same for what a preview needs. */
+export async function draftFault(
+  db: Db,
+  { scope, windows }: Pick<PolicyRequest, 'scope' | 'windows'>,
+): Promise<Fault | null> {
+  if (scope.kind === 'all') return windowsFault({ windows });
+  const { groups, hosts } = scope;
+  if (groups.length + hosts.length === 0) return { path: '/scope', message: 'must name a group or a host' };
+  // A host that is not there is a slip of the pen: a policy without it would leave a host out in silence.
+  const found = await findAgents(db, hosts);
+  const missing = hosts.find((id) => !found.has(id));
+  if (missing === undefined) return windowsFault({ windows });
+  return { path: '/scope/hosts', message: `must name enrolled hosts; ${missing} is none` };
+}
+
 /** Signs and stores the first version of a policy, with its event. Throws a Refusal where the name is taken. */
-export async function publishPolicy(
-  tx: Tx,
-  deps: PolicyDeps,
-  { request, author }: { request: PolicyRequest; author: Author },
-): Promise<AnyPolicyRow> {
+export async function publishPolicy(tx: Tx, deps: PolicyDeps, publishing: Publishing): Promise<AnyPolicyRow> {
   const nowMs = deps.platform.now();
   const inForce = await policiesInForce(tx, { nowMs, limit: POLICIES_MAX });
   if (inForce.length >= POLICIES_MAX) {
@@ -57,7 +77,7 @@ export async function publishPolicy(
     });
   }
   const policyId = deps.platform.newId();
-  return store(tx, deps, { request, author, policyId, version: 1, replaced: null });
+  return store(tx, deps, { ...publishing, policyId, version: 1, replaced: null });
 }
 
 /**
@@ -67,9 +87,9 @@ export async function publishPolicy(
 export async function changePolicy(
   tx: Tx,
   deps: PolicyDeps,
-  change: { policyId: string; request: PolicyRequest; replaces: string; author: Author },
+  change: Publishing & { policyId: string; replaces: string },
 ): Promise<AnyPolicyRow | null> {
-  const { policyId, request, replaces, author } = change;
+  const { policyId, request, replaces, author, actor } = change;
   const [newest] = await versionsOf(tx, policyId);
   if (!newest) return null;
   if (newest.sha256 !== replaces) {
@@ -77,23 +97,17 @@ export async function changePolicy(
     throw new Refusal('conflict', { detail });
   }
   const nowMs = deps.platform.now();
-  await endPolicy(tx, { policyId, by: author.username, reason: 'replaced', nowMs });
+  await endPolicy(tx, { policyId, by: actor, reason: 'replaced', nowMs });
   const version = newest.version + 1;
-  return store(tx, deps, { request, author, policyId, version, replaced: newest.sha256 });
+  return store(tx, deps, { request, author, actor, policyId, version, replaced: newest.sha256 });
 }
 
 async function store(
   tx: Tx,
   { platform, keyRing }: PolicyDeps,
-  given: {
-    request: PolicyRequest;
-    author: Author;
-    policyId: string;
-    version: number;
-    replaced: string | null;
-  },
+  given: Publishing & { policyId: string; version: number; replaced: string | null },
 ): Promise<AnyPolicyRow> {
-  const { request, author, policyId, version, replaced } = given;
+  const { request, author, actor, policyId, version, replaced } = given;
   const nowMs = platform.now();
   const taken = (await policiesInForce(tx, { nowMs, limit: POLICIES_MAX })).some(
     ({ name }) => name === request.name,
@@ -116,8 +130,8 @@ async function store(
   const { scope, terms, windows, text, ends_at } = request;
   await appendEvent(tx, platform, {
     ...{ kind: 'system', type: 'policy_published', severity: 'warning', component: 'security' },
-    actor: author.username,
-    content: { ...aboutPolicy(row), replaced, scope, terms, windows, text, ends_at, actor: author.username },
+    actor,
+    content: { ...aboutPolicy(row), replaced, scope, terms, windows, text, ends_at, actor },
   });
   return row;
 }

@@ -4,14 +4,11 @@ import {
   PolicyDetail,
   PolicyPreview,
   PolicyRequest,
-  type PolicyScope,
 } from '@tidegate/protocol/policies-api';
 import { Problem } from '@tidegate/protocol/problems';
 import { strict } from '@tidegate/protocol/scalars';
 import { Type } from 'typebox';
-import { findAgents } from '../agents/store.ts';
 import type { ApprovalDeps } from '../approvals/deps.ts';
-import type { Db } from '../platform/db/engine.ts';
 import type { OperatorAccess, OperatorCaller } from '../platform/http/access.ts';
 import { LIST_BODY_MAX_BYTES } from '../platform/http/body-sizes.ts';
 import { askedPage, cutPage, PageQuery, pageOf } from '../platform/http/lists.ts';
@@ -20,16 +17,24 @@ import { noSuch, Refusal } from '../platform/http/refusal.ts';
 import type { Routes } from '../platform/http/routes.ts';
 import { revokePolicy } from '../policies/end-policies.ts';
 import { payloadOf, policyDetail, policyView } from '../policies/policy-view.ts';
-import { windowsFault } from '../policies/policy-windows.ts';
-import { type Author, changePolicy, policyFault, publishPolicy } from '../policies/publish-policy.ts';
+import {
+  changePolicy,
+  draftFault,
+  type Fault,
+  type Publishing,
+  policyFault,
+  publishPolicy,
+} from '../policies/publish-policy.ts';
 import { countPolicies, listPolicies, runsOf, versionsOf } from '../policies/store.ts';
 import { previewPolicy } from './preview-policy.ts';
 
 const URL = '/api/v1/policies';
 const tags = ['policies'];
 const read: OperatorAccess = { role: 'viewer', limit: 'admin_reads', reach: 'fleet' };
-/** A policy approves for up to a year on many hosts, so an open session alone is not enough. */
-const change: OperatorAccess = { role: 'approver', limit: 'admin_operations', reach: 'fleet', stepUp: true };
+/** A policy approves for up to a year on many hosts, so neither an open session nor an API token is enough. */
+const change: OperatorAccess = {
+  ...{ role: 'approver', limit: 'admin_operations', reach: 'fleet', stepUp: true, scope: null },
+};
 /** Ending one only takes rights away: it must never wait for a factor. */
 const end: OperatorAccess = { role: 'approver', limit: 'admin_operations', reach: 'fleet' };
 /** Judges thousands of updates, and writes nothing. */
@@ -96,9 +101,9 @@ export function mountPolicies(routes: Routes, deps: ApprovalDeps): void {
       response: { 201: PolicyDetail, 400: Problem, 409: Problem },
     },
     handler: async ({ operator, body }) => {
-      await demandSound(database.read, body, platform.now());
+      refuse(await policyFault(database.read, body, platform.now()));
       const row = await database.transact((tx) =>
-        publishPolicy(tx, { platform, keyRing }, { request: body, author: authorOf(operator) }),
+        publishPolicy(tx, { platform, keyRing }, { request: body, ...byCaller(operator) }),
       );
       return detailOf(row.policy_id);
     },
@@ -115,10 +120,13 @@ export function mountPolicies(routes: Routes, deps: ApprovalDeps): void {
     },
     handler: async ({ operator, params, body }) => {
       const { replaces, ...request } = body;
-      await demandSound(database.read, request, platform.now());
-      const author = authorOf(operator);
+      refuse(await policyFault(database.read, request, platform.now()));
       const row = await database.transact((tx) =>
-        changePolicy(tx, { platform, keyRing }, { policyId: params.id, request, replaces, author }),
+        changePolicy(
+          tx,
+          { platform, keyRing },
+          { policyId: params.id, request, replaces, ...byCaller(operator) },
+        ),
       );
       if (!row) throw noSuch('policy');
       return detailOf(row.policy_id);
@@ -163,35 +171,17 @@ export function mountPolicies(routes: Routes, deps: ApprovalDeps): void {
       response: { 200: PolicyPreview, 400: Problem },
     },
     handler: async ({ body }) => {
-      const fault = windowsFault(body);
-      if (fault) throw unsound(fault);
-      await demandHosts(database.read, body.scope);
+      refuse(await draftFault(database.read, body));
       return previewPolicy(deps, body);
     },
   });
 }
 
-function authorOf({ operatorId, username }: OperatorCaller): Author {
-  return { id: operatorId, username };
+function byCaller({ operatorId, username }: OperatorCaller): Pick<Publishing, 'author' | 'actor'> {
+  return { author: { id: operatorId, username }, actor: username };
 }
 
-/** Throws a Refusal that names what is wrong with a request of the right form. */
-async function demandSound(db: Db, request: PolicyRequest, nowMs: number): Promise<void> {
-  const fault = policyFault(request, nowMs);
-  if (fault) throw unsound(fault);
-  await demandHosts(db, request.scope);
-}
-
-/** A host that is not there is a slip of the pen: a policy without it would leave a host out in silence. */
-async function demandHosts(db: Db, scope: PolicyScope): Promise<void> {
-  const hosts = scope.kind === 'some' ? scope.hosts : [];
-  const found = await findAgents(db, hosts);
-  const missing = hosts.find((id) => !found.has(id));
-  if (missing !== undefined) {
-    throw unsound({ path: '/scope/hosts', message: `must name enrolled hosts; ${missing} is none` });
-  }
-}
-
-function unsound(fault: { path: string; message: string }): Refusal {
-  return new Refusal('invalid_request', { detail: 'The body is not valid.', errors: [fault] });
+/** Throws a Refusal where something is wrong with a request of the right form. */
+function refuse(fault: Fault | null): void {
+  if (fault) throw new Refusal('invalid_request', { detail: 'The body is not valid.', errors: [fault] });
 }

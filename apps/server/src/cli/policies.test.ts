@@ -1,0 +1,162 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { servedPlaces } from '../testing/cli-place.ts';
+import { ENGINES } from '../testing/engines.ts';
+import { STANDING } from '../testing/standing.ts';
+
+const PASSWORD = 'correct horse battery';
+const places = servedPlaces({
+  async prepare(place) {
+    for (const [name, role] of [
+      ['ada', 'approver'],
+      ['olga', 'admin'],
+      ['victor', 'viewer'],
+    ] as const) {
+      const ran = await place.run(['operators', 'add', name, '--role', role], { stdin: `${PASSWORD}\n` });
+      expect(ran.err).toBe('');
+    }
+  },
+});
+
+describe.each(ENGINES)('tidegate policies on $name', (engine) => {
+  async function open() {
+    const it = await places(engine);
+    const file = (content: unknown, name = 'policies.json') => {
+      const path = join(it.dataDir, name);
+      writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content));
+      return path;
+    };
+    const policies = (...words: string[]) => it.run(['policies', ...words]);
+    const apply = (content: unknown, ...words: string[]) =>
+      policies('apply', '--file', file(content), '--author', 'ada', ...words);
+    return { ...it, file, policies, apply };
+  }
+
+  test('publishes what files say, once; a difference is a new version, and nothing else is touched', async () => {
+    const it = await open();
+    const second = { ...STANDING, name: 'Second' };
+    const dry = await it.apply([STANDING, second], '--dry-run');
+    expect(dry).toMatchObject({ code: 0, out: 'would publish: Nightly\nwould publish: Second', err: '' });
+    expect(JSON.parse((await it.policies('list', '--json')).out)).toEqual({ policies: [] });
+
+    expect((await it.apply([STANDING, second])).out).toBe('published: Nightly\npublished: Second');
+    expect((await it.apply([STANDING, second])).out).toBe('unchanged: Nightly\nunchanged: Second');
+    const narrower = { ...STANDING, terms: { ...STANDING.terms, packages: ['curl'] } };
+    expect((await it.apply(narrower)).out).toBe(
+      'changed: Nightly (terms)\nin no file, left as it is: Second',
+    );
+    const { policies } = JSON.parse((await it.policies('list', '--json')).out);
+    expect(policies).toMatchObject([
+      { name: 'Second', version: 1, author: 'ada', state: 'in_force' },
+      { name: 'Nightly', version: 2, author: 'ada', terms: { packages: ['curl'] } },
+    ]);
+    expect((await it.policies('list')).out).toMatch(/Nightly +in force +2 +ada +2026-12-01T00:00:00Z +never/);
+  });
+
+  test('show says it in the form that apply reads', async () => {
+    const it = await open();
+    await it.apply(STANDING);
+    const { out } = await it.policies('show', 'Nightly');
+    expect(JSON.parse(out)).toEqual(STANDING);
+    expect((await it.apply(out)).out).toBe('unchanged: Nightly');
+  });
+
+  test('another author is a change, and a suspended policy comes into force again', async () => {
+    const it = await open();
+    await it.apply(STANDING);
+    await it.run(['operators', 'disable', 'ada']);
+    expect(JSON.parse((await it.policies('list', '--all', '--json')).out)).toMatchObject({
+      policies: [{ state: 'suspended', end_reason: 'author_disabled' }],
+    });
+    expect((await it.policies('list', '--json')).out).toContain('[]');
+    const ran = await it.policies('apply', '-f', it.file(STANDING), '--author', 'olga');
+    expect(ran.out).toBe('changed: Nightly (author, state)');
+    expect(JSON.parse((await it.policies('list', '--json')).out)).toMatchObject({
+      policies: [{ name: 'Nightly', version: 2, author: 'olga', state: 'in_force' }],
+    });
+  });
+
+  test('revoke ends one by its name; it stays so until files bring another', async () => {
+    const it = await open();
+    await it.apply(STANDING);
+    expect(await it.policies('revoke', 'Nightly')).toMatchObject({ code: 0 });
+    expect((await it.policies('revoke', 'Nightly')).err).toContain('has ended already');
+    expect((await it.apply(STANDING)).out).toBe('published: Nightly');
+    expect(JSON.parse((await it.policies('list', '--json')).out).policies).toMatchObject([{ version: 1 }]);
+  });
+
+  test('a server that runs sees what was published, signed by its own key, by the actor cli', async () => {
+    const it = await open();
+    await it.apply(STANDING);
+    const { url } = await it.start();
+    const call = async (path: string, init: RequestInit = {}) => {
+      const answer = await fetch(`${url}/api/v1${path}`, init);
+      return JSON.parse(await answer.text());
+    };
+    const { token } = await call('/auth/login', {
+      ...{ method: 'POST', headers: { 'content-type': 'application/json' } },
+      body: JSON.stringify({ username: 'olga', password: PASSWORD }),
+    });
+    const headers = { authorization: `Bearer ${token}` };
+    const { items } = await call('/policies', { headers });
+    expect(items).toMatchObject([{ name: 'Nightly', author: 'ada', state: 'in_force' }]);
+    const detail = await call(`/policies/${items[0].id}`, { headers });
+    const { keys } = await call('/public-keys', { headers });
+    expect(keys.map((key: { key_id: string }) => key.key_id)).toContain(detail.envelope.signatures[0].keyid);
+    const { items: events } = await call('/events?type=policy_published', { headers });
+    expect(events).toMatchObject([{ actor: 'cli', content: { author: 'ada' } }]);
+  });
+
+  test.each<[string, unknown, string]>([
+    ['is no JSON', '{', 'policies.json'],
+    ['has an unknown member', { ...STANDING, overrides: true }, 'policies.json: /'],
+    ['names a policy twice', [STANDING, STANDING], 'two of the policies are named "Nightly"'],
+    [
+      'has an end that is past',
+      [{ ...STANDING, ends_at: '2020-01-01T00:00:00Z' }],
+      '"Nightly": /ends_at must be',
+    ],
+    ['names a host that is not there', [hostless()], 'must name enrolled hosts'],
+  ])('a file that %s publishes nothing', async (_, content, message) => {
+    const it = await open();
+    const ran = await it.apply(content);
+    expect(ran).toMatchObject({ code: 1, out: '', err: expect.stringContaining(message) });
+    expect(JSON.parse((await it.policies('list', '--json')).out)).toEqual({ policies: [] });
+  });
+
+  test('one of several that is wrong keeps the others from being published', async () => {
+    const it = await open();
+    const ran = await it.apply([STANDING, { ...STANDING, name: 'Second', ends_at: '2020-01-01T00:00:00Z' }]);
+    expect(ran.code).toBe(1);
+    expect(JSON.parse((await it.policies('list', '--json')).out)).toEqual({ policies: [] });
+  });
+
+  test.each([
+    ['victor', 'a viewer approves nothing'],
+    ['nobody', 'there is no operator "nobody"'],
+  ])('%s cannot be an author', async (name, message) => {
+    const it = await open();
+    const ran = await it.policies('apply', '-f', it.file(STANDING), '--author', name);
+    expect(ran).toMatchObject({ code: 1, out: '', err: expect.stringContaining(message) });
+  });
+
+  test.each<[string, string]>([
+    ['', 'needs one of: list, show, apply, revoke'],
+    ['apply', 'apply needs --file FILE'],
+    ['apply -f x', 'apply needs --author OPERATOR'],
+    ['show', 'show needs a NAME'],
+    ['list --author ada', 'work only with apply'],
+    ['revoke x --all', '--all works only with list'],
+    ['list all', 'unknown words: all'],
+  ])('%s says what is allowed', async (words, message) => {
+    const it = await open();
+    const ran = await it.policies(...words.split(' ').filter(Boolean));
+    expect(ran).toMatchObject({ code: 2, out: '', err: expect.stringContaining(message) });
+  });
+});
+
+function hostless() {
+  const hosts = ['01900000-0000-7000-8000-00000000beef'];
+  return { ...STANDING, scope: { kind: 'some', groups: [], hosts } };
+}

@@ -1,0 +1,303 @@
+import { readFileSync } from 'node:fs';
+import { canonicalJson } from '@tidegate/protocol/canonical-json';
+import { PolicyRequest } from '@tidegate/protocol/policies-api';
+import { parseStrictJson } from '@tidegate/protocol/strict-json';
+import { signEnvelope } from '@tidegate/signing/sign';
+import { Check, Errors } from 'typebox/value';
+import { findOperatorByName } from '../operators/store.ts';
+import type { Tx } from '../platform/db/engine.ts';
+import { lostRight } from '../policies/author-rules.ts';
+import { revokePolicy } from '../policies/end-policies.ts';
+import { policyView } from '../policies/policy-view.ts';
+import {
+  type Author,
+  changePolicy,
+  type PolicyDeps,
+  policyFault,
+  publishPolicy,
+} from '../policies/publish-policy.ts';
+import { type AnyPolicyRow, listPolicies, runsOf } from '../policies/store.ts';
+import { type CliCommand, type CliWorld, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
+import { type KeyContext, withKeyContext } from './key-context.ts';
+import { CommandFault, type Installation, withInstallation } from './open-installation.ts';
+import { showTable } from './show-table.ts';
+
+/** Every change is an event with this actor; the author of a policy is an operator. */
+const ACTOR = 'cli';
+const PAGE = 200;
+/** Largest file that is read. */
+const FILE_MAX_BYTES = 4 * 1024 * 1024;
+
+export const policiesCommand: CliCommand = {
+  summary: 'policies that approve by themselves: list, show, apply from files, revoke',
+  usage: `Usage: tidegate policies list [--all] [--json]
+       tidegate policies show NAME
+       tidegate policies apply --file FILE ... --author OPERATOR [--dry-run] [--json]
+       tidegate policies revoke NAME [--json]
+
+  list     the policies in force; --all also those that have ended
+  show     the newest version of a policy, in the form that apply reads
+  apply    publishes what the files say: a new policy, or a new version where something differs. Each file has one
+           policy or a list of them, in the form of POST /api/v1/policies. All of them are published, or none.
+           --dry-run says what would change. Policies that no file names are left as they are, and named
+  revoke   ends a policy; what it approved keeps its token
+
+All of them work on the data directory (SERVICE_DATA_DIR, SERVICE_DATABASE_URL), with or without a running server.
+--author names the operator in whose name the policies approve: an approver or admin of the whole fleet. Whoever may read
+the data directory can sign, so no second factor is asked for; the event "policy_published" names the actor "cli".`,
+  async run(args, world) {
+    const { values, positionals } = readArgs(args, {
+      ...{ file: { type: 'string', short: 'f', multiple: true }, author: { type: 'string' } },
+      ...{ 'dry-run': { type: 'boolean' }, all: { type: 'boolean' }, json: { type: 'boolean' } },
+    });
+    const { file: files = [], author, 'dry-run': isDry = false, all: isAll = false, json = false } = values;
+    const [act, ...words] = positionals;
+    if (act === undefined || !ACTS.includes(act))
+      throw new UsageError(`policies needs one of: ${ACTS.join(', ')}`);
+    if (act !== 'apply' && (files.length > 0 || author !== undefined || isDry)) {
+      throw new UsageError('--file, --author and --dry-run work only with apply');
+    }
+    if (isAll && act !== 'list') throw new UsageError('--all works only with list');
+    const [name, ...more] = words;
+    const isNamed = act === 'show' || act === 'revoke';
+    if (isNamed && (name === undefined || more.length > 0)) throw new UsageError(`${act} needs a NAME`);
+    if (!isNamed && name !== undefined) throw new UsageError(`unknown words: ${words.join(' ')}`);
+    switch (act) {
+      case 'list':
+        return withInstallation(world, (installation) => list(installation, world, { isAll, json }));
+      case 'show':
+        return withInstallation(world, (installation) => show(installation, world, name ?? ''));
+      case 'revoke':
+        return withInstallation(world, (installation) =>
+          revoke(installation, world, { name: name ?? '', json }),
+        );
+      default: {
+        if (files.length === 0) throw new UsageError('apply needs --file FILE');
+        if (author === undefined) throw new UsageError('apply needs --author OPERATOR');
+        return withKeyContext(world, (context) => apply(context, world, { files, author, isDry, json }));
+      }
+    }
+  },
+};
+
+const ACTS = ['list', 'show', 'apply', 'revoke'];
+
+async function list(
+  { platform }: Installation,
+  world: CliWorld,
+  { isAll, json }: { isAll: boolean; json: boolean },
+): Promise<ExitCode> {
+  const db = platform.database.read;
+  const rows = await newestVersions({ platform });
+  const runs = await runsOf(
+    db,
+    rows.map(({ policy_id: id }) => id),
+  );
+  const nowMs = platform.now();
+  const policies = rows
+    .map((row) => policyView(row, { run: runs.get(row.policy_id) ?? null, nowMs }))
+    .filter(({ state }) => isAll || state === 'in_force');
+  const table = policies.map((one) => [
+    ...[one.name, one.state.replaceAll('_', ' '), String(one.version), one.author, one.ends_at],
+    one.last_run ? `${one.last_run.at}: ${one.last_run.approved} approved` : 'never',
+  ]);
+  const heading = ['NAME', 'STATE', 'VERSION', 'AUTHOR', 'ENDS', 'LAST RUN'];
+  world.out(json ? JSON.stringify({ policies }, null, 2) : showTable([heading, ...table]));
+  return EXIT.ok;
+}
+
+async function show(installation: Installation, world: CliWorld, name: string): Promise<ExitCode> {
+  world.out(JSON.stringify(requestOf(await named(installation, name)), null, 2));
+  return EXIT.ok;
+}
+
+async function revoke(
+  installation: Installation,
+  world: CliWorld,
+  { name, json }: { name: string; json: boolean },
+): Promise<ExitCode> {
+  const { platform } = installation;
+  const { policy_id: policyId } = await named(installation, name);
+  const isEnded = await platform.database.transact((tx) =>
+    revokePolicy(tx, platform, { policyId, actor: ACTOR }),
+  );
+  if (!isEnded) throw new CommandFault(`the policy ${JSON.stringify(name)} has ended already`);
+  world.out(
+    json
+      ? JSON.stringify({ revoked: policyId })
+      : `The policy ${JSON.stringify(name)} is revoked. What it approved keeps its token.`,
+  );
+  return EXIT.ok;
+}
+
+/** What `apply` does with one policy of its files. */
+interface Step {
+  act: 'publish' | 'change' | 'keep';
+  name: string;
+  request: PolicyRequest;
+  before: AnyPolicyRow | null;
+  /** The members that differ. */
+  differs: string[];
+}
+
+async function apply(
+  context: KeyContext,
+  world: CliWorld,
+  asked: { files: readonly string[]; author: string; isDry: boolean; json: boolean },
+): Promise<ExitCode> {
+  const { platform } = context;
+  const author = await authorOf(context, asked.author);
+  const requests = asked.files.flatMap(readRequests);
+  const twice = requests.find(({ name }, i) => requests.findIndex((one) => one.name === name) !== i);
+  if (twice) throw new CommandFault(`two of the policies are named ${JSON.stringify(twice.name)}`);
+  for (const request of requests) {
+    const fault = await policyFault(platform.database.read, request, platform.now());
+    if (fault) throw new CommandFault(`${JSON.stringify(request.name)}: ${fault.path} ${fault.message}`);
+  }
+  const known = await newestVersions(context);
+  const steps = requests.map((request) => stepOf(request, { known, author }));
+  if (!asked.isDry) {
+    const deps = { platform, keyRing: signingHere(context) };
+    await platform.database.transact(async (tx) => {
+      for (const step of steps) await carryOut(tx, deps, { step, author });
+    });
+  }
+  const nowMs = platform.now();
+  const others = known
+    .filter((row) => policyView(row, { run: null, nowMs }).state === 'in_force')
+    .filter(({ name }) => !requests.some((request) => request.name === name))
+    .map(({ name }) => name);
+  const said = {
+    dry_run: asked.isDry,
+    steps: steps.map(({ act, name, differs }) => ({ act, name, differs })),
+    others,
+  };
+  world.out(asked.json ? JSON.stringify(said, null, 2) : textOf(said));
+  return EXIT.ok;
+}
+
+function textOf({
+  dry_run: isDry,
+  steps,
+  others,
+}: {
+  dry_run: boolean;
+  steps: readonly Pick<Step, 'act' | 'name' | 'differs'>[];
+  others: readonly string[];
+}): string {
+  const words = isDry
+    ? { publish: 'would publish', change: 'would change', keep: 'unchanged' }
+    : { publish: 'published', change: 'changed', keep: 'unchanged' };
+  return [
+    ...steps.map(({ act, name, differs }) =>
+      [`${words[act]}: ${name}`, ...(differs.length > 0 ? [`(${differs.join(', ')})`] : [])].join(' '),
+    ),
+    ...others.map((name) => `in no file, left as it is: ${name}`),
+  ].join('\n');
+}
+
+function stepOf(
+  request: PolicyRequest,
+  { known, author }: { known: readonly AnyPolicyRow[]; author: Author },
+): Step {
+  const { name } = request;
+  // Of several with this name, the one in force, else the newest; a revoked one stays revoked.
+  const same = known.filter((row) => row.name === name && row.end_reason !== 'revoked');
+  const before = same.find(({ ended_at: endedAt }) => endedAt === null) ?? same[0] ?? null;
+  if (!before) return { act: 'publish', name, request, before, differs: [] };
+  const old: Record<string, unknown> = { ...requestOf(before), author: before.author };
+  const differs = Object.entries({ ...request, author: author.username })
+    .filter(([key, value]) => canonicalJson(value) !== canonicalJson(old[key]))
+    .map(([key]) => key);
+  if (before.ended_at !== null) differs.push('state');
+  return { act: differs.length === 0 ? 'keep' : 'change', name, request, before, differs };
+}
+
+async function carryOut(
+  tx: Tx,
+  deps: PolicyDeps,
+  { step, author }: { step: Step; author: Author },
+): Promise<void> {
+  const { request, before } = step;
+  if (step.act === 'keep') return;
+  if (!before) return void (await publishPolicy(tx, deps, { request, author, actor: ACTOR }));
+  const { policy_id: policyId, sha256: replaces } = before;
+  await changePolicy(tx, deps, { policyId, replaces, request, author, actor: ACTOR });
+}
+
+function readRequests(path: string): PolicyRequest[] {
+  const bytes = readBytes(path);
+  if (bytes.length > FILE_MAX_BYTES) throw new CommandFault(`${path} is larger than ${FILE_MAX_BYTES} bytes`);
+  const parsed = parseStrictJson(bytes);
+  if (!parsed.ok) throw new CommandFault(`${path} ${parsed.reason}`);
+  const { value } = parsed;
+  const list: unknown[] = Array.isArray(value) ? value : [value];
+  return list.map((one, i) => {
+    if (Check(PolicyRequest, one)) return one;
+    const [fault] = Errors(PolicyRequest, one);
+    const where = `${Array.isArray(value) ? `/${i}` : ''}${fault?.instancePath ?? ''}` || '/';
+    throw new CommandFault(`${path}: ${where} ${fault?.message ?? 'is not that of a policy'}`);
+  });
+}
+
+function readBytes(path: string): Buffer {
+  try {
+    return readFileSync(path);
+  } catch (error) {
+    throw new CommandFault(`${path} cannot be read: ${error instanceof Error ? error.message : error}`);
+  }
+}
+
+async function authorOf({ platform }: KeyContext, name: string): Promise<Author> {
+  const row = await findOperatorByName(platform.database.read, name);
+  if (!row)
+    throw new CommandFault(`there is no operator ${JSON.stringify(name)}; see tidegate operators list`);
+  const lost = lostRight(row);
+  if (lost === null) return { id: row.id, username: row.username };
+  throw new CommandFault(`${name} cannot stand behind a policy: ${LOST[lost]}`);
+}
+
+const LOST: Readonly<Record<NonNullable<ReturnType<typeof lostRight>>, string>> = {
+  author_deleted: 'the operator is deleted',
+  author_disabled: 'the operator is disabled',
+  author_demoted: 'a viewer approves nothing; use an approver or admin',
+  author_bound: 'the operator is limited to some groups',
+};
+
+/** The key that a server of this data directory signs with. */
+function signingHere({ rows, held, fleetId }: KeyContext): PolicyDeps['keyRing'] {
+  const row = rows.find((one) => one.in_use === 1);
+  const key = row && held.get(row.key_id);
+  if (!row || !key) throw new CommandFault('the private half of the signing key in use is not here');
+  return {
+    fleetId,
+    signer: () => ({
+      ...{ keyId: row.key_id, keyVersion: row.version },
+      sign: (payloadType, bytes) => signEnvelope(key, payloadType, bytes),
+    }),
+  };
+}
+
+async function named(installation: Installation, name: string): Promise<AnyPolicyRow> {
+  const same = (await newestVersions(installation)).filter((row) => row.name === name);
+  const row = same.find(({ ended_at: endedAt }) => endedAt === null) ?? same[0];
+  if (row) return row;
+  throw new CommandFault(`there is no policy ${JSON.stringify(name)}; see tidegate policies list --all`);
+}
+
+function requestOf(row: AnyPolicyRow): PolicyRequest {
+  const { name, text, scope, terms, windows, ends_at } = policyView(row, { run: null, nowMs: 0 });
+  return { name, text, scope, terms, windows, ends_at };
+}
+
+/** The newest version of every policy, the newest policy first. */
+async function newestVersions({ platform }: Pick<Installation, 'platform'>): Promise<AnyPolicyRow[]> {
+  const rows: AnyPolicyRow[] = [];
+  for (let after: string | null = null; ; ) {
+    const page = await listPolicies(platform.database.read, { limit: PAGE, after });
+    rows.push(...page);
+    // A row with a broken seal leaves its page shorter.
+    after = page.at(-1)?.policy_id ?? null;
+    if (after === null) return rows;
+  }
+}
