@@ -57,6 +57,15 @@ describe.skipIf(missing !== null)(`the shell survives crashes${missing ? ` (${mi
     expect(await stage.shell.ended).toBe('the process of the windows ended 4 times (SIGKILL)');
   });
 
+  test('webview: a shell that is closed while its windows are ending ends without an error', async () => {
+    const stage = await openShellStage(screen, 'webview', { '/': ALIVE });
+    await stage.openMain('/');
+    await stage.report({ as: 'alive' });
+    // The second call finds the process without its channel and not yet ended.
+    await Promise.all([stage.shell.close(), stage.shell.close()]);
+    expect(descendants('child-main.ts')).toEqual([]);
+  });
+
   test('chromium: the shell ends with the browser', async () => {
     const stage = await openShellStage(screen, 'chromium', { '/': ALIVE });
     await stage.openMain('/');

@@ -194,7 +194,7 @@ export async function openWebviewBackend(
         if (child === null || child.exitCode !== null || child.signalCode !== null) return;
         const gone = once(child, 'exit');
         const timer = setTimeout(() => child.kill('SIGKILL'), END_MAX_MS);
-        child.disconnect();
+        if (child.connected) child.disconnect(); // it may be ending on its own
         await gone;
         clearTimeout(timer);
       },
