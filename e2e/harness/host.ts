@@ -19,6 +19,8 @@ export type HostOptions = AptHostOptions & {
   serverUrl: string;
   /** Must differ between the hosts of one server. */
   machineId?: string;
+  /** The file with the host's own policy; default: that of the machine that runs the story, which has none. */
+  policyFile?: string;
 };
 
 /** The compiled agent with its own folders. */
@@ -54,7 +56,7 @@ const Json = Type.Record(Type.String(), Type.Unknown());
 
 /** Creates the host in `dir`, which every user can read, as the agent downloads without root. */
 export async function createHost(dir: string, options: HostOptions): Promise<Host> {
-  const { serverUrl, machineId = 'machine-of-the-story', ...aptOptions } = options;
+  const { serverUrl, machineId = 'machine-of-the-story', policyFile, ...aptOptions } = options;
   await chmod(dir, 0o755);
   const aptDir = join(dir, 'apt');
   await mkdir(aptDir, { recursive: true });
@@ -63,6 +65,7 @@ export async function createHost(dir: string, options: HostOptions): Promise<Hos
     serverUrl,
     machineId,
     places: [...ONLY_APT, '--apt-config', apt.aptConf],
+    ...(policyFile !== undefined && { policyFile }),
   });
   return {
     ...agent,
@@ -80,6 +83,7 @@ type AgentOptions = {
   serverUrl: string;
   machineId: string;
   places: readonly string[];
+  policyFile?: string;
   /** Added to its environment. */
   env?: Readonly<Record<string, string | undefined>>;
   /** The local user that runs it; default root. */
@@ -89,7 +93,7 @@ type AgentOptions = {
 /** Sets up the agent in `dir`; `places` are arguments of enrol such as --apt-config. */
 export async function createAgentOn(
   dir: string,
-  { serverUrl, machineId, places, env: added = {}, user = null }: AgentOptions,
+  { serverUrl, machineId, places, env: added = {}, user = null, policyFile }: AgentOptions,
 ): Promise<InstalledAgent> {
   const configDir = join(dir, 'agent');
   const machineIdFile = join(dir, 'machine-id');
@@ -98,7 +102,9 @@ export async function createAgentOn(
   const binary = agentFor(user, dir);
   const env = { PATH: SYSTEM_PATH, TMPDIR: '/tmp', ...added };
   const run = (...args: string[]) => {
-    const [program, ...words] = [...asUser(user), binary, 'run', ...args, '--json', '--config', configDir];
+    const policy = policyFile === undefined ? [] : ['--policy', policyFile];
+    const given = [...args, ...policy];
+    const [program, ...words] = [...asUser(user), binary, 'run', ...given, '--json', '--config', configDir];
     return startChild(program, words, { env });
   };
   return {

@@ -30,6 +30,7 @@ const CommandItem = Type.Object({
   status: Type.String(),
   reason: nullable(Type.String()),
   restarts: nullable(RestartReport),
+  expires_at: Type.String(),
 });
 export type CommandItem = Static<typeof CommandItem>;
 
