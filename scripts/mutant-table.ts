@@ -24,6 +24,10 @@ const GROUP_TEST = `${DB}/group-commit.test.ts`;
 const JOURNALED = 'apps/server/src/restore/journaled-database.ts';
 const ATTEMPTS_TEST = 'apps/server/src/restore/failed-attempts.test.ts';
 const CRASH_TEST = 'apps/server/src/restore/crash-before-commit.test.ts';
+const BLACKOUT_RULES = 'apps/server/src/blackouts/blackout-rules.ts';
+const BLACKOUT_RULES_TEST = 'apps/server/src/blackouts/blackout-rules.test.ts';
+const BLACKOUTS_TEST = 'apps/server/src/blackouts/blackouts.test.ts';
+const DELIVER = 'apps/server/src/commands/deliver-commands.ts';
 const STANDING_RULES = 'apps/server/src/policies/policy-rules.ts';
 const STANDING_RULES_TEST = 'apps/server/src/policies/policy-rules.test.ts';
 const STANDING_TEST = 'apps/server/src/approvals/standing.test.ts';
@@ -1936,7 +1940,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     rule: 'policy: only the hosts of its scope',
-    file: 'apps/server/src/policy-runs/match-rules.ts',
+    file: 'apps/server/src/agents/host-scope.ts',
     from: 'return ({ id, group }) => hosts.has(id) || (group !== null && groups.has(group));',
     to: 'return () => true;',
     test: [POLICIES_TEST, 'reach only the hosts of their scope, and only their packages'],
@@ -1979,9 +1983,93 @@ export const MUTANTS: readonly Mutant[] = [
   {
     rule: 'windows: one that closes during a pass mints nothing more',
     file: MINT_APPROVAL,
-    from: 'minting.notAfterMs <= deps.platform.now();',
+    from: 'minting.notAfterMs <= thawMs;',
     to: 'minting.notAfterMs < 0;',
     test: [POLICIES_TEST, 'mint nothing when one closes during a pass'],
+  },
+  {
+    rule: 'blackouts: a command that changes a host is one of them',
+    file: BLACKOUT_RULES,
+    from: "'refresh_keys', 'set_polling']",
+    to: "'refresh_keys', 'set_polling', 'reboot']",
+    test: [BLACKOUT_RULES_TEST, 'all commands that change a host are withheld'],
+  },
+  {
+    rule: 'blackouts: they withhold five minutes before their start',
+    file: BLACKOUT_RULES,
+    from: 'const soonMs = atMs + CLOCK_SKEW_MS;',
+    to: 'const soonMs = atMs;',
+    test: [BLACKOUT_RULES_TEST, 'withholds exactly from five minutes before each occurrence to its end'],
+  },
+  {
+    rule: 'blackouts: only the hosts of their scope',
+    file: BLACKOUT_RULES,
+    from: 'if (!active || !isIn(host) ||',
+    to: 'if (!active ||',
+    test: [BLACKOUTS_TEST, 'reach only the hosts of their scope'],
+  },
+  {
+    rule: 'blackouts: a short one is not missed',
+    file: BLACKOUT_RULES,
+    from: 'return next && next.startMs <= soonMs ? next : null;',
+    to: 'return next && next.startMs < atMs ? next : null;',
+    test: [BLACKOUT_RULES_TEST, 'that is shorter than the five minutes is not missed'],
+  },
+  {
+    rule: 'blackouts: those that follow each other are one',
+    file: BLACKOUT_RULES,
+    from: 'links < CHAIN_MAX',
+    to: 'links < 1',
+    test: [BLACKOUT_RULES_TEST, 'blackouts that follow each other are one'],
+  },
+  {
+    rule: 'blackouts: what changes a host is not delivered',
+    file: DELIVER,
+    from: 'if (by === null) return { open, notAfterMs };',
+    to: 'if (by !== agentId) return { open, notAfterMs };',
+    test: [BLACKOUTS_TEST, 'withhold what changes a host'],
+  },
+  {
+    rule: 'blackouts: what is delivered before one ends before it',
+    file: DELIVER,
+    from: 'isChanging(command) ? notAfterMs : Infinity',
+    to: 'Infinity',
+    test: [BLACKOUTS_TEST, 'what is delivered before one is signed to end before it'],
+  },
+  {
+    rule: 'blackouts: what was signed to end before one is signed anew',
+    file: DELIVER,
+    from: 'signedEndMs(envelope) > nowMs;',
+    to: 'signedEndMs(envelope) > 0;',
+    test: [BLACKOUTS_TEST, 'what is delivered before one is signed to end before it'],
+  },
+  {
+    rule: 'blackouts: a withheld command costs no transaction per check-in',
+    file: 'apps/server/src/check-in/store.ts',
+    from: '.by === null) return true;',
+    to: '.by !== agentId) return true;',
+    test: [BLACKOUTS_TEST, 'withhold what changes a host'],
+  },
+  {
+    rule: 'blackouts: an approval lives from the end of one',
+    file: MINT_APPROVAL,
+    from: 'Math.max(notBeforeMs, thawMs);',
+    to: 'notBeforeMs;',
+    test: [BLACKOUTS_TEST, 'an approval lives seven days from the end of one'],
+  },
+  {
+    rule: 'blackouts: nothing is minted for a window that ends in one',
+    file: MINT_APPROVAL,
+    from: 'minting.notAfterMs <= thawMs;',
+    to: 'minting.notAfterMs <= deps.platform.now();',
+    test: [BLACKOUTS_TEST, 'what waits for a plan in the name of a policy'],
+  },
+  {
+    rule: 'blackouts: policies ask for nothing',
+    file: 'apps/server/src/policy-runs/run-policies.ts',
+    from: 'if (!freezes.of(host))',
+    to: 'if (freezes)',
+    test: [BLACKOUTS_TEST, 'keep policies from asking'],
   },
   {
     rule: 'windows: what waits for its plan waits no longer than the window',

@@ -9,7 +9,7 @@ import {
 } from './testing/app-clients.ts';
 import { ENGINES } from './testing/engines.ts';
 import { routesOf } from './testing/routes-of.ts';
-import { STANDING } from './testing/standing.ts';
+import { BLACKOUT, STANDING } from './testing/standing.ts';
 import { TEST_ADMIN } from './testing/test-app.ts';
 
 /** An id that does not exist: acts on it are answered 404. */
@@ -486,6 +486,21 @@ const ROWS: Readonly<Record<string, Row>> = {
   'POST /api/v1/artifacts/divergences/:id/decide': {
     path: `/api/v1/artifacts/divergences/${NOBODY}/decide`,
     body: { accept: 'all', reason: 'test' },
+    expected: operator('approver', '404 not_found'),
+  },
+  'GET /api/v1/blackouts': { expected: operator('viewer', '200') },
+  'GET /api/v1/blackouts/:id': {
+    path: `/api/v1/blackouts/${NOBODY}`,
+    expected: operator('viewer', '404 not_found'),
+  },
+  // The approver has taken the name by then.
+  'POST /api/v1/blackouts': {
+    body: BLACKOUT,
+    expected: (caller) => (caller === 'admin' ? '409 conflict' : operator('approver', '201')(caller)),
+  },
+  'POST /api/v1/blackouts/:id/end': {
+    path: `/api/v1/blackouts/${NOBODY}/end`,
+    body: { reason: 'test' },
     expected: operator('approver', '404 not_found'),
   },
   'GET /api/v1/policies': { expected: operator('viewer', '200') },

@@ -11,7 +11,7 @@ import { actionOf } from './testing/approvals-app.ts';
 import { ENGINES } from './testing/engines.ts';
 import { type IncidentScene, openIncidentScene } from './testing/incident-scene.ts';
 import { createAuthenticator } from './testing/software-authenticator.ts';
-import { STANDING } from './testing/standing.ts';
+import { BLACKOUT, STANDING } from './testing/standing.ts';
 import { writeRaw } from './testing/write-raw.ts';
 
 /** One incident: its preparation, the one request that triggers it, and the event that it must leave. */
@@ -501,6 +501,22 @@ const INCIDENTS: Incident[] = [
       ],
     ],
     prepare: ({ asAdmin }) => asAdmin('/api/v1/policies', STANDING),
+  },
+  {
+    ...{ type: 'blackout_created', status: 201, severity: 'info', component: 'security' },
+    ...{ actor: 'admin', host: false },
+    content: ['actor', 'blackout_id', 'name', 'reason', 'scope', 'times'],
+    prepare: ({ asAdmin }) => asAdmin('/api/v1/blackouts', BLACKOUT),
+  },
+  {
+    ...{ type: 'blackout_ended', status: 200, severity: 'warning', component: 'security' },
+    ...{ actor: 'admin', host: false },
+    content: ['actor', 'blackout_id', 'name', 'reason', 'scope', 'times'],
+    async prepare({ must, asAdmin }) {
+      const url = '/api/v1/blackouts';
+      const { id } = Value.Parse(Made, await must(asAdmin(url, BLACKOUT), 201));
+      return asAdmin(`${url}/${id}/end`, { reason: 'test' });
+    },
   },
   {
     ...{ type: 'policy_revoked', status: 204, severity: 'info', component: 'security' },

@@ -5,6 +5,7 @@ import { schema as apiTokens } from './api-tokens/schema.ts';
 import { schema as approvalTokens } from './approval-tokens/schema.ts';
 import { schema as approvals } from './approvals/schema.ts';
 import { schema as artifacts } from './artifacts/schema.ts';
+import { schema as blackouts } from './blackouts/schema.ts';
 import { schema as clientErrors } from './client-errors/schema.ts';
 import { schema as commands } from './commands/schema.ts';
 import { schema as enrolment } from './enrolment/schema.ts';
@@ -45,7 +46,7 @@ const BASE: readonly Migration[] = [
   {
     version: 150,
     name: 'approvals',
-    statements: [...approvalTokens, ...vex, ...origins, ...policies, ...approvals],
+    statements: [...approvalTokens, ...vex, ...origins, ...policies, ...blackouts, ...approvals],
   },
   { version: 160, name: 'operators', statements: operators },
   { version: 170, name: 'api-tokens', statements: apiTokens },

@@ -20,6 +20,7 @@ const STAYING: readonly Kind[] = [
   'statement',
   'origin',
   'policy',
+  'blackout',
 ];
 
 /** Tables without named rows: presence of agents, and the budgets of outsiders. */

@@ -58,6 +58,8 @@ export const SYSTEM_EVENT_TYPES = [
   'vex_statement_added',
   'vex_statement_revoked',
   'vex_statement_expired',
+  'blackout_created',
+  'blackout_ended',
   'origin_registered',
   'origin_revoked',
   'origin_expired',

@@ -148,6 +148,10 @@ const NARRATIVES: Readonly<Record<SecurityEventType | SystemEventType, Sentence>
       `${by(actor)} revoked the statement about ${read('vulnerability') || 'a vulnerability'} in ${packageOf(read)}. It stops updates again.`,
     vex_statement_expired: (read) =>
       `The statement about ${read('vulnerability') || 'a vulnerability'} in ${packageOf(read)} has ended. It stops updates again.`,
+    blackout_created: (read, { actor }) =>
+      `${by(actor)} began the blackout “${read('name')}”: its hosts are not changed meanwhile${because(read('reason'))}.`,
+    blackout_ended: (read, { actor }) =>
+      `${by(actor)} ended the blackout “${read('name')}” before its time${because(read('reason'))}.`,
     origin_registered: (read, { actor }) =>
       `${by(actor)} registered the third-party origin ${read('suites') || 'of unknown suites'} (rule: ${read('rule') || 'unknown'}) until ${read('ends_at') || '(no end)'}${because(read('reason'))}.`,
     origin_revoked: (read, { actor }) =>

@@ -12,6 +12,8 @@ import type { ClosureFacts } from '../advisories/closure-facts.ts';
 import { partCounts } from '../advisories/closure-parts.ts';
 import { holdSnapshots } from '../advisories/mirror/store.ts';
 import { insertApprovals, liveTokensOf, type NewApproval, voidTokens } from '../approval-tokens/store.ts';
+import { createThaws } from '../blackouts/blackout-rules.ts';
+import { liveBlackouts } from '../blackouts/store.ts';
 import { COMMAND_LIFETIME_MS, type NewCommand, queueCommands } from '../commands/queue-command.ts';
 import { appendEvent } from '../events/append-event.ts';
 import { usedOrigins } from '../origins/origin-rules.ts';
@@ -39,7 +41,7 @@ import { type Decision, recordDecisions } from './record-decision.ts';
 import type { MintVerdict, Override } from './verdict.ts';
 import { EVENT_PART_MAX, eventParts } from './verdict-parts.ts';
 
-/** Life of an approval from its earliest delivery (docs/protocol/limits.md), in milliseconds. */
+/** Life of an approval from its earliest delivery, which a blackout may delay (docs/protocol/limits.md), in milliseconds. */
 export const APPROVAL_LIFETIME_MS = 7 * 24 * 3_600_000;
 /** Most bytes of an envelope without its actions and updates. */
 const ENVELOPE_RESERVE_BYTES = 32 * 1024;
@@ -119,11 +121,13 @@ export async function mintApprovals(
     digests: mintings.flatMap(({ request }) => request.standing?.sha256 ?? []),
     nowMs: deps.platform.now(),
   });
+  const thawOf = createThaws(await liveBlackouts(tx, deps.platform.now()), deps.platform.now());
   const tokens: Token[] = [];
   const outcomes: Minted[] = [];
   for (const [i, minting] of mintings.entries()) {
     const { loaded, request } = minting;
-    const isLate = minting.notAfterMs !== null && minting.notAfterMs <= deps.platform.now();
+    const thawMs = thawOf({ id: loaded.agent.id, group: loaded.agent.group_name });
+    const isLate = minting.notAfterMs !== null && minting.notAfterMs <= thawMs;
     if (isLate || (request.standing && !policies.has(request.standing.sha256))) {
       outcomes.push({ kind: 'policy_ended' });
       continue;
@@ -138,7 +142,7 @@ export async function mintApprovals(
       usedStatements(minting.verdict.excused).every(({ id }) => inForce.has(id)) &&
       lettingPass(minting.verdict).every(({ id }) => registered.has(id));
     const basis = isStated ? bases.get(loaded) : undefined;
-    const present = { locked, planId: plans.get(loaded), isDiverging, basis };
+    const present = { locked, planId: plans.get(loaded), isDiverging, basis, thawMs };
     const draft = draftOf(deps, minting, present);
     if ('kind' in draft) {
       outcomes.push(draft);
@@ -198,12 +202,14 @@ interface Present {
   readonly planId: string | undefined;
   readonly isDiverging: boolean;
   readonly basis: Basis | undefined;
+  /** When no blackout withholds the command any more; the present if none does. */
+  readonly thawMs: number;
 }
 
 function draftOf(
   deps: ApprovalDeps,
   minting: Minting,
-  { locked, planId, isDiverging, basis }: Present,
+  { locked, planId, isDiverging, basis, thawMs }: Present,
 ): Draft | Exclude<Minted, { kind: 'minted' }> {
   const { platform } = deps;
   const { planned } = minting.loaded;
@@ -222,13 +228,15 @@ function draftOf(
   if ((boundBytes * 4) / 3 + ENVELOPE_RESERVE_BYTES > APPROVAL_MAX_BYTES) return { kind: 'too_large' };
   const nowMs = platform.now();
   const notBeforeMs = Math.max(nowMs, minting.notBeforeMs ?? nowMs);
+  // A blackout withholds the command until its end, or until somebody ends it.
+  const deliveredMs = Math.max(notBeforeMs, thawMs);
   return {
     ...{ deps, minting, tokenId: platform.newId(), open },
     ...{ plan: planned.plan, closure: judged.closure, age: judged.age },
     ...{
       nowMs,
       notBeforeMs,
-      expiresAtMs: Math.min(notBeforeMs + APPROVAL_LIFETIME_MS, minting.notAfterMs ?? Infinity),
+      expiresAtMs: Math.min(deliveredMs + APPROVAL_LIFETIME_MS, minting.notAfterMs ?? Infinity),
     },
   };
 }

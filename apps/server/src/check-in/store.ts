@@ -1,5 +1,7 @@
 import type { CheckInRequest } from '@tidegate/protocol/agent-api';
 import { UPTIME_SLACK_SECONDS } from '../agents/clone-rules.ts';
+import { CHANGING_ACTIONS } from '../blackouts/blackout-rules.ts';
+import { freezeOfHost } from '../blackouts/freeze-of-host.ts';
 import type { Db, Tx } from '../platform/db/engine.ts';
 
 /**
@@ -29,15 +31,17 @@ export async function writeFacts(
   return numUpdatedRows > 0n;
 }
 
-/** Whether an open command of the agent is due or expired; withheld ones do not count. */
+/** Whether an open command of the agent is due or expired; what a blackout withholds does not count. */
 export async function hasDueCommands(db: Db, args: { agentId: string; nowMs: number }): Promise<boolean> {
-  const row = await db
+  const { agentId, nowMs } = args;
+  const due = db
     .selectFrom('agent_commands')
     .select('id')
-    .where('agent_id', '=', args.agentId)
+    .where('agent_id', '=', agentId)
     .where('status', 'in', ['pending', 'sent'])
-    .where('not_before', '<=', args.nowMs)
-    .limit(1)
-    .executeTakeFirst();
-  return row !== undefined;
+    .where('not_before', '<=', nowMs)
+    .limit(1);
+  if ((await due.executeTakeFirst()) === undefined) return false;
+  if ((await freezeOfHost(db, { agentId, nowMs })).by === null) return true;
+  return (await due.where('action', 'not in', CHANGING_ACTIONS).executeTakeFirst()) !== undefined;
 }

@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto';
-import { Envelope, type ServerKey } from '@tidegate/protocol/documents';
+import { CommandPayload, Envelope, type ServerKey } from '@tidegate/protocol/documents';
 import type { CommandAction } from '@tidegate/protocol/states';
 import { Value } from 'typebox/value';
 import { lockAgent, setNextSeq } from '../agents/store.ts';
 import { storedApproval } from '../approval-tokens/store.ts';
 import { queueEnforcement } from '../artifacts/enforcement-store.ts';
+import { CHANGING_ACTIONS } from '../blackouts/blackout-rules.ts';
+import { freezeOfHost, NO_FREEZE } from '../blackouts/freeze-of-host.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import { isSealed } from '../platform/db/row-seals.ts';
 import type { Platform } from '../platform/platform.ts';
@@ -52,7 +54,7 @@ export async function deliverCommands(
   const nowMs = platform.now();
   await markReceived(tx, { agentId, ids: received, nowMs });
   await expireCommands(tx, platform, { agentId });
-  const open = await deliverable(tx, { agentId, nowMs, limit: DELIVERED_MAX });
+  const { open, notAfterMs } = await openCommands(tx, { agentId, nowMs });
   const wanted = only === null ? open : open.filter((command) => command.action === only);
   const commands = await withdrawUnapproved(tx, { commands: wanted, nowMs });
   const machineSha256 = createHash('sha256').update(machineId).digest('hex');
@@ -66,7 +68,8 @@ export async function deliverCommands(
       envelope !== null &&
       keyRing.isActive(keyId) &&
       command.machine_sha256 === machineSha256 &&
-      command.epoch === keyRing.epoch();
+      command.epoch === keyRing.epoch() &&
+      signedEndMs(envelope) > nowMs;
     if (stands) {
       outgoing.push({ seq, text: envelope });
       continue;
@@ -76,7 +79,13 @@ export async function deliverCommands(
       continue;
     }
     if (!(await isApproved(tx, platform, keyRing, command))) continue;
-    const outcome = signCommand(keyRing, { command, seq: nextSeq, machineSha256, nowMs });
+    const outcome = signCommand(keyRing, {
+      command,
+      seq: nextSeq,
+      machineSha256,
+      nowMs,
+      notAfterMs: isChanging(command) ? notAfterMs : Infinity,
+    });
     if (!outcome.ok) {
       await refuseToSign(tx, platform, { command, check: 'not_valid' });
       continue;
@@ -97,6 +106,33 @@ export async function deliverCommands(
   }
   if (nextSeq !== lock.nextSeq) await setNextSeq(tx, { agentId, nextSeq });
   return outgoing.toSorted((a, b) => a.seq - b.seq).map(({ text }) => text);
+}
+
+/** Commands that are due, without what a blackout withholds, and when one that changes the host may begin at the latest. */
+async function openCommands(
+  tx: Tx,
+  { agentId, nowMs }: { agentId: string; nowMs: number },
+): Promise<{ open: CommandRow[]; notAfterMs: number }> {
+  const due = { agentId, nowMs, limit: DELIVERED_MAX };
+  const open = await deliverable(tx, due);
+  const { by, notAfterMs } = open.some(isChanging) ? await freezeOfHost(tx, { agentId, nowMs }) : NO_FREEZE;
+  if (by === null) return { open, notAfterMs };
+  // Read again: what is withheld must not take the places of what is not.
+  return { open: await deliverable(tx, { ...due, without: CHANGING_ACTIONS }), notAfterMs };
+}
+
+function isChanging({ action }: CommandRow): boolean {
+  return CHANGING_ACTIONS.some((changing) => changing === action);
+}
+
+/** One that was signed to end before a blackout is signed anew after it. */
+function signedEndMs(envelope: string): number {
+  const { payload } = Value.Parse(Envelope, JSON.parse(envelope));
+  const { expires_at } = Value.Parse(
+    CommandPayload,
+    JSON.parse(Buffer.from(payload, 'base64').toString('utf8')),
+  );
+  return Date.parse(expires_at);
 }
 
 /** Cancels an installing command whose token is gone, instead of delivering it. */

@@ -16,7 +16,7 @@ const payloads = Compile(CommandPayload);
 /** Signs a command for its agent and machine, with the active key. The caller has judged it. */
 export function signCommand(
   keyRing: Pick<KeyRing, 'fleetId' | 'epoch' | 'signer'>,
-  args: { command: OpenedCommand; seq: number; machineSha256: string; nowMs: number },
+  args: { command: OpenedCommand; seq: number; machineSha256: string; nowMs: number; notAfterMs: number },
 ): SignedCommand {
   const { command } = args;
   const { keyId, keyVersion, sign } = keyRing.signer();
@@ -34,7 +34,8 @@ export function signCommand(
     machine_sha256: args.machineSha256,
     issued_at: rfc3339Seconds(args.nowMs),
     not_before: rfc3339Seconds(command.not_before),
-    expires_at: rfc3339Seconds(command.expires_at),
+    // Enforced by the host before it begins, also if it hears of nothing any more.
+    expires_at: rfc3339Seconds(Math.min(command.expires_at, args.notAfterMs)),
     key_id: keyId,
     key_version: keyVersion,
     action: command.action,

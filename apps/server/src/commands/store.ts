@@ -1,4 +1,4 @@
-import type { CommandStatus } from '@tidegate/protocol/states';
+import type { CommandAction, CommandStatus } from '@tidegate/protocol/states';
 import type { Insertable, Selectable, Updateable } from 'kysely';
 import { chunks } from '../platform/db/chunks.ts';
 import type { Covered } from '../platform/db/create-row-seals.ts';
@@ -75,14 +75,17 @@ export async function markReceived(
 /** Commands to deliver for the first time or again, oldest first. */
 export async function deliverable(
   tx: Tx,
-  args: { agentId: string; nowMs: number; limit: number },
+  args: { agentId: string; nowMs: number; limit: number; without?: readonly CommandAction[] },
 ): Promise<CommandRow[]> {
-  return tx
+  const { without = [] } = args;
+  const due = tx
     .selectFrom('agent_commands')
     .selectAll()
     .where('agent_id', '=', args.agentId)
     .where('status', 'in', ['pending', 'sent'])
-    .where('not_before', '<=', args.nowMs)
+    .where('not_before', '<=', args.nowMs);
+  // PostgreSQL knows no empty list.
+  return (without.length > 0 ? due.where('action', 'not in', without) : due)
     .orderBy('created_at')
     .orderBy('id')
     .limit(args.limit)

@@ -7,6 +7,7 @@ import type { ApprovalDeps } from '../approvals/deps.ts';
 import { createFixFinder } from '../approvals/offer-fixes.ts';
 import { mountVulnerabilityPolicy } from '../approvals/policy-routes.ts';
 import { mountApprovals } from '../approvals/routes.ts';
+import { mountBlackouts } from '../blackouts/routes.ts';
 import { createOriginBackground } from '../origins/register-origin.ts';
 import { mountOrigins } from '../origins/routes.ts';
 import type { App } from '../platform/http/server.ts';
@@ -50,5 +51,6 @@ export function mountApprovalRoutes(
   mountStatements(http.routes, { platform, keyRing });
   mountOrigins(http.routes, { platform, keyRing });
   mountPolicies(http.routes, deps);
+  mountBlackouts(http.routes, platform);
   mountAgentApprovals(http.routes, { platform, keyRing });
 }

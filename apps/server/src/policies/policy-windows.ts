@@ -4,14 +4,12 @@ import {
   type PolicyRequest,
 } from '@tidegate/protocol/policies-api';
 import {
+  CLOCK_SKEW_MS,
   nextOccurrences,
   type Occurrence,
   openOccurrence,
   scheduleFault,
 } from '../windows/schedule-rules.ts';
-
-/** Hosts accept a token for so long after its end, because clocks differ: so it ends before the window does. */
-const CLOCK_SKEW_MS = 5 * 60_000;
 
 export type PolicyWindow =
   | { readonly kind: 'always' }

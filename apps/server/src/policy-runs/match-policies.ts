@@ -1,7 +1,8 @@
 import { Ecosystem } from '@tidegate/protocol/scalars';
 import { Value } from 'typebox/value';
+import { hostsInScope } from '../agents/host-scope.ts';
 import type { ReachedHost, WaitingUpdate } from './candidates-store.ts';
-import { hostsReachedBy, leftOut, type MatchedPolicy, matchKey } from './match-rules.ts';
+import { leftOut, type MatchedPolicy, matchKey } from './match-rules.ts';
 
 /** The updates that each policy asks for, by digest. */
 export type Asked = Map<string, WaitingUpdate[]>;
@@ -12,7 +13,7 @@ export type Asked = Map<string, WaitingUpdate[]>;
  */
 export function createMatcher(policies: readonly MatchedPolicy[]) {
   const byPackage = new Map<string, readonly MatchedPolicy[]>();
-  const reaches = policies.map((policy) => ({ policy, isReached: hostsReachedBy(policy) }));
+  const reaches = policies.map((policy) => ({ policy, isReached: hostsInScope(policy.scope) }));
 
   function askingFor(update: WaitingUpdate): readonly MatchedPolicy[] {
     const key = matchKey(update);

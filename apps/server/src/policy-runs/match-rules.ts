@@ -2,7 +2,7 @@ import type { PolicyMismatch, PolicyScope, PolicyTerms } from '@tidegate/protoco
 import type { Ecosystem } from '@tidegate/protocol/scalars';
 import { mismatchOfRow } from '../policies/policy-rules.ts';
 import { recommendedBit } from '../updates/offer-rules.ts';
-import type { ReachedHost, WaitingUpdate } from './candidates-store.ts';
+import type { WaitingUpdate } from './candidates-store.ts';
 
 /** A policy, as far as matching needs it. */
 export interface MatchedPolicy {
@@ -13,13 +13,6 @@ export interface MatchedPolicy {
 
 /** Why a policy leaves an update to people before any verdict. */
 export type LeftOut = PolicyMismatch | 'taken_back' | 'other_version';
-
-/** Whether a host is one of the policy's. */
-export function hostsReachedBy({ scope }: Pick<MatchedPolicy, 'scope'>): (host: ReachedHost) => boolean {
-  if (scope.kind === 'all') return () => true;
-  const [groups, hosts] = [new Set(scope.groups), new Set(scope.hosts)];
-  return ({ id, group }) => hosts.has(id) || (group !== null && groups.has(group));
-}
 
 /** Why a policy does not ask for an update of one of its hosts; null if it does. */
 export function leftOut(

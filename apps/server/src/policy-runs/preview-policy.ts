@@ -8,12 +8,15 @@ import {
 } from '@tidegate/protocol/policies-api';
 import { Ecosystem } from '@tidegate/protocol/scalars';
 import { Value } from 'typebox/value';
+import { hostsInScope } from '../agents/host-scope.ts';
 import type { ApprovalDeps } from '../approvals/deps.ts';
 import { WAIT_MS } from '../approvals/deps.ts';
 import { CHUNK_UPDATES, type Decided, judgeGroups } from '../approvals/judge-groups.ts';
 import { storedOnly } from '../approvals/load-facts.ts';
 import { policyRequest } from '../approvals/standing.ts';
 import { withPolicyInForce } from '../approvals/vulnerability-policy.ts';
+import { createFreezes } from '../blackouts/blackout-rules.ts';
+import { liveBlackouts } from '../blackouts/store.ts';
 import { rfc3339 } from '../platform/clock.ts';
 import { takeTurn } from '../platform/turns.ts';
 import { nextWindows, windowOf } from '../policies/policy-windows.ts';
@@ -26,7 +29,7 @@ import {
   type WaitingUpdate,
   waitingUpdates,
 } from './candidates-store.ts';
-import { hostsReachedBy, leftOut } from './match-rules.ts';
+import { leftOut } from './match-rules.ts';
 
 const PAGE_HOSTS = 200;
 /** Updates that a preview judges; what the terms leave out is counted for all. */
@@ -89,7 +92,8 @@ async function readWaiting(
   policy: { scope: PolicyScope; terms: PolicyTerms },
 ): Promise<{ hosts: Map<string, ReachedHost>; matching: WaitingUpdate[]; reasons: Map<string, number> }> {
   const db = platform.database.read;
-  const isReached = hostsReachedBy(policy);
+  const freezes = createFreezes(await liveBlackouts(db, platform.now()), platform.now());
+  const isReached = hostsInScope(policy.scope);
   const reasons = new Map<string, number>();
   const hosts = new Map<string, ReachedHost>();
   const matching: WaitingUpdate[] = [];
@@ -101,12 +105,15 @@ async function readWaiting(
     after = last.id;
     const reached = page.filter(isReached);
     for (const host of reached) hosts.set(host.id, host);
+    const frozen = new Set(reached.flatMap((host) => (freezes.of(host) ? host.id : [])));
     for (const update of await waitingUpdates(
       db,
       reached.map(({ id }) => id),
     )) {
       const subject = { ...update, ecosystem: Value.Parse(Ecosystem, update.ecosystem) };
-      const reason = leftOut({ ...policy, sha256: DRAFT.sha256 }, subject);
+      const reason =
+        leftOut({ ...policy, sha256: DRAFT.sha256 }, subject) ??
+        (frozen.has(update.agent_id) ? 'blackout' : null);
       if (reason === null) matching.push(update);
       else reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
     }

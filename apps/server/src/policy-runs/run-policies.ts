@@ -5,6 +5,8 @@ import { bulkApprove } from '../approvals/bulk-approve.ts';
 import { NO_PROGRESS } from '../approvals/bulk-progress.ts';
 import type { ApprovalDeps } from '../approvals/deps.ts';
 import { policyRequest } from '../approvals/standing.ts';
+import { createFreezes } from '../blackouts/blackout-rules.ts';
+import { liveBlackouts } from '../blackouts/store.ts';
 import { findOperator } from '../operators/store.ts';
 import { weighedChunks } from '../platform/db/chunks.ts';
 import type { Db } from '../platform/db/engine.ts';
@@ -83,6 +85,7 @@ export async function collect(
   const match = createMatcher(policies);
   const asked: Asked = new Map();
   const nowMs = platform.now();
+  const freezes = createFreezes(await liveBlackouts(db, nowMs), nowMs);
   let after = '';
   for (;;) {
     const hosts = await hostsThatWait(db, { after, limit: PAGE_HOSTS });
@@ -98,7 +101,8 @@ export async function collect(
     );
     const mayAsk = (policy: MatchedPolicy, update: WaitingUpdate) =>
       !refused.has(policy.sha256, update, nowMs);
-    for (const host of hosts) match(host, { updates: updates.get(host.id) ?? [], mayAsk, asked });
+    for (const host of hosts)
+      if (!freezes.of(host)) match(host, { updates: updates.get(host.id) ?? [], mayAsk, asked });
     await takeTurn();
     const total = asked.values().reduce((sum, list) => sum + list.length, 0);
     if (total >= PASS_UPDATES_MAX) return asked;

@@ -20,6 +20,7 @@ import { createGateOf } from '../approvals/preview-update.ts';
 import { readRecord } from '../approvals/read-decision.ts';
 import { replayDecision } from '../approvals/replay-decision.ts';
 import { mountApprovals } from '../approvals/routes.ts';
+import { mountBlackouts } from '../blackouts/routes.ts';
 import { putAwaited } from '../commands/awaited-store.ts';
 import { type Config, defaultConfig } from '../config.ts';
 import { mountOrigins } from '../origins/routes.ts';
@@ -140,6 +141,7 @@ export async function createApprovalsApp(engine: TestEngine, options: ApprovalsA
   mountStatements(app.routes, { platform, keyRing });
   mountOrigins(app.routes, { platform, keyRing });
   mountPolicies(app.routes, deps);
+  mountBlackouts(app.routes, platform);
   const { agentId, familyId } = await insertTestAgent(database, { n: 1 });
 
   async function call(method: 'GET' | 'POST' | 'PUT' | 'DELETE', url: string, payload?: object) {

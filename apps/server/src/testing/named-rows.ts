@@ -1,4 +1,4 @@
-import { STANDING, STANDING_TERMS } from './standing.ts';
+import { BLACKOUT, STANDING, STANDING_TERMS } from './standing.ts';
 
 /** What a caller may name. */
 export type Kind =
@@ -10,6 +10,7 @@ export type Kind =
       | 'statement'
       | 'origin'
       | 'policy'
+      | 'blackout'
       | 'divergence'
       | 'host set aside'
       | 'signing key'
@@ -27,6 +28,7 @@ export const OWNERS: Readonly<Record<Kind, 'host' | 'group' | 'fleet' | 'operato
     statement: 'fleet',
     origin: 'fleet',
     policy: 'fleet',
+    blackout: 'fleet',
     divergence: 'fleet',
   },
   ...{ session: 'operator', passkey: 'operator', view: 'operator', 'bulk run': 'operator' },
@@ -261,6 +263,14 @@ export const NAMED: Readonly<Record<string, Naming | string>> = {
   'DELETE /api/v1/admin/vex-statements/:id path id': path('statement'),
   'GET /api/v1/admin/origins/:id path id': path('origin'),
   'DELETE /api/v1/admin/origins/:id path id': path('origin'),
+  'GET /api/v1/blackouts/:id path id': path('blackout'),
+  'POST /api/v1/blackouts/:id/end path id': path('blackout', { reason: 'test' }),
+  'POST /api/v1/blackouts body scope.groups[]': fleetwide('group', (group) => ({
+    ...{ ...BLACKOUT, scope: some({ groups: [group] }) },
+  })),
+  'POST /api/v1/blackouts body scope.hosts[]': fleetwide('agent', (id) => ({
+    ...{ ...BLACKOUT, scope: some({ hosts: [id] }) },
+  })),
   'GET /api/v1/policies/:id path id': path('policy'),
   'GET /api/v1/policies/:id/preview path id': path('policy'),
   'PUT /api/v1/policies/:id path id': path('policy', {

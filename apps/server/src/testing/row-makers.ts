@@ -4,7 +4,7 @@ import { sealed } from '../platform/db/row-seals.ts';
 import { sha256Hex } from '../platform/sha256.ts';
 import { type HostRows, insertHostRows, insertRowsOf } from './foreign-hosts.ts';
 import type { Kind } from './named-rows.ts';
-import { STANDING } from './standing.ts';
+import { BLACKOUT, STANDING } from './standing.ts';
 import type { TestApp } from './test-app.ts';
 
 const DAY_MS = 86_400_000;
@@ -227,6 +227,20 @@ async function insertRow(tx: Tx, { platform }: TestApp, asked: Asked & { id: str
       await tx
         .insertInto('policies')
         .values(sealed(tx, 'policies', row))
+        .execute();
+      return;
+    }
+    case 'blackout': {
+      const content = {
+        name: id,
+        reason: 'test',
+        scope: '{"kind":"all"}',
+        times: JSON.stringify(BLACKOUT.times),
+      };
+      const end = { ended_at: overAt, ended_by: overAt === null ? null : 'ada', end_reason: null };
+      await tx
+        .insertInto('blackouts')
+        .values({ id, ...content, over_at: nowMs + DAY_MS, created_by: 'ada', created_at: nowMs, ...end })
         .execute();
       return;
     }

@@ -1,3 +1,4 @@
+import type { BlackoutRequest } from '@tidegate/protocol/blackouts-api';
 import type { PolicyRequest, PolicyTerms } from '@tidegate/protocol/policies-api';
 
 /** Terms under which everything that is clear is approved. */
@@ -21,4 +22,12 @@ export const STANDING: PolicyRequest = {
   terms: STANDING_TERMS,
   windows: [],
   ends_at: '2026-12-01T00:00:00Z',
+};
+
+/** A blackout of the whole fleet, after the clock of test servers. */
+export const BLACKOUT: BlackoutRequest = {
+  name: 'Year end',
+  reason: 'The shop earns its year.',
+  scope: { kind: 'all' },
+  times: { kind: 'once', starts_at: '2026-11-21T12:00:00Z', ends_at: '2026-11-22T12:00:00Z' },
 };

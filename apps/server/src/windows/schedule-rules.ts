@@ -16,6 +16,8 @@ export interface Occurrence {
   endMs: number;
 }
 
+/** Hosts accept what is signed for so long after its end, because clocks differ: so it is signed to end earlier. */
+export const CLOCK_SKEW_MS = 5 * 60_000;
 /** A start lies up to a day after its wall time in UTC+14, when a zone skips a whole day. */
 const DAYS_BEFORE = 2;
 const DAYS_AFTER = 1;
