@@ -10,6 +10,7 @@ const SLICES = [
   'agents',
   'windows',
   'blackouts',
+  'holds',
   'signing-keys',
   'enrolment',
   'release-times',

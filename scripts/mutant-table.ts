@@ -26,6 +26,7 @@ const ATTEMPTS_TEST = 'apps/server/src/restore/failed-attempts.test.ts';
 const CRASH_TEST = 'apps/server/src/restore/crash-before-commit.test.ts';
 const BLACKOUT_RULES = 'apps/server/src/blackouts/blackout-rules.ts';
 const BLACKOUT_RULES_TEST = 'apps/server/src/blackouts/blackout-rules.test.ts';
+const HOLDS_TEST = 'apps/server/src/holds/holds.test.ts';
 const BLACKOUTS_TEST = 'apps/server/src/blackouts/blackouts.test.ts';
 const DELIVER = 'apps/server/src/commands/deliver-commands.ts';
 const STANDING_RULES = 'apps/server/src/policies/policy-rules.ts';
@@ -399,8 +400,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     rule: 'gate, A7: age comes before the vulnerability gate',
     file: GATE,
-    from: 'artifactStop(judged) ?? ageStop(judged.age, policy)',
-    to: 'artifactStop(judged)',
+    from: 'ageStop(judged.age, policy) ??',
+    to: '',
     test: [GATE_TEST, 'A7 comes before the vulnerability gate'],
   },
   {
@@ -837,7 +838,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     rule: 'gate: a change of vendor is a warning',
-    file: 'apps/server/src/approvals/gate.ts',
+    file: GATE,
     from: '(information?.originChanges ?? []).length > 0',
     to: '(information?.originChanges ?? []).length > 1',
     test: ['apps/server/src/origins/changes.test.ts', 'passes with a warning'],
@@ -914,7 +915,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     rule: 'origins: only what is uncovered passes by a registration',
-    file: 'apps/server/src/approvals/gate.ts',
+    file: GATE,
     from: "unchecked === 'uncovered' && originsAllow(origins)) return null;",
     to: 'originsAllow(origins)) return null;',
     test: ['apps/server/src/origins/origins.test.ts', 'a package beside it that is not registered'],
@@ -2070,6 +2071,69 @@ export const MUTANTS: readonly Mutant[] = [
     from: 'if (!freezes.of(host))',
     to: 'if (freezes)',
     test: [BLACKOUTS_TEST, 'keep policies from asking'],
+  },
+  {
+    rule: 'holds: the gate stops on them',
+    file: GATE,
+    from: "held.length > 0 ? { by: 'hold'",
+    to: "held.length > 9 ? { by: 'hold'",
+    test: [HOLDS_TEST, 'stop whatever would change a held package'],
+  },
+  {
+    rule: 'holds: over the closure',
+    file: 'apps/server/src/approvals/load-facts.ts',
+    from: 'return heldIn(holds, { ecosystem, host, actions: planned?.plan.actions ?? [] });',
+    to: 'return heldIn(holds, { ecosystem, host, actions: planned?.plan.actions.slice(0, 1) ?? [] });',
+    test: [HOLDS_TEST, 'stop whatever would change a held package'],
+  },
+  {
+    rule: 'holds: only the hosts of their scope',
+    file: 'apps/server/src/holds/hold-rules.ts',
+    from: 'ecosystems.includes(ecosystem) && hostsInScope(scope)(host)',
+    to: 'ecosystems.includes(ecosystem)',
+    test: ['apps/server/src/holds/hold-rules.test.ts', 'another group'],
+  },
+  {
+    rule: 'holds: only their ecosystems',
+    file: 'apps/server/src/holds/hold-rules.ts',
+    from: 'ecosystems.includes(ecosystem) && hostsInScope(scope)(host)',
+    to: 'hostsInScope(scope)(host)',
+    test: ['apps/server/src/holds/hold-rules.test.ts', 'another ecosystem'],
+  },
+  {
+    rule: 'holds: what was approved before is not delivered',
+    file: DELIVER,
+    from: "return held.length > 0 ? 'held' : null;",
+    to: "return held.length > 9 ? 'held' : null;",
+    test: [HOLDS_TEST, 'withdraw what was approved before them'],
+  },
+  {
+    rule: 'holds: what was approved before returns to people',
+    file: 'apps/server/src/approvals/enforce-holds.ts',
+    from: 'if (held.length === 0) continue;',
+    to: 'if (held.length < 9) continue;',
+    test: [HOLDS_TEST, 'withdraw what was approved before them'],
+  },
+  {
+    rule: 'holds: an approval that the withdrawal passed by',
+    file: 'apps/server/src/holds/store.ts',
+    from: 'set({ enforced_at: null })',
+    to: 'set({ enforced_at: 1 })',
+    test: [HOLDS_TEST, 'an approval that the withdrawal passed by'],
+  },
+  {
+    rule: 'holds: the others of a set are approved',
+    file: 'apps/server/src/approvals/flagged-set-rules.ts',
+    from: '(judged.held ?? []).map((one) => one.package)',
+    to: '[]',
+    test: ['apps/server/src/approvals/flagged-set-rules.test.ts', 'loses the updates that bring'],
+  },
+  {
+    rule: 'holds: one that is placed while a set is judged',
+    file: MINT_APPROVAL,
+    from: 'isStated && !isHeld ?',
+    to: 'isStated ?',
+    test: [HOLDS_TEST, 'one that is placed while an approval is judged'],
   },
   {
     rule: 'windows: what waits for its plan waits no longer than the window',

@@ -9,7 +9,7 @@ import {
 } from './testing/app-clients.ts';
 import { ENGINES } from './testing/engines.ts';
 import { routesOf } from './testing/routes-of.ts';
-import { BLACKOUT, STANDING } from './testing/standing.ts';
+import { BLACKOUT, HOLD, STANDING } from './testing/standing.ts';
 import { TEST_ADMIN } from './testing/test-app.ts';
 
 /** An id that does not exist: acts on it are answered 404. */
@@ -501,6 +501,16 @@ const ROWS: Readonly<Record<string, Row>> = {
   'POST /api/v1/blackouts/:id/end': {
     path: `/api/v1/blackouts/${NOBODY}/end`,
     body: { reason: 'test' },
+    expected: operator('approver', '404 not_found'),
+  },
+  'GET /api/v1/holds': { expected: operator('viewer', '200') },
+  'GET /api/v1/holds/:id': {
+    path: `/api/v1/holds/${NOBODY}`,
+    expected: operator('viewer', '404 not_found'),
+  },
+  'POST /api/v1/holds': { body: HOLD, expected: operator('approver', '201') },
+  'DELETE /api/v1/holds/:id': {
+    path: `/api/v1/holds/${NOBODY}`,
     expected: operator('approver', '404 not_found'),
   },
   'GET /api/v1/policies': { expected: operator('viewer', '200') },

@@ -11,7 +11,7 @@ import { actionOf } from './testing/approvals-app.ts';
 import { ENGINES } from './testing/engines.ts';
 import { type IncidentScene, openIncidentScene } from './testing/incident-scene.ts';
 import { createAuthenticator } from './testing/software-authenticator.ts';
-import { BLACKOUT, STANDING } from './testing/standing.ts';
+import { BLACKOUT, HOLD, STANDING } from './testing/standing.ts';
 import { writeRaw } from './testing/write-raw.ts';
 
 /** One incident: its preparation, the one request that triggers it, and the event that it must leave. */
@@ -519,6 +519,23 @@ const INCIDENTS: Incident[] = [
     },
   },
   {
+    ...{ type: 'hold_placed', status: 201, severity: 'info', component: 'security' },
+    ...{ actor: 'admin', host: false },
+    content: ['actor', 'ecosystems', 'ends_at', 'hold_id', 'packages', 'reason', 'scope'],
+    prepare: ({ asAdmin }) => asAdmin('/api/v1/holds', HOLD),
+  },
+  {
+    ...{ type: 'hold_released', status: 204, severity: 'info', component: 'security' },
+    ...{ actor: 'admin', host: false },
+    content: ['actor', 'ecosystems', 'ends_at', 'hold_id', 'packages', 'reason', 'scope'],
+    async prepare({ must, asAdmin }) {
+      const url = '/api/v1/holds';
+      const { id } = Value.Parse(Made, await must(asAdmin(url, HOLD), 201));
+      const { body: _, ...bare } = asAdmin(`${url}/${id}`);
+      return { ...bare, method: 'DELETE' };
+    },
+  },
+  {
     ...{ type: 'policy_revoked', status: 204, severity: 'info', component: 'security' },
     ...{ actor: 'admin', host: false },
     content: ['actor', 'author', 'name', 'policy_id', 'sha256', 'version'],
@@ -591,6 +608,7 @@ const ELSEWHERE = [
   'vex_statement_expired',
   'origin_expired',
   'policy_expired',
+  'hold_expired',
   'policy_suspended',
 ];
 

@@ -10,6 +10,7 @@ import { schema as clientErrors } from './client-errors/schema.ts';
 import { schema as commands } from './commands/schema.ts';
 import { schema as enrolment } from './enrolment/schema.ts';
 import { schema as events } from './events/schema.ts';
+import { schema as holds } from './holds/schema.ts';
 import { schema as inventory } from './inventory/schema.ts';
 import { schema as operators } from './operators/schema.ts';
 import { schema as origins } from './origins/schema.ts';
@@ -46,7 +47,7 @@ const BASE: readonly Migration[] = [
   {
     version: 150,
     name: 'approvals',
-    statements: [...approvalTokens, ...vex, ...origins, ...policies, ...blackouts, ...approvals],
+    statements: [...approvalTokens, ...vex, ...origins, ...policies, ...blackouts, ...holds, ...approvals],
   },
   { version: 160, name: 'operators', statements: operators },
   { version: 170, name: 'api-tokens', statements: apiTokens },

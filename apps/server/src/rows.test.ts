@@ -21,6 +21,7 @@ const STAYING: readonly Kind[] = [
   'origin',
   'policy',
   'blackout',
+  'hold',
 ];
 
 /** Tables without named rows: presence of agents, and the budgets of outsiders. */

@@ -166,11 +166,31 @@ export const UnknownArtifact = strict({
 });
 export type UnknownArtifact = Static<typeof UnknownArtifact>;
 
-export const BlockedBy = Type.Enum(['divergence', 'registry', 'age', 'policy', 'vulnerability', 'unchecked']);
+/** A package that the plan would change and that an operator keeps as it is. */
+export const GateHold = strict({
+  package: Type.String(),
+  /** To which the plan would take it; null: it would be removed. */
+  version: nullable(Type.String()),
+  hold_id: Uuid,
+  reason: Type.String(),
+  ends_at: Timestamp,
+});
+export type GateHold = Static<typeof GateHold>;
+
+export const BlockedBy = Type.Enum([
+  'divergence',
+  'registry',
+  'hold',
+  'age',
+  'policy',
+  'vulnerability',
+  'unchecked',
+]);
 /** What `policy` blocks is only in the records of policies: a person is never stopped by it. */
 export const BlockReason = Type.Enum([
   'artifact_divergence',
   'artifact_unknown_to_registry',
+  'held',
   'known_vulnerability',
   'too_young',
   'unknown_age',
@@ -231,6 +251,7 @@ export const GateReport = strict({
   age: nullable(AgeReport),
   divergences: Type.Array(GateDivergence),
   unknown_artifacts: Type.Array(UnknownArtifact),
+  held: Type.Array(GateHold),
   /** When the fleet first reported the versions new to the host: informational, and the only age for apt and dnf. */
   first_seen: Type.Array(
     strict({ package: Type.String(), version: Type.String(), first_seen_at: Timestamp }),
@@ -283,6 +304,7 @@ export const BulkBlocked = strict({
   age: nullable(AgeReport),
   divergences: Type.Array(GateDivergence),
   unknown_artifacts: Type.Array(UnknownArtifact),
+  held: Type.Array(GateHold),
   /** One package of each third-party origin, of the first ones. */
   third_party: Type.Array(ThirdPartyPackage, { maxItems: BLOCKED_ORIGINS_MAX }),
 });

@@ -126,6 +126,18 @@ export const RecordedFacts = strict({
         excepted: cut(strict({ package: Type.String(), version: Type.String() })),
       }),
       divergences: cut(GateDivergence),
+      /** Packages on hold; absent if there are none, and in records before gate version 7. */
+      held: Type.Optional(
+        cut(
+          strict({
+            package: Type.String(),
+            version: TextOrNull,
+            hold_id: Uuid,
+            reason: Type.String(),
+            ends_at_ms: Type.Number(),
+          }),
+        ),
+      ),
       /** Operators' statements that excuse findings; of their versions only those of the findings. */
       statements: Type.Optional(
         cut(

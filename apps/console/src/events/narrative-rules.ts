@@ -152,6 +152,12 @@ const NARRATIVES: Readonly<Record<SecurityEventType | SystemEventType, Sentence>
       `${by(actor)} began the blackout “${read('name')}”: its hosts are not changed meanwhile${because(read('reason'))}.`,
     blackout_ended: (read, { actor }) =>
       `${by(actor)} ended the blackout “${read('name')}” before its time${because(read('reason'))}.`,
+    hold_placed: (read, { actor }) =>
+      `${by(actor)} put ${read('packages') || 'packages'} on hold until ${read('ends_at') || '(no end)'}${because(read('reason'))}.`,
+    hold_released: (read, { actor }) =>
+      `${by(actor)} released the hold of ${read('packages') || 'packages'}. Their updates can be approved again.`,
+    hold_expired: (read) =>
+      `The hold of ${read('packages') || 'packages'} has ended. Their updates can be approved again.`,
     origin_registered: (read, { actor }) =>
       `${by(actor)} registered the third-party origin ${read('suites') || 'of unknown suites'} (rule: ${read('rule') || 'unknown'}) until ${read('ends_at') || '(no end)'}${because(read('reason'))}.`,
     origin_revoked: (read, { actor }) =>

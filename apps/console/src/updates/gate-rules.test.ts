@@ -15,6 +15,7 @@ const CLEAR: GateReport = {
   age: { minimum_hours: 72, violations: [], times: [timeOf('left')] },
   divergences: [],
   unknown_artifacts: [],
+  held: [],
   first_seen: [],
   provenance: [],
   origin_changes: [],
@@ -85,6 +86,15 @@ test.each<[Check['id'], Partial<GateReport>, Check['state']]>([
     {
       unknown_artifacts: [
         { package: 'left', version: '2.0.0', algorithm: 'sha512', hash: 'b', source: 'https://r.example' },
+      ],
+    },
+    'stops',
+  ],
+  [
+    'hold',
+    {
+      held: [
+        { package: 'left', version: '2.0.0', hold_id: 'h', reason: 'r', ends_at: '2027-03-01T00:00:00Z' },
       ],
     },
     'stops',

@@ -11,7 +11,7 @@ export type CheckState = 'passes' | 'stops' | 'found' | 'unchecked' | 'unknown' 
 
 /** One line of the gate's checklist. */
 export interface Check {
-  readonly id: 'age' | 'closure' | 'divergence' | 'hashes' | 'registry' | 'vendor' | 'third_party';
+  readonly id: 'age' | 'closure' | 'divergence' | 'hashes' | 'registry' | 'hold' | 'vendor' | 'third_party';
   readonly title: string;
   readonly state: CheckState;
   readonly word: string;
@@ -31,6 +31,7 @@ export function checklistOf(given: {
   return [
     divergenceCheck(known),
     ...registryChecks(known),
+    ...holdChecks(known),
     ...vendorChecks(known),
     ...thirdPartyChecks(known),
     ageCheck(known, given.ecosystem),
@@ -76,6 +77,15 @@ function registryChecks(gate: GateReport | null): Check[] {
       ...{ state: 'stops', word: 'stops', evidence },
     },
   ];
+}
+
+/** Listed only if a package of the plan is on hold. */
+function holdChecks(gate: GateReport | null): Check[] {
+  const [first, ...more] = gate?.held ?? [];
+  if (!first) return [];
+  const others = more.length > 0 ? ` ${counted(more.length, 'other package')} of the plan too.` : '';
+  const evidence = `${first.package} is on hold until ${first.ends_at.slice(0, 10)}: ${first.reason}${others}`;
+  return [{ id: 'hold', title: 'Nothing on hold', state: 'stops', word: 'stops', evidence }];
 }
 
 /** Listed only if a package comes from another vendor than before. */

@@ -45,6 +45,7 @@ export function BlockedVerdict({
       {by === 'age' && <AgeWayOut update={update} gate={gate} />}
       {by === 'divergence' && <DivergenceWayOut gate={gate} />}
       {by === 'registry' && <RegistryWayOut gate={gate} />}
+      {by === 'hold' && <HoldWayOut gate={gate} />}
       {gate.overridable && isApprover && !isOpen && (
         <Button shortcut="O" onClick={() => onOpen(true)}>
           Override with a reason…
@@ -176,6 +177,21 @@ function DivergenceWayOut({ gate }: { gate: GateReport }) {
         {gate.divergences.map((one) => (
           <li key={`${one.divergence_id} ${one.hash}`} className="mono break-all">
             {one.package} {one.version}: {one.algorithm} {one.hash}
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+function HoldWayOut({ gate }: { gate: GateReport }) {
+  return (
+    <div className="space-y-1.5">
+      <p>This has no override. Wait for the end of the hold, or have it released.</p>
+      <ul className="space-y-1">
+        {gate.held.map((one) => (
+          <li key={`${one.package} ${one.hold_id}`} className="break-all">
+            <span className="mono">{one.package}</span> until {one.ends_at.slice(0, 10)}: {one.reason}
           </li>
         ))}
       </ul>

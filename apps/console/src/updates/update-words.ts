@@ -10,6 +10,7 @@ type Reason = NonNullable<GateReport['reason']>;
 export const STOP_TITLES: Readonly<Record<Stop, string>> = {
   divergence: 'A file differs from what other hosts reported',
   registry: 'A file differs from that of its registry',
+  hold: 'A package is on hold',
   age: 'A version is too young, or its age is not known',
   policy: 'The policy leaves this update to people',
   vulnerability: 'A package has a known vulnerability',
@@ -21,6 +22,7 @@ export const REASONS: Readonly<Record<Reason, string>> = {
   artifact_divergence: 'The fleet reported another file under this name and version.',
   artifact_unknown_to_registry:
     'The registry has another file under this name and version, or does not have the version.',
+  held: 'An operator keeps a package of this update as it is.',
   known_vulnerability: 'A package that this update installs or keeps has a known vulnerability.',
   too_young: 'A version was released more recently than the minimum age allows.',
   unknown_age: 'The release time of a version is not known.',

@@ -205,6 +205,21 @@ export async function liveApprovalsNaming(
 }
 
 /** Live approvals of one host, by token. */
+/** Tokens that are not void, by id, also those that have expired. */
+export async function liveApprovals(
+  db: Db,
+  { after, limit }: { after: string; limit: number },
+): Promise<ApprovalRow[]> {
+  return db
+    .selectFrom('approvals')
+    .selectAll()
+    .where('voided_at', 'is', null)
+    .where('token_id', '>', after)
+    .orderBy('token_id')
+    .limit(limit)
+    .execute();
+}
+
 export async function liveApprovalsOfAgent(
   db: Db,
   { agentId, after, limit }: { agentId: string; after: string; limit: number },

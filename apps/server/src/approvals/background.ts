@@ -3,6 +3,7 @@ import type { Platform } from '../platform/platform.ts';
 import { type BackgroundWork, repeat } from '../platform/repeat.ts';
 import type { ApprovalDeps } from './deps.ts';
 import { enforceDivergences } from './enforce-divergences.ts';
+import { enforceHolds } from './enforce-holds.ts';
 import { housekeepOnce } from './housekeeping.ts';
 import { recordTrustedHost } from './record-trusted-hosts.ts';
 import { sweepOnce } from './sweep.ts';
@@ -17,6 +18,7 @@ export function createApprovalBackground(
     intervalMs,
     async run(isStopped) {
       await guarded(platform, 'housekeeping of approvals failed', () => housekeepOnce(deps));
+      await guarded(platform, 'enforcement of holds failed', () => enforceHolds(deps, isStopped));
       await guarded(platform, 'sweep of approvals failed', () => sweepOnce(deps, isStopped));
     },
   });

@@ -20,6 +20,7 @@ import { halvesOf } from './flagged-set-rules.ts';
 import {
   ageReport,
   divergencesOf,
+  holdsOf,
   packageOf,
   thirdPartyOriginsOf,
   unknownArtifactsOf,
@@ -240,6 +241,7 @@ function addBlock(answer: BulkApproveAnswer, { loaded, facts, verdict }: BulkBlo
     age: ageReport(verdict.judged.age),
     divergences: divergencesOf(facts),
     unknown_artifacts: unknownArtifactsOf(facts),
+    held: holdsOf(facts),
     third_party: thirdPartyOriginsOf(facts, BLOCKED_ORIGINS_MAX),
   });
 }

@@ -12,6 +12,7 @@ function stoppedBy(
   const judged = {
     closure: { findings },
     ...{ divergences: names, registry: { contradicted: names }, age: { violations: names } },
+    held: names,
   };
   return { policy: 'any', judged, excused: new Set(), stop: { by } };
 }
@@ -23,6 +24,7 @@ describe('a flagged set', () => {
   test.each<[string, Flag['stop']['by']]>([
     ['an artifact that diverges', 'divergence'],
     ['an artifact unknown to its registry', 'registry'],
+    ['a package on hold', 'hold'],
     ['a version that is too young', 'age'],
   ])('loses the updates that bring %s', (_, stop) => {
     const split = splitFlagged([member('1', 'a'), member('2', 'b', 'x'), unknown('3')], {

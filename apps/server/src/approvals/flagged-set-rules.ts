@@ -24,6 +24,7 @@ export interface Flag {
     readonly divergences: readonly Named[];
     readonly registry: { readonly contradicted: readonly Named[] };
     readonly age: { readonly violations: readonly Named[] };
+    readonly held?: readonly Named[];
   };
   /** The findings that did not count. */
   readonly excused: { has(finding: object): boolean };
@@ -71,6 +72,8 @@ function stoppedPackages({ stop, judged, excused, policy }: Flag): Set<string> |
       return new Set(judged.divergences.map((one) => one.package));
     case 'registry':
       return new Set(judged.registry.contradicted.map((one) => one.package));
+    case 'hold':
+      return new Set((judged.held ?? []).map((one) => one.package));
     case 'age':
       return new Set(judged.age.violations.map((one) => one.package));
     case 'vulnerability': {

@@ -2,6 +2,7 @@ import type { PolicyTerms } from '@tidegate/protocol/policies-api';
 import type { Ecosystem } from '@tidegate/protocol/scalars';
 import type { ClosureFacts } from '../advisories/closure-facts.ts';
 import type { BoundDivergence } from '../artifacts/divergence-rules.ts';
+import type { HeldPackage } from '../holds/hold-rules.ts';
 import type { OriginChange } from '../origins/change-rules.ts';
 import type { OriginFacts } from '../origins/origin-rules.ts';
 import type { BroughtVersion, PolicySubject } from '../policies/policy-rules.ts';
@@ -29,6 +30,8 @@ export interface JudgedFacts {
   /** Artifacts of the plan for which the fleet has another hash, and that no operator has accepted. */
   readonly divergences: readonly BoundDivergence[];
   readonly registry: RegistryFacts;
+  /** Packages that the plan would change and that are on hold. */
+  readonly held?: readonly HeldPackage[];
   /** Operators' statements that excuse findings of the closure on this host now. */
   readonly statements?: readonly StatementFact[];
   /** Packages of third parties, with what an admin registered for them. */

@@ -2,6 +2,7 @@ import type {
   AgeReport,
   GateDivergence,
   GateFinding,
+  GateHold,
   GateReport,
   OriginChange,
   ThirdPartyPackage,
@@ -48,6 +49,7 @@ export function verdictReport(
     age: ageReport(facts.judged?.age ?? null),
     divergences: divergencesOf(facts),
     unknown_artifacts: unknownArtifactsOf(facts),
+    held: holdsOf(facts),
     first_seen: (facts.information?.firstSeen ?? [])
       .slice(0, FINDINGS_MAX)
       .map(({ package: name, version, atMs }) => ({ package: name, version, first_seen_at: rfc3339(atMs) })),
@@ -130,6 +132,14 @@ export function divergencesOf({ judged }: UpdateFacts): GateDivergence[] {
 /** Artifacts of the plan that their registry does not have. */
 export function unknownArtifactsOf({ judged }: UpdateFacts): UnknownArtifact[] {
   return (judged?.registry.contradicted ?? []).slice(0, FINDINGS_MAX).map((one) => ({ ...one }));
+}
+
+/** Packages of the plan that are on hold. */
+export function holdsOf({ judged }: UpdateFacts): GateHold[] {
+  return (judged?.held ?? []).slice(0, FINDINGS_MAX).map(({ holdId, endsAtMs, ...one }) => ({
+    ...{ package: one.package, version: one.version, hold_id: holdId, reason: one.reason },
+    ends_at: rfc3339(endsAtMs),
+  }));
 }
 
 /** Null when the age gate does not apply or is off. */

@@ -8,10 +8,10 @@ import type { ApprovalRequest, GatePolicy, Information, JudgedFacts, UpdateFacts
 import type { ClosureStop, FinalStop, GateWarning, Verdict } from './verdict.ts';
 
 /** Increases whenever `judge` decides differently on the same facts; recorded decisions name their version. */
-export const GATE_VERSION = 6;
+export const GATE_VERSION = 7;
 
 /**
- * Decides whether an update may be minted: artifacts that diverge or are unknown to their registry, then age (A7), then the
+ * Decides whether an update may be minted: artifacts that diverge or are unknown to their registry, then holds, then age (A7), then the
  * terms of a policy that asks, then closure (A1, A2, A8), then override (A3, A4).
  */
 export function judge(facts: UpdateFacts, policy: GatePolicy, request: ApprovalRequest): Verdict {
@@ -26,7 +26,10 @@ export function judge(facts: UpdateFacts, policy: GatePolicy, request: ApprovalR
   const known = { policy: policy.vulnerabilities, judged, excused } as const;
   // No override passes these. A7: age is a separate stop, evaluated before the vulnerability gate (reading 1).
   const final =
-    artifactStop(judged) ?? ageStop(judged.age, policy) ?? standingStop(judged.age, policy, request);
+    artifactStop(judged) ??
+    holdStop(judged) ??
+    ageStop(judged.age, policy) ??
+    standingStop(judged.age, policy, request);
   if (final) return { kind: 'blocked', ...known, stop: final, overridable: false };
   if (isPending(facts, judged, policy)) return { kind: 'verdict_pending' };
 
@@ -61,6 +64,11 @@ function artifactStop({ divergences, registry }: JudgedFacts): FinalStop | null 
   // This is not the artifact released under this name and version.
   if (registry.contradicted.length > 0) return { by: 'registry', reason: 'artifact_unknown_to_registry' };
   return null;
+}
+
+/** What an operator has put on hold is released before it changes: no override passes it. */
+function holdStop({ held = [] }: JudgedFacts): FinalStop | null {
+  return held.length > 0 ? { by: 'hold', reason: 'held' } : null;
 }
 
 function ageStop(age: AgeFacts, policy: GatePolicy): FinalStop | null {

@@ -7,6 +7,8 @@ import type { Subject } from '../advisories/subjects.ts';
 import type { BoundDivergence } from '../artifacts/divergence-rules.ts';
 import { sightingsOf } from '../artifacts/identity-rules.ts';
 import { readBoundDivergences } from '../artifacts/read-divergences.ts';
+import { type HeldPackage, heldIn } from '../holds/hold-rules.ts';
+import { holdsInForce } from '../holds/store.ts';
 import { readOriginFacts } from '../origins/read-origins.ts';
 import type { Db, Tx } from '../platform/db/engine.ts';
 import { readReleaseTimes } from '../release-times/store.ts';
@@ -72,6 +74,7 @@ export async function factsOf(
   const byClosure = new Map(closures.map((closure, i) => [closure, judged[i]]));
   const divergences = await divergencesOfPlans(deps.platform.database.read, loaded);
   const information = await readInformation(deps, loaded);
+  const held = await heldOfPlans(deps.platform.database.read, loaded, nowMs);
   const stated = await statementsOfClosures(deps, loaded, byClosure);
   const origins = await readOriginFacts(
     deps.platform.database.read,
@@ -96,6 +99,7 @@ export async function factsOf(
         closure && release
           ? {
               ...{ closure, ...release, divergences: divergences[i] ?? [], statements: stated[i] ?? [] },
+              ...(held[i]?.length ? { held: held[i] } : {}),
               ...(origins[i]?.items.length ? { origins: origins[i] } : {}),
             }
           : null,
@@ -152,6 +156,19 @@ export async function divergencesOfPlans(db: Db, loaded: readonly LoadedSet[]): 
     return { agentId: agent.id, sightings: () => sightingsOf({ ecosystem, host, actions }) };
   });
   return readBoundDivergences(db, plans);
+}
+
+/** The packages on hold that each plan would change, in the given order. */
+export async function heldOfPlans(
+  db: Db,
+  loaded: readonly LoadedSet[],
+  nowMs: number,
+): Promise<HeldPackage[][]> {
+  const holds = await holdsInForce(db, nowMs);
+  return loaded.map(({ planned, ecosystem, agent }) => {
+    const host = { id: agent.id, group: agent.group_name };
+    return heldIn(holds, { ecosystem, host, actions: planned?.plan.actions ?? [] });
+  });
 }
 
 /** Operators' statements that excuse findings of each closure, in the given order; one read for all. */

@@ -35,7 +35,7 @@ import { usedStatements } from './counting-rules.ts';
 import type { ApprovalDeps } from './deps.ts';
 import type { ApprovalRequest, UpdateFacts } from './gate-facts.ts';
 import { originChangesOf, packageOf, stopText, verdictReport } from './gate-report.ts';
-import { basesOf, divergencesOfPlans } from './load-facts.ts';
+import { basesOf, divergencesOfPlans, heldOfPlans } from './load-facts.ts';
 import { type LoadedSet, onlyUpdateOf, updateIdsOf } from './load-update.ts';
 import { type Decision, recordDecisions } from './record-decision.ts';
 import type { MintVerdict, Override } from './verdict.ts';
@@ -105,6 +105,8 @@ export async function mintApprovals(
   const plans = await presentPlans(tx, sets, locked);
   // Another host may have reported another hash since the gate decided.
   const diverging = await divergencesOfPlans(tx, sets);
+  // Or an operator has put a package on hold.
+  const held = await heldOfPlans(tx, sets, deps.platform.now());
   // An advisory may have arrived too: minting rests on the newest snapshot at commit.
   await holdSnapshots(tx, deps.platform.database);
   const bases = await basesOf(tx, deps, sets);
@@ -141,7 +143,8 @@ export async function mintApprovals(
     const isStated =
       usedStatements(minting.verdict.excused).every(({ id }) => inForce.has(id)) &&
       lettingPass(minting.verdict).every(({ id }) => registered.has(id));
-    const basis = isStated ? bases.get(loaded) : undefined;
+    const isHeld = (held[i] ?? []).length > 0;
+    const basis = isStated && !isHeld ? bases.get(loaded) : undefined;
     const present = { locked, planId: plans.get(loaded), isDiverging, basis, thawMs };
     const draft = draftOf(deps, minting, present);
     if ('kind' in draft) {

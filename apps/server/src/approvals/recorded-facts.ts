@@ -2,6 +2,7 @@ import type { RecordedFacts } from '@tidegate/protocol/decisions-api';
 import type { Ecosystem } from '@tidegate/protocol/scalars';
 import type { ClosureFacts, Finding, Fix } from '../advisories/closure-facts.ts';
 import type { BoundDivergence } from '../artifacts/divergence-rules.ts';
+import type { HeldPackage } from '../holds/hold-rules.ts';
 import { ORIGIN_USES_MAX, type OriginFact, type OriginFacts } from '../origins/origin-rules.ts';
 import type { PackageProvenance } from '../provenance/plan-provenance.ts';
 import { byVulnerability, type StatementFact, statementFor } from '../vex/statement-rules.ts';
@@ -22,6 +23,7 @@ export const RECORDED_MAX = {
 } as const;
 const DIVERGENCES_MAX = 100;
 const CONTRADICTED_MAX = 100;
+const HELD_MAX = 100;
 /** One more than statements may excuse: with so many, none is excused. */
 const STATED_MAX = STATEMENT_USES_MAX + 1;
 const ALIASES_MAX = 20;
@@ -47,6 +49,7 @@ export function recordedFacts(facts: UpdateFacts): RecordedFacts {
     }),
     judged: judged && {
       closure: recordedClosure(judged, ecosystem),
+      ...(judged.held && { held: recordedHeld(judged.held) }),
       ...(judged.statements && { statements: recordedStatements(judged.statements, judged.closure) }),
       ...(judged.origins && { origins: recordedOrigins(judged.origins) }),
       age: recordedAge(judged.age),
@@ -82,6 +85,7 @@ export function factsOfRecord(facts: RecordedFacts): UpdateFacts {
       registry: judged.registry
         ? { pending: judged.registry.pending, contradicted: judged.registry.contradicted.items }
         : NO_REGISTRY,
+      ...(judged.held && { held: heldOf(judged.held.items) }),
       ...(judged.statements && { statements: statementsOf(judged.statements.items, ecosystem) }),
       ...(judged.origins && { origins: originsOf(judged.origins) }),
     },
@@ -173,6 +177,16 @@ function statementsOf(
   return items.map(({ ends_at_ms: endsAtMs, ...item }) => ({
     ...{ ...item, ecosystem, endsAtMs, endedAtMs: null },
   }));
+}
+
+function recordedHeld(held: readonly HeldPackage[]): NonNullable<Judged['held']> {
+  return cut(held, { most: HELD_MAX }, ({ holdId: hold_id, endsAtMs: ends_at_ms, ...one }) => ({
+    ...{ package: one.package, version: one.version, hold_id, reason: one.reason, ends_at_ms },
+  }));
+}
+
+function heldOf(items: NonNullable<Judged['held']>['items']): HeldPackage[] {
+  return items.map(({ hold_id: holdId, ends_at_ms: endsAtMs, ...one }) => ({ ...one, holdId, endsAtMs }));
 }
 
 function recordedOrigins({ items, uncovered }: OriginFacts): NonNullable<Judged['origins']> {

@@ -7,6 +7,8 @@ import type { GatePolicy, JudgedFacts } from './gate-facts.ts';
 export type FinalStop =
   | { readonly by: 'divergence'; readonly reason: 'artifact_divergence' }
   | { readonly by: 'registry'; readonly reason: 'artifact_unknown_to_registry' }
+  /** An operator keeps a package as it is. */
+  | { readonly by: 'hold'; readonly reason: 'held' }
   | { readonly by: 'age'; readonly reason: 'too_young' | 'unknown_age' }
   /** The terms of the policy that asks. */
   | { readonly by: 'policy'; readonly reason: PolicyStopReason };

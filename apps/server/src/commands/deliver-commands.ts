@@ -7,6 +7,7 @@ import { storedApproval } from '../approval-tokens/store.ts';
 import { queueEnforcement } from '../artifacts/enforcement-store.ts';
 import { CHANGING_ACTIONS } from '../blackouts/blackout-rules.ts';
 import { freezeOfHost, NO_FREEZE } from '../blackouts/freeze-of-host.ts';
+import { enforceAgain } from '../holds/store.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import { isSealed } from '../platform/db/row-seals.ts';
 import type { Platform } from '../platform/platform.ts';
@@ -15,6 +16,7 @@ import { needsApproval } from './approval-rules.ts';
 import { checkStoredApproval } from './check-stored-approval.ts';
 import { divergencesOfApproval } from './diverging-approval.ts';
 import { expireCommands } from './expire-commands.ts';
+import { heldByApproval } from './held-approval.ts';
 import { refuseToSign } from './refuse-to-sign.ts';
 import { signCommand } from './sign-command.ts';
 import { type CommandRow, compareAndSwapStatus, deliverable, markReceived, stillApproved } from './store.ts';
@@ -169,8 +171,10 @@ async function isApproved(
   const envelope = stored?.envelope ?? null;
   const fault = checkStoredApproval(keys, { command, envelope, nowMs: platform.now() });
   if (fault === null) {
-    if (envelope === null || !(await isDiverging(tx, platform, { command, envelope }))) return true;
-    const change = { status: 'cancelled', reason: 'artifact_divergence', finished_at: platform.now() };
+    if (envelope === null) return true;
+    const reason = await withdrawnFor(tx, platform, { command, envelope });
+    if (reason === null) return true;
+    const change = { status: 'cancelled', reason, finished_at: platform.now() };
     await compareAndSwapStatus(tx, {
       id: command.id,
       from: ['pending', 'sent'],
@@ -195,15 +199,22 @@ async function isApproved(
   return false;
 }
 
-/** Whether an artifact of a valid approval now diverges; the approval maintenance then returns its update. */
-async function isDiverging(
+/** Why a valid approval is not delivered any more; the approval maintenance then returns its updates. Null: it is. */
+async function withdrawnFor(
   tx: Tx,
   { now }: Pick<Platform, 'now'>,
   { command, envelope }: { command: CommandRow; envelope: string },
-): Promise<boolean> {
+): Promise<'artifact_divergence' | 'held' | null> {
   const parsed: unknown = JSON.parse(envelope);
-  const diverging = Value.Check(Envelope, parsed) ? await divergencesOfApproval(tx, parsed) : [];
-  if (diverging.length === 0) return false;
-  await queueEnforcement(tx, { kind: 'host', subject: command.agent_id, width: 1, queued_at: now() });
-  return true;
+  if (!Value.Check(Envelope, parsed)) return null;
+  if ((await divergencesOfApproval(tx, parsed)).length > 0) {
+    await queueEnforcement(tx, { kind: 'host', subject: command.agent_id, width: 1, queued_at: now() });
+    return 'artifact_divergence';
+  }
+  const held = await heldByApproval(tx, parsed, now());
+  await enforceAgain(
+    tx,
+    held.map(({ holdId }) => holdId),
+  );
+  return held.length > 0 ? 'held' : null;
 }

@@ -8,6 +8,8 @@ import { createFixFinder } from '../approvals/offer-fixes.ts';
 import { mountVulnerabilityPolicy } from '../approvals/policy-routes.ts';
 import { mountApprovals } from '../approvals/routes.ts';
 import { mountBlackouts } from '../blackouts/routes.ts';
+import { createHoldBackground } from '../holds/manage-holds.ts';
+import { mountHolds } from '../holds/routes.ts';
 import { createOriginBackground } from '../origins/register-origin.ts';
 import { mountOrigins } from '../origins/routes.ts';
 import type { App } from '../platform/http/server.ts';
@@ -34,6 +36,7 @@ export function openApprovals(
   background.use('statements about vulnerabilities', createStatementBackground(platform, { intervalMs }));
   background.use('smallest fixes', createFixFinder({ platform, config, worker: advisories }));
   background.use('policies', createPolicyBackground(deps, { intervalMs }));
+  background.use('holds', createHoldBackground(platform, { intervalMs }));
   background.use('registered origins', createOriginBackground(platform, { intervalMs }));
   return deps;
 }
@@ -52,5 +55,6 @@ export function mountApprovalRoutes(
   mountOrigins(http.routes, { platform, keyRing });
   mountPolicies(http.routes, deps);
   mountBlackouts(http.routes, platform);
+  mountHolds(http.routes, platform);
   mountAgentApprovals(http.routes, { platform, keyRing });
 }

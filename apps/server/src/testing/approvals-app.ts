@@ -23,6 +23,7 @@ import { mountApprovals } from '../approvals/routes.ts';
 import { mountBlackouts } from '../blackouts/routes.ts';
 import { putAwaited } from '../commands/awaited-store.ts';
 import { type Config, defaultConfig } from '../config.ts';
+import { mountHolds } from '../holds/routes.ts';
 import { mountOrigins } from '../origins/routes.ts';
 import type { Database } from '../platform/db/engine.ts';
 import { mountPolicies } from '../policy-runs/routes.ts';
@@ -142,6 +143,7 @@ export async function createApprovalsApp(engine: TestEngine, options: ApprovalsA
   mountOrigins(app.routes, { platform, keyRing });
   mountPolicies(app.routes, deps);
   mountBlackouts(app.routes, platform);
+  mountHolds(app.routes, platform);
   const { agentId, familyId } = await insertTestAgent(database, { n: 1 });
 
   async function call(method: 'GET' | 'POST' | 'PUT' | 'DELETE', url: string, payload?: object) {

@@ -82,10 +82,18 @@ export function factsWith(most: number): fc.Arbitrary<UpdateFacts> {
     contradicted: fc.oneof({ weight: 3, arbitrary: fc.constant([]) }, listOf(contradicted, 3)),
     pending: fc.boolean(),
   });
+  const heldPackage = fc.record({
+    ...{ package: text, version: textOrNull, reason: text, endsAtMs: fc.nat() },
+    holdId: fc.constant('01900000-0000-7000-8000-00000000b01d'),
+  });
+  const held = fc.oneof(
+    { weight: 4, arbitrary: fc.constant([]) },
+    fc.array(heldPackage, { minLength: 1, maxLength: 3 }),
+  );
   return fc.record({
     ecosystem: fc.constantFrom('npm' as const, 'pypi' as const, 'apt' as const, 'dnf' as const),
     advisories: fc.constantFrom('judged' as const, 'pending' as const, 'unreachable' as const),
-    judged: fc.option(fc.record({ closure, age, divergences, registry }), { nil: null, freq: 20 }),
+    judged: fc.option(fc.record({ closure, age, divergences, registry, held }), { nil: null, freq: 20 }),
     information: fc.record({ firstSeen: fc.constant([]), provenance: listOf(provenance, most) }),
   });
 }

@@ -1,4 +1,4 @@
-import { BLACKOUT, STANDING, STANDING_TERMS } from './standing.ts';
+import { BLACKOUT, HOLD, STANDING, STANDING_TERMS } from './standing.ts';
 
 /** What a caller may name. */
 export type Kind =
@@ -11,6 +11,7 @@ export type Kind =
       | 'origin'
       | 'policy'
       | 'blackout'
+      | 'hold'
       | 'divergence'
       | 'host set aside'
       | 'signing key'
@@ -29,6 +30,7 @@ export const OWNERS: Readonly<Record<Kind, 'host' | 'group' | 'fleet' | 'operato
     origin: 'fleet',
     policy: 'fleet',
     blackout: 'fleet',
+    hold: 'fleet',
     divergence: 'fleet',
   },
   ...{ session: 'operator', passkey: 'operator', view: 'operator', 'bulk run': 'operator' },
@@ -270,6 +272,14 @@ export const NAMED: Readonly<Record<string, Naming | string>> = {
   })),
   'POST /api/v1/blackouts body scope.hosts[]': fleetwide('agent', (id) => ({
     ...{ ...BLACKOUT, scope: some({ hosts: [id] }) },
+  })),
+  'GET /api/v1/holds/:id path id': path('hold'),
+  'DELETE /api/v1/holds/:id path id': path('hold'),
+  'POST /api/v1/holds body scope.groups[]': fleetwide('group', (group) => ({
+    ...{ ...HOLD, scope: some({ groups: [group] }) },
+  })),
+  'POST /api/v1/holds body scope.hosts[]': fleetwide('agent', (id) => ({
+    ...{ ...HOLD, scope: some({ hosts: [id] }) },
   })),
   'GET /api/v1/policies/:id path id': path('policy'),
   'GET /api/v1/policies/:id/preview path id': path('policy'),

@@ -244,6 +244,20 @@ async function insertRow(tx: Tx, { platform }: TestApp, asked: Asked & { id: str
         .execute();
       return;
     }
+    case 'hold': {
+      const content = {
+        ecosystems: '["apt"]',
+        packages: '["openssl"]',
+        scope: '{"kind":"all"}',
+        reason: 'test',
+      };
+      const end = { ends_at: nowMs + DAY_MS, ended_at: overAt, ended_by: overAt === null ? null : 'ada' };
+      await tx
+        .insertInto('holds')
+        .values({ id, ...content, created_by: 'ada', created_at: nowMs, ...end, enforced_at: null })
+        .execute();
+      return;
+    }
     case 'divergence': {
       const what = { ecosystem: 'npm', scope: 'npm', name: id, version: '1.0.0', variant: '' };
       const state = { algorithm: 'sha256', state: 'open', hash_count: 0, opened_at: nowMs } as const;

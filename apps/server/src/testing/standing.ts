@@ -1,4 +1,5 @@
 import type { BlackoutRequest } from '@tidegate/protocol/blackouts-api';
+import type { HoldRequest } from '@tidegate/protocol/holds-api';
 import type { PolicyRequest, PolicyTerms } from '@tidegate/protocol/policies-api';
 
 /** Terms under which everything that is clear is approved. */
@@ -30,4 +31,13 @@ export const BLACKOUT: BlackoutRequest = {
   reason: 'The shop earns its year.',
   scope: { kind: 'all' },
   times: { kind: 'once', starts_at: '2026-11-21T12:00:00Z', ends_at: '2026-11-22T12:00:00Z' },
+};
+
+/** A hold of openssl on the whole fleet, until after the clock of test servers. */
+export const HOLD: HoldRequest = {
+  ecosystems: ['apt'],
+  packages: ['openssl'],
+  scope: { kind: 'all' },
+  reason: 'The appliance needs this one.',
+  ends_at: '2026-12-01T00:00:00Z',
 };

@@ -1,0 +1,52 @@
+import type { HoldDetail } from '@tidegate/protocol/holds-api';
+import { Ecosystem } from '@tidegate/protocol/scalars';
+import { globOfPackage } from '@tidegate/versions/globs';
+import { Value } from 'typebox/value';
+import { chunks } from '../platform/db/chunks.ts';
+import type { Db } from '../platform/db/engine.ts';
+import type { HoldInForce } from './hold-rules.ts';
+
+/** What waits on the hosts of a hold and is of one of its packages. */
+export async function countHeld(
+  db: Db,
+  { ecosystems, packages, scope }: HoldInForce,
+): Promise<NonNullable<HoldDetail['held']>> {
+  let query = db
+    .selectFrom('updates as u')
+    .innerJoin('agents as a', 'a.id', 'u.agent_id')
+    .where('a.status', '=', 'active')
+    .where('a.deleted_at', 'is', null)
+    .where('u.gone', '=', 0)
+    .where('u.state', 'in', ['pending', 'awaiting_plan', 'approved'])
+    .where('u.ecosystem', 'in', ecosystems);
+  if (scope.kind === 'some') {
+    const { groups, hosts } = scope;
+    // PostgreSQL knows no empty list.
+    query = query.where(({ eb, or }) =>
+      or([
+        ...(groups.length > 0 ? [eb('a.group_name', 'in', groups)] : []),
+        ...(hosts.length > 0 ? [eb('a.id', 'in', hosts)] : []),
+      ]),
+    );
+  }
+  const rows = await query
+    .select(['u.ecosystem', 'u.name', 'u.security'])
+    .select((e) => e.fn.countAll<number>().as('total'))
+    .groupBy(['u.ecosystem', 'u.name', 'u.security'])
+    .execute();
+  const held = rows.filter(
+    ({ ecosystem, name }) =>
+      globOfPackage(packages, { ecosystem: Value.Parse(Ecosystem, ecosystem), name }) !== undefined,
+  );
+  const hosts = new Set<string>();
+  for (const names of chunks([...new Set(held.map(({ name }) => name))])) {
+    const found = await query.select('u.agent_id').distinct().where('u.name', 'in', names).execute();
+    for (const { agent_id: id } of found) hosts.add(id);
+  }
+  const sum = (list: typeof held) => list.reduce((total, row) => total + Number(row.total), 0);
+  return {
+    updates: sum(held),
+    security_updates: sum(held.filter(({ security }) => security === 1)),
+    hosts: hosts.size,
+  };
+}
