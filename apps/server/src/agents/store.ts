@@ -32,6 +32,19 @@ export async function findAgents(db: Db, ids: readonly string[]): Promise<Map<st
   return found;
 }
 
+/** The ids of the agents with this id or this host name that are not deleted, at most two. */
+export async function findAgentsNamed(db: Db, name: string): Promise<string[]> {
+  const rows = await db
+    .selectFrom('agents')
+    .select('id')
+    .where('deleted_at', 'is', null)
+    .where(({ eb, or }) => or([eb('id', '=', name), eb('hostname', '=', name)]))
+    .orderBy('id')
+    .limit(2)
+    .execute();
+  return rows.map(({ id }) => id);
+}
+
 /** The agent bound to a machine, revoked or not; there is at most one (unique index). */
 export async function findAgentOfMachine(db: Db, machineId: string): Promise<AgentRow | null> {
   const row = await shown(db).where('machine_id', '=', machineId).executeTakeFirst();

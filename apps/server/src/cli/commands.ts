@@ -4,6 +4,7 @@ import type { CliCommand } from './command.ts';
 import { decisionsCommand } from './decisions.ts';
 import { doctorCommand } from './doctor.ts';
 import { eventsCommand } from './events.ts';
+import { holdsCommand } from './holds.ts';
 import { keysCommand } from './keys.ts';
 import { operatorsCommand } from './operators.ts';
 import { policiesCommand } from './policies.ts';
@@ -12,6 +13,7 @@ import { sealsCommand } from './seals.ts';
 import { serverCommand } from './server.ts';
 import { tokensCommand } from './tokens.ts';
 import { vexCommand } from './vex.ts';
+import { windowsCommand } from './windows.ts';
 
 /** Every command of `tidegate`, in the order of the usage. */
 export const COMMANDS: ReadonlyMap<string, CliCommand> = new Map([
@@ -28,4 +30,6 @@ export const COMMANDS: ReadonlyMap<string, CliCommand> = new Map([
   ['advisories', advisoriesCommand],
   ['vex', vexCommand],
   ['policies', policiesCommand],
+  ['windows', windowsCommand],
+  ['holds', holdsCommand],
 ]);

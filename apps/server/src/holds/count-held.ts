@@ -9,7 +9,7 @@ import type { HoldInForce } from './hold-rules.ts';
 /** What waits on the hosts of a hold and is of one of its packages. */
 export async function countHeld(
   db: Db,
-  { ecosystems, packages, scope }: HoldInForce,
+  { ecosystems, packages, scope }: Pick<HoldInForce, 'ecosystems' | 'packages' | 'scope'>,
 ): Promise<NonNullable<HoldDetail['held']>> {
   let query = db
     .selectFrom('updates as u')

@@ -2,7 +2,6 @@ import { Hold, HoldDetail, HoldRequest } from '@tidegate/protocol/holds-api';
 import { Problem } from '@tidegate/protocol/problems';
 import { strict } from '@tidegate/protocol/scalars';
 import { Type } from 'typebox';
-import { rfc3339 } from '../platform/clock.ts';
 import type { OperatorAccess } from '../platform/http/access.ts';
 import { LIST_BODY_MAX_BYTES } from '../platform/http/body-sizes.ts';
 import { askedPage, cutPage, PageQuery, pageOf } from '../platform/http/lists.ts';
@@ -11,6 +10,7 @@ import { noSuch, Refusal } from '../platform/http/refusal.ts';
 import type { Routes } from '../platform/http/routes.ts';
 import type { Platform } from '../platform/platform.ts';
 import { countHeld } from './count-held.ts';
+import { holdView } from './hold-view.ts';
 import { holdFault, placeHold, releaseHold } from './manage-holds.ts';
 import { countHolds, findHold, type HoldRow, holdOf, listHolds } from './store.ts';
 
@@ -96,16 +96,4 @@ export function mountHolds(routes: Routes, platform: Platform): void {
       if (!(await database.transact((tx) => releaseHold(tx, platform, asked)))) throw noSuch('hold');
     },
   });
-}
-
-function holdView(row: HoldRow, nowMs: number): Hold {
-  const { id, ecosystems, packages, scope, reason, endsAtMs } = holdOf(row);
-  const { created_by, created_at, ended_by, ended_at } = row;
-  const isReleased = ended_at !== null && ended_by !== 'server';
-  return {
-    ...{ id, ecosystems, packages, scope, reason, ends_at: rfc3339(endsAtMs) },
-    state: isReleased ? 'released' : endsAtMs <= nowMs ? 'expired' : 'in_force',
-    ...{ created_by, created_at: rfc3339(created_at), ended_by },
-    ended_at: ended_at === null ? null : rfc3339(ended_at),
-  };
 }

@@ -1,0 +1,37 @@
+import type { PolicyScope } from '@tidegate/protocol/policies-api';
+import { findAgentsNamed } from '../agents/store.ts';
+import type { Db } from '../platform/db/engine.ts';
+import { CommandFault } from './open-installation.ts';
+
+/** The options of a command that names hosts. */
+export const SCOPE_OPTIONS = {
+  group: { type: 'string', multiple: true },
+  host: { type: 'string', multiple: true },
+} as const;
+
+/** The hosts that --group and --host name, the latter by id or by name; without them all. Throws a CommandFault for a host that is unknown, or a name that several have. */
+export async function scopeOf(
+  db: Db,
+  { group: groups = [], host: hosts = [] }: { group?: string[] | undefined; host?: string[] | undefined },
+): Promise<PolicyScope> {
+  if (groups.length + hosts.length === 0) return { kind: 'all' };
+  const ids: string[] = [];
+  for (const host of hosts) {
+    const [found, ...others] = await findAgentsNamed(db, host);
+    const called = JSON.stringify(host);
+    if (!found) throw new CommandFault(`there is no host ${called}; --host takes an id or a whole host name`);
+    if (others.length > 0) throw new CommandFault(`several hosts are named ${called}; give the id`);
+    ids.push(found);
+  }
+  return { kind: 'some', groups: [...new Set(groups)], hosts: [...new Set(ids)] };
+}
+
+/** A scope, for people. */
+export function scopeText(scope: PolicyScope): string {
+  if (scope.kind === 'all') return 'all hosts';
+  const { groups, hosts } = scope;
+  return [
+    ...(groups.length > 0 ? [`groups ${groups.join(', ')}`] : []),
+    ...(hosts.length > 0 ? [hosts.length === 1 ? '1 host' : `${hosts.length} hosts`] : []),
+  ].join(' and ');
+}
