@@ -76,6 +76,8 @@ export type Operator = {
   readonly token: string;
   call(method: string, path: string, body?: unknown): Promise<Answer>;
   registrationToken(seats?: number): Promise<string>;
+  /** Moves a host to a group. */
+  moveTo(agentId: string, group: string): Promise<void>;
   updates(filter?: Record<string, string>): Promise<UpdateItem[]>;
   update(id: string): Promise<UpdateDetail>;
   /** Waits while `verdict_pending`, then returns the gate's answer. */
@@ -126,6 +128,10 @@ export async function logIn(url: string): Promise<Operator> {
     registrationToken: async (seats = 1) => {
       const created = await call('POST', '/api/v1/admin/registration-tokens', { label: 'story', seats });
       return expectAnswer(created, 201, CreatedRegistrationToken).token;
+    },
+    moveTo: async (agentId, group) => {
+      const moved = await call('PATCH', `/api/v1/agents/${agentId}`, { group });
+      if (moved.status !== 200) throw new Error(`the host was not moved: ${JSON.stringify(moved.body)}`);
     },
     updates: (filter) => list('/api/v1/updates', UpdateItem, filter),
     update: async (id) => expectAnswer(await call('GET', `/api/v1/updates/${id}`), 200, UpdateDetail),
