@@ -16,6 +16,7 @@ const OWN = ['web-00000.example.invalid', 'web-00001.example.invalid'];
 const FOREIGN = ['web-00002.example.invalid', 'web-00003.example.invalid'];
 /** Pages about the whole fleet. */
 const OF_THE_FLEET = [
+  ['/policies', 'Policies'],
   ['/exceptions', 'Age exceptions'],
   ['/statements', 'Vulnerability statements'],
   ['/origins', 'Third-party origins'],

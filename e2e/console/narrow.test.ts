@@ -23,6 +23,7 @@ const PAGES: readonly (readonly [path: string, heading: string | RegExp])[] = [
   ['/commands/:command', /^scan on web-/],
   ['/events', 'Events'],
   ['/events/:event', 'Event'],
+  ['/policies', 'Policies'],
   ['/exceptions', 'Age exceptions'],
   ['/statements', 'Vulnerability statements'],
   ['/origins', 'Third-party origins'],

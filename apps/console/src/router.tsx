@@ -79,6 +79,16 @@ const routeTree = root.addChildren([
     page('/commands/$id', () => import('./commands/command-page.tsx'), 'CommandPage'),
     page('/events', () => import('./events/events-page.tsx'), 'EventsPage'),
     page('/events/$id', () => import('./events/event-page.tsx'), 'EventPage'),
+    fleetPage('/policies', {
+      load: () => import('./policies/policies-page.tsx'),
+      name: 'PoliciesPage',
+      title: 'Policies',
+    }),
+    fleetPage('/policies/$id', {
+      load: () => import('./policies/policy-page.tsx'),
+      name: 'PolicyPage',
+      title: 'Policy',
+    }),
     fleetPage('/exceptions', {
       load: () => import('./exceptions/exceptions-page.tsx'),
       name: 'ExceptionsPage',

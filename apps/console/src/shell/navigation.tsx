@@ -2,6 +2,7 @@ import type { Role } from '@tidegate/protocol/states';
 import {
   Activity,
   ArrowUpCircle,
+  CalendarCheck,
   Gauge,
   GitFork,
   KeyRound,
@@ -36,6 +37,7 @@ export const DESTINATIONS: readonly Destination[] = [
   { to: '/hosts', label: 'Hosts', icon: <Server />, shortcut: 'g h', role: 'viewer' },
   { to: '/commands', label: 'Commands', icon: <SquareTerminal />, shortcut: 'g c', role: 'viewer' },
   { to: '/events', label: 'Events', icon: <Activity />, shortcut: 'g e', role: 'viewer' },
+  { to: '/policies', label: 'Policies', icon: <CalendarCheck />, role: 'viewer', isOfFleet: true },
   { to: '/exceptions', label: 'Age exceptions', icon: <ListChecks />, role: 'viewer', isOfFleet: true },
   { to: '/statements', label: 'Statements', icon: <MessageSquareWarning />, role: 'viewer', isOfFleet: true },
   { to: '/origins', label: 'Third parties', icon: <Warehouse />, role: 'viewer', isOfFleet: true },

@@ -65,7 +65,8 @@ function Footer<T>({
     <footer className="flex flex-wrap items-center gap-x-4 gap-y-1 border-t border-line px-3 py-1.5 text-[0.9rem] text-muted">
       <span role="status">
         {data.total_is_capped && 'More than '}
-        {data.total.toLocaleString('en')} {data.total === 1 ? noun.replace(/s$/, '') : noun}
+        {data.total.toLocaleString('en')}{' '}
+        {data.total === 1 ? noun.replace(/ies$/, 'y').replace(/s$/, '') : noun}
       </span>
       <span className="inline-flex items-center gap-1">
         as of <Time at={new Date(query.dataUpdatedAt).toISOString()} />

@@ -96,7 +96,11 @@ export const CHANGE_WORDS: Readonly<Record<NonNullable<UpdateItem['change']>, st
 
 /** `the newest of its series and the smallest fix`. */
 export function offersText({ offers }: Pick<UpdateItem, 'offers'>): string {
-  const words = offers.map((offer) => `the ${OFFER_WORDS[offer]}`);
+  return listed(offers.map((offer) => `the ${OFFER_WORDS[offer]}`));
+}
+
+/** `a, b and c`. */
+export function listed(words: readonly string[]): string {
   const last = words.at(-1) ?? '';
   return words.length < 2 ? last : `${words.slice(0, -1).join(', ')} and ${last}`;
 }

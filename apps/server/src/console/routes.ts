@@ -25,6 +25,8 @@ export const PAGES = [
   '/commands/:id',
   '/events',
   '/events/:id',
+  '/policies',
+  '/policies/:id',
   '/exceptions',
   '/statements',
   '/origins',
