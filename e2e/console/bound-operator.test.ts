@@ -17,6 +17,8 @@ const FOREIGN = ['web-00002.example.invalid', 'web-00003.example.invalid'];
 /** Pages about the whole fleet. */
 const OF_THE_FLEET = [
   ['/policies', 'Policies'],
+  ['/blackouts', 'Blackouts'],
+  ['/holds', 'Holds'],
   ['/exceptions', 'Age exceptions'],
   ['/statements', 'Vulnerability statements'],
   ['/origins', 'Third-party origins'],

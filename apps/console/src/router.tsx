@@ -89,6 +89,16 @@ const routeTree = root.addChildren([
       name: 'PolicyPage',
       title: 'Policy',
     }),
+    fleetPage('/blackouts', {
+      load: () => import('./blackouts/blackouts-page.tsx'),
+      name: 'BlackoutsPage',
+      title: 'Blackouts',
+    }),
+    fleetPage('/holds', {
+      load: () => import('./holds/holds-page.tsx'),
+      name: 'HoldsPage',
+      title: 'Holds',
+    }),
     fleetPage('/exceptions', {
       load: () => import('./exceptions/exceptions-page.tsx'),
       name: 'ExceptionsPage',

@@ -190,7 +190,7 @@ function HoldWayOut({ gate }: { gate: GateReport }) {
       <p>This has no override. Wait for the end of the hold, or have it released.</p>
       <ul className="space-y-1">
         {gate.held.map((one) => (
-          <li key={`${one.package} ${one.hold_id}`} className="break-all">
+          <li key={`${one.package} ${one.hold_id}`} className="break-words">
             <span className="mono">{one.package}</span> until {one.ends_at.slice(0, 10)}: {one.reason}
           </li>
         ))}

@@ -37,7 +37,7 @@ export function timesFault(times: BlackoutTimes, nowMs: number): { path: string;
   }
   const [startMs, endMs] = [Date.parse(times.starts_at), Date.parse(times.ends_at)];
   if (endMs <= Math.max(startMs, nowMs)) {
-    return { path: '/times/ends_at', message: 'must be after starts_at, and in the future' };
+    return { path: '/times/ends_at', message: 'must be after the start, and in the future' };
   }
   if (endMs - Math.max(startMs, nowMs) <= BLACKOUT_MAX_DAYS * DAY_MS) return null;
   return { path: '/times/ends_at', message: `must be at most ${BLACKOUT_MAX_DAYS} days later` };

@@ -100,7 +100,7 @@ describe.each(ENGINES)('tidegate windows on $name', (engine) => {
     [
       'an end that is past',
       ['freeze', 'x', '--from', '2026-01-01T00:00:00Z', '--until', '2026-02-01T00:00:00Z', ...REASON],
-      '/times/ends_at must be after starts_at',
+      '/times/ends_at must be after the start',
     ],
   ])('%s freezes nothing', async (_, words, message) => {
     const it = await open();

@@ -27,6 +27,8 @@ export const PAGES = [
   '/events/:id',
   '/policies',
   '/policies/:id',
+  '/blackouts',
+  '/holds',
   '/exceptions',
   '/statements',
   '/origins',

@@ -1,0 +1,33 @@
+import type { Blackout, BlackoutRequest } from '@tidegate/protocol/blackouts-api';
+import type { VexScope } from '@tidegate/protocol/vex-api';
+import { hostsOf } from '../holds/hold-rules.ts';
+import { scheduleText, zonedTime } from '../policies/policy-words.ts';
+
+export const BLACKOUTS = '/api/v1/blackouts';
+
+/** What the form holds; times are those of `<input type="datetime-local">`, in the reader's zone. */
+export interface BlackoutForm {
+  readonly name: string;
+  readonly reason: string;
+  readonly scope: VexScope;
+  readonly from: string;
+  readonly until: string;
+}
+
+export function requestOf({ name, reason, scope, from, until }: BlackoutForm): BlackoutRequest {
+  return {
+    ...{ name: name.trim(), reason: reason.trim(), scope: hostsOf(scope) },
+    times: { kind: 'once', starts_at: instantOf(from), ends_at: instantOf(until) },
+  };
+}
+
+/** RFC 3339, whole seconds. */
+function instantOf(local: string): string {
+  return `${new Date(local).toISOString().slice(0, 19)}Z`;
+}
+
+/** When a blackout withholds, as a sentence part, in the reader's zone unless it has its own. */
+export function timesText({ times }: Pick<Blackout, 'times'>, zone: string): string {
+  if (times.kind === 'recurring') return scheduleText(times.schedule);
+  return `from ${zonedTime(times.starts_at, zone)} until ${zonedTime(times.ends_at, zone)} (${zone})`;
+}

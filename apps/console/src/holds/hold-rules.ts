@@ -1,0 +1,45 @@
+import type { HoldRequest } from '@tidegate/protocol/holds-api';
+import type { PolicyScope } from '@tidegate/protocol/policies-api';
+import { ECOSYSTEMS, type Ecosystem } from '@tidegate/protocol/scalars';
+import type { VexScope } from '@tidegate/protocol/vex-api';
+import { endOfDay } from '../ui/day-rules.ts';
+
+export const HOLDS = '/api/v1/holds';
+
+/** What the form holds; `ecosystem` null: all of them. */
+export interface HoldForm {
+  readonly packages: string;
+  readonly ecosystem: Ecosystem | null;
+  readonly scope: VexScope;
+  readonly reason: string;
+  /** A UTC day. */
+  readonly endsOn: string;
+}
+
+export function requestOf({ packages, ecosystem, scope, reason, endsOn }: HoldForm): HoldRequest {
+  return {
+    ecosystems: ecosystem === null ? [...ECOSYSTEMS] : [ecosystem],
+    packages: linesOf(packages),
+    scope: hostsOf(scope),
+    reason: reason.trim(),
+    ends_at: endOfDay(endsOn),
+  };
+}
+
+/** The hosts that the fields of a form name, as policies, holds and blackouts name them. */
+export function hostsOf(scope: VexScope): PolicyScope {
+  switch (scope.kind) {
+    case 'all':
+      return { kind: 'all' };
+    case 'group':
+      return { kind: 'some', groups: [scope.group], hosts: [] };
+    case 'host':
+      return { kind: 'some', groups: [], hosts: [scope.agent_id] };
+  }
+}
+
+/** One in a line, or between commas; each once. */
+function linesOf(text: string): string[] {
+  const words = text.split(/[\n,]/).map((word) => word.trim());
+  return [...new Set(words.filter((word) => word !== ''))];
+}

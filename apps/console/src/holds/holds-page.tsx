@@ -1,0 +1,139 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import type { Hold } from '@tidegate/protocol/holds-api';
+import { LockOpen, Plus } from 'lucide-react';
+import { useMemo, useState } from 'react';
+import { remove } from '../api/client.ts';
+import { useListSearch } from '../api/list-search.ts';
+import { listQuery, queryClient } from '../api/queries.ts';
+import { useSession } from '../api/session.ts';
+import { scopeText } from '../policies/policy-words.ts';
+import { Badge } from '../ui/badge.tsx';
+import { Button, IconButton } from '../ui/button.tsx';
+import type { Column } from '../ui/data-table.tsx';
+import { ConfirmDialog } from '../ui/dialog.tsx';
+import { ListTable } from '../ui/list-table.tsx';
+import { Page } from '../ui/page.tsx';
+import { EmptyState } from '../ui/states.tsx';
+import { Time } from '../ui/time.tsx';
+import { toast } from '../ui/toasts.tsx';
+import { AddHold } from './add-hold.tsx';
+import { HOLDS } from './hold-rules.ts';
+
+const NO_FILTERS: readonly never[] = [];
+
+/** Packages that stay as they are, and those that did. */
+export function HoldsPage() {
+  const list = useListSearch(NO_FILTERS);
+  const { may } = useSession();
+  const isApprover = may('approver');
+  const [isAdding, setAdding] = useState(false);
+  const [releasing, setReleasing] = useState<Hold | null>(null);
+  const columns = useMemo(() => columnsOf(isApprover ? setReleasing : null), [isApprover]);
+  const query = useQuery(listQuery<Hold>('updates', HOLDS, list.query));
+  return (
+    <Page
+      title="Holds"
+      lead="Packages that stay as they are until a day. Nothing that would change one is approved, wherever it is in a closure."
+      actions={
+        isApprover && (
+          <Button
+            tone="primary"
+            onClick={() => setAdding(true)}
+            icon={<Plus aria-hidden="true" className="size-4" />}
+          >
+            Put packages on hold
+          </Button>
+        )
+      }
+    >
+      <ListTable
+        list={list}
+        query={query}
+        noun="holds"
+        empty={
+          <EmptyState title="Nothing is on hold" action={<Link to="/packages">See the packages</Link>}>
+            Put a package on hold where a new version breaks something, or where a system needs the present
+            one.
+          </EmptyState>
+        }
+        label="Holds"
+        columns={columns}
+        rowId={idOf}
+      />
+      {isAdding && <AddHold onClose={() => setAdding(false)} />}
+      {releasing && <ReleaseHold hold={releasing} onClose={() => setReleasing(null)} />}
+    </Page>
+  );
+}
+
+const idOf = ({ id }: Hold) => id;
+
+function columnsOf(onRelease: ((hold: Hold) => void) | null): readonly Column<Hold>[] {
+  const columns: readonly Column<Hold>[] = [
+    {
+      id: 'packages',
+      header: 'Packages',
+      cell: ({ packages }) => <span className="font-medium">{packages.join(', ')}</span>,
+    },
+    { id: 'ecosystems', header: 'Ecosystems', cell: ({ ecosystems }) => ecosystems.join(', ') },
+    { id: 'scope', header: 'Hosts', cell: ({ scope }) => scopeText(scope) },
+    { id: 'state', header: 'State', cell: (hold) => <HoldState hold={hold} /> },
+    {
+      id: 'reason',
+      header: 'Reason',
+      wide: true,
+      cell: ({ reason }) => <span title={reason}>{reason}</span>,
+    },
+    { id: 'created_by', header: 'By', cell: (hold) => hold.created_by },
+  ];
+  if (onRelease === null) return columns;
+  const release: Column<Hold> = {
+    id: 'release',
+    header: 'Actions',
+    cell: (hold) =>
+      hold.state === 'in_force' && (
+        <IconButton label={`Release ${hold.packages.join(', ')}`} onClick={() => onRelease(hold)}>
+          <LockOpen aria-hidden="true" className="size-4" />
+        </IconButton>
+      ),
+  };
+  return [...columns, release];
+}
+
+function HoldState({ hold: { state, ends_at, ended_at, ended_by } }: { hold: Hold }) {
+  switch (state) {
+    case 'in_force':
+      return (
+        <>
+          on hold, ends <Time at={ends_at} />
+        </>
+      );
+    case 'expired':
+      return (
+        <>
+          <Badge tone="neutral">ended</Badge> <Time at={ends_at} />
+        </>
+      );
+    case 'released':
+      return (
+        <>
+          <Badge tone="neutral">released</Badge> by {ended_by} <Time at={ended_at} />
+        </>
+      );
+  }
+}
+
+function ReleaseHold({ hold, onClose }: { hold: Hold; onClose: () => void }) {
+  const named = hold.packages.join(', ');
+  const release = async () => {
+    await remove(`${HOLDS}/${hold.id}`);
+    toast(`${named} released.`);
+    await queryClient.invalidateQueries({ queryKey: ['updates'] });
+  };
+  return (
+    <ConfirmDialog title={`Release ${named}`} confirm="Release" onConfirm={release} onClose={onClose}>
+      <p>Updates that would change these packages can be approved again, by people and by policies.</p>
+    </ConfirmDialog>
+  );
+}
