@@ -31,7 +31,7 @@ export async function enforceHolds(
     after = last.token_id;
     for (const { token_id: tokenId, envelope } of rows) {
       const parsed: unknown = JSON.parse(envelope);
-      const held = Check(Envelope, parsed) ? await heldByApproval(db, parsed, platform.now()) : [];
+      const held = Check(Envelope, parsed) ? await heldByApproval(db, parsed, placed) : [];
       if (held.length === 0) continue;
       await withdrawToken({ platform }, { tokenId, reason: 'held', sparesInstalling: true });
     }

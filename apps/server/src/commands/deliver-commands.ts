@@ -7,7 +7,7 @@ import { storedApproval } from '../approval-tokens/store.ts';
 import { queueEnforcement } from '../artifacts/enforcement-store.ts';
 import { CHANGING_ACTIONS } from '../blackouts/blackout-rules.ts';
 import { freezeOfHost, NO_FREEZE } from '../blackouts/freeze-of-host.ts';
-import { enforceAgain } from '../holds/store.ts';
+import { enforceAgain, holdsInForce } from '../holds/store.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import { isSealed } from '../platform/db/row-seals.ts';
 import type { Platform } from '../platform/platform.ts';
@@ -211,7 +211,7 @@ async function withdrawnFor(
     await queueEnforcement(tx, { kind: 'host', subject: command.agent_id, width: 1, queued_at: now() });
     return 'artifact_divergence';
   }
-  const held = await heldByApproval(tx, parsed, now());
+  const held = await heldByApproval(tx, parsed, await holdsInForce(tx, now()));
   await enforceAgain(
     tx,
     held.map(({ holdId }) => holdId),
