@@ -1,5 +1,5 @@
 import { BLACKOUTS_MAX, type BlackoutRequest } from '@tidegate/protocol/blackouts-api';
-import { findAgents } from '../agents/store.ts';
+import { scopeFault } from '../agents/host-scope.ts';
 import { appendEvent } from '../events/append-event.ts';
 import type { Db, Tx } from '../platform/db/engine.ts';
 import { Refusal } from '../platform/http/refusal.ts';
@@ -20,17 +20,7 @@ export async function blackoutFault(
   { scope, times }: BlackoutRequest,
   nowMs: number,
 ): Promise<{ path: string; message: string } | null> {
-  if (scope.kind === 'some') {
-    const { groups, hosts } = scope;
-    if (groups.length + hosts.length === 0) return { path: '/scope', message: 'must name a group or a host' };
-    // A host that is not there is a slip of the pen: the one that was meant would be changed.
-    const found = await findAgents(db, hosts);
-    const missing = hosts.find((id) => !found.has(id));
-    if (missing !== undefined) {
-      return { path: '/scope/hosts', message: `must name enrolled hosts; ${missing} is none` };
-    }
-  }
-  return timesFault(times, nowMs);
+  return (await scopeFault(db, scope)) ?? timesFault(times, nowMs);
 }
 
 /** Stores a blackout with its event. Throws a Refusal where the name is taken, or there are too many. */

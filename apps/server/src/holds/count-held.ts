@@ -2,6 +2,7 @@ import type { HoldDetail } from '@tidegate/protocol/holds-api';
 import { Ecosystem } from '@tidegate/protocol/scalars';
 import { globOfPackage } from '@tidegate/versions/globs';
 import { Value } from 'typebox/value';
+import { activeHostsIn } from '../agents/host-scope.ts';
 import { chunks } from '../platform/db/chunks.ts';
 import type { Db } from '../platform/db/engine.ts';
 import type { HoldInForce } from './hold-rules.ts';
@@ -11,24 +12,11 @@ export async function countHeld(
   db: Db,
   { ecosystems, packages, scope }: Pick<HoldInForce, 'ecosystems' | 'packages' | 'scope'>,
 ): Promise<NonNullable<HoldDetail['held']>> {
-  let query = db
-    .selectFrom('updates as u')
-    .innerJoin('agents as a', 'a.id', 'u.agent_id')
-    .where('a.status', '=', 'active')
-    .where('a.deleted_at', 'is', null)
+  const query = activeHostsIn(db, scope)
+    .innerJoin('updates as u', 'u.agent_id', 'a.id')
     .where('u.gone', '=', 0)
     .where('u.state', 'in', ['pending', 'awaiting_plan', 'approved'])
     .where('u.ecosystem', 'in', ecosystems);
-  if (scope.kind === 'some') {
-    const { groups, hosts } = scope;
-    // PostgreSQL knows no empty list.
-    query = query.where(({ eb, or }) =>
-      or([
-        ...(groups.length > 0 ? [eb('a.group_name', 'in', groups)] : []),
-        ...(hosts.length > 0 ? [eb('a.id', 'in', hosts)] : []),
-      ]),
-    );
-  }
   const rows = await query
     .select(['u.ecosystem', 'u.name', 'u.security'])
     .select((e) => e.fn.countAll<number>().as('total'))

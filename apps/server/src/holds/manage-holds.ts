@@ -1,5 +1,5 @@
 import { HOLDS_MAX, type HoldRequest } from '@tidegate/protocol/holds-api';
-import { findAgents } from '../agents/store.ts';
+import { scopeFault } from '../agents/host-scope.ts';
 import { appendEvent } from '../events/append-event.ts';
 import { rfc3339 } from '../platform/clock.ts';
 import type { Db, Tx } from '../platform/db/engine.ts';
@@ -18,18 +18,7 @@ export async function holdFault(
   request: HoldRequest,
   nowMs: number,
 ): Promise<{ path: string; message: string } | null> {
-  const { scope } = request;
-  if (scope.kind === 'some') {
-    const { groups, hosts } = scope;
-    if (groups.length + hosts.length === 0) return { path: '/scope', message: 'must name a group or a host' };
-    // A host that is not there is a slip of the pen: the one that was meant would be changed.
-    const found = await findAgents(db, hosts);
-    const missing = hosts.find((id) => !found.has(id));
-    if (missing !== undefined) {
-      return { path: '/scope/hosts', message: `must name enrolled hosts; ${missing} is none` };
-    }
-  }
-  return endFault(request, nowMs);
+  return (await scopeFault(db, request.scope)) ?? endFault(request, nowMs);
 }
 
 /** Stores a hold with its event. Throws a Refusal if more would be in force than allowed. */

@@ -5,7 +5,7 @@ import {
   type PolicyPayload,
   type PolicyRequest,
 } from '@tidegate/protocol/policies-api';
-import { findAgents } from '../agents/store.ts';
+import { scopeFault } from '../agents/host-scope.ts';
 import { appendEvent } from '../events/append-event.ts';
 import { rfc3339 } from '../platform/clock.ts';
 import type { Db, Tx } from '../platform/db/engine.ts';
@@ -57,14 +57,7 @@ export async function draftFault(
   db: Db,
   { scope, windows }: Pick<PolicyRequest, 'scope' | 'windows'>,
 ): Promise<Fault | null> {
-  if (scope.kind === 'all') return windowsFault({ windows });
-  const { groups, hosts } = scope;
-  if (groups.length + hosts.length === 0) return { path: '/scope', message: 'must name a group or a host' };
-  // A host that is not there is a slip of the pen: a policy without it would leave a host out in silence.
-  const found = await findAgents(db, hosts);
-  const missing = hosts.find((id) => !found.has(id));
-  if (missing === undefined) return windowsFault({ windows });
-  return { path: '/scope/hosts', message: `must name enrolled hosts; ${missing} is none` };
+  return (await scopeFault(db, scope)) ?? windowsFault({ windows });
 }
 
 /** Signs and stores the first version of a policy, with its event. Throws a Refusal where the name is taken. */

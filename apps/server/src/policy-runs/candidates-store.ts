@@ -1,3 +1,5 @@
+import type { PolicyScope } from '@tidegate/protocol/policies-api';
+import { activeHostsIn } from '../agents/host-scope.ts';
 import { chunks } from '../platform/db/chunks.ts';
 import type { Db } from '../platform/db/engine.ts';
 import type { UpdateRow } from '../updates/store.ts';
@@ -56,18 +58,9 @@ export async function hostsThatWait(
 /** Active hosts of a scope, by name; and how many there are. */
 export async function hostsOf(
   db: Db,
-  { scope, limit }: { scope: { groups: readonly string[]; hosts: readonly string[] } | null; limit: number },
+  { scope, limit }: { scope: PolicyScope; limit: number },
 ): Promise<{ count: number; hosts: ReachedHost[] }> {
-  let query = db.selectFrom('agents as a').where('a.status', '=', 'active').where('a.deleted_at', 'is', null);
-  if (scope) {
-    query = query.where(({ eb, or }) =>
-      // PostgreSQL knows no empty list.
-      or([
-        ...(scope.groups.length > 0 ? [eb('a.group_name', 'in', scope.groups)] : []),
-        ...(scope.hosts.length > 0 ? [eb('a.id', 'in', scope.hosts)] : []),
-      ]),
-    );
-  }
+  const query = activeHostsIn(db, scope);
   const total = await query.select((e) => e.fn.countAll<number>().as('total')).executeTakeFirstOrThrow();
   const rows = await query
     .select(['a.id', 'a.hostname', 'a.group_name'])

@@ -47,8 +47,7 @@ export async function previewPolicy(
   const deps = await withPolicyInForce(opened);
   const { platform } = deps;
   const db = platform.database.read;
-  const named = scope.kind === 'all' ? null : scope;
-  const { count, hosts: shown } = await hostsOf(db, { scope: named, limit: POLICY_HOSTS_SHOWN });
+  const { count, hosts: shown } = await hostsOf(db, { scope, limit: POLICY_HOSTS_SHOWN });
   const { hosts, matching, reasons } = await readWaiting(deps, { scope, terms });
   const sum = createSum(hosts, reasons);
   const judged = matching.slice(0, PREVIEW_JUDGED_MAX);
