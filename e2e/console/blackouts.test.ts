@@ -38,7 +38,7 @@ describeUpdates('blackouts in the console', (scene) => {
     await inspect(page, 'blackouts-end');
     await ending.getByRole('button', { name: 'End the blackout' }).click();
     await row.getByText('ended', { exact: true }).waitFor();
-    expect(await page.getByRole('button', { name: 'End Year end' }).count()).toBe(0);
+    await expect.poll(() => page.getByRole('button', { name: 'End Year end' }).count()).toBe(0);
   });
 
   test('a viewer can look', async () => {

@@ -83,9 +83,10 @@ describeUpdates('policies in the console', (scene) => {
     await dialog.getByText('What it approved keeps its approval.').waitFor();
     await inspect(page, 'policy-revoke');
     await dialog.getByRole('button', { name: 'Revoke the policy' }).click();
+    await dialog.waitFor({ state: 'hidden' });
     await page.getByText(/revoked it\. What it approved keeps its token\./).waitFor();
     await page.getByRole('heading', { name: 'What it would approve if it ran' }).waitFor();
-    expect(await page.getByRole('button', { name: 'Revoke the policy' }).count()).toBe(0);
+    await expect.poll(() => page.getByRole('button', { name: 'Revoke the policy' }).count()).toBe(0);
     await page.goto('/policies');
     await page
       .getByRole('row', { name: /Short lived/ })
