@@ -1,9 +1,13 @@
+import { PolicyDetail } from '@tidegate/protocol/policies-api';
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
+import { STANDING } from '../../apps/server/src/testing/standing.ts';
 import { inspect } from '../harness/browser.ts';
 import { describeConsole } from '../harness/describe-console.ts';
 import { addHost, offerUpdates } from '../harness/offer-updates.ts';
+import { expectAnswer, type Operator } from '../harness/operator.ts';
 
+const DAY_MS = 86_400_000;
 /** A phone, and 1,280 pixels at 400 % (WCAG 2.2, 1.4.10). */
 const PHONE = { width: 360, height: 740 };
 const ENLARGED = { width: 320, height: 640 };
@@ -26,6 +30,7 @@ const PAGES: readonly (readonly [path: string, heading: string | RegExp])[] = [
   ['/policies', 'Policies'],
   ['/blackouts', 'Blackouts'],
   ['/holds', 'Holds'],
+  ['/policies/:policy', 'Patch night'],
   ['/exceptions', 'Age exceptions'],
   ['/statements', 'Vulnerability statements'],
   ['/origins', 'Third-party origins'],
@@ -65,6 +70,7 @@ const DIALOGS: readonly (readonly [path: string, title: string, press: readonly 
   ['/signing-keys', 'Hosts without key set 1', [['button', 'Which hosts are behind?']]],
   ['/blackouts', 'Plan a blackout', [['button', 'Plan a blackout']]],
   ['/holds', 'Put packages on hold', [['button', 'Put packages on hold']]],
+  ['/policies', 'Publish a policy', [['button', 'Publish a policy']]],
   ['/exceptions', 'Add an age exception', [['button', 'Add an exception']]],
   ['/statements', 'State what a vulnerability means', [['button', 'Add a statement']]],
   ['/statements', 'Import statements', [['button', 'Import']]],
@@ -79,6 +85,8 @@ describeConsole('the console in a narrow window', { hosts: 4 }, (scene) => {
     return page;
   }
 
+  let policy: string | undefined;
+
   async function pathOf(path: string): Promise<string> {
     const { operator } = scene.stage;
     const [update] = await operator.updates({ host: 'web-00000*' });
@@ -86,7 +94,9 @@ describeConsole('the console in a narrow window', { hosts: 4 }, (scene) => {
     if (path.includes(':command')) await operator.call('POST', `/api/v1/agents/${host}/scan`, {});
     const [command] = await operator.commands();
     const [event] = await operator.events();
+    if (path.includes(':policy')) policy ??= await publishPolicy(operator);
     return path
+      .replace(':policy', policy ?? '')
       .replace(':update', update?.id ?? '')
       .replace(':host', host)
       .replace(':event', event?.id ?? '')
@@ -259,4 +269,18 @@ async function smallTargets(page: Page): Promise<string[]> {
     await page.evaluate(`axe.run(document, { runOnly: ['target-size'] }).then(({ violations }) =>
     violations.flatMap(({ nodes }) => nodes.map(({ target, failureSummary }) => target.join(' ') + ' ' + failureSummary)))`);
   return Array.isArray(found) ? found.map(String) : ['no answer'];
+}
+
+/** With a window, so that the page has a table of times; it approves nothing during a story. */
+async function publishPolicy(operator: Operator): Promise<string> {
+  const inDays = (days: number) => new Date(Date.now() + days * DAY_MS).toISOString();
+  const windows = [
+    {
+      ...{ rrule: 'FREQ=DAILY', starts_on: inDays(2).slice(0, 10), start: '02:30' },
+      ...{ zone: 'America/Argentina/Buenos_Aires', duration_minutes: 60 },
+    },
+  ];
+  const request = { ...STANDING, name: 'Patch night', windows, ends_at: inDays(30) };
+  const answer = await operator.call('POST', '/api/v1/policies', request);
+  return expectAnswer(answer, 201, PolicyDetail).id;
 }

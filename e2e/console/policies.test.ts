@@ -1,126 +1,249 @@
-import { LoginAnswer } from '@tidegate/protocol/operators-api';
+import { Operator } from '@tidegate/protocol/operators-api';
 import { PolicyDetail } from '@tidegate/protocol/policies-api';
+import type { Locator, Page } from 'playwright-core';
 import { Type } from 'typebox';
-import { Value } from 'typebox/value';
 import { expect, test } from 'vitest';
-import { STANDING } from '../../apps/server/src/testing/standing.ts';
+import { STANDING, STANDING_TERMS } from '../../apps/server/src/testing/standing.ts';
 import { inspect } from '../harness/browser.ts';
+import { OFFERED } from '../harness/offer-updates.ts';
 import { expectAnswer } from '../harness/operator.ts';
-import { describeUpdates, VIEWER } from '../harness/update-scene.ts';
+import { describeUpdates, SECOND, VIEWER } from '../harness/update-scene.ts';
 
 const DAY_MS = 86_400_000;
-const MONTHLY = {
-  ...{ rrule: 'FREQ=MONTHLY;BYDAY=2TU', starts_on: '2026-11-01', start: '22:00' },
-  ...{ zone: 'Europe/Berlin', duration_minutes: 240 },
-};
+/** More steps than any form has controls. */
+const TABS_MAX = 90;
+const PHONE = { width: 360, height: 740 };
+const WIDE = { width: 1440, height: 900 };
+/** Policies run every second. */
+const OFTEN = { SERVICE_SWEEP_INTERVAL_SECONDS: '1' };
+const poll = <T>(look: () => T) => expect.poll(look, { timeout: 20_000 });
+const isFocused = async (one: Locator) => (await one.and(one.page().locator(':focus')).count()) === 1;
 
-describeUpdates('policies in the console', (scene) => {
-  async function publish(
-    name: string,
-    hosts: readonly string[],
-    change: object = {},
-    token = scene.stage.operator.token,
-  ): Promise<PolicyDetail> {
-    const ends_at = new Date(Date.now() + 90 * DAY_MS).toISOString();
-    const scope = { kind: 'some', groups: [], hosts };
-    const answer = await fetch(`${scene.stage.server.url}/api/v1/policies`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
-      body: JSON.stringify({ ...STANDING, name, scope, ends_at, ...change }),
-    });
-    return expectAnswer({ status: answer.status, body: await answer.json() }, 201, PolicyDetail);
+/** Walks to a control with the Tab key, as somebody without a pointer does. */
+async function tabTo(page: Page, control: Locator): Promise<void> {
+  await control.waitFor();
+  for (let i = 0; i < TABS_MAX; i++) {
+    if (await isFocused(control)) return;
+    await page.keyboard.press('Tab');
   }
+  throw new Error(`${control} is not reached by keyboard`);
+}
 
-  async function hostNamed(hostname: string): Promise<string> {
-    const [update] = await scene.stage.operator.updates({ host: hostname });
-    return update?.agent_id ?? '';
-  }
+async function pressOn(page: Page, control: Locator, ...keys: readonly string[]): Promise<void> {
+  await tabTo(page, control);
+  for (const key of keys) await page.keyboard.press(key);
+}
 
-  test('a policy shows its hosts, what it would approve, what it leaves and why, and its next windows', async () => {
-    const { hostname, idOf } = await scene.hostWith(['bad', 'curl', 'zlib']);
-    // Outside of its window it approves nothing, so the page has something to say.
-    const policy = await publish('Patch Tuesday', [await hostNamed(hostname)], {
-      ...{ windows: [MONTHLY], terms: { ...STANDING.terms, except_packages: ['zlib'] } },
+async function typeInto(page: Page, field: Locator, text: string): Promise<void> {
+  await pressOn(page, field, 'Control+a', 'Delete');
+  await page.keyboard.type(text);
+}
+
+describeUpdates(
+  'policies in the console',
+  (scene) => {
+    async function publish(change: object): Promise<PolicyDetail> {
+      const ends_at = new Date(Date.now() + 30 * DAY_MS).toISOString();
+      const answer = await scene.stage.operator.call('POST', '/api/v1/policies', {
+        ...STANDING,
+        ends_at,
+        ...change,
+      });
+      return expectAnswer(answer, 201, PolicyDetail);
+    }
+
+    async function detailOf(id: string): Promise<PolicyDetail> {
+      return expectAnswer(
+        await scene.stage.operator.call('GET', `/api/v1/policies/${id}`),
+        200,
+        PolicyDetail,
+      );
+    }
+
+    test('a policy is published, changed and revoked by keyboard alone, after a look at what it would do', async () => {
+      const { hostname } = await scene.hostWith(['curl', 'bad', 'later'], ['later']);
+      const page = await scene.openAs(SECOND);
+      const button = (name: string) => page.getByRole('button', { name, exact: true });
+      await page.goto('/policies');
+      await page.getByRole('heading', { name: 'No policies' }).waitFor();
+      await inspect(page, 'policies-empty');
+      await pressOn(page, button('Publish a policy'), 'Enter');
+
+      const form = page.getByRole('dialog', { name: 'Publish a policy' });
+      await typeInto(page, form.getByLabel('Name'), 'Patch night');
+      await typeInto(page, form.getByLabel('What it is for'), 'Agreed on 2 November.');
+      await pressOn(page, form.getByLabel('Hosts', { exact: true }), 'ArrowDown');
+      await typeInto(page, form.getByLabel('Find a host'), hostname);
+      await pressOn(page, button(`Add ${hostname}`), 'Enter');
+      await form.getByRole('button', { name: `Remove ${hostname}` }).waitFor();
+      await pressOn(page, form.getByLabel('Only security updates'), 'Space');
+      await pressOn(page, form.getByLabel('Least age in hours'), 'Control+a', 'Delete');
+      await pressOn(page, button('Add a window'), 'Enter');
+      await pressOn(page, form.getByLabel('Opens'), 'ArrowDown', 'ArrowDown');
+      await pressOn(page, form.getByLabel('Which of the month'), 'ArrowDown');
+      await pressOn(page, form.getByLabel('Weekday'), 'ArrowDown');
+      await typeInto(page, form.getByLabel('Time zone'), 'Europe/Berlin');
+      await inspect(page, 'policies-form');
+      await page.setViewportSize(PHONE);
+      await inspect(page, 'policies-form-narrow');
+      await page.setViewportSize(WIDE);
+      await pressOn(page, button('Show what it would do'), 'Enter');
+
+      const approves =
+        'It reaches 1 host and would approve 1 update if a window were open; 1 more once its host has sent a plan; 1 is left to people';
+      await poll(() => isFocused(form.getByText(approves))).toBe(true);
+      await form.getByText(`1 host: ${hostname}`).waitFor();
+      const wouldApprove = form.getByRole('table', { name: 'Updates that it would approve' });
+      await wouldApprove.getByRole('row', { name: `curl ${OFFERED.apt} apt ${hostname}` }).waitFor();
+      await form
+        .getByRole('listitem')
+        .getByText('A package that this update installs or keeps has a known vulnerability.')
+        .waitFor();
+      await inspect(page, 'policies-preview');
+      await page.setViewportSize(PHONE);
+      await inspect(page, 'policies-preview-narrow');
+      await page.setViewportSize(WIDE);
+      expect((await scene.stage.operator.events({ type: 'policy_published' })).length).toBe(0);
+      await pressOn(page, button('Publish the policy'), 'Enter');
+
+      await page.getByRole('heading', { level: 1, name: 'Patch night' }).waitFor();
+      await page.getByText('in force', { exact: true }).waitFor();
+      await page.getByText('on the second Tuesday of each month at 22:00 (Europe/Berlin), for 4 h').waitFor();
+      await page.getByRole('link', { name: hostname }).first().waitFor();
+      await page.getByRole('heading', { name: 'What it would approve if a window were open' }).waitFor();
+      await page.getByRole('link', { name: 'curl', exact: true }).waitFor();
+      const windows = page.getByRole('region', { name: 'Windows' }).getByRole('row');
+      expect(await windows.count()).toBe(1 + 5);
+      expect(await windows.nth(1).innerText()).toMatch(/Tue, .*, 22:00 to Wed, .*, 02:00 Europe\/Berlin/);
+      await page.getByText('It has not run yet.').waitFor();
+      await pressOn(page, page.locator('summary'), 'Enter');
+      await page.getByRole('link', { name: 'bad', exact: true }).waitFor();
+      await inspect(page, 'policy');
+
+      await pressOn(page, button('Change'), 'Enter');
+      const change = page.getByRole('dialog', { name: 'Change Patch night' });
+      expect(await change.getByLabel('Opens').inputValue()).toBe('monthly');
+      await typeInto(page, change.getByLabel('Except'), 'curl');
+      await pressOn(page, button('Show what it would do'), 'Enter');
+      await change.getByRole('listitem').getByText('The policy leaves this package out.').waitFor();
+      await pressOn(page, button('Publish version 2'), 'Enter');
+      const versions = page.getByRole('table', { name: 'Versions of this policy' }).getByRole('row');
+      await versions.nth(2).getByText('replaced by a newer version').waitFor();
+      await page.getByRole('listitem').getByText('The policy leaves this package out.').waitFor();
+
+      await pressOn(page, button('Revoke'), 'Enter');
+      await pressOn(
+        page,
+        page.getByRole('dialog').getByRole('button', { name: 'Revoke the policy' }),
+        'Enter',
+      );
+      await page.getByText('revoked', { exact: true }).waitFor();
+      await page.getByRole('heading', { name: 'What it would approve if it were in force' }).waitFor();
+      expect(await button('Revoke').count()).toBe(0);
+      await button('Change and publish again').waitFor();
+      await inspect(page, 'policy-revoked');
     });
-    const page = await scene.openAs(VIEWER);
-    await page.goto('/');
-    await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Policies' }).focus();
-    await page.keyboard.press('Enter');
-    const row = page.getByRole('row', { name: /Patch Tuesday/ });
-    await row.getByText('on the second Tuesday of each month at 22:00 (Europe/Berlin) for 4 hours').waitFor();
-    await row.getByText('in force, ends').waitFor();
-    await page.getByText('1 policy', { exact: true }).waitFor();
-    await inspect(page, 'policies');
-    await row.getByRole('link', { name: 'Patch Tuesday' }).focus();
-    await page.keyboard.press('Enter');
-    await page.getByRole('heading', { level: 1, name: 'Patch Tuesday' }).waitFor();
-    const approves = page.locator('section', { hasText: 'What it would approve now' });
-    await approves.getByText('1 update on 1 host.').waitFor();
-    expect(await approves.getByRole('link').getAttribute('href')).toBe(`/updates/${idOf('curl')}`);
-    const leaves = page.locator('section', { hasText: 'What it leaves, and why' });
-    await leaves
-      .getByText('A package that this update installs or keeps has a known vulnerability.')
-      .first()
-      .waitFor();
-    await leaves.getByText('The policy leaves this package out.').first().waitFor();
-    await page.locator('section', { hasText: 'Its hosts' }).getByRole('link', { name: hostname }).waitFor();
-    const windows = page.locator('section', { hasText: 'Windows' });
-    expect(await windows.getByText(/^Tue, \d+ \w+ \d{4}, 22:00/).count()).toBe(5);
-    await page.getByText('Except: zlib').waitFor();
-    await page.getByText(`Version 1 by ${policy.author}`).waitFor();
-    await inspect(page, 'policy');
-    expect(await page.getByRole('button', { name: /revoke/i }).count()).toBe(0);
-  });
 
-  test('an approver revokes one, and the page says what that means', async () => {
-    const { hostname } = await scene.hostWith(['curl']);
-    const { id } = await publish('Short lived', [await hostNamed(hostname)]);
-    const page = await scene.openAs();
-    await page.goto(`/policies/${id}`);
-    await page.getByRole('button', { name: 'Revoke the policy' }).focus();
-    await page.keyboard.press('Enter');
-    const dialog = page.getByRole('dialog', { name: 'Revoke the policy Short lived' });
-    await dialog.getByText('What it approved keeps its approval.').waitFor();
-    await inspect(page, 'policy-revoke');
-    await dialog.getByRole('button', { name: 'Revoke the policy' }).click();
-    await dialog.waitFor({ state: 'hidden' });
-    await page.getByText(/revoked it\. What it approved keeps its token\./).waitFor();
-    await page.getByRole('heading', { name: 'What it would approve if it ran' }).waitFor();
-    await expect.poll(() => page.getByRole('button', { name: 'Revoke the policy' }).count()).toBe(0);
-    await page.goto('/policies');
-    await page
-      .getByRole('row', { name: /Short lived/ })
-      .getByText('revoked')
-      .waitFor();
-  });
+    test('the list and the page say what a policy did, and why one is suspended', async () => {
+      const author = { username: 'paula', password: 'a long enough password', role: 'approver' } as const;
+      await scene.stage.addOperator(author);
+      const { agent, hostname } = await scene.hostWith(['curl']);
+      const scope = { kind: 'some', groups: [], hosts: [agent.agentId] };
+      const windows = [
+        {
+          ...{ rrule: 'FREQ=WEEKLY;BYDAY=SA,SU', starts_on: '2026-11-01', start: '02:30' },
+          ...{ zone: 'America/New_York', duration_minutes: 90 },
+        },
+      ];
+      const terms = { ...STANDING_TERMS, security_only: true };
+      const { id: policyId } = await publish({ name: 'At any time', scope });
+      await publish({ name: 'Weekend', windows, terms });
+      await poll(async () => (await detailOf(policyId)).last_run).toMatchObject({ approved: 1 });
+      const page = await scene.openAs(author);
+      await page.goto('/policies');
+      await page.getByRole('row', { name: /At any time.*1 host.*always open.*1 approved/ }).waitFor();
+      await page
+        .getByRole('row', {
+          name: /Weekend.*all hosts.*every Saturday and Sunday at 02:30 \(America\/New_York\)/,
+        })
+        .waitFor();
+      await inspect(page, 'policies');
+      await page.getByRole('link', { name: 'At any time' }).click();
+      await page.getByText('on 1 host: 1 approved, 0 waiting for a plan, 0 stopped.').waitFor();
+      await page.getByText('What it would approve now').waitFor();
+      await page.getByRole('link', { name: hostname }).first().waitFor();
+      await inspect(page, 'policy-that-ran');
 
-  test('a suspended policy says why, and what brings it back', async () => {
-    const { operator, server } = scene.stage;
-    const { hostname } = await scene.hostWith(['curl']);
-    const author = { username: 'sam', password: 'a long enough password', role: 'approver' };
-    const made = await operator.call('POST', '/api/v1/admin/operators', author);
-    const { id: operatorId } = expectAnswer(made, 201, Type.Object({ id: Type.String() }));
-    const { id } = await publish(
-      'Of somebody',
-      [await hostNamed(hostname)],
-      {},
-      await tokenOf(server.url, author),
-    );
-    const demoted = await operator.call('PATCH', `/api/v1/admin/operators/${operatorId}`, { role: 'viewer' });
-    expect(demoted.status, JSON.stringify(demoted.body)).toBe(200);
-    const page = await scene.openAs();
-    await page.goto(`/policies/${id}`);
-    await page
-      .getByText('It approves nothing, because its author may not approve any more. It runs again when')
-      .waitFor();
-    await inspect(page, 'policy-suspended');
-  });
-});
+      // A change makes its publisher the author.
+      await page.getByRole('button', { name: 'Change', exact: true }).click();
+      await page.getByRole('button', { name: 'Show what it would do' }).click();
+      await page.getByRole('button', { name: 'Publish version 2' }).click();
+      await page.getByRole('table', { name: 'Versions of this policy' }).getByText('paula').waitFor();
+      const { operator } = scene.stage;
+      const answer = await operator.call('GET', '/api/v1/admin/operators');
+      const { items } = expectAnswer(answer, 200, Type.Object({ items: Type.Array(Operator) }));
+      const id = items.find(({ username }) => username === author.username)?.id ?? '';
+      await operator.call('PATCH', `/api/v1/admin/operators/${id}`, { disabled: true });
+      const admin = await scene.openAs();
+      await admin.goto('/policies');
+      await admin.getByRole('row', { name: /At any time suspended .* its author is disabled/ }).waitFor();
+      await inspect(admin, 'policies-suspended');
+    });
 
-async function tokenOf(url: string, { username, password }: { username: string; password: string }) {
-  const answer = await fetch(`${url}/api/v1/auth/login`, {
-    ...{ method: 'POST', headers: { 'content-type': 'application/json' } },
-    body: JSON.stringify({ username, password }),
-  });
-  return Value.Parse(LoginAnswer, await answer.json()).token;
+    test('a refusal is shown beside its field, also one that only publishing finds', async () => {
+      await publish({ name: 'Taken', windows: [tomorrow()] });
+      const page = await scene.openAs();
+      await page.goto('/policies');
+      await page.getByRole('button', { name: 'Publish a policy' }).click();
+      const dialog = page.getByRole('dialog', { name: 'Publish a policy' });
+      const show = dialog.getByRole('button', { name: 'Show what it would do' });
+      await dialog.getByLabel('Name').fill('Taken');
+      await dialog.getByLabel('What it is for').fill('  ');
+      await dialog.getByLabel('Packages').fill('two words');
+      await dialog.getByRole('button', { name: 'Add a window' }).click();
+      await dialog.getByLabel('Time zone').fill('Europe/Atlantis');
+      await show.click();
+      await dialog.getByRole('alert').waitFor();
+      await poll(() => isFocused(dialog.getByLabel('Packages'))).toBe(true);
+      expect(await dialog.getByLabel('Packages').getAttribute('aria-invalid')).toBe('true');
+      await inspect(page, 'policies-refused');
+      await dialog.getByLabel('Packages').fill('*');
+      await show.click();
+      await dialog
+        .getByRole('group', { name: 'Window 1' })
+        .getByText(/is not a time zone/)
+        .waitFor();
+      await inspect(page, 'policies-refused-window');
+      await dialog.getByLabel('Time zone').fill('UTC');
+      await dialog.getByLabel('Opens').selectOption('rule');
+      expect(await dialog.getByLabel('Rule').inputValue()).toBe('FREQ=DAILY');
+      await show.click();
+      await dialog.getByRole('button', { name: 'Publish the policy' }).click();
+      await poll(() => dialog.getByLabel('What it is for').getAttribute('aria-invalid')).toBe('true');
+      await dialog.getByLabel('What it is for').fill('A second one.');
+      await show.click();
+      await dialog.getByRole('button', { name: 'Publish the policy' }).click();
+      await dialog.getByText('A policy with this name is in force already.').waitFor();
+      await dialog.getByRole('button', { name: 'Back to the form' }).click();
+      expect(await dialog.getByLabel('Rule').inputValue()).toBe('FREQ=DAILY');
+    });
+
+    test('a viewer can look, and is not offered to publish', async () => {
+      const { id } = await publish({ name: 'To look at', windows: [tomorrow()] });
+      const page = await scene.openAs(VIEWER);
+      await page.goto('/policies');
+      await page.getByRole('link', { name: 'To look at' }).click();
+      await page.getByRole('heading', { level: 1, name: 'To look at' }).waitFor();
+      await page.getByRole('heading', { name: 'What it leaves to people' }).waitFor();
+      expect(page.url()).toContain(id);
+      expect(await page.getByRole('button', { name: /publish|change|revoke/i }).count()).toBe(0);
+    });
+  },
+  OFTEN,
+);
+
+/** Once, tomorrow: such a policy approves nothing during a story. */
+function tomorrow() {
+  const starts_on = new Date(Date.now() + DAY_MS).toISOString().slice(0, 10);
+  return { rrule: null, starts_on, start: '12:00', zone: 'UTC', duration_minutes: 60 };
 }

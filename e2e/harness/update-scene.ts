@@ -22,11 +22,15 @@ export interface UpdateScene extends ConsoleScene {
 }
 
 /** Stories about updates: every package named `bad` has a finding. */
-export function describeUpdates(title: string, stories: (scene: UpdateScene) => void): void {
+export function describeUpdates(
+  title: string,
+  stories: (scene: UpdateScene) => void,
+  env: Record<string, string> = {},
+): void {
   describeConsole(
     title,
     {
-      hosts: 4,
+      ...{ hosts: 4, env },
       operators: [VIEWER, SECOND],
       prepare: async ({ osv }) => {
         osv.addRecord({ id: FINDING, aliases: ['GHSA-1'], summary: 'A bad parser' }, [

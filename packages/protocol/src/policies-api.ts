@@ -160,6 +160,17 @@ export const Policy = strict({
 });
 export type Policy = Static<typeof Policy>;
 
+const WindowTimes = strict({ opens_at: Timestamp, closes_at: Timestamp });
+export type WindowTimes = Static<typeof WindowTimes>;
+
+/** A policy as the list has it. */
+export const PolicyItem = strict({
+  ...Policy.properties,
+  /** The window that is open, or else the next; null: it has none, none comes any more, or it is not in force. */
+  window: nullable(WindowTimes),
+});
+export type PolicyItem = Static<typeof PolicyItem>;
+
 export const PolicyDetail = strict({
   ...Policy.properties,
   envelope: Envelope,
@@ -203,8 +214,6 @@ const PreviewedUpdate = strict({
   /** Why not; null for what would be approved. */
   reason: nullable(Type.String()),
 });
-
-const WindowTimes = strict({ opens_at: Timestamp, closes_at: Timestamp });
 
 /** What a policy would do now, or would do if a window of it were open. */
 export const PolicyPreview = strict({

@@ -30,6 +30,6 @@ test('times are said in the zone of the reader, recurring ones in their own', ()
     ...{ zone: 'Europe/Berlin', duration_minutes: 600 },
   };
   expect(timesText({ times: { kind: 'recurring', schedule } }, 'UTC')).toBe(
-    'every day at 08:00 (Europe/Berlin) for 10 hours',
+    'every day at 08:00 (Europe/Berlin), for 10 h',
   );
 });

@@ -1,7 +1,7 @@
 import type { Blackout, BlackoutRequest } from '@tidegate/protocol/blackouts-api';
 import type { VexScope } from '@tidegate/protocol/vex-api';
 import { hostsOf } from '../holds/hold-rules.ts';
-import { scheduleText, zonedTime } from '../policies/policy-words.ts';
+import { scheduleText, wallTime } from '../policies/schedule-rules.ts';
 
 export const BLACKOUTS = '/api/v1/blackouts';
 
@@ -29,5 +29,6 @@ function instantOf(local: string): string {
 /** When a blackout withholds, as a sentence part, in the reader's zone unless it has its own. */
 export function timesText({ times }: Pick<Blackout, 'times'>, zone: string): string {
   if (times.kind === 'recurring') return scheduleText(times.schedule);
-  return `from ${zonedTime(times.starts_at, zone)} until ${zonedTime(times.ends_at, zone)} (${zone})`;
+  const text = (at: string) => wallTime(at, zone) ?? at;
+  return `from ${text(times.starts_at)} until ${text(times.ends_at)} (${zone})`;
 }

@@ -6,7 +6,7 @@ import { useMemo, useState } from 'react';
 import { useListSearch } from '../api/list-search.ts';
 import { listQuery } from '../api/queries.ts';
 import { useSession } from '../api/session.ts';
-import { scopeText } from '../policies/policy-words.ts';
+import { scopeText } from '../policies/policy-rules.ts';
 import { Badge } from '../ui/badge.tsx';
 import { Button, IconButton } from '../ui/button.tsx';
 import type { Column } from '../ui/data-table.tsx';

@@ -1,26 +1,48 @@
 import { useQuery } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
-import type { Policy } from '@tidegate/protocol/policies-api';
+import { Link, useNavigate } from '@tanstack/react-router';
+import type { PolicyItem } from '@tidegate/protocol/policies-api';
+import { Plus } from 'lucide-react';
+import { useState } from 'react';
 import { useListSearch } from '../api/list-search.ts';
 import { listQuery } from '../api/queries.ts';
+import { useSession } from '../api/session.ts';
+import { Button } from '../ui/button.tsx';
 import type { Column } from '../ui/data-table.tsx';
 import { ListTable } from '../ui/list-table.tsx';
 import { Page } from '../ui/page.tsx';
 import { EmptyState } from '../ui/states.tsx';
-import { LastRun, PolicyState } from './policy-state.tsx';
-import { scheduleText, scopeText } from './policy-words.ts';
+import { Time, useNow } from '../ui/time.tsx';
+import { POLICIES, runText, scopeText } from './policy-rules.ts';
+import { PolicyState } from './policy-state.tsx';
+import { PublishPolicy } from './publish-policy.tsx';
+import { windowsText } from './schedule-rules.ts';
 
 const NO_FILTERS: readonly never[] = [];
-export const POLICIES = '/api/v1/policies';
 
-/** Policies that approve by themselves, in force and ended. */
+/** Standing approvals: what the fleet approves without a person, in force and ended. */
 export function PoliciesPage() {
   const list = useListSearch(NO_FILTERS);
-  const query = useQuery(listQuery<Policy>('updates', POLICIES, list.query));
+  const navigate = useNavigate();
+  const { may } = useSession();
+  const mayPublish = may('approver');
+  const [isAdding, setAdding] = useState(false);
+  const query = useQuery(listQuery<PolicyItem>('updates', POLICIES, list.query));
+  const open = (id: string) => void navigate({ to: '/policies/$id', params: { id } });
   return (
     <Page
       title="Policies"
-      lead="Standing approvals: each asks the gate by itself, in the name of its author, and leaves to people what it stops."
+      lead="A policy approves updates without a person, in the name of its author, until its end. It never overrides what the gate stops."
+      actions={
+        mayPublish && (
+          <Button
+            tone="primary"
+            onClick={() => setAdding(true)}
+            icon={<Plus aria-hidden="true" className="size-4" />}
+          >
+            Publish a policy
+          </Button>
+        )
+      }
     >
       <ListTable
         list={list}
@@ -28,43 +50,79 @@ export function PoliciesPage() {
         noun="policies"
         empty={
           <EmptyState title="No policies" action={<Link to="/updates">See the updates</Link>}>
-            Every update waits for a person. A policy approves what is clear by itself, on the hosts and in
-            the windows that you name: publish one with <code className="mono">tidegate policies apply</code>{' '}
-            or the API. The runbook “first policy” says how to begin.
+            Every update waits for a person. A policy can approve by itself what you would approve without
+            looking twice, such as security updates that have been out for two days.
           </EmptyState>
         }
         label="Policies"
         columns={COLUMNS}
-        rowId={idOf}
+        rowId={({ id }) => id}
+        onOpen={({ id }) => open(id)}
       />
+      {isAdding && mayPublish && (
+        <PublishPolicy policy={null} onPublished={open} onClose={() => setAdding(false)} />
+      )}
     </Page>
   );
 }
 
-const idOf = ({ id }: Policy) => id;
-
-const COLUMNS: readonly Column<Policy>[] = [
+const COLUMNS: readonly Column<PolicyItem>[] = [
   {
     id: 'name',
     header: 'Name',
     cell: ({ id, name }) => (
-      <Link to="/policies/$id" params={{ id }} className="font-medium">
+      <Link
+        to="/policies/$id"
+        params={{ id }}
+        title={name}
+        className="inline-block max-w-72 truncate align-bottom font-medium"
+      >
         {name}
       </Link>
     ),
   },
   { id: 'state', header: 'State', cell: (policy) => <PolicyState policy={policy} /> },
-  { id: 'scope', header: 'Hosts', cell: ({ scope }) => scopeText(scope) },
+  {
+    id: 'scope',
+    header: 'Hosts',
+    cell: ({ scope }) => (
+      <span title={scopeText(scope)} className="inline-block max-w-56 truncate align-bottom">
+        {scopeText(scope)}
+      </span>
+    ),
+  },
   {
     id: 'windows',
     header: 'Windows',
     wide: true,
-    cell: ({ windows }) => (windows.length === 0 ? 'at any time' : windows.map(scheduleText).join('; ')),
+    cell: ({ windows }) => <span title={windowsText(windows)}>{windowsText(windows)}</span>,
   },
-  { id: 'author', header: 'Author', cell: ({ author }) => author },
+  { id: 'next', header: 'Next window', cell: (policy) => <NextWindow policy={policy} /> },
   {
     id: 'last_run',
     header: 'Last run',
-    cell: ({ last_run: run }) => <LastRun run={run} />,
+    cell: ({ last_run: run }) =>
+      run === null ? (
+        <span className="text-muted">never</span>
+      ) : (
+        <span title={runText(run)}>
+          {run.approved.toLocaleString('en')} approved, <Time at={run.at} />
+        </span>
+      ),
   },
+  { id: 'author', header: 'Author', cell: ({ author }) => author },
+  { id: 'ends_at', header: 'Ends', cell: ({ ends_at: at }) => <Time at={at} /> },
 ];
+
+function NextWindow({ policy: { state, windows, window } }: { policy: PolicyItem }) {
+  const now = useNow();
+  if (state !== 'in_force') return <span className="text-muted">none</span>;
+  if (windows.length === 0) return 'always open';
+  if (window === null) return <span className="text-muted">none any more</span>;
+  if (Date.parse(window.opens_at) > now) return <Time at={window.opens_at} />;
+  return (
+    <>
+      open, closes <Time at={window.closes_at} />
+    </>
+  );
+}

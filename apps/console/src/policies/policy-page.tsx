@@ -1,130 +1,165 @@
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import type { PolicyDetail, PolicyPreview } from '@tidegate/protocol/policies-api';
-import { Ban } from 'lucide-react';
-import { useState } from 'react';
-import { remove } from '../api/client.ts';
-import { oneQuery, queryClient } from '../api/queries.ts';
+import { Ban, Pencil, RefreshCw } from 'lucide-react';
+import { type ReactNode, useState } from 'react';
+import { get } from '../api/client.ts';
+import { oneQuery } from '../api/queries.ts';
 import { useSession } from '../api/session.ts';
-import { Button } from '../ui/button.tsx';
-import { CopyText } from '../ui/copy-text.tsx';
-import { ConfirmDialog } from '../ui/dialog.tsx';
+import { Button, IconButton } from '../ui/button.tsx';
 import { Facts, Page, Panel } from '../ui/page.tsx';
 import { ErrorPanel, Skeleton } from '../ui/states.tsx';
 import { Time } from '../ui/time.tsx';
-import { toast } from '../ui/toasts.tsx';
-import { POLICIES } from './policies-page.tsx';
-import { PolicyOutlook } from './policy-outlook.tsx';
-import { LastRun, PolicyState } from './policy-state.tsx';
-import { endText, scopeText, termLines } from './policy-words.ts';
-import { WindowsPanel } from './windows-panel.tsx';
+import { counted } from '../updates/update-words.ts';
+import { HostsPanel } from './policy-hosts.tsx';
+import { ApprovedUpdates, LeftUpdates } from './policy-preview.tsx';
+import { POLICIES, previewText, runText, scopeText, termFacts } from './policy-rules.ts';
+import { PolicyState } from './policy-state.tsx';
+import { PolicyVersions } from './policy-versions.tsx';
+import { PublishPolicy } from './publish-policy.tsx';
+import { RevokePolicy } from './revoke-policy.tsx';
+import { WindowTimesTable } from './window-times.tsx';
 
-/** One policy: its hosts, what it would approve now, what it leaves and why, its runs and its versions. */
+/** One policy: its terms, what it would do now, what it did, and its versions. */
 export function PolicyPage() {
   const { id = '' } = useParams({ strict: false });
+  const path = `${POLICIES}/${encodeURIComponent(id)}`;
+  const { data: policy, error, refetch } = useQuery(oneQuery<PolicyDetail>('updates', path));
+  if (policy) return <OnePolicy key={policy.id} policy={policy} />;
+  return (
+    <Page title="Policy">
+      {error ? <ErrorPanel error={error} retry={() => void refetch()} /> : <Skeleton />}
+    </Page>
+  );
+}
+
+/** Judged when the page is opened or refreshed, not on every change of the fleet: it is the costliest read. */
+function usePreview({ id, sha256 }: PolicyDetail) {
+  return useQuery({
+    queryKey: ['policy-preview', id, sha256],
+    queryFn: ({ signal }) => get<PolicyPreview>(`${POLICIES}/${id}/preview`, { signal }),
+    refetchInterval: false,
+    refetchOnWindowFocus: false,
+    staleTime: 60_000,
+  });
+}
+
+function OnePolicy({ policy }: { policy: PolicyDetail }) {
   const { may } = useSession();
-  const [isAsking, setAsking] = useState(false);
-  const { data: policy, error, refetch } = useQuery(oneQuery<PolicyDetail>('updates', `${POLICIES}/${id}`));
-  const outlook = useQuery(oneQuery<PolicyPreview>('updates', `${POLICIES}/${id}/preview`));
-  if (!policy)
-    return (
-      <Page title="Policy">
-        {error ? <ErrorPanel error={error} retry={() => void refetch()} /> : <Skeleton />}
-      </Page>
-    );
-  const ended = endText(policy);
-  const canRevoke = may('approver') && policy.state === 'in_force';
+  const mayPublish = may('approver');
+  const isInForce = policy.state === 'in_force';
+  // The version that the form began with: its digest is what the change replaces.
+  const [changing, setChanging] = useState<PolicyDetail | null>(null);
+  const [isRevoking, setRevoking] = useState(false);
+  const preview = usePreview(policy);
   return (
     <Page
       title={policy.name}
       lead={<PolicyState policy={policy} />}
       actions={
-        canRevoke && (
-          <Button onClick={() => setAsking(true)} icon={<Ban aria-hidden="true" className="size-4" />}>
-            Revoke the policy
-          </Button>
+        mayPublish && (
+          <>
+            <Button
+              onClick={() => setChanging(policy)}
+              icon={<Pencil aria-hidden="true" className="size-4" />}
+            >
+              {isInForce ? 'Change' : 'Change and publish again'}
+            </Button>
+            {isInForce && (
+              <Button onClick={() => setRevoking(true)} icon={<Ban aria-hidden="true" className="size-4" />}>
+                Revoke
+              </Button>
+            )}
+          </>
         )
       }
     >
-      {ended !== null && (
-        <p role="status" className="mb-4 rounded-lg border border-line bg-surface px-4 py-2">
-          {ended}
-        </p>
-      )}
-      <div className="grid grid-cols-[minmax(0,1fr)_26rem] items-start gap-4 max-lg:grid-cols-1">
-        <PolicyOutlook policy={policy} query={outlook} />
-        <div className="space-y-4">
-          <Panel title="Policy">
-            <div className="space-y-3">
-              <p className="whitespace-pre-line break-words">{policy.text}</p>
-              <Facts facts={factsOf(policy)} />
-            </div>
+      <div className="space-y-4">
+        <div className="grid grid-cols-1 items-start gap-4 lg:grid-cols-2">
+          <Panel title="Terms">
+            <Facts facts={termsOf(policy)} />
           </Panel>
-          <Panel title="It approves">
-            <ul className="list-disc space-y-1 pl-5">
-              {termLines(policy.terms).map((line) => (
-                <li key={line} className="break-words">
-                  {line}
-                </li>
-              ))}
-            </ul>
-          </Panel>
-          <WindowsPanel policy={policy} preview={outlook.data ?? null} />
-          <Versions policy={policy} />
+          <div className="space-y-4">
+            <Panel title="Last run">
+              <LastRun policy={policy} />
+            </Panel>
+            <HostsPanel scope={policy.scope} preview={preview.data} />
+          </div>
         </div>
+        {preview.error && <ErrorPanel error={preview.error} retry={() => void preview.refetch()} />}
+        {preview.isPending && !preview.error && <Skeleton />}
+        {preview.data && (
+          <>
+            <Panel title="Windows">
+              {!isInForce && <p className="mb-2">The policy is not in force. These would be its windows:</p>}
+              <WindowTimesTable preview={preview.data} windows={policy.windows} />
+            </Panel>
+            <Panel
+              title={policyTitle(policy, preview.data)}
+              aside={
+                <span className="inline-flex items-center gap-1 text-muted">
+                  as of <Time at={new Date(preview.dataUpdatedAt).toISOString()} />
+                  <IconButton label="Judge again" onClick={() => void preview.refetch()}>
+                    <RefreshCw
+                      aria-hidden="true"
+                      className={`size-3.5 ${preview.isFetching ? 'animate-spin' : ''}`}
+                    />
+                  </IconButton>
+                </span>
+              }
+            >
+              <div className="space-y-2">
+                <p role="status">{previewText(preview.data, policy.windows)}</p>
+                <ApprovedUpdates preview={preview.data} linked />
+              </div>
+            </Panel>
+            <Panel title="What it leaves to people">
+              <LeftUpdates preview={preview.data} linked />
+            </Panel>
+          </>
+        )}
+        <PolicyVersions versions={policy.versions} />
       </div>
-      {isAsking && <RevokePolicy policy={policy} onClose={() => setAsking(false)} />}
+      {changing && (
+        <PublishPolicy policy={changing} onPublished={() => undefined} onClose={() => setChanging(null)} />
+      )}
+      {isRevoking && <RevokePolicy policy={policy} onClose={() => setRevoking(false)} />}
     </Page>
   );
 }
 
-function factsOf(policy: PolicyDetail): (readonly [string, React.ReactNode])[] {
-  const { scope, author, created_at, ends_at, last_run: run, version, sha256 } = policy;
+function policyTitle({ state, windows }: PolicyDetail, { open_window: open }: PolicyPreview): string {
+  if (state !== 'in_force') return 'What it would approve if it were in force';
+  return windows.length > 0 && open === null
+    ? 'What it would approve if a window were open'
+    : 'What it would approve now';
+}
+
+function termsOf(policy: PolicyDetail): (readonly [string, ReactNode])[] {
   return [
-    ['Hosts', scopeText(scope)],
-    ['Author', author],
-    ['Published', <Time key="published" at={created_at} />],
-    ['Ends', <Time key="ends" at={ends_at} />],
-    ['Last run', <LastRun key="run" run={run} />],
-    ['Version', version],
-    ['Digest', <CopyText key="digest" text={sha256} />],
+    [
+      'What it is for',
+      <span key="text" className="whitespace-pre-wrap">
+        {policy.text}
+      </span>,
+    ],
+    ['Hosts', scopeText(policy.scope)],
+    ...termFacts(policy),
+    ['Author', policy.author],
+    [
+      'Ends',
+      <span key="end">
+        {policy.ends_at.slice(0, 10)} (UTC), <Time at={policy.ends_at} />
+      </span>,
+    ],
   ];
 }
 
-function Versions({ policy: { versions } }: { policy: PolicyDetail }) {
+function LastRun({ policy: { last_run: run } }: { policy: PolicyDetail }) {
+  if (run === null) return <p className="text-muted">It has not run yet.</p>;
   return (
-    <Panel title="Versions">
-      <ol className="space-y-2">
-        {versions.map((one) => (
-          <li key={one.sha256} className="break-words">
-            Version {one.version} by {one.author}, <Time at={one.created_at} />
-            {one.end_reason !== null && (
-              <span className="text-muted">
-                {' '}
-                ({one.end_reason.replaceAll('_', ' ')} <Time at={one.ended_at} />)
-              </span>
-            )}
-          </li>
-        ))}
-      </ol>
-    </Panel>
-  );
-}
-
-function RevokePolicy({ policy, onClose }: { policy: PolicyDetail; onClose: () => void }) {
-  const revoke = async () => {
-    await remove(`${POLICIES}/${policy.id}`);
-    toast(`The policy ${policy.name} is revoked.`);
-    await queryClient.invalidateQueries({ queryKey: ['updates'] });
-  };
-  return (
-    <ConfirmDialog
-      title={`Revoke the policy ${policy.name}`}
-      confirm="Revoke the policy"
-      onConfirm={revoke}
-      onClose={onClose}
-    >
-      <p>It approves nothing any more. What it approved keeps its approval.</p>
-    </ConfirmDialog>
+    <p>
+      <Time at={run.at} />, on {counted(run.hosts, 'host')}: {runText(run)}.
+    </p>
   );
 }

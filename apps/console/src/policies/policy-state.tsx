@@ -1,40 +1,33 @@
 import type { Policy } from '@tidegate/protocol/policies-api';
-import { Badge } from '../ui/badge.tsx';
+import { Badge, type BadgeTone } from '../ui/badge.tsx';
 import { Time } from '../ui/time.tsx';
-import { runText } from './policy-words.ts';
+import { ENDS, STATES } from './policy-rules.ts';
 
-/** Whether a policy runs. */
-export function PolicyState({ policy }: { policy: Policy }) {
-  switch (policy.state) {
-    case 'in_force':
-      return (
-        <>
-          in force, ends <Time at={policy.ends_at} />
-        </>
-      );
-    case 'suspended':
-      return (
-        <>
-          <Badge tone="warn">suspended</Badge> <Time at={policy.ended_at} />
-        </>
-      );
-    case 'expired':
-    case 'revoked':
-    case 'replaced':
-      return (
-        <>
-          <Badge tone="neutral">{policy.state}</Badge> <Time at={policy.ended_at ?? policy.ends_at} />
-        </>
-      );
-  }
-}
+const TONES: Readonly<Record<Policy['state'], BadgeTone>> = {
+  in_force: 'good',
+  suspended: 'warn',
+  expired: 'neutral',
+  revoked: 'neutral',
+  replaced: 'neutral',
+};
 
-/** When a policy ran last, and what it did. */
-export function LastRun({ run }: { run: Policy['last_run'] }) {
-  if (!run) return <span className="text-muted">never</span>;
+/** Whether a policy is in force; if not, why, and since when. */
+export function PolicyState({
+  policy: { state, end_reason, ended_at, ended_by, ends_at },
+}: {
+  policy: Policy;
+}) {
   return (
     <>
-      <Time at={run.at} />: {runText(run)}
+      <Badge tone={TONES[state]}>{STATES[state]}</Badge>
+      {state === 'revoked' && ` by ${ended_by}`}
+      {state !== 'in_force' && (
+        <>
+          {' '}
+          <Time at={ended_at ?? ends_at} />
+        </>
+      )}
+      {state === 'suspended' && end_reason && <p className="text-muted">{ENDS[end_reason]}</p>}
     </>
   );
 }

@@ -7,6 +7,8 @@ export function FormDialog({
   title,
   lead,
   submit,
+  tone = 'danger',
+  wide = false,
   busy,
   error,
   onSubmit,
@@ -18,6 +20,9 @@ export function FormDialog({
   lead: ReactNode;
   /** The words of the button. */
   submit: string;
+  /** `primary` where submitting changes nothing yet. */
+  tone?: 'primary' | 'danger';
+  wide?: boolean;
   busy: boolean;
   error: ReactNode;
   onSubmit: (form: FormData) => void;
@@ -25,7 +30,7 @@ export function FormDialog({
   children: ReactNode;
 }) {
   return (
-    <Dialog title={title} onClose={onClose}>
+    <Dialog title={title} wide={wide} onClose={onClose}>
       <form
         className="space-y-3"
         onSubmit={(event) => {
@@ -42,7 +47,7 @@ export function FormDialog({
         )}
         <div className="flex flex-wrap justify-end gap-2">
           <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" tone="danger" busy={busy}>
+          <Button type="submit" tone={tone} busy={busy}>
             {submit}
           </Button>
         </div>

@@ -46,7 +46,10 @@ export function SearchBox({
       autoComplete="off"
       onChange={(event) => setText(event.target.value)}
       onKeyDown={(event) => {
-        if (event.key !== 'Enter' || text === sent.current) return;
+        if (event.key !== 'Enter') return;
+        // Inside a form, Enter must not submit it.
+        event.preventDefault();
+        if (text === sent.current) return;
         sent.current = text;
         onSearch(text);
       }}

@@ -3,12 +3,16 @@ import {
   Policy,
   PolicyDetail,
   PolicyEnd,
+  type PolicyItem,
   PolicyPayload,
   PolicyRequest,
   type PolicyTerms,
+  type WindowTimes,
 } from '@tidegate/protocol/policies-api';
 import { Value } from 'typebox/value';
 import { rfc3339 } from '../platform/clock.ts';
+import type { Occurrence } from '../windows/schedule-rules.ts';
+import { nextWindows, windowOf } from './policy-windows.ts';
 import type { AnyPolicyRow, PolicyRow, RunRow } from './store.ts';
 
 /** The signed document of a version. */
@@ -38,6 +42,22 @@ export function policyView(row: AnyPolicyRow, { run, nowMs }: { run: RunRow | nu
       ...{ awaiting_plan: run.awaiting_plan, stopped: run.stopped },
     },
   });
+}
+
+/** A policy as the list has it. */
+export function policyItem(row: AnyPolicyRow, context: { run: RunRow | null; nowMs: number }): PolicyItem {
+  const policy = policyView(row, context);
+  return { ...policy, window: policy.state === 'in_force' ? openOrNext(policy, context.nowMs) : null };
+}
+
+function openOrNext(policy: Pick<Policy, 'windows'>, nowMs: number): WindowTimes | null {
+  const window = windowOf(policy, nowMs);
+  const shown = window.kind === 'open' ? window.occurrence : nextWindows(policy, nowMs)[0];
+  return shown ? windowTimes(shown) : null;
+}
+
+export function windowTimes({ startMs, endMs }: Occurrence): WindowTimes {
+  return { opens_at: rfc3339(startMs), closes_at: rfc3339(endMs) };
 }
 
 /** `versions`: all of the policy, the newest first. */

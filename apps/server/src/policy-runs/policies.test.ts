@@ -547,6 +547,31 @@ describe.each(ENGINES)('policies on $name', (engine) => {
       expect(await it.tokens()).toEqual([]);
     });
 
+    test('the list has the window that is open, or else the next, while they are in force', async () => {
+      const it = await scene();
+      const { id } = await it.publish({ windows: [NIGHTLY] });
+      await it.publish({ name: 'At any time' });
+      const shown = async () => {
+        const { body } = await it.call('GET', URL);
+        return body.items.map((one: { name: string; window: object | null }) => [one.name, one.window]);
+      };
+      const first = { opens_at: '2026-11-25T01:00:00.000Z', closes_at: '2026-11-25T03:00:00.000Z' };
+      const second = { opens_at: '2026-11-26T01:00:00.000Z', closes_at: '2026-11-26T03:00:00.000Z' };
+      for (const [time, window] of [
+        ['2026-11-25T00:59:59Z', first],
+        ['2026-11-25T01:00:00Z', first],
+        ['2026-11-25T02:55:00Z', second],
+      ] as const) {
+        at(it, time);
+        expect(await shown(), time).toEqual([
+          ['At any time', null],
+          [STANDING.name, window],
+        ]);
+      }
+      await it.call('DELETE', `${URL}/${id}`);
+      expect(await shown()).toContainEqual([STANDING.name, null]);
+    });
+
     test('say which is open and when the next ones are, also as a draft', async () => {
       const it = await scene();
       at(it, '2026-10-31T00:30:00Z');

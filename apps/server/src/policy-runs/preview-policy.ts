@@ -17,11 +17,10 @@ import { policyRequest } from '../approvals/standing.ts';
 import { withPolicyInForce } from '../approvals/vulnerability-policy.ts';
 import { createFreezes } from '../blackouts/blackout-rules.ts';
 import { liveBlackouts } from '../blackouts/store.ts';
-import { rfc3339 } from '../platform/clock.ts';
 import { takeTurn } from '../platform/turns.ts';
+import { windowTimes } from '../policies/policy-view.ts';
 import { nextWindows, windowOf } from '../policies/policy-windows.ts';
 import { groupUpdates, judgedGroups } from '../updates/many-store.ts';
-import type { Occurrence } from '../windows/schedule-rules.ts';
 import {
   hostsOf,
   hostsThatWait,
@@ -73,16 +72,12 @@ export async function previewPolicy(
   for (const update of matching.slice(PREVIEW_JUDGED_MAX)) sum.leave(update, 'not_judged_here');
   const window = windowOf({ windows }, platform.now());
   return {
-    open_window: window.kind === 'open' ? timesOf(window.occurrence) : null,
-    next_windows: nextWindows({ windows }, platform.now()).map(timesOf),
+    open_window: window.kind === 'open' ? windowTimes(window.occurrence) : null,
+    next_windows: nextWindows({ windows }, platform.now()).map(windowTimes),
     hosts: count,
     hosts_shown: shown.map(({ id, hostname }) => ({ agent_id: id, hostname })),
     ...sum.result(),
   };
-}
-
-function timesOf({ startMs, endMs }: Occurrence) {
-  return { opens_at: rfc3339(startMs), closes_at: rfc3339(endMs) };
 }
 
 /** The waiting updates that the terms match before any verdict, and how many they leave out. */

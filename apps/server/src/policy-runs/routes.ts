@@ -1,7 +1,7 @@
 import {
-  Policy,
   PolicyChange,
   PolicyDetail,
+  PolicyItem,
   PolicyPreview,
   PolicyRequest,
 } from '@tidegate/protocol/policies-api';
@@ -16,7 +16,7 @@ import { IdPath } from '../platform/http/paths.ts';
 import { noSuch, Refusal } from '../platform/http/refusal.ts';
 import type { Routes } from '../platform/http/routes.ts';
 import { revokePolicy } from '../policies/end-policies.ts';
-import { payloadOf, policyDetail, policyView } from '../policies/policy-view.ts';
+import { payloadOf, policyDetail, policyItem } from '../policies/policy-view.ts';
 import {
   changePolicy,
   draftFault,
@@ -64,7 +64,7 @@ export function mountPolicies(routes: Routes, deps: ApprovalDeps): void {
       summary: 'Policies in their newest version, newest first, with those that have ended',
       tags,
       querystring: strict(PageQuery),
-      response: { 200: pageOf(Policy), 400: Problem },
+      response: { 200: pageOf(PolicyItem), 400: Problem },
     },
     handler: async ({ query }) => {
       const { limit, after } = askedPage(query);
@@ -75,7 +75,7 @@ export function mountPolicies(routes: Routes, deps: ApprovalDeps): void {
         page.map(({ policy_id: id }) => id),
       );
       const items = page.map((row) =>
-        policyView(row, { run: runs.get(row.policy_id) ?? null, nowMs: platform.now() }),
+        policyItem(row, { run: runs.get(row.policy_id) ?? null, nowMs: platform.now() }),
       );
       return { items, next_cursor, total: await countPolicies(database.read) };
     },

@@ -1,0 +1,54 @@
+import type { PolicyPreview, PolicyRequest } from '@tidegate/protocol/policies-api';
+import { type ReactNode, useEffect, useRef } from 'react';
+import { Button } from '../ui/button.tsx';
+import { ApprovedUpdates, LeftUpdates } from './policy-preview.tsx';
+import { previewText, scopeText } from './policy-rules.ts';
+import { WindowTimesTable } from './window-times.tsx';
+
+/** What a policy would do, before it is published. */
+export function DraftReview({
+  request: { scope, windows },
+  preview,
+  onBack,
+}: {
+  request: Pick<PolicyRequest, 'scope' | 'windows'>;
+  preview: PolicyPreview;
+  onBack: () => void;
+}) {
+  const summary = useRef<HTMLParagraphElement>(null);
+  useEffect(() => summary.current?.focus(), []);
+  const { hosts, hosts_shown: shown } = preview;
+  const names = shown.map(({ hostname }) => hostname).join(', ');
+  return (
+    <div className="space-y-4">
+      <p ref={summary} tabIndex={-1} className="scroll-mt-28 font-medium">
+        {previewText(preview, windows)}
+      </p>
+      <Part title="Hosts">
+        <p className="max-h-24 overflow-auto break-words" tabIndex={-1}>
+          {hosts === 0 ? 'No host is in its scope.' : `${scopeText(scope)}: ${names}`}
+          {hosts > shown.length && ` and ${(hosts - shown.length).toLocaleString('en')} more`}
+        </p>
+      </Part>
+      <Part title="Windows">
+        <WindowTimesTable preview={preview} windows={windows} />
+      </Part>
+      <Part title="What it would approve">
+        <ApprovedUpdates preview={preview} linked={false} />
+      </Part>
+      <Part title="What it leaves to people">
+        <LeftUpdates preview={preview} linked={false} />
+      </Part>
+      <Button onClick={onBack}>Back to the form</Button>
+    </div>
+  );
+}
+
+function Part({ title, children }: { title: string; children: ReactNode }) {
+  return (
+    <section className="space-y-1">
+      <h3 className="font-semibold">{title}</h3>
+      {children}
+    </section>
+  );
+}

@@ -1,0 +1,102 @@
+import {
+  POLICY_WINDOW_MIN_MINUTES,
+  POLICY_WINDOWS_MAX,
+  type Policy,
+  PolicyRequest,
+} from '@tidegate/protocol/policies-api';
+import { RRULE_MAX_CHARS, WINDOW_MAX_MINUTES } from '@tidegate/protocol/windows-api';
+import { Value } from 'typebox/value';
+import { expect, test } from 'vitest';
+import { draftOf, LIMITS, linesOf, newDraft, newWindow, requestOf } from './draft-rules.ts';
+
+const NOW = Date.parse('2026-11-24T10:00:00Z');
+
+const REQUEST: PolicyRequest = {
+  ...{ name: 'Security of the web hosts', text: 'Agreed on 2 November.\nBy all.' },
+  scope: { kind: 'some', groups: ['web'], hosts: ['01900000-0000-7000-a000-000000000001'] },
+  terms: {
+    ...{ ecosystems: ['npm', 'apt'], packages: ['*'], except_packages: ['linux-*', 'postgresql*'] },
+    ...{ origins: ['Debian:*'], security_only: true, minimum_severity: 'high', max_change: 'minor' },
+    ...{ min_age_hours: 48, remaining_vulnerabilities: 'approve' },
+  },
+  windows: [
+    {
+      ...{ rrule: 'FREQ=MONTHLY;BYDAY=2TU', starts_on: '2026-11-01', start: '22:00', zone: 'Europe/Berlin' },
+      ...{ duration_minutes: 240, except: ['2026-12-08'] },
+    },
+    { rrule: null, starts_on: '2026-12-01', start: '10:30', zone: 'UTC', duration_minutes: 30 },
+    {
+      ...{ rrule: 'FREQ=DAILY;INTERVAL=2', starts_on: '2026-12-01', start: '10:30', zone: 'UTC' },
+      duration_minutes: 45,
+    },
+  ],
+  ends_at: '2027-06-30T12:34:56Z',
+};
+
+const POLICY: Policy = {
+  ...REQUEST,
+  ...{ id: '01900000-0000-7000-a000-000000000002', version: 1, sha256: 'a'.repeat(64), state: 'in_force' },
+  ...{ end_reason: null, author: 'ada', created_at: '2026-11-01T00:00:00Z', ended_by: null },
+  ...{ ended_at: null, last_run: null },
+};
+
+test('limits are those of the server', () => {
+  expect(LIMITS).toEqual({
+    windows: POLICY_WINDOWS_MAX,
+    leastMinutes: POLICY_WINDOW_MIN_MINUTES,
+    mostMinutes: WINDOW_MAX_MINUTES,
+    ruleChars: RRULE_MAX_CHARS,
+  });
+});
+
+test('a form that is not touched asks for what the policy is', () => {
+  expect(requestOf(draftOf(POLICY, NOW))).toEqual(REQUEST);
+  const other: PolicyRequest = {
+    ...REQUEST,
+    scope: { kind: 'all' },
+    terms: { ...REQUEST.terms, min_age_hours: null, minimum_severity: null, security_only: false },
+    windows: [],
+  };
+  expect(requestOf(draftOf({ ...POLICY, ...other }, NOW))).toEqual(other);
+});
+
+test('another day is a new end, at the end of that day in UTC', () => {
+  const draft = draftOf(POLICY, NOW);
+  expect(requestOf({ ...draft, endsOn: '2027-07-01' }).ends_at).toBe('2027-07-01T23:59:59Z');
+});
+
+test('a policy whose end has come is proposed a new one', () => {
+  const draft = draftOf({ ...POLICY, ends_at: '2026-11-24T09:00:00Z', state: 'expired' }, NOW);
+  expect(requestOf(draft).ends_at).toBe('2027-02-22T23:59:59Z');
+});
+
+test('a new policy with a new window has the form that the server takes, once it has name and text', () => {
+  const draft = newDraft(NOW);
+  const window = newWindow([], { nowMs: NOW, zone: 'Europe/Berlin' });
+  const request = requestOf({ ...draft, name: ' Nightly ', text: 'x', windows: [window] });
+  expect(Value.Errors(PolicyRequest, request)).toEqual([]);
+  expect(request.name).toBe('Nightly');
+  expect(request.windows).toEqual([
+    {
+      ...{ rrule: 'FREQ=DAILY', starts_on: '2026-11-25', start: '22:00', zone: 'Europe/Berlin' },
+      duration_minutes: 240,
+    },
+  ]);
+  expect(Value.Check(PolicyRequest, requestOf(draft))).toBe(false);
+});
+
+test('windows of one form differ by their keys, also after one is removed', () => {
+  const add = (windows: Parameters<typeof newWindow>[0]) => newWindow(windows, { nowMs: NOW, zone: 'UTC' });
+  const first = add([]);
+  const second = add([first]);
+  const third = add([second]);
+  expect([first, second, third].map(({ key }) => key)).toEqual([0, 1, 2]);
+});
+
+test.each([
+  ['curl\n lib* \n\ncurl', ['curl', 'lib*']],
+  ['Docker CE:bookworm', ['Docker CE:bookworm']],
+  [' \n ', []],
+])('the lines of %j are %j', (text, expected) => {
+  expect(linesOf(text)).toEqual(expected);
+});

@@ -1,0 +1,145 @@
+import type { Policy, PolicyRequest, PolicyScope, PolicyTerms } from '@tidegate/protocol/policies-api';
+import type { Ecosystem } from '@tidegate/protocol/scalars';
+import type { Schedule } from '@tidegate/protocol/windows-api';
+import { dayFrom, endOfDay } from '../ui/day-rules.ts';
+import { type Recurrence, recurrenceOf, rruleOf } from './schedule-rules.ts';
+
+/** Of the server, without the schemas that come with its own constants. */
+export const LIMITS = { windows: 10, leastMinutes: 30, mostMinutes: 10_080, ruleChars: 256 } as const;
+const DAYS = 90;
+const DRAFT_MINUTES = 240;
+
+/** A window as the form holds it. */
+export interface WindowDraft extends Recurrence {
+  /** Tells the windows of one form apart. */
+  readonly key: number;
+  readonly starts_on: string;
+  readonly start: string;
+  readonly zone: string;
+  readonly minutes: string;
+  /** Dates that are left out, one per line. */
+  readonly except: string;
+}
+
+/** A policy as the form holds it: lists as text with one entry per line, numbers as they are typed. */
+export interface Draft {
+  readonly name: string;
+  readonly text: string;
+  readonly kind: PolicyScope['kind'];
+  readonly groups: readonly string[];
+  readonly hosts: readonly string[];
+  readonly ecosystems: readonly Ecosystem[];
+  readonly packages: string;
+  readonly excepted: string;
+  readonly origins: string;
+  readonly securityOnly: boolean;
+  readonly severity: PolicyTerms['minimum_severity'];
+  readonly change: PolicyTerms['max_change'];
+  readonly ageHours: string;
+  readonly remaining: PolicyTerms['remaining_vulnerabilities'];
+  readonly windows: readonly WindowDraft[];
+  readonly endsOn: string;
+  /** The exact end of the version that is changed; null for a new policy. */
+  readonly endsAt: string | null;
+}
+
+/** What each part of the form gets. */
+export interface FieldsProps {
+  readonly draft: Draft;
+  /** The server's refusal; its messages are shown at the fields. */
+  readonly error: Error | null;
+  readonly onChange: (changes: Partial<Draft>) => void;
+}
+
+/** What a new policy starts from. */
+export function newDraft(nowMs: number): Draft {
+  return {
+    ...{ name: '', text: '', kind: 'all', groups: [], hosts: [] },
+    ...{ ecosystems: ['apt'], packages: '*', excepted: '', origins: '', securityOnly: true },
+    ...{ severity: null, change: 'any', ageHours: '48', remaining: 'ask' },
+    ...{ windows: [], endsOn: dayFrom(nowMs, DAYS), endsAt: null },
+  };
+}
+
+/** The form of a policy that is changed. One that has ended gets a new end. */
+export function draftOf(policy: Policy, nowMs: number): Draft {
+  const { name, text, scope, terms, windows, ends_at: endsAt } = policy;
+  const isOver = Date.parse(endsAt) <= nowMs;
+  return {
+    ...{ name, text, kind: scope.kind },
+    groups: scope.kind === 'some' ? scope.groups : [],
+    hosts: scope.kind === 'some' ? scope.hosts : [],
+    ecosystems: terms.ecosystems,
+    packages: terms.packages.join('\n'),
+    excepted: terms.except_packages.join('\n'),
+    origins: terms.origins.join('\n'),
+    securityOnly: terms.security_only,
+    severity: terms.minimum_severity,
+    change: terms.max_change,
+    ageHours: terms.min_age_hours === null ? '' : `${terms.min_age_hours}`,
+    remaining: terms.remaining_vulnerabilities,
+    windows: windows.map(windowDraftOf),
+    endsOn: isOver ? dayFrom(nowMs, DAYS) : endsAt.slice(0, 10),
+    endsAt: isOver ? null : endsAt,
+  };
+}
+
+function windowDraftOf(schedule: Schedule, key: number): WindowDraft {
+  const { starts_on, start, zone, duration_minutes: minutes, except = [] } = schedule;
+  return {
+    ...recurrenceOf(schedule.rrule),
+    ...{ key, starts_on, start, zone, minutes: `${minutes}`, except: except.join('\n') },
+  };
+}
+
+/** A window to add: nightly from tomorrow on, in the reader's time zone. */
+export function newWindow(
+  windows: readonly WindowDraft[],
+  { nowMs, zone }: { nowMs: number; zone: string },
+): WindowDraft {
+  return {
+    ...recurrenceOf('FREQ=DAILY'),
+    key: Math.max(-1, ...windows.map(({ key }) => key)) + 1,
+    ...{ starts_on: dayFrom(nowMs, 1), start: '22:00', zone, minutes: `${DRAFT_MINUTES}`, except: '' },
+  };
+}
+
+/** What the form asks for. The server judges it. */
+export function requestOf(draft: Draft): PolicyRequest {
+  const { kind, groups, hosts, endsOn, endsAt } = draft;
+  return {
+    name: draft.name.trim(),
+    text: draft.text.trim(),
+    scope: kind === 'all' ? { kind } : { kind, groups: [...groups], hosts: [...hosts] },
+    terms: {
+      ecosystems: [...draft.ecosystems],
+      packages: linesOf(draft.packages),
+      except_packages: linesOf(draft.excepted),
+      origins: linesOf(draft.origins),
+      security_only: draft.securityOnly,
+      minimum_severity: draft.severity,
+      max_change: draft.change,
+      min_age_hours: draft.ageHours === '' ? null : Number(draft.ageHours),
+      remaining_vulnerabilities: draft.remaining,
+    },
+    windows: draft.windows.map(scheduleOf),
+    // An end that is not touched stays what it was to the second.
+    ends_at: endsAt !== null && endsAt.slice(0, 10) === endsOn ? endsAt : endOfDay(endsOn),
+  };
+}
+
+function scheduleOf(window: WindowDraft): Schedule {
+  const { starts_on, start, zone, minutes } = window;
+  const except = linesOf(window.except);
+  return {
+    rrule: rruleOf(window),
+    ...{ starts_on, start, zone: zone.trim(), duration_minutes: Number(minutes) },
+    ...(except.length === 0 ? {} : { except }),
+  };
+}
+
+/** Entries, one per line, each once. */
+export function linesOf(text: string): string[] {
+  const lines = text.split('\n').map((line) => line.trim());
+  return [...new Set(lines.filter((line) => line !== ''))];
+}

@@ -1,0 +1,144 @@
+import type {
+  Policy,
+  PolicyEnd,
+  PolicyPreview,
+  PolicyScope,
+  PolicyTerms,
+} from '@tidegate/protocol/policies-api';
+import type { Ecosystem } from '@tidegate/protocol/scalars';
+import { counted, listed, REASONS } from '../updates/update-words.ts';
+import { scheduleText } from './schedule-rules.ts';
+
+export const POLICIES = '/api/v1/policies';
+
+export const ECOSYSTEMS: Readonly<Record<Ecosystem, string>> = {
+  apt: 'apt',
+  dnf: 'dnf',
+  npm: 'npm',
+  pypi: 'PyPI',
+};
+export const ECOSYSTEM_KEYS = ['apt', 'dnf', 'npm', 'pypi'] as const satisfies readonly Ecosystem[];
+
+export const STATES: Readonly<Record<Policy['state'], string>> = {
+  in_force: 'in force',
+  suspended: 'suspended',
+  expired: 'expired',
+  revoked: 'revoked',
+  replaced: 'replaced',
+};
+
+/** Why a version is not in force any more, as the rest of a sentence. */
+export const ENDS: Readonly<Record<PolicyEnd, string>> = {
+  replaced: 'replaced by a newer version',
+  revoked: 'revoked',
+  expired: 'its end has come',
+  author_disabled: 'its author is disabled',
+  author_demoted: 'its author may no longer approve',
+  author_bound: 'its author may no longer approve for the whole fleet',
+  author_deleted: 'its author is deleted',
+};
+
+export const CHANGES: Readonly<Record<PolicyTerms['max_change'], string>> = {
+  patch: 'a patch, such as 1.4.2 to 1.4.3',
+  minor: 'a minor change, such as 1.4.2 to 1.5.0',
+  any: 'any change',
+};
+
+export const SEVERITIES: Readonly<Record<NonNullable<PolicyTerms['minimum_severity']>, string>> = {
+  low: 'low or higher',
+  medium: 'medium or higher',
+  high: 'high or critical',
+  critical: 'critical',
+};
+
+export const SEVERITY_KEYS = ['low', 'medium', 'high', 'critical'] as const;
+
+export const REMAINING: Readonly<Record<PolicyTerms['remaining_vulnerabilities'], string>> = {
+  ask: 'a person decides',
+  approve: 'approve, where a person may without an override',
+};
+
+/** Reasons that only policies have, or that read otherwise of them. */
+const LEFT = {
+  taken_back: 'A person took back an approval of this update, and decides again.',
+  other_version: 'The policy prefers another offered version of the package.',
+  not_judged_here: 'A preview judges 2,000 updates; the policy itself judges all.',
+  blackout: 'A blackout withholds changes of its host now.',
+  verdict_pending: 'It is not judged yet. Refresh in a moment.',
+  conflict: 'It changed while it was judged. Refresh to see what holds now.',
+  not_found: 'It no longer exists.',
+} as const;
+
+const SENTENCES: ReadonlyMap<string, string> = new Map(Object.entries({ ...REASONS, ...LEFT }));
+
+/** Why a policy leaves an update to people, as a sentence; the server may have more reasons than this console. */
+export function reasonText(reason: string): string {
+  return SENTENCES.get(reason) ?? reason;
+}
+
+/** `all hosts`, `the groups db and web, and 2 hosts`. */
+export function scopeText(scope: PolicyScope): string {
+  if (scope.kind === 'all') return 'all hosts';
+  const { groups, hosts } = scope;
+  const named = groups.length === 0 ? '' : `the group${groups.length === 1 ? '' : 's'} ${listed(groups)}`;
+  if (hosts.length === 0) return named;
+  return named === '' ? counted(hosts.length, 'host') : `${named}, and ${counted(hosts.length, 'host')}`;
+}
+
+/** The terms in plain words, by name. Scope and end are shown beside them. */
+export function termFacts({
+  terms,
+  windows,
+}: Pick<Policy, 'terms' | 'windows'>): (readonly [string, string])[] {
+  const { ecosystems, packages, except_packages: excepted, origins } = terms;
+  const { minimum_severity: severity, min_age_hours: hours, max_change: change } = terms;
+  const hasChanges = ecosystems.includes('npm') || ecosystems.includes('pypi');
+  return [
+    ['Ecosystems', listed(ecosystems.map((one) => ECOSYSTEMS[one]))],
+    ['Packages', packages.includes('*') ? 'all' : packages.join(', ')],
+    ['Except', excepted.length === 0 ? 'none' : excepted.join(', ')],
+    ['Origins', origins.length === 0 ? 'any' : origins.join(', ')],
+    [
+      'Updates',
+      terms.security_only ? 'security updates, and what fixes a known vulnerability' : 'security and others',
+    ],
+    [
+      'Severity',
+      severity === null ? 'any' : `only what fixes a vulnerability that is ${SEVERITIES[severity]}`,
+    ],
+    ...(hasChanges ? [['Greatest change', `${CHANGES[change]} (npm and PyPI)`] as const] : []),
+    ['Least age', hours === null ? 'none' : ageText(hours)],
+    ['If vulnerabilities remain', REMAINING[terms.remaining_vulnerabilities]],
+    ['When', windows.length === 0 ? 'at any time' : windows.map(scheduleText).join('; ')],
+  ];
+}
+
+/** `2 days`, `36 hours`. */
+export function ageText(hours: number): string {
+  return hours % 24 === 0 ? counted(hours / 24, 'day') : counted(hours, 'hour');
+}
+
+/** `It reaches 12 hosts and would approve 3 updates now; 1 more once its host has sent a plan; 5 are left to people`. */
+export function previewText(
+  { approves, unplanned, leaves, hosts, open_window: open }: PolicyPreview,
+  windows: Policy['windows'],
+): string {
+  const when = windows.length > 0 && open === null ? 'if a window were open' : 'now';
+  const later =
+    unplanned === 1
+      ? ['1 more once its host has sent a plan']
+      : [`${unplanned.toLocaleString('en')} more once their hosts have sent a plan`];
+  const left = leaves === 0 ? 'none are' : leaves === 1 ? '1 is' : `${leaves.toLocaleString('en')} are`;
+  return [
+    `It reaches ${counted(hosts, 'host')} and would approve ${counted(approves, 'update')} ${when}`,
+    ...(unplanned === 0 ? [] : later),
+    `${left} left to people`,
+  ].join('; ');
+}
+
+/** `2 approved, 1 waiting for a plan, 3 stopped`. */
+export function runText(run: NonNullable<Policy['last_run']>): string {
+  const { approved, awaiting_plan: waiting, stopped } = run;
+  const number = (count: number) => count.toLocaleString('en');
+  return `${number(approved)} approved, ${number(waiting)} waiting for a plan, ${number(stopped)} stopped`;
+}
