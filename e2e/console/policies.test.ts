@@ -161,7 +161,11 @@ describeUpdates(
       await poll(async () => (await detailOf(policyId)).last_run).toMatchObject({ approved: 1 });
       const page = await scene.openAs(author);
       await page.goto('/policies');
-      await page.getByRole('row', { name: /At any time.*1 host.*always open.*1 approved/ }).waitFor();
+      await page
+        .getByRole('row', {
+          name: /At any time.*1 host.*always open.*1 approved, 0 waiting, 0 stopped/,
+        })
+        .waitFor();
       await page
         .getByRole('row', {
           name: /Weekend.*all hosts.*every Saturday and Sunday at 02:30 \(America\/New_York\)/,

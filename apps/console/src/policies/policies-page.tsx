@@ -12,7 +12,7 @@ import { ListTable } from '../ui/list-table.tsx';
 import { Page } from '../ui/page.tsx';
 import { EmptyState } from '../ui/states.tsx';
 import { Time, useNow } from '../ui/time.tsx';
-import { POLICIES, runText, scopeText } from './policy-rules.ts';
+import { POLICIES, runText, scopeText, shortRunText } from './policy-rules.ts';
 import { PolicyState } from './policy-state.tsx';
 import { PublishPolicy } from './publish-policy.tsx';
 import { windowsText } from './schedule-rules.ts';
@@ -105,9 +105,12 @@ const COLUMNS: readonly Column<PolicyItem>[] = [
       run === null ? (
         <span className="text-muted">never</span>
       ) : (
-        <span title={runText(run)}>
-          {run.approved.toLocaleString('en')} approved, <Time at={run.at} />
-        </span>
+        <>
+          <Time at={run.at} />
+          <p className="text-muted" title={runText(run)}>
+            {shortRunText(run)}
+          </p>
+        </>
       ),
   },
   { id: 'author', header: 'Author', cell: ({ author }) => author },

@@ -5,7 +5,15 @@ import {
   type PolicyTerms,
 } from '@tidegate/protocol/policies-api';
 import { expect, test } from 'vitest';
-import { previewText, reasonText, runText, SEVERITY_KEYS, scopeText, termFacts } from './policy-rules.ts';
+import {
+  previewText,
+  reasonText,
+  runText,
+  SEVERITY_KEYS,
+  scopeText,
+  shortRunText,
+  termFacts,
+} from './policy-rules.ts';
 
 const TERMS: PolicyTerms = {
   ...{ ecosystems: ['apt'], packages: ['*'], except_packages: [], origins: [], security_only: false },
@@ -103,5 +111,6 @@ test('a preview says whether it is about now, or about a window that is closed',
 
 test('a run has its three counts', () => {
   const run = { at: '2026-11-24T00:00:00Z', hosts: 4, approved: 1_200, awaiting_plan: 1, stopped: 0 };
+  expect(shortRunText(run)).toBe('1,200 approved, 1 waiting, 0 stopped');
   expect(runText(run)).toBe('1,200 approved, 1 waiting for a plan, 0 stopped');
 });

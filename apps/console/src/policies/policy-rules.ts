@@ -138,7 +138,12 @@ export function previewText(
 
 /** `2 approved, 1 waiting for a plan, 3 stopped`. */
 export function runText(run: NonNullable<Policy['last_run']>): string {
+  return shortRunText(run).replace('waiting', 'waiting for a plan');
+}
+
+/** `2 approved, 1 waiting, 3 stopped`. */
+export function shortRunText(run: NonNullable<Policy['last_run']>): string {
   const { approved, awaiting_plan: waiting, stopped } = run;
   const number = (count: number) => count.toLocaleString('en');
-  return `${number(approved)} approved, ${number(waiting)} waiting for a plan, ${number(stopped)} stopped`;
+  return `${number(approved)} approved, ${number(waiting)} waiting, ${number(stopped)} stopped`;
 }

@@ -20,13 +20,13 @@ export function PolicyState({
   return (
     <>
       <Badge tone={TONES[state]}>{STATES[state]}</Badge>
-      {state === 'revoked' && ` by ${ended_by}`}
       {state !== 'in_force' && (
         <>
           {' '}
           <Time at={ended_at ?? ends_at} />
         </>
       )}
+      {state === 'revoked' && <p className="text-muted">by {ended_by}</p>}
       {state === 'suspended' && end_reason && <p className="text-muted">{ENDS[end_reason]}</p>}
     </>
   );
