@@ -232,6 +232,47 @@ describeUpdates(
       expect(await dialog.getByLabel('Rule').inputValue()).toBe('FREQ=DAILY');
     });
 
+    test('a policy is for a group, on certain weekdays but not on holidays, and stays so when it is changed', async () => {
+      const { agent, hostname } = await scene.hostWith(['curl']);
+      const moved = { agent_ids: [agent.agentId], group: 'night shift' };
+      await scene.stage.operator.call('POST', '/api/v1/agents/group', moved);
+      const page = await scene.openAs();
+      await page.goto('/policies');
+      await page.getByRole('button', { name: 'Publish a policy' }).click();
+      const dialog = page.getByRole('dialog', { name: 'Publish a policy' });
+      await dialog.getByLabel('Name').fill('Night shift');
+      await dialog.getByLabel('What it is for').fill('Agreed with the night shift.');
+      await dialog.getByLabel('Hosts', { exact: true }).selectOption('some');
+      await dialog.getByLabel('night shift').check();
+      await dialog.getByLabel('npm').check();
+      await dialog.getByRole('button', { name: 'Add a window' }).click();
+      await dialog.getByLabel('Opens').selectOption('weekly');
+      for (const day of ['Sunday', 'Saturday']) await dialog.getByLabel(day).check();
+      await dialog.getByLabel('Dates without a window').fill('2026-12-26\n2026-12-27');
+      await inspect(page, 'policies-form-groups');
+      await dialog.getByRole('button', { name: 'Show what it would do' }).click();
+      await dialog.getByText(`the group night shift: ${hostname}`).waitFor();
+      await dialog.getByRole('button', { name: 'Publish the policy' }).click();
+      await page.getByText(/^every Saturday and Sunday at 22:00 \(.*\), for 4 h, without 2 dates$/).waitFor();
+      const id = page.url().split('/').at(-1) ?? '';
+      const { scope, terms, windows, ends_at } = await detailOf(id);
+      expect(scope).toEqual({ kind: 'some', groups: ['night shift'], hosts: [] });
+      expect(terms.ecosystems).toEqual(['apt', 'npm']);
+      expect(windows).toMatchObject([
+        { rrule: 'FREQ=WEEKLY;BYDAY=SA,SU', except: ['2026-12-26', '2026-12-27'] },
+      ]);
+      await page.getByRole('button', { name: 'Change', exact: true }).click();
+      await page.getByRole('button', { name: 'Show what it would do' }).click();
+      await page.getByRole('button', { name: 'Publish version 2' }).click();
+      await poll(async () => await detailOf(id)).toMatchObject({
+        version: 2,
+        scope,
+        terms,
+        windows,
+        ends_at,
+      });
+    });
+
     test('a viewer can look, and is not offered to publish', async () => {
       const { id } = await publish({ name: 'To look at', windows: [tomorrow()] });
       const page = await scene.openAs(VIEWER);
