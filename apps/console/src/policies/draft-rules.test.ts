@@ -85,6 +85,14 @@ test('a new policy with a new window has the form that the server takes, once it
   expect(Value.Check(PolicyRequest, requestOf(draft))).toBe(false);
 });
 
+test('a window that opens once leaves out no dates, whatever was written before', () => {
+  const [window] = draftOf(POLICY, NOW).windows;
+  if (!window) throw new Error('the policy has windows');
+  const { windows } = requestOf({ ...newDraft(NOW), windows: [{ ...window, recurs: 'once' }] });
+  expect(windows).toMatchObject([{ rrule: null, starts_on: '2026-11-01' }]);
+  expect(windows[0]).not.toHaveProperty('except');
+});
+
 test('windows of one form differ by their keys, also after one is removed', () => {
   const add = (windows: Parameters<typeof newWindow>[0]) => newWindow(windows, { nowMs: NOW, zone: 'UTC' });
   const first = add([]);

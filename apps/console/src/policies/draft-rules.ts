@@ -130,7 +130,8 @@ export function requestOf(draft: Draft): PolicyRequest {
 
 function scheduleOf(window: WindowDraft): Schedule {
   const { starts_on, start, zone, minutes } = window;
-  const except = linesOf(window.except);
+  // What happens once shows no field for them.
+  const except = window.recurs === 'once' ? [] : linesOf(window.except);
   return {
     rrule: rruleOf(window),
     ...{ starts_on, start, zone: zone.trim(), duration_minutes: Number(minutes) },

@@ -71,7 +71,7 @@ export function WindowFields(props: WindowProps) {
       </div>
       {window.recurs !== 'once' && (
         <TextArea
-          {...{ label: 'Dates without a window', rows: 1, spellCheck: false, value: window.except }}
+          {...{ label: 'Dates without a window', rows: 2, spellCheck: false, value: window.except }}
           {...{ placeholder: '2026-12-24', error: fault('except') }}
           hint="One per line, such as holidays. May be empty."
           onChange={({ target: { value: except } }) => onChange({ except })}
