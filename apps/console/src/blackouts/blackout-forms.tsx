@@ -6,13 +6,12 @@ import { post } from '../api/client.ts';
 import { fieldFaults } from '../api/field-faults.ts';
 import { queryClient } from '../api/queries.ts';
 import { withStepUp } from '../login/step-up.tsx';
+import { ownZone } from '../policies/window-times.tsx';
 import { ScopeFields } from '../statements/scope-fields.tsx';
 import { Field, TextArea } from '../ui/field.tsx';
 import { FormDialog } from '../ui/form-dialog.tsx';
 import { toast } from '../ui/toasts.tsx';
 import { BLACKOUTS, requestOf } from './blackout-rules.ts';
-
-const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
 
 /** Begins a blackout between two times. */
 export function AddBlackout({ onClose }: { onClose: () => void }) {
@@ -52,7 +51,7 @@ export function AddBlackout({ onClose }: { onClose: () => void }) {
       <ScopeFields scope={scope} onChange={setScope} error={faults.scope} />
       <Field
         {...{ label: 'From', name: 'from', type: 'datetime-local', required: true }}
-        hint={`In your time zone, ${timeZone}.`}
+        hint={`In your time zone, ${ownZone()}.`}
         error={faults.starts_at}
       />
       <Field

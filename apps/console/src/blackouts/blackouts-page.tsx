@@ -7,6 +7,7 @@ import { useListSearch } from '../api/list-search.ts';
 import { listQuery } from '../api/queries.ts';
 import { useSession } from '../api/session.ts';
 import { scopeText } from '../policies/policy-rules.ts';
+import { ownZone } from '../policies/window-times.tsx';
 import { Badge } from '../ui/badge.tsx';
 import { Button, IconButton } from '../ui/button.tsx';
 import type { Column } from '../ui/data-table.tsx';
@@ -18,7 +19,6 @@ import { AddBlackout, EndBlackout } from './blackout-forms.tsx';
 import { BLACKOUTS, timesText } from './blackout-rules.ts';
 
 const NO_FILTERS: readonly never[] = [];
-const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
 
 /** Times in which hosts are not changed: now, later and before. */
 export function BlackoutsPage() {
@@ -71,7 +71,7 @@ function columnsOf(onEnd: ((blackout: Blackout) => void) | null): readonly Colum
     { id: 'name', header: 'Name', cell: ({ name }) => <span className="font-medium">{name}</span> },
     { id: 'state', header: 'State', cell: (blackout) => <BlackoutState blackout={blackout} /> },
     { id: 'scope', header: 'Hosts', cell: ({ scope }) => scopeText(scope) },
-    { id: 'times', header: 'When', wide: true, cell: (blackout) => timesText(blackout, timeZone) },
+    { id: 'times', header: 'When', wide: true, cell: (blackout) => timesText(blackout, ownZone()) },
     {
       id: 'reason',
       header: 'Reason',

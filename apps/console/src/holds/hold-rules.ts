@@ -2,6 +2,7 @@ import type { HoldRequest } from '@tidegate/protocol/holds-api';
 import type { PolicyScope } from '@tidegate/protocol/policies-api';
 import { ECOSYSTEMS, type Ecosystem } from '@tidegate/protocol/scalars';
 import type { VexScope } from '@tidegate/protocol/vex-api';
+import { linesOf } from '../policies/draft-rules.ts';
 import { endOfDay } from '../ui/day-rules.ts';
 
 export const HOLDS = '/api/v1/holds';
@@ -19,7 +20,8 @@ export interface HoldForm {
 export function requestOf({ packages, ecosystem, scope, reason, endsOn }: HoldForm): HoldRequest {
   return {
     ecosystems: ecosystem === null ? [...ECOSYSTEMS] : [ecosystem],
-    packages: linesOf(packages),
+    // Commas separate names as well.
+    packages: linesOf(packages.replaceAll(',', '\n')),
     scope: hostsOf(scope),
     reason: reason.trim(),
     ends_at: endOfDay(endsOn),
@@ -36,10 +38,4 @@ export function hostsOf(scope: VexScope): PolicyScope {
     case 'host':
       return { kind: 'some', groups: [], hosts: [scope.agent_id] };
   }
-}
-
-/** One in a line, or between commas; each once. */
-function linesOf(text: string): string[] {
-  const words = text.split(/[\n,]/).map((word) => word.trim());
-  return [...new Set(words.filter((word) => word !== ''))];
 }

@@ -43,7 +43,8 @@ export type DeliveryKeys = Pick<KeyRing, 'fleetId' | 'epoch' | 'isActive' | 'sig
 /**
  * Records an agent's receipts and returns its commands, as JSON texts of envelopes in rising order of `seq`.
  * The first delivery assigns sequence number, key and machine digest. A redelivery has the same bytes, unless
- * the key was revoked, the machine rebound or the epoch changed: then it is signed anew with a new `seq`.
+ * the key was revoked, the machine rebound, the epoch changed, or what was signed ended before a blackout: then it is
+ * signed anew with a new `seq`.
  */
 export async function deliverCommands(
   tx: Tx,
