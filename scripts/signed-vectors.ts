@@ -41,6 +41,7 @@ const command = {
   ...{ issued_at: ISSUED, not_before: ISSUED, expires_at: LATER, key_id: first.keyId, key_version: 1 },
   ...{ action: 'scan', params: {}, crit: [] },
 };
+const reboot = { boot_id: 'boot-1', warn_minutes: 5, cause: 'kernel update' };
 const approval = {
   ...{ v: 1, token_id: TOKEN, fleet_id: FLEET, agent_id: AGENT, ecosystem: 'apt' },
   ...{ updates: [{ update_id: UPDATE, name: 'curl', from_version: '8.0', to_version: '8.1' }], actions },
@@ -99,6 +100,8 @@ function commandCases() {
   return [
     of('accepted', {}),
     of('accepted', { epoch: 3, seq: 1 }),
+    of('accepted', { action: 'reboot', params: reboot }),
+    of('accepted', { action: 'restart_services', params: { units: ['ssh.service', 'app@1.service'] } }),
     { verdict: 'malformed_envelope', envelope: { payload: 'e30=', signatures: [] } },
     { verdict: 'wrong_type', envelope: signed(first, APPROVAL_TYPE, command) },
     { verdict: 'unsigned', envelope: { ...signed(first, COMMAND_TYPE, command), signatures: [] } },
@@ -111,6 +114,14 @@ function commandCases() {
     { verdict: 'malformed_payload', envelope: signedText(first, COMMAND_TYPE, '{"v":1,"v":1}') },
     of('invalid_payload', { action: 'format_disk' }),
     of('invalid_payload', { extra: true }),
+    of('invalid_payload', { action: 'reboot', params: {} }),
+    of('invalid_payload', { action: 'reboot', params: { ...reboot, warn_minutes: 61 } }),
+    of('invalid_payload', { action: 'reboot', params: { ...reboot, cause: 'one line\nand another' } }),
+    ...['--now.service', '../ssh.service', 'ssh', 'init.scope', 'a b.service', 'a.service\n'].map((unit) =>
+      of('invalid_payload', { action: 'restart_services', params: { units: [unit] } }),
+    ),
+    of('invalid_payload', { action: 'restart_services', params: { units: [] } }),
+    of('invalid_payload', { action: 'restart_services', params: { units: ['a.service', 'a.service'] } }),
     of('unknown_critical', { crit: ['window'] }),
     of('wrong_fleet', { fleet_id: OTHER }),
     of('wrong_agent', { agent_id: OTHER }),

@@ -14,6 +14,7 @@ import { Health } from '@tidegate/protocol/health-api';
 import { PackageCondition } from '@tidegate/protocol/package-condition';
 import * as plan from '@tidegate/protocol/plan';
 import { Problem } from '@tidegate/protocol/problems';
+import { RebootBlocker, RebootOrder, RestartOrder, UnitOutcome } from '@tidegate/protocol/reboots';
 import { Repair, RepairPackage } from '@tidegate/protocol/repairs';
 import { RestartReport } from '@tidegate/protocol/restarts';
 import { RootPayload } from '@tidegate/protocol/root-document';
@@ -72,6 +73,10 @@ export const OBJECTS: Readonly<Record<string, unknown>> = {
   PackageCondition,
   Repair,
   RepairPackage,
+  RebootOrder,
+  RestartOrder,
+  RebootBlocker,
+  UnitOutcome,
   RestartReport,
   RootPayload,
   CommandPayload: { ...firstCommand, properties: commonOf(firstCommand.properties) },

@@ -4,6 +4,7 @@ import { AGENT_EVENT_TYPES, SEVERITIES } from './event-types.ts';
 import { CANDIDATES_MAX } from './offers.ts';
 import { PackageCondition } from './package-condition.ts';
 import { Plan } from './plan.ts';
+import { BootId, REBOOT_BLOCKERS_MAX, RESTART_UNITS_MAX, RebootBlocker, UnitOutcome } from './reboots.ts';
 import { RestartReport } from './restarts.ts';
 import {
   AgentVersion,
@@ -193,7 +194,13 @@ export const CommandResult = strict({
       maxItems: 5_000,
     }),
   ),
-  /** What still runs old code after an installation. */
+  /** Of a reboot that is proven: the boot that came of it. */
+  boot_id: Type.Optional(BootId),
+  /** Of a reboot that was refused: what is in its way. */
+  blockers: Type.Optional(Type.Array(RebootBlocker, { minItems: 1, maxItems: REBOOT_BLOCKERS_MAX })),
+  /** Of a restart of services: each of its units once. */
+  units: Type.Optional(Type.Array(UnitOutcome, { maxItems: RESTART_UNITS_MAX })),
+  /** What still runs old code after an installation or a restart of services. */
   restarts: Type.Optional(RestartReport),
   /** Of an installation: each of its updates once. Absent: the status stands for all. */
   updates: Type.Optional(
@@ -243,6 +250,9 @@ export function commandResultFaults(result: CommandResult): { path: string; mess
   }
   if (result.status === 'running' && result.finished_at !== undefined) {
     faults.push({ path: '/finished_at', message: 'is not allowed while running' });
+  }
+  if (result.status !== 'refused' && result.blockers !== undefined) {
+    faults.push({ path: '/blockers', message: 'is allowed only when refused' });
   }
   const named = (result.updates ?? []).map(({ update_id }) => update_id);
   if (new Set(named).size !== named.length) {

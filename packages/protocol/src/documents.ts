@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { PLAN_MAX_ACTIONS, PlanAction } from './plan.ts';
+import { RebootOrder, RestartOrder } from './reboots.ts';
 import { Repair } from './repairs.ts';
 import { ROOTS_MAX } from './root-document.ts';
 import {
@@ -86,8 +87,8 @@ export const REVOKED_TOKENS_MAX = 2_000;
 /**
  * The state of the fleet for one agent that is about to install, signed for each request: which of its approvals were
  * taken back. `revoked_tokens` has the delivered ones that could still be used, the last issued first, and likewise the
- * ids of repairs that were cancelled after they were delivered. Where there are more than `REVOKED_TOKENS_MAX`,
- * `approvals_after` is set: no approval and no repair issued at or before that time counts.
+ * ids of repairs, reboots and restarts of services that were cancelled after they were delivered. Where there are more
+ * than `REVOKED_TOKENS_MAX`, `approvals_after` is set: none of them that was issued at or before that time counts.
  */
 export const AgentStatePayload = strict({
   v: Type.Literal(1),
@@ -150,7 +151,8 @@ export const COMMAND_PARAMS = {
   }),
   install_update: strict({ update_ids: UpdateIds }),
   repair: Repair,
-  reboot: strict({}),
+  reboot: RebootOrder,
+  restart_services: RestartOrder,
   update_agent: strict({ update_id: Type.Optional(Uuid) }),
   refresh_keys: strict({}),
   set_polling: strict({ interval_seconds: Type.Integer({ minimum: 1, maximum: 86_400 }) }),
@@ -173,6 +175,7 @@ export const CommandPayload = Type.Union([
   commandOf('install_update'),
   commandOf('repair'),
   commandOf('reboot'),
+  commandOf('restart_services'),
   commandOf('update_agent'),
   commandOf('refresh_keys'),
   commandOf('set_polling'),

@@ -34,6 +34,7 @@ export const COMMAND_ACTIONS = [
   'install_update',
   'repair',
   'reboot',
+  'restart_services',
   'update_agent',
   'refresh_keys',
   'set_polling',

@@ -59,6 +59,7 @@ export async function executeCommand(
       return end(storageFailure(saved));
     }
     case 'reboot':
+    case 'restart_services':
     case 'update_agent': {
       const reason = `not_supported: this agent version cannot carry out "${command.action}"`;
       return { result: { status: 'refused', reason }, events: [], failure: null };

@@ -114,8 +114,12 @@ describe('run --once', () => {
     expect(resultsOf(id).at(-1)?.status).toBe('success');
   });
 
-  test.each(['reboot', 'update_agent'])('%s is answered, not ignored', async (action) => {
-    const id = deliver({ action, params: {} });
+  test.each([
+    ['reboot', { boot_id: 'boot-1', warn_minutes: 0, cause: 'kernel' }],
+    ['restart_services', { units: ['ssh.service'] }],
+    ['update_agent', {}],
+  ])('%s is answered, not ignored', async (action, params) => {
+    const id = deliver({ action, params });
     await runOnce(agent.start());
     expect(resultsOf(id).at(-1)).toMatchObject({
       status: 'refused',

@@ -10,6 +10,7 @@ export const ACTION_WORDS: Readonly<Record<CommandAction, string>> = {
   install_update: 'install an update',
   repair: 'repair packages',
   reboot: 'reboot',
+  restart_services: 'restart services',
   update_agent: 'update the agent',
   refresh_keys: 'refresh the keys',
   set_polling: 'set the check-in interval',

@@ -172,13 +172,16 @@ describe.each(ENGINES)('hosts on $name', (engine) => {
   });
 
   test('scan, reboot and polling are queued for the host: 202', async () => {
-    const it = createAgentsApp(await engine.open());
+    const database = await engine.open();
+    const it = createAgentsApp(database);
     const agent = await enrol(it);
     const act = (path: string, body?: object) =>
       call(it, 'POST', `${AGENTS}/${agent.agent_id}/${path}`, {
         token: 'admin',
         ...(body === undefined ? {} : { body }),
       });
+    expect((await act('reboot')).code).toBe('conflict'); // no boot of it is known
+    await database.transact((tx) => tx.updateTable('agents').set({ boot_id: 'boot-1' }).execute());
     for (const answer of [
       await act('scan'),
       await act('scan', { ecosystems: ['apt'] }),
@@ -188,10 +191,11 @@ describe.each(ENGINES)('hosts on $name', (engine) => {
       expect([answer.status, Object.keys(answer.body)]).toEqual([202, ['command_id']]);
     }
     const common = { agentId: agent.agent_id, createdBy: 'admin' };
+    const reboot = { boot_id: 'boot-1', warn_minutes: 5, cause: 'ordered by an operator' };
     expect(await it.queued()).toEqual([
       { ...common, action: 'scan', params: {} },
       { ...common, action: 'scan', params: { ecosystems: ['apt'] } },
-      { ...common, action: 'reboot', params: {} },
+      { ...common, action: 'reboot', params: reboot },
       { ...common, action: 'set_polling', params: { interval_seconds: 300 } },
     ]);
     expect((await get(it, `${AGENTS}/${agent.agent_id}`)).body.check_in_interval_seconds).toBe(300);

@@ -76,14 +76,19 @@ function shown(db: Db) {
 export async function lockBinding(
   tx: Tx,
   { engine, agentId }: { engine: Database['engine']; agentId: string },
-): Promise<{ machineId: string | null; status: 'active' | 'revoked' | 'deleted' } | null> {
+): Promise<{
+  machineId: string | null;
+  status: 'active' | 'revoked' | 'deleted';
+  bootId: string | null;
+} | null> {
   const query = tx
     .selectFrom('agents')
-    .select(['machine_id', 'status', 'deleted_at'])
+    .select(['machine_id', 'status', 'deleted_at', 'boot_id'])
     .where('id', '=', agentId);
   const row = await (engine === 'postgres' ? query.forNoKeyUpdate() : query).executeTakeFirst();
   if (!row) return null;
-  return { machineId: row.machine_id, status: row.deleted_at === null ? row.status : 'deleted' };
+  const status = row.deleted_at === null ? row.status : 'deleted';
+  return { machineId: row.machine_id, status, bootId: row.boot_id };
 }
 
 /** Lets one transaction at a time decide whose a machine is. SQLite has one writer at a time anyway. */

@@ -5,7 +5,7 @@ import {
   REVOKED_TOKENS_MAX,
 } from '@tidegate/protocol/documents';
 import { COMMAND_LIFETIME_MS } from '../commands/queue-command.ts';
-import { deliveredVoidRepairs } from '../commands/store.ts';
+import { deliveredVoidCommands } from '../commands/store.ts';
 import { rfc3339, rfc3339Seconds } from '../platform/clock.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { KeyRing } from '../signing-keys/key-ring.ts';
@@ -20,8 +20,8 @@ export interface AgentStateDeps {
 }
 
 /**
- * Signs the list of an agent's delivered approvals and repairs that are void, which the agent checks before it has
- * anything done.
+ * Signs the list of an agent's delivered approvals that are void, and of its cancelled commands, which the agent checks
+ * before it has anything done.
  */
 export async function signAgentState(
   { platform, keyRing }: AgentStateDeps,
@@ -36,10 +36,10 @@ export async function signAgentState(
     ...{ agentId, expiresAfterMs: nowMs - EXPIRY_MARGIN_MS, limit },
   });
   const sinceMs = nowMs - COMMAND_LIFETIME_MS - EXPIRY_MARGIN_MS;
-  const repairs = await deliveredVoidRepairs(platform.database.read, { agentId, sinceMs, limit });
+  const commands = await deliveredVoidCommands(platform.database.read, { agentId, sinceMs, limit });
   const revoked = [
     ...approvals.map(({ token_id: id, issued_at: issuedMs }) => ({ id, issuedMs })),
-    ...repairs.map(({ id, sent_at: issuedMs }) => ({ id, issuedMs })),
+    ...commands.map(({ id, sent_at: issuedMs }) => ({ id, issuedMs })),
   ].sort((a, b) => b.issuedMs - a.issuedMs);
   const newestUnlisted = revoked[REVOKED_TOKENS_MAX];
   const payload: AgentStatePayload = {

@@ -31,7 +31,13 @@ const blackout = (times: BlackoutTimes, change: Partial<Blackout> = {}): Blackou
 const HOST = { id: 'h1', group: 'web' };
 
 test('all commands that change a host are withheld, and none that only reads or keeps it reachable', () => {
-  expect(CHANGING_ACTIONS).toEqual(['install_update', 'repair', 'reboot', 'update_agent']);
+  expect(CHANGING_ACTIONS).toEqual([
+    'install_update',
+    'repair',
+    'reboot',
+    'restart_services',
+    'update_agent',
+  ]);
 });
 
 describe('a blackout between two times', () => {

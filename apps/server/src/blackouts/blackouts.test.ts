@@ -51,10 +51,12 @@ describe.each(ENGINES)('blackouts on $name', (engine) => {
       });
     };
     const actions = async () => (await deliver()).map(({ action }) => action);
+    const reboot = { boot_id: 'boot-1', warn_minutes: 0, cause: 'kernel' };
     const queue = (action: 'scan' | 'reboot') =>
-      database.transact((tx) =>
-        queueCommand(tx, platform, { agentId, action, params: {}, createdBy: 'ada' }),
-      );
+      database.transact((tx) => {
+        const params = action === 'reboot' ? reboot : {};
+        return queueCommand(tx, platform, { agentId, action, params, createdBy: 'ada' });
+      });
     const isDue = () => hasDueCommands(database.read, { agentId, nowMs: platform.now() });
     const commandOf = async (updateId: string) => {
       const asked = { filter: { updateId }, scope: null, limit: 10, before: null };

@@ -195,7 +195,7 @@ describe.each(ENGINES)('rows put into the database by hand, on $name', (engine) 
   );
 
   test.each([
-    ['reboot', {}],
+    ['reboot', { boot_id: 'boot-1', warn_minutes: 0, cause: 'kernel' }],
     ['scan', {}],
     ['set_polling', { interval_seconds: 60 }],
   ])('T6: a valid %s that this server did not write is never signed', async (action, params) => {

@@ -11,6 +11,8 @@ import type { Platform } from '../platform/platform.ts';
 import { type NewCommand, queueCommand } from './queue-command.ts';
 
 const tags = ['hosts'];
+/** How long logged-in users are warned before a reboot. */
+const WARN_MINUTES = 5;
 const acts: OperatorAccess = {
   role: 'admin',
   limit: 'admin_operations',
@@ -55,9 +57,12 @@ export function mountHostCommands(routes: Routes, { platform }: { platform: Plat
       response: { 202: CommandQueued },
     },
     handler: async ({ operator, params }) => {
-      const command_id = await queueForHost(platform, params.agent_id, (_, queue) =>
-        queue({ action: 'reboot', params: {}, createdBy: operator.username }),
-      );
+      const createdBy = operator.username;
+      const command_id = await queueForHost(platform, params.agent_id, async (_, queue, { bootId }) => {
+        if (bootId === null) throw new Refusal('conflict', { detail: 'The host has not checked in yet.' });
+        const order = { boot_id: bootId, warn_minutes: WARN_MINUTES, cause: 'ordered by an operator' };
+        return queue({ action: 'reboot', params: order, createdBy });
+      });
       return { command_id };
     },
   });
@@ -95,7 +100,11 @@ export function mountHostCommands(routes: Routes, { platform }: { platform: Plat
 export async function queueForHost(
   platform: Platform,
   agentId: string,
-  work: (tx: Tx, queue: (command: Omit<NewCommand, 'agentId'>) => Promise<string>) => Promise<string>,
+  work: (
+    tx: Tx,
+    queue: (command: Omit<NewCommand, 'agentId'>) => Promise<string>,
+    host: { bootId: string | null },
+  ) => Promise<string>,
 ): Promise<string> {
   const { engine } = platform.database;
   return platform.database.transact(async (tx) => {
@@ -106,6 +115,6 @@ export async function queueForHost(
     if (agent.status === 'revoked') {
       throw new Refusal('conflict', { detail: 'The agent is revoked: no command can reach it.' });
     }
-    return work(tx, (command) => queueCommand(tx, platform, { ...command, agentId }));
+    return work(tx, (command) => queueCommand(tx, platform, { ...command, agentId }), agent);
   });
 }

@@ -455,7 +455,7 @@ describe.each(ENGINES)('commands over HTTP on $name', (engine) => {
   test('the list pages by cursor, newest first, and filters', async () => {
     const { app, queue } = await setUp();
     const ids = [];
-    for (let i = 0; i < 5; i++) ids.push(await queue(i === 2 ? { action: 'reboot' } : {}));
+    for (let i = 0; i < 5; i++) ids.push(await queue(i === 2 ? { action: 'refresh_keys' } : {}));
     const seen: string[] = [];
     let cursor = '';
     for (let page = 0; page < 3; page++) {
@@ -465,9 +465,9 @@ describe.each(ENGINES)('commands over HTTP on $name', (engine) => {
       cursor = answer.next_cursor === null ? '' : `&cursor=${answer.next_cursor}`;
     }
     expect(seen).toEqual(ids.toReversed());
-    const reboots = (await app.inject('/api/v1/commands?action=reboot&status=pending')).json();
-    expect(reboots.items.map((item: { id: string }) => item.id)).toEqual([ids[2]]);
-    expect(reboots.items[0].hostname).toBe('host-1');
+    const found = (await app.inject('/api/v1/commands?action=refresh_keys&status=pending')).json();
+    expect(found.items.map((item: { id: string }) => item.id)).toEqual([ids[2]]);
+    expect(found.items[0].hostname).toBe('host-1');
     expect((await app.inject(`/api/v1/commands/${ids[2]}`)).json().hostname).toBe('host-1');
     expect((await app.inject('/api/v1/commands?state=pending')).statusCode).toBe(400);
   });

@@ -170,7 +170,8 @@ export async function stillApproved(
 
 /** Whether a repair of the host was ordered since then and has not ended. */
 export async function hasOpenRepair(tx: Tx, of: { agentId: string; sinceMs: number }): Promise<boolean> {
-  const row = await repairsSince(tx, of)
+  const row = await commandsSince(tx, of)
+    .where('action', '=', 'repair')
     .select('id')
     .where('status', 'in', ['pending', 'sent', 'received', 'running'])
     .limit(1)
@@ -178,12 +179,16 @@ export async function hasOpenRepair(tx: Tx, of: { agentId: string; sinceMs: numb
   return row !== undefined;
 }
 
-/** Repairs ordered since then that were cancelled after the agent was given them, newest first. */
-export async function deliveredVoidRepairs(
+/** Commands without an approval that root carries out: the agent state says which of them were cancelled. */
+const ROOT_ACTIONS = ['repair', 'reboot', 'restart_services'];
+
+/** Those queued since then that were cancelled after the agent was given them, newest first. */
+export async function deliveredVoidCommands(
   db: Db,
   { limit, ...of }: { agentId: string; sinceMs: number; limit: number },
 ): Promise<{ id: string; sent_at: number }[]> {
-  return repairsSince(db, of)
+  return commandsSince(db, of)
+    .where('action', 'in', ROOT_ACTIONS)
     .select((eb) => ['id', eb.ref('sent_at').$notNull().as('sent_at')])
     .where('status', '=', 'cancelled')
     .where('sent_at', 'is not', null)
@@ -192,12 +197,8 @@ export async function deliveredVoidRepairs(
     .execute();
 }
 
-function repairsSince(db: Db, { agentId, sinceMs }: { agentId: string; sinceMs: number }) {
-  return db
-    .selectFrom('agent_commands')
-    .where('agent_id', '=', agentId)
-    .where('created_at', '>', sinceMs)
-    .where('action', '=', 'repair');
+function commandsSince(db: Db, { agentId, sinceMs }: { agentId: string; sinceMs: number }) {
+  return db.selectFrom('agent_commands').where('agent_id', '=', agentId).where('created_at', '>', sinceMs);
 }
 
 export interface CommandFilter {

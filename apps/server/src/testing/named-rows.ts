@@ -356,6 +356,7 @@ export const NAMED: Readonly<Record<string, Naming | string>> = {
   'PUT /api/v1/agents/:agent_id/restarts path agent_id': byAgent('agent', RESTARTS),
   'PUT /api/v1/agents/:agent_id/restarts body boot_id': PART,
   'POST /api/v1/agents/:agent_id/commands/:command_id/result body restarts.boot_id': PART,
+  'POST /api/v1/agents/:agent_id/commands/:command_id/result body boot_id': PART,
   'GET /api/v1/agents/:agent_id/restarts path agent_id': path('agent'),
   'GET /api/v1/agents/:agent_id/state path agent_id': byAgent('agent'),
 };
