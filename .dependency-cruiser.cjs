@@ -18,6 +18,7 @@ const SLICES = [
   'updates',
   'approval-tokens',
   'commands',
+  'probes',
   'inventory',
   'advisories',
   'origins',

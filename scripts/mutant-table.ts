@@ -1991,8 +1991,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     rule: 'blackouts: a command that changes a host is one of them',
     file: BLACKOUT_RULES,
-    from: "'refresh_keys', 'set_polling']",
-    to: "'refresh_keys', 'set_polling', 'reboot']",
+    from: "'run_probes',\n]",
+    to: "'run_probes',\n  'reboot',\n]",
     test: [BLACKOUT_RULES_TEST, 'all commands that change a host are withheld'],
   },
   {

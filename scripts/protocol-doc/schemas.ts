@@ -13,6 +13,7 @@ import * as documents from '@tidegate/protocol/documents';
 import { Health } from '@tidegate/protocol/health-api';
 import { PackageCondition } from '@tidegate/protocol/package-condition';
 import * as plan from '@tidegate/protocol/plan';
+import { CheckName, ProbeReport } from '@tidegate/protocol/probes';
 import { Problem } from '@tidegate/protocol/problems';
 import { RebootBlocker, RebootOrder, RestartOrder, UnitOutcome } from '@tidegate/protocol/reboots';
 import { Repair, RepairPackage } from '@tidegate/protocol/repairs';
@@ -28,6 +29,7 @@ import {
   PackageName,
   PackageVersion,
   ReportedLine,
+  ReportedPhrase,
   Sha256Hex,
   Sha512Hex,
   ShortText,
@@ -49,6 +51,8 @@ export const SCALARS: Readonly<Record<string, unknown>> = {
   ordinal: Ordinal,
   text: ShortText,
   'reported line': ReportedLine,
+  'reported phrase': ReportedPhrase,
+  'check name': CheckName,
   hostname: HostName,
   'package name': PackageName,
   'package version': PackageVersion,
@@ -77,6 +81,7 @@ export const OBJECTS: Readonly<Record<string, unknown>> = {
   RestartOrder,
   RebootBlocker,
   UnitOutcome,
+  ProbeReport,
   RestartReport,
   RootPayload,
   CommandPayload: { ...firstCommand, properties: commonOf(firstCommand.properties) },

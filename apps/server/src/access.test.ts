@@ -194,6 +194,11 @@ const ROWS: Readonly<Record<string, Row>> = {
     },
     expected: agent('200'),
   },
+  'PUT /api/v1/agents/:agent_id/probes': {
+    path: '/api/v1/agents/{own}/probes',
+    body: { at: '2026-11-21T09:00:00Z', probes: [] },
+    expected: agent('200'),
+  },
   'PUT /api/v1/agents/:agent_id/plans': {
     path: '/api/v1/agents/{own}/plans',
     body: planReport(NOBODY),
@@ -223,6 +228,14 @@ const ROWS: Readonly<Record<string, Row>> = {
   'GET /api/v1/agents/:agent_id/restarts': {
     path: `/api/v1/agents/${NOBODY}/restarts`,
     expected: operator('viewer', '404 not_found'),
+  },
+  'GET /api/v1/agents/:agent_id/probes': {
+    path: `/api/v1/agents/${NOBODY}/probes`,
+    expected: operator('viewer', '404 not_found'),
+  },
+  'POST /api/v1/agents/:agent_id/probes/run': {
+    path: `/api/v1/agents/${NOBODY}/probes/run`,
+    expected: operator('approver', '404 not_found'),
   },
   'GET /api/v1/agents/:agent_id/inventory': {
     path: `/api/v1/agents/${NOBODY}/inventory`,

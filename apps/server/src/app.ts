@@ -31,6 +31,7 @@ import { mountOpenApi } from './openapi/routes.ts';
 import { mountOverview } from './overview/routes.ts';
 import { createBackground } from './platform/background.ts';
 import type { App } from './platform/http/server.ts';
+import { mountProbes } from './probes/routes.ts';
 import { createRateLimits } from './rate-limits/rate-limits.ts';
 import { mountRateLimits } from './rate-limits/routes.ts';
 import { createResyncGate } from './restore/resync.ts';
@@ -100,6 +101,7 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
   mountUpdates(routes, { platform, gateOf: createGateOf(approvals) });
   mountCommands(routes, { platform });
   mountHostCommands(routes, { platform });
+  mountProbes(routes, platform);
   mountAgentCommands(routes, { platform, config });
   mountInventory(routes, { platform, large, maxChange: config.maxChange });
   mountCheckIn(routes, agents.checkIn);

@@ -564,6 +564,20 @@ const INCIDENTS: Incident[] = [
     },
   },
   {
+    ...{ type: 'probes_red', status: 200, severity: 'warning', component: 'probes' },
+    ...{ actor: 'agent', host: true, content: ['count', 'probes'] },
+    prepare: ({ asAgent }) => asAgent('/probes', { at: AT, probes: [{ name: 'web', state: 'red' }] }, 'PUT'),
+  },
+  {
+    ...{ type: 'probes_recovered', status: 200, severity: 'info', component: 'probes' },
+    ...{ actor: 'agent', host: true, content: [] },
+    async prepare({ app, must, asAgent }) {
+      await must(asAgent('/probes', { at: AT, probes: [{ name: 'web', state: 'red' }] }, 'PUT'));
+      app.platform.clock.advance(10 * 60_000);
+      return asAgent('/probes', { at: AT, probes: [{ name: 'web', state: 'green' }] }, 'PUT');
+    },
+  },
+  {
     ...{ type: 'shared_view_changed', status: 201, severity: 'info', component: 'views' },
     ...{ actor: 'admin', host: false },
     content: ['actor', 'change', 'name', 'page', 'query', 'view_id'],

@@ -18,6 +18,7 @@ import { schema as outsiders } from './outsiders/schema.ts';
 import { schema as overview } from './overview/schema.ts';
 import type { Migration } from './platform/db/migrate.ts';
 import { schema as policies } from './policies/schema.ts';
+import { schema as probes } from './probes/schema.ts';
 import { schema as provenance } from './provenance/schema.ts';
 import { schema as rateLimits } from './rate-limits/schema.ts';
 import { schema as releaseTimes } from './release-times/schema.ts';
@@ -40,7 +41,7 @@ const BASE: readonly Migration[] = [
   { version: 80, name: 'release-times', statements: releaseTimes },
   { version: 90, name: 'artifacts', statements: artifacts },
   { version: 100, name: 'updates', statements: updates },
-  { version: 110, name: 'commands', statements: commands },
+  { version: 110, name: 'commands', statements: [...commands, ...probes] },
   { version: 120, name: 'inventory', statements: inventory },
   { version: 130, name: 'advisories', statements: advisories },
   { version: 140, name: 'provenance', statements: provenance },

@@ -4,6 +4,7 @@ import { AGENT_EVENT_TYPES, SEVERITIES } from './event-types.ts';
 import { CANDIDATES_MAX } from './offers.ts';
 import { PackageCondition } from './package-condition.ts';
 import { Plan } from './plan.ts';
+import { HOOKS_MAX, HookRun, ProbesAround } from './probes.ts';
 import { BootId, REBOOT_BLOCKERS_MAX, RESTART_UNITS_MAX, RebootBlocker, UnitOutcome } from './reboots.ts';
 import { RestartReport } from './restarts.ts';
 import {
@@ -202,6 +203,9 @@ export const CommandResult = strict({
   units: Type.Optional(Type.Array(UnitOutcome, { maxItems: RESTART_UNITS_MAX })),
   /** What still runs old code after an installation or a restart of services. */
   restarts: Type.Optional(RestartReport),
+  /** Of an installation: root's probes before it, and root's programs around it. */
+  probes: Type.Optional(ProbesAround),
+  hooks: Type.Optional(Type.Array(HookRun, { maxItems: HOOKS_MAX })),
   /** Of an installation: each of its updates once. Absent: the status stands for all. */
   updates: Type.Optional(
     Type.Array(strict({ update_id: Uuid, outcome: UpdateOutcome }), { maxItems: APPROVAL_MAX_UPDATES }),

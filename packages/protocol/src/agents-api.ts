@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { sortBy } from './lists-api.ts';
+import { ProbesState } from './probes.ts';
 import { RestartNeed } from './restarts.ts';
 import {
   AgentVersion,
@@ -104,6 +105,7 @@ export const AgentFilter = {
   group: Type.Optional(GroupName),
   services_restart: Type.Optional(RestartNeed),
   reboot: Type.Optional(RestartNeed),
+  probes: Type.Optional(ProbesState),
 };
 
 export const AGENT_SORTS = [

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { sortBy } from './lists-api.ts';
+import { HookRun, ProbesAround } from './probes.ts';
 import { RestartReport } from './restarts.ts';
 import { nullable, strict, Timestamp, Uuid } from './scalars.ts';
 import { CommandAction, CommandStatus } from './states.ts';
@@ -32,6 +33,10 @@ export const CommandItem = strict({
   output_tail: TextOrNull,
   /** What ran old code after the installation. */
   restarts: nullable(RestartReport),
+  /** Root's probes before the installation. */
+  probes: nullable(ProbesAround),
+  /** Root's programs that ran before and after it. */
+  hooks: nullable(Type.Array(HookRun)),
 });
 export type CommandItem = Static<typeof CommandItem>;
 

@@ -156,6 +156,7 @@ export const COMMAND_PARAMS = {
   update_agent: strict({ update_id: Type.Optional(Uuid) }),
   refresh_keys: strict({}),
   set_polling: strict({ interval_seconds: Type.Integer({ minimum: 1, maximum: 86_400 }) }),
+  run_probes: strict({}),
 } as const;
 
 function commandOf<A extends CommandAction>(action: A) {
@@ -179,6 +180,7 @@ export const CommandPayload = Type.Union([
   commandOf('update_agent'),
   commandOf('refresh_keys'),
   commandOf('set_polling'),
+  commandOf('run_probes'),
 ]);
 export type CommandPayload = Static<typeof CommandPayload>;
 

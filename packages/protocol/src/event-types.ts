@@ -77,6 +77,8 @@ export const SYSTEM_EVENT_TYPES = [
   'repair_ordered',
   'repair_ended',
   'agent_offline',
+  'probes_red',
+  'probes_recovered',
   'client_error',
   'advisories_stale',
   'advisories_replaced',

@@ -71,6 +71,8 @@ export const PackageName = reportedName(214);
 export const PackageVersion = reportedName(256);
 /** A line for people that a host reports, such as a path. */
 export const ReportedLine = reportedName(1_000);
+/** A short line for people that a host reports, such as why a probe is red. */
+export const ReportedPhrase = reportedName(200);
 /** Who wrote a document, as the document says. */
 export const AuthorName = reportedName(256);
 /** What a person writes, in one or more lines. */

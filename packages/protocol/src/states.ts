@@ -38,6 +38,7 @@ export const COMMAND_ACTIONS = [
   'update_agent',
   'refresh_keys',
   'set_polling',
+  'run_probes',
 ] as const;
 export const CommandAction = Type.Enum(COMMAND_ACTIONS);
 export type CommandAction = Static<typeof CommandAction>;

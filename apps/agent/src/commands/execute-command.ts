@@ -60,7 +60,8 @@ export async function executeCommand(
     }
     case 'reboot':
     case 'restart_services':
-    case 'update_agent': {
+    case 'update_agent':
+    case 'run_probes': {
       const reason = `not_supported: this agent version cannot carry out "${command.action}"`;
       return { result: { status: 'refused', reason }, events: [], failure: null };
     }

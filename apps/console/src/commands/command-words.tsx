@@ -13,6 +13,7 @@ export const ACTION_WORDS: Readonly<Record<CommandAction, string>> = {
   restart_services: 'restart services',
   update_agent: 'update the agent',
   refresh_keys: 'refresh the keys',
+  run_probes: 'run the probes',
   set_polling: 'set the check-in interval',
 };
 

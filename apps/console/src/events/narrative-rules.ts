@@ -185,6 +185,8 @@ const NARRATIVES: Readonly<Record<SecurityEventType | SystemEventType, Sentence>
         : `The repair ended as ${read('status') || 'unknown'}${because(read('reason'))}.`,
     agent_offline: (read) =>
       `${read('hostname') || 'The host'} has not checked in since ${read('last_seen_at') || 'an unknown time'}.`,
+    probes_red: (read) => `Probes turned red: ${read('probes') || 'unknown'}.`,
+    probes_recovered: () => 'No probe is red any more.',
     client_error: (read) => `The console failed in a browser: ${read('message') || 'no details'}.`,
     advisories_replaced: (read, { actor }) =>
       `${by(actor)} replaced the advisories for ${read('ecosystem') || 'an ecosystem'}: ${read('records_before') || 'some'} records by ${read('records') || 'others'}.`,

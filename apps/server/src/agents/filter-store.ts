@@ -1,4 +1,5 @@
 import type { HostStatus } from '@tidegate/protocol/agents-api';
+import type { ProbesState } from '@tidegate/protocol/probes';
 import type { RestartNeed } from '@tidegate/protocol/restarts';
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import { type GroupScope, groupInScope } from '../platform/db/group-scope.ts';
@@ -16,6 +17,7 @@ export interface AgentListFilter {
   group?: string | undefined;
   servicesRestart?: RestartNeed | undefined;
   reboot?: RestartNeed | undefined;
+  probes?: ProbesState | undefined;
 }
 
 /** The present time, and how long a host may be silent: the same rule as `isOnline` for one host. */
@@ -50,8 +52,19 @@ export function agentConditions(
   { filter, scope, presence }: AgentSelection,
   matches: Matches = 'few',
 ): Condition[] {
-  const { q, status, os, ecosystem, agentVersion, online, cloneSuspected, group, servicesRestart, reboot } =
-    filter;
+  const {
+    q,
+    status,
+    os,
+    ecosystem,
+    agentVersion,
+    online,
+    cloneSuspected,
+    group,
+    servicesRestart,
+    reboot,
+    probes,
+  } = filter;
   const all: (Condition | false)[] = [
     sql<SqlBool>`a.deleted_at IS NULL`,
     scope !== null && groupInScope(scope, 'a.group_name'),
@@ -68,6 +81,7 @@ export function agentConditions(
     cloneSuspected === false && sql<SqlBool>`k.since IS NULL`,
     servicesRestart !== undefined && hasNeed('services', servicesRestart, matches),
     reboot !== undefined && hasNeed('reboot', reboot, matches),
+    probes !== undefined && hasProbes(probes, matches),
   ];
   return all.filter((condition) => condition !== false);
 }
@@ -85,6 +99,15 @@ function hasNeed(of: 'services' | 'reboot', need: RestartNeed, matches: Matches)
   return matches === 'many'
     ? sql<SqlBool>`EXISTS (${ofHost} AND ${column} = ${need})`
     : sql<SqlBool>`a.id IN (SELECT s.agent_id FROM agent_restarts AS s WHERE ${column} = ${need})`;
+}
+
+/** A host that has not reported its probes is unknown. */
+function hasProbes(state: ProbesState, matches: Matches): Condition {
+  const ofHost = sql`SELECT 1 FROM agent_probes AS b WHERE b.agent_id = a.id`;
+  if (state === 'unknown') return sql<SqlBool>`NOT EXISTS (${ofHost} AND b.state <> 'unknown')`;
+  return matches === 'many'
+    ? sql<SqlBool>`EXISTS (${ofHost} AND b.state = ${state})`
+    : sql<SqlBool>`a.id IN (SELECT b.agent_id FROM agent_probes AS b WHERE b.state = ${state})`;
 }
 
 function isFoundBy(q: string): Condition {

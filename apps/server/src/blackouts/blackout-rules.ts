@@ -26,7 +26,13 @@ export interface ScopedHost {
 }
 
 /** Commands that leave a host as it is; all others wait for the end of a blackout. */
-const HARMLESS: readonly CommandAction[] = ['scan', 'plan_update', 'refresh_keys', 'set_polling'];
+const HARMLESS: readonly CommandAction[] = [
+  'scan',
+  'plan_update',
+  'refresh_keys',
+  'set_polling',
+  'run_probes',
+];
 export const CHANGING_ACTIONS = COMMAND_ACTIONS.filter((action) => !HARMLESS.includes(action));
 
 /** What is wrong with the times of a blackout, and where; null if nothing is. */

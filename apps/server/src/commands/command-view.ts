@@ -1,6 +1,8 @@
 import type { CommandItem } from '@tidegate/protocol/commands-api';
+import { HookRun, ProbesAround } from '@tidegate/protocol/probes';
 import { RestartReport } from '@tidegate/protocol/restarts';
 import { CommandAction, CommandStatus } from '@tidegate/protocol/states';
+import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { rfc3339 } from '../platform/clock.ts';
 import { updatesOfCommand } from './named-updates.ts';
@@ -30,6 +32,8 @@ export function commandItem(row: HostedCommand): CommandItem {
     exit_code: row.exit_code,
     output_tail: row.output_tail,
     restarts: row.restarts === null ? null : Value.Parse(RestartReport, JSON.parse(row.restarts)),
+    probes: row.probes ? Value.Parse(ProbesAround, JSON.parse(row.probes)) : null,
+    hooks: row.hooks ? Value.Parse(Type.Array(HookRun), JSON.parse(row.hooks)) : null,
   };
 }
 

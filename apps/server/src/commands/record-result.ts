@@ -71,6 +71,8 @@ function changeOf(result: CommandResult, nowMs: number) {
     ...(result.output_tail === undefined ? {} : { output_tail: result.output_tail }),
     ...(result.installed === undefined ? {} : { installed: JSON.stringify(result.installed) }),
     ...(result.restarts === undefined ? {} : { restarts: JSON.stringify(result.restarts) }),
+    ...(result.probes === undefined ? {} : { probes: JSON.stringify(result.probes) }),
+    ...(result.hooks === undefined ? {} : { hooks: JSON.stringify(result.hooks) }),
   };
 }
 

@@ -29,6 +29,8 @@ export const schema: readonly Statement[] = [
     output_tail TEXT,
     installed TEXT,
     restarts TEXT,
+    probes TEXT,
+    hooks TEXT,
     changed_at BIGINT,
     seal TEXT
   )`,
@@ -103,6 +105,9 @@ declare module '../platform/db/tables.ts' {
       installed: string | null;
       /** JSON of what ran old code after the installation. */
       restarts: string | null;
+      /** JSON of root's probes before the installation, and of root's programs around it. */
+      probes: string | null;
+      hooks: string | null;
       /** When the server last wrote it; times that a host reports are of its own clock. */
       changed_at?: number | null;
       seal: SealColumn;

@@ -81,6 +81,7 @@ const RESTARTS = {
   services: { need: 'unknown', stale: [], more_services: 0 },
   reboot: { need: 'unknown', evidence: [], packages: [], livepatch: 'unknown' },
 };
+const PROBES = { at: '2026-11-21T09:00:00Z', probes: [] };
 const SIGNATURE = { keyid: 'ops', sig: Buffer.alloc(64).toString('base64') };
 /** Where the attempt is recorded. */
 const RECORD = ['events', 'events_head', 'security_events'];
@@ -358,5 +359,8 @@ export const NAMED: Readonly<Record<string, Naming | string>> = {
   'POST /api/v1/agents/:agent_id/commands/:command_id/result body restarts.boot_id': PART,
   'POST /api/v1/agents/:agent_id/commands/:command_id/result body boot_id': PART,
   'GET /api/v1/agents/:agent_id/restarts path agent_id': path('agent'),
+  'PUT /api/v1/agents/:agent_id/probes path agent_id': byAgent('agent', PROBES),
+  'GET /api/v1/agents/:agent_id/probes path agent_id': path('agent'),
+  'POST /api/v1/agents/:agent_id/probes/run path agent_id': path('agent'),
   'GET /api/v1/agents/:agent_id/state path agent_id': byAgent('agent'),
 };
