@@ -26,6 +26,7 @@ const ATTEMPTS_TEST = 'apps/server/src/restore/failed-attempts.test.ts';
 const CRASH_TEST = 'apps/server/src/restore/crash-before-commit.test.ts';
 const BLACKOUT_RULES = 'apps/server/src/blackouts/blackout-rules.ts';
 const BLACKOUT_RULES_TEST = 'apps/server/src/blackouts/blackout-rules.test.ts';
+const TAGS_TEST = 'apps/server/src/agents/tags.test.ts';
 const HOLDS_TEST = 'apps/server/src/holds/holds.test.ts';
 const BLACKOUTS_TEST = 'apps/server/src/blackouts/blackouts.test.ts';
 const DELIVER = 'apps/server/src/commands/deliver-commands.ts';
@@ -1942,8 +1943,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     rule: 'policy: only the hosts of its scope',
     file: 'apps/server/src/agents/host-scope.ts',
-    from: 'return ({ id, group }) => hosts.has(id) || (group !== null && groups.has(group));',
-    to: 'return () => true;',
+    from: 'return (host) =>\n    hosts.has(host.id) ||',
+    to: 'return (host) =>\n    host.id !== null ||',
     test: [POLICIES_TEST, 'reach only the hosts of their scope, and only their packages'],
   },
   {
@@ -2162,5 +2163,47 @@ export const MUTANTS: readonly Mutant[] = [
     from: 'toZonedDateTime({ timeZone: zone, plainTime: start })',
     to: "toZonedDateTime({ timeZone: 'UTC', plainTime: start })",
     test: ['apps/server/src/windows/schedule-rules.test.ts', 'they do not depend on the zone of the server'],
+  },
+  {
+    rule: 'tags: a scope matches what operators set',
+    file: 'apps/server/src/agents/host-scope.ts',
+    from: 'host.tags.some((tag) => tags.has(tag)',
+    to: 'host.tags.every((tag) => tags.has(tag)',
+    test: [TAGS_TEST, 'choose the hosts of a scope'],
+  },
+  {
+    rule: 'tags: no scope names what hosts report',
+    file: 'apps/server/src/agents/host-scope.ts',
+    from: 'if (reported !== undefined) {',
+    to: 'if (reported === undefined && tags.length > 99) {',
+    test: [POLICIES_TEST, 'of a tag reach the hosts that operators gave it'],
+  },
+  {
+    rule: 'tags: a row without a seal chooses no host',
+    file: 'apps/server/src/agents/tag-store.ts',
+    from: "if (opened(db, 'host_tags', row)) add",
+    to: 'add',
+    test: [TAGS_TEST, 'choose the hosts of a scope'],
+  },
+  {
+    rule: 'tags: hosts report only their own keys',
+    file: 'packages/protocol/src/tags-api.ts',
+    from: '`^(?=host\\\\.)$',
+    to: '`^$',
+    test: ['apps/server/src/agents/tag-rules.test.ts', 'and one that operators may set'],
+  },
+  {
+    rule: 'tags: a host that enrols again keeps its own',
+    file: 'apps/server/src/enrolment/register-agent.ts',
+    from: 'const tags = known ? [] : tagsOfToken(token);',
+    to: 'const tags = tagsOfToken(token);',
+    test: ['apps/server/src/enrolment/group-boundary.test.ts', 'one that enrols again keeps its own'],
+  },
+  {
+    rule: 'tags: not everything is approved that hosts report',
+    file: 'apps/server/src/approvals/bulk-approve.ts',
+    from: 'if (tag !== undefined && isReported(tag))',
+    to: 'if (tag === undefined)',
+    test: ['apps/server/src/approvals/bulk-approve.test.ts', 'a filter by what hosts report'],
   },
 ];

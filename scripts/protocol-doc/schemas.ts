@@ -38,6 +38,7 @@ import {
   Uuid,
 } from '@tidegate/protocol/scalars';
 import { CommandAction, CommandStatus, UpdateState, VulnerabilityVerdict } from '@tidegate/protocol/states';
+import { ReportedTag, ReportedTags } from '@tidegate/protocol/tags-api';
 import { Type } from 'typebox';
 import { ExportEvent } from '../../apps/server/src/events/export-lines.ts';
 
@@ -57,6 +58,7 @@ export const SCALARS: Readonly<Record<string, unknown>> = {
   'package name': PackageName,
   'package version': PackageVersion,
   'agent version': AgentVersion,
+  'reported tag': ReportedTag,
   'machine id': MachineId,
   ecosystem: Ecosystem,
   verdict: VulnerabilityVerdict,
@@ -82,6 +84,7 @@ export const OBJECTS: Readonly<Record<string, unknown>> = {
   RebootBlocker,
   UnitOutcome,
   ProbeReport,
+  ReportedTags,
   RestartReport,
   RootPayload,
   CommandPayload: { ...firstCommand, properties: commonOf(firstCommand.properties) },

@@ -199,6 +199,11 @@ const ROWS: Readonly<Record<string, Row>> = {
     body: { at: '2026-11-21T09:00:00Z', probes: [] },
     expected: agent('200'),
   },
+  'PUT /api/v1/agents/:agent_id/tags': {
+    path: '/api/v1/agents/{own}/tags',
+    body: { tags: ['host.role=web'] },
+    expected: agent('200'),
+  },
   'PUT /api/v1/agents/:agent_id/plans': {
     path: '/api/v1/agents/{own}/plans',
     body: planReport(NOBODY),
@@ -289,6 +294,11 @@ const ROWS: Readonly<Record<string, Row>> = {
     body: { agent_ids: [NOBODY], group: 'web' },
     expected: operator('admin', '200'),
   },
+  'POST /api/v1/agents/tags': {
+    body: { agent_ids: [NOBODY], set: ['env=prod'], remove: [] },
+    expected: operator('admin', '200'),
+  },
+  'GET /api/v1/tags': { expected: operator('viewer', '200') },
   'GET /api/v1/groups': { expected: operator('viewer', '200') },
   'GET /api/v1/packages': { expected: operator('viewer', '200') },
   'GET /api/v1/updates': { expected: operator('viewer', '200') },

@@ -61,6 +61,11 @@ const BODIES: Readonly<
     status: 200,
     answer: { moved: [], not_found: [agentId] },
   }),
+  'POST /api/v1/agents/tags': ({ agentId }) => ({
+    body: { agent_ids: [agentId], set: ['env=prod'], remove: [] },
+    status: 200,
+    answer: { changed: [], not_found: [agentId] },
+  }),
   // A view is the caller's own filter: this body is invalid whatever hosts there are.
   'POST /api/v1/views': () => ({ body: {}, status: 400 }),
   'POST /api/v1/admin/registration-tokens': () => ({

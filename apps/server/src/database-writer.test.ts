@@ -4,6 +4,7 @@ import { sql } from 'kysely';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { describe, expect, test } from 'vitest';
+import { operatorTags } from './agents/tag-store.ts';
 import { readGateSetting } from './approvals/gate-settings-store.ts';
 import { liveAgeExceptions } from './approvals/store.ts';
 import { awaitedSets } from './commands/awaited-store.ts';
@@ -269,6 +270,7 @@ const ATTACKS: Attack[] = [
       const [token, nowMs] = [`tgr_${'A'.repeat(43)}`, scene.app.platform.now()];
       await writeRaw(scene.database, 'registration_tokens', {
         ...{ id: 'x', label: 'x', secret_hash: sha256(token), seats: 9, seats_used: 0, group_name: null },
+        tags: '[]',
         ...{ created_by: 'admin', created_at: nowMs, expires_at: nowMs + 1_000, deleted_at: null },
       });
       return register(scene, token, 'machine-9');
@@ -451,6 +453,34 @@ const ATTACKS: Attack[] = [
           await must({ method: 'DELETE', url: `${url}/${id}`, token: admin }, 204);
         await run(scene, `UPDATE policies SET ${change}`);
         return live();
+      },
+      refused: false,
+    }),
+  ),
+  {
+    what: 'an inserted tag',
+    table: 'host_tags',
+    async attempt({ app, database, agent: { agentId } }) {
+      const set_at = app.platform.now();
+      await writeRaw(database, 'host_tags', {
+        ...{ agent_id: agentId, key: 'env', value: 'prod', set_by: 'admin', set_at },
+      });
+      return (await operatorTags(database.read, [agentId])).size > 0;
+    },
+    refused: false,
+  },
+  ...["value = 'test'", "key = 'tier'", "set_by = 'eve'"].map(
+    (change): Attack => ({
+      what: `a tag with ${change.split(' ', 1)[0]} changed`,
+      table: 'host_tags',
+      async attempt(scene) {
+        const { database, must, asAdmin, agent } = scene;
+        const has = async () => (await operatorTags(database.read, [agent.agentId])).size > 0;
+        const body = { agent_ids: [agent.agentId], set: ['env=prod'], remove: [] };
+        await must(asAdmin('/api/v1/agents/tags', body), 200);
+        expect(await has()).toBe(true);
+        await run(scene, `UPDATE host_tags SET ${change}`);
+        return has();
       },
       refused: false,
     }),

@@ -113,7 +113,10 @@ const INCIDENTS: Incident[] = [
   ),
   {
     ...{ type: 'AGENT_ENROLLED', status: 201, severity: 'info', component: 'enrolment', actor: 'agent' },
-    ...{ host: false, content: ['again', 'group', 'hostname', 'machine_id', 'registration_token_id'] },
+    ...{
+      host: false,
+      content: ['again', 'group', 'hostname', 'machine_id', 'registration_token_id', 'tags'],
+    },
     async prepare({ must, asAdmin }) {
       const { token } = Value.Parse(Secret, await must(asAdmin(TOKENS, { label: 'x' }), 201));
       const os = { family: 'linux', id: 'debian', version_id: '12', arch: 'amd64' };
@@ -358,6 +361,12 @@ const INCIDENTS: Incident[] = [
       asAdmin('/api/v1/agents/group', { agent_ids: [agent.agentId], group: 'web' }),
   },
   {
+    ...{ type: 'HOST_TAGS_CHANGED', status: 200, severity: 'info', component: 'agents' },
+    ...{ actor: 'admin', host: true, content: ['after', 'before'] },
+    prepare: ({ asAdmin, agent }) =>
+      asAdmin('/api/v1/agents/tags', { agent_ids: [agent.agentId], set: ['env=prod'], remove: [] }),
+  },
+  {
     ...{ type: 'API_TOKEN_CREATED', status: 201, severity: 'warning', component: 'api-tokens' },
     ...{ actor: 'admin', host: false, content: API_TOKEN },
     prepare: ({ asAdmin }) => asAdmin(API_TOKENS, { label: 'ci', role: 'viewer', expires_at: LATER }),
@@ -374,7 +383,7 @@ const INCIDENTS: Incident[] = [
   {
     ...{ type: 'REGISTRATION_TOKEN_CHANGED', status: 201, severity: 'info', component: 'enrolment' },
     ...{ actor: 'admin', host: false },
-    content: ['change', 'expires_at', 'group', 'id', 'label', 'seats', 'seats_used'],
+    content: ['change', 'expires_at', 'group', 'id', 'label', 'seats', 'seats_used', 'tags'],
     prepare: ({ asAdmin }) => asAdmin(TOKENS, { label: 'rack 4' }),
   },
   {

@@ -14,6 +14,7 @@ import {
   Timestamp,
   Uuid,
 } from './scalars.ts';
+import { HostTag } from './tags-api.ts';
 
 export const AGENT_STATES = ['bound', 'unbound', 'revoked'] as const;
 export const AgentState = Type.Enum(AGENT_STATES);
@@ -42,6 +43,8 @@ export const AgentItem = Type.Object({
   id: Uuid,
   hostname: HostName,
   group: nullable(GroupName),
+  /** What operators set, then what the host reports of itself (`host.`), each by key. */
+  tags: Type.Array(HostTag),
   status: AgentState,
   online: Type.Boolean({ description: 'last check-in younger than three intervals' }),
   machine_id: nullable(Type.String()),
@@ -103,6 +106,7 @@ export const AgentFilter = {
   online: Type.Optional(Type.Enum(['true', 'false'])),
   clone_suspected: Type.Optional(Type.Enum(['true', 'false'])),
   group: Type.Optional(GroupName),
+  tag: Type.Optional(HostTag),
   services_restart: Type.Optional(RestartNeed),
   reboot: Type.Optional(RestartNeed),
   probes: Type.Optional(ProbesState),

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { GroupName, nullable, ShortText, strict, Timestamp, Uuid } from './scalars.ts';
+import { OperatorTag, OperatorTags } from './tags-api.ts';
 
 /** Most hosts that one registration token can enrol. */
 export const SEATS_MAX = 100_000;
@@ -12,6 +13,8 @@ export const CreateRegistrationToken = strict({
   seats: Type.Optional(Type.Integer({ minimum: 1, maximum: SEATS_MAX })),
   expires_at: Type.Optional(Timestamp),
   group: Type.Optional(nullable(GroupName, { description: 'the group assigned to enrolled hosts' })),
+  /** Tags of hosts that it enrols for the first time. */
+  tags: Type.Optional(OperatorTags),
 });
 export type CreateRegistrationToken = Static<typeof CreateRegistrationToken>;
 
@@ -21,6 +24,7 @@ export const RegistrationTokenItem = Type.Object({
   seats: Type.Integer({ minimum: 1 }),
   seats_used: Type.Integer({ minimum: 0 }),
   group: nullable(GroupName),
+  tags: Type.Array(OperatorTag),
   created_by: Type.String(),
   created_at: Timestamp,
   expires_at: Timestamp,

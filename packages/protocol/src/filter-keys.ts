@@ -11,6 +11,7 @@ export const FILTER_KEYS = {
   q: 'q',
   agent_id: 'agent',
   group: 'group',
+  tag: 'tag',
   severity: 'severity',
   verdict: 'verdict',
   security: 'security',

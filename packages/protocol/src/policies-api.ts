@@ -14,6 +14,7 @@ import {
   visibleText,
   writtenText,
 } from './scalars.ts';
+import { HostTag } from './tags-api.ts';
 import { Schedule } from './windows-api.ts';
 
 /** DSSE payload type of a standing approval. */
@@ -56,6 +57,8 @@ export const PolicyScope = Type.Union([
     kind: Type.Literal('some'),
     groups: Type.Array(GroupName, { maxItems: 100, uniqueItems: true }),
     hosts: Type.Array(Uuid, { maxItems: 500, uniqueItems: true }),
+    /** Tags that operators set; what hosts report of themselves is refused. */
+    tags: Type.Optional(Type.Array(HostTag, { maxItems: 100, uniqueItems: true })),
   }),
 ]);
 export type PolicyScope = Static<typeof PolicyScope>;

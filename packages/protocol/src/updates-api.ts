@@ -16,6 +16,7 @@ import {
   Uuid,
 } from './scalars.ts';
 import { UpdateState, VulnerabilityVerdict } from './states.ts';
+import { HostTag } from './tags-api.ts';
 
 /** Severities of advisories, as the badge of an update shows them. */
 export const ADVISORY_SEVERITIES = ['none', 'low', 'medium', 'high', 'critical', 'unknown'] as const;
@@ -30,6 +31,7 @@ export const UpdateFilter = strict({
   q: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'part of the package name' })),
   agent_id: Type.Optional(Uuid),
   group: Type.Optional(GroupName),
+  tag: Type.Optional(HostTag),
   severity: Type.Optional(Type.Enum(ADVISORY_SEVERITIES)),
   verdict: Type.Optional(VulnerabilityVerdict),
   security: Type.Optional(Flag),

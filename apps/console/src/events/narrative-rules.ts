@@ -47,6 +47,8 @@ const NARRATIVES: Readonly<Record<SecurityEventType | SystemEventType, Sentence>
       `A machine named ${read('hostname') || '(unknown)'} tried to enrol as this host, with a registration token of ${groupOf(read('token_group'))}; the host is in ${groupOf(read('host_group'))}. It was refused.`,
     HOST_GROUP_CHANGED: (read, { actor }) =>
       `${by(actor)} moved the host ${read('after') === '' ? 'out of its group' : `to the group ${read('after')}`}.`,
+    HOST_TAGS_CHANGED: (_, { actor }) =>
+      actor === 'agent' ? 'The host reported other tags.' : `${by(actor)} changed the tags of the host.`,
     AGENT_REVOKED: (read, { actor }) =>
       read('act') === 'journal_replayed'
         ? 'Revocations made since the backup were applied again after a restore.'

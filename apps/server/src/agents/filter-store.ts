@@ -1,6 +1,7 @@
 import type { HostStatus } from '@tidegate/protocol/agents-api';
 import type { ProbesState } from '@tidegate/protocol/probes';
 import type { RestartNeed } from '@tidegate/protocol/restarts';
+import { isReported, partsOfTag } from '@tidegate/protocol/tags-api';
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import { type GroupScope, groupInScope } from '../platform/db/group-scope.ts';
 import { containing } from '../platform/db/like.ts';
@@ -15,6 +16,7 @@ export interface AgentListFilter {
   online?: boolean | undefined;
   cloneSuspected?: boolean | undefined;
   group?: string | undefined;
+  tag?: string | undefined;
   servicesRestart?: RestartNeed | undefined;
   reboot?: RestartNeed | undefined;
   probes?: ProbesState | undefined;
@@ -61,6 +63,7 @@ export function agentConditions(
     online,
     cloneSuspected,
     group,
+    tag,
     servicesRestart,
     reboot,
     probes,
@@ -69,6 +72,7 @@ export function agentConditions(
     sql<SqlBool>`a.deleted_at IS NULL`,
     scope !== null && groupInScope(scope, 'a.group_name'),
     group !== undefined && sql<SqlBool>`a.group_name = ${group}`,
+    tag !== undefined && hasTag(tag, matches),
     q !== undefined && isFoundBy(q),
     status !== undefined && hasStatus(status, presence),
     os !== undefined && sql<SqlBool>`a.os_id = ${os}`,
@@ -108,6 +112,15 @@ function hasProbes(state: ProbesState, matches: Matches): Condition {
   return matches === 'many'
     ? sql<SqlBool>`EXISTS (${ofHost} AND b.state = ${state})`
     : sql<SqlBool>`a.id IN (SELECT b.agent_id FROM agent_probes AS b WHERE b.state = ${state})`;
+}
+
+/** Whether host `a` has a tag; of many hosts each is probed, of few the tag's index has them. */
+export function hasTag(tag: string, matches: Matches = 'few'): Condition {
+  const { key, value } = partsOfTag(tag);
+  const table = sql.table(isReported(tag) ? 'host_reported_tags' : 'host_tags');
+  return matches === 'many'
+    ? sql<SqlBool>`EXISTS (SELECT 1 FROM ${table} AS t WHERE t.agent_id = a.id AND t.key = ${key} AND t.value || '' = ${value})`
+    : sql<SqlBool>`a.id IN (SELECT t.agent_id FROM ${table} AS t WHERE t.key = ${key} AND t.value = ${value})`;
 }
 
 function isFoundBy(q: string): Condition {

@@ -13,7 +13,7 @@ import type { Routes } from '../platform/http/routes.ts';
 import type { Platform } from '../platform/platform.ts';
 import { countGroups, listGroups } from './group-store.ts';
 import { moveHosts } from './move-hosts.ts';
-import { agentItem } from './presence.ts';
+import { oneAgentItem } from './presence.ts';
 import { findAgent } from './store.ts';
 
 const tags = ['hosts'];
@@ -64,7 +64,7 @@ export function mountGroups(routes: Routes, { platform }: { platform: Platform }
       const isThere = isAgentId(agentId) && (await moveHosts(platform, asked)).not_found.length === 0;
       const row = isThere && (await findAgent(db, agentId));
       if (!row) throw noSuch('agent');
-      return agentItem(row, platform.now());
+      return oneAgentItem(db, row, platform.now());
     },
   });
   routes.operator({

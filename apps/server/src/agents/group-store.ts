@@ -78,3 +78,16 @@ export async function setGroup(
 ): Promise<void> {
   await tx.updateTable('agents').set({ group_name: group }).where('id', 'in', ids).execute();
 }
+
+/** The ids of the hosts in these groups. */
+export async function findAgentsInGroups(db: Db, groups: readonly string[]): Promise<string[]> {
+  if (groups.length === 0) return [];
+  const rows = await db
+    .selectFrom('agents')
+    .select('id')
+    .where('deleted_at', 'is', null)
+    .where('group_name', 'in', groups)
+    .orderBy('id')
+    .execute();
+  return rows.map(({ id }) => id);
+}

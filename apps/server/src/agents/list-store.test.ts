@@ -1,5 +1,6 @@
 import { AGENT_SORTS, type AgentSort, HOST_STATUSES, type HostStatus } from '@tidegate/protocol/agents-api';
 import { RESTART_NEEDS } from '@tidegate/protocol/restarts';
+import { isReported } from '@tidegate/protocol/tags-api';
 import { describe, expect, test } from 'vitest';
 import type { Database } from '../platform/db/engine.ts';
 import type { Position } from '../platform/db/keyset.ts';
@@ -7,6 +8,7 @@ import { countStatements } from '../testing/count-statements.ts';
 import { ENGINES } from '../testing/engines.ts';
 import type { AgentListFilter } from './filter-store.ts';
 import { agentOrder, listAgents } from './list-store.ts';
+import { changeTags, saveReportedTags } from './tag-store.ts';
 
 const NOW_MS = 10_000_000;
 const PRESENCE = { nowMs: NOW_MS, onlineIntervals: 3, defaultIntervalSeconds: 60 };
@@ -30,6 +32,7 @@ const HOSTS = Array.from({ length: 16 }, (_, n) => ({
     ([null, ['needed', 'unknown'], ['not_needed', 'needed'], ['unknown', 'not_needed']] as const)[n % 4] ??
     null,
   group: n % 2 === 0 ? 'web' : null,
+  tags: [['env=prod'], ['env=test', 'role=db'], [], ['host.role=db']][n % 4] ?? [],
   deletedAt: n === 15 ? 1 : null,
 }));
 type Host = (typeof HOSTS)[number];
@@ -61,6 +64,9 @@ async function insertHosts(database: Database): Promise<void> {
       if (host.lastSeenAt !== null) {
         await tx.insertInto('agent_presence').values({ agent_id, last_seen_at: host.lastSeenAt }).execute();
       }
+      const set = host.tags.filter((tag) => !isReported(tag));
+      await changeTags(tx, { agentId: agent_id, set, remove: [], by: 'ada', atMs: 1 });
+      await saveReportedTags(tx, { agentId: agent_id, tags: host.tags.filter(isReported) });
       const report = { digest: 'd', scanned_at: 1, received_at: 1, complete: 1, package_count: 1 };
       await tx
         .insertInto('inventory_reports')
@@ -127,6 +133,13 @@ const FILTERS: readonly (readonly [AgentListFilter, (host: Host) => boolean])[] 
     [{ servicesRestart: need }, ({ needs }: Host) => (needs?.[0] ?? 'unknown') === need] as const,
     [{ reboot: need }, ({ needs }: Host) => (needs?.[1] ?? 'unknown') === need] as const,
   ]),
+  ...['env=prod', 'env=test', 'role=db', 'host.role=db', 'env=other'].map(
+    (tag) => [{ tag }, ({ tags }: Host) => tags.includes(tag)] as const,
+  ),
+  [
+    { tag: 'env=prod', group: 'web', online: true },
+    (host) => host.tags.includes('env=prod') && host.group === 'web' && isOnline(host),
+  ],
   [{ group: 'web', online: true }, (host) => host.group === 'web' && isOnline(host)],
   [{ online: false, cloneSuspected: false }, (host) => !isOnline(host) && !host.isClone],
 ];

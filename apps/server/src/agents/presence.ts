@@ -1,7 +1,9 @@
 import type { AgentItem, AgentState } from '@tidegate/protocol/agents-api';
 import { rfc3339 } from '../platform/clock.ts';
+import type { Db } from '../platform/db/engine.ts';
 import { cloneSuspected } from './clone-view.ts';
 import type { AgentRow } from './store.ts';
+import { tagsOfHosts } from './tag-store.ts';
 
 /** Check-in interval unless an operator sets another one. */
 export const CHECK_IN_INTERVAL_SECONDS = 60;
@@ -23,12 +25,25 @@ function isOnline(
   return nowMs - agent.last_seen_at < ONLINE_INTERVALS * intervalSeconds * 1_000;
 }
 
-/** The host as operators see it. */
-export function agentItem(agent: AgentRow, nowMs: number): AgentItem {
+/** Hosts as operators see them, in the given order. */
+export async function agentItems(db: Db, agents: readonly AgentRow[], nowMs: number): Promise<AgentItem[]> {
+  const tags = await tagsOfHosts(
+    db,
+    agents.map(({ id }) => id),
+  );
+  return agents.map((agent) => agentItem(agent, tags.get(agent.id) ?? [], nowMs));
+}
+
+export async function oneAgentItem(db: Db, agent: AgentRow, nowMs: number): Promise<AgentItem> {
+  return agentItem(agent, (await tagsOfHosts(db, [agent.id])).get(agent.id) ?? [], nowMs);
+}
+
+function agentItem(agent: AgentRow, tags: readonly string[], nowMs: number): AgentItem {
   return {
     id: agent.id,
     hostname: agent.hostname,
     group: agent.group_name,
+    tags: [...tags],
     status: stateOf(agent),
     online: isOnline(agent, nowMs),
     machine_id: agent.machine_id,

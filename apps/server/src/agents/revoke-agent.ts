@@ -3,6 +3,7 @@ import { appendEvent } from '../events/append-event.ts';
 import type { Platform } from '../platform/platform.ts';
 import { closeSuspicion } from './clone-store.ts';
 import { type AgentRow, findAgent, lockBinding, markAgentDeleted, markAgentRevoked } from './store.ts';
+import { forgetTags } from './tag-store.ts';
 
 /**
  * Revokes agent and family, which is final: every token is refused at its next request. Deleting revokes too, and frees
@@ -27,7 +28,10 @@ export async function revokeAgent(
     await markAgentRevoked(tx, { agentId, atMs: nowMs });
     await closeSuspicion(tx, { agentId, atMs: nowMs });
     const after = await findAgent(tx, agentId);
-    if (act === 'delete') await markAgentDeleted(tx, { agentId, atMs: nowMs });
+    if (act === 'delete') {
+      await markAgentDeleted(tx, { agentId, atMs: nowMs });
+      await forgetTags(tx, agentId);
+    }
     if (act === 'delete' || agent.status === 'active') {
       await appendEvent(tx, platform, {
         kind: 'security',

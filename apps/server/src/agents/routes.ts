@@ -30,11 +30,12 @@ import { dismissClone } from './dismiss-clone.ts';
 import type { AgentListFilter } from './filter-store.ts';
 import { mountGroups } from './group-routes.ts';
 import { agentOrder, listAgents } from './list-store.ts';
-import { agentItem, CHECK_IN_INTERVAL_SECONDS, ONLINE_INTERVALS } from './presence.ts';
+import { agentItems, CHECK_IN_INTERVAL_SECONDS, ONLINE_INTERVALS, oneAgentItem } from './presence.ts';
 import { rebindMachine } from './rebind-machine.ts';
 import { mountRestarts } from './restart-routes.ts';
 import { revokeAgent } from './revoke-agent.ts';
 import { findAgent } from './store.ts';
+import { mountTags } from './tag-routes.ts';
 
 export interface AgentsDeps {
   platform: Platform;
@@ -71,7 +72,7 @@ export function mountAgents(routes: Routes, deps: AgentsDeps): void {
       const list = { ...selection, order, after: positionOf(cursor, of), limit: limit + 1 };
       const { rows, count } = await listAgents(platform.database.read, list);
       const { page, next_cursor } = pageOfRows(rows, { limit, of, positionOf: ({ position }) => position });
-      return { items: page.map((row) => agentItem(row, nowMs)), next_cursor, ...totalOf(count) };
+      return { items: await agentItems(platform.database.read, page, nowMs), next_cursor, ...totalOf(count) };
     },
   });
   routes.operator({
@@ -82,7 +83,7 @@ export function mountAgents(routes: Routes, deps: AgentsDeps): void {
     handler: async ({ params }) => {
       const row = isAgentId(params.agent_id) && (await findAgent(platform.database.read, params.agent_id));
       if (!row) throw noSuch('agent');
-      return agentItem(row, platform.now());
+      return oneAgentItem(platform.database.read, row, platform.now());
     },
   });
   routes.operator({
@@ -115,7 +116,7 @@ export function mountAgents(routes: Routes, deps: AgentsDeps): void {
         reason: body?.reason ?? null,
         actor: operator.username,
       });
-      return agentItem(row, platform.now());
+      return oneAgentItem(platform.database.read, row, platform.now());
     },
   });
   routes.operator({
@@ -134,7 +135,7 @@ export function mountAgents(routes: Routes, deps: AgentsDeps): void {
       if (!isAgentId(agentId)) throw noSuch('agent');
       const actor = operator.username;
       const outcome = await dismissClone(platform, { agentId, reason: body.reason, actor });
-      if (outcome.ok) return agentItem(outcome.agent, platform.now());
+      if (outcome.ok) return oneAgentItem(platform.database.read, outcome.agent, platform.now());
       if (outcome.why === 'unknown') throw noSuch('agent');
       throw new Refusal('conflict', { detail: 'No clone of the agent is suspected.' });
     },
@@ -163,6 +164,7 @@ export function mountAgents(routes: Routes, deps: AgentsDeps): void {
     },
   });
   mountGroups(routes, deps);
+  mountTags(routes, deps);
   mountRestarts(routes, deps);
 }
 

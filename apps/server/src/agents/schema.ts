@@ -1,4 +1,5 @@
 import type { RestartNeed } from '@tidegate/protocol/restarts';
+import type { SealColumn } from '../platform/db/seal.ts';
 import { BYTEWISE, HOT_ROWS, LISTED, perEngine, type Statement } from '../platform/db/statement.ts';
 
 export const schema: readonly Statement[] = [
@@ -37,6 +38,26 @@ export const schema: readonly Statement[] = [
   // Lists filter by expressions without an index, which PostgreSQL assumes to be rare without these statistics.
   { postgres: `CREATE STATISTICS agents_asked_1 ON (os_id || '') FROM agents` },
   { postgres: `CREATE STATISTICS agents_asked_2 ON (group_name || '') FROM agents` },
+
+  // What operators set: policies, blackouts and holds go by these rows, so they are sealed (0052).
+  `CREATE TABLE host_tags (
+    agent_id TEXT NOT NULL REFERENCES agents (id),
+    key TEXT NOT NULL,
+    value TEXT NOT NULL,
+    set_by TEXT NOT NULL,
+    set_at BIGINT NOT NULL,
+    seal TEXT,
+    PRIMARY KEY (agent_id, key)
+  )`,
+  'CREATE INDEX host_tags_by_tag ON host_tags (key, value, agent_id)',
+  // What hosts say of themselves, for lists only. A table of its own: nothing that decides can read it by mistake.
+  `CREATE TABLE host_reported_tags (
+    agent_id TEXT NOT NULL REFERENCES agents (id),
+    key TEXT NOT NULL,
+    value TEXT NOT NULL,
+    PRIMARY KEY (agent_id, key)
+  )`,
+  'CREATE INDEX host_reported_tags_by_tag ON host_reported_tags (key, value, agent_id)',
 
   // Written at every check-in, so separate from the wide rows: 80 of these share a page, and no index needs updating.
   perEngine`CREATE TABLE agent_presence (
@@ -106,6 +127,15 @@ declare module '../platform/db/tables.ts' {
       revoked_at: number | null;
       deleted_at: number | null;
     };
+    host_tags: {
+      agent_id: string;
+      key: string;
+      value: string;
+      set_by: string;
+      set_at: number;
+      seal: SealColumn;
+    };
+    host_reported_tags: { agent_id: string; key: string; value: string };
     agent_presence: {
       agent_id: string;
       last_seen_at: number;

@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { reportTags } from '../agents/report-tags.ts';
+import { changeTags } from '../agents/tag-store.ts';
 import { DatabaseFault } from '../platform/db/engine.ts';
 import { insertTestAgent } from '../testing/agent-rows.ts';
 import { type ApprovalsApp, actionOf, createApprovalsApp } from '../testing/approvals-app.ts';
@@ -89,6 +91,21 @@ describe.each(ENGINES)('bulk approval (E4, A6) on $name', (engine) => {
     expect(body.approved.map((one: { update_id: string }) => one.update_id).toSorted()).toEqual(
       ids.toSorted(),
     );
+  });
+
+  test('a filter by what hosts report of themselves approves nothing; one by a tag of operators does', async () => {
+    const it = await createApprovalsApp(engine);
+    const id = await it.addUpdate();
+    await reportTags(it.platform, { agentId: it.agentId, tags: ['host.role=web'] });
+    const ask = (tag: string) => bulk(it, { filter: { tag }, confirm_count: 1 });
+    const refused = await ask('host.role=web');
+    expect([refused.status, refused.body.errors]).toMatchObject([400, [{ path: '/filter/tag' }]]);
+    expect(await findUpdate(it.database.read, id)).toMatchObject({ state: 'pending' });
+    expect(await ask('role=web')).toMatchObject({ status: 409, body: { count: 0 } });
+    await it.database.transact((tx) =>
+      changeTags(tx, { agentId: it.agentId, set: ['role=web'], remove: [], by: 'ada', atMs: 1 }),
+    );
+    expect((await ask('role=web')).body.approved).toMatchObject([{ update_id: id }]);
   });
 
   test.each([

@@ -4,11 +4,13 @@ import {
   type BulkApproveAnswer,
   type BulkApproveRequest,
 } from '@tidegate/protocol/approvals-api';
+import { isReported } from '@tidegate/protocol/tags-api';
 import type { Subject } from '../advisories/subjects.ts';
 import { subjectKey } from '../advisories/subjects.ts';
 import { awaitPlan } from '../commands/await-plan.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import type { GroupScope } from '../platform/db/group-scope.ts';
+import { Refusal } from '../platform/http/refusal.ts';
 import { type AgeSubject, timeKey } from '../release-times/subjects.ts';
 import { countUpdates, listUpdateIds } from '../updates/list-store.ts';
 import { groupUpdates, judgedGroups, type UpdateGroup } from '../updates/many-store.ts';
@@ -111,6 +113,13 @@ export async function namedUpdates(
   { request, scope }: { request: BulkApproveRequest; scope: GroupScope },
 ): Promise<Named> {
   if ('update_ids' in request) return { kind: 'ids', ids: [...new Set(request.update_ids)] };
+  const { tag } = request.filter;
+  if (tag !== undefined && isReported(tag)) {
+    throw new Refusal('invalid_request', {
+      detail: `Hosts report ${tag} of themselves: one could add itself to what is approved. Choose the updates, or filter by a tag that operators set.`,
+      errors: [{ path: '/filter/tag', message: 'must be a tag that operators set' }],
+    });
+  }
   const db = platform.database.read;
   const selection = { filter: request.filter, scope };
   const count = await countUpdates(db, selection);

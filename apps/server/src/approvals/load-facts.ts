@@ -4,6 +4,7 @@ import type { ClosureFacts } from '../advisories/closure-facts.ts';
 import { readSnapshotMarks } from '../advisories/mirror/store.ts';
 import { type Closure, readBases, readClosureFacts } from '../advisories/read-closure.ts';
 import type { Subject } from '../advisories/subjects.ts';
+import { withTags } from '../agents/host-scope.ts';
 import type { BoundDivergence } from '../artifacts/divergence-rules.ts';
 import { sightingsOf } from '../artifacts/identity-rules.ts';
 import { readBoundDivergences } from '../artifacts/read-divergences.ts';
@@ -165,8 +166,14 @@ export async function heldOfPlans(
   nowMs: number,
 ): Promise<HeldPackage[][]> {
   const holds = await holdsInForce(db, nowMs);
-  return loaded.map(({ planned, ecosystem, agent }) => {
-    const host = { id: agent.id, group: agent.group_name };
+  const hosts = await withTags(
+    db,
+    loaded.map(({ agent }) => ({ id: agent.id, group: agent.group_name })),
+    holds.map(({ scope }) => scope),
+  );
+  return loaded.map(({ planned, ecosystem }, i) => {
+    const host = hosts[i];
+    if (!host) throw new Error('a set without a host');
     return heldIn(holds, { ecosystem, host, actions: planned?.plan.actions ?? [] });
   });
 }

@@ -11,6 +11,7 @@ import type { Basis } from '../advisories/basis-rules.ts';
 import type { ClosureFacts } from '../advisories/closure-facts.ts';
 import { partCounts } from '../advisories/closure-parts.ts';
 import { holdSnapshots } from '../advisories/mirror/store.ts';
+import { withTags } from '../agents/host-scope.ts';
 import { insertApprovals, liveTokensOf, type NewApproval, voidTokens } from '../approval-tokens/store.ts';
 import { createThaws } from '../blackouts/blackout-rules.ts';
 import { liveBlackouts } from '../blackouts/store.ts';
@@ -123,12 +124,20 @@ export async function mintApprovals(
     digests: mintings.flatMap(({ request }) => request.standing?.sha256 ?? []),
     nowMs: deps.platform.now(),
   });
-  const thawOf = createThaws(await liveBlackouts(tx, deps.platform.now()), deps.platform.now());
+  const blackouts = await liveBlackouts(tx, deps.platform.now());
+  const thawOf = createThaws(blackouts, deps.platform.now());
+  const hosts = await withTags(
+    tx,
+    mintings.map(({ loaded: { agent } }) => ({ id: agent.id, group: agent.group_name })),
+    blackouts.map(({ scope }) => scope),
+  );
   const tokens: Token[] = [];
   const outcomes: Minted[] = [];
   for (const [i, minting] of mintings.entries()) {
     const { loaded, request } = minting;
-    const thawMs = thawOf({ id: loaded.agent.id, group: loaded.agent.group_name });
+    const host = hosts[i];
+    if (!host) throw new Error('a minting without a host');
+    const thawMs = thawOf(host);
     const isLate = minting.notAfterMs !== null && minting.notAfterMs <= thawMs;
     if (isLate || (request.standing && !policies.has(request.standing.sha256))) {
       outcomes.push({ kind: 'policy_ended' });

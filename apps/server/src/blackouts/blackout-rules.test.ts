@@ -28,7 +28,7 @@ const recurring = (change: Partial<Schedule> = {}): BlackoutTimes => ({
 const blackout = (times: BlackoutTimes, change: Partial<Blackout> = {}): Blackout => ({
   ...{ name: 'Freeze', scope: { kind: 'all' }, times, ...change },
 });
-const HOST = { id: 'h1', group: 'web' };
+const HOST = { id: 'h1', group: 'web', tags: ['env=prod'] };
 
 test('all commands that change a host are withheld, and none that only reads or keeps it reachable', () => {
   expect(CHANGING_ACTIONS).toEqual([
@@ -107,7 +107,9 @@ describe('hosts', () => {
     ['all', { kind: 'all' }, true],
     ['its group', { kind: 'some', groups: ['web'], hosts: [] }, true],
     ['itself', { kind: 'some', groups: [], hosts: ['h1'] }, true],
-    ['others', { kind: 'some', groups: ['db'], hosts: ['h2'] }, false],
+    ['a tag of it', { kind: 'some', groups: [], hosts: [], tags: ['env=test', 'env=prod'] }, true],
+    ['another value of its tag', { kind: 'some', groups: [], hosts: [], tags: ['env=test'] }, false],
+    ['others', { kind: 'some', groups: ['db'], hosts: ['h2'], tags: ['role=db'] }, false],
   ])('a blackout of %s', (_, scope, isIn) => {
     const freezes = createFreezes([blackout(once('24T10:00', '26T10:00'), { scope })], NOW);
     expect(freezes.of(HOST) !== null).toBe(isIn);
@@ -116,7 +118,7 @@ describe('hosts', () => {
   test('a host without a group is in no blackout of groups', () => {
     const scope: Blackout['scope'] = { kind: 'some', groups: ['web'], hosts: [] };
     const freezes = createFreezes([blackout(once('24T10:00', '26T10:00'), { scope })], NOW);
-    expect(freezes.of({ id: 'h1', group: null })).toBeNull();
+    expect(freezes.of({ id: 'h1', group: null, tags: [] })).toBeNull();
   });
 
   test('of several blackouts the one that ends last counts, in any order', () => {
@@ -138,7 +140,7 @@ describe('hosts', () => {
     ];
     const freezes = createFreezes(list, NOW);
     expect(freezes.notAfterMs(HOST)).toBe(at('24T17:55'));
-    expect(freezes.notAfterMs({ id: 'h2', group: 'db' })).toBe(at('24T14:55'));
+    expect(freezes.notAfterMs({ id: 'h2', group: 'db', tags: [] })).toBe(at('24T14:55'));
     expect(createFreezes([], NOW).notAfterMs(HOST)).toBe(Infinity);
   });
 
@@ -153,8 +155,8 @@ describe('hosts', () => {
     ];
     const thawOf = createThaws(list, NOW);
     expect(thawOf(HOST)).toBe(at('27T10:00'));
-    expect(thawOf({ id: 'h2', group: 'db' })).toBe(at('30T10:00'));
-    expect(thawOf({ id: 'h3', group: null })).toBe(at('27T10:00'));
+    expect(thawOf({ id: 'h2', group: 'db', tags: [] })).toBe(at('30T10:00'));
+    expect(thawOf({ id: 'h3', group: null, tags: [] })).toBe(at('27T10:00'));
     expect(createThaws(list, at('29T10:00'))(HOST)).toBe(at('29T10:00'));
   });
 

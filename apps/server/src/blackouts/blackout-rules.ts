@@ -4,7 +4,7 @@ import {
   type BlackoutTimes,
 } from '@tidegate/protocol/blackouts-api';
 import { COMMAND_ACTIONS, type CommandAction } from '@tidegate/protocol/states';
-import { hostsInScope } from '../agents/host-scope.ts';
+import { hostsInScope, type ScopedHost } from '../agents/host-scope.ts';
 import {
   CLOCK_SKEW_MS,
   nextOccurrences,
@@ -19,11 +19,6 @@ const CHAIN_MAX = 100;
 
 /** A blackout, as far as rules need it. */
 export type Blackout = Pick<BlackoutRequest, 'name' | 'scope' | 'times'>;
-/** A host, as far as scopes need it. */
-export interface ScopedHost {
-  readonly id: string;
-  readonly group: string | null;
-}
 
 /** Commands that leave a host as it is; all others wait for the end of a blackout. */
 const HARMLESS: readonly CommandAction[] = [

@@ -1,6 +1,7 @@
 import { CommandPayload, Envelope } from '@tidegate/protocol/documents';
 import { Value } from 'typebox/value';
 import { describe, expect, test } from 'vitest';
+import { changeTags } from '../agents/tag-store.ts';
 import { sweepOnce } from '../approvals/sweep.ts';
 import { hasDueCommands } from '../check-in/store.ts';
 import { deliverCommands } from '../commands/deliver-commands.ts';
@@ -66,6 +67,23 @@ describe.each(ENGINES)('blackouts on $name', (engine) => {
     const runPolicies = () => runPoliciesOnce(it.deps, createRefused());
     return { ...it, freeze, lift, deliver, actions, queue, isDue, commandOf, stateOf, runPolicies };
   }
+
+  test('of a tag withhold the hosts that have it, and approvals outlive them there', async () => {
+    const it = await scene();
+    await it.freeze({ scope: { kind: 'some', groups: [], hosts: [], tags: ['env=prod'] } });
+    const [first, second] = [await it.addUpdate(), await it.addUpdate({ name: 'curl' })];
+    it.clock.advance(4 * HOUR_MS);
+    await it.approve(first);
+    const change = { agentId: it.agentId, set: ['env=prod'], remove: [], by: 'ada', atMs: 1 };
+    await it.database.transact((tx) => changeTags(tx, change));
+    expect(await it.actions()).toEqual([]);
+    await it.approve(second);
+    const tokens = await it.database.read.selectFrom('approvals').selectAll().orderBy('token_id').execute();
+    const [before, after] = tokens.map((token) => token.expires_at);
+    expect(Number(after) - Number(before)).toBe(23 * HOUR_MS);
+    await it.database.transact((tx) => changeTags(tx, { ...change, set: [], remove: ['env'] }));
+    expect(await it.actions()).toEqual(['install_update', 'install_update']);
+  });
 
   test('withhold what changes a host from five minutes before to the end, and nothing else', async () => {
     const it = await scene();

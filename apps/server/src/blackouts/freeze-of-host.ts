@@ -1,3 +1,4 @@
+import { withTags } from '../agents/host-scope.ts';
 import { findAgent } from '../agents/store.ts';
 import type { Db } from '../platform/db/engine.ts';
 import { createFreezes } from './blackout-rules.ts';
@@ -21,6 +22,8 @@ export async function freezeOfHost(
   const agent = blackouts.length > 0 ? await findAgent(db, agentId) : null;
   if (!agent) return NO_FREEZE;
   const freezes = createFreezes(blackouts, nowMs);
-  const host = { id: agentId, group: agent.group_name };
+  const scopes = blackouts.map(({ scope }) => scope);
+  const [host] = await withTags(db, [{ id: agentId, group: agent.group_name }], scopes);
+  if (!host) return NO_FREEZE;
   return { by: freezes.of(host)?.blackout.name ?? null, notAfterMs: freezes.notAfterMs(host) };
 }

@@ -11,6 +11,7 @@ import { policiesCommand } from './policies.ts';
 import { restoreCommand } from './restore.ts';
 import { sealsCommand } from './seals.ts';
 import { serverCommand } from './server.ts';
+import { tagsCommand } from './tags.ts';
 import { tokensCommand } from './tokens.ts';
 import { vexCommand } from './vex.ts';
 import { windowsCommand } from './windows.ts';
@@ -32,4 +33,5 @@ export const COMMANDS: ReadonlyMap<string, CliCommand> = new Map([
   ['policies', policiesCommand],
   ['windows', windowsCommand],
   ['holds', holdsCommand],
+  ['tags', tagsCommand],
 ]);

@@ -19,13 +19,13 @@ export const holdsCommand: CliCommand = {
   summary: 'packages that stay as they are: list, place, release',
   usage: `Usage: tidegate holds list [--all] [--json]
        tidegate holds place PATTERN ... --until TIME --reason TEXT [--ecosystem ECOSYSTEM ...] [--group GROUP ...]
-                            [--host HOST ...] [--dry-run] [--json]
+                            [--tag TAG ...] [--host HOST ...] [--dry-run] [--json]
        tidegate holds release ID [--json]
 
   list      the holds in force; --all also the newest of those that have ended
   place     keeps packages as they are: nothing that would change one is approved, and what was approved is withdrawn unless a
             host has begun. In a PATTERN * stands for any characters. Without --ecosystem it is for ${ECOSYSTEMS.join(', ')};
-            without --group and --host for all hosts; --host takes an id or a whole host name. TIME is such as
+            without --group, --tag and --host for all hosts; --host takes an id or a whole host name. TIME is such as
             2027-03-01T00:00:00Z, at most a year ahead. --dry-run says what would be kept back
   release   ends a hold before its time; its updates still have to be approved
 
@@ -37,15 +37,15 @@ All of them work on the data directory (SERVICE_DATA_DIR, SERVICE_DATABASE_URL),
       ...{ 'dry-run': { type: 'boolean' }, json: { type: 'boolean' }, ...SCOPE_OPTIONS },
     });
     const { until, reason, ecosystem, all: isAll = false, 'dry-run': isDry = false, json = false } = values;
-    const { group, host } = values;
+    const { group, host, tag } = values;
     const [act, ...words] = positionals;
     if (act === undefined || !ACTS.includes(act)) {
       throw new UsageError(`holds needs one of: ${ACTS.join(', ')}`);
     }
     if (isAll && act !== 'list') throw new UsageError('--all works only with list');
-    if (act !== 'place' && (isDry || (until ?? reason ?? ecosystem ?? group ?? host) !== undefined)) {
+    if (act !== 'place' && (isDry || (until ?? reason ?? ecosystem ?? group ?? host ?? tag) !== undefined)) {
       throw new UsageError(
-        '--until, --reason, --ecosystem, --group, --host and --dry-run work only with place',
+        '--until, --reason, --ecosystem, --group, --tag, --host and --dry-run work only with place',
       );
     }
     const [first, ...more] = words;
@@ -63,7 +63,7 @@ All of them work on the data directory (SERVICE_DATA_DIR, SERVICE_DATABASE_URL),
         return withInstallation(world, (installation) =>
           place(installation, world, {
             ...{ packages: words, until, reason, ecosystems: ecosystem ?? [...ECOSYSTEMS] },
-            ...{ group, host, isDry, json },
+            ...{ group, host, tag, isDry, json },
           }),
         );
     }
@@ -100,6 +100,7 @@ async function place(
     ecosystems: string[];
     group: string[] | undefined;
     host: string[] | undefined;
+    tag: string[] | undefined;
     isDry: boolean;
     json: boolean;
   },

@@ -22,6 +22,9 @@ describe.each(ENGINES)('hosts that a command names, on $name', (engine) => {
     expect(await scopeOf(db, { group: ['a', 'a'], host: ['web1', agentId, 'web2'] })).toEqual({
       ...{ kind: 'some', groups: ['a'], hosts: [agentId, other] },
     });
+    expect(await scopeOf(db, { tag: ['env=prod', 'env=prod'] })).toEqual({
+      ...{ kind: 'some', groups: [], hosts: [], tags: ['env=prod'] },
+    });
   });
 
   test('are not guessed', async () => {
@@ -41,6 +44,10 @@ test.each<[PolicyScope, string]>([
   [{ kind: 'some', groups: ['a', 'b'], hosts: [] }, 'groups a, b'],
   [{ kind: 'some', groups: ['a'], hosts: ['1', '2'] }, 'groups a and 2 hosts'],
   [{ kind: 'some', groups: [], hosts: ['1'] }, '1 host'],
+  [
+    { kind: 'some', groups: ['a'], hosts: [], tags: ['env=prod', 'role=db'] },
+    'groups a and tags env=prod, role=db',
+  ],
 ])('%j is called %s', (scope, text) => {
   expect(scopeText(scope)).toBe(text);
 });

@@ -7,14 +7,21 @@ import { CommandFault } from './open-installation.ts';
 export const SCOPE_OPTIONS = {
   group: { type: 'string', multiple: true },
   host: { type: 'string', multiple: true },
+  tag: { type: 'string', multiple: true },
 } as const;
 
-/** The hosts that --group and --host name, the latter by id or by name; without them all. Throws a CommandFault for a host that is unknown, or a name that several have. */
+export interface ScopeWords {
+  readonly group?: string[] | undefined;
+  readonly host?: string[] | undefined;
+  readonly tag?: string[] | undefined;
+}
+
+/** The hosts that --group, --tag and --host name, the last by id or by name; without them all. Throws a CommandFault for a host that is unknown, or a name that several have. */
 export async function scopeOf(
   db: Db,
-  { group: groups = [], host: hosts = [] }: { group?: string[] | undefined; host?: string[] | undefined },
+  { group: groups = [], host: hosts = [], tag: tags = [] }: ScopeWords,
 ): Promise<PolicyScope> {
-  if (groups.length + hosts.length === 0) return { kind: 'all' };
+  if (groups.length + hosts.length + tags.length === 0) return { kind: 'all' };
   const ids: string[] = [];
   for (const host of hosts) {
     const [found, ...others] = await findAgentsNamed(db, host);
@@ -23,15 +30,19 @@ export async function scopeOf(
     if (others.length > 0) throw new CommandFault(`several hosts are named ${called}; give the id`);
     ids.push(found);
   }
-  return { kind: 'some', groups: [...new Set(groups)], hosts: [...new Set(ids)] };
+  return {
+    ...{ kind: 'some', groups: [...new Set(groups)], hosts: [...new Set(ids)] },
+    ...(tags.length > 0 ? { tags: [...new Set(tags)] } : {}),
+  };
 }
 
 /** A scope, for people. */
 export function scopeText(scope: PolicyScope): string {
   if (scope.kind === 'all') return 'all hosts';
-  const { groups, hosts } = scope;
+  const { groups, hosts, tags = [] } = scope;
   return [
     ...(groups.length > 0 ? [`groups ${groups.join(', ')}`] : []),
+    ...(tags.length > 0 ? [`tags ${tags.join(', ')}`] : []),
     ...(hosts.length > 0 ? [hosts.length === 1 ? '1 host' : `${hosts.length} hosts`] : []),
   ].join(' and ');
 }

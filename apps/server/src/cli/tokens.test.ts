@@ -41,7 +41,9 @@ describe.each(ENGINES)('tidegate tokens on $name', (engine) => {
     expect(events).toHaveLength(2);
     for (const line of events) expect(line).toContain('"actor":"cli"');
     expect(exported.out).not.toContain(made.token);
-    expect((await it.run(['tokens', 'list'])).out).toBe('ID  LABEL  SEATS USED  EXPIRES  GROUP  MADE BY');
+    expect((await it.run(['tokens', 'list'])).out).toBe(
+      'ID  LABEL  SEATS USED  EXPIRES  GROUP  TAGS  MADE BY',
+    );
   });
 
   test.each<[string, string, number]>([

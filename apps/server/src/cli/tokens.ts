@@ -14,7 +14,7 @@ const PAGE = 200;
 export const tokensCommand: CliCommand = {
   summary: 'registration tokens: list, add, revoke',
   usage: `Usage: tidegate tokens list
-       tidegate tokens add --label TEXT [--seats N] [--expires-at TIME] [--group NAME]
+       tidegate tokens add --label TEXT [--seats N] [--expires-at TIME] [--group NAME] [--tag TAG ...]
        tidegate tokens revoke ID
 
 A registration token lets a host enrol. add prints the secret once, alone on the standard output, and nowhere else.
@@ -22,6 +22,7 @@ A registration token lets a host enrol. add prints the secret once, alone on the
   --seats N           hosts that may enrol with it (1)
   --expires-at TIME   RFC 3339, at most 90 days from now (24 hours from now)
   --group NAME        the group that those hosts get (none)
+  --tag TAG           a tag that those hosts get, such as env=prod (none)
 Revoking a token keeps the hosts that enrolled with it.
 All of them work on the data directory (SERVICE_DATA_DIR, SERVICE_DATABASE_URL), with or without a running server, and
 take --json. Each change is an event with the actor "cli".`,
@@ -31,6 +32,7 @@ take --json. Each change is an event with the actor "cli".`,
       seats: { type: 'string' },
       'expires-at': { type: 'string' },
       group: { type: 'string' },
+      tag: { type: 'string', multiple: true },
       json: { type: 'boolean' },
     });
     const { json = false, ...options } = values;
@@ -61,17 +63,19 @@ function requestOf(options: {
   seats?: string;
   'expires-at'?: string;
   group?: string;
+  tag?: string[];
 }): CreateRegistrationToken {
-  const { label, seats, group, 'expires-at': expiresAt } = options;
+  const { label, seats, group, tag: tags, 'expires-at': expiresAt } = options;
   const request: unknown = {
     label,
     ...(seats === undefined ? {} : { seats: /^\d+$/.test(seats) ? Number(seats) : seats }),
     ...(expiresAt === undefined ? {} : { expires_at: expiresAt }),
     ...(group === undefined ? {} : { group }),
+    ...(tags === undefined ? {} : { tags }),
   };
   if (Value.Check(CreateRegistrationToken, request)) return request;
   throw new UsageError(
-    `tokens add needs a --label; --seats is 1 to ${SEATS_MAX}, --expires-at a time such as 2026-12-24T18:00:00Z, --group 1 to 128 visible characters`,
+    `tokens add needs a --label; --seats is 1 to ${SEATS_MAX}, --expires-at a time such as 2026-12-24T18:00:00Z, --group 1 to 128 visible characters, --tag such as env=prod`,
   );
 }
 
@@ -90,16 +94,17 @@ async function list({ platform, world, json }: Context): Promise<ExitCode> {
     `${each.seats_used} of ${each.seats}`,
     each.expires_at,
     each.group ?? '-',
+    each.tags.join(' ') || '-',
     each.created_by,
   ]);
-  const heading = ['ID', 'LABEL', 'SEATS USED', 'EXPIRES', 'GROUP', 'MADE BY'];
+  const heading = ['ID', 'LABEL', 'SEATS USED', 'EXPIRES', 'GROUP', 'TAGS', 'MADE BY'];
   world.out(json ? JSON.stringify({ tokens: shown }, null, 2) : showTable([heading, ...rows]));
   return EXIT.ok;
 }
 
 async function add({ platform, world, json }: Context, request: CreateRegistrationToken): Promise<ExitCode> {
   const made = await createRegistrationToken(platform, { request, actor: ACTOR });
-  if (!made.ok) throw new CommandFault(`--expires-at ${made.message}`);
+  if (!made.ok) throw new CommandFault(`${made.path === '/tags' ? '--tag' : '--expires-at'} ${made.message}`);
   const view = tokenView(made.row);
   if (json) {
     world.out(JSON.stringify({ ...view, token: made.secret }));

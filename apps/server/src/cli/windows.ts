@@ -22,13 +22,13 @@ const DAYS_MAX = 366;
 export const windowsCommand: CliCommand = {
   summary: 'windows of policies and blackouts: list, freeze, thaw',
   usage: `Usage: tidegate windows list [--days N] [--json]
-       tidegate windows freeze NAME --from TIME --until TIME --reason TEXT [--group GROUP ...] [--host HOST ...]
-                               [--dry-run] [--json]
+       tidegate windows freeze NAME --from TIME --until TIME --reason TEXT [--group GROUP ...] [--tag TAG ...]
+                               [--host HOST ...] [--dry-run] [--json]
        tidegate windows thaw NAME --reason TEXT [--json]
 
   list     when windows of policies open and blackouts withhold, in the next ${DAYS} days or N (1 to ${DAYS_MAX}), in UTC
-  freeze   begins a blackout: hosts are given no command that changes them, whoever approved it. Without --group and --host it
-           is for all hosts; --host takes an id or a whole host name. TIME is such as 2026-12-01T00:00:00Z.
+  freeze   begins a blackout: hosts are given no command that changes them, whoever approved it. Without --group, --tag and
+           --host it is for all hosts; --host takes an id or a whole host name. TIME is such as 2026-12-01T00:00:00Z.
            --dry-run says what would be withheld
   thaw     ends a blackout before its time: what it withheld is delivered at once
 
@@ -46,8 +46,8 @@ recur are made with POST /api/v1/blackouts.`,
       throw new UsageError(`windows needs one of: ${ACTS.join(', ')}`);
     }
     if (act !== 'list' && days !== undefined) throw new UsageError('--days works only with list');
-    if (act !== 'freeze' && (from ?? until ?? named.group ?? named.host) !== undefined) {
-      throw new UsageError('--from, --until, --group and --host work only with freeze');
+    if (act !== 'freeze' && (from ?? until ?? named.group ?? named.host ?? named.tag) !== undefined) {
+      throw new UsageError('--from, --until, --group, --tag and --host work only with freeze');
     }
     if (act !== 'freeze' && isDry) throw new UsageError('--dry-run works only with freeze');
     if (act === 'list') {
@@ -117,6 +117,7 @@ async function freeze(
   asked: Omit<BlackoutRequest, 'scope' | 'times'> & {
     from: string;
     until: string;
+    tag?: string[] | undefined;
     group?: string[] | undefined;
     host?: string[] | undefined;
     isDry: boolean;

@@ -1,6 +1,7 @@
 import { ApprovalPayload, type Envelope } from '@tidegate/protocol/documents';
 import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import { Compile } from 'typebox/compile';
+import { withTags } from '../agents/host-scope.ts';
 import { findAgent } from '../agents/store.ts';
 import { type HeldPackage, type HoldInForce, heldIn } from '../holds/hold-rules.ts';
 import type { Db } from '../platform/db/engine.ts';
@@ -19,5 +20,7 @@ export async function heldByApproval(
   const { agent_id, ecosystem, actions } = parsed.value;
   const agent = await findAgent(db, agent_id);
   if (!agent) return [];
-  return heldIn(holds, { ecosystem, host: { id: agent.id, group: agent.group_name }, actions });
+  const scopes = holds.map(({ scope }) => scope);
+  const [host] = await withTags(db, [{ id: agent.id, group: agent.group_name }], scopes);
+  return host ? heldIn(holds, { ecosystem, host, actions }) : [];
 }

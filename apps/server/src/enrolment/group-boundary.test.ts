@@ -99,6 +99,33 @@ describe.each(ENGINES)('the groups of a registration token on $name', (engine) =
     expect((await agentOf(it, again.body.agent_id)).group).toBe('lab');
   });
 
+  test('a new host gets the tags of its token; one that enrols again keeps its own', async () => {
+    const it = createAgentsApp(await engine.open());
+    const enrol = async (tags: string[]) => {
+      const { token } = (await call(it, 'POST', TOKENS, { token: 'admin', body: { label: 'x', tags } })).body;
+      const asked = { token, machineId: 'machine-1', body: HOST };
+      return (await call(it, 'POST', '/api/v1/agents/register', asked)).body.agent_id;
+    };
+    const id = await enrol(['role=db', 'env=prod']);
+    expect((await agentOf(it, id)).tags).toEqual(['env=prod', 'role=db']);
+    const change = { agent_ids: [id], set: ['hold=kernel'], remove: ['role'] };
+    await call(it, 'POST', '/api/v1/agents/tags', { token: 'admin', body: change });
+    await end(it, id, 'revoked');
+    expect(await enrol(['hold=none', 'env=test'])).toBe(id);
+    expect((await agentOf(it, id)).tags).toEqual(['env=prod', 'hold=kernel']);
+    await end(it, id, 'deleted');
+    expect((await agentOf(it, await enrol(['env=test']))).tags).toEqual(['env=test']);
+  });
+
+  test.each([[['host.role=db']], [['env=a', 'env=b']], [['env']]])(
+    'a token cannot carry %j',
+    async (tags) => {
+      const it = createAgentsApp(await engine.open());
+      const made = await call(it, 'POST', TOKENS, { token: 'admin', body: { label: 'x', tags } });
+      expect(made.status).toBe(400);
+    },
+  );
+
   test('a moved host belongs to its new group: a token of the old one cannot enrol it', async () => {
     const it = createAgentsApp(await engine.open());
     const { body } = await register(it, 'lab');

@@ -4,6 +4,7 @@ import type { FamilyMaxAgeMs } from '../agent-credentials/family-age-rules.ts';
 import { closeSuspicion, forgetBoots } from '../agents/clone-store.ts';
 import { isTooOld } from '../agents/guard-rules.ts';
 import { type AgentRow, findAgentOfMachine, insertAgent, lockMachine, reviveAgent } from '../agents/store.ts';
+import { changeTags } from '../agents/tag-store.ts';
 import { appendEvent } from '../events/append-event.ts';
 import { appendOutsiderEvent } from '../outsiders/charge.ts';
 import type { Tx } from '../platform/db/engine.ts';
@@ -11,6 +12,7 @@ import type { MachineId } from '../platform/http/identities.ts';
 import type { Platform } from '../platform/platform.ts';
 import { hashRegistrationSecret } from './registration-secrets.ts';
 import { lockUsableToken, type RegistrationTokenRow, takeSeat } from './store.ts';
+import { tagsOfToken } from './token-view.ts';
 
 export type RegisterOutcome =
   | { ok: true; agentId: string; family: StartedFamily }
@@ -82,6 +84,9 @@ export async function registerAgent(
         ...{ ...newAgent(nowMs), ...described(host) },
         ...{ id: agentId, machine_id: machineId, group_name: group },
       });
+    // As its group, a known host keeps its tags: a token must not take it out of a hold or into a policy.
+    const tags = known ? [] : tagsOfToken(token);
+    await changeTags(tx, { agentId, set: tags, remove: [], by: token.created_by, atMs: nowMs });
     const family = await startFamily(tx, platform, { agentId, tagKey, nowMs, maxAgeMs });
     await appendEvent(tx, platform, {
       kind: 'security',
@@ -94,6 +99,7 @@ export async function registerAgent(
         hostname: host.hostname,
         machine_id: machineId,
         group,
+        tags,
         registration_token_id: token.id,
         again: known !== null,
       },

@@ -3,6 +3,7 @@ import {
   REGISTRATION_TOKEN_DEFAULT_MS,
   REGISTRATION_TOKEN_MAX_MS,
 } from '@tidegate/protocol/enrolment-api';
+import { tagsFault } from '../agents/tag-rules.ts';
 import { appendEvent } from '../events/append-event.ts';
 import { rfc3339 } from '../platform/clock.ts';
 import type { Tx } from '../platform/db/engine.ts';
@@ -15,22 +16,25 @@ import {
   markTokenDeleted,
   type RegistrationTokenRow,
 } from './store.ts';
+import { tagsOfToken } from './token-view.ts';
 
 export type CreateOutcome =
   | { ok: true; row: RegistrationTokenRow; secret: string }
-  | { ok: false; message: string };
+  | { ok: false; path: string; message: string };
 
 /** Creates a registration token; its secret is only in this answer. */
 export async function createRegistrationToken(
   platform: Platform,
   { request, actor }: { request: CreateRegistrationToken; actor: string },
 ): Promise<CreateOutcome> {
+  const fault = tagsFault(request.tags ?? []);
+  if (fault !== null) return { ok: false, path: '/tags', message: fault };
   const nowMs = platform.now();
   const expiresAtMs =
     request.expires_at === undefined ? nowMs + REGISTRATION_TOKEN_DEFAULT_MS : Date.parse(request.expires_at);
   // Also refuses invalid times (2026-02-31): NaN fails both comparisons.
   if (!(expiresAtMs > nowMs && expiresAtMs <= nowMs + REGISTRATION_TOKEN_MAX_MS)) {
-    return { ok: false, message: 'must be in the future and at most 90 days away' };
+    return { ok: false, path: '/expires_at', message: 'must be in the future and at most 90 days away' };
   }
   const secret = makeRegistrationSecret(platform.random);
   const secretHash = hashRegistrationSecret(secret);
@@ -42,6 +46,7 @@ export async function createRegistrationToken(
     seats: request.seats ?? 1,
     seats_used: 0,
     group_name: request.group ?? null,
+    tags: JSON.stringify(request.tags ?? []),
     created_by: actor,
     created_at: nowMs,
     expires_at: expiresAtMs,
@@ -73,7 +78,7 @@ async function recordChange(
   platform: Platform,
   act: { change: 'created' | 'withdrawn'; row: RegistrationTokenRow; actor: string },
 ): Promise<void> {
-  const { id, label, seats, seats_used, group_name, expires_at } = act.row;
+  const { id, label, seats, seats_used, group_name, tags, expires_at } = act.row;
   await appendEvent(tx, platform, {
     kind: 'security',
     type: 'REGISTRATION_TOKEN_CHANGED',
@@ -82,7 +87,7 @@ async function recordChange(
     actor: act.actor,
     content: {
       ...{ change: act.change, id, label, seats, seats_used },
-      ...{ group: group_name, expires_at: rfc3339(expires_at) },
+      ...{ group: group_name, tags: tagsOfToken({ tags }), expires_at: rfc3339(expires_at) },
     },
   });
 }

@@ -9,6 +9,7 @@ export const schema: readonly Statement[] = [
     seats INTEGER NOT NULL,
     seats_used INTEGER NOT NULL DEFAULT 0,
     group_name TEXT,
+    tags TEXT NOT NULL,
     created_by TEXT NOT NULL,
     created_at BIGINT NOT NULL,
     expires_at BIGINT NOT NULL,
@@ -28,6 +29,8 @@ declare module '../platform/db/tables.ts' {
       seats_used: number;
       /** The group for hosts that enrol with it; null: a host keeps its group, a new one has none. */
       group_name: string | null;
+      /** JSON: tags of hosts that enrol with it for the first time. */
+      tags: string;
       created_by: string;
       created_at: number;
       expires_at: number;

@@ -82,7 +82,7 @@ export function mountRegistrationTokens(routes: Routes, { platform }: { platform
       if (!created.ok) {
         throw new Refusal('invalid_request', {
           detail: 'The body is not valid.',
-          errors: [{ path: '/expires_at', message: created.message }],
+          errors: [{ path: created.path, message: created.message }],
         });
       }
       return { ...tokenView(created.row), token: created.secret };

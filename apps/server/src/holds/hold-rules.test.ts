@@ -6,7 +6,7 @@ const HOLD: HoldInForce = {
   ...{ reason: 'The driver needs it.', endsAtMs: 2_000 },
 };
 const plan = (...actions: HeldPlan['actions']): HeldPlan => ({
-  ...{ ecosystem: 'apt', host: { id: 'a1', group: 'web' }, actions },
+  ...{ ecosystem: 'apt', host: { id: 'a1', group: 'web', tags: ['env=prod'] }, actions },
 });
 const KERNEL = { name: 'linux-image-amd64', to_version: '6.1.2-1' };
 

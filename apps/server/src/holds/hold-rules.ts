@@ -2,7 +2,7 @@ import { HOLD_MAX_DAYS, type HoldRequest } from '@tidegate/protocol/holds-api';
 import type { PlanAction } from '@tidegate/protocol/plan';
 import type { Ecosystem } from '@tidegate/protocol/scalars';
 import { globOfPackage } from '@tidegate/versions/globs';
-import { hostsInScope } from '../agents/host-scope.ts';
+import { hostsInScope, type ScopedHost } from '../agents/host-scope.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -25,7 +25,7 @@ export interface HeldPackage {
 /** A plan for one host. */
 export interface HeldPlan {
   readonly ecosystem: Ecosystem;
-  readonly host: { readonly id: string; readonly group: string | null };
+  readonly host: ScopedHost;
   readonly actions: readonly Pick<PlanAction, 'name' | 'to_version'>[];
 }
 

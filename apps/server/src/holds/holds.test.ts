@@ -1,4 +1,5 @@
 import { describe, expect, test, vi } from 'vitest';
+import { changeTags } from '../agents/tag-store.ts';
 import { enforceHolds } from '../approvals/enforce-holds.ts';
 import { readRecord } from '../approvals/read-decision.ts';
 import { sweepOnce } from '../approvals/sweep.ts';
@@ -101,6 +102,23 @@ describe.each(ENGINES)('holds on $name', (engine) => {
     await it.hold({ ecosystems: ['dnf', 'npm', 'pypi'] });
     expect((await it.approve(await it.addUpdate())).status).toBe(200);
     expect((await it.approve(await it.addUpdate({ agentId: other }))).status).toBe(409);
+  });
+
+  test('of a tag stop approvals and deliveries of the hosts that have it', async () => {
+    const it = await scene();
+    const change = (set: string[], remove: string[]) =>
+      it.database.transact((tx) => changeTags(tx, { agentId: it.agentId, set, remove, by: 'ada', atMs: 1 }));
+    const [first, second] = [await it.addUpdate(), await it.addUpdate({ name: 'openssl-doc' })];
+    await it.hold({
+      packages: ['openssl*'],
+      scope: { kind: 'some', groups: [], hosts: [], tags: ['pin=ssl'] },
+    });
+    expect((await it.approve(first)).status).toBe(200);
+    await change(['pin=ssl'], []);
+    expect(await it.deliver()).toEqual([]);
+    expect(await it.approve(second)).toMatchObject({ status: 409, body: { blocked_by: 'hold' } });
+    await change([], ['pin']);
+    expect((await it.approve(second)).status).toBe(200);
   });
 
   test('leave one update out of a set, and approve the others', async () => {

@@ -1,7 +1,7 @@
 import { Ecosystem } from '@tidegate/protocol/scalars';
 import { Value } from 'typebox/value';
-import { hostsInScope } from '../agents/host-scope.ts';
-import type { ReachedHost, WaitingUpdate } from './candidates-store.ts';
+import { hostsInScope, type ScopedHost } from '../agents/host-scope.ts';
+import type { WaitingUpdate } from './candidates-store.ts';
 import { leftOut, type MatchedPolicy, matchKey } from './match-rules.ts';
 
 /** The updates that each policy asks for, by digest. */
@@ -27,7 +27,7 @@ export function createMatcher(policies: readonly MatchedPolicy[]) {
 
   /** Adds the updates of one host that `mayAsk` lets pass. */
   return function match(
-    host: ReachedHost,
+    host: ScopedHost,
     given: {
       updates: readonly WaitingUpdate[];
       mayAsk: (policy: MatchedPolicy, update: WaitingUpdate) => boolean;

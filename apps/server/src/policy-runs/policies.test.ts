@@ -4,6 +4,8 @@ import { loadTrustedKey, verifyEnvelope } from '@tidegate/signing/verify';
 import { Value } from 'typebox/value';
 import { describe, expect, test } from 'vitest';
 import { saveFetched, saveScores } from '../advisories/exploited/store.ts';
+import { reportTags } from '../agents/report-tags.ts';
+import { changeTags } from '../agents/tag-store.ts';
 import { bulkApprove } from '../approvals/bulk-approve.ts';
 import { NO_PROGRESS } from '../approvals/bulk-progress.ts';
 import { housekeepOnce } from '../approvals/housekeeping.ts';
@@ -101,6 +103,29 @@ describe.each(ENGINES)('policies on $name', (engine) => {
     expect(verifyEnvelope(envelope, keys, APPROVAL_TYPE).ok).toBe(false);
     const { body } = await it.call('GET', `${URL}/${policy_id}`);
     expect(body.last_run).toMatchObject({ hosts: 1, approved: 1, awaiting_plan: 0, stopped: 0 });
+  });
+
+  test('of a tag reach the hosts that operators gave it, and none that reports it of itself', async () => {
+    const it = await scene();
+    const { agentId: other } = await insertTestAgent(it.database, { n: 2 });
+    const [tagged, reported] = [await it.addUpdate(), await it.addUpdate({ agentId: other })];
+    const scope = { kind: 'some', groups: [], hosts: [], tags: ['env=prod'] };
+    const { status, body } = await it.call('POST', URL, {
+      ...{ ...STANDING, scope: { ...scope, tags: ['host.env=prod'] } },
+    });
+    expect([status, body.errors]).toMatchObject([400, [{ path: '/scope/tags' }]]);
+    await it.publish({ scope });
+    const preview = { scope, terms: STANDING_TERMS, windows: [] };
+    await reportTags(it.platform, { agentId: other, tags: ['host.env=prod'] });
+    await it.run();
+    expect((await it.call('POST', `${URL}/preview`, preview)).body).toMatchObject({ hosts: 0, approves: 0 });
+    await it.database.transact((tx) =>
+      changeTags(tx, { agentId: it.agentId, set: ['env=prod'], remove: [], by: 'ada', atMs: 1 }),
+    );
+    expect((await it.call('POST', `${URL}/preview`, preview)).body).toMatchObject({ hosts: 1 });
+    expect(await it.stateOf(tagged)).toBe('pending');
+    await it.run();
+    expect([await it.stateOf(tagged), await it.stateOf(reported)]).toEqual(['approved', 'pending']);
   });
 
   test('never pass what the gate stops (A1)', async () => {

@@ -8,7 +8,7 @@ import {
 } from '@tidegate/protocol/policies-api';
 import { Ecosystem } from '@tidegate/protocol/scalars';
 import { Value } from 'typebox/value';
-import { hostsInScope } from '../agents/host-scope.ts';
+import { hostsInScope, withTags } from '../agents/host-scope.ts';
 import type { ApprovalDeps } from '../approvals/deps.ts';
 import { WAIT_MS } from '../approvals/deps.ts';
 import { CHUNK_UPDATES, type Decided, judgeGroups } from '../approvals/judge-groups.ts';
@@ -86,14 +86,16 @@ async function readWaiting(
   policy: { scope: PolicyScope; terms: PolicyTerms },
 ): Promise<{ hosts: Map<string, ReachedHost>; matching: WaitingUpdate[]; reasons: Map<string, number> }> {
   const db = platform.database.read;
-  const freezes = createFreezes(await liveBlackouts(db, platform.now()), platform.now());
+  const blackouts = await liveBlackouts(db, platform.now());
+  const freezes = createFreezes(blackouts, platform.now());
+  const scopes = [policy, ...blackouts].map(({ scope }) => scope);
   const isReached = hostsInScope(policy.scope);
   const reasons = new Map<string, number>();
   const hosts = new Map<string, ReachedHost>();
   const matching: WaitingUpdate[] = [];
   let after = '';
   for (;;) {
-    const page = await hostsThatWait(db, { after, limit: PAGE_HOSTS });
+    const page = await withTags(db, await hostsThatWait(db, { after, limit: PAGE_HOSTS }), scopes);
     const last = page.at(-1);
     if (!last) return { hosts, matching, reasons };
     after = last.id;

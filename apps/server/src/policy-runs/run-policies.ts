@@ -1,5 +1,6 @@
 import { BULK_MAX_UPDATES } from '@tidegate/protocol/approvals-api';
 import { POLICIES_MAX } from '@tidegate/protocol/policies-api';
+import { withTags } from '../agents/host-scope.ts';
 import type { Asker } from '../approvals/asker.ts';
 import { bulkApprove } from '../approvals/bulk-approve.ts';
 import { NO_PROGRESS } from '../approvals/bulk-progress.ts';
@@ -85,10 +86,12 @@ export async function collect(
   const match = createMatcher(policies);
   const asked: Asked = new Map();
   const nowMs = platform.now();
-  const freezes = createFreezes(await liveBlackouts(db, nowMs), nowMs);
+  const blackouts = await liveBlackouts(db, nowMs);
+  const freezes = createFreezes(blackouts, nowMs);
+  const scopes = [...policies, ...blackouts].map(({ scope }) => scope);
   let after = '';
   for (;;) {
-    const hosts = await hostsThatWait(db, { after, limit: PAGE_HOSTS });
+    const hosts = await withTags(db, await hostsThatWait(db, { after, limit: PAGE_HOSTS }), scopes);
     const last = hosts.at(-1);
     if (!last || isStopped()) return asked;
     after = last.id;

@@ -75,7 +75,14 @@ export async function insertRowsOf(
       .execute();
     await insertRegistrationToken(tx, {
       ...{ id: registrationTokenId, label: 'x', secret_hash: `hash-${n}`, seats: 1, seats_used: 0 },
-      ...{ group_name: group, created_by: 'ada', created_at: 1, expires_at: expiresAtMs, deleted_at: null },
+      ...{
+        group_name: group,
+        tags: '[]',
+        created_by: 'ada',
+        created_at: 1,
+        expires_at: expiresAtMs,
+        deleted_at: null,
+      },
     });
     const { tokenId } = approval;
     return { agentId, updateId, commandId, eventId, decisionId, registrationTokenId, tokenId };

@@ -141,6 +141,12 @@ export const NAMED: Readonly<Record<string, Naming | string>> = {
     body: (id) => ({ agent_ids: [id], group: 'ours' }),
     nothing: (id) => ({ moved: [], not_found: [id] }),
   },
+  'POST /api/v1/agents/tags body agent_ids[]': {
+    kind: 'agent',
+    body: (id) => ({ agent_ids: [id], set: ['env=prod'], remove: [] }),
+    nothing: (id) => ({ changed: [], not_found: [id] }),
+  },
+  'PUT /api/v1/agents/:agent_id/tags path agent_id': byAgent('agent', { tags: [] }),
   'POST /api/v1/agents/group body group': bound('group', (group, host) => ({
     ...{ agent_ids: [host], group },
   })),

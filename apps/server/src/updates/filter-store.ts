@@ -2,6 +2,7 @@ import { ECOSYSTEMS } from '@tidegate/protocol/scalars';
 import { UPDATE_STATES } from '@tidegate/protocol/states';
 import type { UpdateFilter } from '@tidegate/protocol/updates-api';
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
+import { hasTag } from '../agents/filter-store.ts';
 import type { Db } from '../platform/db/engine.ts';
 import { type GroupScope, groupInScope } from '../platform/db/group-scope.ts';
 import type { Position } from '../platform/db/keyset.ts';
@@ -155,7 +156,7 @@ function hostAmong(selection: UpdateSelection): Condition {
 
 /** Reads the host of an update, row by row. */
 function hostIs(selection: UpdateSelection): Condition {
-  const host = hostConditions(besideSystem(selection));
+  const host = hostConditions(besideSystem(selection), { hosts: 'many' });
   if (host.length === 0) return ofSystem(selection);
   const isSuch = and([sql<SqlBool>`a.id = u.agent_id || '' AND a.deleted_at IS NULL`, ...host]);
   return sql<SqlBool>`${ofSystem(selection)} AND EXISTS (SELECT 1 FROM agents AS a WHERE ${isSuch})`;
@@ -183,7 +184,7 @@ export function walkedByHost(
     from: sql`agents AS a CROSS JOIN updates AS u`,
     where: [
       IS_OF_HOST,
-      ...hostConditions(selection, { os: sql`a.os_id || ''`, group: sql`a.group_name || ''` }),
+      ...hostConditions(selection, { os: sql`a.os_id || ''`, group: sql`a.group_name || ''`, hosts: 'many' }),
       ...rowConditions(selection.filter, checks),
       ...shown(selection.filter),
       ...(start === null ? [] : [start]),
@@ -272,13 +273,21 @@ function amongNames(part: string): Condition {
     (SELECT n.ecosystem, n.name FROM update_names AS n WHERE lower(n.name) LIKE ${part} ESCAPE '\\')`;
 }
 
+interface HostColumns {
+  readonly os?: RawBuilder<unknown>;
+  readonly group?: RawBuilder<unknown>;
+  /** Whether tags are looked up for each host in turn, or the hosts by their tag. */
+  readonly hosts?: 'few' | 'many';
+}
+
 export function hostConditions(
   { filter, scope }: UpdateSelection,
-  { os = sql`a.os_id`, group = sql`a.group_name` } = {},
+  { os = sql`a.os_id`, group = sql`a.group_name`, hosts = 'few' }: HostColumns = {},
 ): Condition[] {
   const all: (Condition | false)[] = [
     scope !== null && groupInScope(scope, 'a.group_name'),
     filter.group !== undefined && sql<SqlBool>`${group} = ${filter.group}`,
+    filter.tag !== undefined && hasTag(filter.tag, hosts),
     filter.os !== undefined && sql<SqlBool>`${os} = ${filter.os}`,
     filter.host !== undefined && globbing(sql`a.hostname`, filter.host),
   ];

@@ -1,6 +1,7 @@
 import { UPDATE_SORTS, type UpdateFilter, type UpdateSort } from '@tidegate/protocol/updates-api';
 import { sql } from 'kysely';
 import { describe, expect, test } from 'vitest';
+import { changeTags, saveReportedTags } from '../agents/tag-store.ts';
 import type { Database } from '../platform/db/engine.ts';
 import type { Position } from '../platform/db/keyset.ts';
 import { countStatements } from '../testing/count-statements.ts';
@@ -39,6 +40,9 @@ const FILTERS: readonly [UpdateFilter, (row: ListedTestUpdate) => boolean][] = [
     (row) => row.state === 'pending' && row.os === 'debian',
   ],
   [{ os: 'rocky' }, ({ os }) => os === 'rocky'],
+  [{ tag: 'os=rocky' }, ({ os }) => os === 'rocky'],
+  [{ tag: 'host.os=rocky', q: 'l' }, ({ os, name }) => os === 'rocky' && name.includes('l')],
+  [{ tag: 'os=debian' }, () => false],
   [{ group: 'web' }, ({ group }) => group === 'web'],
   [{ host: 'Web-*' }, ({ hostname }) => /^web-/i.test(hostname)],
   [{ host: '*-1*' }, ({ hostname }) => hostname.includes('-1')],
@@ -68,7 +72,16 @@ function listed([filter, isMeant]: (typeof FILTERS)[number], rows: readonly List
 describe.each(ENGINES)('the list of updates on $name', (engine) => {
   async function setUp() {
     const database = await engine.open();
-    return { database, rows: await insertListedFleet(database, { hosts: 14, updates: 160 }) };
+    const rows = await insertListedFleet(database, { hosts: 14, updates: 160 });
+    await database.transact(async (tx) => {
+      for (const agentId of new Set(
+        rows.filter(({ os }) => os === 'rocky').map(({ agent_id }) => agent_id),
+      )) {
+        await changeTags(tx, { agentId, set: ['os=rocky'], remove: [], by: 'ada', atMs: 1 });
+        await saveReportedTags(tx, { agentId, tags: ['host.os=rocky'] });
+      }
+    });
+    return { database, rows };
   }
 
   /** The ids of all pages, read one after the other. */

@@ -48,8 +48,9 @@ export const SEALED_COLUMNS = {
   ] as const,
   registration_tokens: [
     ...['id', 'label', 'secret_hash', 'seats', 'seats_used', 'group_name', 'created_by', 'created_at'],
-    'expires_at',
+    ...['expires_at', 'tags'],
   ] as const,
+  host_tags: ['agent_id', 'key', 'value', 'set_by', 'set_at'],
   age_exceptions: [
     ...['id', 'ecosystem', 'name', 'version', 'reason', 'created_by', 'created_at', 'expires_at'],
   ] as const,

@@ -22,6 +22,7 @@ const KEYS: Readonly<Partial<Record<SealedTable, readonly string[]>>> = {
   operator_totp: ['operator_id'],
   operator_recovery_codes: ['operator_id', 'code_hash'],
   awaited_updates: ['update_id'],
+  host_tags: ['agent_id', 'key'],
   policies: ['sha256'],
 };
 
