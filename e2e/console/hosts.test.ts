@@ -70,6 +70,52 @@ describeConsole('hosts in the console', { hosts: 5, operators: [VIEWER] }, (scen
     await poll(() => rows(page).count()).toBe(3);
   });
 
+  test('hosts are tagged by keyboard, filtered by a tag, and a policy, a hold and a blackout may name it', async () => {
+    const page = await scene.openAs();
+    await page.goto('/hosts?q=web-0000');
+    await poll(() => rows(page).count()).toBe(5);
+    await rows(page).first().focus();
+    await page.keyboard.press('x');
+    await page.keyboard.press('j');
+    await page.keyboard.press('x');
+    await page.getByRole('button', { name: 'Change tags' }).focus();
+    await page.keyboard.press('Enter');
+    const dialog = page.getByRole('dialog', { name: 'Change the tags of 2 hosts' });
+    await dialog.getByLabel('Set tags').fill('host.role=web');
+    await page.keyboard.press('Enter');
+    await dialog.getByText(/must match|pattern/).waitFor();
+    await dialog.getByLabel('Set tags').fill('env=prod site=wien');
+    await inspect(page, 'host-tags');
+    await page.keyboard.press('Enter');
+    await page.getByText('The tags of 2 of 2 changed').waitFor();
+    await page.getByLabel('Tag').selectOption('env=prod');
+    await poll(() => rows(page).count()).toBe(2);
+    expect(new URL(page.url()).searchParams.get('tag')).toBe('env=prod');
+    await inspect(page, 'hosts-tagged');
+    await page.getByRole('link', { name: /^web-/ }).first().click();
+    await page.getByRole('heading', { name: 'Credentials and keys' }).waitFor();
+    await page.getByRole('link', { name: 'site=wien' }).waitFor();
+    await page.getByRole('button', { name: 'More' }).click();
+    await page.getByRole('menuitem', { name: 'Change tags' }).click();
+    await page.getByRole('dialog').getByRole('checkbox', { name: 'site' }).check();
+    await page.getByRole('button', { name: 'Change the tags' }).click();
+    await page.getByText('The tags of 1 of 1 changed').waitFor();
+    await poll(() => page.getByRole('link', { name: 'site=wien' }).count()).toBe(0);
+    await page.getByText('olga changed the tags of the host.').first().waitFor();
+    for (const [path, button] of [
+      ['/holds', 'Put packages on hold'],
+      ['/blackouts', 'Plan a blackout'],
+    ] as const) {
+      await page.goto(path);
+      await page.getByRole('button', { name: button }).click();
+      await page.getByRole('dialog').getByLabel('Hosts').selectOption('the tag env=prod');
+    }
+    await page.goto('/policies');
+    await page.getByRole('button', { name: 'Publish a policy' }).click();
+    await page.getByRole('dialog').getByLabel('Hosts').selectOption('some');
+    await page.getByRole('checkbox', { name: 'env=prod' }).check();
+  });
+
   test('a host shows its state, its updates, its commands and its events', async () => {
     const page = await scene.openAs();
     await page.goto('/hosts?q=web-00004');

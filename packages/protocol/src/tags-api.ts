@@ -70,6 +70,14 @@ export const ReportedTag = Type.String({
   description: 'key=value with a key that begins with host.',
 });
 
+/** The same as the agent's configuration has it: without the prefix. */
+export const OwnTag = Type.String({
+  pattern: `^(?=.{1,58}=)${KEY}=${VALUE}$`,
+  minLength: 3,
+  maxLength: 187,
+  description: 'key=value, such as role=web',
+});
+
 /** What a host says of itself, from the configuration of its agent. */
 export const ReportedTags = strict({
   tags: Type.Array(ReportedTag, { maxItems: REPORTED_TAGS_MAX, uniqueItems: true }),

@@ -3,6 +3,7 @@ import type { PolicyPlace } from '../host-policy/policy-folders.ts';
 import type { ConfigFile } from '../identity/config-file.ts';
 import type { Inventory } from '../inventory/inventory.ts';
 import type { Plans } from '../inventory/plans.ts';
+import type { TagReport } from '../inventory/send-tags.ts';
 import type { Executor, ExecutorAccess, JobOutcome, StartedJob } from '../jobs/start-executor.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { OutputFollower } from '../output/follow-outputs.ts';
@@ -22,6 +23,7 @@ export interface Runtime {
   inventory: Inventory;
   plans: Plans;
   restarts: RestartWatch;
+  tags: TagReport;
   session: Session;
   /** For what needs no token (E8). */
   client: ServerClient;

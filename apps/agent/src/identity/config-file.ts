@@ -11,6 +11,7 @@ import {
   Uuid,
 } from '@tidegate/protocol/scalars';
 import { parseStrictJson } from '@tidegate/protocol/strict-json';
+import { OwnTag, REPORTED_TAGS_MAX } from '@tidegate/protocol/tags-api';
 import { KeyError, loadTrustedKey } from '@tidegate/signing/verify';
 import { type Static, Type } from 'typebox';
 import { Check, Errors } from 'typebox/value';
@@ -85,6 +86,8 @@ export const AgentConfig = strict({
   /** null: every ecosystem that is on the host. */
   ecosystems: nullable(Type.Array(Ecosystem, { maxItems: 4 })),
   allow_insecure_http: Type.Boolean(),
+  /** What the host says of itself, without the prefix `host.`; absent: nothing, and the server keeps what it knows. */
+  tags: Type.Optional(Type.Array(OwnTag, { maxItems: REPORTED_TAGS_MAX, uniqueItems: true })),
   paths: Type.Optional(HostLayout),
 });
 export type AgentConfig = Static<typeof AgentConfig>;

@@ -4,6 +4,7 @@ import { scanHost } from '../inventory/scan-host.ts';
 import { sendInventory } from '../inventory/send-inventory.ts';
 import { sendPlans } from '../inventory/send-plans.ts';
 import { sendRestarts } from '../inventory/send-restarts.ts';
+import { sendTags } from '../inventory/send-tags.ts';
 import { backOffMs, type Pause, pollMs, type Sleep } from '../platform/back-off.ts';
 import { describeFailure, type Failure } from '../platform/failures.ts';
 import { sendJournal } from '../session/send-journal.ts';
@@ -44,7 +45,7 @@ async function fullRound(runtime: Runtime, { sleep }: { sleep?: Sleep }): Promis
     if (!checked.ok) return checked.failure;
     const reported = await sendInventory(runtime, { askedFor: checked.value.report });
     if (reported.failure !== null) return reported.failure;
-    const unsent = await sendRestarts(runtime);
+    const unsent = (await sendRestarts(runtime)) ?? (await sendTags(runtime));
     if (unsent !== null) return unsent;
     let done = 0;
     for (const delivered of checked.value.commands) {
@@ -143,7 +144,10 @@ async function pollOnce(
   // Results and events go out all the same where the server takes no inventory now: past its budget that is for a day.
   const failure = isFinal(reported.failure)
     ? reported.failure
-    : ((await sendJournal(runtime)) ?? reported.failure ?? (await sendRestarts(runtime)));
+    : ((await sendJournal(runtime)) ??
+      reported.failure ??
+      (await sendRestarts(runtime)) ??
+      (await sendTags(runtime)));
   if (failure === null) worker.planIfOpen();
   return { failure, nextMs: checked.value.nextMs };
 }

@@ -10,6 +10,7 @@ import { type AgentConfig, CONFIG_NAME, openConfig } from '../identity/config-fi
 import { readMachineId } from '../identity/machine-id.ts';
 import { openInventory } from '../inventory/inventory.ts';
 import { openPlans } from '../inventory/plans.ts';
+import { openTagReport } from '../inventory/send-tags.ts';
 import { isMarkedReady, readResult } from '../jobs/job-folder.ts';
 import {
   awaitResult,
@@ -103,6 +104,7 @@ export function startRuntime(
     inventory,
     plans: openPlans({ folder, drivers, inventory, log }),
     restarts: watchRestartsOf(executor, { paths, bootId, log }),
+    tags: openTagReport(loaded.tags),
     session,
     client,
     drivers,

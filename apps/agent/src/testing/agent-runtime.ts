@@ -8,6 +8,7 @@ import { USUAL_PLACES } from '../ecosystems/host-places.ts';
 import { loadConfig, openConfig, saveConfig } from '../identity/config-file.ts';
 import { openInventory } from '../inventory/inventory.ts';
 import { openPlans } from '../inventory/plans.ts';
+import { openTagReport } from '../inventory/send-tags.ts';
 import type { JobResult } from '../jobs/job-folder.ts';
 import type { ExecutorAccess } from '../jobs/start-executor.ts';
 import { openJournal } from '../journal/journal.ts';
@@ -122,6 +123,7 @@ function startRuntime(agent: TestAgent): Runtime {
     inventory,
     plans: openPlans({ folder, drivers, inventory, log }),
     restarts: NOTHING_RUNS,
+    tags: openTagReport(undefined),
     session,
     client,
     eventsHead: openEventsHeadStore(folder),

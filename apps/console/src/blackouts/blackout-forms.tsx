@@ -1,13 +1,13 @@
 import { useMutation } from '@tanstack/react-query';
 import type { Blackout, BlackoutRequest } from '@tidegate/protocol/blackouts-api';
-import type { VexScope } from '@tidegate/protocol/vex-api';
 import { useState } from 'react';
 import { post } from '../api/client.ts';
 import { fieldFaults } from '../api/field-faults.ts';
 import { queryClient } from '../api/queries.ts';
+import type { HostScope } from '../holds/hold-rules.ts';
+import { ScopeSelect } from '../holds/scope-select.tsx';
 import { withStepUp } from '../login/step-up.tsx';
 import { ownZone } from '../policies/window-times.tsx';
-import { ScopeFields } from '../statements/scope-fields.tsx';
 import { Field, TextArea } from '../ui/field.tsx';
 import { FormDialog } from '../ui/form-dialog.tsx';
 import { toast } from '../ui/toasts.tsx';
@@ -15,7 +15,7 @@ import { BLACKOUTS, requestOf } from './blackout-rules.ts';
 
 /** Begins a blackout between two times. */
 export function AddBlackout({ onClose }: { onClose: () => void }) {
-  const [scope, setScope] = useState<VexScope>({ kind: 'all' });
+  const [scope, setScope] = useState<HostScope>({ kind: 'all' });
   const adding = useMutation({
     mutationFn: (body: BlackoutRequest) => post<Blackout>(BLACKOUTS, body),
     onSuccess: async ({ name, state }) => {
@@ -48,7 +48,7 @@ export function AddBlackout({ onClose }: { onClose: () => void }) {
         {...{ label: 'Name', name: 'name', required: true, maxLength: 128, autoComplete: 'off' }}
         error={faults.name}
       />
-      <ScopeFields scope={scope} onChange={setScope} error={faults.scope} />
+      <ScopeSelect scope={scope} onChange={setScope} error={faults.scope} />
       <Field
         {...{ label: 'From', name: 'from', type: 'datetime-local', required: true }}
         hint={`In your time zone, ${ownZone()}.`}

@@ -1,6 +1,5 @@
 import type { Blackout, BlackoutRequest } from '@tidegate/protocol/blackouts-api';
-import type { VexScope } from '@tidegate/protocol/vex-api';
-import { hostsOf } from '../holds/hold-rules.ts';
+import { type HostScope, hostsOf } from '../holds/hold-rules.ts';
 import { scheduleText, wallTime } from '../policies/schedule-rules.ts';
 
 export const BLACKOUTS = '/api/v1/blackouts';
@@ -9,7 +8,7 @@ export const BLACKOUTS = '/api/v1/blackouts';
 export interface BlackoutForm {
   readonly name: string;
   readonly reason: string;
-  readonly scope: VexScope;
+  readonly scope: HostScope;
   readonly from: string;
   readonly until: string;
 }

@@ -6,6 +6,7 @@ import { remove } from '../api/client.ts';
 import { useListSearch } from '../api/list-search.ts';
 import { listQuery, queryClient } from '../api/queries.ts';
 import { useSession } from '../api/session.ts';
+import { TagList } from '../hosts/tag-list.tsx';
 import { withStepUp } from '../login/step-up.tsx';
 import { Badge, type BadgeTone } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
@@ -107,6 +108,7 @@ function columnsOf(
       header: 'Group',
       cell: ({ group }) => group ?? <span className="text-muted">none</span>,
     },
+    { id: 'tags', header: 'Tags', cell: ({ tags }) => <TagList tags={tags} /> },
     { id: 'expires_at', header: 'Expires', cell: (token) => <Time at={token.expires_at} /> },
     { id: 'created_by', header: 'Created by', cell: (token) => token.created_by },
     { id: 'created_at', header: 'Created', cell: (token) => <Time at={token.created_at} /> },

@@ -5,6 +5,7 @@ import { post } from '../api/client.ts';
 import { fieldFaults } from '../api/field-faults.ts';
 import { queryClient } from '../api/queries.ts';
 import { useGroups } from '../hosts/groups.ts';
+import { wordsOf } from '../hosts/tag-rules.ts';
 import { withStepUp } from '../login/step-up.tsx';
 import { Button } from '../ui/button.tsx';
 import { Field, Select } from '../ui/field.tsx';
@@ -27,6 +28,7 @@ export function NewTokenForm({ onCreated }: { onCreated: (token: CreatedRegistra
   const [seats, setSeats] = useState('1');
   const [hours, setHours] = useState('24');
   const [group, setGroup] = useState('');
+  const [tags, setTags] = useState('');
   const groups = useGroups();
   const listId = useId();
   const create = useMutation({
@@ -36,6 +38,7 @@ export function NewTokenForm({ onCreated }: { onCreated: (token: CreatedRegistra
         seats: Number(seats),
         expires_at: new Date(Date.now() + Number(hours) * HOUR_MS - SLACK_MS).toISOString(),
         ...(group === '' ? {} : { group }),
+        ...(tags.trim() === '' ? {} : { tags: wordsOf(tags) }),
       };
       return withStepUp(() => post<CreatedRegistrationToken>('/api/v1/admin/registration-tokens', body));
     },
@@ -49,7 +52,7 @@ export function NewTokenForm({ onCreated }: { onCreated: (token: CreatedRegistra
   const isShownAtField = Object.keys(faults).some((name) => name in FIELDS);
   return (
     <form
-      className="grid grid-cols-1 items-start gap-3 sm:grid-cols-2 lg:grid-cols-[2fr_7rem_8rem_1.5fr_auto]"
+      className="grid grid-cols-1 items-start gap-3 sm:grid-cols-2 lg:grid-cols-[2fr_7rem_8rem_1.5fr_1.5fr_auto]"
       onSubmit={(event) => {
         event.preventDefault();
         create.mutate();
@@ -100,6 +103,16 @@ export function NewTokenForm({ onCreated }: { onCreated: (token: CreatedRegistra
           <option key={name} value={name} />
         ))}
       </datalist>
+      <Field
+        label="Tags (optional)"
+        placeholder="env=prod"
+        maxLength={4_096}
+        autoComplete="off"
+        spellCheck={false}
+        value={tags}
+        error={faults.tags}
+        onChange={(event) => setTags(event.target.value)}
+      />
       <Button type="submit" tone="primary" busy={create.isPending} className="min-h-9 lg:mt-6.5">
         Create a token
       </Button>
@@ -112,4 +125,4 @@ export function NewTokenForm({ onCreated }: { onCreated: (token: CreatedRegistra
   );
 }
 
-const FIELDS = { label: true, seats: true, expires_at: true, group: true } as const;
+const FIELDS = { label: true, seats: true, expires_at: true, group: true, tags: true } as const;

@@ -1,25 +1,25 @@
 import { useMutation } from '@tanstack/react-query';
 import type { HoldDetail, HoldRequest } from '@tidegate/protocol/holds-api';
 import { ECOSYSTEMS, type Ecosystem } from '@tidegate/protocol/scalars';
-import type { VexScope } from '@tidegate/protocol/vex-api';
 import { useState } from 'react';
 import { post } from '../api/client.ts';
 import { fieldFaults } from '../api/field-faults.ts';
 import { queryClient } from '../api/queries.ts';
-import { ScopeFields } from '../statements/scope-fields.tsx';
 import { Select, TextArea } from '../ui/field.tsx';
 import { FormDialog } from '../ui/form-dialog.tsx';
 import { LastDay } from '../ui/last-day.tsx';
 import { toast } from '../ui/toasts.tsx';
 import { counted } from '../updates/update-words.ts';
+import type { HostScope } from './hold-rules.ts';
 import { HOLDS, requestOf } from './hold-rules.ts';
+import { ScopeSelect } from './scope-select.tsx';
 
 const DAYS = 30;
 
 /** Keeps packages as they are. */
 export function AddHold({ onClose }: { onClose: () => void }) {
   const [ecosystem, setEcosystem] = useState<Ecosystem | null>(null);
-  const [scope, setScope] = useState<VexScope>({ kind: 'all' });
+  const [scope, setScope] = useState<HostScope>({ kind: 'all' });
   const adding = useMutation({
     mutationFn: (body: HoldRequest) => post<HoldDetail>(HOLDS, body),
     onSuccess: async ({ packages, held }) => {
@@ -66,7 +66,7 @@ export function AddHold({ onClose }: { onClose: () => void }) {
           </option>
         ))}
       </Select>
-      <ScopeFields scope={scope} onChange={setScope} error={faults.scope} />
+      <ScopeSelect scope={scope} onChange={setScope} error={faults.scope} />
       <TextArea
         {...{ label: 'Reason', name: 'reason', required: true, maxLength: 1_000 }}
         error={faults.reason}

@@ -17,5 +17,7 @@ test('a form becomes a request: patterns by line or comma, once, and the end of 
 });
 
 test('a single host is named by its id', () => {
-  expect(hostsOf({ kind: 'host', agent_id: 'a1' })).toEqual({ kind: 'some', groups: [], hosts: ['a1'] });
+  expect(hostsOf({ kind: 'tag', tag: 'gpu=yes' })).toEqual({
+    ...{ kind: 'some', groups: [], hosts: [], tags: ['gpu=yes'] },
+  });
 });

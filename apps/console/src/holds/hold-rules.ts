@@ -1,9 +1,14 @@
 import type { HoldRequest } from '@tidegate/protocol/holds-api';
 import type { PolicyScope } from '@tidegate/protocol/policies-api';
 import { ECOSYSTEMS, type Ecosystem } from '@tidegate/protocol/scalars';
-import type { VexScope } from '@tidegate/protocol/vex-api';
 import { linesOf } from '../policies/draft-rules.ts';
 import { endOfDay } from '../ui/day-rules.ts';
+
+/** What the forms of holds and blackouts offer. */
+export type HostScope =
+  | { readonly kind: 'all' }
+  | { readonly kind: 'group'; readonly group: string }
+  | { readonly kind: 'tag'; readonly tag: string };
 
 export const HOLDS = '/api/v1/holds';
 
@@ -11,7 +16,7 @@ export const HOLDS = '/api/v1/holds';
 export interface HoldForm {
   readonly packages: string;
   readonly ecosystem: Ecosystem | null;
-  readonly scope: VexScope;
+  readonly scope: HostScope;
   readonly reason: string;
   /** A UTC day. */
   readonly endsOn: string;
@@ -29,13 +34,13 @@ export function requestOf({ packages, ecosystem, scope, reason, endsOn }: HoldFo
 }
 
 /** The hosts that the fields of a form name, as policies, holds and blackouts name them. */
-export function hostsOf(scope: VexScope): PolicyScope {
+export function hostsOf(scope: HostScope): PolicyScope {
   switch (scope.kind) {
     case 'all':
       return { kind: 'all' };
     case 'group':
       return { kind: 'some', groups: [scope.group], hosts: [] };
-    case 'host':
-      return { kind: 'some', groups: [], hosts: [scope.agent_id] };
+    case 'tag':
+      return { kind: 'some', groups: [], hosts: [], tags: [scope.tag] };
   }
 }

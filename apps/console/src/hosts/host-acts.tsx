@@ -9,9 +9,10 @@ import { toast } from '../ui/toasts.tsx';
 import { GroupDialog } from './group-dialog.tsx';
 import { confirmationOf } from './host-rules.ts';
 import { ScanDialog } from './scan-dialog.tsx';
+import { TagDialog } from './tag-dialog.tsx';
 
 /** The acts on a host that open a dialog. */
-export type HostAct = 'scan' | 'group' | 'polling' | 'rebind' | 'revoke' | 'dismiss';
+export type HostAct = 'scan' | 'group' | 'tags' | 'polling' | 'rebind' | 'revoke' | 'dismiss';
 
 const REASON_MAX_CHARS = 1_000;
 const INTERVAL_MAX_SECONDS = 86_400;
@@ -31,6 +32,8 @@ export function HostActDialog({
       return <ScanDialog ids={[host.id]} onClose={onClose} />;
     case 'group':
       return <GroupDialog ids={[host.id]} group={host.group ?? ''} onClose={onClose} />;
+    case 'tags':
+      return <TagDialog ids={[host.id]} tags={host.tags} onClose={onClose} />;
     case 'polling':
       return <PollingDialog host={host} onClose={onClose} />;
     case 'rebind':

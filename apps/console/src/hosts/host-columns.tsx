@@ -3,6 +3,7 @@ import type { AgentItem } from '@tidegate/protocol/agents-api';
 import type { Column } from '../ui/data-table.tsx';
 import { Time } from '../ui/time.tsx';
 import { HostBadges } from './host-badges.tsx';
+import { TagList } from './tag-list.tsx';
 
 /** The columns of the host list; the name cannot be hidden. */
 export const HOST_COLUMNS: readonly Column<AgentItem>[] = [
@@ -45,6 +46,7 @@ export const HOST_COLUMNS: readonly Column<AgentItem>[] = [
         </Link>
       ),
   },
+  { id: 'tags', header: 'Tags', cell: ({ tags }) => <TagList tags={tags} /> },
   { id: 'os', header: 'System', sort: 'os', cell: ({ os }) => `${os.id} ${os.version_id}` },
   { id: 'agent_version', header: 'Agent', cell: (host) => host.agent_version },
   {

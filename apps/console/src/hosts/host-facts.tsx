@@ -9,6 +9,7 @@ import { Facts, Panel } from '../ui/page.tsx';
 import { duration } from '../ui/relative-time-rules.ts';
 import { Time } from '../ui/time.tsx';
 import { keySetWord, uptimeText } from './host-rules.ts';
+import { TagList } from './tag-list.tsx';
 
 /** What the host reports about itself; no decision of the server relies on it. */
 export function SystemPanel({ host }: { host: AgentItem }) {
@@ -33,6 +34,7 @@ export function SystemPanel({ host }: { host: AgentItem }) {
             </Link>,
           ],
           ['Group', host.group ?? <span className="text-muted">none</span>],
+          ['Tags', <TagList key="tags" tags={host.tags} />],
           ['Check-in interval', intervalText(host.check_in_interval_seconds)],
           ['Last seen', <Time key="seen" at={host.last_seen_at} />],
           ['Enrolled', <Time key="enrolled" at={host.enrolled_at} />],

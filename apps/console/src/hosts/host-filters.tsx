@@ -6,11 +6,13 @@ import { useGroups } from './groups.ts';
 import { STATUS_WORDS } from './host-rules.ts';
 import { MANAGERS } from './package-managers.ts';
 import { REBOOT_WORDS, SERVICES_WORDS } from './restart-rules.ts';
+import { useTags } from './tags.ts';
 
 export const HOST_FILTERS = [
   'q',
   'status',
   'group',
+  'tag',
   'os',
   'ecosystem',
   'agent_version',
@@ -25,6 +27,7 @@ const WITH_FIELD: readonly HostFilterName[] = [
   'q',
   'status',
   'group',
+  'tag',
   'os',
   'ecosystem',
   'services_restart',
@@ -37,6 +40,8 @@ export function HostFilters({ list }: { list: ListSearch<HostFilterName> }) {
   const groups = useGroups();
   const names = new Set(groups.map(({ name }) => name));
   if (filter.group !== undefined) names.add(filter.group);
+  const tags = new Set(useTags().map(({ tag }) => tag));
+  if (filter.tag !== undefined) tags.add(filter.tag);
   return (
     <>
       <SearchBox
@@ -57,6 +62,14 @@ export function HostFilters({ list }: { list: ListSearch<HostFilterName> }) {
         choices={Object.fromEntries([...names].map((name) => [name, name]))}
         onChoose={(group) => setFilter({ group })}
       />
+      {tags.size > 0 && (
+        <FilterSelect
+          label="Tag"
+          value={filter.tag}
+          choices={Object.fromEntries([...tags].map((tag) => [tag, tag]))}
+          onChoose={(tag) => setFilter({ tag })}
+        />
+      )}
       <SearchBox
         label="System"
         placeholder="debian"

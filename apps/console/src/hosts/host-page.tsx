@@ -49,6 +49,7 @@ function Host({ host }: { host: AgentItem }) {
       ...(may('admin')
         ? [
             { ...verb('group', 'Set group'), isAllowed: true },
+            { ...verb('tags', 'Change tags'), isAllowed: true },
             verb('polling', 'Set the check-in interval'),
             verb('rebind', 'Rebind to another machine'),
             verb('revoke', 'Revoke the credentials'),

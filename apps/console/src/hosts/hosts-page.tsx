@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import type { AgentItem } from '@tidegate/protocol/agents-api';
-import { FolderInput, RefreshCw } from 'lucide-react';
+import { FolderInput, RefreshCw, Tags } from 'lucide-react';
 import { useMemo, useState } from 'react';
 import type { Action } from '../actions/actions.ts';
 import { useActions } from '../actions/registry.ts';
@@ -20,6 +20,7 @@ import { GroupDialog } from './group-dialog.tsx';
 import { HOST_COLUMNS } from './host-columns.tsx';
 import { HOST_FILTERS, HostFilters } from './host-filters.tsx';
 import { ScanDialog } from './scan-dialog.tsx';
+import { TagDialog } from './tag-dialog.tsx';
 
 const HIDDEN_AT_FIRST = ['enrolled_at'];
 const HIDEABLE = HOST_COLUMNS.filter(({ id }) => id !== 'hostname');
@@ -31,7 +32,7 @@ export function HostsPage() {
   const { may } = useSession();
   const selection = useSelection(list.key);
   const columns = useHiddenColumns('hosts', HIDDEN_AT_FIRST);
-  const [open, setOpen] = useState<'scan' | 'group' | null>(null);
+  const [open, setOpen] = useState<'scan' | 'group' | 'tags' | null>(null);
   const query = useQuery(listQuery<AgentItem>('hosts', '/api/v1/agents', list.query));
   const ids = useMemo(() => [...selection.ids], [selection.ids]);
   const verbs = useMemo((): readonly Action[] => {
@@ -54,10 +55,19 @@ export function HostsPage() {
           run: () => setOpen('group'),
         },
       },
+      {
+        role: 'admin',
+        action: {
+          ...{ id: 'tags', group: 'Hosts', label: 'Change tags', isAllowed: isAny },
+          icon: <Tags aria-hidden="true" className={icon} />,
+          run: () => setOpen('tags'),
+        },
+      },
     ] as const;
     return all.flatMap(({ role, action }) => (may(role) ? [action] : []));
   }, [ids, may]);
   useActions(verbs);
+  const chosenTags = query.data?.items.filter(({ id }) => ids.includes(id)).flatMap(({ tags }) => tags) ?? [];
 
   return (
     <Page title="Hosts" actions={may('admin') && <Link to="/enrolment">Add hosts</Link>}>
@@ -98,6 +108,9 @@ export function HostsPage() {
         ))}
       </BulkBar>
       {open === 'scan' && <ScanDialog ids={ids} onClose={() => setOpen(null)} />}
+      {open === 'tags' && (
+        <TagDialog ids={ids} tags={chosenTags} onDone={selection.clear} onClose={() => setOpen(null)} />
+      )}
       {open === 'group' && <GroupDialog ids={ids} onDone={selection.clear} onClose={() => setOpen(null)} />}
     </Page>
   );

@@ -28,6 +28,7 @@ export interface Draft {
   readonly kind: PolicyScope['kind'];
   readonly groups: readonly string[];
   readonly hosts: readonly string[];
+  readonly tags: readonly string[];
   readonly ecosystems: readonly Ecosystem[];
   readonly packages: string;
   readonly excepted: string;
@@ -54,7 +55,7 @@ export interface FieldsProps {
 /** What a new policy starts from. */
 export function newDraft(nowMs: number): Draft {
   return {
-    ...{ name: '', text: '', kind: 'all', groups: [], hosts: [] },
+    ...{ name: '', text: '', kind: 'all', groups: [], hosts: [], tags: [] },
     ...{ ecosystems: ['apt'], packages: '*', excepted: '', origins: '', securityOnly: true },
     ...{ severity: null, change: 'any', ageHours: '48', remaining: 'ask' },
     ...{ windows: [], endsOn: dayFrom(nowMs, DAYS), endsAt: null },
@@ -69,6 +70,7 @@ export function draftOf(policy: Policy, nowMs: number): Draft {
     ...{ name, text, kind: scope.kind },
     groups: scope.kind === 'some' ? scope.groups : [],
     hosts: scope.kind === 'some' ? scope.hosts : [],
+    tags: scope.kind === 'some' ? (scope.tags ?? []) : [],
     ecosystems: terms.ecosystems,
     packages: terms.packages.join('\n'),
     excepted: terms.except_packages.join('\n'),
@@ -106,11 +108,12 @@ export function newWindow(
 
 /** What the form asks for. The server judges it. */
 export function requestOf(draft: Draft): PolicyRequest {
-  const { kind, groups, hosts, endsOn, endsAt } = draft;
+  const { kind, groups, hosts, tags, endsOn, endsAt } = draft;
+  const tagged = tags.length > 0 ? { tags: [...tags] } : {};
   return {
     name: draft.name.trim(),
     text: draft.text.trim(),
-    scope: kind === 'all' ? { kind } : { kind, groups: [...groups], hosts: [...hosts] },
+    scope: kind === 'all' ? { kind } : { kind, groups: [...groups], hosts: [...hosts], ...tagged },
     terms: {
       ecosystems: [...draft.ecosystems],
       packages: linesOf(draft.packages),

@@ -2,6 +2,7 @@ import {
   POLICY_MISMATCHES,
   POLICY_SEVERITIES,
   type PolicyPreview,
+  type PolicyScope,
   type PolicyTerms,
 } from '@tidegate/protocol/policies-api';
 import { expect, test } from 'vitest';
@@ -42,10 +43,13 @@ test.each([
   [{ kind: 'some', groups: ['db', 'web'], hosts: [] }, 'the groups db and web'],
   [{ kind: 'some', groups: [], hosts: ['a'] }, '1 host'],
   [{ kind: 'some', groups: ['web'], hosts: ['a', 'b'] }, 'the group web, and 2 hosts'],
-] as const)('the scope %j reads: %s', (scope, expected) => {
-  const copy =
-    scope.kind === 'all' ? scope : { ...scope, groups: [...scope.groups], hosts: [...scope.hosts] };
-  expect(scopeText(copy)).toBe(expected);
+  [{ kind: 'some', groups: [], hosts: [], tags: ['env=prod'] }, 'the tag env=prod'],
+  [
+    { kind: 'some', groups: ['web'], hosts: ['a'], tags: ['env=prod', 'site=wien'] },
+    'the group web, and the tags env=prod and site=wien, and 1 host',
+  ],
+] satisfies [PolicyScope, string][])('the scope %j reads: %s', (scope, expected) => {
+  expect(scopeText(scope)).toBe(expected);
 });
 
 test.each<[Partial<PolicyTerms>, string, string | undefined]>([

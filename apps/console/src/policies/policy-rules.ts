@@ -79,10 +79,14 @@ export function reasonText(reason: string): string {
 /** `all hosts`, `the groups db and web, and 2 hosts`. */
 export function scopeText(scope: PolicyScope): string {
   if (scope.kind === 'all') return 'all hosts';
-  const { groups, hosts } = scope;
-  const named = groups.length === 0 ? '' : `the group${groups.length === 1 ? '' : 's'} ${listed(groups)}`;
-  if (hosts.length === 0) return named;
-  return named === '' ? counted(hosts.length, 'host') : `${named}, and ${counted(hosts.length, 'host')}`;
+  const { groups, hosts, tags = [] } = scope;
+  const plural = (list: readonly string[]) => (list.length === 1 ? '' : 's');
+  const parts = [
+    ...(groups.length > 0 ? [`the group${plural(groups)} ${listed(groups)}`] : []),
+    ...(tags.length > 0 ? [`the tag${plural(tags)} ${listed(tags)}`] : []),
+    ...(hosts.length > 0 ? [counted(hosts.length, 'host')] : []),
+  ];
+  return parts.join(', and ');
 }
 
 /** The terms in plain words, by name. Scope and end are shown beside them. */

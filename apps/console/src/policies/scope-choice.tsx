@@ -5,6 +5,7 @@ import { useId, useState } from 'react';
 import { faultUnder } from '../api/field-faults.ts';
 import { listQuery, oneQuery } from '../api/queries.ts';
 import { useGroups } from '../hosts/groups.ts';
+import { useScopeTags } from '../hosts/tags.ts';
 import { Button, IconButton } from '../ui/button.tsx';
 import { CheckList } from '../ui/check-list.tsx';
 import { Select } from '../ui/field.tsx';
@@ -15,11 +16,12 @@ const AGENTS = '/api/v1/agents';
 /** Hosts that a search offers. */
 const FOUND_MAX = 8;
 
-/** The hosts of a policy: all, or groups and single hosts. */
-export function ScopeChoice({ draft: { kind, groups, hosts }, error, onChange }: FieldsProps) {
+/** The hosts of a policy: all, or groups, tags and single hosts. */
+export function ScopeChoice({ draft: { kind, groups, hosts, tags }, error, onChange }: FieldsProps) {
   const known = useGroups().map(({ name }) => name);
   // A group without hosts is not listed, but a policy may name it.
   const names = [...new Set([...known, ...groups])];
+  const tagNames = useScopeTags(tags);
   return (
     <>
       <Select
@@ -29,7 +31,7 @@ export function ScopeChoice({ draft: { kind, groups, hosts }, error, onChange }:
         onChange={({ target: { value } }) => onChange({ kind: value === 'some' ? 'some' : 'all' })}
       >
         <option value="all">all hosts</option>
-        <option value="some">only some groups or hosts</option>
+        <option value="some">only some groups, tags or hosts</option>
       </Select>
       {kind === 'some' && (
         <div className="space-y-3 border-l-2 border-line pl-3">
@@ -40,6 +42,15 @@ export function ScopeChoice({ draft: { kind, groups, hosts }, error, onChange }:
               chosen={groups}
               onChange={(next) => onChange({ groups: next })}
               hint="With the hosts that join them later."
+            />
+          )}
+          {tagNames.length > 0 && (
+            <CheckList
+              legend="Tags"
+              choices={tagNames.map((tag) => [tag, tag])}
+              chosen={tags}
+              onChange={(next) => onChange({ tags: next })}
+              hint="Hosts with any of them, also those that get it later."
             />
           )}
           <HostChoice hosts={hosts} onChange={(next) => onChange({ hosts: next })} />

@@ -1,0 +1,16 @@
+import { expect, test } from 'vitest';
+import { isReported, keyOf, wordsOf } from './tag-rules.ts';
+
+test.each([
+  ['', []],
+  [' env=prod,site=wien\n env=prod ', ['env=prod', 'site=wien']],
+])('%j has the words %j', (text, words) => {
+  expect(wordsOf(text)).toEqual(words);
+});
+
+test.each([
+  ['host.role=web', 'host.role', true],
+  ['host=web', 'host', false],
+])('%s has the key %s; reported by hosts: %s', (tag, key, isTheirs) => {
+  expect([keyOf(tag), isReported(tag)]).toEqual([key, isTheirs]);
+});
