@@ -43,6 +43,7 @@ const SLICES = [
 const BELOW_COMMANDS = [
   'inventory',
   'restarts',
+  'probes',
   'output',
   'jobs',
   'session',
@@ -62,13 +63,25 @@ const AGENT_ROOMS = {
   trust: ['identity', 'platform'],
   'host-policy': ['trust', 'identity', 'platform'],
   session: ['trust', 'journal', 'identity', 'platform'],
-  jobs: ['trust', 'identity', 'ecosystems', 'platform'],
+  probes: ['host-policy', 'platform'],
+  hooks: ['probes', 'host-policy', 'platform'],
+  jobs: ['probes', 'trust', 'identity', 'ecosystems', 'platform'],
   // Root without network: neither the session nor anything that uses it.
-  executor: ['jobs', 'host-policy', 'trust', 'journal', 'identity', 'ecosystems', 'platform'],
+  executor: [
+    'hooks',
+    'probes',
+    'jobs',
+    'host-policy',
+    'trust',
+    'journal',
+    'identity',
+    'ecosystems',
+    'platform',
+  ],
   // Root's observer is here too: no session.
   restarts: ['identity', 'ecosystems', 'platform'],
   output: ['jobs', 'session', 'identity', 'platform'],
-  inventory: ['session', 'restarts', 'ecosystems', 'platform'],
+  inventory: ['session', 'restarts', 'probes', 'ecosystems', 'platform'],
   // The agent leaves jobs for the executor and never runs its code.
   commands: BELOW_COMMANDS,
   polling: ['commands', ...BELOW_COMMANDS],

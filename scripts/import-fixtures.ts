@@ -81,6 +81,8 @@ const ABOVE: Readonly<Record<string, string>> = {
   executor: 'session',
   output: 'executor',
   restarts: 'session',
+  probes: 'session',
+  hooks: 'session',
   inventory: 'commands',
   commands: 'executor',
   polling: 'executor',

@@ -14,6 +14,9 @@ Commands:
   doctor    look for what would keep the agent from working
   execute   carry out one job as root, without network (started by systemd)
   observe   look for processes that still run replaced files (started by systemd)
+  probes    run the probes of this host now, and show what they say
+  probe     run them as root and leave what they say for the agent (started by systemd)
+  hooks     run the hooks of a job as root (started by systemd)
   version   print the version
 
 Options of all commands:
@@ -54,18 +57,41 @@ execute:
   --linger N     stays N seconds at least and looks for further jobs, so that systemd
                  never counts too many starts
   --state DIR    what the executor trusts (/var/lib/tidegate-executor)
+  --probes FILE  where root's probes leave what they say (/run/tidegate-probe/report.json)
 
 observe:
   --out FILE     where the report goes (/run/tidegate-observer/services.json)
 
-run, status, doctor, execute:
-  --policy FILE  what this host allows, whatever the server says (/etc/tidegate/policy.json)
+probe:
+  --out FILE     where the report goes (/run/tidegate-probe/report.json)
+  --rest N       stays N seconds after it, so that systemd never counts too many starts
+
+hooks:
+  --run NAME     before-ID or after-ID of a command
+
+probe, probes, hooks:
+  --state DIR    the executor's folder (/var/lib/tidegate-executor)
+
+run, status, doctor, execute, probe, probes, hooks:
+  --policy FILE  what this host allows, whatever the server says (/etc/tidegate/policy.json);
+                 probes.d and hooks.d are beside it
 
 Exit status: 0 done, 1 failed and worth another try, 2 wrong usage or an error that needs you.
 Only one process runs on a configuration; a second one exits at once with status 1.
 `;
 
-const COMMANDS = ['enrol', 'run', 'status', 'doctor', 'execute', 'observe', 'version'] as const;
+const COMMANDS = [
+  'enrol',
+  'run',
+  'status',
+  'doctor',
+  'execute',
+  'observe',
+  'probes',
+  'probe',
+  'hooks',
+  'version',
+] as const;
 export type CommandName = (typeof COMMANDS)[number];
 
 const OPTIONS = {
@@ -94,6 +120,9 @@ const OPTIONS = {
   linger: { type: 'string' },
   policy: { type: 'string' },
   out: { type: 'string' },
+  probes: { type: 'string' },
+  rest: { type: 'string' },
+  run: { type: 'string' },
 } as const;
 
 type OptionName = keyof typeof OPTIONS;
@@ -121,8 +150,11 @@ const TAKES: Record<CommandName, readonly OptionName[]> = {
   run: ['once', 'policy'],
   status: ['policy'],
   doctor: ['policy'],
-  execute: ['job', 'spool', 'state', 'policy', 'linger'],
+  execute: ['job', 'spool', 'state', 'policy', 'probes', 'linger'],
   observe: ['out'],
+  probes: ['state', 'policy'],
+  probe: ['out', 'state', 'policy', 'rest'],
+  hooks: ['run', 'state', 'policy'],
   version: [],
 };
 

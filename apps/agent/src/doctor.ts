@@ -1,8 +1,11 @@
+import { HOOK_STAGES } from '@tidegate/protocol/probes';
 import { Type } from 'typebox';
 import { Check } from 'typebox/value';
 import { stateOfExecutor } from './commands/executor-key-chain.ts';
 import type { EcosystemDriver } from './ecosystems/ecosystem.ts';
 import { hostPaths } from './ecosystems/host-places.ts';
+import { readHooks } from './hooks/hook-file.ts';
+import { findHookFault } from './hooks/run-hooks.ts';
 import { describePolicy } from './host-policy/describe-policy.ts';
 import { loadHostPolicy, stateMaxAgeMinutes } from './host-policy/policy.ts';
 import type { PolicyPlace } from './host-policy/policy-folders.ts';
@@ -13,6 +16,9 @@ import { DEFAULT_EXECUTOR_STATE } from './jobs/job-folder.ts';
 import { chooseExecutor, type HostFacts } from './jobs/start-executor.ts';
 import { readServerTime } from './journal/journal-state.ts';
 import { CLOCK_SKEW_MS } from './platform/clock.ts';
+import type { CheckFile } from './probes/check-folder.ts';
+import { type ProbeFile, readProbes } from './probes/probe-file.ts';
+import { findProgramFault } from './probes/root-program.ts';
 import { ageOfState } from './session/freshness.ts';
 import { checkServerUrl, createServerClient } from './session/server-client.ts';
 
@@ -56,6 +62,8 @@ export async function examine(
     examineExecutor(config, parts.facts),
     ...examineShownState(config, parts),
     examinePolicy(parts.policy),
+    ...examineProbes(parts.policy),
+    ...examineHooks(parts.policy),
   ];
 }
 
@@ -160,4 +168,35 @@ function examinePolicy(place: PolicyPlace): Finding {
   const loaded = loadHostPolicy(place);
   const isFollowed = loaded.kind === 'none' || loaded.kind === 'policy';
   return { check: 'host policy', ok: isFollowed, detail: describePolicy(loaded) };
+}
+
+/** Nothing where root has named none. */
+function examineProbes(place: PolicyPlace): Finding[] {
+  const check = 'probes';
+  const folder = readProbes(place);
+  if (!folder.ok) return [{ check, ok: false, detail: folder.fault }];
+  const faults = folder.files.flatMap((file) => faultOf(file, place));
+  if (folder.files.length === 0) return [];
+  const names = folder.files.map(({ name }) => name).join(', ');
+  return faults.length === 0
+    ? [{ check, ok: true, detail: `${names}: "tidegate-agent probes" runs them` }]
+    : faults.map((fault) => ({ check, ok: false, detail: fault }));
+}
+
+function faultOf(file: CheckFile<ProbeFile>, place: PolicyPlace): string[] {
+  if (!file.ok) return [`${file.name} is unknown to all who wait for it: ${file.fault}`];
+  const fault = file.value.kind === 'program' ? findProgramFault(file.value.program, place) : null;
+  return fault === null ? [] : [`${file.name} is unknown to all who wait for it: ${fault}`];
+}
+
+function examineHooks(place: PolicyPlace): Finding[] {
+  return HOOK_STAGES.flatMap((stage) => {
+    const check = `hooks ${stage}`;
+    const folder = readHooks(place, stage);
+    if (folder.ok && folder.files.length === 0) return [];
+    const fault = findHookFault(place, stage);
+    const names = folder.ok ? folder.files.map(({ name }) => name).join(', ') : '';
+    const effect = stage === 'before' ? 'nothing is installed until root has mended it' : 'none of them runs';
+    return [{ check, ok: fault === null, detail: fault === null ? names : `${fault}; ${effect}` }];
+  });
 }

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { ECOSYSTEMS, type Ecosystem } from '@tidegate/protocol/scalars';
 import { Check, Errors } from 'typebox/value';
@@ -12,11 +13,13 @@ import { executeJob } from './executor/execute.ts';
 import { installerOf } from './executor/installers.ts';
 import { findNetwork } from './executor/network.ts';
 import { runSpool } from './executor/run-spool.ts';
+import { hooksByUnit, runHooksOfUnit } from './hooks/hooks-by-unit.ts';
+import { type RunHooks, runHooks } from './hooks/run-hooks.ts';
 import { describePolicy } from './host-policy/describe-policy.ts';
 import { loadHostPolicy, policyPlace } from './host-policy/policy.ts';
 import { HostLayout, loadConfig } from './identity/config-file.ts';
 import { DEFAULT_EXECUTOR_STATE } from './jobs/job-folder.ts';
-import { readHostFacts } from './jobs/start-executor.ts';
+import { EXECUTOR_UID, readHostFacts } from './jobs/start-executor.ts';
 import { readServerTime } from './journal/journal-state.ts';
 import { leaveSecondStartMark } from './journal/second-start.ts';
 import { describeFailure } from './platform/failures.ts';
@@ -26,6 +29,10 @@ import { openSpareMemory } from './platform/spare-memory.ts';
 import { AGENT_VERSION } from './platform/version.ts';
 import { runLoop, runOnce } from './polling/loop.ts';
 import { readBootId, startRuntime } from './polling/start-runtime.ts';
+import { type LookOptions, lookAsRoot, lookOnce } from './probes/look.ts';
+import { DEFAULT_LOOK_FILE, FAILED_BEFORE_NAME } from './probes/look-file.ts';
+import { probeTable } from './probes/probe-table.ts';
+import { SYSTEMCTL } from './probes/units.ts';
 import { observe } from './restarts/observe.ts';
 import { DEFAULT_SERVICE_FILE } from './restarts/service-file.ts';
 import { ageOfState } from './session/freshness.ts';
@@ -58,6 +65,9 @@ const COMMANDS = {
   doctor: runDoctor,
   execute: runExecute,
   observe: runObserve,
+  probes: showProbes,
+  probe: runProbeUnit,
+  hooks: runHookUnit,
   version: async (): Promise<Ending> => done(AGENT_VERSION, { version: AGENT_VERSION }),
 };
 
@@ -256,9 +266,13 @@ async function runExecute(values: Values): Promise<Ending> {
   if (!Number.isInteger(linger) || linger < 0 || linger > LINGER_MAX_SECONDS) {
     return failed(EXIT.terminal, `--linger takes whole seconds from 0 to ${LINGER_MAX_SECONDS}`);
   }
-  const places = { state, policy: policyPlace(values.policy) };
-  const execute = (job: string) =>
-    executeJob({ ...places, job, installerOf, repairer: aptRepairer, nowMs: Date.now, findNetwork });
+  const places = { state, policy: policyPlace(values.policy), lookFile: values.probes ?? DEFAULT_LOOK_FILE };
+  const elapsedMs = () => performance.now();
+  // systemd has a unit for hooks, with more rights than the executor's; elsewhere they run here, without network.
+  const ownHooks: RunHooks = (...asked) => runHooks({ ...places, elapsedMs }, ...asked);
+  const hooks = values.spool === undefined ? ownHooks : hooksByUnit({ ...places, systemctl: SYSTEMCTL });
+  const parts = { installerOf, repairer: aptRepairer, runHooks: hooks, nowMs: Date.now, findNetwork };
+  const execute = (job: string) => executeJob({ ...places, ...parts, job });
   if (values.spool === undefined) {
     const outcome = await execute(values.job ?? '');
     return outcome.ok ? told(1, { result: outcome.result }) : failed(EXIT.failed, outcome.detail);
@@ -283,6 +297,46 @@ async function runObserve(values: Values): Promise<Ending> {
   const { stale, cannot } = observed.file;
   const note = cannot === null ? '' : `; ${cannot}`;
   return done(`${stale.length} service(s) run replaced files${note}`, { stale: stale.length, cannot });
+}
+
+/** What a look at the probes of this host takes. */
+function lookOf(values: Values): LookOptions {
+  const state = values.state ?? DEFAULT_EXECUTOR_STATE;
+  return {
+    ...{ policy: policyPlace(values.policy), failedBefore: join(state, FAILED_BEFORE_NAME) },
+    ...{ writerUid: EXECUTOR_UID, systemctl: SYSTEMCTL, nowMs: Date.now, elapsedMs: () => performance.now() },
+  };
+}
+
+async function showProbes(values: Values): Promise<Ending> {
+  const { report } = await lookOnce(lookOf(values));
+  const isSound = report.probes.every(({ state }) => state === 'green');
+  const table = probeTable(report.probes);
+  const text = isSound ? table : `not every probe is green\n${table}`;
+  return { exit: isSound ? EXIT.ok : EXIT.failed, text, json: { ok: isSound, ...report } };
+}
+
+async function runProbeUnit(values: Values): Promise<Ending> {
+  const out = values.out ?? DEFAULT_LOOK_FILE;
+  if (!out.startsWith('/')) return failed(EXIT.terminal, '--out takes an absolute path');
+  const rest = Number(values.rest ?? '0');
+  if (!Number.isInteger(rest) || rest < 0 || rest > LINGER_MAX_SECONDS) {
+    return failed(EXIT.terminal, `--rest takes whole seconds from 0 to ${LINGER_MAX_SECONDS}`);
+  }
+  const looked = await lookAsRoot({ ...lookOf(values), out });
+  await pause(rest * 1_000); // whoever asks again and again does not have them run all the time
+  if (!looked.ok) return failed(EXIT.failed, looked.detail);
+  const { probes } = looked.look.report;
+  return done(`${probes.length} probe(s) have run`, { probes: probes.length });
+}
+
+async function runHookUnit(values: Values): Promise<Ending> {
+  const state = values.state ?? DEFAULT_EXECUTOR_STATE;
+  const means = { policy: policyPlace(values.policy), state, elapsedMs: () => performance.now() };
+  const ran = await runHooksOfUnit(means, values.run ?? '');
+  if (!ran.ok) return failed(EXIT.terminal, ran.detail);
+  const { runs, failed: fault } = ran.end;
+  return done(fault === null ? '' : `${fault.name}: ${fault.detail}`, { hooks: runs.length, failed: fault });
 }
 
 function told(answered: number, json: Record<string, unknown>): Ending {

@@ -1,6 +1,7 @@
 import type { CommandResult } from '@tidegate/protocol/agent-api';
 import type { CommandPayload } from '@tidegate/protocol/documents';
 import { sendInventory } from '../inventory/send-inventory.ts';
+import { sendProbes } from '../inventory/send-probes.ts';
 import type { Pause } from '../platform/back-off.ts';
 import { timestamp } from '../platform/clock.ts';
 import { describeFailure, type Failure, storageFailure } from '../platform/failures.ts';
@@ -58,10 +59,13 @@ export async function executeCommand(
       const saved = runtime.config.change({ polling: next });
       return end(storageFailure(saved));
     }
+    case 'run_probes': {
+      await runtime.probes.look(accepted.pause);
+      return end(await sendProbes(runtime));
+    }
     case 'reboot':
     case 'restart_services':
-    case 'update_agent':
-    case 'run_probes': {
+    case 'update_agent': {
       const reason = `not_supported: this agent version cannot carry out "${command.action}"`;
       return { result: { status: 'refused', reason }, events: [], failure: null };
     }

@@ -21,6 +21,7 @@ import { CLOCK_SKEW_MS, timestamp } from '../platform/clock.ts';
 import { describeFailure, type Outcome } from '../platform/failures.ts';
 import { ownUid, readTrusted } from '../platform/file-layer.ts';
 import type { Log } from '../platform/log.ts';
+import type { ProbeWatch } from '../probes/probe-watch.ts';
 import type { ServerClient } from '../session/server-client.ts';
 import type { Session } from '../session/session.ts';
 import { permissionOf, STATE_REFUSAL_TEXT } from '../trust/agent-state.ts';
@@ -45,6 +46,7 @@ export interface JobDependencies {
   runExecutor: (access: Executor, job: StartedJob, stopping: AbortSignal) => Promise<JobOutcome>;
   awaitResult: (access: Executor, job: StartedJob, stopping: AbortSignal) => Promise<JobOutcome>;
   outputs: Pick<OutputFollower, 'follow'>;
+  probes: Pick<ProbeWatch, 'look'>;
   log: Log;
   random: () => number;
   /** `trustedNow`. */
@@ -71,6 +73,8 @@ export async function handOver(
 ): Promise<CommandEnd | 'left'> {
   const { config, nowMs } = dependencies;
   const { command, approval, folder, pause } = job;
+  // The executor installs only with what root's probes saw just before; a repair mends what may be red.
+  if (approval !== null) await dependencies.probes.look(pause);
   const request = {
     permission: permissionOf(command, approval),
     ...{ epoch: command.epoch, executorState: executor.state, lagUntilMs: nowMs() + CLOCK_SKEW_MS },
@@ -228,6 +232,7 @@ export function namedUpdates({ updates }: ApprovalPayload): { update_ids: string
 function eventTypeOf({ failure }: JobResult) {
   switch (failure) {
     case null:
+    case 'unfit': // the probes that are red have events of their own
     case 'install_failed':
     case 'repair_failed':
       return null;
@@ -247,6 +252,7 @@ function eventTypeOf({ failure }: JobResult) {
     case 'host_policy':
     case 'repair_differs':
       return 'COMMAND_REFUSED';
+    case 'hook_failed':
     case 'not_set_up':
     case 'network_present':
     case 'job_unreadable':

@@ -83,7 +83,8 @@ describe.skipIf(missing !== null)(
         execute: (job) =>
           executeJob({
             ...{ job, state, policy, installerOf: () => aptInstaller, repairer: aptRepairer },
-            ...{ nowMs: () => NOW_MS, findNetwork: () => null },
+            ...{ nowMs: () => NOW_MS, findNetwork: () => null, lookFile: join(dir.path, 'look.json') },
+            runHooks: async () => ({ runs: [], failed: null, output: '' }),
           }),
       });
     }

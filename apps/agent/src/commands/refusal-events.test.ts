@@ -172,6 +172,8 @@ const BY_EXECUTOR: Record<ExecutorRefusal, AgentEvent['type'] | null> = {
   space_insufficient: 'AGENT_ERROR',
   storage_failed: 'AGENT_ERROR',
   host_policy: 'COMMAND_REFUSED',
+  unfit: null, // the probes that are red have events of their own
+  hook_failed: 'AGENT_ERROR',
   repair_differs: 'COMMAND_REFUSED',
   repair_failed: null,
   install_failed: null, // the package manager's own failure is a result, not a refusal

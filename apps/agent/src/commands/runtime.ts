@@ -9,6 +9,7 @@ import type { Journal } from '../journal/journal.ts';
 import type { OutputFollower } from '../output/follow-outputs.ts';
 import type { Log } from '../platform/log.ts';
 import type { SpareMemory } from '../platform/spare-memory.ts';
+import type { ProbeWatch } from '../probes/probe-watch.ts';
 import type { RestartWatch } from '../restarts/restart-watch.ts';
 import type { Freshness } from '../session/freshness.ts';
 import type { ServerClient } from '../session/server-client.ts';
@@ -24,6 +25,7 @@ export interface Runtime {
   plans: Plans;
   restarts: RestartWatch;
   tags: TagReport;
+  probes: ProbeWatch;
   session: Session;
   /** For what needs no token (E8). */
   client: ServerClient;

@@ -122,6 +122,7 @@ export function createCommandTaker(runtime: Runtime, pause: Pause, stopping: Abo
     if (action === 'install_update' || action === 'repair') {
       // The packages changed, or a plan was wrong: the next report must include both.
       runtime.plans.forget();
+      runtime.probes.followUp();
       await runtime.inventory.scan(null);
     }
     return failures.find((failure) => failure !== null) ?? null;

@@ -11,15 +11,16 @@ import { type Ecosystem, Uuid } from '@tidegate/protocol/scalars';
 import { Check } from 'typebox/value';
 import type { HostPaths } from '../ecosystems/ecosystem.ts';
 import { hostPaths } from '../ecosystems/host-places.ts';
+import { readHooks } from '../hooks/hook-file.ts';
+import type { RunHooks } from '../hooks/run-hooks.ts';
 import { judgeByHost, judgeRepairByHost, loadHostPolicy, stateMaxAgeMinutes } from '../host-policy/policy.ts';
 import type { PolicyPlace } from '../host-policy/policy-folders.ts';
 import { readMachineId } from '../identity/machine-id.ts';
 import { type ExecutorState, loadExecutorState, saveExecutorState } from '../jobs/executor-state.ts';
 import { ARTIFACTS_FOLDER, JOB_FILES, resultPath } from '../jobs/job-folder.ts';
 import { type Journal, openJournal } from '../journal/journal.ts';
-import { timestamp, trustedNow } from '../platform/clock.ts';
+import { hasPassed, timestamp, trustedNow } from '../platform/clock.ts';
 import { holdInstanceLock } from '../platform/instance-lock.ts';
-import type { OutputListener } from '../platform/run-program.ts';
 import {
   judgeByState,
   permissionOf,
@@ -36,6 +37,8 @@ import {
 } from '../trust/verify-approval.ts';
 import { COMMAND_REFUSAL_TEXT, verifyCommand } from '../trust/verify-command.ts';
 import { withApprovedTransaction } from './approved-transaction.ts';
+import { withHooks, withProbes } from './around-install.ts';
+import { examineFitness } from './fit-host.ts';
 import type { Installer, InstallJob } from './installer.ts';
 import {
   type ExecuteOutcome,
@@ -46,7 +49,7 @@ import {
   refused,
   writeResult,
 } from './job-result.ts';
-import { type LiveOutput, openLiveOutput } from './live-output.ts';
+import { type LiveOutput, openLater, openLiveOutput } from './live-output.ts';
 import { readJobFile, readJobJson, withJobFolder } from './read-job.ts';
 import type { Repairer } from './repairer.ts';
 import { stageArtifacts } from './stage.ts';
@@ -65,6 +68,10 @@ export interface ExecuteOptions {
   policy: PolicyPlace;
   installerOf: (ecosystem: Ecosystem) => Installer | null;
   repairer: Repairer;
+  /** Where root's probes leave what they saw. */
+  lookFile: string;
+  /** Runs root's hooks of a stage. */
+  runHooks: RunHooks;
   nowMs: () => number;
   /** The reachable part of the network; null when nothing is. */
   findNetwork: () => string | null;
@@ -274,26 +281,37 @@ function askHost(options: ExecuteOptions, job: Job, { state, work }: Verified): 
   return verdict.ok ? null : refused('host_policy', verdict.detail, verdict.check);
 }
 
-function carryOut(options: ExecuteOptions, job: Job, { state, work }: Verified): Promise<JobEnd> {
+async function carryOut(options: ExecuteOptions, job: Job, { state, work }: Verified): Promise<JobEnd> {
   const { nowMs } = options;
   // The submitter may read the output: the folder is theirs, and so is its group at most.
   const readerGid = statSync(job.folder).gid;
+  const heard = openLater(() => openLiveOutput(options.state, job.commandId, { readerGid, nowMs: nowMs() }));
   const means: Means = {
     paths: hostPaths(state.places),
     nowMs,
-    askAgain: () => askHost(options, job, { state, work }),
-    listen: () => openLiveOutput(options.state, job.commandId, { readerGid, nowMs: nowMs() }),
+    askAgain: () => hasEnded(work, nowMs()) ?? askHost(options, job, { state, work }),
+    heard,
   };
-  return work.kind === 'repair'
-    ? repairPackages(options.repairer, work.repair, means)
-    : install(options, job, work.approval, means);
+  try {
+    return work.kind === 'repair'
+      ? await repairPackages(options.repairer, work.repair, means)
+      : await install(options, job, work.approval, means);
+  } finally {
+    heard.close();
+  }
+}
+
+/** An approval may end, as a window does, while the job is copied and hooks run. */
+function hasEnded(work: Work, nowMs: number): JobEnd | null {
+  if (work.kind === 'repair' || !hasPassed(work.approval.payload.expires_at, nowMs)) return null;
+  return refused('approval_refused', APPROVAL_REFUSAL_TEXT.expired, 'expired');
 }
 
 interface Means {
   paths: HostPaths;
   nowMs: () => number;
   askAgain: () => JobEnd | null;
-  listen: () => LiveOutput;
+  heard: LiveOutput;
 }
 
 async function install(
@@ -306,16 +324,34 @@ async function install(
   const installer = options.installerOf(ecosystem);
   if (installer === null)
     return refused('unsupported_ecosystem', `${ecosystem} cannot be installed on this host`);
+  const fitness = examineFitness(options, means.nowMs());
+  if (!fitness.ok) return withProbes(refused('unfit', fitness.detail), fitness.report);
   const stages = join(options.state, 'stage');
   removeContents(stages); // leftovers of a crash; the lock excludes another running job
   const stage = mkdtempSync(join(stages, 'job-')); // made with mode 0700
   try {
     const copied = stageArtifacts(actions, { from: join(job.folder, ARTIFACTS_FOLDER), to: stage });
     if (!copied.ok) return refused(copied.reason, copied.detail);
-    return await installStaged(installer, { paths: means.paths, approval, stage }, means);
+    const staged = { paths: means.paths, approval, stage };
+    const hooks = readHooks(options.policy, 'before');
+    const end = await withHooks({
+      runHooks: options.runHooks,
+      facts: { commandId: job.commandId, ecosystem, packages: actions.length },
+      onOutput: means.heard.write,
+      hasBefore: !hooks.ok || hooks.files.length > 0,
+      rehearse: () => rehearse(installer, staged, means),
+      install: () => installStaged(installer, staged, { ...means, begin: fitness.begin }),
+    });
+    return withProbes(end, fitness.report);
   } finally {
     rmSync(stage, { recursive: true, force: true });
   }
+}
+
+/** Simulates the transaction and commits nothing. Null: it would be carried out. */
+async function rehearse(installer: Installer, job: InstallJob, { askAgain }: Means): Promise<JobEnd | null> {
+  const done = await withApprovedTransaction(installer, job, async () => askAgain());
+  return done.ok ? done.value : refused(done.reason, done.detail);
 }
 
 function removeContents(folder: string): void {
@@ -325,13 +361,14 @@ function removeContents(folder: string): void {
 async function installStaged(
   installer: Installer,
   job: InstallJob,
-  { nowMs, askAgain, listen }: Means,
+  { nowMs, askAgain, heard, begin }: Means & { begin: () => void },
 ): Promise<JobEnd> {
   const done = await withApprovedTransaction(installer, job, async (commit, reached) => {
     const veto = askAgain(); // the window may have closed during copy and simulation
     if (veto !== null) return veto;
+    begin();
     const startedAt = timestamp(nowMs());
-    const outcome = await hear(listen, commit);
+    const outcome = await commit(heard.write);
     const times = { startedAt, finishedAt: timestamp(nowMs()) };
     if (!outcome.ok && outcome.reason !== 'install_failed') return refused(outcome.reason, outcome.detail);
     const updates = updateOutcomes(job.approval.payload.updates, { outcome, reached });
@@ -343,28 +380,15 @@ async function installStaged(
 async function repairPackages(
   repairer: Repairer,
   repair: Repair,
-  { paths, nowMs, askAgain, listen }: Means,
+  { paths, nowMs, askAgain, heard }: Means,
 ): Promise<JobEnd> {
   const prepared = await repairer.prepare(paths, repair);
   if (!prepared.ok) return refused(prepared.reason, prepared.detail);
   const veto = askAgain(); // the window may have closed while another program had the lock
   if (veto !== null) return veto;
   const startedAt = timestamp(nowMs());
-  const outcome = await hear(listen, prepared.commit);
+  const outcome = await prepared.commit(heard.write);
   const times = { startedAt, finishedAt: timestamp(nowMs()) };
   if (!outcome.ok && outcome.reason !== 'repair_failed') return refused(outcome.reason, outcome.detail);
   return ended(outcome, times);
-}
-
-/** Passes on what the package manager says while it works. */
-async function hear<T>(
-  listen: () => LiveOutput,
-  commit: (onOutput: OutputListener) => Promise<T>,
-): Promise<T> {
-  const heard = listen();
-  try {
-    return await commit(heard.write);
-  } finally {
-    heard.close();
-  }
 }

@@ -112,6 +112,18 @@ export function openLiveOutput(
   };
 }
 
+/** Opens the output with its first bytes: a job that says nothing leaves no file. */
+export function openLater(open: () => LiveOutput): LiveOutput {
+  let opened: LiveOutput | null = null;
+  return {
+    write: (chunk) => {
+      opened ??= open();
+      opened.write(chunk);
+    },
+    close: () => opened?.close(),
+  };
+}
+
 /** The longest prefix that fits, in whole characters. */
 function startOf(text: string, maxBytes: number): string {
   if (Buffer.byteLength(text) <= maxBytes) return text;

@@ -35,6 +35,8 @@ export const EXECUTOR_REFUSALS = [
   'approval_refused',
   'state_refused',
   'host_policy',
+  'unfit',
+  'hook_failed',
   'unsupported_ecosystem',
   'artifact_extra',
   'artifact_missing',

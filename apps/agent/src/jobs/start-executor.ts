@@ -1,9 +1,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { HostLayout } from '../identity/config-file.ts';
 import { holdInstanceLock } from '../platform/instance-lock.ts';
+import { DEFAULT_LOOK_FILE, OWN_LOOK_NAME } from '../probes/look-file.ts';
 import {
   DEFAULT_EXECUTOR_STATE,
   DEFAULT_SPOOL,
@@ -62,6 +64,11 @@ export function chooseExecutor(facts: HostFacts, layout: HostLayout): ExecutorAc
   return { how: 'unshare', program: facts.unshare, spool, state };
 }
 
+/** Where root's probes leave what they saw, for agent and executor. */
+export function lookFileOf(access: ExecutorAccess): string {
+  return access.how === 'unshare' ? join(access.state, OWN_LOOK_NAME) : DEFAULT_LOOK_FILE;
+}
+
 /** An executor that there is. */
 export type Executor = Exclude<ExecutorAccess, { how: 'none' }>;
 
@@ -84,7 +91,7 @@ export async function runExecutor(
 ): Promise<JobOutcome> {
   if (access.how === 'systemd') return awaitResult(access, job, stopping);
   const [program, ...args] = selfCommand();
-  const places = ['--state', access.state, '--policy', job.policyPath];
+  const places = ['--state', access.state, '--policy', job.policyPath, '--probes', lookFileOf(access)];
   const execute = [...args, 'execute', '--job', job.folder, ...places];
   const child = spawn(access.program, ['--net', '--', program, ...execute], {
     stdio: ['ignore', 'ignore', 'inherit'],

@@ -32,6 +32,8 @@ export interface ProgramCall {
   /** Only root can choose another user; supplementary groups are dropped. */
   identity?: Identity | null;
   cwd?: string;
+  /** Kills what it has left running in its process group when it ends. Not for installations, which start services. */
+  endsGroup?: boolean;
   /** Receives both streams as they are written, in order of arrival. Must not throw. */
   onOutput?: OutputListener | undefined;
 }
@@ -113,6 +115,7 @@ export async function runProgram(call: ProgramCall): Promise<ProgramResult> {
     });
     // A service started by a maintainer script may keep the pipes open forever: only the program's exit counts.
     child.once('exit', () => {
+      if (call.endsGroup === true) signal(child.pid, 'SIGKILL');
       drain = setTimeout(() => {
         child.stdout.destroy();
         child.stderr.destroy();

@@ -3,6 +3,7 @@ import { createCommandTaker } from '../commands/take-command.ts';
 import { scanHost } from '../inventory/scan-host.ts';
 import { sendInventory } from '../inventory/send-inventory.ts';
 import { sendPlans } from '../inventory/send-plans.ts';
+import { sendProbes } from '../inventory/send-probes.ts';
 import { sendRestarts } from '../inventory/send-restarts.ts';
 import { sendTags } from '../inventory/send-tags.ts';
 import { backOffMs, type Pause, pollMs, type Sleep } from '../platform/back-off.ts';
@@ -36,7 +37,8 @@ export async function runOnce(runtime: Runtime, options: { sleep?: Sleep } = {})
 
 async function fullRound(runtime: Runtime, { sleep }: { sleep?: Sleep }): Promise<Failure | null> {
   const { signal } = new AbortController();
-  const taker = createCommandTaker(runtime, createPatience(ONCE_WAITS_MS, sleep), signal);
+  const pause = createPatience(ONCE_WAITS_MS, sleep);
+  const taker = createCommandTaker(runtime, pause, signal);
   const unresumed = await taker.resume();
   if (unresumed !== null) return unresumed;
   await scanHost(runtime);
@@ -45,7 +47,8 @@ async function fullRound(runtime: Runtime, { sleep }: { sleep?: Sleep }): Promis
     if (!checked.ok) return checked.failure;
     const reported = await sendInventory(runtime, { askedFor: checked.value.report });
     if (reported.failure !== null) return reported.failure;
-    const unsent = (await sendRestarts(runtime)) ?? (await sendTags(runtime));
+    if (runtime.probes.isDue()) await runtime.probes.look(pause);
+    const unsent = (await sendRestarts(runtime)) ?? (await sendTags(runtime)) ?? (await sendProbes(runtime));
     if (unsent !== null) return unsent;
     let done = 0;
     for (const delivered of checked.value.commands) {
@@ -147,7 +150,8 @@ async function pollOnce(
     : ((await sendJournal(runtime)) ??
       reported.failure ??
       (await sendRestarts(runtime)) ??
-      (await sendTags(runtime)));
+      (await sendTags(runtime)) ??
+      (await sendProbes(runtime)));
   if (failure === null) worker.planIfOpen();
   return { failure, nextMs: checked.value.nextMs };
 }

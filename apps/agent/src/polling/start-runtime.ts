@@ -17,6 +17,7 @@ import {
   chooseExecutor,
   EXECUTOR_UID,
   type ExecutorAccess,
+  lookFileOf,
   readHostFacts,
   runExecutor,
 } from '../jobs/start-executor.ts';
@@ -30,6 +31,15 @@ import { trustedNow } from '../platform/clock.ts';
 import { removeTemporaries } from '../platform/file-layer.ts';
 import type { Log } from '../platform/log.ts';
 import type { SpareMemory } from '../platform/spare-memory.ts';
+import { lookAsRoot } from '../probes/look.ts';
+import { FAILED_BEFORE_NAME } from '../probes/look-file.ts';
+import {
+  PROBE_REQUEST_NAME,
+  type ProbeWatch,
+  type ProbeWatchOptions,
+  watchProbes,
+} from '../probes/probe-watch.ts';
+import { SYSTEMCTL } from '../probes/units.ts';
 import { observe } from '../restarts/observe.ts';
 import { type RestartWatch, watchRestarts } from '../restarts/restart-watch.ts';
 import { DEFAULT_SERVICE_FILE } from '../restarts/service-file.ts';
@@ -105,6 +115,7 @@ export function startRuntime(
     plans: openPlans({ folder, drivers, inventory, log }),
     restarts: watchRestartsOf(executor, { paths, bootId, log }),
     tags: openTagReport(loaded.tags),
+    probes: watchProbesOf(executor, { folder, policy, nowMs, elapsedMs, log }),
     session,
     client,
     drivers,
@@ -154,6 +165,38 @@ function watchRestartsOf(
     // The clock of the files that it compares.
     nowMs: Date.now,
   });
+}
+
+/** Where there is a unit for it, root's probes run there; an agent that is root runs them by itself. */
+function watchProbesOf(
+  executor: ExecutorAccess,
+  means: { folder: string; policy: PolicyPlace; nowMs: () => number; elapsedMs: () => number; log: Log },
+): ProbeWatch {
+  const { folder, policy, nowMs, elapsedMs, log } = means;
+  const lookFile = lookFileOf(executor);
+  const look = async (state: string) => {
+    const places = { out: lookFile, failedBefore: join(state, FAILED_BEFORE_NAME), writerUid: EXECUTOR_UID };
+    const looked = await lookAsRoot({ policy, ...places, systemctl: SYSTEMCTL, nowMs: Date.now, elapsedMs });
+    if (!looked.ok) log.warn('the probes cannot be run', { reason: looked.detail });
+  };
+  return watchProbes({
+    ...{ policy, lookFile, writerUid: EXECUTOR_UID, nowMs, localMs: Date.now, elapsedMs },
+    runs: whoRuns(executor, { requestFile: join(folder, PROBE_REQUEST_NAME), look }),
+  });
+}
+
+function whoRuns(
+  executor: ExecutorAccess,
+  { requestFile, look }: { requestFile: string; look: (state: string) => Promise<void> },
+): ProbeWatchOptions['runs'] {
+  switch (executor.how) {
+    case 'systemd':
+      return { by: 'unit', requestFile };
+    case 'unshare':
+      return { by: 'self', look: () => look(executor.state) };
+    case 'none':
+      return null;
+  }
 }
 
 /** Tells boots apart; where the system has no such id, each start of the agent counts as one. */

@@ -54,6 +54,7 @@ export function createWorker(runtime: Runtime, options: { sleep: Sleep }): Worke
     if (runtime.journal.unfinished().length > 0) {
       failed = await taker.resume();
       waker.abort();
+      lookAgainLater();
     }
     while (failed === null && !stopping.signal.aborted) {
       const next = waiting.shift();
@@ -61,8 +62,12 @@ export function createWorker(runtime: Runtime, options: { sleep: Sleep }): Worke
         const taken = await taker.take(next);
         failed = taken.failure;
         if (taken.outcome === 'done') waker.abort();
+        lookAgainLater();
       } else if (isScanDue()) {
         await scan();
+      } else if (runtime.probes.isDue()) {
+        await runtime.probes.look(pause);
+        waker.abort();
       } else if (mayPlan && runtime.plans.hasOpen()) {
         await plan();
       } else {
@@ -102,6 +107,13 @@ export function createWorker(runtime: Runtime, options: { sleep: Sleep }): Worke
     if (failure === null) return;
     if (failure.kind === 'terminal' || failure.kind === 'storage') failed = failure;
     mayPlan = false; // until the server has been reached again
+  }
+
+  /** Starts the work when the probes are due after an installation, however seldom this host checks in. */
+  function lookAgainLater(): void {
+    for (const dueMs of runtime.probes.newlyDue()) {
+      void options.sleep(dueMs, stopping.signal).then(start);
+    }
   }
 
   function start(): void {

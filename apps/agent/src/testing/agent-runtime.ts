@@ -15,10 +15,11 @@ import { openJournal } from '../journal/journal.ts';
 import { createOutputFollower } from '../output/follow-outputs.ts';
 import { sendOutput } from '../output/send-output.ts';
 import type { Sleep } from '../platform/back-off.ts';
-import { trustedNow } from '../platform/clock.ts';
+import { timestamp, trustedNow } from '../platform/clock.ts';
 import { ownUid } from '../platform/file-layer.ts';
 import { createLog } from '../platform/log.ts';
 import { isHandedOver } from '../polling/start-runtime.ts';
+import type { ProbeWatch } from '../probes/probe-watch.ts';
 import type { RestartWatch } from '../restarts/restart-watch.ts';
 import { watchFreshness } from '../session/freshness.ts';
 import { createRenewer } from '../session/renew.ts';
@@ -124,6 +125,7 @@ function startRuntime(agent: TestAgent): Runtime {
     plans: openPlans({ folder, drivers, inventory, log }),
     restarts: NOTHING_RUNS,
     tags: openTagReport(undefined),
+    probes: NO_PROBES,
     session,
     client,
     eventsHead: openEventsHeadStore(folder),
@@ -154,6 +156,15 @@ const NOTHING_RUNS: RestartWatch = {
   refreshAfter: async () => {},
   follow: async () => {},
   report: () => null,
+  unsent: () => null,
+  sent: () => {},
+};
+
+const NO_PROBES: ProbeWatch = {
+  look: async () => ({ at: timestamp(NOW_MS), probes: [] }),
+  isDue: () => false,
+  followUp: () => {},
+  newlyDue: () => [],
   unsent: () => null,
   sent: () => {},
 };

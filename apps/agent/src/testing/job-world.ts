@@ -9,6 +9,7 @@ import { type ExecuteOptions, executeJob } from '../executor/execute.ts';
 import type { Commit, Installer, InstallJob } from '../executor/installer.ts';
 import type { ExecuteOutcome } from '../executor/job-result.ts';
 import type { Repairer } from '../executor/repairer.ts';
+import { runHooks } from '../hooks/run-hooks.ts';
 import type { PolicyPlace } from '../host-policy/policy-folders.ts';
 import { saveExecutorState } from '../jobs/executor-state.ts';
 import { completeJob, type JobDocuments, makeJob } from '../jobs/job-folder.ts';
@@ -127,6 +128,9 @@ export function createJobWorld(): JobWorld {
         policy: world.policy,
         installerOf: (ecosystem) => (ecosystem === 'apt' ? world.installer : null),
         repairer: world.repairer,
+        lookFile: join(folder, 'look.json'),
+        runHooks: (...asked) =>
+          runHooks({ policy: world.policy, elapsedMs: () => performance.now() }, ...asked),
         nowMs: () => NOW_MS,
         findNetwork: () => null,
         ...changed,

@@ -1,6 +1,7 @@
 import type { Attack } from './attack.ts';
 import { ODD_BASE64, ODD_CONTENT, ODD_JSON, OVERSIZE } from './spelling.ts';
 import { WITHHELD } from './withheld-state.ts';
+import { WRONG_CHECKS } from './wrong-checks.ts';
 import { DRIFTED, ODD_ARTIFACTS, ODD_TOKENS } from './wrong-files.ts';
 import { CONFUSED_KEYS, TOO_FEW_SIGNATURES } from './wrong-keys.ts';
 import { WRONG_REPAIRS } from './wrong-repairs.ts';
@@ -14,6 +15,7 @@ export const ATTACKS: Record<string, readonly Attack[]> = {
   'another target or meaning (T15)': MISDIRECTED,
   'sets of updates': WRONG_SETS,
   repairs: WRONG_REPAIRS,
+  'probes and hooks': WRONG_CHECKS,
   'rollback (T11)': ROLLED_BACK,
   'freeze and clocks (T12, T16)': OUT_OF_TIME,
   'replay (T14)': REPLAYED,
