@@ -5,12 +5,13 @@ import { Value } from 'typebox/value';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { sendProbes } from '../inventory/send-probes.ts';
 import { ownUid } from '../platform/file-layer.ts';
-import { runOnce } from '../polling/loop.ts';
+import { runLoop, runOnce } from '../polling/loop.ts';
 import { writeLook } from '../probes/look-file.ts';
 import { watchProbes } from '../probes/probe-watch.ts';
 import { createAgent, type TestAgent } from '../testing/agent-runtime.ts';
 import { checksIn } from '../testing/checks-world.ts';
 import { problem } from '../testing/scripted-server.ts';
+import type { Runtime } from './runtime.ts';
 
 let agent: TestAgent;
 let state: ProbeState;
@@ -47,6 +48,35 @@ test('a start reports the probes once', async () => {
   expect(await runOnce(runtime)).toBeNull();
   expect(await runOnce(runtime)).toBeNull();
   expect(reported().map(statesOf)).toEqual([['green']]);
+});
+
+/** Polls until so many waits have gone by, in which what goes on meanwhile goes on. */
+async function poll(runtime: Runtime, { waits }: { waits: number }) {
+  const stop = new AbortController();
+  let left = waits;
+  const sleep = async (_: number, woken: AbortSignal) => {
+    await settle(woken);
+    left -= 1;
+    if (left === 0) stop.abort();
+  };
+  expect(await runLoop(runtime, { signal: stop.signal, sleep })).toBeNull();
+}
+
+/** Until the probes were reported, or the wait is over. */
+async function settle(woken: AbortSignal) {
+  for (let turn = 0; turn < 1_000 && !woken.aborted && reported().length === 0; turn += 1) {
+    await new Promise(setImmediate);
+  }
+}
+
+test('what the probes said at the start is reported without asking the server once more', async () => {
+  agent.driver.scanned = { complete: true, reason: null, packages: [], updates: [] };
+  await runOnce(agent.start()); // the inventory is known from now on
+  const before = agent.server.received('check-in').length;
+  // Each check-in is followed by two waits.
+  await poll(start(), { waits: 2 });
+  expect(reported().map(statesOf)).toEqual([['green']]);
+  expect(agent.server.received('check-in')).toHaveLength(before + 1);
 });
 
 test('run_probes runs and reports them, and succeeds also when they are red', async () => {

@@ -150,9 +150,8 @@ async function pollOnce(
     : ((await sendJournal(runtime)) ??
       reported.failure ??
       (await sendRestarts(runtime)) ??
-      (await sendTags(runtime)) ??
-      (await sendProbes(runtime)));
-  if (failure === null) worker.planIfOpen();
+      (await sendTags(runtime)));
+  if (failure === null) worker.reportIfOpen();
   return { failure, nextMs: checked.value.nextMs };
 }
 

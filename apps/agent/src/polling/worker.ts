@@ -2,6 +2,7 @@ import type { Runtime } from '../commands/runtime.ts';
 import { createCommandTaker } from '../commands/take-command.ts';
 import { scanHost } from '../inventory/scan-host.ts';
 import { sendPlans } from '../inventory/send-plans.ts';
+import { sendProbes } from '../inventory/send-probes.ts';
 import { type Pause, pollMs, type Sleep } from '../platform/back-off.ts';
 import type { Failure } from '../platform/failures.ts';
 
@@ -22,8 +23,8 @@ export interface Worker {
   offer(commands: unknown[]): void;
   /** Starts a scan that is due. */
   scanIfDue(): void;
-  /** Resumes planning if updates are left. */
-  planIfOpen(): void;
+  /** The server has answered: resumes the report of the probes, and planning if updates are left. */
+  reportIfOpen(): void;
   isBusy(): boolean;
   failure(): Failure | null;
   /** Fires when there is something to report from now on. */
@@ -39,7 +40,7 @@ export function createWorker(runtime: Runtime, options: { sleep: Sleep }): Worke
   let failed: Failure | null = null;
   const stopping = new AbortController();
   let scanDueMs = runtime.elapsedMs();
-  let mayPlan = false;
+  let mayReport = false;
   let waker = new AbortController();
   let pausing = new AbortController();
 
@@ -67,8 +68,10 @@ export function createWorker(runtime: Runtime, options: { sleep: Sleep }): Worke
         await scan();
       } else if (runtime.probes.isDue()) {
         await runtime.probes.look(pause);
-        waker.abort();
-      } else if (mayPlan && runtime.plans.hasOpen()) {
+      } else if (mayReport && runtime.probes.unsent() !== null) {
+        // Sent from here: a host must not check in once more after each start because its probes have run.
+        note(await sendProbes(runtime));
+      } else if (mayReport && runtime.plans.hasOpen()) {
         await plan();
       } else {
         break;
@@ -92,7 +95,8 @@ export function createWorker(runtime: Runtime, options: { sleep: Sleep }): Worke
     const { signal } = pausing;
     let startedMs = runtime.elapsedMs();
     const failure = await sendPlans(runtime, {
-      isWanted: () => !stopping.signal.aborted && waiting.length === 0 && !isScanDue(),
+      isWanted: () =>
+        !stopping.signal.aborted && waiting.length === 0 && !isScanDue() && !runtime.probes.isDue(),
       rest: async () => {
         runtime.spareMemory.collectGarbage();
         runtime.spareMemory.releaseCode();
@@ -104,9 +108,13 @@ export function createWorker(runtime: Runtime, options: { sleep: Sleep }): Worke
         startedMs = runtime.elapsedMs();
       },
     });
+    note(failure);
+  }
+
+  function note(failure: Failure | null): void {
     if (failure === null) return;
     if (failure.kind === 'terminal' || failure.kind === 'storage') failed = failure;
-    mayPlan = false; // until the server has been reached again
+    mayReport = false; // until the server has been reached again
   }
 
   /** Starts the work when the probes are due after an installation, however seldom this host checks in. */
@@ -130,9 +138,9 @@ export function createWorker(runtime: Runtime, options: { sleep: Sleep }): Worke
     scanIfDue: () => {
       if (isScanDue()) start();
     },
-    planIfOpen: () => {
-      mayPlan = true;
-      if (runtime.plans.hasOpen()) start();
+    reportIfOpen: () => {
+      mayReport = true;
+      if (runtime.probes.unsent() !== null || runtime.plans.hasOpen()) start();
     },
     isBusy: () => working !== null,
     failure: () => failed,

@@ -24,7 +24,8 @@ const OPEN: Readonly<Record<string, readonly string[]>> = {
   origins: ['ended_at', 'end_reason', 'ended_by'],
   policies: ['ended_at', 'end_reason', 'ended_by'],
   resyncs: ['closed_at'],
-  // What became of a command; agents check its envelope, and the seal is asked for before each signature.
+  // What became of a command, as its host says; agents check its envelope, and the seal is asked for before each
+  // signature. Probes and hooks tell no more than the status: whoever can set one can report a success.
   agent_commands: [
     ...[
       'status',
@@ -37,7 +38,8 @@ const OPEN: Readonly<Record<string, readonly string[]>> = {
       'received_at',
       'started_at',
     ],
-    ...['finished_at', 'reason', 'exit_code', 'output_tail', 'installed', 'restarts', 'changed_at'],
+    ...['finished_at', 'reason', 'exit_code', 'output_tail', 'installed', 'restarts'],
+    ...['probes', 'hooks', 'changed_at'],
   ],
 };
 
