@@ -34,6 +34,8 @@ const STANDING_RULES = 'apps/server/src/policies/policy-rules.ts';
 const STANDING_RULES_TEST = 'apps/server/src/policies/policy-rules.test.ts';
 const STANDING_TEST = 'apps/server/src/approvals/standing.test.ts';
 const POLICIES_TEST = 'apps/server/src/policy-runs/policies.test.ts';
+const BACKTEST_RULES = 'apps/server/src/approvals/backtest-rules.ts';
+const BACKTEST_TEST = 'apps/server/src/policy-runs/backtest.test.ts';
 const MINT_APPROVAL = 'apps/server/src/approvals/mint-approval.ts';
 const GATE = 'apps/server/src/approvals/gate.ts';
 const PARTS = 'apps/server/src/advisories/closure-parts.ts';
@@ -1953,6 +1955,41 @@ export const MUTANTS: readonly Mutant[] = [
     from: "if (update.taken_back === 1) return 'taken_back';",
     to: '',
     test: [POLICIES_TEST, 'leave an update to people once a person has taken its approval back'],
+  },
+  {
+    rule: 'backtest: asked by the policy, not by the operator of then',
+    file: BACKTEST_RULES,
+    from: "by: 'policy', override: false, overrideReason: null, standing",
+    to: "by: 'operator', override: true, overrideReason: 'then', standing",
+    test: [BACKTEST_TEST, 'leaves what a person passed by an override (A4), and what its terms do not name'],
+  },
+  {
+    rule: 'backtest: the age at the time of the decision',
+    file: BACKTEST_RULES,
+    from: 'atMs: Date.parse(record.decided_at)',
+    to: 'atMs: Date.now()',
+    test: [BACKTEST_TEST, 'goes by the age that a version had then'],
+  },
+  {
+    rule: 'backtest: a row that moved on to another version is not known',
+    file: BACKTEST_RULES,
+    from: 'row?.available_version === version ? row : null',
+    to: 'row?.available_version ? row : null',
+    test: [BACKTEST_TEST, 'an origin that is not known of the version that was decided meets no condition'],
+  },
+  {
+    rule: 'backtest: nothing is concluded from a record that was changed',
+    file: 'apps/server/src/policy-runs/backtest-policy.ts',
+    from: 'if (!record) sum.addUnreadable();',
+    to: '',
+    test: [BACKTEST_TEST, 'concludes nothing from a record that was changed, and says so'],
+  },
+  {
+    rule: 'backtest: what was approved and taken back is told apart',
+    file: 'apps/server/src/policy-runs/backtest-sum.ts',
+    from: "return isTakenBack ? 'taken_back' : 'approved';",
+    to: "return 'approved';",
+    test: [BACKTEST_TEST, 'says what it would have approved, and what became of it'],
   },
   {
     rule: 'policy: an end within 365 days',

@@ -99,6 +99,8 @@ describeUpdates(
         .getByRole('listitem')
         .getByText('A package that this update installs or keeps has a known vulnerability.')
         .waitFor();
+      await pressOn(page, form.getByRole('button', { name: 'Look back 30 days' }), 'Enter');
+      await form.getByText('No decision about an update of these hosts was recorded.').waitFor();
       await inspect(page, 'policies-preview');
       await page.setViewportSize(PHONE);
       await inspect(page, 'policies-preview-narrow');
@@ -176,6 +178,14 @@ describeUpdates(
       await page.getByText('on 1 host: 1 approved, 0 waiting for a plan, 0 stopped.').waitFor();
       await page.getByText('What it would approve now').waitFor();
       await page.getByRole('link', { name: hostname }).first().waitFor();
+      await pressOn(page, page.getByRole('button', { name: 'Look back 30 days' }), 'Enter');
+      await page
+        .getByText('Of 1 update it would have approved 1: 1 was approved. It would have left 0 to people.')
+        .waitFor();
+      const past = page.getByRole('table', { name: 'What it would have done' });
+      await past
+        .getByRole('row', { name: new RegExp(`curl .* ${hostname} .* approved it approved`) })
+        .waitFor();
       await inspect(page, 'policy-that-ran');
 
       // A change makes its publisher the author.

@@ -545,6 +545,14 @@ const ROWS: Readonly<Record<string, Row>> = {
     path: `/api/v1/policies/${NOBODY}/preview`,
     expected: operator('viewer', '404 not_found'),
   },
+  'GET /api/v1/policies/:id/backtest': {
+    path: `/api/v1/policies/${NOBODY}/backtest`,
+    expected: operator('viewer', '404 not_found'),
+  },
+  'POST /api/v1/policies/backtest': {
+    body: { scope: STANDING.scope, terms: STANDING.terms, windows: [] },
+    expected: operator('approver', '200'),
+  },
   // The approver has taken the name by then.
   'POST /api/v1/policies': {
     body: STANDING,

@@ -1,17 +1,20 @@
+import type { PolicyBacktest } from '@tidegate/protocol/backtest-api';
 import type { PolicyPreview, PolicyRequest } from '@tidegate/protocol/policies-api';
 import { type ReactNode, useEffect, useRef } from 'react';
+import { call } from '../api/client.ts';
 import { Button } from '../ui/button.tsx';
+import { PolicyBacktestView } from './policy-backtest.tsx';
 import { ApprovedUpdates, LeftUpdates } from './policy-preview.tsx';
-import { previewText, scopeText } from './policy-rules.ts';
+import { POLICIES, previewText, scopeText } from './policy-rules.ts';
 import { WindowTimesTable } from './window-times.tsx';
 
 /** What a policy would do, before it is published. */
 export function DraftReview({
-  request: { scope, windows },
+  request: { scope, terms, windows },
   preview,
   onBack,
 }: {
-  request: Pick<PolicyRequest, 'scope' | 'windows'>;
+  request: Pick<PolicyRequest, 'scope' | 'terms' | 'windows'>;
   preview: PolicyPreview;
   onBack: () => void;
 }) {
@@ -38,6 +41,15 @@ export function DraftReview({
       </Part>
       <Part title="What it leaves to people">
         <LeftUpdates preview={preview} linked={false} />
+      </Part>
+      <Part title="What it would have done">
+        <PolicyBacktestView
+          id={[scope, terms]}
+          ask={(signal) =>
+            call<PolicyBacktest>('POST', `${POLICIES}/backtest`, { body: { scope, terms, windows }, signal })
+          }
+          linked={false}
+        />
       </Part>
       <Button onClick={onBack}>Back to the form</Button>
     </div>

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
+import type { PolicyBacktest } from '@tidegate/protocol/backtest-api';
 import type { PolicyDetail, PolicyPreview } from '@tidegate/protocol/policies-api';
 import { Ban, Pencil, RefreshCw } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
@@ -11,6 +12,7 @@ import { Facts, Page, Panel } from '../ui/page.tsx';
 import { ErrorPanel, Skeleton } from '../ui/states.tsx';
 import { Time } from '../ui/time.tsx';
 import { counted } from '../updates/update-words.ts';
+import { PolicyBacktestView } from './policy-backtest.tsx';
 import { HostsPanel } from './policy-hosts.tsx';
 import { ApprovedUpdates, LeftUpdates } from './policy-preview.tsx';
 import { POLICIES, previewText, runText, scopeText, termFacts } from './policy-rules.ts';
@@ -118,6 +120,13 @@ function OnePolicy({ policy }: { policy: PolicyDetail }) {
             </Panel>
           </>
         )}
+        <Panel title="What it would have done">
+          <PolicyBacktestView
+            id={[policy.id, policy.sha256]}
+            ask={(signal) => get<PolicyBacktest>(`${POLICIES}/${policy.id}/backtest`, { signal })}
+            linked
+          />
+        </Panel>
         <PolicyVersions versions={policy.versions} />
       </div>
       {changing && (

@@ -3,6 +3,7 @@ import type { RecordedDecision, RecordedVerdict } from '@tidegate/protocol/decis
 import type { Finding } from '../advisories/closure-facts.ts';
 import { type Excuse, usedStatements } from './counting-rules.ts';
 import { judge } from './gate.ts';
+import type { ApprovalRequest } from './gate-facts.ts';
 import { factsOfRecord } from './recorded-facts.ts';
 import { standingOfRecord } from './recorded-standing.ts';
 import type { Verdict } from './verdict.ts';
@@ -15,20 +16,23 @@ export interface Replay {
 
 /** Decides a recorded decision again, from the record alone. */
 export function replayDecision(record: RecordedDecision): Replay {
-  const { policy, request, facts } = record;
-  // Records before gate version 3 know no vendor's word; those before version 4 decided as with `unchecked: warn`.
-  const { age_mode: ageMode, vulnerabilities, uncovered, unchecked = 'warn', unimportant = 'block' } = policy;
-  const { by, override, override_reason: reason, standing } = request;
+  const { by, override, override_reason: reason, standing } = record.request;
   // The gate only checks whether there is a reason.
   const overrideReason = reason && (reason.blank ? '' : reason.sha256);
-  const verdict = recordedVerdict(
-    judge(
-      factsOfRecord(facts),
-      { ageMode, vulnerabilities, uncovered, unchecked, unimportant },
-      { by, override, overrideReason, ...(standing && { standing: standingOfRecord(standing) }) },
-    ),
-  );
+  const request = { by, override, overrideReason, ...(standing && { standing: standingOfRecord(standing) }) };
+  const verdict = recordedVerdict(judgeRecord(record, request));
   return { verdict, isSame: isDeepStrictEqual(verdict, record.verdict) };
+}
+
+/** What the gate says to a request, on the facts and the settings of a recorded decision. */
+export function judgeRecord({ policy, facts }: RecordedDecision, request: ApprovalRequest): Verdict {
+  // Records before gate version 3 know no vendor's word; those before version 4 decided as with `unchecked: warn`.
+  const { age_mode: ageMode, vulnerabilities, uncovered, unchecked = 'warn', unimportant = 'block' } = policy;
+  return judge(
+    factsOfRecord(facts),
+    { ageMode, vulnerabilities, uncovered, unchecked, unimportant },
+    request,
+  );
 }
 
 /** A verdict in recorded form. */

@@ -62,6 +62,19 @@ describe.each(ENGINES)('tidegate policies on $name', (engine) => {
     expect((await it.apply(out)).out).toBe('unchanged: Nightly');
   });
 
+  test('backtest says what one would have done, and which are unknown', async () => {
+    const it = await open();
+    await it.apply(STANDING);
+    const ran = await it.policies('backtest', 'Nightly');
+    expect(ran.out).toMatch(/^Decisions from .*: 0\nIt would have approved: 0 approved/);
+    expect(JSON.parse((await it.policies('backtest', 'Nightly', '--json')).out)).toMatchObject({
+      ...{ decisions: 0, cut: false, updates: [] },
+    });
+    expect(await it.policies('backtest', 'Other')).toMatchObject({
+      ...{ code: 1, err: expect.stringContaining('there is no policy "Other"') },
+    });
+  });
+
   test('another author is a change, and a suspended policy comes into force again', async () => {
     const it = await open();
     await it.apply(STANDING);
@@ -142,7 +155,7 @@ describe.each(ENGINES)('tidegate policies on $name', (engine) => {
   });
 
   test.each<[string, string]>([
-    ['', 'needs one of: list, show, apply, revoke'],
+    ['', 'needs one of: list, show, backtest, apply, revoke'],
     ['apply', 'apply needs --file FILE'],
     ['apply -f x', 'apply needs --author OPERATOR'],
     ['show', 'show needs a NAME'],

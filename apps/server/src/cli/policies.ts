@@ -8,7 +8,7 @@ import { findOperatorByName } from '../operators/store.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import { lostRight } from '../policies/author-rules.ts';
 import { revokePolicy } from '../policies/end-policies.ts';
-import { policyView } from '../policies/policy-view.ts';
+import { payloadOf, policyView } from '../policies/policy-view.ts';
 import {
   type Author,
   changePolicy,
@@ -17,6 +17,8 @@ import {
   publishPolicy,
 } from '../policies/publish-policy.ts';
 import { type AnyPolicyRow, listPolicies, runsOf } from '../policies/store.ts';
+import { backtestPolicy } from '../policy-runs/backtest-policy.ts';
+import { backtestLines } from './backtest-lines.ts';
 import { type CliCommand, type CliWorld, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
 import { type KeyContext, withKeyContext } from './key-context.ts';
 import { CommandFault, type Installation, withInstallation } from './open-installation.ts';
@@ -32,11 +34,13 @@ export const policiesCommand: CliCommand = {
   summary: 'policies that approve by themselves: list, show, apply from files, revoke',
   usage: `Usage: tidegate policies list [--all] [--json]
        tidegate policies show NAME
+       tidegate policies backtest NAME [--json]
        tidegate policies apply --file FILE ... --author OPERATOR [--dry-run] [--json]
        tidegate policies revoke NAME [--json]
 
   list     the policies in force; --all also those that have ended
   show     the newest version of a policy, in the form that apply reads
+  backtest what it would have done in the last 30 days, from the recorded decisions
   apply    publishes what the files say: a new policy, or a new version where something differs. Each file has one
            policy or a list of them, in the form of POST /api/v1/policies. All of them are published, or none.
            --dry-run says what would change. Policies that no file names are left as they are, and named
@@ -59,7 +63,7 @@ the data directory can sign, so no second factor is asked for; the event "policy
     }
     if (isAll && act !== 'list') throw new UsageError('--all works only with list');
     const [name, ...more] = words;
-    const isNamed = act === 'show' || act === 'revoke';
+    const isNamed = act !== 'list' && act !== 'apply';
     if (isNamed && (name === undefined || more.length > 0)) throw new UsageError(`${act} needs a NAME`);
     if (!isNamed && name !== undefined) throw new UsageError(`unknown words: ${words.join(' ')}`);
     switch (act) {
@@ -67,6 +71,10 @@ the data directory can sign, so no second factor is asked for; the event "policy
         return withInstallation(world, (installation) => list(installation, world, { isAll, json }));
       case 'show':
         return withInstallation(world, (installation) => show(installation, world, name ?? ''));
+      case 'backtest':
+        return withInstallation(world, (installation) =>
+          backtest(installation, world, { name: name ?? '', json }),
+        );
       case 'revoke':
         return withInstallation(world, (installation) =>
           revoke(installation, world, { name: name ?? '', json }),
@@ -80,7 +88,7 @@ the data directory can sign, so no second factor is asked for; the event "policy
   },
 };
 
-const ACTS = ['list', 'show', 'apply', 'revoke'];
+const ACTS = ['list', 'show', 'backtest', 'apply', 'revoke'];
 
 async function list(
   { platform }: Installation,
@@ -108,6 +116,20 @@ async function list(
 
 async function show(installation: Installation, world: CliWorld, name: string): Promise<ExitCode> {
   world.out(JSON.stringify(requestOf(await named(installation, name)), null, 2));
+  return EXIT.ok;
+}
+
+async function backtest(
+  installation: Installation,
+  world: CliWorld,
+  { name, json }: { name: string; json: boolean },
+): Promise<ExitCode> {
+  const told = await backtestPolicy(installation, payloadOf(await named(installation, name)));
+  if (json) {
+    world.out(JSON.stringify(told, null, 2));
+    return EXIT.ok;
+  }
+  for (const line of backtestLines(told)) world.out(line);
   return EXIT.ok;
 }
 

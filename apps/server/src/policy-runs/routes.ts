@@ -1,3 +1,4 @@
+import { PolicyBacktest } from '@tidegate/protocol/backtest-api';
 import {
   PolicyChange,
   PolicyDetail,
@@ -26,6 +27,7 @@ import {
   publishPolicy,
 } from '../policies/publish-policy.ts';
 import { countPolicies, listPolicies, runsOf, versionsOf } from '../policies/store.ts';
+import { backtestPolicy } from './backtest-policy.ts';
 import { previewPolicy } from './preview-policy.ts';
 
 const URL = '/api/v1/policies';
@@ -159,6 +161,35 @@ export function mountPolicies(routes: Routes, deps: ApprovalDeps): void {
       const [newest] = await versionsOf(database.read, params.id);
       if (!newest) throw noSuch('policy');
       return previewPolicy(deps, payloadOf(newest));
+    },
+  });
+
+  routes.operator({
+    ...{ method: 'GET', url: `${URL}/:id/backtest`, access: preview },
+    schema: {
+      summary: 'What a policy would have decided in the last 30 days, from the recorded decisions',
+      tags,
+      params: IdPath,
+      response: { 200: PolicyBacktest, 404: Problem },
+    },
+    handler: async ({ params }) => {
+      const [newest] = await versionsOf(database.read, params.id);
+      if (!newest) throw noSuch('policy');
+      return backtestPolicy(deps, payloadOf(newest));
+    },
+  });
+
+  routes.operator({
+    ...{ method: 'POST', url: `${URL}/backtest`, access: draft, bodyMaxBytes: LIST_BODY_MAX_BYTES },
+    schema: {
+      summary: 'What a policy with this scope and these terms would have decided; stores nothing',
+      tags,
+      body: Draft,
+      response: { 200: PolicyBacktest, 400: Problem },
+    },
+    handler: async ({ body }) => {
+      refuse(await draftFault(database.read, body));
+      return backtestPolicy(deps, body);
     },
   });
 

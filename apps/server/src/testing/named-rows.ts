@@ -290,6 +290,7 @@ export const NAMED: Readonly<Record<string, Naming | string>> = {
   })),
   'GET /api/v1/policies/:id path id': path('policy'),
   'GET /api/v1/policies/:id/preview path id': path('policy'),
+  'GET /api/v1/policies/:id/backtest path id': path('policy'),
   'PUT /api/v1/policies/:id path id': path('policy', {
     ...standing({ kind: 'all' }),
     replaces: '0'.repeat(64),
@@ -305,6 +306,12 @@ export const NAMED: Readonly<Record<string, Naming | string>> = {
     ...{ scope: some({ groups: [group] }), terms: STANDING_TERMS, windows: [] },
   })),
   'POST /api/v1/policies/preview body scope.hosts[]': fleetwide('agent', (id) => ({
+    ...{ scope: some({ hosts: [id] }), terms: STANDING_TERMS, windows: [] },
+  })),
+  'POST /api/v1/policies/backtest body scope.groups[]': fleetwide('group', (group) => ({
+    ...{ scope: some({ groups: [group] }), terms: STANDING_TERMS, windows: [] },
+  })),
+  'POST /api/v1/policies/backtest body scope.hosts[]': fleetwide('agent', (id) => ({
     ...{ scope: some({ hosts: [id] }), terms: STANDING_TERMS, windows: [] },
   })),
   'POST /api/v1/admin/vex-statements body scope.group': fleetwide('group', (group) =>
