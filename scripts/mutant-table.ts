@@ -2020,10 +2020,31 @@ export const MUTANTS: readonly Mutant[] = [
     test: [POLICIES_TEST, 'approve only while one is open, and nothing begins after its end'],
   },
   {
+    rule: 'windows: a host begins as much earlier as its installations take',
+    file: 'apps/server/src/policies/policy-windows.ts',
+    from: 'return notAfterMs - Math.min(usualMs, lengthMs / 2);',
+    to: 'return notAfterMs;',
+    test: [POLICIES_TEST, 'mint nothing for a host that would not be done at the end'],
+  },
+  {
+    rule: 'windows: a host that was once slow has half of each',
+    file: 'apps/server/src/policies/policy-windows.ts',
+    from: 'Math.min(usualMs, lengthMs / 2)',
+    to: 'Math.min(usualMs, lengthMs)',
+    test: [POLICIES_TEST, 'end on a host as much earlier as its installations usually take'],
+  },
+  {
+    rule: 'windows: the newest runs say how long one takes',
+    file: 'apps/server/src/commands/durations-store.ts',
+    from: 'ORDER BY created_at DESC, id DESC',
+    to: 'ORDER BY created_at, id',
+    test: [POLICIES_TEST, 'end on a host as much earlier as its installations usually take'],
+  },
+  {
     rule: 'windows: one that closes during a pass mints nothing more',
     file: MINT_APPROVAL,
-    from: 'minting.notAfterMs <= thawMs;',
-    to: 'minting.notAfterMs < 0;',
+    from: 'const isLate = notAfterMs <= thawMs;',
+    to: 'const isLate = notAfterMs < -1e12;',
     test: [POLICIES_TEST, 'mint nothing when one closes during a pass'],
   },
   {
@@ -2099,8 +2120,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     rule: 'blackouts: nothing is minted for a window that ends in one',
     file: MINT_APPROVAL,
-    from: 'minting.notAfterMs <= thawMs;',
-    to: 'minting.notAfterMs <= deps.platform.now();',
+    from: 'const isLate = notAfterMs <= thawMs;',
+    to: 'const isLate = notAfterMs <= deps.platform.now();',
     test: [BLACKOUTS_TEST, 'what waits for a plan in the name of a policy'],
   },
   {
@@ -2183,8 +2204,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     rule: 'windows: the sweep signs the end too',
     file: SWEEP,
-    from: "const notAfterMs = window?.kind === 'open' ? window.notAfterMs : null;",
-    to: 'const notAfterMs = null;',
+    from: "const until = window?.kind === 'open' ? window.until : null;",
+    to: 'const until = null;',
     test: [POLICIES_TEST, 'that wait for a plan are minted by the sweep until the same end'],
   },
   {

@@ -107,7 +107,7 @@ export async function approveUpdate(opened: ApprovalDeps, approval: Approval): P
           request,
           via: 'approve',
           notBeforeMs,
-          notAfterMs: null,
+          until: null,
         } as const;
         const minted = await deps.platform.database.transact((tx) => mintApproval(tx, deps, minting));
         if (minted.kind === 'plan_changed' || minted.kind === 'verdict_changed') {

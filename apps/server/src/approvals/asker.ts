@@ -1,5 +1,6 @@
 import type { PolicyReference } from '@tidegate/protocol/policies-api';
 import type { GroupScope } from '../platform/db/group-scope.ts';
+import type { WindowEnd } from '../policies/policy-windows.ts';
 import type { ApprovalRequest, UpdateFacts } from './gate-facts.ts';
 import type { LoadedSet } from './load-update.ts';
 
@@ -13,8 +14,8 @@ export interface Asker {
   /** The policy that asks; null: the operator does. */
   readonly policy: PolicyReference | null;
   readonly scope: GroupScope;
-  /** No approval of this request is of use later; null: as long as a token lives. */
-  readonly notAfterMs: number | null;
+  /** The end of the window in which hosts may begin; null: as long as a token lives. */
+  readonly until: WindowEnd | null;
   readonly requestOf: (loaded: LoadedSet, facts: UpdateFacts) => ApprovalRequest;
 }
 
@@ -24,7 +25,7 @@ const PLAIN: ApprovalRequest = { by: 'operator', override: false, overrideReason
 /** An operator with a bulk request. */
 export function operatorAsks({ operator, scope }: Pick<Asker, 'operator' | 'scope'>): Asker {
   return {
-    ...{ operator, scope, actor: operator, via: 'bulk', policy: null, notAfterMs: null },
+    ...{ operator, scope, actor: operator, via: 'bulk', policy: null, until: null },
     requestOf: () => PLAIN,
   };
 }

@@ -183,14 +183,14 @@ async function writeDecided(
   deps: ApprovalDeps,
   { decided, asker }: { decided: readonly Decided[]; asker: Asker },
 ): Promise<Written[]> {
-  const { operator, actor, via, notAfterMs, policy } = asker;
+  const { operator, actor, via, until, policy } = asker;
   const results: Written[] = [];
   const waiting: { updates: readonly UpdateRow[]; round: number }[] = [];
   const mintings: Minting[] = [];
   for (const one of decided) {
     if (one.kind === 'mint') {
       const { loaded, facts, verdict, request } = one;
-      const asking = { approvedBy: operator, actor, request, via, notBeforeMs: null, notAfterMs };
+      const asking = { approvedBy: operator, actor, request, via, notBeforeMs: null, until };
       mintings.push({ loaded, facts, verdict, ...asking });
     } else {
       // What is left of a flagged set has had its first round.

@@ -15,6 +15,7 @@ import { withTags } from '../agents/host-scope.ts';
 import { insertApprovals, liveTokensOf, type NewApproval, voidTokens } from '../approval-tokens/store.ts';
 import { createThaws } from '../blackouts/blackout-rules.ts';
 import { liveBlackouts } from '../blackouts/store.ts';
+import { usualDurations } from '../commands/durations-store.ts';
 import { COMMAND_LIFETIME_MS, type NewCommand, queueCommands } from '../commands/queue-command.ts';
 import { appendEvent } from '../events/append-event.ts';
 import { usedOrigins } from '../origins/origin-rules.ts';
@@ -23,6 +24,7 @@ import { rfc3339Seconds } from '../platform/clock.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import { MARKERS } from '../platform/log.ts';
 import { sha256Hex } from '../platform/sha256.ts';
+import { latestStart, type WindowEnd } from '../policies/policy-windows.ts';
 import { versionsInForce } from '../policies/store.ts';
 import { type LockedUpdate, lockUpdates } from '../updates/lock-updates.ts';
 import { plansOfSets, type StateChange } from '../updates/many-store.ts';
@@ -59,8 +61,8 @@ export interface Minting {
   readonly request: ApprovalRequest;
   readonly via: Decision['via'];
   readonly notBeforeMs: number | null;
-  /** The token ends then at the latest; null: after APPROVAL_LIFETIME_MS. */
-  readonly notAfterMs: number | null;
+  /** The window in which the host may begin, with which the token ends; null: after APPROVAL_LIFETIME_MS. */
+  readonly until: WindowEnd | null;
 }
 
 export type Minted =
@@ -131,6 +133,10 @@ export async function mintApprovals(
     mintings.map(({ loaded: { agent } }) => ({ id: agent.id, group: agent.group_name })),
     blackouts.map(({ scope }) => scope),
   );
+  const usual = await usualDurations(tx, {
+    agentIds: mintings.flatMap(({ until, loaded }) => (until ? loaded.agent.id : [])),
+    nowMs: deps.platform.now(),
+  });
   const tokens: Token[] = [];
   const outcomes: Minted[] = [];
   for (const [i, minting] of mintings.entries()) {
@@ -138,7 +144,9 @@ export async function mintApprovals(
     const host = hosts[i];
     if (!host) throw new Error('a minting without a host');
     const thawMs = thawOf(host);
-    const isLate = minting.notAfterMs !== null && minting.notAfterMs <= thawMs;
+    const { until } = minting;
+    const notAfterMs = until ? latestStart(until, usual.get(loaded.agent.id) ?? 0) : Infinity;
+    const isLate = notAfterMs <= thawMs;
     if (isLate || (request.standing && !policies.has(request.standing.sha256))) {
       outcomes.push({ kind: 'policy_ended' });
       continue;
@@ -154,7 +162,7 @@ export async function mintApprovals(
       lettingPass(minting.verdict).every(({ id }) => registered.has(id));
     const isHeld = (held[i] ?? []).length > 0;
     const basis = isStated && !isHeld ? bases.get(loaded) : undefined;
-    const present = { locked, planId: plans.get(loaded), isDiverging, basis, thawMs };
+    const present = { locked, planId: plans.get(loaded), isDiverging, basis, thawMs, notAfterMs };
     const draft = draftOf(deps, minting, present);
     if ('kind' in draft) {
       outcomes.push(draft);
@@ -216,12 +224,14 @@ interface Present {
   readonly basis: Basis | undefined;
   /** When no blackout withholds the command any more; the present if none does. */
   readonly thawMs: number;
+  /** When the host may begin at the latest. */
+  readonly notAfterMs: number;
 }
 
 function draftOf(
   deps: ApprovalDeps,
   minting: Minting,
-  { locked, planId, isDiverging, basis, thawMs }: Present,
+  { locked, planId, isDiverging, basis, thawMs, notAfterMs }: Present,
 ): Draft | Exclude<Minted, { kind: 'minted' }> {
   const { platform } = deps;
   const { planned } = minting.loaded;
@@ -245,11 +255,7 @@ function draftOf(
   return {
     ...{ deps, minting, tokenId: platform.newId(), open },
     ...{ plan: planned.plan, closure: judged.closure, age: judged.age },
-    ...{
-      nowMs,
-      notBeforeMs,
-      expiresAtMs: Math.min(deliveredMs + APPROVAL_LIFETIME_MS, minting.notAfterMs ?? Infinity),
-    },
+    ...{ nowMs, notBeforeMs, expiresAtMs: Math.min(deliveredMs + APPROVAL_LIFETIME_MS, notAfterMs) },
   };
 }
 

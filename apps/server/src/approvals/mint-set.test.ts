@@ -46,7 +46,7 @@ describe.each(ENGINES)('minting for a set of updates on $name', (engine) => {
       request: PLAIN,
       via: 'bulk',
       notBeforeMs: null,
-      notAfterMs: null,
+      until: null,
     } as const;
     return { loaded, facts, verdict, ...by };
   }

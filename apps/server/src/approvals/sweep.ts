@@ -136,8 +136,8 @@ async function sweepSet(deps: ApprovalDeps, judged: Judged): Promise<void> {
     case 'mint': {
       const { request } = judged;
       const asking = { approvedBy: asked.askedBy, actor: 'sweep', request, via: 'sweep' } as const;
-      const notAfterMs = window?.kind === 'open' ? window.notAfterMs : null;
-      const times = { notBeforeMs: notBeforeOf(loaded), notAfterMs };
+      const until = window?.kind === 'open' ? window.until : null;
+      const times = { notBeforeMs: notBeforeOf(loaded), until };
       const minting = { loaded, facts, verdict, ...asking, ...times };
       const minted = await deps.platform.database.transact((tx) => mintApproval(tx, deps, minting));
       if (minted.kind === 'too_large') await halve(deps, judged, 'plan_too_large');

@@ -11,10 +11,15 @@ import {
   scheduleFault,
 } from '../windows/schedule-rules.ts';
 
+/** The end of an open window: nothing begins after `notAfterMs`. */
+export interface WindowEnd {
+  readonly notAfterMs: number;
+  readonly lengthMs: number;
+}
+
 export type PolicyWindow =
   | { readonly kind: 'always' }
-  /** Nothing that the policy approves begins later. */
-  | { readonly kind: 'open'; readonly notAfterMs: number; readonly occurrence: Occurrence }
+  | { readonly kind: 'open'; readonly until: WindowEnd; readonly occurrence: Occurrence }
   | { readonly kind: 'closed' };
 
 /** Whether a policy may ask now, and until when what it approves may begin. */
@@ -22,7 +27,17 @@ export function windowOf({ windows }: Pick<PolicyRequest, 'windows'>, nowMs: num
   if (windows.length === 0) return { kind: 'always' };
   const occurrence = openOccurrence(windows, nowMs);
   const notAfterMs = (occurrence?.endMs ?? 0) - CLOCK_SKEW_MS;
-  return occurrence && nowMs < notAfterMs ? { kind: 'open', notAfterMs, occurrence } : { kind: 'closed' };
+  if (!occurrence || nowMs >= notAfterMs) return { kind: 'closed' };
+  const until = { notAfterMs, lengthMs: occurrence.endMs - occurrence.startMs };
+  return { kind: 'open', until, occurrence };
+}
+
+/**
+ * When a host begins at the latest, so that it is done at the end of the window: as early as its installations usually
+ * take, but never before the middle of the window, or a host that was once slow would never be patched again.
+ */
+export function latestStart({ notAfterMs, lengthMs }: WindowEnd, usualMs: number): number {
+  return notAfterMs - Math.min(usualMs, lengthMs / 2);
 }
 
 /** The next windows of a policy, in order of their starts. */

@@ -12,6 +12,7 @@ import { housekeepOnce } from '../approvals/housekeeping.ts';
 import { readRecord } from '../approvals/read-decision.ts';
 import { replayDecision } from '../approvals/replay-decision.ts';
 import { sweepOnce } from '../approvals/sweep.ts';
+import { insertCommands } from '../commands/store.ts';
 import { changeOperator, removeOperator } from '../operators/change-operators.ts';
 import { createPasswords } from '../operators/passwords/passwords.ts';
 import { insertOperator } from '../operators/store.ts';
@@ -455,6 +456,25 @@ describe.each(ENGINES)('policies on $name', (engine) => {
     const at = (it: Awaited<ReturnType<typeof scene>>, time: string) =>
       it.clock.advance(Date.parse(time) - it.platform.now());
 
+    /** Commands that hosts have carried out, the newest last. */
+    async function insertRuns(
+      { database, platform }: Awaited<ReturnType<typeof scene>>,
+      runs: readonly { agentId: string; minutes: number; status?: 'failed' | 'refused'; action?: 'scan' }[],
+    ): Promise<void> {
+      const nowMs = Date.parse('2026-11-20T00:00:00Z');
+      const commands = runs.map(({ agentId, minutes, status = 'success', action = 'install_update' }, n) => ({
+        row: {
+          ...{ id: platform.newId(), agent_id: agentId, action, params: '{}', status, created_by: 'ada' },
+          ...{ created_at: nowMs + n, not_before: 0, expires_at: 0 },
+          ...{ approval_id: null, approval_sha256: null, seq: null, key_id: null, machine_sha256: null },
+          ...{ epoch: null, envelope: null, sent_at: null },
+          ...{ started_at: nowMs, finished_at: nowMs + minutes * 60_000 },
+        },
+        updateIds: [],
+      }));
+      await database.transact((tx) => insertCommands(tx, commands));
+    }
+
     test('approve only while one is open, and nothing begins after its end', async () => {
       const it = await scene();
       const id = await it.addUpdate({ name: 'curl' });
@@ -468,6 +488,46 @@ describe.each(ENGINES)('policies on $name', (engine) => {
       const [token] = await it.tokens();
       // Hosts allow five minutes for clocks that differ: the window closes at three.
       expect(token?.payload.expires_at).toBe('2026-11-25T02:55:00Z');
+    });
+
+    test('end on a host as much earlier as its installations usually take, but leave it half of the window', async () => {
+      const it = await scene();
+      const { agentId: slow } = await insertTestAgent(it.database, { n: 2 });
+      const { agentId: stuck } = await insertTestAgent(it.database, { n: 3 });
+      await insertRuns(it, [
+        // Of twenty runs one took longer; what came before them does not count.
+        { agentId: slow, minutes: 59 },
+        { agentId: slow, minutes: 59 },
+        { agentId: stuck, minutes: 600 },
+        ...Array.from({ length: 19 }, () => ({ agentId: slow, minutes: 20 })),
+        { agentId: slow, minutes: 50 },
+        { agentId: slow, minutes: 55, status: 'refused' },
+        { agentId: slow, minutes: 55, action: 'scan' },
+      ]);
+      const ids = [
+        await it.addUpdate({ name: 'curl' }),
+        await it.addUpdate({ name: 'curl', agentId: slow }),
+        await it.addUpdate({ name: 'curl', agentId: stuck }),
+      ];
+      await it.publish({ windows: [NIGHTLY] });
+      at(it, '2026-11-25T01:00:00Z');
+      await it.run();
+      const ends = new Map((await it.tokens()).map(({ row, payload }) => [row.agent_id, payload.expires_at]));
+      expect([...ends]).toHaveLength(ids.length);
+      expect(ends.get(it.agentId)).toBe('2026-11-25T02:55:00Z');
+      expect(ends.get(slow)).toBe('2026-11-25T02:35:00Z');
+      expect(ends.get(stuck)).toBe('2026-11-25T01:55:00Z');
+    });
+
+    test('mint nothing for a host that would not be done at the end', async () => {
+      const it = await scene();
+      const id = await it.addUpdate({ name: 'curl' });
+      await insertRuns(it, [{ agentId: it.agentId, minutes: 20, status: 'failed' }]);
+      await it.publish({ windows: [NIGHTLY] });
+      at(it, '2026-11-25T02:40:00Z');
+      await it.run();
+      expect(await it.stateOf(id)).toBe('pending');
+      expect(await it.tokens()).toEqual([]);
     });
 
     test('ask for no plan while none is open', async () => {

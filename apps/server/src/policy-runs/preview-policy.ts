@@ -53,7 +53,7 @@ export async function previewPolicy(
   const rows = new Map(matching.map((update) => [update.id, update]));
   const policy = { ...DRAFT, terms };
   const asker = {
-    ...{ operator: '', actor: 'policy', via: 'policy', scope: null, notAfterMs: null, policy: null },
+    ...{ operator: '', actor: 'policy', via: 'policy', scope: null, until: null, policy: null },
     requestOf: (loaded, facts) =>
       policyRequest(policy, { by: 'policy', loaded, facts, atMs: platform.now() }),
   } as const satisfies Parameters<typeof judgeGroups>[1]['asker'];

@@ -26,6 +26,8 @@ import type { Refused } from './refused.ts';
 const PAGE_HOSTS = 200;
 /** Updates that one pass asks for; the next pass continues with what still waits. */
 export const PASS_UPDATES_MAX = 50_000;
+/** The end of a window that has closed. */
+const CLOSED = { notAfterMs: 0, lengthMs: 0 };
 /** A run that changed nothing is recorded again after this time, so that the page shows that policies run. */
 const RECORDED_AGAIN_MS = 10 * 60_000;
 
@@ -162,9 +164,9 @@ export function askerOf({ platform }: Pick<ApprovalDeps, 'platform'>, row: Polic
   const policy = askingPolicy(row);
   const window = windowOf(payloadOf(row), platform.now());
   // One that closes during a pass mints nothing more.
-  const notAfterMs = window.kind === 'always' ? null : window.kind === 'open' ? window.notAfterMs : 0;
+  const until = window.kind === 'always' ? null : window.kind === 'open' ? window.until : CLOSED;
   return {
-    ...{ operator: row.author, actor: 'policy', via: 'policy', scope: null, notAfterMs },
+    ...{ operator: row.author, actor: 'policy', via: 'policy', scope: null, until },
     policy: { policy_id: row.policy_id, sha256: row.sha256 },
     requestOf: (loaded, facts) =>
       policyRequest(policy, { by: 'policy', loaded, facts, atMs: platform.now() }),

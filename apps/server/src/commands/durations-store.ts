@@ -1,0 +1,44 @@
+import { sql } from 'kysely';
+import { chunks } from '../platform/db/chunks.ts';
+import type { Db } from '../platform/db/engine.ts';
+import { percentile } from './duration-rules.ts';
+
+/** Installations of a host that count, the newest. */
+const RUNS = 20;
+/** Older ones say nothing about the host as it is. */
+const DAYS = 90;
+/** Of twenty runs, one may take longer. */
+const SHARE = 0.95;
+
+/**
+ * How long installations of these hosts usually take, in milliseconds, by the hosts' own clocks: the 95th percentile of
+ * the newest runs. A host without any is missing. What a host says counts for itself alone.
+ */
+export async function usualDurations(
+  db: Db,
+  { agentIds, nowMs }: { agentIds: readonly string[]; nowMs: number },
+): Promise<Map<string, number>> {
+  const runs = new Map<string, number[]>();
+  for (const some of chunks([...new Set(agentIds)])) {
+    const numbered = db
+      .selectFrom('agent_commands')
+      .select(['agent_id', 'started_at', 'finished_at'])
+      .select(
+        sql<number>`row_number() OVER (PARTITION BY agent_id ORDER BY created_at DESC, id DESC)`.as('n'),
+      )
+      .where('agent_id', 'in', some)
+      .where('created_at', '>=', nowMs - DAYS * 86_400_000)
+      .where('action', '=', 'install_update')
+      .where('status', 'in', ['success', 'failed'])
+      .where('started_at', 'is not', null)
+      .where('finished_at', 'is not', null)
+      .as('numbered');
+    const rows = await db.selectFrom(numbered).selectAll().where('n', '<=', RUNS).execute();
+    for (const { agent_id: id, started_at: startedAt, finished_at: finishedAt } of rows) {
+      const list = runs.get(id) ?? [];
+      list.push(Math.max(0, (finishedAt ?? 0) - (startedAt ?? 0)));
+      runs.set(id, list);
+    }
+  }
+  return new Map([...runs].map(([id, list]) => [id, percentile(list, SHARE)]));
+}
