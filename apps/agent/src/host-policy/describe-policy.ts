@@ -1,5 +1,5 @@
 import type { PolicyLoad } from './policy.ts';
-import type { HostPolicy } from './policy-rules.ts';
+import type { HostPolicy, RebootBlockerNames } from './policy-rules.ts';
 
 /** One line for the host's administrators: the restrictions, or why nothing is installed. */
 export function describePolicy(loaded: PolicyLoad): string {
@@ -20,6 +20,9 @@ function describeRestrictions({
   neverTouch,
   maxChange,
   standingApprovals,
+  reboot,
+  restartServices,
+  rebootBlockers,
   hours,
   stateMaxAgeMinutes,
   secondSignature,
@@ -32,6 +35,9 @@ function describeRestrictions({
     ...(globs.length === 0 ? [] : [`never touched: ${globs.join(', ')}`]),
     ...(maxChange === undefined ? [] : [`npm and PyPI: changes up to ${maxChange}`]),
     ...(standingApprovals === 'refuse' ? ['approvals by policies: refused'] : []),
+    ...(reboot === 'never' ? ['reboots: never'] : []),
+    ...(restartServices === 'never' ? ['restarts of services: never'] : []),
+    ...describeBlockers(rebootBlockers),
     ...(hours === undefined
       ? []
       : [
@@ -41,5 +47,15 @@ function describeRestrictions({
     ...(secondSignature === undefined
       ? []
       : [`signed besides the server by ${secondSignature.threshold} of ${secondSignature.keys.length}`]),
+  ];
+}
+
+function describeBlockers(blockers: RebootBlockerNames | undefined): string[] {
+  const { users = [], ignoredInhibitors = [] } = blockers ?? {};
+  return [
+    ...(users.length === 0 ? [] : [`reboots wait for the logins of: ${users.join(', ')}`]),
+    ...(ignoredInhibitors.length === 0
+      ? []
+      : [`reboots do not wait for the inhibitors of: ${ignoredInhibitors.join(', ')}`]),
   ];
 }

@@ -6,7 +6,13 @@ import { loadTrustedKey } from '@tidegate/signing/verify';
 import { describe, expect, test } from 'vitest';
 import { createFleet, createKey, NOW_MS, type TestKey, updateOf, upgradeOf } from '../testing/fleet.ts';
 import { verifyApproval } from '../trust/verify-approval.ts';
-import { type HostPolicy, judgeByPolicy, type PolicyCheck } from './policy-rules.ts';
+import {
+  type HostPolicy,
+  judgeByPolicy,
+  judgeRebootByPolicy,
+  judgeRestartByPolicy,
+  type PolicyCheck,
+} from './policy-rules.ts';
 
 const fleet = createFleet();
 const [ops, night, stranger] = [createKey(1), createKey(2), createKey(3)];
@@ -184,4 +190,26 @@ test('outside its hours a host says when the next begin', () => {
 test('what does not pass with time is named before the hours', () => {
   const hours = [{ days: ['sun' as const], from: '02:00', to: '04:00' }];
   expect(checkOf({ hours, neverTouch: { apt: ['*'] } })).toBe('never_touch');
+});
+
+describe('reboots and restarts of services', () => {
+  const hours = [{ days: ['sun' as const], from: '02:00', to: '04:00' }];
+  const inHours = Date.UTC(2026, 10, 22, 3);
+  test.each<[string, Partial<HostPolicy>, number, PolicyCheck | 'ok', PolicyCheck | 'ok']>([
+    ['nothing said', {}, NOW_MS, 'ok', 'ok'],
+    ['both allowed', { reboot: 'allow', restartServices: 'allow' }, NOW_MS, 'ok', 'ok'],
+    ['no reboot', { reboot: 'never' }, NOW_MS, 'reboot_never', 'ok'],
+    ['no restart', { restartServices: 'never' }, NOW_MS, 'ok', 'restart_never'],
+    ['outside the hours', { hours }, NOW_MS, 'outside_hours', 'outside_hours'],
+    ['in the hours', { hours }, inHours, 'ok', 'ok'],
+    ['never, also in the hours', { hours, reboot: 'never' }, inHours, 'reboot_never', 'ok'],
+    ['rules of packages', { ecosystems: [], neverTouch: { apt: ['*'] } }, NOW_MS, 'ok', 'ok'],
+  ])('%s', (_, policy, nowMs, reboot, restart) => {
+    const whole = { neverTouch: {}, ...policy };
+    const checks = [judgeRebootByPolicy, judgeRestartByPolicy].map((judge) => {
+      const verdict = judge(whole, { nowMs });
+      return verdict.ok ? 'ok' : verdict.check;
+    });
+    expect(checks).toEqual([reboot, restart]);
+  });
 });

@@ -17,10 +17,23 @@ export interface HostPolicy {
   maxChange?: MaxChange;
   /** Whether approvals may come from policies of the server, which no person looked at. */
   standingApprovals?: 'allow' | 'refuse';
+  /** Whether commands may end a boot, and restart services. */
+  reboot?: 'allow' | 'never';
+  restartServices?: 'allow' | 'never';
+  /** What blocks a reboot, by name. */
+  rebootBlockers?: RebootBlockerNames;
   hours?: readonly Hours[];
   /** How old the signed state of a job may be. */
   stateMaxAgeMinutes?: number;
   secondSignature?: { keys: readonly TrustedKey[]; threshold: number };
+}
+
+/** `*` stands for all. */
+export interface RebootBlockerNames {
+  /** Users whose logins block a reboot even after a warning. */
+  users: readonly string[];
+  /** Programs whose inhibitors block none. */
+  ignoredInhibitors: readonly string[];
 }
 
 export type PolicyCheck =
@@ -30,6 +43,8 @@ export type PolicyCheck =
   | 'change_too_great'
   | 'standing_approval'
   | 'second_signature_missing'
+  | 'reboot_never'
+  | 'restart_never'
   | 'outside_hours';
 
 export type PolicyRefusal = { ok: false; check: PolicyCheck; detail: string };
@@ -72,6 +87,20 @@ export function judgeRepairByPolicy(policy: HostPolicy, { repair, nowMs }: Repai
     judgeUnsigned(policy) ??
     judgeHours(policy, { nowMs }) ?? { ok: true }
   );
+}
+
+/** Judges a reboot at a time. It installs nothing, so the rules of packages and second signatures say nothing of it. */
+export function judgeRebootByPolicy(policy: HostPolicy, { nowMs }: { nowMs: number }): PolicyVerdict {
+  if (policy.reboot === 'never') return refuse('reboot_never', 'this host is rebooted by hand only');
+  return judgeHours(policy, { nowMs }) ?? { ok: true };
+}
+
+/** Judges the restart of services likewise. */
+export function judgeRestartByPolicy(policy: HostPolicy, { nowMs }: { nowMs: number }): PolicyVerdict {
+  if (policy.restartServices === 'never') {
+    return refuse('restart_never', 'services of this host are restarted by hand only');
+  }
+  return judgeHours(policy, { nowMs }) ?? { ok: true };
 }
 
 /** A repair is one document of the server alone: where others must sign, it is done by hand (decision 0044). */
@@ -155,7 +184,7 @@ export function outsideHours(hours: readonly Hours[], nowMs: number): PolicyRefu
   const opens = new Date(nextWindowMs(hours, nowMs)).toISOString().slice(0, 16);
   return refuse(
     'outside_hours',
-    `this host installs only in its maintenance hours; the next begin at ${opens}Z`,
+    `this host is changed only in its maintenance hours; the next begin at ${opens}Z`,
   );
 }
 

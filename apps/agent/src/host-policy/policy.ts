@@ -8,14 +8,17 @@ import { Type } from 'typebox';
 import { Check, Errors } from 'typebox/value';
 import { readTrusted } from '../platform/file-layer.ts';
 import { STATE_MAX_AGE_MINUTES } from '../trust/agent-state.ts';
-import { isTimeZone, WEEKDAYS } from './hours.ts';
+import { isTimeZone, nextWindowMs, WEEKDAYS } from './hours.ts';
 import { findFault, findLooseFolder, type PolicyPlace } from './policy-folders.ts';
 import {
   type HostPolicy,
   judgeByPolicy,
+  judgeRebootByPolicy,
   judgeRepairByPolicy,
+  judgeRestartByPolicy,
   type PolicyFacts,
   type PolicyVerdict,
+  type RebootBlockerNames,
   type RepairFacts,
 } from './policy-rules.ts';
 
@@ -43,6 +46,8 @@ const Clock = Type.String({ pattern: '^([01][0-9]|2[0-3]):[0-5][0-9]$' });
 const Globs = Type.Array(Type.String({ minLength: 1, maxLength: 214, pattern: GLOB_PATTERN }), {
   maxItems: 256,
 });
+/** Of users or programs, each by its whole name; `*` for all. */
+const Names = Type.Array(Type.String({ minLength: 1, maxLength: 200 }), { maxItems: 256 });
 /** The file format. Strict, because a misspelt restriction would restrict nothing. */
 const PolicyFile = strict({
   v: Type.Literal(1),
@@ -57,6 +62,11 @@ const PolicyFile = strict({
   ),
   max_change: Type.Optional(MaxChange),
   standing_approvals: Type.Optional(Type.Enum(['allow', 'refuse'])),
+  reboot: Type.Optional(Type.Enum(['allow', 'never'])),
+  restart_services: Type.Optional(Type.Enum(['allow', 'never'])),
+  reboot_blockers: Type.Optional(
+    strict({ users: Type.Optional(Names), ignored_inhibitors: Type.Optional(Names) }),
+  ),
   hours: Type.Optional(
     Type.Array(
       strict({
@@ -109,6 +119,15 @@ export function judgeRepairByHost(loaded: PolicyLoad, facts: RepairFacts): Polic
   return judgeLoaded(loaded, (policy) => judgeRepairByPolicy(policy, facts));
 }
 
+/** The same for a reboot, and for the restart of services. */
+export function judgeRebootByHost(loaded: PolicyLoad, facts: { nowMs: number }): PolicyVerdict {
+  return judgeLoaded(loaded, (policy) => judgeRebootByPolicy(policy, facts));
+}
+
+export function judgeRestartByHost(loaded: PolicyLoad, facts: { nowMs: number }): PolicyVerdict {
+  return judgeLoaded(loaded, (policy) => judgeRestartByPolicy(policy, facts));
+}
+
 function judgeLoaded(loaded: PolicyLoad, judge: (policy: HostPolicy) => PolicyVerdict): PolicyVerdict {
   switch (loaded.kind) {
     case 'none':
@@ -127,6 +146,18 @@ export function stateMaxAgeMinutes(loaded: PolicyLoad): number {
   return named ?? STATE_MAX_AGE_MINUTES;
 }
 
+/** Whose logins and inhibitors matter to a reboot on this host. */
+export function rebootBlockerNames(loaded: PolicyLoad): RebootBlockerNames {
+  const named = loaded.kind === 'policy' ? loaded.policy.rebootBlockers : undefined;
+  return named ?? { users: [], ignoredInhibitors: [] };
+}
+
+/** When this host's next hours begin; null where it has none. */
+export function retryMs(loaded: PolicyLoad, nowMs: number): number | null {
+  const hours = loaded.kind === 'policy' ? loaded.policy.hours : undefined;
+  return hours === undefined ? null : nextWindowMs(hours, nowMs);
+}
+
 type Understood = { ok: true; policy: HostPolicy } | { ok: false; detail: string };
 
 function understand(value: unknown): Understood {
@@ -135,7 +166,8 @@ function understand(value: unknown): Understood {
   }
   const { ecosystems, never_touch: neverTouch = {}, hours, require_second_signature: second } = value;
   const { state_max_age_minutes: stateMaxAgeMinutes, max_change: maxChange } = value;
-  const { standing_approvals: standingApprovals } = value;
+  const { standing_approvals: standingApprovals, reboot, restart_services: restartServices } = value;
+  const { reboot_blockers: blockers } = value;
   for (const [index, { from, to, time_zone: zone }] of (hours ?? []).entries()) {
     if (from === to) return { ok: false, detail: `/hours/${index} begins and ends at ${from}` };
     if (zone !== undefined && !isTimeZone(zone)) {
@@ -147,6 +179,14 @@ function understand(value: unknown): Understood {
     ...(ecosystems && { ecosystems }),
     ...(maxChange && { maxChange }),
     ...(standingApprovals && { standingApprovals }),
+    ...(reboot && { reboot }),
+    ...(restartServices && { restartServices }),
+    ...(blockers && {
+      rebootBlockers: {
+        users: blockers.users ?? [],
+        ignoredInhibitors: blockers.ignored_inhibitors ?? [],
+      },
+    }),
     ...(hours && { hours }),
     ...(stateMaxAgeMinutes !== undefined && { stateMaxAgeMinutes }),
   };
