@@ -68,6 +68,8 @@ const AGENT_ROOMS = {
   jobs: ['probes', 'trust', 'identity', 'ecosystems', 'platform'],
   // Root without network: neither the session nor anything that uses it.
   executor: [
+    'reboots',
+    'restarts',
     'hooks',
     'probes',
     'jobs',
@@ -80,6 +82,8 @@ const AGENT_ROOMS = {
   ],
   // Root's observer is here too: no session.
   restarts: ['identity', 'ecosystems', 'platform'],
+  // What root sees and does of the running host.
+  reboots: ['restarts', 'host-policy', 'identity', 'ecosystems', 'platform'],
   output: ['jobs', 'session', 'identity', 'platform'],
   inventory: ['session', 'restarts', 'probes', 'ecosystems', 'platform'],
   // The agent leaves jobs for the executor and never runs its code.

@@ -10,10 +10,8 @@ import { readKernels } from './read-kernels.ts';
 import { askDnf, readFlag, readLivepatch } from './read-reboot-signs.ts';
 import { judgeReboot, judgeServices, type RebootFacts } from './reboot-rules.ts';
 import { digestOf, fit } from './report-form.ts';
-import { readServiceFile } from './service-file.ts';
+import { EVIDENCE_MAX_AGE_MS, readServiceFile } from './service-file.ts';
 
-/** The observer looks every ten minutes; an older report says nothing about now. */
-export const SERVICES_MAX_AGE_MS = 60 * 60_000;
 /** How long an installation's result waits for the observer, and how often it looks. */
 const OBSERVER_MAX_MS = 30_000;
 const OBSERVER_POLL_MS = 500;
@@ -63,7 +61,7 @@ export function watchRestarts(options: WatchOptions): RestartWatch {
     if (!read.ok) return none(read.detail);
     const { file } = read;
     if (file.boot_id !== bootId) return none('the observer has not looked since the last boot');
-    if (nowMs() - Date.parse(file.observed_at) > SERVICES_MAX_AGE_MS)
+    if (nowMs() - Date.parse(file.observed_at) > EVIDENCE_MAX_AGE_MS)
       return none(`the observer looked last at ${file.observed_at}: see tidegate-observer.timer`);
     const stale = await nameOwners(paths, file.stale);
     return judgeServices({ stale, moreServices: file.more_services, cannot: file.cannot });
@@ -73,7 +71,7 @@ export function watchRestarts(options: WatchOptions): RestartWatch {
   function markNow(): string {
     const stat = statSync(serviceFile, { bigint: true, throwIfNoEntry: false });
     if (stat === undefined) return 'absent';
-    const isOld = nowMs() - Number(stat.mtimeMs) > SERVICES_MAX_AGE_MS;
+    const isOld = nowMs() - Number(stat.mtimeMs) > EVIDENCE_MAX_AGE_MS;
     return `${stat.ino} ${stat.mtimeNs} ${isOld}`;
   }
 

@@ -7,6 +7,10 @@ import { type FileTrust, readTrusted, writeDurably } from '../platform/file-laye
 
 /** Where root's observer leaves what it saw; /run is empty after a boot. */
 export const DEFAULT_SERVICE_FILE = '/run/tidegate-observer/services.json';
+/** The name of the report in the executor's folder, where the agent is root and looks by itself. */
+export const OWN_SERVICE_FILE = 'services.json';
+/** The observer looks every ten minutes; an older report says nothing about now. */
+export const EVIDENCE_MAX_AGE_MS = 60 * 60_000;
 const FILE_MAX_BYTES = 1024 * 1024;
 
 /** What root's observer saw; it names files and no packages, which the agent can look up by itself. */

@@ -12,6 +12,11 @@ const UNIT = /^[A-Za-z0-9:_.\\@-]{1,255}\.(service|scope)$/;
 const CORE =
   /^(init\.scope|dbus(-broker)?\.service|(systemd-|e)logind\.service|(gdm3?|kdm|lightdm|lxdm|nodm|sddm|slim|wdm|xdm|display-manager)\.service)$/;
 
+/** Whether restarting a unit by itself would take the host down. */
+export function isCoreUnit(unit: string): boolean {
+  return CORE.test(unit);
+}
+
 /** The unit of a process, from its `/proc/<pid>/cgroup` (cgroups(7)): the text is read with suspicion. */
 export function unitOf(cgroup: string): UnitOfProcess {
   const parts = pathOf(cgroup)
@@ -21,7 +26,7 @@ export function unitOf(cgroup: string): UnitOfProcess {
   const unit = parts.find((part) => UNIT.test(part)) ?? null;
   if (unit === null) return { kind: 'other', unit };
   if (isOfUser) return { kind: 'session', unit };
-  return { kind: CORE.test(unit) ? 'core' : 'service', unit };
+  return { kind: isCoreUnit(unit) ? 'core' : 'service', unit };
 }
 
 /** systemd's own hierarchy where there are several (version 1), else the only one (version 2). */
