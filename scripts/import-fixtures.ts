@@ -81,6 +81,7 @@ const ABOVE: Readonly<Record<string, string>> = {
   executor: 'session',
   output: 'executor',
   restarts: 'session',
+  reboots: 'session',
   probes: 'session',
   hooks: 'session',
   inventory: 'commands',

@@ -76,6 +76,9 @@ run, status, doctor, execute, probe, probes, hooks:
   --policy FILE  what this host allows, whatever the server says (/etc/tidegate/policy.json);
                  probes.d and hooks.d are beside it
 
+run, execute:
+  --host-root DIR  the host that is restarted, with its boot id and the programs that do it (/)
+
 Exit status: 0 done, 1 failed and worth another try, 2 wrong usage or an error that needs you.
 Only one process runs on a configuration; a second one exits at once with status 1.
 `;
@@ -123,6 +126,7 @@ const OPTIONS = {
   probes: { type: 'string' },
   rest: { type: 'string' },
   run: { type: 'string' },
+  'host-root': { type: 'string' },
 } as const;
 
 type OptionName = keyof typeof OPTIONS;
@@ -147,10 +151,10 @@ const TAKES: Record<CommandName, readonly OptionName[]> = {
     'executor-state',
     'spool',
   ],
-  run: ['once', 'policy'],
+  run: ['once', 'policy', 'host-root'],
   status: ['policy'],
   doctor: ['policy'],
-  execute: ['job', 'spool', 'state', 'policy', 'probes', 'linger'],
+  execute: ['job', 'spool', 'state', 'policy', 'probes', 'linger', 'host-root'],
   observe: ['out'],
   probes: ['state', 'policy'],
   probe: ['out', 'state', 'policy', 'rest'],

@@ -22,19 +22,21 @@ import { DEFAULT_EXECUTOR_STATE } from './jobs/job-folder.ts';
 import { EXECUTOR_UID, readHostFacts } from './jobs/start-executor.ts';
 import { readServerTime } from './journal/journal-state.ts';
 import { leaveSecondStartMark } from './journal/second-start.ts';
+import { readBootId } from './platform/boot-id.ts';
 import { describeFailure } from './platform/failures.ts';
 import { holdInstanceLock } from './platform/instance-lock.ts';
 import { createLog } from './platform/log.ts';
 import { openSpareMemory } from './platform/spare-memory.ts';
 import { AGENT_VERSION } from './platform/version.ts';
 import { runLoop, runOnce } from './polling/loop.ts';
-import { readBootId, startRuntime } from './polling/start-runtime.ts';
+import { startRuntime } from './polling/start-runtime.ts';
 import { type LookOptions, lookAsRoot, lookOnce } from './probes/look.ts';
 import { DEFAULT_LOOK_FILE, FAILED_BEFORE_NAME } from './probes/look-file.ts';
 import { probeTable } from './probes/probe-table.ts';
 import { SYSTEMCTL } from './probes/units.ts';
+import { systemdControl } from './reboots/host-control.ts';
 import { observe } from './restarts/observe.ts';
-import { DEFAULT_SERVICE_FILE } from './restarts/service-file.ts';
+import { DEFAULT_SERVICE_FILE, OWN_SERVICE_FILE } from './restarts/service-file.ts';
 import { ageOfState } from './session/freshness.ts';
 import { readHeadFile } from './trust/events-head.ts';
 
@@ -179,7 +181,8 @@ async function runAgent(values: Values): Promise<Ending> {
   if (!loaded.ok) return failed(EXIT.terminal, loaded.detail);
   const policy = policyPlace(values.policy);
   const spareMemory = await openSpareMemory();
-  const parts = { drivers: ECOSYSTEM_DRIVERS, log, spareMemory, policy, sleep: pauseUntil };
+  const hostRoot = values['host-root'] ?? '/';
+  const parts = { drivers: ECOSYSTEM_DRIVERS, log, spareMemory, policy, sleep: pauseUntil, hostRoot };
   const started = startRuntime(folder, loaded.config, parts);
   if (!started.ok) return failed(EXIT.terminal, started.detail);
   log.info('agent started', { version: AGENT_VERSION, agent_id: loaded.config.agent_id });
@@ -266,12 +269,28 @@ async function runExecute(values: Values): Promise<Ending> {
   if (!Number.isInteger(linger) || linger < 0 || linger > LINGER_MAX_SECONDS) {
     return failed(EXIT.terminal, `--linger takes whole seconds from 0 to ${LINGER_MAX_SECONDS}`);
   }
-  const places = { state, policy: policyPlace(values.policy), lookFile: values.probes ?? DEFAULT_LOOK_FILE };
+  // An agent that is root looks by itself and has no observer's folder.
+  const serviceFile = values.spool === undefined ? join(state, OWN_SERVICE_FILE) : DEFAULT_SERVICE_FILE;
+  const places = {
+    state,
+    policy: policyPlace(values.policy),
+    serviceFile,
+    lookFile: values.probes ?? DEFAULT_LOOK_FILE,
+  };
   const elapsedMs = () => performance.now();
   // systemd has a unit for hooks, with more rights than the executor's; elsewhere they run here, without network.
   const ownHooks: RunHooks = (...asked) => runHooks({ ...places, elapsedMs }, ...asked);
   const hooks = values.spool === undefined ? ownHooks : hooksByUnit({ ...places, systemctl: SYSTEMCTL });
-  const parts = { installerOf, repairer: aptRepairer, runHooks: hooks, nowMs: Date.now, findNetwork };
+  const host = systemdControl(values['host-root']);
+  const parts = {
+    installerOf,
+    repairer: aptRepairer,
+    runHooks: hooks,
+    host,
+    pause,
+    nowMs: Date.now,
+    findNetwork,
+  };
   const execute = (job: string) => executeJob({ ...places, ...parts, job });
   if (values.spool === undefined) {
     const outcome = await execute(values.job ?? '');

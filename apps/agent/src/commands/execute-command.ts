@@ -2,6 +2,7 @@ import type { CommandResult } from '@tidegate/protocol/agent-api';
 import type { CommandPayload } from '@tidegate/protocol/documents';
 import { sendInventory } from '../inventory/send-inventory.ts';
 import { sendProbes } from '../inventory/send-probes.ts';
+import type { HandedCommand } from '../journal/journal.ts';
 import type { Pause } from '../platform/back-off.ts';
 import { timestamp } from '../platform/clock.ts';
 import { describeFailure, type Failure, storageFailure } from '../platform/failures.ts';
@@ -12,6 +13,7 @@ import { refreshKeys } from '../session/refresh-keys.ts';
 import type { CommandEnd } from './command-end.ts';
 import { resumeJob } from './executor-job.ts';
 import { installUpdate } from './install-update.ts';
+import { rebootHost, restartServices, resumeReboot } from './reboot-host.ts';
 import { repairPackages } from './repair-packages.ts';
 import type { Runtime } from './runtime.ts';
 
@@ -64,7 +66,9 @@ export async function executeCommand(
       return end(await sendProbes(runtime));
     }
     case 'reboot':
+      return rebootHost(runtime, { ...accepted, command });
     case 'restart_services':
+      return addRestarts(runtime, await restartServices(runtime, { ...accepted, command }), accepted.pause);
     case 'update_agent': {
       const reason = `not_supported: this agent version cannot carry out "${command.action}"`;
       return { result: { status: 'refused', reason }, events: [], failure: null };
@@ -75,9 +79,10 @@ export async function executeCommand(
 /** Ends a job that an earlier process of this agent has handed to the executor. */
 export async function resumeCommand(
   runtime: Runtime,
-  handed: { commandId: string; acceptedAt: string },
+  handed: HandedCommand,
   { pause, stopping }: { pause: Pause; stopping: AbortSignal },
 ): Promise<CommandEnd | 'left'> {
+  if (handed.action === 'reboot') return resumeReboot(runtime, handed, { pause, stopping });
   return addRestarts(runtime, await resumeJob(runtime, handed, stopping), pause);
 }
 

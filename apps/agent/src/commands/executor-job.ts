@@ -29,7 +29,10 @@ import type { VerifiedApproval } from '../trust/verify-approval.ts';
 import { type CommandEnd, fail, refuse } from './command-end.ts';
 import { chainForExecutor } from './executor-key-chain.ts';
 import { fetchAgentState } from './fetch-agent-state.ts';
+import { keepStateFresh } from './keep-state-fresh.ts';
 
+/** How long an executor that ended without a result may have been ended by the reboot. */
+const DOWN_WAIT_MS = 2 * 60_000;
 /** Updates that an event names. */
 const EVENT_UPDATES_MAX = 50;
 
@@ -47,14 +50,19 @@ export interface JobDependencies {
   awaitResult: (access: Executor, job: StartedJob, stopping: AbortSignal) => Promise<JobOutcome>;
   outputs: Pick<OutputFollower, 'follow'>;
   probes: Pick<ProbeWatch, 'look'>;
+  /** Of the boot in which this process runs. */
+  bootId: string;
   log: Log;
   random: () => number;
   /** `trustedNow`. */
   nowMs: () => number;
 }
 
+/** Commands that root carries out. */
+export type RootAction = 'install_update' | 'repair' | 'reboot' | 'restart_services';
+
 /** The accepted command, as parsed and as the bytes that the executor will verify again. */
-export interface JobCommand<A extends 'install_update' | 'repair'> {
+export interface JobCommand<A extends RootAction> {
   command: Extract<CommandPayload, { action: A }>;
   envelope: Uint8Array;
   pause: Pause;
@@ -64,12 +72,12 @@ export interface JobCommand<A extends 'install_update' | 'repair'> {
 
 /**
  * Hands a job to the executor and reports what it did. The signed state is fetched last so that it is fresh: the
- * executor checks that the command may still be carried out. A repair has no approval.
+ * executor checks that the command may still be carried out. Only an installation has an approval.
  */
 export async function handOver(
   dependencies: JobDependencies,
   executor: Executor,
-  job: JobCommand<'install_update' | 'repair'> & { folder: string; approval: VerifiedApproval | null },
+  job: JobCommand<RootAction> & { folder: string; approval: VerifiedApproval | null },
 ): Promise<CommandEnd | 'left'> {
   const { config, nowMs } = dependencies;
   const { command, approval, folder, pause } = job;
@@ -94,8 +102,15 @@ export async function handOver(
   completeJob(folder, { ...documents, keySet: config.current().key_set, keyChain, state });
   const startedAt = timestamp(nowMs());
   const started = { folder, commandId: command.command_id };
+  let isOver = false;
+  if (command.action === 'reboot') {
+    void keepStateFresh(dependencies, { folder, pause, isOver: () => isOver });
+  }
   const result = await runJob(dependencies, executor, { ...started, stopping: job.stopping });
+  isOver = true;
   if (result === 'left') return result;
+  // The end of the boot may have ended the executor first: this process is next.
+  if (result === null && command.action === 'reboot' && !(await pause(DOWN_WAIT_MS))) return 'left';
   return result === null
     ? vanished(dependencies, startedAt)
     : reportJob(dependencies, approval?.payload ?? null, result);
@@ -235,6 +250,10 @@ function eventTypeOf({ failure }: JobResult) {
     case 'unfit': // the probes that are red have events of their own
     case 'install_failed':
     case 'repair_failed':
+    case 'reboot_blocked':
+    case 'reboot_failed':
+    case 'boot_id_unchanged':
+    case 'restart_failed':
       return null;
     case 'plan_drift':
       return 'PLAN_DRIFT';
@@ -251,12 +270,15 @@ function eventTypeOf({ failure }: JobResult) {
     case 'not_an_install':
     case 'host_policy':
     case 'repair_differs':
+    case 'core_service':
+    case 'unsupported_host':
       return 'COMMAND_REFUSED';
     case 'hook_failed':
     case 'not_set_up':
     case 'network_present':
     case 'job_unreadable':
     case 'unsupported_ecosystem':
+    case 'evidence_missing':
     case 'packages_broken':
     case 'transaction_interrupted':
     case 'packages_locked':

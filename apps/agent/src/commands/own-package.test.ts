@@ -19,6 +19,7 @@ import { awaitResult, EXECUTOR_UID, runExecutor } from '../jobs/start-executor.t
 import { timestamp } from '../platform/clock.ts';
 import { ownUid } from '../platform/file-layer.ts';
 import { runLoop } from '../polling/loop.ts';
+import { systemdControl } from '../reboots/host-control.ts';
 import { createAgent, type TestAgent } from '../testing/agent-runtime.ts';
 import { NOW_MS, updateOf } from '../testing/fleet.ts';
 
@@ -66,7 +67,8 @@ describe.skipIf(missing !== null)(
       const members = { drivers: [aptDriver], paths: hostPaths({ apt_config: host.aptConf }), awaitResult };
       const runtime = agent.start({
         ...members,
-        runExecutor: (access, job, signal) => runExecutor(access, { ...job, policyPath: '/none' }, signal),
+        runExecutor: (access, job, signal) =>
+          runExecutor(access, { ...job, policyPath: '/none', hostRoot: '/' }, signal),
       });
       const ended = runLoop(runtime, {
         signal: stop.signal,
@@ -83,6 +85,7 @@ describe.skipIf(missing !== null)(
         execute: (job) =>
           executeJob({
             ...{ job, state, policy, installerOf: () => aptInstaller, repairer: aptRepairer },
+            ...{ host: systemdControl(dir.path), serviceFile: '/none', pause },
             ...{ nowMs: () => NOW_MS, findNetwork: () => null, lookFile: join(dir.path, 'look.json') },
             runHooks: async () => ({ runs: [], failed: null, output: '' }),
           }),

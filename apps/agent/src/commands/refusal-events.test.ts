@@ -176,6 +176,13 @@ const BY_EXECUTOR: Record<ExecutorRefusal, AgentEvent['type'] | null> = {
   hook_failed: 'AGENT_ERROR',
   repair_differs: 'COMMAND_REFUSED',
   repair_failed: null,
+  unsupported_host: 'COMMAND_REFUSED',
+  core_service: 'COMMAND_REFUSED',
+  evidence_missing: 'AGENT_ERROR',
+  reboot_blocked: null,
+  reboot_failed: null,
+  boot_id_unchanged: null,
+  restart_failed: null,
   install_failed: null, // the package manager's own failure is a result, not a refusal
 };
 

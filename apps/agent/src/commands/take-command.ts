@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { CommandPayload } from '@tidegate/protocol/documents';
+import type { CommandAction } from '@tidegate/protocol/states';
 import { agentEvent } from '../journal/events.ts';
 import type { Pause } from '../platform/back-off.ts';
 import { timestamp } from '../platform/clock.ts';
@@ -13,6 +14,9 @@ import type { Runtime } from './runtime.ts';
 
 /** Maximum number of refusals remembered, so that each is reported once. */
 const REFUSALS_MAX = 1_000;
+
+/** Commands that a host with hours takes in them alone; a repair says so by itself. */
+const DEFERRED: readonly CommandAction[] = ['install_update', 'reboot', 'restart_services'];
 
 /** The outcome of one delivered envelope. `waiting`: not now; the server delivers it again. */
 export type Taken = { outcome: 'done' | 'refused' | 'known' | 'waiting'; failure: Failure | null };
@@ -101,7 +105,7 @@ export function createCommandTaker(runtime: Runtime, pause: Pause, stopping: Abo
     const mirrored = config.change({ highest_seq: journal.highest() });
     if (!mirrored.ok) return { outcome: 'waiting', failure: storageFailure(mirrored) };
     log.info('command accepted', { action: command.action, command_id: command.command_id });
-    const deferred = command.action === 'install_update' ? deferToHours(runtime) : null;
+    const deferred = DEFERRED.includes(command.action) ? deferToHours(runtime) : null;
     if (deferred === null) await reportRunning(runtime, command.command_id);
     const end = deferred ?? (await executeCommand(runtime, { command, envelope: bytes, pause, stopping }));
     if (end === 'left') return { outcome: 'known', failure: null };
@@ -125,15 +129,19 @@ export function createCommandTaker(runtime: Runtime, pause: Pause, stopping: Abo
       runtime.probes.followUp();
       await runtime.inventory.scan(null);
     }
+    if ((action === 'reboot' || action === 'restart_services') && status !== 'refused') {
+      runtime.probes.followUp(); // services began anew
+    }
     return failures.find((failure) => failure !== null) ?? null;
   }
 
   async function resume(): Promise<Failure | null> {
     for (const handed of journal.unfinished()) {
-      log.info('an installation goes on that an earlier process began', { command_id: handed.commandId });
+      const { commandId: command_id, action } = handed;
+      log.info('a command goes on that an earlier process began', { action, command_id });
       const end = await resumeCommand(runtime, handed, { pause, stopping });
       if (end === 'left') return null;
-      const failure = await finish({ command_id: handed.commandId, action: 'install_update' }, end);
+      const failure = await finish({ command_id, action }, end);
       if (failure !== null) return failure;
     }
     return null;

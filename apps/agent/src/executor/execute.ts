@@ -1,11 +1,12 @@
 import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import {
   APPROVAL_MAX_BYTES,
   COMMAND_MAX_BYTES,
   type CommandPayload,
   Envelope,
 } from '@tidegate/protocol/documents';
+import type { RebootOrder, RestartOrder } from '@tidegate/protocol/reboots';
 import type { Repair } from '@tidegate/protocol/repairs';
 import { type Ecosystem, Uuid } from '@tidegate/protocol/scalars';
 import { Check } from 'typebox/value';
@@ -13,14 +14,27 @@ import type { HostPaths } from '../ecosystems/ecosystem.ts';
 import { hostPaths } from '../ecosystems/host-places.ts';
 import { readHooks } from '../hooks/hook-file.ts';
 import type { RunHooks } from '../hooks/run-hooks.ts';
-import { judgeByHost, judgeRepairByHost, loadHostPolicy, stateMaxAgeMinutes } from '../host-policy/policy.ts';
+import {
+  judgeByHost,
+  judgeRebootByHost,
+  judgeRepairByHost,
+  judgeRestartByHost,
+  loadHostPolicy,
+  type PolicyLoad,
+  rebootBlockerNames,
+  retryMs,
+  stateMaxAgeMinutes,
+} from '../host-policy/policy.ts';
 import type { PolicyPlace } from '../host-policy/policy-folders.ts';
+import type { PolicyVerdict } from '../host-policy/policy-rules.ts';
 import { readMachineId } from '../identity/machine-id.ts';
 import { type ExecutorState, loadExecutorState, saveExecutorState } from '../jobs/executor-state.ts';
 import { ARTIFACTS_FOLDER, JOB_FILES, resultPath } from '../jobs/job-folder.ts';
 import { type Journal, openJournal } from '../journal/journal.ts';
 import { hasPassed, timestamp, trustedNow } from '../platform/clock.ts';
+import { ownUid } from '../platform/file-layer.ts';
 import { holdInstanceLock } from '../platform/instance-lock.ts';
+import type { HostControl } from '../reboots/host-control.ts';
 import {
   judgeByState,
   permissionOf,
@@ -47,13 +61,19 @@ import {
   interrupted,
   type JobEnd,
   refused,
+  withRetry,
   writeResult,
 } from './job-result.ts';
 import { type LiveOutput, openLater, openLiveOutput } from './live-output.ts';
 import { readJobFile, readJobJson, withJobFolder } from './read-job.ts';
+import { afterReboot, type RebootMeans, rebootHost } from './reboot-host.ts';
+import { hasRebootMark, leaveRebootMark } from './reboot-mark.ts';
 import type { Repairer } from './repairer.ts';
+import { restartServices } from './restart-services.ts';
+import { hasOtherJob } from './spool.ts';
 import { stageArtifacts } from './stage.ts';
 import { updateOutcomes } from './update-outcomes.ts';
+import { watchState } from './watch-state.ts';
 
 const KEY_SET_MAX_BYTES = 256 * 1024;
 const KEY_CHAIN_MAX_BYTES = 16 * 1024 * 1024;
@@ -72,14 +92,20 @@ export interface ExecuteOptions {
   lookFile: string;
   /** Runs root's hooks of a stage. */
   runHooks: RunHooks;
+  /** The running host: its boot and its services. */
+  host: HostControl;
+  /** The report of root's observer. */
+  serviceFile: string;
   nowMs: () => number;
+  pause: (ms: number) => Promise<unknown>;
   /** The reachable part of the network; null when nothing is. */
   findNetwork: () => string | null;
 }
 
 /**
  * Carries out one job as root: trusts nothing from the agent, verifies everything again with its own keys, and
- * installs only what the token binds (A4), or finishes only what a repair names. Each job gets exactly one result.
+ * installs only what the token binds (A4), or does only what a command without one names. Each job gets exactly one
+ * result.
  */
 export async function executeJob(options: ExecuteOptions): Promise<ExecuteOutcome> {
   const commandId = basename(options.job);
@@ -139,9 +165,10 @@ async function judgeAndCarryOut(options: ExecuteOptions, job: Job): Promise<JobE
   });
   if (!judged.ok) {
     const known = judged.command?.command_id === job.commandId && job.journal.isKnown(job.commandId);
-    return known
-      ? interrupted(nowMs)
-      : refused('command_refused', COMMAND_REFUSAL_TEXT[judged.reason], judged.reason);
+    if (!known) return refused('command_refused', COMMAND_REFUSAL_TEXT[judged.reason], judged.reason);
+    return judged.command?.action === 'reboot'
+      ? endKnownReboot(options, job, { state, command: judged.command })
+      : interrupted(nowMs);
   }
   const { command } = judged;
   if (command.command_id !== job.commandId) {
@@ -152,7 +179,7 @@ async function judgeAndCarryOut(options: ExecuteOptions, job: Job): Promise<JobE
   const { work } = judgedWork;
   const stale = judgeState(options, job, { command, work, shown, state, nowMs });
   if (stale !== null) return refused('state_refused', STATE_REFUSAL_TEXT[stale], stale);
-  const verified = { state, work };
+  const verified = { state, work, command, shown };
   const veto = askHost(options, job, verified);
   if (veto !== null) return veto;
   const accepted = job.journal.accept(command, nowMs);
@@ -223,7 +250,7 @@ function judgeState(
 ): StateRefusal | null {
   if (!shown.agentState.ok) return shown.agentState.reason;
   return judgeByState(shown.agentState.state, {
-    permission: permissionOf(command, work.kind === 'repair' ? null : work.approval),
+    permission: permissionOf(command, approvalOf(work)),
     epoch: Math.max(command.epoch, job.journal.highest().epoch),
     keySetVersion: state.trusted_keys.version,
     newestShown: shown.before,
@@ -233,7 +260,15 @@ function judgeState(
 }
 
 /** What a verified command has root do. */
-type Work = { kind: 'install'; approval: VerifiedApproval } | { kind: 'repair'; repair: Repair };
+type Work =
+  | { kind: 'install'; approval: VerifiedApproval }
+  | { kind: 'repair'; repair: Repair }
+  | { kind: 'reboot'; order: RebootOrder }
+  | { kind: 'restart'; order: RestartOrder };
+
+function approvalOf(work: Work): VerifiedApproval | null {
+  return work.kind === 'install' ? work.approval : null;
+}
 
 type JudgedWork = { ok: true; work: Work } | { ok: false; end: JobEnd };
 
@@ -241,10 +276,14 @@ function judgeWork(job: Job, state: ExecutorState, command: CommandPayload, nowM
   if (command.action === 'repair') {
     return { ok: true, work: { kind: 'repair', repair: command.params } };
   }
+  if (command.action === 'reboot') return { ok: true, work: { kind: 'reboot', order: command.params } };
+  if (command.action === 'restart_services') {
+    return { ok: true, work: { kind: 'restart', order: command.params } };
+  }
   if (command.action !== 'install_update' || command.approval === undefined) {
     return {
       ok: false,
-      end: refused('not_an_install', 'the command neither installs an approved update nor repairs packages'),
+      end: refused('not_an_install', 'root has nothing to do for this command, or it names no approval'),
     };
   }
   const read = readJobFile(job.folder, JOB_FILES.approval, APPROVAL_MAX_BYTES);
@@ -268,21 +307,52 @@ function judgeWork(job: Job, state: ExecutorState, command: CommandPayload, nowM
 interface Verified {
   state: ExecutorState;
   work: Work;
+  command: CommandPayload;
+  shown: Shown;
 }
 
 /** Applies the host policy, whatever was signed; the file is re-read each time. Null when nothing is forbidden. */
-function askHost(options: ExecuteOptions, job: Job, { state, work }: Verified): JobEnd | null {
-  const nowMs = trustedNow(options.nowMs(), job.journal.serverTime());
+function askHost(
+  options: ExecuteOptions,
+  job: Job,
+  { state, work }: Pick<Verified, 'state' | 'work'>,
+  nowMs = trustedNow(options.nowMs(), job.journal.serverTime()),
+): JobEnd | null {
   const policy = loadHostPolicy(options.policy);
-  const verdict =
-    work.kind === 'repair'
-      ? judgeRepairByHost(policy, { repair: work.repair, nowMs })
-      : judgeByHost(policy, { approval: work.approval, trusted: state.trusted_keys, nowMs });
-  return verdict.ok ? null : refused('host_policy', verdict.detail, verdict.check);
+  const verdict = judgeWorkByHost(policy, { work, state, nowMs });
+  if (verdict.ok) return null;
+  const end = refused('host_policy', verdict.detail, verdict.check);
+  const laterMs = verdict.check === 'outside_hours' ? retryMs(policy, nowMs) : null;
+  // An installation outside the hours is deferred by the agent, which keeps its approval.
+  return laterMs === null || work.kind === 'install' ? end : withRetry(end, laterMs);
 }
 
-async function carryOut(options: ExecuteOptions, job: Job, { state, work }: Verified): Promise<JobEnd> {
-  const { nowMs } = options;
+function judgeWorkByHost(
+  policy: PolicyLoad,
+  { work, state, nowMs }: { work: Work; state: ExecutorState; nowMs: number },
+): PolicyVerdict {
+  switch (work.kind) {
+    case 'install':
+      return judgeByHost(policy, { approval: work.approval, trusted: state.trusted_keys, nowMs });
+    case 'repair':
+      return judgeRepairByHost(policy, { repair: work.repair, nowMs });
+    case 'reboot':
+      return judgeRebootByHost(policy, { nowMs });
+    case 'restart':
+      return judgeRestartByHost(policy, { nowMs });
+  }
+}
+
+async function carryOut(options: ExecuteOptions, job: Job, verified: Verified): Promise<JobEnd> {
+  const { state, work, command } = verified;
+  const { nowMs, pause } = options;
+  if (work.kind === 'reboot') return rebootHost(work.order, rebootMeans(options, job, verified));
+  if (work.kind === 'restart') {
+    const { host, serviceFile } = options;
+    const vetoAt = (timeMs: number) => vetoOf(options, job, { state, work, command }, timeMs);
+    const means = { host, serviceFile, writerUid: ownUid(), paths: hostPaths(state.places), vetoAt };
+    return restartServices(work.order, { ...means, nowMs, pause });
+  }
   // The submitter may read the output: the folder is theirs, and so is its group at most.
   const readerGid = statSync(job.folder).gid;
   const heard = openLater(() => openLiveOutput(options.state, job.commandId, { readerGid, nowMs: nowMs() }));
@@ -303,8 +373,57 @@ async function carryOut(options: ExecuteOptions, job: Job, { state, work }: Veri
 
 /** An approval may end, as a window does, while the job is copied and hooks run. */
 function hasEnded(work: Work, nowMs: number): JobEnd | null {
-  if (work.kind === 'repair' || !hasPassed(work.approval.payload.expires_at, nowMs)) return null;
+  if (work.kind !== 'install' || !hasPassed(work.approval.payload.expires_at, nowMs)) return null;
   return refused('approval_refused', APPROVAL_REFUSAL_TEXT.expired, 'expired');
+}
+
+/** Why a command may not begin at this time: it has expired, or the host's policy forbids it. */
+function vetoOf(
+  options: ExecuteOptions,
+  job: Job,
+  { state, work, command }: Pick<Verified, 'state' | 'work' | 'command'>,
+  timeMs: number,
+): JobEnd | null {
+  const atMs = trustedNow(timeMs, job.journal.serverTime());
+  if (hasPassed(command.expires_at, atMs)) {
+    return refused('command_refused', COMMAND_REFUSAL_TEXT.expired, 'expired');
+  }
+  return askHost(options, job, { state, work }, atMs);
+}
+
+function rebootMeans(
+  options: ExecuteOptions,
+  job: Job,
+  { state, work, command, shown }: Omit<Verified, 'shown'> & { shown: Shown | null },
+): RebootMeans {
+  const { host, nowMs, pause, policy } = options;
+  const firstState = shown?.agentState.ok ? shown.agentState.state.server_time : null;
+  const askServer = watchState({
+    ...{ folder: job.folder, journal: job.journal, permission: permissionOf(command, null) },
+    ...{ trusted: state.trusted_keys, agentId: state.agent_id },
+    epoch: Math.max(command.epoch, job.journal.highest().epoch),
+    maxAgeMinutes: stateMaxAgeMinutes(loadHostPolicy(policy)),
+    nowMs: () => trustedNow(nowMs(), job.journal.serverTime()),
+    firstMs: firstState === null ? nowMs() : Date.parse(firstState),
+  });
+  return {
+    ...{ host, paths: hostPaths(state.places), askServer, nowMs, pause },
+    blockerNames: () => rebootBlockerNames(loadHostPolicy(policy)),
+    hasOtherJob: () => hasOtherJob(dirname(options.job), job.commandId),
+    vetoAt: (timeMs) => vetoOf(options, job, { state, work, command }, timeMs),
+    leaveMark: () => leaveRebootMark(options.state, job.commandId),
+  };
+}
+
+/** The executor was ended while it carried out this reboot: by the reboot, or before it. */
+function endKnownReboot(
+  options: ExecuteOptions,
+  job: Job,
+  { state, command }: { state: ExecutorState; command: Extract<CommandPayload, { action: 'reboot' }> },
+): Promise<JobEnd> {
+  const order = command.params;
+  const means = rebootMeans(options, job, { state, command, work: { kind: 'reboot', order }, shown: null });
+  return afterReboot(order, means, { wasBegun: hasRebootMark(options.state, job.commandId) });
 }
 
 interface Means {

@@ -30,10 +30,28 @@ export function refused(failure: ExecutorRefusal, detail: string, check: string 
 }
 
 /** The executor was killed or lost power during this job: the state of the packages is unknown. */
-export function interrupted(nowMs: number): JobEnd {
-  const reason = 'The executor stopped during the installation; check the package manager of this host.';
+export function interrupted(
+  nowMs: number,
+  reason = 'The executor stopped during the installation; check the package manager of this host.',
+): JobEnd {
   const result: CommandResult = { status: 'interrupted', reason, finished_at: timestamp(nowMs) };
   return { failure: null, check: null, result };
+}
+
+/** It was begun, and did not come to what was ordered. */
+export function failed(
+  failure: ExecutorRefusal,
+  detail: string,
+  { startedAt, finishedAt }: { startedAt: string; finishedAt: string },
+): JobEnd {
+  const reason = plainStart(`${failure}: ${detail}`, REASON_MAX_CHARS);
+  const result: CommandResult = { status: 'failed', reason, started_at: startedAt, finished_at: finishedAt };
+  return { failure, check: null, result };
+}
+
+/** A refusal with the time from which the host would carry the command out. */
+export function withRetry(end: JobEnd, retryMs: number): JobEnd {
+  return { ...end, result: { ...end.result, retry_at: timestamp(retryMs) } };
 }
 
 /** What a package manager that was started has done. `updates` are those of an installation. */

@@ -9,6 +9,7 @@ import {
   renameSync,
   unlinkSync,
 } from 'node:fs';
+import { join } from 'node:path';
 import { Uuid } from '@tidegate/protocol/scalars';
 import { Check } from 'typebox/value';
 import { READY_MARK } from '../jobs/job-folder.ts';
@@ -56,6 +57,23 @@ export function lookThrough(spool: HeldFolder): SpoolLook {
   whole.sort();
   for (const name of whole.splice(JOBS_MAX)) setAside += hide(spool, name) ? 1 : 0;
   return { jobs: whole, setAside, isFlooded };
+}
+
+/** Whether another complete job waits in this spool. Its content is untrusted; at the limit it is taken as one that has. */
+export function hasOtherJob(spool: string, commandId: string): boolean {
+  const folder = opendirSync(spool);
+  try {
+    let entries = 0;
+    for (let entry = folder.readSync(); entry !== null; entry = folder.readSync()) {
+      entries += 1;
+      if (entries > ENTRIES_MAX) return true;
+      const isOther = entry.name !== commandId && Check(Uuid, entry.name);
+      if (isOther && lookAt(join(spool, entry.name, READY_MARK)) === 'file') return true;
+    }
+    return false;
+  } finally {
+    folder.closeSync();
+  }
 }
 
 /** A folder without a mark may be an unfinished job. */

@@ -54,6 +54,13 @@ export const EXECUTOR_REFUSALS = [
   'install_failed',
   'repair_differs',
   'repair_failed',
+  'unsupported_host',
+  'reboot_blocked',
+  'reboot_failed',
+  'boot_id_unchanged',
+  'core_service',
+  'evidence_missing',
+  'restart_failed',
 ] as const;
 export type ExecutorRefusal = (typeof EXECUTOR_REFUSALS)[number];
 
@@ -69,7 +76,7 @@ export type JobResult = Static<typeof JobResult>;
 
 export interface JobDocuments {
   command: Uint8Array;
-  /** Null for a repair, which needs none. */
+  /** Null for commands that need none. */
   approval: Envelope | null;
   keySet: Envelope;
   /** The key sets in between, when the executor is too far behind for `keySet` alone. */

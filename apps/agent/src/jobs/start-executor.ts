@@ -86,12 +86,21 @@ export type JobOutcome = JobResult | null | 'left';
  */
 export async function runExecutor(
   access: Executor,
-  job: StartedJob & { policyPath: string },
+  job: StartedJob & { policyPath: string; hostRoot: string },
   stopping: AbortSignal,
 ): Promise<JobOutcome> {
   if (access.how === 'systemd') return awaitResult(access, job, stopping);
   const [program, ...args] = selfCommand();
-  const places = ['--state', access.state, '--policy', job.policyPath, '--probes', lookFileOf(access)];
+  const root = job.hostRoot === '/' ? [] : ['--host-root', job.hostRoot];
+  const places = [
+    '--state',
+    access.state,
+    '--policy',
+    job.policyPath,
+    '--probes',
+    lookFileOf(access),
+    ...root,
+  ];
   const execute = [...args, 'execute', '--job', job.folder, ...places];
   const child = spawn(access.program, ['--net', '--', program, ...execute], {
     stdio: ['ignore', 'ignore', 'inherit'],

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { AgentEvent, CommandResult } from '@tidegate/protocol/agent-api';
+import { BootId } from '@tidegate/protocol/reboots';
 import { Count, nullable, Sha256Hex, strict, Timestamp, Uuid } from '@tidegate/protocol/scalars';
 import { CommandAction } from '@tidegate/protocol/states';
 import { parseStrictJson } from '@tidegate/protocol/strict-json';
@@ -30,6 +31,8 @@ export const JournalCommand = strict({
   reported: Type.Boolean(),
   /** Whether a check-in has acknowledged the command. */
   acknowledged: Type.Boolean(),
+  /** Of a reboot: the boot that it was to end. */
+  boot_id: Type.Optional(BootId),
 });
 export type JournalCommand = Static<typeof JournalCommand>;
 

@@ -53,7 +53,9 @@ describe('replay store', () => {
     const isHandedOver = (id: string) => id === accepted.command_id;
     const journal = open(folder.path, { isHandedOver });
     expect(journal.unreported()).toEqual([]);
-    expect(journal.unfinished()).toEqual([{ commandId: accepted.command_id, acceptedAt: timestamp(NOW_MS) }]);
+    const { command_id: commandId, action } = accepted;
+    const acceptedAt = timestamp(NOW_MS);
+    expect(journal.unfinished()).toEqual([{ commandId, action, acceptedAt, bootId: null }]);
     journal.finish(accepted.command_id, { status: 'success' });
     expect(journal.unfinished()).toEqual([]);
   });

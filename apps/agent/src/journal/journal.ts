@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import type { AgentEvent, CommandResult } from '@tidegate/protocol/agent-api';
 import type { CommandPayload } from '@tidegate/protocol/documents';
+import type { CommandAction } from '@tidegate/protocol/states';
 import type { HighestSeq, SaveOutcome } from '../identity/config-file.ts';
 import { timestamp } from '../platform/clock.ts';
 import { errorCode, type FileLayer, realFiles, writeDurably } from '../platform/file-layer.ts';
@@ -22,6 +23,15 @@ const SERVER_TIME_STEP_MS = 10 * 60_000;
 
 export type OpenJournal = { ok: true; journal: Journal } | { ok: false; detail: string };
 
+/** A command that was accepted and has no result. */
+export interface HandedCommand {
+  commandId: string;
+  action: CommandAction;
+  acceptedAt: string;
+  /** Of a reboot: the boot that was to end. */
+  bootId: string | null;
+}
+
 /** Accepted commands and unreported events. Every change is on disk before the call returns. */
 export interface Journal {
   highest(): HighestSeq;
@@ -36,7 +46,7 @@ export interface Journal {
   /** Records a redelivery: the server lacks our acknowledgement or result. */
   redelivered(commandId: string): void;
   /** Accepted commands without a result: one that runs now, or that the executor still has. */
-  unfinished(): { commandId: string; acceptedAt: string }[];
+  unfinished(): HandedCommand[];
   unacknowledged(): string[];
   acknowledge(commandIds: readonly string[]): SaveOutcome;
   /** Whether an installation ended at this time or later, complete or not. */
@@ -63,6 +73,8 @@ export interface JournalOptions {
   floor?: HighestSeq;
   /** Whether a command was handed to the executor, which outlives the agent: its result is still to come. */
   isHandedOver?: (commandId: string) => boolean;
+  /** The present boot: a reboot that was to end another one is still to be reported. */
+  bootId?: string;
   files?: FileLayer;
   newId?: () => string;
   queueLimits?: QueueLimits;
@@ -84,6 +96,7 @@ export function openJournal(folder: string, options: JournalOptions): OpenJourna
   const isHandedOver = options.isHandedOver ?? (() => false);
   for (const command of state.commands) {
     if (command.result !== null || isHandedOver(command.command_id)) continue;
+    if (hasEndedBoot(command, options.bootId)) continue;
     const finished = journal.finish(command.command_id, {
       status: 'interrupted',
       reason: 'The agent stopped while this command was running; how far it got is unknown.',
@@ -93,6 +106,10 @@ export function openJournal(folder: string, options: JournalOptions): OpenJourna
     if (!finished.ok) return finished;
   }
   return { ok: true, journal };
+}
+
+function hasEndedBoot({ boot_id: before }: JournalCommand, bootId: string | undefined): boolean {
+  return before !== undefined && bootId !== undefined && before !== bootId;
 }
 
 function isHigher(a: HighestSeq, b: HighestSeq): boolean {
@@ -144,6 +161,7 @@ function journalOf(path: string, loaded: JournalState, options: JournalOptions):
         result: null,
         reported: false,
         acknowledged: false,
+        ...(command.action === 'reboot' ? { boot_id: command.params.boot_id } : {}),
       };
       const highest = { epoch: command.epoch, seq: command.seq };
       return change({ highest, commands: [...pruned(state.commands, nowMs), accepted] });
@@ -158,9 +176,11 @@ function journalOf(path: string, loaded: JournalState, options: JournalOptions):
       };
     },
     unfinished: () =>
-      state.commands.flatMap(({ command_id: commandId, accepted_at: acceptedAt, result }) =>
-        result === null ? [{ commandId, acceptedAt }] : [],
-      ),
+      state.commands
+        .filter(({ result }) => result === null)
+        .map(({ command_id: commandId, action, accepted_at: acceptedAt, boot_id: bootId = null }) => ({
+          ...{ commandId, action, acceptedAt, bootId },
+        })),
     unacknowledged: () =>
       state.commands.filter((entry) => !entry.acknowledged).map((entry) => entry.command_id),
     acknowledge: (commandIds) =>

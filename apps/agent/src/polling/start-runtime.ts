@@ -1,5 +1,4 @@
-import { randomInt, randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { randomInt } from 'node:crypto';
 import { loadavg, uptime } from 'node:os';
 import { join } from 'node:path';
 import type { Runtime } from '../commands/runtime.ts';
@@ -27,6 +26,7 @@ import { JOURNAL_NAME } from '../journal/journal-state.ts';
 import { createOutputFollower } from '../output/follow-outputs.ts';
 import { sendOutput } from '../output/send-output.ts';
 import type { Sleep } from '../platform/back-off.ts';
+import { readBootId } from '../platform/boot-id.ts';
 import { trustedNow } from '../platform/clock.ts';
 import { removeTemporaries } from '../platform/file-layer.ts';
 import type { Log } from '../platform/log.ts';
@@ -42,7 +42,7 @@ import {
 import { SYSTEMCTL } from '../probes/units.ts';
 import { observe } from '../restarts/observe.ts';
 import { type RestartWatch, watchRestarts } from '../restarts/restart-watch.ts';
-import { DEFAULT_SERVICE_FILE } from '../restarts/service-file.ts';
+import { DEFAULT_SERVICE_FILE, OWN_SERVICE_FILE } from '../restarts/service-file.ts';
 import { watchFreshness } from '../session/freshness.ts';
 import { createRenewer } from '../session/renew.ts';
 import { checkServerUrl, createServerClient } from '../session/server-client.ts';
@@ -63,16 +63,19 @@ export function startRuntime(
     spareMemory: SpareMemory;
     policy: PolicyPlace;
     sleep: Sleep;
+    /** `/` except in tests. */
+    hostRoot: string;
   },
 ): StartedRuntime {
-  const { log, drivers, spareMemory, policy, sleep } = parts;
+  const { log, drivers, spareMemory, policy, sleep, hostRoot } = parts;
   const url = checkServerUrl(loaded.server_url, loaded.allow_insecure_http);
   if (!url.ok) return url;
   const machine = readMachineId(loaded.machine_id_source);
   if (!machine.ok) return machine;
   const executor = chooseExecutor(readHostFacts(), loaded.paths ?? {});
+  const bootId = readBootId(hostRoot);
   const opened = openJournal(folder, {
-    ...{ nowMs: Date.now(), floor: loaded.highest_seq },
+    ...{ nowMs: Date.now(), floor: loaded.highest_seq, bootId },
     isHandedOver: (commandId) => isHandedOver(executor, commandId),
   });
   if (!opened.ok) return opened;
@@ -106,7 +109,6 @@ export function startRuntime(
     send: (commandId, piece) => sendOutput({ config, session }, commandId, piece),
     ...{ sleep, nowMs, random, log },
   });
-  const bootId = readBootId();
   const runtime: Runtime = {
     config,
     journal,
@@ -124,7 +126,7 @@ export function startRuntime(
     executor,
     policy,
     runExecutor: (access, job, stopping) =>
-      runExecutor(access, { ...job, policyPath: policy.path }, stopping),
+      runExecutor(access, { ...job, policyPath: policy.path, hostRoot }, stopping),
     awaitResult,
     outputs,
     log,
@@ -154,7 +156,7 @@ function watchRestartsOf(
   { paths, bootId, log }: { paths: HostPaths; bootId: string; log: Log },
 ): RestartWatch {
   const isOwn = executor.how === 'unshare';
-  const serviceFile = isOwn ? join(executor.state, 'services.json') : DEFAULT_SERVICE_FILE;
+  const serviceFile = isOwn ? join(executor.state, OWN_SERVICE_FILE) : DEFAULT_SERVICE_FILE;
   const look = () => {
     const elapsedMs = () => performance.now();
     const seen = observe({ out: serviceFile, proc: '/proc', bootId, nowMs: Date.now(), elapsedMs });
@@ -197,10 +199,4 @@ function whoRuns(
     case 'none':
       return null;
   }
-}
-
-/** Tells boots apart; where the system has no such id, each start of the agent counts as one. */
-export function readBootId(): string {
-  if (process.platform !== 'linux') return randomUUID();
-  return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
 }

@@ -49,6 +49,8 @@ export interface TestAgent {
   logged: string[];
   /** What the host's own clock says. */
   localMs: number;
+  /** In which boot the host is at the next start. */
+  bootId: string;
   /** What the executor will say; null when it ends without a result. */
   executorSays: (commandId: string) => JobResult | null;
   /** How installations get root rights; a root agent's own way unless a test sets it. */
@@ -75,6 +77,7 @@ export async function createAgent(): Promise<TestAgent> {
     folder: folder.path,
     logged: [],
     localMs: NOW_MS,
+    bootId: 'boot',
     executorSays: () => null,
     executor: {
       ...{ how: 'unshare', program: '/bin/false' },
@@ -96,7 +99,7 @@ function startRuntime(agent: TestAgent): Runtime {
   if (!loaded.ok) throw new Error(loaded.detail);
   const { executor } = agent;
   const opened = openJournal(folder, {
-    nowMs: agent.localMs,
+    ...{ nowMs: agent.localMs, bootId: agent.bootId },
     isHandedOver: (commandId) => isHandedOver(executor, commandId),
   });
   if (!opened.ok) throw new Error(opened.detail);
@@ -143,7 +146,7 @@ function startRuntime(agent: TestAgent): Runtime {
     nowMs,
     elapsedMs,
     random,
-    bootId: 'boot',
+    bootId: agent.bootId,
     uptimeSeconds: () => 1,
     loadAverage: () => [],
     spareMemory: { collectGarbage: () => {}, releaseCode: () => {} },

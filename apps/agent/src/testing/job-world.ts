@@ -18,6 +18,7 @@ import { timestamp } from '../platform/clock.ts';
 import { ownUid } from '../platform/file-layer.ts';
 import type { KeyChain } from '../trust/trusted-keys-chain.ts';
 import { bytesOf, createFleet, NOW_MS, type TestFleet, type TestKey, updateOf, upgradeOf } from './fleet.ts';
+import { createStandInHost, type StandInHost } from './stand-in-host.ts';
 
 /** The one file of the update that every job here is about. */
 export const FILE = 'demo_2.0_all.deb';
@@ -56,6 +57,11 @@ export interface JobWorld extends Disposable {
   /** What was repaired. */
   repairs: Repair[];
   repairer: Repairer;
+  /** The running host, and how long was waited on it. */
+  host: StandInHost;
+  waitedMs: number;
+  /** What happens while a job waits. */
+  onWait: (waitedMs: number) => void;
   leaveJob(parts?: JobParts): string;
   execute(job: string, changed?: Partial<ExecuteOptions>): Promise<ExecuteOutcome>;
   /** Null when it was installed, else failure and check, or the fault where there was no result. */
@@ -105,6 +111,9 @@ export function createJobWorld(): JobWorld {
       }),
     },
     simulations: 0,
+    host: createStandInHost(folder),
+    waitedMs: 0,
+    onWait: () => {},
     install: async (job) => {
       world.installs.push(job);
       world.staged = readdirSync(job.stage);
@@ -131,7 +140,13 @@ export function createJobWorld(): JobWorld {
         lookFile: join(folder, 'look.json'),
         runHooks: (...asked) =>
           runHooks({ policy: world.policy, elapsedMs: () => performance.now() }, ...asked),
-        nowMs: () => NOW_MS,
+        host: world.host.control,
+        serviceFile: world.host.serviceFile,
+        pause: async (ms) => {
+          world.waitedMs += ms;
+          world.onWait(world.waitedMs);
+        },
+        nowMs: () => NOW_MS + world.waitedMs,
         findNetwork: () => null,
         ...changed,
       }),

@@ -4,6 +4,7 @@ import { WITHHELD } from './withheld-state.ts';
 import { WRONG_CHECKS } from './wrong-checks.ts';
 import { DRIFTED, ODD_ARTIFACTS, ODD_TOKENS } from './wrong-files.ts';
 import { CONFUSED_KEYS, TOO_FEW_SIGNATURES } from './wrong-keys.ts';
+import { WRONG_REBOOTS, WRONG_RESTARTS } from './wrong-reboots.ts';
 import { WRONG_REPAIRS } from './wrong-repairs.ts';
 import { WRONG_SETS } from './wrong-sets.ts';
 import { MISDIRECTED, MIXED } from './wrong-target.ts';
@@ -16,6 +17,8 @@ export const ATTACKS: Record<string, readonly Attack[]> = {
   'sets of updates': WRONG_SETS,
   repairs: WRONG_REPAIRS,
   'probes and hooks': WRONG_CHECKS,
+  reboots: WRONG_REBOOTS,
+  'restarts of services': WRONG_RESTARTS,
   'rollback (T11)': ROLLED_BACK,
   'freeze and clocks (T12, T16)': OUT_OF_TIME,
   'replay (T14)': REPLAYED,

@@ -24,6 +24,8 @@ export interface Attack {
    * that it accepted this command.
    */
   learns?: 'keys' | 'time' | 'accepted';
+  /** What logged-in users are told. */
+  calls?: readonly string[];
 }
 
 /** Rewrites a file of a job. */

@@ -4,7 +4,9 @@ import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import { findMismatch } from '../../commands/install-update.ts';
 import {
   judgeByHost,
+  judgeRebootByHost,
   judgeRepairByHost,
+  judgeRestartByHost,
   loadHostPolicy,
   stateMaxAgeMinutes,
 } from '../../host-policy/policy.ts';
@@ -18,6 +20,7 @@ import { verifyApproval } from '../../trust/verify-approval.ts';
 import { verifyCommand } from '../../trust/verify-command.ts';
 import { NOW_MS } from '../fleet.ts';
 import { createJobWorld, type JobWorld } from '../job-world.ts';
+import { BOOT_ID } from '../stand-in-host.ts';
 import type { Attack } from './attack.ts';
 
 /** More than any document may have. */
@@ -29,6 +32,8 @@ export interface AttackReport {
   executor: string;
   installs: number;
   repairs: number;
+  /** What was done to the running host. */
+  calls: string[];
   /** What is left in the stage. */
   staged: number;
   /** Whether the keys that the executor trusts, and what it remembers of commands and time, are what they were. */
@@ -37,12 +42,13 @@ export interface AttackReport {
 }
 
 /** What must become of it: refused by both under the names of its row, nothing installed, nothing left behind. */
-export function defeatOf({ agent, executor, learns }: Attack): AttackReport {
+export function defeatOf({ agent, executor, learns, calls = [] }: Attack): AttackReport {
   return {
     agent,
     executor,
     installs: 0,
     repairs: 0,
+    calls: [...calls],
     staged: 0,
     trust: learns === 'keys' ? 'changed' : 'unchanged',
     memory: learns === 'accepted' || learns === 'time' ? 'changed' : 'unchanged',
@@ -71,6 +77,7 @@ async function runIn(world: JobWorld, attack: Attack): Promise<AttackReport> {
     executor: outcome.ok ? describe(outcome.result) : outcome.detail.replace(basename(job), 'ID'),
     installs: world.installs.length,
     repairs: world.repairs.length,
+    calls: world.host.calls(),
     staged: readdirSync(join(world.stateFolder, 'stage')).length,
     trust: trustOf(world) === trust ? 'unchanged' : 'changed',
     memory: memoryOf(world) === memory ? 'unchanged' : 'changed',
@@ -154,6 +161,15 @@ function judgeAsAgent(world: JobWorld, job: string, localMs: number): string {
   if (command.command.action === 'repair') {
     const { params: repair } = command.command;
     const host = judgeRepairByHost(loadHostPolicy(policy), { repair, nowMs });
+    return judgeByServer(permissionOf(command.command, null)) ?? said(host) ?? 'ok';
+  }
+  if (command.command.action === 'reboot') {
+    if (command.command.params.boot_id !== BOOT_ID) return 'already_rebooted';
+    const host = judgeRebootByHost(loadHostPolicy(policy), { nowMs });
+    return judgeByServer(permissionOf(command.command, null)) ?? said(host) ?? 'ok';
+  }
+  if (command.command.action === 'restart_services') {
+    const host = judgeRestartByHost(loadHostPolicy(policy), { nowMs });
     return judgeByServer(permissionOf(command.command, null)) ?? said(host) ?? 'ok';
   }
   if (command.command.action !== 'install_update') return 'ok';
