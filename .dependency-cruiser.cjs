@@ -30,6 +30,7 @@ const SLICES = [
   'operators',
   'api-tokens',
   'policy-runs',
+  'unfixed',
   'restore',
   'stream',
   'overview',

@@ -26,6 +26,9 @@ const ATTEMPTS_TEST = 'apps/server/src/restore/failed-attempts.test.ts';
 const CRASH_TEST = 'apps/server/src/restore/crash-before-commit.test.ts';
 const BLACKOUT_RULES = 'apps/server/src/blackouts/blackout-rules.ts';
 const BLACKOUT_RULES_TEST = 'apps/server/src/blackouts/blackout-rules.test.ts';
+const UNFIXED_RULES = 'apps/server/src/unfixed/unfixed-rules.ts';
+const UNFIXED_RULES_TEST = 'apps/server/src/unfixed/unfixed-rules.test.ts';
+const UNFIXED_TEST = 'apps/server/src/unfixed/unfixed.test.ts';
 const TAGS_TEST = 'apps/server/src/agents/tags.test.ts';
 const HOLDS_TEST = 'apps/server/src/holds/holds.test.ts';
 const BLACKOUTS_TEST = 'apps/server/src/blackouts/blackouts.test.ts';
@@ -2263,5 +2266,47 @@ export const MUTANTS: readonly Mutant[] = [
     from: 'if (tag !== undefined && isReported(tag))',
     to: 'if (tag === undefined)',
     test: ['apps/server/src/approvals/bulk-approve.test.ts', 'a filter by what hosts report'],
+  },
+  {
+    rule: 'without a fix: an update that nobody has judged fixes nothing',
+    file: UNFIXED_RULES,
+    from: 'judgement?.isWhole === true && !judgement.ids.includes(id)',
+    to: '!judgement?.ids.includes(id)',
+    test: [UNFIXED_RULES_TEST, 'not if nobody has judged its version'],
+  },
+  {
+    rule: 'without a fix: an old answer does not say that there is nothing',
+    file: UNFIXED_RULES,
+    from: 'isWhole: isFresh && isComplete',
+    to: 'isWhole: isComplete',
+    test: [UNFIXED_RULES_TEST, 'of yesterday does not say that there is nothing'],
+  },
+  {
+    rule: 'without a fix: whether it is exploited is unknown without a CVE',
+    file: UNFIXED_RULES,
+    from: ' && facts.cves.length > 0',
+    to: '',
+    test: [UNFIXED_RULES_TEST, 'without a CVE that the list could name nobody knows'],
+  },
+  {
+    rule: 'without a fix: all packages of a host have to be fixed',
+    file: 'apps/server/src/unfixed/tally.ts',
+    from: 'const isFixed = all.every(',
+    to: 'const isFixed = all.some(',
+    test: [UNFIXED_TEST, 'each of its packages'],
+  },
+  {
+    rule: 'without a fix: operators who are bound to groups see counts of these',
+    file: 'apps/server/src/unfixed/list-store.ts',
+    from: "(scope, 'group_name')} AND hosts",
+    to: "(null, 'group_name')} AND hosts",
+    test: [UNFIXED_TEST, 'sees the counts and hosts of these alone'],
+  },
+  {
+    rule: 'without a fix: only the server with the claim writes',
+    file: 'apps/server/src/unfixed/write-sums.ts',
+    from: "if (!(await renewClaim(tx, { claim: turn.claim, nowMs: platform.now() }))) return 'claim_lost';",
+    to: '',
+    test: [UNFIXED_TEST, 'writes nothing more'],
   },
 ];

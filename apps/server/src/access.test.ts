@@ -536,6 +536,17 @@ const ROWS: Readonly<Record<string, Row>> = {
     path: `/api/v1/holds/${NOBODY}`,
     expected: operator('approver', '404 not_found'),
   },
+  'GET /api/v1/unfixed': { expected: operator('viewer', '200') },
+  'GET /api/v1/unfixed/coverage': { expected: operator('viewer', '200') },
+  'GET /api/v1/unfixed/hosts': {
+    path: '/api/v1/unfixed/hosts?distribution=npm&package=x&vulnerability=CVE-1',
+    expected: operator('viewer', '200'),
+  },
+  'PUT /api/v1/unfixed/:id/mitigation': {
+    path: `/api/v1/unfixed/${NOBODY}/mitigation`,
+    body: { mitigation: null },
+    expected: operator('approver', '404 not_found'),
+  },
   'GET /api/v1/policies': { expected: operator('viewer', '200') },
   'GET /api/v1/policies/:id': {
     path: `/api/v1/policies/${NOBODY}`,

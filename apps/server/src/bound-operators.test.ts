@@ -34,6 +34,11 @@ const NAMED: Readonly<Record<string, keyof HostRows>> = {
   'registration-tokens': 'registrationTokenId',
 };
 
+/** Lists that are of one thing, which the query names. */
+const QUERIES: Readonly<Record<string, string>> = {
+  '/api/v1/unfixed/hosts': '?distribution=Debian:12&package=openssl&vulnerability=CVE-1',
+};
+
 /** Routes with ids in their body, and their answer for a host that does not exist. */
 const BODIES: Readonly<
   Record<string, (rows: HostRows) => { body: object; status: number; answer?: object }>
@@ -99,7 +104,8 @@ describe.each(ENGINES)('an admin who is bound to a group, on $name', (engine) =>
     expect([...documented, DOCS].filter(isOfApi).sort()).toEqual(served.filter(isOfApi));
     const lists = operators.filter(({ method, pattern }) => method === 'GET' && !pattern.includes(':'));
     const before = new Map<string, Answer>();
-    for (const { pattern } of lists) before.set(pattern, await send('GET', pattern));
+    for (const { pattern } of lists)
+      before.set(pattern, await send('GET', `${pattern}${QUERIES[pattern] ?? ''}`));
     const foreign = [
       await insertHostRows(app.platform, { n: 1, group: 'theirs' }),
       await insertHostRows(app.platform, { n: 2, group: null }),
@@ -190,13 +196,14 @@ function methodOf(name: string): Method {
 
 function urlOf(pattern: string, rows: HostRows): string {
   const parts = pattern.split('/');
-  return parts
+  const named = parts
     .map((part, i) => {
       if (!part.startsWith(':')) return part;
-      const named = NAMED[parts[i - 1] ?? ''];
-      return named === undefined ? NOBODY : rows[named];
+      const kind = NAMED[parts[i - 1] ?? ''];
+      return kind === undefined ? NOBODY : rows[kind];
     })
     .join('/');
+  return `${named}${QUERIES[pattern] ?? ''}`;
 }
 
 /** Null when the answer reveals nothing about the host: refused, not found, or unchanged by the host's existence. */

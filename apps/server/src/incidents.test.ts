@@ -10,6 +10,7 @@ import type { Request } from './testing/app-clients.ts';
 import { actionOf } from './testing/approvals-app.ts';
 import { ENGINES } from './testing/engines.ts';
 import { type IncidentScene, openIncidentScene } from './testing/incident-scene.ts';
+import { makeRow } from './testing/row-makers.ts';
 import { createAuthenticator } from './testing/software-authenticator.ts';
 import { BLACKOUT, HOLD, STANDING } from './testing/standing.ts';
 import { writeRaw } from './testing/write-raw.ts';
@@ -545,6 +546,16 @@ const INCIDENTS: Incident[] = [
     },
   },
   {
+    ...{ type: 'mitigation_noted', status: 200, severity: 'info', component: 'security' },
+    ...{ actor: 'admin', host: false },
+    content: ['actor', 'distribution', 'hook', 'hook_before', 'note', 'package', 'vulnerability'],
+    async prepare({ app, asAdmin }) {
+      const id = await makeRow(app, { kind: 'vulnerability', operatorId: '' });
+      const body = { mitigation: { hook: 'web-firewall', note: 'test' } };
+      return asAdmin(`/api/v1/unfixed/${id}/mitigation`, body, 'PUT');
+    },
+  },
+  {
     ...{ type: 'policy_revoked', status: 204, severity: 'info', component: 'security' },
     ...{ actor: 'admin', host: false },
     content: ['actor', 'author', 'name', 'policy_id', 'sha256', 'version'],
@@ -632,6 +643,7 @@ const ELSEWHERE = [
   'origin_expired',
   'policy_expired',
   'hold_expired',
+  'fix_appeared',
   'policy_suspended',
 ];
 

@@ -24,6 +24,7 @@ import { schema as rateLimits } from './rate-limits/schema.ts';
 import { schema as releaseTimes } from './release-times/schema.ts';
 import { schema as restore } from './restore/schema.ts';
 import { schema as signingKeys } from './signing-keys/schema.ts';
+import { schema as unfixed } from './unfixed/schema.ts';
 import { schema as updates } from './updates/schema.ts';
 import { schema as vex } from './vex/schema.ts';
 import { schema as views } from './views/schema.ts';
@@ -48,7 +49,10 @@ const BASE: readonly Migration[] = [
   {
     version: 150,
     name: 'approvals',
-    statements: [...approvalTokens, ...vex, ...origins, ...policies, ...blackouts, ...holds, ...approvals],
+    statements: [
+      ...[...approvalTokens, ...vex, ...origins, ...policies, ...blackouts, ...holds, ...approvals],
+      ...unfixed,
+    ],
   },
   { version: 160, name: 'operators', statements: operators },
   { version: 170, name: 'api-tokens', statements: apiTokens },

@@ -64,6 +64,8 @@ export const SYSTEM_EVENT_TYPES = [
   'hold_placed',
   'hold_released',
   'hold_expired',
+  'fix_appeared',
+  'mitigation_noted',
   'origin_registered',
   'origin_revoked',
   'origin_expired',

@@ -160,6 +160,9 @@ const NARRATIVES: Readonly<Record<SecurityEventType | SystemEventType, Sentence>
       `${by(actor)} released the hold of ${read('packages') || 'packages'}. Their updates can be approved again.`,
     hold_expired: (read) =>
       `The hold of ${read('packages') || 'packages'} has ended. Their updates can be approved again.`,
+    fix_appeared: (read) => `There is a fix of ${read('vulnerability')} in ${read('package')}.`,
+    mitigation_noted: (read, { actor }) =>
+      `${by(actor)} noted ${read('hook') || 'no hook'} as mitigation of ${read('vulnerability')}.`,
     origin_registered: (read, { actor }) =>
       `${by(actor)} registered the third-party origin ${read('suites') || 'of unknown suites'} (rule: ${read('rule') || 'unknown'}) until ${read('ends_at') || '(no end)'}${because(read('reason'))}.`,
     origin_revoked: (read, { actor }) =>

@@ -13,6 +13,7 @@ import { sealsCommand } from './seals.ts';
 import { serverCommand } from './server.ts';
 import { tagsCommand } from './tags.ts';
 import { tokensCommand } from './tokens.ts';
+import { unfixedCommand } from './unfixed.ts';
 import { vexCommand } from './vex.ts';
 import { windowsCommand } from './windows.ts';
 
@@ -34,4 +35,5 @@ export const COMMANDS: ReadonlyMap<string, CliCommand> = new Map([
   ['windows', windowsCommand],
   ['holds', holdsCommand],
   ['tags', tagsCommand],
+  ['unfixed', unfixedCommand],
 ]);

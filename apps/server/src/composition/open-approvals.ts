@@ -15,6 +15,8 @@ import { mountOrigins } from '../origins/routes.ts';
 import type { App } from '../platform/http/server.ts';
 import { createPolicyBackground } from '../policy-runs/background.ts';
 import { mountPolicies } from '../policy-runs/routes.ts';
+import { createUnfixedBackground } from '../unfixed/background.ts';
+import { mountUnfixed } from '../unfixed/routes.ts';
 import { createStatementBackground } from '../vex/end-statements.ts';
 import { mountStatements } from '../vex/routes.ts';
 import type { Sources } from './open-sources.ts';
@@ -37,6 +39,8 @@ export function openApprovals(
   background.use('smallest fixes', createFixFinder({ platform, config, worker: advisories }));
   background.use('policies', createPolicyBackground(deps, { intervalMs }));
   background.use('holds', createHoldBackground(platform, { intervalMs }));
+  const unfixed = createUnfixedBackground({ platform, config, worker: advisories }, { intervalMs });
+  background.use('vulnerabilities without a fix', unfixed);
   background.use('registered origins', createOriginBackground(platform, { intervalMs }));
   return deps;
 }
@@ -56,5 +60,6 @@ export function mountApprovalRoutes(
   mountPolicies(http.routes, deps);
   mountBlackouts(http.routes, platform);
   mountHolds(http.routes, platform);
+  mountUnfixed(http.routes, deps);
   mountAgentApprovals(http.routes, { platform, keyRing });
 }

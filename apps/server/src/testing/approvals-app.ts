@@ -32,6 +32,7 @@ import { createBundleVerifier, type TrustedRoot } from '../provenance/verify-bun
 import { createProvenanceWorker } from '../provenance/worker.ts';
 import { createRegistryClient } from '../release-times/registry-client.ts';
 import { createReleaseTimes } from '../release-times/worker.ts';
+import { mountUnfixed } from '../unfixed/routes.ts';
 import { findUpdates } from '../updates/many-store.ts';
 import { RECOMMENDED_ALWAYS } from '../updates/offer-rules.ts';
 import type { UpdateRow } from '../updates/store.ts';
@@ -144,6 +145,7 @@ export async function createApprovalsApp(engine: TestEngine, options: ApprovalsA
   mountPolicies(app.routes, deps);
   mountBlackouts(app.routes, platform);
   mountHolds(app.routes, platform);
+  mountUnfixed(app.routes, { platform, config });
   const { agentId, familyId } = await insertTestAgent(database, { n: 1 });
 
   async function call(method: 'GET' | 'POST' | 'PUT' | 'DELETE', url: string, payload?: object) {

@@ -12,6 +12,7 @@ export type Kind =
       | 'policy'
       | 'blackout'
       | 'hold'
+      | 'vulnerability'
       | 'divergence'
       | 'host set aside'
       | 'signing key'
@@ -31,6 +32,7 @@ export const OWNERS: Readonly<Record<Kind, 'host' | 'group' | 'fleet' | 'operato
     policy: 'fleet',
     blackout: 'fleet',
     hold: 'fleet',
+    vulnerability: 'fleet',
     divergence: 'fleet',
   },
   ...{ session: 'operator', passkey: 'operator', view: 'operator', 'bulk run': 'operator' },
@@ -53,6 +55,7 @@ export interface Naming {
   records?: readonly string[];
 }
 
+const MITIGATION = { hook: 'web-firewall', note: 'test' };
 const REASON = { reason: 'test' };
 const path = (kind: Kind, body?: object): Naming => (body ? { kind, body: () => body } : { kind });
 const byAgent = (kind: Kind, body?: object): Naming => ({ ...path(kind, body), byAgents: true });
@@ -288,6 +291,7 @@ export const NAMED: Readonly<Record<string, Naming | string>> = {
   'POST /api/v1/holds body scope.hosts[]': fleetwide('agent', (id) => ({
     ...{ ...HOLD, scope: some({ hosts: [id] }) },
   })),
+  'PUT /api/v1/unfixed/:id/mitigation path id': path('vulnerability', { mitigation: MITIGATION }),
   'GET /api/v1/policies/:id path id': path('policy'),
   'GET /api/v1/policies/:id/preview path id': path('policy'),
   'GET /api/v1/policies/:id/backtest path id': path('policy'),

@@ -258,6 +258,23 @@ async function insertRow(tx: Tx, { platform }: TestApp, asked: Asked & { id: str
         .execute();
       return;
     }
+    case 'vulnerability': {
+      const what = { ecosystem: 'npm', distribution: 'npm', package: 'left-pad', vulnerability: id };
+      const counted = { names: '[]', packages: '["left-pad"]', hosts: 1, pending: 0, first_seen_at: nowMs };
+      const known = {
+        severity: null,
+        exploited: null,
+        fixed_in: null,
+        fix_known_at: null,
+        fix_offered_at: null,
+      };
+      const noted = { hook: null, note: null, mitigated_by: null, mitigated_at: null };
+      await tx
+        .insertInto('unfixed')
+        .values({ id, ...what, ...counted, gone_at: overAt, ...known, ...noted })
+        .execute();
+      return;
+    }
     case 'divergence': {
       const what = { ecosystem: 'npm', scope: 'npm', name: id, version: '1.0.0', variant: '' };
       const state = { algorithm: 'sha256', state: 'open', hash_count: 0, opened_at: nowMs } as const;

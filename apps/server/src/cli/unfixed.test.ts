@@ -1,0 +1,94 @@
+import { describe, expect, test } from 'vitest';
+import { openDatabase } from '../platform/db/open.ts';
+import { servedPlaces } from '../testing/cli-place.ts';
+import { databaseOptions } from '../testing/database-options.ts';
+import { ENGINES } from '../testing/engines.ts';
+
+const places = servedPlaces();
+const NAMED = ['CVE-2024-1', 'Debian:12', 'openssl'];
+
+describe.each(ENGINES)('tidegate unfixed on $name', (engine) => {
+  async function open() {
+    const it = await places(engine);
+    const run = (...words: string[]) => it.run(['unfixed', ...words]);
+    const add = async (vulnerability: string, more: { hosts?: number; exploited?: number | null } = {}) => {
+      const database = openDatabase(it, databaseOptions());
+      const what = { ecosystem: 'apt', distribution: 'Debian:12', package: 'openssl', vulnerability };
+      const counted = { names: JSON.stringify([vulnerability]), packages: '["libssl3"]', pending: 0 };
+      const times = { first_seen_at: Date.UTC(2026, 10, 1), gone_at: null, fix_known_at: null };
+      const known = { severity: 'high', exploited: null, fixed_in: null, fix_offered_at: null };
+      const noted = { hook: null, note: null, mitigated_by: null, mitigated_at: null };
+      const row = { id: vulnerability, ...what, ...counted, ...times, ...known, ...noted, hosts: 1, ...more };
+      await database.transact((tx) => tx.insertInto('unfixed').values(row).execute());
+      await database.close();
+    };
+    return { ...it, unfixed: run, add };
+  }
+
+  test('list says what is known of each, and what the list rests on', async () => {
+    const it = await open();
+    await it.add('CVE-2024-1', { hosts: 3, exploited: 1 });
+    await it.add('CVE-2024-2', { exploited: 0 });
+    await it.add('CVE-2024-3', { hosts: 2 });
+    await it.add('CVE-2024-4', { hosts: 0 });
+    const { out } = await it.unfixed('list');
+    const [, ...lines] = out.split('\n').map((line) => line.trim().split(/ {2,}/));
+    expect(lines.slice(0, 3)).toEqual([
+      ['CVE-2024-1', 'Debian:12', 'openssl', '3', '2026-11-01', 'yes', 'high', 'none known'],
+      ['CVE-2024-3', 'Debian:12', 'openssl', '2', '2026-11-01', 'unknown', 'high', 'none known'],
+      ['CVE-2024-2', 'Debian:12', 'openssl', '1', '2026-11-01', 'not known of', 'high', 'none known'],
+    ]);
+    expect(out).toContain('Nothing has been counted yet');
+    const exploited = JSON.parse((await it.unfixed('list', '--exploited', 'true', '--json')).out);
+    expect(exploited).toMatchObject({
+      ...{ unfixed: [{ vulnerability: 'CVE-2024-1', hosts: 3 }], more: false },
+      coverage: { at: null, hosts: 0, unknown_hosts: 0, left_out: 0 },
+    });
+    expect(JSON.parse((await it.unfixed('list', '--search', '2024-3', '--json')).out).unfixed).toHaveLength(
+      1,
+    );
+  });
+
+  test('mitigate notes a hook and takes the note back, and with --dry-run does neither', async () => {
+    const it = await open();
+    await it.add('CVE-2024-1', { hosts: 3 });
+    const mitigations = async () =>
+      JSON.parse((await it.unfixed('list', '--json')).out).unfixed.map(
+        (one: { mitigation: object }) => one.mitigation,
+      );
+    const note = ['mitigate', ...NAMED, '--hook', 'web-firewall', '--note', 'Blocks the request.'];
+    expect(await it.unfixed(...note, '--dry-run')).toMatchObject({
+      ...{
+        code: 0,
+        out: 'Would note that web-firewall mitigates CVE-2024-1 in openssl (Debian:12), on 3 hosts.',
+      },
+    });
+    expect(await mitigations()).toEqual([null]);
+    expect((await it.unfixed(...note)).code).toBe(0);
+    expect(await mitigations()).toMatchObject([
+      { hook: 'web-firewall', note: 'Blocks the request.', by: 'cli' },
+    ]);
+    expect((await it.unfixed('list')).out).toContain('web-firewall');
+    expect((await it.unfixed('mitigate', ...NAMED, '--take-back')).out).toContain('Noted no mitigation of');
+    expect(await mitigations()).toEqual([null]);
+  });
+
+  test.each<[string, string[], number, string]>([
+    ['nothing', [], 2, 'one of: list, mitigate'],
+    ['more words', ['list', 'x'], 2, 'unknown words: x'],
+    ['a foreign option', ['list', '--hook', 'x'], 2, 'work only with mitigate'],
+    ['another word for exploited', ['list', '--exploited', 'maybe'], 2, 'true, false, unknown'],
+    ['half a name', ['mitigate', 'CVE-2024-1', '--take-back'], 2, 'VULNERABILITY DISTRIBUTION PACKAGE'],
+    ['a hook without a note', ['mitigate', ...NAMED, '--hook', 'x'], 2, '--hook HOOK and --note TEXT'],
+    ['both', ['mitigate', ...NAMED, '--hook', 'x', '--note', 'x', '--take-back'], 2, 'or --take-back'],
+    ['a path as hook', ['mitigate', ...NAMED, '--hook', '../x', '--note', 'x'], 1, 'name of a file'],
+    ['what is not listed', ['mitigate', ...NAMED, '--take-back'], 1, 'is not in the list'],
+  ])('%s is refused', async (_, words, code, message) => {
+    const it = await open();
+    expect(await it.unfixed(...words)).toMatchObject({
+      code,
+      out: '',
+      err: expect.stringContaining(message),
+    });
+  });
+});

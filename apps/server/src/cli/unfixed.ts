@@ -1,0 +1,145 @@
+import {
+  MitigationRequest,
+  UNFIXED_SORT_DEFAULT,
+  UnfixedFilter,
+  type UnfixedItem,
+} from '@tidegate/protocol/unfixed-api';
+import { Check } from 'typebox/value';
+import { rfc3339 } from '../platform/clock.ts';
+import {
+  coverageOf,
+  findByName,
+  listUnfixed,
+  type UnfixedSelection,
+  unfixedOrder,
+  unfixedPosition,
+} from '../unfixed/list-store.ts';
+import { noteMitigation } from '../unfixed/note-mitigation.ts';
+import { readPass } from '../unfixed/pass-store.ts';
+import { unfixedItems } from '../unfixed/unfixed-view.ts';
+import { type CliCommand, type CliWorld, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
+import { CommandFault, type Installation, withInstallation } from './open-installation.ts';
+import { showTable } from './show-table.ts';
+
+const PAGE = 200;
+/** Items that one call prints. */
+const LISTED_MAX = 10_000;
+
+export const unfixedCommand: CliCommand = {
+  summary: 'known vulnerabilities that no pending update fixes: list, mitigate',
+  usage: `Usage: tidegate unfixed list [--exploited true|false|unknown] [--search TEXT] [--json]
+       tidegate unfixed mitigate VULNERABILITY DISTRIBUTION PACKAGE --hook HOOK --note TEXT [--dry-run]
+       tidegate unfixed mitigate VULNERABILITY DISTRIBUTION PACKAGE --take-back [--dry-run]
+
+  list       what is installed and vulnerable, and no pending update is judged to fix; those of most hosts first
+  mitigate   notes the hook of the hosts that keeps a vulnerability from harm, or takes the note back
+  DISTRIBUTION is as in the list, such as Debian:12 or npm
+
+A note is for people: nothing runs, and nothing is approved or counted otherwise because of it. Each is an event.
+Both work on the data directory (SERVICE_DATA_DIR, SERVICE_DATABASE_URL); a running server does the counting.`,
+  async run(args, world) {
+    const { values, positionals } = readArgs(args, {
+      ...{ exploited: { type: 'string' }, search: { type: 'string' }, json: { type: 'boolean' } },
+      ...{ hook: { type: 'string' }, note: { type: 'string' } },
+      ...{ 'take-back': { type: 'boolean' }, 'dry-run': { type: 'boolean' } },
+    });
+    const { exploited, search: q, json = false, hook, note, 'dry-run': isDry = false } = values;
+    const takesBack = values['take-back'] === true;
+    const [act, ...words] = positionals;
+    if (act === 'list') {
+      if (words.length > 0) throw new UsageError(`unknown words: ${words.join(' ')}`);
+      if (hook !== undefined || note !== undefined || takesBack || isDry)
+        throw new UsageError('--hook, --note, --take-back and --dry-run work only with mitigate');
+      if (exploited !== undefined && !Check(UnfixedFilter.exploited, exploited))
+        throw new UsageError('--exploited is one of: true, false, unknown');
+      return withInstallation(world, (it) =>
+        list(it, world, { selection: { scope: null, exploited, q }, json }),
+      );
+    }
+    if (act !== 'mitigate') throw new UsageError('unfixed needs one of: list, mitigate');
+    const [vulnerability, distribution, name, ...more] = words;
+    if (vulnerability === undefined || distribution === undefined || name === undefined || more.length > 0)
+      throw new UsageError('mitigate needs VULNERABILITY DISTRIBUTION PACKAGE');
+    if (exploited !== undefined || q !== undefined || json)
+      throw new UsageError('--exploited, --search and --json work only with list');
+    const mitigation = takesBack ? null : { hook, note };
+    if (takesBack ? hook !== undefined || note !== undefined : hook === undefined || note === undefined)
+      throw new UsageError('mitigate needs --hook HOOK and --note TEXT, or --take-back');
+    return withInstallation(world, (it) =>
+      mitigate(it, world, { named: { vulnerability, distribution, name }, mitigation, isDry }),
+    );
+  },
+};
+
+async function list(
+  { platform }: Installation,
+  world: CliWorld,
+  { selection, json }: { selection: UnfixedSelection; json: boolean },
+): Promise<ExitCode> {
+  const db = platform.database.read;
+  const order = unfixedOrder(UNFIXED_SORT_DEFAULT);
+  const unfixed: UnfixedItem[] = [];
+  let page: Awaited<ReturnType<typeof listUnfixed>>;
+  let after = null;
+  do {
+    page = await listUnfixed(db, { selection, order, limit: PAGE, after });
+    unfixed.push(...(await unfixedItems(db, page, { scope: null, nowMs: platform.now() })));
+    const last = page.at(-1);
+    after = last ? unfixedPosition(UNFIXED_SORT_DEFAULT, last) : null;
+  } while (page.length === PAGE && unfixed.length < LISTED_MAX);
+  const { endedAtMs, leftOut } = await readPass(db);
+  const { hosts, unknown } = await coverageOf(db, null);
+  const at = endedAtMs === null ? null : rfc3339(endedAtMs);
+  const isMore = page.length === PAGE;
+  if (json) {
+    const coverage = { at, hosts, unknown_hosts: unknown, left_out: leftOut };
+    world.out(JSON.stringify({ unfixed, more: isMore, coverage }, null, 2));
+    return EXIT.ok;
+  }
+  const rows = unfixed.map((one) => [
+    ...[one.vulnerability, one.distribution, one.package, String(one.hosts), one.first_seen_at.slice(0, 10)],
+    ...[exploitedText(one.exploited), one.severity ?? 'unknown', one.fixed_in ?? 'none known'],
+    one.mitigation?.hook ?? '',
+  ]);
+  const heading = ['VULNERABILITY', 'DISTRIBUTION', 'PACKAGE', 'HOSTS', 'SINCE', 'EXPLOITED', 'SEVERITY'];
+  world.out(showTable([[...heading, 'FIXED IN', 'MITIGATED BY'], ...rows]));
+  if (isMore) world.out(`There are more: these are the first ${LISTED_MAX}.`);
+  world.out(
+    at === null
+      ? 'Nothing has been counted yet: a running server does that.'
+      : `Counted at ${at} on ${hosts} hosts. ${unknown} of them may have more: packages that nobody could judge, or no complete report.`,
+  );
+  if (leftOut > 0) world.out(`${leftOut} vulnerabilities are beyond the limit of the list.`);
+  return EXIT.ok;
+}
+
+function exploitedText(exploited: boolean | null): string {
+  return exploited === null ? 'unknown' : exploited ? 'yes' : 'not known of';
+}
+
+async function mitigate(
+  { platform }: Installation,
+  world: CliWorld,
+  asked: {
+    named: { vulnerability: string; distribution: string; name: string };
+    mitigation: { hook: string | undefined; note: string | undefined } | null;
+    isDry: boolean;
+  },
+): Promise<ExitCode> {
+  const { named, isDry } = asked;
+  const mitigation = asked.mitigation;
+  if (mitigation !== null && !Check(MitigationRequest, mitigation))
+    throw new CommandFault('the hook needs the name of a file in hooks.d, and the note 1 to 1000 characters');
+  const { database } = platform;
+  const row = await findByName(database.read, named);
+  if (!row || row.gone_at !== null) {
+    const { vulnerability, distribution, name } = named;
+    throw new CommandFault(`${vulnerability} of ${name} in ${distribution} is not in the list`);
+  }
+  const what = mitigation ? `that ${mitigation.hook} mitigates` : 'no mitigation of';
+  const about = `${row.vulnerability} in ${row.package} (${row.distribution})`;
+  if (!isDry)
+    await database.transact((tx) => noteMitigation(tx, platform, { id: row.id, mitigation, actor: 'cli' }));
+  world.out(`${isDry ? 'Would note' : 'Noted'} ${what} ${about}, on ${row.hosts} hosts.`);
+  return EXIT.ok;
+}

@@ -1,0 +1,31 @@
+import type { AdvisoryWorker } from '../advisories/worker.ts';
+import type { Config } from '../config.ts';
+import type { Platform } from '../platform/platform.ts';
+import { type BackgroundWork, repeat } from '../platform/repeat.ts';
+import { createImageCache } from './image-cache.ts';
+import { runUnfixedPass } from './run-pass.ts';
+
+/** Keeps the list of known vulnerabilities that no pending update fixes, pass after pass. */
+export function createUnfixedBackground(
+  deps: {
+    platform: Platform;
+    config: Pick<Config, 'advisoryMaxAgeHours'>;
+    worker: Pick<AdvisoryWorker, 'judgeInBackground'>;
+  },
+  { intervalMs }: { intervalMs: number },
+): BackgroundWork {
+  const { platform } = deps;
+  const images = createImageCache();
+  return repeat({
+    intervalMs,
+    async run(isStopped) {
+      try {
+        await runUnfixedPass({ ...deps, images }, { intervalMs, isStopped });
+      } catch (error) {
+        // An unavailable database must not end the process: the next run tries again.
+        if (!isStopped())
+          platform.log.error('vulnerabilities without a fix were not counted', { error: String(error) });
+      }
+    },
+  });
+}

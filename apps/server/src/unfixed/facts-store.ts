@@ -1,0 +1,129 @@
+import { type SqlBool, sql } from 'kysely';
+import type { PackageVersionOf, Subject } from '../advisories/subjects.ts';
+import { chunks } from '../platform/db/chunks.ts';
+import type { Db } from '../platform/db/engine.ts';
+import { type GroupScope, groupInScope } from '../platform/db/group-scope.ts';
+import { placeOf } from './tally.ts';
+
+const CHECKS_PAGE = 5_000;
+/** Hosts whose packages one query reads. */
+const READ_HOSTS = 20;
+
+/** Checks in the order of their key, page by page. */
+export async function checksAfter(db: Db, after: Subject) {
+  return db
+    .selectFrom('advisory_checks')
+    .select(['ecosystem', 'name', 'version', 'verdict', 'reason', 'advisory_ids', 'checked_at'])
+    .where(sql<SqlBool>`(ecosystem, name, version) > (${after.ecosystem}, ${after.name}, ${after.version})`)
+    .orderBy('ecosystem')
+    .orderBy('name')
+    .orderBy('version')
+    .limit(CHECKS_PAGE)
+    .execute();
+}
+
+/** Hosts by id, page by page. */
+export async function activeHosts(db: Db, { after, limit }: { after: string; limit: number }) {
+  return db
+    .selectFrom('agents')
+    .select(['id', 'os_id', 'os_version_id', 'group_name'])
+    .where('status', '=', 'active')
+    .where('deleted_at', 'is', null)
+    .where('id', '>', after)
+    .orderBy('id')
+    .limit(limit)
+    .execute();
+}
+
+export async function reportsOf(db: Db, ids: readonly string[]) {
+  return db
+    .selectFrom('inventory_reports')
+    .select(['agent_id', 'ecosystem', 'digest', 'complete'])
+    .where('agent_id', 'in', ids)
+    .orderBy('agent_id')
+    .orderBy('ecosystem')
+    .execute();
+}
+
+/** The packages of these reports, by `placeOf` host and ecosystem. */
+export async function packagesOf(
+  db: Db,
+  reports: readonly { agentId: string; ecosystem: string }[],
+): Promise<Map<string, PackageVersionOf[]>> {
+  const found = new Map<string, PackageVersionOf[]>();
+  const byEcosystem = Map.groupBy(reports, ({ ecosystem }) => ecosystem);
+  for (const [ecosystem, some] of byEcosystem) {
+    const ids = some.map(({ agentId }) => agentId);
+    for (const part of chunks(ids, READ_HOSTS)) {
+      const rows = await selectPackages(db)
+        .where('ecosystem', '=', ecosystem)
+        .where('agent_id', 'in', part)
+        .execute();
+      for (const { agent_id: agentId, ...row } of rows) {
+        const place = placeOf(agentId, ecosystem);
+        const own = found.get(place) ?? [];
+        found.set(place, own);
+        own.push(row);
+      }
+    }
+  }
+  return found;
+}
+
+/** Versions that updates would bring to these hosts. */
+export async function pendingOf(db: Db, ids: readonly string[]) {
+  return db
+    .selectFrom('updates')
+    .select(['agent_id', 'ecosystem', 'name', 'available_version'])
+    .where('agent_id', 'in', ids)
+    .where('gone', '=', 0)
+    .where('state', 'in', ['pending', 'awaiting_plan', 'approved', 'installing'])
+    .execute();
+}
+
+export interface Affected {
+  readonly ecosystem: string;
+  readonly names: readonly string[];
+}
+
+/** Hosts of a scope that have one of these packages, by id, page by page. */
+export async function hostsWith(
+  db: Db,
+  { scope, ecosystem, names, after, limit }: Affected & { scope: GroupScope; after: string; limit: number },
+) {
+  return db
+    .selectFrom('agents')
+    .select(['id', 'hostname', 'os_id', 'os_version_id', 'group_name'])
+    .where('status', '=', 'active')
+    .where('deleted_at', 'is', null)
+    .where(groupInScope(scope, 'group_name'))
+    .where('id', '>', after)
+    .where(({ exists, selectFrom }) =>
+      exists(
+        selectFrom('agent_packages as p')
+          .select('p.name')
+          .whereRef('p.agent_id', '=', 'agents.id')
+          .where('p.ecosystem', '=', ecosystem)
+          .where('p.name', 'in', names),
+      ),
+    )
+    .orderBy('id')
+    .limit(limit)
+    .execute();
+}
+
+/** These packages of these hosts. */
+export async function installedOn(db: Db, ids: readonly string[], { ecosystem, names }: Affected) {
+  return selectPackages(db)
+    .where('ecosystem', '=', ecosystem)
+    .where('agent_id', 'in', ids)
+    .where('name', 'in', names)
+    .execute();
+}
+
+function selectPackages(db: Db) {
+  return db
+    .selectFrom('agent_packages')
+    .select(['agent_id', 'name', 'version', 'origin'])
+    .select(['source_name as sourceName', 'source_version as sourceVersion']);
+}

@@ -1,0 +1,109 @@
+import type { Ecosystem } from '@tidegate/protocol/scalars';
+import type { HostSystem } from '../advisories/ecosystem-strings.ts';
+import type { PackageVersionOf } from '../advisories/subjects.ts';
+import { sha256Hex } from '../platform/sha256.ts';
+import { type Installed, installedOf } from './unfixed-rules.ts';
+
+/** The packages of one ecosystem of a host, shared by all hosts that have the same. */
+export interface Image {
+  readonly ecosystem: Ecosystem;
+  readonly packages: readonly Installed[];
+}
+
+export interface Reported {
+  readonly agentId: string;
+  readonly ecosystem: Ecosystem;
+  readonly system: HostSystem;
+  /** Names the report: one with the same digest has the same packages. Null: it may change any time. */
+  readonly digest: string | null;
+}
+
+/** Distinct package versions that are kept; with half of them the next pass reads everything anew. */
+const VERSIONS_MAX = 500_000;
+/** Packages of all kept images together, about 8 bytes each. */
+const KEPT_MAX = 10_000_000;
+
+/** Remembers from one pass to the next what hosts have installed, so that a pass reads only what has changed. */
+export function createImageCache({ versionsMax = VERSIONS_MAX, keptMax = KEPT_MAX } = {}) {
+  const versions = new Map<string, { number: number; installed: Installed }>();
+  const images = new Map<string, Image>();
+  const reports = new Map<string, { name: string; image: Image; pass: number }>();
+  let kept = 0;
+  let pass = 0;
+
+  /** What this report contains, if it is known. */
+  function find(report: Reported): Image | null {
+    const known = reports.get(placeOf(report));
+    if (!known || known.name !== nameOf(report)) return null;
+    known.pass = pass;
+    return known.image;
+  }
+
+  /** Takes up what was read of a report; at the limits it is not kept. */
+  function add(report: Reported, packages: readonly PackageVersionOf[]): Image {
+    const { ecosystem, system } = report;
+    if (versions.size + packages.length > versionsMax || kept + packages.length > keptMax) {
+      return { ecosystem, packages: packages.map((one) => installedOf(ecosystem, system, one)) };
+    }
+    const own = packages.map((one) => versionOf(ecosystem, system, one)).sort((a, b) => a.number - b.number);
+    const key = sha256Hex(`${ecosystem} ${own.map(({ number }) => number).join()}`);
+    const image = images.get(key) ?? { ecosystem, packages: own.map(({ installed }) => installed) };
+    if (!images.has(key)) {
+      images.set(key, image);
+      kept += own.length;
+    }
+    const name = nameOf(report);
+    if (name !== null) reports.set(placeOf(report), { name, image, pass });
+    return image;
+  }
+
+  function versionOf(ecosystem: Ecosystem, system: HostSystem, one: PackageVersionOf) {
+    const { name, version, sourceName, sourceVersion, origin } = one;
+    const key = [
+      ecosystem,
+      system.id,
+      system.versionId,
+      name,
+      version,
+      sourceName,
+      sourceVersion,
+      origin,
+    ].join('\n');
+    const known = versions.get(key);
+    if (known) return known;
+    const added = { number: versions.size, installed: installedOf(ecosystem, system, one) };
+    versions.set(key, added);
+    return added;
+  }
+
+  return {
+    find,
+    add,
+    /** Begins a pass. The reports that the one before has not met are of hosts that are gone. */
+    begin(): void {
+      for (const [place, report] of reports) if (report.pass < pass) reports.delete(place);
+      pass += 1;
+      // Versions that no host has any more are forgotten with all others.
+      if (versions.size >= versionsMax / 2) {
+        for (const map of [versions, images, reports]) map.clear();
+        kept = 0;
+      }
+      const inUse = new Set([...reports.values()].map(({ image }) => image));
+      for (const [key, image] of images) {
+        if (inUse.has(image)) continue;
+        images.delete(key);
+        kept -= image.packages.length;
+      }
+    },
+  };
+}
+
+export type ImageCache = ReturnType<typeof createImageCache>;
+
+function placeOf({ agentId, ecosystem }: Reported): string {
+  return `${agentId} ${ecosystem}`;
+}
+
+function nameOf({ digest, system }: Reported): string | null {
+  return digest === null ? null : `${digest} ${system.id} ${system.versionId}`;
+}

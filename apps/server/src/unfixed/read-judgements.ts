@@ -1,0 +1,48 @@
+import { Type } from 'typebox';
+import { Value } from 'typebox/value';
+import { readChecks } from '../advisories/store.ts';
+import { type Subject, subjectKey } from '../advisories/subjects.ts';
+import type { Config } from '../config.ts';
+import type { Platform } from '../platform/platform.ts';
+import { takeTurn } from '../platform/turns.ts';
+import { checksAfter } from './facts-store.ts';
+import { type Judgement, type Judgements, judgementOf } from './unfixed-rules.ts';
+
+const Ids = Type.Array(Type.String());
+const NOTHING: Judgement = { ids: [], isWhole: true };
+
+interface Deps {
+  readonly platform: Pick<Platform, 'database' | 'now'>;
+  readonly config: Pick<Config, 'advisoryMaxAgeHours'>;
+}
+
+/** Everything that is judged. What is not known has no entry, and what is clear shares one. */
+export async function readJudgements(deps: Deps): Promise<Judgements> {
+  const at = timesOf(deps);
+  const judgements = new Map<string, Judgement>();
+  let after: Subject = { ecosystem: '', name: '', version: '' };
+  for (;;) {
+    const rows = await checksAfter(deps.platform.database.read, after);
+    const last = rows.at(-1);
+    if (!last) return judgements;
+    after = last;
+    for (const row of rows) {
+      const ids = Value.Parse(Ids, JSON.parse(row.advisory_ids));
+      const judgement = judgementOf({ ...row, ids, checkedAtMs: Number(row.checked_at) }, at);
+      if (ids.length > 0) judgements.set(subjectKey(row), judgement);
+      else if (judgement.isWhole) judgements.set(subjectKey(row), NOTHING);
+    }
+    await takeTurn();
+  }
+}
+
+/** The same for these subjects alone. */
+export async function judgementsOf(deps: Deps, subjects: readonly Subject[]): Promise<Judgements> {
+  const at = timesOf(deps);
+  const checks = await readChecks(deps.platform.database.read, subjects);
+  return new Map([...checks].map(([key, check]) => [key, judgementOf(check, at)]));
+}
+
+function timesOf({ platform, config }: Deps) {
+  return { nowMs: platform.now(), maxAgeMs: config.advisoryMaxAgeHours * 3_600_000 };
+}

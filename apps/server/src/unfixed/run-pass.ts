@@ -1,0 +1,132 @@
+import { Ecosystem } from '@tidegate/protocol/scalars';
+import { Value } from 'typebox/value';
+import type { AdvisoryWorker } from '../advisories/worker.ts';
+import type { Config } from '../config.ts';
+import type { Platform } from '../platform/platform.ts';
+import { takeTurn } from '../platform/turns.ts';
+import { activeHosts, packagesOf, pendingOf, reportsOf } from './facts-store.ts';
+import type { Image, ImageCache, Reported } from './image-cache.ts';
+import { claimPass, endPass, releasePass, renewClaim } from './pass-store.ts';
+import { readJudgements } from './read-judgements.ts';
+import { createTally, placeOf } from './tally.ts';
+import { writeSums } from './write-sums.ts';
+
+/** Hosts read in one turn. */
+const PAGE_HOSTS = 100;
+/** Packages that nobody has judged, and that one pass has judged: those of most hosts first. */
+const JUDGED_A_PASS = 5_000;
+const JUDGE_WAIT_MS = 60_000;
+
+export interface UnfixedDeps {
+  readonly platform: Pick<Platform, 'database' | 'newId' | 'now'>;
+  readonly config: Pick<Config, 'advisoryMaxAgeHours'>;
+  readonly worker: Pick<AdvisoryWorker, 'judgeInBackground'>;
+  readonly images: ImageCache;
+}
+
+export type PassOutcome = 'ended' | 'not_due' | 'stopped' | 'claim_lost';
+
+/**
+ * Counts the known vulnerabilities of what is installed, over all hosts, from what has been judged; then has more of
+ * what nobody has judged looked up, for the next pass.
+ */
+export async function runUnfixedPass(
+  deps: UnfixedDeps,
+  { intervalMs, isStopped = () => false }: { intervalMs: number; isStopped?: () => boolean },
+): Promise<PassOutcome> {
+  const { platform, worker } = deps;
+  const { database } = platform;
+  const claim = platform.newId();
+  const isMine = await database.transact((tx) => claimPass(tx, { claim, nowMs: platform.now(), intervalMs }));
+  if (!isMine) return 'not_due';
+  const holds = () => database.transact((tx) => renewClaim(tx, { claim, nowMs: platform.now() }));
+  try {
+    const startMs = platform.now();
+    const counted = await countHosts(deps, { isStopped, holds });
+    if (typeof counted === 'string') return counted;
+    const written = await writeSums(platform, counted.sums, { claim, isStopped });
+    if (written !== 'written') return written;
+    const { coverage, leftOut, wanted } = counted;
+    const end = { claim, nowMs: platform.now(), tookMs: platform.now() - startMs, leftOut, coverage };
+    if (!(await database.transact((tx) => endPass(tx, end)))) return 'claim_lost';
+    const ask = wanted.toSorted((a, b) => b.hosts - a.hosts).slice(0, JUDGED_A_PASS);
+    if (ask.length > 0)
+      await worker.judgeInBackground(
+        ask.map(({ subject }) => subject),
+        JUDGE_WAIT_MS,
+      );
+    return 'ended';
+  } finally {
+    await database.transact((tx) => releasePass(tx, claim));
+  }
+}
+
+async function countHosts(
+  deps: UnfixedDeps,
+  { isStopped, holds }: { isStopped: () => boolean; holds: () => Promise<boolean> },
+) {
+  const { platform, images } = deps;
+  const db = platform.database.read;
+  const tally = createTally(await readJudgements(deps));
+  images.begin();
+  for (let after = ''; ; ) {
+    const page = await activeHosts(db, { after, limit: PAGE_HOSTS });
+    const last = page.at(-1);
+    if (!last) return tally.end();
+    if (isStopped()) return 'stopped' as const;
+    if (!(await holds())) return 'claim_lost' as const;
+    after = last.id;
+    const imagesOf = await readImages(deps, page);
+    const pending = await readPending(
+      deps,
+      page.map(({ id }) => id),
+    );
+    for (const { id, group_name: group } of page) {
+      const own = imagesOf.get(id) ?? { images: [], isWhole: false };
+      tally.add({ group: group ?? '', ...own, pending: pending.get(id) ?? new Map() });
+    }
+    await takeTurn();
+  }
+}
+
+/** Reads what has changed since the last pass. */
+async function readImages(
+  { platform, images }: UnfixedDeps,
+  hosts: readonly { id: string; os_id: string; os_version_id: string }[],
+) {
+  const db = platform.database.read;
+  const byId = new Map(hosts.map((host) => [host.id, host]));
+  const found = new Map<string, { images: Image[]; isWhole: boolean }>();
+  const unread: Reported[] = [];
+  const put = (agentId: string, image: Image, isWhole: boolean) => {
+    const own = found.get(agentId) ?? { images: [], isWhole: true };
+    found.set(agentId, { images: [...own.images, image], isWhole: own.isWhole && isWhole });
+  };
+  for (const { agent_id: agentId, ecosystem, digest, complete } of await reportsOf(db, [...byId.keys()])) {
+    const host = byId.get(agentId);
+    if (!host || !Value.Check(Ecosystem, ecosystem)) continue;
+    const system = { id: host.os_id, versionId: host.os_version_id };
+    // What an incomplete report contains depends on the one before.
+    const report = { agentId, ecosystem, system, digest: complete === 1 && digest !== '' ? digest : null };
+    const known = images.find(report);
+    if (known) put(agentId, known, complete === 1);
+    else unread.push(report);
+  }
+  const packages = await packagesOf(db, unread);
+  for (const report of unread) {
+    const own = packages.get(placeOf(report.agentId, report.ecosystem)) ?? [];
+    put(report.agentId, images.add(report, own), report.digest !== null);
+  }
+  return found;
+}
+
+async function readPending({ platform }: UnfixedDeps, ids: readonly string[]) {
+  const byHost = new Map<string, Map<string, string[]>>();
+  for (const row of await pendingOf(platform.database.read, ids)) {
+    const own = byHost.get(row.agent_id) ?? new Map<string, string[]>();
+    byHost.set(row.agent_id, own);
+    const place = placeOf(row.ecosystem, row.name);
+    own.set(place, [...(own.get(place) ?? []), row.available_version].sort());
+  }
+  return byHost;
+}
