@@ -31,6 +31,7 @@ const SLICES = [
   'api-tokens',
   'policy-runs',
   'unfixed',
+  'withheld',
   'restore',
   'stream',
   'overview',

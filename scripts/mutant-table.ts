@@ -2142,6 +2142,27 @@ export const MUTANTS: readonly Mutant[] = [
     test: [HOLDS_TEST, 'stop whatever would change a held package'],
   },
   {
+    rule: 'holds: a host that never reported is not up to date',
+    file: 'apps/server/src/overview/current-store.ts',
+    from: 'Number(isKnown) === 1 && ',
+    to: '',
+    test: ['apps/server/src/overview/current-store.test.ts', 'are those that reported'],
+  },
+  {
+    rule: 'holds: what failed or is under way is not done',
+    file: 'apps/server/src/overview/current-store.ts',
+    from: ' && !busy.has(id)',
+    to: '',
+    test: ['apps/server/src/overview/current-store.test.ts', 'are those that reported'],
+  },
+  {
+    rule: 'holds: an update of two holds counts once',
+    file: 'apps/server/src/withheld/held-rules.ts',
+    from: '[...new Set(keeping.flatMap(({ own }) => own))]',
+    to: 'keeping.flatMap(({ own }) => own)',
+    test: ['apps/server/src/withheld/held-rules.test.ts', 'counts once in the sum'],
+  },
+  {
     rule: 'holds: over the closure',
     file: 'apps/server/src/approvals/load-facts.ts',
     from: 'return heldIn(holds, { ecosystem, host, actions: planned?.plan.actions ?? [] });',

@@ -31,6 +31,14 @@ describeUpdates('blackouts in the console', (scene) => {
     await row.getByText('withholds', { exact: true }).waitFor();
     await inspect(page, 'blackouts');
 
+    const { idOf } = await scene.hostWith(['curl']);
+    await page.goto(`/updates/${idOf('curl')}`);
+    await page.getByRole('status').filter({ hasText: 'The blackout Year end withholds it' }).waitFor();
+    await page.getByRole('button', { name: /^Approve: installs/ }).click();
+    await page.getByText('It is delivered afterwards.').waitFor();
+    await inspect(page, 'update-withheld');
+
+    await page.goto('/blackouts');
     await page.getByRole('button', { name: 'End Year end' }).focus();
     await page.keyboard.press('Enter');
     const ending = page.getByRole('dialog', { name: 'End Year end' });

@@ -4,7 +4,7 @@ import { describeUpdates, VIEWER } from '../harness/update-scene.ts';
 
 describeUpdates('holds in the console', (scene) => {
   test('a package is put on hold: its update stops and says until when, and passes once it is released', async () => {
-    const { idOf } = await scene.hostWith(['linux-image-amd64', 'curl']);
+    const { idOf, hostname, agent } = await scene.hostWith(['linux-image-amd64', 'curl']);
     const page = await scene.openAs();
     await page.goto('/holds');
     await page.getByText('Nothing is on hold').waitFor();
@@ -33,6 +33,18 @@ describeUpdates('holds in the console', (scene) => {
     await inspect(page, 'update-on-hold');
     await page.goto(`/updates/${idOf('curl')}`);
     await page.getByRole('button', { name: /^Approve: installs/ }).waitFor();
+
+    // Every count of what is done says what is held, and until when.
+    await page.goto(`/hosts/${agent.agentId}`);
+    await page.getByRole('heading', { name: hostname }).waitFor();
+    const held = page.getByRole('list', { name: 'Holds that keep updates back' });
+    await held.getByText(/^linux-image-\*, linux-headers-\*/).waitFor();
+    await page.getByText(/^0 % up to date, 1 held until \d+ \w+ \d{4}\. It has 2 packages\.$/).waitFor();
+    await inspect(page, 'host-held');
+    await page.goto('/');
+    await page.getByText(/^\d+ % of the active hosts are up to date,/).waitFor();
+    await page.getByRole('link', { name: /^1 held until \d+ \w+ \d{4}$/ }).waitFor();
+    await inspect(page, 'overview-held');
 
     await page.goto('/holds');
     await page.getByRole('button', { name: 'Release linux-image-*, linux-headers-*' }).click();

@@ -37,3 +37,51 @@ export const HoldDetail = strict({
   held: nullable(Held),
 });
 export type HoldDetail = Static<typeof HoldDetail>;
+
+/** What holds keep back of the updates that wait, by the names of their packages. */
+export const HeldBack = strict({
+  updates: Count,
+  /** Those that fix vulnerabilities, as their origin says. */
+  security_updates: Count,
+  /** When the first and the last of these holds end; null: nothing is kept back. */
+  first_end: nullable(Timestamp),
+  last_end: nullable(Timestamp),
+});
+export type HeldBack = Static<typeof HeldBack>;
+
+/** Packages of a host's own holds that an answer names. */
+export const OWN_HOLDS_SHOWN = 50;
+
+/** What keeps a host as it is: holds, those of its own package managers, and a blackout. */
+export const HostWithheld = strict({
+  as_of: Timestamp,
+  /** Updates that wait for an approval, with those that are kept back. */
+  pending: Count,
+  /** The same with updates that are approved, under way or failed: what is not done. */
+  open: Count,
+  /** Packages that the host reported; null: it has not reported any, so nothing is known. */
+  installed: nullable(Count),
+  held: HeldBack,
+  /** Those that keep something back, the one that ends first before the others. */
+  holds: Type.Array(
+    strict({
+      id: Uuid,
+      packages: HoldRequest.properties.packages,
+      reason: Type.String(),
+      ends_at: Timestamp,
+      updates: Count,
+      security_updates: Count,
+    }),
+    { maxItems: HOLDS_MAX },
+  ),
+  /** Packages that the host's package managers keep as they are (`apt-mark hold`, `versionlock`), by name. */
+  own_holds: strict({
+    total: Count,
+    packages: Type.Array(strict({ ecosystem: Ecosystem, name: Type.String(), version: Type.String() }), {
+      maxItems: OWN_HOLDS_SHOWN,
+    }),
+  }),
+  /** The blackout that withholds commands from the host now; `until`: when it is in none any more. */
+  blackout: nullable(strict({ id: Uuid, name: Type.String(), until: Timestamp })),
+});
+export type HostWithheld = Static<typeof HostWithheld>;

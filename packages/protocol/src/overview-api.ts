@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { ADVISORY_CHECKS } from './health-api.ts';
+import { HeldBack } from './holds-api.ts';
 import { Count, nullable, strict, Timestamp, Uuid } from './scalars.ts';
 
 /** The lists that a number may open, by the path below /api/v1 without its first part. */
@@ -82,7 +83,10 @@ export const Overview = strict({
     hosts_online: Figure,
     hosts_revoked: Figure,
     updates_open: Figure,
+    /** Active hosts that reported their packages and on which nothing is open but what holds keep back. */
+    hosts_current: Figure,
   }),
+  held: HeldBack,
   /** Open updates (pending, awaiting_plan, approved, installing, failed) by verdict. */
   verdicts: strict({
     clear: Count,

@@ -20,6 +20,7 @@ import { HostBadges } from './host-badges.tsx';
 import { CredentialsPanel, SystemPanel } from './host-facts.tsx';
 import { HostCommands, HostTimeline, HostUpdates } from './host-lists.tsx';
 import { RestartPanel } from './restart-panel.tsx';
+import { WithheldPanel } from './withheld-panel.tsx';
 
 /** One host: its state, the acts on it, and its history. */
 export function HostPage() {
@@ -94,6 +95,7 @@ function Host({ host }: { host: AgentItem }) {
           <SystemPanel host={host} />
           <CredentialsPanel host={host} />
         </div>
+        <WithheldPanel id={host.id} />
         <ConditionPanel id={host.id} />
         <RestartPanel id={host.id} />
         <HeartbeatPanel id={host.id} />

@@ -1,10 +1,11 @@
 import { Link } from '@tanstack/react-router';
 import type { Figure, Overview } from '@tidegate/protocol/overview-api';
 import type { ReactNode } from 'react';
+import { heldText, securityHeldText } from '../holds/held-rules.ts';
 import { Panel } from '../ui/page.tsx';
 import { type BarPart, StackedBar } from '../ui/stacked-bar.tsx';
 import { HostsSeen } from './history-panels.tsx';
-import { placeOf } from './overview-rules.ts';
+import { currentText, placeOf } from './overview-rules.ts';
 
 /** The verdicts of all open updates, as parts of one bar. */
 export function VerdictsPanel({ overview: { verdicts } }: { overview: Overview }) {
@@ -23,7 +24,8 @@ export function VerdictsPanel({ overview: { verdicts } }: { overview: Overview }
 }
 
 /** The size of the fleet, and how much of it is online. */
-export function TotalsPanel({ overview: { totals, of } }: { overview: Overview }) {
+export function TotalsPanel({ overview }: { overview: Overview }) {
+  const { totals, held, of } = overview;
   return (
     <Panel
       title={of === 'fleet' ? 'The fleet' : 'The hosts of your groups'}
@@ -36,6 +38,11 @@ export function TotalsPanel({ overview: { totals, of } }: { overview: Overview }
         <Total word="revoked" figure={totals.hosts_revoked} />
         <Total word="open updates" figure={totals.updates_open} />
       </dl>
+      <p className="mt-3">
+        {currentText(overview)} {held.updates > 0 && <Link to="/holds">{heldText(held)}</Link>}
+        {held.updates > 0 && '. '}
+        {securityHeldText(held)}
+      </p>
       {of === 'fleet' && <HostsSeen />}
     </Panel>
   );

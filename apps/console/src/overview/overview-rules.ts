@@ -1,4 +1,5 @@
 import type { Figure, HistoryDay, Opens, Overview } from '@tidegate/protocol/overview-api';
+import { shareText } from '../holds/held-rules.ts';
 
 /** The page of each list; both take the same filter. */
 const PAGES: Readonly<Record<Opens['list'], string>> = {
@@ -107,6 +108,17 @@ export function lying({ lying: now, needs_me }: Pick<Overview, 'lying' | 'needs_
       tone: 'unknown',
     },
   ]);
+}
+
+/** How many hosts are up to date; `100 %` only if all are, and a host that never reported its packages is not. */
+export function currentText({
+  totals,
+  needs_me,
+  held,
+}: Pick<Overview, 'totals' | 'needs_me' | 'held'>): string {
+  const active = totals.hosts_bound.count + needs_me.hosts_unbound.count;
+  const text = `${shareText(totals.hosts_current.count, active)} of the active hosts are up to date`;
+  return held.updates > 0 ? `${text},` : `${text}.`;
 }
 
 /** The series of the charts: days, and one value per day each. */

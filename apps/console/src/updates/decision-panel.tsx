@@ -11,6 +11,7 @@ import { Field, TextArea } from '../ui/field.tsx';
 import { Fold } from '../ui/fold.tsx';
 import { Panel } from '../ui/page.tsx';
 import { Time } from '../ui/time.tsx';
+import { BlackoutNotice } from './blackout-notice.tsx';
 import { Countersign } from './countersign.tsx';
 import { approveLabel, uncheckedNotice } from './gate-rules.ts';
 import { BlockedVerdict } from './override-zone.tsx';
@@ -44,6 +45,7 @@ export function DecisionPanel({ update }: { update: UpdateView }) {
     <Panel title="Decision" aside={<StateBadge state={state} />}>
       <div className="space-y-3">
         <StateLine update={update} />
+        <BlackoutNotice update={update} />
         <UncheckedNotice text={uncheckedNotice({ gate, plan, isOpen })} />
         {token && <OverrideRecord eventId={overrideEvent(token)} />}
         {isOpen && gate?.blocked_by && (

@@ -19,6 +19,7 @@ import { createUnfixedBackground } from '../unfixed/background.ts';
 import { mountUnfixed } from '../unfixed/routes.ts';
 import { createStatementBackground } from '../vex/end-statements.ts';
 import { mountStatements } from '../vex/routes.ts';
+import { mountWithheld } from '../withheld/routes.ts';
 import type { Sources } from './open-sources.ts';
 import type { ApplicationParts, Opening } from './parts.ts';
 
@@ -61,5 +62,6 @@ export function mountApprovalRoutes(
   mountBlackouts(http.routes, platform);
   mountHolds(http.routes, platform);
   mountUnfixed(http.routes, deps);
+  mountWithheld(http.routes, platform);
   mountAgentApprovals(http.routes, { platform, keyRing });
 }

@@ -1,6 +1,7 @@
 import type { AdvisoryCheck } from '@tidegate/protocol/health-api';
 import type { Figure, Opens, Overview } from '@tidegate/protocol/overview-api';
 import { rfc3339 } from '../platform/clock.ts';
+import { heldBackView } from '../withheld/held-rules.ts';
 import { type Snapshot, totalOf } from './take-snapshot.ts';
 import type { UpdateGroup } from './update-counts-store.ts';
 
@@ -98,7 +99,9 @@ export function overviewOf(
       hosts_online: ofHosts(hosts.online, 'online'),
       hosts_revoked: ofHosts(hosts.revoked, 'revoked'),
       updates_open: figure(totalOf(updates), null),
+      hosts_current: figure(snapshot.current.hosts, null),
     },
+    held: heldBackView(snapshot.current.held),
     verdicts: { ...verdictsOf(updates), as_of: asOf },
   };
 }

@@ -180,6 +180,7 @@ describe.each(ENGINES)('the overview on $name', (engine) => {
     expect(body.lying.clock).toMatchObject({ ok: true, behind_seconds: 0 });
     expect(counts(body.totals)).toEqual({
       hosts: 4,
+      hosts_current: 0,
       hosts_bound: 2,
       hosts_online: 1,
       hosts_revoked: 1,

@@ -1,6 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import type { GroupScope } from '../platform/db/group-scope.ts';
 import type { Platform } from '../platform/platform.ts';
+import { type CurrentHosts, countCurrent } from './current-store.ts';
 import {
   addHosts,
   countEventsSince,
@@ -42,6 +43,7 @@ export interface Snapshot {
   readonly updates: readonly UpdateGroup[];
   readonly stopped: number;
   readonly small: SmallCounts;
+  readonly current: CurrentHosts;
   /** Start of an hour, at least 24 hours ago. */
   readonly sinceMs: number;
   readonly events: ReadonlyMap<string, number>;
@@ -68,10 +70,11 @@ export async function takeSnapshot(
   for await (const some of inTurns(countHosts(db, { nowMs, scope }))) hosts = addHosts(hosts, some);
   let stopped = 0;
   for await (const some of inTurns(stoppedUpdates(db, scope))) stopped += some;
+  const current = await countCurrent(db, { nowMs, scope, turn });
   const groups = updates.groups();
   const openSince = groups.filter(({ hour }) => hour * HOUR_MS >= sinceMs);
   return {
-    ...{ asOfMs: nowMs, scope, hosts, updates: groups, stopped, sinceMs },
+    ...{ asOfMs: nowMs, scope, hosts, updates: groups, stopped, current, sinceMs },
     small: await smallCounts(db, { nowMs, scope, keyMaxAgeMs: KEY_MAX_AGE_MS }),
     events: await countEventsSince(db, { types: COUNTED_EVENTS, sinceMs, scope }),
     newUpdates: totalOf(openSince) + (await closedUpdatesSince(db, { sinceMs, scope })),

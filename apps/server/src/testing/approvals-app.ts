@@ -40,6 +40,7 @@ import { insertUpdates } from '../updates/store.ts';
 import { storePlan } from '../updates/store-plan.ts';
 import { setDigest } from '../updates/update-set.ts';
 import { mountStatements } from '../vex/routes.ts';
+import { mountWithheld } from '../withheld/routes.ts';
 import { insertTestAgent } from './agent-rows.ts';
 import type { TestEngine } from './engines.ts';
 import { NO_REGISTRIES } from './no-registries.ts';
@@ -146,6 +147,7 @@ export async function createApprovalsApp(engine: TestEngine, options: ApprovalsA
   mountBlackouts(app.routes, platform);
   mountHolds(app.routes, platform);
   mountUnfixed(app.routes, { platform, config });
+  mountWithheld(app.routes, platform);
   const { agentId, familyId } = await insertTestAgent(database, { n: 1 });
 
   async function call(method: 'GET' | 'POST' | 'PUT' | 'DELETE', url: string, payload?: object) {

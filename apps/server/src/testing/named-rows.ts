@@ -376,6 +376,7 @@ export const NAMED: Readonly<Record<string, Naming | string>> = {
   'POST /api/v1/agents/:agent_id/commands/:command_id/result body restarts.boot_id': PART,
   'POST /api/v1/agents/:agent_id/commands/:command_id/result body boot_id': PART,
   'GET /api/v1/agents/:agent_id/restarts path agent_id': path('agent'),
+  'GET /api/v1/agents/:agent_id/withheld path agent_id': path('agent'),
   'PUT /api/v1/agents/:agent_id/probes path agent_id': byAgent('agent', PROBES),
   'GET /api/v1/agents/:agent_id/probes path agent_id': path('agent'),
   'POST /api/v1/agents/:agent_id/probes/run path agent_id': path('agent'),
