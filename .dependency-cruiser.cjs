@@ -35,6 +35,7 @@ const SLICES = [
   'restore',
   'stream',
   'overview',
+  'calendar',
   'health',
   'client-errors',
   'views',

@@ -27,6 +27,9 @@ const PAGES: readonly (readonly [path: string, heading: string | RegExp])[] = [
   ['/commands/:command', /^scan on web-/],
   ['/events', 'Events'],
   ['/events/:event', 'Event'],
+  ['/calendar', 'Calendar'],
+  ['/calendar?view=month', 'Calendar'],
+  ['/calendar?view=week', 'Calendar'],
   ['/policies', 'Policies'],
   ['/blackouts', 'Blackouts'],
   ['/holds', 'Holds'],
@@ -118,7 +121,7 @@ describeConsole('the console in a narrow window', { hosts: 4 }, (scene) => {
         expect(await overflowing(page), `at ${size.width}`).toEqual([]);
       }
       await resize(page, PHONE);
-      await inspect(page, `narrow${path.replaceAll(/[/:]+/g, '-')}`);
+      await inspect(page, `narrow${path.replaceAll(/[/:?=]+/g, '-')}`);
       expect(await smallTargets(page)).toEqual([]);
     },
   );

@@ -79,6 +79,11 @@ const routeTree = root.addChildren([
     page('/commands/$id', () => import('./commands/command-page.tsx'), 'CommandPage'),
     page('/events', () => import('./events/events-page.tsx'), 'EventsPage'),
     page('/events/$id', () => import('./events/event-page.tsx'), 'EventPage'),
+    fleetPage('/calendar', {
+      load: () => import('./calendar/calendar-page.tsx'),
+      name: 'CalendarPage',
+      title: 'Calendar',
+    }),
     fleetPage('/policies', {
       load: () => import('./policies/policies-page.tsx'),
       name: 'PoliciesPage',

@@ -515,6 +515,10 @@ const ROWS: Readonly<Record<string, Row>> = {
     body: { accept: 'all', reason: 'test' },
     expected: operator('approver', '404 not_found'),
   },
+  'GET /api/v1/calendar': {
+    path: '/api/v1/calendar?from=2026-11-21&days=7&zone=UTC',
+    expected: operator('viewer', '200'),
+  },
   'GET /api/v1/blackouts': { expected: operator('viewer', '200') },
   'GET /api/v1/blackouts/:id': {
     path: `/api/v1/blackouts/${NOBODY}`,

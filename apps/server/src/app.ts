@@ -6,6 +6,7 @@ import { mountApiTokens } from './api-tokens/routes.ts';
 import { createGateOf } from './approvals/preview-update.ts';
 import { mountArtifacts } from './artifacts/routes.ts';
 import { mountSetAside } from './artifacts/set-aside-routes.ts';
+import { mountCalendar } from './calendar/routes.ts';
 import { mountCheckIn } from './check-in/routes.ts';
 import { mountClientErrors } from './client-errors/routes.ts';
 import { separateClientErrors } from './client-errors/separate-events.ts';
@@ -75,7 +76,7 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
   const large = background.use('large reports', createLargeReports(platform));
   const sources = openSources(opening);
   const approvals = openApprovals(opening, sources);
-  const { snapshots, changeWatch } = openOverview(opening);
+  const { snapshots, due, changeWatch } = openOverview(opening);
   openUpkeep(opening);
 
   const http = await openHttp(opening, {
@@ -111,6 +112,7 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
   mountResync(routes, { platform });
   mountStream(routes, { platform, watch: changeWatch, identify });
   mountOverview(routes, { platform, snapshots, advisories: sources.advisoryState });
+  mountCalendar(routes, { platform, due });
   mountHealth(routes, { platform, version: VERSION, bootedAt, advisories: sources.advisories.status });
   mountClientErrors(routes, { platform });
   mountViews(routes, { platform });

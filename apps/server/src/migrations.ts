@@ -6,6 +6,7 @@ import { schema as approvalTokens } from './approval-tokens/schema.ts';
 import { schema as approvals } from './approvals/schema.ts';
 import { schema as artifacts } from './artifacts/schema.ts';
 import { schema as blackouts } from './blackouts/schema.ts';
+import { schema as calendar } from './calendar/schema.ts';
 import { schema as clientErrors } from './client-errors/schema.ts';
 import { schema as commands } from './commands/schema.ts';
 import { schema as enrolment } from './enrolment/schema.ts';
@@ -57,7 +58,7 @@ const BASE: readonly Migration[] = [
   { version: 160, name: 'operators', statements: operators },
   { version: 170, name: 'api-tokens', statements: apiTokens },
   { version: 180, name: 'restore', statements: restore },
-  { version: 190, name: 'overview', statements: overview },
+  { version: 190, name: 'overview', statements: [...overview, ...calendar] },
   { version: 200, name: 'client-errors', statements: clientErrors },
   { version: 210, name: 'views', statements: views },
 ];

@@ -8,13 +8,14 @@ import type { HostScope } from '../holds/hold-rules.ts';
 import { ScopeSelect } from '../holds/scope-select.tsx';
 import { withStepUp } from '../login/step-up.tsx';
 import { ownZone } from '../policies/window-times.tsx';
+import { plusDays } from '../ui/day-rules.ts';
 import { Field, TextArea } from '../ui/field.tsx';
 import { FormDialog } from '../ui/form-dialog.tsx';
 import { toast } from '../ui/toasts.tsx';
 import { BLACKOUTS, requestOf } from './blackout-rules.ts';
 
-/** Begins a blackout between two times. */
-export function AddBlackout({ onClose }: { onClose: () => void }) {
+/** Begins a blackout between two times: at first those of a day. */
+export function AddBlackout({ day, onClose }: { day?: string; onClose: () => void }) {
   const [scope, setScope] = useState<HostScope>({ kind: 'all' });
   const adding = useMutation({
     mutationFn: (body: BlackoutRequest) => post<Blackout>(BLACKOUTS, body),
@@ -51,11 +52,13 @@ export function AddBlackout({ onClose }: { onClose: () => void }) {
       <ScopeSelect scope={scope} onChange={setScope} error={faults.scope} />
       <Field
         {...{ label: 'From', name: 'from', type: 'datetime-local', required: true }}
+        defaultValue={day && `${day}T00:00`}
         hint={`In your time zone, ${ownZone()}.`}
         error={faults.starts_at}
       />
       <Field
         {...{ label: 'Until', name: 'until', type: 'datetime-local', required: true }}
+        defaultValue={day && `${plusDays(day, 1)}T00:00`}
         error={faults.ends_at}
       />
       <TextArea

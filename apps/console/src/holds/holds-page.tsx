@@ -3,22 +3,20 @@ import { Link } from '@tanstack/react-router';
 import type { Hold } from '@tidegate/protocol/holds-api';
 import { LockOpen, Plus } from 'lucide-react';
 import { useMemo, useState } from 'react';
-import { remove } from '../api/client.ts';
 import { useListSearch } from '../api/list-search.ts';
-import { listQuery, queryClient } from '../api/queries.ts';
+import { listQuery } from '../api/queries.ts';
 import { useSession } from '../api/session.ts';
 import { scopeText } from '../policies/policy-rules.ts';
 import { Badge } from '../ui/badge.tsx';
 import { Button, IconButton } from '../ui/button.tsx';
 import type { Column } from '../ui/data-table.tsx';
-import { ConfirmDialog } from '../ui/dialog.tsx';
 import { ListTable } from '../ui/list-table.tsx';
 import { Page } from '../ui/page.tsx';
 import { EmptyState } from '../ui/states.tsx';
 import { Time } from '../ui/time.tsx';
-import { toast } from '../ui/toasts.tsx';
 import { AddHold } from './add-hold.tsx';
 import { HOLDS } from './hold-rules.ts';
+import { ReleaseHold } from './release-hold.tsx';
 
 const NO_FILTERS: readonly never[] = [];
 
@@ -122,18 +120,4 @@ function HoldState({ hold: { state, ends_at, ended_at, ended_by } }: { hold: Hol
         </>
       );
   }
-}
-
-function ReleaseHold({ hold, onClose }: { hold: Hold; onClose: () => void }) {
-  const named = hold.packages.join(', ');
-  const release = async () => {
-    await remove(`${HOLDS}/${hold.id}`);
-    toast(`${named} released.`);
-    await queryClient.invalidateQueries({ queryKey: ['updates'] });
-  };
-  return (
-    <ConfirmDialog title={`Release ${named}`} confirm="Release" onConfirm={release} onClose={onClose}>
-      <p>Updates that would change these packages can be approved again, by people and by policies.</p>
-    </ConfirmDialog>
-  );
 }

@@ -1,6 +1,6 @@
 import { BlackoutTimes } from '@tidegate/protocol/blackouts-api';
 import { PolicyScope } from '@tidegate/protocol/policies-api';
-import type { Selectable } from 'kysely';
+import { type Selectable, sql } from 'kysely';
 import { Check } from 'typebox/value';
 import type { Db, Tx } from '../platform/db/engine.ts';
 import type { Tables } from '../platform/db/tables.ts';
@@ -71,6 +71,24 @@ export async function liveBlackouts(db: Db, nowMs: number): Promise<LiveBlackout
     .orderBy('id')
     .execute();
   return rows.map(contentOf);
+}
+
+/** Those that could withhold in this time: the ended ones last. */
+export async function blackoutsIn(
+  db: Db,
+  { fromMs, toMs, limit }: { fromMs: number; toMs: number; limit: number },
+): Promise<BlackoutRow[]> {
+  return db
+    .selectFrom('blackouts')
+    .selectAll()
+    .where('created_at', '<', toMs)
+    .where(({ eb, or }) => or([eb('ended_at', 'is', null), eb('ended_at', '>=', fromMs)]))
+    .where(({ eb, or }) => or([eb('over_at', 'is', null), eb('over_at', '>=', fromMs)]))
+    .orderBy(sql`CASE WHEN ended_at IS NULL THEN 0 ELSE 1 END`)
+    .orderBy('created_at', 'desc')
+    .orderBy('id')
+    .limit(limit)
+    .execute();
 }
 
 /** Throws on a row that the server did not write. */

@@ -1,13 +1,11 @@
 import { BlackoutEnd, BlackoutRequest } from '@tidegate/protocol/blackouts-api';
-import { POLICIES_MAX } from '@tidegate/protocol/policies-api';
 import { Check, Errors } from 'typebox/value';
 import { countWithheld } from '../blackouts/count-withheld.ts';
 import { blackoutFault, createBlackout, liftBlackout } from '../blackouts/manage-blackouts.ts';
 import { liveBlackouts } from '../blackouts/store.ts';
+import { agendaOf } from '../calendar/agenda.ts';
+import { loadAgenda } from '../calendar/load-agenda.ts';
 import { rfc3339Seconds } from '../platform/clock.ts';
-import { agendaOf } from '../policies/agenda.ts';
-import { payloadOf } from '../policies/policy-view.ts';
-import { policiesInForce } from '../policies/store.ts';
 import { type CliCommand, type CliWorld, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
 import { CommandFault, type Installation, withInstallation } from './open-installation.ts';
 import { SCOPE_OPTIONS, scopeOf, scopeText } from './scope-words.ts';
@@ -85,18 +83,13 @@ async function list(
 ): Promise<ExitCode> {
   const db = platform.database.read;
   const nowMs = platform.now();
-  const rows = await policiesInForce(db, { nowMs, limit: POLICIES_MAX });
-  const policies = rows.map((row) => ({
-    ...{ name: row.name, windows: payloadOf(row).windows, endsAtMs: row.ends_at },
+  const range = { fromMs: nowMs, toMs: nowMs + days * DAY_MS };
+  const agenda = await loadAgenda(db, { ...range, nowMs });
+  const entries = (await agendaOf(agenda, range)).map(({ kind, name, startMs, endMs }) => ({
+    ...{ kind, name, starts_at: rfc3339Seconds(startMs), ends_at: rfc3339Seconds(endMs) },
   }));
-  const blackouts = await liveBlackouts(db, nowMs);
-  const entries = agendaOf({ policies, blackouts }, { fromMs: nowMs, toMs: nowMs + days * DAY_MS }).map(
-    ({ kind, name, startMs, endMs }) => ({
-      ...{ kind, name, starts_at: rfc3339Seconds(startMs), ends_at: rfc3339Seconds(endMs) },
-    }),
-  );
   // One without windows has no place in a calendar, and is the one that runs most.
-  const always = policies.filter(({ windows }) => windows.length === 0).map(({ name }) => name);
+  const always = agenda.policies.filter(({ windows }) => windows.length === 0).map(({ name }) => name);
   if (json) {
     world.out(JSON.stringify({ entries, always }, null, 2));
     return EXIT.ok;

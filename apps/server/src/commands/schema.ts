@@ -40,8 +40,8 @@ export const schema: readonly Statement[] = [
   'CREATE INDEX agent_commands_by_status ON agent_commands (status, created_at, id)',
   'CREATE INDEX agent_commands_by_action ON agent_commands (action, created_at, id)',
   'CREATE INDEX agent_commands_changed ON agent_commands (changed_at) WHERE changed_at IS NOT NULL',
-  // The overview counts these by index.
-  `CREATE INDEX agent_commands_undelivered ON agent_commands (not_before)
+  // The overview and the calendar count these by index.
+  `CREATE INDEX agent_commands_undelivered ON agent_commands (not_before, expires_at)
     WHERE status = 'pending' AND action = 'install_update'`,
 
   // The updates that the parameters of a command name, to find its commands by an update.

@@ -1,3 +1,5 @@
+import { createDueCounts } from '../calendar/count-due.ts';
+import { createRunCounter } from '../calendar/count-runs.ts';
 import { createHistoryRecorder } from '../overview/keep-history.ts';
 import { createSnapshots } from '../overview/keep-snapshots.ts';
 import { createChangeWatch } from '../stream/watch-changes.ts';
@@ -9,5 +11,7 @@ export function openOverview({ platform, background }: Opening) {
   background.use('sums of updates', createSumFolder(platform));
   const snapshots = background.use('snapshots', createSnapshots(platform));
   background.use('history', createHistoryRecorder({ platform, snapshots }));
-  return { snapshots, changeWatch: background.use('change watch', createChangeWatch(platform)) };
+  background.use('what ran', createRunCounter(platform));
+  const due = background.use('approvals that wait', createDueCounts(platform));
+  return { snapshots, due, changeWatch: background.use('change watch', createChangeWatch(platform)) };
 }

@@ -25,6 +25,7 @@ export const PAGES = [
   '/commands/:id',
   '/events',
   '/events/:id',
+  '/calendar',
   '/policies',
   '/policies/:id',
   '/blackouts',

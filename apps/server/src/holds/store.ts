@@ -6,6 +6,9 @@ import type { Db, Tx } from '../platform/db/engine.ts';
 import type { Tables } from '../platform/db/tables.ts';
 import type { HoldInForce } from './hold-rules.ts';
 
+/** Who ends a hold that reaches its end. */
+const SERVER = 'server';
+
 export type HoldRow = Selectable<Tables['holds']>;
 
 const { ecosystems: Ecosystems, packages: Packages, scope: Scope } = HoldRequest.properties;
@@ -65,6 +68,30 @@ export async function countHolds(db: Db): Promise<number> {
     .select((e) => e.fn.countAll<number>().as('total'))
     .executeTakeFirstOrThrow();
   return Number(row.total);
+}
+
+/** Those whose end is in this time: the one that was set, or that of their release. */
+export async function holdsEndingIn(
+  db: Db,
+  { fromMs, toMs, limit }: { fromMs: number; toMs: number; limit: number },
+): Promise<HoldRow[]> {
+  return db
+    .selectFrom('holds')
+    .selectAll()
+    .where(({ eb, or, and }) =>
+      or([
+        and([
+          eb('ends_at', '>=', fromMs),
+          eb('ends_at', '<', toMs),
+          or([eb('ended_at', 'is', null), eb('ended_by', '=', SERVER)]),
+        ]),
+        and([eb('ended_at', '>=', fromMs), eb('ended_at', '<', toMs), eb('ended_by', '!=', SERVER)]),
+      ]),
+    )
+    .orderBy('ends_at')
+    .orderBy('id')
+    .limit(limit)
+    .execute();
 }
 
 /** All that are in force, oldest first. Throws on a row that the server did not write. */

@@ -23,6 +23,8 @@ export const schema: readonly Statement[] = [
   )`,
   'CREATE UNIQUE INDEX policies_in_force ON policies (policy_id) WHERE ended_at IS NULL',
   'CREATE UNIQUE INDEX policies_name ON policies (name) WHERE ended_at IS NULL',
+  // The calendar reads what was in force at a time.
+  'CREATE INDEX policies_ended ON policies (ended_at)',
   // What the last run of each policy did.
   `CREATE TABLE policy_runs (
     policy_id TEXT PRIMARY KEY,
@@ -31,6 +33,13 @@ export const schema: readonly Statement[] = [
     approved BIGINT NOT NULL,
     awaiting_plan BIGINT NOT NULL,
     stopped BIGINT NOT NULL
+  )`,
+  // What each policy approved, by quarter of an hour; without a row, nothing.
+  `CREATE TABLE policy_run_slots (
+    slot BIGINT NOT NULL,
+    policy_id TEXT NOT NULL,
+    approved BIGINT NOT NULL,
+    PRIMARY KEY (slot, policy_id)
   )`,
 ];
 
@@ -62,5 +71,6 @@ declare module '../platform/db/tables.ts' {
       awaiting_plan: number;
       stopped: number;
     };
+    policy_run_slots: { slot: number; policy_id: string; approved: number };
   }
 }

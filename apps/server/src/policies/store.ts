@@ -1,8 +1,10 @@
 import type { PolicyEnd } from '@tidegate/protocol/policies-api';
+import { sql } from 'kysely';
 import { chunks } from '../platform/db/chunks.ts';
 import type { Db, Tx } from '../platform/db/engine.ts';
 import { listOpened, type Opened, opened, sealed, type Unsealed } from '../platform/db/row-seals.ts';
 import type { Tables } from '../platform/db/tables.ts';
+import { runSlotOf } from './run-slots.ts';
 
 export type PolicyRow = Opened<'policies'>;
 /** A version of any state; an ended one has no seal. */
@@ -158,4 +160,68 @@ export async function recordRun(tx: Tx, row: RunRow): Promise<void> {
     .values(row)
     .onConflict((conflict) => conflict.column('policy_id').doUpdateSet(values))
     .execute();
+  const approved = row.approved + row.awaiting_plan;
+  if (approved === 0) return;
+  await tx
+    .insertInto('policy_run_slots')
+    .values({ slot: runSlotOf(row.at), policy_id: row.policy_id, approved })
+    .onConflict((conflict) =>
+      conflict
+        .columns(['slot', 'policy_id'])
+        .doUpdateSet((e) => ({ approved: e('policy_run_slots.approved', '+', approved) })),
+    )
+    .execute();
+}
+
+/** What policies approved in the quarters of an hour from `fromSlot` to before `toSlot`. */
+export async function approvedIn(
+  db: Db,
+  { fromSlot, toSlot }: { fromSlot: number; toSlot: number },
+): Promise<Map<string, number>> {
+  const rows = await db
+    .selectFrom('policy_run_slots')
+    .select((e) => ['policy_id', e.fn.sum<number>('approved').as('approved')])
+    .where('slot', '>=', fromSlot)
+    .where('slot', '<', toSlot)
+    .groupBy('policy_id')
+    .execute();
+  return new Map(rows.map(({ policy_id: id, approved }) => [id, Number(approved)]));
+}
+
+export async function dropSlotsBefore(tx: Tx, slot: number): Promise<void> {
+  await tx.deleteFrom('policy_run_slots').where('slot', '<', slot).execute();
+}
+
+/** The names of policies in their newest versions, by id. */
+export async function namesOf(db: Db, policyIds: readonly string[]): Promise<Map<string, string>> {
+  const found = new Map<string, string>();
+  for (const some of chunks(policyIds)) {
+    const rows = await db
+      .selectFrom('policies')
+      .select(['policy_id', 'name'])
+      .where('policy_id', 'in', some)
+      .orderBy('version')
+      .execute();
+    for (const row of rows) found.set(row.policy_id, row.name);
+  }
+  return found;
+}
+
+/** Versions that were in force in this time, those that still are first; those only if their seals hold. */
+export async function versionsIn(
+  db: Db,
+  { fromMs, toMs, limit }: { fromMs: number; toMs: number; limit: number },
+): Promise<AnyPolicyRow[]> {
+  const rows = await db
+    .selectFrom('policies')
+    .selectAll()
+    .where('created_at', '<', toMs)
+    .where('ends_at', '>=', fromMs)
+    .where(({ eb, or }) => or([eb('ended_at', 'is', null), eb('ended_at', '>=', fromMs)]))
+    .orderBy(sql`CASE WHEN ended_at IS NULL THEN 0 ELSE 1 END`)
+    .orderBy('created_at', 'desc')
+    .orderBy('sha256')
+    .limit(limit)
+    .execute();
+  return rows.flatMap((row) => (row.ended_at === null ? (opened(db, 'policies', row) ?? []) : row));
 }

@@ -1,0 +1,34 @@
+import type { CalendarEntry } from '@tidegate/protocol/calendar-api';
+import { CalendarCheck, CalendarOff, Flag, Hourglass, LockOpen, Play } from 'lucide-react';
+import type { ReactNode } from 'react';
+import type { BadgeTone } from '../ui/badge.tsx';
+
+/** Each kind has a colour, a shape and a word. */
+export const LOOKS: Readonly<
+  Record<CalendarEntry['kind'], { tone: BadgeTone; icon: ReactNode; word: string; means: string }>
+> = {
+  window: { tone: 'accent', icon: <CalendarCheck />, word: 'window', means: 'a window of a policy' },
+  blackout: { tone: 'warn', icon: <CalendarOff />, word: 'blackout', means: 'hosts are not changed' },
+  policy_ends: { tone: 'unknown', icon: <Flag />, word: 'policy ends', means: 'a policy ends' },
+  hold_ends: { tone: 'unknown', icon: <LockOpen />, word: 'hold ends', means: 'packages may change again' },
+  approvals_begin: { tone: 'good', icon: <Play />, word: 'due', means: 'approvals are delivered' },
+  approvals_expire: { tone: 'bad', icon: <Hourglass />, word: 'expire', means: 'approvals expire' },
+};
+
+export const KINDS = [
+  'window',
+  'blackout',
+  'policy_ends',
+  'hold_ends',
+  'approvals_begin',
+  'approvals_expire',
+] as const satisfies readonly CalendarEntry['kind'][];
+
+export const TONE_CLASSES: Readonly<Record<BadgeTone, string>> = {
+  good: 'bg-good-soft text-good',
+  bad: 'bg-bad-soft text-bad',
+  warn: 'bg-warn-soft text-warn',
+  unknown: 'bg-unknown-soft text-unknown',
+  neutral: 'bg-sunken text-muted',
+  accent: 'bg-accent-soft text-accent',
+};
