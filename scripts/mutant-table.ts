@@ -76,6 +76,11 @@ const WRONG_TARGET = 'apps/agent/src/testing/attacks/wrong-target.ts';
 const REPAIR = 'apps/agent/src/executor/apt-repair.ts';
 const REPAIR_TEST = 'apps/agent/src/executor/apt-repair.test.ts';
 const WRONG_REPAIRS = 'apps/agent/src/testing/attacks/wrong-repairs.ts';
+const WRONG_REBOOTS = 'apps/agent/src/testing/attacks/wrong-reboots.ts';
+const REBOOT = 'apps/agent/src/executor/reboot-host.ts';
+const REBOOT_TEST = 'apps/agent/src/executor/reboot-host.test.ts';
+const RESTART = 'apps/agent/src/executor/restart-services.ts';
+const REBOOT_ORDER_TEST = 'apps/agent/src/commands/reboot-host.test.ts';
 const HOST_POLICY = 'apps/agent/src/host-policy/policy-rules.ts';
 const ORDER = 'apps/server/src/inventory/order-repair.ts';
 const ORDER_TEST = 'apps/server/src/inventory/repair-routes.test.ts';
@@ -1788,6 +1793,174 @@ export const MUTANTS: readonly Mutant[] = [
     from: "if (action === 'repair') {",
     to: "if (action === 'reboot') {",
     test: [ORDER_TEST, 'it is not retried'],
+  },
+  {
+    rule: 'reboot: a host that has rebooted meanwhile',
+    file: REBOOT,
+    from: "if (host.bootId() !== order.boot_id) return rebooted(means, 'already_rebooted: that boot has ended before');\n  const veto",
+    to: 'const veto',
+    test: [ATTACKS_TEST, 'of a host that has rebooted during the warning', WRONG_REBOOTS],
+  },
+  {
+    rule: 'reboot: blockers before anybody is told',
+    file: REBOOT,
+    from: 'if (first.blockers.length > 0) return blocked(first.blockers, means);',
+    to: '',
+    test: [ATTACKS_TEST, 'while logind says nothing', WRONG_REBOOTS],
+  },
+  {
+    rule: 'reboot: blockers again before the end',
+    file: REBOOT,
+    from: 'if (blockers.length > 0) return off(',
+    to: 'if (blockers.length > 99) return off(',
+    test: [REBOOT_TEST, 'is called off by what comes up during the warning'],
+  },
+  {
+    rule: 'reboot: policy and expiry again before the end',
+    file: REBOOT,
+    from: "if (veto !== null) return off(veto, 'its time is over');",
+    to: '',
+    test: [ATTACKS_TEST, 'that root forbids during its warning', WRONG_REBOOTS],
+  },
+  {
+    rule: 'reboot: no warning that outlasts the command',
+    file: REBOOT,
+    from: 'if (late !== null) return late;',
+    to: '',
+    test: [ATTACKS_TEST, 'whose end comes before that of its warning', WRONG_REBOOTS],
+  },
+  {
+    rule: 'reboot: none of people who cannot be warned',
+    file: REBOOT,
+    from: 'if (untold !== null) {',
+    to: "if (untold === '') {",
+    test: [REBOOT_TEST, 'is refused where logged-in users cannot be warned'],
+  },
+  {
+    rule: 'reboot: cancelled until it begins',
+    file: REBOOT,
+    from: "if (news.kind === 'over') {",
+    to: "if (news.kind === 'over' && waitedMs < 0) {",
+    test: [ATTACKS_TEST, 'that is cancelled during its warning', WRONG_REBOOTS],
+  },
+  {
+    rule: 'reboot: a cancellation cannot be withheld',
+    file: 'apps/agent/src/executor/watch-state.ts',
+    from: 'signedMs >= firstMs + laterMs ?',
+    to: 'signedMs >= firstMs ?',
+    test: [ATTACKS_TEST, 'whose cancellation is withheld during its warning', WRONG_REBOOTS],
+  },
+  {
+    rule: 'reboot: the host is never ended twice for one command',
+    file: REBOOT,
+    from: 'if (wasBegun) return awaitEnd(order, means, timestamp(nowMs()));',
+    to: 'if (wasBegun) return endBoot(order, means, { startedAt: timestamp(nowMs()), isWarned: false });',
+    test: [REBOOT_TEST, 'after it told systemd waits for the end, and tells it no second time'],
+  },
+  {
+    rule: 'reboot: one that was interrupted is not made up for',
+    file: REBOOT,
+    from: 'return interrupted(nowMs(), reason);',
+    to: 'return endBoot(order, means, { startedAt: timestamp(nowMs()), isWarned: true });',
+    test: [REBOOT_TEST, 'during the warning never reboots, and tells the users'],
+  },
+  {
+    rule: 'reboot: the mark comes before the end',
+    file: REBOOT,
+    from: '  leaveMark();\n',
+    to: '',
+    test: [REBOOT_TEST, 'after it told systemd waits for the end, and tells it no second time'],
+  },
+  {
+    rule: 'reboot: the new boot id is the proof',
+    file: 'apps/agent/src/commands/reboot-host.ts',
+    from: 'const isAnotherBoot = handed.bootId !== bootId;',
+    to: 'const isAnotherBoot = handed.bootId !== null;',
+    test: [REBOOT_ORDER_TEST, 'that never came is no success: the same boot goes on'],
+  },
+  {
+    rule: 'reboot: the executor is brought fresh states',
+    file: 'apps/agent/src/commands/executor-job.ts',
+    from: "if (command.action === 'reboot') {\n    void",
+    to: "if (command.action === 'repair') {\n    void",
+    test: [REBOOT_ORDER_TEST, 'brings the executor a fresh state every 20 seconds while it waits'],
+  },
+  {
+    rule: 'reboot: probes run again after it',
+    file: 'apps/agent/src/commands/take-command.ts',
+    from: "status !== 'refused') {",
+    to: "status === 'refused') {",
+    test: [REBOOT_ORDER_TEST, 'has the probes run again'],
+  },
+  {
+    rule: 'reboot: hosts that are rebooted by hand',
+    file: HOST_POLICY,
+    from: "if (policy.reboot === 'never') return",
+    to: "if (policy.reboot === 'never' && nowMs < 0) return",
+    test: [ATTACKS_TEST, 'on a host that is rebooted by hand', WRONG_REBOOTS],
+  },
+  {
+    rule: 'reboot: the hours of the host',
+    file: HOST_POLICY,
+    from: "'this host is rebooted by hand only');\n  return judgeHours(policy, { nowMs }) ?? { ok: true };",
+    to: "'this host is rebooted by hand only');\n  return { ok: true };",
+    test: [ATTACKS_TEST, 'whose warning would end outside the hours of the host', WRONG_REBOOTS],
+  },
+  {
+    rule: 'reboot: what could not be asked is in its way',
+    file: 'apps/agent/src/reboots/blocker-rules.ts',
+    from: "    ...unknown.map((name) => ({ kind: 'other' as const, name })),\n",
+    to: '',
+    test: ['apps/agent/src/reboots/logind-rules.test.ts', 'unknown people, even with a warning'],
+  },
+  {
+    rule: 'restart: only what runs replaced files',
+    file: RESTART,
+    from: "if (!evidence.stale.has(unit)) outcomes.push({ unit, outcome: 'not_stale' });\n    else if",
+    to: 'if',
+    test: [REBOOT_TEST, 'are restarted one by one, only those that run replaced files'],
+  },
+  {
+    rule: 'restart: only services',
+    file: RESTART,
+    from: "file.stale.filter(({ kind }) => kind === 'service')",
+    to: 'file.stale',
+    test: [ATTACKS_TEST, 'of services that the observer has not seen', WRONG_REBOOTS],
+  },
+  {
+    rule: 'restart: no core service',
+    file: RESTART,
+    from: 'if (core !== undefined) {',
+    to: "if (core === '') {",
+    test: [ATTACKS_TEST, ', with another', WRONG_REBOOTS],
+  },
+  {
+    rule: 'restart: evidence of the last hour',
+    file: RESTART,
+    from: '> EVIDENCE_MAX_AGE_MS) {',
+    to: '> EVIDENCE_MAX_AGE_MS * 1_000) {',
+    test: [ATTACKS_TEST, 'with evidence of yesterday', WRONG_REBOOTS],
+  },
+  {
+    rule: 'restart: evidence of this boot',
+    file: RESTART,
+    from: 'if (file.boot_id !== host.bootId()) {',
+    to: "if (file.boot_id === '') {",
+    test: [ATTACKS_TEST, 'with evidence of another boot', WRONG_REBOOTS],
+  },
+  {
+    rule: 'restart: not after the hours',
+    file: RESTART,
+    from: 'RESTARTS_MAX_MS || vetoAt(nowMs()) !== null;',
+    to: 'RESTARTS_MAX_MS;',
+    test: [REBOOT_TEST, 'are not attempted after the hours of the host'],
+  },
+  {
+    rule: 'restart: another run is the proof',
+    file: 'apps/agent/src/reboots/unit-state.ts',
+    from: 'return after.invocation === before.invocation ?',
+    to: "return after.invocation === '' ?",
+    test: [REBOOT_TEST, 'is the same run as before'],
   },
   {
     rule: 'policy: its ecosystems',

@@ -21,6 +21,8 @@ export type HostOptions = AptHostOptions & {
   machineId?: string;
   /** The file with the host's own policy; default: that of the machine that runs the story, which has none. */
   policyFile?: string;
+  /** The machine that a reboot ends; default: the one that runs the story, so no command may reach that line. */
+  hostRoot?: string;
 };
 
 /** The compiled agent with its own folders. */
@@ -56,7 +58,7 @@ const Json = Type.Record(Type.String(), Type.Unknown());
 
 /** Creates the host in `dir`, which every user can read, as the agent downloads without root. */
 export async function createHost(dir: string, options: HostOptions): Promise<Host> {
-  const { serverUrl, machineId = 'machine-of-the-story', policyFile, ...aptOptions } = options;
+  const { serverUrl, machineId = 'machine-of-the-story', policyFile, hostRoot, ...aptOptions } = options;
   await chmod(dir, 0o755);
   const aptDir = join(dir, 'apt');
   await mkdir(aptDir, { recursive: true });
@@ -66,6 +68,7 @@ export async function createHost(dir: string, options: HostOptions): Promise<Hos
     machineId,
     places: [...ONLY_APT, '--apt-config', apt.aptConf],
     ...(policyFile !== undefined && { policyFile }),
+    ...(hostRoot !== undefined && { hostRoot }),
   });
   return {
     ...agent,
@@ -84,6 +87,7 @@ type AgentOptions = {
   machineId: string;
   places: readonly string[];
   policyFile?: string;
+  hostRoot?: string;
   /** Added to its environment. */
   env?: Readonly<Record<string, string | undefined>>;
   /** The local user that runs it; default root. */
@@ -93,7 +97,7 @@ type AgentOptions = {
 /** Sets up the agent in `dir`; `places` are arguments of enrol such as --apt-config. */
 export async function createAgentOn(
   dir: string,
-  { serverUrl, machineId, places, env: added = {}, user = null, policyFile }: AgentOptions,
+  { serverUrl, machineId, places, env: added = {}, user = null, policyFile, hostRoot }: AgentOptions,
 ): Promise<InstalledAgent> {
   const configDir = join(dir, 'agent');
   const machineIdFile = join(dir, 'machine-id');
@@ -103,7 +107,8 @@ export async function createAgentOn(
   const env = { PATH: SYSTEM_PATH, TMPDIR: '/tmp', ...added };
   const run = (...args: string[]) => {
     const policy = policyFile === undefined ? [] : ['--policy', policyFile];
-    const given = [...args, ...policy];
+    const root = hostRoot === undefined ? [] : ['--host-root', hostRoot];
+    const given = [...args, ...policy, ...root];
     const [program, ...words] = [...asUser(user), binary, 'run', ...given, '--json', '--config', configDir];
     return startChild(program, words, { env });
   };
