@@ -1769,8 +1769,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     rule: 'repair: the state lists those cancelled after delivery',
     file: 'apps/server/src/commands/store.ts',
-    from: "    .where('status', '=', 'cancelled')\n",
-    to: "    .where('status', '=', 'expired')\n",
+    from: "eb('status', '=', 'cancelled')",
+    to: "eb('status', '=', 'expired')",
     test: [ORDER_TEST, 'one that was cancelled after its delivery'],
   },
   {
@@ -1842,6 +1842,16 @@ export const MUTANTS: readonly Mutant[] = [
     from: "if (news.kind === 'over') {",
     to: "if (news.kind === 'over' && waitedMs < 0) {",
     test: [ATTACKS_TEST, 'that is cancelled during its warning', WRONG_REBOOTS],
+  },
+  {
+    rule: 'reboot: one that its agent has is called off by the agent state',
+    file: 'apps/server/src/commands/store.ts',
+    from: "eb('called_off_at', 'is not', null)",
+    to: "eb('called_off_at', '<', 0)",
+    test: [
+      'apps/server/src/commands/failure-cases.test.ts',
+      'is called off by the agent state, and its result decides',
+    ],
   },
   {
     rule: 'reboot: a cancellation cannot be withheld',

@@ -7,16 +7,17 @@ import { transitionUpdate } from '../updates/transition-update.ts';
 import { isFinished, mayRetry } from './command-rules.ts';
 import { updatesOfCommand } from './named-updates.ts';
 import { queueCommand } from './queue-command.ts';
-import { type CommandRow, compareAndSwapStatus, stillApproved } from './store.ts';
+import { type CommandRow, callOffReboot, compareAndSwapStatus, stillApproved } from './store.ts';
 import { returnToPending, withdrawApprovals } from './withdraw-approvals.ts';
 
-export type CancelOutcome = 'cancelled' | 'finished' | 'with_agent';
+/** `called_off`: the agent has it, and is asked to end it; its result decides. */
+export type CancelOutcome = 'cancelled' | 'called_off' | 'finished' | 'with_agent';
 export type RetryOutcome = { kind: 'queued'; commandId: string } | { kind: 'refused'; detail: string };
 
 const Params = Type.Record(Type.String(), Type.Unknown());
 
 /**
- * Cancels a command that its agent has not acknowledged. The updates of an install command return to
+ * Cancels a command that its agent has not acknowledged, or has a reboot called off that has not begun (decision 0057). The updates of an install command return to
  * `pending`, and their token is void.
  */
 export async function cancelCommand(
@@ -33,6 +34,8 @@ export async function cancelCommand(
       nowMs: platform.now(),
     }))
   ) {
+    const reason = `${by} asked the host to call it off`;
+    if (await callOffReboot(tx, { id: command.id, reason, nowMs: platform.now() })) return 'called_off';
     return isFinished(Value.Parse(CommandStatus, command.status)) ? 'finished' : 'with_agent';
   }
   const updateIds = updatesOfCommand(command);

@@ -9,7 +9,7 @@ import { cancelCommand, retryCommand } from './change-command.ts';
 import { type Delivery, deliverCommands } from './deliver-commands.ts';
 import { COMMAND_LIFETIME_MS, type NewCommand, queueCommand } from './queue-command.ts';
 import { recordResult } from './record-result.ts';
-import { findCommand, listCommands } from './store.ts';
+import { deliveredVoidCommands, findCommand, listCommands } from './store.ts';
 
 async function openScene(engine: TestEngine) {
   const database = await engine.open();
@@ -39,7 +39,7 @@ async function openScene(engine: TestEngine) {
         if (!command) throw new Error('no such command');
         return cancelCommand(tx, platform, { command, by: 'ada' });
       }),
-    report: (commandId: string, status: 'running' | 'success' | 'failed' | 'interrupted') =>
+    report: (commandId: string, status: 'running' | 'success' | 'failed' | 'refused' | 'interrupted') =>
       database.transact((tx) => recordResult(tx, platform, { agentId, commandId, result: { status } })),
     async install() {
       const expiresAtMs = platform.now() + 7 * COMMAND_LIFETIME_MS;
@@ -126,6 +126,30 @@ describe.each(ENGINES)('failure cases of commands on $name', (engine) => {
     const rows = await listCommands(database.read, { filter: {}, scope: null, limit: 10, before: null });
     expect(rows.length).toBe(expected.retry === 'queued' ? 2 : 1);
   });
+
+  test.each([
+    ['received', 'success'],
+    ['running', 'refused'],
+  ] as const)(
+    'a reboot that is %s is called off by the agent state, and its result decides',
+    async (stage, end) => {
+      const scene = await openScene(engine);
+      const { agentId, database } = scene;
+      const params = { boot_id: 'boot', warn_minutes: 5, cause: 'kernel update' };
+      const id = await scene.queue({ action: 'reboot', params });
+      await STAGES[stage]?.(scene, id);
+      const listed = async () =>
+        (await deliveredVoidCommands(database.read, { agentId, sinceMs: 0, limit: 10 })).map((row) => row.id);
+      expect(await listed()).toEqual([]);
+      expect([await scene.cancel(id), await scene.cancel(id)]).toEqual(['called_off', 'called_off']);
+      expect(await findCommand(database.read, id)).toMatchObject({
+        ...{ status: stage, reason: 'ada asked the host to call it off' },
+      });
+      expect(await listed()).toEqual([id]);
+      expect((await scene.report(id, end)).kind).toBe('recorded');
+      expect([await scene.statusOf(id), await scene.cancel(id)]).toEqual([end, 'finished']);
+    },
+  );
 
   test('seq rises strictly for an agent, whatever is concurrent and however often the server starts', async () => {
     const scene = await openScene(engine);

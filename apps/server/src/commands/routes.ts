@@ -96,7 +96,8 @@ export function mountCommands(routes: Routes, { platform }: CommandsDeps): void 
     url: '/api/v1/commands/:id/cancel',
     access: acting,
     schema: {
-      summary: 'Cancel a command that its agent has not acknowledged',
+      summary:
+        'Cancel a command that its agent has not acknowledged, or call off a reboot that has not begun',
       tags,
       params: IdPath,
       response: { 200: CommandItem, 404: Problem, 409: Problem },

@@ -31,6 +31,7 @@ export const schema: readonly Statement[] = [
     restarts TEXT,
     probes TEXT,
     hooks TEXT,
+    called_off_at BIGINT,
     changed_at BIGINT,
     seal TEXT
   )`,
@@ -108,6 +109,8 @@ declare module '../platform/db/tables.ts' {
       /** JSON of root's probes before the installation, and of root's programs around it. */
       probes: string | null;
       hooks: string | null;
+      /** When an operator asked for the end of a reboot that its agent has: the agent state says so. */
+      called_off_at: number | null;
       /** When the server last wrote it; times that a host reports are of its own clock. */
       changed_at?: number | null;
       seal: SealColumn;

@@ -179,10 +179,25 @@ export async function hasOpenRepair(tx: Tx, of: { agentId: string; sinceMs: numb
   return row !== undefined;
 }
 
+/** Asks the agent that has a reboot to call it off; false where it has none. */
+export async function callOffReboot(
+  tx: Tx,
+  args: { id: string; reason: string; nowMs: number },
+): Promise<boolean> {
+  const { numUpdatedRows } = await tx
+    .updateTable('agent_commands')
+    .set({ called_off_at: args.nowMs, reason: args.reason, changed_at: args.nowMs })
+    .where('id', '=', args.id)
+    .where('action', '=', 'reboot')
+    .where('status', 'in', ['received', 'running'])
+    .executeTakeFirst();
+  return numUpdatedRows > 0n;
+}
+
 /** Commands without an approval that root carries out: the agent state says which of them were cancelled. */
 const ROOT_ACTIONS = ['repair', 'reboot', 'restart_services'];
 
-/** Those queued since then that were cancelled after the agent was given them, newest first. */
+/** Those queued since then that were cancelled or called off after the agent was given them, newest first. */
 export async function deliveredVoidCommands(
   db: Db,
   { limit, ...of }: { agentId: string; sinceMs: number; limit: number },
@@ -190,7 +205,7 @@ export async function deliveredVoidCommands(
   return commandsSince(db, of)
     .where('action', 'in', ROOT_ACTIONS)
     .select((eb) => ['id', eb.ref('sent_at').$notNull().as('sent_at')])
-    .where('status', '=', 'cancelled')
+    .where((eb) => eb.or([eb('status', '=', 'cancelled'), eb('called_off_at', 'is not', null)]))
     .where('sent_at', 'is not', null)
     .orderBy('sent_at', 'desc')
     .limit(limit)

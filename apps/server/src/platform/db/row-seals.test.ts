@@ -39,7 +39,7 @@ const OPEN: Readonly<Record<string, readonly string[]>> = {
       'started_at',
     ],
     ...['finished_at', 'reason', 'exit_code', 'output_tail', 'installed', 'restarts'],
-    ...['probes', 'hooks', 'changed_at'],
+    ...['probes', 'called_off_at', 'hooks', 'changed_at'],
   ],
 };
 
