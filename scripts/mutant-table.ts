@@ -2143,6 +2143,16 @@ export const MUTANTS: readonly Mutant[] = [
     test: [POLICIES_TEST, 'leave an update to people once a person has taken its approval back'],
   },
   {
+    rule: 'restart: only services that the host itself reports',
+    file: 'apps/server/src/commands/host-commands.ts',
+    from: 'if (units.length === 0 || other !== undefined) {',
+    to: 'if (units.length === 0) {',
+    test: [
+      'apps/server/src/agents/restarts.test.ts',
+      'is restarted by a command: what the host reports, and nothing else',
+    ],
+  },
+  {
     rule: 'backtest: asked by the policy, not by the operator of then',
     file: BACKTEST_RULES,
     from: "by: 'policy', override: false, overrideReason: null, standing",

@@ -189,6 +189,26 @@ describeConsole('hosts in the console', { hosts: 5, operators: [VIEWER] }, (scen
       .waitFor();
     await page.getByText('A live patch is active. It can delay the reboot, not replace it.').waitFor();
     await inspect(page, 'host-restarts');
+
+    await page.getByRole('button', { name: 'Restart 1 service…' }).press('Enter');
+    const restart = page.getByRole('dialog', { name: 'Restart 1 service' });
+    await restart.getByText('nginx.service.').waitFor();
+    await restart.getByRole('button', { name: 'Sign the restart' }).press('Enter');
+    await page.getByText('The host restarts them after its next check-in.').waitFor();
+    await page.getByRole('button', { name: 'Reboot the host…' }).press('Enter');
+    const reboot = page.getByRole('dialog', { name: 'Reboot the host' });
+    await reboot.getByText(/warned five minutes before/).waitFor();
+    await inspect(page, 'host-reboot');
+    await reboot.getByRole('button', { name: 'Sign the reboot' }).press('Enter');
+    await page.getByText('The host reboots after its next check-in.').waitFor();
+    const ordered = await scene.stage.operator.call('GET', `/api/v1/commands?agent_id=${agent.agentId}`);
+    expect(ordered.body).toMatchObject({
+      items: [
+        { action: 'reboot', params: { boot_id: 'boot', warn_minutes: 5 } },
+        { action: 'restart_services', params: { units: ['nginx.service'] } },
+      ],
+    });
+
     for (const filter of ['reboot=needed', 'services_restart=needed']) {
       await page.goto(`/hosts?${filter}`);
       await page.getByRole('link', { name: 'stale' }).waitFor();

@@ -264,6 +264,11 @@ const ROWS: Readonly<Record<string, Row>> = {
     body: {},
     expected: operator('admin', '404 not_found'),
   },
+  'POST /api/v1/agents/:agent_id/restart-services': {
+    path: `/api/v1/agents/${NOBODY}/restart-services`,
+    body: {},
+    expected: operator('admin', '404 not_found'),
+  },
   'POST /api/v1/agents/:agent_id/repair': {
     path: `/api/v1/agents/${NOBODY}/repair`,
     body: { repair_sha256: 'a'.repeat(64) },

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { sortBy } from './lists-api.ts';
 import { ProbesState } from './probes.ts';
+import { RebootOrder, RestartOrder } from './reboots.ts';
 import { RestartNeed } from './restarts.ts';
 import {
   AgentVersion,
@@ -152,7 +153,20 @@ export const ScanRequest = nullable(
     ecosystems: Type.Optional(Type.Array(Ecosystem, { minItems: 1, maxItems: 4, uniqueItems: true })),
   }),
 );
-export const RebootRequest = nullable(strict({}));
+export const RebootRequest = nullable(
+  strict({
+    /** What logged-in users read. */
+    cause: Type.Optional(RebootOrder.properties.cause),
+    /** How long they are warned; 5 without it. */
+    warn_minutes: Type.Optional(RebootOrder.properties.warn_minutes),
+  }),
+);
+export const RestartServicesRequest = nullable(
+  strict({
+    /** Without it, all that the host reports as running replaced files and that can be restarted by themselves. */
+    units: Type.Optional(RestartOrder.properties.units),
+  }),
+);
 export const PollingRequest = strict({ interval_seconds: Type.Integer({ minimum: 1, maximum: 86_400 }) });
 
 /** 202: something was queued for a host. */

@@ -7,6 +7,7 @@ import { Badge, type BadgeTone } from '../ui/badge.tsx';
 import { Facts, Panel } from '../ui/page.tsx';
 import { ErrorPanel, Skeleton } from '../ui/states.tsx';
 import { Time } from '../ui/time.tsx';
+import { RestartActs } from './restart-acts.tsx';
 import { actOf, kernelText, REBOOT_WORDS, rebootReasons, SERVICES_WORDS } from './restart-rules.ts';
 
 const SHAPES: Readonly<Record<RestartNeed, { tone: BadgeTone; icon: ReactNode }>> = {
@@ -32,6 +33,7 @@ export function RestartPanel({ id }: { id: string }) {
         </p>
       )}
       {report && <RestartEvidence report={report} />}
+      {data && <RestartActs id={id} report={report} />}
     </Panel>
   );
 }

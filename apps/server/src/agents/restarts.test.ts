@@ -7,6 +7,7 @@ import { createLastSeen } from '../check-in/last-seen.ts';
 import { mountCheckIn } from '../check-in/routes.ts';
 import { mountAgentCommands } from '../commands/agent-routes.ts';
 import { deliverCommands } from '../commands/deliver-commands.ts';
+import { mountHostCommands } from '../commands/host-commands.ts';
 import { queueCommand } from '../commands/queue-command.ts';
 import { mountCommands } from '../commands/routes.ts';
 import { insertTestAgent } from '../testing/agent-rows.ts';
@@ -123,6 +124,58 @@ describe.each(ENGINES)('what runs old code, on $name', (engine) => {
     const { send, evidence } = await setUp();
     expect((await send('PUT', 'restarts', Object(report))).statusCode).toBe(400);
     expect((await evidence()).report).toBeNull();
+  });
+
+  test('is restarted by a command: what the host reports, and nothing else', async () => {
+    const { app, platform, database, one, send } = await setUp();
+    mountHostCommands(app.routes, { platform });
+    const ask = async (body?: object) => {
+      const url = `/api/v1/agents/${one.agentId}/restart-services`;
+      const answer = await app.inject({ method: 'POST', url, ...(body && { payload: body }) });
+      return [answer.statusCode, answer.json().detail ?? ''];
+    };
+    expect(await ask()).toEqual([409, expect.stringContaining('reports no service')]);
+    const [nginx] = REPORT.services.stale;
+    const stale = [
+      ...(nginx ? [nginx, { ...nginx, name: 'dbus.service', kind: 'core' as const }] : []),
+      ...(nginx
+        ? [
+            { ...nginx, name: '-x.service' },
+            { ...nginx, name: 'app', kind: 'other' as const },
+          ]
+        : []),
+    ];
+    await send('PUT', 'restarts', { ...REPORT, services: { ...REPORT.services, stale } });
+    for (const unit of ['dbus.service', 'ssh.service']) {
+      expect(await ask({ units: [unit] })).toEqual([409, expect.stringContaining(unit)]);
+    }
+    expect((await ask({ units: [] }))[0]).toBe(400);
+    expect((await ask())[0]).toBe(202);
+    expect((await ask({ units: ['nginx.service'] }))[0]).toBe(202);
+    const rows = await database.read.selectFrom('agent_commands').selectAll().execute();
+    expect(rows.map(({ action, params }) => [action, JSON.parse(params)])).toEqual([
+      ['restart_services', { units: ['nginx.service'] }],
+      ['restart_services', { units: ['nginx.service'] }],
+    ]);
+  });
+
+  test('is ended by a reboot, of the boot that the host is in, with the words and the warning of who asks', async () => {
+    const { app, platform, database, one, checkIn } = await setUp();
+    mountHostCommands(app.routes, { platform });
+    const ask = (payload?: object) =>
+      app.inject({
+        ...{ method: 'POST', url: `/api/v1/agents/${one.agentId}/reboot` },
+        ...(payload && { payload }),
+      });
+    await checkIn('boot-1');
+    expect((await ask()).statusCode).toBe(202);
+    expect((await ask({ cause: 'new kernel', warn_minutes: 15 })).statusCode).toBe(202);
+    expect((await ask({ warn_minutes: 61 })).statusCode).toBe(400);
+    const rows = await database.read.selectFrom('agent_commands').selectAll().orderBy('id').execute();
+    expect(rows.map(({ params }) => JSON.parse(params))).toEqual([
+      { boot_id: 'boot-1', warn_minutes: 5, cause: 'ordered by an operator' },
+      { boot_id: 'boot-1', warn_minutes: 15, cause: 'new kernel' },
+    ]);
   });
 
   test('belongs to the result of an installation', async () => {

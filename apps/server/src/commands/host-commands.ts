@@ -1,5 +1,13 @@
-import { CommandQueued, PollingRequest, RebootRequest, ScanRequest } from '@tidegate/protocol/agents-api';
-
+import {
+  CommandQueued,
+  PollingRequest,
+  RebootRequest,
+  RestartServicesRequest,
+  ScanRequest,
+} from '@tidegate/protocol/agents-api';
+import { Problem } from '@tidegate/protocol/problems';
+import { RESTART_UNITS_MAX } from '@tidegate/protocol/reboots';
+import { findRestarts } from '../agents/restarts-store.ts';
 import { lockBinding, setPollingInterval } from '../agents/store.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import type { OperatorAccess } from '../platform/http/access.ts';
@@ -9,6 +17,7 @@ import { noSuch, Refusal } from '../platform/http/refusal.ts';
 import type { Routes } from '../platform/http/routes.ts';
 import type { Platform } from '../platform/platform.ts';
 import { type NewCommand, queueCommand } from './queue-command.ts';
+import { staleUnits } from './stale-units.ts';
 
 const tags = ['hosts'];
 /** How long logged-in users are warned before a reboot. */
@@ -56,12 +65,42 @@ export function mountHostCommands(routes: Routes, { platform }: { platform: Plat
       body: RebootRequest,
       response: { 202: CommandQueued },
     },
-    handler: async ({ operator, params }) => {
+    handler: async ({ operator, params, body }) => {
       const createdBy = operator.username;
+      const { cause = 'ordered by an operator', warn_minutes = WARN_MINUTES } = body ?? {};
       const command_id = await queueForHost(platform, params.agent_id, async (_, queue, { bootId }) => {
         if (bootId === null) throw new Refusal('conflict', { detail: 'The host has not checked in yet.' });
-        const order = { boot_id: bootId, warn_minutes: WARN_MINUTES, cause: 'ordered by an operator' };
+        const order = { boot_id: bootId, warn_minutes, cause };
         return queue({ action: 'reboot', params: order, createdBy });
+      });
+      return { command_id };
+    },
+  });
+  routes.operator({
+    method: 'POST',
+    url: '/api/v1/agents/:agent_id/restart-services',
+    access: acts,
+    schema: {
+      tags,
+      summary: 'Ask a host to restart services that run replaced files',
+      params: HostPath,
+      body: RestartServicesRequest,
+      response: { 202: CommandQueued, 409: Problem },
+    },
+    handler: async ({ operator, params, body }) => {
+      const createdBy = operator.username;
+      const command_id = await queueForHost(platform, params.agent_id, async (tx, queue) => {
+        const stale = staleUnits((await findRestarts(tx, params.agent_id))?.report);
+        const units = body?.units ?? stale.slice(0, RESTART_UNITS_MAX);
+        const other = units.find((unit) => !stale.includes(unit));
+        if (units.length === 0 || other !== undefined) {
+          const detail =
+            other === undefined
+              ? 'The host reports no service that runs replaced files and can be restarted by itself.'
+              : `The host does not report ${other} as running replaced files, or it cannot be restarted by itself.`;
+          throw new Refusal('conflict', { detail });
+        }
+        return queue({ action: 'restart_services', params: { units }, createdBy });
       });
       return { command_id };
     },

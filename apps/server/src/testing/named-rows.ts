@@ -155,6 +155,7 @@ export const NAMED: Readonly<Record<string, Naming | string>> = {
   })),
   'POST /api/v1/agents/:agent_id/scan path agent_id': path('agent', {}),
   'POST /api/v1/agents/:agent_id/reboot path agent_id': path('agent', {}),
+  'POST /api/v1/agents/:agent_id/restart-services path agent_id': path('agent', {}),
   'POST /api/v1/agents/:agent_id/repair path agent_id': path('agent', { repair_sha256: 'a'.repeat(64) }),
   'POST /api/v1/agents/:agent_id/polling path agent_id': path('agent', { interval_seconds: 60 }),
   'POST /api/v1/agents/register body os.id': OS,
