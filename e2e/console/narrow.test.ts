@@ -20,6 +20,7 @@ const PAGES: readonly (readonly [path: string, heading: string | RegExp])[] = [
   ['/updates', 'Updates'],
   ['/updates/:update', /on web-/],
   ['/packages', 'Packages'],
+  ['/unfixed', 'Vulnerabilities without a fix'],
   ['/hosts', 'Hosts'],
   ['/hosts/:host', /^web-/],
   ['/hosts/:host/inventory', /^Packages of web-/],

@@ -72,6 +72,7 @@ const routeTree = root.addChildren([
     page('/updates', () => import('./updates/updates-page.tsx'), 'UpdatesPage'),
     page('/updates/$id', () => import('./updates/update-page.tsx'), 'UpdatePage'),
     page('/packages', () => import('./updates/packages-page.tsx'), 'PackagesPage'),
+    page('/unfixed', () => import('./unfixed/unfixed-page.tsx'), 'UnfixedPage'),
     page('/hosts', () => import('./hosts/hosts-page.tsx'), 'HostsPage'),
     page('/hosts/$id', () => import('./hosts/host-page.tsx'), 'HostPage'),
     page('/hosts/$id/inventory', () => import('./hosts/inventory-page.tsx'), 'InventoryPage'),

@@ -17,6 +17,7 @@ import {
   Server,
   Settings,
   SquareTerminal,
+  TriangleAlert,
   UserCog,
   Warehouse,
 } from 'lucide-react';
@@ -37,6 +38,7 @@ export const DESTINATIONS: readonly Destination[] = [
   { to: '/', label: 'Overview', icon: <LayoutDashboard />, shortcut: 'g o', role: 'viewer' },
   { to: '/updates', label: 'Updates', icon: <ArrowUpCircle />, shortcut: 'g u', role: 'viewer' },
   { to: '/packages', label: 'Packages', icon: <Package />, shortcut: 'g p', role: 'viewer' },
+  { to: '/unfixed', label: 'No fix', icon: <TriangleAlert />, role: 'viewer' },
   { to: '/hosts', label: 'Hosts', icon: <Server />, shortcut: 'g h', role: 'viewer' },
   { to: '/commands', label: 'Commands', icon: <SquareTerminal />, shortcut: 'g c', role: 'viewer' },
   { to: '/events', label: 'Events', icon: <Activity />, shortcut: 'g e', role: 'viewer' },

@@ -18,6 +18,7 @@ export const PAGES = [
   '/updates',
   '/updates/:id',
   '/packages',
+  '/unfixed',
   '/hosts',
   '/hosts/:id',
   '/hosts/:id/inventory',

@@ -1,0 +1,101 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { UNFIXED_SORT_DEFAULT, type UnfixedCoverage, type UnfixedItem } from '@tidegate/protocol/unfixed-api';
+import { useMemo, useState } from 'react';
+import { useListSearch } from '../api/list-search.ts';
+import { listQuery, oneQuery } from '../api/queries.ts';
+import { useSession } from '../api/session.ts';
+import { FilterSelect } from '../ui/filter-select.tsx';
+import { ListTable } from '../ui/list-table.tsx';
+import { Page } from '../ui/page.tsx';
+import { SearchBox } from '../ui/search-box.tsx';
+import { EmptyState } from '../ui/states.tsx';
+import { Time } from '../ui/time.tsx';
+import { counted } from '../updates/update-words.ts';
+import { AffectedHosts } from './affected-hosts.tsx';
+import { MitigateDialog } from './mitigate-dialog.tsx';
+import { unfixedColumns } from './unfixed-columns.tsx';
+import { EXPLOITED_WORDS, gapText, MITIGATED_WORDS, UNFIXED } from './unfixed-rules.ts';
+
+const FILTERS = ['q', 'exploited', 'mitigated'] as const;
+
+/** Known vulnerabilities of what is installed that no pending update fixes. */
+export function UnfixedPage() {
+  const list = useListSearch(FILTERS);
+  const { may, groups } = useSession();
+  // A note is one for all hosts, so operators bound to groups only read it.
+  const mayNote = may('approver') && groups === null;
+  const [looking, setLooking] = useState<UnfixedItem | null>(null);
+  const [noting, setNoting] = useState<UnfixedItem | null>(null);
+  const columns = useMemo(
+    () => unfixedColumns({ onHosts: setLooking, onNote: mayNote ? setNoting : null }),
+    [mayNote],
+  );
+  const query = useQuery(listQuery<UnfixedItem>('updates', UNFIXED, list.query));
+  const { data: coverage } = useQuery(oneQuery<UnfixedCoverage>('updates', `${UNFIXED}/coverage`));
+  const gap = coverage ? gapText(coverage) : null;
+  const { filter, setFilter } = list;
+  return (
+    <Page
+      title="Vulnerabilities without a fix"
+      lead="Known vulnerabilities of what is installed that no pending update is judged to fix."
+    >
+      {coverage && (
+        <p role="status" className="mb-3 rounded-lg border border-line bg-surface px-4 py-2">
+          {gap === null ? `Every package of ${counted(coverage.hosts, 'host')} is judged.` : gap}
+          {coverage.at !== null && (
+            <>
+              {' '}
+              Counted <Time at={coverage.at} />.
+            </>
+          )}
+        </p>
+      )}
+      <ListTable
+        list={list}
+        query={query}
+        noun="vulnerabilities"
+        order={UNFIXED_SORT_DEFAULT}
+        toolbar={
+          <>
+            <SearchBox
+              label="Package or id"
+              value={filter.q ?? ''}
+              onSearch={(text) => setFilter({ q: text || undefined })}
+            />
+            <FilterSelect
+              label="Exploited"
+              value={filter.exploited}
+              choices={EXPLOITED_WORDS}
+              onChoose={(exploited) => setFilter({ exploited })}
+            />
+            <FilterSelect
+              label="Mitigation"
+              value={filter.mitigated}
+              choices={MITIGATED_WORDS}
+              onChoose={(mitigated) => setFilter({ mitigated })}
+            />
+          </>
+        }
+        empty={
+          <EmptyState
+            title="No vulnerability without a fix is known"
+            action={<Link to="/updates">See the updates</Link>}
+          >
+            {coverage && gap === null
+              ? 'Each known vulnerability of the hosts has a pending update that is judged to fix it.'
+              : gap}
+          </EmptyState>
+        }
+        label="Vulnerabilities without a fix"
+        columns={columns}
+        rowId={idOf}
+        onOpen={setLooking}
+      />
+      {looking && <AffectedHosts item={looking} onClose={() => setLooking(null)} />}
+      {noting && <MitigateDialog item={noting} onClose={() => setNoting(null)} />}
+    </Page>
+  );
+}
+
+const idOf = ({ id }: UnfixedItem) => id;
