@@ -32,6 +32,7 @@ const SLICES = [
   'policy-runs',
   'unfixed',
   'withheld',
+  'rollbacks',
   'restore',
   'stream',
   'overview',

@@ -24,6 +24,12 @@ const GROUP_TEST = `${DB}/group-commit.test.ts`;
 const JOURNALED = 'apps/server/src/restore/journaled-database.ts';
 const ATTEMPTS_TEST = 'apps/server/src/restore/failed-attempts.test.ts';
 const CRASH_TEST = 'apps/server/src/restore/crash-before-commit.test.ts';
+const KEPT_FILES = 'apps/agent/src/ecosystems/kept-files.ts';
+const KEPT_FILES_TEST = 'apps/agent/src/ecosystems/kept-files.test.ts';
+const UNDO = 'apps/agent/src/ecosystems/apt/undo.ts';
+const ROLLBACK_TEST = 'apps/agent/src/executor/apt-rollback.test.ts';
+const ROLLBACKS = 'packages/protocol/src/rollbacks.ts';
+const ROLLBACKS_TEST = 'apps/server/src/rollbacks/rollbacks.test.ts';
 const BLACKOUT_RULES = 'apps/server/src/blackouts/blackout-rules.ts';
 const BLACKOUT_RULES_TEST = 'apps/server/src/blackouts/blackout-rules.test.ts';
 const UNFIXED_RULES = 'apps/server/src/unfixed/unfixed-rules.ts';
@@ -2242,6 +2248,83 @@ export const MUTANTS: readonly Mutant[] = [
     from: 'const isLate = notAfterMs <= thawMs;',
     to: 'const isLate = notAfterMs < -1e12;',
     test: [POLICIES_TEST, 'mint nothing when one closes during a pass'],
+  },
+  {
+    rule: 'rollbacks: a kept file is hashed before it is copied',
+    file: KEPT_FILES,
+    from: 'if (!isIntact(entry.version, from)) return false;',
+    to: '',
+    test: [KEPT_FILES_TEST, 'in place of a kept file is not handed on'],
+  },
+  {
+    rule: 'rollbacks: a store that others can change is empty',
+    file: KEPT_FILES,
+    from: '(folder.mode & 0o022) === 0',
+    to: 'folder.mode > 0',
+    test: [KEPT_FILES_TEST, 'a folder that everybody may write to'],
+  },
+  {
+    rule: 'rollbacks: the store has a limit of bytes',
+    file: KEPT_FILES,
+    from: 'bytes + more > limits.maxBytes',
+    to: 'more > limits.maxBytes',
+    test: [KEPT_FILES_TEST, 'the oldest files go first'],
+  },
+  {
+    rule: 'rollbacks: what is replaced now goes last',
+    file: KEPT_FILES,
+    from: '[...young.filter(isNeeded).toReversed(), ...young.toReversed()]',
+    to: 'young.toReversed()',
+    test: [KEPT_FILES_TEST, 'what a rollback of this installation needs stays'],
+  },
+  {
+    rule: 'rollbacks: apt does nothing but undo',
+    file: UNDO,
+    from: 'if (more.length > 0) return',
+    to: 'if (more.length > 99) return',
+    test: [ROLLBACK_TEST, 'a rollback never removes more than the installation brought'],
+  },
+  {
+    rule: 'rollbacks: the server takes no plan that does more',
+    file: 'apps/server/src/updates/rollback-rules.ts',
+    from: 'allowed.has(keyOf(action))',
+    to: 'allowed.size > 0',
+    test: [ROLLBACKS_TEST, 'brings another package'],
+  },
+  {
+    rule: 'rollbacks: an old file is in the ledger of artifacts',
+    file: 'apps/server/src/artifacts/identity-rules.ts',
+    from: "ecosystem === 'pypi') return [];",
+    to: "ecosystem !== 'npm') return [];",
+    test: [ROLLBACKS_TEST, 'another old file than the one that was named before is a divergence'],
+  },
+  {
+    rule: 'rollbacks: policies leave the undone updates to people',
+    file: 'apps/server/src/updates/record-scan.ts',
+    from: 'taken_back: takenBack }',
+    to: 'taken_back: takenBack * 0 }',
+    test: [ROLLBACKS_TEST, 'an update that was undone is left to people'],
+  },
+  {
+    rule: 'rollbacks: nothing is undone that has moved on',
+    file: 'apps/server/src/rollbacks/request-rollbacks.ts',
+    from: "return 'changed_since';",
+    to: '{}',
+    test: [ROLLBACKS_TEST, 'what has moved on since is left alone'],
+  },
+  {
+    rule: 'rollbacks: only what takes all of its updates back runs on an unfit host',
+    file: ROLLBACKS,
+    from: 'return updates.every((update) =>',
+    to: 'return updates.some((update) =>',
+    test: ['packages/protocol/src/rollbacks.test.ts', 'only if all of its updates do'],
+  },
+  {
+    rule: 'rollbacks: an update with a red probe is not one',
+    file: ROLLBACKS,
+    from: "action === 'downgrade' && name",
+    to: "action !== 'remove' && name",
+    test: ['apps/agent/src/executor/around-install.test.ts', 'a host with a red probe, and an approved'],
   },
   {
     rule: 'blackouts: a command that changes a host is one of them',

@@ -319,6 +319,10 @@ const ROWS: Readonly<Record<string, Row>> = {
     body: { update_ids: [NOBODY] },
     expected: operator('approver', '200'),
   },
+  'POST /api/v1/updates/rollback': {
+    body: { update_ids: [NOBODY], reason: 'test' },
+    expected: operator('approver', '200'),
+  },
   'POST /api/v1/updates/preview': {
     body: { update_ids: [NOBODY] },
     expected: operator('approver', '200'),

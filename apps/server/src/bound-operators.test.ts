@@ -53,6 +53,11 @@ const BODIES: Readonly<
       skipped: [{ update_id: updateId, code: 'not_found' }],
     },
   }),
+  'POST /api/v1/updates/rollback': ({ updateId }) => ({
+    body: { update_ids: [updateId], reason: 'test' },
+    status: 200,
+    answer: { requested: [], skipped: [{ update_id: updateId, code: 'not_found' }] },
+  }),
   'POST /api/v1/updates/preview': ({ updateId }) => ({
     body: { update_ids: [updateId] },
     status: 200,

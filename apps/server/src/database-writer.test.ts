@@ -20,6 +20,7 @@ import { type IncidentScene, openIncidentScene } from './testing/incident-scene.
 import { createHousehold } from './testing/restored-server.ts';
 import { STANDING } from './testing/standing.ts';
 import { writeRaw } from './testing/write-raw.ts';
+import { findRollback, insertRollback } from './updates/rollbacks-store.ts';
 import { insertUpdates } from './updates/store.ts';
 import { setDigest } from './updates/update-set.ts';
 import { statementsAbout } from './vex/store.ts';
@@ -418,6 +419,25 @@ const ATTACKS: Attack[] = [
         ...{ update_id: id, set_sha256: setDigest([id]), asked_by: 'admin', asked_at: now, round: 0 },
       });
       return (await awaitedSets(database.read, { after: '', limit: 10 })).length > 0;
+    },
+    refused: false,
+  },
+  {
+    what: 'what a rollback undoes',
+    table: 'rollbacks',
+    async attempt(scene) {
+      const { app, agent, database } = scene;
+      const [id, now] = [app.platform.newId(), app.platform.now()];
+      const update = { ecosystem: 'apt', name: 'curl', version: '8.0-1', state: 'pending' } as const;
+      const row = { ...updateRow({ id, agentId: agent.agentId, ...update, now }), rollback_of: 'token' };
+      await database.transact(async (tx) => {
+        await insertUpdates(tx, [row]);
+        const actions = [{ action: 'remove', name: 'curl', from_version: '8.0-1' } as const];
+        await insertRollback(tx, { updateId: id, tokenId: 'token', actions });
+      });
+      expect(await findRollback(database.read, id)).not.toBeNull();
+      await run(scene, `UPDATE rollbacks SET actions = '[{"action":"remove","name":"sshd"}]'`);
+      return (await findRollback(database.read, id)) !== null;
     },
     refused: false,
   },

@@ -567,6 +567,18 @@ const INCIDENTS: Incident[] = [
     },
   },
   {
+    ...{ type: 'rollback_requested', status: 200, severity: 'warning', component: 'approvals' },
+    ...{ actor: 'admin', host: true },
+    content: [...['actor', 'command_id', 'reason', 'rollback_id', 'token_id', 'update_count', 'updates']],
+    async prepare({ planned, must, asAdmin, delivered, asAgent }) {
+      const updateId = await planned('apt');
+      const override = { override_supply_chain: true, override_reason: 'no source of advisories here' };
+      await must(asAdmin(`/api/v1/updates/${updateId}/approve`, override));
+      await must(asAgent(`/commands/${await delivered(updateId)}/result`, { status: 'success' }));
+      return asAdmin('/api/v1/updates/rollback', { update_ids: [updateId], reason: 'test' });
+    },
+  },
+  {
     ...{ type: 'repair_ordered', status: 202, severity: 'warning', component: 'commands' },
     ...{ actor: 'admin', host: true },
     content: ['actor', 'command_id', 'package_count', 'packages', 'sha256'],

@@ -7,6 +7,7 @@ import { Plan } from './plan.ts';
 import { HOOKS_MAX, HookRun, ProbesAround } from './probes.ts';
 import { BootId, REBOOT_BLOCKERS_MAX, RESTART_UNITS_MAX, RebootBlocker, UnitOutcome } from './reboots.ts';
 import { RestartReport } from './restarts.ts';
+import { KeptWayBack } from './rollbacks.ts';
 import {
   AgentVersion,
   Count,
@@ -206,6 +207,8 @@ export const CommandResult = strict({
   /** Of an installation: root's probes before it, and root's programs around it. */
   probes: Type.Optional(ProbesAround),
   hooks: Type.Optional(Type.Array(HookRun, { maxItems: HOOKS_MAX })),
+  /** Of an installation: the replaced files that the host keeps now, of how many. */
+  way_back: Type.Optional(KeptWayBack),
   /** Of an installation: each of its updates once. Absent: the status stands for all. */
   updates: Type.Optional(
     Type.Array(strict({ update_id: Uuid, outcome: UpdateOutcome }), { maxItems: APPROVAL_MAX_UPDATES }),

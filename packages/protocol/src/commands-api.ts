@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox';
 import { sortBy } from './lists-api.ts';
 import { HookRun, ProbesAround } from './probes.ts';
 import { RestartReport } from './restarts.ts';
+import { KeptWayBack } from './rollbacks.ts';
 import { nullable, strict, Timestamp, Uuid } from './scalars.ts';
 import { CommandAction, CommandStatus } from './states.ts';
 
@@ -31,6 +32,8 @@ export const CommandItem = strict({
   reason: TextOrNull,
   exit_code: IntegerOrNull,
   output_tail: TextOrNull,
+  /** Of an installation: how many of the replaced files the host keeps; null: it does not say. */
+  way_back: nullable(KeptWayBack),
   /** What ran old code after the installation. */
   restarts: nullable(RestartReport),
   /** Root's probes before the installation. */

@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox';
 import { PLAN_MAX_ACTIONS, PlanAction } from './plan.ts';
 import { RebootOrder, RestartOrder } from './reboots.ts';
 import { Repair } from './repairs.ts';
+import { ROLLBACK_MAX_ACTIONS, RollbackAction } from './rollbacks.ts';
 import { ROOTS_MAX } from './root-document.ts';
 import {
   Ecosystem,
@@ -148,6 +149,8 @@ export const COMMAND_PARAMS = {
   plan_update: strict({
     ecosystem: Ecosystem,
     updates: Type.Array(PlannedUpdate, { minItems: 1, maxItems: APPROVAL_MAX_UPDATES }),
+    /** Undo an installation: the plan has these actions and no others, without those that are done. */
+    undo: Type.Optional(Type.Array(RollbackAction, { minItems: 1, maxItems: ROLLBACK_MAX_ACTIONS })),
   }),
   install_update: strict({ update_ids: UpdateIds }),
   repair: Repair,

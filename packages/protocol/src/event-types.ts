@@ -77,6 +77,7 @@ export const SYSTEM_EVENT_TYPES = [
   'approval_countersigned',
   'update_installed',
   'update_failed',
+  'rollback_requested',
   'repair_ordered',
   'repair_ended',
   'agent_offline',

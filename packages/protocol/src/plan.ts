@@ -23,6 +23,13 @@ export const Artifact = strict({
 });
 export type Artifact = Static<typeof Artifact>;
 
+/**
+ * The file of the version that an action replaces or removes: what the host would need to go back. `sha256` is that of
+ * the signed index, or of the file that the host keeps.
+ */
+export const ReplacedFile = strict({ size_bytes: Count, sha256: Sha256Hex });
+export type ReplacedFile = Static<typeof ReplacedFile>;
+
 export const PlanActionKind = Type.Enum(['install', 'upgrade', 'downgrade', 'remove']);
 
 export const PlanAction = strict({
@@ -37,6 +44,8 @@ export const PlanAction = strict({
   /** The OpenPGP key that signed the repository, as the host verified it; a statement of this host about itself. */
   origin_key: Type.Optional(KeyFingerprint),
   artifact: Type.Optional(Artifact),
+  /** Absent: the host does not know where to get it. */
+  back: Type.Optional(ReplacedFile),
 });
 export type PlanAction = Static<typeof PlanAction>;
 
@@ -65,6 +74,9 @@ export function planFaults(plan: Plan): PlanFault[] {
     const key = `${action.name}:${action.arch ?? ''}`;
     if (seen.has(key)) faults.push({ path, message: `"${key}" stands in the plan twice` });
     seen.add(key);
+    if (action.back && action.from_version === undefined) {
+      faults.push({ path: `${path}/back`, message: 'is the file of a version that is replaced' });
+    }
     if (action.action === 'remove') {
       if (action.artifact) faults.push({ path: `${path}/artifact`, message: 'a removal has no artifact' });
       continue;

@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox';
 import { sortBy } from './lists-api.ts';
 import { Change, MaxChange, Offer } from './offers.ts';
 import { PlanAction } from './plan.ts';
+import { WayBack } from './rollbacks.ts';
 import {
   Count,
   Ecosystem,
@@ -116,6 +117,8 @@ export const UpdateItem = strict({
   has_plan: Type.Boolean(),
   /** How many other open updates of the host have this transaction as their plan; null: there is no plan. */
   siblings: nullable(Count),
+  /** The approval that it undoes; null: it is no rollback. */
+  rollback_of: nullable(Uuid),
   not_before: TimeOrNull,
   discovered_at: Timestamp,
   updated_at: Timestamp,
@@ -159,6 +162,8 @@ export const UpdateDetail = strict({
   /** By name; the first of them if there are more. */
   listed_siblings: Type.Array(Sibling, { maxItems: SIBLINGS_MAX }),
   plan: nullable(UpdatePlan),
+  /** Null while no plan is known. */
+  way_back: nullable(WayBack),
   history: Type.Array(UpdateHistoryEntry),
   gate: Type.Unknown({ description: 'the current verdict of the gate' }),
 });

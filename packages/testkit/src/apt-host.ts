@@ -1,4 +1,4 @@
-import { chmod, realpath } from 'node:fs/promises';
+import { chmod, realpath, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type AptArchive, createAptArchive } from './apt-archive.ts';
 import { dpkgOptions, openToReaders, writeAptHostFiles } from './apt-host-files.ts';
@@ -38,6 +38,8 @@ export type AptHost = {
   installed(): Promise<Map<string, string>>;
   /** Adds packages to the archive and makes them known to it and to the host. */
   publish(...packages: AptPackage[]): Promise<void>;
+  /** Takes files out of the archive, as distributions do with superseded versions. */
+  withdraw(...packages: { name: string; version: string }[]): Promise<void>;
   /** Brings back the packages and versions that the host was made with; the archive stays as it is. */
   rollBack(): Promise<void>;
   /** The file of a package in the archive, main or security. Throws where none was published. */
@@ -139,6 +141,10 @@ export async function createAptHost(dir: string, options: AptHostOptions = {}): 
     publish: async (...packages) => {
       await archive.add(packages);
       published.push(...packages);
+      await refresh();
+    },
+    withdraw: async (...packages) => {
+      for (const { name, version } of packages) await rm(debPath(name, version));
       await refresh();
     },
     rollBack,

@@ -20,6 +20,7 @@ import {
   namedUpdates,
   withJob,
 } from './executor-job.ts';
+import { keepWayBack } from './keep-way-back.ts';
 
 export interface InstallDependencies extends JobDependencies {
   drivers: readonly EcosystemDriver[];
@@ -61,7 +62,10 @@ export async function installUpdate(
   return withJob(executor, command.command_id, async ({ folder, artifacts }) => {
     const brought = await bringArtifacts(dependencies, approval.payload, artifacts);
     if (!brought.ok) return artifactFailure(dependencies, approval.payload, brought);
-    return handOver(dependencies, executor, { ...install, folder, approval });
+    const wayBack = await keepWayBack(dependencies, approval.payload, artifacts);
+    const end = await handOver(dependencies, executor, { ...install, folder, approval });
+    if (end === 'left' || wayBack === null || end.result.status === 'refused') return end;
+    return { ...end, result: { ...end.result, way_back: wayBack } };
   });
 }
 

@@ -1,8 +1,10 @@
 import type { InventoryPackage, InventoryUpdate } from '@tidegate/protocol/agent-api';
 import type { PackageCondition } from '@tidegate/protocol/package-condition';
 import type { Plan, PlanAction } from '@tidegate/protocol/plan';
+import type { RollbackAction } from '@tidegate/protocol/rollbacks';
 import type { Ecosystem } from '@tidegate/protocol/scalars';
 import type { HostTrouble } from './host-trouble.ts';
+import type { KeptVersion } from './kept-files.ts';
 
 /** The package managers' locations on this host and the registries they use. */
 export interface HostPaths {
@@ -24,6 +26,8 @@ export interface HostPaths {
     /** Null for the public index. */
     index: string | null;
   };
+  /** Where the agent keeps files of earlier versions; null for root, which takes none from it. */
+  kept: string | null;
 }
 
 export interface Scan {
@@ -46,6 +50,8 @@ export interface PlanTarget {
 /** Updates that are resolved as one transaction: at least one, each package once for each architecture. */
 export interface PlanRequest {
   updates: readonly PlanTarget[];
+  /** A rollback: the plan has these actions and no others, without those that are done. */
+  undo?: readonly RollbackAction[];
 }
 
 export type PlanOutcome =
@@ -53,6 +59,11 @@ export type PlanOutcome =
   /** `conflicting`: the updates of the request that keep it from a plan, where the package manager names them. */
   | { ok: false; reason: string; conflicting?: readonly PlanTarget[] };
 export type PlanUpdates = (request: PlanRequest) => Promise<PlanOutcome>;
+/** Replaced files that were fetched, by the name in `artifact`, and why others were not. */
+export interface ReplacedFetch {
+  files: readonly KeptVersion[];
+  reason: string | null;
+}
 export type FetchOutcome = { ok: true } | { ok: false; reason: string };
 
 /** What the agent can do for one ecosystem. It never installs: only the executor does. */
@@ -81,6 +92,14 @@ export interface EcosystemDriver {
   ): Promise<T>;
   /** Downloads the artifacts of the actions into an empty directory, under the file names in the plan. */
   fetch(paths: HostPaths, job: { actions: readonly PlanAction[]; directory: string }): Promise<FetchOutcome>;
+  /**
+   * Downloads the files of the versions that the actions replace, as `back` names them, into an empty directory. What
+   * cannot be had is left out. Absent: the package manager has no way back.
+   */
+  fetchReplaced?(
+    paths: HostPaths,
+    job: { actions: readonly PlanAction[]; directory: string },
+  ): Promise<ReplacedFetch>;
 }
 
 /** The one place of the updates (decision 0009), each package once; npm and PyPI plan a set for one place. */

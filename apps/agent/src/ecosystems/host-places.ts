@@ -28,7 +28,7 @@ export const HostPlaces = strict({
 export type HostPlaces = Static<typeof HostPlaces>;
 
 /** The same in the form that drivers and installers take. */
-export function hostPaths(places: HostPlaces | undefined): HostPaths {
+export function hostPaths(places: HostPlaces | undefined, kept: string | null = null): HostPaths {
   return {
     aptConfig: places?.apt_config ?? null,
     dnfRoot: places?.dnf_root ?? null,
@@ -38,6 +38,7 @@ export function hostPaths(places: HostPlaces | undefined): HostPaths {
       registry: places?.npm_registry ?? null,
     },
     pypi: { environments: places?.pypi_environments ?? [], index: places?.pypi_index ?? null },
+    kept,
   };
 }
 

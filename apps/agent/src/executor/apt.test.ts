@@ -61,7 +61,7 @@ describe.skipIf(missing !== null)('the installer of apt on a real host', () => {
   test('the simulation gives the approved plan and changes nothing', async () => {
     const job = await prepare('demo', '1.1-1');
     const simulated = await simulate(aptInstaller, job);
-    const bare = job.actions.map(({ artifact, source_name, source_version, ...action }) => action);
+    const bare = job.actions.map(({ artifact, back, source_name, source_version, ...action }) => action);
     expect(simulated).toEqual({ ok: true, actions: bare });
     await unchanged();
   });

@@ -13,7 +13,6 @@ import {
 } from '../ecosystems/apt/installed.ts';
 import { type Parsed, parseTransaction } from '../ecosystems/apt/parse-transaction.ts';
 import { archiveFilename } from '../ecosystems/apt/parse-uris.ts';
-import { heldReason } from '../ecosystems/apt/plan.ts';
 import {
   type AptSession,
   aptEnvironment,
@@ -22,6 +21,7 @@ import {
   shownName,
   withAptSession,
 } from '../ecosystems/apt/session.ts';
+import { heldReason } from '../ecosystems/apt/sound-plan.ts';
 import { findLock, findShortage, findUnfinished } from '../ecosystems/apt/trouble.ts';
 import type { HostPaths } from '../ecosystems/ecosystem.ts';
 import { type OutputListener, runProgram } from '../platform/run-program.ts';
@@ -63,7 +63,7 @@ export function aptInstallerOf({
       const { packages } = state.value;
       const { actions } = job.approval.payload;
       const { reached, rest } = splitReached(actions, versionsByName(packages));
-      const request = requestOf({ reached, rest });
+      const request = requestOf({ reached, rest }, job.stage);
       if (!request.ok) return { ok: false, detail: request.reason };
       if (rest.length === 0) return nothingLeft(reached, work);
       const trouble =
@@ -152,10 +152,17 @@ async function install(
  * The request to apt: every package pinned, removals and downgrades permitted only when approved and still to be
  * done. A reached version stays pinned; a reached removal may name a package that apt no longer knows.
  */
-function requestOf({ reached, rest }: SplitActions): Parsed<string[]> {
+function requestOf({ reached, rest }: SplitActions, stage: string): Parsed<string[]> {
   const pins: string[] = [];
+  // An earlier version may have left the archives: then apt knows it by its file alone.
+  const isBack = [...reached, ...rest].some(({ action }) => action === 'downgrade');
   const stay = reached.filter(({ action }) => action !== 'remove');
-  for (const { action, name, arch, from_version: from, to_version: to, artifact } of [...rest, ...stay]) {
+  const wanted = [
+    ...rest.map((one) => ({ one, isNew: true })),
+    ...stay.map((one) => ({ one, isNew: false })),
+  ];
+  for (const { one, isNew } of wanted) {
+    const { action, name, arch, from_version: from, to_version: to, artifact } = one;
     const version = action === 'remove' ? from : to;
     if (arch === undefined || version === undefined || !isSafeArgument({ name, arch, version })) {
       return { ok: false, reason: `apt does not accept the name or version of ${name}` };
@@ -165,7 +172,8 @@ function requestOf({ reached, rest }: SplitActions): Parsed<string[]> {
     if (action !== 'remove' && artifact?.filename !== archiveFilename({ name, version, arch })) {
       return { ok: false, reason: `the file of ${name} does not have the name that apt looks for` };
     }
-    if (action !== 'remove') pins.push(installPin({ name, arch, version }));
+    if (isNew && isBack && artifact !== undefined) pins.push(join(stage, artifact.filename));
+    else if (action !== 'remove') pins.push(installPin({ name, arch, version }));
     else pins.push(arch === 'all' ? `${name}-` : `${name}:${arch}-`);
   }
   const kinds = new Set(rest.map(({ action }) => action));

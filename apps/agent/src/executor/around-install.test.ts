@@ -80,6 +80,18 @@ describe('probes before an installation', () => {
     expect(result.status).toBe('success');
   });
 
+  test.each([
+    ['downgrade', null],
+    ['upgrade', 'unfit'],
+  ] as const)('a host with a red probe, and an approved %s of the update: %s', async (action, expected) => {
+    saw('red');
+    world.action = { ...world.action, action };
+    world.simulated = [world.action];
+    const { failure, result } = await execute();
+    expect(failure).toBe(expected);
+    expect(result.probes).toMatchObject({ before: { probes: [{ name: 'web', state: 'red' }] } });
+  });
+
   test('the units that have failed by now are kept when it begins, and not by one that is refused', async () => {
     const kept = join(world.stateFolder, FAILED_BEFORE_NAME);
     saw('green', { failed: ['old.service'] });

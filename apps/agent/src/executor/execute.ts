@@ -8,6 +8,7 @@ import {
 } from '@tidegate/protocol/documents';
 import type { RebootOrder, RestartOrder } from '@tidegate/protocol/reboots';
 import type { Repair } from '@tidegate/protocol/repairs';
+import { takesBack } from '@tidegate/protocol/rollbacks';
 import { type Ecosystem, Uuid } from '@tidegate/protocol/scalars';
 import { Check } from 'typebox/value';
 import type { HostPaths } from '../ecosystems/ecosystem.ts';
@@ -444,7 +445,9 @@ async function install(
   if (installer === null)
     return refused('unsupported_ecosystem', `${ecosystem} cannot be installed on this host`);
   const fitness = examineFitness(options, means.nowMs());
-  if (!fitness.ok) return withProbes(refused('unfit', fitness.detail), fitness.report);
+  // What is taken back to an earlier version is mended, as by a repair.
+  if (!fitness.ok && !takesBack(approval.payload))
+    return withProbes(refused('unfit', fitness.detail), fitness.report);
   const stages = join(options.state, 'stage');
   removeContents(stages); // leftovers of a crash; the lock excludes another running job
   const stage = mkdtempSync(join(stages, 'job-')); // made with mode 0700

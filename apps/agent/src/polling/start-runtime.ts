@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Runtime } from '../commands/runtime.ts';
 import type { EcosystemDriver, HostPaths } from '../ecosystems/ecosystem.ts';
 import { hostPaths } from '../ecosystems/host-places.ts';
+import { KEPT_FOLDER } from '../ecosystems/kept-files.ts';
 import type { PolicyPlace } from '../host-policy/policy-folders.ts';
 import { type AgentConfig, CONFIG_NAME, openConfig } from '../identity/config-file.ts';
 import { readMachineId } from '../identity/machine-id.ts';
@@ -99,7 +100,7 @@ export function startRuntime(
     elapsedMs,
     random,
   });
-  const paths = hostPaths(loaded.paths);
+  const paths = hostPaths(loaded.paths, join(folder, KEPT_FOLDER));
   const allowed = loaded.ecosystems;
   const inventory = openInventory({ folder, drivers, paths, allowed, nowMs, log });
   const outputs = createOutputFollower({

@@ -45,7 +45,8 @@ export function sightingsOf(args: {
   const { ecosystem, host } = args;
   const found = new Map<string, Sighting>();
   const bundlers = bundlersOf(args);
-  for (const one of args.actions) {
+  // The file of the version that an action replaces is an artifact too: a rollback would install it.
+  for (const one of args.actions.flatMap((action) => [action, ...replacedBy(ecosystem, action)])) {
     const action = bundlers.get(one) ?? one;
     const { artifact, to_version: version } = action;
     if (!artifact || version === undefined) continue;
@@ -68,6 +69,15 @@ export function sightingsOf(args: {
     }
   }
   return [...found.values()];
+}
+
+/** What brings the replaced version, as an action. Its file has no name in the plan: PyPI's ledger needs one. */
+function replacedBy(ecosystem: Ecosystem, { name, arch, from_version, back }: PlanAction): PlanAction[] {
+  if (back === undefined || from_version === undefined || ecosystem === 'pypi') return [];
+  const artifact = { filename: '-', url: '-', ...back };
+  return [
+    { action: 'downgrade', name, to_version: from_version, artifact, ...(arch !== undefined && { arch }) },
+  ];
 }
 
 export function identityKey({ scope, name, version, variant, algorithm }: ArtifactIdentity): string {

@@ -5,6 +5,7 @@ import type { Platform } from '../platform/platform.ts';
 import { type LockedUpdate, lockUpdates } from '../updates/lock-updates.ts';
 import { plansOfSets } from '../updates/many-store.ts';
 import { openVersionsOf, rivalsOf } from '../updates/rivals-store.ts';
+import { findRollback } from '../updates/rollbacks-store.ts';
 import type { UpdateRow } from '../updates/store.ts';
 import { transitionHeld } from '../updates/transition-update.ts';
 import { setDigest } from '../updates/update-set.ts';
@@ -116,7 +117,11 @@ async function requestPlan(
   const [first] = updates;
   if (!first) return;
   const { agent_id: agentId, ecosystem } = first;
-  const params = { ecosystem, updates: updates.map(plannedUpdate) };
+  const rollback = first.rollback_of === null ? null : await findRollback(tx, first.id);
+  // Nobody knows what it would undo: no plan is better than any.
+  if (first.rollback_of !== null && rollback === null) return;
+  const undo = rollback && { undo: [...rollback.actions] };
+  const params = { ecosystem, updates: updates.map(plannedUpdate), ...undo };
   await queueCommand(tx, platform, { agentId, action: 'plan_update', params, createdBy: actor });
 }
 

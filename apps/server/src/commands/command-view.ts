@@ -1,6 +1,7 @@
 import type { CommandItem } from '@tidegate/protocol/commands-api';
 import { HookRun, ProbesAround } from '@tidegate/protocol/probes';
 import { RestartReport } from '@tidegate/protocol/restarts';
+import { KeptWayBack } from '@tidegate/protocol/rollbacks';
 import { CommandAction, CommandStatus } from '@tidegate/protocol/states';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
@@ -31,6 +32,7 @@ export function commandItem(row: HostedCommand): CommandItem {
     reason: row.reason,
     exit_code: row.exit_code,
     output_tail: row.output_tail,
+    way_back: row.way_back === null ? null : Value.Parse(KeptWayBack, JSON.parse(row.way_back)),
     restarts: row.restarts === null ? null : Value.Parse(RestartReport, JSON.parse(row.restarts)),
     probes: row.probes ? Value.Parse(ProbesAround, JSON.parse(row.probes)) : null,
     hooks: row.hooks ? Value.Parse(Type.Array(HookRun), JSON.parse(row.hooks)) : null,

@@ -70,6 +70,7 @@ function changeOf(result: CommandResult, nowMs: number) {
     ...(result.exit_code === undefined ? {} : { exit_code: result.exit_code }),
     ...(result.output_tail === undefined ? {} : { output_tail: result.output_tail }),
     ...(result.installed === undefined ? {} : { installed: JSON.stringify(result.installed) }),
+    ...(result.way_back === undefined ? {} : { way_back: JSON.stringify(result.way_back) }),
     ...(result.restarts === undefined ? {} : { restarts: JSON.stringify(result.restarts) }),
     ...(result.probes === undefined ? {} : { probes: JSON.stringify(result.probes) }),
     ...(result.hooks === undefined ? {} : { hooks: JSON.stringify(result.hooks) }),

@@ -32,6 +32,7 @@ export const schema: readonly Statement[] = [
     probes TEXT,
     hooks TEXT,
     called_off_at BIGINT,
+    way_back TEXT,
     changed_at BIGINT,
     seal TEXT
   )`,
@@ -111,6 +112,8 @@ declare module '../platform/db/tables.ts' {
       hooks: string | null;
       /** When an operator asked for the end of a reboot that its agent has: the agent state says so. */
       called_off_at: number | null;
+      /** JSON of how many replaced files the host keeps. */
+      way_back: string | null;
       /** When the server last wrote it; times that a host reports are of its own clock. */
       changed_at?: number | null;
       seal: SealColumn;

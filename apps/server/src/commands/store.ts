@@ -4,7 +4,7 @@ import { chunks } from '../platform/db/chunks.ts';
 import type { Covered } from '../platform/db/create-row-seals.ts';
 import type { Db, Tx } from '../platform/db/engine.ts';
 import { agentInScope, type GroupScope } from '../platform/db/group-scope.ts';
-import { type Opened, sealed } from '../platform/db/row-seals.ts';
+import { type Opened, opened, sealed } from '../platform/db/row-seals.ts';
 import type { Tables } from '../platform/db/tables.ts';
 
 export type CommandRow = Selectable<Tables['agent_commands']>;
@@ -37,6 +37,22 @@ export async function findHostedCommand(db: Db, id: string): Promise<HostedComma
   const query = db.selectFrom('agent_commands').innerJoin('agents', 'agents.id', 'agent_commands.agent_id');
   const row = query.selectAll('agent_commands').select('agents.hostname').where('agent_commands.id', '=', id);
   return (await row.executeTakeFirst()) ?? null;
+}
+
+/** The newest installation that names an update and has ended, where this server ordered it. */
+export async function lastInstallationOf(db: Db, updateId: string): Promise<OpenedCommand | null> {
+  const row = await db
+    .selectFrom('command_updates as m')
+    .innerJoin('agent_commands as c', 'c.id', 'm.command_id')
+    .selectAll('c')
+    .where('m.update_id', '=', updateId)
+    .where('c.action', '=', 'install_update')
+    .where('c.status', 'in', ['success', 'failed', 'interrupted'])
+    .orderBy('c.created_at', 'desc')
+    .orderBy('c.id', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  return opened(db, 'agent_commands', row);
 }
 
 /** Compare-and-swap: true if the command was in one of the statuses and has changed. */

@@ -15,6 +15,7 @@ import { mountOrigins } from '../origins/routes.ts';
 import type { App } from '../platform/http/server.ts';
 import { createPolicyBackground } from '../policy-runs/background.ts';
 import { mountPolicies } from '../policy-runs/routes.ts';
+import { mountRollbacks } from '../rollbacks/routes.ts';
 import { createUnfixedBackground } from '../unfixed/background.ts';
 import { mountUnfixed } from '../unfixed/routes.ts';
 import { createStatementBackground } from '../vex/end-statements.ts';
@@ -59,6 +60,7 @@ export function mountApprovalRoutes(
   mountStatements(http.routes, { platform, keyRing });
   mountOrigins(http.routes, { platform, keyRing });
   mountPolicies(http.routes, deps);
+  mountRollbacks(http.routes, { platform });
   mountBlackouts(http.routes, platform);
   mountHolds(http.routes, platform);
   mountUnfixed(http.routes, deps);

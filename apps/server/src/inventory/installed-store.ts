@@ -7,6 +7,7 @@ import { directionOf, TOTAL_MAX } from '@tidegate/protocol/lists-api';
 import type { Ecosystem } from '@tidegate/protocol/scalars';
 import type { VulnerabilityVerdict } from '@tidegate/protocol/states';
 import { type RawBuilder, type Selectable, type SqlBool, sql } from 'kysely';
+import { chunks } from '../platform/db/chunks.ts';
 import type { Db } from '../platform/db/engine.ts';
 import { isBehind, type Order, type Position, sortedBy } from '../platform/db/keyset.ts';
 import { containing } from '../platform/db/like.ts';
@@ -60,6 +61,24 @@ export function installedOrder(sort: InstalledSort = INSTALLED_SORT_DEFAULT): Or
 
 export function installedPosition({ name, ecosystem, arch, version }: InstalledRow): Position {
   return { key: [name, ecosystem, arch], id: version };
+}
+
+/** The versions of packages on a host, as its last report says; without an architecture those of all. */
+export async function installedVersions(
+  db: Db,
+  { agentId, ecosystem, names }: { agentId: string; ecosystem: string; names: readonly string[] },
+): Promise<(of: { name: string; arch?: string | undefined }) => readonly string[]> {
+  const rows: Pick<InstalledRow, 'name' | 'arch' | 'version'>[] = [];
+  for (const some of chunks(names)) {
+    const query = db.selectFrom('agent_packages').select(['name', 'arch', 'version']);
+    const own = query.where('agent_id', '=', agentId).where('ecosystem', '=', ecosystem);
+    rows.push(...(await own.where('name', 'in', some).execute()));
+  }
+  const byName = Map.groupBy(rows, ({ name }) => name);
+  return ({ name, arch }) =>
+    (byName.get(name) ?? [])
+      .filter((row) => arch === undefined || arch === '' || row.arch === arch)
+      .map(({ version }) => version);
 }
 
 /**

@@ -32,6 +32,7 @@ import { createBundleVerifier, type TrustedRoot } from '../provenance/verify-bun
 import { createProvenanceWorker } from '../provenance/worker.ts';
 import { createRegistryClient } from '../release-times/registry-client.ts';
 import { createReleaseTimes } from '../release-times/worker.ts';
+import { mountRollbacks } from '../rollbacks/routes.ts';
 import { mountUnfixed } from '../unfixed/routes.ts';
 import { findUpdates } from '../updates/many-store.ts';
 import { RECOMMENDED_ALWAYS } from '../updates/offer-rules.ts';
@@ -144,6 +145,7 @@ export async function createApprovalsApp(engine: TestEngine, options: ApprovalsA
   mountStatements(app.routes, { platform, keyRing });
   mountOrigins(app.routes, { platform, keyRing });
   mountPolicies(app.routes, deps);
+  mountRollbacks(app.routes, { platform });
   mountBlackouts(app.routes, platform);
   mountHolds(app.routes, platform);
   mountUnfixed(app.routes, { platform, config });
@@ -299,6 +301,7 @@ export function updateRow(given: {
     approval_id: null,
     not_before: null,
     taken_back: 0,
+    rollback_of: null,
     verdict: null,
     severity: null,
     known_exploited: null,

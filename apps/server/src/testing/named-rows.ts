@@ -247,6 +247,11 @@ export const NAMED: Readonly<Record<string, Naming | string>> = {
     nothing: () => ({ ...none, skipped: [] }),
   },
   'POST /api/v1/updates/approve body progress_id': 'a name that the caller makes up for its own request',
+  'POST /api/v1/updates/rollback body update_ids[]': {
+    kind: 'update',
+    body: (id) => ({ update_ids: [id], ...REASON }),
+    nothing: (id) => ({ requested: [], skipped: [{ update_id: id, code: 'not_found' }] }),
+  },
   'POST /api/v1/updates/preview body update_ids[]': {
     kind: 'update',
     body: (id) => ({ update_ids: [id] }),

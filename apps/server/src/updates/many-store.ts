@@ -123,10 +123,10 @@ export async function groupUpdates(db: Db, updateIds: readonly string[]): Promis
     const found = await db
       .selectFrom('updates as u')
       .leftJoin('update_plans as p', 'p.id', 'u.plan_id')
-      .select(['u.id', 'u.agent_id', 'u.ecosystem', 'u.arch', PLAN_BYTES.as('bytes')])
+      .select(['u.id', 'u.agent_id', 'u.ecosystem', 'u.arch', 'u.rollback_of', PLAN_BYTES.as('bytes')])
       .where('u.id', 'in', some)
       .execute();
-    for (const { id, bytes, ...row } of found) rows.set(id, { key: managerOf(row), bytes: bytes ?? 0 });
+    for (const { bytes, ...row } of found) rows.set(row.id, { key: managerOf(row), bytes: bytes ?? 0 });
   }
   const groups = Map.groupBy(updateIds, (id) => rows.get(id)?.key ?? '');
   return [...groups.values()].map((ids) => ({

@@ -101,7 +101,9 @@ export async function offerUpdates(
     const key = offerKey(update);
     const latest = fresh.get(key) ?? scan.known.get(key);
     const present = latest && isOfferedAgain(latest, scan) ? undefined : latest;
-    const row = present ?? newRow(platform, { ...scan, update });
+    // What a person has taken back stays with people when the host offers it again.
+    const takenBack = latest?.taken_back ?? 0;
+    const row = present ?? { ...newRow(platform, { ...scan, update }), taken_back: takenBack };
     if (!present) fresh.set(key, row);
     else if (!CLOSED_STATES.some((state) => state === present.state)) {
       await refresh(tx, platform, { row: present, update });
@@ -155,13 +157,14 @@ export async function changedSince(
   );
 }
 
-/** The answer to a report: the ids for which the agent sends plans. */
+/** The answer to a report: the ids for which the agent sends plans by itself, which it never does for a rollback. */
 export async function openUpdates(
   db: Db,
   of: { agentId: string; ecosystem: Ecosystem },
 ): Promise<ScannedUpdate[]> {
   const open = await updatesOf(db, { ...of, but: CLOSED_STATES });
-  return open.map((row) => ({
+  const offered = open.filter(({ rollback_of: undone }) => undone === null);
+  return offered.map((row) => ({
     update_id: row.id,
     name: row.name,
     available_version: row.available_version,
@@ -203,8 +206,10 @@ function offerKey(update: InventoryUpdate): string {
   return `${packageKey(update)}\n${update.available_version}`;
 }
 
+/** A rollback is never what a host offers. */
 function rowKey(row: UpdateRow): string {
-  return `${packageKey(row)}\n${row.available_version}`;
+  const key = `${packageKey(row)}\n${row.available_version}`;
+  return row.rollback_of === null ? key : `${key}\n${row.id}`;
 }
 
 /** A pending update, not stored yet. */
@@ -232,7 +237,7 @@ export function newRow(
     plan_id: null,
     approval_id: null,
     not_before: null,
-    taken_back: 0,
+    ...{ taken_back: 0, rollback_of: null },
     verdict: null,
     severity: null,
     known_exploited: null,

@@ -1,6 +1,7 @@
 import { PlanAnswer, PlanReport } from '@tidegate/protocol/agent-api';
 import { Problem } from '@tidegate/protocol/problems';
-import { strict, Uuid } from '@tidegate/protocol/scalars';
+import { wayBackOf } from '@tidegate/protocol/rollbacks';
+import { Ecosystem, strict, Uuid } from '@tidegate/protocol/scalars';
 import {
   PACKAGE_SORT_DEFAULT,
   PackageItem,
@@ -13,6 +14,7 @@ import {
   UpdateSort,
 } from '@tidegate/protocol/updates-api';
 import { Type } from 'typebox';
+import { Value } from 'typebox/value';
 import type { OperatorAccess } from '../platform/http/access.ts';
 import { REPORT_MAX_BYTES } from '../platform/http/body-sizes.ts';
 import { createLargeWork, demandRoomFor } from '../platform/http/large-work.ts';
@@ -101,6 +103,7 @@ export function mountUpdates(routes: Routes, { platform, gateOf }: UpdatesDeps):
       return {
         ...updateItem(row),
         plan: plan && planView(plan),
+        way_back: plan && wayBackOf(Value.Parse(Ecosystem, row.ecosystem), plan.actions),
         listed_siblings: (await siblingsOf(database.read, row, SIBLINGS_MAX)).map(siblingView),
         history: (await readHistory(database.read, row.id)).map(historyView),
         gate: await gateOf(row.id),

@@ -80,10 +80,14 @@ export function scanFacts(report: {
 /**
  * Whether a scan closes an update, and how: seen installed, overtaken by a newer installed version, or
  * superseded by the offer of another; a failed one, and one that is being installed, only if seen installed. An
- * undecidable order is not "newer". An incomplete scan closes nothing.
+ * undecidable order is not "newer". An incomplete scan closes nothing. A rollback ends when the host has another version
+ * than the one to be undone.
  */
 export function closedByScan(
-  update: Pick<UpdateRow, 'name' | 'arch' | 'available_version' | 'state' | 'offers'>,
+  update: Pick<
+    UpdateRow,
+    'name' | 'arch' | 'current_version' | 'available_version' | 'state' | 'offers' | 'rollback_of'
+  >,
   facts: ScanFacts,
 ): ScanClosure | null {
   if (facts.installed === null || !SCAN_CLOSES.some((state) => state === update.state)) return null;
@@ -93,6 +97,10 @@ export function closedByScan(
   if (installed && includes(installed, available)) return { kind: 'installed' };
   // Whether to try again is the operator's decision; an installation that has begun is not overtaken.
   if (update.state === 'failed' || update.state === 'installing') return null;
+  if (update.rollback_of !== null) {
+    const isThere = installed !== undefined && includes(installed, update.current_version);
+    return isThere ? null : { kind: 'superseded', reason: 'changed_since' };
+  }
   if (isNewer(facts.ecosystem, installed, available)) {
     return { kind: 'superseded', reason: `newer_installed: ${installed.greatest}` };
   }

@@ -1,7 +1,10 @@
 import { expect, test } from 'vitest';
 import { closedByScan, scanFacts } from './scan-rules.ts';
 
-const update = { name: 'a', arch: '', available_version: '2.0.0', state: 'pending', offers: 0 } as const;
+const update = {
+  ...{ name: 'a', arch: '', current_version: '1.0.0', available_version: '2.0.0', state: 'pending' },
+  ...{ offers: 0, rollback_of: null },
+};
 
 function factsOf(installed: readonly string[], offered: readonly string[] = []) {
   return scanFacts({
@@ -54,4 +57,21 @@ test('a smallest fix ends when the registry no longer has its version', () => {
 
 test('the version itself counts as installed beside a newer one', () => {
   expect(closedByScan(update, factsOf(['2.0.0', '3.0.0']))).toEqual({ kind: 'installed' });
+});
+
+test.each([
+  ['2.0.0', 'pending', null],
+  ['2.0.0', 'failed', null],
+  ['1.0.0', 'pending', { kind: 'installed' }],
+  ['1.0.0', 'failed', { kind: 'installed' }],
+  ['3.0.0', 'pending', { kind: 'superseded', reason: 'changed_since' }],
+  ['3.0.0', 'approved', { kind: 'superseded', reason: 'changed_since' }],
+  ['3.0.0', 'installing', null],
+])('a rollback from 2.0.0 to 1.0.0, on a host with %s, while %s: %j', (installed, state, expected) => {
+  const versions = { current_version: '2.0.0', available_version: '1.0.0' };
+  const rollback = { ...update, ...versions, state, rollback_of: 'token' };
+  const offer = { name: 'a', current_version: installed, available_version: '4.0.0' };
+  const packages = [{ name: 'a', version: installed }];
+  const facts = scanFacts({ ecosystem: 'apt', complete: true, packages, updates: [offer] });
+  expect(closedByScan(rollback, facts)).toEqual(expected);
 });

@@ -1,4 +1,5 @@
 import type { Generated } from 'kysely';
+import type { SealColumn } from '../platform/db/seal.ts';
 import { BY_KEY, BYTEWISE, LISTED, perEngine, type Statement } from '../platform/db/statement.ts';
 import { HOST_FLAGS } from './host-flags-schema.ts';
 import { HOST_SUMS } from './host-sums-schema.ts';
@@ -57,6 +58,7 @@ export const schema: readonly Statement[] = [
     approval_id TEXT,
     not_before BIGINT,
     taken_back INTEGER NOT NULL DEFAULT 0,
+    rollback_of TEXT,
     verdict TEXT${BYTEWISE},
     severity TEXT${BYTEWISE},
     known_exploited INTEGER,
@@ -74,8 +76,11 @@ export const schema: readonly Statement[] = [
     host_os_id TEXT NOT NULL DEFAULT ''
   )${LISTED}`,
   // A closed version may be offered again, as a new row: only open rows are unique.
-  `CREATE UNIQUE INDEX updates_open ON updates (agent_id, ecosystem, name, arch, available_version)
-    WHERE state NOT IN ('installed', 'superseded')`,
+  `CREATE UNIQUE INDEX updates_open ON updates (agent_id, ecosystem, name, arch, available_version,
+    (CASE WHEN rollback_of IS NULL THEN '' ELSE id END)) WHERE state NOT IN ('installed', 'superseded')`,
+  // An installation is undone once at a time.
+  `CREATE UNIQUE INDEX updates_rollback ON updates (rollback_of)
+    WHERE rollback_of IS NOT NULL AND state NOT IN ('installed', 'superseded', 'rejected')`,
   'CREATE INDEX updates_state ON updates (state, id)',
   // What policies look at, host by host.
   "CREATE INDEX updates_waiting ON updates (agent_id, id) WHERE state = 'pending' AND gone = 0",
@@ -115,6 +120,14 @@ export const schema: readonly Statement[] = [
     set_at BIGINT NOT NULL
   )`,
   'CREATE INDEX plan_sets_plan ON plan_sets (plan_id)',
+
+  // What each rollback undoes: its plan has these actions and no others.
+  `CREATE TABLE rollbacks (
+    update_id TEXT PRIMARY KEY REFERENCES updates (id) ON DELETE CASCADE,
+    token_id TEXT NOT NULL,
+    actions TEXT NOT NULL,
+    seal TEXT
+  )`,
 
   `CREATE TABLE update_history (
     id TEXT PRIMARY KEY,
@@ -181,6 +194,8 @@ declare module '../platform/db/tables.ts' {
       not_before: number | null;
       /** A person has taken its approval back: policies leave it to people. */
       taken_back: Generated<number>;
+      /** The approval whose installation it undoes; null: it is no rollback. */
+      rollback_of: string | null;
       /** The badge of the newest verdict, for lists and filters; no decision depends on it (A1, A8). */
       verdict: string | null;
       severity: string | null;
@@ -214,6 +229,7 @@ declare module '../platform/db/tables.ts' {
       actions: string;
       plan_sha256: string;
     };
+    rollbacks: { update_id: string; token_id: string; actions: string; seal: SealColumn };
     plan_sets: { set_sha256: string; plan_id: string; set_at: number };
     update_history: {
       id: string;

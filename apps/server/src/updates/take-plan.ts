@@ -2,6 +2,7 @@ import type { PlanReport } from '@tidegate/protocol/agent-api';
 import { bundleFaults } from '@tidegate/protocol/bundles';
 import { APPROVAL_MAX_UPDATES } from '@tidegate/protocol/documents';
 import { missedTargets, type Plan, type PlanFault, planFaults } from '@tidegate/protocol/plan';
+import type { RollbackAction } from '@tidegate/protocol/rollbacks';
 import { Ecosystem } from '@tidegate/protocol/scalars';
 import { Value } from 'typebox/value';
 import { chargeReport } from '../outsiders/charge.ts';
@@ -12,6 +13,8 @@ import { sha256Hex } from '../platform/sha256.ts';
 import { takeTurn } from '../platform/turns.ts';
 import { recordFirstSeen } from '../release-times/record-first-seen.ts';
 import { findUpdates } from './many-store.ts';
+import { rollbackFaults } from './rollback-rules.ts';
+import { findRollback } from './rollbacks-store.ts';
 import type { UpdateRow } from './store.ts';
 import { canonicalPlan, storePlan } from './store-plan.ts';
 import { managerOf, targetOf } from './update-set.ts';
@@ -53,7 +56,11 @@ export async function takePlan(
     return platform.database.transact(async (tx): Promise<PlanOutcome> => {
       const named = await readSets(tx, { agentId, sets });
       if (!named) return { kind: 'not_found' };
-      const wrong = faultsOf(named, plan);
+      const undone = await readUndone(tx, named.flat());
+      const wrong = [
+        ...faultsOf(named, plan),
+        ...undone.flatMap((undo) => rollbackFaults(plan, undo)).map(inPlan),
+      ];
       const [first] = named.flat();
       if (wrong.length > 0 || !first) return { kind: 'unsound', faults: wrong };
       const ecosystem = Value.Parse(Ecosystem, first.ecosystem);
@@ -90,6 +97,14 @@ async function readSets(
   const found = sets.map((set) => set.flatMap((id) => rows.get(id) ?? []));
   const isComplete = found.every((set, i) => set.length === sets[i]?.length);
   return isComplete && [...rows.values()].every((row) => row.agent_id === agentId) ? found : null;
+}
+
+/** What each rollback among the updates is to undo; null where nobody knows. */
+async function readUndone(tx: Tx, rows: readonly UpdateRow[]): Promise<(readonly RollbackAction[] | null)[]> {
+  const rollbacks = rows.filter(({ rollback_of: undone }) => undone !== null);
+  const undone: (readonly RollbackAction[] | null)[] = [];
+  for (const { id } of rollbacks) undone.push((await findRollback(tx, id))?.actions ?? null);
+  return undone;
 }
 
 /** A transaction is of one package manager, and in npm and PyPI of one place. */

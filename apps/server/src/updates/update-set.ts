@@ -31,10 +31,14 @@ export function targetOf(update: Pick<UpdateRow, 'name' | 'arch' | 'available_ve
 
 /** What resolves an update together with others: the package manager of its host, of npm and PyPI that of one place. */
 export function managerOf({
+  id,
   agent_id,
   ecosystem,
   arch,
-}: Pick<UpdateRow, 'agent_id' | 'ecosystem' | 'arch'>): string {
+  rollback_of,
+}: Pick<UpdateRow, 'id' | 'agent_id' | 'ecosystem' | 'arch' | 'rollback_of'>): string {
+  // A rollback is exactly the opposite of one installation: nothing is planned together with it.
+  if (rollback_of !== null) return id;
   const hasPlaces = ecosystem === 'npm' || ecosystem === 'pypi';
   return hasPlaces ? `${agent_id} ${ecosystem} ${arch}` : `${agent_id} ${ecosystem}`;
 }

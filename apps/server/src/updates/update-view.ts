@@ -44,6 +44,7 @@ export function updateItem(row: ListedUpdate): UpdateItem {
     fixes: row.fixes,
     has_plan: row.plan_id !== null,
     siblings: row.siblings,
+    rollback_of: row.rollback_of,
     not_before: row.not_before === null ? null : rfc3339(row.not_before),
     discovered_at: rfc3339(row.discovered_at),
     updated_at: rfc3339(row.updated_at),

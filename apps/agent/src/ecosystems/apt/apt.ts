@@ -5,6 +5,7 @@ import { findAptPlaces } from './installed.ts';
 import { findStaleLists } from './list-age.ts';
 import { planUpdates } from './plan.ts';
 import { withPlanner } from './planner.ts';
+import { fetchReplaced } from './replaced.ts';
 import { scanApt } from './scan.ts';
 import { findAptTrouble } from './trouble.ts';
 
@@ -25,6 +26,7 @@ export const aptDriver: EcosystemDriver = {
   plan: (paths, request) => withAptPlanning(paths, request.updates, (plan) => plan(request)),
   withPlanning: withAptPlanning,
   fetch: fetchActions,
+  fetchReplaced,
 };
 
 async function withAptPlanning<T>(

@@ -3,6 +3,7 @@ import { runProgram } from '../../platform/run-program.ts';
 import { checkFiles, type DownloadedFile, downloadIdentity, expectFiles } from '../downloads.ts';
 import type { FetchOutcome, HostPaths } from '../ecosystem.ts';
 import { reclaimFolder, transferFolder } from '../folder-ownership.ts';
+import { copyKept, openKept } from '../kept-files.ts';
 import { readArchiveFiles } from './artifacts.ts';
 import { archiveFilename } from './parse-uris.ts';
 import { aptEnvironment, FIXED_OPTIONS, pin, withAptSession } from './session.ts';
@@ -20,10 +21,30 @@ export async function fetchActions(
   paths: HostPaths,
   { actions, directory }: { actions: readonly PlanAction[]; directory: string },
 ): Promise<FetchOutcome> {
+  const kept = openKept(paths.kept);
   const incoming = actions.filter(({ action }) => action !== 'remove');
   const needed = await expectFiles({ actions: incoming, directory, expectedFile });
   if (!needed.ok) return needed;
-  const expected = needed.files;
+  const { files } = needed;
+  // Each kept file was once named by a signed index of this host.
+  const expected = files.filter(({ name, arch, version, sha256 }) => {
+    const wanted = { ecosystem: 'apt' as const, name, arch, version, sha256 };
+    return kept.find(wanted) === null;
+  });
+  const downloaded = await download(paths, expected, directory);
+  if (!downloaded.ok) return downloaded;
+  for (const file of files.filter((one) => !expected.includes(one))) {
+    if (!copyKept(paths.kept, file, directory))
+      return { ok: false, reason: `artifact_mismatch: ${file.name}` };
+  }
+  return checkFiles(directory, files);
+}
+
+async function download(
+  paths: HostPaths,
+  expected: readonly DownloadedFile[],
+  directory: string,
+): Promise<FetchOutcome> {
   if (expected.length === 0) return { ok: true };
 
   const identity = await downloadIdentity('_apt');
@@ -39,7 +60,7 @@ export async function fetchActions(
       '-o',
       'Dir::Cache::srcpkgcache=',
     ];
-    const download = await runProgram({
+    const run = await runProgram({
       program: 'apt-get',
       args: [...FIXED_OPTIONS, ...options, '-q', 'download', ...expected.map(pin)],
       timeoutMs: DOWNLOAD_TIMEOUT_MS,
@@ -49,15 +70,15 @@ export async function fetchActions(
       identity,
       cwd: directory,
     });
-    if (!download.ok) {
+    if (!run.ok) {
       // apt itself found that the file differs from its index.
-      const mismatch = download.stderr.split('\n').find((line) => line.includes('Hash Sum mismatch'));
-      return { ok: false, reason: mismatch ? `artifact_mismatch: ${mismatch}` : download.detail };
+      const mismatch = run.stderr.split('\n').find((line) => line.includes('Hash Sum mismatch'));
+      return { ok: false, reason: mismatch ? `artifact_mismatch: ${mismatch}` : run.detail };
     }
   } finally {
     if (identity !== null) await reclaimFolder(directory);
   }
-  return checkFiles(directory, expected);
+  return { ok: true };
 }
 
 function expectedFile(action: PlanAction): DownloadedFile | null {

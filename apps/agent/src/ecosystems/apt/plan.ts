@@ -1,12 +1,13 @@
-import { Plan, type PlanAction, planFaults } from '@tidegate/protocol/plan';
-import { Check } from 'typebox/value';
+import type { PlanAction } from '@tidegate/protocol/plan';
 import type { PlanOutcome, PlanRequest, PlanTarget } from '../ecosystem.ts';
 import { toActions } from './actions.ts';
-import { addArtifacts, wantedBy } from './add-artifacts.ts';
+import { addArtifacts, addReplaced, replacedBy, wantedBy } from './add-artifacts.ts';
 import type { Parsed, Transaction } from './parse-transaction.ts';
 import type { Planner } from './planner.ts';
 import { type Resolution, resolveTransaction } from './resolve.ts';
 import { installPin, isSafeArgument } from './session.ts';
+import { heldReason, soundPlan } from './sound-plan.ts';
+import { planUndo } from './undo.ts';
 
 /**
  * Resolves updates as one transaction: everything installed, upgraded, downgraded or removed with them, and the hash
@@ -14,9 +15,10 @@ import { installPin, isSafeArgument } from './session.ts';
  */
 export async function planUpdates(
   planner: Planner,
-  { updates }: PlanRequest,
+  { updates, undo }: PlanRequest,
   resolvedAt: Date,
 ): Promise<PlanOutcome> {
+  if (undo !== undefined) return planUndo(planner, { updates, undo }, resolvedAt);
   const wanted = updates.map(({ name, arch, toVersion: version }) => ({ name, arch, version }));
   if (!wanted.every(isSafeArgument)) {
     return { ok: false, reason: 'apt does not accept this name or version' };
@@ -45,15 +47,7 @@ export async function planUpdates(
     const reason = `${named}: it is offered to ${percent} % of hosts so far, and not yet to this one`;
     return { ok: false, reason };
   }
-  const plan = { resolved_at: resolvedAt.toISOString(), actions: actions.value };
-  const fault = planFaults(plan)[0];
-  if (fault) return { ok: false, reason: `the plan is unsound at ${fault.path}: ${fault.message}` };
-  if (!Check(Plan, plan)) return { ok: false, reason: 'the plan exceeds the limits of the protocol' };
-  return { ok: true, plan };
-}
-
-export function heldReason({ name }: { name: string }): string {
-  return `${name} is on hold on this host; to release it: apt-mark unhold ${name}`;
+  return soundPlan(actions.value, resolvedAt);
 }
 
 /** apt refuses to move what is on hold, and does not name it. */
@@ -70,11 +64,13 @@ async function describeActions(
   const { places, installed } = planner.state();
   const bare = toActions(transaction, installed, places);
   if (!bare.ok) return bare;
-  const read = await planner.indexes().read(wantedBy(bare.value));
+  const indexes = planner.indexes();
+  const read = await indexes.read([...wantedBy(bare.value), ...replacedBy(bare.value)]);
   if (!read.ok) return read;
-  const complete = addArtifacts(bare.value, files, planner.indexes());
+  const complete = addArtifacts(bare.value, files, indexes);
   if (!complete.ok) return complete;
-  return { ok: true, value: await planner.indexes().withOriginKeys(complete.value) };
+  const signed = await indexes.withOriginKeys(complete.value);
+  return { ok: true, value: addReplaced(signed, { ...indexes, kept: planner.kept }) };
 }
 
 /**

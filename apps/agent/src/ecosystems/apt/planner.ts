@@ -1,14 +1,16 @@
 import { stat } from 'node:fs/promises';
 import type { HostPaths, PlanTarget } from '../ecosystem.ts';
+import { type KeptFiles, openKept } from '../kept-files.ts';
 import { type Indexes, openIndexes } from './indexes.ts';
 import { type AptPlaces, databaseMark, findAptPlaces, readInstalled } from './installed.ts';
 import type { Parsed, Transaction } from './parse-transaction.ts';
 import { type HostState, resolveTransaction } from './resolve.ts';
-import { type AptSession, withAptSession } from './session.ts';
+import { type AptSession, isSafeArgument, withAptSession } from './session.ts';
 
 /** Plans of one session share what they read, for as long as neither packages nor lists change. */
 export interface Planner {
   readonly session: AptSession;
+  readonly kept: KeptFiles;
   /** Reads the host anew where it has changed since the last plan. */
   refresh(): Promise<Parsed<null>>;
   /** What is installed, as of the last `refresh`. */
@@ -37,15 +39,16 @@ export async function withPlanner<T>(
     const view = await readView(session, places.value);
     if (!view.ok) return work(view);
     if (upcoming.length > 1) await readAhead(view.value, upcoming);
-    return work({ ok: true, value: createPlanner(session, view.value) });
+    return work({ ok: true, value: createPlanner(session, view.value, openKept(paths.kept)) });
   });
 }
 
-function createPlanner(session: AptSession, first: View): Planner {
+function createPlanner(session: AptSession, first: View, kept: KeptFiles): Planner {
   let view = first;
   const { places } = first.state;
   return {
     session,
+    kept,
     refresh: async () => {
       if ((await markOf(places)) === view.mark) return { ok: true, value: null };
       const changed = await readView(session, places);
@@ -74,14 +77,15 @@ async function readView(session: AptSession, places: AptPlaces): Promise<Parsed<
 }
 
 /** A failure is ignored: each plan reads what is missing, and says what is wrong. */
-async function readAhead({ indexes, state: { places } }: View, upcoming: readonly PlanTarget[]) {
-  await indexes.read(
-    upcoming.map(({ name, arch, toVersion: version }) => ({
-      name,
-      arch: arch ?? places.nativeArch,
-      version,
-    })),
-  );
+async function readAhead({ indexes, state: { places, installed } }: View, upcoming: readonly PlanTarget[]) {
+  const incoming = upcoming.map(({ name, arch, toVersion: version }) => ({
+    name,
+    arch: arch ?? places.nativeArch,
+    version,
+  }));
+  const names = new Set(upcoming.map(({ name }) => name));
+  const replaced = installed.filter((one) => names.has(one.name) && isSafeArgument(one));
+  await indexes.read([...incoming, ...replaced]);
 }
 
 /** Changes whenever packages or lists change: apt replaces the files of the lists. */

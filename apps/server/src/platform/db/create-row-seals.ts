@@ -85,6 +85,7 @@ export const SEALED_COLUMNS = {
     ...['id', 'agent_id', 'action', 'params', 'approval_id', 'approval_sha256', 'created_by'],
     ...['created_at', 'not_before', 'expires_at'],
   ] as const,
+  rollbacks: ['update_id', 'token_id', 'actions'],
   awaited_updates: ['update_id', 'set_sha256', 'asked_by', 'asked_at', 'round', 'policy_id', 'policy_sha256'],
 } as const satisfies { readonly [T in keyof Tables]?: readonly (keyof Tables[T])[] };
 

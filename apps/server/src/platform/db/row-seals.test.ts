@@ -39,7 +39,7 @@ const OPEN: Readonly<Record<string, readonly string[]>> = {
       'started_at',
     ],
     ...['finished_at', 'reason', 'exit_code', 'output_tail', 'installed', 'restarts'],
-    ...['probes', 'called_off_at', 'hooks', 'changed_at'],
+    ...['probes', 'called_off_at', 'hooks', 'way_back', 'changed_at'],
   ],
 };
 

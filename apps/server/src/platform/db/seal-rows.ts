@@ -15,6 +15,7 @@ const IN_FORCE: Readonly<Partial<Record<SealedTable, string>>> = {
   policies: 'ended_at IS NULL',
   resyncs: 'closed_at IS NULL',
   agent_commands: "status IN ('pending', 'sent')",
+  rollbacks: "update_id IN (SELECT id FROM updates WHERE state IN ('pending', 'awaiting_plan'))",
   awaited_updates: "update_id IN (SELECT id FROM updates WHERE state = 'awaiting_plan')",
 };
 /** Tables whose key is not `id`. */
@@ -23,6 +24,7 @@ const KEYS: Readonly<Partial<Record<SealedTable, readonly string[]>>> = {
   operator_recovery_codes: ['operator_id', 'code_hash'],
   awaited_updates: ['update_id'],
   host_tags: ['agent_id', 'key'],
+  rollbacks: ['update_id'],
   policies: ['sha256'],
 };
 
