@@ -182,6 +182,8 @@ const NARRATIVES: Readonly<Record<SecurityEventType | SystemEventType, Sentence>
     update_installed: (read) => `Installed: ${updatesOf(read)}.`,
     update_failed: (read) =>
       `Not installed: ${updatesOf(read)} (${read('reason') || read('status') || 'no reason given'}).`,
+    rollback_requested: (read, { actor }) =>
+      `${by(actor)} asked to undo: ${updatesOf(read)}${because(read('reason'))}.`,
     repair_ordered: (read, { actor }) =>
       `${by(actor)} ordered the repair of ${read('package_count') === '0' ? 'the package database' : `${read('package_count') || 'some'} unfinished package(s)`}.`,
     repair_ended: (read) =>

@@ -20,6 +20,7 @@ import { overrideEvent } from './token-rules.ts';
 import type { UpdateView } from './update-view.ts';
 import { STATE_VERBS } from './update-words.ts';
 import { useUpdateActions } from './use-update-actions.tsx';
+import { wayBackText } from './way-back-rules.ts';
 
 /** The decisions that are possible now; the button states its effect. */
 export function DecisionPanel({ update }: { update: UpdateView }) {
@@ -69,6 +70,7 @@ export function DecisionPanel({ update }: { update: UpdateView }) {
             >
               {approveLabel({ plan, hostname })}
             </Button>
+            <p className="text-muted">Way back: {wayBackText(update.way_back)}.</p>
             <NotBefore box={notBefore} />
           </>
         )}

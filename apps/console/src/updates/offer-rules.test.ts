@@ -15,8 +15,13 @@ function item(id: string, fields: Partial<UpdateItem> = {}): UpdateItem {
     },
     ...{ offers: ['newest'], change: 'patch', recommended: false, state: 'pending', state_reason: null },
     ...{ out_of_band: false, verdict: null, severity: null, known_exploited: null, epss: null },
-    ...{ introduces: null, stays: null, fixes: null, has_plan: false, siblings: null, not_before: null },
-    ...{ discovered_at: '2026-11-21T09:00:00Z', updated_at: '2026-11-21T09:00:00Z', ...fields },
+    ...{ introduces: null, stays: null, fixes: null, has_plan: false, siblings: null, rollback_of: null },
+    ...{
+      not_before: null,
+      discovered_at: '2026-11-21T09:00:00Z',
+      updated_at: '2026-11-21T09:00:00Z',
+      ...fields,
+    },
   };
 }
 

@@ -1,4 +1,5 @@
 import type { PlanAction } from '@tidegate/protocol/plan';
+import type { WayBack } from '@tidegate/protocol/rollbacks';
 import type { UpdatePlan } from '@tidegate/protocol/updates-api';
 import { ArrowDown, ArrowUp, Minus, Plus } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
@@ -8,6 +9,7 @@ import { Panel } from '../ui/page.tsx';
 import { ScrollArea } from '../ui/scroll-area.tsx';
 import { Time } from '../ui/time.tsx';
 import { bytesText } from './update-words.ts';
+import { wayBackText } from './way-back-rules.ts';
 
 const SHOWN_AT_FIRST = 50;
 const HASH_SHORT = 12;
@@ -20,7 +22,15 @@ const ACTIONS: Readonly<Record<PlanAction['action'], ReactNode>> = {
 };
 
 /** Everything that the host would change, each file with its hash: exactly what an approval signs. */
-export function PlanPanel({ plan, hostname }: { plan: UpdatePlan | null; hostname: string }) {
+export function PlanPanel({
+  plan,
+  wayBack,
+  hostname,
+}: {
+  plan: UpdatePlan | null;
+  wayBack: WayBack | null;
+  hostname: string;
+}) {
   const [isWhole, setWhole] = useState(false);
   if (plan === null)
     return (
@@ -65,7 +75,8 @@ export function PlanPanel({ plan, hostname }: { plan: UpdatePlan | null; hostnam
           Show all {actions.length.toLocaleString('en')}
         </Button>
       )}
-      <p className="mt-3 flex flex-wrap items-center gap-x-2 text-muted">
+      <p className="mt-3 text-muted">Way back: {wayBackText(wayBack)}.</p>
+      <p className="mt-1 flex flex-wrap items-center gap-x-2 text-muted">
         Plan hash <CopyText text={plan.plan_sha256} label="Copy the hash" />
       </p>
     </Panel>

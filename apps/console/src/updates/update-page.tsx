@@ -15,6 +15,7 @@ import { GateChecklist } from './gate-checklist.tsx';
 import { HistoryPanel } from './history-panel.tsx';
 import { OtherVersions } from './other-versions.tsx';
 import { PlanPanel } from './plan-panel.tsx';
+import { RollBack } from './roll-back.tsx';
 import { Siblings } from './siblings.tsx';
 import { Exploitation, SecurityBadge, Versions } from './update-columns.tsx';
 import { type UpdateView, updateQuery } from './update-view.ts';
@@ -46,10 +47,11 @@ export function UpdatePage() {
         <div className="space-y-4">
           <GateChecklist update={update} aside={<PreviewButton id={id} />} />
           {update.gate && <Evidence update={update} gate={update.gate} />}
-          <PlanPanel plan={update.plan} hostname={update.hostname} />
+          <PlanPanel plan={update.plan} wayBack={update.way_back} hostname={update.hostname} />
         </div>
         <div className="space-y-4 max-lg:order-first">
           <DecisionPanel key={update.id} update={update} />
+          <RollBack key={`back ${update.id}`} update={update} />
           <Siblings update={update} />
           <OtherVersions update={update} />
           <AboutPanel update={update} />
