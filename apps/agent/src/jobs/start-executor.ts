@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { HostLayout } from '../identity/config-file.ts';
 import { holdInstanceLock } from '../platform/instance-lock.ts';
+import { hasUnit } from '../platform/systemd-unit.ts';
 import { DEFAULT_LOOK_FILE, OWN_LOOK_NAME } from '../probes/look-file.ts';
 import {
   DEFAULT_EXECUTOR_STATE,
@@ -20,9 +21,6 @@ const EXECUTOR_MAX_MS = 3 * 60 * 60_000;
 const RESULT_POLL_MS = 500;
 /** The trusted owner of job results; null on Windows, where files have no such owner. */
 export const EXECUTOR_UID = process.platform === 'win32' ? null : 0;
-const PATH_UNITS = ['/etc/systemd/system', '/usr/lib/systemd/system', '/lib/systemd/system'].map(
-  (folder) => `${folder}/tidegate-executor.path`,
-);
 const UNSHARE_PATHS = ['/usr/bin/unshare', '/bin/unshare'];
 
 /** How an installation gets root rights, or why it cannot on this host (design.md, "root on the host"). */
@@ -41,7 +39,7 @@ export interface HostFacts {
 export function readHostFacts(): HostFacts {
   return {
     uid: process.geteuid?.() ?? null,
-    hasPathUnit: existsSync('/run/systemd/system') && PATH_UNITS.some((path) => existsSync(path)),
+    hasPathUnit: hasUnit('tidegate-executor.path'),
     unshare: UNSHARE_PATHS.find((path) => existsSync(path)) ?? null,
   };
 }

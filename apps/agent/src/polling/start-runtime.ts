@@ -32,6 +32,7 @@ import { trustedNow } from '../platform/clock.ts';
 import { removeTemporaries } from '../platform/file-layer.ts';
 import type { Log } from '../platform/log.ts';
 import type { SpareMemory } from '../platform/spare-memory.ts';
+import { hasUnit } from '../platform/systemd-unit.ts';
 import { lookAsRoot } from '../probes/look.ts';
 import { FAILED_BEFORE_NAME } from '../probes/look-file.ts';
 import {
@@ -194,7 +195,7 @@ function whoRuns(
 ): ProbeWatchOptions['runs'] {
   switch (executor.how) {
     case 'systemd':
-      return { by: 'unit', requestFile };
+      return { by: 'unit', requestFile, isInstalled: () => hasUnit('tidegate-probe.path') };
     case 'unshare':
       return { by: 'self', look: () => look(executor.state) };
     case 'none':

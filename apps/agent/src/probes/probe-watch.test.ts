@@ -28,7 +28,7 @@ const leave = (atMs: number, state: ProbeResult['state'] = 'green') =>
 function watch(options: Partial<ProbeWatchOptions> = {}) {
   return watchProbes({
     ...{ policy: world.policy, lookFile: lookFile(), writerUid: ownUid() },
-    runs: { by: 'unit', requestFile: requestFile() },
+    runs: { by: 'unit', requestFile: requestFile(), isInstalled: () => true },
     ...{ nowMs: () => localMs, localMs: () => localMs, elapsedMs: () => elapsedMs },
     ...options,
   });
@@ -69,6 +69,16 @@ describe('where root has named one', () => {
     const report = await watch().look(pauses(() => {}));
     expect(report.probes).toEqual([{ name: 'web', state: 'unknown', detail: 'root has not run it' }]);
     expect(localMs - LOCAL_MS).toBeLessThan(10 * 60_000);
+  });
+
+  test('a unit that is not installed is not waited for', async () => {
+    const runs = { by: 'unit', requestFile: requestFile(), isInstalled: () => false } as const;
+    const report = await watch({ runs }).look(pauses(() => {}));
+    expect(report.probes).toEqual([
+      { name: 'web', state: 'unknown', detail: 'tidegate-probe.path is not installed' },
+    ]);
+    expect(localMs).toBe(LOCAL_MS);
+    expect(existsSync(requestFile())).toBe(false);
   });
 
   test('without a unit an agent that is not root says that they are unknown', async () => {

@@ -23,10 +23,13 @@ export interface ProbeWatchOptions {
   lookFile: string;
   writerUid: FileTrust['ownerUid'];
   /**
-   * An agent that is root runs them itself; elsewhere a unit does whenever `requestFile` is written. Null: there is no such
-   * unit, so that nobody can run them.
+   * An agent that is root runs them itself; elsewhere a unit does whenever `requestFile` is written, where it is installed.
+   * Null: nobody can run them.
    */
-  runs: { by: 'self'; look: () => Promise<unknown> } | { by: 'unit'; requestFile: string } | null;
+  runs:
+    | { by: 'self'; look: () => Promise<unknown> }
+    | { by: 'unit'; requestFile: string; isInstalled: () => boolean }
+    | null;
   /** `trustedNow`; the clock of the look file; and one that never jumps. */
   nowMs: () => number;
   localMs: () => number;
@@ -62,6 +65,8 @@ export function watchProbes(options: ProbeWatchOptions): ProbeWatch {
     };
     if (runs?.by === 'self') await runs.look();
     if (runs?.by !== 'unit') return seen();
+    // Nobody answers without it: what the host has to do meanwhile must not wait.
+    if (!runs.isInstalled()) return null;
     for (let waitedMs = 0; waitedMs < UNIT_MAX_MS; waitedMs += POLL_MS) {
       // A unit that is running does not notice it, so it is written again.
       if (waitedMs % ASK_EVERY_MS === 0) writeFileSync(runs.requestFile, `${askedMs}\n`, { mode: 0o600 });
@@ -81,10 +86,8 @@ export function watchProbes(options: ProbeWatchOptions): ProbeWatch {
       const ageMs = Math.max(0, localMs() - Date.parse(look.report.at));
       return { ...look.report, at: new Date(nowMs() - ageMs).toISOString() };
     }
-    const detail =
-      runs === null
-        ? 'tidegate-probe.path is not installed, and the agent is not root'
-        : 'root has not run it';
+    const isMissing = runs === null || (runs.by === 'unit' && !runs.isInstalled());
+    const detail = isMissing ? 'tidegate-probe.path is not installed' : 'root has not run it';
     const names = folder.ok ? folder.files.map(({ name }) => name) : [FOLDER_PROBE];
     const why = folder.ok ? detail : folder.fault;
     return {
