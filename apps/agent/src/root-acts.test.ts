@@ -40,6 +40,8 @@ const RULES: { call: RegExp; allowed: Record<string, string> }[] = [
       'ecosystems/pypi/shadow.ts': 'after what was given away has gone',
       'ecosystems/apt/signers.ts': 'a folder of this process alone',
       'ecosystems/npm/fetch.ts': 'a folder of this process alone',
+      'commands/keep-way-back.ts': 'after what was given away has gone',
+      'ecosystems/kept-files.ts': 'the agent’s own store, which no other can change',
       'executor/execute.ts': 'the stage',
       'jobs/job-folder.ts': 'the agent’s own spool, as its own user',
     },
