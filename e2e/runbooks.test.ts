@@ -141,7 +141,8 @@ test('the index of the runbooks lists all of them', async () => {
   const named = [...index.matchAll(/\]\(([\w-]+\.md)\)/g)].map((match) => match[1]);
   expect(named).toEqual([
     ...['hardware-change.md', 'clone.md', 'lost-key.md', 'key-rotation.md'],
-    ...['restore.md', 'divergence.md', 'first-policy.md', 'freeze.md', 'mass-401.md', 're-enrolment.md'],
+    ...['restore.md', 'divergence.md', 'first-policy.md', 'freeze.md', 'emergency-patch.md'],
+    ...['mass-401.md', 're-enrolment.md'],
   ]);
   for (const name of named) expect(readRunbook(join(RUNBOOKS, name ?? '')).length).toBeGreaterThan(1);
 });
