@@ -72,6 +72,9 @@ const TEXTS = [
   `${'A'.repeat(86)}==`, // 64 bytes in base64
   '000000',
   'true',
+  'env=prod',
+  'host.env=prod',
+  'sample.service',
 ];
 
 /** A valid value of a schema, with every optional member. */
