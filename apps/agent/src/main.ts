@@ -260,15 +260,24 @@ function markOf({ ok, isDoubtful }: Finding): string {
   return isDoubtful === true ? 'warn' : 'ok  ';
 }
 
+/** How long a process stays after its work, so that systemd never counts too many starts. */
+function stayOf(
+  values: Values,
+  option: 'linger' | 'rest',
+): { ok: true; ms: number } | { ok: false; detail: string } {
+  const seconds = Number(values[option] ?? '0');
+  return Number.isInteger(seconds) && seconds >= 0 && seconds <= LINGER_MAX_SECONDS
+    ? { ok: true, ms: seconds * 1_000 }
+    : { ok: false, detail: `--${option} takes whole seconds from 0 to ${LINGER_MAX_SECONDS}` };
+}
+
 async function runExecute(values: Values): Promise<Ending> {
   const state = values.state ?? DEFAULT_EXECUTOR_STATE;
   if ((values.job === undefined) === (values.spool === undefined)) {
     return failed(EXIT.terminal, 'execute needs either --job DIR or --spool DIR');
   }
-  const linger = Number(values.linger ?? '0');
-  if (!Number.isInteger(linger) || linger < 0 || linger > LINGER_MAX_SECONDS) {
-    return failed(EXIT.terminal, `--linger takes whole seconds from 0 to ${LINGER_MAX_SECONDS}`);
-  }
+  const linger = stayOf(values, 'linger');
+  if (!linger.ok) return failed(EXIT.terminal, linger.detail);
   // An agent that is root looks by itself and has no observer's folder.
   const serviceFile = values.spool === undefined ? join(state, OWN_SERVICE_FILE) : DEFAULT_SERVICE_FILE;
   const places = {
@@ -297,7 +306,7 @@ async function runExecute(values: Values): Promise<Ending> {
     return outcome.ok ? told(1, { result: outcome.result }) : failed(EXIT.failed, outcome.detail);
   }
   const ran = await runSpool({
-    ...{ path: values.spool, lingerMs: linger * 1_000, execute, pause },
+    ...{ path: values.spool, lingerMs: linger.ms, execute, pause },
     elapsedMs: () => performance.now(),
   });
   if (!ran.ok) return failed(EXIT.failed, ran.detail);
@@ -338,12 +347,10 @@ async function showProbes(values: Values): Promise<Ending> {
 async function runProbeUnit(values: Values): Promise<Ending> {
   const out = values.out ?? DEFAULT_LOOK_FILE;
   if (!out.startsWith('/')) return failed(EXIT.terminal, '--out takes an absolute path');
-  const rest = Number(values.rest ?? '0');
-  if (!Number.isInteger(rest) || rest < 0 || rest > LINGER_MAX_SECONDS) {
-    return failed(EXIT.terminal, `--rest takes whole seconds from 0 to ${LINGER_MAX_SECONDS}`);
-  }
+  const rest = stayOf(values, 'rest');
+  if (!rest.ok) return failed(EXIT.terminal, rest.detail);
   const looked = await lookAsRoot({ ...lookOf(values), out });
-  await pause(rest * 1_000); // whoever asks again and again does not have them run all the time
+  await pause(rest.ms); // whoever asks again and again does not have them run all the time
   if (!looked.ok) return failed(EXIT.failed, looked.detail);
   const { probes } = looked.look.report;
   return done(`${probes.length} probe(s) have run`, { probes: probes.length });
