@@ -7,8 +7,12 @@ const FOLDERS = [
   ...['usr/lib/systemd/system', 'lib/systemd/system'],
 ];
 
+/** sd_booted(3). */
+export function isBootedWithSystemd(root = '/'): boolean {
+  return existsSync(join(root, 'run/systemd/system'));
+}
+
 /** Whether this host was booted with systemd and has a file of this unit. */
 export function hasUnit(name: string, root = '/'): boolean {
-  if (!existsSync(join(root, 'run/systemd/system'))) return false;
-  return FOLDERS.some((folder) => existsSync(join(root, folder, name)));
+  return isBootedWithSystemd(root) && FOLDERS.some((folder) => existsSync(join(root, folder, name)));
 }

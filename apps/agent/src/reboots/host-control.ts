@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { findAptPlaces, isLocked } from '../ecosystems/apt/installed.ts';
 import { findDnfPlaces, isDnfHost } from '../ecosystems/dnf/places.ts';
@@ -7,6 +7,7 @@ import { findContainer } from '../identity/container.ts';
 import { readBootId } from '../platform/boot-id.ts';
 import { isAnyLocked } from '../platform/find-lock.ts';
 import { type ProgramResult, runProgram } from '../platform/run-program.ts';
+import { isBootedWithSystemd } from '../platform/systemd-unit.ts';
 import { unitOf } from '../restarts/unit-rules.ts';
 import type { HostBusy } from './blocker-rules.ts';
 import { parseInhibitors, parseSession, parseSessions, parseWho } from './logind-rules.ts';
@@ -72,7 +73,7 @@ export function systemdControl(root = '/'): HostControl {
     cannot: () => {
       const container = findContainer(root);
       if (container !== null) return `this is a container (${container}): its host decides when it restarts`;
-      return existsSync(join(root, 'run/systemd/system')) ? null : 'this host was not booted with systemd';
+      return isBootedWithSystemd(root) ? null : 'this host was not booted with systemd';
     },
     bootId: () => readBootId(root),
     findBusy: async (paths) => ({
