@@ -1,8 +1,6 @@
 import { join } from 'node:path';
-import { parseStrictJson } from '@tidegate/protocol/strict-json';
-import { Check } from 'typebox/value';
 import { ExecutorState, STATE_MAX_BYTES, STATE_NAME } from '../jobs/executor-state.ts';
-import { readTrusted } from '../platform/file-layer.ts';
+import { readTrustedJson } from '../platform/trusted-json.ts';
 import { fetchKeyChain } from '../session/refresh-keys.ts';
 import type { KeyChain } from '../trust/trusted-keys-chain.ts';
 import type { Runtime } from './runtime.ts';
@@ -24,8 +22,6 @@ export async function chainForExecutor(
 
 /** Only selects what to fetch. The executor verifies its own copy strictly. */
 export function stateOfExecutor(folder: string): ExecutorState | null {
-  const path = join(folder, STATE_NAME);
-  const read = readTrusted(path, { maxBytes: STATE_MAX_BYTES, ownerUid: null, forbiddenMode: 0 });
-  const parsed = read.ok ? parseStrictJson(read.bytes) : null;
-  return parsed?.ok && Check(ExecutorState, parsed.value) ? parsed.value : null;
+  const trust = { maxBytes: STATE_MAX_BYTES, ownerUid: null, forbiddenMode: 0 };
+  return readTrustedJson(join(folder, STATE_NAME), ExecutorState, trust);
 }

@@ -11,11 +11,11 @@ import {
   strict,
   Timestamp,
 } from '@tidegate/protocol/scalars';
-import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import { type Static, Type } from 'typebox';
 import { Check } from 'typebox/value';
 import { lackOfSpace } from '../platform/disk-space.ts';
-import { errorCode, ownUid, readTrusted, syncFolder, writeDurably } from '../platform/file-layer.ts';
+import { errorCode, ownUid, syncFolder, writeDurably } from '../platform/file-layer.ts';
+import { readTrustedJson } from '../platform/trusted-json.ts';
 import { judgeArtifact } from './judge-artifact.ts';
 
 /** The folder of kept files in the agent's own. */
@@ -207,9 +207,7 @@ function removeOthers(folder: string, hashes: ReadonlySet<string>): void {
 function readIndex(folder: string): Entry[] {
   if (!isOwnFolder(folder)) return [];
   const trust = { maxBytes: INDEX_MAX_BYTES, ownerUid: ownUid(), forbiddenMode: 0o022 };
-  const read = readTrusted(join(folder, INDEX), trust);
-  const parsed = read.ok ? parseStrictJson(read.bytes) : read;
-  return parsed.ok && Check(Index, parsed.value) ? parsed.value.kept : [];
+  return readTrustedJson(join(folder, INDEX), Index, trust)?.kept ?? [];
 }
 
 /** No link, and nobody else could exchange a file between its check and its use. */

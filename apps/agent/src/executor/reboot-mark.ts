@@ -1,9 +1,8 @@
 import { join } from 'node:path';
 import { strict, Uuid } from '@tidegate/protocol/scalars';
-import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import { Type } from 'typebox';
-import { Check } from 'typebox/value';
-import { ownUid, readTrusted, writeDurably } from '../platform/file-layer.ts';
+import { ownUid, writeDurably } from '../platform/file-layer.ts';
+import { readTrustedJson } from '../platform/trusted-json.ts';
 
 const MARK_NAME = 'reboot.json';
 const MARK_MAX_BYTES = 4 * 1024;
@@ -18,7 +17,5 @@ export function leaveRebootMark(stateFolder: string, commandId: string): void {
 /** Whether it was for this command. */
 export function hasRebootMark(stateFolder: string, commandId: string): boolean {
   const trust = { maxBytes: MARK_MAX_BYTES, ownerUid: ownUid(), forbiddenMode: 0o022 };
-  const read = readTrusted(join(stateFolder, MARK_NAME), trust);
-  const parsed = read.ok ? parseStrictJson(read.bytes) : read;
-  return parsed.ok && Check(Mark, parsed.value) && parsed.value.command_id === commandId;
+  return readTrustedJson(join(stateFolder, MARK_NAME), Mark, trust)?.command_id === commandId;
 }

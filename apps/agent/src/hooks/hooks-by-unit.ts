@@ -2,12 +2,12 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { HookRun, HookStage } from '@tidegate/protocol/probes';
 import { Count, Ecosystem, strict, Uuid } from '@tidegate/protocol/scalars';
-import { parseStrictJson } from '@tidegate/protocol/strict-json';
-import { type Static, Type } from 'typebox';
+import { type Static, type TSchema, Type } from 'typebox';
 import { Check } from 'typebox/value';
 import type { PolicyPlace } from '../host-policy/policy-folders.ts';
-import { errorCode, ownUid, readTrusted, writeDurably } from '../platform/file-layer.ts';
+import { errorCode, ownUid, writeDurably } from '../platform/file-layer.ts';
 import { runProgram } from '../platform/run-program.ts';
+import { readTrustedJson } from '../platform/trusted-json.ts';
 import { readHooks, STAGE_MAX_SECONDS } from './hook-file.ts';
 import { FOLDER_HOOK, type HooksEnd, type RunHooks, runHooks } from './run-hooks.ts';
 
@@ -50,8 +50,8 @@ export function hooksByUnit(means: { policy: PolicyPlace; state: string; systemc
         args: ['start', `tidegate-hooks@${stage}-${command_id}.service`],
         ...{ timeoutMs: UNIT_MAX_MS, maxOutputBytes: 16 * 1024, onOverflow: 'keep_tail' },
       });
-      const end = read(paths.end);
-      if (Check(End, end)) {
+      const end = read(paths.end, End);
+      if (end !== null) {
         onOutput(Buffer.from(end.output));
         return { runs: end.runs, failed: end.failed, output: end.output };
       }
@@ -73,8 +73,8 @@ export async function runHooksOfUnit(
     return { ok: false, detail: 'hooks takes --run before-ID or after-ID, as its unit gives it' };
   }
   const paths = pathsOf(means.state, instance);
-  const order = read(paths.order);
-  if (!Check(Order, order) || order.command_id !== id) {
+  const order = read(paths.order, Order);
+  if (order?.command_id !== id) {
     return { ok: false, detail: `${paths.order} is no order of the executor` };
   }
   const { v: _, command_id: commandId, ...facts } = order;
@@ -98,10 +98,9 @@ function write(path: string, value: unknown): void {
   writeDurably(path, new TextEncoder().encode(JSON.stringify(value)), { mode: 0o600 });
 }
 
-function read(path: string): unknown {
-  const file = readTrusted(path, { maxBytes: FILE_MAX_BYTES, ownerUid: ownUid(), forbiddenMode: 0o022 });
-  const parsed = file.ok ? parseStrictJson(file.bytes) : null;
-  return parsed?.ok ? parsed.value : null;
+function read<S extends TSchema>(path: string, schema: S): Static<S> | null {
+  const trust = { maxBytes: FILE_MAX_BYTES, ownerUid: ownUid(), forbiddenMode: 0o022 };
+  return readTrustedJson(path, schema, trust);
 }
 
 function none(detail: string): HooksEnd {

@@ -3,12 +3,11 @@ import type { InventoryAnswer, InventoryUpdate } from '@tidegate/protocol/agent-
 import { canonicalJson } from '@tidegate/protocol/canonical-json';
 import { APPROVAL_MAX_UPDATES } from '@tidegate/protocol/documents';
 import { type Ecosystem, PackageName, Sha256Hex, strict } from '@tidegate/protocol/scalars';
-import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import { Type } from 'typebox';
-import { Check } from 'typebox/value';
 import type { EcosystemDriver } from '../ecosystems/ecosystem.ts';
-import { errorCode, ownUid, readTrusted, writeDurably } from '../platform/file-layer.ts';
+import { errorCode, ownUid, writeDurably } from '../platform/file-layer.ts';
 import type { Log } from '../platform/log.ts';
+import { readTrustedJson } from '../platform/trusted-json.ts';
 import { interleave } from './interleave.ts';
 import type { Inventory } from './inventory.ts';
 import { sha256 as digestOf } from './split-report.ts';
@@ -277,11 +276,10 @@ function isSecurity({ updates }: Pick<UpdateGroup, 'updates'>): boolean {
 
 function load(folder: string, ecosystem: Ecosystem): Progress | null {
   const trust = { maxBytes: MEMORY_MAX_BYTES, ownerUid: ownUid(), forbiddenMode: 0o022 };
-  const read = readTrusted(memoryPath(folder, ecosystem), trust);
-  const parsed = read.ok ? parseStrictJson(read.bytes) : read;
-  if (!parsed.ok || !Check(Memory, parsed.value)) return null;
-  const closed = new Map(parsed.value.closed.map(({ key, ...one }) => [key, one]));
-  return { sha256: parsed.value.sha256, closed, ids: null, alternatives: new Set() };
+  const memory = readTrustedJson(memoryPath(folder, ecosystem), Memory, trust);
+  if (memory === null) return null;
+  const closed = new Map(memory.closed.map(({ key, ...one }) => [key, one]));
+  return { sha256: memory.sha256, closed, ids: null, alternatives: new Set() };
 }
 
 function save(folder: string, ecosystem: Ecosystem, memory: object, log: Log): void {

@@ -3,10 +3,9 @@ import { join } from 'node:path';
 import { CommandResult } from '@tidegate/protocol/agent-api';
 import type { Envelope } from '@tidegate/protocol/documents';
 import { nullable, strict, Uuid } from '@tidegate/protocol/scalars';
-import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import { type Static, Type } from 'typebox';
-import { Check } from 'typebox/value';
-import { readTrusted, syncFolder, writeDurably } from '../platform/file-layer.ts';
+import { syncFolder, writeDurably } from '../platform/file-layer.ts';
+import { readTrustedJson } from '../platform/trusted-json.ts';
 import type { KeyChain } from '../trust/trusted-keys-chain.ts';
 
 /** Where the agent leaves jobs for the executor: `<spool>/<command id>/`. */
@@ -131,9 +130,6 @@ export function readResult(
   writerUid: number | null,
 ): JobResult | null {
   const trust = { maxBytes: RESULT_MAX_BYTES, ownerUid: writerUid, forbiddenMode: 0o022 };
-  const read = readTrusted(resultPath(executorState, commandId), trust);
-  if (!read.ok) return null;
-  const parsed = parseStrictJson(read.bytes);
-  if (!parsed.ok || !Check(JobResult, parsed.value)) return null;
-  return parsed.value.command_id === commandId ? parsed.value : null;
+  const result = readTrustedJson(resultPath(executorState, commandId), JobResult, trust);
+  return result?.command_id === commandId ? result : null;
 }

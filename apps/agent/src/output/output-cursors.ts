@@ -1,17 +1,9 @@
 import { join } from 'node:path';
 import { strict } from '@tidegate/protocol/scalars';
-import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import { type Static, Type } from 'typebox';
-import { Check } from 'typebox/value';
 import type { SaveOutcome } from '../identity/config-file.ts';
-import {
-  errorCode,
-  ownUid,
-  readTrusted,
-  realFiles,
-  removeTemporaries,
-  writeDurably,
-} from '../platform/file-layer.ts';
+import { errorCode, ownUid, realFiles, removeTemporaries, writeDurably } from '../platform/file-layer.ts';
+import { readTrustedJson } from '../platform/trusted-json.ts';
 import { OutputCursor } from './output-cursor-rules.ts';
 
 export const OUTPUTS_NAME = 'outputs.json';
@@ -27,9 +19,8 @@ const File = strict({ v: Type.Literal(1), outputs: Type.Array(OutputCursor, { ma
 export function loadCursors(folder: string): OutputCursor[] {
   const path = join(folder, OUTPUTS_NAME);
   removeTemporaries(path);
-  const read = readTrusted(path, { maxBytes: FILE_MAX_BYTES, ownerUid: ownUid(), forbiddenMode: 0o022 });
-  const parsed = read.ok ? parseStrictJson(read.bytes) : null;
-  return parsed?.ok && Check(File, parsed.value) ? parsed.value.outputs : [];
+  const trust = { maxBytes: FILE_MAX_BYTES, ownerUid: ownUid(), forbiddenMode: 0o022 };
+  return readTrustedJson(path, File, trust)?.outputs ?? [];
 }
 
 /** Stores the cursors, the newest last, so that a killed process resumes from them. */

@@ -1,9 +1,8 @@
 import { ProbeReport } from '@tidegate/protocol/probes';
 import { strict } from '@tidegate/protocol/scalars';
-import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import { type Static, Type } from 'typebox';
-import { Check } from 'typebox/value';
-import { type FileTrust, readTrusted, writeDurably } from '../platform/file-layer.ts';
+import { type FileTrust, writeDurably } from '../platform/file-layer.ts';
+import { readTrustedJson } from '../platform/trusted-json.ts';
 import { FAILED_UNITS_MAX } from './units.ts';
 
 /** Where root's probes leave what they saw; /run is empty after a boot. */
@@ -31,16 +30,14 @@ export function writeLook(path: string, look: Look): void {
 
 /** Believed only when root (or this user, in tests) wrote it. Null: there is none. */
 export function readLook(path: string, writerUid: FileTrust['ownerUid']): Look | null {
-  const value = readJson(path, writerUid);
-  return Check(Look, value) ? value : null;
+  return readTrustedJson(path, Look, trustOf(writerUid));
 }
 
 const Before = strict({ v: Type.Literal(1), failed_units: FailedUnits });
 
 /** The units that had failed when the last installation began, as the executor left them. Null: there was none. */
 export function readFailedBefore(path: string, writerUid: FileTrust['ownerUid']): readonly string[] | null {
-  const value = readJson(path, writerUid);
-  return Check(Before, value) ? value.failed_units : null;
+  return readTrustedJson(path, Before, trustOf(writerUid))?.failed_units ?? null;
 }
 
 export function writeFailedBefore(path: string, failedUnits: readonly string[]): void {
@@ -48,8 +45,6 @@ export function writeFailedBefore(path: string, failedUnits: readonly string[]):
   writeDurably(path, new TextEncoder().encode(JSON.stringify(before)), { mode: 0o644 });
 }
 
-function readJson(path: string, ownerUid: FileTrust['ownerUid']): unknown {
-  const read = readTrusted(path, { maxBytes: FILE_MAX_BYTES, ownerUid, forbiddenMode: 0o022 });
-  const parsed = read.ok ? parseStrictJson(read.bytes) : null;
-  return parsed?.ok ? parsed.value : null;
+function trustOf(ownerUid: FileTrust['ownerUid']): FileTrust {
+  return { maxBytes: FILE_MAX_BYTES, ownerUid, forbiddenMode: 0o022 };
 }

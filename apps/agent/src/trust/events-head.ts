@@ -1,18 +1,10 @@
 import { join } from 'node:path';
 import { EventsHead, type StatePayload } from '@tidegate/protocol/documents';
 import { nullable, strict, Timestamp, Uuid } from '@tidegate/protocol/scalars';
-import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import { type Static, Type } from 'typebox';
-import { Check } from 'typebox/value';
 import type { SaveOutcome } from '../identity/config-file.ts';
-import {
-  errorCode,
-  type FileLayer,
-  ownUid,
-  readTrusted,
-  realFiles,
-  writeDurably,
-} from '../platform/file-layer.ts';
+import { errorCode, type FileLayer, ownUid, realFiles, writeDurably } from '../platform/file-layer.ts';
+import { readTrustedJson } from '../platform/trusted-json.ts';
 
 const FILE = 'events-head.json';
 const FILE_MAX_BYTES = 16 * 1024;
@@ -72,9 +64,7 @@ export function judgeHead(
 /** Empty when the file is absent or untrusted: it is only evidence and protects no action. */
 export function readHeadFile(folder: string): HeadFile {
   const trust = { maxBytes: FILE_MAX_BYTES, ownerUid: ownUid(), forbiddenMode: 0o022 };
-  const read = readTrusted(join(folder, FILE), trust);
-  const parsed = read.ok ? parseStrictJson(read.bytes) : null;
-  return parsed?.ok && Check(HeadFile, parsed.value) ? parsed.value : NOTHING;
+  return readTrustedJson(join(folder, FILE), HeadFile, trust) ?? NOTHING;
 }
 
 export function openEventsHeadStore(folder: string, files: FileLayer = realFiles): EventsHeadStore {
