@@ -2,7 +2,7 @@ import { HOST_TAGS_MAX, type TagHostsAnswer, type TagHostsRequest } from '@tideg
 import { appendEvent } from '../events/append-event.ts';
 import { chunks } from '../platform/db/chunks.ts';
 import type { OperatorCaller } from '../platform/http/access.ts';
-import { Refusal } from '../platform/http/refusal.ts';
+import { notValid, Refusal } from '../platform/http/refusal.ts';
 import type { Platform } from '../platform/platform.ts';
 import { lockHosts } from './group-store.ts';
 import { changedTags, tagsFault } from './tag-rules.ts';
@@ -27,8 +27,7 @@ export async function tagHosts(
   const { set, remove } = request;
   const message = set.length + remove.length === 0 ? 'must set or remove a tag' : tagsFault(set, remove);
   if (message !== null) {
-    const errors = [{ path: '/set', message }];
-    throw new Refusal('invalid_request', { detail: 'The body is not valid.', errors });
+    throw notValid([{ path: '/set', message }]);
   }
   const { engine } = platform.database;
   return platform.database.transact(async (tx) => {

@@ -12,7 +12,7 @@ import {
 import { Type } from 'typebox';
 import { LIST_BODY_MAX_BYTES } from '../platform/http/body-sizes.ts';
 import { askedPage, cutPage, PageQuery } from '../platform/http/lists.ts';
-import { Refusal } from '../platform/http/refusal.ts';
+import { notValid } from '../platform/http/refusal.ts';
 import type { Routes } from '../platform/http/routes.ts';
 import type { Platform } from '../platform/platform.ts';
 import { reportTags } from './report-tags.ts';
@@ -85,8 +85,7 @@ export function mountTags(routes: Routes, { platform }: { platform: Platform }):
     handler: async ({ agent: { agentId }, body }) => {
       const outcome = await reportTags(platform, { agentId, tags: body.tags });
       if (outcome.ok) return { accepted: true as const };
-      const errors = [{ path: '/tags', message: outcome.message }];
-      throw new Refusal('invalid_request', { detail: 'The body is not valid.', errors });
+      throw notValid([{ path: '/tags', message: outcome.message }]);
     },
   });
 }

@@ -7,7 +7,7 @@ import { findOperator } from '../operators/store.ts';
 import { rfc3339 } from '../platform/clock.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import type { OperatorCaller } from '../platform/http/access.ts';
-import { type FieldFault, Refusal } from '../platform/http/refusal.ts';
+import { type FieldFault, notValid, Refusal } from '../platform/http/refusal.ts';
 import type { Platform } from '../platform/platform.ts';
 import { readScopes, verdictOf } from './read-token.ts';
 import { hashApiSecret, makeApiSecret } from './secrets.ts';
@@ -97,7 +97,7 @@ function demandSound({ role, scopes, expires_at }: NewApiToken, nowMs: number): 
   if (beyond.length > 0) {
     errors.push({ path: '/scopes', message: `the role ${role} cannot use ${beyond.join(', ')}` });
   }
-  if (errors.length > 0) throw new Refusal('invalid_request', { detail: 'The body is not valid.', errors });
+  if (errors.length > 0) throw notValid(errors);
 }
 
 async function recordChange(

@@ -9,7 +9,7 @@ import type { OperatorAccess } from '../platform/http/access.ts';
 import { REASON_BODY_MAX_BYTES } from '../platform/http/body-sizes.ts';
 import { askedPage, cutPage, PageQuery, pageOf } from '../platform/http/lists.ts';
 import { IdPath } from '../platform/http/paths.ts';
-import { noSuch, Refusal } from '../platform/http/refusal.ts';
+import { noSuch, notValid } from '../platform/http/refusal.ts';
 import type { Routes } from '../platform/http/routes.ts';
 import type { Platform } from '../platform/platform.ts';
 import {
@@ -153,8 +153,7 @@ export function mountAgeExceptions(routes: Routes, { platform }: { platform: Pla
 function expiryOf(timestamp: string, nowMs: number): number {
   const expiresAtMs = Date.parse(timestamp);
   if (expiresAtMs > nowMs && expiresAtMs <= nowMs + LIFETIME_MAX_MS) return expiresAtMs;
-  const errors = [{ path: '/expires_at', message: 'must be a time in the next 365 days' }];
-  throw new Refusal('invalid_request', { detail: 'The body is not valid.', errors });
+  throw notValid([{ path: '/expires_at', message: 'must be a time in the next 365 days' }]);
 }
 
 function view(row: AgeExceptionRow): AgeException {

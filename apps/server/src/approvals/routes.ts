@@ -15,7 +15,7 @@ import { Problem } from '@tidegate/protocol/problems';
 import type { OperatorAccess } from '../platform/http/access.ts';
 import { BULK_BODY_MAX_BYTES, REASON_BODY_MAX_BYTES } from '../platform/http/body-sizes.ts';
 import { IdPath } from '../platform/http/paths.ts';
-import { noSuch, Refusal } from '../platform/http/refusal.ts';
+import { noSuch, notValid, Refusal } from '../platform/http/refusal.ts';
 import type { Routes } from '../platform/http/routes.ts';
 import { demandFreshFactor } from '../platform/http/step-up.ts';
 import { demandOverride } from '../platform/http/token-scopes.ts';
@@ -211,8 +211,7 @@ function notBeforeOf(timestamp: string | undefined, nowMs: number): number | nul
   if (timestamp === undefined) return null;
   const ms = Date.parse(timestamp);
   if (ms <= nowMs + NOT_BEFORE_MAX_MS) return ms;
-  const errors = [{ path: '/not_before', message: 'must be a time in the next 365 days' }];
-  throw new Refusal('invalid_request', { detail: 'The body is not valid.', errors });
+  throw notValid([{ path: '/not_before', message: 'must be a time in the next 365 days' }]);
 }
 
 function refusalOf(outcome: Exclude<ApproveOutcome, { kind: 'approved' | 'awaiting_plan' }>): Refusal {

@@ -15,7 +15,7 @@ import type { OperatorAccess } from '../platform/http/access.ts';
 import { BULK_BODY_MAX_BYTES } from '../platform/http/body-sizes.ts';
 import { askedPage, cutPage, PageQuery, pageOf } from '../platform/http/lists.ts';
 import { IdPath } from '../platform/http/paths.ts';
-import { noSuch, Refusal } from '../platform/http/refusal.ts';
+import { noSuch, notValid, Refusal } from '../platform/http/refusal.ts';
 import type { Routes } from '../platform/http/routes.ts';
 import type { Platform } from '../platform/platform.ts';
 import { decideDivergence, undoDecision } from './decide-divergence.ts';
@@ -151,15 +151,12 @@ export function mountArtifacts(routes: Routes, { platform }: { platform: Platfor
         case 'not_found':
           throw noSuch('divergence');
         case 'hash_of_another_kind':
-          throw new Refusal('invalid_request', {
-            detail: 'The body is not valid.',
-            errors: [
-              {
-                path: '/accept',
-                message: `is not a ${outcome.algorithm} hash, which identifies this artifact; allowed: one in lower-case hex, or all`,
-              },
-            ],
-          });
+          throw notValid([
+            {
+              path: '/accept',
+              message: `is not a ${outcome.algorithm} hash, which identifies this artifact; allowed: one in lower-case hex, or all`,
+            },
+          ]);
         case 'count_differs':
           throw new Refusal('conflict', {
             detail: `The artifact now has ${outcome.count} hashes: review them before you decide.`,

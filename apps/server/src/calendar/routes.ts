@@ -4,7 +4,7 @@ import { strict } from '@tidegate/protocol/scalars';
 import { Schedule } from '@tidegate/protocol/windows-api';
 import { Type } from 'typebox';
 import type { OperatorAccess } from '../platform/http/access.ts';
-import { Refusal } from '../platform/http/refusal.ts';
+import { notValid, type Refusal } from '../platform/http/refusal.ts';
 import type { Routes } from '../platform/http/routes.ts';
 import { daysOf, type ZonedDay } from './day-rules.ts';
 import { type CalendarMeans, readCalendar } from './read-calendar.ts';
@@ -54,6 +54,5 @@ function daysOrNull(asked: Parameters<typeof daysOf>[0]): ZonedDay[] | null {
 }
 
 function refused(member: string, message: string): Refusal {
-  const errors = [{ path: `querystring/${member}`, message }];
-  return new Refusal('invalid_request', { detail: 'The querystring is not valid.', errors });
+  return notValid([{ path: `querystring/${member}`, message }], 'querystring');
 }

@@ -7,7 +7,7 @@ import { isTooOld } from '../agents/guard-rules.ts';
 import type { Config } from '../config.ts';
 import { BULK_BODY_MAX_BYTES, REPORT_MAX_BYTES } from '../platform/http/body-sizes.ts';
 import { createLargeWork, demandRoomFor } from '../platform/http/large-work.ts';
-import { noSuch, Refusal } from '../platform/http/refusal.ts';
+import { noSuch, notValid, Refusal } from '../platform/http/refusal.ts';
 import type { Routes } from '../platform/http/routes.ts';
 import type { Platform } from '../platform/platform.ts';
 import { keepOutput } from './output.ts';
@@ -50,7 +50,7 @@ export function mountAgentCommands(
       const commandId = params.command_id;
       const errors = commandResultFaults(body);
       if (errors.length > 0) {
-        throw new Refusal('invalid_request', { detail: 'The result is not valid.', errors });
+        throw notValid(errors, 'result');
       }
       if (isTooOld(agent.agentVersion, config.minAgentVersion)) {
         const command = await findCommand(database.read, commandId);
@@ -67,15 +67,15 @@ export function mountAgentCommands(
         case 'finished':
           throw new Refusal('command_finished', { detail: `The command has ended: ${outcome.status}.` });
         case 'foreign_update':
-          throw new Refusal('invalid_request', {
-            detail: 'The result is not valid.',
-            errors: [
+          throw notValid(
+            [
               {
                 path: `/updates/${outcome.index}/update_id`,
                 message: 'must be an update that the command names',
               },
             ],
-          });
+            'result',
+          );
         case 'recorded':
           return { command_id: commandId, status: outcome.status };
       }

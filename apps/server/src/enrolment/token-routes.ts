@@ -9,7 +9,7 @@ import { demandGroup } from '../agents/move-hosts.ts';
 import type { OperatorAccess } from '../platform/http/access.ts';
 import { isAgentId } from '../platform/http/identities.ts';
 import { askedPage, cutPage, PageQuery, pageOf } from '../platform/http/lists.ts';
-import { noSuch, Refusal } from '../platform/http/refusal.ts';
+import { noSuch, notValid } from '../platform/http/refusal.ts';
 import type { Routes } from '../platform/http/routes.ts';
 import type { Platform } from '../platform/platform.ts';
 import { createRegistrationToken, withdrawRegistrationToken } from './registration-tokens.ts';
@@ -80,10 +80,7 @@ export function mountRegistrationTokens(routes: Routes, { platform }: { platform
       demandGroup(groups, body.group ?? null);
       const created = await createRegistrationToken(platform, { request: body, actor });
       if (!created.ok) {
-        throw new Refusal('invalid_request', {
-          detail: 'The body is not valid.',
-          errors: [{ path: created.path, message: created.message }],
-        });
+        throw notValid([{ path: created.path, message: created.message }]);
       }
       return { ...tokenView(created.row), token: created.secret };
     },

@@ -6,7 +6,7 @@ import type { OperatorAccess } from '../platform/http/access.ts';
 import { LIST_BODY_MAX_BYTES } from '../platform/http/body-sizes.ts';
 import { askedPage, cutPage, PageQuery, pageOf } from '../platform/http/lists.ts';
 import { IdPath } from '../platform/http/paths.ts';
-import { noSuch, Refusal } from '../platform/http/refusal.ts';
+import { noSuch, notValid } from '../platform/http/refusal.ts';
 import type { Routes } from '../platform/http/routes.ts';
 import type { Platform } from '../platform/platform.ts';
 import { countHeld } from './count-held.ts';
@@ -77,7 +77,7 @@ export function mountHolds(routes: Routes, platform: Platform): void {
     },
     handler: async ({ operator, body }) => {
       const fault = await holdFault(database.read, body, platform.now());
-      if (fault) throw new Refusal('invalid_request', { detail: 'The body is not valid.', errors: [fault] });
+      if (fault) throw notValid([fault]);
       const asked = { request: body, actor: operator.username };
       return detailOf(await database.transact((tx) => placeHold(tx, platform, asked)));
     },

@@ -1,7 +1,7 @@
 import type { NewOperator, OperatorChange, ResetEnds } from '@tidegate/protocol/operators-api';
 import { appendEvent } from '../events/append-event.ts';
 import type { Tx } from '../platform/db/engine.ts';
-import { Refusal } from '../platform/http/refusal.ts';
+import { notValid, Refusal } from '../platform/http/refusal.ts';
 import type { Platform } from '../platform/platform.ts';
 import { lostRight } from '../policies/author-rules.ts';
 import { suspendPoliciesOf } from '../policies/end-policies.ts';
@@ -173,8 +173,7 @@ async function recordChange(
 }
 
 function keepsNothing(): Refusal {
-  const errors = [{ path: '/keep', message: 'allowed only together with a new password' }];
-  return new Refusal('invalid_request', { detail: 'The body is not valid.', errors });
+  return notValid([{ path: '/keep', message: 'allowed only together with a new password' }]);
 }
 
 function notFound(): Refusal {

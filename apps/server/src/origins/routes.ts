@@ -9,7 +9,7 @@ import type { OperatorAccess } from '../platform/http/access.ts';
 import { LIST_BODY_MAX_BYTES } from '../platform/http/body-sizes.ts';
 import { askedPage, cutPage, PageQuery, pageOf } from '../platform/http/lists.ts';
 import { IdPath } from '../platform/http/paths.ts';
-import { noSuch, Refusal } from '../platform/http/refusal.ts';
+import { noSuch, notValid } from '../platform/http/refusal.ts';
 import type { Routes } from '../platform/http/routes.ts';
 import { type OriginDeps, originFault, registerOrigin, revokeOrigin } from './register-origin.ts';
 import { type AnyOriginRow, countOrigins, findOrigin, listOrigins } from './store.ts';
@@ -70,7 +70,7 @@ export function mountOrigins(routes: Routes, deps: OriginDeps): void {
     },
     handler: async ({ operator, body }) => {
       const fault = originFault(body, platform.now());
-      if (fault) throw new Refusal('invalid_request', { detail: 'The body is not valid.', errors: [fault] });
+      if (fault) throw notValid([fault]);
       const asked = { request: body, actor: operator.username };
       const row = await database.transact((tx) => registerOrigin(tx, deps, asked));
       return originDetail(row, platform.now());

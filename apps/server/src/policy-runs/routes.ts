@@ -14,7 +14,7 @@ import type { OperatorAccess, OperatorCaller } from '../platform/http/access.ts'
 import { LIST_BODY_MAX_BYTES } from '../platform/http/body-sizes.ts';
 import { askedPage, cutPage, PageQuery, pageOf } from '../platform/http/lists.ts';
 import { IdPath } from '../platform/http/paths.ts';
-import { noSuch, Refusal } from '../platform/http/refusal.ts';
+import { noSuch, notValid } from '../platform/http/refusal.ts';
 import type { Routes } from '../platform/http/routes.ts';
 import { revokePolicy } from '../policies/end-policies.ts';
 import { payloadOf, policyDetail, policyItem } from '../policies/policy-view.ts';
@@ -214,5 +214,5 @@ function byCaller({ operatorId, username }: OperatorCaller): Pick<Publishing, 'a
 
 /** Throws a Refusal where something is wrong with a request of the right form. */
 function refuse(fault: Fault | null): void {
-  if (fault) throw new Refusal('invalid_request', { detail: 'The body is not valid.', errors: [fault] });
+  if (fault) throw notValid([fault]);
 }

@@ -8,7 +8,7 @@ import { queueForHost } from '../commands/host-commands.ts';
 import { rfc3339 } from '../platform/clock.ts';
 import { isAgentId } from '../platform/http/identities.ts';
 import { HostPath } from '../platform/http/paths.ts';
-import { noSuch, Refusal } from '../platform/http/refusal.ts';
+import { noSuch, notValid } from '../platform/http/refusal.ts';
 import type { Routes } from '../platform/http/routes.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { KeptProbes } from './probe-rules.ts';
@@ -32,8 +32,7 @@ export function mountProbes(routes: Routes, platform: Platform): void {
     handler: async ({ agent: { agentId }, body: report }) => {
       const twice = twiceNamed(report.probes);
       if (twice !== null) {
-        const errors = [{ path: '/probes', message: 'must name each probe once' }];
-        throw new Refusal('invalid_request', { detail: 'The body is not valid.', errors });
+        throw notValid([{ path: '/probes', message: 'must name each probe once' }]);
       }
       await platform.database.transact((tx) => recordProbes(tx, platform, { agentId, report }));
       return { accepted: true as const };

@@ -1,7 +1,7 @@
 import { RateLimits as RateLimitsBody, RateLimitsChange } from '@tidegate/protocol/rate-limits-api';
 import { rfc3339 } from '../platform/clock.ts';
 import type { OperatorAccess } from '../platform/http/access.ts';
-import { Refusal } from '../platform/http/refusal.ts';
+import { notValid } from '../platform/http/refusal.ts';
 import type { Routes } from '../platform/http/routes.ts';
 import { wireBudget } from './merge-budgets.ts';
 import type { RateLimits } from './rate-limits.ts';
@@ -32,7 +32,7 @@ export function mountRateLimits(routes: Routes, rateLimits: RateLimits): void {
     handler: async ({ operator, body }) => {
       const outcome = await rateLimits.change(body.classes, operator.username);
       if (!outcome.ok) {
-        throw new Refusal('invalid_request', { detail: 'The body is not valid.', errors: outcome.errors });
+        throw notValid(outcome.errors);
       }
       return show(rateLimits);
     },

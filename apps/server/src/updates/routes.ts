@@ -20,7 +20,7 @@ import { REPORT_MAX_BYTES } from '../platform/http/body-sizes.ts';
 import { createLargeWork, demandRoomFor } from '../platform/http/large-work.ts';
 import { pageLimit } from '../platform/http/lists.ts';
 import { IdPath } from '../platform/http/paths.ts';
-import { noSuch, Refusal } from '../platform/http/refusal.ts';
+import { noSuch, notValid } from '../platform/http/refusal.ts';
 import type { Routes } from '../platform/http/routes.ts';
 import {
   pageOfRows,
@@ -156,7 +156,7 @@ export function mountUpdates(routes: Routes, { platform, gateOf }: UpdatesDeps):
           throw noSuch('update');
         case 'unsound': {
           const errors = outcome.faults.slice(0, PLAN_FAULTS_MAX);
-          throw new Refusal('invalid_request', { detail: 'The plan is not valid.', errors });
+          throw notValid(errors, 'plan');
         }
       }
     },

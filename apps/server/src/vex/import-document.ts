@@ -7,7 +7,7 @@ import {
 import { Value } from 'typebox/value';
 import { findAgents } from '../agents/store.ts';
 import type { Db } from '../platform/db/engine.ts';
-import { Refusal } from '../platform/http/refusal.ts';
+import { notValid, type Refusal } from '../platform/http/refusal.ts';
 import { sha256Hex } from '../platform/sha256.ts';
 import { addStatements, type VexDeps } from './add-statements.ts';
 import { readCycloneDx } from './documents/cyclonedx.ts';
@@ -77,5 +77,5 @@ function demandForm({ request, at }: ReadStatement, nowMs: number): void {
 }
 
 function refusal(fault: Fault): Refusal {
-  return new Refusal('invalid_request', { detail: 'The body is not valid.', errors: [fault] });
+  return notValid([fault]);
 }

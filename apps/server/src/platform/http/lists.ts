@@ -1,6 +1,6 @@
 import { nullable } from '@tidegate/protocol/scalars';
 import { Type } from 'typebox';
-import { Refusal } from './refusal.ts';
+import { notValid, type Refusal } from './refusal.ts';
 
 export const PAGE_DEFAULT = 50;
 export const PAGE_MAX = 200;
@@ -15,10 +15,10 @@ export function pageLimit(query: { limit?: string | undefined }): number {
   if (query.limit === undefined) return PAGE_DEFAULT;
   const limit = Number(query.limit);
   if (limit >= 1 && limit <= PAGE_MAX) return limit;
-  throw new Refusal('invalid_request', {
-    detail: 'The querystring is not valid.',
-    errors: [{ path: 'querystring/limit', message: `must be between 1 and ${PAGE_MAX}` }],
-  });
+  throw notValid(
+    [{ path: 'querystring/limit', message: `must be between 1 and ${PAGE_MAX}` }],
+    'querystring',
+  );
 }
 
 /** What a client asks of a list that is sorted by one text. */
@@ -76,10 +76,7 @@ export function decodePositionCursor(cursor: string): number {
 }
 
 export function badCursor(message: string): Refusal {
-  return new Refusal('invalid_request', {
-    detail: 'The querystring is not valid.',
-    errors: [{ path: 'querystring/cursor', message }],
-  });
+  return notValid([{ path: 'querystring/cursor', message }], 'querystring');
 }
 
 function parse(cursor: string): unknown {

@@ -34,3 +34,11 @@ export class Refusal extends Error {
 export function noSuch(what: string): Refusal {
   return new Refusal('not_found', { detail: `There is no such ${what}.` });
 }
+
+/** The Refusal of a request of the right form in which something is wrong: what, by its path. */
+export function notValid(
+  errors: readonly FieldFault[],
+  what: 'body' | 'querystring' | 'result' | 'plan' = 'body',
+): Refusal {
+  return new Refusal('invalid_request', { detail: `The ${what} is not valid.`, errors });
+}
