@@ -1,17 +1,17 @@
 import type { HoldDetail } from '@tidegate/protocol/holds-api';
 import { Ecosystem } from '@tidegate/protocol/scalars';
-import { globOfPackage } from '@tidegate/versions/globs';
 import { Value } from 'typebox/value';
 import { activeHostsIn } from '../agents/host-scope.ts';
 import { chunks } from '../platform/db/chunks.ts';
 import type { Db } from '../platform/db/engine.ts';
-import type { HoldInForce } from './hold-rules.ts';
+import { type HoldInForce, namesPackage } from './hold-rules.ts';
 
 /** What waits on the hosts of a hold and is of one of its packages. */
 export async function countHeld(
   db: Db,
-  { ecosystems, packages, scope }: Pick<HoldInForce, 'ecosystems' | 'packages' | 'scope'>,
+  hold: Pick<HoldInForce, 'ecosystems' | 'packages' | 'scope'>,
 ): Promise<NonNullable<HoldDetail['held']>> {
+  const { ecosystems, scope } = hold;
   const query = activeHostsIn(db, scope)
     .innerJoin('updates as u', 'u.agent_id', 'a.id')
     .where('u.gone', '=', 0)
@@ -22,9 +22,8 @@ export async function countHeld(
     .select((e) => e.fn.countAll<number>().as('total'))
     .groupBy(['u.ecosystem', 'u.name', 'u.security'])
     .execute();
-  const held = rows.filter(
-    ({ ecosystem, name }) =>
-      globOfPackage(packages, { ecosystem: Value.Parse(Ecosystem, ecosystem), name }) !== undefined,
+  const held = rows.filter(({ ecosystem, name }) =>
+    namesPackage(hold, { ecosystem: Value.Parse(Ecosystem, ecosystem), name }),
   );
   const hosts = new Set<string>();
   for (const names of chunks([...new Set(held.map(({ name }) => name))])) {

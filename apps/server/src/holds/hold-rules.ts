@@ -29,6 +29,14 @@ export interface HeldPlan {
   readonly actions: readonly Pick<PlanAction, 'name' | 'to_version'>[];
 }
 
+/** Whether a hold names this package; which hosts it is for is another question. */
+export function namesPackage(
+  { ecosystems, packages }: Pick<HoldInForce, 'ecosystems' | 'packages'>,
+  one: { readonly ecosystem: Ecosystem; readonly name: string },
+): boolean {
+  return ecosystems.includes(one.ecosystem) && globOfPackage(packages, one) !== undefined;
+}
+
 /**
  * The held packages that a plan would change, in its order: whatever it does to one, wherever in the closure. Of several
  * holds of a package the one that ends last counts.
@@ -39,7 +47,7 @@ export function heldIn(holds: readonly HoldInForce[], { ecosystem, host, actions
     .toSorted((a, b) => b.endsAtMs - a.endsAtMs);
   if (own.length === 0) return [];
   return actions.flatMap(({ name, to_version: version }) => {
-    const hold = own.find(({ packages }) => globOfPackage(packages, { ecosystem, name }) !== undefined);
+    const hold = own.find((one) => namesPackage(one, { ecosystem, name }));
     if (!hold) return [];
     const { id: holdId, reason, endsAtMs } = hold;
     return { package: name, version: version ?? null, holdId, reason, endsAtMs };

@@ -1,7 +1,6 @@
 import type { HeldBack } from '@tidegate/protocol/holds-api';
 import type { Ecosystem } from '@tidegate/protocol/scalars';
-import { globOfPackage } from '@tidegate/versions/globs';
-import type { HoldInForce } from '../holds/hold-rules.ts';
+import { type HoldInForce, namesPackage } from '../holds/hold-rules.ts';
 import { rfc3339 } from '../platform/clock.ts';
 
 /** Updates that holds keep back. */
@@ -17,14 +16,6 @@ export const NOTHING_HELD: Held = { updates: 0, securityUpdates: 0, ends: null }
 export interface NamedPackage {
   readonly ecosystem: Ecosystem;
   readonly name: string;
-}
-
-/** Whether a hold names this package; which hosts it is for is another question. */
-export function namesPackage(
-  { ecosystems, packages }: Pick<HoldInForce, 'ecosystems' | 'packages'>,
-  one: NamedPackage,
-): boolean {
-  return ecosystems.includes(one.ecosystem) && globOfPackage(packages, one) !== undefined;
 }
 
 /** The first and the last end; null if there is none. */

@@ -3,11 +3,11 @@ import { Ecosystem } from '@tidegate/protocol/scalars';
 import { sql } from 'kysely';
 import { Value } from 'typebox/value';
 import { activeHostsIn } from '../agents/host-scope.ts';
-import type { HoldInForce } from '../holds/hold-rules.ts';
+import { type HoldInForce, namesPackage } from '../holds/hold-rules.ts';
 import { chunks } from '../platform/db/chunks.ts';
 import type { Db } from '../platform/db/engine.ts';
 import { type GroupScope, groupInScope } from '../platform/db/group-scope.ts';
-import { type NamedPackage, namesPackage } from './held-rules.ts';
+import type { NamedPackage } from './held-rules.ts';
 import { IS_PENDING } from './store.ts';
 
 /** Hosts per statement. */
