@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import type { StaleService } from './restarts.ts';
 import { ReportedLine, strict, visibleText } from './scalars.ts';
 
 /** Longest warning before a reboot, in minutes. */
@@ -22,11 +23,15 @@ export const RebootOrder = strict({
 });
 export type RebootOrder = Static<typeof RebootOrder>;
 
+const SERVICE_UNIT = '^(?!-)[A-Za-z0-9@._:\\\\-]{1,247}\\.service$';
 /** systemd.unit(5): a service by its full name; none can be read as an option of a program. */
-export const ServiceUnit = Type.String({
-  pattern: '^(?!-)[A-Za-z0-9@._:\\\\-]{1,247}\\.service$',
-  maxLength: 255,
-});
+export const ServiceUnit = Type.String({ pattern: SERVICE_UNIT, maxLength: 255 });
+
+/** The services of a report that can be restarted by themselves, as an order names them. */
+export function restartableUnits(stale: readonly Pick<StaleService, 'kind' | 'name'>[]): string[] {
+  const pattern = new RegExp(SERVICE_UNIT, 'u');
+  return stale.flatMap(({ kind, name }) => (kind === 'service' && pattern.test(name) ? name : []));
+}
 
 /** Services to restart, of those that the host itself reports as running replaced files. */
 export const RestartOrder = strict({

@@ -1,4 +1,5 @@
 import type { CommandQueued } from '@tidegate/protocol/agents-api';
+import { restartableUnits } from '@tidegate/protocol/reboots';
 import type { RestartReport } from '@tidegate/protocol/restarts';
 import { Power, RotateCw } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
@@ -9,14 +10,13 @@ import { Button } from '../ui/button.tsx';
 import { ConfirmDialog } from '../ui/dialog.tsx';
 import { toast } from '../ui/toasts.tsx';
 import { counted, listed } from '../updates/update-words.ts';
-import { restartable } from './restart-rules.ts';
 
 /** What an admin can do about old code that runs: restart the services that allow it, or reboot the host. */
 export function RestartActs({ id, report }: { id: string; report: RestartReport | null }): ReactNode {
   const { may } = useSession();
   const [asked, setAsked] = useState<'reboot' | readonly string[] | null>(null);
   if (!may('admin')) return null;
-  const units = report ? restartable(report.services) : [];
+  const units = report ? restartableUnits(report.services.stale) : [];
   return (
     <div className="mt-3 flex flex-wrap gap-2">
       {units.length > 0 && (

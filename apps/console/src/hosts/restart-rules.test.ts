@@ -1,6 +1,6 @@
-import type { RestartReport, StaleService } from '@tidegate/protocol/restarts';
+import type { RestartReport } from '@tidegate/protocol/restarts';
 import { expect, test } from 'vitest';
-import { actOf, kernelText, rebootReasons, restartable } from './restart-rules.ts';
+import { actOf, kernelText, rebootReasons } from './restart-rules.ts';
 
 const REBOOT: RestartReport['reboot'] = {
   need: 'needed',
@@ -39,17 +39,4 @@ test.each([
   [{ release: '6.1.0-30-amd64', version: '6.1.124-1' }, '6.1.0-30-amd64 (6.1.124-1)'],
 ])('the kernel %j is %s', (kernel, text) => {
   expect(kernelText(kernel)).toBe(text);
-});
-
-test('only services that can be restarted by themselves are offered for it', () => {
-  const file = { path: '/usr/lib/libssl.so.3' };
-  const one: StaleService = {
-    ...{ name: 'nginx.service', kind: 'service', processes: 1, files: [file], more_files: 0 },
-  };
-  const stale: StaleService[] = [
-    one,
-    { ...one, name: 'dbus.service', kind: 'core' },
-    { ...one, name: 'user.slice' },
-  ];
-  expect(restartable({ need: 'needed', stale, more_services: 0 })).toEqual(['nginx.service']);
 });

@@ -26,11 +26,6 @@ export function actOf({ kind }: Pick<StaleService, 'kind'>): string {
   return KINDS[kind];
 }
 
-/** The services that can be restarted by themselves, as the server takes them. */
-export function restartable({ stale }: RestartReport['services']): string[] {
-  return stale.flatMap(({ kind, name }) => (kind === 'service' && name.endsWith('.service') ? name : []));
-}
-
 /** Why a reboot is needed, or what was found instead, in sentences. */
 export function rebootReasons(reboot: Reboot): string[] {
   const { evidence, running_kernel: running, next_kernel: next, packages, livepatch, reason } = reboot;

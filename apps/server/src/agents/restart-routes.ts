@@ -2,14 +2,13 @@ import { Problem } from '@tidegate/protocol/problems';
 import { HostRestarts, RESTART_REPORT_MAX_BYTES, RestartReport } from '@tidegate/protocol/restarts';
 import { strict, Uuid } from '@tidegate/protocol/scalars';
 import { Type } from 'typebox';
-import { Value } from 'typebox/value';
 import { rfc3339 } from '../platform/clock.ts';
 import { isAgentId } from '../platform/http/identities.ts';
 import { HostPath } from '../platform/http/paths.ts';
 import { noSuch } from '../platform/http/refusal.ts';
 import type { Routes } from '../platform/http/routes.ts';
 import type { Platform } from '../platform/platform.ts';
-import { findRestarts, saveRestarts } from './restarts-store.ts';
+import { findRestarts, reportOf, saveRestarts } from './restarts-store.ts';
 import { findAgent } from './store.ts';
 
 /** What runs old code on a host: agents report it when it changes, operators read the evidence. */
@@ -52,7 +51,7 @@ export function mountRestarts(
       if (!isAgentId(agentId) || (await findAgent(db, agentId)) === null) throw noSuch('agent');
       const row = await findRestarts(db, agentId);
       if (row === null) return { report: null, received_at: null };
-      const report = Value.Parse(RestartReport, JSON.parse(row.report));
+      const report = reportOf(row);
       return { report, received_at: rfc3339(row.received_at) };
     },
   });

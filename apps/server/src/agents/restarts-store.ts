@@ -1,4 +1,5 @@
-import type { RestartReport } from '@tidegate/protocol/restarts';
+import { RestartReport } from '@tidegate/protocol/restarts';
+import { Value } from 'typebox/value';
 import type { Db, Tx } from '../platform/db/engine.ts';
 import type { Tables } from '../platform/db/tables.ts';
 
@@ -30,6 +31,11 @@ export async function findRestarts(db: Db, agentId: string): Promise<RestartsRow
     .where('agent_id', '=', agentId)
     .executeTakeFirst();
   return row ?? null;
+}
+
+/** Throws if the stored report is not valid. */
+export function reportOf({ report }: Pick<RestartsRow, 'report'>): RestartReport {
+  return Value.Parse(RestartReport, JSON.parse(report));
 }
 
 /** After a boot nothing that was seen before it holds: the host is unknown until it reports. */

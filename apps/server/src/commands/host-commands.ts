@@ -6,8 +6,8 @@ import {
   ScanRequest,
 } from '@tidegate/protocol/agents-api';
 import { Problem } from '@tidegate/protocol/problems';
-import { RESTART_UNITS_MAX } from '@tidegate/protocol/reboots';
-import { findRestarts } from '../agents/restarts-store.ts';
+import { RESTART_UNITS_MAX, restartableUnits } from '@tidegate/protocol/reboots';
+import { findRestarts, reportOf } from '../agents/restarts-store.ts';
 import { lockBinding, setPollingInterval } from '../agents/store.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import type { OperatorAccess } from '../platform/http/access.ts';
@@ -17,7 +17,6 @@ import { noSuch, Refusal } from '../platform/http/refusal.ts';
 import type { Routes } from '../platform/http/routes.ts';
 import type { Platform } from '../platform/platform.ts';
 import { type NewCommand, queueCommand } from './queue-command.ts';
-import { staleUnits } from './stale-units.ts';
 
 const tags = ['hosts'];
 /** How long logged-in users are warned before a reboot. */
@@ -90,7 +89,8 @@ export function mountHostCommands(routes: Routes, { platform }: { platform: Plat
     handler: async ({ operator, params, body }) => {
       const createdBy = operator.username;
       const command_id = await queueForHost(platform, params.agent_id, async (tx, queue) => {
-        const stale = staleUnits((await findRestarts(tx, params.agent_id))?.report);
+        const row = await findRestarts(tx, params.agent_id);
+        const stale = row ? restartableUnits(reportOf(row).services.stale) : [];
         const units = body?.units ?? stale.slice(0, RESTART_UNITS_MAX);
         const other = units.find((unit) => !stale.includes(unit));
         if (units.length === 0 || other !== undefined) {
