@@ -23,12 +23,3 @@ export const KINDS = [
   'approvals_begin',
   'approvals_expire',
 ] as const satisfies readonly CalendarEntry['kind'][];
-
-export const TONE_CLASSES: Readonly<Record<BadgeTone, string>> = {
-  good: 'bg-good-soft text-good',
-  bad: 'bg-bad-soft text-bad',
-  warn: 'bg-warn-soft text-warn',
-  unknown: 'bg-unknown-soft text-unknown',
-  neutral: 'bg-sunken text-muted',
-  accent: 'bg-accent-soft text-accent',
-};

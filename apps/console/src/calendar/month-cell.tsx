@@ -1,6 +1,7 @@
 import type { CalendarDay, CalendarEntry, CalendarRun } from '@tidegate/protocol/calendar-api';
+import { TONES } from '../ui/badge.tsx';
 import { entriesOn, oddHours, ranText } from './calendar-rules.ts';
-import { LOOKS, TONE_CLASSES } from './entry-looks.tsx';
+import { LOOKS } from './entry-looks.tsx';
 import { clockIn, otherZone, partOfDay, placeOf, subjectOf } from './entry-rules.ts';
 
 /** Entries that a day of a month names; the day itself has all. */
@@ -36,7 +37,7 @@ function Chip({ entry, day, zone }: { entry: CalendarEntry; day: CalendarDay; zo
   const part = partOfDay(entry, day, zone);
   const isStart = Date.parse(entry.starts_at) >= Date.parse(day.starts_at);
   return (
-    <div className={`rounded px-1 ${TONE_CLASSES[tone]}`}>
+    <div className={`rounded px-1 ${TONES[tone]}`}>
       <p className="flex items-center gap-1">
         <span aria-hidden="true" className="shrink-0 [&>svg]:size-3">
           {icon}

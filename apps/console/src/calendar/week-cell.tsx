@@ -1,6 +1,7 @@
 import type { CalendarDay, CalendarEntry, CalendarRun } from '@tidegate/protocol/calendar-api';
+import { TONES } from '../ui/badge.tsx';
 import { entriesOn, lanesOf, oddHours, ranText } from './calendar-rules.ts';
-import { LOOKS, TONE_CLASSES } from './entry-looks.tsx';
+import { LOOKS } from './entry-looks.tsx';
 import { clockIn, otherZone, partOfDay, placeOf, spanText, subjectOf } from './entry-rules.ts';
 
 const HOUR_MS = 3_600_000;
@@ -54,7 +55,7 @@ export function WeekCell(props: {
         {lasting.map((one, i) => (
           <div
             key={`${one.entry.id} ${one.entry.starts_at} ${one.entry.zone}`}
-            className={`absolute overflow-hidden rounded border border-current/30 px-1 ${TONE_CLASSES[LOOKS[one.entry.kind].tone]}`}
+            className={`absolute overflow-hidden rounded border border-current/30 px-1 ${TONES[LOOKS[one.entry.kind].tone]}`}
             style={{
               top: `${percent(one.startMs - startMs)}%`,
               height: `${Math.max(HEIGHT_MIN, percent(one.endMs - one.startMs))}%`,
@@ -99,7 +100,7 @@ function Block({ entry, day, zone }: { entry: CalendarEntry; day: CalendarDay; z
 function Moment({ entry, day, zone }: { entry: CalendarEntry; day: CalendarDay; zone: string }) {
   const { tone, icon, word } = LOOKS[entry.kind];
   return (
-    <p className={`flex flex-wrap items-center gap-x-1 rounded px-1 ${TONE_CLASSES[tone]}`}>
+    <p className={`flex flex-wrap items-center gap-x-1 rounded px-1 ${TONES[tone]}`}>
       <span aria-hidden="true" className="[&>svg]:size-3">
         {icon}
       </span>

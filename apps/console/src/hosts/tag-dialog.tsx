@@ -1,5 +1,10 @@
 import { useMutation } from '@tanstack/react-query';
-import type { TagHostsAnswer, TagHostsRequest } from '@tidegate/protocol/tags-api';
+import {
+  isReported,
+  partsOfTag,
+  type TagHostsAnswer,
+  type TagHostsRequest,
+} from '@tidegate/protocol/tags-api';
 import { useId, useState } from 'react';
 import { post } from '../api/client.ts';
 import { faultUnder } from '../api/field-faults.ts';
@@ -10,7 +15,7 @@ import { CheckList } from '../ui/check-list.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { Field } from '../ui/field.tsx';
 import { toast } from '../ui/toasts.tsx';
-import { isReported, keyOf, wordsOf } from './tag-rules.ts';
+import { wordsOf } from './tag-rules.ts';
 import { useScopeTags } from './tags.ts';
 
 /** Sets and removes tags of hosts. `tags`: those that any of the hosts has. */
@@ -29,7 +34,7 @@ export function TagDialog({
   const [remove, setRemove] = useState<readonly string[]>([]);
   const known = useScopeTags();
   const listId = useId();
-  const keys = [...new Set(tags.filter((tag) => !isReported(tag)).map(keyOf))].sort();
+  const keys = [...new Set(tags.filter((tag) => !isReported(tag)).map((tag) => partsOfTag(tag).key))].sort();
   const set = wordsOf(text);
   const change = useMutation({
     mutationFn: () => {

@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router';
-import { isReported } from './tag-rules.ts';
+import { isReported } from '@tidegate/protocol/tags-api';
 
 /** Tags as chips, each a link to the hosts that have it. */
 export function TagList({ tags }: { tags: readonly string[] }) {

@@ -1,5 +1,6 @@
+import { isReported, partsOfTag } from '@tidegate/protocol/tags-api';
 import { expect, test } from 'vitest';
-import { isReported, keyOf, wordsOf } from './tag-rules.ts';
+import { wordsOf } from './tag-rules.ts';
 
 test.each([
   ['', []],
@@ -12,5 +13,5 @@ test.each([
   ['host.role=web', 'host.role', true],
   ['host=web', 'host', false],
 ])('%s has the key %s; reported by hosts: %s', (tag, key, isTheirs) => {
-  expect([keyOf(tag), isReported(tag)]).toEqual([key, isTheirs]);
+  expect([partsOfTag(tag).key, isReported(tag)]).toEqual([key, isTheirs]);
 });

@@ -16,7 +16,8 @@ import type { ReactNode } from 'react';
 
 export type BadgeTone = 'good' | 'bad' | 'warn' | 'unknown' | 'neutral' | 'accent';
 
-const TONES: Readonly<Record<BadgeTone, string>> = {
+/** Background and text of each tone. */
+export const TONES: Readonly<Record<BadgeTone, string>> = {
   good: 'bg-good-soft text-good',
   bad: 'bg-bad-soft text-bad',
   warn: 'bg-warn-soft text-warn',

@@ -1,4 +1,5 @@
-import type { RollbackSkip, WayBack } from '@tidegate/protocol/rollbacks';
+import { ROLLBACK_ECOSYSTEMS, type RollbackSkip, type WayBack } from '@tidegate/protocol/rollbacks';
+import type { Ecosystem } from '@tidegate/protocol/scalars';
 import type { UpdateState } from '@tidegate/protocol/states';
 import type { Static } from 'typebox';
 import { counted } from './update-words.ts';
@@ -28,11 +29,11 @@ function missingText({ missing, missing_count: count }: WayBack): string {
 /** Whether the page of an update offers to undo its installation. */
 export function offersRollback(update: {
   state: UpdateState;
-  ecosystem: string;
+  ecosystem: Ecosystem;
   out_of_band: boolean;
 }): boolean {
   const isOver = update.state === 'installed' || update.state === 'failed';
-  return isOver && update.ecosystem === 'apt' && !update.out_of_band;
+  return isOver && ROLLBACK_ECOSYSTEMS.includes(update.ecosystem) && !update.out_of_band;
 }
 
 /** Why an installation is not undone, as a sentence. */
