@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
-import { Count, Ecosystem, nullable, strict, Timestamp, Uuid } from './scalars.ts';
+import { UpdateOfHost } from './policies-api.ts';
+import { Count, nullable, strict, Timestamp } from './scalars.ts';
 
 /** How far a backtest looks back, in days. */
 export const BACKTEST_DAYS = 30;
@@ -15,12 +16,7 @@ export type BacktestFate = Static<typeof BacktestFate>;
 const Fates = strict({ approved: Count, taken_back: Count, not_approved: Count });
 
 const BacktestUpdate = strict({
-  update_id: Uuid,
-  agent_id: Uuid,
-  hostname: Type.String(),
-  ecosystem: Ecosystem,
-  name: Type.String(),
-  to_version: Type.String(),
+  ...UpdateOfHost.properties,
   /** Of the first decision at which the policy would have approved it, or else of the newest. */
   decided_at: Timestamp,
   /** Why the policy would have left it to people; null for what it would have approved. */

@@ -207,13 +207,18 @@ export const POLICY_MISMATCHES = [
 ] as const;
 export type PolicyMismatch = (typeof POLICY_MISMATCHES)[number];
 
-const PreviewedUpdate = strict({
+/** An update, as an answer about a policy names it. */
+export const UpdateOfHost = strict({
   update_id: Uuid,
   agent_id: Uuid,
   hostname: Type.String(),
   ecosystem: Ecosystem,
   name: Type.String(),
   to_version: Type.String(),
+});
+
+const PreviewedUpdate = strict({
+  ...UpdateOfHost.properties,
   /** Why not; null for what would be approved. */
   reason: nullable(Type.String()),
 });

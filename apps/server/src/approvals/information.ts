@@ -1,6 +1,6 @@
 import { readOriginChanges } from '../origins/read-changes.ts';
 import { readPlanProvenances } from '../provenance/plan-provenance.ts';
-import { newVersions, seenKey } from '../release-times/seen-rules.ts';
+import { firstSeenOf, newVersions } from '../release-times/seen-rules.ts';
 import { readFirstSeen } from '../release-times/seen-store.ts';
 import type { ApprovalDeps } from './deps.ts';
 import type { Information } from './gate-facts.ts';
@@ -30,10 +30,7 @@ export async function readInformation(
   );
   provenance.want(provenances.flatMap(({ missing }) => missing));
   return versions.map((some, i) => ({
-    firstSeen: some.flatMap((one) => {
-      const atMs = seen.get(seenKey(one));
-      return atMs === undefined ? [] : [{ package: one.name, version: one.version, atMs }];
-    }),
+    firstSeen: firstSeenOf(some, seen),
     provenance: provenances[i]?.packages ?? [],
     originChanges: changes[i] ?? [],
   }));

@@ -3,7 +3,7 @@ import type { RecordedDecision, RecordedVerdict } from '@tidegate/protocol/decis
 import type { Finding } from '../advisories/closure-facts.ts';
 import { type Excuse, usedStatements } from './counting-rules.ts';
 import { judge } from './gate.ts';
-import type { ApprovalRequest } from './gate-facts.ts';
+import type { ApprovalRequest, UpdateFacts } from './gate-facts.ts';
 import { factsOfRecord } from './recorded-facts.ts';
 import { standingOfRecord } from './recorded-standing.ts';
 import type { Verdict } from './verdict.ts';
@@ -20,19 +20,19 @@ export function replayDecision(record: RecordedDecision): Replay {
   // The gate only checks whether there is a reason.
   const overrideReason = reason && (reason.blank ? '' : reason.sha256);
   const request = { by, override, overrideReason, ...(standing && { standing: standingOfRecord(standing) }) };
-  const verdict = recordedVerdict(judgeRecord(record, request));
+  const verdict = recordedVerdict(judgeRecord(record, () => request));
   return { verdict, isSame: isDeepStrictEqual(verdict, record.verdict) };
 }
 
-/** What the gate says to a request, on the facts and the settings of a recorded decision. */
-export function judgeRecord({ policy, facts }: RecordedDecision, request: ApprovalRequest): Verdict {
+/** What the gate says to a request about a recorded decision, on its facts and settings. */
+export function judgeRecord(
+  { policy, facts: recorded }: RecordedDecision,
+  requestOf: (facts: UpdateFacts) => ApprovalRequest,
+): Verdict {
   // Records before gate version 3 know no vendor's word; those before version 4 decided as with `unchecked: warn`.
   const { age_mode: ageMode, vulnerabilities, uncovered, unchecked = 'warn', unimportant = 'block' } = policy;
-  return judge(
-    factsOfRecord(facts),
-    { ageMode, vulnerabilities, uncovered, unchecked, unimportant },
-    request,
-  );
+  const facts = factsOfRecord(recorded);
+  return judge(facts, { ageMode, vulnerabilities, uncovered, unchecked, unimportant }, requestOf(facts));
 }
 
 /** A verdict in recorded form. */

@@ -1,7 +1,9 @@
 import type { PolicyTerms } from '@tidegate/protocol/policies-api';
+import type { Ecosystem } from '@tidegate/protocol/scalars';
 import { canonicalName } from '@tidegate/versions/names';
 import type { BroughtVersion, PolicySubject } from '../policies/policy-rules.ts';
-import { newVersions } from '../release-times/seen-rules.ts';
+import { type FirstSeen, newVersions, type SeenVersion } from '../release-times/seen-rules.ts';
+import type { UpdateRow } from '../updates/store.ts';
 import type { ApprovalRequest, Standing, UpdateFacts } from './gate-facts.ts';
 import type { LoadedSet } from './load-update.ts';
 
@@ -11,6 +13,9 @@ export interface AskingPolicy {
   readonly sha256: string;
   readonly terms: PolicyTerms;
 }
+
+/** A draft has no digest yet, and is never recorded. */
+export const DRAFT_POLICY = { policyId: '00000000-0000-0000-0000-000000000000', sha256: '0'.repeat(64) };
 
 /**
  * The request of a policy about a set, or of the sweep for what waits in its name: never an override, and its terms with
@@ -23,13 +28,18 @@ export function policyRequest(
   const { by, loaded, facts, atMs } = asked;
   const standing: Standing = {
     ...{ policyId: policy.policyId, sha256: policy.sha256, terms: policy.terms, atMs },
-    updates: subjectsOf(loaded, facts),
+    updates: subjectsOf(loaded.ecosystem, loaded.updates, facts),
     brought: broughtBy(loaded, facts),
   };
   return { by, override: false, overrideReason: null, standing };
 }
 
-function subjectsOf({ updates, ecosystem }: LoadedSet, { judged }: UpdateFacts): PolicySubject[] {
+/** What a policy asks of these updates themselves. */
+export function subjectsOf(
+  ecosystem: Ecosystem,
+  updates: readonly Pick<UpdateRow, 'name' | 'origin' | 'security' | 'change'>[],
+  { judged }: Pick<UpdateFacts, 'judged'>,
+): PolicySubject[] {
   const fixed = Map.groupBy(judged?.closure.fixed ?? [], (fix) => canonicalName(ecosystem, fix.package));
   return updates.map(({ name, origin, security, change }) => ({
     ...{ ecosystem, name, origin, security: security === 1, change },
@@ -38,19 +48,24 @@ function subjectsOf({ updates, ecosystem }: LoadedSet, { judged }: UpdateFacts):
   }));
 }
 
-/** Since the release where its registry says it, else since the fleet first saw the version. */
-function broughtBy(
-  { ecosystem, agent, planned }: LoadedSet,
-  { judged, information }: UpdateFacts,
-): BroughtVersion[] {
+function broughtBy({ ecosystem, agent, planned }: LoadedSet, facts: UpdateFacts): BroughtVersion[] {
   if (!planned) return [];
-  const keyOf = (one: { package: string; version: string }) =>
-    `${canonicalName(ecosystem, one.package)}\n${one.version}`;
-  const seen = new Map(information?.firstSeen.map((one) => [keyOf(one), one.atMs]));
-  const released = new Map(judged?.age.times.map((one) => [keyOf(one), one.publishedAtMs]));
   const { actions } = planned.plan;
   const { installed } = planned.closure;
-  return newVersions({ ecosystem, osId: agent.os_id, actions, installed }).map(({ name, version }) => {
+  const versions = newVersions({ ecosystem, osId: agent.os_id, actions, installed });
+  return withAges(versions, { facts, firstSeen: facts.information?.firstSeen ?? [] });
+}
+
+/** Since the release where its registry says it, else since the fleet first saw the version. */
+export function withAges(
+  versions: readonly SeenVersion[],
+  { facts, firstSeen }: { facts: Pick<UpdateFacts, 'ecosystem' | 'judged'>; firstSeen: readonly FirstSeen[] },
+): BroughtVersion[] {
+  const keyOf = (one: { package: string; version: string }) =>
+    `${canonicalName(facts.ecosystem, one.package)}\n${one.version}`;
+  const seen = new Map(firstSeen.map((one) => [keyOf(one), one.atMs]));
+  const released = new Map(facts.judged?.age.times.map((one) => [keyOf(one), one.publishedAtMs]));
+  return versions.map(({ name, version }) => {
     const one = { package: name, version };
     return { ...one, sinceMs: released.get(keyOf(one)) ?? seen.get(keyOf(one)) ?? null };
   });

@@ -9,15 +9,10 @@ import { readRecord, TamperedDecision } from '../approvals/read-decision.ts';
 import { rfc3339 } from '../platform/clock.ts';
 import type { Db } from '../platform/db/engine.ts';
 import { takeTurn } from '../platform/turns.ts';
-import { plannedVersions, seenKey } from '../release-times/seen-rules.ts';
+import { firstSeenOf, plannedVersions } from '../release-times/seen-rules.ts';
 import { readFirstSeen } from '../release-times/seen-store.ts';
-import {
-  decidedUpdates,
-  decisionsByIds,
-  type PastDecision,
-  pastDecisions,
-  storedPlans,
-} from './backtest-store.ts';
+import { findUpdates, readPlans } from '../updates/many-store.ts';
+import { decisionsByIds, type PastDecision, pastDecisions } from './backtest-store.ts';
 import { createBacktestSum } from './backtest-sum.ts';
 
 const DAY_MS = 86_400_000;
@@ -77,7 +72,7 @@ async function judgeAgain(
     return record ?? [];
   });
   const ids = records.flatMap(({ updates }) => updates.map(({ id }) => id));
-  const updates = await decidedUpdates(db, ids);
+  const updates = await findUpdates(db, ids);
   const brought = terms.min_age_hours === null ? null : await readBrought(db, records, hosts);
   const isTakenBack = (id: string) => updates.get(id)?.taken_back === 1;
   for (const record of records) {
@@ -104,10 +99,8 @@ async function readBrought(
   records: readonly RecordedDecision[],
   hosts: ReadonlyMap<string, PastDecision>,
 ): Promise<Map<string, NonNullable<PastFacts['brought']>>> {
-  const plans = await storedPlans(
-    db,
-    records.flatMap(({ plan }) => plan?.id ?? []),
-  );
+  const planIds = new Set(records.flatMap(({ plan }) => plan?.id ?? []));
+  const plans = await readPlans(db, [...planIds]);
   const versions = new Map(
     records.flatMap(({ id, plan, facts: { ecosystem } }) => {
       const stored = plan && plans.get(plan.id);
@@ -118,9 +111,6 @@ async function readBrought(
   );
   const seen = await readFirstSeen(db, [...versions.values()].flat());
   return new Map(
-    [...versions].map(([id, some]) => [
-      id,
-      some.map((version) => ({ version, firstSeenMs: seen.get(seenKey(version)) ?? null })),
-    ]),
+    [...versions].map(([id, some]) => [id, { versions: some, firstSeen: firstSeenOf(some, seen) }]),
   );
 }

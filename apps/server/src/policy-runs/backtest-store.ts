@@ -1,7 +1,6 @@
 import type { DecisionRow } from '../approvals/decision-store.ts';
 import { chunks } from '../platform/db/chunks.ts';
 import type { Db } from '../platform/db/engine.ts';
-import { planOf, type StoredPlan, type UpdateRow } from '../updates/store.ts';
 import type { ReachedHost } from './candidates-store.ts';
 
 /** The host of a recorded decision, with the decision's id and time. */
@@ -43,35 +42,6 @@ export async function decisionsByIds(db: Db, ids: readonly string[]): Promise<De
         .orderBy('id', 'desc')
         .execute()),
     );
-  }
-  return found;
-}
-
-/** What an update is today. */
-export type DecidedUpdate = Pick<
-  UpdateRow,
-  'id' | 'available_version' | 'origin' | 'security' | 'change' | 'taken_back'
->;
-
-export async function decidedUpdates(db: Db, ids: readonly string[]): Promise<Map<string, DecidedUpdate>> {
-  const found = new Map<string, DecidedUpdate>();
-  for (const some of chunks(ids)) {
-    const rows = await db
-      .selectFrom('updates')
-      .select(['id', 'available_version', 'origin', 'security', 'change', 'taken_back'])
-      .where('id', 'in', some)
-      .execute();
-    for (const row of rows) found.set(row.id, row);
-  }
-  return found;
-}
-
-/** The plans that are still stored, by id. */
-export async function storedPlans(db: Db, ids: readonly string[]): Promise<Map<string, StoredPlan>> {
-  const found = new Map<string, StoredPlan>();
-  for (const some of chunks([...new Set(ids)])) {
-    const rows = await db.selectFrom('update_plans').selectAll().where('id', 'in', some).execute();
-    for (const row of rows) found.set(row.id, planOf(row));
   }
   return found;
 }

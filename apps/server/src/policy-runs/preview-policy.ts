@@ -13,7 +13,7 @@ import type { ApprovalDeps } from '../approvals/deps.ts';
 import { WAIT_MS } from '../approvals/deps.ts';
 import { CHUNK_UPDATES, type Decided, judgeGroups } from '../approvals/judge-groups.ts';
 import { storedOnly } from '../approvals/load-facts.ts';
-import { policyRequest } from '../approvals/standing.ts';
+import { DRAFT_POLICY, policyRequest } from '../approvals/standing.ts';
 import { withPolicyInForce } from '../approvals/vulnerability-policy.ts';
 import { createFreezes } from '../blackouts/blackout-rules.ts';
 import { liveBlackouts } from '../blackouts/store.ts';
@@ -35,8 +35,6 @@ const PAGE_HOSTS = 200;
 export const PREVIEW_JUDGED_MAX = 2_000;
 /** Longest wait of a preview for packages that no update brings by itself, in milliseconds. */
 const SETS_WAIT_MS = 3_000;
-/** A draft has no digest yet. */
-const DRAFT = { policyId: '00000000-0000-0000-0000-000000000000', sha256: '0'.repeat(64) };
 
 /** What a policy with this scope and these terms would do now, by the same gate on stored data; writes nothing. */
 export async function previewPolicy(
@@ -51,7 +49,7 @@ export async function previewPolicy(
   const sum = createSum(hosts, reasons);
   const judged = matching.slice(0, PREVIEW_JUDGED_MAX);
   const rows = new Map(matching.map((update) => [update.id, update]));
-  const policy = { ...DRAFT, terms };
+  const policy = { ...DRAFT_POLICY, terms };
   const asker = {
     ...{ operator: '', actor: 'policy', via: 'policy', scope: null, until: null, policy: null },
     requestOf: (loaded, facts) =>
@@ -108,7 +106,7 @@ async function readWaiting(
     )) {
       const subject = { ...update, ecosystem: Value.Parse(Ecosystem, update.ecosystem) };
       const reason =
-        leftOut({ ...policy, sha256: DRAFT.sha256 }, subject) ??
+        leftOut({ ...policy, sha256: DRAFT_POLICY.sha256 }, subject) ??
         (frozen.has(update.agent_id) ? 'blackout' : null);
       if (reason === null) matching.push(update);
       else reasons.set(reason, (reasons.get(reason) ?? 0) + 1);

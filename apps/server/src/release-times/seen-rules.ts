@@ -40,6 +40,17 @@ export function seenKey({ ecosystem, scope, name, version, arch }: SeenVersion):
   return `${ecosystem}\n${scope}\n${name}\n${version}\n${arch}`;
 }
 
+/** Of these versions those that the fleet has seen, with when; `seen` is by `seenKey`. */
+export function firstSeenOf(
+  versions: readonly SeenVersion[],
+  seen: ReadonlyMap<string, number>,
+): FirstSeen[] {
+  return versions.flatMap((one) => {
+    const atMs = seen.get(seenKey(one));
+    return atMs === undefined ? [] : [{ package: one.name, version: one.version, atMs }];
+  });
+}
+
 /** The versions that a plan brings to its host and that are not there yet, each once. */
 export function newVersions(args: {
   ecosystem: Ecosystem;
