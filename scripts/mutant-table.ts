@@ -2448,15 +2448,15 @@ export const MUTANTS: readonly Mutant[] = [
   {
     rule: 'holds: only the hosts of their scope',
     file: 'apps/server/src/holds/hold-rules.ts',
-    from: 'ecosystems.includes(ecosystem) && hostsInScope(scope)(host)',
-    to: 'ecosystems.includes(ecosystem)',
+    from: '.filter(({ scope }) => hostsInScope(scope)(host))',
+    to: '.filter(({ scope }) => scope.kind !== undefined)',
     test: ['apps/server/src/holds/hold-rules.test.ts', 'another group'],
   },
   {
     rule: 'holds: only their ecosystems',
     file: 'apps/server/src/holds/hold-rules.ts',
-    from: 'ecosystems.includes(ecosystem) && hostsInScope(scope)(host)',
-    to: 'hostsInScope(scope)(host)',
+    from: 'ecosystems.includes(one.ecosystem) && globOfPackage',
+    to: 'ecosystems.length > 0 && globOfPackage',
     test: ['apps/server/src/holds/hold-rules.test.ts', 'another ecosystem'],
   },
   {

@@ -43,7 +43,7 @@ export function namesPackage(
  */
 export function heldIn(holds: readonly HoldInForce[], { ecosystem, host, actions }: HeldPlan): HeldPackage[] {
   const own = holds
-    .filter(({ ecosystems, scope }) => ecosystems.includes(ecosystem) && hostsInScope(scope)(host))
+    .filter(({ scope }) => hostsInScope(scope)(host))
     .toSorted((a, b) => b.endsAtMs - a.endsAtMs);
   if (own.length === 0) return [];
   return actions.flatMap(({ name, to_version: version }) => {
