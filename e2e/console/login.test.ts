@@ -57,6 +57,26 @@ describeConsole('logging in to the console', { hosts: 2 }, (scene) => {
     expect((await page.context().cookies()).map(({ name }) => name)).toEqual(['tidegate_device']);
   });
 
+  test('the account menu works by keyboard from its first use on, and gives the focus back', async () => {
+    const page = await scene.openAs();
+    await page.goto('/');
+    const button = page.getByRole('button', { name: new RegExp(OPERATOR.username) });
+    const menu = page.getByRole('menu');
+    for (const key of ['Enter', 'ArrowDown']) {
+      await button.focus();
+      await page.keyboard.press(key);
+      await menu.waitFor();
+      await page.keyboard.press('Escape');
+      await menu.waitFor({ state: 'detached' });
+      await button.and(page.locator(':focus')).waitFor();
+    }
+    await page.keyboard.press('Enter');
+    await menu.waitFor();
+    await page.keyboard.press('End');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Log in to Tidegate' }).waitFor();
+  });
+
   test('the console cannot be framed', async () => {
     const page = await scene.open();
     const answer = await page.goto('/login');

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import type { CreatedRegistrationToken } from '@tidegate/protocol/enrolment-api';
 import type { Overview } from '@tidegate/protocol/overview-api';
-import { useState } from 'react';
+import { lazy, Suspense, useState } from 'react';
 import { refetchInterval } from '../api/live.ts';
 import { oneQuery } from '../api/queries.ts';
 import { useSession } from '../api/session.ts';
@@ -10,11 +10,13 @@ import { Page, Panel } from '../ui/page.tsx';
 import { ErrorPanel, Skeleton } from '../ui/states.tsx';
 import { Time } from '../ui/time.tsx';
 import { AllQuiet, FigureList } from './figure-list.tsx';
-import { FirstHost } from './first-host.tsx';
 import { TotalsPanel, VerdictsPanel } from './fleet-panels.tsx';
 import { HistoryPanels } from './history-panels.tsx';
 import { LyingPanel } from './lying-panel.tsx';
 import { changed, needsMe } from './overview-rules.ts';
+
+// Only an empty fleet shows it.
+const FirstHost = lazy(async () => ({ default: (await import('./first-host.tsx')).FirstHost }));
 
 const FIRST_POLL_MS = 3_000;
 
@@ -34,7 +36,11 @@ export function OverviewPage() {
     <Page title="Overview" lead={data && <AsOf overview={data} />}>
       {error && <ErrorPanel error={error} retry={() => void refetch()} />}
       {isPending && !error && <Skeleton rows={8} />}
-      {data && isFirst && <FirstHost mayAdd={may('admin')} token={token} onToken={setToken} />}
+      {data && isFirst && (
+        <Suspense fallback={<Skeleton rows={4} />}>
+          <FirstHost mayAdd={may('admin')} token={token} onToken={setToken} />
+        </Suspense>
+      )}
       {data && !isFirst && <Answers overview={data} />}
     </Page>
   );

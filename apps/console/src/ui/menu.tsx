@@ -1,31 +1,35 @@
-import * as Radix from '@radix-ui/react-dropdown-menu';
-import type { ReactNode } from 'react';
+import { type ComponentProps, cloneElement, lazy, type ReactElement, Suspense, useState } from 'react';
 import type { Action } from '../actions/actions.ts';
-import { ActionLine } from './action-line.tsx';
 
-/** A menu of actions. Not modal: a modal menu would add a style element to the page, which the policy forbids. */
-export function Menu({ trigger, actions }: { trigger: ReactNode; actions: readonly Action[] }) {
+const load = () => import('./menu-list.tsx');
+const MenuList = lazy(async () => ({ default: (await load()).MenuList }));
+
+/**
+ * A button that opens a menu of actions. The code of menus is loaded when the pointer or the focus comes near, so that
+ * the first load does not wait for it.
+ */
+export function Menu({
+  trigger,
+  actions,
+}: {
+  trigger: ReactElement<ComponentProps<'button'>>;
+  actions: readonly Action[];
+}) {
+  const [isOpened, setOpened] = useState(false);
+  const closed = cloneElement(trigger, {
+    'aria-haspopup': 'menu',
+    'aria-expanded': false,
+    onPointerEnter: load,
+    onFocus: load,
+    onClick: () => setOpened(true),
+    onKeyDown: ({ key }) => {
+      if (key === 'ArrowDown') setOpened(true);
+    },
+  });
+  if (!isOpened) return closed;
   return (
-    <Radix.Root modal={false}>
-      <Radix.Trigger asChild>{trigger}</Radix.Trigger>
-      <Radix.Portal>
-        <Radix.Content
-          align="end"
-          sideOffset={4}
-          className="z-40 min-w-48 rounded-lg border border-line bg-raised p-1 shadow-float"
-        >
-          {actions.map((action) => (
-            <Radix.Item
-              key={action.id}
-              disabled={!action.isAllowed}
-              onSelect={action.run}
-              className="flex min-h-8 cursor-pointer items-center gap-2 rounded-md px-2 py-1 outline-none data-disabled:cursor-not-allowed data-disabled:text-muted data-highlighted:bg-accent-soft"
-            >
-              <ActionLine action={action} />
-            </Radix.Item>
-          ))}
-        </Radix.Content>
-      </Radix.Portal>
-    </Radix.Root>
+    <Suspense fallback={closed}>
+      <MenuList trigger={trigger} actions={actions} />
+    </Suspense>
   );
 }
