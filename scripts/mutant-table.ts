@@ -35,6 +35,9 @@ const BLACKOUT_RULES_TEST = 'apps/server/src/blackouts/blackout-rules.test.ts';
 const UNFIXED_RULES = 'apps/server/src/unfixed/unfixed-rules.ts';
 const UNFIXED_RULES_TEST = 'apps/server/src/unfixed/unfixed-rules.test.ts';
 const UNFIXED_TEST = 'apps/server/src/unfixed/unfixed.test.ts';
+const REBOOTS_TEST = 'apps/server/src/reboots/reboots.test.ts';
+const SETTLE_RULES_TEST = 'apps/server/src/reboots/settle-rules.test.ts';
+const SLOT_RULES_TEST = 'apps/server/src/reboot-slots/slot-rules.test.ts';
 const TAGS_TEST = 'apps/server/src/agents/tags.test.ts';
 const HOLDS_TEST = 'apps/server/src/holds/holds.test.ts';
 const BLACKOUTS_TEST = 'apps/server/src/blackouts/blackouts.test.ts';
@@ -2605,5 +2608,61 @@ export const MUTANTS: readonly Mutant[] = [
     from: "if (!(await renewClaim(tx, { claim: turn.claim, nowMs: platform.now() }))) return 'claim_lost';",
     to: '',
     test: [UNFIXED_TEST, 'writes nothing more'],
+  },
+  {
+    rule: 'reboots: no more at once than slots',
+    file: 'apps/server/src/reboot-slots/slot-rules.ts',
+    from: 'counts.open >= limits.maxAtOnce',
+    to: 'counts.open > limits.maxAtOnce',
+    test: [SLOT_RULES_TEST, 'one that failed still counts'],
+  },
+  {
+    rule: 'reboots: enough others are well',
+    file: 'apps/server/src/reboot-slots/store.ts',
+    from: "\n    .where('s.state', 'in', ['green', 'none'])",
+    to: '',
+    test: [REBOOTS_TEST, 'too few others of its group'],
+  },
+  {
+    rule: 'reboots: failed hosts halt their group',
+    file: 'apps/server/src/reboot-slots/slot-rules.ts',
+    from: 'failed >= haltAfter',
+    to: 'failed > haltAfter',
+    test: [SLOT_RULES_TEST, 'two failed, two halt'],
+  },
+  {
+    rule: 'reboots: every reboot takes a slot',
+    file: 'apps/server/src/commands/deliver-commands.ts',
+    from: "if (action !== 'reboot') return true;",
+    to: "if (action !== 'repair') return true;",
+    test: [REBOOTS_TEST, 'a host goes down with its slot'],
+  },
+  {
+    rule: 'reboots: a refusal gives the slot back at once',
+    file: 'apps/server/src/commands/record-result.ts',
+    from: "command.action === 'reboot' && result.status === 'refused'",
+    to: "command.action === 'repair' && result.status === 'refused'",
+    test: [REBOOTS_TEST, 'gives its slot back at once'],
+  },
+  {
+    rule: 'reboots: what was given may begin until its end',
+    file: 'apps/server/src/reboots/settle-rules.ts',
+    from: '!isSent || (host.lastSeenMs',
+    to: '!isSent || (true || host.lastSeenMs',
+    test: [SETTLE_RULES_TEST, 'within the skew of clocks alone'],
+  },
+  {
+    rule: 'reboots: probes of the boot before prove nothing',
+    file: 'apps/server/src/reboots/settle-rules.ts',
+    from: 'probes.atMs >= backAtMs',
+    to: 'probes.atMs >= 0',
+    test: [SETTLE_RULES_TEST, 'green before the boot'],
+  },
+  {
+    rule: 'reboots: evidence of another boot is none',
+    file: 'apps/server/src/reboots/ask-rules.ts',
+    from: 'report?.boot_id === bootId ? report : null',
+    to: 'report',
+    test: [REBOOTS_TEST, 'evidence of their present boot'],
   },
 ];

@@ -9,7 +9,7 @@ import {
 } from './testing/app-clients.ts';
 import { ENGINES } from './testing/engines.ts';
 import { routesOf } from './testing/routes-of.ts';
-import { BLACKOUT, HOLD, STANDING } from './testing/standing.ts';
+import { BLACKOUT, HOLD, REBOOT_ASK, SLOT_LIMITS, STANDING } from './testing/standing.ts';
 import { TEST_ADMIN } from './testing/test-app.ts';
 
 /** An id that does not exist: acts on it are answered 404. */
@@ -552,6 +552,23 @@ const ROWS: Readonly<Record<string, Row>> = {
   'DELETE /api/v1/holds/:id': {
     path: `/api/v1/holds/${NOBODY}`,
     expected: operator('approver', '404 not_found'),
+  },
+  'GET /api/v1/reboots': { expected: operator('viewer', '200') },
+  'GET /api/v1/reboots/:id': {
+    path: `/api/v1/reboots/${NOBODY}`,
+    expected: operator('viewer', '404 not_found'),
+  },
+  'POST /api/v1/reboots': { body: REBOOT_ASK, expected: operator('admin', '200') },
+  'DELETE /api/v1/reboots/:id': {
+    path: `/api/v1/reboots/${NOBODY}`,
+    expected: operator('admin', '404 not_found'),
+  },
+  'GET /api/v1/reboot-slots': { expected: operator('viewer', '200') },
+  'PUT /api/v1/reboot-slots': { body: SLOT_LIMITS, expected: operator('admin', '204') },
+  'POST /api/v1/reboot-slots/:id/release': {
+    path: `/api/v1/reboot-slots/${NOBODY}/release`,
+    body: { reason: 'test' },
+    expected: operator('admin', '404 not_found'),
   },
   'GET /api/v1/unfixed': { expected: operator('viewer', '200') },
   'GET /api/v1/unfixed/coverage': { expected: operator('viewer', '200') },

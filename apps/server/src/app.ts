@@ -35,6 +35,8 @@ import type { App } from './platform/http/server.ts';
 import { mountProbes } from './probes/routes.ts';
 import { createRateLimits } from './rate-limits/rate-limits.ts';
 import { mountRateLimits } from './rate-limits/routes.ts';
+import { mountReboots } from './reboots/routes.ts';
+import { createRebootBackground } from './reboots/run-reboots.ts';
 import { createResyncGate } from './restore/resync.ts';
 import { mountResync } from './restore/routes.ts';
 import { mountSigningKeys } from './signing-keys/routes.ts';
@@ -77,6 +79,7 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
   const sources = openSources(opening);
   const approvals = openApprovals(opening, sources);
   const { snapshots, due, changeWatch } = openOverview(opening);
+  background.use('reboots', createRebootBackground(platform));
   openUpkeep(opening);
 
   const http = await openHttp(opening, {
@@ -103,6 +106,7 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
   mountCommands(routes, { platform });
   mountHostCommands(routes, { platform });
   mountProbes(routes, platform);
+  mountReboots(routes, platform);
   mountAgentCommands(routes, { platform, config });
   mountInventory(routes, { platform, large, maxChange: config.maxChange });
   mountCheckIn(routes, agents.checkIn);

@@ -12,7 +12,7 @@ import { ENGINES } from './testing/engines.ts';
 import { type IncidentScene, openIncidentScene } from './testing/incident-scene.ts';
 import { makeRow } from './testing/row-makers.ts';
 import { createAuthenticator } from './testing/software-authenticator.ts';
-import { BLACKOUT, HOLD, STANDING } from './testing/standing.ts';
+import { BLACKOUT, HOLD, REBOOT_ASK, SLOT_LIMITS, STANDING } from './testing/standing.ts';
 import { writeRaw } from './testing/write-raw.ts';
 
 /** One incident: its preparation, the one request that triggers it, and the event that it must leave. */
@@ -546,6 +546,32 @@ const INCIDENTS: Incident[] = [
     },
   },
   {
+    ...{ type: 'reboots_asked', status: 200, severity: 'warning', component: 'reboots' },
+    ...{ actor: 'admin', host: false },
+    content: ['actor', 'deadline', 'hosts', 'kind', 'only_needed', 'reason', 'scope'],
+    async prepare({ asAdmin, must, checkIn }) {
+      await must(checkIn());
+      return asAdmin('/api/v1/reboots', { ...REBOOT_ASK, only_needed: false });
+    },
+  },
+  {
+    ...{ type: 'reboot_limits_changed', status: 204, severity: 'warning', component: 'reboots' },
+    ...{ actor: 'admin', host: false },
+    content: ['actor', 'before', 'group', 'halt_after', 'max_at_once', 'min_healthy'],
+    prepare: ({ asAdmin }) => asAdmin('/api/v1/reboot-slots', SLOT_LIMITS, 'PUT'),
+  },
+  {
+    ...{ type: 'reboot_slot_released', status: 204, severity: 'warning', component: 'reboots' },
+    ...{ actor: 'admin', host: false },
+    content: ['actor', 'detail', 'group', 'reason'],
+    async prepare({ app, agent: { agentId: agent_id }, database, asAdmin }) {
+      const id = app.platform.newId();
+      const of = { id, agent_id, group_name: '', command_id: id, boot_id: 'boot-1' };
+      await writeRaw(database, 'reboot_slots', { ...of, state: 'failed', taken_at: 1, ends_at: 1 });
+      return asAdmin(`/api/v1/reboot-slots/${id}/release`, { reason: 'test' });
+    },
+  },
+  {
     ...{ type: 'mitigation_noted', status: 200, severity: 'info', component: 'security' },
     ...{ actor: 'admin', host: false },
     content: ['actor', 'distribution', 'hook', 'hook_before', 'note', 'package', 'vulnerability'],
@@ -656,6 +682,8 @@ const ELSEWHERE = [
   'policy_expired',
   'hold_expired',
   'fix_appeared',
+  'reboot_ended',
+  'reboots_halted',
   'policy_suspended',
 ];
 

@@ -22,6 +22,8 @@ import { schema as policies } from './policies/schema.ts';
 import { schema as probes } from './probes/schema.ts';
 import { schema as provenance } from './provenance/schema.ts';
 import { schema as rateLimits } from './rate-limits/schema.ts';
+import { schema as rebootSlots } from './reboot-slots/schema.ts';
+import { schema as reboots } from './reboots/schema.ts';
 import { schema as releaseTimes } from './release-times/schema.ts';
 import { schema as restore } from './restore/schema.ts';
 import { schema as signingKeys } from './signing-keys/schema.ts';
@@ -43,7 +45,7 @@ const BASE: readonly Migration[] = [
   { version: 80, name: 'release-times', statements: releaseTimes },
   { version: 90, name: 'artifacts', statements: artifacts },
   { version: 100, name: 'updates', statements: updates },
-  { version: 110, name: 'commands', statements: [...commands, ...probes] },
+  { version: 110, name: 'commands', statements: [...commands, ...rebootSlots, ...probes, ...reboots] },
   { version: 120, name: 'inventory', statements: inventory },
   { version: 130, name: 'advisories', statements: advisories },
   { version: 140, name: 'provenance', statements: provenance },

@@ -22,6 +22,7 @@ const STAYING: readonly Kind[] = [
   'policy',
   'blackout',
   'hold',
+  'reboot',
 ];
 
 /** Tables without named rows: presence of agents, and the budgets of outsiders. */

@@ -190,6 +190,16 @@ const NARRATIVES: Readonly<Record<SecurityEventType | SystemEventType, Sentence>
       read('status') === 'success'
         ? 'The packages of the repair are finished.'
         : `The repair ended as ${read('status') || 'unknown'}${because(read('reason'))}.`,
+    reboots_asked: (read, { actor }) =>
+      `${by(actor)} asked for ${read('kind') === 'reboot' ? 'reboots' : 'restarts of services'} on ${read('hosts') || 'some'} host(s)${because(read('reason'))}.`,
+    reboot_ended: (read) =>
+      `${read('kind') === 'reboot' ? 'The reboot' : 'The restart of services'} ended as ${read('state') || 'unknown'}${because(read('detail'))}.`,
+    reboots_halted: (read) =>
+      `Reboots of ${groupOf(read('group'))} are halted: ${read('failed') || 'some'} host(s) failed.`,
+    reboot_slot_released: (read, { actor }) =>
+      `${by(actor)} released the slot of the host${because(read('reason'))}.`,
+    reboot_limits_changed: (read, { actor }) =>
+      `${by(actor)} lets ${read('max_at_once') || 'some'} host(s) of ${groupOf(read('group'))} reboot at once.`,
     agent_offline: (read) =>
       `${read('hostname') || 'The host'} has not checked in since ${read('last_seen_at') || 'an unknown time'}.`,
     probes_red: (read) => `Probes turned red: ${read('probes') || 'unknown'}.`,

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import { CommandPayload, Envelope, type ServerKey } from '@tidegate/protocol/documents';
+import { RebootOrder } from '@tidegate/protocol/reboots';
 import type { CommandAction } from '@tidegate/protocol/states';
+import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import { Value } from 'typebox/value';
 import { lockAgent, setNextSeq } from '../agents/store.ts';
 import { storedApproval } from '../approval-tokens/store.ts';
@@ -11,6 +13,7 @@ import { enforceAgain, holdsInForce } from '../holds/store.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import { isSealed } from '../platform/db/row-seals.ts';
 import type { Platform } from '../platform/platform.ts';
+import { takeSlot } from '../reboot-slots/take-slot.ts';
 import type { KeyRing } from '../signing-keys/key-ring.ts';
 import { needsApproval } from './approval-rules.ts';
 import { checkStoredApproval } from './check-stored-approval.ts';
@@ -82,6 +85,7 @@ export async function deliverCommands(
       continue;
     }
     if (!(await isApproved(tx, platform, keyRing, command))) continue;
+    if (!(await hasSlot(tx, platform, command))) continue;
     const outcome = signCommand(keyRing, {
       command,
       seq: nextSeq,
@@ -122,6 +126,23 @@ async function openCommands(
   if (by === null) return { open, notAfterMs };
   // Read again: what is withheld must not take the places of what is not.
   return { open: await deliverable(tx, { ...due, without: CHANGING_ACTIONS }), notAfterMs };
+}
+
+/**
+ * Whether a host may go down now: the slot comes last, so that nothing that keeps a command from being delivered holds
+ * one (decision 0058). Without one the command waits.
+ */
+async function hasSlot(
+  tx: Tx,
+  platform: Pick<Platform, 'newId' | 'now'>,
+  { id: commandId, agent_id: agentId, action, params, expires_at: expiresAtMs }: CommandRow,
+): Promise<boolean> {
+  if (action !== 'reboot') return true;
+  const order = parseStrictJson(params);
+  // One that is not valid is never signed, and needs no slot for that.
+  if (!order.ok || !Value.Check(RebootOrder, order.value)) return true;
+  const { boot_id: bootId } = order.value;
+  return (await takeSlot(tx, platform, { agentId, commandId, bootId, expiresAtMs })) === 'free';
 }
 
 function isChanging({ action }: CommandRow): boolean {

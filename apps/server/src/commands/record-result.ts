@@ -4,7 +4,9 @@ import { Value } from 'typebox/value';
 import { appendEvent } from '../events/append-event.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import type { Platform } from '../platform/platform.ts';
+import { endSlot } from '../reboot-slots/store.ts';
 import { transitionUpdate } from '../updates/transition-update.ts';
+import type { CommandAnswer } from './command-answer.ts';
 import { judgeResult } from './command-rules.ts';
 import { moveInstalled } from './move-installed.ts';
 import { updatesOfCommand } from './named-updates.ts';
@@ -74,7 +76,19 @@ function changeOf(result: CommandResult, nowMs: number) {
     ...(result.restarts === undefined ? {} : { restarts: JSON.stringify(result.restarts) }),
     ...(result.probes === undefined ? {} : { probes: JSON.stringify(result.probes) }),
     ...(result.hooks === undefined ? {} : { hooks: JSON.stringify(result.hooks) }),
+    ...answerOf(result),
   };
+}
+
+/** What a reboot or a restart of services came to. */
+function answerOf({ boot_id, blockers, units, retry_at }: CommandResult): { answer?: string } {
+  const answer: CommandAnswer = {
+    ...(boot_id === undefined ? {} : { boot_id }),
+    ...(blockers === undefined ? {} : { blockers }),
+    ...(units === undefined ? {} : { units }),
+    ...(retry_at === undefined ? {} : { retry_at }),
+  };
+  return Object.keys(answer).length === 0 ? {} : { answer: JSON.stringify(answer) };
 }
 
 interface Reported {
@@ -105,6 +119,12 @@ async function moveUpdates(tx: Tx, platform: ResultMeans, reported: Reported): P
       ...{ agentId: command.agent_id, actor: 'agent' },
       content: { command_id: command.id, status, reason: reason.slice(0, REASON_MAX_CHARS) },
     });
+  }
+  if (command.action === 'reboot' && result.status === 'refused') {
+    // Others of the group wait for the slot of a host that something keeps from rebooting.
+    const of = { commandId: command.id };
+    const end = { outcome: 'not_rebooted', by: 'agent', nowMs: platform.now() } as const;
+    await endSlot(tx, { of, from: ['held'], ...end });
   }
   if (command.action === 'install_update' && !(await deliveredLater(tx, platform, reported))) {
     await moveInstalled(tx, platform, reported);

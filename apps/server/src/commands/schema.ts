@@ -31,6 +31,7 @@ export const schema: readonly Statement[] = [
     restarts TEXT,
     probes TEXT,
     hooks TEXT,
+    answer TEXT,
     called_off_at BIGINT,
     way_back TEXT,
     changed_at BIGINT,
@@ -110,6 +111,8 @@ declare module '../platform/db/tables.ts' {
       /** JSON of root's probes before the installation, and of root's programs around it. */
       probes: string | null;
       hooks: string | null;
+      /** JSON of `CommandAnswer`. */
+      answer: string | null;
       /** When an operator asked for the end of a reboot that its agent has: the agent state says so. */
       called_off_at: number | null;
       /** JSON of how many replaced files the host keeps. */

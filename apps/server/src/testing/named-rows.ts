@@ -1,4 +1,4 @@
-import { BLACKOUT, HOLD, STANDING, STANDING_TERMS } from './standing.ts';
+import { BLACKOUT, HOLD, REBOOT_ASK, SLOT_LIMITS, STANDING, STANDING_TERMS } from './standing.ts';
 
 /** What a caller may name. */
 export type Kind =
@@ -12,6 +12,8 @@ export type Kind =
       | 'policy'
       | 'blackout'
       | 'hold'
+      | 'reboot'
+      | 'reboot slot'
       | 'vulnerability'
       | 'divergence'
       | 'host set aside'
@@ -32,6 +34,8 @@ export const OWNERS: Readonly<Record<Kind, 'host' | 'group' | 'fleet' | 'operato
     policy: 'fleet',
     blackout: 'fleet',
     hold: 'fleet',
+    reboot: 'fleet',
+    'reboot slot': 'fleet',
     vulnerability: 'fleet',
     divergence: 'fleet',
   },
@@ -297,6 +301,17 @@ export const NAMED: Readonly<Record<string, Naming | string>> = {
   'POST /api/v1/holds body scope.hosts[]': fleetwide('agent', (id) => ({
     ...{ ...HOLD, scope: some({ hosts: [id] }) },
   })),
+  'GET /api/v1/reboots/:id path id': path('reboot'),
+  'GET /api/v1/reboots query agent_id': 'a filter of a list that is for operators of the whole fleet',
+  'DELETE /api/v1/reboots/:id path id': path('reboot'),
+  'POST /api/v1/reboots body scope.groups[]': fleetwide('group', (group) => ({
+    ...{ ...REBOOT_ASK, scope: some({ groups: [group] }) },
+  })),
+  'POST /api/v1/reboots body scope.hosts[]': fleetwide('agent', (id) => ({
+    ...{ ...REBOOT_ASK, scope: some({ hosts: [id] }) },
+  })),
+  'PUT /api/v1/reboot-slots body group': fleetwide('group', (group) => ({ ...SLOT_LIMITS, group })),
+  'POST /api/v1/reboot-slots/:id/release path id': path('reboot slot', REASON),
   'PUT /api/v1/unfixed/:id/mitigation path id': path('vulnerability', { mitigation: MITIGATION }),
   'GET /api/v1/policies/:id path id': path('policy'),
   'GET /api/v1/policies/:id/preview path id': path('policy'),

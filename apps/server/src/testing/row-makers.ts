@@ -89,9 +89,38 @@ export async function makeRow(app: TestApp, asked: Asked): Promise<string> {
     await app.platform.database.transact((tx) => insertDistrust(tx, set));
     return agentId;
   }
+  if (asked.kind === 'reboot' || asked.kind === 'reboot slot')
+    return makeReboot(app, asked.kind, asked.isOver);
   if (asked.kind === 'signing key') return makeKey(app);
   const id = app.platform.newId();
   await app.platform.database.transact((tx) => insertRow(tx, app, { ...asked, id }));
+  return id;
+}
+
+/** A host that waits for a reboot, or one that failed and has its slot. */
+async function makeReboot(app: TestApp, kind: 'reboot' | 'reboot slot', isOver = false): Promise<string> {
+  const { database, newId, now } = app.platform;
+  const [{ agentId: agent_id }, id, nowMs] = [await makeHost(app, 'ours'), newId(), now()];
+  const ended_at = isOver ? nowMs - DAY_MS : null;
+  const of = { id, agent_id, boot_id: 'boot' };
+  const asked = { kind: 'reboot', units: null, warn_minutes: 5, reason: 'test', asked_by: 'ada' } as const;
+  const times = { asked_at: nowMs, deadline_at: nowMs + DAY_MS, not_before: nowMs, ended_at };
+  const state: 'expired' | 'queued' = isOver ? 'expired' : 'queued';
+  const slot: 'ended' | 'failed' = isOver ? 'ended' : 'failed';
+  await database.transact((tx) =>
+    kind === 'reboot'
+      ? tx
+          .insertInto('host_reboots')
+          .values(sealed(tx, 'host_reboots', { ...of, ...asked, ...times, state, attempts: 0 }))
+          .execute()
+      : tx
+          .insertInto('reboot_slots')
+          .values({
+            ...{ ...of, group_name: 'ours', command_id: id, state: slot },
+            ...{ taken_at: nowMs, ends_at: nowMs, ended_at },
+          })
+          .execute(),
+  );
   return id;
 }
 

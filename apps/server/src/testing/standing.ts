@@ -1,6 +1,7 @@
 import type { BlackoutRequest } from '@tidegate/protocol/blackouts-api';
 import type { HoldRequest } from '@tidegate/protocol/holds-api';
 import type { PolicyRequest, PolicyTerms } from '@tidegate/protocol/policies-api';
+import type { RebootAsk, SlotLimits } from '@tidegate/protocol/reboots-api';
 
 /** Terms under which everything that is clear is approved. */
 export const STANDING_TERMS: PolicyTerms = {
@@ -41,3 +42,10 @@ export const HOLD: HoldRequest = {
   reason: 'The appliance needs this one.',
   ends_at: '2026-12-01T00:00:00Z',
 };
+
+/** A request for reboots of the whole fleet. */
+export const REBOOT_ASK: RebootAsk = {
+  ...{ kind: 'reboot', scope: { kind: 'all' }, reason: 'the new kernel', deadline: '2026-11-22T09:00:00Z' },
+};
+
+export const SLOT_LIMITS: SlotLimits = { group: 'web', max_at_once: 1, min_healthy: 0, halt_after: 2 };

@@ -86,6 +86,10 @@ export const SEALED_COLUMNS = {
     ...['created_at', 'not_before', 'expires_at'],
   ] as const,
   rollbacks: ['update_id', 'token_id', 'actions'],
+  host_reboots: [
+    ...['id', 'agent_id', 'kind', 'boot_id', 'units', 'warn_minutes', 'reason', 'asked_by', 'asked_at'],
+    'deadline_at',
+  ] as const,
   awaited_updates: ['update_id', 'set_sha256', 'asked_by', 'asked_at', 'round', 'policy_id', 'policy_sha256'],
 } as const satisfies { readonly [T in keyof Tables]?: readonly (keyof Tables[T])[] };
 

@@ -39,7 +39,12 @@ const OPEN: Readonly<Record<string, readonly string[]>> = {
       'started_at',
     ],
     ...['finished_at', 'reason', 'exit_code', 'output_tail', 'installed', 'restarts'],
-    ...['probes', 'called_off_at', 'hooks', 'way_back', 'changed_at'],
+    ...['probes', 'called_off_at', 'hooks', 'way_back', 'answer', 'changed_at'],
+  ],
+  // How far a host is in the queue; what it is asked to do is sealed, and is asked for before each command.
+  host_reboots: [
+    ...['state', 'not_before', 'attempts', 'command_id', 'offered_at', 'cancelled_by', 'blockers'],
+    ...['outcomes', 'detail', 'new_boot_id', 'ended_at'],
   ],
 };
 

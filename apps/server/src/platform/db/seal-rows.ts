@@ -16,6 +16,7 @@ const IN_FORCE: Readonly<Partial<Record<SealedTable, string>>> = {
   resyncs: 'closed_at IS NULL',
   agent_commands: "status IN ('pending', 'sent')",
   rollbacks: "update_id IN (SELECT id FROM updates WHERE state IN ('pending', 'awaiting_plan'))",
+  host_reboots: 'ended_at IS NULL',
   awaited_updates: "update_id IN (SELECT id FROM updates WHERE state = 'awaiting_plan')",
 };
 /** Tables whose key is not `id`. */

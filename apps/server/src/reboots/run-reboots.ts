@@ -1,0 +1,52 @@
+import type { Platform } from '../platform/platform.ts';
+import { type BackgroundWork, repeat } from '../platform/repeat.ts';
+import { endReboot } from './end-reboot.ts';
+import { followAttempts } from './follow-attempts.ts';
+import { offerReboots } from './offer-reboots.ts';
+import { settleSlots } from './settle-slots.ts';
+import { overdueReboots, removeEnded } from './store.ts';
+
+/** Between two turns, in milliseconds. */
+const INTERVAL_MS = 15_000;
+/** Rows that one turn ends or removes. */
+const BATCH = 500;
+/** How long what has ended is kept, in milliseconds. */
+const KEPT_MS = 90 * 86_400_000;
+
+const never = () => false;
+
+/** One turn of the queue: hosts that are back, attempts that are over, deadlines, and then who is next. */
+export async function runRebootsOnce(platform: Platform, isStopped: () => boolean = never): Promise<void> {
+  await settleSlots(platform, isStopped);
+  await followAttempts(platform, isStopped);
+  await endOverdue(platform);
+  await offerReboots(platform, isStopped);
+  const beforeMs = platform.now() - KEPT_MS;
+  await platform.database.transact((tx) => removeEnded(tx, { beforeMs, limit: BATCH }));
+}
+
+async function endOverdue(platform: Platform): Promise<void> {
+  const { database } = platform;
+  const overdue = await overdueReboots(database.read, { nowMs: platform.now(), limit: BATCH });
+  if (overdue.length === 0) return;
+  await database.transact(async (tx) => {
+    for (const row of overdue) {
+      const { detail } = row;
+      await endReboot(tx, platform, { row, command: null, state: 'expired', detail, by: 'server' });
+    }
+  });
+}
+
+export function createRebootBackground(platform: Platform): BackgroundWork {
+  return repeat({
+    intervalMs: INTERVAL_MS,
+    async run(isStopped) {
+      try {
+        await runRebootsOnce(platform, isStopped);
+      } catch (error) {
+        // An unavailable database must not end the process: the next turn goes on.
+        platform.log.error('the queue of reboots stopped', { error: String(error) });
+      }
+    },
+  });
+}

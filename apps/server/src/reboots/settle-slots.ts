@@ -1,0 +1,63 @@
+import { appendEvent } from '../events/append-event.ts';
+import type { Tx } from '../platform/db/engine.ts';
+import type { Platform } from '../platform/platform.ts';
+import { isHalted } from '../reboot-slots/slot-rules.ts';
+import { countSlots, endSlot, lockGroup, type SlotRow } from '../reboot-slots/store.ts';
+import { settle } from './settle-rules.ts';
+import { changeSlot, type SlotSeen, slotsToSettle } from './slots-store.ts';
+
+/** Slots that one statement reads. */
+const PAGE = 200;
+
+type Means = Pick<Platform, 'database' | 'newId' | 'now'>;
+
+/** Moves every slot as far as what is known of its host allows. Each is a transaction of its own. */
+export async function settleSlots(platform: Means, isStopped: () => boolean): Promise<void> {
+  for (let after = ''; !isStopped(); ) {
+    const page = await slotsToSettle(platform.database.read, { limit: PAGE, after });
+    for (const seen of page) await settleSlot(platform, seen);
+    const last = page.at(-1);
+    if (!last || page.length < PAGE) return;
+    after = last.slot.id;
+  }
+}
+
+async function settleSlot(platform: Means, { slot, facts }: SlotSeen): Promise<void> {
+  const nowMs = platform.now();
+  const step = settle({ nowMs, ...facts });
+  const from = slot.state;
+  switch (step.kind) {
+    case 'wait':
+      return;
+    case 'back': {
+      const change = { state: 'proving', back_at: step.backAtMs, ends_at: step.endsAtMs } as const;
+      await platform.database.transact((tx) => changeSlot(tx, { id: slot.id, from, change }));
+      return;
+    }
+    case 'end': {
+      const end = { outcome: step.outcome, by: 'server', nowMs };
+      await platform.database.transact((tx) => endSlot(tx, { of: { id: slot.id }, from: [from], ...end }));
+      return;
+    }
+    case 'fail':
+      await platform.database.transact((tx) => failSlot(tx, platform, { slot, detail: step.detail }));
+  }
+}
+
+/** A host that fails keeps its slot. One too many of a group halts the others, which is an event. */
+async function failSlot(
+  tx: Tx,
+  platform: Means,
+  { slot, detail }: { slot: SlotRow; detail: string },
+): Promise<void> {
+  const limits = await lockGroup(tx, slot.group_name);
+  const before = await countSlots(tx, slot.group_name);
+  const change = { state: 'failed', detail } as const;
+  if (!(await changeSlot(tx, { id: slot.id, from: slot.state, change }))) return;
+  const after = { ...before, failed: before.failed + 1 };
+  if (isHalted(limits, before) || !isHalted(limits, after)) return;
+  await appendEvent(tx, platform, {
+    ...{ kind: 'system', type: 'reboots_halted', severity: 'error', component: 'reboots', actor: 'server' },
+    content: { group: slot.group_name === '' ? null : slot.group_name, failed: after.failed },
+  });
+}

@@ -1,0 +1,67 @@
+import { createClock } from '@tidegate/testkit/clock';
+import { describe, expect, test } from 'vitest';
+import { takeSlot } from '../reboot-slots/take-slot.ts';
+import { insertTestAgent } from '../testing/agent-rows.ts';
+import { ENGINES } from '../testing/engines.ts';
+import { createRebootScene, type SceneHost } from '../testing/reboot-scene.ts';
+import { runRebootsOnce } from './run-reboots.ts';
+
+describe.each(ENGINES)('two servers at once on $name', (engine) => {
+  test('hosts that fetch their commands at once never take more slots than their group has', async () => {
+    const database = await engine.open();
+    const nowMs = createClock(Date.UTC(2026, 10, 21, 9)).now();
+    let ids = 0;
+    const platform = { now: () => nowMs, newId: () => `slot-${++ids}` };
+    const agents = [];
+    for (let n = 1; n <= 12; n++) agents.push(await insertTestAgent(database, { n, group: 'web' }));
+    await database.transact((tx) =>
+      tx
+        .insertInto('reboot_groups')
+        .values({ group_name: 'web', max_at_once: 3, min_healthy: 0, halt_after: 2 })
+        .execute(),
+    );
+    const took = await Promise.all(
+      agents.map(({ agentId }) =>
+        database.transact((tx) =>
+          takeSlot(tx, platform, {
+            ...{ agentId, commandId: `command-${agentId}`, bootId: 'boot-1', expiresAtMs: nowMs + 1 },
+          }),
+        ),
+      ),
+    );
+    expect(took.filter((verdict) => verdict === 'free')).toHaveLength(3);
+    expect(took.filter((verdict) => verdict === 'none_free')).toHaveLength(9);
+    const open = await database.read.selectFrom('reboot_slots').selectAll().execute();
+    expect(open).toHaveLength(3);
+  });
+
+  test('also in a group for which nobody has set limits, whose row does not exist yet', async () => {
+    const database = await engine.open();
+    let ids = 0;
+    const platform = { now: () => 1_000, newId: () => `slot-${++ids}` };
+    const agents = [];
+    for (let n = 1; n <= 6; n++) agents.push(await insertTestAgent(database, { n }));
+    const took = await Promise.all(
+      agents.map(({ agentId }) =>
+        database.transact((tx) =>
+          takeSlot(tx, platform, { agentId, commandId: agentId, bootId: 'boot-1', expiresAtMs: 2_000 }),
+        ),
+      ),
+    );
+    expect(took.filter((verdict) => verdict === 'free')).toHaveLength(1);
+  });
+
+  test('both offer, and each host is given one command', async () => {
+    const it = await createRebootScene(engine);
+    const hosts: SceneHost[] = [];
+    for (let n = 1; n <= 5; n++) hosts.push(await it.host(n));
+    await it.call('PUT', '/api/v1/reboot-slots', {
+      ...{ group: 'web', max_at_once: 5, min_healthy: 0, halt_after: 1 },
+    });
+    await it.ask();
+    await Promise.all([1, 2, 3].map(() => runRebootsOnce(it.platform)));
+    const commands = await it.database.read.selectFrom('agent_commands').select('agent_id').execute();
+    expect(commands).toHaveLength(5);
+    expect(new Set(commands.map(({ agent_id }) => agent_id)).size).toBe(5);
+  });
+});
