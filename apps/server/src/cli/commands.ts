@@ -8,6 +8,7 @@ import { holdsCommand } from './holds.ts';
 import { keysCommand } from './keys.ts';
 import { operatorsCommand } from './operators.ts';
 import { policiesCommand } from './policies.ts';
+import { rebootsCommand } from './reboots.ts';
 import { restoreCommand } from './restore.ts';
 import { sealsCommand } from './seals.ts';
 import { serverCommand } from './server.ts';
@@ -34,6 +35,7 @@ export const COMMANDS: ReadonlyMap<string, CliCommand> = new Map([
   ['policies', policiesCommand],
   ['windows', windowsCommand],
   ['holds', holdsCommand],
+  ['reboots', rebootsCommand],
   ['tags', tagsCommand],
   ['unfixed', unfixedCommand],
 ]);

@@ -1,0 +1,66 @@
+import { describe, expect, test } from 'vitest';
+import { servedPlaces } from '../testing/cli-place.ts';
+import { ENGINES } from '../testing/engines.ts';
+
+const places = servedPlaces();
+const ASK = ['ask', '--until', '2026-11-22T09:00:00Z', '--reason', 'the new kernel'];
+
+describe.each(ENGINES)('tidegate reboots on $name', (engine) => {
+  async function open() {
+    const it = await places(engine);
+    return { ...it, reboots: (...words: string[]) => it.run(['reboots', ...words]) };
+  }
+
+  test('ask says what it would queue, and queues nothing where no host needs it', async () => {
+    const it = await open();
+    expect(await it.reboots(...ASK, '--dry-run')).toMatchObject({
+      ...{ code: 0, err: '', out: 'Would queue: 0 hosts of all hosts, until 2026-11-22T09:00:00Z.' },
+    });
+    expect((await it.reboots(...ASK)).out).toContain('Queued: 0 hosts');
+    expect(JSON.parse((await it.reboots('list', '--json')).out)).toEqual({ items: [] });
+  });
+
+  test('limit sets the slots of a group, which slots shows', async () => {
+    const it = await open();
+    expect((await it.reboots('limit', '--group', 'web', '--at-once', '3', '--healthy', '5')).code).toBe(0);
+    expect(JSON.parse((await it.reboots('slots', '--json')).out)).toEqual({
+      items: [
+        {
+          ...{ group: 'web', max_at_once: 3, min_healthy: 5, halt_after: 2 },
+          ...{ is_halted: false, taken: 0, waiting: 0, slots: [] },
+        },
+      ],
+    });
+    expect((await it.reboots('slots')).out).toMatch(/web +0 of 3 +0 +5/);
+  });
+
+  test.each<[string, string]>([
+    ['', 'needs one of: list, show'],
+    ['show', 'show needs an ID'],
+    ['list x', 'unknown words: x'],
+    ['slots --reason a', '--reason does not work with slots'],
+    ['release x --at-once 1', '--at-once does not work with release'],
+  ])('%s says what is allowed', async (words, message) => {
+    const it = await open();
+    const ran = await it.reboots(...words.split(' ').filter(Boolean));
+    expect(ran).toMatchObject({ code: 2, out: '', err: expect.stringContaining(message) });
+  });
+
+  test.each<[string, string]>([
+    ['ask --reason a', 'ask needs --until TIME'],
+    ['ask --until 2026-11-22T09:00:00Z', 'ask needs --reason TEXT'],
+    ['ask --until 2026-11-20T09:00:00Z --reason a', '/deadline'],
+    ['ask --until 2026-11-22T09:00:00Z --reason a --warn 61', '/warn_minutes'],
+    ['ask --until 2026-11-22T09:00:00Z --reason a --host web9', 'there is no host "web9"'],
+    ['limit --group web', 'limit needs --at-once N'],
+    ['limit --at-once 0', '/max_at_once'],
+    ['cancel x', 'there is no reboot "x"'],
+    ['release x --reason a', 'no host that failed has the slot "x"'],
+    ['list --state gone', 'there is no state gone'],
+  ])('%s is refused', async (words, message) => {
+    const it = await open();
+    expect(await it.reboots(...words.split(' '))).toMatchObject({
+      ...{ code: 1, err: expect.stringContaining(message) },
+    });
+  });
+});

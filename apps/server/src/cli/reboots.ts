@@ -1,0 +1,196 @@
+import { type HostReboot, RebootAsk, RebootState, SlotLimits } from '@tidegate/protocol/reboots-api';
+import { Check, Errors } from 'typebox/value';
+import { askFault, askReboots } from '../reboots/ask-reboots.ts';
+import { cancelReboot } from '../reboots/cancel-reboot.ts';
+import { releaseSlot, setLimits, slotGroups } from '../reboots/manage-slots.ts';
+import { rebootView } from '../reboots/reboot-view.ts';
+import { findReboot, listReboots } from '../reboots/store.ts';
+import { type CliCommand, EXIT, readArgs, UsageError } from './command.ts';
+import { CommandFault, type Installation, withInstallation } from './open-installation.ts';
+import { SCOPE_OPTIONS, scopeOf, scopeText } from './scope-words.ts';
+import { showTable } from './show-table.ts';
+
+/** Every change is an event with this actor. */
+const ACTOR = 'cli';
+/** Hosts that a list shows. */
+const SHOWN_MAX = 1_000;
+const ACTS = ['list', 'show', 'ask', 'cancel', 'slots', 'limit', 'release'];
+const NUMBER = /^[0-9]{1,6}$/;
+
+const readWords = (args: readonly string[]) =>
+  readArgs(args, {
+    ...{ until: { type: 'string' }, reason: { type: 'string' }, warn: { type: 'string' } },
+    ...{ services: { type: 'boolean' }, all: { type: 'boolean' }, 'dry-run': { type: 'boolean' } },
+    ...{ 'at-once': { type: 'string' }, healthy: { type: 'string' }, 'halt-after': { type: 'string' } },
+    ...{ state: { type: 'string' }, json: { type: 'boolean' }, ...SCOPE_OPTIONS },
+  });
+type Words = ReturnType<typeof readWords>['values'];
+
+/** The options of each act, beside --json. */
+const ALLOWED: Readonly<Record<string, readonly string[]>> = {
+  list: ['state'],
+  ask: ['until', 'reason', 'warn', 'services', 'all', 'dry-run', 'group', 'tag', 'host'],
+  limit: ['group', 'at-once', 'healthy', 'halt-after'],
+  release: ['reason'],
+};
+
+export const rebootsCommand: CliCommand = {
+  summary: 'reboots and restarts of services: list, show, ask, cancel, slots, limit, release',
+  usage: `Usage: tidegate reboots list [--state STATE] [--json]
+       tidegate reboots show ID [--json]
+       tidegate reboots ask --until TIME --reason TEXT [--services | --all] [--warn MINUTES] [--group GROUP ...]
+                            [--tag TAG ...] [--host HOST ...] [--dry-run] [--json]
+       tidegate reboots cancel ID [--json]
+       tidegate reboots slots [--json]
+       tidegate reboots limit [--group GROUP] --at-once N [--healthy N] [--halt-after N] [--json]
+       tidegate reboots release SLOT --reason TEXT [--json]
+
+  list      hosts that wait, are down or have ended, newest first
+  ask       queues the hosts that report that they need a reboot; --services: those whose services run replaced files,
+            for a restart of these; --all: also hosts that need none. What has not begun at TIME is given up
+  cancel    takes a host out of the queue, or has it call off what has not begun
+  slots     how many hosts of each group may be down at once, and which are
+  limit     sets that: --healthy others must be up and well (0), and --halt-after hosts that failed stop the group (2).
+            Without --group it is for the hosts of no group
+  release   frees the slot of a host that failed, after somebody looked at it
+
+All of them work on the data directory (SERVICE_DATA_DIR, SERVICE_DATABASE_URL); a running server does what is queued.`,
+  async run(args, world) {
+    const { values, positionals } = readWords(args);
+    const { json = false } = values;
+    const [act, ...words] = positionals;
+    if (act === undefined || !ACTS.includes(act)) {
+      throw new UsageError(`reboots needs one of: ${ACTS.join(', ')}`);
+    }
+    const wrong = Object.keys(values).find((name) => name !== 'json' && !ALLOWED[act]?.includes(name));
+    if (wrong !== undefined) throw new UsageError(`--${wrong} does not work with ${act}`);
+    const [id, ...more] = words;
+    const isNamed = ['show', 'cancel', 'release'].includes(act);
+    if (isNamed && (id === undefined || more.length > 0)) throw new UsageError(`${act} needs an ID`);
+    if (!isNamed && id !== undefined) throw new UsageError(`unknown words: ${words.join(' ')}`);
+    return withInstallation(world, async (installation) => {
+      const said = await perform(installation, { act, id: id ?? '', values });
+      world.out(json ? JSON.stringify(said.json, null, 2) : said.text);
+      return EXIT.ok;
+    });
+  },
+};
+
+interface Said {
+  readonly json: unknown;
+  readonly text: string;
+}
+
+async function perform(
+  { platform }: Installation,
+  { act, id, values }: { act: string; id: string; values: Words },
+): Promise<Said> {
+  const { database } = platform;
+  switch (act) {
+    case 'list':
+      return listed(platform, values);
+    case 'show': {
+      const row = await findReboot(database.read, id);
+      if (!row) throw new CommandFault(`there is no reboot ${JSON.stringify(id)}; see tidegate reboots list`);
+      const json = rebootView(row);
+      return { json, text: shown(json) };
+    }
+    case 'ask':
+      return asked(platform, values);
+    case 'cancel': {
+      const outcome = await database.transact((tx) => cancelReboot(tx, platform, { id, by: ACTOR }));
+      if (outcome === 'unknown') throw new CommandFault(`there is no reboot ${JSON.stringify(id)}`);
+      if (outcome === 'ended') throw new CommandFault('it has ended already');
+      if (outcome === 'too_late') throw new CommandFault('the host has begun');
+      const text =
+        outcome === 'asked' ? 'The host is asked to call it off; its answer decides.' : 'Cancelled.';
+      return { json: { id, outcome }, text };
+    }
+    case 'slots': {
+      const items = await slotGroups(database.read, platform.now());
+      const table = items.map((one) => [
+        ...[one.group ?? '(none)', `${one.taken} of ${one.max_at_once}`, String(one.waiting)],
+        ...[String(one.min_healthy), one.is_halted ? 'halted' : ''],
+        one.slots.map((slot) => `${slot.hostname} ${slot.state} (${slot.id})`).join(', '),
+      ]);
+      const heading = ['GROUP', 'DOWN', 'WAITING', 'MUST BE WELL', 'STATE', 'HOSTS'];
+      return { json: { items }, text: showTable([heading, ...table]) };
+    }
+    case 'limit':
+      return limited(platform, values);
+    default: {
+      const { reason } = values;
+      if (reason === undefined) throw new CommandFault('release needs --reason TEXT');
+      const is = await database.transact((tx) => releaseSlot(tx, platform, { id, reason, by: ACTOR }));
+      if (!is) throw new CommandFault(`no host that failed has the slot ${JSON.stringify(id)}`);
+      return { json: { released: id }, text: 'The slot is free. The next host of the group may go down.' };
+    }
+  }
+}
+
+async function listed({ database }: Installation['platform'], { state }: Words): Promise<Said> {
+  if (state !== undefined && !Check(RebootState, state)) throw new CommandFault(`there is no state ${state}`);
+  const rows = await listReboots(database.read, { filter: { state }, limit: SHOWN_MAX, after: null });
+  const items = rows.map(rebootView);
+  const table = items.map((one) => [
+    ...[one.id, one.hostname, one.kind.replaceAll('_', ' '), one.state, one.deadline, one.detail ?? ''],
+  ]);
+  const heading = ['ID', 'HOST', 'WHAT', 'STATE', 'DEADLINE', 'DETAIL'];
+  return { json: { items }, text: showTable([heading, ...table]) };
+}
+
+function shown(one: HostReboot): string {
+  return Object.entries(one)
+    .filter(([, value]) => value !== null)
+    .map(([name, value]) => `${name}: ${typeof value === 'object' ? JSON.stringify(value) : value}`)
+    .join('\n');
+}
+
+async function asked(platform: Installation['platform'], values: Words): Promise<Said> {
+  const { until, reason, warn, services = false, all = false, 'dry-run': isDry = false } = values;
+  const db = platform.database.read;
+  if (until === undefined) throw new CommandFault('ask needs --until TIME');
+  if (reason === undefined) throw new CommandFault('ask needs --reason TEXT');
+  const ask: unknown = {
+    ...{ kind: services ? 'restart_services' : 'reboot', scope: await scopeOf(db, values) },
+    ...{ reason, deadline: until, only_needed: !all, dry_run: isDry },
+    ...(warn === undefined ? {} : { warn_minutes: numberOf('warn', warn) }),
+  };
+  if (!Check(RebootAsk, ask)) {
+    const [fault] = Errors(RebootAsk, ask);
+    throw new CommandFault(`${fault?.instancePath || 'the request'} ${fault?.message ?? 'is not valid'}`);
+  }
+  const fault = await askFault(db, ask, platform.now());
+  if (fault) throw new CommandFault(`${fault.path} ${fault.message}`);
+  const json = await platform.database.transact((tx) => askReboots(tx, platform, { ask, by: ACTOR }));
+  const names = json.hosts.map(({ hostname }) => hostname).join(', ');
+  const left = json.left_out.map(({ why, hosts }) => `${hosts} ${why.replaceAll('_', ' ')}`).join(', ');
+  const text = [
+    `${isDry ? 'Would queue' : 'Queued'}: ${json.queued} hosts of ${scopeText(ask.scope)}, until ${until}.`,
+    ...(names === '' ? [] : [`Hosts: ${names}${json.queued > json.hosts.length ? ', ...' : ''}`]),
+    ...(left === '' ? [] : [`Left out: ${left}.`]),
+  ].join('\n');
+  return { json, text };
+}
+
+async function limited({ database, ...rest }: Installation['platform'], values: Words): Promise<Said> {
+  const { group: groups = [], 'at-once': most, healthy = '0', 'halt-after': halt = '2' } = values;
+  if (most === undefined) throw new CommandFault('limit needs --at-once N');
+  const [group = null, ...others] = groups;
+  if (others.length > 0) throw new CommandFault('limit takes one --group');
+  const asked: unknown = {
+    ...{ group, max_at_once: numberOf('at-once', most), min_healthy: numberOf('healthy', healthy) },
+    halt_after: numberOf('halt-after', halt),
+  };
+  if (!Check(SlotLimits, asked)) {
+    const [fault] = Errors(SlotLimits, asked);
+    throw new CommandFault(`${fault?.instancePath || 'the limits'} ${fault?.message ?? 'are not valid'}`);
+  }
+  await database.transact((tx) => setLimits(tx, rest, { asked, by: ACTOR }));
+  return { json: asked, text: `At most ${most} hosts of ${group ?? 'no group'} are down at once.` };
+}
+
+function numberOf(option: string, text: string): number {
+  if (!NUMBER.test(text)) throw new CommandFault(`--${option} needs a number`);
+  return Number(text);
+}
