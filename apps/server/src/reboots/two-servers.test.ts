@@ -6,6 +6,19 @@ import { ENGINES } from '../testing/engines.ts';
 import { createRebootScene, type SceneHost } from '../testing/reboot-scene.ts';
 import { runRebootsOnce } from './run-reboots.ts';
 
+/** Transactions that PostgreSQL has open at once in tests; SQLite has one. */
+const TOGETHER = 8;
+
+/** Holds every transaction until so many have begun, so that none is over before the others count. */
+function meeting(size: number): () => Promise<void> {
+  const all = Promise.withResolvers<void>();
+  let come = 0;
+  return () => {
+    if (++come >= size) all.resolve();
+    return all.promise;
+  };
+}
+
 describe.each(ENGINES)('two servers at once on $name', (engine) => {
   test('hosts that fetch their commands at once never take more slots than their group has', async () => {
     const database = await engine.open();
@@ -13,24 +26,26 @@ describe.each(ENGINES)('two servers at once on $name', (engine) => {
     let ids = 0;
     const platform = { now: () => nowMs, newId: () => `slot-${++ids}` };
     const agents = [];
-    for (let n = 1; n <= 12; n++) agents.push(await insertTestAgent(database, { n, group: 'web' }));
+    for (let n = 1; n <= TOGETHER; n++) agents.push(await insertTestAgent(database, { n, group: 'web' }));
     await database.transact((tx) =>
       tx
         .insertInto('reboot_groups')
         .values({ group_name: 'web', max_at_once: 3, min_healthy: 0, halt_after: 2 })
         .execute(),
     );
+    const meet = meeting(engine.name === 'postgres' ? TOGETHER : 1);
     const took = await Promise.all(
       agents.map(({ agentId }) =>
-        database.transact((tx) =>
-          takeSlot(tx, platform, {
+        database.transact(async (tx) => {
+          await meet();
+          return takeSlot(tx, platform, {
             ...{ agentId, commandId: `command-${agentId}`, bootId: 'boot-1', expiresAtMs: nowMs + 1 },
-          }),
-        ),
+          });
+        }),
       ),
     );
     expect(took.filter((verdict) => verdict === 'free')).toHaveLength(3);
-    expect(took.filter((verdict) => verdict === 'none_free')).toHaveLength(9);
+    expect(took.filter((verdict) => verdict === 'none_free')).toHaveLength(TOGETHER - 3);
     const open = await database.read.selectFrom('reboot_slots').selectAll().execute();
     expect(open).toHaveLength(3);
   });
@@ -40,12 +55,19 @@ describe.each(ENGINES)('two servers at once on $name', (engine) => {
     let ids = 0;
     const platform = { now: () => 1_000, newId: () => `slot-${++ids}` };
     const agents = [];
-    for (let n = 1; n <= 6; n++) agents.push(await insertTestAgent(database, { n }));
+    for (let n = 1; n <= TOGETHER; n++) agents.push(await insertTestAgent(database, { n }));
+    const meet = meeting(engine.name === 'postgres' ? TOGETHER : 1);
     const took = await Promise.all(
       agents.map(({ agentId }) =>
-        database.transact((tx) =>
-          takeSlot(tx, platform, { agentId, commandId: agentId, bootId: 'boot-1', expiresAtMs: 2_000 }),
-        ),
+        database.transact(async (tx) => {
+          await meet();
+          return takeSlot(tx, platform, {
+            agentId,
+            commandId: agentId,
+            bootId: 'boot-1',
+            expiresAtMs: 2_000,
+          });
+        }),
       ),
     );
     expect(took.filter((verdict) => verdict === 'free')).toHaveLength(1);
