@@ -35,6 +35,8 @@ const BLACKOUT_RULES_TEST = 'apps/server/src/blackouts/blackout-rules.test.ts';
 const UNFIXED_RULES = 'apps/server/src/unfixed/unfixed-rules.ts';
 const UNFIXED_RULES_TEST = 'apps/server/src/unfixed/unfixed-rules.test.ts';
 const UNFIXED_TEST = 'apps/server/src/unfixed/unfixed.test.ts';
+const POLICY_REBOOTS = 'apps/server/src/policy-runs/ask-policy-reboots.ts';
+const POLICY_REBOOTS_TEST = 'apps/server/src/policy-runs/policy-reboots.test.ts';
 const REBOOTS_TEST = 'apps/server/src/reboots/reboots.test.ts';
 const SETTLE_RULES_TEST = 'apps/server/src/reboots/settle-rules.test.ts';
 const SLOT_RULES_TEST = 'apps/server/src/reboot-slots/slot-rules.test.ts';
@@ -2608,6 +2610,41 @@ export const MUTANTS: readonly Mutant[] = [
     from: "if (!(await renewClaim(tx, { claim: turn.claim, nowMs: platform.now() }))) return 'claim_lost';",
     to: '',
     test: [UNFIXED_TEST, 'writes nothing more'],
+  },
+  {
+    rule: 'reboots: of a policy, only of an author who may reboot',
+    file: POLICY_REBOOTS,
+    from: '!author || rebootFault({ reboot }, author)',
+    to: '!author',
+    test: [POLICY_REBOOTS_TEST, 'an author who is no admin any more'],
+  },
+  {
+    rule: 'reboots: of a policy, none once it is revoked',
+    file: POLICY_REBOOTS,
+    from: 'newest?.sha256 !== row.sha256 || newest.ended_at !== null',
+    to: 'newest?.sha256 !== row.sha256',
+    test: [POLICY_REBOOTS_TEST, 'a policy that is revoked during a run'],
+  },
+  {
+    rule: 'reboots: of a policy, within its window',
+    file: POLICY_REBOOTS,
+    from: '[window.occurrence.startMs, window.until.notAfterMs]',
+    to: '[window.occurrence.startMs, nowMs + OPEN_END_MS]',
+    test: [POLICY_REBOOTS_TEST, 'it begins within the windows'],
+  },
+  {
+    rule: 'reboots: of a policy, not while it installs',
+    file: 'apps/server/src/policy-runs/reboots-store.ts',
+    from: '.where((e) => e.not(e.exists(underWay)))',
+    to: '.where(() => sql<boolean>`1 = 1`)',
+    test: [POLICY_REBOOTS_TEST, 'no reboot comes between two installations'],
+  },
+  {
+    rule: 'reboots: of a policy, once for what was installed',
+    file: 'apps/server/src/policy-runs/reboots-store.ts',
+    from: ".where('r.state', '=', 'rebooted')",
+    to: ".where('r.state', '=', 'done')",
+    test: [POLICY_REBOOTS_TEST, 'after the reboot nothing is asked'],
   },
   {
     rule: 'reboots: no more at once than slots',

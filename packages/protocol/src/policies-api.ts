@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { Envelope } from './documents.ts';
 import { MaxChange } from './offers.ts';
+import { REBOOT_WARN_MAX_MINUTES } from './reboots.ts';
 import {
   Count,
   Ecosystem,
@@ -94,6 +95,16 @@ export const PolicyTerms = strict({
 });
 export type PolicyTerms = Static<typeof PolicyTerms>;
 
+/**
+ * Whether a policy asks for the reboot of hosts on which it had something installed: never, of those that report that
+ * they need it, or of all of them.
+ */
+export const PolicyReboot = strict({
+  when: Type.Enum(['never', 'needed', 'always']),
+  warn_minutes: Type.Integer({ minimum: 0, maximum: REBOOT_WARN_MAX_MINUTES }),
+});
+export type PolicyReboot = Static<typeof PolicyReboot>;
+
 /** A standing approval, as its author writes it. */
 export const PolicyRequest = strict({
   name: visibleText(128),
@@ -104,6 +115,8 @@ export const PolicyRequest = strict({
   /** When what it approves may begin to be installed, and when it asks at all. None: at any time. */
   windows: Type.Array(Schedule, { maxItems: POLICY_WINDOWS_MAX }),
   ends_at: Timestamp,
+  /** Absent: never. */
+  reboot: Type.Optional(PolicyReboot),
 });
 export type PolicyRequest = Static<typeof PolicyRequest>;
 

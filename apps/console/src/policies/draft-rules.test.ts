@@ -31,6 +31,7 @@ const REQUEST: PolicyRequest = {
     },
   ],
   ends_at: '2027-06-30T12:34:56Z',
+  reboot: { when: 'needed', warn_minutes: 10 },
 };
 
 const POLICY: Policy = {

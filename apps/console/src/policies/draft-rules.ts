@@ -40,6 +40,8 @@ export interface Draft {
   readonly remaining: PolicyTerms['remaining_vulnerabilities'];
   readonly windows: readonly WindowDraft[];
   readonly endsOn: string;
+  /** What this form does not edit, as the version that is changed has it. */
+  readonly kept: Pick<PolicyRequest, 'reboot'>;
   /** The exact end of the version that is changed; null for a new policy. */
   readonly endsAt: string | null;
 }
@@ -58,13 +60,13 @@ export function newDraft(nowMs: number): Draft {
     ...{ name: '', text: '', kind: 'all', groups: [], hosts: [], tags: [] },
     ...{ ecosystems: ['apt'], packages: '*', excepted: '', origins: '', securityOnly: true },
     ...{ severity: null, change: 'any', ageHours: '48', remaining: 'ask' },
-    ...{ windows: [], endsOn: dayFrom(nowMs, DAYS), endsAt: null },
+    ...{ windows: [], kept: {}, endsOn: dayFrom(nowMs, DAYS), endsAt: null },
   };
 }
 
 /** The form of a policy that is changed. One that has ended gets a new end. */
 export function draftOf(policy: Policy, nowMs: number): Draft {
-  const { name, text, scope, terms, windows, ends_at: endsAt } = policy;
+  const { name, text, scope, terms, windows, reboot, ends_at: endsAt } = policy;
   const isOver = Date.parse(endsAt) <= nowMs;
   return {
     ...{ name, text, kind: scope.kind },
@@ -81,6 +83,7 @@ export function draftOf(policy: Policy, nowMs: number): Draft {
     ageHours: terms.min_age_hours === null ? '' : `${terms.min_age_hours}`,
     remaining: terms.remaining_vulnerabilities,
     windows: windows.map(windowDraftOf),
+    kept: { ...(reboot && { reboot }) },
     endsOn: isOver ? dayFrom(nowMs, DAYS) : endsAt.slice(0, 10),
     endsAt: isOver ? null : endsAt,
   };
@@ -126,6 +129,7 @@ export function requestOf(draft: Draft): PolicyRequest {
       remaining_vulnerabilities: draft.remaining,
     },
     windows: draft.windows.map(scheduleOf),
+    ...draft.kept,
     // An end that is not touched stays what it was to the second.
     ends_at: endsAt !== null && endsAt.slice(0, 10) === endsOn ? endsAt : endOfDay(endsOn),
   };

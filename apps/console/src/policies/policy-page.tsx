@@ -154,6 +154,7 @@ function termsOf(policy: PolicyDetail): (readonly [string, ReactNode])[] {
     ],
     ['Hosts', scopeText(policy.scope)],
     ...termFacts(policy),
+    ['Reboots', rebootText(policy.reboot)],
     ['Author', policy.author],
     [
       'Ends',
@@ -162,6 +163,13 @@ function termsOf(policy: PolicyDetail): (readonly [string, ReactNode])[] {
       </span>,
     ],
   ];
+}
+
+function rebootText(reboot: PolicyDetail['reboot']): string {
+  const { when = 'never', warn_minutes: minutes = 0 } = reboot ?? {};
+  if (when === 'never') return 'It asks for none.';
+  const hosts = when === 'needed' ? 'that need it after its updates' : 'after each of its updates';
+  return `It asks for the reboot of hosts ${hosts}; users are warned ${counted(minutes, 'minute')} before.`;
 }
 
 function LastRun({ policy: { last_run: run } }: { policy: PolicyDetail }) {

@@ -62,6 +62,15 @@ describe.each(ENGINES)('tidegate policies on $name', (engine) => {
     expect((await it.apply(out)).out).toBe('unchanged: Nightly');
   });
 
+  test('a member that a file leaves out is a difference, and what reboots takes an admin', async () => {
+    const it = await open();
+    const reboot = { when: 'needed', warn_minutes: 5 };
+    expect((await it.apply({ ...STANDING, reboot })).out).toBe('published: Nightly');
+    expect(JSON.parse((await it.policies('show', 'Nightly')).out)).toEqual({ ...STANDING, reboot });
+    expect((await it.apply(STANDING)).out).toBe('changed: Nightly (reboot)');
+    expect(JSON.parse((await it.policies('show', 'Nightly')).out)).toEqual(STANDING);
+  });
+
   test('backtest says what one would have done, and which are unknown', async () => {
     const it = await open();
     await it.apply(STANDING);

@@ -6,9 +6,9 @@ import { signEnvelope } from '@tidegate/signing/sign';
 import { Check, Errors } from 'typebox/value';
 import { findOperatorByName } from '../operators/store.ts';
 import type { Tx } from '../platform/db/engine.ts';
-import { lostRight } from '../policies/author-rules.ts';
+import { lostRight, type PossibleAuthor, rebootFault } from '../policies/author-rules.ts';
 import { revokePolicy } from '../policies/end-policies.ts';
-import { payloadOf, policyView } from '../policies/policy-view.ts';
+import { payloadOf, policyView, requestOf } from '../policies/policy-view.ts';
 import {
   type Author,
   changePolicy,
@@ -115,7 +115,7 @@ async function list(
 }
 
 async function show(installation: Installation, world: CliWorld, name: string): Promise<ExitCode> {
-  world.out(JSON.stringify(requestOf(await named(installation, name)), null, 2));
+  world.out(JSON.stringify(requestOf(payloadOf(await named(installation, name))), null, 2));
   return EXIT.ok;
 }
 
@@ -173,7 +173,8 @@ async function apply(
   const twice = requests.find(({ name }, i) => requests.findIndex((one) => one.name === name) !== i);
   if (twice) throw new CommandFault(`two of the policies are named ${JSON.stringify(twice.name)}`);
   for (const request of requests) {
-    const fault = await policyFault(platform.database.read, request, platform.now());
+    const fault =
+      rebootFault(request, author) ?? (await policyFault(platform.database.read, request, platform.now()));
     if (fault) throw new CommandFault(`${JSON.stringify(request.name)}: ${fault.path} ${fault.message}`);
   }
   const known = await newestVersions(context);
@@ -227,10 +228,12 @@ function stepOf(
   const same = known.filter((row) => row.name === name && row.end_reason !== 'revoked');
   const before = same.find(({ ended_at: endedAt }) => endedAt === null) ?? same[0] ?? null;
   if (!before) return { act: 'publish', name, request, before, differs: [] };
-  const old: Record<string, unknown> = { ...requestOf(before), author: before.author };
-  const differs = Object.entries({ ...request, author: author.username })
-    .filter(([key, value]) => canonicalJson(value) !== canonicalJson(old[key]))
-    .map(([key]) => key);
+  const old: Record<string, unknown> = { ...requestOf(payloadOf(before)), author: before.author };
+  const wanted: Record<string, unknown> = { ...request, author: author.username };
+  // Also of members that the file leaves out.
+  const differs = Object.keys({ ...old, ...wanted }).filter(
+    (key) => canonicalJson(wanted[key] ?? null) !== canonicalJson(old[key] ?? null),
+  );
   if (before.ended_at !== null) differs.push('state');
   return { act: differs.length === 0 ? 'keep' : 'change', name, request, before, differs };
 }
@@ -270,12 +273,15 @@ function readBytes(path: string): Buffer {
   }
 }
 
-async function authorOf({ platform }: KeyContext, name: string): Promise<Author> {
+async function authorOf(
+  { platform }: KeyContext,
+  name: string,
+): Promise<Author & Pick<PossibleAuthor, 'role'>> {
   const row = await findOperatorByName(platform.database.read, name);
   if (!row)
     throw new CommandFault(`there is no operator ${JSON.stringify(name)}; see tidegate operators list`);
   const lost = lostRight(row);
-  if (lost === null) return { id: row.id, username: row.username };
+  if (lost === null) return { id: row.id, username: row.username, role: row.role };
   throw new CommandFault(`${name} cannot stand behind a policy: ${LOST[lost]}`);
 }
 
@@ -305,11 +311,6 @@ async function named(installation: Installation, name: string): Promise<AnyPolic
   const row = same.find(({ ended_at: endedAt }) => endedAt === null) ?? same[0];
   if (row) return row;
   throw new CommandFault(`there is no policy ${JSON.stringify(name)}; see tidegate policies list --all`);
-}
-
-function requestOf(row: AnyPolicyRow): PolicyRequest {
-  const { name, text, scope, terms, windows, ends_at } = policyView(row, { run: null, nowMs: 0 });
-  return { name, text, scope, terms, windows, ends_at };
 }
 
 /** The newest version of every policy, the newest policy first. */

@@ -5,7 +5,7 @@ import {
   PolicyEnd,
   type PolicyItem,
   PolicyPayload,
-  PolicyRequest,
+  type PolicyRequest,
   type PolicyTerms,
   type WindowTimes,
 } from '@tidegate/protocol/policies-api';
@@ -20,6 +20,12 @@ export function payloadOf({ document }: Pick<AnyPolicyRow, 'document'>): PolicyP
   return Value.Parse(PolicyPayload, JSON.parse(document));
 }
 
+/** What its author has written. */
+export function requestOf(payload: PolicyPayload): PolicyRequest {
+  const { name, text, scope, terms, windows, ends_at, reboot } = payload;
+  return { name, text, scope, terms, windows, ends_at, ...(reboot && { reboot }) };
+}
+
 /** A version in force, as the gate is asked with it. */
 export function askingPolicy(row: PolicyRow): Pick<PolicyRow, 'sha256'> & {
   readonly policyId: string;
@@ -29,8 +35,7 @@ export function askingPolicy(row: PolicyRow): Pick<PolicyRow, 'sha256'> & {
 }
 
 export function policyView(row: AnyPolicyRow, { run, nowMs }: { run: RunRow | null; nowMs: number }): Policy {
-  const { name, text, scope, terms, windows, ends_at } = payloadOf(row);
-  const request = Value.Parse(PolicyRequest, { name, text, scope, terms, windows, ends_at });
+  const request = requestOf(payloadOf(row));
   const end = endOf(row);
   return Value.Parse(Policy, {
     ...{ id: row.policy_id, version: row.version, sha256: row.sha256, ...request },

@@ -120,11 +120,14 @@ async function store(
     ...{ ended_at: null, end_reason: null, ended_by: null },
   };
   await insertPolicy(tx, row);
-  const { scope, terms, windows, text, ends_at } = request;
+  const { scope, terms, windows, text, ends_at, reboot } = request;
   await appendEvent(tx, platform, {
     ...{ kind: 'system', type: 'policy_published', severity: 'warning', component: 'security' },
     actor,
-    content: { ...aboutPolicy(row), replaced, scope, terms, windows, text, ends_at, actor },
+    content: {
+      ...{ ...aboutPolicy(row), replaced, scope, terms, windows, text, ends_at, actor },
+      ...(reboot && { reboot }),
+    },
   });
   return row;
 }

@@ -16,6 +16,7 @@ import { askedPage, cutPage, PageQuery, pageOf } from '../platform/http/lists.ts
 import { IdPath } from '../platform/http/paths.ts';
 import { noSuch, notValid } from '../platform/http/refusal.ts';
 import type { Routes } from '../platform/http/routes.ts';
+import { rebootFault } from '../policies/author-rules.ts';
 import { revokePolicy } from '../policies/end-policies.ts';
 import { payloadOf, policyDetail, policyItem } from '../policies/policy-view.ts';
 import {
@@ -103,7 +104,7 @@ export function mountPolicies(routes: Routes, deps: ApprovalDeps): void {
       response: { 201: PolicyDetail, 400: Problem, 409: Problem },
     },
     handler: async ({ operator, body }) => {
-      refuse(await policyFault(database.read, body, platform.now()));
+      refuse(rebootFault(body, operator) ?? (await policyFault(database.read, body, platform.now())));
       const row = await database.transact((tx) =>
         publishPolicy(tx, { platform, keyRing }, { request: body, ...byCaller(operator) }),
       );
@@ -122,7 +123,7 @@ export function mountPolicies(routes: Routes, deps: ApprovalDeps): void {
     },
     handler: async ({ operator, params, body }) => {
       const { replaces, ...request } = body;
-      refuse(await policyFault(database.read, request, platform.now()));
+      refuse(rebootFault(request, operator) ?? (await policyFault(database.read, request, platform.now())));
       const row = await database.transact((tx) =>
         changePolicy(
           tx,

@@ -17,6 +17,7 @@ import { recordEndedPolicies, suspendPoliciesOf } from '../policies/end-policies
 import { askingPolicy, payloadOf } from '../policies/policy-view.ts';
 import { windowOf } from '../policies/policy-windows.ts';
 import { type PolicyRow, policiesInForce, recordRun, runsOf } from '../policies/store.ts';
+import { askPolicyReboots } from './ask-policy-reboots.ts';
 import { hostsThatWait, type WaitingUpdate, waitingUpdates } from './candidates-store.ts';
 import { type Asked, createMatcher } from './match-policies.ts';
 import type { MatchedPolicy } from './match-rules.ts';
@@ -56,6 +57,7 @@ export async function runPoliciesOnce(
     if (isStopped()) return;
     const updates = (asked.get(row.sha256) ?? []).filter(({ id }) => !done.has(id));
     for (const id of await runPolicy(deps, row, { updates, refused })) done.add(id);
+    await askPolicyReboots(deps.platform, row);
   }
 }
 
