@@ -64,6 +64,14 @@ export const REBOOT_STATES = [
 export const RebootState = Type.Enum(REBOOT_STATES);
 export type RebootState = Static<typeof RebootState>;
 
+/**
+ * What a host waits for. `later`: it is not tried before `not_before`; `online`: it has to check in; `slot`: a slot of its
+ * group; `release`: its group is halted; `healthy`: others of its group that are well; `turn`: the next turn of the queue;
+ * `fetch`: it has to fetch its command, or a blackout to end.
+ */
+export const REBOOT_WAITS = ['later', 'online', 'slot', 'release', 'healthy', 'turn', 'fetch'] as const;
+export type RebootWait = (typeof REBOOT_WAITS)[number];
+
 /** A host in the queue. */
 export const HostReboot = strict({
   id: Uuid,
@@ -71,6 +79,8 @@ export const HostReboot = strict({
   hostname: Type.String(),
   kind: RebootKind,
   state: RebootState,
+  /** Null unless it is queued. */
+  waits_for: nullable(Type.Enum(REBOOT_WAITS)),
   reason: Type.String(),
   warn_minutes: Count,
   asked_by: Type.String(),

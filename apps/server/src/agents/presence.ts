@@ -16,7 +16,7 @@ function stateOf(agent: Pick<AgentRow, 'status' | 'machine_id'>): AgentState {
 }
 
 /** A revoked agent is offline at once: nothing that it sends counts. */
-function isOnline(
+export function isOnline(
   agent: Pick<AgentRow, 'status' | 'last_seen_at' | 'polling_interval_seconds'>,
   nowMs: number,
 ): boolean {

@@ -1,5 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { openDatabase } from '../platform/db/open.ts';
+import { insertTestAgent } from '../testing/agent-rows.ts';
 import { servedPlaces } from '../testing/cli-place.ts';
+import { databaseOptions } from '../testing/database-options.ts';
 import { ENGINES } from '../testing/engines.ts';
 
 const places = servedPlaces();
@@ -18,6 +21,23 @@ describe.each(ENGINES)('tidegate reboots on $name', (engine) => {
     });
     expect((await it.reboots(...ASK)).out).toContain('Queued: 0 hosts');
     expect(JSON.parse((await it.reboots('list', '--json')).out)).toEqual({ items: [] });
+  });
+
+  test('list says what each host waits for, and cancel takes one out', async () => {
+    const it = await open();
+    const database = openDatabase(it, databaseOptions());
+    await insertTestAgent(database, { n: 1 });
+    await database.transact((tx) => tx.updateTable('agents').set({ boot_id: 'boot-1' }).execute());
+    await database.close();
+    expect((await it.reboots(...ASK, '--all')).out).toContain('Queued: 1 host of');
+    expect((await it.reboots('list')).out).toMatch(
+      /host-1 +reboot +queued +the host to check in +2026-11-22/,
+    );
+    const { items } = JSON.parse((await it.reboots('list', '--json')).out);
+    expect(items).toMatchObject([{ hostname: 'host-1', state: 'queued', waits_for: 'online' }]);
+    expect((await it.reboots('cancel', items[0].id)).out).toBe('Cancelled.');
+    expect((await it.reboots('show', items[0].id)).out).toContain('state: cancelled');
+    expect((await it.reboots('cancel', items[0].id)).err).toContain('it has ended already');
   });
 
   test('limit sets the slots of a group, which slots shows', async () => {

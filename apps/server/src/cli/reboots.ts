@@ -1,10 +1,16 @@
-import { type HostReboot, RebootAsk, RebootState, SlotLimits } from '@tidegate/protocol/reboots-api';
+import {
+  type HostReboot,
+  RebootAsk,
+  RebootState,
+  type RebootWait,
+  SlotLimits,
+} from '@tidegate/protocol/reboots-api';
 import { Check, Errors } from 'typebox/value';
 import { askFault, askReboots } from '../reboots/ask-reboots.ts';
 import { cancelReboot } from '../reboots/cancel-reboot.ts';
 import { releaseSlot, setLimits, slotGroups } from '../reboots/manage-slots.ts';
-import { rebootView } from '../reboots/reboot-view.ts';
 import { findReboot, listReboots } from '../reboots/store.ts';
+import { viewReboots } from '../reboots/view-reboots.ts';
 import { type CliCommand, EXIT, readArgs, UsageError } from './command.ts';
 import { CommandFault, type Installation, withInstallation } from './open-installation.ts';
 import { SCOPE_OPTIONS, scopeOf, scopeText } from './scope-words.ts';
@@ -91,8 +97,9 @@ async function perform(
       return listed(platform, values);
     case 'show': {
       const row = await findReboot(database.read, id);
-      if (!row) throw new CommandFault(`there is no reboot ${JSON.stringify(id)}; see tidegate reboots list`);
-      const json = rebootView(row);
+      const [json] = await viewReboots(database.read, row ? [row] : [], platform.now());
+      if (!json)
+        throw new CommandFault(`there is no reboot ${JSON.stringify(id)}; see tidegate reboots list`);
       return { json, text: shown(json) };
     }
     case 'ask':
@@ -128,14 +135,25 @@ async function perform(
   }
 }
 
-async function listed({ database }: Installation['platform'], { state }: Words): Promise<Said> {
+const WAITS: Readonly<Record<RebootWait, string>> = {
+  later: 'its next attempt',
+  online: 'the host to check in',
+  slot: 'a free slot',
+  release: 'a failed host to be released',
+  healthy: 'more healthy hosts',
+  turn: 'its turn',
+  fetch: 'the host to fetch it',
+};
+
+async function listed({ database, now }: Installation['platform'], { state }: Words): Promise<Said> {
   if (state !== undefined && !Check(RebootState, state)) throw new CommandFault(`there is no state ${state}`);
   const rows = await listReboots(database.read, { filter: { state }, limit: SHOWN_MAX, after: null });
-  const items = rows.map(rebootView);
+  const items = await viewReboots(database.read, rows, now());
   const table = items.map((one) => [
-    ...[one.id, one.hostname, one.kind.replaceAll('_', ' '), one.state, one.deadline, one.detail ?? ''],
+    ...[one.id, one.hostname, one.kind.replaceAll('_', ' '), one.state],
+    ...[one.waits_for === null ? '' : WAITS[one.waits_for], one.deadline, one.detail ?? ''],
   ]);
-  const heading = ['ID', 'HOST', 'WHAT', 'STATE', 'DEADLINE', 'DETAIL'];
+  const heading = ['ID', 'HOST', 'WHAT', 'STATE', 'WAITS FOR', 'DEADLINE', 'DETAIL'];
   return { json: { items }, text: showTable([heading, ...table]) };
 }
 
@@ -166,7 +184,7 @@ async function asked(platform: Installation['platform'], values: Words): Promise
   const names = json.hosts.map(({ hostname }) => hostname).join(', ');
   const left = json.left_out.map(({ why, hosts }) => `${hosts} ${why.replaceAll('_', ' ')}`).join(', ');
   const text = [
-    `${isDry ? 'Would queue' : 'Queued'}: ${json.queued} hosts of ${scopeText(ask.scope)}, until ${until}.`,
+    `${isDry ? 'Would queue' : 'Queued'}: ${json.queued} ${json.queued === 1 ? 'host' : 'hosts'} of ${scopeText(ask.scope)}, until ${until}.`,
     ...(names === '' ? [] : [`Hosts: ${names}${json.queued > json.hosts.length ? ', ...' : ''}`]),
     ...(left === '' ? [] : [`Left out: ${left}.`]),
   ].join('\n');

@@ -31,7 +31,15 @@ describe.each(ENGINES)('reboots on $name', (engine) => {
       if (command?.action !== 'reboot') throw new Error('no reboot');
       return command;
     };
-    return { ...it, hosts, first, second, limits, one, slots, wait, begin };
+    /** What each host waits for, in the order of the hosts. */
+    const waits = async () => {
+      const { body } = await it.call('GET', '/api/v1/reboots');
+      return hosts.map(
+        ({ agentId }) =>
+          body.items.find(({ agent_id }: { agent_id: string }) => agent_id === agentId).waits_for,
+      );
+    };
+    return { ...it, hosts, first, second, limits, one, slots, wait, waits, begin };
   }
 
   test('a host goes down with its slot, is proven by a new boot and then by its probes, and gives the slot back', async () => {
@@ -95,6 +103,7 @@ describe.each(ENGINES)('reboots on $name', (engine) => {
     await it.ask();
     await it.turn();
     expect(await it.open()).toEqual([]);
+    expect(await it.waits()).toEqual(['fetch', 'turn']);
     await it.wait(15 * MINUTE_MS);
     await it.turn();
     const commands = await it.second.fetch();
@@ -216,6 +225,11 @@ describe.each(ENGINES)('reboots on $name', (engine) => {
     await it.second.probes('red');
     expect(await it.first.fetch(), 'one other is well').toEqual([]);
     expect(await it.open()).toEqual([]);
+    expect(await it.waits(), 'of the second one two others are well').toEqual([
+      'healthy',
+      'fetch',
+      'healthy',
+    ]);
     expect(await it.second.fetch(), 'it is not well itself, and two others are').toMatchObject([{}]);
   });
 

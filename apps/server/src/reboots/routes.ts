@@ -21,8 +21,8 @@ import type { Platform } from '../platform/platform.ts';
 import { askFault, askReboots } from './ask-reboots.ts';
 import { cancelReboot } from './cancel-reboot.ts';
 import { releaseSlot, setLimits, slotGroups } from './manage-slots.ts';
-import { rebootView } from './reboot-view.ts';
 import { countReboots, findReboot, listReboots } from './store.ts';
+import { viewReboots } from './view-reboots.ts';
 
 const URL = '/api/v1/reboots';
 const SLOTS = '/api/v1/reboot-slots';
@@ -38,8 +38,9 @@ export function mountReboots(routes: Routes, platform: Platform): void {
 
   async function viewOf(id: string): Promise<HostReboot> {
     const row = await findReboot(database.read, id);
-    if (!row) throw noSuch('reboot');
-    return rebootView(row);
+    const [view] = await viewReboots(database.read, row ? [row] : [], platform.now());
+    if (!view) throw noSuch('reboot');
+    return view;
   }
 
   routes.operator({
@@ -60,7 +61,8 @@ export function mountReboots(routes: Routes, platform: Platform): void {
       const filter = { state: query.state, kind: query.kind, agentId: query.agent_id };
       const rows = await listReboots(database.read, { filter, limit: limit + 1, after });
       const { page, next_cursor } = cutPage(rows, { limit, keyOf: ({ id }) => id });
-      return { items: page.map(rebootView), next_cursor, total: await countReboots(database.read, filter) };
+      const items = await viewReboots(database.read, page, platform.now());
+      return { items, next_cursor, total: await countReboots(database.read, filter) };
     },
   });
 

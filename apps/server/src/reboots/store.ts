@@ -5,13 +5,19 @@ import { chunks } from '../platform/db/chunks.ts';
 import type { Db, Tx } from '../platform/db/engine.ts';
 import { type Opened, opened, sealed, type Unsealed } from '../platform/db/row-seals.ts';
 import type { Tables } from '../platform/db/tables.ts';
-import { isOnline } from '../reboot-slots/store.ts';
+import { isOnline, type SlotRow } from '../reboot-slots/store.ts';
 
 export type RebootRow = Unsealed<'host_reboots'>;
 export type HostedReboot = Selectable<Tables['host_reboots']> & {
   hostname: string;
   /** The boot of the last check-in. */
   host_boot: string | null;
+  group_name: string | null;
+  last_seen_at: number | null;
+  polling_interval_seconds: number | null;
+  status: 'active' | 'revoked';
+  /** Of the slot that it has. */
+  slot_state: SlotRow['state'] | null;
 };
 type Change = Updateable<Omit<Tables['host_reboots'], 'id' | 'seal'>>;
 
@@ -125,8 +131,13 @@ function hosted(db: Db) {
   return db
     .selectFrom('host_reboots as r')
     .innerJoin('agents as a', 'a.id', 'r.agent_id')
+    .leftJoin('agent_presence as p', 'p.agent_id', 'r.agent_id')
+    .leftJoin('reboot_slots as s', (join) =>
+      join.onRef('s.agent_id', '=', 'r.agent_id').on('s.ended_at', 'is', null),
+    )
     .selectAll('r')
-    .select(['a.hostname', 'a.boot_id as host_boot']);
+    .select(['a.hostname', 'a.boot_id as host_boot', 'a.group_name'])
+    .select(['a.status', 'a.polling_interval_seconds', 'p.last_seen_at', 's.state as slot_state']);
 }
 
 function filtered(query: ReturnType<typeof hosted>, { state, agentId, kind }: RebootFilter) {
