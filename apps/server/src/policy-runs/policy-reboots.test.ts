@@ -9,6 +9,7 @@ import { policiesInForce } from '../policies/store.ts';
 import { createApprovalsApp } from '../testing/approvals-app.ts';
 import { ENGINES } from '../testing/engines.ts';
 import { STANDING } from '../testing/standing.ts';
+import { writeRaw } from '../testing/write-raw.ts';
 import { askPolicyReboots } from './ask-policy-reboots.ts';
 import { createRefused } from './refused.ts';
 import { runPoliciesOnce } from './run-policies.ts';
@@ -155,6 +156,21 @@ describe.each(ENGINES)('policies that ask for reboots on $name', (engine) => {
     await it.run();
     expect(await it.asked()).toEqual([]);
     await it.finish();
+    await it.run();
+    expect(await it.asked()).toHaveLength(1);
+  });
+
+  test('a proven reboot that a person asked for from the page of the host counts as well', async () => {
+    const it = await scene('always');
+    await it.says('unknown');
+    await it.finish();
+    const slot = { id: 'slot-1', agent_id: it.agentId, group_name: '', command_id: 'x', boot_id: 'boot-0' };
+    const ended = { state: 'ended', taken_at: 1, ends_at: 1, ended_at: it.platform.now() };
+    await writeRaw(it.database, 'reboot_slots', { ...slot, ...ended, outcome: 'not_rebooted' });
+    await writeRaw(it.database, 'reboot_slots', { ...slot, ...ended, id: 'slot-2', outcome: 'well' });
+    await it.run();
+    expect(await it.asked()).toEqual([]);
+    await it.database.transact((tx) => tx.deleteFrom('reboot_slots').where('id', '=', 'slot-2').execute());
     await it.run();
     expect(await it.asked()).toHaveLength(1);
   });

@@ -6,7 +6,7 @@ import type { Db } from '../platform/db/engine.ts';
 /**
  * Hosts of a policy to be rebooted, by id: it had something installed since `installedSinceMs`, none of its installations is
  * under way, and no reboot came after them, waits, or came to nothing since `askedSinceMs`. One statement that joins
- * commands, approvals, what hosts report and the queue of reboots.
+ * commands, approvals, what hosts report, and the queue and the slots of reboots.
  */
 export async function hostsOfPolicyToReboot(
   db: Db,
@@ -32,9 +32,16 @@ export async function hostsOfPolicyToReboot(
     .select('r.id')
     .where('r.agent_id', '=', sql.ref<string>('a.id'))
     .where('r.kind', '=', 'reboot');
+  const proven = db
+    .selectFrom('reboot_slots as s')
+    .select('s.id')
+    .where('s.agent_id', '=', sql.ref<string>('a.id'))
+    .where('s.outcome', '=', 'well')
+    .where('s.ended_at', '>=', sql.ref<number>('c.finished_at'));
   const done = installs
     .where('c.created_at', '>=', installedSinceMs)
     .where('c.status', '=', 'success')
+    .where((e) => e.not(e.exists(proven)))
     .where((e) =>
       e.not(
         e.exists(

@@ -31,6 +31,7 @@ export const schema: readonly Statement[] = [
   'CREATE INDEX reboot_slots_group ON reboot_slots (group_name) WHERE ended_at IS NULL',
   'CREATE INDEX reboot_slots_command ON reboot_slots (command_id)',
   'CREATE INDEX reboot_slots_ended ON reboot_slots (ended_at) WHERE ended_at IS NOT NULL',
+  'CREATE INDEX reboot_slots_agent ON reboot_slots (agent_id, ended_at)',
 ];
 
 declare module '../platform/db/tables.ts' {
