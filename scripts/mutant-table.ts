@@ -48,6 +48,18 @@ const STANDING_RULES = 'apps/server/src/policies/policy-rules.ts';
 const STANDING_RULES_TEST = 'apps/server/src/policies/policy-rules.test.ts';
 const STANDING_TEST = 'apps/server/src/approvals/standing.test.ts';
 const POLICIES_TEST = 'apps/server/src/policy-runs/policies.test.ts';
+const RING_GATE = 'apps/server/src/rollouts/gate-rules.ts';
+const RING_GATE_TEST = 'apps/server/src/rollouts/gate-rules.test.ts';
+const RING_STOP = 'apps/server/src/rollouts/promotion-rules.ts';
+const RING_STOP_TEST = 'apps/server/src/rollouts/promotion-rules.test.ts';
+const RING_PROOFS = 'apps/server/src/rollouts/proof-rules.ts';
+const RING_PROOFS_TEST = 'apps/server/src/rollouts/proof-rules.test.ts';
+const RING_STANDING = 'apps/server/src/rollouts/ring-standing.ts';
+const RING_RULES = 'apps/server/src/rollouts/ring-rules.ts';
+const RING_RULES_TEST = 'apps/server/src/rollouts/ring-rules.test.ts';
+const OUTCOMES = 'apps/server/src/rollouts/outcome-rules.ts';
+const OUTCOMES_TEST = 'apps/server/src/rollouts/outcome-rules.test.ts';
+const ROLLOUTS_TEST = 'apps/server/src/rollout-runs/rollouts.test.ts';
 const BACKTEST_RULES = 'apps/server/src/approvals/backtest-rules.ts';
 const BACKTEST_TEST = 'apps/server/src/policy-runs/backtest.test.ts';
 const MINT_APPROVAL = 'apps/server/src/approvals/mint-approval.ts';
@@ -2105,10 +2117,127 @@ export const MUTANTS: readonly Mutant[] = [
     test: [STANDING_TEST, 'asked by the'],
   },
   {
+    rule: 'rings: a success count',
+    file: RING_GATE,
+    from: "add('success_count', { has: installed, wants: least,",
+    to: "add('success_count', { has: least, wants: least,",
+    test: [RING_GATE_TEST, 'one of one is 100 %, and too few'],
+  },
+  {
+    rule: 'rings: a success rate',
+    file: RING_GATE,
+    from: `add('success_rate', {
+      ...{ has: rateOf(facts), wants: rate },`,
+    to: `add('success_rate', {
+      ...{ has: rate, wants: rate },`,
+    test: [RING_GATE_TEST, 'enough hosts, and too many that failed'],
+  },
+  {
+    rule: 'rings: the emergency skips the soak alone',
+    file: RING_GATE,
+    from: 'const soakMinutes = skipsSoak ? 0 : gate.soak_minutes;',
+    to: 'const soakMinutes = 0;',
+    test: [RING_GATE_TEST, 'an emergency skips the soak alone'],
+  },
+  {
+    rule: 'rings: probes of every host that counts',
+    file: RING_GATE,
+    from: 'const wants = Math.max(least, facts.soaked);',
+    to: 'const wants = least;',
+    test: [RING_GATE_TEST, 'one that has soaked is not green'],
+  },
+  {
+    rule: 'rings: no open divergence',
+    file: RING_GATE,
+    from: "const met = kind === 'divergences' ? has <= wants : has >= wants;",
+    to: "const met = kind === 'divergences' || has >= wants;",
+    test: [RING_GATE_TEST, 'an open divergence'],
+  },
+  {
+    rule: 'rings: a person',
+    file: RING_GATE,
+    from: 'has: facts.isApproved ? 1 : 0, wants: 1,',
+    to: 'has: 1, wants: 1,',
+    test: [RING_GATE_TEST, 'nobody has approved'],
+  },
+  {
+    rule: 'rings: halt by a share, to the host',
+    file: RING_GATE,
+    from: 'if (failures * 100 <= limit * counted) return null;',
+    to: 'if (failures * 100 < limit * counted) return null;',
+    test: [RING_GATE_TEST, 'goes on at its share'],
+  },
+  {
+    rule: 'rings: a ring that was not entered',
+    file: RING_STOP,
+    from: "if (!isEntered || enteredAtMs === null) return 'ring_not_entered';",
+    to: "if (enteredAtMs === null) return 'ring_not_entered';",
+    test: [RING_STOP_TEST, 'a ring that was not entered'],
+  },
+  {
+    rule: 'rings: what is unproven waits',
+    file: RING_STOP,
+    from: "return atMs - enteredAtMs < rule.wait_days * DAY_MS ? 'unproven' : null;",
+    to: 'return null;',
+    test: [RING_STOP_TEST, 'one that has to wait'],
+  },
+  {
+    rule: 'rings: a proof is of every hash',
+    file: RING_PROOFS,
+    from: 'own.every((one) => proven.has(proofKey(one)))',
+    to: 'own.some((one) => proven.has(proofKey(one)))',
+    test: [RING_PROOFS_TEST, 'is proven only with every kind of hash that the plan names'],
+  },
+  {
+    rule: 'rings: what is replaced proves nothing',
+    file: RING_PROOFS,
+    from: 'actions: actions.map(({ back: _, ...action }) => action) }',
+    to: 'actions }',
+    test: [RING_PROOFS_TEST, 'is not proven by what it replaces: an inner ring has had that as well'],
+  },
+  {
+    rule: 'rings: only an entered ring of a rollout that runs',
+    file: RING_STANDING,
+    from: "(state === 'running' && own !== null && own <= ring)",
+    to: 'own !== null',
+    test: [ROLLOUTS_TEST, 'are held by the gate, not by what their worker asks for'],
+  },
+  {
+    rule: 'rings: a halt and a mint see each other',
+    file: MINT_APPROVAL,
+    from: 'const isHalted = !(standing?.ring?.rolloutIds ?? []).every((id) => going.has(id));',
+    to: 'const isHalted = false;',
+    test: [ROLLOUTS_TEST, 'mint nothing that was judged before they were halted'],
+  },
+  {
+    rule: 'rings: a host that joins later is in the last',
+    file: RING_RULES,
+    from: 'return at.isNew || own < at.current ? at.last : own;',
+    to: 'return own < at.current ? at.last : own;',
+    test: [
+      RING_RULES_TEST,
+      'that joins late is the last, or its own where it was there and its ring is not past',
+    ],
+  },
+  {
+    rule: 'rings: red probes since the installation',
+    file: OUTCOMES,
+    from: 'probes.atMs >= endedThereMs',
+    to: 'probes.atMs >= endedThereMs + 1',
+    test: [OUTCOMES_TEST, 'turned red since'],
+  },
+  {
+    rule: 'rings: a silent host fails at its deadline',
+    file: OUTCOMES,
+    from: 'nowMs - run.sentAtMs >= deadlineMs',
+    to: 'nowMs - run.sentAtMs > deadlineMs',
+    test: [OUTCOMES_TEST, 'says nothing at its deadline'],
+  },
+  {
     rule: 'policy: only while it is in force',
     file: MINT_APPROVAL,
-    from: '(request.standing && !policies.has(request.standing.sha256))',
-    to: '(request.standing && policies.size > 99)',
+    from: '(standing && !policies.has(standing.sha256))',
+    to: '(standing && policies.size > 99)',
     test: [POLICIES_TEST, 'a policy that was revoked while its requests were judged mints nothing'],
   },
   {

@@ -543,6 +543,40 @@ const ROWS: Readonly<Record<string, Row>> = {
     body: { reason: 'test' },
     expected: operator('approver', '404 not_found'),
   },
+  'GET /api/v1/rollouts': { expected: operator('viewer', '200') },
+  'GET /api/v1/rollouts/:id': {
+    path: `/api/v1/rollouts/${NOBODY}`,
+    expected: operator('viewer', '404 not_found'),
+  },
+  'GET /api/v1/rollouts/:id/hosts': {
+    path: `/api/v1/rollouts/${NOBODY}/hosts`,
+    expected: operator('viewer', '404 not_found'),
+  },
+  'POST /api/v1/rollouts/:id/halt': {
+    path: `/api/v1/rollouts/${NOBODY}/halt`,
+    body: { reason: 'test' },
+    expected: operator('approver', '404 not_found'),
+  },
+  'POST /api/v1/rollouts/:id/cancel': {
+    path: `/api/v1/rollouts/${NOBODY}/cancel`,
+    body: { reason: 'test' },
+    expected: operator('approver', '404 not_found'),
+  },
+  'POST /api/v1/rollouts/:id/resume': {
+    path: `/api/v1/rollouts/${NOBODY}/resume`,
+    body: { reason: 'test' },
+    expected: operator('approver', '404 not_found'),
+  },
+  'POST /api/v1/rollouts/:id/emergency': {
+    path: `/api/v1/rollouts/${NOBODY}/emergency`,
+    body: { reason: 'test' },
+    expected: operator('approver', '404 not_found'),
+  },
+  'POST /api/v1/rollouts/:id/approve': {
+    path: `/api/v1/rollouts/${NOBODY}/approve`,
+    body: { ring: 0 },
+    expected: operator('approver', '404 not_found'),
+  },
   'GET /api/v1/holds': { expected: operator('viewer', '200') },
   'GET /api/v1/holds/:id': {
     path: `/api/v1/holds/${NOBODY}`,

@@ -528,6 +528,27 @@ const INCIDENTS: Incident[] = [
       return asAdmin(`${url}/${id}/end`, { reason: 'test' });
     },
   },
+  ...(
+    [
+      ['halted', 'halt', ['hosts', 'reason']],
+      ['cancelled', 'cancel', ['reason']],
+      ['resumed', 'resume', ['excused', 'reason']],
+      ['expedited', 'emergency', ['reason']],
+      ['ring_approved', 'approve', []],
+    ] as const
+  ).map(
+    ([type, act, more]): Incident => ({
+      ...{ type: `rollout_${type}`, status: 200, component: 'rollouts', actor: 'admin', host: false },
+      severity: act === 'approve' ? 'info' : 'warning',
+      content: ['actor', ...more, 'policy', 'policy_id', 'ring', 'rollout_id'].toSorted(),
+      async prepare({ app, must, asAdmin }) {
+        const id = await makeRow(app, { kind: 'rollout', operatorId: '' });
+        const url = `/api/v1/rollouts/${id}`;
+        if (act === 'resume') await must(asAdmin(`${url}/halt`, { reason: 'test' }));
+        return asAdmin(`${url}/${act}`, act === 'approve' ? { ring: 0 } : { reason: 'test' });
+      },
+    }),
+  ),
   {
     ...{ type: 'hold_placed', status: 201, severity: 'info', component: 'security' },
     ...{ actor: 'admin', host: false },
@@ -685,6 +706,9 @@ const ELSEWHERE = [
   'reboot_ended',
   'reboots_halted',
   'policy_suspended',
+  'rollout_started',
+  'rollout_ring_entered',
+  'rollout_finished',
 ];
 
 async function suspected({ app, must, checkIn }: IncidentScene): Promise<Request> {

@@ -26,6 +26,7 @@ import { schema as rebootSlots } from './reboot-slots/schema.ts';
 import { schema as reboots } from './reboots/schema.ts';
 import { schema as releaseTimes } from './release-times/schema.ts';
 import { schema as restore } from './restore/schema.ts';
+import { schema as rollouts } from './rollouts/schema.ts';
 import { schema as signingKeys } from './signing-keys/schema.ts';
 import { schema as unfixed } from './unfixed/schema.ts';
 import { schema as updates } from './updates/schema.ts';
@@ -53,7 +54,16 @@ const BASE: readonly Migration[] = [
     version: 150,
     name: 'approvals',
     statements: [
-      ...[...approvalTokens, ...vex, ...origins, ...policies, ...blackouts, ...holds, ...approvals],
+      ...[
+        ...approvalTokens,
+        ...vex,
+        ...origins,
+        ...policies,
+        ...rollouts,
+        ...blackouts,
+        ...holds,
+        ...approvals,
+      ],
       ...unfixed,
     ],
   },

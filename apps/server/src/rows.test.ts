@@ -23,6 +23,7 @@ const STAYING: readonly Kind[] = [
   'blackout',
   'hold',
   'reboot',
+  'rollout',
 ];
 
 /** Tables without named rows: presence of agents, and the budgets of outsiders. */

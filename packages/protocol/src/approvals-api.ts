@@ -201,6 +201,8 @@ export const BlockReason = Type.Enum([
   'policy_age',
   'policy_age_unknown',
   'age_exception',
+  'ring_not_entered',
+  'unproven',
 ]);
 
 export const ProvenanceStatus = Type.Enum(['verified', 'unverified', 'absent', 'unknown', 'mismatch']);

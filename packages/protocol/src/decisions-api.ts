@@ -9,6 +9,7 @@ import {
 } from './approvals-api.ts';
 import { APPROVAL_MAX_UPDATES } from './documents.ts';
 import { PolicyReference, PolicyTerms } from './policies-api.ts';
+import { UnprovenRule } from './rings.ts';
 import { Count, Ecosystem, nullable, Ordinal, Sha256Hex, strict, Timestamp, Uuid } from './scalars.ts';
 import { UncheckedReason, VulnerabilityVerdict } from './states.ts';
 import { VexScope } from './vex-api.ts';
@@ -197,6 +198,8 @@ export const RecordedStanding = strict({
     strict({
       ecosystem: Ecosystem,
       name: Type.String(),
+      /** Absent in records before gate version 8. */
+      version: Type.Optional(Type.String()),
       origin: TextOrNull,
       security: Type.Boolean(),
       fixes: nullable(Type.Array(TextOrNull)),
@@ -207,6 +210,20 @@ export const RecordedStanding = strict({
   /** Versions that are new to the host, and since when each was known. */
   brought: cut(strict({ package: Type.String(), version: Type.String(), since_ms: NumberOrNull })),
   at_ms: Type.Number(),
+  /** Of a policy with rings: where the host stood. */
+  ring: Type.Optional(
+    strict({
+      ring: Count,
+      name: Type.String(),
+      /** Whether these rollouts had entered its ring. */
+      entered: Type.Boolean(),
+      rollouts: Type.Array(Uuid),
+      entered_at_ms: NumberOrNull,
+      rule: UnprovenRule,
+      /** What the plan brings and no inner ring had installed with that hash. */
+      unproven: cut(strict({ package: Type.String(), version: Type.String() })),
+    }),
+  ),
 });
 export type RecordedStanding = Static<typeof RecordedStanding>;
 

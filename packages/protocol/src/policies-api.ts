@@ -2,12 +2,15 @@ import { type Static, Type } from 'typebox';
 import { Envelope } from './documents.ts';
 import { MaxChange } from './offers.ts';
 import { REBOOT_WARN_MAX_MINUTES } from './reboots.ts';
+import { CHOSEN_MAX, Rings, RingsPreview, UnprovenRule } from './rings.ts';
 import {
   Count,
   Ecosystem,
   GroupName,
   nullable,
   Ordinal,
+  PackageName,
+  PackageVersion,
   Sha256Hex,
   strict,
   Timestamp,
@@ -92,6 +95,13 @@ export const PolicyTerms = strict({
    * the policy approves them where the gate's setting lets a person approve them without override.
    */
   remaining_vulnerabilities: Type.Enum(['ask', 'approve']),
+  /** A chosen set: only these versions of these packages. Absent: any version. */
+  only: Type.Optional(
+    Type.Array(strict({ ecosystem: Ecosystem, name: PackageName, version: PackageVersion }), {
+      minItems: 1,
+      maxItems: CHOSEN_MAX,
+    }),
+  ),
 });
 export type PolicyTerms = Static<typeof PolicyTerms>;
 
@@ -117,6 +127,10 @@ export const PolicyRequest = strict({
   ends_at: Timestamp,
   /** Absent: never. */
   reboot: Type.Optional(PolicyReboot),
+  /** The order in which its hosts get what it approves. Absent: all at once. */
+  rings: Type.Optional(Rings),
+  /** What becomes of packages in outer rings that no inner ring has installed. Absent: a person decides. */
+  unproven: Type.Optional(UnprovenRule),
 });
 export type PolicyRequest = Static<typeof PolicyRequest>;
 
@@ -210,6 +224,7 @@ export type PolicyReference = Static<typeof PolicyReference>;
 
 /** Why a policy leaves an update out, before or beside the gate. */
 export const POLICY_MISMATCHES = [
+  'not_chosen',
   'ecosystem',
   'package',
   'excepted',
@@ -252,5 +267,7 @@ export const PolicyPreview = strict({
   /** How many updates it leaves, by reason. */
   reasons: Type.Array(strict({ reason: Type.String(), count: Count })),
   updates: Type.Array(PreviewedUpdate),
+  /** Absent where it has no rings. */
+  rings: Type.Optional(RingsPreview),
 });
 export type PolicyPreview = Static<typeof PolicyPreview>;

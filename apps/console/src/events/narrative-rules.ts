@@ -176,6 +176,21 @@ const NARRATIVES: Readonly<Record<SecurityEventType | SystemEventType, Sentence>
     policy_suspended: (read) =>
       `The policy “${read('name')}” is suspended, because its author ${read('author') || '(unknown)'} ${LOST[read('reason')] ?? 'lost the right to it'}. It approves nothing until somebody publishes it again.`,
     policy_expired: (read) => `The policy “${read('name')}” has ended. It approves nothing any more.`,
+    rollout_started: (read) =>
+      `A rollout of “${read('policy')}” began with ring “${read('ring_name')}”: ${read('packages')} packages, ${read('hosts')} hosts.`,
+    rollout_ring_entered: (read) => `The rollout of “${read('policy')}” entered ring “${read('ring_name')}”.`,
+    rollout_ring_approved: (read, { actor }) =>
+      `${by(actor)} approved the next ring of the rollout of “${read('policy')}”.`,
+    rollout_expedited: (read, { actor }) =>
+      `${by(actor)} had the rollout of “${read('policy')}” skip its soak times${because(read('reason'))}.`,
+    rollout_halted: (read, { actor }) =>
+      `${by(actor)} halted the rollout of “${read('policy')}”${because(read('reason'))}.`,
+    rollout_resumed: (read, { actor }) =>
+      `${by(actor)} resumed the rollout of “${read('policy')}”${because(read('reason'))}.`,
+    rollout_cancelled: (read, { actor }) =>
+      `${by(actor)} cancelled the rollout of “${read('policy')}”${because(read('reason'))}.`,
+    rollout_finished: (read) =>
+      `The rollout of “${read('policy')}” is finished: ${read('installed')} hosts installed.`,
     update_approved: (read, { actor }) =>
       `${read('approved_by') || actor || 'Somebody'} approved ${updatesOf(read)} (${read('verdict') || 'not judged'}${read('override') === 'true' ? ', with an override' : ''}).${notChecked(read('unchecked'))}`,
     approval_countersigned: (_, { actor }) => `${by(actor)} added a second signature to an approval.`,

@@ -3,7 +3,9 @@ import {
   POLICY_WINDOWS_MAX,
   type Policy,
   PolicyRequest,
+  PolicyTerms,
 } from '@tidegate/protocol/policies-api';
+import type { Ring } from '@tidegate/protocol/rings';
 import { RRULE_MAX_CHARS, WINDOW_MAX_MINUTES } from '@tidegate/protocol/windows-api';
 import { Value } from 'typebox/value';
 import { expect, test } from 'vitest';
@@ -48,6 +50,30 @@ test('limits are those of the server', () => {
     mostMinutes: WINDOW_MAX_MINUTES,
     ruleChars: RRULE_MAX_CHARS,
   });
+});
+
+test('an edit keeps every member of the document, also those that the form does not show', () => {
+  const canary: Ring = {
+    name: 'canary',
+    members: { kind: 'percent', percent: 5 },
+    deadline_minutes: 60,
+    gate: {
+      ...{ min_success_count: 1, min_success_rate_percent: 100, soak_minutes: 60 },
+      ...{ probes: 'green', approval: false },
+    },
+    halt: { failed_hosts: 1, failed_percent: null },
+  };
+  const rest: Ring = { ...canary, name: 'rest', members: { kind: 'rest' }, gate: null };
+  const whole: PolicyRequest = {
+    ...REQUEST,
+    terms: { ...REQUEST.terms, only: [{ ecosystem: 'apt', name: 'curl', version: '8.0-1' }] },
+    rings: [canary, rest],
+    unproven: { wait_days: 3 },
+  };
+  // A member that is added to the document has to be in this sample.
+  expect(Object.keys(whole).toSorted()).toEqual(Object.keys(PolicyRequest.properties).toSorted());
+  expect(Object.keys(whole.terms).toSorted()).toEqual(Object.keys(PolicyTerms.properties).toSorted());
+  expect(requestOf(draftOf({ ...POLICY, ...whole }, NOW))).toEqual(whole);
 });
 
 test('a form that is not touched asks for what the policy is', () => {

@@ -41,7 +41,7 @@ export interface Draft {
   readonly windows: readonly WindowDraft[];
   readonly endsOn: string;
   /** What this form does not edit, as the version that is changed has it. */
-  readonly kept: Pick<PolicyRequest, 'reboot'>;
+  readonly kept: Pick<PolicyRequest, 'rings' | 'unproven' | 'reboot'> & Pick<PolicyTerms, 'only'>;
   /** The exact end of the version that is changed; null for a new policy. */
   readonly endsAt: string | null;
 }
@@ -66,7 +66,8 @@ export function newDraft(nowMs: number): Draft {
 
 /** The form of a policy that is changed. One that has ended gets a new end. */
 export function draftOf(policy: Policy, nowMs: number): Draft {
-  const { name, text, scope, terms, windows, reboot, ends_at: endsAt } = policy;
+  const { name, text, scope, terms, windows, rings, unproven, reboot, ends_at: endsAt } = policy;
+  const { only } = terms;
   const isOver = Date.parse(endsAt) <= nowMs;
   return {
     ...{ name, text, kind: scope.kind },
@@ -83,7 +84,12 @@ export function draftOf(policy: Policy, nowMs: number): Draft {
     ageHours: terms.min_age_hours === null ? '' : `${terms.min_age_hours}`,
     remaining: terms.remaining_vulnerabilities,
     windows: windows.map(windowDraftOf),
-    kept: { ...(reboot && { reboot }) },
+    kept: {
+      ...(rings && { rings }),
+      ...(unproven !== undefined && { unproven }),
+      ...(reboot && { reboot }),
+      ...(only && { only }),
+    },
     endsOn: isOver ? dayFrom(nowMs, DAYS) : endsAt.slice(0, 10),
     endsAt: isOver ? null : endsAt,
   };
@@ -111,7 +117,8 @@ export function newWindow(
 
 /** What the form asks for. The server judges it. */
 export function requestOf(draft: Draft): PolicyRequest {
-  const { kind, groups, hosts, tags, endsOn, endsAt } = draft;
+  const { kind, groups, hosts, tags, endsOn, endsAt, kept } = draft;
+  const { only, ...others } = kept;
   const tagged = tags.length > 0 ? { tags: [...tags] } : {};
   return {
     name: draft.name.trim(),
@@ -127,9 +134,10 @@ export function requestOf(draft: Draft): PolicyRequest {
       max_change: draft.change,
       min_age_hours: draft.ageHours === '' ? null : Number(draft.ageHours),
       remaining_vulnerabilities: draft.remaining,
+      ...(only && { only }),
     },
     windows: draft.windows.map(scheduleOf),
-    ...draft.kept,
+    ...others,
     // An end that is not touched stays what it was to the second.
     ends_at: endsAt !== null && endsAt.slice(0, 10) === endsOn ? endsAt : endOfDay(endsOn),
   };

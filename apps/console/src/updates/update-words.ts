@@ -29,6 +29,7 @@ export const REASONS: Readonly<Record<Reason, string>> = {
   unreachable: 'The vulnerability source did not answer.',
   uncovered: 'No vulnerability database covers the distribution of this host, or the origin of a package.',
   undecidable: 'The version of a package cannot be compared with the vulnerability database.',
+  not_chosen: 'The policy names other versions.',
   ecosystem: 'The policy does not name this ecosystem.',
   package: 'The policy does not name this package.',
   excepted: 'The policy leaves this package out.',
@@ -38,6 +39,8 @@ export const REASONS: Readonly<Record<Reason, string>> = {
   change: 'The change of version is greater than the policy allows, or not known.',
   policy_age: 'A version is younger than the policy asks.',
   policy_age_unknown: 'The age of a version is not known.',
+  ring_not_entered: 'The rollout has not entered the ring of this host.',
+  unproven: 'No host of an inner ring has installed a package of this update.',
   age_exception: 'It passes the minimum age only by an exception.',
 };
 

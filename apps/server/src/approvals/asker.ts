@@ -16,7 +16,7 @@ export interface Asker {
   readonly scope: GroupScope;
   /** The end of the window in which hosts may begin; null: as long as a token lives. */
   readonly until: WindowEnd | null;
-  readonly requestOf: (loaded: LoadedSet, facts: UpdateFacts) => ApprovalRequest;
+  readonly requestOf: (loaded: LoadedSet, facts: UpdateFacts) => ApprovalRequest | Promise<ApprovalRequest>;
 }
 
 /** A6: a bulk request has no override, and no field that could become one. */

@@ -43,7 +43,7 @@ function subjectsThen({ updates }: RecordedDecision, facts: UpdateFacts, past: P
     // A row that has moved on to another version speaks of that one.
     const known = row?.available_version === version ? row : null;
     const { origin = null, security = 0, change = null } = known ?? {};
-    return { name, origin, security, change };
+    return { name, available_version: version, origin, security, change };
   });
   return subjectsOf(facts.ecosystem, rows, facts);
 }

@@ -8,6 +8,7 @@ import type { OriginFacts } from '../origins/origin-rules.ts';
 import type { BroughtVersion, PolicySubject } from '../policies/policy-rules.ts';
 import type { PackageProvenance } from '../provenance/plan-provenance.ts';
 import type { FirstSeen } from '../release-times/seen-rules.ts';
+import type { RingStanding } from '../rollouts/promotion-rules.ts';
 import type { StatementFact } from '../vex/statement-rules.ts';
 import type { AgeFacts } from './age-rules.ts';
 import type { RegistryFacts } from './registry-rules.ts';
@@ -80,4 +81,6 @@ export interface Standing {
   readonly brought: readonly BroughtVersion[];
   /** The time with which ages are compared. */
   readonly atMs: number;
+  /** Of a policy with rings: where the host stands. */
+  readonly ring?: RingStanding;
 }

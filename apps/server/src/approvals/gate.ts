@@ -2,13 +2,14 @@ import type { Ecosystem } from '@tidegate/protocol/scalars';
 import type { ClosureFacts, Finding } from '../advisories/closure-facts.ts';
 import { originsAllow } from '../origins/origin-rules.ts';
 import { mismatchOf, tooYoung } from '../policies/policy-rules.ts';
+import { ringStop } from '../rollouts/promotion-rules.ts';
 import type { AgeFacts } from './age-rules.ts';
 import { type Excuse, excusedFindings, vendorExcused } from './counting-rules.ts';
 import type { ApprovalRequest, GatePolicy, Information, JudgedFacts, UpdateFacts } from './gate-facts.ts';
 import type { ClosureStop, FinalStop, GateWarning, Verdict } from './verdict.ts';
 
 /** Increases whenever `judge` decides differently on the same facts; recorded decisions name their version. */
-export const GATE_VERSION = 7;
+export const GATE_VERSION = 8;
 
 /**
  * Decides whether an update may be minted: artifacts that diverge or are unknown to their registry, then holds, then age (A7), then the
@@ -119,9 +120,11 @@ function standingStop(
   { standing }: ApprovalRequest,
 ): FinalStop | null {
   if (!standing) return null;
-  const { terms, updates, brought, atMs } = standing;
+  const { terms, updates, brought, ring, atMs } = standing;
   const [reason] = updates.flatMap((update) => mismatchOf(terms, update) ?? []);
   if (reason) return { by: 'policy', reason };
+  const kept = ring ? ringStop(ring, atMs) : null;
+  if (kept) return { by: 'policy', reason: kept };
   if (ageMode === 'block' && excepted.length > 0) return { by: 'policy', reason: 'age_exception' };
   const young = tooYoung(terms, brought, atMs);
   if (young.length === 0) return null;

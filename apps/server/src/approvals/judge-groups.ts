@@ -126,7 +126,7 @@ async function judgeSound(
   for (const [i, [group, loaded]] of [...whole].entries()) {
     const known = facts[i];
     if (!known) continue;
-    const request = asker.requestOf(loaded, known);
+    const request = await asker.requestOf(loaded, known);
     const verdict = judge(known, policyOf(deps), request);
     if (verdict.kind === 'mint') decided.push({ kind: 'mint', loaded, facts: known, verdict, request });
     else stopped.push(group);
@@ -185,7 +185,7 @@ async function judgeEach(
       const known = facts[i];
       if (!known) continue;
       const { update } = loaded;
-      const request = asker.requestOf(loaded, known);
+      const request = await asker.requestOf(loaded, known);
       const verdict = judge(known, policyOf(deps), request);
       const group = passed.get(managerOf(update)) ?? noneOf();
       passed.set(managerOf(update), group);
@@ -222,7 +222,9 @@ async function judgeSets(
   for (const [i, one] of loaded.entries()) {
     const known = facts[i];
     if (known)
-      decided.push(await judgeSet(deps, { loaded: one, facts: known, request: asker.requestOf(one, known) }));
+      decided.push(
+        await judgeSet(deps, { loaded: one, facts: known, request: await asker.requestOf(one, known) }),
+      );
   }
   return decided;
 }

@@ -26,6 +26,7 @@ import { MARKERS } from '../platform/log.ts';
 import { sha256Hex } from '../platform/sha256.ts';
 import { latestStart, type WindowEnd } from '../policies/policy-windows.ts';
 import { versionsInForce } from '../policies/store.ts';
+import { holdGoing } from '../rollouts/store.ts';
 import { type LockedUpdate, lockUpdates } from '../updates/lock-updates.ts';
 import { plansOfSets, type StateChange } from '../updates/many-store.ts';
 import { openVersionsOf, type Rival, rivalsOf } from '../updates/rivals-store.ts';
@@ -73,7 +74,7 @@ export type Minted =
   | { readonly kind: 'other_version'; readonly version: string }
   /** The plan is no longer the judged one, or an artifact of it now diverges. */
   | { readonly kind: 'plan_changed' }
-  /** The policy that asks is not in force any more, or its window has closed. */
+  /** The policy that asks is not in force any more, its window has closed, or its rollout stands still. */
   | { readonly kind: 'policy_ended' }
   /** The facts about its packages are no longer the judged ones. */
   | { readonly kind: 'verdict_changed' }
@@ -126,6 +127,11 @@ export async function mintApprovals(
     digests: mintings.flatMap(({ request }) => request.standing?.sha256 ?? []),
     nowMs: deps.platform.now(),
   });
+  // And a rollout may have been halted.
+  const going = await holdGoing(
+    tx,
+    mintings.flatMap(({ request }) => request.standing?.ring?.rolloutIds ?? []),
+  );
   const blackouts = await liveBlackouts(tx, deps.platform.now());
   const thawOf = createThaws(blackouts, deps.platform.now());
   const hosts = await withTags(
@@ -147,7 +153,9 @@ export async function mintApprovals(
     const { until } = minting;
     const notAfterMs = until ? latestStart(until, usual.get(loaded.agent.id) ?? 0) : Infinity;
     const isLate = notAfterMs <= thawMs;
-    if (isLate || (request.standing && !policies.has(request.standing.sha256))) {
+    const { standing } = request;
+    const isHalted = !(standing?.ring?.rolloutIds ?? []).every((id) => going.has(id));
+    if (isLate || isHalted || (standing && !policies.has(standing.sha256))) {
       outcomes.push({ kind: 'policy_ended' });
       continue;
     }

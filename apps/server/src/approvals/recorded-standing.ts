@@ -1,5 +1,6 @@
 import type { RecordedStanding } from '@tidegate/protocol/decisions-api';
 import { tooYoung } from '../policies/policy-rules.ts';
+import type { RingStanding } from '../rollouts/promotion-rules.ts';
 import type { Standing } from './gate-facts.ts';
 
 /** Versions that a record names, those first that are too young. */
@@ -13,19 +14,31 @@ export function recordedStanding({
   updates,
   brought,
   atMs,
+  ring,
 }: Standing): RecordedStanding {
   // What decides comes first, so that a shortened list decides the same.
   const young = new Set(tooYoung(terms, brought, atMs));
   const sorted = brought.toSorted((a, b) => rankOf(a, young) - rankOf(b, young));
   return {
     ...{ policy_id: policyId, sha256, terms, at_ms: atMs },
-    updates: updates.map(({ fixes, ...rest }) => ({ ...rest, fixes: fixes && [...fixes] })),
+    updates: updates.map(({ fixes, version, ...rest }) => ({
+      ...{ ...rest, fixes: fixes && [...fixes] },
+      ...(version !== undefined && { version }),
+    })),
     brought: {
       total: brought.length,
       items: sorted.slice(0, BROUGHT_MAX).map(({ package: name, version, sinceMs }) => ({
         ...{ package: name, version, since_ms: sinceMs },
       })),
     },
+    ...(ring && { ring: recordedRing(ring) }),
+  };
+}
+
+function recordedRing({ ring, name, isEntered, rolloutIds, enteredAtMs, unproven, rule }: RingStanding) {
+  return {
+    ...{ ring, name, entered: isEntered, rollouts: [...rolloutIds], entered_at_ms: enteredAtMs, rule },
+    unproven: { total: unproven.length, items: unproven.slice(0, BROUGHT_MAX).map((one) => ({ ...one })) },
   };
 }
 
@@ -43,11 +56,18 @@ export function standingOfRecord({
   updates,
   brought,
   at_ms: atMs,
+  ring,
 }: RecordedStanding): Standing {
   return {
     ...{ policyId, sha256, terms, updates, atMs },
     brought: brought.items.map(({ package: name, version, since_ms: sinceMs }) => ({
       ...{ package: name, version, sinceMs },
     })),
+    ...(ring && {
+      ring: {
+        ...{ ring: ring.ring, name: ring.name, isEntered: ring.entered, rolloutIds: ring.rollouts },
+        ...{ enteredAtMs: ring.entered_at_ms, rule: ring.rule, unproven: ring.unproven.items },
+      },
+    }),
   };
 }

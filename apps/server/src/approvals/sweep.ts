@@ -28,7 +28,7 @@ import {
 import { mintApproval } from './mint-approval.ts';
 import { logBlock, recordBlock } from './record-block.ts';
 import { recordDecision } from './record-decision.ts';
-import { policyRequest } from './standing.ts';
+import { requestInForce } from './standing.ts';
 import type { BlockedVerdict, Verdict } from './verdict.ts';
 import { withPolicyInForce } from './vulnerability-policy.ts';
 
@@ -87,7 +87,7 @@ async function sweepSets(opened: ApprovalDeps, awaited: readonly AwaitedSet[]): 
     const by = asked.get(setDigest(updateIdsOf(one)));
     if (!known || !by) continue;
     const policy = by.policy && (policies.get(by.policy.sha256) ?? null);
-    const request = policy ? requestOfPolicy(deps, policy, { loaded: one, facts: known }) : SWEEP;
+    const request = policy ? await requestOfPolicy(deps, policy, { loaded: one, facts: known }) : SWEEP;
     const verdict = judge(known, policyOf(deps), request);
     await sweepSet(deps, { loaded: one, facts: known, asked: by, policy, request, verdict });
   }
@@ -98,8 +98,9 @@ function requestOfPolicy(
   { platform }: ApprovalDeps,
   row: PolicyRow,
   of: { loaded: LoadedSet; facts: UpdateFacts },
-): ApprovalRequest {
-  return policyRequest(askingPolicy(row), { by: 'sweep', ...of, atMs: platform.now() });
+): Promise<ApprovalRequest> {
+  const asked = { by: 'sweep', ...of, atMs: platform.now() } as const;
+  return requestInForce(platform.database.read, askingPolicy(row), asked);
 }
 
 interface Judged {

@@ -13,7 +13,11 @@ export type FinalStop =
   /** The terms of the policy that asks. */
   | { readonly by: 'policy'; readonly reason: PolicyStopReason };
 
-export type PolicyStopReason = PolicyMismatch | 'policy_age' | 'policy_age_unknown' | 'age_exception';
+export type PolicyStopReason =
+  | PolicyMismatch
+  | ('policy_age' | 'policy_age_unknown' | 'age_exception')
+  /** Of a policy with rings: no rollout has entered the host's, or no inner ring has installed what the plan brings. */
+  | ('ring_not_entered' | 'unproven');
 
 /** A1 and A2: the stops that an operator's override passes (A3). */
 export type ClosureStop =

@@ -10,6 +10,7 @@ import { operatorsCommand } from './operators.ts';
 import { policiesCommand } from './policies.ts';
 import { rebootsCommand } from './reboots.ts';
 import { restoreCommand } from './restore.ts';
+import { rolloutsCommand } from './rollouts.ts';
 import { sealsCommand } from './seals.ts';
 import { serverCommand } from './server.ts';
 import { tagsCommand } from './tags.ts';
@@ -36,6 +37,7 @@ export const COMMANDS: ReadonlyMap<string, CliCommand> = new Map([
   ['windows', windowsCommand],
   ['holds', holdsCommand],
   ['reboots', rebootsCommand],
+  ['rollouts', rolloutsCommand],
   ['tags', tagsCommand],
   ['unfixed', unfixedCommand],
 ]);

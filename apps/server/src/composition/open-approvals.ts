@@ -16,6 +16,8 @@ import type { App } from '../platform/http/server.ts';
 import { createPolicyBackground } from '../policy-runs/background.ts';
 import { mountPolicies } from '../policy-runs/routes.ts';
 import { mountRollbacks } from '../rollbacks/routes.ts';
+import { createRolloutBackground } from '../rollout-runs/background.ts';
+import { mountRollouts } from '../rollout-runs/routes.ts';
 import { createUnfixedBackground } from '../unfixed/background.ts';
 import { mountUnfixed } from '../unfixed/routes.ts';
 import { createStatementBackground } from '../vex/end-statements.ts';
@@ -40,6 +42,7 @@ export function openApprovals(
   background.use('statements about vulnerabilities', createStatementBackground(platform, { intervalMs }));
   background.use('smallest fixes', createFixFinder({ platform, config, worker: advisories }));
   background.use('policies', createPolicyBackground(deps, { intervalMs }));
+  background.use('rollouts', createRolloutBackground(deps, { intervalMs }));
   background.use('holds', createHoldBackground(platform, { intervalMs }));
   const unfixed = createUnfixedBackground({ platform, config, worker: advisories }, { intervalMs });
   background.use('vulnerabilities without a fix', unfixed);
@@ -61,6 +64,7 @@ export function mountApprovalRoutes(
   mountOrigins(http.routes, { platform, keyRing });
   mountPolicies(http.routes, deps);
   mountRollbacks(http.routes, { platform });
+  mountRollouts(http.routes, platform);
   mountBlackouts(http.routes, platform);
   mountHolds(http.routes, platform);
   mountUnfixed(http.routes, deps);

@@ -3,6 +3,7 @@ import { POLICY_SEVERITIES } from '@tidegate/protocol/policies-api';
 import type { Ecosystem } from '@tidegate/protocol/scalars';
 import { type Change, isWithin } from '@tidegate/versions/change';
 import { globOfPackage, matchesGlob } from '@tidegate/versions/globs';
+import { canonicalName } from '@tidegate/versions/names';
 
 const HOUR_MS = 3_600_000;
 
@@ -10,6 +11,8 @@ const HOUR_MS = 3_600_000;
 export interface PolicySubject {
   readonly ecosystem: Ecosystem;
   readonly name: string;
+  /** To which it takes the package; absent: not known. */
+  readonly version?: string | undefined;
   readonly origin: string | null;
   /** Whether the distribution calls it a security update. */
   readonly security: boolean;
@@ -30,6 +33,7 @@ export function mismatchOfRow(
   subject: Omit<PolicySubject, 'fixes' | 'security'>,
 ): PolicyMismatch | null {
   const { ecosystem, origin, change } = subject;
+  if (terms.only && !terms.only.some((one) => isChosen(one, subject))) return 'not_chosen';
   if (!terms.ecosystems.includes(ecosystem)) return 'ecosystem';
   if (globOfPackage(terms.packages, subject) === undefined) return 'package';
   if (globOfPackage(terms.except_packages, subject) !== undefined) return 'excepted';
@@ -39,6 +43,14 @@ export function mismatchOfRow(
   const hasChanges = ecosystem === 'npm' || ecosystem === 'pypi';
   if (hasChanges && !isWithin(terms.max_change, change)) return 'change';
   return null;
+}
+
+type Chosen = NonNullable<PolicyTerms['only']>[number];
+
+function isChosen(one: Chosen, subject: Pick<PolicySubject, 'ecosystem' | 'name' | 'version'>): boolean {
+  const { ecosystem, version } = subject;
+  if (one.ecosystem !== ecosystem || one.version !== version) return false;
+  return canonicalName(ecosystem, one.name) === canonicalName(ecosystem, subject.name);
 }
 
 function mismatchOfFixes(terms: PolicyTerms, { security, fixes }: PolicySubject): PolicyMismatch | null {

@@ -9,6 +9,7 @@ import {
   type PolicyTerms,
   type WindowTimes,
 } from '@tidegate/protocol/policies-api';
+import type { Rings, UnprovenRule } from '@tidegate/protocol/rings';
 import { Value } from 'typebox/value';
 import { rfc3339 } from '../platform/clock.ts';
 import type { Occurrence } from '../windows/schedule-rules.ts';
@@ -22,16 +23,36 @@ export function payloadOf({ document }: Pick<AnyPolicyRow, 'document'>): PolicyP
 
 /** What its author has written. */
 export function requestOf(payload: PolicyPayload): PolicyRequest {
-  const { name, text, scope, terms, windows, ends_at, reboot } = payload;
-  return { name, text, scope, terms, windows, ends_at, ...(reboot && { reboot }) };
+  const { name, text, scope, terms, windows, ends_at, reboot, rings, unproven } = payload;
+  return {
+    ...{ name, text, scope, terms, windows, ends_at },
+    ...(reboot && { reboot }),
+    ...(rings && { rings }),
+    ...(unproven !== undefined && { unproven }),
+  };
 }
 
 /** A version in force, as the gate is asked with it. */
-export function askingPolicy(row: PolicyRow): Pick<PolicyRow, 'sha256'> & {
+export function askingPolicy(row: PolicyRow): AskingPolicy {
+  const payload = payloadOf(row);
+  const { terms } = payload;
+  return { policyId: row.policy_id, sha256: row.sha256, terms, rings: ringsAsked(payload) };
+}
+
+/** The rings of a policy with the rule for what they have not proved; null: it has none. */
+export function ringsAsked({
+  rings,
+  unproven = 'ask',
+}: Pick<PolicyRequest, 'rings' | 'unproven'>): AskingPolicy['rings'] {
+  return rings ? { rings, unproven } : null;
+}
+
+/** A version of a policy, as far as the gate needs it. */
+export interface AskingPolicy {
   readonly policyId: string;
+  readonly sha256: string;
   readonly terms: PolicyTerms;
-} {
-  return { policyId: row.policy_id, sha256: row.sha256, terms: payloadOf(row).terms };
+  readonly rings: { readonly rings: Rings; readonly unproven: UnprovenRule } | null;
 }
 
 export function policyView(row: AnyPolicyRow, { run, nowMs }: { run: RunRow | null; nowMs: number }): Policy {

@@ -5,6 +5,7 @@ import {
   type PolicyPayload,
   type PolicyRequest,
 } from '@tidegate/protocol/policies-api';
+import type { Ring } from '@tidegate/protocol/rings';
 import { scopeFault } from '../agents/host-scope.ts';
 import { appendEvent } from '../events/append-event.ts';
 import { rfc3339 } from '../platform/clock.ts';
@@ -15,6 +16,7 @@ import { sha256Hex } from '../platform/sha256.ts';
 import type { KeyRing } from '../signing-keys/key-ring.ts';
 import { aboutPolicy } from './end-policies.ts';
 import { windowsFault } from './policy-windows.ts';
+import { ringsFault } from './rings-fault.ts';
 import { type AnyPolicyRow, endPolicy, insertPolicy, policiesInForce, versionsOf } from './store.ts';
 
 const DAY_MS = 86_400_000;
@@ -55,9 +57,19 @@ export async function policyFault(db: Db, request: PolicyRequest, nowMs: number)
 /** The same for what a preview needs. */
 export async function draftFault(
   db: Db,
-  { scope, windows }: Pick<PolicyRequest, 'scope' | 'windows'>,
+  { scope, windows, rings }: Pick<PolicyRequest, 'scope' | 'windows' | 'rings'>,
 ): Promise<Fault | null> {
-  return (await scopeFault(db, scope)) ?? windowsFault({ windows });
+  return (await scopeFault(db, scope)) ?? windowsFault({ windows }) ?? (await membersFault(db, rings ?? []));
+}
+
+/** Of rings: their order, and the hosts and tags that they name. */
+async function membersFault(db: Db, rings: readonly Ring[]): Promise<Fault | null> {
+  if (rings.length === 0) return null;
+  for (const [i, { members }] of rings.entries()) {
+    const fault = members.kind === 'some' ? await scopeFault(db, members) : null;
+    if (fault) return { ...fault, path: `/rings/${i}/members${fault.path.replace(/^\/scope/u, '')}` };
+  }
+  return ringsFault(rings);
 }
 
 /** Signs and stores the first version of a policy, with its event. Throws a Refusal where the name is taken. */
@@ -120,13 +132,14 @@ async function store(
     ...{ ended_at: null, end_reason: null, ended_by: null },
   };
   await insertPolicy(tx, row);
-  const { scope, terms, windows, text, ends_at, reboot } = request;
+  const { scope, terms, windows, text, ends_at, reboot, rings } = request;
   await appendEvent(tx, platform, {
     ...{ kind: 'system', type: 'policy_published', severity: 'warning', component: 'security' },
     actor,
     content: {
       ...{ ...aboutPolicy(row), replaced, scope, terms, windows, text, ends_at, actor },
       ...(reboot && { reboot }),
+      ...(rings && { rings }),
     },
   });
   return row;

@@ -144,6 +144,22 @@ export async function versionsInForce(
   return found;
 }
 
+/** Versions of policies by digest, also ended ones; those in force only if their seals hold. */
+export async function versionsByDigest(
+  db: Db,
+  digests: readonly string[],
+): Promise<Map<string, AnyPolicyRow>> {
+  const found = new Map<string, AnyPolicyRow>();
+  for (const some of chunks([...new Set(digests)])) {
+    const rows = await db.selectFrom('policies').selectAll().where('sha256', 'in', some).execute();
+    for (const row of rows) {
+      const sound = row.ended_at === null ? opened(db, 'policies', row) : row;
+      if (sound) found.set(row.sha256, sound);
+    }
+  }
+  return found;
+}
+
 export async function runsOf(db: Db, policyIds: readonly string[]): Promise<Map<string, RunRow>> {
   const found = new Map<string, RunRow>();
   for (const some of chunks(policyIds)) {

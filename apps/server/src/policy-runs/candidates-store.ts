@@ -72,6 +72,30 @@ export async function hostsOf(
   return { count: Number(total.total), hosts };
 }
 
+/** A host with its system. */
+export interface SystemHost extends Omit<ReachedHost, 'hostname'> {
+  readonly osId: string;
+  readonly osVersion: string;
+  readonly arch: string;
+}
+
+/** Active hosts of a scope with their systems, by id. */
+export async function hostsBySystem(
+  db: Db,
+  { scope, after, limit }: { scope: PolicyScope; after: string; limit: number },
+): Promise<SystemHost[]> {
+  const rows = await activeHostsIn(db, scope)
+    .select(['a.id', 'a.group_name', 'a.os_id', 'a.os_version_id', 'a.os_arch'])
+    .where('a.id', '>', after)
+    .orderBy('a.id')
+    .limit(limit)
+    .execute();
+  return rows.map((row) => ({
+    ...{ id: row.id, group: row.group_name },
+    ...{ osId: row.os_id, osVersion: row.os_version_id, arch: row.os_arch },
+  }));
+}
+
 /** The updates of these hosts that wait for a decision, by host. */
 export async function waitingUpdates(db: Db, agentIds: readonly string[]): Promise<WaitingUpdate[]> {
   const found: WaitingUpdate[] = [];

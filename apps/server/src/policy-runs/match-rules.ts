@@ -19,7 +19,7 @@ export function leftOut(
   { terms }: MatchedPolicy,
   update: WaitingUpdate & { ecosystem: Ecosystem },
 ): LeftOut | null {
-  const mismatch = mismatchOfRow(terms, update);
+  const mismatch = mismatchOfRow(terms, { ...update, version: update.available_version });
   if (mismatch) return mismatch;
   if (update.taken_back === 1) return 'taken_back';
   // Of several versions that are offered, a policy takes the newest that its terms allow.
@@ -34,6 +34,7 @@ export function matchKey({
   change,
   taken_back,
   recommended,
+  available_version: version,
 }: WaitingUpdate): string {
-  return `${ecosystem}\n${name}\n${origin ?? ''}\n${change}\n${taken_back}\n${recommended}`;
+  return `${ecosystem}\n${name}\n${origin ?? ''}\n${change}\n${taken_back}\n${recommended}\n${version}`;
 }

@@ -13,12 +13,12 @@ import type { ApprovalDeps } from '../approvals/deps.ts';
 import { WAIT_MS } from '../approvals/deps.ts';
 import { CHUNK_UPDATES, type Decided, judgeGroups } from '../approvals/judge-groups.ts';
 import { storedOnly } from '../approvals/load-facts.ts';
-import { DRAFT_POLICY, policyRequest } from '../approvals/standing.ts';
+import { DRAFT_POLICY, requestInForce } from '../approvals/standing.ts';
 import { withPolicyInForce } from '../approvals/vulnerability-policy.ts';
 import { createFreezes } from '../blackouts/blackout-rules.ts';
 import { liveBlackouts } from '../blackouts/store.ts';
 import { takeTurn } from '../platform/turns.ts';
-import { windowTimes } from '../policies/policy-view.ts';
+import { ringsAsked, windowTimes } from '../policies/policy-view.ts';
 import { nextWindows, windowOf } from '../policies/policy-windows.ts';
 import { groupUpdates, judgedGroups } from '../updates/many-store.ts';
 import {
@@ -29,6 +29,7 @@ import {
   waitingUpdates,
 } from './candidates-store.ts';
 import { leftOut } from './match-rules.ts';
+import { previewRings } from './preview-rings.ts';
 
 const PAGE_HOSTS = 200;
 /** Updates that a preview judges; what the terms leave out is counted for all. */
@@ -36,11 +37,17 @@ export const PREVIEW_JUDGED_MAX = 2_000;
 /** Longest wait of a preview for packages that no update brings by itself, in milliseconds. */
 const SETS_WAIT_MS = 3_000;
 
-/** What a policy with this scope and these terms would do now, by the same gate on stored data; writes nothing. */
+type Draft = Pick<PolicyRequest, 'scope' | 'terms' | 'windows' | 'rings' | 'unproven'>;
+
+/**
+ * What a policy with this scope and these terms would do now, by the same gate on stored data; writes nothing. A draft
+ * is judged as if every ring had been entered: it has no rollouts yet.
+ */
 export async function previewPolicy(
   opened: ApprovalDeps,
-  { scope, terms, windows }: Pick<PolicyRequest, 'scope' | 'terms' | 'windows'>,
+  asked: Draft & { policy_id?: string },
 ): Promise<PolicyPreview> {
+  const { scope, terms, windows, rings, policy_id: policyId = DRAFT_POLICY.policyId } = asked;
   const deps = await withPolicyInForce(opened);
   const { platform } = deps;
   const db = platform.database.read;
@@ -49,11 +56,16 @@ export async function previewPolicy(
   const sum = createSum(hosts, reasons);
   const judged = matching.slice(0, PREVIEW_JUDGED_MAX);
   const rows = new Map(matching.map((update) => [update.id, update]));
-  const policy = { ...DRAFT_POLICY, terms };
+  const policy = {
+    ...DRAFT_POLICY,
+    policyId,
+    terms,
+    rings: asked.policy_id === undefined ? null : ringsAsked(asked),
+  };
   const asker = {
     ...{ operator: '', actor: 'policy', via: 'policy', scope: null, until: null, policy: null },
     requestOf: (loaded, facts) =>
-      policyRequest(policy, { by: 'policy', loaded, facts, atMs: platform.now() }),
+      requestInForce(db, policy, { by: 'policy', loaded, facts, atMs: platform.now() }),
   } as const satisfies Parameters<typeof judgeGroups>[1]['asker'];
   const untilMs = platform.now() + Math.min(deps.waitMs ?? WAIT_MS, SETS_WAIT_MS);
   const ids = judged.map(({ id }) => id);
@@ -75,6 +87,7 @@ export async function previewPolicy(
     hosts: count,
     hosts_shown: shown.map(({ id, hostname }) => ({ agent_id: id, hostname })),
     ...sum.result(),
+    ...(rings && { rings: await previewRings(db, { policyId, scope, rings }) }),
   };
 }
 

@@ -1,11 +1,11 @@
 import { BULK_MAX_UPDATES } from '@tidegate/protocol/approvals-api';
-import { POLICIES_MAX } from '@tidegate/protocol/policies-api';
-import { withTags } from '../agents/host-scope.ts';
+import { POLICIES_MAX, type PolicyScope } from '@tidegate/protocol/policies-api';
+import { type ScopedHost, withTags } from '../agents/host-scope.ts';
 import type { Asker } from '../approvals/asker.ts';
 import { bulkApprove } from '../approvals/bulk-approve.ts';
 import { NO_PROGRESS } from '../approvals/bulk-progress.ts';
 import type { ApprovalDeps } from '../approvals/deps.ts';
-import { policyRequest } from '../approvals/standing.ts';
+import { requestInForce } from '../approvals/standing.ts';
 import { createFreezes } from '../blackouts/blackout-rules.ts';
 import { liveBlackouts } from '../blackouts/store.ts';
 import { findOperator } from '../operators/store.ts';
@@ -18,7 +18,7 @@ import { askingPolicy, payloadOf } from '../policies/policy-view.ts';
 import { windowOf } from '../policies/policy-windows.ts';
 import { type PolicyRow, policiesInForce, recordRun, runsOf } from '../policies/store.ts';
 import { askPolicyReboots } from './ask-policy-reboots.ts';
-import { hostsThatWait, type WaitingUpdate, waitingUpdates } from './candidates-store.ts';
+import { hostsThatWait, type ReachedHost, type WaitingUpdate, waitingUpdates } from './candidates-store.ts';
 import { type Asked, createMatcher } from './match-policies.ts';
 import type { MatchedPolicy } from './match-rules.ts';
 import type { Refused } from './refused.ts';
@@ -46,7 +46,10 @@ export async function runPoliciesOnce(
   const rows = await policiesInForce(platform.database.read, { nowMs: platform.now(), limit: POLICIES_MAX });
   const running: PolicyRow[] = [];
   for (const row of rows) {
-    const isClosed = windowOf(payloadOf(row), platform.now()).kind === 'closed';
+    const policy = payloadOf(row);
+    // Those with rings ask by their rollouts.
+    if (policy.rings) continue;
+    const isClosed = windowOf(policy, platform.now()).kind === 'closed';
     if ((await keepsAuthor(deps, row)) && !isClosed) running.push(row);
   }
   if (running.length === 0) return;
@@ -62,7 +65,10 @@ export async function runPoliciesOnce(
 }
 
 /** Suspends the policies of an author who lost the right in a way that no request has seen, such as by a restore. */
-async function keepsAuthor({ platform }: ApprovalDeps, { author_id: authorId }: PolicyRow): Promise<boolean> {
+export async function keepsAuthor(
+  { platform }: ApprovalDeps,
+  { author_id: authorId }: PolicyRow,
+): Promise<boolean> {
   const lost = lostRight(await findOperator(platform.database.read, authorId));
   if (!lost) return true;
   await platform.database.transact((tx) =>
@@ -70,6 +76,9 @@ async function keepsAuthor({ platform }: ApprovalDeps, { author_id: authorId }: 
   );
   return false;
 }
+
+/** Whether a policy may ask for an update now. */
+export type MayAsk = (policy: MatchedPolicy, update: WaitingUpdate) => boolean;
 
 export function matchedPolicy(row: PolicyRow): MatchedPolicy {
   const { scope, terms } = payloadOf(row);
@@ -83,16 +92,20 @@ export async function collect(
     policies: readonly MatchedPolicy[];
     refused: Pick<Refused, 'has'>;
     isStopped: () => boolean;
+    /** Of rings: what the hosts are told apart by besides. */
+    scopes?: readonly PolicyScope[];
+    /** Of these hosts with what waits there: which updates a policy may ask for besides. */
+    allowing?: (hosts: readonly (ReachedHost & ScopedHost)[]) => Promise<MayAsk>;
   },
 ): Promise<Asked> {
-  const { policies, refused, isStopped } = given;
+  const { policies, refused, isStopped, allowing = allowAll, scopes: besides = [] } = given;
   const db: Db = platform.database.read;
   const match = createMatcher(policies);
   const asked: Asked = new Map();
   const nowMs = platform.now();
   const blackouts = await liveBlackouts(db, nowMs);
   const freezes = createFreezes(blackouts, nowMs);
-  const scopes = [...policies, ...blackouts].map(({ scope }) => scope);
+  const scopes = [...[...policies, ...blackouts].map(({ scope }) => scope), ...besides];
   let after = '';
   for (;;) {
     const hosts = await withTags(db, await hostsThatWait(db, { after, limit: PAGE_HOSTS }), scopes);
@@ -106,8 +119,9 @@ export async function collect(
       ),
       ({ agent_id: id }) => id,
     );
-    const mayAsk = (policy: MatchedPolicy, update: WaitingUpdate) =>
-      !refused.has(policy.sha256, update, nowMs);
+    const allows = await allowing(hosts);
+    const mayAsk: MayAsk = (policy, update) =>
+      !refused.has(policy.sha256, update, nowMs) && allows(policy, update);
     for (const host of hosts)
       if (!freezes.of(host)) match(host, { updates: updates.get(host.id) ?? [], mayAsk, asked });
     await takeTurn();
@@ -116,8 +130,10 @@ export async function collect(
   }
 }
 
+const allowAll = async (): Promise<MayAsk> => () => true;
+
 /** Returns the ids of the updates that it got. */
-async function runPolicy(
+export async function runPolicy(
   deps: ApprovalDeps,
   row: PolicyRow,
   { updates, refused }: { updates: readonly WaitingUpdate[]; refused: Refused },
@@ -171,6 +187,8 @@ export function askerOf({ platform }: Pick<ApprovalDeps, 'platform'>, row: Polic
     ...{ operator: row.author, actor: 'policy', via: 'policy', scope: null, until },
     policy: { policy_id: row.policy_id, sha256: row.sha256 },
     requestOf: (loaded, facts) =>
-      policyRequest(policy, { by: 'policy', loaded, facts, atMs: platform.now() }),
+      requestInForce(platform.database.read, policy, {
+        ...{ by: 'policy', loaded, facts, atMs: platform.now() },
+      }),
   };
 }

@@ -33,6 +33,7 @@ import { createProvenanceWorker } from '../provenance/worker.ts';
 import { createRegistryClient } from '../release-times/registry-client.ts';
 import { createReleaseTimes } from '../release-times/worker.ts';
 import { mountRollbacks } from '../rollbacks/routes.ts';
+import { mountRollouts } from '../rollout-runs/routes.ts';
 import { mountUnfixed } from '../unfixed/routes.ts';
 import { findUpdates } from '../updates/many-store.ts';
 import { RECOMMENDED_ALWAYS } from '../updates/offer-rules.ts';
@@ -146,6 +147,7 @@ export async function createApprovalsApp(engine: TestEngine, options: ApprovalsA
   mountOrigins(app.routes, { platform, keyRing });
   mountPolicies(app.routes, deps);
   mountRollbacks(app.routes, { platform });
+  mountRollouts(app.routes, platform);
   mountBlackouts(app.routes, platform);
   mountHolds(app.routes, platform);
   mountUnfixed(app.routes, { platform, config });

@@ -14,6 +14,7 @@ export type Kind =
       | 'hold'
       | 'reboot'
       | 'reboot slot'
+      | 'rollout'
       | 'vulnerability'
       | 'divergence'
       | 'host set aside'
@@ -36,6 +37,7 @@ export const OWNERS: Readonly<Record<Kind, 'host' | 'group' | 'fleet' | 'operato
     hold: 'fleet',
     reboot: 'fleet',
     'reboot slot': 'fleet',
+    rollout: 'fleet',
     vulnerability: 'fleet',
     divergence: 'fleet',
   },
@@ -105,6 +107,7 @@ const statement = (scope: object) => ({
 });
 const standing = (scope: object) => ({ ...STANDING, scope });
 const some = (named: object) => ({ kind: 'some', groups: [], hosts: [], ...named });
+const RINGS_SAME = 'as the groups and hosts of the scope, read by the same function';
 const SAME_AS_POST = 'the body is that of POST /api/v1/policies, read by the same function';
 const vexDocument = (scope: object) => ({
   ...{ format: 'openvex', scope, ends_at: '2026-12-01T00:00:00Z' },
@@ -312,6 +315,26 @@ export const NAMED: Readonly<Record<string, Naming | string>> = {
   })),
   'PUT /api/v1/reboot-slots body group': fleetwide('group', (group) => ({ ...SLOT_LIMITS, group })),
   'POST /api/v1/reboot-slots/:id/release path id': path('reboot slot', REASON),
+  // The policy of a made rollout has the same id.
+  'GET /api/v1/rollouts query policy': list('rollout'),
+  'GET /api/v1/rollouts/:id path id': path('rollout'),
+  'GET /api/v1/rollouts/:id/hosts path id': path('rollout'),
+  'POST /api/v1/rollouts/:id/halt path id': path('rollout', REASON),
+  'POST /api/v1/rollouts/:id/cancel path id': path('rollout', REASON),
+  'POST /api/v1/rollouts/:id/resume path id': path('rollout', REASON),
+  'POST /api/v1/rollouts/:id/emergency path id': path('rollout', REASON),
+  'POST /api/v1/rollouts/:id/approve path id': path('rollout', { ring: 0 }),
+  ...Object.fromEntries(
+    [
+      'POST /api/v1/policies',
+      'PUT /api/v1/policies/:id',
+      'POST /api/v1/policies/backtest',
+      'POST /api/v1/policies/preview',
+    ].flatMap((route) => [
+      [`${route} body rings[].members.groups[]`, RINGS_SAME],
+      [`${route} body rings[].members.hosts[]`, RINGS_SAME],
+    ]),
+  ),
   'PUT /api/v1/unfixed/:id/mitigation path id': path('vulnerability', { mitigation: MITIGATION }),
   'GET /api/v1/policies/:id path id': path('policy'),
   'GET /api/v1/policies/:id/preview path id': path('policy'),

@@ -287,6 +287,25 @@ async function insertRow(tx: Tx, { platform }: TestApp, asked: Asked & { id: str
         .execute();
       return;
     }
+    case 'rollout': {
+      const sha256 = sha256Hex(Buffer.from(`rings of ${id}`));
+      const policy = {
+        ...{ sha256, policy_id: id, version: 1, name: id, document: standingDocument(id) },
+        ...{ envelope: NO_ENVELOPE, author_id: 'ada', author: 'ada', created_at: nowMs },
+        ...{ ends_at: nowMs + DAY_MS, ended_at: nowMs, ended_by: null, end_reason: REVOKED },
+      };
+      await tx
+        .insertInto('policies')
+        .values(sealed(tx, 'policies', policy))
+        .execute();
+      const lane = { lane: 'wave', state: overAt === null ? 'running' : 'cancelled' } as const;
+      const rollout = {
+        ...{ id, policy_id: id, policy_sha256: sha256, members_sha256: sha256, ring: 0 },
+        ...{ ...lane, entered: `[${nowMs}]`, started_at: nowMs, withdrawn: 0, ended_at: overAt },
+      };
+      await tx.insertInto('rollouts').values(rollout).execute();
+      return;
+    }
     case 'vulnerability': {
       const what = { ecosystem: 'npm', distribution: 'npm', package: 'left-pad', vulnerability: id };
       const counted = { names: '[]', packages: '["left-pad"]', hosts: 1, pending: 0, first_seen_at: nowMs };

@@ -1,0 +1,186 @@
+import type { RolloutDetail, RolloutRing } from '@tidegate/protocol/rollouts-api';
+import { writtenText } from '@tidegate/protocol/scalars';
+import { Check } from 'typebox/value';
+import type { Tx } from '../platform/db/engine.ts';
+import {
+  type Act,
+  approveRing,
+  cancelRollout,
+  expediteRollout,
+  resumeRollout,
+} from '../rollout-runs/change-rollout.ts';
+import { haltRollout } from '../rollout-runs/halt-rollout.ts';
+import { type RingedRollout, rolloutDetail, rolloutItem, withRings } from '../rollout-runs/rollout-view.ts';
+import { hosts as hostsText } from '../rollouts/gate-rules.ts';
+import { findRollout, listRollouts, type RolloutRow } from '../rollouts/store.ts';
+import { type CliCommand, type CliWorld, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
+import { CommandFault, type Installation, withInstallation } from './open-installation.ts';
+import { showTable } from './show-table.ts';
+
+/** Every change is an event with this actor. */
+const ACTOR = 'cli';
+/** The newest are shown. */
+const SHOWN_MAX = 100;
+const Reason = writtenText(1_000);
+
+export const rolloutsCommand: CliCommand = {
+  summary:
+    'waves of versions through the rings of policies: list, show, halt, resume, cancel, emergency, approve',
+  usage: `Usage: tidegate rollouts list [--all] [--json]
+       tidegate rollouts show ID [--json]
+       tidegate rollouts halt|resume|cancel|emergency ID --reason TEXT [--json]
+       tidegate rollouts approve ID --ring NUMBER [--json]
+
+  list       the rollouts that have not ended, each with what it waits for; --all also the newest of those that have
+  show       the rings of one: its hosts by outcome, and what its gate has and wants
+  halt       nothing more is approved, and what no host has taken yet is withdrawn
+  resume     a halted one goes on; the hosts that have failed do not count any more
+  cancel     ends one; its versions are left to people, and newer ones need not wait for it
+  emergency  skips the soak of its rings from now on, and nothing else
+  approve    approves the gate of the ring that was entered last, counted from 0 (show says which)
+
+All of them work on the data directory (SERVICE_DATA_DIR, SERVICE_DATABASE_URL). A running server carries out what they
+say within a minute.`,
+  async run(args, world) {
+    const { values, positionals } = readArgs(args, {
+      ...{ reason: { type: 'string' }, ring: { type: 'string' } },
+      ...{ all: { type: 'boolean' }, json: { type: 'boolean' } },
+    });
+    const { reason, ring, all: isAll = false, json = false } = values;
+    const [act, id, ...more] = positionals;
+    if (act === undefined || !ACTS.includes(act)) {
+      throw new UsageError(`rollouts needs one of: ${ACTS.join(', ')}`);
+    }
+    if (isAll && act !== 'list') throw new UsageError('--all works only with list');
+    if (reason !== undefined && !CHANGES.has(act)) {
+      throw new UsageError(`--reason works only with ${[...CHANGES.keys()].join(', ')}`);
+    }
+    if (ring !== undefined && act !== 'approve') throw new UsageError('--ring works only with approve');
+    if (act === 'list') {
+      if (id !== undefined) throw new UsageError(`unknown words: ${[id, ...more].join(' ')}`);
+      return withInstallation(world, (installation) => list(installation, world, { isAll, json }));
+    }
+    if (id === undefined || more.length > 0) throw new UsageError(`${act} needs an ID`);
+    if (act === 'show') return withInstallation(world, (opened) => show(opened, world, { id, json }));
+    return withInstallation(world, (installation) =>
+      change(installation, world, { id, json, what: changeOf(act, { reason, ring }) }),
+    );
+  },
+};
+
+type Given = Pick<Act, 'rollout' | 'policyName' | 'by'>;
+type Change = (tx: Tx, platform: Installation['platform'], given: Given) => Promise<RolloutRow | null>;
+
+const CHANGES: ReadonlyMap<
+  string,
+  (tx: Tx, platform: Installation['platform'], act: Act) => Promise<RolloutRow | null>
+> = new Map([
+  ['halt', haltRollout],
+  ['resume', resumeRollout],
+  ['cancel', cancelRollout],
+  ['emergency', expediteRollout],
+]);
+const ACTS = ['list', 'show', ...CHANGES.keys(), 'approve'];
+
+function changeOf(act: string, asked: { reason: string | undefined; ring: string | undefined }): Change {
+  const changing = CHANGES.get(act);
+  if (!changing) {
+    const ring = Number(asked.ring);
+    if (!Number.isInteger(ring) || ring < 0)
+      throw new UsageError('approve needs --ring NUMBER, counted from 0');
+    return (tx, platform, given) => approveRing(tx, platform, { ...given, ring });
+  }
+  const { reason } = asked;
+  if (reason === undefined) throw new UsageError(`${act} needs --reason TEXT`);
+  if (!Check(Reason, reason)) throw new UsageError('--reason must be a text of 1 to 1000 characters');
+  return (tx, platform, given) => changing(tx, platform, { ...given, reason });
+}
+
+async function list(
+  { platform }: Installation,
+  world: CliWorld,
+  { isAll, json }: { isAll: boolean; json: boolean },
+): Promise<ExitCode> {
+  const db = platform.database.read;
+  const rows = (await listRollouts(db, { limit: SHOWN_MAX, after: null })).filter(
+    ({ ended_at: endedAt }) => isAll || endedAt === null,
+  );
+  const rollouts = [];
+  for (const ringed of await withRings(db, rows))
+    rollouts.push(await rolloutItem(db, ringed, platform.now()));
+  const table = rollouts.map((one) => [
+    ...[one.id, one.policy_name, one.state, `${one.ring + 1} of ${one.rings} (${one.ring_name})`],
+    ...[`${one.outcomes.installed} of ${one.hosts}`, one.waits_for],
+  ]);
+  const heading = ['ID', 'POLICY', 'STATE', 'RING', 'INSTALLED', 'WAITS FOR'];
+  world.out(json ? JSON.stringify({ rollouts }, null, 2) : showTable([heading, ...table]));
+  return EXIT.ok;
+}
+
+async function show(
+  installation: Installation,
+  world: CliWorld,
+  { id, json }: { id: string; json: boolean },
+): Promise<ExitCode> {
+  const { platform } = installation;
+  const detail = await rolloutDetail(platform.database.read, await named(installation, id), platform.now());
+  world.out(json ? JSON.stringify(detail, null, 2) : linesOf(detail).join('\n'));
+  return EXIT.ok;
+}
+
+function linesOf(detail: RolloutDetail): string[] {
+  const { policy_name: policy, state, lane, waits_for: waits, package_list: packages, lanes } = detail;
+  const more = detail.packages - packages.length;
+  return [
+    `Rollout of ${policy}: ${state}${lane === 'emergency' ? ', in the emergency lane' : ''}. ${waits}`,
+    ...lanes.flatMap(ringLines),
+    ...detail.unrepresented.map(
+      (one) =>
+        `No host of the first ring has ${one.os_id} ${one.os_version} ${one.arch}; ${hostsText(one.hosts)} of other rings.`,
+    ),
+    ...packages.map(
+      (one) => `${one.ecosystem} ${one.name} ${one.version}, offered on ${hostsText(one.hosts)}`,
+    ),
+    ...(more > 0 ? [`and ${more} more packages`] : []),
+  ];
+}
+
+function ringLines({ ring, name, state, hosts, late, excused, outcomes, conditions }: RolloutRing): string[] {
+  const counts = Object.entries(outcomes).flatMap(([outcome, count]) =>
+    count > 0 ? `${count} ${outcome.replaceAll('_', ' ')}` : [],
+  );
+  const beside = [
+    ...(late > 0 ? [`${late} of them joined later`] : []),
+    ...(excused > 0 ? [`${excused} excused`] : []),
+  ];
+  const about = [...counts, ...beside].join(', ');
+  return [
+    `Ring ${ring} "${name}" (${state}), ${hosts === 0 ? 'no hosts' : `${hostsText(hosts)}: ${about}`}`,
+    ...conditions.map(({ met, text, has, wants }) => `  [${met ? 'x' : ' '}] ${text} (${has} of ${wants})`),
+  ];
+}
+
+async function change(
+  installation: Installation,
+  world: CliWorld,
+  { id, json, what }: { id: string; json: boolean; what: Change },
+): Promise<ExitCode> {
+  const { platform } = installation;
+  const { database } = platform;
+  const { rollout, policy } = await named(installation, id);
+  const given = { rollout, policyName: policy.name, by: ACTOR };
+  const done = await database.transact((tx) => what(tx, platform, given));
+  const after = await rolloutDetail(database.read, await named(installation, id), platform.now());
+  if (!done) throw new CommandFault(`the rollout is ${after.state}, and ring ${after.ring} was entered last`);
+  world.out(json ? JSON.stringify(after, null, 2) : `The rollout is ${after.state}. ${after.waits_for}`);
+  return EXIT.ok;
+}
+
+async function named({ platform }: Installation, id: string): Promise<RingedRollout> {
+  const db = platform.database.read;
+  const rollout = await findRollout(db, id);
+  const [ringed] = rollout ? await withRings(db, [rollout]) : [];
+  if (!ringed)
+    throw new CommandFault(`there is no rollout ${JSON.stringify(id)}; see tidegate rollouts list`);
+  return ringed;
+}

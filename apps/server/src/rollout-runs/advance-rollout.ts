@@ -1,0 +1,115 @@
+import type { Ring } from '@tidegate/protocol/rings';
+import type { ApprovalDeps } from '../approvals/deps.ts';
+import { queueCommands } from '../commands/queue-command.ts';
+import { chunks } from '../platform/db/chunks.ts';
+import type { Tx } from '../platform/db/engine.ts';
+import { conditionsOf, haltOf, hosts as hostsText } from '../rollouts/gate-rules.ts';
+import { enteredOf, moveRollout, type RolloutRow } from '../rollouts/store.ts';
+import { haltRollout } from './halt-rollout.ts';
+import { type RolloutFacts, rolloutFacts } from './ring-facts.ts';
+import { recordRollout } from './rollout-events.ts';
+import { sumOf } from './watch-store.ts';
+
+const MINUTE_MS = 60_000;
+
+interface Going {
+  readonly rollout: RolloutRow;
+  readonly rings: readonly Ring[];
+  readonly policyName: string;
+}
+
+/** Halts a rollout that runs, enters its next ring or ends it, if its hosts say so; every step only from the state that was read. */
+export async function advanceRollout(
+  { platform }: Pick<ApprovalDeps, 'platform'>,
+  { rollout, rings, policyName }: Going,
+): Promise<void> {
+  const nowMs = platform.now();
+  const facts = await rolloutFacts(platform.database.read, { rollout, rings, nowMs });
+  for (const [i, ring] of rings.entries()) {
+    if (i > rollout.ring) break;
+    const reason = haltOf(ring, rings[i - 1] ?? null, await facts.of(i));
+    if (reason === null) continue;
+    const halt = { rollout, policyName, by: 'server', reason };
+    await platform.database.transact((tx) => haltRollout(tx, platform, halt));
+    return;
+  }
+  const gate = rings[rollout.ring]?.gate ?? null;
+  if (gate === null) return finish({ platform }, { rollout, rings, policyName }, facts);
+  const own = await facts.of(rollout.ring);
+  await askForProbes({ platform }, rollout, own.unasked);
+  const conditions = conditionsOf(gate, own, { skipsSoak: rollout.lane === 'emergency' });
+  if (conditions.some(({ met }) => !met)) return;
+  await platform.database.transact((tx) => enterNext(tx, { platform }, { rollout, rings, policyName }));
+}
+
+async function enterNext(
+  tx: Tx,
+  { platform }: Pick<ApprovalDeps, 'platform'>,
+  { rollout, rings, policyName }: Going,
+): Promise<void> {
+  const ring = rollout.ring + 1;
+  const entered = JSON.stringify([...enteredOf(rollout), platform.now()]);
+  const set = { ring, entered };
+  const next = await moveRollout(tx, { id: rollout.id, from: ['running'], ring: rollout.ring, set });
+  if (!next) return;
+  await recordRollout(tx, platform, {
+    ...{ type: 'rollout_ring_entered', severity: 'info', actor: 'server', rollout: next, policyName },
+    content: { ring_name: rings[ring]?.name ?? '' },
+  });
+}
+
+/**
+ * Ends a rollout whose last ring has its outcomes. What is offline, or what the gate keeps back, has until the deadline of that
+ * ring: then it is left to the policy, which goes on asking for these versions, and newer ones need not wait for it.
+ */
+async function finish(
+  { platform }: Pick<ApprovalDeps, 'platform'>,
+  { rollout, rings, policyName }: Going,
+  { counts }: RolloutFacts,
+): Promise<void> {
+  const { running, waiting, offline, installed } = sumOf(counts.values());
+  const nowMs = platform.now();
+  const deadlineMs = (rings[rollout.ring]?.deadline_minutes ?? 0) * MINUTE_MS;
+  const isPast = nowMs - (enteredOf(rollout)[rollout.ring] ?? nowMs) >= deadlineMs;
+  if (running > 0 || (waiting + offline > 0 && !isPast)) return;
+  const left = waiting + offline;
+  const end_reason =
+    left === 0
+      ? `Finished: ${hostsText(installed)} installed.`
+      : `Finished: ${hostsText(installed)} installed; ${hostsText(left)} had not received anything by the deadline and will get it later.`;
+  const set = { state: 'finished', ended_at: nowMs, end_reason } as const;
+  await platform.database.transact(async (tx) => {
+    const ended = await moveRollout(tx, { id: rollout.id, from: ['running'], ring: rollout.ring, set });
+    if (!ended) return;
+    await recordRollout(tx, platform, {
+      ...{ type: 'rollout_finished', severity: 'info', actor: 'server', rollout: ended, policyName },
+      content: { installed, left },
+    });
+  });
+}
+
+/** Has hosts whose soak is over look at their probes, once each. */
+async function askForProbes(
+  { platform }: Pick<ApprovalDeps, 'platform'>,
+  rollout: RolloutRow,
+  agentIds: readonly string[],
+): Promise<void> {
+  for (const some of chunks(agentIds)) {
+    await platform.database.transact(async (tx) => {
+      const rows = await tx
+        .updateTable('rollout_hosts')
+        .set({ probes_asked: 1 })
+        .where('rollout_id', '=', rollout.id)
+        .where('agent_id', 'in', some)
+        .where('probes_asked', '=', 0)
+        .returning('agent_id')
+        .execute();
+      const asking = { action: 'run_probes', params: {}, createdBy: 'policy' } as const;
+      await queueCommands(
+        tx,
+        platform,
+        rows.map(({ agent_id: agentId }) => ({ agentId, ...asking })),
+      );
+    });
+  }
+}

@@ -1,0 +1,24 @@
+import type { ApprovalDeps } from '../approvals/deps.ts';
+import { type BackgroundWork, repeat } from '../platform/repeat.ts';
+import { createRefused } from '../policy-runs/refused.ts';
+import { runRolloutsOnce } from './run-rollouts.ts';
+
+/** Takes the rollouts of policies with rings on, again and again. */
+export function createRolloutBackground(
+  deps: ApprovalDeps,
+  { intervalMs }: { intervalMs: number },
+): BackgroundWork {
+  const { platform } = deps;
+  const refused = createRefused();
+  return repeat({
+    intervalMs,
+    async run(isStopped) {
+      try {
+        await runRolloutsOnce(deps, refused, isStopped);
+      } catch (error) {
+        // An unavailable database must not end the process: the next run tries again.
+        platform.log.error('a run of the rollouts failed', { error: String(error) });
+      }
+    },
+  });
+}

@@ -1,0 +1,78 @@
+import type { RingGate } from '@tidegate/protocol/rings';
+import { expect, test } from 'vitest';
+import { conditionsOf } from './gate-rules.ts';
+import { type WaitingFacts, waitsFor } from './waiting-rules.ts';
+
+const NONE = {
+  ...{ waiting: 0, offline: 0, running: 0, installed: 0, failed: 0, probe_failed: 0, silent: 0 },
+  ...{ refused: 0, unfit: 0, not_offered: 0 },
+};
+const GATE: RingGate = {
+  ...{ min_success_count: 2, min_success_rate_percent: 90, soak_minutes: 90 },
+  ...{ probes: 'none', approval: true },
+};
+const facts = (
+  change: Partial<WaitingFacts> & { counts?: object; divergences?: number; soaked?: number },
+): WaitingFacts => {
+  const { counts = {}, divergences = 0, soaked = 0, ...more } = change;
+  const outcomes = { ...NONE, ...counts };
+  const hosts = Object.values(outcomes).reduce((sum, count) => sum + count, 0);
+  const ring = { hosts, outcomes, excused: 0, soaked, green: 0, divergences, isApproved: false };
+  return {
+    ...{
+      state: 'running',
+      ring: 'canary',
+      next: 'rest',
+      outcomes,
+      halt: null,
+      endReason: null,
+      opensAt: null,
+    },
+    conditions: conditionsOf(GATE, ring, { skipsSoak: false }),
+    ...more,
+  };
+};
+
+test.each<[string, Parameters<typeof facts>[0]]>([
+  ['Waits in ring "canary": 2 hosts must have installed; 1 of 2.', { counts: { installed: 1, waiting: 3 } }],
+  [
+    'Waits in ring "canary": 90 % of the hosts that received updates must have installed; now 66 %.',
+    { counts: { installed: 2, running: 1 } },
+  ],
+  [
+    'Waits in ring "canary": 2 hosts must have run for 90 minutes since; 1 of 2.',
+    { counts: { installed: 2 }, soaked: 1 },
+  ],
+  [
+    'Waits in ring "canary": no divergence among its packages is open; 3 are.',
+    { counts: { installed: 2 }, soaked: 2, divergences: 3 },
+  ],
+  [
+    'Waits in ring "canary": a person approves the next ring; nobody has.',
+    { counts: { installed: 2 }, soaked: 2 },
+  ],
+  ['Waits for ring "canary": all its 3 hosts are offline.', { counts: { offline: 3 } }],
+  [
+    'Waits for the window of its policy, which opens at 2026-11-22T02:00:00Z.',
+    { counts: { waiting: 3 }, opensAt: '2026-11-22T02:00:00Z' },
+  ],
+  [
+    'Waits for 3 hosts of ring "rest": 1 running, 1 waiting, 1 offline.',
+    { ring: 'rest', next: null, counts: { running: 1, waiting: 1, offline: 1 } },
+  ],
+  [
+    'Waits for 1 host of ring "rest" that is offline.',
+    { ring: 'rest', next: null, counts: { offline: 1, installed: 1 } },
+  ],
+  [
+    'Halted by ada: Not on a Friday. It goes on when somebody resumes it.',
+    { state: 'halted', halt: { by: 'ada', reason: 'Not on a Friday.' } },
+  ],
+  [
+    'Cancelled by ada: The next one is near.',
+    { state: 'cancelled', endReason: 'Cancelled by ada: The next one is near.' },
+  ],
+  ['Finished: 2 hosts installed.', { state: 'finished', endReason: 'Finished: 2 hosts installed.' }],
+])('%s', (sentence, change) => {
+  expect(waitsFor(facts(change))).toBe(sentence);
+});

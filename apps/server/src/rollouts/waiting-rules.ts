@@ -1,0 +1,65 @@
+import type { GateCondition, OutcomeCounts, RolloutState } from '@tidegate/protocol/rollouts-api';
+import { hosts, unsettledOf } from './gate-rules.ts';
+
+export interface WaitingFacts {
+  readonly state: RolloutState;
+  /** Of the current ring. */
+  readonly ring: string;
+  /** Null: it is the last. */
+  readonly next: string | null;
+  readonly outcomes: OutcomeCounts;
+  readonly conditions: readonly GateCondition[];
+  readonly halt: { readonly by: string; readonly reason: string } | null;
+  readonly endReason: string | null;
+  /** When the window of its policy opens next; null: it is open, or there is none. */
+  readonly opensAt: string | null;
+}
+
+/** One sentence: what a rollout waits for, or how it ended. */
+export function waitsFor(facts: WaitingFacts): string {
+  const { state, ring, next, outcomes, halt, endReason } = facts;
+  switch (state) {
+    case 'halted':
+      return `Halted by ${halt?.by ?? 'server'}: ${halt?.reason ?? ''} It goes on when somebody resumes it.`;
+    case 'cancelled':
+      return endReason ?? 'Cancelled.';
+    case 'finished':
+      return endReason ?? 'Finished.';
+    case 'running':
+      break;
+  }
+  const { offline, waiting, running } = outcomes;
+  const isIdle = waiting + running === 0;
+  if (waiting > 0 && running === 0 && facts.opensAt !== null) {
+    return `Waits for the window of its policy, which opens at ${facts.opensAt}.`;
+  }
+  if (next === null) {
+    const left = unsettledOf(outcomes);
+    if (left === 0) return 'Every host has its outcome.';
+    if (isIdle)
+      return `Waits for ${hosts(offline)} of ring "${ring}" that ${offline === 1 ? 'is' : 'are'} offline.`;
+    return `Waits for ${hosts(left)} of ring "${ring}": ${running} running, ${waiting} waiting, ${offline} offline.`;
+  }
+  const unmet = facts.conditions.find(({ met }) => !met);
+  if (!unmet) return `Enters ring "${next}" next.`;
+  const isOfHosts = unmet.kind !== 'divergences' && unmet.kind !== 'approval';
+  if (isOfHosts && isIdle && outcomes.installed === 0 && offline > 0) {
+    return `Waits for ring "${ring}": ${offline === 1 ? 'its only host is' : `all its ${offline} hosts are`} offline.`;
+  }
+  return `Waits in ring "${ring}": ${unmet.text}; ${numberOf(unmet)}.`;
+}
+
+function numberOf({ kind, has, wants }: GateCondition): string {
+  switch (kind) {
+    case 'success_rate':
+      return `now ${has} %`;
+    case 'divergences':
+      return `${has} ${has === 1 ? 'is' : 'are'}`;
+    case 'approval':
+      return 'nobody has';
+    case 'success_count':
+    case 'soak':
+    case 'probes':
+      return `${has} of ${wants}`;
+  }
+}
