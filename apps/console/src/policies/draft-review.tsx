@@ -3,23 +3,26 @@ import type { PolicyPreview, PolicyRequest } from '@tidegate/protocol/policies-a
 import { type ReactNode, useEffect, useRef } from 'react';
 import { call } from '../api/client.ts';
 import { Button } from '../ui/button.tsx';
+import { draftToJudge } from './draft-rules.ts';
 import { PolicyBacktestView } from './policy-backtest.tsx';
 import { ApprovedUpdates, LeftUpdates } from './policy-preview.tsx';
 import { POLICIES, previewText, scopeText } from './policy-rules.ts';
+import { RingsView } from './rings-preview.tsx';
 import { WindowTimesTable } from './window-times.tsx';
 
 /** What a policy would do, before it is published. */
 export function DraftReview({
-  request: { scope, terms, windows },
+  request,
   preview,
   onBack,
 }: {
-  request: Pick<PolicyRequest, 'scope' | 'terms' | 'windows'>;
+  request: PolicyRequest;
   preview: PolicyPreview;
   onBack: () => void;
 }) {
   const summary = useRef<HTMLParagraphElement>(null);
   useEffect(() => summary.current?.focus(), []);
+  const { scope, terms, windows, rings } = request;
   const { hosts, hosts_shown: shown } = preview;
   const names = shown.map(({ hostname }) => hostname).join(', ');
   return (
@@ -36,6 +39,11 @@ export function DraftReview({
       <Part title="Windows">
         <WindowTimesTable preview={preview} windows={windows} />
       </Part>
+      {rings && (
+        <Part title="Rings">
+          <RingsView rings={rings} preview={preview.rings} />
+        </Part>
+      )}
       <Part title="What it would approve">
         <ApprovedUpdates preview={preview} linked={false} />
       </Part>
@@ -44,9 +52,9 @@ export function DraftReview({
       </Part>
       <Part title="What it would have done">
         <PolicyBacktestView
-          id={[scope, terms]}
+          id={[scope, terms, rings]}
           ask={(signal) =>
-            call<PolicyBacktest>('POST', `${POLICIES}/backtest`, { body: { scope, terms, windows }, signal })
+            call<PolicyBacktest>('POST', `${POLICIES}/backtest`, { body: draftToJudge(request), signal })
           }
           linked={false}
         />

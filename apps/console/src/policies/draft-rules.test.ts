@@ -9,7 +9,8 @@ import type { Ring } from '@tidegate/protocol/rings';
 import { RRULE_MAX_CHARS, WINDOW_MAX_MINUTES } from '@tidegate/protocol/windows-api';
 import { Value } from 'typebox/value';
 import { expect, test } from 'vitest';
-import { draftOf, LIMITS, linesOf, newDraft, newWindow, requestOf } from './draft-rules.ts';
+import { draftOf, draftToJudge, LIMITS, linesOf, newDraft, newWindow, requestOf } from './draft-rules.ts';
+import { canaryThenRest } from './ring-draft.ts';
 
 const NOW = Date.parse('2026-11-24T10:00:00Z');
 
@@ -74,6 +75,21 @@ test('an edit keeps every member of the document, also those that the form does 
   expect(Object.keys(whole).toSorted()).toEqual(Object.keys(PolicyRequest.properties).toSorted());
   expect(Object.keys(whole.terms).toSorted()).toEqual(Object.keys(PolicyTerms.properties).toSorted());
   expect(requestOf(draftOf({ ...POLICY, ...whole }, NOW))).toEqual(whole);
+});
+
+test.each([undefined, 'ask' as const, { wait_days: 9 }])(
+  'what is said of unproven packages stays: %j',
+  (unproven) => {
+    const policy = { ...POLICY, ...(unproven !== undefined && { unproven }) };
+    expect(requestOf(draftOf(policy, NOW)).unproven).toEqual(unproven);
+  },
+);
+
+test('a preview and a backtest judge the rings with the rest, and nothing else of the request', () => {
+  const request = requestOf({ ...newDraft(NOW), rings: canaryThenRest() });
+  const { scope, terms, windows, rings } = request;
+  expect(draftToJudge(request)).toEqual({ scope, terms, windows, rings });
+  expect(draftToJudge(requestOf(newDraft(NOW)))).not.toHaveProperty('rings');
 });
 
 test('a form that is not touched asks for what the policy is', () => {

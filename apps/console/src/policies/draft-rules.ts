@@ -2,6 +2,7 @@ import type { Policy, PolicyRequest, PolicyScope, PolicyTerms } from '@tidegate/
 import type { Ecosystem } from '@tidegate/protocol/scalars';
 import type { Schedule } from '@tidegate/protocol/windows-api';
 import { dayFrom, endOfDay } from '../ui/day-rules.ts';
+import { type RingDraft, ringDraftOf, ringOf } from './ring-draft.ts';
 import { type Recurrence, recurrenceOf, rruleOf } from './schedule-rules.ts';
 
 /** Of the server, without the schemas that come with its own constants. */
@@ -40,8 +41,12 @@ export interface Draft {
   readonly remaining: PolicyTerms['remaining_vulnerabilities'];
   readonly windows: readonly WindowDraft[];
   readonly endsOn: string;
-  /** What this form does not edit, as the version that is changed has it. */
-  readonly kept: Pick<PolicyRequest, 'rings' | 'unproven' | 'reboot'> & Pick<PolicyTerms, 'only'>;
+  /** In their order, the last with all other hosts; empty: all hosts at once. */
+  readonly rings: readonly RingDraft[];
+  /** Days that a package waits which no earlier ring has installed; null: a person decides. */
+  readonly waitDays: string | null;
+  /** As the version that is changed has them. This form edits neither reboots nor the chosen set. */
+  readonly kept: Pick<PolicyRequest, 'unproven' | 'reboot'> & Pick<PolicyTerms, 'only'>;
   /** The exact end of the version that is changed; null for a new policy. */
   readonly endsAt: string | null;
 }
@@ -60,13 +65,13 @@ export function newDraft(nowMs: number): Draft {
     ...{ name: '', text: '', kind: 'all', groups: [], hosts: [], tags: [] },
     ...{ ecosystems: ['apt'], packages: '*', excepted: '', origins: '', securityOnly: true },
     ...{ severity: null, change: 'any', ageHours: '48', remaining: 'ask' },
-    ...{ windows: [], kept: {}, endsOn: dayFrom(nowMs, DAYS), endsAt: null },
+    ...{ windows: [], rings: [], waitDays: null, kept: {}, endsOn: dayFrom(nowMs, DAYS), endsAt: null },
   };
 }
 
 /** The form of a policy that is changed. One that has ended gets a new end. */
 export function draftOf(policy: Policy, nowMs: number): Draft {
-  const { name, text, scope, terms, windows, rings, unproven, reboot, ends_at: endsAt } = policy;
+  const { name, text, scope, terms, windows, rings = [], unproven, reboot, ends_at: endsAt } = policy;
   const { only } = terms;
   const isOver = Date.parse(endsAt) <= nowMs;
   return {
@@ -84,8 +89,9 @@ export function draftOf(policy: Policy, nowMs: number): Draft {
     ageHours: terms.min_age_hours === null ? '' : `${terms.min_age_hours}`,
     remaining: terms.remaining_vulnerabilities,
     windows: windows.map(windowDraftOf),
+    rings: rings.map(ringDraftOf),
+    waitDays: typeof unproven === 'object' ? `${unproven.wait_days}` : null,
     kept: {
-      ...(rings && { rings }),
       ...(unproven !== undefined && { unproven }),
       ...(reboot && { reboot }),
       ...(only && { only }),
@@ -118,7 +124,7 @@ export function newWindow(
 /** What the form asks for. The server judges it. */
 export function requestOf(draft: Draft): PolicyRequest {
   const { kind, groups, hosts, tags, endsOn, endsAt, kept } = draft;
-  const { only, ...others } = kept;
+  const { only, reboot } = kept;
   const tagged = tags.length > 0 ? { tags: [...tags] } : {};
   return {
     name: draft.name.trim(),
@@ -137,10 +143,23 @@ export function requestOf(draft: Draft): PolicyRequest {
       ...(only && { only }),
     },
     windows: draft.windows.map(scheduleOf),
-    ...others,
+    ...(draft.rings.length > 0 && { rings: draft.rings.map(ringOf) }),
+    ...unprovenOf(draft),
+    ...(reboot && { reboot }),
     // An end that is not touched stays what it was to the second.
     ends_at: endsAt !== null && endsAt.slice(0, 10) === endsOn ? endsAt : endOfDay(endsOn),
   };
+}
+
+/** The part of a request that a preview and a backtest judge. */
+export function draftToJudge({ scope, terms, windows, rings }: PolicyRequest) {
+  return { scope, terms, windows, ...(rings && { rings }) };
+}
+
+/** A policy that says nothing about it leaves it to people, and goes on saying nothing. */
+function unprovenOf({ waitDays, kept: { unproven } }: Draft): Pick<PolicyRequest, 'unproven'> {
+  if (waitDays !== null) return { unproven: { wait_days: Number(waitDays) } };
+  return unproven === undefined ? {} : { unproven: 'ask' };
 }
 
 function scheduleOf(window: WindowDraft): Schedule {

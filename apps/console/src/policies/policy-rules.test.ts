@@ -58,6 +58,15 @@ test.each<[Partial<PolicyTerms>, string, string | undefined]>([
   [{ packages: ['curl', 'lib*'] }, 'Packages', 'curl, lib*'],
   [{}, 'Except', 'none'],
   [{ except_packages: ['linux-*'] }, 'Except', 'linux-*'],
+  [{}, 'Chosen versions', undefined],
+  [{ only: [{ ecosystem: 'apt', name: 'curl', version: '8.0-1' }] }, 'Chosen versions', 'only curl 8.0-1'],
+  [
+    {
+      only: Array.from({ length: 500 }, (_, i) => ({ ecosystem: 'apt', name: `p${i}`, version: '1' })),
+    },
+    'Chosen versions',
+    `only ${Array.from({ length: 20 }, (_, i) => `p${i} 1`).join(', ')}, and 480 more`,
+  ],
   [{}, 'Origins', 'any'],
   [{ security_only: true }, 'Updates', 'security updates, and what fixes a known vulnerability'],
   [{}, 'Severity', 'any'],
@@ -111,6 +120,11 @@ test('a preview says whether it is about now, or about a window that is closed',
   const open = { opens_at: '2026-12-01T02:00:00Z', closes_at: '2026-12-01T03:00:00Z' };
   expect(previewText(PREVIEW, [window])).toContain('would approve 3 updates if a window were open;');
   expect(previewText({ ...PREVIEW, open_window: open }, [window])).toContain('would approve 3 updates now;');
+});
+
+test('a preview of rings does not read as if all hosts got their updates at once', () => {
+  const rings = { rings: [], unrepresented: [] };
+  expect(previewText({ ...PREVIEW, rings }, [])).toContain('would approve 3 updates now, ring by ring;');
 });
 
 test('a run has its three counts', () => {

@@ -58,6 +58,9 @@ export const REMAINING: Readonly<Record<PolicyTerms['remaining_vulnerabilities']
   approve: 'approve, where a person may without an override',
 };
 
+/** Versions of a chosen set that its terms name. */
+const CHOSEN_SHOWN = 20;
+
 /** Reasons that only policies have, or that read otherwise of them. */
 const LEFT = {
   taken_back: 'A person took back an approval of this update, and decides again.',
@@ -100,6 +103,7 @@ export function termFacts({
   return [
     ['Ecosystems', listed(ecosystems.map((one) => ECOSYSTEMS[one]))],
     ['Packages', packages.includes('*') ? 'all' : packages.join(', ')],
+    ...(terms.only ? [['Chosen versions', chosenText(terms.only)] as const] : []),
     ['Except', excepted.length === 0 ? 'none' : excepted.join(', ')],
     ['Origins', origins.length === 0 ? 'any' : origins.join(', ')],
     [
@@ -117,6 +121,13 @@ export function termFacts({
   ];
 }
 
+/** `only curl 8.0-1, and 3 more`. */
+function chosenText(only: NonNullable<PolicyTerms['only']>): string {
+  const shown = only.slice(0, CHOSEN_SHOWN).map(({ name, version }) => `${name} ${version}`);
+  const more = only.length - shown.length;
+  return `only ${shown.join(', ')}${more > 0 ? `, and ${more.toLocaleString('en')} more` : ''}`;
+}
+
 /** `2 days`, `36 hours`. */
 export function ageText(hours: number): string {
   return hours % 24 === 0 ? counted(hours / 24, 'day') : counted(hours, 'hour');
@@ -124,7 +135,7 @@ export function ageText(hours: number): string {
 
 /** `It reaches 12 hosts and would approve 3 updates now; 1 more once its host has sent a plan; 5 are left to people`. */
 export function previewText(
-  { approves, unplanned, leaves, hosts, open_window: open }: PolicyPreview,
+  { approves, unplanned, leaves, hosts, open_window: open, rings }: PolicyPreview,
   windows: Policy['windows'],
 ): string {
   const when = windows.length > 0 && open === null ? 'if a window were open' : 'now';
@@ -134,7 +145,7 @@ export function previewText(
       : [`${unplanned.toLocaleString('en')} more once their hosts have sent a plan`];
   const left = leaves === 0 ? 'none are' : leaves === 1 ? '1 is' : `${leaves.toLocaleString('en')} are`;
   return [
-    `It reaches ${counted(hosts, 'host')} and would approve ${counted(approves, 'update')} ${when}`,
+    `It reaches ${counted(hosts, 'host')} and would approve ${counted(approves, 'update')} ${when}${rings ? ', ring by ring' : ''}`,
     ...(unplanned === 0 ? [] : later),
     `${left} left to people`,
   ].join('; ');

@@ -13,7 +13,7 @@ import { FormDialog } from '../ui/form-dialog.tsx';
 import { useNow } from '../ui/time.tsx';
 import { toast } from '../ui/toasts.tsx';
 import { DraftReview } from './draft-review.tsx';
-import { draftOf, newDraft, requestOf } from './draft-rules.ts';
+import { draftOf, draftToJudge, newDraft, requestOf } from './draft-rules.ts';
 import { PolicyFields } from './policy-fields.tsx';
 import { POLICIES } from './policy-rules.ts';
 
@@ -46,8 +46,7 @@ export function PublishPolicy({
     },
   });
   const previewing = useMutation({
-    mutationFn: ({ scope, terms, windows }: PolicyRequest) =>
-      post<PolicyPreview>(`${POLICIES}/preview`, { scope, terms, windows }),
+    mutationFn: (asked: PolicyRequest) => post<PolicyPreview>(`${POLICIES}/preview`, draftToJudge(asked)),
     onMutate: publishing.reset,
     onSuccess: setReviewed,
   });
