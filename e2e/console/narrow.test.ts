@@ -32,6 +32,7 @@ const PAGES: readonly (readonly [path: string, heading: string | RegExp])[] = [
   ['/calendar?view=month', 'Calendar'],
   ['/calendar?view=week', 'Calendar'],
   ['/policies', 'Policies'],
+  ['/rollouts', 'Rollouts'],
   ['/blackouts', 'Blackouts'],
   ['/holds', 'Holds'],
   ['/policies/:policy', 'Patch night'],

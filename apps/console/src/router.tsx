@@ -95,6 +95,16 @@ const routeTree = root.addChildren([
       name: 'PolicyPage',
       title: 'Policy',
     }),
+    fleetPage('/rollouts', {
+      load: () => import('./rollouts/rollouts-page.tsx'),
+      name: 'RolloutsPage',
+      title: 'Rollouts',
+    }),
+    fleetPage('/rollouts/$id', {
+      load: () => import('./rollouts/rollout-page.tsx'),
+      name: 'RolloutPage',
+      title: 'Rollout',
+    }),
     fleetPage('/blackouts', {
       load: () => import('./blackouts/blackouts-page.tsx'),
       name: 'BlackoutsPage',

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { useParams } from '@tanstack/react-router';
+import { Link, useParams } from '@tanstack/react-router';
 import type { PolicyBacktest } from '@tidegate/protocol/backtest-api';
 import type { PolicyDetail, PolicyPreview } from '@tidegate/protocol/policies-api';
 import { Ban, Pencil, RefreshCw } from 'lucide-react';
@@ -20,6 +20,8 @@ import { PolicyState } from './policy-state.tsx';
 import { PolicyVersions } from './policy-versions.tsx';
 import { PublishPolicy } from './publish-policy.tsx';
 import { RevokePolicy } from './revoke-policy.tsx';
+import { unprovenText } from './ring-words.ts';
+import { RingsView } from './rings-preview.tsx';
 import { WindowTimesTable } from './window-times.tsx';
 
 /** One policy: its terms, what it would do now, what it did, and its versions. */
@@ -88,6 +90,7 @@ function OnePolicy({ policy }: { policy: PolicyDetail }) {
             <HostsPanel scope={policy.scope} preview={preview.data} />
           </div>
         </div>
+        {policy.rings && <RingsPanel policy={policy} preview={preview.data} />}
         {preview.error && <ErrorPanel error={preview.error} retry={() => void preview.refetch()} />}
         {preview.isPending && !preview.error && <Skeleton />}
         {preview.data && (
@@ -134,6 +137,23 @@ function OnePolicy({ policy }: { policy: PolicyDetail }) {
       )}
       {isRevoking && <RevokePolicy policy={policy} onClose={() => setRevoking(false)} />}
     </Page>
+  );
+}
+
+function RingsPanel({ policy, preview }: { policy: PolicyDetail; preview: PolicyPreview | undefined }) {
+  const { id, rings = [], unproven } = policy;
+  return (
+    <Panel
+      title="Rings"
+      aside={
+        <Link to="/rollouts" search={{ policy: id }}>
+          See its rollouts
+        </Link>
+      }
+    >
+      <RingsView rings={rings} preview={preview?.rings} />
+      <p className="mt-3">What no earlier ring has installed: {unprovenText(unproven)}.</p>
+    </Panel>
   );
 }
 

@@ -29,6 +29,8 @@ export const PAGES = [
   '/calendar',
   '/policies',
   '/policies/:id',
+  '/rollouts',
+  '/rollouts/:id',
   '/blackouts',
   '/holds',
   '/exceptions',
