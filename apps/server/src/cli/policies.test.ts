@@ -65,9 +65,14 @@ describe.each(ENGINES)('tidegate policies on $name', (engine) => {
   test('a member that a file leaves out is a difference, and what reboots takes an admin', async () => {
     const it = await open();
     const reboot = { when: 'needed', warn_minutes: 5 };
-    expect((await it.apply({ ...STANDING, reboot })).out).toBe('published: Nightly');
+    expect(await it.apply({ ...STANDING, reboot })).toMatchObject({
+      ...{ code: 1, out: '' },
+      err: '"Nightly": /reboot takes an admin as the author of the policy',
+    });
+    const asAdmin = (content: unknown) => it.apply(content, '--author', 'olga');
+    expect(await asAdmin({ ...STANDING, reboot })).toMatchObject({ out: 'published: Nightly', err: '' });
     expect(JSON.parse((await it.policies('show', 'Nightly')).out)).toEqual({ ...STANDING, reboot });
-    expect((await it.apply(STANDING)).out).toBe('changed: Nightly (reboot)');
+    expect((await asAdmin(STANDING)).out).toBe('changed: Nightly (reboot)');
     expect(JSON.parse((await it.policies('show', 'Nightly')).out)).toEqual(STANDING);
   });
 
