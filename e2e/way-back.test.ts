@@ -1,14 +1,18 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { RollbackAnswer } from '@tidegate/protocol/rollbacks';
+import { Type } from 'typebox';
+import { Value } from 'typebox/value';
 import { describe, expect, test } from 'vitest';
 import { ENGINES } from '../apps/server/src/testing/engines.ts';
 import { type Host, must } from './harness/host.ts';
 import { expectAnswer, type Operator } from './harness/operator.ts';
+import { OPERATOR } from './harness/server-process.ts';
 import { ADVISORY, AFFECTED, NEW, OLD, STORY } from './harness/story-packages.ts';
 import { createWorld, storyMissing } from './harness/world.ts';
 
 const missing = storyMissing();
+const Told = Type.Object({ dry_run: Type.Literal(false), ...RollbackAnswer.properties });
 const OFTEN = { SERVICE_SWEEP_INTERVAL_SECONDS: '1' };
 const REASON = 'demo 1.1 does not start';
 const FORGOTTEN = [
@@ -17,13 +21,17 @@ const FORGOTTEN = [
 ];
 
 describe.skipIf(missing !== null).each(ENGINES)('the way back on $name', (engine) => {
-  test('an installation is undone on two hosts at once, from files that no archive has any more', async () => {
-    const { operator, enrolled } = await createWorld(engine, OFTEN);
+  test('an installation is undone on two hosts from the command line, with files that no archive has any more', async () => {
+    const { operator, enrolled, server } = await createWorld(engine, OFTEN);
     const hosts = [await enrolled({ packages: [STORY] }), await enrolled({ packages: [STORY] })];
-    const updates = await Promise.all(hosts.map((host) => installed(operator, host)));
-    const { requested, skipped } = await rollBack(operator, updates);
-    expect(skipped).toEqual([]);
-    expect(requested.map(({ agent_id: id }) => id)).toEqual(hosts.map((host) => host.agentId()));
+    const ids = hosts.map((host) => host.agentId());
+    await Promise.all(hosts.map((host) => installed(operator, host)));
+    const words = ['rollback', 'demo', NEW.demo, '--author', OPERATOR.username, '--reason', REASON];
+    expect(await server.command(...words, '--dry-run')).toContain('Would undo demo 1.1-1 on 2 hosts.');
+    const told = Value.Parse(Told, JSON.parse(await server.command(...words, '--json')));
+    expect(told.skipped).toEqual([]);
+    const { requested } = told;
+    expect(requested.map(({ agent_id: id }) => id).sort()).toEqual(ids.toSorted());
     for (const host of hosts) must(await host.runOnce());
     for (const { update_id: id } of requested) await untilState(operator, id, 'approved');
     for (const host of hosts) {
@@ -32,7 +40,9 @@ describe.skipIf(missing !== null).each(ENGINES)('the way back on $name', (engine
     }
     for (const { update_id: id } of requested) await untilState(operator, id, 'installed');
     const events = await operator.events({ type: 'rollback_requested' });
-    expect(events.map(({ content }) => content.reason)).toEqual([REASON, REASON]);
+    expect(events.map(({ actor, content }) => [actor, content.actor, content.reason])).toEqual(
+      hosts.map(() => ['cli', OPERATOR.username, REASON]),
+    );
   });
 
   test('an old version with a known vulnerability is not installed without an override', async () => {

@@ -2447,6 +2447,20 @@ export const MUTANTS: readonly Mutant[] = [
     test: [ROLLBACKS_TEST, 'what has moved on since is left alone'],
   },
   {
+    rule: "rollbacks: a list of hosts names none outside of the operator's groups",
+    file: 'apps/server/src/rollbacks/request-rollbacks.ts',
+    from: 'isInScope(scope, group)',
+    to: 'isInScope(null, group)',
+    test: ['apps/server/src/rows.test.ts', 'no caller learns of or changes a row'],
+  },
+  {
+    rule: 'rollbacks: hosts without the version are skipped',
+    file: 'apps/server/src/updates/rollbacks-store.ts',
+    from: ".where('available_version', '=', version)",
+    to: '',
+    test: [ROLLBACKS_TEST, 'those that do not have it are named'],
+  },
+  {
     rule: 'rollbacks: only what takes all of its updates back runs on an unfit host',
     file: ROLLBACKS,
     from: 'return updates.every((update) =>',

@@ -41,6 +41,8 @@ export type ServerProcess = {
   stop(): Promise<number | null>;
   /** Starts it again on the same data and the same port. */
   restart(env?: Record<string, string>): Promise<void>;
+  /** Runs a `tidegate` command beside the server, on its data; throws with what it says unless it succeeds. */
+  command(...words: string[]): Promise<string>;
 };
 
 /** Starts a server on a free port and waits until it listens. */
@@ -70,11 +72,21 @@ export async function startServer(options: ServerOptions): Promise<ServerProcess
       child = start({ ...options, env: { ...options.env, ...env } }, port);
       await listening(child);
     },
+    command: async (...words) => {
+      const run = start(options, port, words);
+      const { code } = await run.ended;
+      if (code !== 0) throw new Error(`tidegate ended with ${code}: ${run.stderr.join('\n')}`);
+      return run.stdout.join('\n');
+    },
   };
 }
 
-function start({ dataDir, databaseUrl, advisoryUrl, exportUrl, env }: ServerOptions, port: number): Child {
-  return startChild(process.execPath, [MAIN], {
+function start(
+  { dataDir, databaseUrl, advisoryUrl, exportUrl, env }: ServerOptions,
+  port: number,
+  words: readonly string[] = [],
+): Child {
+  return startChild(process.execPath, [MAIN, ...words], {
     env: {
       PATH: SYSTEM_PATH,
       SERVICE_HOST: '127.0.0.1',

@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox';
 import { type PlanAction, PlanActionKind } from './plan.ts';
 import {
   Count,
-  type Ecosystem,
+  Ecosystem,
   nullable,
   PackageName,
   PackageVersion,
@@ -97,9 +97,20 @@ function kindOf(isOffered: boolean, replaced: number, lacking: number): WayBack[
 /** Most installations that one request undoes. */
 export const ROLLBACKS_MAX = 500;
 
-/** Installations to undo, each named by one of its updates. */
+/** One version of a package on hosts, such as those of a failed ring. */
+export const InstalledOn = strict({
+  ecosystem: Ecosystem,
+  name: PackageName,
+  version: PackageVersion,
+  agent_ids: Type.Array(Uuid, { minItems: 1, maxItems: ROLLBACKS_MAX }),
+});
+export type InstalledOn = Static<typeof InstalledOn>;
+
+/** Installations to undo: each named by one of its updates, or those that brought one version to these hosts. */
 export const RollbackRequest = strict({
-  update_ids: Type.Array(Uuid, { minItems: 1, maxItems: ROLLBACKS_MAX }),
+  /** Either this or `installed`. */
+  update_ids: Type.Optional(Type.Array(Uuid, { minItems: 1, maxItems: ROLLBACKS_MAX })),
+  installed: Type.Optional(InstalledOn),
   /** Required unless it is a dry run. */
   reason: Type.Optional(Type.String({ minLength: 1, maxLength: 4_096, pattern: '\\S' })),
   /** Answers what would be undone, and does nothing. */
@@ -136,6 +147,9 @@ export const RollbackAnswer = strict({
       action_count: Count,
     }),
   ),
-  skipped: Type.Array(strict({ update_id: Uuid, code: RollbackSkip })),
+  /** Without `agent_id` where the update is not known; without `update_id` where the host does not have the version. */
+  skipped: Type.Array(
+    strict({ update_id: Type.Optional(Uuid), agent_id: Type.Optional(Uuid), code: RollbackSkip }),
+  ),
 });
 export type RollbackAnswer = Static<typeof RollbackAnswer>;

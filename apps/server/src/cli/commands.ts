@@ -10,6 +10,7 @@ import { operatorsCommand } from './operators.ts';
 import { policiesCommand } from './policies.ts';
 import { rebootsCommand } from './reboots.ts';
 import { restoreCommand } from './restore.ts';
+import { rollbackCommand } from './rollback.ts';
 import { rolloutsCommand } from './rollouts.ts';
 import { sealsCommand } from './seals.ts';
 import { serverCommand } from './server.ts';
@@ -38,6 +39,7 @@ export const COMMANDS: ReadonlyMap<string, CliCommand> = new Map([
   ['holds', holdsCommand],
   ['reboots', rebootsCommand],
   ['rollouts', rolloutsCommand],
+  ['rollback', rollbackCommand],
   ['tags', tagsCommand],
   ['unfixed', unfixedCommand],
 ]);

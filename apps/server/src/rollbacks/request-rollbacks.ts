@@ -1,22 +1,27 @@
 import { type ApprovalPayload, Envelope, ApprovalPayload as Payload } from '@tidegate/protocol/documents';
-import { ROLLBACK_SHOWN_MAX, type RollbackAnswer, type RollbackSkip } from '@tidegate/protocol/rollbacks';
+import {
+  type InstalledOn,
+  ROLLBACK_SHOWN_MAX,
+  type RollbackAnswer,
+  type RollbackSkip,
+} from '@tidegate/protocol/rollbacks';
 import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import { Compile } from 'typebox/compile';
-import { findAgent } from '../agents/store.ts';
+import { findAgent, findAgents } from '../agents/store.ts';
 import { storedApproval } from '../approval-tokens/store.ts';
 import { awaitPlan } from '../commands/await-plan.ts';
 import { lastInstallationOf, type OpenedCommand } from '../commands/store.ts';
 import { appendEvent } from '../events/append-event.ts';
 import { installedVersions } from '../inventory/installed-store.ts';
 import type { Tx } from '../platform/db/engine.ts';
-import type { GroupScope } from '../platform/db/group-scope.ts';
+import { type GroupScope, isInScope } from '../platform/db/group-scope.ts';
 import type { Platform } from '../platform/platform.ts';
 import { sha256Hex } from '../platform/sha256.ts';
 import { listedUpdate } from '../updates/list-store.ts';
 import { lockUpdates } from '../updates/lock-updates.ts';
 import { findUpdates } from '../updates/many-store.ts';
 import { newRow } from '../updates/record-scan.ts';
-import { insertRollback, isUnderWay, markTakenBack } from '../updates/rollbacks-store.ts';
+import { insertRollback, isUnderWay, markTakenBack, updatesThatBrought } from '../updates/rollbacks-store.ts';
 import { insertHistory, insertUpdates } from '../updates/store.ts';
 import { namedForEvent } from '../updates/update-set.ts';
 import { undoingOf } from './rollback-rules.ts';
@@ -27,12 +32,15 @@ const payloads = Compile(Payload);
 type Parts = Pick<Platform, 'database' | 'newId' | 'now'>;
 
 export interface RollbackOrder {
-  /** Updates that name the installations; several of one installation are one order. */
-  readonly updateIds: readonly string[];
+  /** Updates that name the installations, several of one being one order; or a version on hosts. */
+  readonly of: readonly string[] | InstalledOn;
   readonly reason: string;
   /** Says what would be undone, and writes nothing. */
   readonly dryRun: boolean;
+  /** In whose name the rollbacks are approved once they are planned. */
   readonly operator: string;
+  /** Who asks, for the record. */
+  readonly actor: string;
   readonly scope: GroupScope;
 }
 
@@ -43,19 +51,45 @@ export interface RollbackOrder {
  */
 export async function requestRollbacks(
   platform: Parts,
-  { updateIds, scope, ...by }: RollbackOrder,
+  { of, scope, ...by }: RollbackOrder,
 ): Promise<RollbackAnswer> {
-  const answer: RollbackAnswer = { requested: [], skipped: [] };
+  const { updateIds, skipped } = await named(platform, { of, scope });
+  const answer: RollbackAnswer = { requested: [], skipped };
   for (const updateId of new Set(updateIds)) {
     if (answer.requested.some(({ undoes }) => undoes.includes(updateId))) continue;
-    const isVisible = (await listedUpdate(platform.database.read, { id: updateId, scope })) !== null;
-    const outcome = isVisible
-      ? await platform.database.transact((tx) => requestRollback(tx, platform, { updateId, ...by }))
-      : 'not_found';
-    if (typeof outcome === 'string') answer.skipped.push({ update_id: updateId, code: outcome });
-    else answer.requested.push(outcome);
+    const update = await listedUpdate(platform.database.read, { id: updateId, scope });
+    if (update === null) {
+      answer.skipped.push({ update_id: updateId, code: 'not_found' });
+      continue;
+    }
+    const outcome = await platform.database.transact((tx) =>
+      requestRollback(tx, platform, { updateId, ...by }),
+    );
+    if (typeof outcome === 'string') {
+      answer.skipped.push({ update_id: updateId, agent_id: update.agent_id, code: outcome });
+    } else answer.requested.push(outcome);
   }
   return answer;
+}
+
+/** The updates that are meant, and the hosts that have none; those outside of the scope are not known. */
+async function named(
+  { database }: Parts,
+  { of, scope }: Pick<RollbackOrder, 'of' | 'scope'>,
+): Promise<{ updateIds: readonly string[]; skipped: RollbackAnswer['skipped'] }> {
+  if (!('agent_ids' in of)) return { updateIds: of, skipped: [] };
+  const agents = await findAgents(database.read, of.agent_ids);
+  const visible = [...agents.values()].filter(({ group_name: group }) => isInScope(scope, group));
+  const ids = new Set(visible.map(({ id }) => id));
+  const found = await updatesThatBrought(database.read, { ...of, agent_ids: [...ids] });
+  const having = new Set(found.map(({ agent_id: agentId }) => agentId));
+  const skipped = [...new Set(of.agent_ids)]
+    .filter((agentId) => !having.has(agentId))
+    .map((agentId) => ({
+      agent_id: agentId,
+      code: ids.has(agentId) ? ('not_installed' as const) : ('not_found' as const),
+    }));
+  return { updateIds: found.map(({ id }) => id), skipped };
 }
 
 type Requested = RollbackAnswer['requested'][number];
@@ -63,7 +97,7 @@ type Requested = RollbackAnswer['requested'][number];
 async function requestRollback(
   tx: Tx,
   platform: Parts,
-  { updateId, reason, operator, dryRun }: Omit<RollbackOrder, 'updateIds' | 'scope'> & { updateId: string },
+  { updateId, reason, operator, actor, dryRun }: Omit<RollbackOrder, 'of' | 'scope'> & { updateId: string },
 ): Promise<Requested | RollbackSkip> {
   const command = await lastInstallationOf(tx, updateId);
   const approval = command && (await approvalOf(tx, command));
@@ -107,14 +141,14 @@ async function requestRollback(
   await insertHistory(tx, [
     {
       ...{ id: platform.newId(), update_id: row.id, at: row.discovered_at, from_state: null },
-      ...{ to_state: 'pending', reason: 'rollback', actor: operator },
+      ...{ to_state: 'pending', reason: 'rollback', actor },
     },
   ]);
   await insertRollback(tx, { updateId: row.id, tokenId, actions });
   await markTakenBack(tx, undoes);
   await appendEvent(tx, platform, {
     ...{ kind: 'system', type: 'rollback_requested', severity: 'warning', component: 'approvals' },
-    ...{ agentId, actor: operator },
+    ...{ agentId, actor },
     content: {
       ...namedForEvent([...undone.values()], undoes.length),
       ...{ actor: operator, reason, token_id: tokenId, command_id: command.id, rollback_id: row.id },
@@ -122,7 +156,7 @@ async function requestRollback(
   });
   await awaitPlan(tx, platform, {
     ...{ updates: [row], askedBy: operator, policy: null, askedAtMs: platform.now(), round: 0 },
-    ...{ actor: operator, notBeforeMs: null },
+    ...{ actor, notBeforeMs: null },
   });
   return { update_id: row.id, ...answer };
 }

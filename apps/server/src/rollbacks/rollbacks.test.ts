@@ -6,6 +6,7 @@ import { recordResult } from '../commands/record-result.ts';
 import { type ApprovalsApp, actionOf, createApprovalsApp } from '../testing/approvals-app.ts';
 import { ENGINES } from '../testing/engines.ts';
 import { recordScan } from '../updates/record-scan.ts';
+import { updatesThatBrought } from '../updates/rollbacks-store.ts';
 import { findUpdate } from '../updates/store.ts';
 import { takePlan } from '../updates/take-plan.ts';
 
@@ -192,15 +193,19 @@ describe.each(ENGINES)('rollbacks on $name', (engine) => {
     const { it, id } = await scene('failed');
     const skipped = async () => (await rollBack(it, [id])).body.skipped;
     await setInstalled(it, { demo: OLD });
-    expect(await skipped()).toEqual([{ update_id: id, code: 'not_installed' }]);
+    expect(await skipped()).toEqual([{ update_id: id, agent_id: it.agentId, code: 'not_installed' }]);
     const other = await it.addUpdate({ name: 'other', version: NEW });
-    expect((await rollBack(it, [other])).body.skipped).toEqual([{ update_id: other, code: 'not_installed' }]);
+    expect((await rollBack(it, [other])).body.skipped).toEqual([
+      { update_id: other, agent_id: it.agentId, code: 'not_installed' },
+    ]);
   });
 
   test('what has moved on since is left alone', async () => {
     const { it, id } = await scene();
     await setInstalled(it, { demo: '2.0-1' });
-    expect((await rollBack(it, [id])).body.skipped).toEqual([{ update_id: id, code: 'changed_since' }]);
+    expect((await rollBack(it, [id])).body.skipped).toEqual([
+      { update_id: id, agent_id: it.agentId, code: 'changed_since' },
+    ]);
   });
 
   test('a dry run says what would be undone, and writes nothing; anything else needs a reason', async () => {
@@ -220,10 +225,55 @@ describe.each(ENGINES)('rollbacks on $name', (engine) => {
     const answers = await Promise.all([rollBack(it, [id]), rollBack(it, [id, id])]);
     const made = answers.flatMap(({ body }) => body.requested);
     expect(made).toHaveLength(1);
-    expect((await rollBack(it, [id])).body.skipped).toEqual([{ update_id: id, code: 'under_way' }]);
+    expect((await rollBack(it, [id])).body.skipped).toEqual([
+      { update_id: id, agent_id: it.agentId, code: 'under_way' },
+    ]);
     const again = await it.call('POST', `/api/v1/updates/${made[0].update_id}/reject`, {});
     expect(again.status).toBe(200);
     await requested(it, id);
+  });
+
+  test('a version is taken back on a list of hosts, and those that do not have it are named', async () => {
+    const { it, id } = await scene();
+    const nobody = '00000000-0000-7000-8000-000000000000';
+    const installed = { ecosystem: 'apt', name: 'demo', version: NEW, agent_ids: [nobody, it.agentId] };
+    const ask = async (body: object) =>
+      (await it.call('POST', '/api/v1/updates/rollback', { reason: REASON, ...body })).body;
+    expect(await ask({ installed: { ...installed, version: '9' } })).toEqual({
+      requested: [],
+      skipped: [
+        { agent_id: nobody, code: 'not_found' },
+        { agent_id: it.agentId, code: 'not_installed' },
+      ],
+    });
+    expect(await ask({ installed })).toMatchObject({
+      requested: [{ agent_id: it.agentId, undoes: [id] }],
+      skipped: [{ agent_id: nobody, code: 'not_found' }],
+    });
+    expect((await ask({ installed })).skipped).toContainEqual({
+      update_id: id,
+      agent_id: it.agentId,
+      code: 'under_way',
+    });
+  });
+
+  test('of a version that came twice the newest installation is undone', async () => {
+    const { it, id } = await scene();
+    const version = { ecosystem: 'apt' as const, name: 'demo', version: NEW };
+    const of = { ...version, agent_ids: [it.agentId] };
+    const again = await it.addUpdate({ name: 'demo', version: NEW });
+    await it.database.transact((tx) =>
+      tx.updateTable('updates').set({ state: 'installed' }).where('id', '=', again).execute(),
+    );
+    expect(again > id).toBe(true);
+    expect(await updatesThatBrought(it.database.read, of)).toEqual([{ id: again, agent_id: it.agentId }]);
+  });
+
+  test.each([{}, { update_ids: [], installed: {} }])('a request that names %j is refused', async (names) => {
+    const { it, id } = await scene();
+    const installed = { ecosystem: 'apt', name: 'demo', version: NEW, agent_ids: [it.agentId] };
+    const body = { reason: REASON, ...('installed' in names ? { update_ids: [id], installed } : {}) };
+    expect((await it.call('POST', '/api/v1/updates/rollback', body)).status).toBe(400);
   });
 
   test('npm has no way back yet, and says so', async () => {
@@ -231,7 +281,9 @@ describe.each(ENGINES)('rollbacks on $name', (engine) => {
     const id = await it.addUpdate({ name: 'left-pad', ecosystem: 'npm', version: '1.1.0' });
     await it.approve(id);
     await carryOut(it, id, 'success');
-    expect((await rollBack(it, [id])).body.skipped).toEqual([{ update_id: id, code: 'unsupported' }]);
+    expect((await rollBack(it, [id])).body.skipped).toEqual([
+      { update_id: id, agent_id: it.agentId, code: 'unsupported' },
+    ]);
     const { body } = await it.app
       .inject({ method: 'GET', url: `/api/v1/updates/${id}` })
       .then((answer) => ({ body: answer.json() }));

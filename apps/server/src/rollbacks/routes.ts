@@ -22,11 +22,16 @@ export function mountRollbacks(
       body: RollbackRequest,
       response: { 200: RollbackAnswer, 400: Problem },
     },
-    handler: async ({ operator, body: { update_ids: updateIds, reason, dry_run: dryRun = false } }) => {
+    handler: async ({ operator, body }) => {
+      const { update_ids: updateIds, installed, reason, dry_run: dryRun = false } = body;
+      const of = updateIds ?? installed;
+      if (of === undefined || (updateIds && installed))
+        throw new Refusal('invalid_request', { detail: 'A rollback names either update_ids or installed.' });
       if (reason === undefined && !dryRun)
         throw new Refusal('invalid_request', { detail: 'A rollback needs a reason.' });
-      const by = { operator: operator.username, scope: operator.groups };
-      return requestRollbacks(platform, { updateIds, reason: reason ?? '', dryRun, ...by });
+      const { username, groups: scope } = operator;
+      const by = { operator: username, actor: username, scope };
+      return requestRollbacks(platform, { of, reason: reason ?? '', dryRun, ...by });
     },
   });
 }

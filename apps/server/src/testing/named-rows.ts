@@ -128,6 +128,8 @@ const vexDocument = (scope: object) => ({
   },
 });
 
+const INSTALLED = { ecosystem: 'apt', name: 'demo', version: '1' };
+
 /**
  * What each place of the server's routes names: a kind of row, or in words why none. A place that is missing here
  * fails the test.
@@ -258,6 +260,11 @@ export const NAMED: Readonly<Record<string, Naming | string>> = {
     kind: 'update',
     body: (id) => ({ update_ids: [id], ...REASON }),
     nothing: (id) => ({ requested: [], skipped: [{ update_id: id, code: 'not_found' }] }),
+  },
+  'POST /api/v1/updates/rollback body installed.agent_ids[]': {
+    kind: 'agent',
+    body: (id) => ({ installed: { ...INSTALLED, agent_ids: [id] }, ...REASON }),
+    nothing: (id) => ({ requested: [], skipped: [{ agent_id: id, code: 'not_found' }] }),
   },
   'POST /api/v1/updates/preview body update_ids[]': {
     kind: 'update',

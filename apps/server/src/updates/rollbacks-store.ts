@@ -1,4 +1,4 @@
-import { RollbackAction } from '@tidegate/protocol/rollbacks';
+import { type InstalledOn, RollbackAction } from '@tidegate/protocol/rollbacks';
 import { Type } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { chunks } from '../platform/db/chunks.ts';
@@ -57,6 +57,28 @@ export async function isUnderWay(
     .where('state', 'in', ['awaiting_plan', 'approved', 'installing'])
     .executeTakeFirst();
   return approved !== undefined;
+}
+
+/** Of each host the newest updates, one for each architecture, that brought a version, or failed to. */
+export async function updatesThatBrought(
+  db: Db,
+  { agent_ids: agentIds, ecosystem, name, version }: InstalledOn,
+): Promise<{ id: string; agent_id: string }[]> {
+  const newest = new Map<string, { id: string; agent_id: string }>();
+  for (const some of chunks([...new Set(agentIds)])) {
+    const rows = await db
+      .selectFrom('updates')
+      .select(['id', 'agent_id', 'arch'])
+      .where('agent_id', 'in', some)
+      .where('ecosystem', '=', ecosystem)
+      .where('name', '=', name)
+      .where('available_version', '=', version)
+      .where('state', 'in', ['installed', 'failed'])
+      .orderBy('id')
+      .execute();
+    for (const { arch, ...row } of rows) newest.set(`${row.agent_id} ${arch}`, row);
+  }
+  return [...newest.values()];
 }
 
 /** Leaves the updates of an undone installation to people: no policy asks for them again. */

@@ -1,0 +1,118 @@
+import { ROLLBACKS_MAX, type RollbackAnswer, RollbackRequest } from '@tidegate/protocol/rollbacks';
+import { Check, Errors } from 'typebox/value';
+import { activeHostsIn } from '../agents/host-scope.ts';
+import { findOperatorByName } from '../operators/store.ts';
+import type { Db } from '../platform/db/engine.ts';
+import { lostRight } from '../policies/author-rules.ts';
+import { requestRollbacks } from '../rollbacks/request-rollbacks.ts';
+import { type CliCommand, type CliWorld, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
+import { CommandFault, type Installation, withInstallation } from './open-installation.ts';
+import { SCOPE_OPTIONS, type ScopeWords, scopeOf, scopeText } from './scope-words.ts';
+import { showTable } from './show-table.ts';
+
+/** Every rollback is an event with this actor; it is approved in the name of an operator. */
+const ACTOR = 'cli';
+
+export const rollbackCommand: CliCommand = {
+  summary: 'undo the installation of a version on hosts',
+  usage: `Usage: tidegate rollback NAME VERSION --author OPERATOR --reason TEXT [--ecosystem ECOSYSTEM]
+                         [--group GROUP ...] [--tag TAG ...] [--host HOST ...] [--dry-run] [--json]
+
+Takes the installations that brought VERSION of the package NAME back, each with everything that its approval changed. Each is an
+update that its host plans, that the gate judges, and that is approved in the name of the author if it is clear; an old version with
+a known vulnerability waits for an override. ECOSYSTEM is apt unless given; without --group, --tag and --host it is for all hosts;
+--host takes an id or a whole host name. --dry-run says what would be undone.
+
+It works on the data directory (SERVICE_DATA_DIR, SERVICE_DATABASE_URL), with or without a running server. --author names an
+approver or admin of the whole fleet.`,
+  async run(args, world) {
+    const { values, positionals } = readArgs(args, {
+      ...{ author: { type: 'string' }, reason: { type: 'string' }, ecosystem: { type: 'string' } },
+      ...{ 'dry-run': { type: 'boolean' }, json: { type: 'boolean' }, ...SCOPE_OPTIONS },
+    });
+    const { author, reason, ecosystem = 'apt', 'dry-run': isDry = false, json = false } = values;
+    const { group, host, tag } = values;
+    const [name, version, ...more] = positionals;
+    if (name === undefined || version === undefined || more.length > 0)
+      throw new UsageError('rollback needs a NAME and a VERSION');
+    if (author === undefined) throw new UsageError('rollback needs --author OPERATOR');
+    if (reason === undefined) throw new UsageError('rollback needs --reason TEXT');
+    return withInstallation(world, (installation) =>
+      rollBack(installation, world, {
+        ...{ name, version, author, reason, ecosystem, isDry, json },
+        scope: { group, host, tag },
+      }),
+    );
+  },
+};
+
+async function rollBack(
+  { platform }: Installation,
+  world: CliWorld,
+  asked: {
+    name: string;
+    version: string;
+    author: string;
+    reason: string;
+    ecosystem: string;
+    scope: ScopeWords;
+    isDry: boolean;
+    json: boolean;
+  },
+): Promise<ExitCode> {
+  const { name, version, ecosystem, reason, isDry, json } = asked;
+  const db = platform.database.read;
+  const operator = await authorOf(db, asked.author);
+  const scope = await scopeOf(db, asked.scope);
+  const hosts = await activeHostsIn(db, scope).select('a.id').orderBy('a.id').execute();
+  if (hosts.length === 0) throw new CommandFault(`there are no active hosts in ${scopeText(scope)}`);
+  const told: RollbackAnswer = { requested: [], skipped: [] };
+  for (let i = 0; i < hosts.length; i += ROLLBACKS_MAX) {
+    const agentIds = hosts.slice(i, i + ROLLBACKS_MAX).map(({ id }) => id);
+    const request: unknown = { installed: { ecosystem, name, version, agent_ids: agentIds }, reason };
+    if (!Check(RollbackRequest, request) || request.installed === undefined) {
+      const [fault] = Errors(RollbackRequest, request);
+      throw new CommandFault(`${fault?.instancePath ?? 'the request'} ${fault?.message ?? 'is not valid'}`);
+    }
+    const by = { operator, actor: ACTOR, scope: null };
+    const answer = await requestRollbacks(platform, { of: request.installed, reason, dryRun: isDry, ...by });
+    told.requested.push(...answer.requested);
+    told.skipped.push(...answer.skipped);
+  }
+  world.out(json ? JSON.stringify({ dry_run: isDry, ...told }, null, 2) : rollbackText(told, asked));
+  return EXIT.ok;
+}
+
+/** What a command did, or would do, for people. */
+export function rollbackText(
+  { requested, skipped }: RollbackAnswer,
+  { name, version, isDry }: { name: string; version: string; isDry: boolean },
+): string {
+  const table = requested.map((one) => [
+    ...[one.agent_id, one.update_id ?? '-', `${one.undoes.length}`, `${one.action_count}`],
+  ]);
+  const reasons = Map.groupBy(skipped, ({ code }) => code);
+  return [
+    `${isDry ? 'Would undo' : 'Asked to undo'} ${name} ${version} on ${requested.length} hosts.`,
+    ...(table.length > 0 ? [showTable([['HOST', 'ROLLBACK', 'UPDATES', 'PACKAGES'], ...table])] : []),
+    ...[...reasons].map(([code, hosts]) => {
+      const text = `Skipped: ${hosts.length} (${code.replaceAll('_', ' ')})`;
+      // In a whole fleet most hosts may not have the version; the others need a look.
+      return code === 'not_installed' ? `${text}.` : [`${text}:`, ...hosts.map(hostLine)].join('\n');
+    }),
+  ].join('\n');
+}
+
+function hostLine({ agent_id: id, update_id: updateId }: RollbackAnswer['skipped'][number]): string {
+  return `  ${id ?? updateId ?? '-'}`;
+}
+
+async function authorOf(db: Db, name: string): Promise<string> {
+  const row = await findOperatorByName(db, name);
+  if (!row)
+    throw new CommandFault(`there is no operator ${JSON.stringify(name)}; see tidegate operators list`);
+  if (lostRight(row) === null) return row.username;
+  throw new CommandFault(
+    `${name} cannot ask for rollbacks: it takes an approver or admin of the whole fleet`,
+  );
+}
