@@ -2461,6 +2461,27 @@ export const MUTANTS: readonly Mutant[] = [
     test: [ROLLBACKS_TEST, 'those that do not have it are named'],
   },
   {
+    rule: 'rollbacks: a hook that has to succeed stops them',
+    file: 'apps/agent/src/hooks/hook-file.ts',
+    from: "hook.rollback === 'must_succeed'",
+    to: 'hook.rollback === undefined && false',
+    test: ['apps/agent/src/executor/around-install.test.ts', 'does not stop it unless root says so'],
+  },
+  {
+    rule: 'rollbacks: a hook that may fail does not stop them',
+    file: 'apps/agent/src/hooks/hook-file.ts',
+    from: "return change === 'update' ||",
+    to: 'return true ||',
+    test: ['apps/agent/src/executor/around-install.test.ts', 'does not stop it unless root says so'],
+  },
+  {
+    rule: 'hooks: one that fails before an update stops it',
+    file: 'apps/agent/src/hooks/hook-file.ts',
+    from: "return change === 'update' ||",
+    to: 'return ',
+    test: ['apps/agent/src/executor/around-install.test.ts', 'one that fails before it stops it'],
+  },
+  {
     rule: 'rollbacks: only what takes all of its updates back runs on an unfit host',
     file: ROLLBACKS,
     from: 'return updates.every((update) =>',

@@ -137,6 +137,19 @@ describe('hooks around an installation', () => {
     expect(happened()).toEqual(['before/10-drain ', 'before/20-backup ', 'after/10-undrain not_started']);
   });
 
+  test('one that fails before a rollback is told, and does not stop it unless root says so', async () => {
+    world.action = { ...world.action, action: 'downgrade' };
+    world.simulated = [world.action];
+    hook('before/20-backup', 'exit 1');
+    const { failure, result } = await execute();
+    expect([failure, result.status]).toEqual([null, 'success']);
+    expect(result.reason).toContain('hook_failed (before/20-backup)');
+    const program = checks.script('drain', 'exit 1');
+    checks.hook('before/30-drain', { program, rollback: 'must_succeed' });
+    expect((await execute()).failure).toBe('hook_failed');
+    expect(world.installs).toHaveLength(1);
+  });
+
   test('one that cannot be used stops it before any has run', async () => {
     hook('before/10-drain');
     checks.hook('before/20-backup', { program: '/nowhere/backup' });

@@ -7,7 +7,7 @@ import { type JobEnd, refused } from './job-result.ts';
 
 export interface HookedWork {
   runHooks: RunHooks;
-  facts: Pick<HookFacts, 'commandId' | 'ecosystem' | 'packages'>;
+  facts: Pick<HookFacts, 'commandId' | 'ecosystem' | 'change' | 'packages'>;
   onOutput: OutputListener;
   /** Whether root has named hooks before an installation, or its folder cannot be read. */
   hasBefore: boolean;
@@ -27,8 +27,9 @@ export async function withHooks(work: HookedWork): Promise<JobEnd> {
   if (refusal !== null) return refusal;
   const before = await work.runHooks('before', work.facts, work.onOutput);
   const { failed } = before;
-  const end =
-    failed === null ? await work.install() : refused('hook_failed', `${failed.name}: ${failed.detail}`);
+  const end = failed?.stops
+    ? refused('hook_failed', `${failed.name}: ${failed.detail}`)
+    : await work.install();
   return withAfter(work, end, before);
 }
 
@@ -48,7 +49,10 @@ async function withAfter(
 /** The installation stands, whatever a hook after it says; the reason tells of it. */
 function withRuns(result: CommandResult, before: HooksEnd | null, after: HooksEnd): CommandResult {
   const output = [before?.output, result.output_tail, after.output].filter((text) => text).join('\n');
-  const told = after.failed === null ? [] : [tell('after', after.failed)];
+  const told = [
+    ...(before?.failed && !before.failed.stops ? [tell('before', before.failed)] : []),
+    ...(after.failed === null ? [] : [tell('after', after.failed)]),
+  ];
   const reason = [...(result.reason === undefined ? [] : [result.reason]), ...told].join('; ');
   return {
     ...result,

@@ -446,8 +446,8 @@ async function install(
     return refused('unsupported_ecosystem', `${ecosystem} cannot be installed on this host`);
   const fitness = examineFitness(options, means.nowMs());
   // What is taken back to an earlier version is mended, as by a repair.
-  if (!fitness.ok && !takesBack(approval.payload))
-    return withProbes(refused('unfit', fitness.detail), fitness.report);
+  const change = takesBack(approval.payload) ? 'rollback' : 'update';
+  if (!fitness.ok && change === 'update') return withProbes(refused('unfit', fitness.detail), fitness.report);
   const stages = join(options.state, 'stage');
   removeContents(stages); // leftovers of a crash; the lock excludes another running job
   const stage = mkdtempSync(join(stages, 'job-')); // made with mode 0700
@@ -458,7 +458,7 @@ async function install(
     const hooks = readHooks(options.policy, 'before');
     const end = await withHooks({
       runHooks: options.runHooks,
-      facts: { commandId: job.commandId, ecosystem, packages: actions.length },
+      facts: { commandId: job.commandId, ecosystem, change, packages: actions.length },
       onOutput: means.heard.write,
       hasBefore: !hooks.ok || hooks.files.length > 0,
       rehearse: () => rehearse(installer, staged, means),

@@ -16,8 +16,21 @@ export const HookFile = strict({
   program: ProgramPath,
   args: Type.Optional(ProgramArgs),
   timeout_seconds: Type.Optional(Type.Integer({ minimum: 1, maximum: STAGE_MAX_SECONDS })),
+  /** Whether a rollback goes on where this fails before it: it does unless root says `must_succeed`. */
+  rollback: Type.Optional(Type.Enum(['may_fail', 'must_succeed'])),
 });
 export type HookFile = Static<typeof HookFile>;
+
+/** What an installation does: a rollback takes each of its updates back to an earlier version. */
+export type HookedChange = 'update' | 'rollback';
+
+/**
+ * Whether a hook that fails before an installation stops it. What guards the way forward must not close the way back,
+ * unless root wants it so; a file that cannot be read may say so.
+ */
+export function stopsAt(change: HookedChange, hook: HookFile | null): boolean {
+  return change === 'update' || hook === null || hook.rollback === 'must_succeed';
+}
 
 /** The hooks that root has named for a stage: `hooks.d/before` and `hooks.d/after` beside the policy. */
 export function readHooks(policy: PolicyPlace, stage: HookStage): CheckFolder<HookFile> {

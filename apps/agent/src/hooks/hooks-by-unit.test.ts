@@ -7,7 +7,7 @@ import type { HookFacts } from './run-hooks.ts';
 
 const FACTS: HookFacts = {
   commandId: '11111111-1111-4111-8111-111111111111',
-  ...{ ecosystem: 'apt', packages: 3, outcome: 'success' },
+  ...{ ecosystem: 'apt', change: 'update', packages: 3, outcome: 'success' },
 };
 let world: ChecksWorld;
 let state: string;
@@ -18,8 +18,8 @@ beforeEach(() => {
 });
 afterEach(() => world[Symbol.dispose]());
 
-const run = (systemctl: string) =>
-  hooksByUnit({ policy: world.policy, state, systemctl })('before', FACTS, () => {});
+const run = (systemctl: string, facts = FACTS) =>
+  hooksByUnit({ policy: world.policy, state, systemctl })('before', facts, () => {});
 
 test('the executor hands stage, id and facts to the unit, takes its result, and leaves no file', async () => {
   world.hook('before/10-backup', { program: '/bin/true' });
@@ -34,7 +34,8 @@ umask 077 && echo '${end}' > before-${FACTS.commandId}.end.json`,
   );
   expect(await run(tool)).toEqual({ runs, failed: null, output: 'saved' });
   expect(JSON.parse(readFileSync(order, 'utf8'))).toEqual({
-    ...{ v: 1, command_id: FACTS.commandId, ecosystem: 'apt', packages: 3, outcome: 'success' },
+    ...{ v: 1, command_id: FACTS.commandId, ecosystem: 'apt', change: 'update', packages: 3 },
+    outcome: 'success',
   });
   expect(readdirSync(join(state, 'hooks'))).toEqual([]);
 });
@@ -46,7 +47,19 @@ test('without hooks no unit is started', async () => {
 test('a unit that is not installed is a hook that failed', async () => {
   world.hook('before/10-backup', { program: '/bin/true' });
   const { failed } = await run(world.script('systemctl', 'echo "Unit not found." >&2; exit 5'));
-  expect(failed).toEqual({ name: 'hooks.d', detail: expect.stringContaining('Unit not found') });
+  expect(failed).toEqual({
+    name: 'hooks.d',
+    detail: expect.stringContaining('Unit not found'),
+    stops: true,
+  });
+});
+
+test('it stops a rollback only if a hook has to succeed', async () => {
+  const rollBack = () => run(world.script('systemctl', 'exit 5'), { ...FACTS, change: 'rollback' as const });
+  world.hook('before/10-backup', { program: '/bin/true' });
+  expect((await rollBack()).failed?.stops).toBe(false);
+  world.hook('before/20-drain', { program: '/bin/true', rollback: 'must_succeed' });
+  expect((await rollBack()).failed?.stops).toBe(true);
 });
 
 test('so is one that ends well without a result, also beside an old one', async () => {
@@ -72,7 +85,7 @@ describe('the unit’s part', () => {
   test('runs what root named, with the facts of the order, and leaves the result to root alone', async () => {
     world.hook('before/10-backup', { program: world.script('backup', 'echo "$TIDEGATE_PACKAGES"; exit 1') });
     mkdirSync(join(state, 'hooks'));
-    const order = { v: 1, command_id: FACTS.commandId, ecosystem: 'apt', packages: 7 };
+    const order = { v: 1, command_id: FACTS.commandId, ecosystem: 'apt', change: 'update', packages: 7 };
     writeFileSync(join(state, 'hooks', `before-${FACTS.commandId}.json`), JSON.stringify(order), {
       mode: 0o600,
     });

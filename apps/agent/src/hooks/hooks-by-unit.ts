@@ -8,7 +8,7 @@ import type { PolicyPlace } from '../host-policy/policy-folders.ts';
 import { errorCode, ownUid, writeDurably } from '../platform/file-layer.ts';
 import { runProgram } from '../platform/run-program.ts';
 import { readTrustedJson } from '../platform/trusted-json.ts';
-import { readHooks, STAGE_MAX_SECONDS } from './hook-file.ts';
+import { readHooks, STAGE_MAX_SECONDS, stopsAt } from './hook-file.ts';
 import { FOLDER_HOOK, type HooksEnd, type RunHooks, runHooks } from './run-hooks.ts';
 
 const FILE_MAX_BYTES = 2 * 1024 * 1024;
@@ -20,6 +20,7 @@ const Order = strict({
   v: Type.Literal(1),
   command_id: Uuid,
   ecosystem: Ecosystem,
+  change: Type.Enum(['update', 'rollback']),
   packages: Count,
   outcome: Type.Optional(Type.Enum(['success', 'failed', 'not_started'])),
 });
@@ -27,7 +28,10 @@ const Order = strict({
 const End = strict({
   v: Type.Literal(1),
   runs: Type.Array(HookRun, { maxItems: 40 }),
-  failed: Type.Union([strict({ name: Type.String(), detail: Type.String() }), Type.Null()]),
+  failed: Type.Union([
+    strict({ name: Type.String(), detail: Type.String(), stops: Type.Boolean() }),
+    Type.Null(),
+  ]),
   output: Type.String(),
 });
 
@@ -56,7 +60,15 @@ export function hooksByUnit(means: { policy: PolicyPlace; state: string; systemc
         return { runs: end.runs, failed: end.failed, output: end.output };
       }
       const why = started.ok ? 'it has left no result' : started.detail;
-      return none(`tidegate-hooks@.service has not run the hooks: ${why}`);
+      // Any of them may not have run.
+      const stops =
+        !folder.ok || folder.files.some((file) => stopsAt(facts.change, file.ok ? file.value : null));
+      const detail = `tidegate-hooks@.service has not run the hooks: ${why}`;
+      return {
+        runs: [],
+        failed: { name: FOLDER_HOOK, detail, stops: stage === 'before' && stops },
+        output: '',
+      };
     } finally {
       for (const path of [paths.order, paths.end]) rmSync(path, { force: true });
     }
@@ -101,8 +113,4 @@ function write(path: string, value: unknown): void {
 function read<S extends TSchema>(path: string, schema: S): Static<S> | null {
   const trust = { maxBytes: FILE_MAX_BYTES, ownerUid: ownUid(), forbiddenMode: 0o022 };
   return readTrustedJson(path, schema, trust);
-}
-
-function none(detail: string): HooksEnd {
-  return { runs: [], failed: { name: FOLDER_HOOK, detail }, output: '' };
 }

@@ -7,7 +7,7 @@ import { type HookFacts, runHooks } from './run-hooks.ts';
 
 const FACTS: HookFacts = {
   commandId: '11111111-1111-4111-8111-111111111111',
-  ...{ ecosystem: 'apt', packages: 3 },
+  ...{ ecosystem: 'apt', change: 'update', packages: 3 },
 };
 let world: ChecksWorld;
 let heard: string;
@@ -54,7 +54,11 @@ test('before an installation the first that fails is the last', async () => {
   hook('before/30-snapshot');
   const { runs, failed } = await run();
   expect(runs.map(({ outcome }) => outcome)).toEqual(['ok', 'failed']);
-  expect(failed).toEqual({ name: '20-backup', detail: expect.stringContaining('disk is full') });
+  expect(failed).toEqual({
+    name: '20-backup',
+    detail: expect.stringContaining('disk is full'),
+    stops: true,
+  });
   expect(said()).toEqual(['before/10-drain', 'before/20-backup']);
 });
 
@@ -63,7 +67,49 @@ test('after one all run, and the first that failed is told', async () => {
   hook('after/20-undrain');
   const { runs, failed } = await run('after');
   expect(runs.map(({ outcome }) => outcome)).toEqual(['failed', 'ok']);
-  expect(failed?.name).toBe('10-check');
+  expect(failed).toMatchObject({ name: '10-check', stops: false });
+});
+
+describe('before a rollback', () => {
+  const rollBack = () => run('before', { ...FACTS, change: 'rollback' });
+
+  test('one that fails does not stop it, and the others run', async () => {
+    hook('before/10-backup', 'exit 1');
+    hook('before/20-drain', 'test "$TIDEGATE_CHANGE" = rollback');
+    const { runs, failed } = await rollBack();
+    expect(runs.map(({ outcome }) => outcome)).toEqual(['failed', 'ok']);
+    expect(failed).toMatchObject({ name: '10-backup', stops: false });
+  });
+
+  test('one whose program cannot be used is told, and does not stop it either', async () => {
+    world.hook('before/10-backup', { program: '/nowhere/backup' });
+    hook('before/20-drain');
+    const { runs, failed } = await rollBack();
+    expect(runs.map(({ outcome }) => outcome)).toEqual(['failed', 'ok']);
+    expect(failed).toMatchObject({ name: '10-backup', stops: false });
+  });
+
+  test('one that has to succeed stops it, also after one that may fail', async () => {
+    hook('before/10-backup', 'exit 1');
+    hook('before/20-drain', 'exit 1', { rollback: 'must_succeed' });
+    hook('before/30-snapshot');
+    const { failed } = await rollBack();
+    expect(failed).toMatchObject({ name: '20-drain', stops: true });
+    expect(said()).toEqual(['before/10-backup', 'before/20-drain']);
+  });
+
+  test.each<[string, () => unknown]>([
+    [
+      'has to succeed and cannot be used',
+      () => world.hook('before/20-drain', { program: '/nowhere/drain', rollback: 'must_succeed' }),
+    ],
+    ['has a file that cannot be read', () => world.hook('before/20-drain', { program: 1 })],
+  ])('none runs if one %s', async (_, spoil) => {
+    hook('before/10-backup');
+    spoil();
+    expect(await rollBack()).toMatchObject({ runs: [], failed: { name: '20-drain', stops: true } });
+    expect(said()).toEqual([]);
+  });
 });
 
 test('one that hangs is ended at its limit', async () => {
@@ -115,6 +161,7 @@ test('they are told facts, and inherit nothing', async () => {
   const { output } = await run('after', { ...FACTS, outcome: 'failed' });
   delete process.env.AGENT_SECRET;
   expect(output.split('\n').filter((line) => line.includes('='))).toEqual([
+    'TIDEGATE_CHANGE=update',
     `TIDEGATE_COMMAND_ID=${FACTS.commandId}`,
     'TIDEGATE_ECOSYSTEM=apt',
     'TIDEGATE_OUTCOME=failed',
