@@ -103,9 +103,11 @@ function Vulnerability({
 function StatementLink({ finding, of }: { finding: GateFinding; of: FoundIn }) {
   const { agent_id: agentId, ecosystem } = of;
   const isOfSystem = ecosystem === 'apt' || ecosystem === 'dnf';
-  const { data: host } = useQuery(
+  const { data: host, isPending } = useQuery(
     oneQuery<AgentItem>('hosts', `/api/v1/agents/${encodeURIComponent(agentId)}`),
   );
+  // Without its host the form would be about another scope than the finding.
+  if (isPending) return null;
   const search = {
     ...{ vulnerability: finding.id, package: finding.package, version: finding.version, ecosystem },
     ...(isOfSystem && host && { distribution: host.os.id }),
