@@ -49,8 +49,8 @@ export const RingHalt = strict({
   /** Failed hosts with which it halts; null: no number. */
   failed_hosts: nullable(Type.Integer({ minimum: 1, maximum: 100_000 })),
   /**
-   * Failed hosts in percent of the ring's hosts above which it halts; null: what the gate's rate allows, and nothing
-   * in the last ring, which has no gate.
+   * Failed hosts in percent of those that may install, above which it halts; null: what the rate of the ring's gate
+   * allows, for the last ring that of the ring before it, or nothing besides where `failed_hosts` is given.
    */
   failed_percent: nullable(Type.Integer({ minimum: 0, maximum: 99 })),
 });

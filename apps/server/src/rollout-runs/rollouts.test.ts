@@ -407,6 +407,22 @@ describe.each(ENGINES)('rollouts on $name', (engine) => {
     expect([await it.stateOf(first), await it.stateOf(second)]).toEqual(['pending', 'pending']);
   });
 
+  test('ask for the reboots of hosts that have installed, in the rings that were entered alone', async () => {
+    const it = await createRolloutScene(engine, { authorRole: 'admin' });
+    const [canary, rest] = [await it.host('canary'), await it.host()];
+    await it.publish(CANARY_THEN_REST, { reboot: { when: 'needed', warn_minutes: 5 } });
+    await it.run();
+    await it.run();
+    const asked = () => it.database.read.selectFrom('host_reboots').select('agent_id').execute();
+    for (const host of [canary, rest]) await it.needsReboot(host);
+    await it.run();
+    expect(await asked()).toEqual([]);
+    await it.install(canary);
+    await it.run();
+    await it.run();
+    expect(await asked()).toEqual([{ agent_id: canary.agentId }]);
+  });
+
   test('skip a ring in which no host offers anything', async () => {
     const it = await scene();
     await it.host('canary', { offers: false });

@@ -1,10 +1,12 @@
 import type { CommandResult } from '@tidegate/protocol/agent-api';
 import { CommandPayload, Envelope } from '@tidegate/protocol/documents';
 import type { ProbeResult } from '@tidegate/protocol/probes';
+import type { RestartReport } from '@tidegate/protocol/restarts';
 import type { Ring } from '@tidegate/protocol/rings';
 import type { RolloutDetail } from '@tidegate/protocol/rollouts-api';
 import { Value } from 'typebox/value';
 import { expect } from 'vitest';
+import { saveRestarts } from '../agents/restarts-store.ts';
 import { readRecord } from '../approvals/read-decision.ts';
 import { deliverCommands } from '../commands/deliver-commands.ts';
 import { recordResult } from '../commands/record-result.ts';
@@ -23,13 +25,16 @@ import { STANDING } from './standing.ts';
 const MINUTE_MS = 60_000;
 
 /** A server with hosts that report through the ordinary path; the first host belongs to no group. */
-export async function createRolloutScene(engine: TestEngine, options: ApprovalsAppOptions = {}) {
+export async function createRolloutScene(
+  engine: TestEngine,
+  { authorRole = 'approver', ...options }: ApprovalsAppOptions & { authorRole?: 'approver' | 'admin' } = {},
+) {
   const it = await createApprovalsApp(engine, options);
   const { database, platform, keyRing, clock } = it;
   const db = database.read;
   await database.transact(async (tx) => {
     const ada = { id: '01900000-0000-7000-a000-000000000001', username: 'ada', password_hash: 'x' };
-    await insertOperator(tx, { ...ada, role: 'approver', groups: null, created_at: 1, disabled_at: null });
+    await insertOperator(tx, { ...ada, role: authorRole, groups: null, created_at: 1, disabled_at: null });
   });
   const refused = createRefused();
   let hosts = 1;
@@ -112,6 +117,19 @@ export async function createRolloutScene(engine: TestEngine, options: ApprovalsA
     await database.transact((tx) => recordProbes(tx, platform, { agentId, report: { at, probes } }));
   }
 
+  /** Its own evidence says so, in its present boot. */
+  async function needsReboot({ agentId }: Host): Promise<void> {
+    const report: RestartReport = {
+      ...{ observed_at: rfc3339(platform.now()), boot_id: 'boot-1' },
+      services: { need: 'not_needed', stale: [], more_services: 0 },
+      reboot: { need: 'needed', evidence: [], packages: [], livepatch: 'inactive' },
+    };
+    await database.transact(async (tx) => {
+      await tx.updateTable('agents').set({ boot_id: 'boot-1' }).where('id', '=', agentId).execute();
+      await saveRestarts(tx, { agentId, nowMs: platform.now(), report });
+    });
+  }
+
   async function install(host: Host): Promise<void> {
     expect(await visit(host)).toContain('install_update');
     await report(host, 'success');
@@ -157,6 +175,7 @@ export async function createRolloutScene(engine: TestEngine, options: ApprovalsA
       report,
       look,
       install,
+      needsReboot,
       seen,
       decisions,
       planFor,
