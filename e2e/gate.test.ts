@@ -2,10 +2,10 @@ import { InventoryAnswer, type InventoryReport } from '@tidegate/protocol/agent-
 import { BulkApproveAnswer } from '@tidegate/protocol/approvals-api';
 import { startFakeOsv } from '@tidegate/testkit/fake-osv';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { ENGINES } from '../apps/server/src/testing/engines.ts';
 import { type BareAgent, enrolBareAgent } from './harness/bare-agent.ts';
 import { Approved, Blocked, expectAnswer, logIn, type Operator } from './harness/operator.ts';
 import { startServer } from './harness/server-process.ts';
+import { storyEngines } from './harness/story-engines.ts';
 
 /** The versions that the hosts report, with the ecosystem and version by which the database knows them. */
 const HOSTS = {
@@ -40,7 +40,7 @@ const HOSTS = {
 } as const;
 type Ecosystem = keyof typeof HOSTS;
 
-describe.each(ENGINES)('the gate of the real server on $name', (engine) => {
+describe.each(storyEngines('postgres'))('the gate of the real server on $name', (engine) => {
   test.each(['npm', 'pypi', 'apt', 'dnf'] as const)(
     '%s: vulnerable is blocked (A1), clear is approved, unchecked blocks apt and dnf (A2), and log and events say so',
     async (ecosystem) => {

@@ -1,10 +1,10 @@
 import { copyFileSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { ENGINES } from '../apps/server/src/testing/engines.ts';
 import { must } from './harness/host.ts';
 import { createKeyScene, keySetOf } from './harness/key-scene.ts';
 import { startServer } from './harness/server-process.ts';
+import { storyEngines } from './harness/story-engines.ts';
 
 /** How long a running server may take to notice a change of keys: the age of its state document. */
 const NOTICED_WITHIN_MS = 10_000;
@@ -29,7 +29,7 @@ async function noticed(url: string, versions: number[]): Promise<number> {
   }
 }
 
-describe.each(ENGINES)('keys on $name', (engine) => {
+describe.each(storyEngines('sqlite'))('keys on $name', (engine) => {
   test('E8: a host that was offline during 5 rotations, revocations and restarts recovers by itself', async () => {
     const { server, operator, enrolled } = await createKeyScene(engine);
     const host = await enrolled('sleeper');

@@ -5,10 +5,10 @@ import type { AptSet } from '@tidegate/testkit/apt-packages';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { describe, expect, test } from 'vitest';
-import { ENGINES } from '../apps/server/src/testing/engines.ts';
 import type { Child } from './harness/child.ts';
 import { type AgentRun, finish, type Host, must } from './harness/host.ts';
 import { type Answer, liftLimits, type Operator, pause } from './harness/operator.ts';
+import { storyEngines } from './harness/story-engines.ts';
 import { TRACE, tracing } from './harness/story-packages.ts';
 import { createWorld, storyMissing, type World } from './harness/world.ts';
 
@@ -35,7 +35,7 @@ type Moment = { victim: Victim; phase: Phase; afterMs: number };
 
 const missing = storyMissing();
 
-describe.skipIf(missing !== null).each(ENGINES)('kill -9 on $name', (engine) => {
+describe.skipIf(missing !== null).each(storyEngines('sqlite'))('kill -9 on $name', (engine) => {
   test('loses nothing acknowledged, installs nothing twice and revokes no family', {
     timeout: 60_000 + MOMENTS * MS_PER_MOMENT,
   }, async () => {

@@ -5,10 +5,10 @@ import { PolicyDetail, PolicyPreview } from '@tidegate/protocol/policies-api';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { ENGINES } from '../apps/server/src/testing/engines.ts';
 import { STANDING } from '../apps/server/src/testing/standing.ts';
 import { must } from './harness/host.ts';
 import { expectAnswer, type Operator } from './harness/operator.ts';
+import { storyEngines } from './harness/story-engines.ts';
 import { ADVISORY, AFFECTED, NEW, OLD, STORY } from './harness/story-packages.ts';
 import { createWorld, storyMissing } from './harness/world.ts';
 
@@ -23,7 +23,7 @@ const Record = Type.Object({
 });
 const Decision = Type.Object({ record: Record });
 
-describe.skipIf(missing !== null).each(ENGINES)('a policy on $name', (engine) => {
+describe.skipIf(missing !== null).each(storyEngines('postgres'))('a policy on $name', (engine) => {
   test('approves what is clear by itself, as its author; the host installs it, and the token names the policy', async () => {
     const { operator, enrolled, proxy } = await createWorld(engine, OFTEN);
     const host = await enrolled({ packages: [STORY] });

@@ -110,23 +110,26 @@ describe.skipIf(missing !== null)(`Python packages${missing === null ? '' : ` ($
     await expectRefused(world, 'ARTIFACT_MISMATCH');
   });
 
-  test('an environment that has changed since the plan is refused as drift', async () => {
-    const world = await approvedWorld();
-    const { environment, operator, agent } = world;
-    await environment.install({ name: 'demo-lib', version: '1.2' });
-    await agent.runOnce();
-    expect(await environment.installed()).toEqual({ 'demo-app': '1.0', 'demo-lib': '1.2' });
-    expect(await operator.events({ type: 'PLAN_DRIFT' })).toHaveLength(1);
-  });
+  // The installer's own tests have both with real pip; these go through all parts.
+  if (process.env.TIDEGATE_LONG === '1') {
+    test('an environment that has changed since the plan is refused as drift', async () => {
+      const world = await approvedWorld();
+      const { environment, operator, agent } = world;
+      await environment.install({ name: 'demo-lib', version: '1.2' });
+      await agent.runOnce();
+      expect(await environment.installed()).toEqual({ 'demo-app': '1.0', 'demo-lib': '1.2' });
+      expect(await operator.events({ type: 'PLAN_DRIFT' })).toHaveLength(1);
+    });
 
-  test('an environment that has a part of the approved change already gets the rest', async () => {
-    const world = await approvedWorld();
-    const { environment, operator, agent } = world;
-    await environment.install({ name: 'demo-lib', version: '1.1' });
-    await agent.runOnce();
-    expect(await environment.installed()).toEqual(NEW);
-    expect(await operator.events({ type: 'PLAN_DRIFT' })).toEqual([]);
-  });
+    test('an environment that has a part of the approved change already gets the rest', async () => {
+      const world = await approvedWorld();
+      const { environment, operator, agent } = world;
+      await environment.install({ name: 'demo-lib', version: '1.1' });
+      await agent.runOnce();
+      expect(await environment.installed()).toEqual(NEW);
+      expect(await operator.events({ type: 'PLAN_DRIFT' })).toEqual([]);
+    });
+  }
 
   test('a version that exists only as a source distribution has no plan, and the log says why', async () => {
     const { operator, agent, environment } = await createPypiWorld(engine, {

@@ -2,9 +2,9 @@ import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Type } from 'typebox';
 import { describe, expect, test } from 'vitest';
-import { ENGINES } from '../apps/server/src/testing/engines.ts';
 import { must } from './harness/host.ts';
 import { expectAnswer, type Operator } from './harness/operator.ts';
+import { storyEngines } from './harness/story-engines.ts';
 import { TRACE } from './harness/story-packages.ts';
 import { createWorld, storyMissing } from './harness/world.ts';
 
@@ -31,7 +31,7 @@ const Shown = Type.Object({
   ),
 });
 
-describe.skipIf(missing !== null).each(ENGINES)(
+describe.skipIf(missing !== null).each(storyEngines('sqlite'))(
   `a broken host${missing === null ? '' : ` (${missing})`}, on $name`,
   (engine) => {
     test('refuses updates, is repaired by a signed command that names each script, and takes them again', async () => {

@@ -4,11 +4,12 @@ import { nullable } from '@tidegate/protocol/scalars';
 import { SYSTEM_PATH } from '@tidegate/testkit/run-tool';
 import { Type } from 'typebox';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { ENGINES, type TestEngine } from '../apps/server/src/testing/engines.ts';
+import type { TestEngine } from '../apps/server/src/testing/engines.ts';
 import { type Host, must } from './harness/host.ts';
 import { expectAnswer, logIn, type Operator } from './harness/operator.ts';
 import { runCommands } from './harness/runbook.ts';
 import { startServer } from './harness/server-process.ts';
+import { storyEngines } from './harness/story-engines.ts';
 import { NEW, STORY, TRACE } from './harness/story-packages.ts';
 import { createWorld, storyMissing } from './harness/world.ts';
 
@@ -84,7 +85,7 @@ async function someRounds(host: Host): Promise<void> {
   for (let i = 0; i < 3; i++) must(await host.runOnce());
 }
 
-describe.skipIf(missing !== null).each(ENGINES)(
+describe.skipIf(missing !== null).each(storyEngines('postgres'))(
   'T20: an install on both sides of a restore on $name',
   (engine) => {
     test('a backup from before the approval: the server learns that it is installed, and nothing is installed twice', async () => {
@@ -133,20 +134,23 @@ describe.skipIf(missing !== null).each(ENGINES)(
   },
 );
 
-test.each(ENGINES)('kill -9 is not a restore: the epoch stays the same ($name)', async (engine) => {
-  const place = await engine.place();
-  const env = { SERVICE_ADVISORY_SOURCE: 'off' };
-  const server = await startServer({ ...place, advisoryUrl: 'http://127.0.0.1:9', env });
-  onTestFinished(async () => void (await server.stop()));
-  const operator = await logIn(server.url);
-  for (let i = 0; i < 3; i++) {
-    await operator.addKey();
-    await server.kill();
-    await server.restart();
-  }
-  expect(await operator.events({ type: 'RESTORE_DETECTED' })).toEqual([]);
-  expect(expectAnswer(await operator.call('GET', '/api/v1/admin/resync'), 200, Epoch).epoch).toBe(1);
-});
+test.each(storyEngines('postgres'))(
+  'kill -9 is not a restore: the epoch stays the same ($name)',
+  async (engine) => {
+    const place = await engine.place();
+    const env = { SERVICE_ADVISORY_SOURCE: 'off' };
+    const server = await startServer({ ...place, advisoryUrl: 'http://127.0.0.1:9', env });
+    onTestFinished(async () => void (await server.stop()));
+    const operator = await logIn(server.url);
+    for (let i = 0; i < 3; i++) {
+      await operator.addKey();
+      await server.kill();
+      await server.restart();
+    }
+    expect(await operator.events({ type: 'RESTORE_DETECTED' })).toEqual([]);
+    expect(expectAnswer(await operator.call('GET', '/api/v1/admin/resync'), 200, Epoch).epoch).toBe(1);
+  },
+);
 
 async function queueScan(operator: Operator, host: Host): Promise<void> {
   const queued = await operator.call('POST', `/api/v1/agents/${host.agentId()}/scan`, {});

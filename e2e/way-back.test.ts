@@ -4,10 +4,10 @@ import { RollbackAnswer } from '@tidegate/protocol/rollbacks';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { describe, expect, test } from 'vitest';
-import { ENGINES } from '../apps/server/src/testing/engines.ts';
 import { type Host, must } from './harness/host.ts';
 import { expectAnswer, type Operator } from './harness/operator.ts';
 import { OPERATOR } from './harness/server-process.ts';
+import { storyEngines } from './harness/story-engines.ts';
 import { ADVISORY, AFFECTED, NEW, OLD, STORY } from './harness/story-packages.ts';
 import { createWorld, storyMissing } from './harness/world.ts';
 
@@ -20,7 +20,7 @@ const FORGOTTEN = [
   { name: 'libdemo', version: '1.0-1' },
 ];
 
-describe.skipIf(missing !== null).each(ENGINES)('the way back on $name', (engine) => {
+describe.skipIf(missing !== null).each(storyEngines('postgres'))('the way back on $name', (engine) => {
   test('an installation is undone on two hosts from the command line, with files that no archive has any more', async () => {
     const { operator, enrolled, server } = await createWorld(engine, OFTEN);
     const hosts = [await enrolled({ packages: [STORY] }), await enrolled({ packages: [STORY] })];

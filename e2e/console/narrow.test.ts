@@ -8,6 +8,8 @@ import { addHost, offerUpdates } from '../harness/offer-updates.ts';
 import { expectAnswer, type Operator } from '../harness/operator.ts';
 
 const DAY_MS = 86_400_000;
+/** What a theme changes is the same at every width, and the stories of each page look at both. */
+const THEMES = process.env.TIDEGATE_LONG === '1' ? (['light', 'dark'] as const) : (['light'] as const);
 /** A phone, and 1,280 pixels at 400 % (WCAG 2.2, 1.4.10). */
 const PHONE = { width: 360, height: 740 };
 const ENLARGED = { width: 320, height: 640 };
@@ -123,7 +125,7 @@ describeConsole('the console in a narrow window', { hosts: 4 }, (scene) => {
         expect(await overflowing(page), `at ${size.width}`).toEqual([]);
       }
       await resize(page, PHONE);
-      await inspect(page, `narrow${path.replaceAll(/[/:?=]+/g, '-')}`);
+      await inspect(page, `narrow${path.replaceAll(/[/:?=]+/g, '-')}`, THEMES);
       expect(await smallTargets(page)).toEqual([]);
     },
   );
@@ -134,7 +136,7 @@ describeConsole('the console in a narrow window', { hosts: 4 }, (scene) => {
     await page.goto('/login');
     await page.getByRole('heading', { name: 'Log in to Tidegate' }).waitFor();
     expect(await overflowing(page)).toEqual([]);
-    await inspect(page, 'narrow-login');
+    await inspect(page, 'narrow-login', THEMES);
   });
 
   test('the pages are behind a button: a link closes the menu, and Escape returns the focus', async () => {
@@ -148,7 +150,7 @@ describeConsole('the console in a narrow window', { hosts: 4 }, (scene) => {
     const menu = page.getByRole('dialog', { name: 'Menu' });
     await menu.getByRole('link', { name: 'Hosts', exact: true }).waitFor();
     expect(await menu.locator('[aria-current=page]').innerText()).toBe('Hosts');
-    await inspect(page, 'narrow-menu');
+    await inspect(page, 'narrow-menu', THEMES);
     expect(await smallTargets(page)).toEqual([]);
     await page.keyboard.press('Escape');
     await expect.poll(() => menu.count()).toBe(0);
@@ -187,7 +189,7 @@ describeConsole('the console in a narrow window', { hosts: 4 }, (scene) => {
       ).toBe(0);
       expect(await overflowing(page), `at ${width}`).toEqual([]);
     }
-    await inspect(page, `narrow-dialog-${title.replaceAll(/\W+/g, '-')}`);
+    await inspect(page, `narrow-dialog-${title.replaceAll(/\W+/g, '-')}`, THEMES);
     expect(await smallTargets(page)).toEqual([]);
   });
 
@@ -225,7 +227,7 @@ describeConsole('the console in a narrow window', { hosts: 4 }, (scene) => {
       await resize(page, size);
       expect(await overflowing(page), `at ${size.width}`).toEqual([]);
     }
-    await inspect(page, 'narrow-selection');
+    await inspect(page, 'narrow-selection', THEMES);
     expect(await smallTargets(page)).toEqual([]);
   });
 

@@ -1,16 +1,16 @@
 import { fileURLToPath } from 'node:url';
 import { expect, test, vi } from 'vitest';
-import { ENGINES } from '../../apps/server/src/testing/engines.ts';
 import { must } from '../harness/host.ts';
 import { createKeyScene } from '../harness/key-scene.ts';
 import { readRunbook, stepOf } from '../harness/runbook.ts';
+import { storyEngines } from '../harness/story-engines.ts';
 
 const steps = readRunbook(fileURLToPath(new URL('../../docs/runbooks/key-rotation.md', import.meta.url)));
 
 /** How soon the server and a host follow a change of keys, in milliseconds. */
 const WITHIN = { timeout: 30_000, interval: 500 };
 
-test.each(ENGINES)(
+test.each(storyEngines('postgres'))(
   'docs/runbooks/key-rotation.md: every step does and shows what it says ($name)',
   async (engine) => {
     const scene = await createKeyScene(engine);

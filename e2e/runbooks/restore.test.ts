@@ -3,16 +3,16 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { ENGINES } from '../../apps/server/src/testing/engines.ts';
 import { must } from '../harness/host.ts';
 import { createKeyScene, type KeyScene } from '../harness/key-scene.ts';
 import { liftLimits, logIn, type Operator } from '../harness/operator.ts';
 import { readRunbook, stepOf } from '../harness/runbook.ts';
+import { storyEngines } from '../harness/story-engines.ts';
 
 const steps = readRunbook(fileURLToPath(new URL('../../docs/runbooks/restore.md', import.meta.url)));
 const LOAD_AGENTS = 8;
 
-describe.each(ENGINES)('docs/runbooks/restore.md on $name (RT22)', (engine) => {
+describe.each(storyEngines('sqlite'))('docs/runbooks/restore.md on $name (RT22)', (engine) => {
   test('an older hot backup is restored: revocations hold and key versions do not repeat', async () => {
     const scene = await createKeyScene(engine);
     const { server, operator, names, follow } = scene;

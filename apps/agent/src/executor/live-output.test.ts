@@ -68,7 +68,7 @@ describe('the file of a live output', () => {
 
   test('past the limit it holds the beginning and the end, and marks the cut', () => {
     const output = open();
-    const line = (n: number) => Buffer.from(`line ${n} é\xff\n`, 'utf8');
+    const line = (n: number) => Buffer.from(`line ${n} é\xff${'.'.repeat(400)}\n`, 'utf8');
     let said = 0;
     for (let n = 0; said < 3 * LIVE_OUTPUT_MAX_BYTES; n++) {
       output.write(line(n));

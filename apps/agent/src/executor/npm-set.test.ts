@@ -13,6 +13,7 @@ import { install } from '../testing/install.ts';
 import { npmInstaller } from './npm.ts';
 
 const missing = npmHostMissing();
+const isLong = process.env.TIDEGATE_LONG === '1';
 if (missing !== null) console.log(`skipped: sets of npm on a real host: ${missing}`);
 
 /** `finder` uses `walker`, which is a global package itself; `left` and `right` share `base`; `plug` limits `core`. */
@@ -98,8 +99,8 @@ describe.skipIf(missing !== null)('a set of npm on a real host', { timeout: 120_
   test('of a project ends in the same versions in any order and overlap', async () => {
     const orders = [
       [['left'], ['right', 'still'], ['left', 'right']],
-      [['right', 'left'], ['left'], ['still']],
       [['still', 'left', 'right']],
+      ...(isLong ? [[['right', 'left'], ['left'], ['still']]] : []),
     ];
     const ends: unknown[] = [];
     for (const sets of orders) {
@@ -115,8 +116,8 @@ describe.skipIf(missing !== null)('a set of npm on a real host', { timeout: 120_
         await host.globals(),
       ]);
     }
-    expect(ends[1]).toEqual(ends[0]);
-    expect(ends[2]).toEqual(ends[0]);
+    for (const end of ends) expect(end).toEqual(ends[0]);
+    expect(ends.length).toBe(orders.length);
   });
 
   test('of global packages keeps each complete, so that any order ends in the same tree', async () => {

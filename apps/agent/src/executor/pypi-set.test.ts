@@ -19,6 +19,7 @@ import { pypiInstaller } from './pypi.ts';
 import { updateOutcomes } from './update-outcomes.ts';
 
 const missing = pypiHostMissing();
+const isLong = process.env.TIDEGATE_LONG === '1';
 if (missing !== null) console.log(`skipped: sets of PyPI on a real environment: ${missing}`);
 const NOWHERE = { environments: [], userFolders: [], faults: [], unseen: [] };
 
@@ -107,8 +108,8 @@ describe.skipIf(missing !== null)('a set of PyPI on a real environment', { timeo
   test('ends in the same versions in any order and overlap', async () => {
     const orders = [
       [['left'], ['right', 'still'], ['left', 'right']],
-      [['right', 'left'], ['left'], ['still']],
       [['still', 'left', 'right']],
+      ...(isLong ? [[['right', 'left'], ['left'], ['still']]] : []),
     ];
     const ends: unknown[] = [];
     for (const sets of orders) {
@@ -119,8 +120,8 @@ describe.skipIf(missing !== null)('a set of PyPI on a real environment', { timeo
       for (const job of jobs) expect(await install(pypiInstaller, job)).toMatchObject({ ok: true });
       ends.push(await host.installed());
     }
-    expect(ends[1]).toEqual(ends[0]);
-    expect(ends[2]).toEqual(ends[0]);
+    for (const end of ends) expect(end).toEqual(ends[0]);
+    expect(ends.length).toBe(orders.length);
   });
 
   test('that pip cannot resolve names the members in conflict, and is not made smaller', async () => {
