@@ -2117,6 +2117,20 @@ export const MUTANTS: readonly Mutant[] = [
     test: [STANDING_TEST, 'asked by the'],
   },
   {
+    rule: 'rings: nothing is undone while a rollout installs on',
+    file: 'apps/server/src/rollout-runs/roll-back-ring.ts',
+    from: "if (rollout.state === 'running') return null;",
+    to: '',
+    test: ['apps/server/src/rollout-runs/rollouts.test.ts', 'that stand still can be undone'],
+  },
+  {
+    rule: 'rings: only what a rollout brought is undone with it',
+    file: 'apps/server/src/rollout-runs/ring-updates-store.ts',
+    from: ".where('a.policy_id', '=', rollout.policy_id)",
+    to: '',
+    test: ['apps/server/src/rollout-runs/rollouts.test.ts', 'that stand still can be undone'],
+  },
+  {
     rule: 'rings: a success count',
     file: RING_GATE,
     from: "add('success_count', { has: installed, wants: least,",

@@ -97,6 +97,14 @@ describeUpdates(
       expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(PHONE.width);
       await page.setViewportSize(WIDE);
 
+      await page.getByRole('button', { name: 'Roll back… canary' }).press('Enter');
+      const undo = page.getByRole('dialog', { name: 'Roll back ring “canary”' });
+      await undo.getByText('1 installation on 1 host will be undone.').waitFor();
+      await undo.getByText('1 update left out: This server has installed nothing of it').waitFor();
+      await inspect(page, 'rollout-roll-back');
+      await page.keyboard.press('Escape');
+      await poll(() => undo.count()).toBe(0);
+
       await lane('1. canary').getByRole('link', { name: '1 failed' }).press('Enter');
       const rows = page.getByRole('table', { name: 'Hosts of this rollout' }).getByRole('row');
       await poll(() => rows.count()).toBe(1 + 1);

@@ -572,6 +572,11 @@ const ROWS: Readonly<Record<string, Row>> = {
     body: { reason: 'test' },
     expected: operator('approver', '404 not_found'),
   },
+  'POST /api/v1/rollouts/:id/rollback': {
+    path: `/api/v1/rollouts/${NOBODY}/rollback`,
+    body: { ring: 0, reason: 'test' },
+    expected: operator('approver', '404 not_found'),
+  },
   'POST /api/v1/rollouts/:id/approve': {
     path: `/api/v1/rollouts/${NOBODY}/approve`,
     body: { ring: 0 },

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { RingMembers, Unrepresented } from './rings.ts';
+import { RollbackAnswer } from './rollbacks.ts';
 import { Count, Ecosystem, nullable, Sha256Hex, strict, Timestamp, Uuid, writtenText } from './scalars.ts';
 
 /** Packages that one rollout carries; what is left waits for the next. */
@@ -153,3 +154,22 @@ export type RolloutReason = Static<typeof RolloutReason>;
 /** Approves the gate of a ring; `ring` is the one that the person has looked at. */
 export const RingApproval = strict({ ring: Type.Integer({ minimum: 0, maximum: 99 }) });
 export type RingApproval = Static<typeof RingApproval>;
+
+/** Undoes what a rollout has installed on the hosts of one ring, as far as `ROLLBACKS_MAX` updates go in one request. */
+export const RingRollback = strict({
+  ring: Type.Integer({ minimum: 0, maximum: 99 }),
+  /** Required unless it is a dry run. */
+  reason: Type.Optional(writtenText(1_000)),
+  /** Answers what would be undone, and does nothing. */
+  dry_run: Type.Optional(Type.Boolean()),
+  /** `next` of the answer before. */
+  after: Type.Optional(Uuid),
+});
+export type RingRollback = Static<typeof RingRollback>;
+
+export const RingRollbackAnswer = strict({
+  ...RollbackAnswer.properties,
+  /** Where the next request goes on; null: that was all. */
+  next: nullable(Uuid),
+});
+export type RingRollbackAnswer = Static<typeof RingRollbackAnswer>;

@@ -1,7 +1,8 @@
 import { Link } from '@tanstack/react-router';
 import type { GateCondition, RolloutRing } from '@tidegate/protocol/rollouts-api';
-import { Check, CircleDashed } from 'lucide-react';
+import { Check, CircleDashed, Undo2 } from 'lucide-react';
 import { membersText } from '../policies/ring-words.ts';
+import { Button } from '../ui/button.tsx';
 import { StackedBar } from '../ui/stacked-bar.tsx';
 import { Time } from '../ui/time.tsx';
 import { counted } from '../updates/update-words.ts';
@@ -9,7 +10,16 @@ import { LaneBadge } from './rollout-badges.tsx';
 import { numberText, outcomesIn } from './rollout-rules.ts';
 
 /** A ring of a rollout: its hosts by outcome, and the gate to the next ring. */
-export function RingLane({ rolloutId, lane }: { rolloutId: string; lane: RolloutRing }) {
+export function RingLane({
+  rolloutId,
+  lane,
+  onRollBack,
+}: {
+  rolloutId: string;
+  lane: RolloutRing;
+  /** Null: nothing can be undone now, or not by this operator. */
+  onRollBack: (() => void) | null;
+}) {
   const { ring, name, members, state, hosts, late, excused, entered_at: at, conditions } = lane;
   const headingId = `ring-${ring}`;
   return (
@@ -41,6 +51,11 @@ export function RingLane({ rolloutId, lane }: { rolloutId: string; lane: Rollout
             {excused === 1 ? '1 failed host does' : `${excused.toLocaleString('en')} failed hosts do`} not
             count any more, because a person resumed the rollout.
           </p>
+        )}
+        {onRollBack && (
+          <Button icon={<Undo2 aria-hidden="true" className="size-4" />} onClick={onRollBack}>
+            Roll back…<span className="sr-only"> {name}</span>
+          </Button>
         )}
       </div>
       {conditions.length > 0 && (

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
-import type { RolloutDetail } from '@tidegate/protocol/rollouts-api';
+import type { RolloutDetail, RolloutRing } from '@tidegate/protocol/rollouts-api';
 import { TriangleAlert } from 'lucide-react';
 import { useState } from 'react';
 import { oneQuery } from '../api/queries.ts';
@@ -11,11 +11,12 @@ import { ErrorPanel, Skeleton } from '../ui/states.tsx';
 import { Time } from '../ui/time.tsx';
 import { pollMs } from './poll.ts';
 import { RingLane } from './ring-lane.tsx';
+import { RollBackRing } from './roll-back-ring.tsx';
 import { ActDialog, RolloutButtons } from './rollout-acts.tsx';
 import { RolloutBadges } from './rollout-badges.tsx';
 import { RolloutHosts } from './rollout-hosts.tsx';
 import { RolloutPackages } from './rollout-packages.tsx';
-import { type Act, ROLLOUTS } from './rollout-rules.ts';
+import { type Act, canRollBack, ROLLOUTS } from './rollout-rules.ts';
 
 /** One rollout: what it waits for, each ring as a lane, its packages and its hosts. */
 export function RolloutPage() {
@@ -41,6 +42,7 @@ function OneRollout({ rollout }: { rollout: RolloutDetail }) {
   const { may } = useSession();
   // What the operator has looked at: what is approved is the gate of that ring.
   const [acting, setActing] = useState<{ act: Act; on: RolloutDetail } | null>(null);
+  const [undoing, setUndoing] = useState<RolloutRing | null>(null);
   const { id, state, lanes, unrepresented, waits_for: waits, policy_id, policy_name, in_force } = rollout;
   return (
     <Page
@@ -94,13 +96,19 @@ function OneRollout({ rollout }: { rollout: RolloutDetail }) {
         <h2 className="sr-only">Rings</h2>
         <ol className="grid grid-cols-[repeat(auto-fit,minmax(min(20rem,100%),1fr))] gap-4">
           {lanes.map((lane) => (
-            <RingLane key={lane.ring} rolloutId={id} lane={lane} />
+            <RingLane
+              key={lane.ring}
+              rolloutId={id}
+              lane={lane}
+              onRollBack={may('approver') && canRollBack(rollout, lane) ? () => setUndoing(lane) : null}
+            />
           ))}
         </ol>
         <RolloutPackages rollout={rollout} />
         <RolloutHosts rollout={rollout} />
       </div>
       {acting && <ActDialog rollout={acting.on} act={acting.act} onClose={() => setActing(null)} />}
+      {undoing && <RollBackRing rollout={rollout} lane={undoing} onClose={() => setUndoing(null)} />}
     </Page>
   );
 }

@@ -116,6 +116,11 @@ export function actsOn({ state, lane, lanes, ring }: RolloutDetail): readonly Ac
   }
 }
 
+/** Whether what a rollout has installed in a ring can be undone: only of one that does not go on installing. */
+export function canRollBack({ state }: Pick<RolloutDetail, 'state'>, { outcomes }: RolloutRing): boolean {
+  return state !== 'running' && outcomes.installed + outcomes.failed + outcomes.probe_failed > 0;
+}
+
 /** Hosts that count as failed and that nobody has excused yet. */
 export function failuresOf({ outcomes, lanes }: Pick<RolloutDetail, 'outcomes' | 'lanes'>): number {
   const excused = lanes.reduce((sum, lane) => sum + lane.excused, 0);

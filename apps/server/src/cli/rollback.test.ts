@@ -72,11 +72,9 @@ test('hosts that have the version and are skipped are named', () => {
     { update_id: 'u2', agent_id: 'a2', code: 'changed_since' as const },
     { agent_id: 'a3', code: 'not_installed' as const },
   ];
-  const lines = rollbackText({ requested, skipped }, { name: 'demo', version: '2', isDry: false }).split(
-    '\n',
-  );
+  const lines = rollbackText({ requested, skipped }, { what: 'demo 2', isDry: false }).split('\n');
   expect(lines).toEqual([
-    'Asked to undo demo 2 on 1 hosts.',
+    'Asked to undo demo 2 on 1 host.',
     'HOST  ROLLBACK  UPDATES  PACKAGES',
     'a1    u1        1        2',
     'Skipped: 1 (changed since):',

@@ -5,6 +5,7 @@ import { findOperatorByName } from '../operators/store.ts';
 import type { Db } from '../platform/db/engine.ts';
 import { lostRight } from '../policies/author-rules.ts';
 import { requestRollbacks } from '../rollbacks/request-rollbacks.ts';
+import { hosts } from '../rollouts/gate-rules.ts';
 import { type CliCommand, type CliWorld, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
 import { CommandFault, type Installation, withInstallation } from './open-installation.ts';
 import { SCOPE_OPTIONS, type ScopeWords, scopeOf, scopeText } from './scope-words.ts';
@@ -62,7 +63,7 @@ async function rollBack(
 ): Promise<ExitCode> {
   const { name, version, ecosystem, reason, isDry, json } = asked;
   const db = platform.database.read;
-  const operator = await authorOf(db, asked.author);
+  const operator = await rollbackAuthor(db, asked.author);
   const scope = await scopeOf(db, asked.scope);
   const hosts = await activeHostsIn(db, scope).select('a.id').orderBy('a.id').execute();
   if (hosts.length === 0) throw new CommandFault(`there are no active hosts in ${scopeText(scope)}`);
@@ -79,21 +80,25 @@ async function rollBack(
     told.requested.push(...answer.requested);
     told.skipped.push(...answer.skipped);
   }
-  world.out(json ? JSON.stringify({ dry_run: isDry, ...told }, null, 2) : rollbackText(told, asked));
+  world.out(
+    json
+      ? JSON.stringify({ dry_run: isDry, ...told }, null, 2)
+      : rollbackText(told, { what: `${name} ${version}`, isDry }),
+  );
   return EXIT.ok;
 }
 
-/** What a command did, or would do, for people. */
+/** What a command did, or would do, for people. `what`: the installations, such as `curl 8.1`. */
 export function rollbackText(
   { requested, skipped }: RollbackAnswer,
-  { name, version, isDry }: { name: string; version: string; isDry: boolean },
+  { what, isDry }: { what: string; isDry: boolean },
 ): string {
   const table = requested.map((one) => [
     ...[one.agent_id, one.update_id ?? '-', `${one.undoes.length}`, `${one.action_count}`],
   ]);
   const reasons = Map.groupBy(skipped, ({ code }) => code);
   return [
-    `${isDry ? 'Would undo' : 'Asked to undo'} ${name} ${version} on ${requested.length} hosts.`,
+    `${isDry ? 'Would undo' : 'Asked to undo'} ${what} on ${hosts(requested.length)}.`,
     ...(table.length > 0 ? [showTable([['HOST', 'ROLLBACK', 'UPDATES', 'PACKAGES'], ...table])] : []),
     ...[...reasons].map(([code, hosts]) => {
       const text = `Skipped: ${hosts.length} (${code.replaceAll('_', ' ')})`;
@@ -107,7 +112,8 @@ function hostLine({ agent_id: id, update_id: updateId }: RollbackAnswer['skipped
   return `  ${id ?? updateId ?? '-'}`;
 }
 
-async function authorOf(db: Db, name: string): Promise<string> {
+/** The operator in whose name rollbacks are approved. Throws unless that is an approver or admin of the whole fleet. */
+export async function rollbackAuthor(db: Db, name: string): Promise<string> {
   const row = await findOperatorByName(db, name);
   if (!row)
     throw new CommandFault(`there is no operator ${JSON.stringify(name)}; see tidegate operators list`);

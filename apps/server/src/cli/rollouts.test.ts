@@ -74,6 +74,33 @@ describe.each(ENGINES)('tidegate rollouts on $name', (engine) => {
     });
   });
 
+  test('rollback is for a rollout that stands still, in the name of an approver, and says what it left out', async () => {
+    const it = await open();
+    const undo = (...words: string[]) =>
+      it.rollouts('rollback', ID, '--author', 'ada', '--reason', 'broken', ...words);
+    expect(await undo('--ring', '0')).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('halt it first'),
+    });
+    await it.rollouts('halt', ID, '--reason', 'It was looked at.');
+    expect(await undo('--ring', '2')).toMatchObject({
+      ...{ code: 1, out: '' },
+      err: expect.stringContaining('the rollout has 2 rings, counted from 0'),
+    });
+    const dry = await undo('--ring', '0', '--dry-run');
+    expect(dry.out).toBe('Would undo what ring 0 of the rollout has installed on 0 hosts.');
+    expect(JSON.parse((await undo('--ring', '0', '--json')).out)).toEqual({
+      ...{ dry_run: false, requested: [], skipped: [] },
+    });
+    expect((await it.rollouts('rollback', ID, '--ring', '0', '--reason', 'x')).err).toContain(
+      'needs --author',
+    );
+    expect(await it.rollouts('rollback', ID, '--author', 'ada', '--reason', 'x')).toMatchObject({
+      ...{ code: 2, err: expect.stringContaining('rollback needs --ring NUMBER') },
+    });
+    expect((await it.rollouts('halt', ID, '--reason', 'x', '--dry-run')).err).toContain('only with rollback');
+  });
+
   test('halt, resume, emergency and cancel say what became of it, each once', async () => {
     const it = await open();
     const act = (what: string) => it.rollouts(what, ID, '--reason', 'It was looked at.');

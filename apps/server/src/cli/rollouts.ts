@@ -1,4 +1,5 @@
-import type { RolloutDetail, RolloutRing } from '@tidegate/protocol/rollouts-api';
+import type { RollbackAnswer } from '@tidegate/protocol/rollbacks';
+import type { RingRollbackAnswer, RolloutDetail, RolloutRing } from '@tidegate/protocol/rollouts-api';
 import { writtenText } from '@tidegate/protocol/scalars';
 import { Check } from 'typebox/value';
 import type { Tx } from '../platform/db/engine.ts';
@@ -10,11 +11,13 @@ import {
   resumeRollout,
 } from '../rollout-runs/change-rollout.ts';
 import { haltRollout } from '../rollout-runs/halt-rollout.ts';
+import { rollBackRing } from '../rollout-runs/roll-back-ring.ts';
 import { type RingedRollout, rolloutDetail, rolloutItem, withRings } from '../rollout-runs/rollout-view.ts';
 import { hosts as hostsText } from '../rollouts/gate-rules.ts';
 import { findRollout, listRollouts, type RolloutRow } from '../rollouts/store.ts';
 import { type CliCommand, type CliWorld, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
 import { CommandFault, type Installation, withInstallation } from './open-installation.ts';
+import { rollbackAuthor, rollbackText } from './rollback.ts';
 import { showTable } from './show-table.ts';
 
 /** Every change is an event with this actor. */
@@ -25,11 +28,12 @@ const Reason = writtenText(1_000);
 
 export const rolloutsCommand: CliCommand = {
   summary:
-    'waves of versions through the rings of policies: list, show, halt, resume, cancel, emergency, approve',
+    'waves of versions through the rings of policies: list, show, halt, resume, cancel, emergency, approve, rollback',
   usage: `Usage: tidegate rollouts list [--all] [--json]
        tidegate rollouts show ID [--json]
        tidegate rollouts halt|resume|cancel|emergency ID --reason TEXT [--json]
        tidegate rollouts approve ID --ring NUMBER [--json]
+       tidegate rollouts rollback ID --ring NUMBER --author OPERATOR --reason TEXT [--dry-run] [--json]
 
   list       the rollouts that have not ended, each with what it waits for; --all also the newest of those that have
   show       the rings of one: its hosts by outcome, and what its gate has and wants
@@ -38,30 +42,40 @@ export const rolloutsCommand: CliCommand = {
   cancel     ends one; its versions are left to people, and newer ones need not wait for it
   emergency  skips the soak of its rings from now on, and nothing else
   approve    approves the gate of the ring that was entered last, counted from 0 (show says which)
+  rollback   undoes what one that stands still or has ended has installed on the hosts of a ring, in the name of an approver
+             or admin of the whole fleet; --dry-run says what would be undone
 
 All of them work on the data directory (SERVICE_DATA_DIR, SERVICE_DATABASE_URL). A running server carries out what they
 say within a minute.`,
   async run(args, world) {
     const { values, positionals } = readArgs(args, {
-      ...{ reason: { type: 'string' }, ring: { type: 'string' } },
-      ...{ all: { type: 'boolean' }, json: { type: 'boolean' } },
+      ...{ reason: { type: 'string' }, ring: { type: 'string' }, author: { type: 'string' } },
+      ...{ 'dry-run': { type: 'boolean' }, all: { type: 'boolean' }, json: { type: 'boolean' } },
     });
-    const { reason, ring, all: isAll = false, json = false } = values;
+    const { reason, ring, author, 'dry-run': isDry = false, all: isAll = false, json = false } = values;
     const [act, id, ...more] = positionals;
     if (act === undefined || !ACTS.includes(act)) {
       throw new UsageError(`rollouts needs one of: ${ACTS.join(', ')}`);
     }
     if (isAll && act !== 'list') throw new UsageError('--all works only with list');
-    if (reason !== undefined && !CHANGES.has(act)) {
-      throw new UsageError(`--reason works only with ${[...CHANGES.keys()].join(', ')}`);
+    if (reason !== undefined && !CHANGES.has(act) && act !== 'rollback') {
+      throw new UsageError(`--reason works only with ${[...CHANGES.keys(), 'rollback'].join(', ')}`);
     }
-    if (ring !== undefined && act !== 'approve') throw new UsageError('--ring works only with approve');
+    if (ring !== undefined && act !== 'approve' && act !== 'rollback')
+      throw new UsageError('--ring works only with approve and rollback');
+    if ((author !== undefined || isDry) && act !== 'rollback')
+      throw new UsageError('--author and --dry-run work only with rollback');
     if (act === 'list') {
       if (id !== undefined) throw new UsageError(`unknown words: ${[id, ...more].join(' ')}`);
       return withInstallation(world, (installation) => list(installation, world, { isAll, json }));
     }
     if (id === undefined || more.length > 0) throw new UsageError(`${act} needs an ID`);
     if (act === 'show') return withInstallation(world, (opened) => show(opened, world, { id, json }));
+    if (act === 'rollback') {
+      if (author === undefined) throw new UsageError('rollback needs --author OPERATOR');
+      const undo = { id, author, isDry, json, ring: ringOf(act, ring), reason: reasonOf(act, reason) };
+      return withInstallation(world, (installation) => rollBack(installation, world, undo));
+    }
     return withInstallation(world, (installation) =>
       change(installation, world, { id, json, what: changeOf(act, { reason, ring }) }),
     );
@@ -80,20 +94,28 @@ const CHANGES: ReadonlyMap<
   ['cancel', cancelRollout],
   ['emergency', expediteRollout],
 ]);
-const ACTS = ['list', 'show', ...CHANGES.keys(), 'approve'];
+const ACTS = ['list', 'show', ...CHANGES.keys(), 'approve', 'rollback'];
 
 function changeOf(act: string, asked: { reason: string | undefined; ring: string | undefined }): Change {
   const changing = CHANGES.get(act);
   if (!changing) {
-    const ring = Number(asked.ring);
-    if (!Number.isInteger(ring) || ring < 0)
-      throw new UsageError('approve needs --ring NUMBER, counted from 0');
+    const ring = ringOf(act, asked.ring);
     return (tx, platform, given) => approveRing(tx, platform, { ...given, ring });
   }
-  const { reason } = asked;
+  const reason = reasonOf(act, asked.reason);
+  return (tx, platform, given) => changing(tx, platform, { ...given, reason });
+}
+
+function ringOf(act: string, word: string | undefined): number {
+  const ring = word === undefined || word === '' ? Number.NaN : Number(word);
+  if (!Number.isInteger(ring) || ring < 0) throw new UsageError(`${act} needs --ring NUMBER, counted from 0`);
+  return ring;
+}
+
+function reasonOf(act: string, reason: string | undefined): string {
   if (reason === undefined) throw new UsageError(`${act} needs --reason TEXT`);
   if (!Check(Reason, reason)) throw new UsageError('--reason must be a text of 1 to 1000 characters');
-  return (tx, platform, given) => changing(tx, platform, { ...given, reason });
+  return reason;
 }
 
 async function list(
@@ -173,6 +195,33 @@ async function change(
   const after = await rolloutDetail(database.read, await named(installation, id), platform.now());
   if (!done) throw new CommandFault(`the rollout is ${after.state}, and ring ${after.ring} was entered last`);
   world.out(json ? JSON.stringify(after, null, 2) : `The rollout is ${after.state}. ${after.waits_for}`);
+  return EXIT.ok;
+}
+
+async function rollBack(
+  installation: Installation,
+  world: CliWorld,
+  asked: { id: string; ring: number; author: string; reason: string; isDry: boolean; json: boolean },
+): Promise<ExitCode> {
+  const { platform } = installation;
+  const { ring, reason, isDry } = asked;
+  const operator = await rollbackAuthor(platform.database.read, asked.author);
+  const { rollout, rings } = await named(installation, asked.id);
+  if (ring >= rings.length) throw new CommandFault(`the rollout has ${rings.length} rings, counted from 0`);
+  const told: RollbackAnswer = { requested: [], skipped: [] };
+  let after: string | null = null;
+  do {
+    const order = { rollout, ring, reason, after, operator, actor: ACTOR, dryRun: isDry };
+    const part: RingRollbackAnswer | null = await rollBackRing(platform, order);
+    if (!part) throw new CommandFault('the rollout is running: halt it first');
+    told.requested.push(...part.requested);
+    told.skipped.push(...part.skipped);
+    after = part.next;
+  } while (after !== null);
+  const what = `what ring ${ring} of the rollout has installed`;
+  world.out(
+    asked.json ? JSON.stringify({ dry_run: isDry, ...told }, null, 2) : rollbackText(told, { what, isDry }),
+  );
   return EXIT.ok;
 }
 

@@ -6,10 +6,12 @@ import { NO_PROGRESS } from '../approvals/bulk-progress.ts';
 import { sweepOnce } from '../approvals/sweep.ts';
 import { policiesInForce } from '../policies/store.ts';
 import { askerOf } from '../policy-runs/run-policies.ts';
+import { findRollout } from '../rollouts/store.ts';
 import { ENGINES } from '../testing/engines.ts';
 import { CANARY_THEN_REST, REST, ringOf } from '../testing/rollout-rings.ts';
 import { createRolloutScene } from '../testing/rollout-scene.ts';
 import { STANDING } from '../testing/standing.ts';
+import { rollBackRing } from './roll-back-ring.ts';
 
 describe.each(ENGINES)('rollouts on $name', (engine) => {
   const scene = () => createRolloutScene(engine);
@@ -421,6 +423,66 @@ describe.each(ENGINES)('rollouts on $name', (engine) => {
     await it.run();
     await it.run();
     expect(await asked()).toEqual([{ agent_id: canary.agentId }]);
+  });
+
+  test('that stand still can be undone on all hosts of a ring at once, and nothing else with them', async () => {
+    const it = await scene();
+    const [first, second] = [await it.host('canary'), await it.host('canary')];
+    const [byPerson, rest] = [await it.host('canary'), await it.host()];
+    await it.publish(CANARY_THEN_REST);
+    await it.run();
+    expect((await it.approve(byPerson.updateId)).status).toBe(200);
+    await it.run();
+    for (const host of [first, byPerson]) {
+      await it.install(host);
+      await it.reportsInstalled(host, { openssl: '3.0.12-1' });
+    }
+    const undo = (body: object) => it.act('rollback', { ring: 0, reason: 'It does not start.', ...body });
+    expect(await undo({})).toMatchObject({ status: 409, code: 'conflict' });
+    await it.visit(second);
+    await it.report(second, 'failed');
+    await it.run();
+    expect((await it.rollout()).state).toBe('halted');
+
+    expect(await undo({ ring: 2 })).toMatchObject({ status: 400, code: 'invalid_request' });
+    expect(await undo({ reason: undefined })).toMatchObject({ status: 400, code: 'invalid_request' });
+    const expected = {
+      requested: [{ agent_id: first.agentId, undoes: [first.updateId] }],
+      skipped: [{ update_id: second.updateId, agent_id: second.agentId, code: 'not_installed' }],
+      next: null,
+    };
+    const dry = await undo({ reason: undefined, dry_run: true });
+    expect(dry.body).toMatchObject(expected);
+    expect(dry.body.requested[0].update_id).toBeNull();
+    expect((await undo({})).body).toMatchObject(expected);
+    expect(await it.eventsOf('rollback_requested')).toMatchObject([{ reason: 'It does not start.' }]);
+    // What is under way is not asked for twice, and the outer ring has nothing to undo.
+    expect((await undo({})).body).toMatchObject({ ...expected, requested: [] });
+    expect((await undo({ ring: 1 })).body).toEqual({ requested: [], skipped: [], next: null });
+    expect(await it.stateOf(rest)).toBe('pending');
+  });
+
+  test('are undone in parts, each of which says where the next begins', async () => {
+    const it = await scene();
+    const hosts = [await it.host('canary'), await it.host('canary'), await it.host('canary')];
+    await it.publish(CANARY_THEN_REST);
+    await it.run();
+    await it.run();
+    for (const host of hosts) await it.install(host);
+    for (const host of hosts) await it.reportsInstalled(host, { openssl: '3.0.12-1' });
+    await it.act('cancel');
+    const rollout = await findRollout(it.database.read, (await it.rollout()).id);
+    if (!rollout) throw new Error('there is no rollout');
+    const undone: string[] = [];
+    let after: string | null = null;
+    do {
+      const by = { operator: 'ada', actor: 'ada', reason: 'It does not start.', dryRun: false };
+      const part = await rollBackRing(it.platform, { rollout, ring: 0, after, limit: 2, ...by });
+      undone.push(...(part?.requested ?? []).map(({ agent_id: id }) => id));
+      expect(part?.next === null).toBe(undone.length === 3);
+      after = part?.next ?? null;
+    } while (after !== null);
+    expect(undone.toSorted()).toEqual(hosts.map(({ agentId }) => agentId).toSorted());
   });
 
   test('skip a ring in which no host offers anything', async () => {

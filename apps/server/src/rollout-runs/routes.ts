@@ -1,6 +1,8 @@
 import { Problem } from '@tidegate/protocol/problems';
 import {
   RingApproval,
+  RingRollback,
+  RingRollbackAnswer,
   RolloutDetail,
   RolloutHost,
   RolloutHostFilter,
@@ -20,6 +22,7 @@ import type { Platform } from '../platform/platform.ts';
 import { countRollouts, findRollout, listRollouts, type RolloutRow } from '../rollouts/store.ts';
 import { type Act, approveRing, cancelRollout, expediteRollout, resumeRollout } from './change-rollout.ts';
 import { haltRollout } from './halt-rollout.ts';
+import { rollBackRing } from './roll-back-ring.ts';
 import { hostView, type RingedRollout, rolloutDetail, rolloutItem, withRings } from './rollout-view.ts';
 import { countHosts, listHosts } from './watch-store.ts';
 
@@ -37,6 +40,9 @@ const stop: OperatorAccess = {
 const release: OperatorAccess = {
   ...{ role: 'approver', limit: 'admin_operations', reach: 'fleet', stepUp: true, scope: null },
 };
+
+/** What is undone is approved like any other update. */
+const undo: OperatorAccess = { role: 'approver', limit: 'approvals', reach: 'fleet' };
 
 /** Rollouts: waves of versions through the rings of a policy. */
 export function mountRollouts(routes: Routes, platform: Platform): void {
@@ -193,6 +199,40 @@ export function mountRollouts(routes: Routes, platform: Platform): void {
       act(params.id, operator.username, (tx, given) =>
         approveRing(tx, platform, { ...given, ring: body.ring }),
       ),
+  });
+
+  routes.operator({
+    ...{ method: 'POST', url: `${URL}/:id/rollback`, access: undo },
+    schema: {
+      summary: 'Undo what a rollout that stands still or has ended has installed on the hosts of a ring',
+      description:
+        'Each installation becomes an update of its own, judged and approved like any other: a vulnerable old version needs an override.',
+      tags,
+      params: IdPath,
+      body: RingRollback,
+      response: { 200: RingRollbackAnswer, 400: Problem, 404: Problem, 409: Problem },
+    },
+    handler: async ({ operator: { username }, params, body }) => {
+      const { ring, reason, dry_run: dryRun = false, after = null } = body;
+      const { rollout, rings } = await ringedOf(params.id);
+      if (reason === undefined && !dryRun)
+        throw new Refusal('invalid_request', { detail: 'A rollback needs a reason.' });
+      if (ring >= rings.length)
+        throw new Refusal('invalid_request', {
+          detail: `The rollout has ${rings.length} rings, counted from 0.`,
+        });
+      const by = { operator: username, actor: username };
+      const answer = await rollBackRing(platform, {
+        rollout,
+        ring,
+        reason: reason ?? '',
+        dryRun,
+        after,
+        ...by,
+      });
+      if (!answer) throw new Refusal('conflict', { detail: 'The rollout is running: halt it first.' });
+      return answer;
+    },
   });
 }
 

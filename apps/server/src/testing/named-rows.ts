@@ -330,6 +330,8 @@ export const NAMED: Readonly<Record<string, Naming | string>> = {
   'POST /api/v1/rollouts/:id/cancel path id': path('rollout', REASON),
   'POST /api/v1/rollouts/:id/resume path id': path('rollout', REASON),
   'POST /api/v1/rollouts/:id/emergency path id': path('rollout', REASON),
+  'POST /api/v1/rollouts/:id/rollback path id': path('rollout', { ring: 0, dry_run: true }),
+  'POST /api/v1/rollouts/:id/rollback body after': 'where a part begins in the order of ids, not a row',
   'POST /api/v1/rollouts/:id/approve path id': path('rollout', { ring: 0 }),
   ...Object.fromEntries(
     [

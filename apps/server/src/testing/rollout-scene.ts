@@ -135,6 +135,14 @@ export async function createRolloutScene(
     await report(host, 'success');
   }
 
+  /** What its next scan would say. */
+  async function reportsInstalled({ agentId }: Host, versions: Record<string, string>): Promise<void> {
+    const nothing = { source_name: null, source_version: null, origin: null, held: 0 };
+    const row = { agent_id: agentId, ecosystem: 'apt', arch: 'amd64', ...nothing } as const;
+    const rows = Object.entries(versions).map(([name, version]) => ({ ...row, name, version }));
+    await database.transact((tx) => tx.insertInto('agent_packages').values(rows).execute());
+  }
+
   async function rollouts(): Promise<RolloutDetail[]> {
     const { body } = await it.call('GET', '/api/v1/rollouts');
     const all: RolloutDetail[] = [];
@@ -176,6 +184,7 @@ export async function createRolloutScene(
       look,
       install,
       needsReboot,
+      reportsInstalled,
       seen,
       decisions,
       planFor,
