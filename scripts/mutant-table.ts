@@ -2147,6 +2147,13 @@ export const MUTANTS: readonly Mutant[] = [
     test: [RING_GATE_TEST, 'enough hosts, and too many that failed'],
   },
   {
+    rule: 'rings: a ring waits for hosts that report later',
+    file: RING_GATE,
+    from: 'if (hasWork(facts) || !facts.isOverdue) {',
+    to: 'if (hasWork(facts)) {',
+    test: [RING_GATE_TEST, 'no host before the deadline, as some may offer it later'],
+  },
+  {
     rule: 'rings: the emergency skips the soak alone',
     file: RING_GATE,
     from: 'const soakMinutes = skipsSoak ? 0 : gate.soak_minutes;',

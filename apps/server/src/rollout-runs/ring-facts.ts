@@ -2,7 +2,7 @@ import type { Ring } from '@tidegate/protocol/rings';
 import type { Db } from '../platform/db/engine.ts';
 import { latestProbes } from '../probes/store.ts';
 import type { RingFacts } from '../rollouts/gate-rules.ts';
-import type { RolloutRow } from '../rollouts/store.ts';
+import { enteredOf, type RolloutRow } from '../rollouts/store.ts';
 import { countRings, NO_HOSTS, openDivergences, type RingCounts, soakedHosts } from './watch-store.ts';
 
 const MINUTE_MS = 60_000;
@@ -26,6 +26,7 @@ export async function rolloutFacts(
     async of(ring) {
       const { outcomes, hosts, excused } = counts.get(ring) ?? NO_HOSTS;
       const gate = rings[ring]?.gate ?? null;
+      const deadlineMs = (rings[ring]?.deadline_minutes ?? 0) * MINUTE_MS;
       const soakMs = gate === null || rollout.lane === 'emergency' ? 0 : gate.soak_minutes * MINUTE_MS;
       const soaked =
         gate === null ? [] : await soakedHosts(db, { rolloutId: rollout.id, ring, untilMs: nowMs - soakMs });
@@ -38,6 +39,7 @@ export async function rolloutFacts(
       return {
         ...{ hosts, outcomes, excused, divergences, soaked: soaked.length, green: green.length },
         isApproved: rollout.approved_ring === ring,
+        isOverdue: nowMs - (enteredOf(rollout)[ring] ?? nowMs) >= deadlineMs,
         unasked: isLooked
           ? soaked.flatMap((host) => (host.probes_asked === 0 && !hasLooked(host) ? host.agent_id : []))
           : [],

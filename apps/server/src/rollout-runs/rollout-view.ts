@@ -63,14 +63,15 @@ async function itemOf(
   const entered = enteredOf(rollout);
   const own = await facts.of(ring);
   const gate = rings[ring]?.gate ?? null;
-  const opens = windowOf(payload, nowMs).kind === 'closed' ? nextWindows(payload, nowMs)[0] : undefined;
+  const isClosed = windowOf(payload, nowMs).kind === 'closed';
+  const [opening] = isClosed ? nextWindows(payload, nowMs) : [];
   const waits = waitsFor({
     ...{ state, ring: rings[ring]?.name ?? '', next: rings[ring + 1]?.name ?? null, outcomes: own.outcomes },
     conditions: gate ? conditionsOf(gate, own, { skipsSoak: lane === 'emergency' }) : [],
     halt:
       state === 'halted' ? { by: rollout.halted_by ?? 'server', reason: rollout.halt_reason ?? '' } : null,
     endReason: rollout.end_reason,
-    opensAt: opens ? rfc3339(opens.startMs) : null,
+    opens: isClosed ? { at: opening ? rfc3339(opening.startMs) : null } : null,
   });
   const counts = [...facts.counts.values()];
   return {

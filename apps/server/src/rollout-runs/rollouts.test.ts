@@ -485,12 +485,19 @@ describe.each(ENGINES)('rollouts on $name', (engine) => {
     expect(undone.toSorted()).toEqual(hosts.map(({ agentId }) => agentId).toSorted());
   });
 
-  test('skip a ring in which no host offers anything', async () => {
+  test('skip a ring in which no host offers anything until its deadline', async () => {
     const it = await scene();
     await it.host('canary', { offers: false });
     const second = await it.host('second');
     await it.publish([ringOf('canary'), ringOf('second'), REST], { unproven: { wait_days: 1 } });
     await it.run();
+    it.minutes(29);
+    await it.run();
+    expect(await it.rollout()).toMatchObject({
+      ring: 0,
+      waits_for: 'Waits for hosts of ring "canary" to offer these versions, until its deadline.',
+    });
+    it.minutes(1);
     for (const _ of 'abc') await it.run();
     expect((await it.rollout()).ring).toBe(1);
     expect(await it.stateOf(second)).toBe('pending');
@@ -498,5 +505,21 @@ describe.each(ENGINES)('rollouts on $name', (engine) => {
     await it.seen(second.agentId);
     await it.run();
     expect(await it.stateOf(second)).toBe('approved');
+  });
+
+  test('begin with the first ring also where hosts of an outer ring are the first to offer a version', async () => {
+    const it = await scene();
+    const first = await it.host('canary', { offers: false });
+    const rest = await it.host();
+    await it.publish(CANARY_THEN_REST);
+    for (const _ of 'abc') await it.run();
+    const updateId = await it.offerTo(first.agentId);
+    const canary = { ...first, updateId };
+    for (const _ of 'abc') await it.run();
+    expect([await it.stateOf(canary), await it.stateOf(rest)]).toEqual(['approved', 'pending']);
+    await it.install(canary);
+    await it.run();
+    expect(await it.stateOf(rest)).toBe('approved');
+    expect(await it.rollout()).toMatchObject({ ring: 1, lanes: [{ late: 1 }, { late: 0 }] });
   });
 });

@@ -13,7 +13,16 @@ const factsOf = (outcomes: Partial<OutcomeCounts>, change: Partial<RingFacts> = 
   const counts = { ...NONE, ...outcomes };
   const hosts = Object.values(counts).reduce((sum, count) => sum + count, 0);
   const installed = { soaked: counts.installed, green: counts.installed };
-  return { hosts, outcomes: counts, excused: 0, divergences: 0, isApproved: false, ...installed, ...change };
+  return {
+    hosts,
+    outcomes: counts,
+    excused: 0,
+    divergences: 0,
+    isApproved: false,
+    isOverdue: true,
+    ...installed,
+    ...change,
+  };
 };
 const GATE: RingGate = {
   ...{ min_success_count: 2, min_success_rate_percent: 90, soak_minutes: 0 },
@@ -46,6 +55,8 @@ describe('the gate of a ring', () => {
     ['approved, and nothing installed', { approval: true }, { waiting: 2 }, { isApproved: true }, false],
     ['nothing to install', {}, { not_offered: 3 }, {}, true],
     ['no host', {}, {}, {}, true],
+    ['no host before the deadline, as some may offer it later', {}, {}, { isOverdue: false }, false],
+    ['nothing to install any more, before it', {}, { not_offered: 3 }, { isOverdue: false }, false],
     ['no host, and nobody has approved', { approval: true }, {}, {}, false],
   ])('%s', (_, gate, outcomes, change, met) => {
     expect(isMet(gate, factsOf(outcomes, change))).toBe(met);

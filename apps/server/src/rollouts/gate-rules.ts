@@ -15,6 +15,8 @@ export interface RingFacts {
   readonly divergences: number;
   /** Whether a person has approved this ring's gate. */
   readonly isApproved: boolean;
+  /** Whether its deadline has passed since it was entered. */
+  readonly isOverdue: boolean;
 }
 
 /** How a ring's gate is judged. `skipsSoak`: in the emergency lane. */
@@ -22,7 +24,10 @@ export interface GateOptions {
   readonly skipsSoak: boolean;
 }
 
-/** The checklist of a gate, in the order in which it is met. A ring without a host to update has nothing to show. */
+/**
+ * The checklist of a gate, in the order in which it is met. A ring without a host to update has nothing to show; until its
+ * deadline it waits for one, as hosts do not report at one time, and those of outer rings are often the first.
+ */
 export function conditionsOf(gate: RingGate, facts: RingFacts, { skipsSoak }: GateOptions): GateCondition[] {
   const list: GateCondition[] = [];
   const add = (
@@ -34,7 +39,7 @@ export function conditionsOf(gate: RingGate, facts: RingFacts, { skipsSoak }: Ga
   };
   const soakMinutes = skipsSoak ? 0 : gate.soak_minutes;
   const { installed } = facts.outcomes;
-  if (hasWork(facts)) {
+  if (hasWork(facts) || !facts.isOverdue) {
     const least = gate.min_success_count;
     add('success_count', { has: installed, wants: least, text: `${hosts(least)} must have installed` });
     const rate = gate.min_success_rate_percent;

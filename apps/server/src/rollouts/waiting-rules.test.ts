@@ -12,12 +12,17 @@ const GATE: RingGate = {
   ...{ probes: 'none', approval: true },
 };
 const facts = (
-  change: Partial<WaitingFacts> & { counts?: object; divergences?: number; soaked?: number },
+  change: Partial<WaitingFacts> & {
+    counts?: object;
+    divergences?: number;
+    soaked?: number;
+    isOverdue?: boolean;
+  },
 ): WaitingFacts => {
-  const { counts = {}, divergences = 0, soaked = 0, ...more } = change;
+  const { counts = {}, divergences = 0, soaked = 0, isOverdue = true, ...more } = change;
   const outcomes = { ...NONE, ...counts };
   const hosts = Object.values(outcomes).reduce((sum, count) => sum + count, 0);
-  const ring = { hosts, outcomes, excused: 0, soaked, green: 0, divergences, isApproved: false };
+  const ring = { hosts, outcomes, excused: 0, soaked, green: 0, divergences, isApproved: false, isOverdue };
   return {
     ...{
       state: 'running',
@@ -26,7 +31,7 @@ const facts = (
       outcomes,
       halt: null,
       endReason: null,
-      opensAt: null,
+      opens: null,
     },
     conditions: conditionsOf(GATE, ring, { skipsSoak: false }),
     ...more,
@@ -51,10 +56,15 @@ test.each<[string, Parameters<typeof facts>[0]]>([
     'Waits in ring "canary": a person approves the next ring; nobody has.',
     { counts: { installed: 2 }, soaked: 2 },
   ],
+  ['Waits for hosts of ring "canary" to offer these versions, until its deadline.', { isOverdue: false }],
   ['Waits for ring "canary": all its 3 hosts are offline.', { counts: { offline: 3 } }],
   [
     'Waits for the window of its policy, which opens at 2026-11-22T02:00:00Z.',
-    { counts: { waiting: 3 }, opensAt: '2026-11-22T02:00:00Z' },
+    { counts: { waiting: 3 }, opens: { at: '2026-11-22T02:00:00Z' } },
+  ],
+  [
+    'Its policy has no window any more: give it one, or cancel the rollout.',
+    { counts: { waiting: 3 }, opens: { at: null } },
   ],
   [
     'Waits for 3 hosts of ring "rest": 1 running, 1 waiting, 1 offline.',

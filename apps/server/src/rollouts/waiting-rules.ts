@@ -11,8 +11,8 @@ export interface WaitingFacts {
   readonly conditions: readonly GateCondition[];
   readonly halt: { readonly by: string; readonly reason: string } | null;
   readonly endReason: string | null;
-  /** When the window of its policy opens next; null: it is open, or there is none. */
-  readonly opensAt: string | null;
+  /** When a window of its policy opens next, `at` null: never. Null: one is open, or the policy has none. */
+  readonly opens: { readonly at: string | null } | null;
 }
 
 /** One sentence: what a rollout waits for, or how it ended. */
@@ -30,8 +30,10 @@ export function waitsFor(facts: WaitingFacts): string {
   }
   const { offline, waiting, running } = outcomes;
   const isIdle = waiting + running === 0;
-  if (waiting > 0 && running === 0 && facts.opensAt !== null) {
-    return `Waits for the window of its policy, which opens at ${facts.opensAt}.`;
+  if (waiting > 0 && running === 0 && facts.opens !== null) {
+    const { at } = facts.opens;
+    if (at === null) return 'Its policy has no window any more: give it one, or cancel the rollout.';
+    return `Waits for the window of its policy, which opens at ${at}.`;
   }
   if (next === null) {
     const left = unsettledOf(outcomes);
@@ -43,6 +45,10 @@ export function waitsFor(facts: WaitingFacts): string {
   const unmet = facts.conditions.find(({ met }) => !met);
   if (!unmet) return `Enters ring "${next}" next.`;
   const isOfHosts = unmet.kind !== 'divergences' && unmet.kind !== 'approval';
+  const offering = Object.values(outcomes).reduce((sum, count) => sum + count, -outcomes.not_offered);
+  if (isOfHosts && offering === 0) {
+    return `Waits for hosts of ring "${ring}" to offer these versions, until its deadline.`;
+  }
   if (isOfHosts && isIdle && outcomes.installed === 0 && offline > 0) {
     return `Waits for ring "${ring}": ${offline === 1 ? 'its only host is' : `all its ${offline} hosts are`} offline.`;
   }
