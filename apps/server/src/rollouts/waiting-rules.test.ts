@@ -79,6 +79,10 @@ test.each<[string, Parameters<typeof facts>[0]]>([
     { state: 'halted', halt: { by: 'ada', reason: 'Not on a Friday.' } },
   ],
   [
+    'Halted by ada: the shop is down. It goes on when somebody resumes it.',
+    { state: 'halted', halt: { by: 'ada', reason: 'the shop is down' } },
+  ],
+  [
     'Cancelled by ada: The next one is near.',
     { state: 'cancelled', endReason: 'Cancelled by ada: The next one is near.' },
   ],

@@ -20,7 +20,7 @@ export function waitsFor(facts: WaitingFacts): string {
   const { state, ring, next, outcomes, halt, endReason } = facts;
   switch (state) {
     case 'halted':
-      return `Halted by ${halt?.by ?? 'server'}: ${halt?.reason ?? ''} It goes on when somebody resumes it.`;
+      return `Halted by ${halt?.by ?? 'server'}: ${sentence(halt?.reason ?? '')} It goes on when somebody resumes it.`;
     case 'cancelled':
       return endReason ?? 'Cancelled.';
     case 'finished':
@@ -53,6 +53,11 @@ export function waitsFor(facts: WaitingFacts): string {
     return `Waits for ring "${ring}": ${offline === 1 ? 'its only host is' : `all its ${offline} hosts are`} offline.`;
   }
   return `Waits in ring "${ring}": ${unmet.text}; ${numberOf(unmet)}.`;
+}
+
+/** What people write as a reason may lack its full stop. */
+function sentence(text: string): string {
+  return /[.!?]$/.test(text) ? text : `${text}.`;
 }
 
 function numberOf({ kind, has, wants }: GateCondition): string {
