@@ -142,7 +142,7 @@ test('the index of the runbooks lists all of them', async () => {
   expect(named).toEqual([
     ...['hardware-change.md', 'clone.md', 'lost-key.md', 'key-rotation.md'],
     ...['restore.md', 'divergence.md', 'first-policy.md', 'freeze.md', 'emergency-patch.md'],
-    ...['host-does-not-come-back.md', 'mass-401.md', 're-enrolment.md'],
+    ...['ring-has-halted.md', 'host-does-not-come-back.md', 'mass-401.md', 're-enrolment.md'],
   ]);
   for (const name of named) expect(readRunbook(join(RUNBOOKS, name ?? '')).length).toBeGreaterThan(1);
 });
