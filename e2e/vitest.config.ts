@@ -11,8 +11,9 @@ const refuseSkips = process.env.TIDEGATE_REFUSE_SKIPS === '1';
 /** Stories that hold a time against a goal: they have the machine for themselves. */
 const TIMED = ['e2e/console/budget.test.ts', 'e2e/keys.test.ts'];
 
-/** What the public registries offer changes from day to day: asked for by the long lane alone. */
-const LONG = process.env.TIDEGATE_LONG === '1' ? [] : ['e2e/real-registries.test.ts'];
+/** For the long lane alone: what the public registries offer changes from day to day, and fifty restarts take minutes. */
+const LONG =
+  process.env.TIDEGATE_LONG === '1' ? [] : ['e2e/real-registries.test.ts', 'e2e/rollout-kill.test.ts'];
 
 const each = {
   root: repository,
