@@ -46,6 +46,23 @@ describe('event narratives', () => {
     expect(narrativeOf({ type: 'update_approved', actor: 'olga', content })).toBe(told);
   });
 
+  test.each<[string, object, string]>([
+    ['probes_red', { probes: ['web'], count: 1 }, 'Probes turned red: web (1 in all).'],
+    [
+      'probes_red',
+      { probes: ['a', 'b', 'c', 'd'], count: 12 },
+      'Probes turned red: a, b, c and 1 more (12 in all).',
+    ],
+    ['probes_red', { probes: [{}, 7, null] }, 'Probes turned red: unknown (some in all).'],
+    [
+      'hold_released',
+      { packages: ['openssl', 'linux-*'] },
+      'olga released the hold of openssl, linux-*. Their updates can be approved again.',
+    ],
+  ])('%s names what is in the list %j', (type, content, told) => {
+    expect(narrativeOf({ type, actor: 'olga', content })).toBe(told);
+  });
+
   test.each(['constructor', '__proto__', 'NEW_TYPE'])(
     'the unknown type %s is described by its name',
     (type) => {

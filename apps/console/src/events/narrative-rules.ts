@@ -1,5 +1,8 @@
 import type { SecurityEventType, SystemEventType } from '@tidegate/protocol/event-types';
 
+/** Of a list, by name. */
+const LISTED_MAX = 3;
+
 /** The parts of an event that a narrative uses. The server or an agent wrote the content: any of it may be missing. */
 export interface NarratedEvent {
   readonly type: string;
@@ -7,7 +10,7 @@ export interface NarratedEvent {
   readonly content: unknown;
 }
 
-/** Reads a text at a path of the content; empty if there is none. */
+/** Reads a text, or a list of texts, at a path of the content; empty if there is none. */
 type Read = (path: string) => string;
 type Sentence = (read: Read, event: NarratedEvent) => string;
 
@@ -217,7 +220,8 @@ const NARRATIVES: Readonly<Record<SecurityEventType | SystemEventType, Sentence>
       `${by(actor)} lets ${read('max_at_once') || 'some'} host(s) of ${groupOf(read('group'))} reboot at once.`,
     agent_offline: (read) =>
       `${read('hostname') || 'The host'} has not checked in since ${read('last_seen_at') || 'an unknown time'}.`,
-    probes_red: (read) => `Probes turned red: ${read('probes') || 'unknown'}.`,
+    probes_red: (read) =>
+      `Probes turned red: ${read('probes') || 'unknown'} (${read('count') || 'some'} in all).`,
     probes_recovered: () => 'No probe is red any more.',
     client_error: (read) => `The console failed in a browser: ${read('message') || 'no details'}.`,
     advisories_replaced: (read, { actor }) =>
@@ -245,9 +249,15 @@ function textAt(content: unknown, path: string): string {
     if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return '';
     value = Reflect.get(value, name);
   }
+  if (Array.isArray(value)) return listOf(value.filter((one) => typeof one === 'string'));
   return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
     ? String(value)
     : '';
+}
+
+function listOf(names: readonly string[]): string {
+  const others = names.length - LISTED_MAX;
+  return `${names.slice(0, LISTED_MAX).join(', ')}${others > 0 ? ` and ${others} more` : ''}`;
 }
 
 function keysOf(content: unknown, name: string): string {
