@@ -122,6 +122,19 @@ test('they are due after a start, and one and ten minutes after an installation'
   expect([probes.newlyDue(), probes.newlyDue()]).toEqual([[60_000, 600_000], []]);
 });
 
+test('they are due again six hours after they last ran, for whatever reason that was', async () => {
+  const probes = watch();
+  const hour = 3_600_000;
+  const dueAt: number[] = [];
+  for (elapsedMs = 0; elapsedMs <= 24 * hour; elapsedMs += hour / 2) {
+    if (elapsedMs === 7 * hour) await probes.look(pauses(() => {})); // the command `run_probes`
+    if (!probes.isDue()) continue;
+    dueAt.push(elapsedMs / hour);
+    await probes.look(pauses(() => {}));
+  }
+  expect(dueAt).toEqual([0, 6, 13, 19]);
+});
+
 test('a report is sent once, and a newer one is not lost with an older', async () => {
   const probes = watch();
   const first = await probes.look(pauses(() => {}));

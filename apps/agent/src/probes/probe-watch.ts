@@ -12,6 +12,8 @@ import { FOLDER_PROBE } from './run-probes.ts';
 export const PROBE_REQUEST_NAME = 'probe-request';
 /** When the probes run again after an installation. */
 const AGAIN_MS = [60_000, 600_000] as const;
+/** How long after the last run they run again, whatever happens: the console counts on no look older than a day. */
+const EVERY_MS = 6 * 3_600_000;
 /** How long root's unit is waited for, how often it is asked again meanwhile, and how often its answer is looked for. */
 const UNIT_MAX_MS = 420_000;
 const ASK_EVERY_MS = 5_000;
@@ -40,7 +42,7 @@ export interface ProbeWatchOptions {
 export interface ProbeWatch {
   /** Runs them now, and keeps what they saw for the server. */
   look(pause: Pause): Promise<ProbeReport>;
-  /** Whether they are to run: after a start, and one and ten minutes after an installation. */
+  /** Whether they are to run: after a start, one and ten minutes after an installation, and every six hours. */
   isDue(): boolean;
   /** An installation has ended. */
   followUp(): void;
@@ -55,6 +57,7 @@ export function watchProbes(options: ProbeWatchOptions): ProbeWatch {
   const { policy, lookFile, writerUid, runs, nowMs, localMs, elapsedMs } = options;
   let dueMs: number[] = [elapsedMs()];
   let untold: readonly number[] = [];
+  let lastMs = elapsedMs();
   let unsent: ProbeReport | null = null;
 
   async function see(pause: Pause): Promise<Look | null> {
@@ -99,10 +102,11 @@ export function watchProbes(options: ProbeWatchOptions): ProbeWatch {
   return {
     async look(pause) {
       dueMs = dueMs.filter((at) => at > elapsedMs());
+      lastMs = elapsedMs();
       unsent = await report(pause);
       return unsent;
     },
-    isDue: () => dueMs.some((at) => at <= elapsedMs()),
+    isDue: () => elapsedMs() - lastMs >= EVERY_MS || dueMs.some((at) => at <= elapsedMs()),
     followUp: () => {
       // One that comes soon after another is followed up for both.
       dueMs = AGAIN_MS.map((afterMs) => elapsedMs() + afterMs);
