@@ -221,6 +221,55 @@ describeConsole('hosts in the console', { hosts: 5, operators: [VIEWER] }, (scen
     await page.getByText('Not known: the host has not reported since its last boot.').waitFor();
   });
 
+  test('a host shows its probes: never run, none named, each as it was seen, and old ones never as green', async () => {
+    const agent = await addHost('probed');
+    const report = async (probes: readonly object[], ageMs = 0) => {
+      const at = new Date(Date.now() - ageMs).toISOString();
+      expect((await agent.call('PUT', '/probes', { at, probes })).status).toBe(200);
+    };
+    const page = await scene.openAs();
+    await page.goto(`/hosts/${agent.agentId}`);
+    const panel = page.locator('section', {
+      has: page.getByRole('heading', { name: 'Probes', exact: true }),
+    });
+    await panel.getByText('Not known: the host has not reported its probes.').waitFor();
+    await panel.getByText('never run').waitFor();
+
+    const web = { name: 'web', kind: 'http', state: 'green' };
+    await report([web, { name: 'lag', kind: 'program', state: 'red', detail: HOSTILE }], 25 * 3_600_000);
+    await page.reload();
+    await panel.getByText('Red when the host last looked, too long ago to count on the others.').waitFor();
+    const list = panel.getByRole('list', { name: 'Probes of this host' });
+    await list.getByText('was green when it last ran').waitFor();
+    await page.getByText('Probes turned red: lag (1 in all).').waitFor();
+    expect(await panel.getByText('green', { exact: true }).count()).toBe(0);
+    expect(await list.getByText('red', { exact: true }).count()).toBe(1);
+    await inspect(page, 'host-probes-old');
+
+    const broken = {
+      name: 'broken',
+      state: 'unknown',
+      detail: '/kind must be equal to one of the allowed values',
+    };
+    await report([web, { name: 'lag', kind: 'program', state: 'red', detail: HOSTILE }, broken]);
+    await page.reload();
+    await panel.getByText('1 red, 1 unknown, 1 green.').waitFor();
+    await list.getByText('green', { exact: true }).waitFor();
+    await list.getByText(HOSTILE).waitFor();
+    await list.getByText(broken.detail).waitFor();
+    await inspect(page, 'host-probes');
+
+    await panel.getByRole('button', { name: 'Run the probes' }).press('Enter');
+    await page.getByText('The host runs its probes after its next check-in.').waitFor();
+    const ordered = await scene.stage.operator.call('GET', `/api/v1/commands?agent_id=${agent.agentId}`);
+    expect(ordered.body).toMatchObject({ items: [{ action: 'run_probes', params: {}, created_by: 'olga' }] });
+
+    await report([]);
+    await page.reload();
+    await panel.getByText('Root has named no probes on this host').waitFor();
+    await panel.getByText('none named', { exact: true }).waitFor();
+  });
+
   test('a suspected clone shows its evidence, and each next step is a button', async () => {
     const agent = await addHost('twin');
     for (const boot of ['another-boot', 'boot']) expect((await checkIn(agent, boot)).status).toBe(200);
@@ -263,6 +312,6 @@ describeConsole('hosts in the console', { hosts: 5, operators: [VIEWER] }, (scen
     expect(await page.getByRole('checkbox').count()).toBe(0);
     await page.getByRole('link', { name: 'web-00002.example.invalid' }).click();
     await page.getByRole('table', { name: 'Events of this host' }).waitFor();
-    expect(await page.getByRole('button', { name: /scan|more|revoke|rebind/i }).count()).toBe(0);
+    expect(await page.getByRole('button', { name: /scan|more|revoke|rebind|probes/i }).count()).toBe(0);
   });
 });

@@ -19,6 +19,7 @@ import { type HostAct, HostActDialog } from './host-acts.tsx';
 import { HostBadges } from './host-badges.tsx';
 import { CredentialsPanel, SystemPanel } from './host-facts.tsx';
 import { HostCommands, HostTimeline, HostUpdates } from './host-lists.tsx';
+import { ProbesPanel } from './probes-panel.tsx';
 import { RestartPanel } from './restart-panel.tsx';
 import { WithheldPanel } from './withheld-panel.tsx';
 
@@ -97,6 +98,7 @@ function Host({ host }: { host: AgentItem }) {
         </div>
         <WithheldPanel id={host.id} />
         <ConditionPanel id={host.id} />
+        <ProbesPanel id={host.id} />
         <RestartPanel id={host.id} />
         <HeartbeatPanel id={host.id} />
         <HostUpdates agentId={host.id} />
