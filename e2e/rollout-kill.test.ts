@@ -3,7 +3,7 @@ import type { AptSet } from '@tidegate/testkit/apt-packages';
 import { describe, expect, test } from 'vitest';
 import { ENGINES } from '../apps/server/src/testing/engines.ts';
 import { REST, ringOf } from '../apps/server/src/testing/rollout-rings.ts';
-import { finish, type Host } from './harness/host.ts';
+import { finish, type Host, must } from './harness/host.ts';
 import { liftLimits, type Operator, pause } from './harness/operator.ts';
 import { newestRollout, OFTEN, publishRings } from './harness/rollouts.ts';
 import type { ServerProcess } from './harness/server-process.ts';
@@ -45,6 +45,8 @@ describe.skipIf(missing !== null).each(ENGINES)('kill -9 of the server on $name'
       const killed = killOften(server);
       await liveThrough({ operator, hosts, version });
       await killed;
+      // A report that the end of the server cut off is sent again.
+      for (const host of hosts) must(await host.runOnce());
       await expectFinished(operator, wave);
       const installs = await operator.commands({ action: 'install_update' });
       expect(installs.map(({ status }) => status)).toEqual(Array(wave * hosts.length).fill('success'));
