@@ -8,6 +8,7 @@ test.each([
   [0, 'just now'],
   [-59_999, 'just now'],
   [3_000, 'just now'],
+  [15_000, 'just now'],
   [30_000, 'in less than a minute'],
   [-60_000, '1 min ago'],
   [-HOUR_MS, '1 h ago'],

@@ -15,7 +15,8 @@ const UNITS = [
 export function relativeTime(atMs: number, nowMs: number): string {
   if (!Number.isFinite(atMs)) return 'unknown';
   const distance = Math.abs(nowMs - atMs);
-  if (distance < MINUTE_MS) return atMs > nowMs + SECOND_MS * 5 ? 'in less than a minute' : 'just now';
+  // The clock of the pages is up to 15 seconds late: what has just happened seems to be ahead of it.
+  if (distance < MINUTE_MS) return atMs > nowMs + SECOND_MS * 20 ? 'in less than a minute' : 'just now';
   const text = duration(distance);
   return atMs > nowMs ? `in ${text}` : `${text} ago`;
 }
