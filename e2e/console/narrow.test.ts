@@ -35,6 +35,7 @@ const PAGES: readonly (readonly [path: string, heading: string | RegExp])[] = [
   ['/calendar?view=week', 'Calendar'],
   ['/policies', 'Policies'],
   ['/rollouts', 'Rollouts'],
+  ['/reboots', 'Reboots'],
   ['/blackouts', 'Blackouts'],
   ['/holds', 'Holds'],
   ['/policies/:policy', 'Patch night'],

@@ -105,6 +105,11 @@ const routeTree = root.addChildren([
       name: 'RolloutPage',
       title: 'Rollout',
     }),
+    fleetPage('/reboots', {
+      load: () => import('./reboots/reboots-page.tsx'),
+      name: 'RebootsPage',
+      title: 'Reboots',
+    }),
     fleetPage('/blackouts', {
       load: () => import('./blackouts/blackouts-page.tsx'),
       name: 'BlackoutsPage',

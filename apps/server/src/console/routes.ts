@@ -31,6 +31,7 @@ export const PAGES = [
   '/policies/:id',
   '/rollouts',
   '/rollouts/:id',
+  '/reboots',
   '/blackouts',
   '/holds',
   '/exceptions',
