@@ -100,7 +100,8 @@ export async function createAdvisoryWorld(engine: TestEngine, { queueMax }: { qu
     });
     it.osv.clear();
     it.mirrored.clear();
-    const world = { isApiSound: true, isFaultless: true };
+    // A source that failed last in the world before counts as failing until its next answer.
+    const world = { isApiSound: !it.worker.api().isFailing, isFaultless: true };
     const packages = Array.from({ length: PACKAGES }, (_, i) => {
       const ecosystem: Ecosystem & keyof typeof OSV = ECOSYSTEMS[Math.floor(i / 2)] ?? 'npm';
       const name = `p${run}-${i}`;
