@@ -71,8 +71,11 @@ describeConsole('logging in to the console', { hosts: 2 }, (scene) => {
       await button.and(page.locator(':focus')).waitFor();
     }
     await page.keyboard.press('Enter');
-    await menu.waitFor();
+    // Keys before the menu has the focus are for the page.
+    const items = menu.getByRole('menuitem');
+    await items.and(page.locator(':focus')).waitFor();
     await page.keyboard.press('End');
+    await items.last().and(page.locator(':focus')).waitFor();
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Log in to Tidegate' }).waitFor();
   });
