@@ -115,6 +115,8 @@ export async function runProgram(call: ProgramCall): Promise<ProgramResult> {
     });
     // A service started by a maintainer script may keep the pipes open forever: only the program's exit counts.
     child.once('exit', () => {
+      clearTimeout(timer); // what it left behind must not make it late, and its number may be another's by now
+      clearTimeout(killer);
       if (call.endsGroup === true) signal(child.pid, 'SIGKILL');
       drain = setTimeout(() => {
         child.stdout.destroy();
