@@ -8,6 +8,7 @@ import { FAILED_BEFORE_NAME, writeLook } from '../probes/look-file.ts';
 import { checksIn } from '../testing/checks-world.ts';
 import { NOW_MS } from '../testing/fleet.ts';
 import { createJobWorld, type JobWorld } from '../testing/job-world.ts';
+import { withHooks } from './around-install.ts';
 
 let world: JobWorld;
 let checks: ReturnType<typeof checksIn>;
@@ -135,6 +136,33 @@ describe('hooks around an installation', () => {
     expect(result.reason).toMatch(/^hook_failed: 20-backup: .*disk is full/);
     expect(result.output_tail).toContain('disk is full');
     expect(happened()).toEqual(['before/10-drain ', 'before/20-backup ', 'after/10-undrain not_started']);
+  });
+
+  test.each([
+    [true, ['before', 'after']],
+    [false, ['before']],
+  ])('those after it run if those before it may have: %s', async (mayHaveRun, stages) => {
+    const asked: [string, string | undefined][] = [];
+    const failed = { name: 'hooks.d', detail: 'the unit was killed', stops: true };
+    const end = await withHooks({
+      runHooks: async (stage, { outcome }) => {
+        asked.push([stage, outcome]);
+        return { runs: [], failed: stage === 'before' ? failed : null, output: '', mayHaveRun };
+      },
+      facts: {
+        commandId: '11111111-1111-4111-8111-111111111111',
+        ecosystem: 'apt',
+        change: 'update',
+        packages: 1,
+      },
+      onOutput: () => {},
+      hasBefore: true,
+      rehearse: async () => null,
+      install: () => expect.unreachable(),
+    });
+    expect(end).toMatchObject({ failure: 'hook_failed', result: { status: 'refused' } });
+    expect(asked.map(([stage]) => stage)).toEqual(stages);
+    expect(asked[1]?.[1]).toBe(mayHaveRun ? 'not_started' : undefined);
   });
 
   test('one that fails before a rollback is told, and does not stop it unless root says so', async () => {

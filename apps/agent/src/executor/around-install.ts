@@ -18,8 +18,8 @@ export interface HookedWork {
 
 /**
  * Runs root's hooks around an installation. They begin only once nothing but they could refuse it, so that a refused job
- * drains no host; as they may take long, `install` verifies it all again. Where hooks before it have run, those after it
- * run as well, whatever came of it: they undo what the first did.
+ * drains no host; as they may take long, `install` verifies it all again. Where hooks before it have run, or may have, those
+ * after it run as well, whatever came of it: they undo what the first did.
  */
 export async function withHooks(work: HookedWork): Promise<JobEnd> {
   if (!work.hasBefore) return withAfter(work, await work.install(), null);
@@ -39,7 +39,8 @@ async function withAfter(
   before: HooksEnd | null,
 ): Promise<JobEnd> {
   const hasBegun = end.result.started_at !== undefined;
-  if (!hasBegun && (before === null || before.runs.length === 0)) return end;
+  const hasRun = before !== null && (before.runs.length > 0 || before.mayHaveRun === true);
+  if (!hasBegun && !hasRun) return end;
   const outcome = hasBegun ? (end.result.status === 'success' ? 'success' : 'failed') : 'not_started';
   const after = await runHooks('after', { ...facts, outcome }, onOutput);
   if (before === null && after.runs.length === 0 && after.failed === null) return end; // there are none

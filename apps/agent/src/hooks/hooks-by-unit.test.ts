@@ -54,6 +54,13 @@ test('a unit that is not installed is a hook that failed', async () => {
   });
 });
 
+test('one whose unit is ended without a result may have run, so that those after it run', async () => {
+  world.hook('before/10-drain', { program: '/bin/true' });
+  expect(await run(world.script('systemctl', 'echo "Job failed: timeout" >&2; exit 1'))).toMatchObject({
+    ...{ runs: [], mayHaveRun: true, failed: { name: 'hooks.d', stops: true } },
+  });
+});
+
 test('it stops a rollback only if a hook has to succeed', async () => {
   const rollBack = () => run(world.script('systemctl', 'exit 5'), { ...FACTS, change: 'rollback' as const });
   world.hook('before/10-backup', { program: '/bin/true' });

@@ -68,6 +68,7 @@ export function hooksByUnit(means: { policy: PolicyPlace; state: string; systemc
         runs: [],
         failed: { name: FOLDER_HOOK, detail, stops: stage === 'before' && stops },
         output: '',
+        mayHaveRun: true,
       };
     } finally {
       for (const path of [paths.order, paths.end]) rmSync(path, { force: true });

@@ -36,6 +36,8 @@ export interface HooksEnd {
   failed: { name: string; detail: string; stops: boolean } | null;
   /** The end of what each said. */
   output: string;
+  /** Their unit ended without a result: any of them may have run, although `runs` names none. */
+  mayHaveRun?: boolean;
 }
 
 export type RunHooks = (stage: HookStage, facts: HookFacts, onOutput: OutputListener) => Promise<HooksEnd>;
