@@ -44,13 +44,13 @@ export async function benchPolicies({
       let compared = 0;
       for (let round = 1; round <= rounds; round++) {
         compared = 0;
-        const has = () => {
+        const reasonOf = () => {
           compared += 1;
-          return true;
+          return 'unproven' as const;
         };
         const began = performance.now();
         const platform = createTestPlatform(database);
-        await collect({ platform }, { policies: policies(), refused: { has }, isStopped: () => false });
+        await collect({ platform }, { policies: policies(), refused: { reasonOf }, isStopped: () => false });
         seconds.push((performance.now() - began) / 1_000);
         say(`${engine} ${round}/${rounds}: ${seconds.at(-1)?.toFixed(2)} s, ${compared} requests`);
       }

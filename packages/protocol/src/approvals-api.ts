@@ -204,6 +204,7 @@ export const BlockReason = Type.Enum([
   'ring_not_entered',
   'unproven',
 ]);
+export type BlockReason = Static<typeof BlockReason>;
 
 export const ProvenanceStatus = Type.Enum(['verified', 'unverified', 'absent', 'unknown', 'mismatch']);
 

@@ -162,14 +162,19 @@ export const PolicyEnd = Type.Enum([
 ]);
 export type PolicyEnd = Static<typeof PolicyEnd>;
 
+/** How many updates are stopped, by reason, the most frequent first. */
+export const StoppedBy = Type.Array(strict({ reason: Type.String(), count: Count }));
+export type StoppedBy = Static<typeof StoppedBy>;
+
 /** What the last run of a policy did; a run looks at every host of the policy once. */
 export const PolicyRun = strict({
   at: Timestamp,
   hosts: Count,
   approved: Count,
   awaiting_plan: Count,
-  /** Stopped by the gate, or by the terms of the policy. */
+  /** What still waits and is stopped by the gate, or by the terms of the policy; asked for again when its facts change. */
   stopped: Count,
+  stopped_by: StoppedBy,
 });
 export type PolicyRun = Static<typeof PolicyRun>;
 

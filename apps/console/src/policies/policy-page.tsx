@@ -14,7 +14,7 @@ import { Time } from '../ui/time.tsx';
 import { counted } from '../updates/update-words.ts';
 import { PolicyBacktestView } from './policy-backtest.tsx';
 import { HostsPanel } from './policy-hosts.tsx';
-import { ApprovedUpdates, LeftUpdates } from './policy-preview.tsx';
+import { ApprovedUpdates, LeftUpdates, ReasonCounts } from './policy-preview.tsx';
 import { POLICIES, previewText, runText, scopeText, termFacts } from './policy-rules.ts';
 import { PolicyState } from './policy-state.tsx';
 import { PolicyVersions } from './policy-versions.tsx';
@@ -195,8 +195,11 @@ function rebootText(reboot: PolicyDetail['reboot']): string {
 function LastRun({ policy: { last_run: run } }: { policy: PolicyDetail }) {
   if (run === null) return <p className="text-muted">It has not run yet.</p>;
   return (
-    <p>
-      <Time at={run.at} />, on {counted(run.hosts, 'host')}: {runText(run)}.
-    </p>
+    <div className="space-y-1">
+      <p>
+        <Time at={run.at} />, on {counted(run.hosts, 'host')}: {runText(run)}.
+      </p>
+      <ReasonCounts reasons={run.stopped_by} />
+    </div>
   );
 }

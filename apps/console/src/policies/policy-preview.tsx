@@ -20,6 +20,20 @@ export function ApprovedUpdates({ preview, linked }: { preview: PolicyPreview; l
   );
 }
 
+/** How many updates a policy leaves to people, by reason. */
+export function ReasonCounts({ reasons }: Pick<PolicyPreview, 'reasons'>) {
+  return (
+    <ul className="space-y-1">
+      {reasons.map(({ reason, count }) => (
+        <li key={reason} className="flex gap-2">
+          <span className="min-w-6 text-right font-medium tabular-nums">{count.toLocaleString('en')}</span>
+          <span>{reasonText(reason)}</span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
 /** What a policy leaves to people, by reason, and the updates of which the answer names the reason. */
 export function LeftUpdates({ preview, linked }: { preview: PolicyPreview; linked: boolean }) {
   const { reasons, leaves, updates } = preview;
@@ -27,14 +41,7 @@ export function LeftUpdates({ preview, linked }: { preview: PolicyPreview; linke
   if (leaves === 0) return <p className="text-muted">Nothing now.</p>;
   return (
     <div className="space-y-3">
-      <ul className="space-y-1">
-        {reasons.map(({ reason, count }) => (
-          <li key={reason} className="flex gap-2">
-            <span className="min-w-6 text-right font-medium tabular-nums">{count.toLocaleString('en')}</span>
-            <span>{reasonText(reason)}</span>
-          </li>
-        ))}
-      </ul>
+      <ReasonCounts reasons={reasons} />
       {shown.length > 0 && (
         <Fold summary="Updates that meet the conditions on names, but are left">
           <UpdateTable label="Updates that it leaves to people" rows={shown} linked={linked} withReason />

@@ -128,7 +128,14 @@ test('a preview of rings does not read as if all hosts got their updates at once
 });
 
 test('a run has its three counts', () => {
-  const run = { at: '2026-11-24T00:00:00Z', hosts: 4, approved: 1_200, awaiting_plan: 1, stopped: 0 };
+  const run = {
+    at: '2026-11-24T00:00:00Z',
+    hosts: 4,
+    approved: 1_200,
+    awaiting_plan: 1,
+    stopped: 0,
+    stopped_by: [],
+  };
   expect(shortRunText(run)).toBe('1,200 approved, 1 waiting, 0 stopped');
   expect(runText(run)).toBe('1,200 approved, 1 waiting for a plan, 0 stopped');
 });

@@ -7,6 +7,7 @@ import {
   PolicyPayload,
   type PolicyRequest,
   type PolicyTerms,
+  StoppedBy,
   type WindowTimes,
 } from '@tidegate/protocol/policies-api';
 import type { Rings, UnprovenRule } from '@tidegate/protocol/rings';
@@ -65,9 +66,13 @@ export function policyView(row: AnyPolicyRow, { run, nowMs }: { run: RunRow | nu
     ended_at: row.ended_at === null ? null : rfc3339(row.ended_at),
     last_run: run && {
       ...{ at: rfc3339(run.at), hosts: run.hosts, approved: run.approved },
-      ...{ awaiting_plan: run.awaiting_plan, stopped: run.stopped },
+      ...{ awaiting_plan: run.awaiting_plan, stopped: run.stopped, stopped_by: stoppedBy(run) },
     },
   });
+}
+
+export function stoppedBy({ stopped_by: json }: RunRow): StoppedBy {
+  return Value.Parse(StoppedBy, JSON.parse(json));
 }
 
 /** A policy as the list has it. */

@@ -25,14 +25,15 @@ export const schema: readonly Statement[] = [
   'CREATE UNIQUE INDEX policies_name ON policies (name) WHERE ended_at IS NULL',
   // The calendar reads what was in force at a time.
   'CREATE INDEX policies_ended ON policies (ended_at)',
-  // What the last run of each policy did.
+  // What the last run of each policy did. `stopped_by`: JSON, how many updates the gate stopped, by reason.
   `CREATE TABLE policy_runs (
     policy_id TEXT PRIMARY KEY,
     at BIGINT NOT NULL,
     hosts BIGINT NOT NULL,
     approved BIGINT NOT NULL,
     awaiting_plan BIGINT NOT NULL,
-    stopped BIGINT NOT NULL
+    stopped BIGINT NOT NULL,
+    stopped_by TEXT NOT NULL
   )`,
   // What each policy approved, by quarter of an hour; without a row, nothing.
   `CREATE TABLE policy_run_slots (
@@ -70,6 +71,7 @@ declare module '../platform/db/tables.ts' {
       approved: number;
       awaiting_plan: number;
       stopped: number;
+      stopped_by: string;
     };
     policy_run_slots: { slot: number; policy_id: string; approved: number };
   }

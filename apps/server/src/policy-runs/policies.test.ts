@@ -27,7 +27,7 @@ import { STANDING, STANDING_TERMS } from '../testing/standing.ts';
 import { findUpdate } from '../updates/store.ts';
 import { transitionUpdate } from '../updates/transition-update.ts';
 import { ASKED_AGAIN_MS, createRefused } from './refused.ts';
-import { askerOf, runPoliciesOnce } from './run-policies.ts';
+import { askerOf, RECORDED_AGAIN_MS, runPoliciesOnce } from './run-policies.ts';
 
 const URL = '/api/v1/policies';
 const ADA = '01900000-0000-7000-a000-000000000001';
@@ -744,6 +744,28 @@ describe.each(ENGINES)('policies on $name', (engine) => {
     expect(await count()).toBe(2);
     expect(await it.stateOf(id)).toBe('pending');
     expect(await it.eventsOf('bulk_approval_blocked')).toEqual([]);
+  });
+
+  test('say of what they do not ask again that it is stopped, and why, until it is not', async () => {
+    const it = await scene();
+    it.vulnerable();
+    const id = await it.addUpdate();
+    const { id: policyId } = await it.publish();
+    const lastRun = async () => (await it.call('GET', `${URL}/${policyId}`)).body.last_run;
+    await it.run();
+    const stops = { stopped: 1, stopped_by: [{ reason: 'known_vulnerability', count: 1 }] };
+    const first = await lastRun();
+    expect(first).toMatchObject({ approved: 0, hosts: 1, ...stops });
+    it.clock.advance(RECORDED_AGAIN_MS);
+    await it.run();
+    const second = await lastRun();
+    expect(second).toMatchObject({ approved: 0, hosts: 0, ...stops });
+    expect(second.at > first.at).toBe(true);
+    await it.database.transact((tx) =>
+      tx.updateTable('updates').set({ state: 'superseded' }).where('id', '=', id).execute(),
+    );
+    await it.run();
+    expect(await lastRun()).toMatchObject({ stopped: 0, stopped_by: [] });
   });
 
   test('a second policy may approve what the first leaves', async () => {

@@ -21,7 +21,7 @@ import { askPolicyReboots } from './ask-policy-reboots.ts';
 import { hostsThatWait, type ReachedHost, type WaitingUpdate, waitingUpdates } from './candidates-store.ts';
 import { type Asked, createMatcher } from './match-policies.ts';
 import type { MatchedPolicy } from './match-rules.ts';
-import type { Refused } from './refused.ts';
+import { countStop, type Refused, type Stops, stopColumns } from './refused.ts';
 
 /** Hosts whose updates are read together. */
 const PAGE_HOSTS = 200;
@@ -30,7 +30,7 @@ export const PASS_UPDATES_MAX = 50_000;
 /** The end of a window that has closed. */
 const CLOSED = { notAfterMs: 0, lengthMs: 0 };
 /** A run that changed nothing is recorded again after this time, so that the page shows that policies run. */
-const RECORDED_AGAIN_MS = 10 * 60_000;
+export const RECORDED_AGAIN_MS = 10 * 60_000;
 
 /**
  * One pass over the fleet: every policy in force asks the ordinary path for approvals, as its author and with its terms.
@@ -53,13 +53,13 @@ export async function runPoliciesOnce(
     if ((await keepsAuthor(deps, row)) && !isClosed) running.push(row);
   }
   if (running.length === 0) return;
-  const asked = await collect(deps, { policies: running.map(matchedPolicy), refused, isStopped });
+  const { asked, stops } = await collect(deps, { policies: running.map(matchedPolicy), refused, isStopped });
   // Several policies may ask for one update: the first that gets it has it.
   const done = new Set<string>();
   for (const row of running) {
     if (isStopped()) return;
     const updates = (asked.get(row.sha256) ?? []).filter(({ id }) => !done.has(id));
-    for (const id of await runPolicy(deps, row, { updates, refused })) done.add(id);
+    for (const id of await runPolicy(deps, row, { updates, refused, stops })) done.add(id);
     await askPolicyReboots(deps.platform, row);
   }
 }
@@ -85,23 +85,30 @@ export function matchedPolicy(row: PolicyRow): MatchedPolicy {
   return { sha256: row.sha256, scope, terms };
 }
 
+/** What policies ask for, and what they do not ask for again, by digest. */
+export interface Collected {
+  readonly asked: Asked;
+  readonly stops: ReadonlyMap<string, Stops>;
+}
+
 /** What each policy asks for. All updates of a host are in one pass, so that they can be one transaction. */
 export async function collect(
   { platform }: Pick<ApprovalDeps, 'platform'>,
   given: {
     policies: readonly MatchedPolicy[];
-    refused: Pick<Refused, 'has'>;
+    refused: Pick<Refused, 'reasonOf'>;
     isStopped: () => boolean;
     /** Of rings: what the hosts are told apart by besides. */
     scopes?: readonly PolicyScope[];
     /** Of these hosts with what waits there: which updates a policy may ask for besides. */
     allowing?: (hosts: readonly (ReachedHost & ScopedHost)[]) => Promise<MayAsk>;
   },
-): Promise<Asked> {
+): Promise<Collected> {
   const { policies, refused, isStopped, allowing = allowAll, scopes: besides = [] } = given;
   const db: Db = platform.database.read;
   const match = createMatcher(policies);
   const asked: Asked = new Map();
+  const stops = new Map(policies.map(({ sha256 }) => [sha256, new Map() as Stops]));
   const nowMs = platform.now();
   const blackouts = await liveBlackouts(db, nowMs);
   const freezes = createFreezes(blackouts, nowMs);
@@ -110,7 +117,7 @@ export async function collect(
   for (;;) {
     const hosts = await withTags(db, await hostsThatWait(db, { after, limit: PAGE_HOSTS }), scopes);
     const last = hosts.at(-1);
-    if (!last || isStopped()) return asked;
+    if (!last || isStopped()) return { asked, stops };
     after = last.id;
     const updates = Map.groupBy(
       await waitingUpdates(
@@ -120,13 +127,18 @@ export async function collect(
       ({ agent_id: id }) => id,
     );
     const allows = await allowing(hosts);
-    const mayAsk: MayAsk = (policy, update) =>
-      !refused.has(policy.sha256, update, nowMs) && allows(policy, update);
+    const mayAsk: MayAsk = (policy, update) => {
+      if (!allows(policy, update)) return false;
+      const reason = refused.reasonOf(policy.sha256, update, nowMs);
+      const own = stops.get(policy.sha256);
+      if (reason !== null && own) countStop(own, reason);
+      return reason === null;
+    };
     for (const host of hosts)
       if (!freezes.of(host)) match(host, { updates: updates.get(host.id) ?? [], mayAsk, asked });
     await takeTurn();
     const total = asked.values().reduce((sum, list) => sum + list.length, 0);
-    if (total >= PASS_UPDATES_MAX) return asked;
+    if (total >= PASS_UPDATES_MAX) return { asked, stops };
   }
 }
 
@@ -136,11 +148,18 @@ const allowAll = async (): Promise<MayAsk> => () => true;
 export async function runPolicy(
   deps: ApprovalDeps,
   row: PolicyRow,
-  { updates, refused }: { updates: readonly WaitingUpdate[]; refused: Refused },
+  given: {
+    updates: readonly WaitingUpdate[];
+    refused: Refused;
+    /** Of what is not asked for again, by policy. */
+    stops: ReadonlyMap<string, Stops>;
+  },
 ): Promise<string[]> {
   const { platform } = deps;
+  const { updates, refused } = given;
   const done: string[] = [];
-  const sums = { approved: 0, awaiting_plan: 0, stopped: 0 };
+  const stops: Stops = new Map(given.stops.get(row.sha256));
+  const sums = { approved: 0, awaiting_plan: 0 };
   const hosts = new Set(updates.map(({ agent_id: id }) => id));
   for (const some of requestsOf(updates)) {
     const request = { update_ids: some.map(({ id }) => id) };
@@ -153,16 +172,24 @@ export async function runPolicy(
     const { answer } = outcome;
     sums.approved += answer.approved.length;
     sums.awaiting_plan += answer.awaiting_plan.length;
-    sums.stopped += answer.blocked.length;
     done.push(...answer.approved.map(({ update_id: id }) => id), ...answer.awaiting_plan);
-    const stopped = new Set(answer.blocked.map(({ update_id: id }) => id));
+    const stopped = new Map(answer.blocked.map(({ update_id: id, reason }) => [id, reason]));
     const nowMs = platform.now();
-    for (const one of some) if (stopped.has(one.id)) refused.add(row.sha256, one, nowMs);
+    for (const update of some) {
+      const reason = stopped.get(update.id);
+      if (reason === undefined) continue;
+      refused.add(row.sha256, { update, reason, nowMs });
+      countStop(stops, reason);
+    }
   }
   const before = (await runsOf(platform.database.read, [row.policy_id])).get(row.policy_id);
-  const isNews = updates.length > 0 || !before || platform.now() - before.at >= RECORDED_AGAIN_MS;
+  const stopped = stopColumns(stops);
+  const isNews =
+    updates.length > 0 ||
+    before?.stopped_by !== stopped.stopped_by ||
+    platform.now() - before.at >= RECORDED_AGAIN_MS;
   if (!isNews) return done;
-  const run = { policy_id: row.policy_id, at: platform.now(), hosts: hosts.size, ...sums };
+  const run = { policy_id: row.policy_id, at: platform.now(), hosts: hosts.size, ...sums, ...stopped };
   await platform.database.transact((tx) => recordRun(tx, run));
   return done;
 }

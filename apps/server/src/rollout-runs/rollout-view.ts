@@ -11,9 +11,9 @@ import { Ecosystem } from '@tidegate/protocol/scalars';
 import { Value } from 'typebox/value';
 import { rfc3339 } from '../platform/clock.ts';
 import type { Db } from '../platform/db/engine.ts';
-import { payloadOf } from '../policies/policy-view.ts';
+import { payloadOf, stoppedBy } from '../policies/policy-view.ts';
 import { nextWindows, windowOf } from '../policies/policy-windows.ts';
-import { type AnyPolicyRow, versionsByDigest } from '../policies/store.ts';
+import { type AnyPolicyRow, runsOf, versionsByDigest } from '../policies/store.ts';
 import { conditionsOf } from '../rollouts/gate-rules.ts';
 import { unrepresentedIn } from '../rollouts/ring-rules.ts';
 import {
@@ -65,6 +65,8 @@ async function itemOf(
   const gate = rings[ring]?.gate ?? null;
   const isClosed = windowOf(payload, nowMs).kind === 'closed';
   const [opening] = isClosed ? nextWindows(payload, nowMs) : [];
+  const run = (await runsOf(db, [rollout.policy_id])).get(rollout.policy_id);
+  const enteredAtMs = entered[ring] ?? rollout.started_at;
   const waits = waitsFor({
     ...{ state, ring: rings[ring]?.name ?? '', next: rings[ring + 1]?.name ?? null, outcomes: own.outcomes },
     conditions: gate ? conditionsOf(gate, own, { skipsSoak: lane === 'emergency' }) : [],
@@ -72,6 +74,7 @@ async function itemOf(
       state === 'halted' ? { by: rollout.halted_by ?? 'server', reason: rollout.halt_reason ?? '' } : null,
     endReason: rollout.end_reason,
     opens: isClosed ? { at: opening ? rfc3339(opening.startMs) : null } : null,
+    stops: run && run.at >= enteredAtMs ? stoppedBy(run) : [],
   });
   const counts = [...facts.counts.values()];
   return {
@@ -85,7 +88,7 @@ async function itemOf(
       rings: rings.length,
     },
     started_at: rfc3339(rollout.started_at),
-    ring_entered_at: rfc3339(entered[ring] ?? rollout.started_at),
+    ring_entered_at: rfc3339(enteredAtMs),
     ended_at: endedAt === null ? null : rfc3339(endedAt),
     waits_for: waits,
     packages: await countPackages(db, rollout.id),

@@ -253,6 +253,9 @@ describe.each(ENGINES)('rollouts on $name', (engine) => {
     await it.run();
     await it.run();
     expect(await it.stateOf(other)).toBe('pending');
+    expect((await it.rollout()).waits_for).toBe(
+      'Waits for 1 host of ring "rest": 0 running, 1 waiting, 0 offline. The gate stops 1 update of its policy: 1 unproven.',
+    );
     const { body } = await it.call('GET', `/api/v1/policies/${id}/preview`);
     expect(body).toMatchObject({
       ...{ approves: 0, reasons: [{ reason: 'unproven', count: 1 }] },
@@ -291,7 +294,11 @@ describe.each(ENGINES)('rollouts on $name', (engine) => {
     await it.act('approve', { ring: 0 });
     await it.run();
     await it.run();
-    expect(await it.rollout()).toMatchObject({ ring: 1, state: 'running' });
+    expect(await it.rollout()).toMatchObject({
+      ...{ ring: 1, state: 'running' },
+      waits_for:
+        'Waits for 1 host of ring "rest" that is offline. The gate stops 1 update of its policy: 1 known vulnerability.',
+    });
     expect(await it.stateOf(rest)).toBe('pending');
   });
 

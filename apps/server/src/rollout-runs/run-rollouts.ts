@@ -122,7 +122,7 @@ async function ask(
   const lanes = new Map<string, Lane>();
   for (const one of open)
     lanes.set(one.row.sha256, await laneOf(deps, one, live.get(one.row.policy_id) ?? null));
-  const asked = await collect(deps, {
+  const { asked, stops } = await collect(deps, {
     ...{ policies: open.map(({ row }) => matchedPolicy(row)), refused, isStopped },
     scopes: open.flatMap(({ rings }) => ringScopes(rings)),
     allowing: (hosts) => allowing(deps, lanes, hosts),
@@ -133,7 +133,7 @@ async function ask(
     const lane = lanes.get(row.sha256);
     if (!lane) continue;
     const updates = (asked.get(row.sha256) ?? []).filter(({ id }) => !done.has(id));
-    for (const id of await runPolicy(deps, row, { updates, refused })) done.add(id);
+    for (const id of await runPolicy(deps, row, { updates, refused, stops })) done.add(id);
     await askPolicyReboots(platform, row);
     if (!lane.live && lane.wave.packages.size > 0)
       await beginRollout(deps, { policy: row, rings, wave: lane.wave });

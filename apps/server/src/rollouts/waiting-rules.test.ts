@@ -32,6 +32,7 @@ const facts = (
       halt: null,
       endReason: null,
       opens: null,
+      stops: [],
     },
     conditions: conditionsOf(GATE, ring, { skipsSoak: false }),
     ...more,

@@ -1,3 +1,4 @@
+import type { StoppedBy } from '@tidegate/protocol/policies-api';
 import type { GateCondition, OutcomeCounts, RolloutState } from '@tidegate/protocol/rollouts-api';
 import { hosts, unsettledOf } from './gate-rules.ts';
 
@@ -13,10 +14,33 @@ export interface WaitingFacts {
   readonly endReason: string | null;
   /** When a window of its policy opens next, `at` null: never. Null: one is open, or the policy has none. */
   readonly opens: { readonly at: string | null } | null;
+  /** What the gate stops of its policy since the ring was entered, by reason, the most frequent first. */
+  readonly stops: StoppedBy;
 }
 
-/** One sentence: what a rollout waits for, or how it ended. */
+/** Reasons that the sentence names. */
+const REASONS_NAMED = 3;
+
+/** One sentence: what a rollout waits for, or how it ended; a second says what the gate keeps from its hosts. */
 export function waitsFor(facts: WaitingFacts): string {
+  const { state, outcomes, stops } = facts;
+  const sentences = [inOneSentence(facts)];
+  const left = outcomes.waiting + outcomes.offline;
+  if (state === 'running' && left > 0 && stops.length > 0) sentences.push(stopsText(stops));
+  return sentences.join(' ');
+}
+
+/** `The gate stops 3 updates of its policy: 2 too young, 1 known vulnerability.` */
+function stopsText(stops: StoppedBy): string {
+  const total = stops.reduce((sum, { count }) => sum + count, 0);
+  const named = stops.slice(0, REASONS_NAMED);
+  const others = named.reduce((left, { count }) => left - count, total);
+  const parts = named.map(({ reason, count }) => `${count} ${reason.replaceAll('_', ' ')}`);
+  if (others > 0) parts.push(`${others} for other reasons`);
+  return `The gate stops ${total} ${total === 1 ? 'update' : 'updates'} of its policy: ${parts.join(', ')}.`;
+}
+
+function inOneSentence(facts: WaitingFacts): string {
   const { state, ring, next, outcomes, halt, endReason } = facts;
   switch (state) {
     case 'halted':
