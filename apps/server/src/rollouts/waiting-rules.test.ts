@@ -57,6 +57,37 @@ test.each<[string, Parameters<typeof facts>[0]]>([
     'Waits in ring "canary": a person approves the next ring; nobody has.',
     { counts: { installed: 2 }, soaked: 2 },
   ],
+  [
+    'Waits in ring "canary": 2 hosts must have installed; 1 of 2. The gate stops 3 updates of its policy: 2 too young, 1 unproven.',
+    {
+      counts: { installed: 1, waiting: 3 },
+      stops: [
+        { reason: 'too_young', count: 2 },
+        { reason: 'unproven', count: 1 },
+      ],
+    },
+  ],
+  [
+    'Waits for 1 host of ring "rest": 0 running, 1 waiting, 0 offline. The gate stops 1 update of its policy: 1 held.',
+    { ring: 'rest', next: null, counts: { waiting: 1 }, stops: [{ reason: 'held', count: 1 }] },
+  ],
+  [
+    'Waits in ring "canary": 2 hosts must have installed; 0 of 2. The gate stops 11 updates of its policy: 5 held, 3 unproven, 2 unknown age, 1 for other reasons.',
+    {
+      counts: { waiting: 2 },
+      stops: [
+        { reason: 'held', count: 5 },
+        { reason: 'unproven', count: 3 },
+        { reason: 'unknown_age', count: 2 },
+        { reason: 'undecidable', count: 1 },
+      ],
+    },
+  ],
+  // Nothing waits for the gate.
+  [
+    'Waits in ring "canary": 2 hosts must have installed; 1 of 2.',
+    { counts: { installed: 1, running: 1 }, stops: [{ reason: 'held', count: 1 }] },
+  ],
   ['Waits for hosts of ring "canary" to offer these versions, until its deadline.', { isOverdue: false }],
   ['Waits for ring "canary": all its 3 hosts are offline.', { counts: { offline: 3 } }],
   [
