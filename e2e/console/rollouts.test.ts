@@ -62,6 +62,7 @@ describeUpdates(
       await dialog.getByLabel('Reason').focus();
       await page.keyboard.type(reason);
       await dialog.getByRole('button', { name: submit }).press('Enter');
+      await poll(() => dialog.count()).toBe(0);
     }
 
     test('a board shows what each ring has and wants; a failed host halts it, and people resume and approve by keyboard', async () => {
@@ -160,6 +161,7 @@ describeUpdates(
       await form.getByText('ubuntu 24.04, amd64: 1 host').waitFor();
       await inspect(page, 'policy-rings-preview');
       await form.getByRole('button', { name: 'Publish version 2' }).press('Enter');
+      await poll(() => form.count()).toBe(0);
       await page.getByText(/^2\. early/).waitFor();
       await page.getByText('waits 7 days after its ring was entered').waitFor();
       await page.getByRole('link', { name: 'See its rollouts' }).press('Enter');
