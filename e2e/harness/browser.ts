@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import axe from 'axe-core';
 import { type BrowserContext, chromium, type Page } from 'playwright-core';
@@ -22,6 +23,8 @@ const THEMES = ['light', 'dark'] as const;
 const VIEWPORT = { width: 1440, height: 900 };
 /** How long a page may take to show something on a busy machine. */
 const SHOWN_MAX_MS = 20_000;
+/** In the long lane each change takes so long, so that a story that does not wait for one fails. */
+const WRITE_DELAY_MS = process.env.TIDEGATE_LONG === '1' ? 800 : 0;
 
 /** Says which package has the browser; null if it is installed. */
 export function browserMissing(): string | null {
@@ -50,6 +53,12 @@ export async function startBrowser(): Promise<Browser> {
     });
     context.setDefaultTimeout(SHOWN_MAX_MS);
     await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+    if (WRITE_DELAY_MS > 0) {
+      await context.route('**/api/**', async (route) => {
+        if (route.request().method() !== 'GET') await setTimeout(WRITE_DELAY_MS);
+        await route.continue();
+      });
+    }
     return context;
   }
 
