@@ -62,7 +62,7 @@ function describe(schema: FastifySchema | undefined, route: RouteOptions): Fasti
     ...(body === undefined || body === NO_BODY ? {} : { body }),
     description: describeAccess(access, String(route.method)),
     security: securityOf(access),
-    response: { ...successOf(schema.response), default: problem },
+    response: { ...successOf(schema.response), default: refusalOf(route) },
   };
 }
 
@@ -70,6 +70,12 @@ const problem = {
   description: 'Refused: problem details with the code of the refusal',
   content: { [PROBLEM_MEDIA_TYPE]: { schema: Problem } },
 };
+
+function refusalOf({ config }: RouteOptions) {
+  const schema = config?.refusalForm?.schema;
+  if (!schema) return problem;
+  return { description: "Refused, in the protocol's own form", content: { 'application/json': { schema } } };
+}
 
 /** Routes that answer without a body declare no response. */
 function successOf(response: unknown): Readonly<Record<string, unknown>> {

@@ -17,11 +17,14 @@ declare module 'fastify' {
     keepRawBody?: boolean;
     /** Only decompress: the handler parses `rawBody` where it has to. */
     parseLater?: boolean;
+    /** Parses the body as JSON whatever media type the client names. */
+    isAlwaysJson?: boolean;
   }
 }
 
 /** Highest compression ratio; inventory reports stay under a third of it. */
 export const RATIO_MAX = 100;
+const JSON_MEDIA_TYPE = 'application/json';
 /** Decompressed size, in bytes, up to which any ratio is allowed. */
 const RATIO_FREE_BYTES = 65_536;
 /** Compressed bodies up to this size are decompressed on this thread; the pool costs seven times as much. */
@@ -40,8 +43,11 @@ const inflate = { gzip: promisify(gunzip), zstd: promisify(zstdDecompress) };
 export function installBodyParser(app: FastifyInstance, inTurn: WorkQueue): void {
   app.decorateRequest('rawBody', null);
   app.removeAllContentTypeParsers();
+  app.addHook('onRequest', async ({ raw, routeOptions }) => {
+    if (routeOptions.config.isAlwaysJson) raw.headers['content-type'] = JSON_MEDIA_TYPE;
+  });
   app.addContentTypeParser<Buffer>(
-    'application/json',
+    JSON_MEDIA_TYPE,
     { parseAs: 'buffer' },
     async (request: FastifyRequest, body: Buffer) => {
       // Many clients send a media type with every call, even without a body.

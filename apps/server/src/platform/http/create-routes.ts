@@ -15,6 +15,7 @@ export function createRoutes(app: FastifyInstance): Routes {
 
   function mount<S extends InputSchema, C>(route: Mountable<S, C>, admission: Admission<C>): void {
     const { method, url, schema, bodyMaxBytes, rawBody, beforeBody, handler } = route;
+    const { isAlwaysJson = false, refusalForm } = route;
     const { access, callerOf, status } = admission;
     const strict = strictSchema(method, schema);
     const demandValid: InputCheck<S> = createInputCheck<S>(rawBody ? { ...strict, body: undefined } : strict);
@@ -25,6 +26,8 @@ export function createRoutes(app: FastifyInstance): Routes {
         access,
         ...(bodyMaxBytes !== undefined && { bodyMaxBytes }),
         ...(rawBody && { parseLater: true }),
+        ...(isAlwaysJson && { isAlwaysJson }),
+        ...(refusalForm && { refusalForm }),
       },
       schema: rawBody ? { ...strict, body: rawBody } : strict,
       // The handler below checks the input, so that its types follow from the check.

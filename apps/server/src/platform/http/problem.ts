@@ -3,7 +3,14 @@ import { PROBLEM_MEDIA_TYPE, PROBLEM_STATUS, type ProblemCode } from '@tidegate/
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { DatabaseFault } from '../db/engine.ts';
 import type { Log } from '../log.ts';
-import { Refusal, type RefusalMembers } from './refusal.ts';
+import { Refusal, type RefusalForm, type RefusalMembers } from './refusal.ts';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Of a route that does not refuse with problem details. */
+    refusalForm?: RefusalForm;
+  }
+}
 
 /** The body of a problem. It never echoes input, except the paths of invalid fields. */
 export function problemBody(
@@ -33,12 +40,28 @@ export function sendProblem(
   if (members.retryAfterSeconds !== undefined) reply.header('retry-after', String(members.retryAfterSeconds));
   if (PROBLEM_STATUS[code] === 401) reply.header('www-authenticate', 'Bearer');
   for (const [name, value] of Object.entries(members.headers ?? {})) reply.header(name, value);
-  return reply
-    .code(PROBLEM_STATUS[code])
-    .header('content-type', PROBLEM_MEDIA_TYPE)
-    .serializer((payload: unknown) => JSON.stringify(payload))
-    .send(problemBody(code, request.id, members));
+  reply.code(PROBLEM_STATUS[code]);
+  return sendForm(request, reply, answer) ?? sendBody(reply, problemBody(code, request.id, members));
 }
+
+/** In the form of the route, where it has one of its own; null where it has none. */
+function sendForm(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  refusal: Parameters<RefusalForm['bodyOf']>[0],
+): FastifyReply | null {
+  const { refusalForm } = request.routeOptions.config;
+  return refusalForm ? sendBody(reply, refusalForm.bodyOf(refusal), 'application/json') : null;
+}
+
+function sendBody(reply: FastifyReply, body: unknown, mediaType = PROBLEM_MEDIA_TYPE): FastifyReply {
+  return reply
+    .header('content-type', mediaType)
+    .serializer((payload: unknown) => JSON.stringify(payload))
+    .send(body);
+}
+
+const UNEXPECTED = 'The server met an unexpected condition; the log has the request id.';
 
 /**
  * Maps everything that a handler can throw. An unexpected error is logged and answered with 500 without
@@ -71,18 +94,14 @@ export function createErrorHandler(log: Log) {
       method: request.method,
       error: error.stack ?? String(error),
     });
-    return reply
-      .code(500)
-      .header('content-type', PROBLEM_MEDIA_TYPE)
-      .serializer((payload: unknown) => JSON.stringify(payload))
-      .send({
-        type: 'about:blank',
-        title: 'Internal Server Error',
-        status: 500,
-        code: 'internal_error',
-        detail: 'The server met an unexpected condition; the log has the request id.',
-        request_id: request.id,
-      });
+    reply.code(500);
+    return (
+      sendForm(request, reply, { code: 'internal_error', members: { detail: UNEXPECTED } }) ??
+      sendBody(reply, {
+        ...{ type: 'about:blank', title: 'Internal Server Error', status: 500, code: 'internal_error' },
+        ...{ detail: UNEXPECTED, request_id: request.id },
+      })
+    );
   };
 }
 

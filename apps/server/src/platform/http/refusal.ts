@@ -1,4 +1,5 @@
 import { PROBLEM_STATUS, type ProblemCode } from '@tidegate/protocol/problems';
+import type { TSchema } from 'typebox';
 
 export interface FieldFault {
   path: string;
@@ -13,6 +14,12 @@ export interface RefusalMembers {
   headers?: Readonly<Record<string, string>>;
   /** Further members of the problem, as docs/protocol/errors.md lists them for the code. */
   extra?: Readonly<Record<string, unknown>>;
+}
+
+/** How a route refuses whose protocol has a form of its own, in place of problem details. */
+export interface RefusalForm {
+  readonly schema: TSchema;
+  readonly bodyOf: (refusal: { code: ProblemCode | 'internal_error'; members: RefusalMembers }) => unknown;
 }
 
 /** The one exception that crosses HTTP: an expected refusal, which the error mapper turns into problem+json. */

@@ -9,6 +9,7 @@ import type {
   OwnAccess,
   PublicAccess,
 } from './access.ts';
+import type { RefusalForm } from './refusal.ts';
 import type { Input, InputSchema } from './validate.ts';
 
 /**
@@ -45,8 +46,12 @@ export interface Route<S extends RouteSchema, A, C, Url extends string = string>
   readonly bodyMaxBytes?: number;
   /** For a body that the handler parses itself, from `request.rawBody`: its schema for the OpenAPI document. */
   readonly rawBody?: TSchema;
+  /** The body is JSON whatever media type the client names, or if it names none. */
+  readonly isAlwaysJson?: boolean;
+  /** For a protocol that refuses in a form of its own. */
+  readonly refusalForm?: RefusalForm;
   /** Runs after the guard and before any byte of the body is read. Throws a Refusal. */
-  readonly beforeBody?: (context: C & { readonly request: FastifyRequest }) => void;
+  readonly beforeBody?: (context: C & { readonly request: FastifyRequest }) => void | Promise<void>;
   readonly schema: S;
   /** Returns the body of the answer. Its status is the first success in `response` unless `reply.code` sets another. */
   readonly handler: (context: Context<S, C>) => Answer<S>;
