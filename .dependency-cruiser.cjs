@@ -21,6 +21,7 @@ const SLICES = [
   'commands',
   'probes',
   'reboots',
+  'fleet-lock',
   'inventory',
   'advisories',
   'origins',

@@ -239,6 +239,7 @@ async function openScene(engine: TestEngine): Promise<Scene> {
     registration: registrationToken,
     machineId,
     agentId: agent.agentId,
+    fleetLock: (await server.command('reboots', 'fleet-lock', 'add', '--group', 'sample-text')).trim(),
   });
   return {
     server,

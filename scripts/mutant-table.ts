@@ -37,6 +37,7 @@ const UNFIXED_RULES_TEST = 'apps/server/src/unfixed/unfixed-rules.test.ts';
 const UNFIXED_TEST = 'apps/server/src/unfixed/unfixed.test.ts';
 const POLICY_REBOOTS = 'apps/server/src/policy-runs/ask-policy-reboots.ts';
 const POLICY_REBOOTS_TEST = 'apps/server/src/policy-runs/policy-reboots.test.ts';
+const FLEET_LOCK_TEST = 'apps/server/src/fleet-lock/fleet-lock.test.ts';
 const REBOOTS_TEST = 'apps/server/src/reboots/reboots.test.ts';
 const SETTLE_RULES_TEST = 'apps/server/src/reboots/settle-rules.test.ts';
 const SLOT_RULES_TEST = 'apps/server/src/reboot-slots/slot-rules.test.ts';
@@ -2886,5 +2887,54 @@ export const MUTANTS: readonly Mutant[] = [
     from: 'report?.boot_id === bootId ? report : null',
     to: 'report',
     test: [REBOOTS_TEST, 'evidence of their present boot'],
+  },
+  {
+    rule: 'FleetLock: clients and hosts share the slots',
+    file: 'apps/server/src/reboot-slots/take-slot.ts',
+    from: "if (verdict !== 'free') return verdict;",
+    to: "if (verdict !== 'free' && agentId !== null) return verdict;",
+    test: [FLEET_LOCK_TEST, 'wait for each other'],
+  },
+  {
+    rule: 'FleetLock: a client has one slot',
+    file: 'apps/server/src/reboot-slots/take-slot.ts',
+    from: "if (own) return own.state === 'failed' ? 'failed' : 'held';",
+    to: "if (own?.state === 'failed') return 'failed';",
+    test: [FLEET_LOCK_TEST, 'takes one slot, however often it asks'],
+  },
+  {
+    rule: 'FleetLock: the secret of the token',
+    file: 'apps/server/src/fleet-lock/routes.ts',
+    from: ' && isSecret(credential.secret, token.secret_hash)',
+    to: '',
+    test: [FLEET_LOCK_TEST, 'learns and costs nothing'],
+  },
+  {
+    rule: 'FleetLock: a token is for one group',
+    file: 'apps/server/src/fleet-lock/routes.ts',
+    from: "if (asked.group !== group) return 'wrong_group';",
+    to: '',
+    test: [FLEET_LOCK_TEST, 'a token opens one group'],
+  },
+  {
+    rule: 'FleetLock: blackouts',
+    file: 'apps/server/src/fleet-lock/lock-calls.ts',
+    from: "return 'blackout';",
+    to: '{}',
+    test: [FLEET_LOCK_TEST, 'a blackout of its group'],
+  },
+  {
+    rule: 'FleetLock: a silent client fails',
+    file: 'apps/server/src/reboots/slots-store.ts',
+    from: "'<=', nowMs",
+    to: "'<=', 0",
+    test: [FLEET_LOCK_TEST, 'a client that is silent'],
+  },
+  {
+    rule: 'FleetLock: a failed slot is released by people alone',
+    file: 'apps/server/src/reboot-slots/store.ts',
+    from: "\n    .where('state', '=', 'held')",
+    to: '',
+    test: [FLEET_LOCK_TEST, 'a client that is silent'],
   },
 ];

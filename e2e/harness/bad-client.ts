@@ -1,3 +1,4 @@
+import { FleetLockError } from '@tidegate/protocol/fleet-lock';
 import { PROBLEM_MEDIA_TYPE, Problem } from '@tidegate/protocol/problems';
 import { Check } from 'typebox/value';
 import { type Endpoint, sampleOf } from './open-api.ts';
@@ -8,6 +9,8 @@ export type Credentials = {
   registration: string;
   machineId: string;
   agentId: string;
+  /** User and password of a FleetLock client. */
+  fleetLock: string;
 };
 
 export type BadRequest = {
@@ -63,7 +66,12 @@ export function createBadClient(url: string, credentials: Credentials) {
   return { send, sendAll };
 }
 
-function credentialOf({ caller }: Endpoint, { operator, agent, machineId, registration }: Credentials) {
+function credentialOf({ caller, path }: Endpoint, credentials: Credentials) {
+  const { operator, agent, machineId, registration, fleetLock } = credentials;
+  if (isFleetLock(path)) {
+    const basic = Buffer.from(fleetLock).toString('base64');
+    return { authorization: `Basic ${basic}`, 'fleet-lock-protocol': 'true' };
+  }
   switch (caller) {
     case 'agent':
       return { authorization: `Bearer ${agent}`, 'x-machine-id': machineId };
@@ -100,6 +108,11 @@ function isGuess(url: string): boolean {
   return ['/api/v1/auth/password', '/api/v1/auth/step-up'].includes(new URL(url).pathname);
 }
 
+/** Its protocol has a form of its own for refusals. */
+function isFleetLock(path: string): boolean {
+  return path.startsWith('/v1/');
+}
+
 /** Null for an allowed response: a success, or a refusal as a problem document. */
 function faultOf(response: Response, text: string): string | null {
   const { status } = response;
@@ -107,6 +120,7 @@ function faultOf(response: Response, text: string): string | null {
   if (status >= 500) return `${status}: ${text.slice(0, 300)}`;
   if (status === 429 && !isGuess(response.url)) return 'a rate limit hides what would have happened';
   const type = response.headers.get('content-type') ?? '';
+  if (isFleetLock(new URL(response.url).pathname) && Check(FleetLockError, JSON.parse(text))) return null;
   if (!type.startsWith(PROBLEM_MEDIA_TYPE)) return `${status} as ${type}`;
   const problem: unknown = JSON.parse(text);
   return Check(Problem, problem) && problem.status === status ? null : `${status} of another form: ${text}`;

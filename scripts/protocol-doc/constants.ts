@@ -18,6 +18,7 @@ import { CHECKPOINT_INTERVAL_MS } from '../../apps/server/src/events/checkpoint-
 import { PARTS_LIFETIME_MS } from '../../apps/server/src/inventory/take-part.ts';
 import { RATIO_MAX } from '../../apps/server/src/platform/http/body.ts';
 import { STARTUP_PENALTY_MS } from '../../apps/server/src/rate-limits/limiter.ts';
+import { CLIENT_HOLD_MAX_MS } from '../../apps/server/src/reboot-slots/take-slot.ts';
 import { STATE_MAX_AGE_MS } from '../../apps/server/src/signing-keys/key-ring.ts';
 import { KEY_SET_LIFETIME_MS } from '../../apps/server/src/signing-keys/key-set.ts';
 
@@ -65,5 +66,6 @@ export const TIMES: Readonly<Record<string, number>> = {
   PARTS_LIFETIME: PARTS_LIFETIME_MS / 1_000,
   PLAN_WAIT: PLAN_WAIT_MS / 1_000,
   STARTUP_PENALTY: STARTUP_PENALTY_MS / 1_000,
+  FLEET_LOCK_HOLD: CLIENT_HOLD_MAX_MS / 1_000,
   CHECKPOINT_INTERVAL: CHECKPOINT_INTERVAL_MS / 1_000,
 };

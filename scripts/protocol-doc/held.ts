@@ -2,6 +2,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { BlockReason } from '@tidegate/protocol/approvals-api';
 import { AGENT_EVENT_TYPES, SECURITY_EVENT_TYPES, SYSTEM_EVENT_TYPES } from '@tidegate/protocol/event-types';
+import { FLEET_LOCK_KINDS } from '@tidegate/protocol/fleet-lock';
 import { PROBLEM_STATUS } from '@tidegate/protocol/problems';
 import { EXECUTOR_REFUSALS } from '../../apps/agent/src/jobs/job-folder.ts';
 import { STATE_REFUSAL_TEXT } from '../../apps/agent/src/trust/agent-state.ts';
@@ -32,6 +33,7 @@ export const HELD: Readonly<Record<string, readonly (readonly string[])[]>> = {
   'executor refusals': column(EXECUTOR_REFUSALS),
   'update transitions': transitions(UPDATE_TRANSITIONS),
   'command transitions': transitions(COMMAND_TRANSITIONS),
+  'FleetLock kinds': column(FLEET_LOCK_KINDS),
   'block reasons': column(BlockReason.enum),
   'security events': column(SECURITY_EVENT_TYPES),
   'system events': column(SYSTEM_EVENT_TYPES),

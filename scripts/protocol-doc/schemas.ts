@@ -10,6 +10,7 @@ import {
 import { CommandResultAnswer } from '@tidegate/protocol/commands-api';
 import { DecisionStatement, RecordedVerdict } from '@tidegate/protocol/decisions-api';
 import * as documents from '@tidegate/protocol/documents';
+import { FleetLockError, FleetLockRequest } from '@tidegate/protocol/fleet-lock';
 import { Health } from '@tidegate/protocol/health-api';
 import { PackageCondition } from '@tidegate/protocol/package-condition';
 import * as plan from '@tidegate/protocol/plan';
@@ -102,6 +103,8 @@ export const OBJECTS: Readonly<Record<string, unknown>> = {
   CountersignAnswer,
   DecisionStatement,
   RecordedVerdict,
+  FleetLockRequest,
+  FleetLockError,
 };
 
 /** Each action with the members that its commands have besides `action` and `params`. */

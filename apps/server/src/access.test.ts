@@ -111,6 +111,7 @@ const STATEMENT = {
   ...{ versions: ['1.0.0'], scope: { kind: 'all' }, status: 'accepted', justification: null },
   ...{ text: 'test', ends_at: '2026-12-01T00:00:00Z' },
 };
+const FLEET_LOCK = { client_params: { id: 'core-1', group: 'web' } };
 const CREDENTIAL = { id: 'AAAA', rawId: 'AAAA', type: 'public-key' };
 const ASSERTION = {
   ...CREDENTIAL,
@@ -604,6 +605,9 @@ const ROWS: Readonly<Record<string, Row>> = {
   },
   'GET /api/v1/reboot-slots': { expected: operator('viewer', '200') },
   'PUT /api/v1/reboot-slots': { body: SLOT_LIMITS, expected: operator('admin', '204') },
+  // Without a FleetLock token they do not exist.
+  'POST /v1/pre-reboot': { body: FLEET_LOCK, expected: everybody('404') },
+  'POST /v1/steady-state': { body: FLEET_LOCK, expected: everybody('404') },
   'POST /api/v1/reboot-slots/:id/release': {
     path: `/api/v1/reboot-slots/${NOBODY}/release`,
     body: { reason: 'test' },

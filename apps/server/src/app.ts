@@ -25,6 +25,7 @@ import { mountConsole } from './console/routes.ts';
 import { mountEnrolment } from './enrolment/routes.ts';
 import { mountEvents } from './events/routes.ts';
 import { watchSeals } from './events/watch-seals.ts';
+import { mountFleetLock } from './fleet-lock/routes.ts';
 import { mountHealth } from './health/routes.ts';
 import { createLargeReports } from './inventory/large-reports.ts';
 import { mountInventory } from './inventory/routes.ts';
@@ -107,6 +108,7 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
   mountHostCommands(routes, { platform });
   mountProbes(routes, platform);
   mountReboots(routes, platform);
+  mountFleetLock(routes, { platform, limiter: rateLimits.limiter });
   mountAgentCommands(routes, { platform, config });
   mountInventory(routes, { platform, large, maxChange: config.maxChange });
   mountCheckIn(routes, agents.checkIn);

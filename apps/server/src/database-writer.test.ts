@@ -8,6 +8,7 @@ import { operatorTags } from './agents/tag-store.ts';
 import { readGateSetting } from './approvals/gate-settings-store.ts';
 import { liveAgeExceptions } from './approvals/store.ts';
 import { awaitedSets } from './commands/awaited-store.ts';
+import { addToken, revokeToken } from './fleet-lock/manage-tokens.ts';
 import { originsInForce } from './origins/store.ts';
 import { openDatabase } from './platform/db/open.ts';
 import { policiesInForce } from './policies/store.ts';
@@ -72,6 +73,20 @@ async function register({ send }: IncidentScene, token: string, machineId: strin
   const os = { family: 'linux', id: 'debian', version_id: '12', arch: 'amd64' };
   const body = { hostname: 'host', os, agent_version: '1.0.0' };
   return (await send({ method: 'POST', url: '/api/v1/agents/register', token, machineId, body })).status;
+}
+
+async function addFleetLock({ database, app }: IncidentScene) {
+  const made = await database.transact((tx) => addToken(tx, app.platform, { group: 'web', by: 'cli' }));
+  if (!made.ok) throw new Error(made.why);
+  return made;
+}
+
+/** The status of a FleetLock call for a group. */
+async function asks({ send }: IncidentScene, token: { id: string; secret: string }, group = 'web') {
+  const basic = Buffer.from(`${token.id}:${token.secret}`).toString('base64');
+  const headers = { authorization: `Basic ${basic}`, 'fleet-lock-protocol': 'true' };
+  const body = { client_params: { id: 'core-1', group } };
+  return (await send({ method: 'POST', url: '/v1/pre-reboot', headers, body })).status;
 }
 
 interface Attack {
@@ -264,6 +279,43 @@ const ATTACKS: Attack[] = [
       refused: 401,
     }),
   ),
+  ...["group_name = 'db'", "created_by = 'ada'"].map(
+    (change): Attack => ({
+      what: `a FleetLock token with ${change.split(' ', 1)[0]} changed`,
+      table: 'fleet_lock_tokens',
+      async attempt(scene) {
+        const token = await addFleetLock(scene);
+        expect(await asks(scene, token)).toBe(200);
+        await run(scene, `UPDATE fleet_lock_tokens SET ${change}`);
+        return asks(scene, token, change.includes('db') ? 'db' : 'web');
+      },
+      refused: 401,
+    }),
+  ),
+  {
+    what: 'a revoked FleetLock token, revived',
+    table: 'fleet_lock_tokens',
+    async attempt(scene) {
+      const token = await addFleetLock(scene);
+      const by = { id: token.id, by: 'cli' };
+      expect(await scene.database.transact((tx) => revokeToken(tx, scene.app.platform, by))).toBe(true);
+      await run(scene, 'UPDATE fleet_lock_tokens SET revoked_at = NULL');
+      return asks(scene, token);
+    },
+    refused: 401,
+  },
+  {
+    what: 'an inserted FleetLock token',
+    table: 'fleet_lock_tokens',
+    async attempt(scene) {
+      const [id, secret] = [scene.app.platform.newId(), `tgf_${'A'.repeat(43)}`];
+      await writeRaw(scene.database, 'fleet_lock_tokens', {
+        ...{ id, group_name: 'web', secret_hash: sha256(secret), created_by: 'cli', created_at: 1 },
+      });
+      return asks(scene, { id, secret });
+    },
+    refused: 401,
+  },
   {
     what: 'an inserted registration token',
     table: 'registration_tokens',

@@ -6,6 +6,7 @@ import { nullable } from '@tidegate/protocol/scalars';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { describe, expect, test } from 'vitest';
+import { addToken } from './fleet-lock/manage-tokens.ts';
 import type { Request } from './testing/app-clients.ts';
 import { actionOf } from './testing/approvals-app.ts';
 import { ENGINES } from './testing/engines.ts';
@@ -593,6 +594,22 @@ const INCIDENTS: Incident[] = [
     },
   },
   {
+    ...{ type: 'fleet_lock_changed', status: 200, severity: 'info', component: 'reboots' },
+    ...{ actor: 'fleet-lock', host: false },
+    content: ['change', 'client', 'group', 'token_id'],
+    async prepare({ app, database }) {
+      const group = 'web';
+      const made = await database.transact((tx) => addToken(tx, app.platform, { group, by: 'cli' }));
+      if (!made.ok) throw new Error(made.why);
+      const basic = Buffer.from(`${made.id}:${made.secret}`).toString('base64');
+      return {
+        ...{ method: 'POST', url: '/v1/pre-reboot' },
+        body: { client_params: { id: 'core-1', group } },
+        headers: { authorization: `Basic ${basic}`, 'fleet-lock-protocol': 'true' },
+      };
+    },
+  },
+  {
     ...{ type: 'mitigation_noted', status: 200, severity: 'info', component: 'security' },
     ...{ actor: 'admin', host: false },
     content: ['actor', 'distribution', 'hook', 'hook_before', 'note', 'package', 'vulnerability'],
@@ -703,6 +720,7 @@ const ELSEWHERE = [
   'policy_expired',
   'hold_expired',
   'fix_appeared',
+  'FLEET_LOCK_TOKEN_CHANGED',
   'reboot_ended',
   'reboots_halted',
   'policy_suspended',

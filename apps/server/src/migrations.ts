@@ -11,6 +11,7 @@ import { schema as clientErrors } from './client-errors/schema.ts';
 import { schema as commands } from './commands/schema.ts';
 import { schema as enrolment } from './enrolment/schema.ts';
 import { schema as events } from './events/schema.ts';
+import { schema as fleetLock } from './fleet-lock/schema.ts';
 import { schema as holds } from './holds/schema.ts';
 import { schema as inventory } from './inventory/schema.ts';
 import { schema as operators } from './operators/schema.ts';
@@ -46,7 +47,11 @@ const BASE: readonly Migration[] = [
   { version: 80, name: 'release-times', statements: releaseTimes },
   { version: 90, name: 'artifacts', statements: artifacts },
   { version: 100, name: 'updates', statements: updates },
-  { version: 110, name: 'commands', statements: [...commands, ...rebootSlots, ...probes, ...reboots] },
+  {
+    version: 110,
+    name: 'commands',
+    statements: [...commands, ...rebootSlots, ...probes, ...reboots, ...fleetLock],
+  },
   { version: 120, name: 'inventory', statements: inventory },
   { version: 130, name: 'advisories', statements: advisories },
   { version: 140, name: 'provenance', statements: provenance },

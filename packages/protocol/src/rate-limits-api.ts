@@ -28,6 +28,7 @@ function classes<T extends Parameters<typeof Type.Optional>[0]>(budget: T) {
     public_access: budget,
     login: budget,
     client_errors: budget,
+    fleet_lock: budget,
   };
 }
 

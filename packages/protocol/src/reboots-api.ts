@@ -121,9 +121,10 @@ export type SlotState = Static<typeof SlotState>;
 
 export const RebootSlot = strict({
   id: Uuid,
-  agent_id: Uuid,
+  /** Null, with the command: a FleetLock client, and `hostname` is what it calls itself. */
+  agent_id: nullable(Uuid),
   hostname: Type.String(),
-  command_id: Uuid,
+  command_id: nullable(Uuid),
   state: SlotState,
   taken_at: Timestamp,
   /** When the host fails, if it is not proven by then. */

@@ -122,6 +122,8 @@ const NARRATIVES: Readonly<Record<SecurityEventType | SystemEventType, Sentence>
       read('tokens') === ''
         ? `${by(actor)} revoked the API token “${read('label')}”.`
         : `${by(actor)} reset the access of ${read('username') || 'an operator'}: ${read('tokens')} API tokens were revoked.`,
+    FLEET_LOCK_TOKEN_CHANGED: (read, { actor }) =>
+      `${by(actor)} changed the FleetLock token of ${groupOf(read('group'))}: ${read('change')}.`,
     REGISTRATION_TOKEN_CHANGED: (read, { actor }) =>
       `${by(actor)}: registration token “${read('label')}” ${read('change') || 'changed'} (${read('seats_used') || '0'} of ${read('seats') || '?'} seats used).`,
     RATE_LIMITS_CHANGED: (_, event) =>
@@ -215,9 +217,11 @@ const NARRATIVES: Readonly<Record<SecurityEventType | SystemEventType, Sentence>
     reboots_halted: (read) =>
       `Reboots of ${groupOf(read('group'))} are halted: ${read('failed') || 'some'} host(s) failed.`,
     reboot_slot_released: (read, { actor }) =>
-      `${by(actor)} released the slot of the host${because(read('reason'))}.`,
+      `${by(actor)} released the slot of ${read('client') || 'the host'}${because(read('reason'))}.`,
     reboot_limits_changed: (read, { actor }) =>
       `${by(actor)} lets ${read('max_at_once') || 'some'} host(s) of ${groupOf(read('group'))} reboot at once.`,
+    fleet_lock_changed: (read) =>
+      `FleetLock client ${read('client')} of ${groupOf(read('group'))}: slot ${read('change')}.`,
     agent_offline: (read) =>
       `${read('hostname') || 'The host'} has not checked in since ${read('last_seen_at') || 'an unknown time'}.`,
     probes_red: (read) =>

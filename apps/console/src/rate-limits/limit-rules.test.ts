@@ -6,7 +6,7 @@ const BUDGET = { requests: 60, window_seconds: 60, enabled: true };
 const CLASSES: RateLimits['classes'] = {
   ...{ agent_registration: BUDGET, agent_renewal: BUDGET, agent_checkin: BUDGET, agent_reports: BUDGET },
   ...{ admin_operations: BUDGET, approvals: BUDGET, admin_reads: BUDGET, public_access: BUDGET },
-  ...{ login: BUDGET, client_errors: BUDGET },
+  ...{ login: BUDGET, client_errors: BUDGET, fleet_lock: BUDGET },
 };
 
 test('only changed fields are sent: another operator may have changed the rest', () => {

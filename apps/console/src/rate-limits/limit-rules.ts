@@ -15,6 +15,7 @@ export const CLASS_WORDS: Readonly<Record<LimitClass, { readonly word: string; r
   public_access: { word: 'Requests without a login', per: 'address' },
   login: { word: 'Logins', per: 'address; wrong passwords for one name are also slowed down' },
   client_errors: { word: 'Browser error reports', per: 'operator or address' },
+  fleet_lock: { word: 'FleetLock calls', per: 'address, and token' },
 };
 
 /** The edited values by `class/field`, and the toggled switches; untouched ones are absent. */

@@ -66,9 +66,15 @@ function Slot({ slot, onRelease }: { slot: RebootSlot; onRelease: ((slot: Reboot
     <li className="flex items-start justify-between gap-2">
       <span className="min-w-0">
         <span className="flex flex-wrap items-center gap-x-2">
-          <Link to="/hosts/$id" params={{ id }} className="font-medium break-words">
-            {hostname}
-          </Link>
+          {id === null ? (
+            <span className="font-medium break-all">
+              {hostname} <span className="font-normal text-muted">by FleetLock</span>
+            </span>
+          ) : (
+            <Link to="/hosts/$id" params={{ id }} className="font-medium break-words">
+              {hostname}
+            </Link>
+          )}
           <Badge tone={tone} icon={icon}>
             {word}
           </Badge>

@@ -54,7 +54,29 @@ describe.each(ENGINES)('tidegate reboots on $name', (engine) => {
     expect((await it.reboots('slots')).out).toMatch(/web +0 of 3 +0 +5/);
   });
 
+  test('fleet-lock add prints the credential alone, once; list names its token; revoke ends it', async () => {
+    const it = await open();
+    const added = await it.reboots('fleet-lock', 'add', '--group', 'web');
+    expect(added).toMatchObject({ code: 0, err: expect.stringContaining('Shown once') });
+    const [, id, secret] = /^([0-9a-f-]{36}):(tgf_[\w-]{43})$/.exec(added.out) ?? [];
+    if (id === undefined || secret === undefined) throw new Error(added.out);
+    expect((await it.reboots('fleet-lock', 'list')).out).toMatch(new RegExp(`${id} +web +2026-.* +cli`));
+    const listed = await it.reboots('fleet-lock', 'list', '--json');
+    expect(JSON.parse(listed.out)).toMatchObject({ tokens: [{ id, group: 'web', created_by: 'cli' }] });
+    expect(listed.out).not.toContain(secret);
+    expect((await it.reboots('fleet-lock', 'revoke', id)).out).toContain('Revoked.');
+    expect(JSON.parse((await it.reboots('fleet-lock', 'list', '--json')).out)).toEqual({ tokens: [] });
+    expect((await it.reboots('fleet-lock', 'revoke', id)).err).toContain(`no FleetLock token "${id}"`);
+    const made = JSON.parse((await it.reboots('fleet-lock', 'add', '--group', 'web', '--json')).out);
+    expect(made).toEqual({ id: made.user, group: 'web', user: made.user, password: made.password });
+  });
+
   test.each<[string, string]>([
+    ['fleet-lock', 'needs one of: add, list, revoke'],
+    ['fleet-lock add', 'needs --group GROUP'],
+    ['fleet-lock revoke', 'needs an ID'],
+    ['fleet-lock list --group web', '--group works only with fleet-lock add'],
+    ['fleet-lock list x', 'unknown words: x'],
     ['', 'needs one of: list, show'],
     ['show', 'show needs an ID'],
     ['list x', 'unknown words: x'],
@@ -76,6 +98,7 @@ describe.each(ENGINES)('tidegate reboots on $name', (engine) => {
     ['limit --at-once 0', '/max_at_once'],
     ['cancel x', 'there is no reboot "x"'],
     ['release x --reason a', 'no host that failed has the slot "x"'],
+    ['fleet-lock add --group my_group', 'letters, digits, dots and hyphens'],
     ['list --state gone', 'there is no state gone'],
   ])('%s is refused', async (words, message) => {
     const it = await open();

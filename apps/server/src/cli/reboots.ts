@@ -12,6 +12,7 @@ import { releaseSlot, setLimits, slotGroups } from '../reboots/manage-slots.ts';
 import { findReboot, listReboots } from '../reboots/store.ts';
 import { viewReboots } from '../reboots/view-reboots.ts';
 import { type CliCommand, EXIT, readArgs, UsageError } from './command.ts';
+import { runFleetLock } from './fleet-lock.ts';
 import { CommandFault, type Installation, withInstallation } from './open-installation.ts';
 import { SCOPE_OPTIONS, scopeOf, scopeText } from './scope-words.ts';
 import { showTable } from './show-table.ts';
@@ -41,7 +42,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
 };
 
 export const rebootsCommand: CliCommand = {
-  summary: 'reboots and restarts of services: list, show, ask, cancel, slots, limit, release',
+  summary: 'reboots and restarts of services: list, show, ask, cancel, slots, limit, release, fleet-lock',
   usage: `Usage: tidegate reboots list [--state STATE] [--json]
        tidegate reboots show ID [--json]
        tidegate reboots ask --until TIME --reason TEXT [--services | --all] [--warn MINUTES] [--group GROUP ...]
@@ -50,6 +51,9 @@ export const rebootsCommand: CliCommand = {
        tidegate reboots slots [--json]
        tidegate reboots limit [--group GROUP] --at-once N [--healthy N] [--halt-after N] [--json]
        tidegate reboots release SLOT --reason TEXT [--json]
+       tidegate reboots fleet-lock add --group GROUP [--json]
+       tidegate reboots fleet-lock list [--json]
+       tidegate reboots fleet-lock revoke ID [--json]
 
   list      hosts that wait, are down or have ended, newest first
   ask       queues the hosts that report that they need a reboot; --services: those whose services run replaced files,
@@ -59,14 +63,17 @@ export const rebootsCommand: CliCommand = {
   limit     sets that: --healthy others must be up and well (0), and --halt-after hosts that failed stop the group (2).
             Without --group it is for the hosts of no group
   release   frees the slot of a host that failed, after somebody looked at it
+  fleet-lock  shares the slots of a group with hosts that ask by FleetLock (CoreOS, Flatcar): add makes a token for them and
+            prints it once, alone on the standard output. Without a token the two calls do not exist
 
 All of them work on the data directory (SERVICE_DATA_DIR, SERVICE_DATABASE_URL); a running server does what is queued.`,
   async run(args, world) {
+    if (args[0] === 'fleet-lock') return runFleetLock(args.slice(1), world);
     const { values, positionals } = readWords(args);
     const { json = false } = values;
     const [act, ...words] = positionals;
     if (act === undefined || !ACTS.includes(act)) {
-      throw new UsageError(`reboots needs one of: ${ACTS.join(', ')}`);
+      throw new UsageError(`reboots needs one of: ${[...ACTS, 'fleet-lock'].join(', ')}`);
     }
     const wrong = Object.keys(values).find((name) => name !== 'json' && !ALLOWED[act]?.includes(name));
     if (wrong !== undefined) throw new UsageError(`--${wrong} does not work with ${act}`);
@@ -118,7 +125,12 @@ async function perform(
       const table = items.map((one) => [
         ...[one.group ?? '(none)', `${one.taken} of ${one.max_at_once}`, String(one.waiting)],
         ...[String(one.min_healthy), one.is_halted ? 'halted' : ''],
-        one.slots.map((slot) => `${slot.hostname} ${slot.state} (${slot.id})`).join(', '),
+        one.slots
+          .map(
+            (slot) =>
+              `${slot.hostname}${slot.agent_id === null ? ' (FleetLock)' : ''} ${slot.state} (${slot.id})`,
+          )
+          .join(', '),
       ]);
       const heading = ['GROUP', 'DOWN', 'WAITING', 'MUST BE WELL', 'STATE', 'HOSTS'];
       return { json: { items }, text: showTable([heading, ...table]) };

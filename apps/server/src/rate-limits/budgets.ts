@@ -25,6 +25,7 @@ export const DEFAULT_BUDGETS: BudgetTable = {
   public_access: perMinute(600),
   login: perMinute(10),
   client_errors: perMinute(30),
+  fleet_lock: perMinute(120),
 };
 
 /** The current budgets, read at every request, so that a change applies from the next one on (E5). */

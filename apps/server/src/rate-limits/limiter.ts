@@ -162,7 +162,7 @@ function sweep(table: Table, startMs: number, steps: number): void {
  * With a reply it also sets the budget headers; the check-in passes none, to save their cost.
  */
 export function enforceLimit(
-  limiter: Limiter,
+  limiter: Pick<Limiter, 'take'>,
   { limitClass, key, reply }: { limitClass: LimitClass; key: string; reply?: FastifyReply },
 ): void {
   const taken = limiter.take(limitClass, key);

@@ -25,7 +25,7 @@ describe.each(ENGINES)('E5 on $name', (engine) => {
   test('shows every class and the start-up penalty', async () => {
     const { get, clock } = await setUp({ bootedAgoMs: 20_000 });
     const { classes, startup_penalty } = await get();
-    expect(Object.keys(classes)).toHaveLength(10);
+    expect(Object.keys(classes)).toHaveLength(11);
     expect(classes.agent_checkin).toEqual({ requests: 60, window_seconds: 60, enabled: true });
     expect(classes.login.requests).toBe(10);
     expect(startup_penalty).toEqual({ active: true, ends_at: new Date(clock.now() + 40_000).toISOString() });

@@ -64,6 +64,7 @@ function show(rateLimits: RateLimits): RateLimitsBody {
       public_access: wireBudget(table.public_access),
       login: wireBudget(table.login),
       client_errors: wireBudget(table.client_errors),
+      fleet_lock: wireBudget(table.fleet_lock),
     },
     startup_penalty: { active, ends_at: rfc3339(endsAtMs) },
   };

@@ -58,15 +58,15 @@ export async function countSlots(db: Db, group: string): Promise<SlotCounts> {
 }
 
 /**
- * Hosts of a group that are up and well, without this one and without those that have a slot: seen within three of
- * their intervals, and every probe green or root has named none. One statement that joins the tables of hosts, slots
- * and probes.
+ * Hosts of a group that are up and well, without this one (null: a FleetLock client asks) and without those that have a
+ * slot: seen within three of their intervals, and every probe green or root has named none. One statement that joins the
+ * tables of hosts, slots and probes.
  */
 export async function countHealthyOthers(
   db: Db,
-  { group, agentId, nowMs }: { group: string; agentId: string; nowMs: number },
+  { group, agentId, nowMs }: { group: string; agentId: string | null; nowMs: number },
 ): Promise<number> {
-  const row = await db
+  const hosts = db
     .selectFrom('agents as a')
     .innerJoin('agent_presence as p', 'p.agent_id', 'a.id')
     .innerJoin('agent_probes as s', 's.agent_id', 'a.id')
@@ -77,11 +77,11 @@ export async function countHealthyOthers(
     .where('a.status', '=', 'active')
     .where('a.deleted_at', 'is', null)
     .where(group === '' ? sql<boolean>`a.group_name IS NULL` : sql<boolean>`a.group_name = ${group}`)
-    .where('a.id', '<>', agentId)
     .where('r.id', 'is', null)
     .where('s.state', 'in', ['green', 'none'])
-    .where(isOnline(nowMs))
-    .executeTakeFirstOrThrow();
+    .where(isOnline(nowMs));
+  const others = agentId === null ? hosts : hosts.where('a.id', '<>', agentId);
+  const row = await others.executeTakeFirstOrThrow();
   return Number(row.total);
 }
 
@@ -104,6 +104,38 @@ export async function slotOfHost(db: Db, agentId: string): Promise<SlotRow | nul
     .where('ended_at', 'is', null)
     .executeTakeFirst();
   return row ?? null;
+}
+
+/** The slot that a FleetLock client of a group has. */
+export async function slotOfClient(
+  db: Db,
+  { group, clientId }: { group: string; clientId: string },
+): Promise<SlotRow | null> {
+  const row = await db
+    .selectFrom('reboot_slots')
+    .selectAll()
+    .where('group_name', '=', group)
+    .where('client_id', '=', clientId)
+    .where('ended_at', 'is', null)
+    .executeTakeFirst();
+  return row ?? null;
+}
+
+/**
+ * Removes the slot of a client that has not failed; false where it has none. Nothing is kept of it, so that no number of
+ * names fills the table: the event tells that it was there.
+ */
+export async function removeHeldClient(
+  tx: Tx,
+  { group, clientId }: { group: string; clientId: string },
+): Promise<boolean> {
+  const { numDeletedRows } = await tx
+    .deleteFrom('reboot_slots')
+    .where('group_name', '=', group)
+    .where('client_id', '=', clientId)
+    .where('state', '=', 'held')
+    .executeTakeFirst();
+  return numDeletedRows > 0n;
 }
 
 /** Compare-and-swap: the slot as it was, or null where it was in none of these states any more. */

@@ -91,6 +91,7 @@ export async function releaseSlot(
       reason,
       group: slot.group_name === '' ? null : slot.group_name,
       detail: slot.detail,
+      ...(slot.client_id !== null && { client: slot.client_id }),
     },
   });
   return true;

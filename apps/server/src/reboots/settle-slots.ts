@@ -4,7 +4,7 @@ import type { Platform } from '../platform/platform.ts';
 import { isHalted } from '../reboot-slots/slot-rules.ts';
 import { countSlots, endSlot, lockGroup, type SlotRow } from '../reboot-slots/store.ts';
 import { settle } from './settle-rules.ts';
-import { changeSlot, type SlotSeen, slotsToSettle } from './slots-store.ts';
+import { changeSlot, overdueClients, type SlotSeen, slotsToSettle } from './slots-store.ts';
 
 /** Slots that one statement reads. */
 const PAGE = 200;
@@ -13,6 +13,24 @@ type Means = Pick<Platform, 'database' | 'newId' | 'now'>;
 
 /** Moves every slot as far as what is known of its host allows. Each is a transaction of its own. */
 export async function settleSlots(platform: Means, isStopped: () => boolean): Promise<void> {
+  await settleHosts(platform, isStopped);
+  await failClients(platform, isStopped);
+}
+
+/** Of a FleetLock client nothing is known but what it says: one that is silent until its end fails. */
+async function failClients(platform: Means, isStopped: () => boolean): Promise<void> {
+  const { database, now } = platform;
+  const detail = 'it has not said that it is back';
+  for (let after = ''; !isStopped(); ) {
+    const page = await overdueClients(database.read, { nowMs: now(), limit: PAGE, after });
+    for (const slot of page) await database.transact((tx) => failSlot(tx, platform, { slot, detail }));
+    const last = page.at(-1);
+    if (!last || page.length < PAGE) return;
+    after = last.id;
+  }
+}
+
+async function settleHosts(platform: Means, isStopped: () => boolean): Promise<void> {
   for (let after = ''; !isStopped(); ) {
     const page = await slotsToSettle(platform.database.read, { limit: PAGE, after });
     for (const seen of page) await settleSlot(platform, seen);
@@ -54,10 +72,18 @@ async function failSlot(
   const before = await countSlots(tx, slot.group_name);
   const change = { state: 'failed', detail } as const;
   if (!(await changeSlot(tx, { id: slot.id, from: slot.state, change }))) return;
+  const group = slot.group_name === '' ? null : slot.group_name;
+  // Of an enrolled host its row of the queue tells.
+  if (slot.client_id !== null) {
+    await appendEvent(tx, platform, {
+      ...{ kind: 'system', type: 'fleet_lock_changed', severity: 'error', component: 'reboots' },
+      ...{ actor: 'server', content: { change: 'failed', group, client: slot.client_id } },
+    });
+  }
   const after = { ...before, failed: before.failed + 1 };
   if (isHalted(limits, before) || !isHalted(limits, after)) return;
   await appendEvent(tx, platform, {
     ...{ kind: 'system', type: 'reboots_halted', severity: 'error', component: 'reboots', actor: 'server' },
-    content: { group: slot.group_name === '' ? null : slot.group_name, failed: after.failed },
+    content: { group, failed: after.failed },
   });
 }

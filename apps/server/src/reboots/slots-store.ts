@@ -32,15 +32,17 @@ export async function slotsToSettle(
     .orderBy('s.id')
     .limit(limit)
     .execute();
-  return rows.map((row) => {
+  return rows.flatMap((row) => {
+    if (row.boot_id === null) return [];
     const { status, reason, sent_at, expires_at, host_boot, uptime_seconds, last_seen_at } = row;
-    const { probes_state, looked_at, ...slot } = row;
+    const { boot_id: bootId, probes_state, looked_at, ...rest } = row;
+    const slot = { ...rest, boot_id: bootId };
     const unknown: ProbesState = 'unknown';
     return {
       slot,
       facts: {
         slot: {
-          ...{ bootId: row.boot_id, takenAtMs: row.taken_at },
+          ...{ bootId, takenAtMs: row.taken_at },
           ...{ endsAtMs: row.ends_at, backAtMs: row.back_at },
         },
         command:
@@ -55,6 +57,24 @@ export async function slotsToSettle(
       },
     };
   });
+}
+
+/** Slots of FleetLock clients that did not say by the end that they are back, by id. */
+export async function overdueClients(
+  db: Db,
+  { nowMs, limit, after }: { nowMs: number; limit: number; after: string },
+): Promise<SlotRow[]> {
+  return db
+    .selectFrom('reboot_slots')
+    .selectAll()
+    .where('client_id', 'is not', null)
+    .where('state', '=', 'held')
+    .where('ends_at', '<=', nowMs)
+    .where('ended_at', 'is', null)
+    .where('id', '>', after)
+    .orderBy('id')
+    .limit(limit)
+    .execute();
 }
 
 /** Compare-and-swap: true if the slot was in this state and has changed. */
@@ -87,16 +107,16 @@ export async function slotOfCommand(db: Db, commandId: string): Promise<SlotRow 
   return row ?? null;
 }
 
-/** The slots that have not ended, with the names of their hosts: those that failed first, at most `limit`. */
+/** The slots that have not ended, with the names of their hosts or clients: those that failed first, at most `limit`. */
 export async function openSlots(
   db: Db,
   { limit }: { limit: number },
 ): Promise<(SlotRow & { hostname: string })[]> {
   return db
     .selectFrom('reboot_slots as s')
-    .innerJoin('agents as a', 'a.id', 's.agent_id')
+    .leftJoin('agents as a', 'a.id', 's.agent_id')
     .selectAll('s')
-    .select('a.hostname')
+    .select(sql<string>`coalesce(a.hostname, s.client_id)`.as('hostname'))
     .where('s.ended_at', 'is', null)
     .orderBy(sql`CASE WHEN s.state = 'failed' THEN 0 ELSE 1 END`)
     .orderBy('s.taken_at')

@@ -1,6 +1,6 @@
 import { createClock } from '@tidegate/testkit/clock';
 import { describe, expect, test } from 'vitest';
-import { takeSlot } from '../reboot-slots/take-slot.ts';
+import { takeClientSlot, takeSlot } from '../reboot-slots/take-slot.ts';
 import { insertTestAgent } from '../testing/agent-rows.ts';
 import { ENGINES } from '../testing/engines.ts';
 import { createRebootScene, type SceneHost } from '../testing/reboot-scene.ts';
@@ -71,6 +71,55 @@ describe.each(ENGINES)('two servers at once on $name', (engine) => {
       ),
     );
     expect(took.filter((verdict) => verdict === 'free')).toHaveLength(1);
+  });
+
+  test('FleetLock clients and hosts of one group together never take more slots than it has', async () => {
+    const database = await engine.open();
+    let ids = 0;
+    const platform = { now: () => 1_000, newId: () => `slot-${++ids}` };
+    const agents = [];
+    for (let n = 1; n <= TOGETHER / 2; n++) agents.push(await insertTestAgent(database, { n, group: 'web' }));
+    const meet = meeting(engine.name === 'postgres' ? TOGETHER : 1);
+    const took = await Promise.all(
+      agents.flatMap(({ agentId }, n) => [
+        database.transact(async (tx) => {
+          await meet();
+          const of = { agentId, commandId: agentId, bootId: 'boot-1', expiresAtMs: 2_000 };
+          return takeSlot(tx, platform, of);
+        }),
+        database.transact(async (tx) => {
+          await meet();
+          return takeClientSlot(tx, platform, { group: 'web', clientId: `core-${n}` });
+        }),
+      ]),
+    );
+    expect(took.filter((verdict) => verdict === 'free')).toHaveLength(1);
+    expect(took.filter((verdict) => verdict === 'none_free')).toHaveLength(TOGETHER - 1);
+  });
+
+  test('a client that asks two servers at once has one slot', async () => {
+    const database = await engine.open();
+    await database.transact((tx) =>
+      tx
+        .insertInto('reboot_groups')
+        .values({ group_name: 'web', max_at_once: TOGETHER, min_healthy: 0, halt_after: 2 })
+        .execute(),
+    );
+    let ids = 0;
+    const platform = { now: () => 1_000, newId: () => `slot-${++ids}` };
+    const meet = meeting(engine.name === 'postgres' ? TOGETHER : 1);
+    const took = await Promise.all(
+      Array.from({ length: TOGETHER }, () =>
+        database.transact(async (tx) => {
+          await meet();
+          return takeClientSlot(tx, platform, { group: 'web', clientId: 'core-1' });
+        }),
+      ),
+    );
+    expect(took.toSorted()).toEqual(['free', ...Array.from({ length: TOGETHER - 1 }, () => 'held')]);
+    expect(await database.read.selectFrom('reboot_slots').select('client_id').execute()).toEqual([
+      { client_id: 'core-1' },
+    ]);
   });
 
   test('both offer, and each host is given one command', async () => {

@@ -31,6 +31,7 @@ export interface Request {
   /** Session token to send in the console's cookie. */
   cookie?: string;
   body?: object;
+  headers?: Readonly<Record<string, string>>;
 }
 
 export interface Clients {
@@ -60,7 +61,7 @@ export async function openClients(
   const admin = await app.adminToken();
   app.platform.clock.advance(61_000);
 
-  async function send({ method, url, token, machineId, cookie, body }: Request) {
+  async function send({ method, url, token, machineId, cookie, body, headers }: Request) {
     const answer = await fetch(base + url, {
       method,
       headers: {
@@ -68,6 +69,7 @@ export async function openClients(
         ...(machineId === undefined ? {} : { 'x-machine-id': machineId }),
         ...(cookie === undefined ? {} : { cookie: `tidegate_session=${cookie}` }),
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });

@@ -321,6 +321,12 @@ export const NAMED: Readonly<Record<string, Naming | string>> = {
     ...{ ...REBOOT_ASK, scope: some({ hosts: [id] }) },
   })),
   'PUT /api/v1/reboot-slots body group': fleetwide('group', (group) => ({ ...SLOT_LIMITS, group })),
+  'POST /v1/pre-reboot body client_params.id':
+    'a name that the client makes up, within the group of its token',
+  'POST /v1/pre-reboot body client_params.group': 'has to be the group of the token, which is no operator',
+  'POST /v1/steady-state body client_params.id':
+    'a name that the client makes up, within the group of its token',
+  'POST /v1/steady-state body client_params.group': 'has to be the group of the token, which is no operator',
   'POST /api/v1/reboot-slots/:id/release path id': path('reboot slot', REASON),
   // The policy of a made rollout has the same id.
   'GET /api/v1/rollouts query policy': list('rollout'),

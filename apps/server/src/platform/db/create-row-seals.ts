@@ -50,6 +50,7 @@ export const SEALED_COLUMNS = {
     ...['id', 'label', 'secret_hash', 'seats', 'seats_used', 'group_name', 'created_by', 'created_at'],
     ...['expires_at', 'tags'],
   ] as const,
+  fleet_lock_tokens: ['id', 'group_name', 'secret_hash', 'created_by', 'created_at'],
   host_tags: ['agent_id', 'key', 'value', 'set_by', 'set_at'],
   age_exceptions: [
     ...['id', 'ecosystem', 'name', 'version', 'reason', 'created_by', 'created_at', 'expires_at'],

@@ -18,6 +18,7 @@ const OPEN: Readonly<Record<string, readonly string[]>> = {
   setup_links: ['used_at'],
   api_tokens: ['last_used_at', 'revoked_at'],
   registration_tokens: ['deleted_at'],
+  fleet_lock_tokens: ['revoked_at'],
   age_exceptions: ['deleted_at'],
   // What ends a statement takes its seal away.
   vex_statements: ['ended_at', 'end_reason', 'ended_by'],

@@ -97,6 +97,7 @@ export const LIMIT_CLASSES = [
   'public_access',
   'login',
   'client_errors',
+  'fleet_lock',
 ] as const;
 export type LimitClass = (typeof LIMIT_CLASSES)[number];
 
