@@ -49,6 +49,7 @@ const STANDING_RULES = 'apps/server/src/policies/policy-rules.ts';
 const STANDING_RULES_TEST = 'apps/server/src/policies/policy-rules.test.ts';
 const STANDING_TEST = 'apps/server/src/approvals/standing.test.ts';
 const POLICIES_TEST = 'apps/server/src/policy-runs/policies.test.ts';
+const WINDOW_ACTIONS_TEST = 'apps/server/src/policies/window-actions.test.ts';
 const RING_GATE = 'apps/server/src/rollouts/gate-rules.ts';
 const RING_GATE_TEST = 'apps/server/src/rollouts/gate-rules.test.ts';
 const RING_STOP = 'apps/server/src/rollouts/promotion-rules.ts';
@@ -2366,9 +2367,23 @@ export const MUTANTS: readonly Mutant[] = [
   {
     rule: 'windows: a policy asks only while one is open',
     file: 'apps/server/src/policy-runs/run-policies.ts',
-    from: '&& !isClosed) running',
-    to: '&& (!isClosed || isClosed)) running',
+    from: 'if (!isClosed) running',
+    to: 'if (!isClosed || isClosed) running',
     test: [POLICIES_TEST, 'ask for no plan while none is open'],
+  },
+  {
+    rule: 'windows: an action begins only in a window that is for it',
+    file: 'apps/server/src/policies/policy-windows.ts',
+    from: 'const own = windows.filter((window) => allowsAction(window, action));',
+    to: 'const own = windows;',
+    test: [WINDOW_ACTIONS_TEST, 'each action has its own windows'],
+  },
+  {
+    rule: 'windows: none is promised for what no policy does',
+    file: 'apps/server/src/policies/window-actions.ts',
+    from: 'if (message !== undefined) return { path, message };',
+    to: '',
+    test: [WINDOW_ACTIONS_TEST, 'windows must not promise what would never happen'],
   },
   {
     rule: 'windows: nothing begins after the end, also on a host whose clock differs',

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { WINDOW_ACTIONS } from './policies-api.ts';
 import { Count, nullable, strict, Timestamp, Uuid } from './scalars.ts';
 import { Schedule } from './windows-api.ts';
 
@@ -41,6 +42,8 @@ const CalendarEntry = strict({
   zone: nullable(Schedule.properties.zone),
   /** Whether the policy, blackout or hold can still be changed. */
   live: Type.Boolean(),
+  /** Of a window, what the policy does in it; else empty. */
+  actions: Type.Array(Type.Enum(WINDOW_ACTIONS)),
   /** How many approvals; of a blackout that withholds now, how many commands it withholds. Null: does not apply. */
   count: nullable(Count),
 });

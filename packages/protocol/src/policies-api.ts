@@ -115,6 +115,23 @@ export const PolicyReboot = strict({
 });
 export type PolicyReboot = Static<typeof PolicyReboot>;
 
+/** What windows restrict, each by itself. Reading and planning are never restricted. */
+export const WINDOW_ACTIONS = ['install', 'restart_services', 'reboot', 'update_agent'] as const;
+export type WindowAction = (typeof WINDOW_ACTIONS)[number];
+const WindowActions = Type.Array(Type.Enum(WINDOW_ACTIONS), {
+  minItems: 1,
+  maxItems: WINDOW_ACTIONS.length,
+  uniqueItems: true,
+});
+
+/** When a policy may act, and what it may do then. */
+export const PolicyWindow = strict({
+  ...Schedule.properties,
+  /** Absent: installing, and the reboots that the policy asks for. */
+  actions: Type.Optional(WindowActions),
+});
+export type PolicyWindow = Static<typeof PolicyWindow>;
+
 /** A standing approval, as its author writes it. */
 export const PolicyRequest = strict({
   name: visibleText(128),
@@ -122,8 +139,8 @@ export const PolicyRequest = strict({
   text: writtenText(1_000),
   scope: PolicyScope,
   terms: PolicyTerms,
-  /** When what it approves may begin to be installed, and when it asks at all. None: at any time. */
-  windows: Type.Array(Schedule, { maxItems: POLICY_WINDOWS_MAX }),
+  /** When what it approves may begin to be installed, when its reboots may, and when it asks for them. None: at any time. */
+  windows: Type.Array(PolicyWindow, { maxItems: POLICY_WINDOWS_MAX }),
   ends_at: Timestamp,
   /** Absent: never. */
   reboot: Type.Optional(PolicyReboot),
@@ -195,13 +212,14 @@ export const Policy = strict({
 });
 export type Policy = Static<typeof Policy>;
 
-const WindowTimes = strict({ opens_at: Timestamp, closes_at: Timestamp });
+/** `actions`: what the policy does in it. */
+const WindowTimes = strict({ opens_at: Timestamp, closes_at: Timestamp, actions: WindowActions });
 export type WindowTimes = Static<typeof WindowTimes>;
 
 /** A policy as the list has it. */
 export const PolicyItem = strict({
   ...Policy.properties,
-  /** The window that is open, or else the next; null: it has none, none comes any more, or it is not in force. */
+  /** The window for installing that is open, or else the next; null: it has none, none comes any more, or it is not in force. */
   window: nullable(WindowTimes),
 });
 export type PolicyItem = Static<typeof PolicyItem>;
@@ -258,8 +276,10 @@ const PreviewedUpdate = strict({
 
 /** What a policy would do now, or would do if a window of it were open. */
 export const PolicyPreview = strict({
-  /** The window that is open; null: none is, or the policy has no windows. */
+  /** The window for installing that is open; null: none is, or the policy has no windows. */
   open_window: nullable(WindowTimes),
+  /** Windows that are open, but not for installing. */
+  open_besides: Type.Array(WindowTimes),
   /** The next ones, in order; empty where it has no windows, or none comes any more. */
   next_windows: Type.Array(WindowTimes),
   hosts: Count,

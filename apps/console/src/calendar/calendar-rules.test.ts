@@ -19,7 +19,15 @@ const dayOf = (date: string, starts_at: string, ends_at: string): CalendarDay =>
   ...{ date, starts_at: `2026-${starts_at}:00Z`, ends_at: `2026-${ends_at}:00Z` },
 });
 const entry = (from: string, until: string): CalendarEntry => ({
-  ...{ kind: 'window', id: null, name: 'Nightly', zone: 'Asia/Kolkata', live: true, count: null },
+  ...{
+    kind: 'window',
+    id: null,
+    name: 'Nightly',
+    zone: 'Asia/Kolkata',
+    live: true,
+    actions: [],
+    count: null,
+  },
   ...{ starts_at: `2026-${from}:00Z`, ends_at: `2026-${until}:00Z` },
 });
 const MONDAY = dayOf('2026-11-23', '11-23T00:00', '11-24T00:00');

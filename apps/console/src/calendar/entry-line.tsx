@@ -1,6 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import type { CalendarEntry } from '@tidegate/protocol/calendar-api';
 import type { ReactNode } from 'react';
+import { actionsText } from '../policies/schedule-rules.ts';
 import { Badge } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
 import { counted } from '../updates/update-words.ts';
@@ -46,6 +47,7 @@ export function EntryLine({
         {entry.count !== null && entry.kind === 'blackout' && (
           <p className="text-muted">{counted(entry.count, 'command')} withheld now</p>
         )}
+        {entry.actions.length > 0 && <p className="text-muted">{actionsText(entry.actions)}</p>}
         {entry.kind === 'approvals_begin' && <p className="text-muted">that no host was given yet</p>}
         {entry.kind === 'approvals_expire' && (
           <p className="text-muted">unless their hosts are given them before</p>

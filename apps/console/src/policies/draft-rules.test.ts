@@ -5,11 +5,21 @@ import {
   PolicyRequest,
   PolicyTerms,
 } from '@tidegate/protocol/policies-api';
+import { REBOOT_WARN_MAX_MINUTES } from '@tidegate/protocol/reboots';
 import type { Ring } from '@tidegate/protocol/rings';
 import { RRULE_MAX_CHARS, WINDOW_MAX_MINUTES } from '@tidegate/protocol/windows-api';
 import { Value } from 'typebox/value';
 import { expect, test } from 'vitest';
-import { draftOf, draftToJudge, LIMITS, linesOf, newDraft, newWindow, requestOf } from './draft-rules.ts';
+import {
+  actionsOf,
+  draftOf,
+  draftToJudge,
+  LIMITS,
+  linesOf,
+  newDraft,
+  newWindow,
+  requestOf,
+} from './draft-rules.ts';
 import { canaryThenRest } from './ring-draft.ts';
 
 const NOW = Date.parse('2026-11-24T10:00:00Z');
@@ -27,7 +37,14 @@ const REQUEST: PolicyRequest = {
       ...{ rrule: 'FREQ=MONTHLY;BYDAY=2TU', starts_on: '2026-11-01', start: '22:00', zone: 'Europe/Berlin' },
       ...{ duration_minutes: 240, except: ['2026-12-08'] },
     },
-    { rrule: null, starts_on: '2026-12-01', start: '10:30', zone: 'UTC', duration_minutes: 30 },
+    {
+      rrule: null,
+      starts_on: '2026-12-01',
+      start: '10:30',
+      zone: 'UTC',
+      duration_minutes: 30,
+      actions: ['install'],
+    },
     {
       ...{ rrule: 'FREQ=DAILY;INTERVAL=2', starts_on: '2026-12-01', start: '10:30', zone: 'UTC' },
       duration_minutes: 45,
@@ -50,6 +67,7 @@ test('limits are those of the server', () => {
     leastMinutes: POLICY_WINDOW_MIN_MINUTES,
     mostMinutes: WINDOW_MAX_MINUTES,
     ruleChars: RRULE_MAX_CHARS,
+    warnMinutes: REBOOT_WARN_MAX_MINUTES,
   });
 });
 
@@ -101,6 +119,26 @@ test('a form that is not touched asks for what the policy is', () => {
     windows: [],
   };
   expect(requestOf(draftOf({ ...POLICY, ...other }, NOW))).toEqual(other);
+});
+
+test.each([
+  [undefined, 'never', '5', undefined],
+  [{ when: 'never', warn_minutes: 9 }, 'never', '9', { when: 'never', warn_minutes: 9 }],
+  [{ when: 'needed', warn_minutes: 9 }, 'never', '9', undefined],
+  [undefined, 'always', '0', { when: 'always', warn_minutes: 0 }],
+] as const)('of a policy with %j the form makes reboots %s, %s: %j', (before, reboot, warnMinutes, after) => {
+  const { reboot: _, ...silent } = POLICY;
+  const draft = draftOf({ ...silent, ...(before && { reboot: before }) }, NOW);
+  expect(requestOf({ ...draft, reboot, warnMinutes }).reboot).toEqual(after);
+});
+
+test.each([
+  [null, 'never', ['install']],
+  [null, 'needed', ['install', 'reboot']],
+  [['reboot'], 'always', ['reboot']],
+  [['reboot'], 'never', ['reboot']],
+] as const)('the form shows a window of %j in a policy that reboots %s as %j', (actions, reboot, shown) => {
+  expect(actionsOf({ actions }, reboot)).toEqual(shown);
 });
 
 test('another day is a new end, at the end of that day in UTC', () => {

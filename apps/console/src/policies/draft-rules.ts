@@ -1,14 +1,28 @@
-import type { Policy, PolicyRequest, PolicyScope, PolicyTerms } from '@tidegate/protocol/policies-api';
+import type {
+  Policy,
+  PolicyReboot,
+  PolicyRequest,
+  PolicyScope,
+  PolicyTerms,
+  PolicyWindow,
+  WindowAction,
+} from '@tidegate/protocol/policies-api';
 import type { Ecosystem } from '@tidegate/protocol/scalars';
-import type { Schedule } from '@tidegate/protocol/windows-api';
 import { dayFrom, endOfDay } from '../ui/day-rules.ts';
 import { type RingDraft, ringDraftOf, ringOf } from './ring-draft.ts';
 import { type Recurrence, recurrenceOf, rruleOf } from './schedule-rules.ts';
 
 /** Of the server, without the schemas that come with its own constants. */
-export const LIMITS = { windows: 10, leastMinutes: 30, mostMinutes: 10_080, ruleChars: 256 } as const;
+export const LIMITS = {
+  windows: 10,
+  leastMinutes: 30,
+  mostMinutes: 10_080,
+  ruleChars: 256,
+  warnMinutes: 60,
+} as const;
 const DAYS = 90;
 const DRAFT_MINUTES = 240;
+const WARN_MINUTES = '5';
 
 /** A window as the form holds it. */
 export interface WindowDraft extends Recurrence {
@@ -20,6 +34,8 @@ export interface WindowDraft extends Recurrence {
   readonly minutes: string;
   /** Dates that are left out, one per line. */
   readonly except: string;
+  /** What it is for; null: it does not say, as windows did before they could. */
+  readonly actions: readonly WindowAction[] | null;
 }
 
 /** A policy as the form holds it: lists as text with one entry per line, numbers as they are typed. */
@@ -43,9 +59,11 @@ export interface Draft {
   readonly endsOn: string;
   /** In their order, the last with all other hosts; empty: all hosts at once. */
   readonly rings: readonly RingDraft[];
+  readonly reboot: PolicyReboot['when'];
+  readonly warnMinutes: string;
   /** Days that a package waits which no earlier ring has installed; null: a person decides. */
   readonly waitDays: string | null;
-  /** As the version that is changed has them. This form edits neither reboots nor the chosen set. */
+  /** As the version that is changed has them. This form does not edit the chosen set. */
   readonly kept: Pick<PolicyRequest, 'unproven' | 'reboot'> & Pick<PolicyTerms, 'only'>;
   /** The exact end of the version that is changed; null for a new policy. */
   readonly endsAt: string | null;
@@ -65,7 +83,8 @@ export function newDraft(nowMs: number): Draft {
     ...{ name: '', text: '', kind: 'all', groups: [], hosts: [], tags: [] },
     ...{ ecosystems: ['apt'], packages: '*', excepted: '', origins: '', securityOnly: true },
     ...{ severity: null, change: 'any', ageHours: '48', remaining: 'ask' },
-    ...{ windows: [], rings: [], waitDays: null, kept: {}, endsOn: dayFrom(nowMs, DAYS), endsAt: null },
+    ...{ windows: [], reboot: 'never', warnMinutes: WARN_MINUTES, rings: [], waitDays: null, kept: {} },
+    ...{ endsOn: dayFrom(nowMs, DAYS), endsAt: null },
   };
 }
 
@@ -90,6 +109,8 @@ export function draftOf(policy: Policy, nowMs: number): Draft {
     remaining: terms.remaining_vulnerabilities,
     windows: windows.map(windowDraftOf),
     rings: rings.map(ringDraftOf),
+    reboot: reboot?.when ?? 'never',
+    warnMinutes: reboot ? `${reboot.warn_minutes}` : WARN_MINUTES,
     waitDays: typeof unproven === 'object' ? `${unproven.wait_days}` : null,
     kept: {
       ...(unproven !== undefined && { unproven }),
@@ -101,11 +122,11 @@ export function draftOf(policy: Policy, nowMs: number): Draft {
   };
 }
 
-function windowDraftOf(schedule: Schedule, key: number): WindowDraft {
-  const { starts_on, start, zone, duration_minutes: minutes, except = [] } = schedule;
+function windowDraftOf(schedule: PolicyWindow, key: number): WindowDraft {
+  const { starts_on, start, zone, duration_minutes: minutes, except = [], actions = null } = schedule;
   return {
     ...recurrenceOf(schedule.rrule),
-    ...{ key, starts_on, start, zone, minutes: `${minutes}`, except: except.join('\n') },
+    ...{ key, starts_on, start, zone, minutes: `${minutes}`, except: except.join('\n'), actions },
   };
 }
 
@@ -118,13 +139,14 @@ export function newWindow(
     ...recurrenceOf('FREQ=DAILY'),
     key: Math.max(-1, ...windows.map(({ key }) => key)) + 1,
     ...{ starts_on: dayFrom(nowMs, 1), start: '22:00', zone, minutes: `${DRAFT_MINUTES}`, except: '' },
+    actions: null,
   };
 }
 
 /** What the form asks for. The server judges it. */
 export function requestOf(draft: Draft): PolicyRequest {
   const { kind, groups, hosts, tags, endsOn, endsAt, kept } = draft;
-  const { only, reboot } = kept;
+  const { only } = kept;
   const tagged = tags.length > 0 ? { tags: [...tags] } : {};
   return {
     name: draft.name.trim(),
@@ -145,15 +167,15 @@ export function requestOf(draft: Draft): PolicyRequest {
     windows: draft.windows.map(scheduleOf),
     ...(draft.rings.length > 0 && { rings: draft.rings.map(ringOf) }),
     ...unprovenOf(draft),
-    ...(reboot && { reboot }),
+    ...rebootOf(draft),
     // An end that is not touched stays what it was to the second.
     ends_at: endsAt !== null && endsAt.slice(0, 10) === endsOn ? endsAt : endOfDay(endsOn),
   };
 }
 
 /** The part of a request that a preview and a backtest judge. */
-export function draftToJudge({ scope, terms, windows, rings }: PolicyRequest) {
-  return { scope, terms, windows, ...(rings && { rings }) };
+export function draftToJudge({ scope, terms, windows, reboot, rings }: PolicyRequest) {
+  return { scope, terms, windows, ...(reboot && { reboot }), ...(rings && { rings }) };
 }
 
 /** A policy that says nothing about it leaves it to people, and goes on saying nothing. */
@@ -162,14 +184,29 @@ function unprovenOf({ waitDays, kept: { unproven } }: Draft): Pick<PolicyRequest
   return unproven === undefined ? {} : { unproven: 'ask' };
 }
 
-function scheduleOf(window: WindowDraft): Schedule {
-  const { starts_on, start, zone, minutes } = window;
+/** A policy that says nothing about reboots asks for none, and goes on saying nothing. */
+function rebootOf({ reboot, warnMinutes, kept }: Draft): Pick<PolicyRequest, 'reboot'> {
+  if (reboot === 'never') return kept.reboot?.when === 'never' ? { reboot: kept.reboot } : {};
+  return { reboot: { when: reboot, warn_minutes: Number(warnMinutes) } };
+}
+
+/** What a window is for; one that does not say it is for all that its policy does. */
+export function actionsOf(
+  { actions }: Pick<WindowDraft, 'actions'>,
+  reboot: Draft['reboot'],
+): readonly WindowAction[] {
+  return actions ?? (reboot === 'never' ? ['install'] : ['install', 'reboot']);
+}
+
+function scheduleOf(window: WindowDraft): PolicyWindow {
+  const { starts_on, start, zone, minutes, actions } = window;
   // What happens once shows no field for them.
   const except = window.recurs === 'once' ? [] : linesOf(window.except);
   return {
     rrule: rruleOf(window),
     ...{ starts_on, start, zone: zone.trim(), duration_minutes: Number(minutes) },
     ...(except.length === 0 ? {} : { except }),
+    ...(actions !== null && { actions: [...actions] }),
   };
 }
 

@@ -96,7 +96,15 @@ test('terms name every window', () => {
 });
 
 const PREVIEW: PolicyPreview = {
-  ...{ open_window: null, next_windows: [], hosts: 12, hosts_shown: [], approves: 3, unplanned: 0 },
+  ...{
+    open_window: null,
+    open_besides: [],
+    next_windows: [],
+    hosts: 12,
+    hosts_shown: [],
+    approves: 3,
+    unplanned: 0,
+  },
   ...{ leaves: 5, reasons: [], updates: [] },
 };
 
@@ -117,7 +125,8 @@ test.each([
 
 test('a preview says whether it is about now, or about a window that is closed', () => {
   const window = { rrule: null, starts_on: '2026-12-01', start: '02:00', zone: 'UTC', duration_minutes: 60 };
-  const open = { opens_at: '2026-12-01T02:00:00Z', closes_at: '2026-12-01T03:00:00Z' };
+  const times = { opens_at: '2026-12-01T02:00:00Z', closes_at: '2026-12-01T03:00:00Z' };
+  const open = { ...times, actions: ['install' as const] };
   expect(previewText(PREVIEW, [window])).toContain('would approve 3 updates if a window were open;');
   expect(previewText({ ...PREVIEW, open_window: open }, [window])).toContain('would approve 3 updates now;');
 });

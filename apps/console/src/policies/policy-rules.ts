@@ -2,12 +2,13 @@ import type {
   Policy,
   PolicyEnd,
   PolicyPreview,
+  PolicyReboot,
   PolicyScope,
   PolicyTerms,
 } from '@tidegate/protocol/policies-api';
 import type { Ecosystem } from '@tidegate/protocol/scalars';
 import { counted, listed, REASONS } from '../updates/update-words.ts';
-import { scheduleText } from './schedule-rules.ts';
+import { windowText } from './schedule-rules.ts';
 
 export const POLICIES = '/api/v1/policies';
 
@@ -52,6 +53,13 @@ export const SEVERITIES: Readonly<Record<NonNullable<PolicyTerms['minimum_severi
 };
 
 export const SEVERITY_KEYS = ['low', 'medium', 'high', 'critical'] as const;
+
+export const REBOOTS: Readonly<Record<PolicyReboot['when'], string>> = {
+  never: 'ask for none',
+  needed: 'of hosts that need it after its updates',
+  always: 'of hosts after each of its updates',
+};
+export const REBOOT_KEYS = ['never', 'needed', 'always'] as const satisfies readonly PolicyReboot['when'][];
 
 export const REMAINING: Readonly<Record<PolicyTerms['remaining_vulnerabilities'], string>> = {
   ask: 'a person decides',
@@ -117,7 +125,7 @@ export function termFacts({
     ...(hasChanges ? [['Greatest change', `${CHANGES[change]} (npm and PyPI)`] as const] : []),
     ['Least age', hours === null ? 'none' : ageText(hours)],
     ['If vulnerabilities remain', REMAINING[terms.remaining_vulnerabilities]],
-    ['When', windows.length === 0 ? 'at any time' : windows.map(scheduleText).join('; ')],
+    ['When', windows.length === 0 ? 'at any time' : windows.map(windowText).join('; ')],
   ];
 }
 

@@ -6,6 +6,7 @@ import {
   scheduleText,
   wallTime,
   windowsText,
+  windowText,
   zoneOf,
 } from './schedule-rules.ts';
 
@@ -84,4 +85,13 @@ test.each([
     { ...NIGHTLY, zone: 'UTC', duration_minutes: 60 },
   ];
   expect(zoneOf({ opens_at, closes_at }, schedules)).toBe(zone);
+});
+
+test('a window that says what it is for is shown with it', () => {
+  const nightly = scheduleText(NIGHTLY);
+  expect(windowText(NIGHTLY)).toBe(nightly);
+  expect(windowText({ ...NIGHTLY, actions: ['reboot'] })).toBe(`${nightly}, only for rebooting`);
+  expect(windowsText([{ ...NIGHTLY, actions: ['install', 'reboot'] }, NIGHTLY])).toBe(
+    `${nightly}, only for installing and rebooting, and 1 more window`,
+  );
 });

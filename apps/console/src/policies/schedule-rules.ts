@@ -1,4 +1,4 @@
-import type { WindowTimes } from '@tidegate/protocol/policies-api';
+import type { PolicyWindow, WindowAction, WindowTimes } from '@tidegate/protocol/policies-api';
 import type { Schedule } from '@tidegate/protocol/windows-api';
 import { counted, listed } from '../updates/update-words.ts';
 
@@ -86,13 +86,31 @@ export function scheduleText(schedule: Schedule): string {
   return `${datesText(schedule)} at ${start} (${zone}), for ${minutesText(minutes)}${without}`;
 }
 
+/** What windows are for, as a part of a sentence. */
+export const ACTIONS: Readonly<Record<WindowAction, string>> = {
+  install: 'installing',
+  restart_services: 'restarting services',
+  reboot: 'rebooting',
+  update_agent: 'updating the agent',
+};
+
+/** `for installing and rebooting` */
+export const actionsText = (actions: readonly WindowAction[]): string =>
+  `for ${listed(actions.map((one) => ACTIONS[one]))}`;
+
+/** A window with what it is for, where it says it. */
+export function windowText(window: PolicyWindow): string {
+  const { actions } = window;
+  return actions ? `${scheduleText(window)}, only ${actionsText(actions)}` : scheduleText(window);
+}
+
 /** When a policy runs, in one line. */
-export function windowsText(windows: readonly Schedule[]): string {
+export function windowsText(windows: readonly PolicyWindow[]): string {
   const [first, ...more] = windows;
   if (!first) return 'at any time';
   return more.length === 0
-    ? scheduleText(first)
-    : `${scheduleText(first)}, and ${counted(more.length, 'more window')}`;
+    ? windowText(first)
+    : `${windowText(first)}, and ${counted(more.length, 'more window')}`;
 }
 
 function datesText({ rrule, starts_on: startsOn }: Schedule): string {
@@ -147,7 +165,10 @@ function formatIn(timeZone: string) {
 }
 
 /** The time zone of the schedule that a window comes from: of those as long as it, the one that starts at its wall time. */
-export function zoneOf(window: WindowTimes, schedules: readonly Schedule[]): string {
+export function zoneOf(
+  window: Pick<WindowTimes, 'opens_at' | 'closes_at'>,
+  schedules: readonly Schedule[],
+): string {
   const minutes = (Date.parse(window.closes_at) - Date.parse(window.opens_at)) / 60_000;
   const asLong = schedules.filter(({ duration_minutes: one }) => one === minutes);
   const exact = asLong.find(({ zone, start }) => wallTime(window.opens_at, zone)?.endsWith(start));

@@ -3,8 +3,9 @@ import { faultAt, faultUnder } from '../api/field-faults.ts';
 import { IconButton } from '../ui/button.tsx';
 import { CheckList } from '../ui/check-list.tsx';
 import { Field, Select, TextArea } from '../ui/field.tsx';
-import { LIMITS, type WindowDraft } from './draft-rules.ts';
+import { actionsOf, type Draft, LIMITS, type WindowDraft } from './draft-rules.ts';
 import {
+  ACTIONS,
   minutesText,
   NTH_KEYS,
   NTHS,
@@ -15,9 +16,14 @@ import {
   WEEKDAYS,
 } from './schedule-rules.ts';
 
+/** What policies do by themselves. */
+const WINDOW_ACTIONS = ['install', 'reboot'] as const;
+
 interface WindowProps {
   readonly window: WindowDraft;
   readonly index: number;
+  /** Of the policy. */
+  readonly reboot: Draft['reboot'];
   /** Of the list of time zones. */
   readonly zonesId: string;
   readonly error: Error | null;
@@ -29,7 +35,7 @@ interface WindowProps {
 
 /** One window: on which dates it opens, when, and for how long. */
 export function WindowFields(props: WindowProps) {
-  const { window, index, zonesId, error, onChange, onRemove } = props;
+  const { window, reboot, index, zonesId, error, onChange, onRemove } = props;
   const named = `Window ${index + 1}`;
   const fault = (name: string) => faultUnder(error, `/windows/${index}/${name}`);
   const whole = faultAt(error, `/windows/${index}`);
@@ -69,6 +75,15 @@ export function WindowFields(props: WindowProps) {
           onChange={({ target: { value: minutes } }) => onChange({ minutes })}
         />
       </div>
+      {(reboot !== 'never' || window.actions !== null) && (
+        <CheckList
+          legend="What it is for"
+          choices={WINDOW_ACTIONS.map((one) => [one, ACTIONS[one]])}
+          chosen={actionsOf(window, reboot)}
+          onChange={(actions) => onChange({ actions })}
+          error={fault('actions')}
+        />
+      )}
       {window.recurs !== 'once' && (
         <TextArea
           {...{ label: 'Dates without a window', rows: 2, spellCheck: false, value: window.except }}

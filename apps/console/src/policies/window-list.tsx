@@ -8,7 +8,7 @@ import { WindowFields } from './window-fields.tsx';
 import { ownZone } from './window-times.tsx';
 
 /** The windows of a policy; without any it is always open. */
-export function WindowList({ draft: { windows }, error, onChange }: FieldsProps) {
+export function WindowList({ draft: { windows, reboot }, error, onChange }: FieldsProps) {
   const now = useNow();
   const zonesId = useId();
   const [added, setAdded] = useState<number | null>(null);
@@ -23,7 +23,7 @@ export function WindowList({ draft: { windows }, error, onChange }: FieldsProps)
       {windows.map((window, i) => (
         <WindowFields
           key={window.key}
-          {...{ window, zonesId, error, index: i, isNew: window.key === added }}
+          {...{ window, reboot, zonesId, error, index: i, isNew: window.key === added }}
           onChange={(changes) =>
             onChange({ windows: windows.map((one, j) => (j === i ? { ...one, ...changes } : one)) })
           }

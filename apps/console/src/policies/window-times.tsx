@@ -3,25 +3,26 @@ import type { Schedule } from '@tidegate/protocol/windows-api';
 import { Badge } from '../ui/badge.tsx';
 import { ScrollArea } from '../ui/scroll-area.tsx';
 import { Time } from '../ui/time.tsx';
-import { wallTime, zoneOf } from './schedule-rules.ts';
+import { actionsText, wallTime, zoneOf } from './schedule-rules.ts';
 
 /** The reader's time zone. */
 export const ownZone = (): string => Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 /** The open window and the next ones, in the time zone of their schedule and in the reader's. */
 export function WindowTimesTable({
-  preview: { open_window: open, next_windows: next },
+  preview: { open_window: forInstalling, open_besides: besides, next_windows: next },
   windows,
 }: {
   preview: PolicyPreview;
   windows: readonly Schedule[];
 }) {
   const own = ownZone();
+  const open = forInstalling === null ? besides : [forInstalling, ...besides];
   if (windows.length === 0) return <p>Always open: the policy asks at any time.</p>;
   return (
     <div className="space-y-2">
-      {open === null && <p>No window is open now{next.length === 0 && ', and none comes any more'}.</p>}
-      {(open !== null || next.length > 0) && (
+      {open.length === 0 && <p>No window is open now{next.length === 0 && ', and none comes any more'}.</p>}
+      {(open.length > 0 || next.length > 0) && (
         <ScrollArea label="Windows" className="sideways">
           <table className="w-full text-left">
             <thead className="text-[0.86rem] text-muted">
@@ -34,14 +35,11 @@ export function WindowTimesTable({
               </tr>
             </thead>
             <tbody>
-              {open && <WindowRow window={open} zone={zoneOf(open, windows)} own={own} isOpen />}
+              {open.map((one) => (
+                <WindowRow key={keyOf(one)} window={one} zone={zoneOf(one, windows)} own={own} isOpen />
+              ))}
               {next.map((one) => (
-                <WindowRow
-                  key={`${one.opens_at} ${one.closes_at}`}
-                  window={one}
-                  zone={zoneOf(one, windows)}
-                  own={own}
-                />
+                <WindowRow key={keyOf(one)} window={one} zone={zoneOf(one, windows)} own={own} />
               ))}
             </tbody>
           </table>
@@ -50,6 +48,8 @@ export function WindowTimesTable({
     </div>
   );
 }
+
+const keyOf = (one: WindowTimes) => `${one.opens_at} ${one.closes_at} ${one.actions.join()}`;
 
 function WindowRow(props: { window: WindowTimes; zone: string; own: string; isOpen?: boolean }) {
   const { window, zone, own, isOpen = false } = props;
@@ -65,6 +65,7 @@ function WindowRow(props: { window: WindowTimes; zone: string; own: string; isOp
             opens <Time at={window.opens_at} />
           </>
         )}
+        <p className="text-muted">{actionsText(window.actions)}</p>
       </td>
       <td className="py-1 pr-4">
         <Span window={window} zone={zone} /> <span className="whitespace-nowrap text-muted">{zone}</span>

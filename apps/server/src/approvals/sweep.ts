@@ -117,7 +117,7 @@ async function sweepSet(deps: ApprovalDeps, judged: Judged): Promise<void> {
   const { loaded, facts, verdict, asked } = judged;
   if (loaded.agent.status === 'revoked') return void (await handBack(deps, judged, 'agent_revoked'));
   if (asked.policy && !judged.policy) return void (await handBack(deps, judged, 'policy_ended'));
-  const window = judged.policy && windowOf(payloadOf(judged.policy), deps.platform.now());
+  const window = judged.policy && windowOf(payloadOf(judged.policy), 'install', deps.platform.now());
   // The policy asks for it again when its next window opens.
   if (window?.kind === 'closed') return void (await handBack(deps, judged, 'window_closed'));
   // An update of the set has ended, or an operator has taken it out: the others are another transaction.

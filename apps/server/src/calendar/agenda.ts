@@ -1,6 +1,8 @@
 import type { BlackoutTimes } from '@tidegate/protocol/blackouts-api';
+import type { PolicyRequest, WindowAction } from '@tidegate/protocol/policies-api';
 import type { Schedule } from '@tidegate/protocol/windows-api';
 import { takeTurn } from '../platform/turns.ts';
+import { actionsOf } from '../policies/window-actions.ts';
 import { type Occurrence, occurrences } from '../windows/schedule-rules.ts';
 
 /** Occurrences of one schedule that an agenda names; more say the same again. */
@@ -20,10 +22,12 @@ export interface AgendaEntry extends Occurrence, Pick<Lasting, 'id' | 'name'> {
   readonly kind: 'window' | 'blackout';
   /** Of its schedule; null: it has none. */
   readonly zone: string | null;
+  /** Of a window: what the policy does in it. */
+  readonly actions: readonly WindowAction[];
 }
 
 export interface AgendaParts {
-  readonly policies: readonly (Lasting & { readonly windows: readonly Schedule[] })[];
+  readonly policies: readonly (Lasting & Pick<PolicyRequest, 'windows' | 'reboot'>)[];
   readonly blackouts: readonly (Lasting & { readonly times: BlackoutTimes })[];
 }
 
@@ -39,7 +43,7 @@ interface Range {
 export async function agendaOf({ policies, blackouts }: AgendaParts, range: Range): Promise<AgendaEntry[]> {
   const found = new Map<string, AgendaEntry>();
   const add = (entry: AgendaEntry) => {
-    const key = `${entry.id} ${entry.startMs} ${entry.zone}`;
+    const key = `${entry.id} ${entry.startMs} ${entry.zone} ${entry.actions.join()}`;
     const known = found.get(key);
     if (!known || known.endMs < entry.endMs) found.set(key, entry);
   };
@@ -54,8 +58,10 @@ export async function agendaOf({ policies, blackouts }: AgendaParts, range: Rang
   return [...found.values()].toSorted((a, b) => a.startMs - b.startMs || a.endMs - b.endMs);
 }
 
-function windowEntries({ windows, ...policy }: AgendaParts['policies'][number], range: Range): AgendaEntry[] {
-  return windows.flatMap((schedule) => entriesOf('window', { ...policy, schedule }, range));
+function windowEntries(policy: AgendaParts['policies'][number], range: Range): AgendaEntry[] {
+  return policy.windows.flatMap((schedule) =>
+    entriesOf('window', { ...policy, schedule, actions: actionsOf(schedule, policy) }, range),
+  );
 }
 
 function blackoutEntries(
@@ -63,23 +69,24 @@ function blackoutEntries(
   range: Range,
 ): AgendaEntry[] {
   if (times.kind === 'recurring') {
-    return entriesOf('blackout', { ...blackout, schedule: times.schedule }, range);
+    return entriesOf('blackout', { ...blackout, schedule: times.schedule, actions: [] }, range);
   }
   const [startMs, lastMs] = [Date.parse(times.starts_at), Date.parse(times.ends_at)];
   const { id, name, untilMs } = blackout;
   const endMs = Math.min(lastMs, untilMs);
   const overlaps = startMs < range.toMs && endMs > Math.max(range.fromMs, startMs);
-  return overlaps ? [{ kind: 'blackout', id, name, zone: null, startMs, endMs }] : [];
+  return overlaps ? [{ kind: 'blackout', id, name, zone: null, actions: [], startMs, endMs }] : [];
 }
 
 function entriesOf(
   kind: AgendaEntry['kind'],
-  { schedule, id, name, sinceMs, untilMs }: Lasting & { schedule: Schedule },
+  given: Lasting & { schedule: Schedule; actions: readonly WindowAction[] },
   { fromMs, toMs }: Range,
 ): AgendaEntry[] {
+  const { schedule, actions, id, name, sinceMs, untilMs } = given;
   const held = { fromMs: Math.max(fromMs, sinceMs), toMs: Math.min(toMs, untilMs) };
   if (held.fromMs >= held.toMs) return [];
   return occurrences(schedule, { ...held, limit: OF_ONE_MAX }).map(({ startMs, endMs }) => ({
-    ...{ kind, id, name, zone: schedule.zone, startMs, endMs: Math.min(endMs, untilMs) },
+    ...{ kind, id, name, zone: schedule.zone, actions, startMs, endMs: Math.min(endMs, untilMs) },
   }));
 }

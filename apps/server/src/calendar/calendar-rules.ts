@@ -17,16 +17,25 @@ export interface Ending {
 
 /** `withheld`: how many commands each blackout withholds now. */
 export function agendaEntry(
-  { kind, id, name, zone, startMs, endMs }: AgendaEntry,
+  { kind, id, name, zone, actions, startMs, endMs }: AgendaEntry,
   of: { live: ReadonlySet<string>; withheld: ReadonlyMap<string, number>; nowMs: number },
 ): CalendarEntry {
   const isNow = startMs <= of.nowMs + CLOCK_SKEW_MS && of.nowMs < endMs;
   const count = kind === 'blackout' && isNow ? (of.withheld.get(id) ?? null) : null;
-  return { kind, id, name, zone, ...span(startMs, endMs), live: of.live.has(id), count };
+  return {
+    kind,
+    id,
+    name,
+    zone,
+    ...span(startMs, endMs),
+    live: of.live.has(id),
+    actions: [...actions],
+    count,
+  };
 }
 
 export function endingEntry({ kind, id, name, atMs, live }: Ending): CalendarEntry {
-  return { kind, id, name, zone: null, ...span(atMs, atMs), live, count: null };
+  return { kind, id, name, zone: null, ...span(atMs, atMs), live, actions: [], count: null };
 }
 
 /** One entry for each day that has some: a schedule does not say more about approvals than their day. */
@@ -41,7 +50,7 @@ export function dueEntries(
     if (!first || !last) return [];
     const count = own.reduce((sum, { approvals }) => sum + approvals, 0);
     const at = span(first.slot * RUN_SLOT_MS, Math.min((last.slot + 1) * RUN_SLOT_MS, endMs));
-    return [{ kind, id: null, name: '', zone: null, ...at, live: false, count }];
+    return [{ kind, id: null, name: '', zone: null, ...at, live: false, actions: [], count }];
   });
 }
 

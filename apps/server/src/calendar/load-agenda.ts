@@ -28,10 +28,13 @@ export async function loadAgenda(
   return {
     versions,
     live: new Set(live),
-    policies: versions.map((row) => ({
-      ...{ id: row.policy_id, name: row.name, windows: payloadOf(row).windows },
-      ...{ sinceMs: row.created_at, untilMs: Math.min(row.ends_at, row.ended_at ?? Infinity) },
-    })),
+    policies: versions.map((row) => {
+      const { windows, reboot } = payloadOf(row);
+      return {
+        ...{ id: row.policy_id, name: row.name, windows, ...(reboot && { reboot }) },
+        ...{ sinceMs: row.created_at, untilMs: Math.min(row.ends_at, row.ended_at ?? Infinity) },
+      };
+    }),
     blackouts: rows.map((row) => {
       const { id, name, times } = contentOf(row);
       return { id, name, times, sinceMs: row.created_at, untilMs: row.ended_at ?? Infinity };

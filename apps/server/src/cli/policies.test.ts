@@ -37,7 +37,11 @@ describe.each(ENGINES)('tidegate policies on $name', (engine) => {
     const it = await open();
     const second = { ...STANDING, name: 'Second' };
     const dry = await it.apply([STANDING, second], '--dry-run');
-    expect(dry).toMatchObject({ code: 0, out: 'would publish: Nightly\nwould publish: Second', err: '' });
+    expect(dry).toMatchObject({
+      code: 0,
+      out: 'would publish: Nightly\n  at any time: install\nwould publish: Second\n  at any time: install',
+      err: '',
+    });
     expect(JSON.parse((await it.policies('list', '--json')).out)).toEqual({ policies: [] });
 
     expect((await it.apply([STANDING, second])).out).toBe('published: Nightly\npublished: Second');
@@ -52,6 +56,31 @@ describe.each(ENGINES)('tidegate policies on $name', (engine) => {
       { name: 'Nightly', version: 2, author: 'ada', terms: { packages: ['curl'] } },
     ]);
     expect((await it.policies('list')).out).toMatch(/Nightly +in force +2 +ada +2026-12-01T00:00:00Z +never/);
+  });
+
+  test('a plan says what each window is for, and a window for what no policy does is refused', async () => {
+    const it = await open();
+    const daily = { rrule: 'FREQ=DAILY', starts_on: '2026-11-01', zone: 'UTC', duration_minutes: 60 };
+    const windows = [
+      { ...daily, start: '02:00', actions: ['install'] },
+      { ...daily, start: '04:00', rrule: null, actions: ['reboot'] },
+      { ...daily, start: '06:00' },
+    ];
+    const policy = { ...STANDING, windows, reboot: { when: 'needed', warn_minutes: 5 } };
+    const plan = await it.apply(policy, '--author', 'olga', '--dry-run');
+    expect(plan.out.split('\n')).toEqual([
+      'would publish: Nightly',
+      '  window: FREQ=DAILY from 2026-11-01 02:00 UTC, 60 min: install',
+      '  window: 2026-11-01 04:00 UTC, 60 min: reboot',
+      '  window: FREQ=DAILY from 2026-11-01 06:00 UTC, 60 min: install, reboot',
+    ]);
+    expect((await it.apply(policy, '--author', 'olga')).out).toBe('published: Nightly');
+    expect(JSON.parse((await it.policies('show', 'Nightly')).out)).toEqual(policy);
+    const services = { ...STANDING, windows: [{ ...daily, start: '02:00', actions: ['restart_services'] }] };
+    expect(await it.apply(services)).toMatchObject({
+      ...{ code: 1, out: '' },
+      err: '"Nightly": /windows/0/actions must not name restart_services: no policy restarts services by itself',
+    });
   });
 
   test('show says it in the form that apply reads', async () => {

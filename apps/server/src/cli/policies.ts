@@ -23,6 +23,7 @@ import { type CliCommand, type CliWorld, EXIT, type ExitCode, readArgs, UsageErr
 import { type KeyContext, withKeyContext } from './key-context.ts';
 import { CommandFault, type Installation, withInstallation } from './open-installation.ts';
 import { showTable } from './show-table.ts';
+import { windowLines } from './window-lines.ts';
 
 /** Every change is an event with this actor; the author of a policy is an operator. */
 const ACTOR = 'cli';
@@ -192,7 +193,10 @@ async function apply(
     .map(({ name }) => name);
   const said = {
     dry_run: asked.isDry,
-    steps: steps.map(({ act, name, differs }) => ({ act, name, differs })),
+    steps: steps.map(({ act, name, differs, request }) => ({
+      ...{ act, name, differs },
+      windows: act === 'keep' ? [] : windowLines(request),
+    })),
     others,
   };
   world.out(asked.json ? JSON.stringify(said, null, 2) : textOf(said));
@@ -205,16 +209,17 @@ function textOf({
   others,
 }: {
   dry_run: boolean;
-  steps: readonly Pick<Step, 'act' | 'name' | 'differs'>[];
+  steps: readonly (Pick<Step, 'act' | 'name' | 'differs'> & { windows: readonly string[] })[];
   others: readonly string[];
 }): string {
   const words = isDry
     ? { publish: 'would publish', change: 'would change', keep: 'unchanged' }
     : { publish: 'published', change: 'changed', keep: 'unchanged' };
   return [
-    ...steps.map(({ act, name, differs }) =>
+    ...steps.flatMap(({ act, name, differs, windows }) => [
       [`${words[act]}: ${name}`, ...(differs.length > 0 ? [`(${differs.join(', ')})`] : [])].join(' '),
-    ),
+      ...(isDry ? windows : []),
+    ]),
     ...others.map((name) => `in no file, left as it is: ${name}`),
   ].join('\n');
 }

@@ -85,8 +85,8 @@ async function list(
   const nowMs = platform.now();
   const range = { fromMs: nowMs, toMs: nowMs + days * DAY_MS };
   const agenda = await loadAgenda(db, { ...range, nowMs });
-  const entries = (await agendaOf(agenda, range)).map(({ kind, name, startMs, endMs }) => ({
-    ...{ kind, name, starts_at: rfc3339Seconds(startMs), ends_at: rfc3339Seconds(endMs) },
+  const entries = (await agendaOf(agenda, range)).map(({ kind, name, actions, startMs, endMs }) => ({
+    ...{ kind, name, actions, starts_at: rfc3339Seconds(startMs), ends_at: rfc3339Seconds(endMs) },
   }));
   // One without windows has no place in a calendar, and is the one that runs most.
   const always = agenda.policies.filter(({ windows }) => windows.length === 0).map(({ name }) => name);
@@ -94,10 +94,16 @@ async function list(
     world.out(JSON.stringify({ entries, always }, null, 2));
     return EXIT.ok;
   }
-  const table = entries.map((one) => [one.starts_at, one.ends_at, one.kind, one.name]);
+  const table = entries.map((one) => [
+    one.starts_at,
+    one.ends_at,
+    one.kind,
+    one.actions.join(', '),
+    one.name,
+  ]);
   world.out(
     [
-      showTable([['FROM', 'UNTIL', 'WHAT', 'NAME'], ...table]),
+      showTable([['FROM', 'UNTIL', 'WHAT', 'FOR', 'NAME'], ...table]),
       ...always.map((name) => `at any time: the policy ${JSON.stringify(name)}`),
     ].join('\n'),
   );

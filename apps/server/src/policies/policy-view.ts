@@ -13,8 +13,7 @@ import {
 import type { Rings, UnprovenRule } from '@tidegate/protocol/rings';
 import { Value } from 'typebox/value';
 import { rfc3339 } from '../platform/clock.ts';
-import type { Occurrence } from '../windows/schedule-rules.ts';
-import { nextWindows, windowOf } from './policy-windows.ts';
+import { nextWindows, type PolicyOpening, windowOf } from './policy-windows.ts';
 import type { AnyPolicyRow, PolicyRow, RunRow } from './store.ts';
 
 /** The signed document of a version. */
@@ -81,14 +80,14 @@ export function policyItem(row: AnyPolicyRow, context: { run: RunRow | null; now
   return { ...policy, window: policy.state === 'in_force' ? openOrNext(policy, context.nowMs) : null };
 }
 
-function openOrNext(policy: Pick<Policy, 'windows'>, nowMs: number): WindowTimes | null {
-  const window = windowOf(policy, nowMs);
-  const shown = window.kind === 'open' ? window.occurrence : nextWindows(policy, nowMs)[0];
+function openOrNext(policy: Pick<Policy, 'windows' | 'reboot'>, nowMs: number): WindowTimes | null {
+  const window = windowOf(policy, 'install', nowMs);
+  const shown = window.kind === 'open' ? window.occurrence : nextWindows(policy, nowMs, 'install')[0];
   return shown ? windowTimes(shown) : null;
 }
 
-export function windowTimes({ startMs, endMs }: Occurrence): WindowTimes {
-  return { opens_at: rfc3339(startMs), closes_at: rfc3339(endMs) };
+export function windowTimes({ startMs, endMs, actions }: PolicyOpening): WindowTimes {
+  return { opens_at: rfc3339(startMs), closes_at: rfc3339(endMs), actions };
 }
 
 /** `versions`: all of the policy, the newest first. */

@@ -2,6 +2,7 @@ import {
   NEXT_WINDOWS_SHOWN,
   POLICY_WINDOW_MIN_MINUTES,
   type PolicyRequest,
+  type WindowAction,
 } from '@tidegate/protocol/policies-api';
 import {
   CLOCK_SKEW_MS,
@@ -10,6 +11,7 @@ import {
   openOccurrence,
   scheduleFault,
 } from '../windows/schedule-rules.ts';
+import { actionsFault, actionsOf, allowsAction } from './window-actions.ts';
 
 /** The end of an open window: nothing begins after `notAfterMs`. */
 export interface WindowEnd {
@@ -19,13 +21,22 @@ export interface WindowEnd {
 
 export type PolicyWindow =
   | { readonly kind: 'always' }
-  | { readonly kind: 'open'; readonly until: WindowEnd; readonly occurrence: Occurrence }
+  | { readonly kind: 'open'; readonly until: WindowEnd; readonly occurrence: PolicyOpening }
   | { readonly kind: 'closed' };
 
-/** Whether a policy may ask now, and until when what it approves may begin. */
-export function windowOf({ windows }: Pick<PolicyRequest, 'windows'>, nowMs: number): PolicyWindow {
+type Windowed = Pick<PolicyRequest, 'windows' | 'reboot'>;
+
+/** An opening of a window, with what the policy does in it. */
+export interface PolicyOpening extends Occurrence {
+  readonly actions: WindowAction[];
+}
+
+/** Whether a policy may ask for an action now, and until when it may begin. A policy with windows, none of which is for it, never asks. */
+export function windowOf(policy: Windowed, action: WindowAction, nowMs: number): PolicyWindow {
+  const { windows } = policy;
   if (windows.length === 0) return { kind: 'always' };
-  const occurrence = openOccurrence(windows, nowMs);
+  const own = windows.filter((window) => allowsAction(window, action));
+  const occurrence = openingAt(policy, own, nowMs);
   const notAfterMs = (occurrence?.endMs ?? 0) - CLOCK_SKEW_MS;
   if (!occurrence || nowMs >= notAfterMs) return { kind: 'closed' };
   const until = { notAfterMs, lengthMs: occurrence.endMs - occurrence.startMs };
@@ -40,18 +51,36 @@ export function latestStart({ notAfterMs, lengthMs }: WindowEnd, usualMs: number
   return notAfterMs - Math.min(usualMs, lengthMs / 2);
 }
 
-/** The next windows of a policy, in order of their starts. */
-export function nextWindows({ windows }: Pick<PolicyRequest, 'windows'>, afterMs: number): Occurrence[] {
-  return windows
-    .flatMap((schedule) => nextOccurrences(schedule, { afterMs, count: NEXT_WINDOWS_SHOWN }))
+function openingAt(policy: Windowed, windows: Windowed['windows'], nowMs: number): PolicyOpening | null {
+  const open = openOccurrence(windows, nowMs);
+  if (!open) return null;
+  const { startMs, endMs, schedule } = open;
+  return { startMs, endMs, actions: actionsOf(schedule, policy) };
+}
+
+/** Windows that are open, but not for installing. */
+export function openBesides(policy: Windowed, nowMs: number): PolicyOpening[] {
+  return policy.windows
+    .filter((window) => !allowsAction(window, 'install'))
+    .flatMap((window) => openingAt(policy, [window], nowMs) ?? []);
+}
+
+/** The next windows of a policy, in order of their starts: for one action, or for any. */
+export function nextWindows(policy: Windowed, afterMs: number, action?: WindowAction): PolicyOpening[] {
+  return policy.windows
+    .filter((window) => action === undefined || allowsAction(window, action))
+    .flatMap((window) => {
+      const actions = actionsOf(window, policy);
+      const next = nextOccurrences(window, { afterMs, count: NEXT_WINDOWS_SHOWN });
+      return next.map((opening) => ({ ...opening, actions }));
+    })
     .toSorted((a, b) => a.startMs - b.startMs || a.endMs - b.endMs)
     .slice(0, NEXT_WINDOWS_SHOWN);
 }
 
 /** What is wrong with one of the windows, as a sentence, and which; null if nothing is. */
-export function windowsFault({
-  windows,
-}: Pick<PolicyRequest, 'windows'>): { path: string; message: string } | null {
+export function windowsFault(policy: Windowed): { path: string; message: string } | null {
+  const { windows } = policy;
   for (const [i, schedule] of windows.entries()) {
     const path = `/windows/${i}`;
     if (schedule.duration_minutes < POLICY_WINDOW_MIN_MINUTES) {
@@ -61,5 +90,5 @@ export function windowsFault({
     const message = scheduleFault(schedule);
     if (message !== null) return { path, message };
   }
-  return null;
+  return actionsFault(policy);
 }

@@ -57,9 +57,13 @@ export async function policyFault(db: Db, request: PolicyRequest, nowMs: number)
 /** The same for what a preview needs. */
 export async function draftFault(
   db: Db,
-  { scope, windows, rings }: Pick<PolicyRequest, 'scope' | 'windows' | 'rings'>,
+  { scope, windows, reboot, rings }: Pick<PolicyRequest, 'scope' | 'windows' | 'reboot' | 'rings'>,
 ): Promise<Fault | null> {
-  return (await scopeFault(db, scope)) ?? windowsFault({ windows }) ?? (await membersFault(db, rings ?? []));
+  return (
+    (await scopeFault(db, scope)) ??
+    windowsFault({ windows, ...(reboot && { reboot }) }) ??
+    (await membersFault(db, rings ?? []))
+  );
 }
 
 /** Of rings: their order, and the hosts and tags that they name. */

@@ -11,8 +11,8 @@ import { hostsOfPolicyToReboot } from './reboots-store.ts';
 const DAY_MS = 86_400_000;
 /** Without windows: how long hosts have to begin, and until what came to nothing is asked for again, in milliseconds. */
 const OPEN_END_MS = DAY_MS;
-/** Installations before then have no reboot asked for; the queue keeps its records longer. */
-const INSTALLED_MAX_MS = 30 * DAY_MS;
+/** Installations before then have no reboot asked for: two monthly windows, and less than the queue keeps its records. */
+const INSTALLED_MAX_MS = 70 * DAY_MS;
 /** Hosts that one pass asks for: as many as a scope names. */
 const HOSTS_MAX = 500;
 
@@ -25,12 +25,13 @@ export async function askPolicyReboots(
   row: PolicyRow,
 ): Promise<void> {
   const { database } = platform;
-  const { scope, reboot, windows, name } = payloadOf(row);
+  const policy = payloadOf(row);
+  const { scope, reboot, name } = policy;
   if (reboot === undefined || reboot.when === 'never') return;
   const author = await findOperator(database.read, row.author_id);
   if (!author || rebootFault({ reboot }, author)) return;
   const nowMs = platform.now();
-  const window = windowOf({ windows }, nowMs);
+  const window = windowOf(policy, 'reboot', nowMs);
   if (window.kind === 'closed') return;
   const [sinceMs, deadlineMs] =
     window.kind === 'open'

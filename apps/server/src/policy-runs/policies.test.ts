@@ -640,8 +640,16 @@ describe.each(ENGINES)('policies on $name', (engine) => {
         const { body } = await it.call('GET', URL);
         return body.items.map((one: { name: string; window: object | null }) => [one.name, one.window]);
       };
-      const first = { opens_at: '2026-11-25T01:00:00.000Z', closes_at: '2026-11-25T03:00:00.000Z' };
-      const second = { opens_at: '2026-11-26T01:00:00.000Z', closes_at: '2026-11-26T03:00:00.000Z' };
+      const first = {
+        opens_at: '2026-11-25T01:00:00.000Z',
+        closes_at: '2026-11-25T03:00:00.000Z',
+        actions: ['install'],
+      };
+      const second = {
+        opens_at: '2026-11-26T01:00:00.000Z',
+        closes_at: '2026-11-26T03:00:00.000Z',
+        actions: ['install'],
+      };
       for (const [time, window] of [
         ['2026-11-25T00:59:59Z', first],
         ['2026-11-25T01:00:00Z', first],
@@ -657,6 +665,23 @@ describe.each(ENGINES)('policies on $name', (engine) => {
       expect(await shown()).toContainEqual([STANDING.name, null]);
     });
 
+    test('one for reboots alone installs nothing, and is shown beside the others', async () => {
+      const it = await scene();
+      const windows = [
+        { ...NIGHTLY, actions: ['install'] },
+        { ...NIGHTLY, start: '12:00', actions: ['reboot'] },
+      ];
+      at(it, '2026-11-25T11:30:00Z');
+      const { scope, terms } = STANDING;
+      const reboot = { when: 'needed', warn_minutes: 0 };
+      const { body } = await it.call('POST', `${URL}/preview`, { scope, terms, windows, reboot });
+      expect(body).toMatchObject({ open_window: null, open_besides: [{ actions: ['reboot'] }] });
+      expect(body.next_windows.slice(0, 2)).toMatchObject([
+        { actions: ['install'] },
+        { actions: ['reboot'] },
+      ]);
+    });
+
     test('say which is open and when the next ones are, also as a draft', async () => {
       const it = await scene();
       at(it, '2026-10-31T00:30:00Z');
@@ -665,8 +690,8 @@ describe.each(ENGINES)('policies on $name', (engine) => {
       const { body } = await it.call('POST', `${URL}/preview`, { ...draft, windows: [NIGHTLY, weekly] });
       expect(body.open_window).toBeNull();
       expect(body.next_windows.slice(0, 2)).toEqual([
-        { opens_at: '2026-11-01T01:00:00.000Z', closes_at: '2026-11-01T03:00:00.000Z' },
-        { opens_at: '2026-11-01T01:30:00.000Z', closes_at: '2026-11-01T03:30:00.000Z' },
+        { opens_at: '2026-11-01T01:00:00.000Z', closes_at: '2026-11-01T03:00:00.000Z', actions: ['install'] },
+        { opens_at: '2026-11-01T01:30:00.000Z', closes_at: '2026-11-01T03:30:00.000Z', actions: ['install'] },
       ]);
       expect(body.next_windows).toHaveLength(5);
     });
@@ -675,6 +700,9 @@ describe.each(ENGINES)('policies on $name', (engine) => {
       ['too short', { duration_minutes: 29 }, '/windows/0/duration_minutes'],
       ['no rule', { rrule: 'FREQ=HOURLY' }, '/windows/0'],
       ['no zone', { zone: 'Europe/Atlantis' }, '/windows/0'],
+      ['for nothing', { actions: [] }, '/windows/0/actions'],
+      ['for what no policy does', { actions: ['install', 'update_agent'] }, '/windows/0/actions'],
+      ['for reboots that it does not ask for', { actions: ['install', 'reboot'] }, '/windows/0/actions'],
     ])('one that is %s is refused, and says what is allowed', async (_, change, path) => {
       const it = await scene();
       const windows = [{ ...NIGHTLY, ...change }];

@@ -204,6 +204,34 @@ describe.each(ENGINES)('policies that ask for reboots on $name', (engine) => {
     expect(await it.asked()).toMatchObject([{ deadline_at: Date.parse('2026-11-22T10:55:00Z') }]);
   });
 
+  test('reboots begin in windows for reboots alone, also while none for installing is open', async () => {
+    const now = '2026-11-21';
+    const daily = { rrule: 'FREQ=DAILY', starts_on: now, zone: 'UTC', duration_minutes: 120 };
+    const it = await scene('always', {
+      windows: [
+        { ...daily, start: '09:00', actions: ['install'] },
+        { ...daily, start: '20:00', actions: ['reboot'] },
+      ],
+    });
+    const at = (time: string) => it.clock.advance(Date.parse(time) - it.clock.now());
+    await it.says('needed');
+    await it.finish();
+    at('2026-11-22T09:30:00Z');
+    await it.run();
+    expect(await it.asked()).toEqual([]);
+    at('2026-11-22T20:30:00Z');
+    await it.addUpdate({ name: 'wget' });
+    await it.run();
+    expect(await it.asked()).toMatchObject([{ deadline_at: Date.parse('2026-11-22T21:55:00Z') }]);
+    // What came meanwhile waits for the window for installing.
+    const wget = await it.database.read
+      .selectFrom('updates')
+      .select('state')
+      .where('name', '=', 'wget')
+      .executeTakeFirst();
+    expect(wget).toEqual({ state: 'pending' });
+  });
+
   test('an author who is no admin any more has none asked for', async () => {
     const it = await scene('always');
     await it.says('needed');

@@ -19,7 +19,7 @@ import { createFreezes } from '../blackouts/blackout-rules.ts';
 import { liveBlackouts } from '../blackouts/store.ts';
 import { takeTurn } from '../platform/turns.ts';
 import { ringsAsked, windowTimes } from '../policies/policy-view.ts';
-import { nextWindows, windowOf } from '../policies/policy-windows.ts';
+import { nextWindows, openBesides, windowOf } from '../policies/policy-windows.ts';
 import { groupUpdates, judgedGroups } from '../updates/many-store.ts';
 import {
   hostsOf,
@@ -37,7 +37,7 @@ export const PREVIEW_JUDGED_MAX = 2_000;
 /** Longest wait of a preview for packages that no update brings by itself, in milliseconds. */
 const SETS_WAIT_MS = 3_000;
 
-type Draft = Pick<PolicyRequest, 'scope' | 'terms' | 'windows' | 'rings' | 'unproven'>;
+type Draft = Pick<PolicyRequest, 'scope' | 'terms' | 'windows' | 'reboot' | 'rings' | 'unproven'>;
 
 /**
  * What a policy with this scope and these terms would do now, by the same gate on stored data; writes nothing. A draft
@@ -47,7 +47,7 @@ export async function previewPolicy(
   opened: ApprovalDeps,
   asked: Draft & { policy_id?: string },
 ): Promise<PolicyPreview> {
-  const { scope, terms, windows, rings, policy_id: policyId = DRAFT_POLICY.policyId } = asked;
+  const { scope, terms, rings, policy_id: policyId = DRAFT_POLICY.policyId } = asked;
   const deps = await withPolicyInForce(opened);
   const { platform } = deps;
   const db = platform.database.read;
@@ -80,10 +80,11 @@ export async function previewPolicy(
     for (const one of decided) sum.approve(one, rows);
   }
   for (const update of matching.slice(PREVIEW_JUDGED_MAX)) sum.leave(update, 'not_judged_here');
-  const window = windowOf({ windows }, platform.now());
+  const window = windowOf(asked, 'install', platform.now());
   return {
     open_window: window.kind === 'open' ? windowTimes(window.occurrence) : null,
-    next_windows: nextWindows({ windows }, platform.now()).map(windowTimes),
+    open_besides: openBesides(asked, platform.now()).map(windowTimes),
+    next_windows: nextWindows(asked, platform.now()).map(windowTimes),
     hosts: count,
     hosts_shown: shown.map(({ id, hostname }) => ({ agent_id: id, hostname })),
     ...sum.result(),

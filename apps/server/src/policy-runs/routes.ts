@@ -46,8 +46,8 @@ const preview: OperatorAccess = { role: 'viewer', limit: 'approvals', reach: 'fl
 /** Of whoever may publish it. */
 const draft: OperatorAccess = { role: 'approver', limit: 'approvals', reach: 'fleet' };
 
-const { scope, terms, windows, rings } = PolicyRequest.properties;
-const Draft = strict({ scope, terms, windows, rings });
+const { scope, terms, windows, reboot, rings } = PolicyRequest.properties;
+const Draft = strict({ scope, terms, windows, reboot, rings });
 
 /** Policies: standing approvals that ask in their author's name. */
 export function mountPolicies(routes: Routes, deps: ApprovalDeps): void {

@@ -45,13 +45,26 @@ export async function runPoliciesOnce(
   await recordEndedPolicies(platform);
   const rows = await policiesInForce(platform.database.read, { nowMs: platform.now(), limit: POLICIES_MAX });
   const running: PolicyRow[] = [];
+  const kept: PolicyRow[] = [];
   for (const row of rows) {
     const policy = payloadOf(row);
     // Those with rings ask by their rollouts.
     if (policy.rings) continue;
-    const isClosed = windowOf(policy, platform.now()).kind === 'closed';
-    if ((await keepsAuthor(deps, row)) && !isClosed) running.push(row);
+    if (!(await keepsAuthor(deps, row))) continue;
+    kept.push(row);
+    const isClosed = windowOf(policy, 'install', platform.now()).kind === 'closed';
+    if (!isClosed) running.push(row);
   }
+  await askAll(deps, { running, refused, isStopped });
+  // Windows for reboots may be others than those for installing.
+  for (const row of kept) if (!isStopped()) await askPolicyReboots(platform, row);
+}
+
+async function askAll(
+  deps: ApprovalDeps,
+  given: { running: readonly PolicyRow[]; refused: Refused; isStopped: () => boolean },
+): Promise<void> {
+  const { running, refused, isStopped } = given;
   if (running.length === 0) return;
   const { asked, stops } = await collect(deps, { policies: running.map(matchedPolicy), refused, isStopped });
   // Several policies may ask for one update: the first that gets it has it.
@@ -60,7 +73,6 @@ export async function runPoliciesOnce(
     if (isStopped()) return;
     const updates = (asked.get(row.sha256) ?? []).filter(({ id }) => !done.has(id));
     for (const id of await runPolicy(deps, row, { updates, refused, stops })) done.add(id);
-    await askPolicyReboots(deps.platform, row);
   }
 }
 
@@ -207,7 +219,7 @@ function requestsOf(updates: readonly WaitingUpdate[]): WaitingUpdate[][] {
 /** A policy asks as its author, whose right has just been looked at; minting looks whether the policy is in force. */
 export function askerOf({ platform }: Pick<ApprovalDeps, 'platform'>, row: PolicyRow): Asker {
   const policy = askingPolicy(row);
-  const window = windowOf(payloadOf(row), platform.now());
+  const window = windowOf(payloadOf(row), 'install', platform.now());
   // One that closes during a pass mints nothing more.
   const until = window.kind === 'always' ? null : window.kind === 'open' ? window.until : CLOSED;
   return {

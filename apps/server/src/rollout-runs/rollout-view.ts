@@ -63,8 +63,8 @@ async function itemOf(
   const entered = enteredOf(rollout);
   const own = await facts.of(ring);
   const gate = rings[ring]?.gate ?? null;
-  const isClosed = windowOf(payload, nowMs).kind === 'closed';
-  const [opening] = isClosed ? nextWindows(payload, nowMs) : [];
+  const isClosed = windowOf(payload, 'install', nowMs).kind === 'closed';
+  const [opening] = isClosed ? nextWindows(payload, nowMs, 'install') : [];
   const run = (await runsOf(db, [rollout.policy_id])).get(rollout.policy_id);
   const enteredAtMs = entered[ring] ?? rollout.started_at;
   const waits = waitsFor({

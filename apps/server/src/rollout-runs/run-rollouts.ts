@@ -67,6 +67,8 @@ export async function runRolloutsOnce(
   // What has just been halted is withdrawn at once.
   await withdrawUndelivered(deps, isStopped);
   if (!isStopped()) await ask(deps, { ringed, refused, isStopped });
+  // Windows for reboots may be others than those for installing.
+  for (const { row } of ringed) if (!isStopped()) await askPolicyReboots(platform, row);
 }
 
 /** A policy that was changed and kept its rings goes on with its rollout. */
@@ -115,7 +117,7 @@ async function ask(
 ): Promise<void> {
   const { platform } = deps;
   const db = platform.database.read;
-  const open = ringed.filter(({ payload }) => windowOf(payload, platform.now()).kind !== 'closed');
+  const open = ringed.filter(({ payload }) => windowOf(payload, 'install', platform.now()).kind !== 'closed');
   if (open.length === 0) return;
   // By now some have entered a ring, or stand still.
   const live = new Map((await liveRollouts(db)).map((one) => [one.policy_id, one]));
@@ -134,7 +136,6 @@ async function ask(
     if (!lane) continue;
     const updates = (asked.get(row.sha256) ?? []).filter(({ id }) => !done.has(id));
     for (const id of await runPolicy(deps, row, { updates, refused, stops })) done.add(id);
-    await askPolicyReboots(platform, row);
     if (!lane.live && lane.wave.packages.size > 0)
       await beginRollout(deps, { policy: row, rings, wave: lane.wave });
     if (lane.live?.state === 'running') await addLate(deps, { rollout: lane.live, rings, late: lane.late });

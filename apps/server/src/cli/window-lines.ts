@@ -1,0 +1,13 @@
+import type { PolicyRequest } from '@tidegate/protocol/policies-api';
+import { actionsOf } from '../policies/window-actions.ts';
+
+/** The windows of a policy as lines of a plan: when each opens, and what the policy does in it. */
+export function windowLines(policy: Pick<PolicyRequest, 'windows' | 'reboot'>): string[] {
+  const { windows } = policy;
+  if (windows.length === 0) return [`  at any time: ${actionsOf({}, policy).join(', ')}`];
+  return windows.map((window) => {
+    const { rrule, starts_on: startsOn, start, zone, duration_minutes: minutes } = window;
+    const dates = rrule === null ? startsOn : `${rrule} from ${startsOn}`;
+    return `  window: ${dates} ${start} ${zone}, ${minutes} min: ${actionsOf(window, policy).join(', ')}`;
+  });
+}

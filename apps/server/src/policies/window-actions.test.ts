@@ -1,0 +1,129 @@
+import { type PolicyRequest, WINDOW_ACTIONS, type WindowAction } from '@tidegate/protocol/policies-api';
+import { describe, expect, test } from 'vitest';
+import { nextWindows, openBesides, windowOf } from './policy-windows.ts';
+import { actionsFault, actionsOf, allowsAction } from './window-actions.ts';
+
+type Windowed = Pick<PolicyRequest, 'windows' | 'reboot'>;
+type Actions = readonly WindowAction[] | undefined;
+
+const at = (text: string) => Date.parse(`2026-11-${text}:00Z`);
+const daily = (start: string, actions?: Actions): Windowed['windows'][number] => ({
+  ...{ rrule: 'FREQ=DAILY', starts_on: '2026-01-01', start, zone: 'UTC', duration_minutes: 60 },
+  ...(actions && { actions: [...actions] }),
+});
+const REBOOTS = { reboot: { when: 'needed', warn_minutes: 0 } } as const;
+const policy = (lists: readonly Actions[], reboots = false): Windowed => ({
+  windows: lists.map((actions) => daily('22:00', actions)),
+  ...(reboots && REBOOTS),
+});
+
+test.each<[Actions, WindowAction[]]>([
+  [undefined, ['install', 'reboot']],
+  [['install'], ['install']],
+  [['reboot'], ['reboot']],
+  [
+    ['reboot', 'install'],
+    ['install', 'reboot'],
+  ],
+  [
+    ['restart_services', 'update_agent'],
+    ['restart_services', 'update_agent'],
+  ],
+])('a window of %j allows %j and nothing else', (actions, allowed) => {
+  const window = daily('22:00', actions);
+  expect(WINDOW_ACTIONS.filter((one) => allowsAction(window, one)).toSorted()).toEqual(allowed);
+});
+
+test('a window says nothing of reboots where its policy asks for none', () => {
+  expect(actionsOf({}, {})).toEqual(['install']);
+  expect(actionsOf({}, { reboot: { when: 'never', warn_minutes: 0 } })).toEqual(['install']);
+  expect(actionsOf({}, REBOOTS)).toEqual(['install', 'reboot']);
+  expect(actionsOf({ actions: ['reboot'] }, REBOOTS)).toEqual(['reboot']);
+});
+
+describe('windows must not promise what would never happen', () => {
+  test.each<[string, Windowed, string | null, RegExp | null]>([
+    ['no windows', policy([], true), null, null],
+    ['one that does not say it', policy([undefined]), null, null],
+    ['one that does not say it, and reboots', policy([undefined], true), null, null],
+    ['one for each', policy([['install'], ['reboot']], true), null, null],
+    ['one for both', policy([['install', 'reboot']], true), null, null],
+    [
+      'restarts of services',
+      policy([['install', 'restart_services']]),
+      '/windows/0/actions',
+      /no policy restarts/,
+    ],
+    [
+      'updates of the agent',
+      policy([undefined, ['update_agent']]),
+      '/windows/1/actions',
+      /no policy updates/,
+    ],
+    [
+      'reboots of a policy that asks for none',
+      policy([['install'], ['reboot']]),
+      '/windows/1/actions',
+      /no reboots/,
+    ],
+    ['only for reboots', policy([['reboot']], true), '/windows', /never install/],
+    [
+      'reboots without a window for them',
+      policy([['install'], ['install']], true),
+      '/windows',
+      /never reboot/,
+    ],
+  ])('%s', (_, asked, path, message) => {
+    const fault = actionsFault(asked);
+    expect(fault?.path ?? null).toBe(path);
+    if (message) expect(fault?.message).toMatch(message);
+  });
+});
+
+describe('each action has its own windows', () => {
+  const asked: Windowed = {
+    windows: [daily('20:00', ['install']), daily('20:30', ['reboot']), daily('22:00')],
+    ...REBOOTS,
+  };
+
+  test.each<[string, WindowAction, string | null]>([
+    ['24T19:59', 'install', null],
+    ['24T20:00', 'install', '24T20:55'],
+    ['24T20:00', 'reboot', null],
+    ['24T20:30', 'install', '24T20:55'],
+    ['24T20:30', 'reboot', '24T21:25'],
+    ['24T21:10', 'install', null],
+    ['24T21:10', 'reboot', '24T21:25'],
+    ['24T22:10', 'install', '24T22:55'],
+    ['24T22:10', 'reboot', '24T22:55'],
+    ['24T22:10', 'restart_services', null],
+    ['24T22:10', 'update_agent', null],
+  ])('%s %s until %s', (now, action, until) => {
+    const window = windowOf(asked, action, at(now));
+    expect(window.kind === 'open' ? window.until.notAfterMs : null).toBe(until === null ? null : at(until));
+  });
+
+  test('without windows, all are always open', () => {
+    for (const action of WINDOW_ACTIONS)
+      expect(windowOf({ windows: [] }, action, at('24T20:00'))).toEqual({ kind: 'always' });
+  });
+
+  test('the next ones are found for one action or for all, with what they are for', () => {
+    const said = (action?: WindowAction) =>
+      nextWindows(asked, at('24T20:10'), action)
+        .slice(0, 2)
+        .map(({ startMs, actions }) => [startMs, actions]);
+    expect(said()).toEqual([
+      [at('24T20:30'), ['reboot']],
+      [at('24T22:00'), ['install', 'reboot']],
+    ]);
+    expect(said('install')).toEqual([
+      [at('24T22:00'), ['install', 'reboot']],
+      [at('25T20:00'), ['install']],
+    ]);
+    expect(openBesides(asked, at('24T20:40'))).toMatchObject([
+      { startMs: at('24T20:30'), actions: ['reboot'] },
+    ]);
+    expect(openBesides(asked, at('24T22:10'))).toEqual([]);
+  });
+});
