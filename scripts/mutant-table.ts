@@ -35,8 +35,9 @@ const BLACKOUT_RULES_TEST = 'apps/server/src/blackouts/blackout-rules.test.ts';
 const UNFIXED_RULES = 'apps/server/src/unfixed/unfixed-rules.ts';
 const UNFIXED_RULES_TEST = 'apps/server/src/unfixed/unfixed-rules.test.ts';
 const UNFIXED_TEST = 'apps/server/src/unfixed/unfixed.test.ts';
-const POLICY_REBOOTS = 'apps/server/src/policy-runs/ask-policy-reboots.ts';
-const POLICY_REBOOTS_TEST = 'apps/server/src/policy-runs/policy-reboots.test.ts';
+const FOLLOW_UPS = 'apps/server/src/policy-runs/ask-follow-ups.ts';
+const FOLLOW_UPS_STORE = 'apps/server/src/policy-runs/follow-ups-store.ts';
+const FOLLOW_UPS_TEST = 'apps/server/src/policy-runs/follow-ups.test.ts';
 const FLEET_LOCK_TEST = 'apps/server/src/fleet-lock/fleet-lock.test.ts';
 const REBOOTS_TEST = 'apps/server/src/reboots/reboots.test.ts';
 const SETTLE_RULES_TEST = 'apps/server/src/reboots/settle-rules.test.ts';
@@ -2376,14 +2377,14 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'apps/server/src/policies/policy-windows.ts',
     from: 'const own = windows.filter((window) => allowsAction(window, action));',
     to: 'const own = windows;',
-    test: [WINDOW_ACTIONS_TEST, 'each action has its own windows'],
+    test: [WINDOW_ACTIONS_TEST, '24T21:10'],
   },
   {
     rule: 'windows: none is promised for what no policy does',
     file: 'apps/server/src/policies/window-actions.ts',
-    from: 'if (message !== undefined) return { path, message };',
-    to: '',
-    test: [WINDOW_ACTIONS_TEST, 'windows must not promise what would never happen'],
+    from: "if (action === 'update_agent')",
+    to: 'if (path === undefined)',
+    test: [WINDOW_ACTIONS_TEST, 'updates of the agent'],
   },
   {
     rule: 'windows: nothing begins after the end, also on a host whose clock differs',
@@ -2814,38 +2815,52 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     rule: 'reboots: of a policy, only of an author who may reboot',
-    file: POLICY_REBOOTS,
-    from: '!author || rebootFault({ reboot }, author)',
+    file: FOLLOW_UPS,
+    from: '!author || followUpFault(followUpsOf(policy), author)',
     to: '!author',
-    test: [POLICY_REBOOTS_TEST, 'an author who is no admin any more'],
+    test: [FOLLOW_UPS_TEST, 'an author who is no admin any more'],
   },
   {
     rule: 'reboots: of a policy, none once it is revoked',
-    file: POLICY_REBOOTS,
+    file: FOLLOW_UPS,
     from: 'newest?.sha256 !== row.sha256 || newest.ended_at !== null',
     to: 'newest?.sha256 !== row.sha256',
-    test: [POLICY_REBOOTS_TEST, 'a policy that is revoked during a run'],
+    test: [FOLLOW_UPS_TEST, 'a policy that is revoked during a run'],
   },
   {
     rule: 'reboots: of a policy, within its window',
-    file: POLICY_REBOOTS,
+    file: FOLLOW_UPS,
     from: '[window.occurrence.startMs, window.until.notAfterMs]',
     to: '[window.occurrence.startMs, nowMs + OPEN_END_MS]',
-    test: [POLICY_REBOOTS_TEST, 'it begins within the windows'],
+    test: [FOLLOW_UPS_TEST, 'it begins within the windows'],
   },
   {
     rule: 'reboots: of a policy, not while it installs',
-    file: 'apps/server/src/policy-runs/reboots-store.ts',
+    file: FOLLOW_UPS_STORE,
     from: '.where((e) => e.not(e.exists(underWay)))',
     to: '.where(() => sql<boolean>`1 = 1`)',
-    test: [POLICY_REBOOTS_TEST, 'no reboot comes between two installations'],
+    test: [FOLLOW_UPS_TEST, 'no reboot comes between two installations'],
   },
   {
     rule: 'reboots: of a policy, once for what was installed',
-    file: 'apps/server/src/policy-runs/reboots-store.ts',
-    from: ".where('r.state', '=', 'rebooted')",
-    to: ".where('r.state', '=', 'done')",
-    test: [POLICY_REBOOTS_TEST, 'after the reboot nothing is asked'],
+    file: FOLLOW_UPS_STORE,
+    from: ".where('r.state', 'in', ['rebooted', 'done'])",
+    to: ".where('r.state', 'in', ['done'])",
+    test: [FOLLOW_UPS_TEST, 'after the reboot nothing is asked'],
+  },
+  {
+    rule: 'restarts of services: of a policy, none where a reboot is due by then',
+    file: FOLLOW_UPS_STORE,
+    from: "e('r.deadline_at', '<=', deadlineMs)",
+    to: "e('r.deadline_at', '<=', 0)",
+    test: [FOLLOW_UPS_TEST, 'are left to a reboot that is due by then'],
+  },
+  {
+    rule: 'restarts of services: of a policy, only what can be restarted by itself',
+    file: FOLLOW_UPS_STORE,
+    from: "reports.where('n.restartable', '=', 1)",
+    to: "reports.where('n.restartable', '>=', 0)",
+    test: [FOLLOW_UPS_TEST, 'are not asked for where nothing is stale'],
   },
   {
     rule: 'reboots: no more at once than slots',

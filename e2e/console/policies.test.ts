@@ -259,17 +259,32 @@ describeUpdates(
       await dialog.getByLabel('Opens').selectOption('weekly');
       for (const day of ['Sunday', 'Saturday']) await dialog.getByLabel(day).check();
       await dialog.getByLabel('Dates without a window').fill('2026-12-26\n2026-12-27');
+      await dialog.getByLabel('Restarts of services').selectOption('needed');
+      await dialog.getByLabel('Reboots').selectOption('needed');
+      await dialog.getByRole('button', { name: 'Add a window' }).click();
+      const second = dialog.getByRole('group', { name: 'Window 2' });
+      for (const action of ['installing', 'restarting services']) await second.getByLabel(action).uncheck();
       await inspect(page, 'policies-form-groups');
       await dialog.getByRole('button', { name: 'Show what it would do' }).click();
       await dialog.getByText(`the group night shift: ${hostname}`).waitFor();
       await dialog.getByRole('button', { name: 'Publish the policy' }).click();
-      await page.getByText(/^every Saturday and Sunday at 22:00 \(.*\), for 4 h, without 2 dates$/).waitFor();
+      await page
+        .getByText(
+          /^every Saturday and Sunday at 22:00 .*, without 2 dates; every day .*, only for rebooting$/,
+        )
+        .waitFor();
+      await page.getByText(/^It asks for those of services/).waitFor();
       const id = page.url().split('/').at(-1) ?? '';
-      const { scope, terms, windows, ends_at } = await detailOf(id);
+      const { scope, terms, windows, ends_at, restart_services, reboot } = await detailOf(id);
+      expect({ restart_services, reboot }).toEqual({
+        restart_services: 'needed',
+        reboot: { when: 'needed', warn_minutes: 5 },
+      });
       expect(scope).toEqual({ kind: 'some', groups: ['night shift'], hosts: [] });
       expect(terms.ecosystems).toEqual(['apt', 'npm']);
       expect(windows).toMatchObject([
         { rrule: 'FREQ=WEEKLY;BYDAY=SA,SU', except: ['2026-12-26', '2026-12-27'] },
+        { rrule: 'FREQ=DAILY', actions: ['reboot'] },
       ]);
       await page.getByRole('button', { name: 'Change', exact: true }).click();
       await page.getByRole('button', { name: 'Show what it would do' }).click();
@@ -280,6 +295,8 @@ describeUpdates(
         terms,
         windows,
         ends_at,
+        restart_services,
+        reboot,
       });
     });
 

@@ -115,6 +115,13 @@ export const PolicyReboot = strict({
 });
 export type PolicyReboot = Static<typeof PolicyReboot>;
 
+/**
+ * Whether a policy asks for restarts of the services that run replaced files, on hosts on which it had something installed: never,
+ * or of those that report that they need it. Core services are left to reboots.
+ */
+export const PolicyRestarts = Type.Enum(['never', 'needed']);
+export type PolicyRestarts = Static<typeof PolicyRestarts>;
+
 /** What windows restrict, each by itself. Reading and planning are never restricted. */
 export const WINDOW_ACTIONS = ['install', 'restart_services', 'reboot', 'update_agent'] as const;
 export type WindowAction = (typeof WINDOW_ACTIONS)[number];
@@ -127,7 +134,7 @@ const WindowActions = Type.Array(Type.Enum(WINDOW_ACTIONS), {
 /** When a policy may act, and what it may do then. */
 export const PolicyWindow = strict({
   ...Schedule.properties,
-  /** Absent: installing, and the reboots that the policy asks for. */
+  /** Absent: installing, and the restarts of services and reboots that the policy asks for. */
   actions: Type.Optional(WindowActions),
 });
 export type PolicyWindow = Static<typeof PolicyWindow>;
@@ -139,11 +146,13 @@ export const PolicyRequest = strict({
   text: writtenText(1_000),
   scope: PolicyScope,
   terms: PolicyTerms,
-  /** When what it approves may begin to be installed, when its reboots may, and when it asks for them. None: at any time. */
+  /** When what it approves may begin to be installed, when its restarts of services and reboots may, and when it asks for them. None: at any time. */
   windows: Type.Array(PolicyWindow, { maxItems: POLICY_WINDOWS_MAX }),
   ends_at: Timestamp,
   /** Absent: never. */
   reboot: Type.Optional(PolicyReboot),
+  /** Absent: never. */
+  restart_services: Type.Optional(PolicyRestarts),
   /** The order in which its hosts get what it approves. Absent: all at once. */
   rings: Type.Optional(Rings),
   /** What becomes of packages in outer rings that no inner ring has installed. Absent: a person decides. */

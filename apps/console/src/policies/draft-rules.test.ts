@@ -11,7 +11,7 @@ import { RRULE_MAX_CHARS, WINDOW_MAX_MINUTES } from '@tidegate/protocol/windows-
 import { Value } from 'typebox/value';
 import { expect, test } from 'vitest';
 import {
-  actionsOf,
+  doneBy,
   draftOf,
   draftToJudge,
   LIMITS,
@@ -52,6 +52,7 @@ const REQUEST: PolicyRequest = {
   ],
   ends_at: '2027-06-30T12:34:56Z',
   reboot: { when: 'needed', warn_minutes: 10 },
+  restart_services: 'needed',
 };
 
 const POLICY: Policy = {
@@ -107,6 +108,8 @@ test('a preview and a backtest judge the rings with the rest, and nothing else o
   const request = requestOf({ ...newDraft(NOW), rings: canaryThenRest() });
   const { scope, terms, windows, rings } = request;
   expect(draftToJudge(request)).toEqual({ scope, terms, windows, rings });
+  const asked = { restart_services: 'needed', reboot: { when: 'always', warn_minutes: 5 } } as const;
+  expect(draftToJudge({ ...request, ...asked })).toMatchObject(asked);
   expect(draftToJudge(requestOf(newDraft(NOW)))).not.toHaveProperty('rings');
 });
 
@@ -133,12 +136,23 @@ test.each([
 });
 
 test.each([
-  [null, 'never', ['install']],
-  [null, 'needed', ['install', 'reboot']],
-  [['reboot'], 'always', ['reboot']],
-  [['reboot'], 'never', ['reboot']],
-] as const)('the form shows a window of %j in a policy that reboots %s as %j', (actions, reboot, shown) => {
-  expect(actionsOf({ actions }, reboot)).toEqual(shown);
+  [undefined, 'never', undefined],
+  ['never', 'never', 'never'],
+  ['needed', 'never', undefined],
+  ['never', 'needed', 'needed'],
+] as const)('of a policy with %s the form makes restarts of services %s: %s', (before, restarts, after) => {
+  const { restart_services: _, ...silent } = POLICY;
+  const draft = draftOf({ ...silent, ...(before && { restart_services: before }) }, NOW);
+  expect(requestOf({ ...draft, restarts }).restart_services).toBe(after);
+});
+
+test.each([
+  ['never', 'never', ['install']],
+  ['never', 'always', ['install', 'reboot']],
+  ['needed', 'never', ['install', 'restart_services']],
+  ['needed', 'needed', ['install', 'restart_services', 'reboot']],
+] as const)('restarts %s, reboots %s: a window can be for %j', (restarts, reboot, done) => {
+  expect(doneBy({ restarts, reboot })).toEqual(done);
 });
 
 test('another day is a new end, at the end of that day in UTC', () => {

@@ -2,6 +2,7 @@ import type {
   Policy,
   PolicyReboot,
   PolicyRequest,
+  PolicyRestarts,
   PolicyScope,
   PolicyTerms,
   PolicyWindow,
@@ -59,12 +60,13 @@ export interface Draft {
   readonly endsOn: string;
   /** In their order, the last with all other hosts; empty: all hosts at once. */
   readonly rings: readonly RingDraft[];
+  readonly restarts: PolicyRestarts;
   readonly reboot: PolicyReboot['when'];
   readonly warnMinutes: string;
   /** Days that a package waits which no earlier ring has installed; null: a person decides. */
   readonly waitDays: string | null;
   /** As the version that is changed has them. This form does not edit the chosen set. */
-  readonly kept: Pick<PolicyRequest, 'unproven' | 'reboot'> & Pick<PolicyTerms, 'only'>;
+  readonly kept: Pick<PolicyRequest, 'unproven' | 'reboot' | 'restart_services'> & Pick<PolicyTerms, 'only'>;
   /** The exact end of the version that is changed; null for a new policy. */
   readonly endsAt: string | null;
 }
@@ -83,14 +85,16 @@ export function newDraft(nowMs: number): Draft {
     ...{ name: '', text: '', kind: 'all', groups: [], hosts: [], tags: [] },
     ...{ ecosystems: ['apt'], packages: '*', excepted: '', origins: '', securityOnly: true },
     ...{ severity: null, change: 'any', ageHours: '48', remaining: 'ask' },
-    ...{ windows: [], reboot: 'never', warnMinutes: WARN_MINUTES, rings: [], waitDays: null, kept: {} },
+    ...{ windows: [], restarts: 'never', reboot: 'never', warnMinutes: WARN_MINUTES },
+    ...{ rings: [], waitDays: null, kept: {} },
     ...{ endsOn: dayFrom(nowMs, DAYS), endsAt: null },
   };
 }
 
 /** The form of a policy that is changed. One that has ended gets a new end. */
 export function draftOf(policy: Policy, nowMs: number): Draft {
-  const { name, text, scope, terms, windows, rings = [], unproven, reboot, ends_at: endsAt } = policy;
+  const { name, text, scope, terms, windows, rings = [], unproven, ends_at: endsAt } = policy;
+  const { reboot, restart_services: restarts } = policy;
   const { only } = terms;
   const isOver = Date.parse(endsAt) <= nowMs;
   return {
@@ -109,12 +113,14 @@ export function draftOf(policy: Policy, nowMs: number): Draft {
     remaining: terms.remaining_vulnerabilities,
     windows: windows.map(windowDraftOf),
     rings: rings.map(ringDraftOf),
+    restarts: restarts ?? 'never',
     reboot: reboot?.when ?? 'never',
     warnMinutes: reboot ? `${reboot.warn_minutes}` : WARN_MINUTES,
     waitDays: typeof unproven === 'object' ? `${unproven.wait_days}` : null,
     kept: {
       ...(unproven !== undefined && { unproven }),
       ...(reboot && { reboot }),
+      ...(restarts && { restart_services: restarts }),
       ...(only && { only }),
     },
     endsOn: isOver ? dayFrom(nowMs, DAYS) : endsAt.slice(0, 10),
@@ -167,6 +173,7 @@ export function requestOf(draft: Draft): PolicyRequest {
     windows: draft.windows.map(scheduleOf),
     ...(draft.rings.length > 0 && { rings: draft.rings.map(ringOf) }),
     ...unprovenOf(draft),
+    ...restartsOf(draft),
     ...rebootOf(draft),
     // An end that is not touched stays what it was to the second.
     ends_at: endsAt !== null && endsAt.slice(0, 10) === endsOn ? endsAt : endOfDay(endsOn),
@@ -174,8 +181,13 @@ export function requestOf(draft: Draft): PolicyRequest {
 }
 
 /** The part of a request that a preview and a backtest judge. */
-export function draftToJudge({ scope, terms, windows, reboot, rings }: PolicyRequest) {
-  return { scope, terms, windows, ...(reboot && { reboot }), ...(rings && { rings }) };
+export function draftToJudge({ scope, terms, windows, restart_services, reboot, rings }: PolicyRequest) {
+  return {
+    ...{ scope, terms, windows },
+    ...(restart_services && { restart_services }),
+    ...(reboot && { reboot }),
+    ...(rings && { rings }),
+  };
 }
 
 /** A policy that says nothing about it leaves it to people, and goes on saying nothing. */
@@ -184,18 +196,24 @@ function unprovenOf({ waitDays, kept: { unproven } }: Draft): Pick<PolicyRequest
   return unproven === undefined ? {} : { unproven: 'ask' };
 }
 
+/** The same for restarts of services. */
+function restartsOf({ restarts, kept }: Draft): Pick<PolicyRequest, 'restart_services'> {
+  return restarts === 'never' && kept.restart_services !== 'never' ? {} : { restart_services: restarts };
+}
+
 /** A policy that says nothing about reboots asks for none, and goes on saying nothing. */
 function rebootOf({ reboot, warnMinutes, kept }: Draft): Pick<PolicyRequest, 'reboot'> {
   if (reboot === 'never') return kept.reboot?.when === 'never' ? { reboot: kept.reboot } : {};
   return { reboot: { when: reboot, warn_minutes: Number(warnMinutes) } };
 }
 
-/** What a window is for; one that does not say it is for all that its policy does. */
-export function actionsOf(
-  { actions }: Pick<WindowDraft, 'actions'>,
-  reboot: Draft['reboot'],
-): readonly WindowAction[] {
-  return actions ?? (reboot === 'never' ? ['install'] : ['install', 'reboot']);
+/** What a policy does by itself: what one of its windows can be for. */
+export function doneBy({ restarts, reboot }: Pick<Draft, 'restarts' | 'reboot'>): readonly WindowAction[] {
+  return [
+    'install' as const,
+    ...(restarts === 'never' ? [] : ['restart_services' as const]),
+    ...(reboot === 'never' ? [] : ['reboot' as const]),
+  ];
 }
 
 function scheduleOf(window: WindowDraft): PolicyWindow {

@@ -4,8 +4,8 @@ import { dayFrom } from '../ui/day-rules.ts';
 import { Field, Select, TextArea } from '../ui/field.tsx';
 import { useNow } from '../ui/time.tsx';
 import type { FieldsProps } from './draft-rules.ts';
+import { FollowUpFields } from './follow-up-fields.tsx';
 import { CHANGES, ECOSYSTEM_KEYS, ECOSYSTEMS, REMAINING, SEVERITIES, SEVERITY_KEYS } from './policy-rules.ts';
-import { RebootFields } from './reboot-fields.tsx';
 import { RingList } from './ring-list.tsx';
 import { ScopeChoice } from './scope-choice.tsx';
 import { WindowList } from './window-list.tsx';
@@ -33,7 +33,7 @@ export function PolicyFields(props: FieldsProps) {
       />
       <ScopeChoice {...props} />
       <TermFields {...props} />
-      <RebootFields {...props} />
+      <FollowUpFields {...props} />
       <WindowList {...props} />
       <RingList {...props} />
       <Field

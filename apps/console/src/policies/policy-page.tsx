@@ -174,6 +174,7 @@ function termsOf(policy: PolicyDetail): (readonly [string, ReactNode])[] {
     ],
     ['Hosts', scopeText(policy.scope)],
     ...termFacts(policy),
+    ['Restarts of services', restartsText(policy.restart_services)],
     ['Reboots', rebootText(policy.reboot)],
     ['Author', policy.author],
     [
@@ -183,6 +184,11 @@ function termsOf(policy: PolicyDetail): (readonly [string, ReactNode])[] {
       </span>,
     ],
   ];
+}
+
+function restartsText(restarts: PolicyDetail['restart_services'] = 'never'): string {
+  if (restarts === 'never') return 'It asks for none.';
+  return 'It asks for those of services that still run replaced files after its updates.';
 }
 
 function rebootText(reboot: PolicyDetail['reboot']): string {

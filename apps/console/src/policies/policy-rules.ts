@@ -3,6 +3,7 @@ import type {
   PolicyEnd,
   PolicyPreview,
   PolicyReboot,
+  PolicyRestarts,
   PolicyScope,
   PolicyTerms,
 } from '@tidegate/protocol/policies-api';
@@ -60,6 +61,12 @@ export const REBOOTS: Readonly<Record<PolicyReboot['when'], string>> = {
   always: 'of hosts after each of its updates',
 };
 export const REBOOT_KEYS = ['never', 'needed', 'always'] as const satisfies readonly PolicyReboot['when'][];
+
+export const RESTARTS: Readonly<Record<PolicyRestarts, string>> = {
+  never: 'ask for none',
+  needed: 'on hosts that need it after its updates',
+};
+export const RESTART_KEYS = ['never', 'needed'] as const satisfies readonly PolicyRestarts[];
 
 export const REMAINING: Readonly<Record<PolicyTerms['remaining_vulnerabilities'], string>> = {
   ask: 'a person decides',

@@ -1,9 +1,10 @@
+import type { WindowAction } from '@tidegate/protocol/policies-api';
 import { Trash2 } from 'lucide-react';
 import { faultAt, faultUnder } from '../api/field-faults.ts';
 import { IconButton } from '../ui/button.tsx';
 import { CheckList } from '../ui/check-list.tsx';
 import { Field, Select, TextArea } from '../ui/field.tsx';
-import { actionsOf, type Draft, LIMITS, type WindowDraft } from './draft-rules.ts';
+import { LIMITS, type WindowDraft } from './draft-rules.ts';
 import {
   ACTIONS,
   minutesText,
@@ -16,14 +17,11 @@ import {
   WEEKDAYS,
 } from './schedule-rules.ts';
 
-/** What policies do by themselves. */
-const WINDOW_ACTIONS = ['install', 'reboot'] as const;
-
 interface WindowProps {
   readonly window: WindowDraft;
   readonly index: number;
-  /** Of the policy. */
-  readonly reboot: Draft['reboot'];
+  /** What the policy does by itself. */
+  readonly done: readonly WindowAction[];
   /** Of the list of time zones. */
   readonly zonesId: string;
   readonly error: Error | null;
@@ -35,10 +33,12 @@ interface WindowProps {
 
 /** One window: on which dates it opens, when, and for how long. */
 export function WindowFields(props: WindowProps) {
-  const { window, reboot, index, zonesId, error, onChange, onRemove } = props;
+  const { window, done, index, zonesId, error, onChange, onRemove } = props;
   const named = `Window ${index + 1}`;
   const fault = (name: string) => faultUnder(error, `/windows/${index}/${name}`);
   const whole = faultAt(error, `/windows/${index}`);
+  // What a window names stays to be unchecked when the policy does not do it any more.
+  const choices = [...new Set([...done, ...(window.actions ?? [])])];
   return (
     <fieldset className="space-y-3 rounded-lg border border-line p-3">
       <legend className="flex items-center gap-1 px-1 font-medium">
@@ -75,11 +75,11 @@ export function WindowFields(props: WindowProps) {
           onChange={({ target: { value: minutes } }) => onChange({ minutes })}
         />
       </div>
-      {(reboot !== 'never' || window.actions !== null) && (
+      {choices.length > 1 && (
         <CheckList
           legend="What it is for"
-          choices={WINDOW_ACTIONS.map((one) => [one, ACTIONS[one]])}
-          chosen={actionsOf(window, reboot)}
+          choices={choices.map((one) => [one, ACTIONS[one]])}
+          chosen={window.actions ?? done}
           onChange={(actions) => onChange({ actions })}
           error={fault('actions')}
         />

@@ -3,12 +3,14 @@ import { useId, useState } from 'react';
 import { faultAt } from '../api/field-faults.ts';
 import { Button } from '../ui/button.tsx';
 import { useNow } from '../ui/time.tsx';
-import { type FieldsProps, LIMITS, newWindow } from './draft-rules.ts';
+import { doneBy, type FieldsProps, LIMITS, newWindow } from './draft-rules.ts';
 import { WindowFields } from './window-fields.tsx';
 import { ownZone } from './window-times.tsx';
 
 /** The windows of a policy; without any it is always open. */
-export function WindowList({ draft: { windows, reboot }, error, onChange }: FieldsProps) {
+export function WindowList({ draft, error, onChange }: FieldsProps) {
+  const { windows } = draft;
+  const done = doneBy(draft);
   const now = useNow();
   const zonesId = useId();
   const [added, setAdded] = useState<number | null>(null);
@@ -23,7 +25,7 @@ export function WindowList({ draft: { windows, reboot }, error, onChange }: Fiel
       {windows.map((window, i) => (
         <WindowFields
           key={window.key}
-          {...{ window, reboot, zonesId, error, index: i, isNew: window.key === added }}
+          {...{ window, done, zonesId, error, index: i, isNew: window.key === added }}
           onChange={(changes) =>
             onChange({ windows: windows.map((one, j) => (j === i ? { ...one, ...changes } : one)) })
           }

@@ -87,7 +87,7 @@ async function insertHosts(database: Database): Promise<void> {
       }
       if (host.needs !== null) {
         const [services, reboot] = host.needs;
-        const row = { boot_id: 'b', services, reboot, report: '{}', received_at: 1 };
+        const row = { boot_id: 'b', services, reboot, restartable: 0, report: '{}', received_at: 1 } as const;
         await tx
           .insertInto('agent_restarts')
           .values({ agent_id, ...row })

@@ -1,3 +1,4 @@
+import { restartableUnits } from '@tidegate/protocol/reboots';
 import { RestartReport } from '@tidegate/protocol/restarts';
 import { Value } from 'typebox/value';
 import type { Db, Tx } from '../platform/db/engine.ts';
@@ -14,6 +15,7 @@ export async function saveRestarts(
     boot_id: report.boot_id,
     services: report.services.need,
     reboot: report.reboot.need,
+    restartable: restartableUnits(report.services.stale).length > 0 ? (1 as const) : (0 as const),
     report: JSON.stringify(report),
     received_at: nowMs,
   };

@@ -84,6 +84,7 @@ export const schema: readonly Statement[] = [
     boot_id TEXT NOT NULL,
     services TEXT NOT NULL,
     reboot TEXT NOT NULL,
+    restartable INTEGER NOT NULL,
     report TEXT NOT NULL,
     received_at BIGINT NOT NULL
   )`,
@@ -153,6 +154,8 @@ declare module '../platform/db/tables.ts' {
       boot_id: string;
       services: RestartNeed;
       reboot: RestartNeed;
+      /** 1: the report has services that can be restarted by themselves; 0: none. */
+      restartable: 0 | 1;
       /** JSON of the whole report. */
       report: string;
       received_at: number;

@@ -1,8 +1,8 @@
 import type { BlackoutTimes } from '@tidegate/protocol/blackouts-api';
-import type { PolicyRequest, WindowAction } from '@tidegate/protocol/policies-api';
+import type { WindowAction } from '@tidegate/protocol/policies-api';
 import type { Schedule } from '@tidegate/protocol/windows-api';
 import { takeTurn } from '../platform/turns.ts';
-import { actionsOf } from '../policies/window-actions.ts';
+import { actionsOf, type Windowed } from '../policies/window-actions.ts';
 import { type Occurrence, occurrences } from '../windows/schedule-rules.ts';
 
 /** Occurrences of one schedule that an agenda names; more say the same again. */
@@ -27,7 +27,7 @@ export interface AgendaEntry extends Occurrence, Pick<Lasting, 'id' | 'name'> {
 }
 
 export interface AgendaParts {
-  readonly policies: readonly (Lasting & Pick<PolicyRequest, 'windows' | 'reboot'>)[];
+  readonly policies: readonly (Lasting & Windowed)[];
   readonly blackouts: readonly (Lasting & { readonly times: BlackoutTimes })[];
 }
 

@@ -2,6 +2,7 @@ import { blackoutsIn, contentOf } from '../blackouts/store.ts';
 import type { Db } from '../platform/db/engine.ts';
 import { payloadOf } from '../policies/policy-view.ts';
 import { type AnyPolicyRow, versionsIn } from '../policies/store.ts';
+import { followUpsOf } from '../policies/window-actions.ts';
 import type { AgendaParts } from './agenda.ts';
 
 /** Versions of policies, and blackouts, that one answer looks at: all that may be in force together, and as many before. */
@@ -29,9 +30,9 @@ export async function loadAgenda(
     versions,
     live: new Set(live),
     policies: versions.map((row) => {
-      const { windows, reboot } = payloadOf(row);
+      const policy = payloadOf(row);
       return {
-        ...{ id: row.policy_id, name: row.name, windows, ...(reboot && { reboot }) },
+        ...{ id: row.policy_id, name: row.name, windows: policy.windows, ...followUpsOf(policy) },
         ...{ sinceMs: row.created_at, untilMs: Math.min(row.ends_at, row.ended_at ?? Infinity) },
       };
     }),

@@ -66,20 +66,21 @@ describe.each(ENGINES)('tidegate policies on $name', (engine) => {
       { ...daily, start: '04:00', rrule: null, actions: ['reboot'] },
       { ...daily, start: '06:00' },
     ];
-    const policy = { ...STANDING, windows, reboot: { when: 'needed', warn_minutes: 5 } };
+    const reboot = { when: 'needed', warn_minutes: 5 };
+    const policy = { ...STANDING, windows, reboot, restart_services: 'needed' };
     const plan = await it.apply(policy, '--author', 'olga', '--dry-run');
     expect(plan.out.split('\n')).toEqual([
       'would publish: Nightly',
       '  window: FREQ=DAILY from 2026-11-01 02:00 UTC, 60 min: install',
       '  window: 2026-11-01 04:00 UTC, 60 min: reboot',
-      '  window: FREQ=DAILY from 2026-11-01 06:00 UTC, 60 min: install, reboot',
+      '  window: FREQ=DAILY from 2026-11-01 06:00 UTC, 60 min: install, restart_services, reboot',
     ]);
     expect((await it.apply(policy, '--author', 'olga')).out).toBe('published: Nightly');
     expect(JSON.parse((await it.policies('show', 'Nightly')).out)).toEqual(policy);
     const services = { ...STANDING, windows: [{ ...daily, start: '02:00', actions: ['restart_services'] }] };
     expect(await it.apply(services)).toMatchObject({
       ...{ code: 1, out: '' },
-      err: '"Nightly": /windows/0/actions must not name restart_services: no policy restarts services by itself',
+      err: '"Nightly": /windows/0/actions must not name restart_services: the policy asks for no restarts of services',
     });
   });
 

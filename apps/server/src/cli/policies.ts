@@ -6,7 +6,7 @@ import { signEnvelope } from '@tidegate/signing/sign';
 import { Check, Errors } from 'typebox/value';
 import { findOperatorByName } from '../operators/store.ts';
 import type { Tx } from '../platform/db/engine.ts';
-import { lostRight, type PossibleAuthor, rebootFault } from '../policies/author-rules.ts';
+import { followUpFault, lostRight, type PossibleAuthor } from '../policies/author-rules.ts';
 import { revokePolicy } from '../policies/end-policies.ts';
 import { payloadOf, policyView, requestOf } from '../policies/policy-view.ts';
 import {
@@ -175,7 +175,7 @@ async function apply(
   if (twice) throw new CommandFault(`two of the policies are named ${JSON.stringify(twice.name)}`);
   for (const request of requests) {
     const fault =
-      rebootFault(request, author) ?? (await policyFault(platform.database.read, request, platform.now()));
+      followUpFault(request, author) ?? (await policyFault(platform.database.read, request, platform.now()));
     if (fault) throw new CommandFault(`${JSON.stringify(request.name)}: ${fault.path} ${fault.message}`);
   }
   const known = await newestVersions(context);

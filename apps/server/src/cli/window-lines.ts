@@ -1,8 +1,7 @@
-import type { PolicyRequest } from '@tidegate/protocol/policies-api';
-import { actionsOf } from '../policies/window-actions.ts';
+import { actionsOf, type Windowed } from '../policies/window-actions.ts';
 
 /** The windows of a policy as lines of a plan: when each opens, and what the policy does in it. */
-export function windowLines(policy: Pick<PolicyRequest, 'windows' | 'reboot'>): string[] {
+export function windowLines(policy: Windowed): string[] {
   const { windows } = policy;
   if (windows.length === 0) return [`  at any time: ${actionsOf({}, policy).join(', ')}`];
   return windows.map((window) => {

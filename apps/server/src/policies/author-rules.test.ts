@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { rebootFault } from './author-rules.ts';
+import { followUpFault } from './author-rules.ts';
 
 test.each([
   ['admin', 'always', null],
@@ -9,9 +9,20 @@ test.each([
   ['approver', 'never', null],
   ['viewer', 'needed', '/reboot'],
 ] as const)('of an author who is %s, a policy that reboots %s: %s', (role, when, path) => {
-  expect(rebootFault({ reboot: { when, warn_minutes: 0 } }, { role })?.path ?? null).toBe(path);
+  expect(followUpFault({ reboot: { when, warn_minutes: 0 } }, { role })?.path ?? null).toBe(path);
 });
 
-test('a policy without the member needs no admin', () => {
-  expect(rebootFault({}, { role: 'approver' })).toBeNull();
+test.each([
+  ['admin', 'needed', null],
+  ['approver', 'needed', '/restart_services'],
+  ['approver', 'never', null],
+] as const)(
+  'of an author who is %s, a policy that restarts services %s: %s',
+  (role, restart_services, path) => {
+    expect(followUpFault({ restart_services }, { role })?.path ?? null).toBe(path);
+  },
+);
+
+test('a policy without these members needs no admin', () => {
+  expect(followUpFault({}, { role: 'approver' })).toBeNull();
 });

@@ -1,6 +1,6 @@
-import type { PolicyRequest } from '@tidegate/protocol/policies-api';
 import { type OperatorRole, roleIncludes } from '../platform/http/identities.ts';
 import type { LostRight } from './end-policies.ts';
+import { does, type FollowUps } from './window-actions.ts';
 
 /** An operator, as far as it can stand behind a policy. */
 export interface PossibleAuthor {
@@ -18,11 +18,13 @@ export function lostRight(operator: PossibleAuthor | null): LostRight | null {
   return operator.groups === null ? null : 'author_bound';
 }
 
-/** A policy reboots nothing that its author may not reboot: that takes an admin. */
-export function rebootFault(
-  { reboot }: Pick<PolicyRequest, 'reboot'>,
+/** A policy reboots and restarts nothing that its author may not: that takes an admin. */
+export function followUpFault(
+  policy: FollowUps,
   { role }: Pick<PossibleAuthor, 'role'>,
 ): { path: string; message: string } | null {
-  if (reboot === undefined || reboot.when === 'never' || roleIncludes(role, 'admin')) return null;
-  return { path: '/reboot', message: 'takes an admin as the author of the policy' };
+  if (roleIncludes(role, 'admin')) return null;
+  const asked = (['reboot', 'restart_services'] as const).find((action) => does(policy, action));
+  if (asked === undefined) return null;
+  return { path: `/${asked}`, message: 'takes an admin as the author of the policy' };
 }

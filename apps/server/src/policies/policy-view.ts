@@ -15,6 +15,7 @@ import { Value } from 'typebox/value';
 import { rfc3339 } from '../platform/clock.ts';
 import { nextWindows, type PolicyOpening, windowOf } from './policy-windows.ts';
 import type { AnyPolicyRow, PolicyRow, RunRow } from './store.ts';
+import { followUpsOf, type Windowed } from './window-actions.ts';
 
 /** The signed document of a version. */
 export function payloadOf({ document }: Pick<AnyPolicyRow, 'document'>): PolicyPayload {
@@ -23,10 +24,10 @@ export function payloadOf({ document }: Pick<AnyPolicyRow, 'document'>): PolicyP
 
 /** What its author has written. */
 export function requestOf(payload: PolicyPayload): PolicyRequest {
-  const { name, text, scope, terms, windows, ends_at, reboot, rings, unproven } = payload;
+  const { name, text, scope, terms, windows, ends_at, rings, unproven } = payload;
   return {
     ...{ name, text, scope, terms, windows, ends_at },
-    ...(reboot && { reboot }),
+    ...followUpsOf(payload),
     ...(rings && { rings }),
     ...(unproven !== undefined && { unproven }),
   };
@@ -80,7 +81,7 @@ export function policyItem(row: AnyPolicyRow, context: { run: RunRow | null; now
   return { ...policy, window: policy.state === 'in_force' ? openOrNext(policy, context.nowMs) : null };
 }
 
-function openOrNext(policy: Pick<Policy, 'windows' | 'reboot'>, nowMs: number): WindowTimes | null {
+function openOrNext(policy: Windowed, nowMs: number): WindowTimes | null {
   const window = windowOf(policy, 'install', nowMs);
   const shown = window.kind === 'open' ? window.occurrence : nextWindows(policy, nowMs, 'install')[0];
   return shown ? windowTimes(shown) : null;

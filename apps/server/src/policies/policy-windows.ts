@@ -1,7 +1,6 @@
 import {
   NEXT_WINDOWS_SHOWN,
   POLICY_WINDOW_MIN_MINUTES,
-  type PolicyRequest,
   type WindowAction,
 } from '@tidegate/protocol/policies-api';
 import {
@@ -11,7 +10,7 @@ import {
   openOccurrence,
   scheduleFault,
 } from '../windows/schedule-rules.ts';
-import { actionsFault, actionsOf, allowsAction } from './window-actions.ts';
+import { actionsFault, actionsOf, allowsAction, type Windowed } from './window-actions.ts';
 
 /** The end of an open window: nothing begins after `notAfterMs`. */
 export interface WindowEnd {
@@ -23,8 +22,6 @@ export type PolicyWindow =
   | { readonly kind: 'always' }
   | { readonly kind: 'open'; readonly until: WindowEnd; readonly occurrence: PolicyOpening }
   | { readonly kind: 'closed' };
-
-type Windowed = Pick<PolicyRequest, 'windows' | 'reboot'>;
 
 /** An opening of a window, with what the policy does in it. */
 export interface PolicyOpening extends Occurrence {

@@ -18,6 +18,7 @@ import { aboutPolicy } from './end-policies.ts';
 import { windowsFault } from './policy-windows.ts';
 import { ringsFault } from './rings-fault.ts';
 import { type AnyPolicyRow, endPolicy, insertPolicy, policiesInForce, versionsOf } from './store.ts';
+import { followUpsOf, type Windowed } from './window-actions.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -57,13 +58,9 @@ export async function policyFault(db: Db, request: PolicyRequest, nowMs: number)
 /** The same for what a preview needs. */
 export async function draftFault(
   db: Db,
-  { scope, windows, reboot, rings }: Pick<PolicyRequest, 'scope' | 'windows' | 'reboot' | 'rings'>,
+  { scope, rings, ...policy }: Windowed & Pick<PolicyRequest, 'scope' | 'rings'>,
 ): Promise<Fault | null> {
-  return (
-    (await scopeFault(db, scope)) ??
-    windowsFault({ windows, ...(reboot && { reboot }) }) ??
-    (await membersFault(db, rings ?? []))
-  );
+  return (await scopeFault(db, scope)) ?? windowsFault(policy) ?? (await membersFault(db, rings ?? []));
 }
 
 /** Of rings: their order, and the hosts and tags that they name. */
@@ -136,13 +133,13 @@ async function store(
     ...{ ended_at: null, end_reason: null, ended_by: null },
   };
   await insertPolicy(tx, row);
-  const { scope, terms, windows, text, ends_at, reboot, rings } = request;
+  const { scope, terms, windows, text, ends_at, rings } = request;
   await appendEvent(tx, platform, {
     ...{ kind: 'system', type: 'policy_published', severity: 'warning', component: 'security' },
     actor,
     content: {
       ...{ ...aboutPolicy(row), replaced, scope, terms, windows, text, ends_at, actor },
-      ...(reboot && { reboot }),
+      ...followUpsOf(request),
       ...(rings && { rings }),
     },
   });

@@ -1,9 +1,8 @@
-import { type PolicyRequest, WINDOW_ACTIONS, type WindowAction } from '@tidegate/protocol/policies-api';
+import { WINDOW_ACTIONS, type WindowAction } from '@tidegate/protocol/policies-api';
 import { describe, expect, test } from 'vitest';
 import { nextWindows, openBesides, windowOf } from './policy-windows.ts';
-import { actionsFault, actionsOf, allowsAction } from './window-actions.ts';
+import { actionsFault, actionsOf, allowsAction, type FollowUps, type Windowed } from './window-actions.ts';
 
-type Windowed = Pick<PolicyRequest, 'windows' | 'reboot'>;
 type Actions = readonly WindowAction[] | undefined;
 
 const at = (text: string) => Date.parse(`2026-11-${text}:00Z`);
@@ -12,13 +11,15 @@ const daily = (start: string, actions?: Actions): Windowed['windows'][number] =>
   ...(actions && { actions: [...actions] }),
 });
 const REBOOTS = { reboot: { when: 'needed', warn_minutes: 0 } } as const;
-const policy = (lists: readonly Actions[], reboots = false): Windowed => ({
+const RESTARTS = { restart_services: 'needed' } as const;
+const BOTH = { ...REBOOTS, ...RESTARTS };
+const policy = (lists: readonly Actions[], asked: FollowUps = {}): Windowed => ({
   windows: lists.map((actions) => daily('22:00', actions)),
-  ...(reboots && REBOOTS),
+  ...asked,
 });
 
 test.each<[Actions, WindowAction[]]>([
-  [undefined, ['install', 'reboot']],
+  [undefined, ['install', 'reboot', 'restart_services']],
   [['install'], ['install']],
   [['reboot'], ['reboot']],
   [
@@ -34,25 +35,35 @@ test.each<[Actions, WindowAction[]]>([
   expect(WINDOW_ACTIONS.filter((one) => allowsAction(window, one)).toSorted()).toEqual(allowed);
 });
 
-test('a window says nothing of reboots where its policy asks for none', () => {
+test('a window says nothing of what its policy does not ask for', () => {
   expect(actionsOf({}, {})).toEqual(['install']);
   expect(actionsOf({}, { reboot: { when: 'never', warn_minutes: 0 } })).toEqual(['install']);
   expect(actionsOf({}, REBOOTS)).toEqual(['install', 'reboot']);
   expect(actionsOf({ actions: ['reboot'] }, REBOOTS)).toEqual(['reboot']);
+  expect(actionsOf({}, { restart_services: 'never' })).toEqual(['install']);
+  expect(actionsOf({}, RESTARTS)).toEqual(['install', 'restart_services']);
+  expect(actionsOf({}, { ...REBOOTS, ...RESTARTS })).toEqual(['install', 'restart_services', 'reboot']);
 });
 
 describe('windows must not promise what would never happen', () => {
   test.each<[string, Windowed, string | null, RegExp | null]>([
-    ['no windows', policy([], true), null, null],
+    ['no windows', policy([], REBOOTS), null, null],
     ['one that does not say it', policy([undefined]), null, null],
-    ['one that does not say it, and reboots', policy([undefined], true), null, null],
-    ['one for each', policy([['install'], ['reboot']], true), null, null],
-    ['one for both', policy([['install', 'reboot']], true), null, null],
+    ['one that does not say it, and reboots', policy([undefined], REBOOTS), null, null],
+    ['one for each', policy([['install'], ['reboot']], REBOOTS), null, null],
+    ['one for both', policy([['install', 'reboot']], REBOOTS), null, null],
+    ['one for each of three', policy([['install'], ['restart_services', 'reboot']], BOTH), null, null],
     [
-      'restarts of services',
-      policy([['install', 'restart_services']]),
+      'restarts of services of a policy that asks for none',
+      policy([['install', 'restart_services']], REBOOTS),
       '/windows/0/actions',
-      /no policy restarts/,
+      /no restarts of services/,
+    ],
+    [
+      'restarts of services without a window for them',
+      policy([['install', 'reboot']], BOTH),
+      '/windows',
+      /never restart/,
     ],
     [
       'updates of the agent',
@@ -66,10 +77,10 @@ describe('windows must not promise what would never happen', () => {
       '/windows/1/actions',
       /no reboots/,
     ],
-    ['only for reboots', policy([['reboot']], true), '/windows', /never install/],
+    ['only for reboots', policy([['reboot']], REBOOTS), '/windows', /never install/],
     [
       'reboots without a window for them',
-      policy([['install'], ['install']], true),
+      policy([['install'], ['install']], REBOOTS),
       '/windows',
       /never reboot/,
     ],
@@ -96,7 +107,8 @@ describe('each action has its own windows', () => {
     ['24T21:10', 'reboot', '24T21:25'],
     ['24T22:10', 'install', '24T22:55'],
     ['24T22:10', 'reboot', '24T22:55'],
-    ['24T22:10', 'restart_services', null],
+    ['24T22:10', 'restart_services', '24T22:55'],
+    ['24T21:10', 'restart_services', null],
     ['24T22:10', 'update_agent', null],
   ])('%s %s until %s', (now, action, until) => {
     const window = windowOf(asked, action, at(now));

@@ -20,6 +20,7 @@ import { liveBlackouts } from '../blackouts/store.ts';
 import { takeTurn } from '../platform/turns.ts';
 import { ringsAsked, windowTimes } from '../policies/policy-view.ts';
 import { nextWindows, openBesides, windowOf } from '../policies/policy-windows.ts';
+import type { Windowed } from '../policies/window-actions.ts';
 import { groupUpdates, judgedGroups } from '../updates/many-store.ts';
 import {
   hostsOf,
@@ -37,7 +38,7 @@ export const PREVIEW_JUDGED_MAX = 2_000;
 /** Longest wait of a preview for packages that no update brings by itself, in milliseconds. */
 const SETS_WAIT_MS = 3_000;
 
-type Draft = Pick<PolicyRequest, 'scope' | 'terms' | 'windows' | 'reboot' | 'rings' | 'unproven'>;
+type Draft = Windowed & Pick<PolicyRequest, 'scope' | 'terms' | 'rings' | 'unproven'>;
 
 /**
  * What a policy with this scope and these terms would do now, by the same gate on stored data; writes nothing. A draft

@@ -16,7 +16,7 @@ import { askedPage, cutPage, PageQuery, pageOf } from '../platform/http/lists.ts
 import { IdPath } from '../platform/http/paths.ts';
 import { noSuch, notValid } from '../platform/http/refusal.ts';
 import type { Routes } from '../platform/http/routes.ts';
-import { rebootFault } from '../policies/author-rules.ts';
+import { followUpFault } from '../policies/author-rules.ts';
 import { revokePolicy } from '../policies/end-policies.ts';
 import { payloadOf, policyDetail, policyItem } from '../policies/policy-view.ts';
 import {
@@ -46,8 +46,8 @@ const preview: OperatorAccess = { role: 'viewer', limit: 'approvals', reach: 'fl
 /** Of whoever may publish it. */
 const draft: OperatorAccess = { role: 'approver', limit: 'approvals', reach: 'fleet' };
 
-const { scope, terms, windows, reboot, rings } = PolicyRequest.properties;
-const Draft = strict({ scope, terms, windows, reboot, rings });
+const { scope, terms, windows, reboot, restart_services, rings } = PolicyRequest.properties;
+const Draft = strict({ scope, terms, windows, reboot, restart_services, rings });
 
 /** Policies: standing approvals that ask in their author's name. */
 export function mountPolicies(routes: Routes, deps: ApprovalDeps): void {
@@ -104,7 +104,7 @@ export function mountPolicies(routes: Routes, deps: ApprovalDeps): void {
       response: { 201: PolicyDetail, 400: Problem, 409: Problem },
     },
     handler: async ({ operator, body }) => {
-      refuse(rebootFault(body, operator) ?? (await policyFault(database.read, body, platform.now())));
+      refuse(followUpFault(body, operator) ?? (await policyFault(database.read, body, platform.now())));
       const row = await database.transact((tx) =>
         publishPolicy(tx, { platform, keyRing }, { request: body, ...byCaller(operator) }),
       );
@@ -123,7 +123,7 @@ export function mountPolicies(routes: Routes, deps: ApprovalDeps): void {
     },
     handler: async ({ operator, params, body }) => {
       const { replaces, ...request } = body;
-      refuse(rebootFault(request, operator) ?? (await policyFault(database.read, request, platform.now())));
+      refuse(followUpFault(request, operator) ?? (await policyFault(database.read, request, platform.now())));
       const row = await database.transact((tx) =>
         changePolicy(
           tx,

@@ -17,7 +17,7 @@ import { recordEndedPolicies, suspendPoliciesOf } from '../policies/end-policies
 import { askingPolicy, payloadOf } from '../policies/policy-view.ts';
 import { windowOf } from '../policies/policy-windows.ts';
 import { type PolicyRow, policiesInForce, recordRun, runsOf } from '../policies/store.ts';
-import { askPolicyReboots } from './ask-policy-reboots.ts';
+import { askFollowUps } from './ask-follow-ups.ts';
 import { hostsThatWait, type ReachedHost, type WaitingUpdate, waitingUpdates } from './candidates-store.ts';
 import { type Asked, createMatcher } from './match-policies.ts';
 import type { MatchedPolicy } from './match-rules.ts';
@@ -56,8 +56,8 @@ export async function runPoliciesOnce(
     if (!isClosed) running.push(row);
   }
   await askAll(deps, { running, refused, isStopped });
-  // Windows for reboots may be others than those for installing.
-  for (const row of kept) if (!isStopped()) await askPolicyReboots(platform, row);
+  // Windows for reboots and restarts may be others than those for installing.
+  for (const row of kept) if (!isStopped()) await askFollowUps(platform, row);
 }
 
 async function askAll(

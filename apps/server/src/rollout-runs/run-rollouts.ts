@@ -8,7 +8,7 @@ import { chunks } from '../platform/db/chunks.ts';
 import { payloadOf } from '../policies/policy-view.ts';
 import { windowOf } from '../policies/policy-windows.ts';
 import { type PolicyRow, policiesInForce } from '../policies/store.ts';
-import { askPolicyReboots } from '../policy-runs/ask-policy-reboots.ts';
+import { askFollowUps } from '../policy-runs/ask-follow-ups.ts';
 import type { ReachedHost, WaitingUpdate } from '../policy-runs/candidates-store.ts';
 import type { Refused } from '../policy-runs/refused.ts';
 import { collect, keepsAuthor, type MayAsk, matchedPolicy, runPolicy } from '../policy-runs/run-policies.ts';
@@ -67,8 +67,8 @@ export async function runRolloutsOnce(
   // What has just been halted is withdrawn at once.
   await withdrawUndelivered(deps, isStopped);
   if (!isStopped()) await ask(deps, { ringed, refused, isStopped });
-  // Windows for reboots may be others than those for installing.
-  for (const { row } of ringed) if (!isStopped()) await askPolicyReboots(platform, row);
+  // Windows for reboots and restarts may be others than those for installing.
+  for (const { row } of ringed) if (!isStopped()) await askFollowUps(platform, row);
 }
 
 /** A policy that was changed and kept its rings goes on with its rollout. */

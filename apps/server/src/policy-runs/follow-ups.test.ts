@@ -10,7 +10,8 @@ import { createApprovalsApp } from '../testing/approvals-app.ts';
 import { ENGINES } from '../testing/engines.ts';
 import { STANDING } from '../testing/standing.ts';
 import { writeRaw } from '../testing/write-raw.ts';
-import { askPolicyReboots } from './ask-policy-reboots.ts';
+import { askFollowUps } from './ask-follow-ups.ts';
+import { hostsToFollowUp } from './follow-ups-store.ts';
 import { createRefused } from './refused.ts';
 import { runPoliciesOnce } from './run-policies.ts';
 
@@ -19,9 +20,10 @@ const ADA = '01900000-0000-7000-a000-000000000001';
 const ROOT = '01900000-0000-7000-a000-000000000002';
 const HOUR_MS = 3_600_000;
 const BY = { ...{ id: ROOT, username: 'root', sessionId: 'none' }, address: '127.0.0.1' } as const;
+const NO_SERVICES: RestartReport['services'] = { need: 'not_needed', stale: [], more_services: 0 };
 type When = NonNullable<PolicyRequest['reboot']>['when'];
 
-describe.each(ENGINES)('policies that ask for reboots on $name', (engine) => {
+describe.each(ENGINES)('what policies ask for after their updates on $name', (engine) => {
   async function scene(when: When, change: object = {}) {
     const it = await createApprovalsApp(engine);
     const { database, platform, agentId } = it;
@@ -37,12 +39,12 @@ describe.each(ENGINES)('policies that ask for reboots on $name', (engine) => {
       await insertOperator(tx, { ...admin, id: ROOT, username: 'root' });
     });
     const refused = createRefused();
-    const says = (need: RestartReport['reboot']['need'], boot_id = 'boot-1') =>
+    const says = (need: RestartReport['reboot']['need'], boot_id = 'boot-1', services = NO_SERVICES) =>
       database.transact(async (tx) => {
         await tx.updateTable('agents').set({ boot_id: 'boot-1' }).where('id', '=', agentId).execute();
         const observed_at = new Date(platform.now()).toISOString();
         const report: RestartReport = {
-          ...{ observed_at, boot_id, services: { need: 'not_needed', stale: [], more_services: 0 } },
+          ...{ observed_at, boot_id, services },
           reboot: { need, evidence: [], packages: [], livepatch: 'inactive' },
         };
         await saveRestarts(tx, { agentId, nowMs: platform.now(), report });
@@ -55,7 +57,7 @@ describe.each(ENGINES)('policies that ask for reboots on $name', (engine) => {
           .where('action', '=', 'install_update')
           .execute(),
       );
-    const end = (state: 'rebooted' | 'cancelled') =>
+    const end = (state: 'rebooted' | 'done' | 'cancelled') =>
       database.transact((tx) =>
         tx
           .updateTable('host_reboots')
@@ -244,6 +246,113 @@ describe.each(ENGINES)('policies that ask for reboots on $name', (engine) => {
     expect(await it.asked()).toEqual([]);
   });
 
+  describe('restarts of services', () => {
+    const SERVICES = { reboot: undefined, restart_services: 'needed' } as const;
+    const unit = (name: string, kind: 'service' | 'core' = 'service') => ({
+      ...{ name, kind, processes: 1, more_files: 0 },
+      files: [{ path: '/usr/lib/libssl.so.3', package: 'libssl3' }],
+    });
+    /** What the host says of its services, and that it needs no reboot. */
+    const saysOf = (it: Awaited<ReturnType<typeof scene>>, ...stale: RestartReport['services']['stale']) => {
+      const need = stale.length > 0 ? ('needed' as const) : ('not_needed' as const);
+      return it.says('not_needed', 'boot-1', { need, stale, more_services: 0 });
+    };
+
+    test('are asked for once after an installation, by need, with the units that the host names', async () => {
+      const it = await scene('never', SERVICES);
+      await saysOf(it, unit('nginx.service'));
+      await it.run();
+      expect(await it.asked()).toEqual([]);
+      await it.finish();
+      await it.run();
+      await it.run();
+      const { id, sha256 } = it.policy;
+      expect(await it.asked()).toMatchObject([
+        {
+          ...{ agent_id: it.agentId, kind: 'restart_services', boot_id: 'boot-1' },
+          ...{ units: '["nginx.service"]', asked_by: `policy/${id}@${sha256}` },
+        },
+      ]);
+      await it.end('done');
+      it.clock.advance(48 * HOUR_MS);
+      await it.run();
+      expect(await it.asked()).toEqual([]);
+    });
+
+    test('are not asked for where nothing is stale, or only what a reboot alone restarts', async () => {
+      const it = await scene('never', SERVICES);
+      await it.finish();
+      await saysOf(it);
+      await it.run();
+      expect(await it.asked()).toEqual([]);
+      await saysOf(it, unit('dbus.service', 'core'));
+      await it.run();
+      expect(await it.asked()).toEqual([]);
+      // Nor do such hosts take the places of others in a pass.
+      const asked = { kind: 'restart_services', policyId: it.policy.id, scope: { kind: 'all' } } as const;
+      const times = { installedSinceMs: 0, askedSinceMs: 0, deadlineMs: it.platform.now() };
+      const found = () =>
+        hostsToFollowUp(it.database.read, { ...asked, ...times, onlyNeeded: true, limit: 9 });
+      expect(await found()).toEqual([]);
+      await saysOf(it, unit('nginx.service'));
+      expect(await found()).toEqual([it.agentId]);
+    });
+
+    test('are left to a reboot that is due by then, and come before one that is due later', async () => {
+      const it = await scene('always', { restart_services: 'needed' });
+      await saysOf(it, unit('nginx.service'));
+      await it.finish();
+      await it.run();
+      expect(await it.asked()).toMatchObject([{ kind: 'reboot' }]);
+      await it.database.transact((tx) =>
+        tx
+          .updateTable('host_reboots')
+          .set({ deadline_at: it.clock.now() + 25 * HOUR_MS })
+          .execute(),
+      );
+      await it.run();
+      expect((await it.asked()).map(({ kind }) => kind).toSorted()).toEqual(['reboot', 'restart_services']);
+    });
+
+    test('a reboot after the installation leaves none to restart', async () => {
+      const it = await scene('always', { restart_services: 'needed' });
+      await saysOf(it, unit('nginx.service'));
+      await it.finish();
+      await it.run();
+      await it.end('rebooted');
+      await it.run();
+      expect(await it.asked()).toEqual([]);
+    });
+
+    test('wait for the windows that are for them', async () => {
+      const daily = { rrule: 'FREQ=DAILY', starts_on: '2026-11-21', zone: 'UTC', duration_minutes: 120 };
+      const it = await scene('never', {
+        ...SERVICES,
+        windows: [
+          { ...daily, start: '09:00', actions: ['install'] },
+          { ...daily, start: '20:00', actions: ['restart_services'] },
+        ],
+      });
+      const at = (time: string) => it.clock.advance(Date.parse(time) - it.clock.now());
+      await saysOf(it, unit('nginx.service'));
+      await it.finish();
+      at('2026-11-22T09:30:00Z');
+      await it.run();
+      expect(await it.asked()).toEqual([]);
+      at('2026-11-22T20:30:00Z');
+      await it.run();
+      expect(await it.asked()).toMatchObject([{ deadline_at: Date.parse('2026-11-22T21:55:00Z') }]);
+    });
+
+    test('a policy that asks for none has none', async () => {
+      const it = await scene('never', { ...SERVICES, restart_services: 'never' });
+      await saysOf(it, unit('nginx.service'));
+      await it.finish();
+      await it.run();
+      expect(await it.asked()).toEqual([]);
+    });
+  });
+
   test('a policy that is revoked during a run asks for nothing', async () => {
     const it = await scene('always');
     await it.says('needed');
@@ -251,7 +360,7 @@ describe.each(ENGINES)('policies that ask for reboots on $name', (engine) => {
     const [row] = await policiesInForce(it.database.read, { nowMs: it.platform.now(), limit: 1 });
     if (!row) throw new Error('no policy is in force');
     expect((await it.call('DELETE', `${URL}/${it.policy.id}`)).status).toBe(204);
-    await askPolicyReboots(it.platform, row);
+    await askFollowUps(it.platform, row);
     expect(await it.asked()).toEqual([]);
   });
 });

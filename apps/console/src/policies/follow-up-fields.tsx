@@ -1,12 +1,27 @@
 import { faultAt, faultUnder } from '../api/field-faults.ts';
 import { Field, Select } from '../ui/field.tsx';
 import { type FieldsProps, LIMITS } from './draft-rules.ts';
-import { REBOOT_KEYS, REBOOTS } from './policy-rules.ts';
+import { REBOOT_KEYS, REBOOTS, RESTART_KEYS, RESTARTS } from './policy-rules.ts';
 
-/** Whether the policy asks for the reboot of hosts that it updated, and when users are warned. */
-export function RebootFields({ draft, error, onChange }: FieldsProps) {
+/** What the policy asks for on hosts that it updated, and when users are warned of a reboot. */
+export function FollowUpFields({ draft, error, onChange }: FieldsProps) {
   return (
-    <div className="grid grid-cols-2 gap-3 max-md:grid-cols-1">
+    <div className="grid grid-cols-3 gap-3 max-md:grid-cols-1">
+      <Select
+        label="Restarts of services"
+        value={draft.restarts}
+        hint="Those that still run replaced files. Takes an admin as the author."
+        error={faultAt(error, '/restart_services')}
+        onChange={({ target: { value } }) =>
+          onChange({ restarts: RESTART_KEYS.find((one) => one === value) ?? 'never' })
+        }
+      >
+        {RESTART_KEYS.map((one) => (
+          <option key={one} value={one}>
+            {RESTARTS[one]}
+          </option>
+        ))}
+      </Select>
       <Select
         label="Reboots"
         value={draft.reboot}
