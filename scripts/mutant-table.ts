@@ -50,6 +50,7 @@ const STANDING_RULES = 'apps/server/src/policies/policy-rules.ts';
 const STANDING_RULES_TEST = 'apps/server/src/policies/policy-rules.test.ts';
 const STANDING_TEST = 'apps/server/src/approvals/standing.test.ts';
 const POLICIES_TEST = 'apps/server/src/policy-runs/policies.test.ts';
+const CATCH_UP_TEST = 'apps/server/src/rollout-runs/catch-up.test.ts';
 const WINDOW_ACTIONS_TEST = 'apps/server/src/policies/window-actions.test.ts';
 const RING_GATE = 'apps/server/src/rollouts/gate-rules.ts';
 const RING_GATE_TEST = 'apps/server/src/rollouts/gate-rules.test.ts';
@@ -2387,6 +2388,41 @@ export const MUTANTS: readonly Mutant[] = [
     test: [WINDOW_ACTIONS_TEST, 'updates of the agent'],
   },
   {
+    rule: 'windows: only hosts that missed one are caught up',
+    file: 'apps/server/src/policy-runs/run-policies.ts',
+    from: 'missed.get(sha256)?.has(id) ?? true',
+    to: 'true',
+    test: [CATCH_UP_TEST, 'a host that was away gets until the end'],
+  },
+  {
+    rule: 'windows: who fetched what it had did not miss one',
+    file: 'apps/server/src/policy-runs/missed-store.ts',
+    from: "\n    .having(({ fn }) => fn.max('c.sent_at'), 'is', null)",
+    to: '',
+    test: [CATCH_UP_TEST, 'a host that took it and says nothing'],
+  },
+  {
+    rule: 'windows: a catch-up has an end',
+    file: 'apps/server/src/policies/policy-windows.ts',
+    from: 'last.endMs + lengthMs - CLOCK_SKEW_MS',
+    to: 'last.endMs + 2 * lengthMs',
+    test: [WINDOW_ACTIONS_TEST, '24T22:29'],
+  },
+  {
+    rule: 'windows: no reboots in a catch-up',
+    file: 'apps/server/src/policies/policy-windows.ts',
+    from: "action === 'install' ? catchUpOf(policy, own, nowMs) : null",
+    to: 'catchUpOf(policy, own, nowMs)',
+    test: [WINDOW_ACTIONS_TEST, '24T21:25'],
+  },
+  {
+    rule: 'windows: no rollout begins in a catch-up',
+    file: 'apps/server/src/rollout-runs/run-rollouts.ts',
+    from: ' && !catchUp.has(row.sha256)',
+    to: '',
+    test: [CATCH_UP_TEST, 'no rollout begins'],
+  },
+  {
     rule: 'windows: nothing begins after the end, also on a host whose clock differs',
     file: 'apps/server/src/policies/policy-windows.ts',
     from: '(occurrence?.endMs ?? 0) - CLOCK_SKEW_MS',
@@ -2711,7 +2747,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     rule: 'windows: the sweep signs the end too',
     file: SWEEP,
-    from: "const until = window?.kind === 'open' ? window.until : null;",
+    from: 'const until = window && untilOf(window);',
     to: 'const until = null;',
     test: [POLICIES_TEST, 'that wait for a plan are minted by the sweep until the same end'],
   },

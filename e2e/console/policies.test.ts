@@ -264,13 +264,15 @@ describeUpdates(
       await dialog.getByRole('button', { name: 'Add a window' }).click();
       const second = dialog.getByRole('group', { name: 'Window 2' });
       for (const action of ['installing', 'restarting services']) await second.getByLabel(action).uncheck();
+      const first = dialog.getByRole('group', { name: 'Window 1' });
+      await first.getByLabel('Hours to catch up').fill('6');
       await inspect(page, 'policies-form-groups');
       await dialog.getByRole('button', { name: 'Show what it would do' }).click();
       await dialog.getByText(`the group night shift: ${hostname}`).waitFor();
       await dialog.getByRole('button', { name: 'Publish the policy' }).click();
       await page
         .getByText(
-          /^every Saturday and Sunday at 22:00 .*, without 2 dates; every day .*, only for rebooting$/,
+          /^every Saturday and Sunday at 22:00 .*, without 2 dates, and 6 h for hosts that missed it; every day .*, only for rebooting$/,
         )
         .waitFor();
       await page.getByText(/^It asks for those of services/).waitFor();
@@ -283,7 +285,7 @@ describeUpdates(
       expect(scope).toEqual({ kind: 'some', groups: ['night shift'], hosts: [] });
       expect(terms.ecosystems).toEqual(['apt', 'npm']);
       expect(windows).toMatchObject([
-        { rrule: 'FREQ=WEEKLY;BYDAY=SA,SU', except: ['2026-12-26', '2026-12-27'] },
+        { rrule: 'FREQ=WEEKLY;BYDAY=SA,SU', except: ['2026-12-26', '2026-12-27'], catch_up_hours: 6 },
         { rrule: 'FREQ=DAILY', actions: ['reboot'] },
       ]);
       await page.getByRole('button', { name: 'Change', exact: true }).click();

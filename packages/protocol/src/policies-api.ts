@@ -30,6 +30,8 @@ export const POLICY_MAX_DAYS = 365;
 /** Windows of one policy. */
 export const POLICY_WINDOWS_MAX = 10;
 /** Shortest window of a policy, in minutes: a host has to hear of it. */
+/** Longest time after a window in which hosts that missed it are caught up, in hours. */
+export const CATCH_UP_MAX_HOURS = 168;
 export const POLICY_WINDOW_MIN_MINUTES = 30;
 /** Occurrences of its windows that an answer names. */
 export const NEXT_WINDOWS_SHOWN = 5;
@@ -136,6 +138,11 @@ export const PolicyWindow = strict({
   ...Schedule.properties,
   /** Absent: installing, and the restarts of services and reboots that the policy asks for. */
   actions: Type.Optional(WindowActions),
+  /**
+   * For so many hours after it, a host may begin to install that fetched nothing of what the policy approved for it in the window.
+   * Absent: it waits for the next one.
+   */
+  catch_up_hours: Type.Optional(Type.Integer({ minimum: 1, maximum: CATCH_UP_MAX_HOURS })),
 });
 export type PolicyWindow = Static<typeof PolicyWindow>;
 
@@ -283,6 +290,16 @@ const PreviewedUpdate = strict({
   reason: nullable(Type.String()),
 });
 
+/** The last window for installing that has closed, and the hosts that fetched nothing of what was approved for them in it. */
+const MissedWindow = strict({
+  window: WindowTimes,
+  /** Until when these hosts are caught up; null: they wait for the next window. */
+  catch_up_until: nullable(Timestamp),
+  hosts: Count,
+  /** The first hosts by name. */
+  hosts_shown: Type.Array(strict({ agent_id: Uuid, hostname: Type.String() })),
+});
+
 /** What a policy would do now, or would do if a window of it were open. */
 export const PolicyPreview = strict({
   /** The window for installing that is open; null: none is, or the policy has no windows. */
@@ -303,5 +320,7 @@ export const PolicyPreview = strict({
   updates: Type.Array(PreviewedUpdate),
   /** Absent where it has no rings. */
   rings: Type.Optional(RingsPreview),
+  /** Of a policy in force whose last window some hosts missed. */
+  missed: Type.Optional(MissedWindow),
 });
 export type PolicyPreview = Static<typeof PolicyPreview>;

@@ -1,4 +1,5 @@
 import {
+  CATCH_UP_MAX_HOURS,
   POLICY_WINDOW_MIN_MINUTES,
   POLICY_WINDOWS_MAX,
   type Policy,
@@ -44,6 +45,7 @@ const REQUEST: PolicyRequest = {
       zone: 'UTC',
       duration_minutes: 30,
       actions: ['install'],
+      catch_up_hours: 12,
     },
     {
       ...{ rrule: 'FREQ=DAILY;INTERVAL=2', starts_on: '2026-12-01', start: '10:30', zone: 'UTC' },
@@ -69,6 +71,7 @@ test('limits are those of the server', () => {
     mostMinutes: WINDOW_MAX_MINUTES,
     ruleChars: RRULE_MAX_CHARS,
     warnMinutes: REBOOT_WARN_MAX_MINUTES,
+    catchUpHours: CATCH_UP_MAX_HOURS,
   });
 });
 

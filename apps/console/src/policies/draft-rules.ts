@@ -20,6 +20,7 @@ export const LIMITS = {
   mostMinutes: 10_080,
   ruleChars: 256,
   warnMinutes: 60,
+  catchUpHours: 168,
 } as const;
 const DAYS = 90;
 const DRAFT_MINUTES = 240;
@@ -27,6 +28,8 @@ const WARN_MINUTES = '5';
 
 /** A window as the form holds it. */
 export interface WindowDraft extends Recurrence {
+  /** Empty: hosts that missed it wait for the next one. */
+  readonly catchUpHours: string;
   /** Tells the windows of one form apart. */
   readonly key: number;
   readonly starts_on: string;
@@ -130,9 +133,11 @@ export function draftOf(policy: Policy, nowMs: number): Draft {
 
 function windowDraftOf(schedule: PolicyWindow, key: number): WindowDraft {
   const { starts_on, start, zone, duration_minutes: minutes, except = [], actions = null } = schedule;
+  const { catch_up_hours: hours } = schedule;
   return {
     ...recurrenceOf(schedule.rrule),
     ...{ key, starts_on, start, zone, minutes: `${minutes}`, except: except.join('\n'), actions },
+    catchUpHours: hours === undefined ? '' : `${hours}`,
   };
 }
 
@@ -145,7 +150,7 @@ export function newWindow(
     ...recurrenceOf('FREQ=DAILY'),
     key: Math.max(-1, ...windows.map(({ key }) => key)) + 1,
     ...{ starts_on: dayFrom(nowMs, 1), start: '22:00', zone, minutes: `${DRAFT_MINUTES}`, except: '' },
-    actions: null,
+    ...{ actions: null, catchUpHours: '' },
   };
 }
 
@@ -217,7 +222,8 @@ export function doneBy({ restarts, reboot }: Pick<Draft, 'restarts' | 'reboot'>)
 }
 
 function scheduleOf(window: WindowDraft): PolicyWindow {
-  const { starts_on, start, zone, minutes, actions } = window;
+  const { starts_on, start, zone, minutes, actions, catchUpHours: hours } = window;
+  const installs = actions?.includes('install') ?? true;
   // What happens once shows no field for them.
   const except = window.recurs === 'once' ? [] : linesOf(window.except);
   return {
@@ -225,6 +231,8 @@ function scheduleOf(window: WindowDraft): PolicyWindow {
     ...{ starts_on, start, zone: zone.trim(), duration_minutes: Number(minutes) },
     ...(except.length === 0 ? {} : { except }),
     ...(actions !== null && { actions: [...actions] }),
+    // One that is not for installing shows no field for them.
+    ...(installs && hours !== '' && { catch_up_hours: Number(hours) }),
   };
 }
 

@@ -12,6 +12,7 @@ import { Facts, Page, Panel } from '../ui/page.tsx';
 import { ErrorPanel, Skeleton } from '../ui/states.tsx';
 import { Time } from '../ui/time.tsx';
 import { counted } from '../updates/update-words.ts';
+import { MissedWindow } from './missed-window.tsx';
 import { PolicyBacktestView } from './policy-backtest.tsx';
 import { HostsPanel } from './policy-hosts.tsx';
 import { ApprovedUpdates, LeftUpdates, ReasonCounts } from './policy-preview.tsx';
@@ -98,6 +99,7 @@ function OnePolicy({ policy }: { policy: PolicyDetail }) {
             <Panel title="Windows">
               {!isInForce && <p className="mb-2">The policy is not in force. These would be its windows:</p>}
               <WindowTimesTable preview={preview.data} windows={policy.windows} />
+              {preview.data.missed && <MissedWindow missed={preview.data.missed} />}
             </Panel>
             <Panel
               title={policyTitle(policy, preview.data)}

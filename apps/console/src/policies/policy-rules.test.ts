@@ -7,6 +7,7 @@ import {
 } from '@tidegate/protocol/policies-api';
 import { expect, test } from 'vitest';
 import {
+  missedText,
   previewText,
   reasonText,
   runText,
@@ -147,4 +148,16 @@ test('a run has its three counts', () => {
   };
   expect(shortRunText(run)).toBe('1,200 approved, 1 waiting, 0 stopped');
   expect(runText(run)).toBe('1,200 approved, 1 waiting for a plan, 0 stopped');
+});
+
+test.each([
+  [1, null, '1 host fetched nothing of what was approved in the last window: it waits for the next.'],
+  [3, null, '3 hosts fetched nothing of what was approved in the last window: they wait for the next.'],
+  [
+    3,
+    '2026-11-25T09:55:00Z',
+    '3 hosts fetched nothing of what was approved in the last window: they are caught up.',
+  ],
+])('%i hosts that missed a window, caught up until %s', (hosts, until, text) => {
+  expect(missedText({ hosts, catch_up_until: until })).toBe(text);
 });

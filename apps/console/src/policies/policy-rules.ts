@@ -148,6 +148,16 @@ export function ageText(hours: number): string {
   return hours % 24 === 0 ? counted(hours / 24, 'day') : counted(hours, 'hour');
 }
 
+/** `3 hosts fetched nothing of what was approved for them in the last window, and are caught up.` */
+export function missedText({
+  hosts,
+  catch_up_until: until,
+}: Pick<NonNullable<PolicyPreview['missed']>, 'hosts' | 'catch_up_until'>): string {
+  const end = hosts === 1 ? ['it is caught up', 'it waits'] : ['they are caught up', 'they wait'];
+  const subject = `${counted(hosts, 'host')} fetched nothing of what was approved in the last window`;
+  return `${subject}: ${until === null ? `${end[1]} for the next` : end[0]}.`;
+}
+
 /** `It reaches 12 hosts and would approve 3 updates now; 1 more once its host has sent a plan; 5 are left to people`. */
 export function previewText(
   { approves, unplanned, leaves, hosts, open_window: open, rings }: PolicyPreview,

@@ -91,6 +91,7 @@ test('a window that says what it is for is shown with it', () => {
   const nightly = scheduleText(NIGHTLY);
   expect(windowText(NIGHTLY)).toBe(nightly);
   expect(windowText({ ...NIGHTLY, actions: ['reboot'] })).toBe(`${nightly}, only for rebooting`);
+  expect(windowText({ ...NIGHTLY, catch_up_hours: 6 })).toBe(`${nightly}, and 6 h for hosts that missed it`);
   expect(windowsText([{ ...NIGHTLY, actions: ['install', 'reboot'] }, NIGHTLY])).toBe(
     `${nightly}, only for installing and rebooting, and 1 more window`,
   );

@@ -100,8 +100,10 @@ export const actionsText = (actions: readonly WindowAction[]): string =>
 
 /** A window with what it is for, where it says it. */
 export function windowText(window: PolicyWindow): string {
-  const { actions } = window;
-  return actions ? `${scheduleText(window)}, only ${actionsText(actions)}` : scheduleText(window);
+  const { actions, catch_up_hours: hours } = window;
+  const caughtUp = hours === undefined ? '' : `, and ${hours} h for hosts that missed it`;
+  const only = actions ? `, only ${actionsText(actions)}` : '';
+  return `${scheduleText(window)}${caughtUp}${only}`;
 }
 
 /** When a policy runs, in one line. */

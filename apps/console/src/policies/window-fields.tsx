@@ -38,6 +38,7 @@ export function WindowFields(props: WindowProps) {
   const fault = (name: string) => faultUnder(error, `/windows/${index}/${name}`);
   const whole = faultAt(error, `/windows/${index}`);
   // What a window names stays to be unchecked when the policy does not do it any more.
+  const chosen = window.actions ?? done;
   const choices = [...new Set([...done, ...(window.actions ?? [])])];
   return (
     <fieldset className="space-y-3 rounded-lg border border-line p-3">
@@ -79,9 +80,17 @@ export function WindowFields(props: WindowProps) {
         <CheckList
           legend="What it is for"
           choices={choices.map((one) => [one, ACTIONS[one]])}
-          chosen={window.actions ?? done}
+          chosen={chosen}
           onChange={(actions) => onChange({ actions })}
           error={fault('actions')}
+        />
+      )}
+      {chosen.includes('install') && (
+        <Field
+          {...{ label: 'Hours to catch up', type: 'number', min: 1, max: LIMITS.catchUpHours }}
+          {...{ value: window.catchUpHours, error: fault('catch_up_hours') }}
+          hint="After it, for hosts that were away. Empty: they wait for the next window."
+          onChange={({ target: { value: catchUpHours } }) => onChange({ catchUpHours })}
         />
       )}
       {window.recurs !== 'once' && (

@@ -6,7 +6,7 @@ import { withdrawApprovals } from '../commands/withdraw-approvals.ts';
 import { weighedChunks } from '../platform/db/chunks.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import { askingPolicy, payloadOf } from '../policies/policy-view.ts';
-import { windowOf } from '../policies/policy-windows.ts';
+import { untilOf, windowOf } from '../policies/policy-windows.ts';
 import { type PolicyRow, versionsInForce } from '../policies/store.ts';
 import { lockUpdates } from '../updates/lock-updates.ts';
 import { transitionHeld } from '../updates/transition-update.ts';
@@ -137,7 +137,7 @@ async function sweepSet(deps: ApprovalDeps, judged: Judged): Promise<void> {
     case 'mint': {
       const { request } = judged;
       const asking = { approvedBy: asked.askedBy, actor: 'sweep', request, via: 'sweep' } as const;
-      const until = window?.kind === 'open' ? window.until : null;
+      const until = window && untilOf(window);
       const times = { notBeforeMs: notBeforeOf(loaded), until };
       const minting = { loaded, facts, verdict, ...asking, ...times };
       const minted = await deps.platform.database.transact((tx) => mintApproval(tx, deps, minting));

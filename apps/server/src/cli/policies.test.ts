@@ -62,7 +62,7 @@ describe.each(ENGINES)('tidegate policies on $name', (engine) => {
     const it = await open();
     const daily = { rrule: 'FREQ=DAILY', starts_on: '2026-11-01', zone: 'UTC', duration_minutes: 60 };
     const windows = [
-      { ...daily, start: '02:00', actions: ['install'] },
+      { ...daily, start: '02:00', actions: ['install'], catch_up_hours: 6 },
       { ...daily, start: '04:00', rrule: null, actions: ['reboot'] },
       { ...daily, start: '06:00' },
     ];
@@ -71,7 +71,7 @@ describe.each(ENGINES)('tidegate policies on $name', (engine) => {
     const plan = await it.apply(policy, '--author', 'olga', '--dry-run');
     expect(plan.out.split('\n')).toEqual([
       'would publish: Nightly',
-      '  window: FREQ=DAILY from 2026-11-01 02:00 UTC, 60 min: install',
+      '  window: FREQ=DAILY from 2026-11-01 02:00 UTC, 60 min + 6 h to catch up: install',
       '  window: 2026-11-01 04:00 UTC, 60 min: reboot',
       '  window: FREQ=DAILY from 2026-11-01 06:00 UTC, 60 min: install, restart_services, reboot',
     ]);

@@ -5,8 +5,17 @@ export function windowLines(policy: Windowed): string[] {
   const { windows } = policy;
   if (windows.length === 0) return [`  at any time: ${actionsOf({}, policy).join(', ')}`];
   return windows.map((window) => {
-    const { rrule, starts_on: startsOn, start, zone, duration_minutes: minutes } = window;
+    const {
+      rrule,
+      starts_on: startsOn,
+      start,
+      zone,
+      duration_minutes: minutes,
+      catch_up_hours: hours,
+    } = window;
     const dates = rrule === null ? startsOn : `${rrule} from ${startsOn}`;
-    return `  window: ${dates} ${start} ${zone}, ${minutes} min: ${actionsOf(window, policy).join(', ')}`;
+    const caughtUp = hours === undefined ? '' : ` + ${hours} h to catch up`;
+    const actions = actionsOf(window, policy).join(', ');
+    return `  window: ${dates} ${start} ${zone}, ${minutes} min${caughtUp}: ${actions}`;
   });
 }

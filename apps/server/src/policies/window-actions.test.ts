@@ -1,6 +1,6 @@
 import { WINDOW_ACTIONS, type WindowAction } from '@tidegate/protocol/policies-api';
 import { describe, expect, test } from 'vitest';
-import { nextWindows, openBesides, windowOf } from './policy-windows.ts';
+import { lastOpening, nextWindows, openBesides, untilOf, windowOf } from './policy-windows.ts';
 import { actionsFault, actionsOf, allowsAction, type FollowUps, type Windowed } from './window-actions.ts';
 
 type Actions = readonly WindowAction[] | undefined;
@@ -77,6 +77,12 @@ describe('windows must not promise what would never happen', () => {
       '/windows/1/actions',
       /no reboots/,
     ],
+    [
+      'a catch-up of a window that is not for installing',
+      { windows: [daily('20:00'), { ...daily('22:00', ['reboot']), catch_up_hours: 3 }], ...REBOOTS },
+      '/windows/1/catch_up_hours',
+      /not for installing/,
+    ],
     ['only for reboots', policy([['reboot']], REBOOTS), '/windows', /never install/],
     [
       'reboots without a window for them',
@@ -137,5 +143,51 @@ describe('each action has its own windows', () => {
       { startMs: at('24T20:30'), actions: ['reboot'] },
     ]);
     expect(openBesides(asked, at('24T22:10'))).toEqual([]);
+  });
+});
+
+describe('hosts that missed a window are caught up', () => {
+  const asked: Windowed = {
+    windows: [
+      { ...daily('20:00', ['install']), catch_up_hours: 2 },
+      { ...daily('20:30'), catch_up_hours: 1 },
+      daily('22:30'),
+    ],
+    ...REBOOTS,
+  };
+
+  test.each<[string, WindowAction, string, string]>([
+    ['24T20:00', 'install', 'open', '24T20:55'],
+    ['24T20:54', 'install', 'open', '24T21:25'],
+    ['24T21:24', 'install', 'open', '24T21:25'],
+    ['24T21:25', 'install', 'catch_up', '24T22:55'],
+    ['24T22:29', 'install', 'catch_up', '24T22:55'],
+    ['24T22:30', 'install', 'open', '24T23:25'],
+    ['24T23:25', 'install', 'closed', '24T00:00'],
+    ['24T21:25', 'reboot', 'closed', '24T00:00'],
+    ['24T19:59', 'install', 'closed', '24T00:00'],
+  ])('%s %s %s until %s', (now, action, kind, until) => {
+    const window = windowOf(asked, action, at(now));
+    expect(window.kind).toBe(kind);
+    if ('until' in window) expect(window.until.notAfterMs).toBe(at(until));
+    else expect(untilOf(window)?.notAfterMs).toBe(0);
+  });
+
+  test('the end is exact, and half of the catch-up is left to hosts that are slow', () => {
+    const once: Windowed = { windows: [{ ...daily('20:00'), rrule: null, catch_up_hours: 2 }] };
+    const on = (time: string) => windowOf(once, 'install', Date.parse(`2026-01-01T${time}Z`));
+    expect(on('20:54:59.999').kind).toBe('open');
+    expect(on('20:55:00')).toMatchObject({ kind: 'catch_up', until: { lengthMs: 7_200_000 } });
+    expect(on('22:54:59.999').kind).toBe('catch_up');
+    expect(on('22:55:00').kind).toBe('closed');
+  });
+
+  test('the last opening is one that has closed, of those for installing', () => {
+    const closed = (now: string) => lastOpening(asked, at(now))?.startMs;
+    expect(closed('24T20:40')).toBe(at('23T22:30'));
+    expect(closed('24T20:55')).toBe(at('24T20:00'));
+    expect(closed('24T21:25')).toBe(at('24T20:30'));
+    const reboots: Windowed = { windows: [daily('20:00', ['reboot'])], ...REBOOTS };
+    expect(lastOpening(reboots, at('24T21:10'))).toBeNull();
   });
 });

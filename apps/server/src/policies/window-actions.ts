@@ -52,7 +52,12 @@ export function actionsOf(window: Pick<PolicyWindow, 'actions'>, policy: FollowU
 export function actionsFault(policy: Windowed): { path: string; message: string } | null {
   const { windows } = policy;
   if (windows.length === 0) return null;
-  for (const [i, { actions = [] }] of windows.entries()) {
+  for (const [i, window] of windows.entries()) {
+    const { actions = [], catch_up_hours: hours } = window;
+    if (hours !== undefined && !allowsAction(window, 'install')) {
+      const message = 'must not be given: the window is not for installing';
+      return { path: `/windows/${i}/catch_up_hours`, message };
+    }
     const path = `/windows/${i}/actions`;
     for (const action of actions) {
       if (action === 'update_agent') {

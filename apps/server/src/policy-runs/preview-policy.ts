@@ -17,9 +17,11 @@ import { DRAFT_POLICY, requestInForce } from '../approvals/standing.ts';
 import { withPolicyInForce } from '../approvals/vulnerability-policy.ts';
 import { createFreezes } from '../blackouts/blackout-rules.ts';
 import { liveBlackouts } from '../blackouts/store.ts';
+import { rfc3339 } from '../platform/clock.ts';
+import type { Db } from '../platform/db/engine.ts';
 import { takeTurn } from '../platform/turns.ts';
 import { ringsAsked, windowTimes } from '../policies/policy-view.ts';
-import { nextWindows, openBesides, windowOf } from '../policies/policy-windows.ts';
+import { lastOpening, nextWindows, openBesides, windowOf } from '../policies/policy-windows.ts';
 import type { Windowed } from '../policies/window-actions.ts';
 import { groupUpdates, judgedGroups } from '../updates/many-store.ts';
 import {
@@ -30,6 +32,7 @@ import {
   waitingUpdates,
 } from './candidates-store.ts';
 import { leftOut } from './match-rules.ts';
+import { missedHosts } from './missed-store.ts';
 import { previewRings } from './preview-rings.ts';
 
 const PAGE_HOSTS = 200;
@@ -90,6 +93,26 @@ export async function previewPolicy(
     hosts_shown: shown.map(({ id, hostname }) => ({ agent_id: id, hostname })),
     ...sum.result(),
     ...(rings && { rings: await previewRings(db, { policyId, scope, rings }) }),
+    ...(await missedIn(db, asked, platform.now())),
+  };
+}
+
+/** Of a policy that has been published: the hosts that missed its last window. */
+async function missedIn(
+  db: Db,
+  asked: Windowed & { policy_id?: string },
+  nowMs: number,
+): Promise<Pick<PolicyPreview, 'missed'>> {
+  const opening = asked.policy_id === undefined ? null : lastOpening(asked, nowMs);
+  if (asked.policy_id === undefined || opening === null) return {};
+  const missed = { policyId: asked.policy_id, opening, limit: POLICY_HOSTS_SHOWN };
+  const { count, hosts } = await missedHosts(db, missed);
+  if (count === 0) return {};
+  const window = windowOf(asked, 'install', nowMs);
+  const isCaughtUp = window.kind === 'catch_up' && window.occurrence.startMs === opening.startMs;
+  const until = isCaughtUp ? rfc3339(window.until.notAfterMs) : null;
+  return {
+    missed: { window: windowTimes(opening), catch_up_until: until, hosts: count, hosts_shown: hosts },
   };
 }
 

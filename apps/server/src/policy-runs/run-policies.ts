@@ -15,20 +15,19 @@ import { takeTurn } from '../platform/turns.ts';
 import { lostRight } from '../policies/author-rules.ts';
 import { recordEndedPolicies, suspendPoliciesOf } from '../policies/end-policies.ts';
 import { askingPolicy, payloadOf } from '../policies/policy-view.ts';
-import { windowOf } from '../policies/policy-windows.ts';
+import { untilOf, windowOf } from '../policies/policy-windows.ts';
 import { type PolicyRow, policiesInForce, recordRun, runsOf } from '../policies/store.ts';
 import { askFollowUps } from './ask-follow-ups.ts';
 import { hostsThatWait, type ReachedHost, type WaitingUpdate, waitingUpdates } from './candidates-store.ts';
 import { type Asked, createMatcher } from './match-policies.ts';
 import type { MatchedPolicy } from './match-rules.ts';
+import { missedOf } from './missed-store.ts';
 import { countStop, type Refused, type Stops, stopColumns } from './refused.ts';
 
 /** Hosts whose updates are read together. */
 const PAGE_HOSTS = 200;
 /** Updates that one pass asks for; the next pass continues with what still waits. */
 export const PASS_UPDATES_MAX = 50_000;
-/** The end of a window that has closed. */
-const CLOSED = { notAfterMs: 0, lengthMs: 0 };
 /** A run that changed nothing is recorded again after this time, so that the page shows that policies run. */
 export const RECORDED_AGAIN_MS = 10 * 60_000;
 
@@ -66,7 +65,10 @@ async function askAll(
 ): Promise<void> {
   const { running, refused, isStopped } = given;
   if (running.length === 0) return;
-  const { asked, stops } = await collect(deps, { policies: running.map(matchedPolicy), refused, isStopped });
+  const { asked, stops } = await collect(deps, {
+    ...{ policies: running.map(matchedPolicy), refused, isStopped },
+    allowing: createCatchUp(deps, running).allowing,
+  });
   // Several policies may ask for one update: the first that gets it has it.
   const done = new Set<string>();
   for (const row of running) {
@@ -91,6 +93,29 @@ export async function keepsAuthor(
 
 /** Whether a policy may ask for an update now. */
 export type MayAsk = (policy: MatchedPolicy, update: WaitingUpdate) => boolean;
+
+/**
+ * While its windows are closed, a policy asks for nothing but what its hosts missed that are caught up. Returns for a page of hosts which
+ * updates policies may ask for as far as their windows go.
+ */
+export function createCatchUp({ platform }: Pick<ApprovalDeps, 'platform'>, rows: readonly PolicyRow[]) {
+  const openings = rows.flatMap((row) => {
+    const window = windowOf(payloadOf(row), 'install', platform.now());
+    return window.kind === 'catch_up' ? { row, opening: window.occurrence } : [];
+  });
+
+  async function allowing(hosts: readonly ReachedHost[]): Promise<MayAsk> {
+    const agentIds = hosts.map(({ id }) => id);
+    const missed = new Map<string, Set<string>>();
+    for (const { row, opening } of openings) {
+      const asked = { policyId: row.policy_id, opening, agentIds };
+      missed.set(row.sha256, await missedOf(platform.database.read, asked));
+    }
+    return ({ sha256 }, { agent_id: id }) => missed.get(sha256)?.has(id) ?? true;
+  }
+
+  return { allowing, has: (sha256: string) => openings.some(({ row }) => row.sha256 === sha256) };
+}
 
 export function matchedPolicy(row: PolicyRow): MatchedPolicy {
   const { scope, terms } = payloadOf(row);
@@ -219,9 +244,8 @@ function requestsOf(updates: readonly WaitingUpdate[]): WaitingUpdate[][] {
 /** A policy asks as its author, whose right has just been looked at; minting looks whether the policy is in force. */
 export function askerOf({ platform }: Pick<ApprovalDeps, 'platform'>, row: PolicyRow): Asker {
   const policy = askingPolicy(row);
-  const window = windowOf(payloadOf(row), 'install', platform.now());
   // One that closes during a pass mints nothing more.
-  const until = window.kind === 'always' ? null : window.kind === 'open' ? window.until : CLOSED;
+  const until = untilOf(windowOf(payloadOf(row), 'install', platform.now()));
   return {
     ...{ operator: row.author, actor: 'policy', via: 'policy', scope: null, until },
     policy: { policy_id: row.policy_id, sha256: row.sha256 },

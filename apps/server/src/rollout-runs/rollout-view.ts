@@ -12,7 +12,7 @@ import { Value } from 'typebox/value';
 import { rfc3339 } from '../platform/clock.ts';
 import type { Db } from '../platform/db/engine.ts';
 import { payloadOf, stoppedBy } from '../policies/policy-view.ts';
-import { nextWindows, windowOf } from '../policies/policy-windows.ts';
+import { isOpen, nextWindows, windowOf } from '../policies/policy-windows.ts';
 import { type AnyPolicyRow, runsOf, versionsByDigest } from '../policies/store.ts';
 import { conditionsOf } from '../rollouts/gate-rules.ts';
 import { unrepresentedIn } from '../rollouts/ring-rules.ts';
@@ -63,7 +63,7 @@ async function itemOf(
   const entered = enteredOf(rollout);
   const own = await facts.of(ring);
   const gate = rings[ring]?.gate ?? null;
-  const isClosed = windowOf(payload, 'install', nowMs).kind === 'closed';
+  const isClosed = !isOpen(windowOf(payload, 'install', nowMs));
   const [opening] = isClosed ? nextWindows(payload, nowMs, 'install') : [];
   const run = (await runsOf(db, [rollout.policy_id])).get(rollout.policy_id);
   const enteredAtMs = entered[ring] ?? rollout.started_at;

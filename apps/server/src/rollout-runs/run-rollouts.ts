@@ -11,7 +11,14 @@ import { type PolicyRow, policiesInForce } from '../policies/store.ts';
 import { askFollowUps } from '../policy-runs/ask-follow-ups.ts';
 import type { ReachedHost, WaitingUpdate } from '../policy-runs/candidates-store.ts';
 import type { Refused } from '../policy-runs/refused.ts';
-import { collect, keepsAuthor, type MayAsk, matchedPolicy, runPolicy } from '../policy-runs/run-policies.ts';
+import {
+  collect,
+  createCatchUp,
+  keepsAuthor,
+  type MayAsk,
+  matchedPolicy,
+  runPolicy,
+} from '../policy-runs/run-policies.ts';
 import { membersDigest, ringScopes } from '../rollouts/ring-rules.ts';
 import {
   liveRollouts,
@@ -124,10 +131,17 @@ async function ask(
   const lanes = new Map<string, Lane>();
   for (const one of open)
     lanes.set(one.row.sha256, await laneOf(deps, one, live.get(one.row.policy_id) ?? null));
+  const catchUp = createCatchUp(
+    deps,
+    open.map(({ row }) => row),
+  );
   const { asked, stops } = await collect(deps, {
     ...{ policies: open.map(({ row }) => matchedPolicy(row)), refused, isStopped },
     scopes: open.flatMap(({ rings }) => ringScopes(rings)),
-    allowing: (hosts) => allowing(deps, lanes, hosts),
+    allowing: async (hosts) => {
+      const [inRings, caughtUp] = [await allowing(deps, lanes, hosts), await catchUp.allowing(hosts)];
+      return (policy, update) => caughtUp(policy, update) && inRings(policy, update);
+    },
   });
   const done = new Set<string>();
   for (const { row, rings } of open) {
@@ -136,7 +150,8 @@ async function ask(
     if (!lane) continue;
     const updates = (asked.get(row.sha256) ?? []).filter(({ id }) => !done.has(id));
     for (const id of await runPolicy(deps, row, { updates, refused, stops })) done.add(id);
-    if (!lane.live && lane.wave.packages.size > 0)
+    // A rollout begins while a window is open.
+    if (!lane.live && lane.wave.packages.size > 0 && !catchUp.has(row.sha256))
       await beginRollout(deps, { policy: row, rings, wave: lane.wave });
     if (lane.live?.state === 'running') await addLate(deps, { rollout: lane.live, rings, late: lane.late });
   }
