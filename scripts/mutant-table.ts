@@ -50,6 +50,7 @@ const STANDING_RULES = 'apps/server/src/policies/policy-rules.ts';
 const STANDING_RULES_TEST = 'apps/server/src/policies/policy-rules.test.ts';
 const STANDING_TEST = 'apps/server/src/approvals/standing.test.ts';
 const POLICIES_TEST = 'apps/server/src/policy-runs/policies.test.ts';
+const PROBES_TEST = 'apps/server/src/probes/probes.test.ts';
 const CATCH_UP_TEST = 'apps/server/src/rollout-runs/catch-up.test.ts';
 const WINDOW_ACTIONS_TEST = 'apps/server/src/policies/window-actions.test.ts';
 const RING_GATE = 'apps/server/src/rollouts/gate-rules.ts';
@@ -2904,6 +2905,27 @@ export const MUTANTS: readonly Mutant[] = [
     from: 'counts.open >= limits.maxAtOnce',
     to: 'counts.open > limits.maxAtOnce',
     test: [SLOT_RULES_TEST, 'one that failed still counts'],
+  },
+  {
+    rule: 'probes: an old look finds no host',
+    file: 'apps/server/src/agents/filter-store.ts',
+    from: "(b.state = 'red' OR b.looked_at",
+    to: "(b.state <> '' OR b.looked_at",
+    test: [PROBES_TEST, 'counts for a day'],
+  },
+  {
+    rule: 'probes: an old look is shown as unknown, red as red',
+    file: 'packages/protocol/src/probes.ts',
+    from: "state === 'red' || nowMs - lookedAtMs <= LOOK_MAX_AGE_MS ? state",
+    to: 'nowMs - lookedAtMs <= LOOK_MAX_AGE_MS ? state',
+    test: [PROBES_TEST, 'red stays red'],
+  },
+  {
+    rule: 'probes: an old look makes no host well',
+    file: 'apps/server/src/reboot-slots/store.ts',
+    from: "\n    .where('s.looked_at', '>=', nowMs - LOOK_MAX_AGE_MS)",
+    to: '',
+    test: [REBOOTS_TEST, 'a host counts as well for a day'],
   },
   {
     rule: 'reboots: enough others are well',

@@ -66,14 +66,26 @@ export const PROBES_STATES = [...PROBE_STATES, 'none'] as const;
 export const ProbesState = Type.Enum(PROBES_STATES);
 export type ProbesState = Static<typeof ProbesState>;
 
-/** The newest report of a host. `unknown` without a time: it has not reported. */
+/** How long a look counts, in milliseconds. A host that checks in looks four times in that time. */
+export const LOOK_MAX_AGE_MS = 24 * 3_600_000;
+
+/** What a state is worth now. An old look says neither that all is well nor that there is nothing to look at; red stays red. */
+export function knownState<S extends ProbesState>(
+  state: S,
+  { lookedAtMs, nowMs }: { lookedAtMs: number; nowMs: number },
+): S | 'unknown' {
+  return state === 'red' || nowMs - lookedAtMs <= LOOK_MAX_AGE_MS ? state : 'unknown';
+}
+
+/** The newest report of a host. `unknown` without a time: it has not reported; with one: some probe is, or the report is too old. */
 export const HostProbes = Type.Object({
   state: ProbesState,
   /** Since when it is in this state without a break. */
   since: nullable(Timestamp),
   /** When the host looked. */
   at: nullable(Timestamp),
-  probes: Type.Array(Type.Object({ ...ProbeResult.properties, since: Timestamp })),
+  /** `last_state`: what came of it when the host looked; `state` is what that is worth now. */
+  probes: Type.Array(Type.Object({ ...ProbeResult.properties, since: Timestamp, last_state: ProbeState })),
 });
 export type HostProbes = Static<typeof HostProbes>;
 

@@ -1,6 +1,6 @@
 import type { HostProbes, ProbeKind, ProbesState } from '@tidegate/protocol/probes';
 
-/** How long a look counts, in milliseconds. A host that checks in looks four times in that time. */
+/** How long a look counts, in milliseconds, as on the server. */
 export const LOOK_MAX_AGE_MS = 24 * 3_600_000;
 
 export const KIND_WORDS: Readonly<Record<ProbeKind, string>> = {
@@ -24,10 +24,11 @@ export function shownState<S extends ProbesState>(state: S, isOld: boolean): S |
 export function probesText({ state, at, probes }: HostProbes, nowMs: number): string {
   if (at === null) return 'Not known: the host has not reported its probes.';
   const isOld = isTooOld(at, nowMs);
+  if (isOld && probes.length === 0) {
+    return 'Not known: root had named no probes when the host last looked, too long ago to count on.';
+  }
   if (state === 'none') {
-    return isOld
-      ? 'Not known: root had named no probes when the host last looked, too long ago to count on.'
-      : 'Root has named no probes on this host: nothing says whether its services work.';
+    return 'Root has named no probes on this host: nothing says whether its services work.';
   }
   if (isOld && state === 'red') return 'Red when the host last looked, too long ago to count on the others.';
   if (isOld) return 'Not known: the host last looked too long ago to count on.';

@@ -53,7 +53,7 @@ function Probes({ probes: host }: { probes: HostProbes }) {
 }
 
 function Probe({ probe, isOld }: { probe: HostProbes['probes'][number]; isOld: boolean }) {
-  const { name, kind, state, detail, since } = probe;
+  const { name, kind, state, last_state: last, detail, since } = probe;
   return (
     <li className="min-w-0">
       <p className="flex flex-wrap items-center gap-x-2">
@@ -61,7 +61,7 @@ function Probe({ probe, isOld }: { probe: HostProbes['probes'][number]; isOld: b
         <span className="text-muted">{kind ? KIND_WORDS[kind] : 'kind not known'}</span>
         <State state={shownState(state, isOld)} />
         <span className="text-muted">
-          {isOld && `was ${state} when it last ran, `}changed <Time at={since} />
+          {isOld && `was ${last} when it last ran, `}changed <Time at={since} />
         </span>
       </p>
       {detail !== undefined && <p className="break-words text-muted">{detail}</p>}

@@ -1,5 +1,5 @@
 import type { HostStatus } from '@tidegate/protocol/agents-api';
-import type { ProbesState } from '@tidegate/protocol/probes';
+import { LOOK_MAX_AGE_MS, type ProbesState } from '@tidegate/protocol/probes';
 import type { RestartNeed } from '@tidegate/protocol/restarts';
 import { isReported, partsOfTag } from '@tidegate/protocol/tags-api';
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
@@ -85,7 +85,7 @@ export function agentConditions(
     cloneSuspected === false && sql<SqlBool>`k.since IS NULL`,
     servicesRestart !== undefined && hasNeed('services', servicesRestart, matches),
     reboot !== undefined && hasNeed('reboot', reboot, matches),
-    probes !== undefined && hasProbes(probes, matches),
+    probes !== undefined && hasProbes(probes, { matches, nowMs: presence.nowMs }),
   ];
   return all.filter((condition) => condition !== false);
 }
@@ -105,13 +105,14 @@ function hasNeed(of: 'services' | 'reboot', need: RestartNeed, matches: Matches)
     : sql<SqlBool>`a.id IN (SELECT s.agent_id FROM agent_restarts AS s WHERE ${column} = ${need})`;
 }
 
-/** A host that has not reported its probes is unknown. */
-function hasProbes(state: ProbesState, matches: Matches): Condition {
-  const ofHost = sql`SELECT 1 FROM agent_probes AS b WHERE b.agent_id = a.id`;
+/** A host that has not reported its probes is unknown, and so is one that was not red when it last did, too long ago. */
+function hasProbes(state: ProbesState, { matches, nowMs }: { matches: Matches; nowMs: number }): Condition {
+  const counts = sql<SqlBool>`(b.state = 'red' OR b.looked_at >= ${nowMs - LOOK_MAX_AGE_MS})`;
+  const ofHost = sql`SELECT 1 FROM agent_probes AS b WHERE b.agent_id = a.id AND ${counts}`;
   if (state === 'unknown') return sql<SqlBool>`NOT EXISTS (${ofHost} AND b.state <> 'unknown')`;
   return matches === 'many'
     ? sql<SqlBool>`EXISTS (${ofHost} AND b.state = ${state})`
-    : sql<SqlBool>`a.id IN (SELECT b.agent_id FROM agent_probes AS b WHERE b.state = ${state})`;
+    : sql<SqlBool>`a.id IN (SELECT b.agent_id FROM agent_probes AS b WHERE b.state = ${state} AND ${counts})`;
 }
 
 /** Whether host `a` has a tag; of many hosts each is probed, of few the tag's index has them. */

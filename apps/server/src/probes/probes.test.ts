@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { HostProbes } from '@tidegate/protocol/probes';
+import { HostProbes, LOOK_MAX_AGE_MS } from '@tidegate/protocol/probes';
 import { Value } from 'typebox/value';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { mountAgents } from '../agents/routes.ts';
@@ -40,7 +40,8 @@ describe.each(ENGINES)('probes, on $name', (engine) => {
         .sort();
     const events = () =>
       database.read.selectFrom('events').select('type').where('component', '=', 'probes').execute();
-    return { app, database, platform, one, two, report, get, shown, found, events };
+    const ageOf = (ms: number) => platform.clock.advance(Date.parse(AT) + ms - platform.now());
+    return { ageOf, app, database, platform, one, two, report, get, shown, found, events };
   }
 
   test('are unknown until the host reports them, then shown, found and offered to those who wait', async () => {
@@ -51,7 +52,7 @@ describe.each(ENGINES)('probes, on $name', (engine) => {
     expect([answer.statusCode, answer.json()]).toEqual([200, { accepted: true }]);
     expect(await shown()).toEqual({
       ...{ state: 'red', since: AT, at: AT },
-      probes: [WEB, DB].map((probe) => ({ ...probe, since: AT })),
+      probes: [WEB, DB].map((probe) => ({ ...probe, last_state: probe.state, since: AT })),
     });
     expect([await found('red'), await found('unknown'), await found('green')]).toEqual([[1], [2], []]);
     expect(await latestProbes(database.read, [one.agentId, two.agentId])).toEqual(
@@ -62,6 +63,37 @@ describe.each(ENGINES)('probes, on $name', (engine) => {
     );
     await report([], '2026-11-21T08:59:30Z');
     expect([await found('none'), await found('red')]).toEqual([[1], []]);
+  });
+
+  test.each([
+    ['green', [DB]],
+    ['none', []],
+  ] as const)('a report of %s counts for a day, then the host is unknown', async (state, probes) => {
+    const { report, shown, found, ageOf } = await setUp();
+    await report(probes);
+    ageOf(LOOK_MAX_AGE_MS);
+    expect([await found(state), await found('unknown')]).toEqual([[1], [2]]);
+    expect(await shown()).toMatchObject({ state, since: AT, at: AT });
+    ageOf(LOOK_MAX_AGE_MS + 1);
+    expect([await found(state), await found('unknown')]).toEqual([[], [1, 2]]);
+    expect(await shown()).toEqual({
+      ...{ state: 'unknown', since: '2026-11-22T08:59:00.000Z', at: AT },
+      probes: probes.map((probe) => ({ ...probe, state: 'unknown', last_state: 'green', since: AT })),
+    });
+  });
+
+  test('red stays red, however old, beside a probe that was green', async () => {
+    const { report, shown, found, ageOf } = await setUp();
+    await report([WEB, DB]);
+    ageOf(7 * LOOK_MAX_AGE_MS);
+    expect([await found('red'), await found('unknown')]).toEqual([[1], [2]]);
+    expect(await shown()).toMatchObject({
+      ...{ state: 'red', since: AT },
+      probes: [
+        { name: 'web', state: 'red', last_state: 'red' },
+        { name: 'db', state: 'unknown', last_state: 'green' },
+      ],
+    });
   });
 
   test('a host with a probe that nobody could tell is unknown, not green', async () => {

@@ -1,5 +1,13 @@
 import { CommandQueued } from '@tidegate/protocol/agents-api';
-import { HostProbes, PROBE_REPORT_MAX_BYTES, ProbeReport, twiceNamed } from '@tidegate/protocol/probes';
+import {
+  HostProbes,
+  knownState,
+  LOOK_MAX_AGE_MS,
+  PROBE_REPORT_MAX_BYTES,
+  ProbeReport,
+  type ProbesState,
+  twiceNamed,
+} from '@tidegate/protocol/probes';
 import { Problem } from '@tidegate/protocol/problems';
 import { strict, Uuid } from '@tidegate/protocol/scalars';
 import { Type } from 'typebox';
@@ -44,7 +52,7 @@ export function mountProbes(routes: Routes, platform: Platform): void {
     schema: {
       summary: 'The probes of a host, each with its state and since when',
       description:
-        '`unknown` without `at`: the host has not reported. `none`: root has named no probes there.',
+        '`unknown` without `at`: the host has not reported. `none`: root has named no probes there. A report counts for a day: after it all but `red` is `unknown`.',
       tags: ['hosts'],
       params: HostPath,
       response: { 200: HostProbes },
@@ -52,7 +60,7 @@ export function mountProbes(routes: Routes, platform: Platform): void {
     handler: async ({ params: { agent_id: agentId } }) => {
       const db = platform.database.read;
       if (!isAgentId(agentId) || (await findAgent(db, agentId)) === null) throw noSuch('agent');
-      return viewOf(await findProbes(db, agentId));
+      return viewOf(await findProbes(db, agentId), platform.now());
     },
   });
   routes.operator({
@@ -76,10 +84,16 @@ export function mountProbes(routes: Routes, platform: Platform): void {
   });
 }
 
-function viewOf(kept: KeptProbes | null): HostProbes {
+function viewOf(kept: KeptProbes | null, nowMs: number): HostProbes {
   if (kept === null) return { state: 'unknown', since: null, at: null, probes: [] };
+  const { lookedAtMs } = kept;
+  const known = <S extends ProbesState>(state: S) => knownState(state, { lookedAtMs, nowMs });
+  const state = known(kept.state);
+  const sinceMs = state === kept.state ? kept.sinceMs : lookedAtMs + LOOK_MAX_AGE_MS;
   return {
-    ...{ state: kept.state, since: rfc3339(kept.sinceMs), at: rfc3339(kept.lookedAtMs) },
-    probes: kept.probes.map(({ sinceMs, ...probe }) => ({ ...probe, since: rfc3339(sinceMs) })),
+    ...{ state, since: rfc3339(sinceMs), at: rfc3339(lookedAtMs) },
+    probes: kept.probes.map(({ sinceMs: since, ...probe }) => ({
+      ...{ ...probe, state: known(probe.state), last_state: probe.state, since: rfc3339(since) },
+    })),
   };
 }

@@ -1,3 +1,4 @@
+import { LOOK_MAX_AGE_MS } from '@tidegate/protocol/probes';
 import { type Selectable, sql } from 'kysely';
 import { CHECK_IN_INTERVAL_SECONDS, ONLINE_INTERVALS } from '../agents/presence.ts';
 import type { Db, Tx } from '../platform/db/engine.ts';
@@ -59,7 +60,7 @@ export async function countSlots(db: Db, group: string): Promise<SlotCounts> {
 
 /**
  * Hosts of a group that are up and well, without this one (null: a FleetLock client asks) and without those that have a
- * slot: seen within three of their intervals, and every probe green or root has named none. One statement that joins the
+ * slot: seen within three of their intervals, and in a look that still counts every probe was green or root had named none. One statement that joins the
  * tables of hosts, slots and probes.
  */
 export async function countHealthyOthers(
@@ -79,6 +80,7 @@ export async function countHealthyOthers(
     .where(group === '' ? sql<boolean>`a.group_name IS NULL` : sql<boolean>`a.group_name = ${group}`)
     .where('r.id', 'is', null)
     .where('s.state', 'in', ['green', 'none'])
+    .where('s.looked_at', '>=', nowMs - LOOK_MAX_AGE_MS)
     .where(isOnline(nowMs));
   const others = agentId === null ? hosts : hosts.where('a.id', '<>', agentId);
   const row = await others.executeTakeFirstOrThrow();

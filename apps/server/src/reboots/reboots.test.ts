@@ -1,3 +1,4 @@
+import { LOOK_MAX_AGE_MS } from '@tidegate/protocol/probes';
 import { describe, expect, test } from 'vitest';
 import { ENGINES } from '../testing/engines.ts';
 import { createRebootScene, type SceneHost } from '../testing/reboot-scene.ts';
@@ -231,6 +232,20 @@ describe.each(ENGINES)('reboots on $name', (engine) => {
       'healthy',
     ]);
     expect(await it.second.fetch(), 'it is not well itself, and two others are').toMatchObject([{}]);
+  });
+
+  test('a host counts as well for a day after it was seen to be so', async () => {
+    const it = await scene(3);
+    await it.limits({ max_at_once: 3, min_healthy: 2 });
+    await it.wait(LOOK_MAX_AGE_MS);
+    await it.ask({ deadline: '2026-11-24T09:00:00Z' });
+    await it.turn();
+    expect(await it.waits()).toEqual(['fetch', 'fetch', 'fetch']);
+    await it.wait(1);
+    expect(await it.waits(), 'nobody knows how the others are').toEqual(['healthy', 'healthy', 'healthy']);
+    expect(await it.first.fetch()).toEqual([]);
+    for (const host of it.hosts) await host.probes('green');
+    expect(await it.first.fetch()).toMatchObject([{}]);
   });
 
   test('a cancelled host leaves the queue; one that has the command is asked to call it off, and its result decides', async () => {
