@@ -51,6 +51,7 @@ const STANDING_RULES_TEST = 'apps/server/src/policies/policy-rules.test.ts';
 const STANDING_TEST = 'apps/server/src/approvals/standing.test.ts';
 const POLICIES_TEST = 'apps/server/src/policy-runs/policies.test.ts';
 const PROBES_TEST = 'apps/server/src/probes/probes.test.ts';
+const ANNOUNCE_TEST = 'apps/server/src/policy-runs/announce-windows.test.ts';
 const CATCH_UP_TEST = 'apps/server/src/rollout-runs/catch-up.test.ts';
 const WINDOW_ACTIONS_TEST = 'apps/server/src/policies/window-actions.test.ts';
 const RING_GATE = 'apps/server/src/rollouts/gate-rules.ts';
@@ -2387,6 +2388,13 @@ export const MUTANTS: readonly Mutant[] = [
     from: "if (action === 'update_agent')",
     to: 'if (path === undefined)',
     test: [WINDOW_ACTIONS_TEST, 'updates of the agent'],
+  },
+  {
+    rule: 'windows: each opening is announced once',
+    file: 'apps/server/src/policies/store.ts',
+    from: ".where('policy_openings.opens_at', '<', opensAtMs)",
+    to: ".where('policy_openings.opens_at', '>', 0)",
+    test: [ANNOUNCE_TEST, 'of two servers at once one tells'],
   },
   {
     rule: 'windows: only hosts that missed one are caught up',

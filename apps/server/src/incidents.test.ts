@@ -718,6 +718,7 @@ const ELSEWHERE = [
   'vex_statement_expired',
   'origin_expired',
   'policy_expired',
+  'policy_window_ahead',
   'hold_expired',
   'fix_appeared',
   'FLEET_LOCK_TOKEN_CHANGED',

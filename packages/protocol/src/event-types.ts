@@ -74,6 +74,7 @@ export const SYSTEM_EVENT_TYPES = [
   'policy_revoked',
   'policy_suspended',
   'policy_expired',
+  'policy_window_ahead',
   'rollout_started',
   'rollout_ring_entered',
   'rollout_ring_approved',

@@ -181,6 +181,8 @@ const NARRATIVES: Readonly<Record<SecurityEventType | SystemEventType, Sentence>
     policy_suspended: (read) =>
       `The policy “${read('name')}” is suspended, because its author ${read('author') || '(unknown)'} ${LOST[read('reason')] ?? 'lost the right to it'}. It approves nothing until somebody publishes it again.`,
     policy_expired: (read) => `The policy “${read('name')}” has ended. It approves nothing any more.`,
+    policy_window_ahead: (read) =>
+      `The policy “${read('name')}” has a window from ${read('opens_at') || '(unknown)'} to ${read('closes_at') || '(unknown)'}. Now it would approve ${Number(read('approves')) + Number(read('unplanned'))} update(s) on ${read('hosts') || 'some'} host(s) in it, and leave ${read('leaves') || 'some'} to people.`,
     rollout_started: (read) =>
       `A rollout of “${read('policy')}” began with ring “${read('ring_name')}”: ${read('packages')} packages, ${read('hosts')} hosts.`,
     rollout_ring_entered: (read) => `The rollout of “${read('policy')}” entered ring “${read('ring_name')}”.`,

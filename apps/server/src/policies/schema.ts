@@ -42,6 +42,11 @@ export const schema: readonly Statement[] = [
     approved BIGINT NOT NULL,
     PRIMARY KEY (slot, policy_id)
   )`,
+  // The opening that each policy has announced last.
+  `CREATE TABLE policy_openings (
+    policy_id TEXT PRIMARY KEY,
+    opens_at BIGINT NOT NULL
+  )`,
 ];
 
 declare module '../platform/db/tables.ts' {
@@ -74,5 +79,6 @@ declare module '../platform/db/tables.ts' {
       stopped_by: string;
     };
     policy_run_slots: { slot: number; policy_id: string; approved: number };
+    policy_openings: { policy_id: string; opens_at: number };
   }
 }

@@ -241,3 +241,31 @@ export async function versionsIn(
     .execute();
   return rows.flatMap((row) => (row.ended_at === null ? (opened(db, 'policies', row) ?? []) : row));
 }
+
+/** The start of the opening that each of these policies has announced last, by policy; without an entry, none. */
+export async function announcedOpenings(db: Db, policyIds: readonly string[]): Promise<Map<string, number>> {
+  const found = new Map<string, number>();
+  for (const some of chunks(policyIds)) {
+    const rows = await db.selectFrom('policy_openings').selectAll().where('policy_id', 'in', some).execute();
+    for (const { policy_id: id, opens_at: opensAtMs } of rows) found.set(id, opensAtMs);
+  }
+  return found;
+}
+
+/** False: this opening, or a later one, has been announced already. */
+export async function markAnnounced(
+  tx: Tx,
+  { policyId, opensAtMs }: { policyId: string; opensAtMs: number },
+): Promise<boolean> {
+  const { numInsertedOrUpdatedRows: rows = 0n } = await tx
+    .insertInto('policy_openings')
+    .values({ policy_id: policyId, opens_at: opensAtMs })
+    .onConflict((conflict) =>
+      conflict
+        .column('policy_id')
+        .doUpdateSet({ opens_at: opensAtMs })
+        .where('policy_openings.opens_at', '<', opensAtMs),
+    )
+    .executeTakeFirstOrThrow();
+  return rows > 0n;
+}

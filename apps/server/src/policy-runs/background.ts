@@ -1,5 +1,6 @@
 import type { ApprovalDeps } from '../approvals/deps.ts';
 import { type BackgroundWork, repeat } from '../platform/repeat.ts';
+import { announceWindows, type Looks } from './announce-windows.ts';
 import { createRefused } from './refused.ts';
 import { runPoliciesOnce } from './run-policies.ts';
 
@@ -10,11 +11,13 @@ export function createPolicyBackground(
 ): BackgroundWork {
   const { platform } = deps;
   const refused = createRefused();
+  const looks: Looks = new Map();
   return repeat({
     intervalMs,
     async run(isStopped) {
       try {
         await runPoliciesOnce(deps, refused, isStopped);
+        await announceWindows(deps, looks, isStopped);
       } catch (error) {
         // An unavailable database must not end the process: the next run tries again.
         platform.log.error('a run of the policies failed', { error: String(error) });

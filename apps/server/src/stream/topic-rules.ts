@@ -21,6 +21,7 @@ const TOPICS: Readonly<Partial<Record<SecurityEventType | SystemEventType, Strea
   policy_revoked: 'updates',
   policy_suspended: 'updates',
   policy_expired: 'updates',
+  policy_window_ahead: 'updates',
   rollout_started: 'updates',
   rollout_ring_entered: 'updates',
   rollout_halted: 'updates',
