@@ -50,6 +50,11 @@ const STANDING_RULES = 'apps/server/src/policies/policy-rules.ts';
 const STANDING_RULES_TEST = 'apps/server/src/policies/policy-rules.test.ts';
 const STANDING_TEST = 'apps/server/src/approvals/standing.test.ts';
 const POLICIES_TEST = 'apps/server/src/policy-runs/policies.test.ts';
+const FITNESS = 'apps/agent/src/probes/fitness-rules.ts';
+const FITNESS_TEST = 'apps/agent/src/probes/fitness-rules.test.ts';
+const RUN_HOOKS = 'apps/agent/src/hooks/run-hooks.ts';
+const RUN_HOOKS_TEST = 'apps/agent/src/hooks/run-hooks.test.ts';
+const AROUND_TEST = 'apps/agent/src/executor/around-install.test.ts';
 const PROBES_TEST = 'apps/server/src/probes/probes.test.ts';
 const ANNOUNCE_TEST = 'apps/server/src/policy-runs/announce-windows.test.ts';
 const CATCH_UP_TEST = 'apps/server/src/rollout-runs/catch-up.test.ts';
@@ -2913,6 +2918,55 @@ export const MUTANTS: readonly Mutant[] = [
     from: 'counts.open >= limits.maxAtOnce',
     to: 'counts.open > limits.maxAtOnce',
     test: [SLOT_RULES_TEST, 'one that failed still counts'],
+  },
+  {
+    rule: 'probes: a look of more than ten minutes makes no host fit',
+    file: FITNESS,
+    from: 'Math.abs(ageMs) > LOOK_MAX_AGE_MS',
+    to: 'Math.abs(ageMs) > 2 * LOOK_MAX_AGE_MS',
+    test: [FITNESS_TEST, 'the look is too old'],
+  },
+  {
+    rule: 'probes: nor does one from the future',
+    file: FITNESS,
+    from: 'Math.abs(ageMs) > LOOK_MAX_AGE_MS',
+    to: 'ageMs > LOOK_MAX_AGE_MS',
+    test: [FITNESS_TEST, 'the look is from the future'],
+  },
+  {
+    rule: 'probes: each that root has named has to be in the look',
+    file: FITNESS,
+    from: 'if (probe === undefined) return',
+    to: 'if (probe === undefined) continue; else if (probe === null) return',
+    test: [FITNESS_TEST, 'the look has not all of them'],
+  },
+  {
+    rule: 'probes: unknown is not green',
+    file: FITNESS,
+    from: "probe.state === 'green' ||",
+    to: "probe.state !== 'red' ||",
+    test: [FITNESS_TEST, 'one is unknown'],
+  },
+  {
+    rule: 'probes: a folder that cannot be trusted makes no host fit',
+    file: FITNESS,
+    from: 'if (names === null) return { ok: false',
+    to: 'if (names === null) return { ok: true',
+    test: [FITNESS_TEST, 'the folder cannot be trusted'],
+  },
+  {
+    rule: 'hooks: all are looked at before any runs',
+    file: RUN_HOOKS,
+    from: "if (fault !== null && (stage === 'after' || stopsAt(change, value))) return unusable(name, fault);",
+    to: '',
+    test: [AROUND_TEST, 'one that cannot be used stops it before any has run'],
+  },
+  {
+    rule: 'hooks: none is passed over whose file cannot be read',
+    file: RUN_HOOKS,
+    from: 'if (!file.ok) return unusable(file.name, file.fault);',
+    to: 'if (!file.ok) continue;',
+    test: [RUN_HOOKS_TEST, 'its file is writable by others'],
   },
   {
     rule: 'probes: an old look finds no host',

@@ -44,7 +44,8 @@ export async function examine(
   },
 ): Promise<Finding[]> {
   const loaded = loadConfig(folder);
-  if (!loaded.ok) return [{ check: 'configuration', ok: false, detail: loaded.detail }];
+  const ofRoot = [examinePolicy(parts.policy), ...examineProbes(parts.policy), ...examineHooks(parts.policy)];
+  if (!loaded.ok) return [{ check: 'configuration', ok: false, detail: loaded.detail }, ...ofRoot];
   const { config } = loaded;
   return [
     { check: 'configuration', ok: true, detail: `agent ${config.agent_id}` },
@@ -61,9 +62,7 @@ export async function examine(
     ...(await examineSources(config, parts)),
     examineExecutor(config, parts.facts),
     ...examineShownState(config, parts),
-    examinePolicy(parts.policy),
-    ...examineProbes(parts.policy),
-    ...examineHooks(parts.policy),
+    ...ofRoot,
   ];
 }
 

@@ -49,7 +49,7 @@ async function withAfter(
 
 /** The installation stands, whatever a hook after it says; the reason tells of it. */
 function withRuns(result: CommandResult, before: HooksEnd | null, after: HooksEnd): CommandResult {
-  const output = [before?.output, result.output_tail, after.output].filter((text) => text).join('\n');
+  const output = [before?.output, result.output_tail, after.output].reduce<string>(onNewLine, '');
   const told = [
     ...(before?.failed && !before.failed.stops ? [tell('before', before.failed)] : []),
     ...(after.failed === null ? [] : [tell('after', after.failed)]),
@@ -61,6 +61,11 @@ function withRuns(result: CommandResult, before: HooksEnd | null, after: HooksEn
     ...(output !== '' && { output_tail: plainEnd(output, OUTPUT_TAIL_MAX_CHARS) }),
     hooks: [...(before?.runs ?? []), ...after.runs],
   };
+}
+
+/** As it was followed: a text that ends its line is not given another end. */
+function onNewLine(before: string, text = ''): string {
+  return before === '' || text === '' || before.endsWith('\n') ? before + text : `${before}\n${text}`;
 }
 
 function tell(stage: HookStage, { name, detail }: NonNullable<HooksEnd['failed']>): string {

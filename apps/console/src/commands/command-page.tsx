@@ -13,6 +13,7 @@ import { Fold, RawJson } from '../ui/fold.tsx';
 import { Facts, Page, Panel } from '../ui/page.tsx';
 import { ErrorPanel, Skeleton } from '../ui/states.tsx';
 import { Time } from '../ui/time.tsx';
+import { AroundPanel } from './around-panel.tsx';
 import { ACTION_WORDS, CommandStatusBadge, STATUS_LOOKS } from './command-words.tsx';
 import { LiveOutput } from './live-output.tsx';
 import { useCommandVerbs } from './use-command-verbs.ts';
@@ -44,6 +45,7 @@ export function CommandPage() {
           <Panel title="Progress">
             <Facts facts={timesOf(command)} />
           </Panel>
+          <AroundPanel command={command} />
           <About command={command} />
           {command.restarts && (
             <Panel title="Restarts after it">
