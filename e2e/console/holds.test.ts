@@ -46,6 +46,16 @@ describeUpdates('holds in the console', (scene) => {
     await page.getByRole('link', { name: /^1 held until \d+ \w+ \d{4}$/ }).waitFor();
     await inspect(page, 'overview-held');
 
+    await page.goto('/hosts');
+    await page
+      .getByRole('row', { name: new RegExp(`${hostname}.* 1 held until \\d+ \\w+ \\d{4}`) })
+      .waitFor();
+    await inspect(page, 'hosts-held');
+    await page.goto('/packages');
+    await page.getByRole('row', { name: /linux-image-amd64 .* 1 held until/ }).waitFor();
+    await page.getByRole('row', { name: /^curl .* none/ }).waitFor();
+    await inspect(page, 'packages-held');
+
     await page.goto('/holds');
     await page.getByRole('button', { name: 'Release linux-image-*, linux-headers-*' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Release' }).click();

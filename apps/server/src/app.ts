@@ -45,6 +45,8 @@ import { mountStream } from './stream/routes.ts';
 import { mountUpdates } from './updates/routes.ts';
 import { VERSION } from './version.ts';
 import { mountViews } from './views/routes.ts';
+import { heldOfHosts } from './withheld/held-of-hosts.ts';
+import { heldOfPackages } from './withheld/held-of-packages.ts';
 
 /** The project's folder: shipped files are found from here, wherever the server is started. */
 const ROOT = resolve(import.meta.dirname, '../../..');
@@ -98,12 +100,16 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
     directory: agentDirectory,
     resync: createResyncGate(journal),
   });
-  mountAgents(routes, { platform });
+  mountAgents(routes, { platform, heldOf: (hosts) => heldOfHosts(platform, hosts) });
   mountSigningKeys(routes, { platform, keyRing, keyFolder });
   mountEnrolment(routes, agents.credentials);
   mountArtifacts(routes, { platform });
   mountSetAside(routes, { platform });
-  mountUpdates(routes, { platform, gateOf: createGateOf(approvals) });
+  mountUpdates(routes, {
+    platform,
+    gateOf: createGateOf(approvals),
+    heldOfPackages: (of) => heldOfPackages(platform, of),
+  });
   mountCommands(routes, { platform });
   mountHostCommands(routes, { platform });
   mountProbes(routes, platform);

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { HeldBack } from './holds-api.ts';
 import { sortBy } from './lists-api.ts';
 import { ProbesState } from './probes.ts';
 import { RebootOrder, RestartOrder } from './reboots.ts';
@@ -71,8 +72,9 @@ export const AgentItem = Type.Object({
         'whether services, or the host, run old code; unknown until the host reports it after a boot',
     },
   ),
-  /** Updates that wait for a decision. */
+  /** Updates that wait for a decision, with those that holds keep back. */
   pending_updates: Type.Integer({ minimum: 0 }),
+  held_updates: HeldBack,
 });
 export type AgentItem = Static<typeof AgentItem>;
 

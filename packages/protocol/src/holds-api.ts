@@ -48,6 +48,7 @@ export const HeldBack = strict({
   last_end: nullable(Timestamp),
 });
 export type HeldBack = Static<typeof HeldBack>;
+export const NOTHING_HELD: HeldBack = { updates: 0, security_updates: 0, first_end: null, last_end: null };
 
 /** Packages of a host's own holds that an answer names. */
 export const OWN_HOLDS_SHOWN = 50;

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { HeldBack } from './holds-api.ts';
 import { sortBy } from './lists-api.ts';
 import { Change, MaxChange, Offer } from './offers.ts';
 import { PlanAction } from './plan.ts';
@@ -184,5 +185,7 @@ export const PackageItem = strict({
   /** True where one of the updates is about what is known to be exploited; null: of none is it known. */
   known_exploited: nullable(Type.Boolean()),
   states: Type.Record(Type.String(), Count),
+  /** Of all its updates that wait, whatever the filter. */
+  held_updates: HeldBack,
 });
 export type PackageItem = Static<typeof PackageItem>;

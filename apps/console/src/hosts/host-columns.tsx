@@ -1,5 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import type { AgentItem } from '@tidegate/protocol/agents-api';
+import { HeldCount } from '../holds/held-count.tsx';
 import type { Column } from '../ui/data-table.tsx';
 import { Time } from '../ui/time.tsx';
 import { HostBadges } from './host-badges.tsx';
@@ -33,6 +34,12 @@ export const HOST_COLUMNS: readonly Column<AgentItem>[] = [
           {count.toLocaleString('en')}
         </Link>
       ),
+  },
+  {
+    id: 'held',
+    header: 'Held',
+    cell: ({ held_updates: held }) =>
+      held.updates === 0 ? <span className="text-muted">none</span> : <HeldCount held={held} />,
   },
   {
     id: 'group',

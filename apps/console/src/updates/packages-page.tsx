@@ -4,6 +4,7 @@ import type { PackageItem } from '@tidegate/protocol/updates-api';
 import { useMemo, useRef } from 'react';
 import { useListSearch } from '../api/list-search.ts';
 import { listQuery } from '../api/queries.ts';
+import { HeldCount } from '../holds/held-count.tsx';
 import { ExploitedBadge, SeverityBadge } from '../ui/badge.tsx';
 import type { Column } from '../ui/data-table.tsx';
 import { ListTable } from '../ui/list-table.tsx';
@@ -108,6 +109,12 @@ function columnsOf(filter: UrlFilter): readonly Column<PackageItem>[] {
           {exploited && <ExploitedBadge />}
         </span>
       ),
+    },
+    {
+      id: 'held',
+      header: 'Held',
+      cell: ({ held_updates: held }) =>
+        held.updates === 0 ? <span className="text-muted">none</span> : <HeldCount held={held} />,
     },
     { id: 'states', header: 'States', wide: true, cell: ({ states }) => statesText(states) },
     {

@@ -13,14 +13,15 @@ import type { Routes } from '../platform/http/routes.ts';
 import type { Platform } from '../platform/platform.ts';
 import { countGroups, listGroups } from './group-store.ts';
 import { moveHosts } from './move-hosts.ts';
-import { oneAgentItem } from './presence.ts';
+import { type ItemDeps, oneAgentItem } from './presence.ts';
 import { findAgent } from './store.ts';
 
 const tags = ['hosts'];
 const changing: OperatorAccess = { role: 'admin', limit: 'admin_operations', reach: 'scope', scope: 'hosts' };
 
 /** Groups of hosts, and the hosts in them. */
-export function mountGroups(routes: Routes, { platform }: { platform: Platform }): void {
+export function mountGroups(routes: Routes, deps: ItemDeps & { platform: Platform }): void {
+  const { platform } = deps;
   const db = platform.database.read;
   routes.operator({
     method: 'GET',
@@ -64,7 +65,7 @@ export function mountGroups(routes: Routes, { platform }: { platform: Platform }
       const isThere = isAgentId(agentId) && (await moveHosts(platform, asked)).not_found.length === 0;
       const row = isThere && (await findAgent(db, agentId));
       if (!row) throw noSuch('agent');
-      return oneAgentItem(db, row, platform.now());
+      return oneAgentItem(deps, row);
     },
   });
   routes.operator({

@@ -1,9 +1,17 @@
 import type { AgentItem, AgentState } from '@tidegate/protocol/agents-api';
+import { type HeldBack, NOTHING_HELD } from '@tidegate/protocol/holds-api';
 import { rfc3339 } from '../platform/clock.ts';
-import type { Db } from '../platform/db/engine.ts';
+import type { Platform } from '../platform/platform.ts';
 import { cloneSuspected } from './clone-view.ts';
 import type { AgentRow } from './store.ts';
 import { tagsOfHosts } from './tag-store.ts';
+
+/** What an item takes: holds stand later in the flow than hosts, so what they keep back comes from outside. */
+export interface ItemDeps {
+  platform: Pick<Platform, 'database' | 'now'>;
+  /** What holds keep back of the updates of hosts; those without any are left out. */
+  heldOf(hosts: readonly { id: string; group: string | null }[]): Promise<ReadonlyMap<string, HeldBack>>;
+}
 
 /** Check-in interval unless an operator sets another one. */
 export const CHECK_IN_INTERVAL_SECONDS = 60;
@@ -26,19 +34,31 @@ export function isOnline(
 }
 
 /** Hosts as operators see them, in the given order. */
-export async function agentItems(db: Db, agents: readonly AgentRow[], nowMs: number): Promise<AgentItem[]> {
+export async function agentItems(
+  { platform, heldOf }: ItemDeps,
+  agents: readonly AgentRow[],
+): Promise<AgentItem[]> {
   const tags = await tagsOfHosts(
-    db,
+    platform.database.read,
     agents.map(({ id }) => id),
   );
-  return agents.map((agent) => agentItem(agent, tags.get(agent.id) ?? [], nowMs));
+  const held = await heldOf(agents.map(({ id, group_name: group }) => ({ id, group })));
+  const nowMs = platform.now();
+  return agents.map((agent) =>
+    agentItem(agent, { tags: tags.get(agent.id) ?? [], held: held.get(agent.id) ?? NOTHING_HELD, nowMs }),
+  );
 }
 
-export async function oneAgentItem(db: Db, agent: AgentRow, nowMs: number): Promise<AgentItem> {
-  return agentItem(agent, (await tagsOfHosts(db, [agent.id])).get(agent.id) ?? [], nowMs);
+export async function oneAgentItem(deps: ItemDeps, agent: AgentRow): Promise<AgentItem> {
+  const [item] = await agentItems(deps, [agent]);
+  if (!item) throw new Error('a host without an item');
+  return item;
 }
 
-function agentItem(agent: AgentRow, tags: readonly string[], nowMs: number): AgentItem {
+function agentItem(
+  agent: AgentRow,
+  { tags, held, nowMs }: { tags: readonly string[]; held: HeldBack; nowMs: number },
+): AgentItem {
   return {
     id: agent.id,
     hostname: agent.hostname,
@@ -64,6 +84,7 @@ function agentItem(agent: AgentRow, tags: readonly string[], nowMs: number): Age
     clone_suspected: cloneSuspected(agent),
     restarts: { services: agent.services_restart ?? 'unknown', reboot: agent.reboot_need ?? 'unknown' },
     pending_updates: agent.pending_updates,
+    held_updates: held,
   };
 }
 

@@ -48,7 +48,7 @@ describe.each(ENGINES)('what runs old code, on $name', (engine) => {
     const config = { minAgentVersion: null };
     const lastSeen = createLastSeen({ ...platform, gatherMs: 600_000 });
     mountCheckIn(app.routes, { platform, config, keyRing, lastSeen, addresses: createAddresses() });
-    mountAgents(app.routes, { platform });
+    mountAgents(app.routes, { platform, heldOf: async () => new Map() });
     mountCommands(app.routes, { platform });
     mountAgentCommands(app.routes, { platform, config });
     onTestFinished(() => app.close());

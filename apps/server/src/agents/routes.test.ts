@@ -41,6 +41,7 @@ describe.each(ENGINES)('hosts on $name', (engine) => {
       tags: [],
       restarts: { services: 'unknown', reboot: 'unknown' },
       pending_updates: 0,
+      held_updates: { updates: 0, security_updates: 0, first_end: null, last_end: null },
     });
     expect((await get(it, AGENTS)).body).toEqual({ items: [body], next_cursor: null, total: 1 });
   });

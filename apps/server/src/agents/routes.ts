@@ -30,14 +30,20 @@ import { dismissClone } from './dismiss-clone.ts';
 import type { AgentListFilter } from './filter-store.ts';
 import { mountGroups } from './group-routes.ts';
 import { agentOrder, listAgents } from './list-store.ts';
-import { agentItems, CHECK_IN_INTERVAL_SECONDS, ONLINE_INTERVALS, oneAgentItem } from './presence.ts';
+import {
+  agentItems,
+  CHECK_IN_INTERVAL_SECONDS,
+  type ItemDeps,
+  ONLINE_INTERVALS,
+  oneAgentItem,
+} from './presence.ts';
 import { rebindMachine } from './rebind-machine.ts';
 import { mountRestarts } from './restart-routes.ts';
 import { revokeAgent } from './revoke-agent.ts';
 import { findAgent } from './store.ts';
 import { mountTags } from './tag-routes.ts';
 
-export interface AgentsDeps {
+export interface AgentsDeps extends ItemDeps {
   platform: Platform;
 }
 
@@ -72,7 +78,7 @@ export function mountAgents(routes: Routes, deps: AgentsDeps): void {
       const list = { ...selection, order, after: positionOf(cursor, of), limit: limit + 1 };
       const { rows, count } = await listAgents(platform.database.read, list);
       const { page, next_cursor } = pageOfRows(rows, { limit, of, positionOf: ({ position }) => position });
-      return { items: await agentItems(platform.database.read, page, nowMs), next_cursor, ...totalOf(count) };
+      return { items: await agentItems(deps, page), next_cursor, ...totalOf(count) };
     },
   });
   routes.operator({
@@ -83,7 +89,7 @@ export function mountAgents(routes: Routes, deps: AgentsDeps): void {
     handler: async ({ params }) => {
       const row = isAgentId(params.agent_id) && (await findAgent(platform.database.read, params.agent_id));
       if (!row) throw noSuch('agent');
-      return oneAgentItem(platform.database.read, row, platform.now());
+      return oneAgentItem(deps, row);
     },
   });
   routes.operator({
@@ -116,7 +122,7 @@ export function mountAgents(routes: Routes, deps: AgentsDeps): void {
         reason: body?.reason ?? null,
         actor: operator.username,
       });
-      return oneAgentItem(platform.database.read, row, platform.now());
+      return oneAgentItem(deps, row);
     },
   });
   routes.operator({
@@ -135,7 +141,7 @@ export function mountAgents(routes: Routes, deps: AgentsDeps): void {
       if (!isAgentId(agentId)) throw noSuch('agent');
       const actor = operator.username;
       const outcome = await dismissClone(platform, { agentId, reason: body.reason, actor });
-      if (outcome.ok) return oneAgentItem(platform.database.read, outcome.agent, platform.now());
+      if (outcome.ok) return oneAgentItem(deps, outcome.agent);
       if (outcome.why === 'unknown') throw noSuch('agent');
       throw new Refusal('conflict', { detail: 'No clone of the agent is suspected.' });
     },

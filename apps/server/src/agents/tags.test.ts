@@ -19,7 +19,7 @@ describe.each(ENGINES)('tags of hosts on $name', (engine) => {
     const database = await engine.open();
     const platform = createTestPlatform(database);
     const app = createSliceApp(platform);
-    mountAgents(app.routes, { platform });
+    mountAgents(app.routes, { platform, heldOf: async () => new Map() });
     onTestFinished(() => app.close());
     const add = async (n: number, group?: string) =>
       (await insertTestAgent(database, { n, ...(group ? { group } : {}) })).agentId;

@@ -24,7 +24,7 @@ describe.each(ENGINES)('several offered versions of a package on $name', (engine
     onTestFinished(large.stop);
     onTestFinished(() => app.close());
     mountInventory(app.routes, { platform, large, maxChange });
-    mountUpdates(app.routes, { platform, gateOf: async () => null });
+    mountUpdates(app.routes, { platform, gateOf: async () => null, heldOfPackages: async () => new Map() });
     const { agentId, familyId } = await insertTestAgent(database, { n: 1 });
     const reportOf = (updates: InventoryUpdate[]): InventoryReport => {
       platform.clock.advance(1_000);

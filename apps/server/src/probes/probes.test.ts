@@ -20,7 +20,7 @@ describe.each(ENGINES)('probes, on $name', (engine) => {
     const database = await engine.open();
     const platform = { ...createTestPlatform(database), random: randomBytes };
     const app = createSliceApp(platform);
-    mountAgents(app.routes, { platform });
+    mountAgents(app.routes, { platform, heldOf: async () => new Map() });
     mountCommands(app.routes, { platform });
     mountProbes(app.routes, platform);
     onTestFinished(() => app.close());

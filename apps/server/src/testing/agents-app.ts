@@ -96,7 +96,7 @@ export function createAgentsApp(
     },
   });
   mountAgentCredentials(app.routes, { ...renewal, limiter, accessTokens });
-  mountAgents(app.routes, { platform });
+  mountAgents(app.routes, { platform, heldOf: async () => new Map() });
   mountHostCommands(app.routes, { platform });
   mountEnrolment(app.routes, {
     platform,

@@ -58,6 +58,7 @@ describe.each(ENGINES)('updates over HTTP on $name', (engine) => {
     mountUpdates(app.routes, {
       platform: { ...platform, database: held },
       gateOf: async (updateId) => ({ update_id: updateId, verdict: 'clear' }),
+      heldOfPackages: async () => new Map(),
     });
     onTestFinished(() => app.close());
     const keys = [
@@ -309,6 +310,7 @@ describe.each(ENGINES)('updates over HTTP on $name', (engine) => {
         severity: null,
         known_exploited: null,
         states: { pending: 2 },
+        held_updates: { updates: 0, security_updates: 0, first_end: null, last_end: null },
       },
     ]);
     expect(second.next_cursor).toBeNull();

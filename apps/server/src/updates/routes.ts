@@ -1,4 +1,5 @@
 import { PlanAnswer, PlanReport } from '@tidegate/protocol/agent-api';
+import { type HeldBack, NOTHING_HELD } from '@tidegate/protocol/holds-api';
 import { Problem } from '@tidegate/protocol/problems';
 import { wayBackOf } from '@tidegate/protocol/rollbacks';
 import { Ecosystem, strict, Uuid } from '@tidegate/protocol/scalars';
@@ -15,6 +16,7 @@ import {
 } from '@tidegate/protocol/updates-api';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
+import type { GroupScope } from '../platform/db/group-scope.ts';
 import type { OperatorAccess } from '../platform/http/access.ts';
 import { REPORT_MAX_BYTES } from '../platform/http/body-sizes.ts';
 import { createLargeWork, demandRoomFor } from '../platform/http/large-work.ts';
@@ -42,6 +44,11 @@ export interface UpdatesDeps {
   platform: Platform;
   /** The gate's current verdict for an update (approvals). */
   gateOf: (updateId: string) => Promise<unknown>;
+  /** What holds keep back of packages, by their places in the list; those without any are left out. */
+  heldOfPackages: (of: {
+    packages: readonly { ecosystem: Ecosystem; name: string }[];
+    scope: GroupScope;
+  }) => Promise<ReadonlyMap<number, HeldBack>>;
 }
 
 const listOf = <Sort extends Type.TSchema>(sort: Sort) =>
@@ -57,7 +64,7 @@ const LARGE_PLAN_BYTES = 131_072;
 const LARGE_PLANS = { what: 'large plans', running: 1, waiting: 8 };
 
 /** Updates, packages with their updates, and the plans that agents send. */
-export function mountUpdates(routes: Routes, { platform, gateOf }: UpdatesDeps): void {
+export function mountUpdates(routes: Routes, { platform, gateOf, heldOfPackages }: UpdatesDeps): void {
   const { database, random } = platform;
   const large = createLargeWork({ ...LARGE_PLANS, random });
 
@@ -130,7 +137,13 @@ export function mountUpdates(routes: Routes, { platform, gateOf }: UpdatesDeps):
       const list = { filter, scope, order, after: positionOf(cursor, of), limit: limit + 1 };
       const { rows, count } = await listPackages(database.read, list);
       const { page, next_cursor } = pageOfRows(rows, { limit, of, positionOf: ({ key }) => key });
-      return { items: page.map(packageItem), next_cursor, ...totalOf(count) };
+      const packages = page.map(({ ecosystem, name }) => ({
+        ecosystem: Value.Parse(Ecosystem, ecosystem),
+        name,
+      }));
+      const held = await heldOfPackages({ packages, scope });
+      const items = page.map((row, i) => packageItem(row, held.get(i) ?? NOTHING_HELD));
+      return { items, next_cursor, ...totalOf(count) };
     },
   });
 

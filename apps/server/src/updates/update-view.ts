@@ -1,3 +1,4 @@
+import type { HeldBack } from '@tidegate/protocol/holds-api';
 import { Ecosystem } from '@tidegate/protocol/scalars';
 import { UpdateState, VulnerabilityVerdict } from '@tidegate/protocol/states';
 import type {
@@ -74,7 +75,7 @@ export function historyView(row: HistoryRow): UpdateHistoryEntry {
   return { at: rfc3339(row.at), from_state, to_state, reason, actor };
 }
 
-export function packageItem(row: PackageRow): PackageItem {
+export function packageItem(row: PackageRow, held: HeldBack): PackageItem {
   return {
     id: `${row.ecosystem}/${row.name}`,
     ecosystem: Value.Parse(Ecosystem, row.ecosystem),
@@ -87,5 +88,6 @@ export function packageItem(row: PackageRow): PackageItem {
     severity: row.severity,
     known_exploited: row.knownExploited,
     states: row.states,
+    held_updates: held,
   };
 }

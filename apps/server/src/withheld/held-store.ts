@@ -63,20 +63,23 @@ export async function* heldOnHosts(
 }
 
 /** The packages of which updates wait somewhere. */
-async function pendingPackages(db: Db): Promise<NamedPackage[]> {
+export async function pendingPackages(db: Db): Promise<NamedPackage[]> {
   const { rows } = await sql<{ ecosystem: string; name: string }>`SELECT ecosystem, name FROM package_counts
     GROUP BY ecosystem, name HAVING sum(pending) > 0`.execute(db);
   return rows.map(({ ecosystem, name }) => ({ ecosystem: Value.Parse(Ecosystem, ecosystem), name }));
 }
 
-interface NamedAlike {
+export interface NamedAlike {
   readonly naming: readonly HoldInForce[];
   readonly ecosystem: Ecosystem;
   readonly names: string[];
 }
 
 /** Packages by the holds that name them; those that none names are left out. */
-function setsOf(holds: readonly HoldInForce[], packages: readonly NamedPackage[]): Iterable<NamedAlike> {
+export function setsOf(
+  holds: readonly HoldInForce[],
+  packages: readonly NamedPackage[],
+): Iterable<NamedAlike> {
   const sets = new Map<string, NamedAlike>();
   for (const one of packages) {
     const naming = holds.filter((hold) => namesPackage(hold, one));
@@ -90,7 +93,7 @@ function setsOf(holds: readonly HoldInForce[], packages: readonly NamedPackage[]
 }
 
 /** The hosts of several holds as one scope. */
-function union(holds: readonly HoldInForce[]): PolicyScope {
+export function union(holds: readonly HoldInForce[]): PolicyScope {
   const joined = { groups: new Set<string>(), hosts: new Set<string>(), tags: new Set<string>() };
   for (const { scope } of holds) {
     if (scope.kind === 'all') return scope;
@@ -103,7 +106,8 @@ function union(holds: readonly HoldInForce[]): PolicyScope {
   };
 }
 
-function heldQuery(
+/** The updates of packages with these names that a scope holds back on the hosts of these groups. */
+export function heldQuery(
   db: Db,
   asked: { of: PolicyScope; scope: GroupScope; ecosystem: Ecosystem; names: readonly string[] },
 ) {

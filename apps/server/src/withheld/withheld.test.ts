@@ -4,6 +4,7 @@ import { insertTestAgent } from '../testing/agent-rows.ts';
 import { createApprovalsApp } from '../testing/approvals-app.ts';
 import { ENGINES } from '../testing/engines.ts';
 import { BLACKOUT, HOLD } from '../testing/standing.ts';
+import { heldOfPackages } from './held-of-packages.ts';
 
 describe.each(ENGINES)('what keeps a host as it is, on $name,', (engine) => {
   async function scene() {
@@ -71,6 +72,62 @@ describe.each(ENGINES)('what keeps a host as it is, on $name,', (engine) => {
       [late.id, 2],
     ]);
     expect(await it.read(other)).toMatchObject({ pending: 0, held: { updates: 0 }, holds: [] });
+  });
+
+  test('is the same in the list of hosts', async () => {
+    const it = await scene();
+    const { agentId: other } = await insertTestAgent(it.database, { n: 2, group: 'web' });
+    const { agentId: free } = await insertTestAgent(it.database, { n: 3 });
+    for (const agentId of [it.agentId, other, free]) {
+      for (const name of ['openssl', 'curl', 'linux-image']) await it.addUpdate({ agentId, name });
+    }
+    await it.markSecurity(await it.addUpdate({ agentId: other, name: 'linux-headers' }));
+    const items = async () => (await it.call('GET', '/api/v1/agents')).body.items;
+    const nothing = { updates: 0, security_updates: 0, first_end: null, last_end: null };
+    expect((await items()).map((one: { held_updates: object }) => one.held_updates)).toEqual([
+      nothing,
+      nothing,
+      nothing,
+    ]);
+    await it.hold({ packages: ['openssl'], scope: { kind: 'some', groups: [], hosts: [it.agentId] } });
+    const web = { kind: 'some', groups: ['web'], hosts: [] };
+    await it.hold({ packages: ['linux-*', 'openssl'], scope: web, ends_at: '2027-03-01T00:00:00Z' });
+    await it.hold({ packages: ['openssl'], scope: web });
+    for (const { id, held_updates: held } of await items()) expect(held).toEqual((await it.read(id)).held);
+    const one = await it.call('GET', `/api/v1/agents/${other}`);
+    expect(one.body.held_updates).toEqual({
+      ...{ updates: 3, security_updates: 1 },
+      ...{ first_end: '2026-12-01T00:00:00.000Z', last_end: '2027-03-01T00:00:00.000Z' },
+    });
+    expect((await it.read(free)).held).toEqual(nothing);
+  });
+
+  test('of a package is kept back on the hosts of an operator, until the ends of the holds that do', async () => {
+    const it = await scene();
+    const { agentId: other } = await insertTestAgent(it.database, { n: 2, group: 'web' });
+    for (const agentId of [it.agentId, other]) {
+      for (const name of ['openssl', 'curl', 'linux-image']) await it.addUpdate({ agentId, name });
+    }
+    await it.markSecurity(await it.addUpdate({ agentId: other, name: 'linux-headers' }));
+    const web = { kind: 'some', groups: ['web'], hosts: [] };
+    await it.hold({ packages: ['openssl'], scope: { kind: 'some', groups: [], hosts: [it.agentId] } });
+    await it.hold({ packages: ['linux-*', 'openssl'], scope: web, ends_at: '2027-03-01T00:00:00Z' });
+    const names = ['openssl', 'curl', 'linux-headers', 'linux-image', 'absent'];
+    const packages = names.map((name) => ({ ecosystem: 'apt' as const, name }));
+    const [first, last] = ['2026-12-01T00:00:00.000Z', '2027-03-01T00:00:00.000Z'];
+    const held = (updates: number, security: number, ends: readonly [string, string]) => ({
+      ...{ updates, security_updates: security, first_end: ends[0], last_end: ends[1] },
+    });
+    expect(await heldOfPackages(it.platform, { packages, scope: null })).toEqual(
+      new Map([
+        [0, held(2, 0, [first, last])],
+        [2, held(1, 1, [last, last])],
+        [3, held(1, 0, [last, last])],
+      ]),
+    );
+    const bound = await heldOfPackages(it.platform, { packages, scope: ['web'] });
+    expect(bound.get(0)).toEqual(held(1, 0, [last, last]));
+    expect((await heldOfPackages(it.platform, { packages, scope: ['db'] })).size).toBe(0);
   });
 
   test('names the holds of its package managers beside', async () => {
