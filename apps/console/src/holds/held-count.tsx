@@ -1,14 +1,19 @@
 import { Link } from '@tanstack/react-router';
 import type { HeldBack } from '@tidegate/protocol/holds-api';
-import { heldText, securityHeldText } from './held-rules.ts';
+import { heldCellText, heldText, securityHeldText } from './held-rules.ts';
 
-/** `3 held until 1 March 2027`, with security updates among them, in a cell of a list. */
+/** What holds keep back and until when, with security updates among them, in a cell of a list. */
 export function HeldCount({ held }: { held: HeldBack }) {
+  if (held.updates === 0) return <span className="text-muted">none</span>;
   const security = securityHeldText(held);
   return (
-    <span className="block max-w-56">
-      <Link to="/holds">{heldText(held)}</Link>
-      {security !== '' && <span className="block font-medium text-warn">{security}</span>}
-    </span>
+    <>
+      <Link to="/holds" title={`${heldText(held)}. ${security}`.trimEnd()}>
+        {heldCellText(held)}
+      </Link>
+      {held.security_updates > 0 && (
+        <span className="block text-warn">{held.security_updates.toLocaleString('en')} security</span>
+      )}
+    </>
   );
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { heldText, securityHeldText, shareText } from './held-rules.ts';
+import { heldCellText, heldText, securityHeldText, shareText } from './held-rules.ts';
 
 describe('the share that is done', () => {
   test.each([
@@ -29,6 +29,14 @@ describe('what is held', () => {
       '3 held, the first until 1 December 2026, the last until 1 March 2027',
     );
     expect(held(2, '2027-03-01T00:00:00.000Z', '2027-03-01T23:59:59.000Z')).toBe('2 held until 1 March 2027');
+  });
+
+  test.each([
+    [0, null, null, 'none'],
+    [3, '2027-03-01T00:00:00.000Z', '2027-03-01T23:59:59.000Z', '3 until 1 Mar 2027'],
+    [1_200, '2026-12-01T00:00:00.000Z', '2027-03-01T00:00:00.000Z', '1,200 until 1 Dec 2026 to 1 Mar 2027'],
+  ])('%i from %s to %s is %s in a list', (updates, first, last, text) => {
+    expect(heldCellText({ updates, security_updates: 0, first_end: first, last_end: last })).toBe(text);
   });
 
   test('is empty if nothing is', () => {

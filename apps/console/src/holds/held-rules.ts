@@ -18,6 +18,13 @@ export function heldText({
   return from === to ? `${count} until ${to}` : `${count}, the first until ${from}, the last until ${to}`;
 }
 
+/** The same for a cell of a list: `3 until 1 Mar 2027`, or `3 until 1 Dec 2026 to 1 Mar 2027`. */
+export function heldCellText({ updates, first_end: first, last_end: last }: HeldBack): string {
+  if (updates === 0 || first === null || last === null) return 'none';
+  const [from, to] = [dayText(first, 'short'), dayText(last, 'short')];
+  return `${updates.toLocaleString('en')} until ${from === to ? to : `${from} to ${to}`}`;
+}
+
 /** What of it fixes vulnerabilities, as a sentence; empty if nothing does. */
 export function securityHeldText({ security_updates: count }: Pick<HeldBack, 'security_updates'>): string {
   if (count === 0) return '';
@@ -27,9 +34,9 @@ export function securityHeldText({ security_updates: count }: Pick<HeldBack, 'se
 }
 
 /** `1 March 2027`, in UTC as the days of holds are. */
-export function dayText(at: string): string {
+export function dayText(at: string, month: 'long' | 'short' = 'long'): string {
   return new Date(at).toLocaleDateString('en-GB', {
-    ...{ day: 'numeric', month: 'long', year: 'numeric' },
+    ...{ day: 'numeric', month, year: 'numeric' },
     timeZone: 'UTC',
   });
 }

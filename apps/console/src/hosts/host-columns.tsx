@@ -38,8 +38,7 @@ export const HOST_COLUMNS: readonly Column<AgentItem>[] = [
   {
     id: 'held',
     header: 'Held',
-    cell: ({ held_updates: held }) =>
-      held.updates === 0 ? <span className="text-muted">none</span> : <HeldCount held={held} />,
+    cell: ({ held_updates: held }) => <HeldCount held={held} />,
   },
   {
     id: 'group',

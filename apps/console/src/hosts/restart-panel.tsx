@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import type { HostRestarts, RestartNeed, RestartReport, StaleService } from '@tidegate/protocol/restarts';
 import { CircleCheck, CircleHelp, RotateCw } from 'lucide-react';
 import type { ReactNode } from 'react';
@@ -34,6 +35,9 @@ export function RestartPanel({ id }: { id: string }) {
       )}
       {report && <RestartEvidence report={report} />}
       {data && <RestartActs id={id} report={report} />}
+      <p className="mt-3">
+        <Link to="/reboots">The queue of reboots and restarts</Link>, for many hosts, within slots.
+      </p>
     </Panel>
   );
 }

@@ -113,8 +113,7 @@ function columnsOf(filter: UrlFilter): readonly Column<PackageItem>[] {
     {
       id: 'held',
       header: 'Held',
-      cell: ({ held_updates: held }) =>
-        held.updates === 0 ? <span className="text-muted">none</span> : <HeldCount held={held} />,
+      cell: ({ held_updates: held }) => <HeldCount held={held} />,
     },
     { id: 'states', header: 'States', wide: true, cell: ({ states }) => statesText(states) },
     {
