@@ -63,7 +63,7 @@ export async function* heldOnHosts(
 }
 
 /** The packages of which updates wait somewhere. */
-export async function pendingPackages(db: Db): Promise<NamedPackage[]> {
+async function pendingPackages(db: Db): Promise<NamedPackage[]> {
   const { rows } = await sql<{ ecosystem: string; name: string }>`SELECT ecosystem, name FROM package_counts
     GROUP BY ecosystem, name HAVING sum(pending) > 0`.execute(db);
   return rows.map(({ ecosystem, name }) => ({ ecosystem: Value.Parse(Ecosystem, ecosystem), name }));
