@@ -243,6 +243,8 @@ export type PolicyItem = Static<typeof PolicyItem>;
 export const PolicyDetail = strict({
   ...Policy.properties,
   envelope: Envelope,
+  /** It asks for reboots or restarts of services, and its author is no admin any more: none is asked for. */
+  follow_ups_stopped: Type.Boolean(),
   /** Every version, the newest first. */
   versions: Type.Array(
     strict({

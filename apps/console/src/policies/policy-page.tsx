@@ -178,6 +178,14 @@ function termsOf(policy: PolicyDetail): (readonly [string, ReactNode])[] {
     ...termFacts(policy),
     ['Restarts of services', restartsText(policy.restart_services)],
     ['Reboots', rebootText(policy.reboot)],
+    ...(policy.follow_ups_stopped
+      ? [
+          [
+            'Now',
+            `None of both: ${policy.author} is no admin any more. An admin can publish it again.`,
+          ] as const,
+        ]
+      : []),
     ['Author', policy.author],
     [
       'Ends',

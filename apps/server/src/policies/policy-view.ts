@@ -13,6 +13,7 @@ import {
 import type { Rings, UnprovenRule } from '@tidegate/protocol/rings';
 import { Value } from 'typebox/value';
 import { rfc3339 } from '../platform/clock.ts';
+import { followUpFault, type PossibleAuthor } from './author-rules.ts';
 import { nextWindows, type PolicyOpening, windowOf } from './policy-windows.ts';
 import type { AnyPolicyRow, PolicyRow, RunRow } from './store.ts';
 import { followUpsOf, type Windowed } from './window-actions.ts';
@@ -94,18 +95,28 @@ export function windowTimes({ startMs, endMs, actions }: PolicyOpening): WindowT
 /** `versions`: all of the policy, the newest first. */
 export function policyDetail(
   versions: readonly [AnyPolicyRow, ...AnyPolicyRow[]],
-  context: { run: RunRow | null; nowMs: number },
+  context: { run: RunRow | null; nowMs: number; author: PossibleAuthor | null },
 ): PolicyDetail {
   const [newest] = versions;
   return Value.Parse(PolicyDetail, {
     ...policyView(newest, context),
     envelope: Value.Parse(Envelope, JSON.parse(newest.envelope)),
+    follow_ups_stopped: areFollowUpsStopped(newest, context),
     versions: versions.map((row) => ({
       ...{ version: row.version, sha256: row.sha256, author: row.author },
       ...{ created_at: rfc3339(row.created_at), end_reason: endOf(row) },
       ended_at: row.ended_at === null ? null : rfc3339(row.ended_at),
     })),
   });
+}
+
+/** A version that has ended asks for nothing in any case, and says so elsewhere. */
+function areFollowUpsStopped(
+  row: AnyPolicyRow,
+  { author, nowMs }: { author: PossibleAuthor | null; nowMs: number },
+): boolean {
+  const isInForce = stateOf(row, nowMs) === 'in_force';
+  return isInForce && author !== null && followUpFault(followUpsOf(payloadOf(row)), author) !== null;
 }
 
 function endOf({ end_reason: reason }: AnyPolicyRow): PolicyEnd | null {

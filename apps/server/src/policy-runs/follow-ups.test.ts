@@ -241,9 +241,12 @@ describe.each(ENGINES)('what policies ask for after their updates on $name', (en
     const passwords = createPasswords({ random: it.platform.random });
     const deps = { platform: it.platform, passwords, endTokens: async () => 0 };
     const change = { disabled: false, role: 'approver', groups: null } as const;
+    const stopped = async () => (await it.call('GET', `${URL}/${it.policy.id}`)).body.follow_ups_stopped;
+    expect(await stopped()).toBe(false);
     await changeOperator(deps, { id: ADA, change, by: BY });
     await it.run();
     expect(await it.asked()).toEqual([]);
+    expect(await stopped()).toBe(true);
   });
 
   describe('restarts of services', () => {

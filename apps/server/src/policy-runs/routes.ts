@@ -10,6 +10,7 @@ import { Problem } from '@tidegate/protocol/problems';
 import { strict } from '@tidegate/protocol/scalars';
 import { Type } from 'typebox';
 import type { ApprovalDeps } from '../approvals/deps.ts';
+import { findOperator } from '../operators/store.ts';
 import type { OperatorAccess, OperatorCaller } from '../platform/http/access.ts';
 import { LIST_BODY_MAX_BYTES } from '../platform/http/body-sizes.ts';
 import { askedPage, cutPage, PageQuery, pageOf } from '../platform/http/lists.ts';
@@ -58,7 +59,8 @@ export function mountPolicies(routes: Routes, deps: ApprovalDeps): void {
     const [newest, ...older] = await versionsOf(database.read, id);
     if (!newest) throw noSuch('policy');
     const run = (await runsOf(database.read, [id])).get(id) ?? null;
-    return policyDetail([newest, ...older], { run, nowMs: platform.now() });
+    const author = await findOperator(database.read, newest.author_id);
+    return policyDetail([newest, ...older], { run, nowMs: platform.now(), author });
   }
 
   routes.operator({
