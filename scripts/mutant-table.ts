@@ -2416,6 +2416,13 @@ export const MUTANTS: readonly Mutant[] = [
     test: [CATCH_UP_TEST, 'a host that took it and says nothing'],
   },
   {
+    rule: 'windows: what was chosen before a catch-up is not minted in it',
+    file: 'apps/server/src/policy-runs/run-policies.ts',
+    from: "window.kind === 'catch_up' && !isCatchUp",
+    to: "window.kind === 'catch_up' && isCatchUp === null",
+    test: [POLICIES_TEST, 'mint nothing for hosts that did not miss it'],
+  },
+  {
     rule: 'windows: a catch-up has an end',
     file: 'apps/server/src/policies/policy-windows.ts',
     from: 'last.endMs + lengthMs - CLOCK_SKEW_MS',
@@ -2432,8 +2439,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     rule: 'windows: no rollout begins in a catch-up',
     file: 'apps/server/src/rollout-runs/run-rollouts.ts',
-    from: ' && !catchUp.has(row.sha256)',
-    to: '',
+    from: 'packages.size > 0 && !isCatchUp',
+    to: 'packages.size > 0',
     test: [CATCH_UP_TEST, 'no rollout begins'],
   },
   {

@@ -76,6 +76,17 @@ describe.each(ENGINES)('windows are announced on $name', (engine) => {
     expect(await it.told()).toHaveLength(1);
   });
 
+  test('of many at once a pass tells a few, and the next ones the others', async () => {
+    const it = await scene();
+    for (let n = 1; n <= 4; n++) await it.publish({ name: `Policy ${n}` });
+    await it.at(SUNDAY_MS - 2_000);
+    expect(await it.told()).toHaveLength(3);
+    await it.at(SUNDAY_MS - 1_000);
+    await it.at(SUNDAY_MS - 500);
+    expect(new Set((await it.told()).map(({ name }) => name)).size).toBe(4);
+    expect(await it.told()).toHaveLength(4);
+  });
+
   test('windows that are not for installing are not announced, nor those of a policy that has ended', async () => {
     const it = await scene();
     const reboots = { ...WEEKLY, start: '10:00', actions: ['restart_services'] };

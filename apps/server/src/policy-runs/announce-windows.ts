@@ -12,6 +12,8 @@ import { previewPolicy } from './preview-policy.ts';
 export const AHEAD_MS = 24 * 3_600_000;
 /** A policy without a next window is looked at again after this time, in milliseconds. */
 const AGAIN_MS = 3_600_000;
+/** Windows that one pass announces: judging for one takes seconds, and the policies wait meanwhile. */
+const PASS_MAX = 3;
 /** Reasons that an event names. */
 const REASONS_NAMED = 5;
 
@@ -39,13 +41,19 @@ export async function announceWindows(
     db,
     due.map(({ policy_id: id }) => id),
   );
+  let left = PASS_MAX;
   for (const row of due) {
     if (isStopped()) return;
     const known = announced.get(row.policy_id) ?? 0;
     const opening = nextWindows(payloadOf(row), Math.max(nowMs, known), 'install')[0];
     const isNear = opening !== undefined && opening.startMs - nowMs <= AHEAD_MS;
-    if (isNear) await announce(deps, row, opening);
-    else looks.set(row.sha256, opening ? opening.startMs - AHEAD_MS : nowMs + AGAIN_MS);
+    if (!isNear) {
+      looks.set(row.sha256, opening ? opening.startMs - AHEAD_MS : nowMs + AGAIN_MS);
+      continue;
+    }
+    if (left === 0) return;
+    left -= 1;
+    await announce(deps, row, opening);
   }
 }
 

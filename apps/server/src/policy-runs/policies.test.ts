@@ -330,7 +330,7 @@ describe.each(ENGINES)('policies on $name', (engine) => {
     if (!row) throw new Error('there is no policy');
     await it.call('DELETE', `${URL}/${id}`);
     const request = { update_ids: [update] };
-    const asked = { request, asker: askerOf(it.deps, row), progress: NO_PROGRESS };
+    const asked = { request, asker: askerOf(it.deps, row, { isCatchUp: false }), progress: NO_PROGRESS };
     expect(await bulkApprove(it.deps, asked)).toMatchObject({ kind: 'done', answer: { approved: [] } });
     expect(await it.stateOf(update)).toBe('pending');
     expect(await it.tokens()).toEqual([]);
@@ -625,11 +625,30 @@ describe.each(ENGINES)('policies on $name', (engine) => {
       at(it, '2026-11-25T02:54:59Z');
       const [row] = await policiesInForce(it.database.read, { nowMs: it.platform.now(), limit: 1 });
       if (!row) throw new Error('there is no policy');
-      const asker = askerOf(it.deps, row);
+      const asker = askerOf(it.deps, row, { isCatchUp: false });
       at(it, '2026-11-25T02:55:00Z');
       await bulkApprove(it.deps, { request: { update_ids: [update] }, asker, progress: NO_PROGRESS });
       expect(await it.stateOf(update)).toBe('pending');
       expect(await it.tokens()).toEqual([]);
+    });
+
+    test('mint nothing for hosts that did not miss it, when its catch-up begins during a pass', async () => {
+      const it = await scene();
+      const update = await it.addUpdate({ name: 'curl' });
+      await it.publish({ windows: [{ ...NIGHTLY, catch_up_hours: 6 }] });
+      at(it, '2026-11-25T02:55:00Z');
+      const [row] = await policiesInForce(it.database.read, { nowMs: it.platform.now(), limit: 1 });
+      if (!row) throw new Error('there is no policy');
+      const ask = (isCatchUp: boolean) =>
+        bulkApprove(it.deps, {
+          request: { update_ids: [update] },
+          asker: askerOf(it.deps, row, { isCatchUp }),
+          progress: NO_PROGRESS,
+        });
+      await ask(false);
+      expect(await it.stateOf(update)).toBe('pending');
+      await ask(true);
+      expect((await it.tokens())[0]?.payload.expires_at).toBe('2026-11-25T08:55:00Z');
     });
 
     test('the list has the window that is open, or else the next, while they are in force', async () => {

@@ -65,16 +65,18 @@ async function askAll(
 ): Promise<void> {
   const { running, refused, isStopped } = given;
   if (running.length === 0) return;
+  const catchUp = createCatchUp(deps, running);
   const { asked, stops } = await collect(deps, {
     ...{ policies: running.map(matchedPolicy), refused, isStopped },
-    allowing: createCatchUp(deps, running).allowing,
+    allowing: catchUp.allowing,
   });
   // Several policies may ask for one update: the first that gets it has it.
   const done = new Set<string>();
   for (const row of running) {
     if (isStopped()) return;
     const updates = (asked.get(row.sha256) ?? []).filter(({ id }) => !done.has(id));
-    for (const id of await runPolicy(deps, row, { updates, refused, stops })) done.add(id);
+    const isCatchUp = catchUp.has(row.sha256);
+    for (const id of await runPolicy(deps, row, { updates, isCatchUp, refused, stops })) done.add(id);
   }
 }
 
@@ -187,6 +189,8 @@ export async function runPolicy(
   row: PolicyRow,
   given: {
     updates: readonly WaitingUpdate[];
+    /** They were chosen for a catch-up: all are of hosts that missed the window. */
+    isCatchUp: boolean;
     refused: Refused;
     /** Of what is not asked for again, by policy. */
     stops: ReadonlyMap<string, Stops>;
@@ -202,7 +206,7 @@ export async function runPolicy(
     const request = { update_ids: some.map(({ id }) => id) };
     const outcome = await bulkApprove(deps, {
       request,
-      asker: askerOf(deps, row),
+      asker: askerOf(deps, row, given),
       progress: NO_PROGRESS,
     });
     if (outcome.kind !== 'done') throw new Error(`a policy asked for what nobody can: ${outcome.kind}`);
@@ -242,10 +246,15 @@ function requestsOf(updates: readonly WaitingUpdate[]): WaitingUpdate[][] {
 }
 
 /** A policy asks as its author, whose right has just been looked at; minting looks whether the policy is in force. */
-export function askerOf({ platform }: Pick<ApprovalDeps, 'platform'>, row: PolicyRow): Asker {
+export function askerOf(
+  { platform }: Pick<ApprovalDeps, 'platform'>,
+  row: PolicyRow,
+  { isCatchUp }: { isCatchUp: boolean },
+): Asker {
   const policy = askingPolicy(row);
-  // One that closes during a pass mints nothing more.
-  const until = untilOf(windowOf(payloadOf(row), 'install', platform.now()));
+  const window = windowOf(payloadOf(row), 'install', platform.now());
+  // One that closes during a pass mints nothing more: what was chosen before its catch-up is of all hosts.
+  const until = untilOf(window.kind === 'catch_up' && !isCatchUp ? { kind: 'closed' } : window);
   return {
     ...{ operator: row.author, actor: 'policy', via: 'policy', scope: null, until },
     policy: { policy_id: row.policy_id, sha256: row.sha256 },

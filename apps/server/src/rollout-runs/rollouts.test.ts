@@ -378,7 +378,7 @@ describe.each(ENGINES)('rollouts on $name', (engine) => {
     const asked = async () => {
       const request = { update_ids: [canary.updateId, rest.updateId] };
       const done = await bulkApprove(it.deps, {
-        ...{ request, asker: askerOf(it.deps, row), progress: NO_PROGRESS },
+        ...{ request, asker: askerOf(it.deps, row, { isCatchUp: false }), progress: NO_PROGRESS },
       });
       if (done.kind !== 'done') throw new Error(`nobody can ask for it: ${done.kind}`);
       return done.answer.blocked.map(({ reason }) => reason);
@@ -401,7 +401,7 @@ describe.each(ENGINES)('rollouts on $name', (engine) => {
     if (!row) throw new Error('there is no policy');
     // The first pass begins the rollout, and asks for nothing.
     await it.run();
-    const { requestOf, ...asker } = askerOf(it.deps, row);
+    const { requestOf, ...asker } = askerOf(it.deps, row, { isCatchUp: false });
     const halting: Asker = {
       ...asker,
       async requestOf(loaded, facts) {

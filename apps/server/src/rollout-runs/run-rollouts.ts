@@ -149,9 +149,10 @@ async function ask(
     const lane = lanes.get(row.sha256);
     if (!lane) continue;
     const updates = (asked.get(row.sha256) ?? []).filter(({ id }) => !done.has(id));
-    for (const id of await runPolicy(deps, row, { updates, refused, stops })) done.add(id);
+    const isCatchUp = catchUp.has(row.sha256);
+    for (const id of await runPolicy(deps, row, { updates, isCatchUp, refused, stops })) done.add(id);
     // A rollout begins while a window is open.
-    if (!lane.live && lane.wave.packages.size > 0 && !catchUp.has(row.sha256))
+    if (!lane.live && lane.wave.packages.size > 0 && !isCatchUp)
       await beginRollout(deps, { policy: row, rings, wave: lane.wave });
     if (lane.live?.state === 'running') await addLate(deps, { rollout: lane.live, rings, late: lane.late });
   }
