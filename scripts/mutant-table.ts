@@ -2395,6 +2395,13 @@ export const MUTANTS: readonly Mutant[] = [
     test: [WINDOW_ACTIONS_TEST, 'updates of the agent'],
   },
   {
+    rule: 'rollouts: none is removed that has something to withdraw',
+    file: 'apps/server/src/rollouts/store.ts',
+    from: "e('state', '=', 'finished'), e('withdrawn', '=', 1)",
+    to: "e('state', '=', 'finished'), e('withdrawn', '>=', 0)",
+    test: ['apps/server/src/rollout-runs/tidy-rollouts.test.ts', 'stay while they run'],
+  },
+  {
     rule: 'windows: each opening is announced once',
     file: 'apps/server/src/policies/store.ts',
     from: ".where('policy_openings.opens_at', '<', opensAtMs)",

@@ -3,9 +3,10 @@ import { openCheckpointFile } from '../events/checkpoint-file.ts';
 import { createEventUpkeep } from '../events/upkeep.ts';
 import { createOutsiderUpkeep } from '../outsiders/upkeep.ts';
 import { tidyFirstSeen } from '../release-times/tidy-seen.ts';
+import { tidyRollouts } from '../rollouts/tidy-rollouts.ts';
 import type { Opening } from './parts.ts';
 
-/** Checkpoints and retention of events, and the limits on what outsiders make the server keep. */
+/** Checkpoints and retention of events, and of what outsiders and rollouts make the server keep. */
 export function openUpkeep({ config, platform, keyRing, background }: Opening): void {
   background.use(
     'events',
@@ -16,6 +17,10 @@ export function openUpkeep({ config, platform, keyRing, background }: Opening): 
   );
   background.use(
     'outsiders',
-    createOutsiderUpkeep(platform, [tidyClientErrors(platform), tidyFirstSeen(platform)]),
+    createOutsiderUpkeep(platform, [
+      tidyClientErrors(platform),
+      tidyFirstSeen(platform),
+      tidyRollouts(platform),
+    ]),
   );
 }

@@ -174,3 +174,36 @@ export function versionKey({
 }: Pick<RolloutPackageRow, 'ecosystem' | 'name' | 'version'>): string {
   return [ecosystem, name, version].join('\n');
 }
+
+/** Rollouts that ended before this time, and of which nothing is left to withdraw; the oldest first. */
+export async function endedRollouts(
+  db: Db,
+  { endedBeforeMs, limit }: { endedBeforeMs: number; limit: number },
+): Promise<string[]> {
+  const rows = await db
+    .selectFrom('rollouts')
+    .select('id')
+    .where('ended_at', '<', endedBeforeMs)
+    .where((e) => e.or([e('state', '=', 'finished'), e('withdrawn', '=', 1)]))
+    .orderBy('id')
+    .limit(limit)
+    .execute();
+  return rows.map(({ id }) => id);
+}
+
+/** Deletes some of the hosts of a rollout; returns how many. */
+export async function deleteHostsOf(tx: Tx, { id, limit }: { id: string; limit: number }): Promise<number> {
+  const some = tx.selectFrom('rollout_hosts').select('agent_id').where('rollout_id', '=', id).limit(limit);
+  const { numDeletedRows } = await tx
+    .deleteFrom('rollout_hosts')
+    .where('rollout_id', '=', id)
+    .where('agent_id', 'in', some)
+    .executeTakeFirst();
+  return Number(numDeletedRows);
+}
+
+/** Deletes a rollout that has no hosts any more, with its packages. */
+export async function deleteRollout(tx: Tx, id: string): Promise<void> {
+  await tx.deleteFrom('rollout_packages').where('rollout_id', '=', id).execute();
+  await tx.deleteFrom('rollouts').where('id', '=', id).execute();
+}
