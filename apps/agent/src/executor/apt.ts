@@ -4,6 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { OUTPUT_TAIL_MAX_CHARS } from '@tidegate/protocol/agent-api';
 import type { PlanAction } from '@tidegate/protocol/plan';
 import { toActions } from '../ecosystems/apt/actions.ts';
+import { heldReason } from '../ecosystems/apt/held.ts';
 import {
   type AptPlaces,
   findAptPlaces,
@@ -21,7 +22,6 @@ import {
   shownName,
   withAptSession,
 } from '../ecosystems/apt/session.ts';
-import { heldReason } from '../ecosystems/apt/sound-plan.ts';
 import { findLock, findShortage, findUnfinished } from '../ecosystems/apt/trouble.ts';
 import type { HostPaths } from '../ecosystems/ecosystem.ts';
 import { type OutputListener, runProgram } from '../platform/run-program.ts';

@@ -1,12 +1,13 @@
 import type { PlanAction } from '@tidegate/protocol/plan';
 import type { PlanOutcome, PlanRequest, PlanTarget } from '../ecosystem.ts';
+import { soundPlan } from '../sound-plan.ts';
 import { toActions } from './actions.ts';
 import { addArtifacts, addReplaced, replacedBy, wantedBy } from './add-artifacts.ts';
+import { heldReason } from './held.ts';
 import type { Parsed, Transaction } from './parse-transaction.ts';
 import type { Planner } from './planner.ts';
 import { type Resolution, resolveTransaction } from './resolve.ts';
 import { installPin, isSafeArgument } from './session.ts';
-import { heldReason, soundPlan } from './sound-plan.ts';
 import { planUndo } from './undo.ts';
 
 /**

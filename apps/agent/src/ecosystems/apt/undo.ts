@@ -2,17 +2,15 @@ import type { PlanAction } from '@tidegate/protocol/plan';
 import type { RollbackAction } from '@tidegate/protocol/rollbacks';
 import type { PlanOutcome, PlanTarget } from '../ecosystem.ts';
 import { isIntact, type Kept } from '../kept-files.ts';
+import { soundPlan } from '../sound-plan.ts';
+import { differenceOf, findDone, isOf, isUndone, noWayBack, withKept } from '../undo-rules.ts';
 import { toActions } from './actions.ts';
 import { addArtifacts, addReplaced, replacedBy } from './add-artifacts.ts';
 import { keyOf, readArchiveFiles, type Wanted } from './artifacts.ts';
-import type { InstalledPackage } from './installed.ts';
+import { heldReason } from './held.ts';
 import { type Parsed, parseTransaction } from './parse-transaction.ts';
 import type { Planner } from './planner.ts';
 import { installPin, isSafeArgument } from './session.ts';
-import { heldReason, soundPlan } from './sound-plan.ts';
-
-/** Differences that a reason names. */
-const NAMED_MAX = 5;
 
 /**
  * Plans a rollback: exactly what an installation is to have undone, without what is undone already. apt resolves it from
@@ -27,9 +25,8 @@ export async function planUndo(
   if (!fresh.ok) return fresh;
   const { installed, places } = planner.state();
   const rest = undo.filter((action) => !isUndone(action, installed));
-  const missed = updates.find(({ name }) => !rest.some((action) => action.name === name));
-  if (missed !== undefined)
-    return { ok: false, reason: `${missed.name} ${missed.toVersion} is there already` };
+  const done = findDone(updates, rest);
+  if (done !== null) return { ok: false, reason: done };
   const held = installed.find((pkg) => pkg.held && rest.some((action) => isOf(action, pkg)));
   if (held !== undefined) return { ok: false, reason: heldReason(held) };
   const files = await findFiles(planner, rest);
@@ -42,21 +39,10 @@ export async function planUndo(
   if (!transaction.ok) return transaction;
   const actions = toActions(transaction.value, installed, places);
   if (!actions.ok) return actions;
-  const difference = differenceOf(rest, actions.value);
+  const difference = differenceOf(rest, actions.value, 'apt');
   if (difference !== null) return { ok: false, reason: difference };
   const described = await describe(planner, actions.value, files.value);
   return described.ok ? soundPlan(described.value, resolvedAt) : described;
-}
-
-function isUndone(action: RollbackAction, installed: readonly InstalledPackage[]): boolean {
-  const own = installed.filter((pkg) => isOf(action, pkg));
-  return action.action === 'remove'
-    ? own.length === 0
-    : own.some(({ version }) => version === action.to_version);
-}
-
-function isOf({ name, arch }: RollbackAction, pkg: InstalledPackage): boolean {
-  return pkg.name === name && pkg.arch === arch;
 }
 
 /** Where each version comes from. */
@@ -82,12 +68,9 @@ async function findFiles(planner: Planner, rest: readonly RollbackAction[]): Pro
     const read = await planner.indexes().read([one]);
     if (read.ok && planner.indexes().records(one).length > 0) listed.push(one);
   }
-  const lost = others.filter((one) => !listed.includes(one)).map(({ name, version }) => `${name} ${version}`);
+  const lost = others.filter((one) => !listed.includes(one));
   if (lost.length === 0) return { ok: true, value: { kept, listed } };
-  return {
-    ok: false,
-    reason: `no way back: neither this host nor its archives have the file of ${named(lost)}`,
-  };
+  return { ok: false, reason: noWayBack(lost, 'its archives have') };
 }
 
 function requestOf(rest: readonly RollbackAction[], { kept }: Sources): Parsed<string[]> {
@@ -106,26 +89,6 @@ function requestOf(rest: readonly RollbackAction[], { kept }: Sources): Parsed<s
     ok: true,
     value: ['--allow-downgrades', ...(removes ? [] : ['--no-remove']), 'install', ...words],
   };
-}
-
-/** What apt would do beside what is asked for, or would not do, as a sentence; null where it does exactly that. */
-function differenceOf(rest: readonly RollbackAction[], actions: readonly PlanAction[]): string | null {
-  const asked = new Set(rest.map(textOf));
-  const answered = new Set(actions.map(textOf));
-  const more = [...answered].filter((text) => !asked.has(text));
-  const less = [...asked].filter((text) => !answered.has(text));
-  if (more.length > 0) return `the rollback would do more than undo the installation: ${named(more)}`;
-  return less.length > 0 ? `the host has changed since the installation: apt does not ${named(less)}` : null;
-}
-
-function textOf({ action, name, arch, from_version: from, to_version: to }: RollbackAction): string {
-  const versions = [from && ` from ${from}`, to && ` to ${to}`].filter((text) => text !== undefined);
-  return `${action} ${name}:${arch ?? ''}${versions.join('')}`;
-}
-
-function named(texts: readonly string[]): string {
-  const more = texts.length > NAMED_MAX ? `, and ${texts.length - NAMED_MAX} more` : '';
-  return `${texts.slice(0, NAMED_MAX).join(', ')}${more}`;
 }
 
 async function describe(
@@ -157,17 +120,4 @@ function keptOf({ action, name, arch = '', to_version: version = '' }: PlanActio
 
 function sameAs(a: PlanAction) {
   return ({ name, arch }: PlanAction) => name === a.name && arch === a.arch;
-}
-
-/** What the index said about the file when it was kept. */
-function withKept({ origin: _, ...action }: PlanAction, file: Kept): PlanAction {
-  const { source_name, source_version, origin, origin_key, artifact } = file;
-  return {
-    ...action,
-    ...(source_name !== undefined && { source_name }),
-    ...(source_version !== undefined && { source_version }),
-    ...(origin !== undefined && { origin }),
-    ...(origin_key !== undefined && { origin_key }),
-    artifact,
-  };
 }

@@ -1,6 +1,6 @@
 import { Plan, type PlanAction, planFaults } from '@tidegate/protocol/plan';
 import { Check } from 'typebox/value';
-import type { PlanOutcome } from '../ecosystem.ts';
+import type { PlanOutcome } from './ecosystem.ts';
 
 /** A plan of these actions, if the protocol allows it. */
 export function soundPlan(actions: PlanAction[], resolvedAt: Date): PlanOutcome {
@@ -9,8 +9,4 @@ export function soundPlan(actions: PlanAction[], resolvedAt: Date): PlanOutcome 
   if (fault) return { ok: false, reason: `the plan is unsound at ${fault.path}: ${fault.message}` };
   if (!Check(Plan, plan)) return { ok: false, reason: 'the plan exceeds the limits of the protocol' };
   return { ok: true, plan };
-}
-
-export function heldReason({ name }: { name: string }): string {
-  return `${name} is on hold on this host; to release it: apt-mark unhold ${name}`;
 }
