@@ -42,6 +42,8 @@ export type DnfHost = {
   dnf(...args: string[]): Promise<string>;
   /** Builds packages into the repositories and makes them known. */
   publish(...packages: DnfPackage[]): Promise<void>;
+  /** Takes versions away from the repositories, which then do not know them any more. */
+  withdraw(...versions: { name: string; evr: string }[]): Promise<void>;
   /** Brings back the root as it was made; the repositories stay as they are. */
   rollBack(): Promise<void>;
   /** The file of a package. Throws where none was published. */
@@ -70,6 +72,11 @@ export async function createDnfHost(dir: string, options: DnfHostOptions = {}): 
     await signer.stop();
   };
 
+  const find = (name: string, evr: string) => {
+    const pkg = published.findLast((candidate) => candidate.name === name && evrOf(candidate) === evr);
+    if (pkg === undefined) throw new RangeError(`${name} ${evr} was never published`);
+    return pkg;
+  };
   const rpm = (...args: string[]) => runTool('rpm', ['--root', root, '--dbpath', DATABASE, ...args]);
 
   try {
@@ -102,12 +109,12 @@ export async function createDnfHost(dir: string, options: DnfHostOptions = {}): 
       published.push(...packages);
       await repositories.reindex();
     },
-    rollBack,
-    rpmPath: (name, evr) => {
-      const pkg = published.findLast((candidate) => candidate.name === name && evrOf(candidate) === evr);
-      if (pkg === undefined) throw new RangeError(`${name} ${evr} was never published`);
-      return repositories.rpmPath(pkg);
+    withdraw: async (...versions) => {
+      await repositories.remove(versions.map(({ name, evr }) => find(name, evr)));
+      await repositories.reindex();
     },
+    rollBack,
+    rpmPath: (name, evr) => repositories.rpmPath(find(name, evr)),
     fetched,
     stop,
   };

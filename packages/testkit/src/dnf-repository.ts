@@ -25,6 +25,8 @@ export type DnfRepositories = {
   readonly folder: string;
   /** Builds and signs packages; one that is there already is replaced. `reindex` makes them known. */
   add(packages: readonly DnfPackage[], options?: { isSigned?: boolean }): Promise<void>;
+  /** Takes packages away; `reindex` makes it known. */
+  remove(packages: readonly DnfPackage[]): Promise<void>;
   /** Writes and signs the metadata anew, with an advisory for each package that names one. */
   reindex(): Promise<void>;
   rpmPath(pkg: DnfPackage): string;
@@ -65,6 +67,12 @@ export async function createDnfRepositories(folder: string, signer: DnfSigner): 
         published.set(rpmPath(pkg), pkg);
       }
       if (isSigned) await signRpms(signer, packages.map(rpmPath));
+    },
+    remove: async (packages) => {
+      for (const pkg of packages) {
+        await rm(rpmPath(pkg));
+        published.delete(rpmPath(pkg));
+      }
     },
     reindex: async () => {
       for (const id of DNF_REPOSITORIES) await indexOne(id);

@@ -76,6 +76,9 @@ async function prepareIn<T>(
 /** The request to dnf: the staged files, with removals permitted only when approved and still to be done. */
 interface StageRequest {
   files: string[];
+  /** What the staged files bring, and what goes for it or by itself. */
+  coming: { name: string; arch: string }[];
+  going: { name: string; arch: string; evr: string }[];
   removals: boolean;
   lock_wait_seconds: number;
 }
@@ -83,7 +86,9 @@ interface StageRequest {
 /** The files of what is left to do: a package that is installed already would be "nothing to do" or a fault. */
 function requestOf(rest: readonly PlanAction[], stage: string): Omit<StageRequest, 'lock_wait_seconds'> {
   const files = rest.flatMap(({ artifact }) => (artifact ? [join(stage, artifact.filename)] : []));
-  return { files, removals: rest.some(({ action }) => action === 'remove') };
+  const coming = rest.flatMap(({ name, arch = '', to_version: to }) => (to ? [{ name, arch }] : []));
+  const going = rest.flatMap(({ name, arch = '', from_version: evr }) => (evr ? [{ name, arch, evr }] : []));
+  return { files, coming, going, removals: rest.some(({ action }) => action === 'remove') };
 }
 
 /** Why dnf does not accept an action; null when it accepts all. */

@@ -1,5 +1,6 @@
 import type { Artifact, PlanAction } from '@tidegate/protocol/plan';
 import { compareVersions } from '@tidegate/versions';
+import type { KeptFiles } from '../kept-files.ts';
 import type { DnfPackage, TransactionAnswer } from './answers.ts';
 import { evrOf, rpmFilename, sourceOf } from './names-rules.ts';
 import type { Parsed } from './places.ts';
@@ -8,6 +9,7 @@ const SHA256_HEX_CHARS = 64;
 const URL_MAX_CHARS = 2_048;
 
 type Coming = TransactionAnswer['coming'][number];
+type Going = TransactionAnswer['going'][number];
 
 /**
  * Translates a transaction into the sorted actions of a plan, without artifacts. Planning and the executor's
@@ -17,7 +19,10 @@ type Coming = TransactionAnswer['coming'][number];
 export function toActions({
   coming,
   going,
-}: Pick<TransactionAnswer, 'coming' | 'going'>): Parsed<PlanAction[]> {
+}: {
+  coming: readonly DnfPackage[];
+  going: readonly DnfPackage[];
+}): Parsed<PlanAction[]> {
   const left = new Map<string, DnfPackage>();
   for (const pkg of going) {
     if (left.has(keyOf(pkg))) return { ok: false, reason: `two versions of ${pkg.name} would be removed` };
@@ -66,6 +71,29 @@ export function addArtifacts(
     });
   }
   return { ok: true, value: complete };
+}
+
+/**
+ * Adds the file of each replaced version, as it is kept here or as the repositories name it. Two different files of one
+ * version are as good as none: nobody knows which is installed.
+ */
+export function addReplaced(
+  actions: readonly PlanAction[],
+  going: readonly Going[],
+  kept: KeptFiles,
+): PlanAction[] {
+  return actions.map((action) => {
+    const { name, arch, from_version: version } = action;
+    if (arch === undefined || version === undefined) return action;
+    const own = kept.find({ ecosystem: 'dnf', name, arch, version })?.artifact;
+    if (own) return { ...action, back: { size_bytes: own.size_bytes, sha256: own.sha256 } };
+    const listed = going.find(
+      (pkg) => pkg.name === name && pkg.arch === arch && evrOf(pkg) === version,
+    )?.listed;
+    const [file, ...others] = listed ?? [];
+    if (file?.checksum.length !== SHA256_HEX_CHARS || others.length > 0) return action;
+    return { ...action, back: { size_bytes: file.size, sha256: file.checksum } };
+  });
 }
 
 /** The length identifies the algorithm: dnf's numbers for algorithms differ between releases. */

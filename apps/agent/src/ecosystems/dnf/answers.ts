@@ -16,6 +16,7 @@ const Arch = Type.String({ pattern: '^[a-z0-9_]+$', maxLength: 32 });
 const SourceRpm = Type.String({ pattern: '^[A-Za-z0-9_.+~^-]+\\.(no)?src\\.rpm$', maxLength: 512 });
 const RepositoryId = Type.String({ pattern: '^[A-Za-z0-9_.:@-]+$', maxLength: 256 });
 const Text = Type.String({ maxLength: 4_096 });
+const Checksum = Type.String({ pattern: '^([0-9a-f]{2}){16,64}$' });
 
 /** A package as dnf knows it. */
 const Described = {
@@ -31,19 +32,39 @@ const Described = {
   repository: nullable(RepositoryId),
   size: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
   /** From the repository's metadata, in hex: its length identifies the algorithm. */
-  checksum: nullable(Type.String({ pattern: '^([0-9a-f]{2}){16,64}$' })),
+  checksum: nullable(Checksum),
 };
 export const DnfPackage = strict(Described);
 export type DnfPackage = Static<typeof DnfPackage>;
 
 const Coming = strict({ ...Described, url: nullable(Type.String({ minLength: 1, maxLength: 4_096 })) });
 
-export const TransactionAnswer = strict({
+/** Files that the repositories have for one version: mostly none or one. */
+const LISTED_MAX = 100;
+const Going = strict({
+  ...Described,
+  /** The files of this version in the repositories, each different one once. */
+  listed: Type.Array(strict({ size: Described.size, checksum: Checksum }), { maxItems: LISTED_MAX }),
+});
+
+const Transaction = {
   ok: Type.Literal(true),
   coming: Type.Array(Coming, { maxItems: LIST_MAX }),
-  going: Type.Array(DnfPackage, { maxItems: LIST_MAX }),
-});
+  going: Type.Array(Going, { maxItems: LIST_MAX }),
+};
+export const TransactionAnswer = strict(Transaction);
 export type TransactionAnswer = Static<typeof TransactionAnswer>;
+
+/** A transaction, or what no repository has of it: then the transaction is empty. */
+export const UndoAnswer = strict({
+  ...Transaction,
+  lost: Type.Array(strict({ name: Name, evr: Text }), { maxItems: LIST_MAX }),
+});
+
+export const LookUpAnswer = strict({
+  ok: Type.Literal(true),
+  found: Type.Array(Coming, { maxItems: LIST_MAX }),
+});
 
 const Refused = strict({ ok: Type.Literal(false), reason: Text });
 type Refused = Static<typeof Refused>;

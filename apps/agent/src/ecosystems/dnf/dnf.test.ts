@@ -26,6 +26,7 @@ import type { ProgramResult } from '../../platform/run-program.ts';
 import { downloadIdentity } from '../downloads.ts';
 import type { HostPaths, PlanOutcome, PlanUpdates } from '../ecosystem.ts';
 import { hostPaths } from '../host-places.ts';
+import { openKept } from '../kept-files.ts';
 import { AgesAnswer, parseAnswer } from './answers.ts';
 import { dnfDriver } from './dnf.ts';
 import { findDnfPlaces } from './places.ts';
@@ -220,7 +221,10 @@ describe.skipIf(missing !== null)('dnf on a real host', () => {
           starts += 1;
           return session.ask(...asked);
         };
-        await work(createDnfPlanner({ ...session, ask }, targets), () => starts);
+        await work(
+          createDnfPlanner({ session: { ...session, ask }, kept: openKept(null) }, targets),
+          () => starts,
+        );
       });
     }
 

@@ -3,11 +3,13 @@ import { isAnyLocked } from '../../platform/find-lock.ts';
 import { downloadIdentity } from '../downloads.ts';
 import type { EcosystemDriver, HostPaths, PlanTarget, PlanUpdates } from '../ecosystem.ts';
 import type { HostTrouble } from '../host-trouble.ts';
+import { openKept } from '../kept-files.ts';
 import { AgesAnswer, parseAnswer } from './answers.ts';
 import { fetchActions } from './fetch.ts';
 import { findStaleRepository } from './metadata-age.ts';
 import { findDnfPlaces, isDnfHost } from './places.ts';
 import { createDnfPlanner } from './plan.ts';
+import { fetchReplaced } from './replaced.ts';
 import { scanDnf } from './scan.ts';
 import { withDnfSession } from './session.ts';
 
@@ -21,6 +23,7 @@ export const dnfDriver: EcosystemDriver = {
   plan: (paths, request) => withDnfPlanning(paths, request.updates, (plan) => plan(request)),
   withPlanning: withDnfPlanning,
   fetch: fetchActions,
+  fetchReplaced,
 };
 
 async function findStaleness(paths: HostPaths, nowMs: number): Promise<string | null> {
@@ -50,5 +53,7 @@ async function withDnfPlanning<T>(
   const places = await findDnfPlaces(paths);
   if (!places.ok) return work(async () => places);
   const identity = await downloadIdentity(null);
-  return withDnfSession(places.value, identity, (session) => work(createDnfPlanner(session, upcoming)));
+  return withDnfSession(places.value, identity, (session) =>
+    work(createDnfPlanner({ session, kept: openKept(paths.kept) }, upcoming)),
+  );
 }

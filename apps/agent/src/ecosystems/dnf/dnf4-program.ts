@@ -162,8 +162,26 @@ def resolve(base, removals):
     everything = base.sack.query(flags=hawkey.IGNORE_EXCLUDES)
     return {
         "coming": [dict(describe(package, everything), url=address(package)) for package in base.transaction.install_set],
-        "going": [describe(package, everything) for package in base.transaction.remove_set],
+        "going": [dict(describe(package, everything), listed=listed(package, everything)) for package in base.transaction.remove_set],
     }
+
+
+def listed(package, everything):
+    """The files that the repositories have for an installed version, each different one once."""
+    same = everything.available().filter(name=package.name, evr=evr_of(package), arch=package.arch)
+    files = {(other.chksum[1].hex(), other.downloadsize) for other in same if other.chksum and not other._from_cmdline}
+    return [{"checksum": checksum, "size": size} for checksum, size in sorted(files)]
+
+
+def erase(base):
+    """What goes without a successor is named, and what would stay beside its successor, as kernels do."""
+    successors = {(one["name"], one["arch"]) for one in request["coming"]}
+    installed = base.sack.query(flags=hawkey.IGNORE_EXCLUDES).installed()
+    side_by_side = base._get_installonly_query(installed)
+    for one in request["going"]:
+        for package in installed.filter(name=one["name"], evr=one["evr"], arch=one["arch"]):
+            if (package.name, package.arch) not in successors or package in side_by_side:
+                base.package_remove(package)
 
 
 def database():
@@ -257,13 +275,19 @@ def find_offered(base, target, everything, hidden):
         raise Refused("%s is not installed" % target["name"])
     if everything.installed().filter(**wanted):
         raise Refused("%s is installed already" % label)
-    found = base.sack.query().available().filterm(**wanted)
+    found = find_visible(base, label, wanted, everything, hidden)
     if not found:
-        offered = everything.available().filter(**wanted)
-        if not offered:
-            raise Refused("no enabled repository offers %s" % label)
-        if hidden.intersection(offered):
-            raise Refused("%s is held back by versionlock on this host" % label)
+        raise Refused("no enabled repository offers %s" % label)
+    return found
+
+
+def find_visible(base, label, wanted, everything, hidden):
+    """What the repositories have and this host lets in; a refusal where it does not."""
+    found = base.sack.query().available().filterm(**wanted)
+    offered = [] if found else everything.available().filter(**wanted)
+    if offered and hidden.intersection(offered):
+        raise Refused("%s is held back by versionlock on this host" % label)
+    if offered:
         raise Refused("%s is excluded by the configuration of dnf on this host" % label)
     return found
 
@@ -299,6 +323,48 @@ def plan_set(base, targets, everything, hidden):
         except dnf.exceptions.DepsolveError as error:
             problem = error
     raise problem
+
+
+def undo():
+    """The opposite of an installation: from kept files, and from the repositories where there is none. Nothing else may go."""
+    base = open_base()
+    load(base, bool(request["listed"]))
+    packages = base.add_remote_rpms(request["files"], strict=True) if request["files"] else []
+    hidden = apply_locks(base)
+    if faults:
+        return refuse("; ".join(faults))
+    everything = base.sack.query(flags=hawkey.IGNORE_EXCLUDES)
+    for package in packages:
+        if not base.sack.query().filter(pkg=[package]):
+            why = "held back by versionlock" if package in hidden else "excluded by the configuration of dnf"
+            return refuse("%s %s is %s on this host" % (package.name, evr_of(package), why))
+    lost, coming = [], list(packages)
+    for one in request["listed"]:
+        found = find_visible(base, "%s %s" % (one["name"], one["evr"]),
+                             dict(name=one["name"], evr=one["evr"], arch=one["arch"]), everything, hidden)
+        # Of two different files nobody knows which one was installed.
+        if len({package.chksum[1] for package in found}) == 1:
+            coming.append(found[0])
+        else:
+            lost.append({"name": one["name"], "evr": one["evr"]})
+    if lost:
+        return answer(ok=True, coming=[], going=[], lost=lost)
+    for package in coming:
+        base.package_install(package)
+    erase(base)
+    answer(ok=True, lost=[], **resolve(base, False))
+
+
+def look_up():
+    """What the repositories say of versions that are installed: also where they are excluded."""
+    base = open_base()
+    load(base, True)
+    if faults:
+        return refuse("; ".join(faults))
+    everything = base.sack.query(flags=hawkey.IGNORE_EXCLUDES)
+    found = [package for one in request["packages"]
+             for package in everything.available().filter(name=one["name"], evr=one["evr"], arch=one["arch"])]
+    answer(ok=True, found=[dict(describe(package, everything), url=address(package)) for package in found])
 
 
 def fetch():
@@ -345,6 +411,7 @@ def staged():
             raise Unsigned("GPG check FAILED: %s" % (message or package))
     for package in packages:
         base.package_install(package)
+    erase(base)
     return base, resolve(base, request["removals"])
 
 
@@ -383,9 +450,12 @@ def refuse(reason):
 
 def main():
     logging.getLogger("dnf").addHandler(Faults(logging.WARNING))
-    work = {"scan": scan, "ages": ages, "plan": plan, "fetch": fetch, "simulate": simulate, "install": install}[request["do"]]
+    work = {"scan": scan, "ages": ages, "plan": plan, "undo": undo, "look_up": look_up, "fetch": fetch,
+            "simulate": simulate, "install": install}[request["do"]]
     try:
         work()
+    except Refused as error:
+        refuse(str(error))
     except Unsigned as error:
         refuse("artifact_unsigned: %s" % error) if request["do"] == "simulate" else sys.exit(str(error))
     except (dnf.exceptions.Error, hawkey.Exception, rpm.error, OSError, RuntimeError) as error:

@@ -6,6 +6,7 @@ import { findTool } from '@tidegate/testkit/run-tool';
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { describe, expect, test } from 'vitest';
 import { runProgram } from '../../platform/run-program.ts';
+import { openKept } from '../kept-files.ts';
 import { FetchAnswer, PlansAnswer, parseAnswer, refusalOf, ScanAnswer } from './answers.ts';
 import { DNF5_PROGRAM } from './dnf5-program.ts';
 import { describePlan } from './plan.ts';
@@ -20,6 +21,7 @@ const RECORDED = fileURLToPath(new URL('../../testing/recorded-dnf5', import.met
 /** Runs the program as on a host, except that the recorded module is found first. */
 const START = `import sys; sys.path.insert(0, ${JSON.stringify(RECORDED)})\n`;
 
+const MEANS = { kept: openKept(null), resolvedAt: new Date(0) };
 const CONTENT = 'an rpm';
 const SHA256 = createHash('sha256').update(CONTENT).digest('hex');
 const OLD = { name: 'demo', version: '1.0', epoch: '1', source: 'demo-src', from_repo: 'fedora' };
@@ -68,7 +70,7 @@ describe.skipIf(python === null)(
       const [plan] = answer.value.plans;
       if (plan === undefined) throw new Error('each set has an answer');
       return plan.ok
-        ? describePlan(plan, { updates: [{ name: 'demo', toVersion: '1:1.1-1' }] }, new Date(0))
+        ? describePlan(plan, { updates: [{ name: 'demo', toVersion: '1:1.1-1' }] }, MEANS)
         : refusalOf(plan);
     }
 

@@ -120,8 +120,31 @@ def resolve(base, goal, removals):
         if action in INBOUND:
             coming.append(dict(describe(base, package), url=address(package)))
         elif action in OUTBOUND:
-            going.append(describe(base, package))
+            going.append(dict(describe(base, package), listed=listed(base, package)))
     return transaction, {"coming": coming, "going": going}
+
+
+def listed(base, package):
+    """The files that the repositories have for an installed version, each different one once."""
+    wanted = {"name": package.get_name(), "evr": evr_of(package), "arch": package.get_arch()}
+    files = {(other.get_checksum().get_checksum().lower(), other.get_download_size())
+             for other in exactly(base, wanted, IGNORE_ALL, available=True) if other.get_repo_id() != "@commandline"}
+    return [{"checksum": checksum, "size": size} for checksum, size in sorted(files) if checksum]
+
+
+def exactly(base, wanted, flags=0, **filters):
+    return [package for package in packages(base, flags, name=[wanted["name"]], **filters)
+            if evr_of(package) == wanted["evr"] and package.get_arch() == wanted["arch"]]
+
+
+def erase(base, goal):
+    """What goes without a successor is named, and what would stay beside its successor, as kernels do."""
+    successors = {(one["name"], one["arch"]) for one in request["coming"]}
+    side_by_side = {package.get_nevra() for package in packages(base, IGNORE_ALL, installonly=True)}
+    for one in request["going"]:
+        for package in exactly(base, one, IGNORE_ALL, installed=True):
+            if (one["name"], one["arch"]) not in successors or package.get_nevra() in side_by_side:
+                goal.add_rpm_remove(package)
 
 
 def best_of(base, flags):
@@ -215,6 +238,36 @@ def plan_set(base, targets):
     raise problem
 
 
+def undo():
+    """The opposite of an installation: from kept files, and from the repositories where there is none. Nothing else may go."""
+    base = open_base()
+    load(base, bool(request["listed"]))
+    lost, goal = [], libdnf5.base.Goal(base)
+    for path in request["files"]:
+        goal.add_install(path)
+    for one in request["listed"]:
+        found = exactly(base, one, available=True)
+        if not found and exactly(base, one, IGNORE_ALL, available=True):
+            raise Refused("%s %s is excluded or locked by the configuration of dnf on this host" % (one["name"], one["evr"]))
+        # Of two different files nobody knows which one was installed.
+        if len({package.get_checksum().get_checksum() for package in found}) == 1:
+            goal.add_rpm_install(found[0])
+        else:
+            lost.append({"name": one["name"], "evr": one["evr"]})
+    if lost:
+        return answer(ok=True, coming=[], going=[], lost=lost)
+    erase(base, goal)
+    answer(ok=True, lost=[], **resolve(base, goal, False)[1])
+
+
+def look_up():
+    """What the repositories say of versions that are installed: also where they are excluded."""
+    base = open_base()
+    load(base, True)
+    found = [package for one in request["packages"] for package in exactly(base, one, IGNORE_ALL, available=True)]
+    answer(ok=True, found=[dict(describe(base, package), url=address(package)) for package in found])
+
+
 def fetch():
     base = open_base()
     load(base, True)
@@ -262,6 +315,7 @@ def staged():
     for path in request["files"]:
         check_signature(path)
         goal.add_install(path)
+    erase(base, goal)
     return resolve(base, goal, request["removals"])
 
 
@@ -282,7 +336,8 @@ def install():
 
 
 def main():
-    work = {"scan": scan, "ages": ages, "plan": plan, "fetch": fetch, "simulate": simulate, "install": install}
+    work = {"scan": scan, "ages": ages, "plan": plan, "undo": undo, "look_up": look_up, "fetch": fetch,
+            "simulate": simulate, "install": install}
     try:
         work[request["do"]]()
     except (Refused, OSError, RuntimeError) as error:

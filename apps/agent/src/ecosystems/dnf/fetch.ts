@@ -2,6 +2,7 @@ import type { PlanAction } from '@tidegate/protocol/plan';
 import { checkFiles, type DownloadedFile, downloadIdentity, expectFiles } from '../downloads.ts';
 import type { FetchOutcome, HostPaths } from '../ecosystem.ts';
 import { reclaimFolder, transferFolder } from '../folder-ownership.ts';
+import { copyKept, openKept } from '../kept-files.ts';
 import { FetchAnswer, parseAnswer } from './answers.ts';
 import { isSafeArgument, rpmFilename } from './names-rules.ts';
 import { findDnfPlaces } from './places.ts';
@@ -22,16 +23,35 @@ export async function fetchActions(
   const incoming = actions.filter(({ action }) => action !== 'remove');
   const needed = await expectFiles({ actions: incoming, directory, expectedFile });
   if (!needed.ok) return needed;
-  const expected = needed.files;
+  const { files } = needed;
+  const kept = openKept(paths.kept);
+  // Each kept file was once named by the metadata of this host's repositories.
+  const expected = files.filter(({ name, arch, version, sha256 }) => {
+    const wanted = { ecosystem: 'dnf' as const, name, arch, version, sha256 };
+    return kept.find(wanted) === null;
+  });
+  const downloaded = await download(paths, expected, directory);
+  if (!downloaded.ok) return downloaded;
+  for (const file of files.filter((one) => !expected.includes(one))) {
+    if (!copyKept(paths.kept, file, directory))
+      return { ok: false, reason: `artifact_mismatch: ${file.name}` };
+  }
+  return checkFiles(directory, files);
+}
+
+async function download(
+  paths: HostPaths,
+  expected: readonly DownloadedFile[],
+  directory: string,
+): Promise<FetchOutcome> {
   if (expected.length === 0) return { ok: true };
   const places = await findDnfPlaces(paths);
   if (!places.ok) return places;
 
   const identity = await downloadIdentity(null);
   await transferFolder(directory, identity);
-  let fetched: FetchOutcome;
   try {
-    fetched = await withDnfSession(places.value, identity, async (session) => {
+    return await withDnfSession(places.value, identity, async (session) => {
       const files = expected.map(({ name, arch, version: evr, filename, sizeBytes: size, sha256 }) => ({
         ...{ name, arch, evr, filename, size, sha256 },
       }));
@@ -42,8 +62,6 @@ export async function fetchActions(
   } finally {
     if (identity !== null) await reclaimFolder(directory);
   }
-  const checked = await checkFiles(directory, fetched.ok ? expected : []);
-  return fetched.ok ? checked : fetched;
 }
 
 function expectedFile(action: PlanAction): DownloadedFile | null {

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { ProgramResult } from '../../platform/run-program.ts';
+import { openKept } from '../kept-files.ts';
 import { addArtifacts, toActions } from './actions.ts';
 import { type DnfPackage, parseAnswer, ScanAnswer, TransactionAnswer } from './answers.ts';
 import { parseInstalled } from './installed.ts';
@@ -9,6 +10,7 @@ import { evrOf, isSafeArgument, rpmFilename, sourceOf } from './names-rules.ts';
 import { describePlan } from './plan.ts';
 import { describeScan } from './scan.ts';
 
+const MEANS = { kept: openKept(null), resolvedAt: new Date(0) };
 const SHA256 = 'ab'.repeat(32);
 
 function pkg(changes: Partial<DnfPackage> = {}): DnfPackage {
@@ -193,12 +195,12 @@ describe('a transaction as actions of a plan', () => {
     const transaction = {
       ok: true as const,
       coming: [coming({ checksum })],
-      going: [going({ version: '1.0' })],
+      going: [{ ...going({ version: '1.0' }), listed: [] }],
     };
     const outcome = describePlan(
       transaction,
       { updates: [{ name: 'demo', toVersion: '0:1.1-1.el9' }] },
-      new Date(0),
+      MEANS,
     );
     expect(!outcome.ok && outcome.reason).toBe('the metadata of baseos lack the SHA-256 of demo');
   });
@@ -222,7 +224,7 @@ describe('a transaction as actions of a plan', () => {
     ['another architecture', { name: 'demo', arch: 'x86_64', toVersion: '0:1.1-1.el9' }],
   ])('a transaction that brings %s than asked for is no plan', (_, target) => {
     const transaction = { ok: true as const, coming: [coming({ arch: 'i686' })], going: [] };
-    const outcome = describePlan(transaction, { updates: [target] }, new Date(0));
+    const outcome = describePlan(transaction, { updates: [target] }, MEANS);
     expect(!outcome.ok && outcome.reason).toContain('dnf does not update');
   });
 });

@@ -1,15 +1,21 @@
-import { Plan, planFaults } from '@tidegate/protocol/plan';
-import { Check } from 'typebox/value';
 import type { PlanOutcome, PlanRequest, PlanTarget, PlanUpdates } from '../ecosystem.ts';
-import { addArtifacts, toActions } from './actions.ts';
+import type { KeptFiles } from '../kept-files.ts';
+import { soundPlan } from '../sound-plan.ts';
+import { addArtifacts, addReplaced, toActions } from './actions.ts';
 import { PlansAnswer, parseAnswer, refusalOf, type TransactionAnswer } from './answers.ts';
 import { databaseMark } from './installed.ts';
 import { isSafeArgument } from './names-rules.ts';
 import type { Parsed } from './places.ts';
 import type { DnfSession } from './session.ts';
+import { planUndo } from './undo.ts';
 
 /** Sets that one start of dnf resolves: reading the metadata takes longer than most sets. */
 const SETS_PER_START = 20;
+
+export interface Planner {
+  session: DnfSession;
+  kept: KeptFiles;
+}
 
 interface Made {
   readonly outcome: Parsed<TransactionAnswer>;
@@ -22,7 +28,7 @@ interface Made {
  * single updates of `upcoming` that follow are resolved in the same start of dnf, and are resolved again where packages have
  * changed since.
  */
-export function createDnfPlanner(session: DnfSession, upcoming: readonly PlanTarget[]): PlanUpdates {
+export function createDnfPlanner({ session, kept }: Planner, upcoming: readonly PlanTarget[]): PlanUpdates {
   const made = new Map<string, Made>();
   const left = new Map(upcoming.filter(isSafe).map((target) => [keyOf([target]), [target]]));
   let mark: string | null = null;
@@ -43,6 +49,8 @@ export function createDnfPlanner(session: DnfSession, upcoming: readonly PlanTar
   }
 
   return async (request) => {
+    const { updates, undo } = request;
+    if (undo !== undefined) return planUndo({ session, kept }, { updates, undo }, new Date());
     if (!request.updates.every(isSafe)) {
       return { ok: false, reason: 'dnf does not accept this name or version' };
     }
@@ -54,7 +62,7 @@ export function createDnfPlanner(session: DnfSession, upcoming: readonly PlanTar
     // Asked again it is resolved again.
     made.delete(key);
     left.delete(key);
-    return outcome.ok ? describePlan(outcome.value, request, resolvedAt) : outcome;
+    return outcome.ok ? describePlan(outcome.value, request, { kept, resolvedAt }) : outcome;
   };
 }
 
@@ -87,7 +95,7 @@ function keyOf(updates: readonly PlanTarget[]): string {
 export function describePlan(
   transaction: TransactionAnswer,
   { updates }: PlanRequest,
-  resolvedAt: Date,
+  { kept, resolvedAt }: { kept: KeptFiles; resolvedAt: Date },
 ): PlanOutcome {
   const bare = toActions(transaction);
   if (!bare.ok) return bare;
@@ -105,9 +113,5 @@ export function describePlan(
   }
   const actions = addArtifacts(bare.value, transaction.coming);
   if (!actions.ok) return actions;
-  const plan = { resolved_at: resolvedAt.toISOString(), actions: actions.value };
-  const fault = planFaults(plan)[0];
-  if (fault) return { ok: false, reason: `the plan is unsound at ${fault.path}: ${fault.message}` };
-  if (!Check(Plan, plan)) return { ok: false, reason: 'the plan exceeds the limits of the protocol' };
-  return { ok: true, plan };
+  return soundPlan(addReplaced(actions.value, transaction.going, kept), resolvedAt);
 }

@@ -1,6 +1,7 @@
-import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { chmod, copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, relative } from 'node:path';
+import { basename, join, relative } from 'node:path';
 import {
   type Identity,
   type OutputListener,
@@ -18,7 +19,7 @@ const DNF_TIMEOUT_MS = 10 * 60_000;
 /** 20,000 packages with their updates take about 10 MB. */
 const DNF_OUTPUT_MAX_BYTES = 64 * 1024 * 1024;
 
-export type DnfWork = 'scan' | 'ages' | 'plan' | 'fetch' | 'simulate' | 'install';
+export type DnfWork = 'scan' | 'ages' | 'plan' | 'undo' | 'look_up' | 'fetch' | 'simulate' | 'install';
 
 export interface RunLimits {
   timeoutMs?: number;
@@ -33,6 +34,8 @@ export interface DnfSession {
   readonly identity: Identity | null;
   /** Runs a dnf request; the answer is its output. */
   ask(work: DnfWork, request: Record<string, unknown>, limits?: RunLimits): Promise<ProgramResult>;
+  /** Paths of files that the session's user can read: copies where that user is another one. */
+  lend(paths: readonly string[]): Promise<string[]>;
   /** Runs rpm on the database of this host. */
   rpm(args: readonly string[], limits: { timeoutMs: number; maxOutputBytes: number }): Promise<ProgramResult>;
 }
@@ -82,6 +85,7 @@ export async function withDnfSession<T>(
           { timeoutMs: DNF_TIMEOUT_MS, maxOutputBytes: DNF_OUTPUT_MAX_BYTES, onOverflow: 'fail', ...limits },
         );
       },
+      lend: (paths) => (identity === null ? Promise.resolve([...paths]) : lendCopies(folder, paths)),
       rpm: (args, limits) => {
         const root = places.root === '/' ? [] : ['--root', places.root];
         return run({ program: 'rpm', args: [...root, ...args] }, { onOverflow: 'fail', ...limits });
@@ -91,6 +95,20 @@ export async function withDnfSession<T>(
     if (identity !== null) await removeAsUser(identity, [own]);
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+/** In a folder that the other user can read and cannot change. */
+async function lendCopies(folder: string, paths: readonly string[]): Promise<string[]> {
+  const lent = await mkdtemp(join(folder, 'lent-'));
+  await chmod(lent, 0o755);
+  const copies: string[] = [];
+  for (const path of paths) {
+    const copy = join(lent, basename(path));
+    await copyFile(path, copy, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
+    await chmod(copy, 0o644);
+    copies.push(copy);
+  }
+  return copies;
 }
 
 function programOf({ flavour }: DnfPlaces): string {
