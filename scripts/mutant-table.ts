@@ -27,6 +27,8 @@ const CRASH_TEST = 'apps/server/src/restore/crash-before-commit.test.ts';
 const KEPT_FILES = 'apps/agent/src/ecosystems/kept-files.ts';
 const KEPT_FILES_TEST = 'apps/agent/src/ecosystems/kept-files.test.ts';
 const UNDO = 'apps/agent/src/ecosystems/undo-rules.ts';
+const DNF4 = 'apps/agent/src/ecosystems/dnf/dnf4-program.ts';
+const DNF_ROLLBACK_TEST = 'apps/agent/src/executor/dnf-rollback.test.ts';
 const ROLLBACK_TEST = 'apps/agent/src/executor/apt-rollback.test.ts';
 const ROLLBACKS = 'packages/protocol/src/rollbacks.ts';
 const ROLLBACKS_TEST = 'apps/server/src/rollbacks/rollbacks.test.ts';
@@ -2519,6 +2521,27 @@ export const MUTANTS: readonly Mutant[] = [
     from: 'if (more.length > 0) return',
     to: 'if (more.length > 99) return',
     test: [ROLLBACK_TEST, 'a rollback never removes more than the installation brought'],
+  },
+  {
+    rule: 'rollbacks: dnf names what goes beside its successor',
+    file: DNF4,
+    from: ' or package in side_by_side:',
+    to: ':',
+    test: [DNF_ROLLBACK_TEST, 'from kept files that no repository has any more, and nothing else changes'],
+  },
+  {
+    rule: 'rollbacks: dnf takes none of two different files of one version',
+    file: DNF4,
+    from: 'if len({package.chksum[1] for package in found}) == 1:',
+    to: 'if found:',
+    test: [DNF_ROLLBACK_TEST, 'of two different files of one version neither is a way back'],
+  },
+  {
+    rule: 'rollbacks: versionlock holds for kept files too',
+    file: DNF4,
+    from: 'if not base.sack.query().filter(pkg=[package]):',
+    to: 'if False:',
+    test: [DNF_ROLLBACK_TEST, 'a version that versionlock holds is not taken back'],
   },
   {
     rule: 'rollbacks: the server takes no plan that does more',

@@ -66,7 +66,9 @@ describe.skipIf(missing !== null)('the installer of dnf on a real host', () => {
 
   test('the simulation gives the approved plan and changes nothing', async () => {
     const job = await prepare('demo', '1:1.1-1.el9');
-    const bare = job.actions.map(({ artifact, source_name, source_version, origin, ...action }) => action);
+    const bare = job.actions.map(
+      ({ artifact, source_name, source_version, origin, back, ...action }) => action,
+    );
     expect(await simulate(dnfInstaller, job)).toEqual({ ok: true, actions: bare });
     await unchanged();
   });

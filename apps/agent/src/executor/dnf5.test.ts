@@ -101,7 +101,9 @@ describe.skipIf(missing !== null)('the installer of dnf 5, with recorded answers
   test('the simulation is the approved plan of the staged files; no repository is read, nothing is run', async () => {
     const { installer, called } = await openHost();
     const job = await prepare();
-    const bare = job.actions.map(({ artifact, source_name, source_version, origin, ...action }) => action);
+    const bare = job.actions.map(
+      ({ artifact, source_name, source_version, origin, back, ...action }) => action,
+    );
     expect(await simulate(installer, job)).toEqual({ ok: true, actions: bare });
     expect(called()).toEqual(resolving('simulate', job.stage));
     expect(await host.installed()).toEqual(original);

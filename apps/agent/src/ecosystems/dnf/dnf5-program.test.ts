@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { findTool } from '@tidegate/testkit/run-tool';
@@ -7,7 +7,15 @@ import { tmpDir } from '@tidegate/testkit/tmp';
 import { describe, expect, test } from 'vitest';
 import { runProgram } from '../../platform/run-program.ts';
 import { openKept } from '../kept-files.ts';
-import { FetchAnswer, PlansAnswer, parseAnswer, refusalOf, ScanAnswer } from './answers.ts';
+import {
+  FetchAnswer,
+  LookUpAnswer,
+  PlansAnswer,
+  parseAnswer,
+  refusalOf,
+  ScanAnswer,
+  UndoAnswer,
+} from './answers.ts';
 import { DNF5_PROGRAM } from './dnf5-program.ts';
 import { describePlan } from './plan.ts';
 import { describeScan } from './scan.ts';
@@ -43,11 +51,17 @@ const TARGET = { name: 'demo', arch: 'noarch', evr: '1:1.1-1' };
 async function ask(world: object, request: object) {
   using dir = tmpDir('tidegate-dnf5-');
   const [worldFile, requestFile] = [join(dir.path, 'world.json'), join(dir.path, 'request.json')];
-  const cache = join(dir.path, 'cache');
+  const [cache, callsFile] = [join(dir.path, 'cache'), join(dir.path, 'calls')];
   mkdirSync(cache);
   writeFileSync(
     worldFile,
-    JSON.stringify({ root: dir.path, packages: [OLD, OTHER, OFFER], transaction: UPGRADE, ...world }),
+    JSON.stringify({
+      root: dir.path,
+      packages: [OLD, OTHER, OFFER],
+      transaction: UPGRADE,
+      calls: callsFile,
+      ...world,
+    }),
   );
   writeFileSync(
     requestFile,
@@ -57,7 +71,8 @@ async function ask(world: object, request: object) {
     ...{ program: python ?? 'python3', args: ['-I', '-B', '-c', START + DNF5_PROGRAM, requestFile] },
     ...{ timeoutMs: 20_000, maxOutputBytes: 1024 * 1024, env: { RECORDED_WORLD: worldFile } },
   });
-  return { run, fetched: readdirSync(cache) };
+  const lines = existsSync(callsFile) ? readFileSync(callsFile, 'utf8').trim().split('\n') : [];
+  return { run, fetched: readdirSync(cache), calls: lines.map((line): unknown[] => JSON.parse(line)) };
 }
 
 describe.skipIf(python === null)(
@@ -150,6 +165,86 @@ describe.skipIf(python === null)(
       const refused = parseAnswer(other.run, FetchAnswer);
       expect(!refused.ok && refused.reason).toMatch(/^artifact_mismatch/);
       expect(other.fetched).toEqual([]);
+    });
+
+    test('a plan names the one file of a replaced version that the repositories have', async () => {
+      const old = { ...OLD, repo: 'fedora', size: 3, sha256: 'cd'.repeat(32) };
+      const backOf = async (...packages: object[]) => {
+        const outcome = await planOf({ packages: [OLD, OTHER, OFFER, ...packages] });
+        return outcome.ok && outcome.plan.actions.map(({ back }) => back);
+      };
+      expect(await backOf(old)).toEqual([{ size_bytes: 3, sha256: 'cd'.repeat(32) }]);
+      expect(await backOf()).toEqual([undefined]);
+      expect(await backOf(old, { ...old, sha256: 'ef'.repeat(32) })).toEqual([undefined]);
+    });
+
+    const GOING = [{ name: 'demo', arch: 'noarch', evr: '1:1.1-1' }];
+    const NEWER = { ...OLD, version: '1.1' };
+    const BACK = { ...OLD, repo: 'fedora', size: 3, sha256: 'cd'.repeat(32) };
+    const DOWNGRADE = [
+      ['Downgrade', BACK],
+      ['Replaced', NEWER],
+    ];
+
+    test('an undo takes kept files and what one repository has, and names what goes by itself', async () => {
+      const packages = [NEWER, OTHER, BACK];
+      const other = { name: 'other', arch: 'noarch', evr: '0:3.0-1' };
+      const known = { packages, transaction: [...DOWNGRADE, ['Remove', OTHER]] };
+      const coming = [{ ...GOING[0], evr: '1:1.0-1' }];
+      const request = {
+        do: 'undo',
+        files: ['/kept/lib.rpm'],
+        listed: coming,
+        coming,
+        going: [...GOING, other],
+      };
+      const { run, calls } = await ask(known, request);
+      expect(parseAnswer(run, UndoAnswer)).toMatchObject({ ok: true });
+      expect(calls.slice(2)).toEqual([
+        ['undo', 'load'],
+        ['undo', 'add', '/kept/lib.rpm'],
+        ['undo', 'add package', 'demo-1:1.0-1.noarch'],
+        ['undo', 'remove', 'other-3.0-1.noarch'],
+        ['undo', 'erasing', false],
+      ]);
+    });
+    test('an undo from kept files alone reads no repository', async () => {
+      const coming = [{ ...GOING[0], evr: '1:1.0-1' }];
+      const request = { do: 'undo', files: ['/kept/demo.rpm'], listed: [], coming, going: GOING };
+      const { calls } = await ask({ packages: [NEWER], transaction: DOWNGRADE }, request);
+      expect(calls.slice(1, 3)).toEqual([
+        ['undo', 'load', 1],
+        ['undo', 'add', '/kept/demo.rpm'],
+      ]);
+    });
+
+    test('the new one of packages that stand side by side is named', async () => {
+      const kernel = { ...NEWER, installonly: true };
+      const coming = [{ ...GOING[0], evr: '1:1.0-1' }];
+      const request = { do: 'undo', files: ['/kept/demo.rpm'], listed: [], coming, going: GOING };
+      const { calls } = await ask({ packages: [kernel], transaction: DOWNGRADE }, request);
+      expect(calls).toContainEqual(['undo', 'remove', 'demo-1:1.1-1.noarch']);
+    });
+
+    test.each([
+      ['no repository has', []],
+      ['two repositories have differently', [BACK, { ...BACK, sha256: 'ef'.repeat(32) }]],
+    ])('a file that %s is lost', async (_, offered) => {
+      const coming = [{ ...GOING[0], evr: '1:1.0-1' }];
+      const request = { do: 'undo', files: [], listed: coming, coming, going: GOING };
+      const answer = await ask({ packages: [NEWER, ...offered], transaction: DOWNGRADE }, request);
+      const lost = [{ name: 'demo', evr: '1:1.0-1' }];
+      expect(parseAnswer(answer.run, UndoAnswer)).toMatchObject({ value: { coming: [], going: [], lost } });
+    });
+
+    test('an excluded version is looked up, but not taken back', async () => {
+      const coming = [{ name: 'demo', arch: 'noarch', evr: '1:1.0-1' }];
+      const known = { packages: [NEWER, { ...BACK, excluded: true }], transaction: DOWNGRADE };
+      const found = parseAnswer((await ask(known, { do: 'look_up', packages: coming })).run, LookUpAnswer);
+      expect(found.ok && found.value.found.map(({ checksum }) => checksum)).toEqual(['cd'.repeat(32)]);
+      const request = { do: 'undo', files: [], listed: coming, coming, going: GOING };
+      const refused = parseAnswer((await ask(known, request)).run, UndoAnswer);
+      expect(!refused.ok && refused.reason).toContain('demo 1:1.0-1 is excluded or locked');
     });
 
     test('a host without a repository is no complete scan', async () => {

@@ -24,6 +24,18 @@ export async function fetchActions(
   const needed = await expectFiles({ actions: incoming, directory, expectedFile });
   if (!needed.ok) return needed;
   const { files } = needed;
+  if (files.length === 0) return { ok: true };
+  const fetched = await bring(paths, files, directory);
+  const checked = await checkFiles(directory, fetched.ok ? files : []);
+  return fetched.ok ? checked : fetched;
+}
+
+/** From what is kept here, and the rest from the repositories. */
+async function bring(
+  paths: HostPaths,
+  files: readonly DownloadedFile[],
+  directory: string,
+): Promise<FetchOutcome> {
   const kept = openKept(paths.kept);
   // Each kept file was once named by the metadata of this host's repositories.
   const expected = files.filter(({ name, arch, version, sha256 }) => {
@@ -36,7 +48,7 @@ export async function fetchActions(
     if (!copyKept(paths.kept, file, directory))
       return { ok: false, reason: `artifact_mismatch: ${file.name}` };
   }
-  return checkFiles(directory, files);
+  return { ok: true };
 }
 
 async function download(

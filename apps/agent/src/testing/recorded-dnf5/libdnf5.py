@@ -95,6 +95,9 @@ class PackageQuery:
     def filter_available(self):
         self.keep(lambda package: not package.is_installed())
 
+    def filter_installonly(self):
+        self.keep(lambda package: package.facts.get("installonly", False))
+
     def filter_upgrades(self):
         installed = {f["name"]: f["version"] for f in WORLD["packages"] if "repo" not in f}
         self.keep(lambda p: not p.is_installed() and p.get_version() > installed.get(p.get_name(), "~"))
@@ -154,12 +157,16 @@ class RepoQuery(list):
 
 class Goal:
     def __init__(self, base):
-        self.asked = None
         self.allowed = False
         self.files = []
+        self.removed = []
 
     def add_rpm_install(self, package):
-        self.asked = package
+        called("add package", package.get_nevra())
+
+    def add_rpm_remove(self, package):
+        called("remove", package.get_nevra())
+        self.removed.append(package.get_nevra())
 
     def add_install(self, path):
         called("add", path)
@@ -170,7 +177,7 @@ class Goal:
         self.allowed = allowed
 
     def resolve(self):
-        erases = any(item[0] == "Remove" for item in TRANSACTION)
+        erases = any(action == "Remove" and Package(facts).get_nevra() not in self.removed for action, facts in TRANSACTION)
         failed = "problem" in WORLD or (erases and not self.allowed)
         items = [Space(get_action=lambda a=action: a, get_package=lambda f=facts: Package(f))
                  for action, facts in TRANSACTION]
