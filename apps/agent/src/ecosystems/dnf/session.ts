@@ -2,6 +2,7 @@ import { constants } from 'node:fs';
 import { chmod, copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join, relative } from 'node:path';
+import { errorCode } from '../../platform/file-layer.ts';
 import {
   type Identity,
   type OutputListener,
@@ -12,7 +13,7 @@ import { removeAsUser, transferFolder } from '../folder-ownership.ts';
 import { DNF4_PROGRAM } from './dnf4-program.ts';
 import { DNF5_PROGRAM } from './dnf5-program.ts';
 import { openKeptCache } from './kept-cache.ts';
-import type { DnfPlaces } from './places.ts';
+import type { DnfPlaces, Parsed } from './places.ts';
 
 /** Enough for large metadata over a slow connection and a slow resolver. */
 const DNF_TIMEOUT_MS = 10 * 60_000;
@@ -35,7 +36,7 @@ export interface DnfSession {
   /** Runs a dnf request; the answer is its output. */
   ask(work: DnfWork, request: Record<string, unknown>, limits?: RunLimits): Promise<ProgramResult>;
   /** Paths of files that the session's user can read: copies where that user is another one. */
-  lend(paths: readonly string[]): Promise<string[]>;
+  lend(paths: readonly string[]): Promise<Parsed<string[]>>;
   /** Runs rpm on the database of this host. */
   rpm(args: readonly string[], limits: { timeoutMs: number; maxOutputBytes: number }): Promise<ProgramResult>;
 }
@@ -85,7 +86,8 @@ export async function withDnfSession<T>(
           { timeoutMs: DNF_TIMEOUT_MS, maxOutputBytes: DNF_OUTPUT_MAX_BYTES, onOverflow: 'fail', ...limits },
         );
       },
-      lend: (paths) => (identity === null ? Promise.resolve([...paths]) : lendCopies(folder, paths)),
+      lend: async (paths) =>
+        identity === null ? { ok: true, value: [...paths] } : lendCopies(folder, paths),
       rpm: (args, limits) => {
         const root = places.root === '/' ? [] : ['--root', places.root];
         return run({ program: 'rpm', args: [...root, ...args] }, { onOverflow: 'fail', ...limits });
@@ -98,17 +100,21 @@ export async function withDnfSession<T>(
 }
 
 /** In a folder that the other user can read and cannot change. */
-async function lendCopies(folder: string, paths: readonly string[]): Promise<string[]> {
-  const lent = await mkdtemp(join(folder, 'lent-'));
-  await chmod(lent, 0o755);
+async function lendCopies(folder: string, paths: readonly string[]): Promise<Parsed<string[]>> {
   const copies: string[] = [];
-  for (const path of paths) {
-    const copy = join(lent, basename(path));
-    await copyFile(path, copy, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
-    await chmod(copy, 0o644);
-    copies.push(copy);
+  try {
+    const lent = await mkdtemp(join(folder, 'lent-'));
+    await chmod(lent, 0o755);
+    for (const path of paths) {
+      const copy = join(lent, basename(path));
+      await copyFile(path, copy, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
+      await chmod(copy, 0o644);
+      copies.push(copy);
+    }
+  } catch (error) {
+    return { ok: false, reason: `kept files cannot be copied for dnf (${errorCode(error)})` };
   }
-  return copies;
+  return { ok: true, value: copies };
 }
 
 function programOf({ flavour }: DnfPlaces): string {

@@ -85,7 +85,9 @@ async function resolve(
 ): Promise<Parsed<TransactionAnswer>> {
   const listed = coming.filter((pkg) => !files.has(keyOf(pkg)));
   const lent = await session.lend([...files.values()].map(({ path }) => path));
-  const answer = parseAnswer(await session.ask('undo', { files: lent, listed, coming, going }), UndoAnswer);
+  if (!lent.ok) return lent;
+  const request = { files: lent.value, listed, coming, going };
+  const answer = parseAnswer(await session.ask('undo', request), UndoAnswer);
   if (!answer.ok) return answer;
   const { lost, ...transaction } = answer.value;
   if (lost.length === 0) return { ok: true, value: transaction };
