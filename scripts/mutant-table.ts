@@ -29,6 +29,8 @@ const KEPT_FILES_TEST = 'apps/agent/src/ecosystems/kept-files.test.ts';
 const UNDO = 'apps/agent/src/ecosystems/undo-rules.ts';
 const DNF4 = 'apps/agent/src/ecosystems/dnf/dnf4-program.ts';
 const DNF_ROLLBACK_TEST = 'apps/agent/src/executor/dnf-rollback.test.ts';
+const PYPI_UNDO = 'apps/agent/src/ecosystems/pypi/undo.ts';
+const PYPI_ROLLBACK_TEST = 'apps/agent/src/executor/pypi-rollback.test.ts';
 const ROLLBACK_TEST = 'apps/agent/src/executor/apt-rollback.test.ts';
 const ROLLBACKS = 'packages/protocol/src/rollbacks.ts';
 const ROLLBACKS_TEST = 'apps/server/src/rollbacks/rollbacks.test.ts';
@@ -2542,6 +2544,27 @@ export const MUTANTS: readonly Mutant[] = [
     from: 'if not base.sack.query().filter(pkg=[package]):',
     to: 'if False:',
     test: [DNF_ROLLBACK_TEST, 'a version that versionlock holds is not taken back'],
+  },
+  {
+    rule: 'rollbacks: pip breaks nothing that is met now',
+    file: PYPI_UNDO,
+    from: 'return first === undefined ? actions :',
+    to: 'return first !== null ? actions :',
+    test: [PYPI_ROLLBACK_TEST, 'a rollback that would break another package is no plan'],
+  },
+  {
+    rule: 'rollbacks: a wheel is told by its tags',
+    file: 'apps/agent/src/ecosystems/pypi/wheel-rules.ts',
+    from: 'return [...named].every((tag) => stated.has(tag));',
+    to: 'return true;',
+    test: ['apps/agent/src/ecosystems/pypi/rules.test.ts', 'a wheel is told by tags and build'],
+  },
+  {
+    rule: 'rollbacks: pip removes only in a rollback',
+    file: 'apps/agent/src/executor/pypi-place.ts',
+    from: 'if (isRemoved && !mayRemove)',
+    to: 'if (false)',
+    test: [PYPI_ROLLBACK_TEST, 'an approval that takes nothing back removes nothing'],
   },
   {
     rule: 'rollbacks: the server takes no plan that does more',

@@ -15,7 +15,7 @@ import {
 export const ROLLBACK_MAX_ACTIONS = 2_000;
 
 /** Package managers whose installations can be undone. */
-export const ROLLBACK_ECOSYSTEMS: readonly Ecosystem[] = ['apt', 'dnf'];
+export const ROLLBACK_ECOSYSTEMS: readonly Ecosystem[] = ['apt', 'dnf', 'pypi'];
 
 /** One action of a rollback: the opposite of what an installation did. */
 export const RollbackAction = strict({

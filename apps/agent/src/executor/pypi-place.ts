@@ -1,5 +1,6 @@
 import { lstat, readFile } from 'node:fs/promises';
-import type { PlanAction } from '@tidegate/protocol/plan';
+import type { ApprovalPayload } from '@tidegate/protocol/documents';
+import { takesBack } from '@tidegate/protocol/rollbacks';
 import type { Distribution } from '../ecosystems/pypi/installed.ts';
 import { findInterpreter, type Interpreter } from '../ecosystems/pypi/interpreter.ts';
 import { isName, isVersion, parseFilename } from '../ecosystems/pypi/names-rules.ts';
@@ -24,10 +25,10 @@ export interface OpenedPlace {
 
 /** Opens the one place that the actions of an approval name (decision 0009). */
 export async function openPlace(
-  actions: readonly PlanAction[],
+  payload: Pick<ApprovalPayload, 'updates' | 'actions'>,
   systemPrefix?: string,
 ): Promise<Parsed<OpenedPlace>> {
-  const path = findPath(actions);
+  const path = findPath(payload);
   if (!path.ok) return path;
   const place = await readPlace(path.value, systemPrefix);
   if (!place.ok) return place;
@@ -69,18 +70,22 @@ async function findForeignIn(folders: readonly string[]): Promise<string | null>
   return null;
 }
 
-/** The one place of all actions; refuses an action that is not an installation from a wheel. */
-function findPath(actions: readonly PlanAction[]): Parsed<string> {
-  const [first] = actions;
-  for (const { action, name, arch, to_version: to, artifact } of actions) {
-    if (action === 'remove')
+/** The one place of all actions; refuses an action that is not an installation from a wheel, or part of a rollback. */
+function findPath(payload: Pick<ApprovalPayload, 'updates' | 'actions'>): Parsed<string> {
+  const [first] = payload.actions;
+  const mayRemove = takesBack(payload);
+  for (const { action, name, arch, from_version: from, to_version: to, artifact } of payload.actions) {
+    const isRemoved = action === 'remove';
+    if (isRemoved && !mayRemove)
       return { ok: false, reason: `pip removes no packages, but ${name} would be removed` };
     if (arch === undefined || arch !== first?.arch) {
       return { ok: false, reason: `${name} belongs to another location than the others` };
     }
-    if (!isName(name) || to === undefined || !isVersion(to)) {
+    const version = isRemoved ? from : to;
+    if (!isName(name) || version === undefined || !isVersion(version)) {
       return { ok: false, reason: `pip does not accept the name or version of ${name}` };
     }
+    if (isRemoved) continue;
     if (parseFilename(artifact?.filename ?? '', name)?.kind !== 'wheel' || !artifact?.sha256) {
       return { ok: false, reason: `the file of ${name} is not a wheel of it with a SHA-256` };
     }

@@ -2,6 +2,7 @@ import { existsSync, readdirSync, renameSync, statSync, symlinkSync, writeFileSy
 import { chmod, chown, lchown, mkdir, mkdtemp, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { PlanAction } from '@tidegate/protocol/plan';
+import { inverseOf } from '@tidegate/protocol/rollbacks';
 import { keepOriginal } from '@tidegate/testkit/keep-original';
 import { createPypiHost, giveAway, pypiHostMissing } from '@tidegate/testkit/pypi-host';
 import { type PypiIndex, startPypiIndex } from '@tidegate/testkit/pypi-index';
@@ -44,6 +45,7 @@ const OFFERED: PypiPackage[] = [
   },
   { name: 'suits', version: '2.0' },
   { name: 'newer', version: '1.0' },
+  { name: 'leaner', version: '1.0' },
   { name: 'leaner', version: '2.0', requires: ['too-old>=1.5,<2'] },
   { name: 'leaner', version: '3.0', requires: ['too-old>=2'] },
   { name: 'too-old', version: '1.5' },
@@ -174,6 +176,35 @@ describe.skipIf(missing !== null)('packages beside those of the system', { timeo
       expect(readdirSync(sitePackages).filter((name) => name.startsWith('demo_app'))).toEqual([
         ...['demo_app-2.0.dist-info', 'demo_app.py'],
       ]);
+      expect(await python.systemInstalled()).toEqual(SYSTEM_NOW);
+    },
+  );
+
+  test.each(places)(
+    'of %s a rollback removes what came, and not what the system has under that name',
+    async (_what, kind) => {
+      const { host, arch, installed } = await openOne(kind);
+      const installer = pypiInstallerOf(python.prefix);
+      const carryOut = async (toVersion: string, actions: readonly PlanAction[]) => {
+        const stage = await mkdtemp(join(dir.path, 'stage-'));
+        const fetched = await fetchActions(host.planner, { actions, directory: stage });
+        if (!fetched.ok) throw new Error(fetched.reason);
+        const approval = approvalOf({ ecosystem: 'pypi', name: 'leaner', toVersion, actions });
+        return install(installer, { paths: host.paths, stage, approval });
+      };
+      const actions = await planOf(host, arch, ['leaner', '2.0']);
+      if (typeof actions === 'string') throw new Error(actions);
+      expect(await carryOut('2.0', actions)).toMatchObject({ ok: true });
+      expect(await installed()).toMatchObject({ leaner: '2.0', 'too-old': '1.5' });
+      const undo = await planUpdates(
+        await openPlanner(host.paths, host.places),
+        { updates: [{ name: 'leaner', arch, toVersion: '1.0' }], undo: inverseOf(actions) },
+        new Date(),
+      );
+      if (!undo.ok) throw new Error(undo.reason);
+      expect(brief(undo.plan.actions)).toEqual(['downgrade leaner 2.0 1.0', 'remove too-old 1.5 ']);
+      expect(await carryOut('1.0', undo.plan.actions)).toMatchObject({ ok: true });
+      expect(await installed()).toEqual(OLD);
       expect(await python.systemInstalled()).toEqual(SYSTEM_NOW);
     },
   );

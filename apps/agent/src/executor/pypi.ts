@@ -2,6 +2,7 @@ import { chmod, constants, copyFile, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { OUTPUT_TAIL_MAX_CHARS } from '@tidegate/protocol/agent-api';
 import type { PlanAction } from '@tidegate/protocol/plan';
+import { takesBack } from '@tidegate/protocol/rollbacks';
 import { compareVersions } from '@tidegate/versions';
 import { toActions } from '../ecosystems/pypi/actions.ts';
 import { type Distribution, readInstalled } from '../ecosystems/pypi/installed.ts';
@@ -9,9 +10,10 @@ import { isName, isVersion } from '../ecosystems/pypi/names-rules.ts';
 import type { CoreMetadata } from '../ecosystems/pypi/parse-metadata.ts';
 import { type PypiPlace, userBase } from '../ecosystems/pypi/places.ts';
 import type { Parsed } from '../ecosystems/pypi/read-file.ts';
-import { findUnmet, resolveWheels } from '../ecosystems/pypi/resolve.ts';
+import { findUnmet, resolvePins, resolveWheels } from '../ecosystems/pypi/resolve.ts';
 import { PIP_OPTIONS, pipEnvironment, type Shadow, withShadow } from '../ecosystems/pypi/shadow.ts';
 import { readSystemPackages, seenFrom } from '../ecosystems/pypi/system-packages.ts';
+import { undoTransaction } from '../ecosystems/pypi/undo.ts';
 import { type OutputListener, runProgram } from '../platform/run-program.ts';
 import { addNote, type Commit, type Installer, type InstallJob, type InstallOutcome } from './installer.ts';
 import { type OpenedPlace, openPlace, seenIn } from './pypi-place.ts';
@@ -27,13 +29,16 @@ export const pypiInstaller: Installer = pypiInstallerOf();
 export function pypiInstallerOf(systemPrefix?: string): Installer {
   return {
     prepare: async (job, work) => {
-      const opened = await openPlace(job.approval.payload.actions, systemPrefix);
+      const { payload } = job.approval;
+      const opened = await openPlace(payload, systemPrefix);
       if (!opened.ok) return { ok: false, detail: opened.reason };
-      const { actions } = job.approval.payload;
+      const { actions } = payload;
       const { reached, rest } = splitReached(actions, versionsIn(opened.value, actions));
       if (rest.length === 0) return nothingLeft(reached, work);
       return withStaged(job, opened.value, async (staged) => {
-        const simulated = await simulate(job, opened.value, staged);
+        const simulated = takesBack(payload)
+          ? await simulateUndo(rest, opened.value, staged)
+          : await simulate(job, opened.value, staged);
         if (!simulated.ok) return { ok: false, detail: simulated.reason };
         const means = { opened: opened.value, staged, reached };
         const commit: Commit = (onOutput) => install(actions, means, onOutput);
@@ -102,48 +107,54 @@ async function simulate(
     return { ok: false, reason: `pip does not accept the name or version of ${foreign.name}` };
   const resolved = await resolveWheels(shadow, asked, { folder: wheels });
   if (!resolved.ok) return resolved;
-  for (const { name, filename } of resolved.value) {
-    const approved = actions.find((action) => action.name === name)?.artifact?.filename;
-    if (approved !== filename)
-      return { ok: false, reason: `pip would take ${filename}, which is not approved` };
-  }
+  const strange = findForeignWheel(resolved.value, actions);
+  if (strange !== null) return { ok: false, reason: strange };
   return toActions(resolved.value, distributions, place);
 }
 
-/** pip does not resolve here: it installs these wheels by hash, without dependencies. */
+/** Why a wheel that pip would take is not an approved one; null when each is. */
+function findForeignWheel(
+  wheels: readonly { name: string; filename: string }[],
+  actions: readonly PlanAction[],
+): string | null {
+  const foreign = wheels.find(
+    ({ name, filename }) => actions.find((action) => action.name === name)?.artifact?.filename !== filename,
+  );
+  return foreign === undefined ? null : `pip would take ${foreign.filename}, which is not approved`;
+}
+
+/**
+ * What a rollback would do as of now: pip reads each staged wheel by name and resolves nothing. A requirement that is met
+ * now must be met afterwards.
+ */
+async function simulateUndo(
+  rest: readonly PlanAction[],
+  opened: OpenedPlace,
+  { shadow, wheels }: Staged,
+): Promise<Parsed<PlanAction[]>> {
+  const pins = rest.flatMap(({ name, to_version: version }) => (version ? [{ name, version }] : []));
+  const read = await resolvePins(shadow, pins, { folder: wheels });
+  if (!read.ok) return read;
+  const foreign = findForeignWheel(read.value, rest);
+  if (foreign !== null) return { ok: false, reason: foreign };
+  const { identity, system } = opened;
+  const seen = { ...opened, system: system.distributions };
+  return undoTransaction(seen, { rest, wheels: read.value, identity });
+}
+
+/**
+ * pip does not resolve here: it installs these wheels by hash, without dependencies, and removes what a rollback names
+ * after them.
+ */
 async function install(
   actions: readonly PlanAction[],
-  {
-    opened,
-    staged: { shadow, wheels },
-    reached,
-  }: { opened: OpenedPlace; staged: Staged; reached: readonly PlanAction[] },
+  { opened, staged, reached }: { opened: OpenedPlace; staged: Staged; reached: readonly PlanAction[] },
   onOutput: OutputListener | undefined,
 ): Promise<InstallOutcome> {
-  const { place, distributions, identity, interpreter, system } = opened;
+  const { place, distributions, system } = opened;
   const rest = actions.filter((action) => !reached.includes(action));
-  const pins = rest.map(
-    ({ name, to_version: version, artifact }) => `${name}==${version} --hash=sha256:${artifact?.sha256}\n`,
-  );
-  // pip hashes the files it reads once more.
-  const requirements = await shadow.addRequirements(pins.join(''));
-  const run = await runProgram({
-    program: place.kind === 'user' ? interpreter.python : place.python,
-    args: [
-      ...(place.kind === 'user' ? [shadow.pip, 'install', '--user'] : ['-I', shadow.pip, 'install']),
-      ...[...PIP_OPTIONS, '--no-index', '--find-links', wheels],
-      ...['--require-hashes', '--no-deps', '--only-binary=:all:', '--no-warn-script-location'],
-      ...['--progress-bar=off', '-r', requirements],
-    ],
-    timeoutMs: INSTALL_TIMEOUT_MS,
-    maxOutputBytes: OUTPUT_TAIL_MAX_CHARS,
-    onOverflow: 'keep_tail',
-    onOutput,
-    env: { ...pipEnvironment(shadow.scratch), ...userEnvironment(place) },
-    identity,
-    cwd: shadow.scratch,
-  });
-  const output = run.stdout;
+  const run = await runSteps(await stepsOf(rest, staged), { opened, staged, onOutput });
+  const { output } = run;
   const after = await readInstalled(place);
   const [fault] = after.faults;
   const lacking =
@@ -166,6 +177,61 @@ async function install(
   const notes = [unmet, reachedNote(reached)].filter((note) => note !== null);
   const noted = addNote(onOutput, output, `\n${notes.join('\n')}\n`);
   return { ok: true, installed: installedOf(actions), output: noted };
+}
+
+/** The runs of pip that actions need: what comes, then what goes. */
+async function stepsOf(rest: readonly PlanAction[], { shadow, wheels }: Staged): Promise<string[][]> {
+  const coming = rest.filter(({ action }) => action !== 'remove');
+  const going = rest.filter(({ action }) => action === 'remove').map(({ name }) => name);
+  const steps: string[][] = [];
+  if (coming.length > 0) {
+    const pins = coming.map(
+      ({ name, to_version: version, artifact }) => `${name}==${version} --hash=sha256:${artifact?.sha256}\n`,
+    );
+    // pip hashes the files it reads once more.
+    const requirements = await shadow.addRequirements(pins.join(''));
+    steps.push([
+      ...['install', ...PIP_OPTIONS, '--no-index', '--find-links', wheels, '--require-hashes', '--no-deps'],
+      ...['--only-binary=:all:', '--no-warn-script-location', '--progress-bar=off', '-r', requirements],
+    ]);
+  }
+  if (going.length > 0) steps.push(['uninstall', ...PIP_OPTIONS, '--yes', ...going]);
+  return steps;
+}
+
+/** One run after another, until one fails; the output is that of all. */
+async function runSteps(
+  steps: readonly string[][],
+  {
+    opened: { place, identity, interpreter },
+    staged: { shadow },
+    onOutput,
+  }: { opened: OpenedPlace; staged: Staged; onOutput: OutputListener | undefined },
+): Promise<
+  { ok: true; output: string } | { ok: false; output: string; detail: string; exitCode: number | null }
+> {
+  let output = '';
+  for (const [work = '', ...options] of steps) {
+    const isUser = place.kind === 'user';
+    const run = await runProgram({
+      program: isUser ? interpreter.python : place.python,
+      args: [
+        ...(isUser ? [shadow.pip, work] : ['-I', shadow.pip, work]),
+        ...(isUser && work === 'install' ? ['--user'] : []),
+        ...options,
+      ],
+      timeoutMs: INSTALL_TIMEOUT_MS,
+      maxOutputBytes: OUTPUT_TAIL_MAX_CHARS,
+      onOverflow: 'keep_tail',
+      onOutput,
+      env: { ...pipEnvironment(shadow.scratch), ...userEnvironment(place) },
+      identity,
+      cwd: shadow.scratch,
+    });
+    output = `${output}${run.stdout}`.slice(-OUTPUT_TAIL_MAX_CHARS);
+    if (!run.ok) return { ok: false, output, detail: run.detail, exitCode: run.exitCode };
+  }
+  return { ok: true, output };
 }
 
 /**
@@ -198,7 +264,10 @@ function findLacking(
   { before, after }: { before: readonly CoreMetadata[]; after: readonly CoreMetadata[] },
 ): string | null {
   const expected = new Map(before.map(({ name, version }) => [name, version]));
-  for (const { name, to_version: to } of actions) expected.set(name, to ?? '');
+  for (const { name, to_version: to } of actions) {
+    if (to === undefined) expected.delete(name);
+    else expected.set(name, to);
+  }
   const actual = new Map(after.map(({ name, version }) => [name, version]));
   for (const name of new Set([...expected.keys(), ...actual.keys()])) {
     const [wanted, found] = [expected.get(name), actual.get(name)];

@@ -1,9 +1,9 @@
 import type { PlanAction } from '@tidegate/protocol/plan';
 import { runProgram } from '../../platform/run-program.ts';
-import { checkFiles, type DownloadedFile, downloadIdentity, expectFiles } from '../downloads.ts';
+import { type DownloadedFile, downloadIdentity, expectFiles } from '../downloads.ts';
 import type { FetchOutcome, HostPaths } from '../ecosystem.ts';
 import { reclaimFolder, transferFolder } from '../folder-ownership.ts';
-import { copyKept, openKept } from '../kept-files.ts';
+import { keptFirst } from '../kept-first.ts';
 import { readArchiveFiles } from './artifacts.ts';
 import { archiveFilename } from './parse-uris.ts';
 import { aptEnvironment, FIXED_OPTIONS, pin, withAptSession } from './session.ts';
@@ -21,23 +21,12 @@ export async function fetchActions(
   paths: HostPaths,
   { actions, directory }: { actions: readonly PlanAction[]; directory: string },
 ): Promise<FetchOutcome> {
-  const kept = openKept(paths.kept);
   const incoming = actions.filter(({ action }) => action !== 'remove');
   const needed = await expectFiles({ actions: incoming, directory, expectedFile });
   if (!needed.ok) return needed;
-  const { files } = needed;
-  // Each kept file was once named by a signed index of this host.
-  const expected = files.filter(({ name, arch, version, sha256 }) => {
-    const wanted = { ecosystem: 'apt' as const, name, arch, version, sha256 };
-    return kept.find(wanted) === null;
-  });
-  const downloaded = await download(paths, expected, directory);
-  if (!downloaded.ok) return downloaded;
-  for (const file of files.filter((one) => !expected.includes(one))) {
-    if (!copyKept(paths.kept, file, directory))
-      return { ok: false, reason: `artifact_mismatch: ${file.name}` };
-  }
-  return checkFiles(directory, files);
+  return keptFirst(paths.kept, { ecosystem: 'apt', files: needed.files, directory }, (rest) =>
+    download(paths, rest, directory),
+  );
 }
 
 async function download(
@@ -45,8 +34,6 @@ async function download(
   expected: readonly DownloadedFile[],
   directory: string,
 ): Promise<FetchOutcome> {
-  if (expected.length === 0) return { ok: true };
-
   const identity = await downloadIdentity('_apt');
   const agreed = await withAptSession(paths, (session) => compareIndexes(session, expected), { identity });
   if (!agreed.ok) return agreed;

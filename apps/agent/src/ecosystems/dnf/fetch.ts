@@ -1,8 +1,8 @@
 import type { PlanAction } from '@tidegate/protocol/plan';
-import { checkFiles, type DownloadedFile, downloadIdentity, expectFiles } from '../downloads.ts';
+import { type DownloadedFile, downloadIdentity, expectFiles } from '../downloads.ts';
 import type { FetchOutcome, HostPaths } from '../ecosystem.ts';
 import { reclaimFolder, transferFolder } from '../folder-ownership.ts';
-import { copyKept, openKept } from '../kept-files.ts';
+import { keptFirst } from '../kept-first.ts';
 import { FetchAnswer, parseAnswer } from './answers.ts';
 import { isSafeArgument, rpmFilename } from './names-rules.ts';
 import { findDnfPlaces } from './places.ts';
@@ -23,32 +23,9 @@ export async function fetchActions(
   const incoming = actions.filter(({ action }) => action !== 'remove');
   const needed = await expectFiles({ actions: incoming, directory, expectedFile });
   if (!needed.ok) return needed;
-  const { files } = needed;
-  if (files.length === 0) return { ok: true };
-  const fetched = await bring(paths, files, directory);
-  const checked = await checkFiles(directory, fetched.ok ? files : []);
-  return fetched.ok ? checked : fetched;
-}
-
-/** From what is kept here, and the rest from the repositories. */
-async function bring(
-  paths: HostPaths,
-  files: readonly DownloadedFile[],
-  directory: string,
-): Promise<FetchOutcome> {
-  const kept = openKept(paths.kept);
-  // Each kept file was once named by the metadata of this host's repositories.
-  const expected = files.filter(({ name, arch, version, sha256 }) => {
-    const wanted = { ecosystem: 'dnf' as const, name, arch, version, sha256 };
-    return kept.find(wanted) === null;
-  });
-  const downloaded = await download(paths, expected, directory);
-  if (!downloaded.ok) return downloaded;
-  for (const file of files.filter((one) => !expected.includes(one))) {
-    if (!copyKept(paths.kept, file, directory))
-      return { ok: false, reason: `artifact_mismatch: ${file.name}` };
-  }
-  return { ok: true };
+  return keptFirst(paths.kept, { ecosystem: 'dnf', files: needed.files, directory }, (rest) =>
+    download(paths, rest, directory),
+  );
 }
 
 async function download(
@@ -56,7 +33,6 @@ async function download(
   expected: readonly DownloadedFile[],
   directory: string,
 ): Promise<FetchOutcome> {
-  if (expected.length === 0) return { ok: true };
   const places = await findDnfPlaces(paths);
   if (!places.ok) return places;
 

@@ -1,10 +1,11 @@
 import type { PlanAction } from '@tidegate/protocol/plan';
-import { checkFiles, type DownloadedFile, expectFiles } from '../downloads.ts';
+import { type DownloadedFile, expectFiles } from '../downloads.ts';
 import type { FetchOutcome } from '../ecosystem.ts';
 import { reclaimFolder, transferFolder } from '../folder-ownership.ts';
+import { keptFirst } from '../kept-first.ts';
 import { findInterpreter, type Interpreter } from './interpreter.ts';
 import { isName, isVersion, parseFilename } from './names-rules.ts';
-import type { Planner } from './plan.ts';
+import type { Planner } from './planner.ts';
 import { PIP_OPTIONS, withShadow } from './shadow.ts';
 
 /** Enough for a large transaction over a slow connection. */
@@ -18,9 +19,19 @@ export async function fetchActions(
   planner: Planner,
   { actions, directory }: { actions: readonly PlanAction[]; directory: string },
 ): Promise<FetchOutcome> {
-  const needed = await expectFiles({ actions, directory, expectedFile });
+  const incoming = actions.filter(({ action }) => action !== 'remove');
+  const needed = await expectFiles({ actions: incoming, directory, expectedFile });
   if (!needed.ok) return needed;
-  const expected = needed.files;
+  return keptFirst(planner.kept, { ecosystem: 'pypi', files: needed.files, directory }, (rest) =>
+    downloadFor(planner, rest, directory),
+  );
+}
+
+async function downloadFor(
+  planner: Planner,
+  expected: readonly DownloadedFile[],
+  directory: string,
+): Promise<FetchOutcome> {
   const [first] = expected;
   if (first === undefined) return { ok: true };
   const place = planner.found.places.find(({ path }) => path === first.arch);
@@ -29,19 +40,11 @@ export async function fetchActions(
   }
   const interpreter = await findInterpreter(place, planner.uids);
   if (!interpreter.ok) return interpreter;
-  const downloaded = await download(planner, { interpreter: interpreter.value, expected, directory });
-  if (!downloaded.ok) return downloaded;
-  return checkFiles(directory, expected);
+  return download(planner, { interpreter: interpreter.value, expected, directory });
 }
 
-function expectedFile({
-  action,
-  name,
-  arch,
-  to_version: version,
-  artifact,
-}: PlanAction): DownloadedFile | null {
-  if (action === 'remove' || !arch || !version || !artifact?.sha256) return null;
+function expectedFile({ name, arch, to_version: version, artifact }: PlanAction): DownloadedFile | null {
+  if (!arch || !version || !artifact?.sha256) return null;
   if (!isName(name) || !isVersion(version) || parseFilename(artifact.filename, name)?.kind !== 'wheel')
     return null;
   const { filename, size_bytes: sizeBytes, sha256 } = artifact;

@@ -26,6 +26,8 @@ export interface Distribution extends CoreMetadata {
   directUrl: string | null;
   /** Pinned with pipx. */
   pinned: boolean;
+  /** Name of its folder or file of metadata. */
+  entry: string;
 }
 
 /** A package folder: of a place or of the system. */
@@ -90,13 +92,13 @@ async function readDistribution(sitePackages: string, entry: string): Promise<On
     const hasRecord = record.ok || !record.absent; // one that is too large exists nevertheless
     const source = direct.ok ? 'direct' : hasRecord ? 'index' : 'old_format';
     const directUrl = direct.ok ? describeDirect(direct.text) : null;
-    return { ok: true, value: { ...read.value, source, directUrl, pinned: false } };
+    return { ok: true, value: { ...read.value, source, directUrl, pinned: false, entry } };
   }
   if (!entry.endsWith('.egg-info')) return null;
   const inside = await readCore(join(folder, 'PKG-INFO'));
   const read = inside.ok ? inside : await readCore(folder);
   if (!read.ok) return read;
-  return { ok: true, value: { ...read.value, source: 'old_format', directUrl: null, pinned: false } };
+  return { ok: true, value: { ...read.value, source: 'old_format', directUrl: null, pinned: false, entry } };
 }
 
 async function readCore(

@@ -1,32 +1,21 @@
-import { Plan, type PlanAction, planFaults } from '@tidegate/protocol/plan';
-import { compareVersions } from '@tidegate/versions';
-import { Check } from 'typebox/value';
-import type { Identity } from '../../platform/run-program.ts';
 import { onePlaceOf, type PlanOutcome, type PlanRequest, type PlanTarget } from '../ecosystem.ts';
+import { soundPlan } from '../sound-plan.ts';
 import { findWhyFixed, toActions } from './actions.ts';
+import { addArtifacts } from './artifacts.ts';
 import type { IndexClient } from './index-client.ts';
 import { type InstalledState, readInstalled } from './installed.ts';
 import { findInterpreter, type Interpreter } from './interpreter.ts';
 import { isName, isVersion, normaliseName } from './names-rules.ts';
 import { isSourceOnly } from './newest-rules.ts';
 import type { CoreMetadata } from './parse-metadata.ts';
-import type { ReportedWheel } from './parse-report.ts';
-import { type FoundPlaces, isExternallyManaged, type PypiPlace } from './places.ts';
+import { isExternallyManaged, type PypiPlace } from './places.ts';
+import type { Planner } from './planner.ts';
 import type { Parsed } from './read-file.ts';
-import { findUnmet, type ResolvedWheels, resolveWheels, type Wish } from './resolve.ts';
+import { addReplaced } from './replaced.ts';
+import { findBroken, type ResolvedWheels, resolveWheels, type Wish } from './resolve.ts';
 import { withShadow } from './shadow.ts';
 import { readSystemPackages, seenFrom } from './system-packages.ts';
-
-const ORIGIN_MAX_CHARS = 512;
-
-export interface Planner {
-  index: IndexClient;
-  found: FoundPlaces;
-  /** The user pip runs as. */
-  identity: Identity | null;
-  /** The users whose programs this process may run. */
-  uids: ReadonlySet<number>;
-}
+import { planUndo } from './undo.ts';
 
 /** Resolves updates of one place as one transaction, with the hash of every wheel. */
 export async function planUpdates(
@@ -49,18 +38,22 @@ export async function planUpdates(
     return refuse(`there is no place ${path.value} with Python packages that can be read`);
   const state = await readUsable(place);
   if (!state.ok) return refuse(state.reason);
-  const unfit = await findUnfit(planner.index, wishes, { place, state: state.value });
+  const { updates, undo } = request;
+  const unfit = undo ? null : await findUnfit(planner.index, wishes, { place, state: state.value });
   if (unfit !== null) return refuseFor(request, unfit);
   const interpreter = await findInterpreter(place, planner.uids);
   if (!interpreter.ok) return refuse(interpreter.reason);
 
   const system = await readSystemPackages(place, interpreter.value, planner.identity);
   if (!system.ok) return refuse(system.reason);
+  const { distributions } = state.value;
+  const opened = { place, distributions, interpreter: interpreter.value, system: system.value.distributions };
+  if (undo) return planUndo(planner, opened, { updates, undo, resolvedAt });
 
-  const seen = seenFrom(state.value.distributions, system.value.distributions);
+  const seen = seenFrom(distributions, opened.system);
   const wheels = await resolve(planner, { interpreter: interpreter.value, seen, wishes });
   if (!wheels.ok) return refuseFor(request, wheels);
-  const bare = toActions(wheels.value, state.value.distributions, place);
+  const bare = toActions(wheels.value, distributions, place);
   if (!bare.ok) return refuse(bare.reason);
   const unmoved = wishes.filter((wish) => !wheels.value.some(({ name }) => name === wish.name));
   if (unmoved.length > 0) {
@@ -69,11 +62,7 @@ export async function planUpdates(
   }
   const actions = await addArtifacts(planner.index, bare.value, wheels.value);
   if (!actions.ok) return refuse(actions.reason);
-  const plan = { resolved_at: resolvedAt.toISOString(), actions: actions.value };
-  const fault = planFaults(plan)[0];
-  if (fault) return refuse(`the plan is unsound at ${fault.path}: ${fault.message}`);
-  if (!Check(Plan, plan)) return refuse('the plan exceeds the limits of the protocol');
-  return { ok: true, plan };
+  return soundPlan(await addReplaced(planner, actions.value, opened), resolvedAt);
 }
 
 /** Why updates cannot be planned, and which of them where that is known. */
@@ -130,7 +119,9 @@ async function resolve(planner: Planner, question: Question): Promise<ResolvedWh
   if (!wheels.ok) {
     return { ...wheels, reason: (await explainSourceOnly(index, wheels.reason)) ?? wheels.reason };
   }
-  const broken = await findBroken(seen, wheels.value, { interpreter, identity });
+  const moved = new Set(wheels.value.map(({ name }) => name));
+  const after = [...seen.filter(({ name }) => !moved.has(name)), ...wheels.value];
+  const broken = await findBroken({ before: seen, after }, { interpreter, identity });
   if (!broken.ok) return broken;
   const [first] = broken.value;
   if (first === undefined) return wheels;
@@ -139,21 +130,6 @@ async function resolve(planner: Planner, question: Question): Promise<ResolvedWh
     reason: `it would break the place: ${first}`,
     conflicting: wishes.filter(({ name }) => broken.value.some((line) => isNamedIn(line, name))),
   };
-}
-
-/** The requirements that the wheels would break, in pip's words. */
-async function findBroken(
-  distributions: readonly CoreMetadata[],
-  wheels: readonly CoreMetadata[],
-  tools: { interpreter: Interpreter; identity: Identity | null },
-): Promise<Parsed<string[]>> {
-  const names = new Set(wheels.map(({ name }) => name));
-  const after = [...distributions.filter(({ name }) => !names.has(name)), ...wheels];
-  const unmet = await withShadow({ ...tools, distributions: after }, findUnmet);
-  if (!unmet.ok || unmet.value.size === 0) return unmet.ok ? { ok: true, value: [] } : unmet;
-  const today = await withShadow({ ...tools, distributions }, findUnmet);
-  if (!today.ok) return today;
-  return { ok: true, value: [...unmet.value].filter((line) => !today.value.has(line)) };
 }
 
 /** Explains that pip found only a source distribution of a dependency. */
@@ -167,36 +143,6 @@ async function explainSourceOnly(index: IndexClient, reason: string): Promise<st
 
 function sourceOnly(what: string): string {
   return `only a source distribution of ${what} exists; building it on this host is not allowed`;
-}
-
-/** Adds the file to every action; pip and the index must agree on each. */
-async function addArtifacts(
-  index: IndexClient,
-  actions: readonly PlanAction[],
-  wheels: readonly ReportedWheel[],
-): Promise<Parsed<PlanAction[]>> {
-  const complete: PlanAction[] = [];
-  for (const action of actions) {
-    const wheel = wheels.find(({ name }) => name === action.name);
-    const offered = await index.files(action.name);
-    if (!offered.ok) return offered;
-    const file = offered.value.find(({ filename }) => filename === wheel?.filename);
-    const agrees = file !== undefined && (file.sha256 === null || file.sha256 === wheel?.sha256);
-    if (!wheel?.sha256 || !agrees || compareVersions('pypi', file.version, wheel.version) !== 0) {
-      return { ok: false, reason: `pip and the index disagree about ${action.name} ${action.to_version}` };
-    }
-    if (file.yanked)
-      return { ok: false, reason: `${action.name} ${action.to_version} was yanked from the index` };
-    const size = await index.sizeOf(file);
-    if (!size.ok) return size;
-    const { filename, sha256 } = wheel;
-    complete.push({
-      ...action,
-      origin: index.origin.slice(0, ORIGIN_MAX_CHARS),
-      artifact: { filename, url: file.url, size_bytes: size.value, sha256 },
-    });
-  }
-  return { ok: true, value: complete };
 }
 
 /** pip writes "kept 1.0 has requirement fussy<2, but you have fussy 2.0." */

@@ -3,7 +3,9 @@ import type { EcosystemDriver, HostPaths, PlanTarget, PlanUpdates } from '../eco
 import { fetchActions } from './fetch.ts';
 import { openIndex } from './index-client.ts';
 import { type FoundPlaces, findPlaces } from './places.ts';
-import { type Planner, planUpdates } from './plan.ts';
+import { planUpdates } from './plan.ts';
+import type { Planner } from './planner.ts';
+import { fetchReplaced } from './replaced.ts';
 import { scanPypi } from './scan.ts';
 
 /** Python packages in virtual environments and of users; never those of the system's Python. */
@@ -24,6 +26,7 @@ export const pypiDriver: EcosystemDriver = {
   plan: (paths, request) => withPypiPlanning(paths, request.updates, (plan) => plan(request)),
   withPlanning: withPypiPlanning,
   fetch: async (paths, job) => fetchActions(await openPlanner(paths), job),
+  fetchReplaced: async (paths, job) => fetchReplaced(await openPlanner(paths), job),
 };
 
 async function withPypiPlanning<T>(
@@ -39,5 +42,11 @@ async function withPypiPlanning<T>(
 export async function openPlanner(paths: HostPaths, found?: FoundPlaces): Promise<Planner> {
   const identity = await downloadIdentity(null);
   const uids = new Set([0, process.geteuid?.() ?? 0]);
-  return { index: openIndex(paths), found: found ?? (await findPlaces(paths)), identity, uids };
+  return {
+    index: openIndex(paths),
+    found: found ?? (await findPlaces(paths)),
+    identity,
+    uids,
+    kept: paths.kept,
+  };
 }

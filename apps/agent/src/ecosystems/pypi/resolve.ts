@@ -1,6 +1,9 @@
+import type { Identity, ProgramResult } from '../../platform/run-program.ts';
+import type { Interpreter } from './interpreter.ts';
+import type { CoreMetadata } from './parse-metadata.ts';
 import { parseReport, type ReportedWheel } from './parse-report.ts';
 import type { Parsed } from './read-file.ts';
-import { PIP_OPTIONS, type Shadow } from './shadow.ts';
+import { PIP_OPTIONS, type Shadow, withShadow } from './shadow.ts';
 
 /** The source of wheels: the index for planning, the staged files for installing. */
 export type WheelSource = { indexUrl: string } | { folder: string };
@@ -24,21 +27,11 @@ export async function resolveWheels(
   asked: readonly Wish[],
   source: WheelSource,
 ): Promise<ResolvedWheels> {
-  const isIndex = 'indexUrl' in source;
-  // The URL is passed in a file: it may contain a password, and everybody can read arguments.
-  const head = isIndex ? [`--index-url ${source.indexUrl}`] : [];
   const wishes = asked.toSorted((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
-  const lines = [...head, ...wishes.map(({ name, version }) => `${name}==${version}`)];
-  const requirements = await shadow.addRequirements(`${lines.join('\n')}\n`);
-  const from = isIndex ? [] : ['--no-index', '--find-links', source.folder];
-  const answer = await shadow.run([
-    ...['install', ...PIP_OPTIONS, '--quiet', '--dry-run', '--report', '-', '--only-binary=:all:'],
-    ...from,
-    ...['-r', requirements],
-  ]);
+  const answer = await askPip(shadow, wishes, { source });
   if (!answer.ok) {
     const reason = answer.stderr.trim() === '' ? answer.detail : lastErrors(answer.stderr);
-    const named = findNamed(answer.stderr, wishes, head.length + 1);
+    const named = findNamed(answer.stderr, wishes, headOf(source).length + 1);
     return named.length === 0
       ? { ok: false, reason }
       : {
@@ -62,6 +55,43 @@ export function findNamed(stderr: string, wishes: readonly Wish[], firstLine: nu
   );
 }
 
+/**
+ * Reads what each pin brings, without resolving: a rollback names all of its packages. A version that the shadow has is
+ * not reported.
+ */
+export async function resolvePins(
+  shadow: Shadow,
+  pins: readonly Wish[],
+  source: WheelSource,
+): Promise<Parsed<ReportedWheel[]>> {
+  if (pins.length === 0) return { ok: true, value: [] };
+  const answer = await askPip(shadow, pins, { source, options: ['--no-deps'] });
+  if (answer.ok) return parseReport(answer.stdout);
+  return { ok: false, reason: answer.stderr.trim() === '' ? answer.detail : lastErrors(answer.stderr) };
+}
+
+/** The URL is passed in a file: it may contain a password, and everybody can read arguments. */
+async function askPip(
+  shadow: Shadow,
+  wishes: readonly Wish[],
+  { source, options = [] }: { source: WheelSource; options?: readonly string[] },
+): Promise<ProgramResult> {
+  const isIndex = 'indexUrl' in source;
+  const lines = [...headOf(source), ...wishes.map(({ name, version }) => `${name}==${version}`)];
+  const requirements = await shadow.addRequirements(`${lines.join('\n')}\n`);
+  const from = isIndex ? [] : ['--no-index', '--find-links', source.folder];
+  return shadow.run([
+    ...['install', ...PIP_OPTIONS, '--quiet', '--dry-run', '--report', '-', '--only-binary=:all:'],
+    ...options,
+    ...from,
+    ...['-r', requirements],
+  ]);
+}
+
+function headOf(source: WheelSource): string[] {
+  return 'indexUrl' in source ? [`--index-url ${source.indexUrl}`] : [];
+}
+
 /** pip's error messages, without progress and advice. */
 function lastErrors(output: string): string {
   const lines = output.split('\n').filter((line) => /^ERROR: /.test(line));
@@ -77,4 +107,16 @@ export async function findUnmet(shadow: Shadow): Promise<Parsed<ReadonlySet<stri
   // Exit code 1 means unmet requirements or a failure of pip; only the former prints lines.
   if (answer.exitCode !== 1 || lines.length === 0) return { ok: false, reason: answer.detail };
   return { ok: true, value: new Set(lines) };
+}
+
+/** The requirements that are met now and would not be afterwards, in pip's words. */
+export async function findBroken(
+  { before, after }: { before: readonly CoreMetadata[]; after: readonly CoreMetadata[] },
+  tools: { interpreter: Interpreter; identity: Identity | null },
+): Promise<Parsed<string[]>> {
+  const unmet = await withShadow({ ...tools, distributions: after }, findUnmet);
+  if (!unmet.ok || unmet.value.size === 0) return unmet.ok ? { ok: true, value: [] } : unmet;
+  const today = await withShadow({ ...tools, distributions: before }, findUnmet);
+  if (!today.ok) return today;
+  return { ok: true, value: [...unmet.value].filter((line) => !today.value.has(line)) };
 }

@@ -4,6 +4,7 @@ import { isName, isPreRelease, isVersion, normaliseName, parseFilename } from '.
 import { findNewer, isSourceOnly } from './newest-rules.ts';
 import type { IndexFile } from './parse-index-page.ts';
 import { allowsPython } from './requires-python-rules.ts';
+import { isFileOf } from './wheel-rules.ts';
 
 describe('names and versions', () => {
   test.each([
@@ -137,5 +138,28 @@ describe('the newest version', () => {
     expect(isSourceOnly(files, '2.0')).toBe(false);
     expect(isSourceOnly(files.slice(0, 1), '2.0.0')).toBe(true);
     expect(isSourceOnly(files, '3.0')).toBe(false);
+  });
+});
+
+describe('the file of an installed wheel', () => {
+  const wheelOf = (tags: readonly string[], more = '') =>
+    `Wheel-Version: 1.0\nGenerator: bdist\n${more}${tags.map((tag) => `Tag: ${tag}\n`).join('')}`;
+  const PURE = wheelOf(['py3-none-any']);
+  const LINUX = wheelOf(['cp311-cp311-manylinux_2_17_x86_64', 'cp311-cp311-manylinux2014_x86_64']);
+
+  test.each([
+    ['demo-1.0-py3-none-any.whl', PURE, true],
+    ['demo-1.0-py2.py3-none-any.whl', PURE, false],
+    ['demo-1.0-py2-none-any.whl', PURE, false],
+    ['demo-1.0-py2.py3-none-any.whl', wheelOf(['py2-none-any', 'py3-none-any']), true],
+    ['demo-1.0-cp311-cp311-manylinux_2_17_x86_64.manylinux2014_x86_64.whl', LINUX, true],
+    ['demo-1.0-cp312-cp312-manylinux_2_17_x86_64.manylinux2014_x86_64.whl', LINUX, false],
+    ['demo-1.0-1-py3-none-any.whl', PURE, false],
+    ['demo-1.0-1-py3-none-any.whl', wheelOf(['py3-none-any'], 'Build: 1\n'), true],
+    ['demo-1.0-py3-none-any.whl', wheelOf(['py3-none-any'], 'Build: 1\n'), false],
+    ['demo-1.0-py3-none-any.whl', wheelOf([]), false],
+    [`demo-1.0-${'py3.'.repeat(60)}py2-${'none.'.repeat(60)}a-any.whl`, PURE, false],
+  ])('a wheel is told by tags and build: %s', (filename, wheel, expected) => {
+    expect(isFileOf(wheel, filename)).toBe(expected);
   });
 });
