@@ -164,7 +164,7 @@ describe.skipIf(missing !== null)('packages beside those of the system', { timeo
       const { host, arch, sitePackages, installed } = await openOne(kind);
       const job = await prepare(host, arch);
       const installer = pypiInstallerOf(python.prefix);
-      const bare = job.actions.map(({ artifact, origin, ...action }) => action);
+      const bare = job.actions.map(({ artifact, origin, back, ...action }) => action);
       expect(await simulate(installer, job)).toEqual({ ok: true, actions: bare });
       expect(await installed()).toEqual(OLD);
       index.mode = 'down';

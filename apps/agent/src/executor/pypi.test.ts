@@ -89,7 +89,7 @@ describe.skipIf(missing !== null)('the installer of PyPI on a real environment',
   test('the simulation gives the approved plan and changes nothing', async () => {
     const host = await newHost();
     const job = await prepare(host);
-    const bare = job.actions.map(({ artifact, origin, ...action }) => action);
+    const bare = job.actions.map(({ artifact, origin, back, ...action }) => action);
     expect(await simulate(pypiInstaller, job)).toEqual({ ok: true, actions: bare });
     expect(await host.installed()).toEqual(OLD);
   });
