@@ -6,9 +6,9 @@ import type { NpmPackage } from '@tidegate/testkit/npm-packages';
 import { packTarball, tarEntry } from '@tidegate/testkit/npm-tarball';
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { describe, expect, test } from 'vitest';
+import { placeOf, readStaged } from '../ecosystems/npm/staged.ts';
 import { BUNDLED_MAX_PACKAGES, readTarball } from '../ecosystems/npm/tarball.ts';
 import { findOpenFolder, findOwner, groupOf } from './npm-owner.ts';
-import { placeOf, readStaged } from './npm-staged.ts';
 
 const PACKAGE: NpmPackage = { name: '@s/a', version: '1.0.0', scripts: { postinstall: 'x' } };
 const INNER = { name: 'inner', version: '1.0.0' };

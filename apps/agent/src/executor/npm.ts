@@ -1,6 +1,8 @@
 import { OUTPUT_TAIL_MAX_CHARS } from '@tidegate/protocol/agent-api';
 import type { PlanAction } from '@tidegate/protocol/plan';
 import { toActions } from '../ecosystems/npm/actions.ts';
+import { fillCache } from '../ecosystems/npm/fill-cache.ts';
+import { knownVersions } from '../ecosystems/npm/known.ts';
 import { archOf, childOf, folderOfPlace, type NpmPlace } from '../ecosystems/npm/locations.ts';
 import type { Parsed } from '../ecosystems/npm/lockfile.ts';
 import { findPlaces, readProject } from '../ecosystems/npm/places.ts';
@@ -13,14 +15,12 @@ import {
   unprivileged,
   withNpmSession,
 } from '../ecosystems/npm/session.ts';
+import { placeOf, readStaged, type StagedPackage } from '../ecosystems/npm/staged.ts';
 import { readTree } from '../ecosystems/npm/tree.ts';
 import type { OutputListener } from '../platform/run-program.ts';
 import { addNote, type Commit, type Installer, type InstallJob, type InstallOutcome } from './installer.ts';
-import { fillCache } from './npm-cache.ts';
-import { knownVersions } from './npm-known.ts';
 import { findOwner } from './npm-owner.ts';
 import { type Applied, applyToProject } from './npm-project.ts';
-import { placeOf, readStaged, type StagedPackage } from './npm-staged.ts';
 import { isSameTree, splitPackages, splitTree, treeDifference } from './npm-tree-rules.ts';
 import {
   type InstalledVersions,

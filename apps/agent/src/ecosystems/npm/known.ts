@@ -1,7 +1,7 @@
 import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import { Type } from 'typebox';
 import { Check } from 'typebox/value';
-import type { Lockfile } from '../ecosystems/npm/lockfile.ts';
+import type { Lockfile } from './lockfile.ts';
 
 const Document = Type.Object({
   packages: Type.Record(Type.String(), Type.Record(Type.String(), Type.Unknown())),

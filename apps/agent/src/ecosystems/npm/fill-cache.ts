@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import { appendFile, copyFile, mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { compareVersions } from '@tidegate/versions';
-import { cachedPath } from '../ecosystems/npm/cached-files.ts';
-import { integrityOf } from '../ecosystems/npm/integrity.ts';
-import type { KnownVersion } from './npm-known.ts';
-import type { StagedPackage } from './npm-staged.ts';
+import { cachedPath } from './cached-files.ts';
+import { integrityOf } from './integrity.ts';
+import type { KnownVersion } from './known.ts';
+import type { StagedPackage } from './staged.ts';
 
 /** The Accept headers of npm's packument requests: which one npm sends depends on npm's release. */
 const ACCEPTED = [
