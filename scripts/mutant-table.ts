@@ -31,6 +31,7 @@ const DNF4 = 'apps/agent/src/ecosystems/dnf/dnf4-program.ts';
 const DNF_ROLLBACK_TEST = 'apps/agent/src/executor/dnf-rollback.test.ts';
 const PYPI_UNDO = 'apps/agent/src/ecosystems/pypi/undo.ts';
 const PYPI_ROLLBACK_TEST = 'apps/agent/src/executor/pypi-rollback.test.ts';
+const NPM_ROLLBACK_TEST = 'apps/agent/src/executor/npm-rollback.test.ts';
 const ROLLBACK_TEST = 'apps/agent/src/executor/apt-rollback.test.ts';
 const ROLLBACKS = 'packages/protocol/src/rollbacks.ts';
 const ROLLBACKS_TEST = 'apps/server/src/rollbacks/rollbacks.test.ts';
@@ -2565,6 +2566,33 @@ export const MUTANTS: readonly Mutant[] = [
     from: 'if (isRemoved && !mayRemove)',
     to: 'if (false)',
     test: [PYPI_ROLLBACK_TEST, 'an approval that takes nothing back removes nothing'],
+  },
+  {
+    rule: 'rollbacks: npm is given the old tree, not only the old package',
+    file: 'apps/agent/src/ecosystems/npm/undone-lockfile.ts',
+    from: 'packages.set(location, entry);',
+    to: 'void entry;',
+    test: [
+      NPM_ROLLBACK_TEST,
+      'is taken back from kept files while the registry is down, and nothing else changes',
+    ],
+  },
+  {
+    rule: 'rollbacks: a global package of npm is undone as a whole',
+    file: 'apps/agent/src/ecosystems/npm/undo.ts',
+    from: 'return { ok: true, value: undo.filter((action) => tops.has(topOf(action))) };',
+    to: 'return { ok: true, value: undo };',
+    test: [NPM_ROLLBACK_TEST, 'of two global packages of one approval, what is undone already is left out'],
+  },
+  {
+    rule: 'rollbacks: what npm installs anew is not removed',
+    file: ROLLBACKS,
+    from: 'from !== undefined && from === to ? action : OPPOSITES[action]',
+    to: 'OPPOSITES[action]',
+    test: [
+      'packages/protocol/src/rollbacks.test.ts',
+      'a package that npm installs anew in its version is installed anew by the rollback',
+    ],
   },
   {
     rule: 'rollbacks: the server takes no plan that does more',

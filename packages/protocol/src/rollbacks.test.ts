@@ -37,6 +37,11 @@ test.each([
   expect(takesBack({ updates: [update], actions })).toBe(expected);
 });
 
+test('a package that npm installs anew in its version is installed anew by the rollback', () => {
+  const anew = { action: 'install' as const, name: 'a', from_version: '1', to_version: '1' };
+  expect(inverseOf([anew])).toEqual([anew]);
+});
+
 test('an approval takes back only if all of its updates do', () => {
   const updates = [
     { name: 'a', to_version: '1' },
@@ -46,18 +51,18 @@ test('an approval takes back only if all of its updates do', () => {
 });
 
 test.each([
-  ['apt', [{ ...up, back }], 'complete', 0],
-  ['apt', [added], 'complete', 0],
-  ['apt', [{ ...up, back }, gone], 'partial', 1],
-  ['apt', [up, gone, added], 'none', 2],
-] as const)('%s, %j: %s', (ecosystem, actions, kind, missing) => {
-  const wayBack = wayBackOf(ecosystem, actions);
+  [[{ ...up, back }], 'complete', 0],
+  [[added], 'complete', 0],
+  [[{ ...up, back }, gone], 'partial', 1],
+  [[up, gone, added], 'none', 2],
+] as const)('%j: %s', (actions, kind, missing) => {
+  const wayBack = wayBackOf(actions);
   expect([wayBack.kind, wayBack.missing_count, wayBack.missing.length]).toEqual([kind, missing, missing]);
 });
 
 test('the first fifty packages without a way back are named, and all are counted', () => {
   const actions = Array.from({ length: 51 }, (_, n) => ({ ...up, name: `a${n}` }));
-  const { missing, missing_count } = wayBackOf('apt', actions);
+  const { missing, missing_count } = wayBackOf(actions);
   expect([missing.length, missing_count]).toEqual([50, 51]);
 });
 

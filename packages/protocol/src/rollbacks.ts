@@ -14,9 +14,6 @@ import {
 /** Most actions that one rollback undoes: a planning command names them all. */
 export const ROLLBACK_MAX_ACTIONS = 2_000;
 
-/** Package managers whose installations can be undone. */
-export const ROLLBACK_ECOSYSTEMS: readonly Ecosystem[] = ['apt', 'dnf', 'pypi'];
-
 /** One action of a rollback: the opposite of what an installation did. */
 export const RollbackAction = strict({
   action: PlanActionKind,
@@ -30,7 +27,8 @@ export type RollbackAction = Static<typeof RollbackAction>;
 /** The opposite of each action: what an installation brought goes, and what it replaced or removed comes back. */
 export function inverseOf(actions: readonly PlanAction[]): RollbackAction[] {
   return actions.map(({ action, name, arch, from_version: from, to_version: to }) => ({
-    action: OPPOSITES[action],
+    // npm installs a package anew with another one; so does undoing that.
+    action: from !== undefined && from === to ? action : OPPOSITES[action],
     name,
     ...(arch !== undefined && { arch }),
     ...(to !== undefined && { from_version: to }),
@@ -78,19 +76,18 @@ export type KeptWayBack = Static<typeof KeptWayBack>;
 /** Packages without a way back that are named. */
 const MISSING_MAX = 50;
 
-/** The way back of a plan. A package manager without rollbacks has none. */
-export function wayBackOf(ecosystem: Ecosystem, actions: readonly PlanAction[]): WayBack {
-  const isOffered = ROLLBACK_ECOSYSTEMS.includes(ecosystem);
+/** The way back of a plan. */
+export function wayBackOf(actions: readonly PlanAction[]): WayBack {
   const replaced = actions.flatMap(({ name, from_version: version, back }) =>
-    version === undefined ? [] : [{ package: name, version, isThere: isOffered && back !== undefined }],
+    version === undefined ? [] : [{ package: name, version, isThere: back !== undefined }],
   );
   const lacking = replaced.filter(({ isThere }) => !isThere);
   const missing = lacking.slice(0, MISSING_MAX).map(({ isThere: _, ...named }) => named);
-  return { kind: kindOf(isOffered, replaced.length, lacking.length), missing, missing_count: lacking.length };
+  return { kind: kindOf(replaced.length, lacking.length), missing, missing_count: lacking.length };
 }
 
-function kindOf(isOffered: boolean, replaced: number, lacking: number): WayBack['kind'] {
-  if (!isOffered || (replaced > 0 && lacking === replaced)) return 'none';
+function kindOf(replaced: number, lacking: number): WayBack['kind'] {
+  if (replaced > 0 && lacking === replaced) return 'none';
   return lacking === 0 ? 'complete' : 'partial';
 }
 
@@ -122,7 +119,6 @@ export type RollbackRequest = Static<typeof RollbackRequest>;
 export const RollbackSkip = Type.Enum([
   'not_found',
   'not_installed',
-  'unsupported',
   'under_way',
   'changed_since',
   'too_large',

@@ -112,8 +112,6 @@ async function planUpdate(
     ...(arch === undefined ? {} : { arch }),
   }));
   const { undo } = params;
-  if (undo !== undefined && driver.fetchReplaced === undefined)
-    return end(null, `installations of ${params.ecosystem} cannot be undone`);
   const planned = await driver.plan(runtime.paths, { updates, ...(undo && { undo }) });
   if (!planned.ok) return end(null, planned.reason);
   const body = { sets: [params.updates.map(({ update_id: id }) => id)], plan: planned.plan };

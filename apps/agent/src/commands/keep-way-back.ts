@@ -4,6 +4,7 @@ import type { CommandResult } from '@tidegate/protocol/agent-api';
 import type { ApprovalPayload } from '@tidegate/protocol/documents';
 import type { PlanAction } from '@tidegate/protocol/plan';
 import type { EcosystemDriver, HostPaths } from '../ecosystems/ecosystem.ts';
+import { sha256OfFile } from '../ecosystems/judge-artifact.ts';
 import { type KeptVersion, keepFiles, keptVersion, openKept } from '../ecosystems/kept-files.ts';
 import { errorCode } from '../platform/file-layer.ts';
 import type { Log } from '../platform/log.ts';
@@ -28,7 +29,7 @@ export async function keepWayBack(
   const { drivers, paths, log } = means;
   const driver = drivers.find((one) => one.ecosystem === ecosystem);
   const { kept: folder } = paths;
-  if (driver?.fetchReplaced === undefined || folder === null) return null;
+  if (driver === undefined || folder === null) return null;
   try {
     const reason = await keep(means, { driver, folder, actions, artifacts });
     if (reason !== null) log.warn('the way back of an installation is incomplete', { ecosystem, reason });
@@ -54,19 +55,27 @@ async function keep(
     const fetched =
       lacking.length === 0
         ? { files: [], reason: null }
-        : ((await driver.fetchReplaced?.(paths, { actions: lacking, directory })) ?? null);
+        : await driver.fetchReplaced(paths, { actions: lacking, directory });
     const at = (from: string) => (version: KeptVersion) => ({
       version,
       path: join(from, version.artifact.filename),
     });
-    const brought = actions.flatMap((action) => keptVersion(driver.ecosystem, action));
-    const files = [...(fetched?.files ?? []).map(at(directory)), ...brought.map(at(artifacts))];
+    const brought = actions.flatMap((action) => keptVersion(driver.ecosystem, withSha256(action, artifacts)));
+    const files = [...fetched.files.map(at(directory)), ...brought.map(at(artifacts))];
     const needed = new Set(actions.flatMap(({ back }) => back?.sha256 ?? []));
     const fault = keepFiles(folder, files, { nowMs: nowMs(), needed });
-    return fetched?.reason ?? fault;
+    return fetched.reason ?? fault;
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }
+}
+
+/** npm binds its files by SHA-512; the store has them by SHA-256. */
+function withSha256(action: PlanAction, artifacts: string): PlanAction {
+  const { artifact } = action;
+  if (artifact === undefined || artifact.sha256 !== undefined) return action;
+  const file = sha256OfFile(join(artifacts, artifact.filename));
+  return file === null ? action : { ...action, artifact: { ...artifact, sha256: file.sha256 } };
 }
 
 /** The actions whose replaced file has a hash, and is not kept. */

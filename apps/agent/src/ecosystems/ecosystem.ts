@@ -94,9 +94,9 @@ export interface EcosystemDriver {
   fetch(paths: HostPaths, job: { actions: readonly PlanAction[]; directory: string }): Promise<FetchOutcome>;
   /**
    * Downloads the files of the versions that the actions replace, as `back` names them, into an empty directory. What
-   * cannot be had is left out. Absent: the package manager has no way back.
+   * cannot be had is left out.
    */
-  fetchReplaced?(
+  fetchReplaced(
     paths: HostPaths,
     job: { actions: readonly PlanAction[]; directory: string },
   ): Promise<ReplacedFetch>;

@@ -40,6 +40,29 @@ export function judgeArtifact(artifact: Artifact, path: string): ArtifactVerdict
   }
 }
 
+/** Size and SHA-256 of a regular file; null where there is none at this path. */
+export function sha256OfFile(path: string): { size_bytes: number; sha256: string } | null {
+  let file: number;
+  try {
+    file = openSync(path, READ_UNFOLLOWED);
+  } catch {
+    return null;
+  }
+  try {
+    if (!fstatSync(file).isFile()) return null;
+    const hash = createHash('sha256');
+    const chunk = Buffer.alloc(CHUNK_BYTES);
+    let bytes = 0;
+    for (let count = fill(file, chunk); count > 0; count = fill(file, chunk)) {
+      hash.update(chunk.subarray(0, count));
+      bytes += count;
+    }
+    return { size_bytes: bytes, sha256: hash.digest('hex') };
+  } finally {
+    closeSync(file);
+  }
+}
+
 function isDigest(expectedHex: string | undefined, actual: Buffer): boolean | null {
   if (expectedHex === undefined) return null;
   const expected = Buffer.from(expectedHex, 'hex');

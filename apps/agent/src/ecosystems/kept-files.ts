@@ -161,8 +161,9 @@ function take(folder: string, version: KeptVersion, path: string): string | null
   const lack = lackOfSpace(folder, bytes + FREE_BYTES);
   if (lack !== null) return `${filename} ${lack}`;
   try {
-    rmSync(join(folder, sha256), { recursive: true, force: true });
-    mkdirSync(join(folder, sha256), { mode: 0o700 });
+    // One file may have several names: npm's may be that of several locations.
+    rmSync(target, { recursive: true, force: true });
+    mkdirSync(join(folder, sha256), { recursive: true, mode: 0o700 });
     copyFileSync(path, target);
     syncFolder(join(folder, sha256));
   } catch (error) {

@@ -126,7 +126,7 @@ describe.skipIf(missing !== null)('packages bundled in the tarball of another', 
       host.registry.mode = 'up';
       const job = await prepare(arch);
       expect((await readdir(job.stage)).sort()).toEqual(['kit-1.1.0.tgz']);
-      const bare = job.actions.map(({ artifact, source_name, source_version, ...action }) => action);
+      const bare = job.actions.map(({ artifact, source_name, source_version, back, ...action }) => action);
       expect(await simulate(npmInstaller, job)).toEqual({ ok: true, actions: bare });
       const outcome = await install(npmInstaller, job);
       expect(outcome.ok ? null : outcome.detail).toBe(null);

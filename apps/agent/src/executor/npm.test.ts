@@ -81,7 +81,7 @@ describe.skipIf(missing !== null)('the installer of npm on a real host', { timeo
 
   test('the simulation is the approved plan, and neither it nor a global installation asks the registry', async () => {
     const job = await prepare('demo-cli', { arch: host.prefix });
-    const bare = job.actions.map(({ artifact, ...action }) => action);
+    const bare = job.actions.map(({ artifact, back, ...action }) => action);
     expect(await simulate(npmInstaller, job)).toEqual({ ok: true, actions: bare });
     expect(await host.globals()).toEqual(OLD_GLOBALS);
 

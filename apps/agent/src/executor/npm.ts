@@ -1,12 +1,12 @@
 import { OUTPUT_TAIL_MAX_CHARS } from '@tidegate/protocol/agent-api';
 import type { PlanAction } from '@tidegate/protocol/plan';
+import { takesBack } from '@tidegate/protocol/rollbacks';
 import { toActions } from '../ecosystems/npm/actions.ts';
 import { fillCache } from '../ecosystems/npm/fill-cache.ts';
 import { knownVersions } from '../ecosystems/npm/known.ts';
-import { archOf, childOf, folderOfPlace, type NpmPlace } from '../ecosystems/npm/locations.ts';
+import { archOf, childOf, findPlace, folderOfPlace, type NpmPlace } from '../ecosystems/npm/locations.ts';
 import type { Parsed } from '../ecosystems/npm/lockfile.ts';
 import { findPlaces, readProject } from '../ecosystems/npm/places.ts';
-import { findPlace } from '../ecosystems/npm/plan.ts';
 import { type Resolution, resolveWishes, type Wish } from '../ecosystems/npm/resolve.ts';
 import {
   isSafeArgument,
@@ -17,6 +17,8 @@ import {
 } from '../ecosystems/npm/session.ts';
 import { placeOf, readStaged, type StagedPackage } from '../ecosystems/npm/staged.ts';
 import { readTree } from '../ecosystems/npm/tree.ts';
+import { topsOf } from '../ecosystems/npm/undo.ts';
+import { undoneLockfile } from '../ecosystems/npm/undone-lockfile.ts';
 import type { OutputListener } from '../platform/run-program.ts';
 import { addNote, type Commit, type Installer, type InstallJob, type InstallOutcome } from './installer.ts';
 import { findOwner } from './npm-owner.ts';
@@ -94,9 +96,9 @@ interface OpenedPlace {
 
 /** The one place of the approval, found by npm on this host. */
 async function openPlace({ paths, approval }: InstallJob): Promise<Parsed<OpenedPlace>> {
-  const { actions } = approval.payload;
-  const wishes = approval.payload.updates.map(({ name, to_version: version }) => ({ name, version }));
-  const unsafe = wishes.find((wish) => !isSafeArgument(wish));
+  const { updates, actions } = approval.payload;
+  const asked = updates.map(({ name, to_version: version }) => ({ name, version }));
+  const unsafe = asked.find((wish) => !isSafeArgument(wish));
   if (unsafe !== undefined)
     return { ok: false, reason: `npm does not accept the name or version of ${unsafe.name}` };
   const named = placeOf(actions);
@@ -107,7 +109,8 @@ async function openPlace({ paths, approval }: InstallJob): Promise<Parsed<Opened
   });
   const place = findPlace(places, named.value);
   if (place === null) return { ok: false, reason: `${named.value} is not an npm location of this host` };
-  return { ok: true, value: { place, wishes } };
+  // A rollback is one update that takes back all packages of its approval.
+  return { ok: true, value: { place, wishes: takesBack(approval.payload) ? topsOf(place, actions) : asked } };
 }
 
 /**
@@ -149,11 +152,15 @@ async function withResolved<T>(
   const project = place.kind === 'project' ? await readProject(place.path) : null;
   if (project !== null && !project.ok) return project;
   const known = project === null ? [] : knownVersions(project.value.lock, project.value.lockfile, registry);
+  const undoing = { actions, staged: staged.value };
+  const change = takesBack(approval.payload)
+    ? (lockfile: string) => undoneLockfile(lockfile, place, undoing)
+    : null;
   const fill = (cache: string) => fillCache(cache, registry, { staged: staged.value, known });
   return withNpmSession(
     paths,
     async (session) => {
-      const answer = await resolveWishes(session, place, wishes);
+      const answer = await resolveWishes(session, place, wishes, change);
       if (!answer.ok) return answer;
       const resolution = answer.value;
       const simulated = toActions(place, resolution);

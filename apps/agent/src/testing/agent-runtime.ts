@@ -182,6 +182,7 @@ function createDriver(): TestDriver {
       updates: [{ name: 'demo', current_version: '1.0', available_version: '2.0' }],
     },
     brings: ARTIFACT,
+    fetchReplaced: async () => ({ files: [], reason: null }),
     scans: 0,
     present: async () => true,
     scan: async () => {

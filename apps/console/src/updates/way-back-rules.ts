@@ -1,5 +1,4 @@
-import { ROLLBACK_ECOSYSTEMS, type RollbackSkip, type WayBack } from '@tidegate/protocol/rollbacks';
-import type { Ecosystem } from '@tidegate/protocol/scalars';
+import type { RollbackSkip, WayBack } from '@tidegate/protocol/rollbacks';
 import type { UpdateState } from '@tidegate/protocol/states';
 import type { Static } from 'typebox';
 import { counted } from './update-words.ts';
@@ -27,20 +26,15 @@ function missingText({ missing, missing_count: count }: WayBack): string {
 }
 
 /** Whether the page of an update offers to undo its installation. */
-export function offersRollback(update: {
-  state: UpdateState;
-  ecosystem: Ecosystem;
-  out_of_band: boolean;
-}): boolean {
+export function offersRollback(update: { state: UpdateState; out_of_band: boolean }): boolean {
   const isOver = update.state === 'installed' || update.state === 'failed';
-  return isOver && ROLLBACK_ECOSYSTEMS.includes(update.ecosystem) && !update.out_of_band;
+  return isOver && !update.out_of_band;
 }
 
 /** Why an installation is not undone, as a sentence. */
 export const SKIP_TEXTS: Readonly<Record<Static<typeof RollbackSkip>, string>> = {
   not_found: 'The update or its host does not exist any more.',
   not_installed: 'This server has installed nothing of it that is on the host now.',
-  unsupported: 'Installations of this package manager cannot be undone.',
   under_way: 'The installation is being undone, or another version of the package is under way.',
   changed_since: 'The host has another version by now: there is nothing to undo.',
   too_large: 'The installation changed too many packages to be undone at once.',

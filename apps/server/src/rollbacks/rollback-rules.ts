@@ -1,10 +1,5 @@
 import { type ApprovalPayload, type ApprovedUpdate, COMMAND_MAX_BYTES } from '@tidegate/protocol/documents';
-import {
-  inverseOf,
-  ROLLBACK_ECOSYSTEMS,
-  ROLLBACK_MAX_ACTIONS,
-  type RollbackAction,
-} from '@tidegate/protocol/rollbacks';
+import { inverseOf, ROLLBACK_MAX_ACTIONS, type RollbackAction } from '@tidegate/protocol/rollbacks';
 
 /** For the other members of a planning command and its signatures, in bytes. */
 const COMMAND_RESERVE_BYTES = 16 * 1024;
@@ -15,17 +10,16 @@ export type Undoing =
       readonly main: ApprovedUpdate & { from_version: string };
       readonly actions: RollbackAction[];
     }
-  | { readonly kind: 'unsupported' | 'not_installed' | 'too_large' };
+  | { readonly kind: 'not_installed' | 'too_large' };
 
 /**
  * What undoing an installation means: the opposite of each of its actions, as one update that takes a package back. The
  * update is one of the approval's own whose new version is on the host. Everything else belongs to its transaction.
  */
 export function undoingOf(
-  { ecosystem, updates, actions }: Pick<ApprovalPayload, 'ecosystem' | 'updates' | 'actions'>,
+  { updates, actions }: Pick<ApprovalPayload, 'updates' | 'actions'>,
   isThere: (update: ApprovedUpdate) => boolean,
 ): Undoing {
-  if (!ROLLBACK_ECOSYSTEMS.includes(ecosystem)) return { kind: 'unsupported' };
   const [main] = updates.flatMap((update) => {
     const { from_version: from } = update;
     return from !== null && isThere(update) ? [{ ...update, from_version: from }] : [];

@@ -276,20 +276,6 @@ describe.each(ENGINES)('rollbacks on $name', (engine) => {
     expect((await it.call('POST', '/api/v1/updates/rollback', body)).status).toBe(400);
   });
 
-  test('npm has no way back yet, and says so', async () => {
-    const it = await createApprovalsApp(engine);
-    const id = await it.addUpdate({ name: 'left-pad', ecosystem: 'npm', version: '1.1.0' });
-    await it.approve(id);
-    await carryOut(it, id, 'success');
-    expect((await rollBack(it, [id])).body.skipped).toEqual([
-      { update_id: id, agent_id: it.agentId, code: 'unsupported' },
-    ]);
-    const { body } = await it.app
-      .inject({ method: 'GET', url: `/api/v1/updates/${id}` })
-      .then((answer) => ({ body: answer.json() }));
-    expect(body.way_back ?? null).toBeNull();
-  });
-
   test('an update that was undone is left to people when the host offers it again', async () => {
     const { it, id } = await scene();
     await requested(it, id);

@@ -110,7 +110,7 @@ export function mountUpdates(routes: Routes, { platform, gateOf, heldOfPackages 
       return {
         ...updateItem(row),
         plan: plan && planView(plan),
-        way_back: plan && wayBackOf(Value.Parse(Ecosystem, row.ecosystem), plan.actions),
+        way_back: plan && wayBackOf(plan.actions),
         listed_siblings: (await siblingsOf(database.read, row, SIBLINGS_MAX)).map(siblingView),
         history: (await readHistory(database.read, row.id)).map(historyView),
         gate: await gateOf(row.id),

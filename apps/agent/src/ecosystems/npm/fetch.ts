@@ -1,4 +1,4 @@
-import { constants } from 'node:fs';
+import { constants, rmSync } from 'node:fs';
 import { open, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
@@ -6,6 +6,7 @@ import { type Artifact, isSameArtifact, type PlanAction } from '@tidegate/protoc
 import { findLackOfSpace } from '../downloads.ts';
 import type { FetchOutcome, HostPaths } from '../ecosystem.ts';
 import { judgeArtifact } from '../judge-artifact.ts';
+import { copyKept } from '../kept-files.ts';
 import { isAddress } from './artifacts.ts';
 import { cachedPath, download } from './cached-files.ts';
 import { unprivileged, withNpmSession } from './session.ts';
@@ -13,7 +14,7 @@ import { unprivileged, withNpmSession } from './session.ts';
 /** Maximum download of one npm plan, in bytes. */
 export const FETCH_MAX_BYTES = 4 * 1024 ** 3;
 
-interface Expected {
+export interface Expected {
   name: string;
   artifact: Artifact;
   sha512: string;
@@ -42,15 +43,18 @@ export async function fetchActions(
   const sizes = expected.map(({ artifact }) => artifact.size_bytes);
   const lack = await findLackOfSpace({ sizes, directory, maxBytes: FETCH_MAX_BYTES });
   if (lack !== null) return { ok: false, reason: lack };
+  const here = expected.filter(({ artifact }) => takeKept(paths.kept, artifact, directory));
+  const rest = expected.filter((one) => !here.includes(one));
+  if (rest.length === 0) return removeOthers(directory, expected);
   return withNpmSession(
     paths,
     async (session) => {
       const failed = await download(
         session,
-        expected.map(({ artifact }) => artifact.url),
+        rest.map(({ artifact }) => artifact.url),
       );
       if (failed !== null) return { ok: false, reason: failed.detail };
-      for (const one of expected) {
+      for (const one of rest) {
         const outcome = await bring(cachedPath(session.cache, one.sha512), directory, one);
         if (!outcome.ok) return outcome;
       }
@@ -60,8 +64,22 @@ export async function fetchActions(
   );
 }
 
+/** A rollback names kept files by their SHA-256 too. The copy is hashed; any other bytes are asked of the registry. */
+function takeKept(kept: string | null, artifact: Artifact, directory: string): boolean {
+  const { sha256, filename } = artifact;
+  if (sha256 === undefined || !copyKept(kept, { sha256, filename }, directory)) return false;
+  const copy = join(directory, filename);
+  if (judgeArtifact(artifact, copy).ok) return true;
+  rmSync(copy, { force: true });
+  return false;
+}
+
 /** The cache is content-addressed: a file missing under its hash was not served. */
-async function bring(from: string, directory: string, { name, artifact }: Expected): Promise<FetchOutcome> {
+export async function bring(
+  from: string,
+  directory: string,
+  { name, artifact }: Expected,
+): Promise<FetchOutcome> {
   const to = join(directory, artifact.filename);
   const source = await open(from, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(
     () => null,

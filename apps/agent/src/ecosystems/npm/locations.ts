@@ -48,8 +48,26 @@ export function archOf(
   return arch.length <= PLACE_MAX_CHARS ? arch : null;
 }
 
+/** The location of a package in its place, from its `arch`; null where that is of another place or no location. */
+export function locationIn(
+  { kind, path }: NpmPlace,
+  { name, arch }: { name: string; arch?: string | undefined },
+): string | null {
+  if (arch === path) return childOf('', name);
+  const start = `${path}//${kind === 'global' ? 'lib/' : ''}`;
+  if (!arch?.startsWith(start)) return null;
+  const location = arch.slice(start.length);
+  return splitLocation(location) === null ? null : location;
+}
+
 /** The path of the place in an `arch`. */
 export function placePathOf(arch: string): string {
   const at = arch.indexOf('//');
   return at === -1 ? arch : arch.slice(0, at);
+}
+
+/** Only top-level packages of a place are updated on their own. */
+export function findPlace(places: readonly NpmPlace[], arch: string | undefined): NpmPlace | null {
+  if (arch === undefined || placePathOf(arch) !== arch) return null;
+  return places.find(({ path }) => path === arch) ?? null;
 }

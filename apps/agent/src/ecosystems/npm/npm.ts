@@ -2,6 +2,7 @@ import type { EcosystemDriver, HostPaths, PlanTarget, PlanUpdates } from '../eco
 import { fetchActions } from './fetch.ts';
 import { findPlaces } from './places.ts';
 import { planUpdates } from './plan.ts';
+import { fetchReplaced } from './replaced.ts';
 import { scanNpm } from './scan.ts';
 import { findNpm, unprivileged, withNpmSession } from './session.ts';
 
@@ -15,6 +16,7 @@ export const npmDriver: EcosystemDriver = {
   plan: (paths, request) => withNpmPlanning(paths, request.updates, (plan) => plan(request)),
   withPlanning: withNpmPlanning,
   fetch: fetchActions,
+  fetchReplaced,
 };
 
 async function withNpmPlanning<T>(
@@ -26,7 +28,7 @@ async function withNpmPlanning<T>(
     paths,
     async (session) => {
       const { places } = await findPlaces(session, paths);
-      return work((request) => planUpdates(session, places, request, new Date()));
+      return work((request) => planUpdates({ session, places, paths }, request, new Date()));
     },
     { identity: await unprivileged() },
   );

@@ -39,6 +39,9 @@ export type Resolved =
   | { ok: true; value: Resolution }
   | { ok: false; reason: string; conflicting?: readonly Wish[] };
 
+/** The lockfile that npm is to complete instead of a project's own; no wish is pinned then. */
+export type ChangeLockfile = (lockfile: string) => Parsed<string>;
+
 /**
  * Resolves packages of one place together by npm itself, from a private lockfile. Planning resolves against the
  * registry, the executor against a cache of approved files. Both use this call, so they differ only where npm
@@ -48,11 +51,12 @@ export function resolveWishes(
   session: NpmSession,
   place: NpmPlace,
   asked: readonly Wish[],
+  change: ChangeLockfile | null = null,
 ): Promise<Resolved> {
   const wishes = asked.toSorted((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
   return place.kind === 'global'
     ? resolveGlobals(session, place, wishes)
-    : resolveProject(session, place, wishes);
+    : resolveProject(session, place, { wishes, change });
 }
 
 /**
@@ -121,7 +125,7 @@ async function lockGlobals(
 async function resolveProject(
   session: NpmSession,
   place: NpmPlace,
-  wishes: readonly Wish[],
+  { wishes, change }: { wishes: readonly Wish[]; change: ChangeLockfile | null },
 ): Promise<Resolved> {
   const project = await readProject(place.path);
   if (!project.ok) return project;
@@ -139,9 +143,12 @@ async function resolveProject(
   const [fault] = [...disk.faults, ...findProjectFaults(project.value.lock, disk, { platform, omitted })];
   if (fault !== undefined) return { ok: false, reason: fault };
 
+  const { lockfile } = project.value;
+  const given: Parsed<string> = change === null ? { ok: true, value: lockfile } : change(lockfile);
+  if (!given.ok) return given;
   const files = {
-    'package.json': pinNeeds(manifest.value, wishes),
-    'package-lock.json': project.value.lockfile,
+    'package.json': pinNeeds(manifest.value, change === null ? wishes : []),
+    'package-lock.json': given.value,
   };
   const layout = [`--lockfile-version=${project.value.lock.version}`, '--install-strategy=hoisted'];
   const text = await lock(session, files, layout);
@@ -163,7 +170,7 @@ export function findNamed(said: string, wishes: readonly Wish[]): Wish[] {
 }
 
 /** Lets npm write only a lockfile, in a private folder. */
-async function lock(
+export async function lock(
   session: NpmSession,
   files: Readonly<Record<string, string>>,
   layout: readonly string[],

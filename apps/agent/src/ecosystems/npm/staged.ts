@@ -26,8 +26,8 @@ export interface StagedPackage {
   hasShrinkwrap: boolean;
   /** Whether it has install scripts that npm would run. */
   hasScripts: boolean;
-  /** The packages in the file beside it, each with its name and version, and whether it has scripts. */
-  bundled: readonly { key: string; hasScripts: boolean }[];
+  /** The packages in the file beside it, each with its name and version, its package.json, and whether it has scripts. */
+  bundled: readonly { key: string; hasScripts: boolean; manifest: Record<string, unknown> }[];
 }
 
 /** The one place of an approval. */
@@ -96,7 +96,7 @@ function bundledIn({ bundled }: TarballFacts): StagedPackage['bundled'] {
     const said = identityIn(text);
     const manifest = parseLoosely(text);
     if (said === null || !Check(Manifest, manifest)) return [];
-    return [{ key: `${said.name}@${said.version}`, hasScripts: hasInstallScript(manifest) }];
+    return [{ key: `${said.name}@${said.version}`, hasScripts: hasInstallScript(manifest), manifest }];
   });
 }
 
