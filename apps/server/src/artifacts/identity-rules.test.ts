@@ -42,6 +42,19 @@ describe('the identity of an artifact across the fleet', () => {
     }
   });
 
+  test.each([
+    ['apt', 2],
+    ['dnf', 2],
+    ['npm', 1],
+    ['pypi', 1],
+  ] as const)(
+    'of %s the replaced file counts only where it is surely that of the package',
+    (ecosystem, count) => {
+      const replacing = action({ from_version: '0.9', back: { size_bytes: 1, sha256: 'c'.repeat(64) } });
+      expect(sightingsOf({ ecosystem, host: DEBIAN, actions: [replacing] })).toHaveLength(count);
+    },
+  );
+
   test('each kind of hash counts separately, a removal not at all, and a duplicate once', () => {
     const both = action({
       artifact: { filename: 'x', url: 'u', size_bytes: 1, sha256: SHA256, sha512: SHA512 },

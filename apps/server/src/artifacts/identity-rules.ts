@@ -71,9 +71,13 @@ export function sightingsOf(args: {
   return [...found.values()];
 }
 
-/** What brings the replaced version, as an action. Its file has no name in the plan: PyPI's ledger needs one. */
+/**
+ * What brings the replaced version, as an action. Its file has no name in the plan, which PyPI's ledger needs, and of npm
+ * it may be that of the package around it: their old files are recorded with the plan of the rollback.
+ */
 function replacedBy(ecosystem: Ecosystem, { name, arch, from_version, back }: PlanAction): PlanAction[] {
-  if (back === undefined || from_version === undefined || ecosystem === 'pypi') return [];
+  if (back === undefined || from_version === undefined) return [];
+  if (ecosystem === 'pypi' || ecosystem === 'npm') return [];
   const artifact = { filename: '-', url: '-', ...back };
   return [
     { action: 'downgrade', name, to_version: from_version, artifact, ...(arch !== undefined && { arch }) },
