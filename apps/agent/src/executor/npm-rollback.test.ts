@@ -233,6 +233,15 @@ describe.skipIf(missing !== null)('rollbacks of npm on a real host', { timeout: 
     expect(await host.modules()).toMatchObject({ 'node_modules/app': 'app 1.1.0' });
   });
 
+  test('a name that npm would read as an option is refused before npm is started', async () => {
+    const { actions } = await update('@scope/plain', '1.1.0');
+    const undo = await planOf('@scope/plain', '1.0.0', actions);
+    const inside = { source_name: '@scope/plain', source_version: '1.0.0' };
+    const strange = undo.map((action) => ({ ...action, name: '--global', ...inside }));
+    const { outcome } = await carryOut('@scope/plain', '1.0.0', [...undo, ...strange]);
+    expect(!outcome.ok && outcome.detail).toContain('npm does not accept the name or version of --global');
+  });
+
   test('an installation goes on without a way back, and says so', async () => {
     const actions = (await planOf('app', '1.1.0')).map(({ back: _, ...action }) => action);
     const { outcome, wayBack } = await carryOut('app', '1.1.0', actions);

@@ -98,7 +98,7 @@ interface OpenedPlace {
 async function openPlace({ paths, approval }: InstallJob): Promise<Parsed<OpenedPlace>> {
   const { updates, actions } = approval.payload;
   const asked = updates.map(({ name, to_version: version }) => ({ name, version }));
-  const unsafe = asked.find((wish) => !isSafeArgument(wish));
+  const unsafe = [...asked, ...actions.flatMap(comingOf)].find((wish) => !isSafeArgument(wish));
   if (unsafe !== undefined)
     return { ok: false, reason: `npm does not accept the name or version of ${unsafe.name}` };
   const named = placeOf(actions);
@@ -111,6 +111,10 @@ async function openPlace({ paths, approval }: InstallJob): Promise<Parsed<Opened
   if (place === null) return { ok: false, reason: `${named.value} is not an npm location of this host` };
   // A rollback is one update that takes back all packages of its approval.
   return { ok: true, value: { place, wishes: takesBack(approval.payload) ? topsOf(place, actions) : asked } };
+}
+
+function comingOf({ name, to_version: version }: PlanAction): Wish[] {
+  return version === undefined ? [] : [{ name, version }];
 }
 
 /**
