@@ -2604,8 +2604,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     rule: 'rollbacks: an old file is in the ledger of artifacts',
     file: 'apps/server/src/artifacts/identity-rules.ts',
-    from: "ecosystem === 'pypi') return [];",
-    to: "ecosystem !== 'npm') return [];",
+    from: 'if (back === undefined || from_version === undefined) return [];',
+    to: 'if (back !== undefined || from_version === undefined) return [];',
     test: [ROLLBACKS_TEST, 'another old file than the one that was named before is a divergence'],
   },
   {
