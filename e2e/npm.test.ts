@@ -26,11 +26,14 @@ if (engine === undefined) throw new Error('there is no engine');
 
 describe.skipIf(missing !== null)(`npm packages${missing === null ? '' : ` (${missing})`}`, () => {
   test('a global package and a project are blocked by a dependency (A1) until the advisory is withdrawn, then updated offline', async () => {
-    const world = await createNpmWorld(engine, SHORT_MEMORY);
+    const world = await createNpmWorld(engine, {
+      env: SHORT_MEMORY,
+      prepare: (known) =>
+        known.addRecord({ id: 'GHSA-demo', summary: 'a flaw in the library' }, [
+          { ecosystem: 'npm', name: 'demo-lib', versions: ['1.1.0'] },
+        ]),
+    });
     const { osv, operator, agent, npm, mark } = world;
-    osv.addRecord({ id: 'GHSA-demo', summary: 'a flaw in the library' }, [
-      { ecosystem: 'npm', name: 'demo-lib', versions: ['1.1.0'] },
-    ]);
     const updates = [
       await updateOf(operator, { name: 'demo-cli', arch: npm.prefix }),
       await updateOf(operator, { name: '@demo/app-kit', arch: npm.project }),

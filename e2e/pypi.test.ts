@@ -29,11 +29,12 @@ if (engine === undefined) throw new Error('there is no engine');
 
 describe.skipIf(missing !== null)(`Python packages${missing === null ? '' : ` (${missing})`}`, () => {
   test('an update with a vulnerable dependency is blocked (A1) until the advisory is withdrawn, then installed offline', async () => {
-    const world = await createPypiWorld(engine, DEMO, SHORT_MEMORY);
+    const prepare = (known: PypiWorld['osv']) =>
+      known.addRecord({ id: 'GHSA-demo', summary: 'a flaw in the library' }, [
+        { ecosystem: 'PyPI', name: 'demo-lib', versions: ['1.1'] },
+      ]);
+    const world = await createPypiWorld(engine, { ...DEMO, prepare }, SHORT_MEMORY);
     const { osv, operator, agent, environment, index } = world;
-    osv.addRecord({ id: 'GHSA-demo', summary: 'a flaw in the library' }, [
-      { ecosystem: 'PyPI', name: 'demo-lib', versions: ['1.1'] },
-    ]);
     const update = await updateOf(operator, 'demo-app');
     expect(update).toMatchObject({ ecosystem: 'pypi', state: 'pending', available_version: '2.0' });
     const planned = (await operator.update(update.id)).plan?.actions ?? [];

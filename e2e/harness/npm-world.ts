@@ -18,10 +18,15 @@ export type NpmWorld = Omit<World, 'newHost' | 'enrolled'> & {
   readonly mark: string;
 };
 
-/** Creates a prefix and a project with old versions, a registry with newer ones, and the agent for them. */
+/**
+ * Creates a prefix and a project with old versions, a registry with newer ones, and the agent for them.
+ *
+ * @param prepare Adds what is known before the agent reports: the server asks as soon as it has a plan, and
+ *   remembers the answer.
+ */
 export async function createNpmWorld(
   engine: TestEngine,
-  env: Record<string, string> = {},
+  { env = {}, prepare }: { env?: Record<string, string>; prepare?: (osv: World['osv']) => void } = {},
 ): Promise<NpmWorld> {
   const folder = tmpDir('tidegate-e2e-npm-');
   onTestFinished(() => folder.remove());
@@ -37,6 +42,7 @@ export async function createNpmWorld(
   onTestFinished(() => npm.stop());
   const registry = npm.registry.url;
   const world = await createWorld(engine, { SERVICE_NPM_REGISTRY_URL: registry, ...env });
+  prepare?.(world.osv);
   const agent = await createAgentOn(dir, {
     serverUrl: world.proxy.url,
     machineId: 'machine-of-npm',
