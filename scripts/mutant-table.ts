@@ -2165,9 +2165,16 @@ export const MUTANTS: readonly Mutant[] = [
   {
     rule: 'rings: a ring waits for hosts that report later',
     file: RING_GATE,
-    from: 'if (hasWork(facts) || !facts.isOverdue) {',
+    from: 'if (hasWork(facts) || !facts.hadTime) {',
     to: 'if (hasWork(facts)) {',
     test: [RING_GATE_TEST, 'no host before the deadline, as some may offer it later'],
+  },
+  {
+    rule: 'rings: in an emergency hosts of a ring without work have time to scan',
+    file: RING_GATE,
+    from: 'times.askedAtMs + SCANNED_WITHIN_MINUTES * MINUTE_MS',
+    to: 'times.askedAtMs',
+    test: [RING_GATE_TEST, 'waits for hosts until 15 minutes after its hosts were asked to scan'],
   },
   {
     rule: 'rings: the emergency skips the soak alone',

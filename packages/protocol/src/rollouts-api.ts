@@ -57,7 +57,7 @@ const head = {
   /** The version of the policy under which it began; its rings are those of the rollout. */
   policy_sha256: Sha256Hex,
   policy_name: Type.String(),
-  /** `emergency`: soak times are skipped, for vulnerabilities that are exploited. */
+  /** `emergency`: soak times are skipped, and rings without a host to update are passed soon. */
   lane: Type.Enum(['wave', 'emergency']),
   state: RolloutState,
   /** The ring that was entered last, counted from 0. */

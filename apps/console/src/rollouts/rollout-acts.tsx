@@ -50,7 +50,7 @@ const ACTS: Readonly<Record<Act, ActWords>> = {
     ...{ label: 'Skip the soak…', icon: <Flame aria-hidden="true" className="size-4" /> },
     ...{ submit: 'Skip the soak of all rings', done: 'The rollout is in the emergency lane.' },
     lead: () =>
-      'For vulnerabilities that are exploited. From now on no ring waits for its soak; every ring and all other conditions stay. This cannot be taken back.',
+      'For vulnerabilities that are exploited. From now on no ring waits for its soak, and one that has nothing to install is passed 15 minutes after its hosts were asked to scan; every ring and all other conditions stay. This cannot be taken back.',
   },
   cancel: {
     ...{ label: 'Cancel…', icon: <Ban aria-hidden="true" className="size-4" /> },

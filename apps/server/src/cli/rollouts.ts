@@ -40,7 +40,8 @@ export const rolloutsCommand: CliCommand = {
   halt       nothing more is approved, and what no host has taken yet is withdrawn
   resume     a halted one goes on; the hosts that have failed do not count any more
   cancel     ends one; its versions are left to people, and newer ones need not wait for it
-  emergency  skips the soak of its rings from now on, and nothing else
+  emergency  skips the soak of its rings from now on; hosts of a ring that has nothing to install are asked to scan, and
+             it is passed 15 minutes later
   approve    approves the gate of the ring that was entered last, counted from 0 (show says which)
   rollback   undoes what one that stands still or has ended has installed on the hosts of a ring, in the name of an approver
              or admin of the whole fleet; --dry-run says what would be undone

@@ -1,9 +1,14 @@
+import type { PolicyScope } from '@tidegate/protocol/policies-api';
 import type { Ring } from '@tidegate/protocol/rings';
+import { withTags } from '../agents/host-scope.ts';
 import type { ApprovalDeps } from '../approvals/deps.ts';
 import { queueCommands } from '../commands/queue-command.ts';
 import { chunks } from '../platform/db/chunks.ts';
 import type { Tx } from '../platform/db/engine.ts';
-import { conditionsOf, haltOf, hosts as hostsText } from '../rollouts/gate-rules.ts';
+import { takeTurn } from '../platform/turns.ts';
+import { hostsBySystem } from '../policy-runs/candidates-store.ts';
+import { conditionsOf, haltOf, hasWork, hosts as hostsText } from '../rollouts/gate-rules.ts';
+import { ringScopes, ringsOf } from '../rollouts/ring-rules.ts';
 import { enteredOf, moveRollout, type RolloutRow } from '../rollouts/store.ts';
 import { haltRollout } from './halt-rollout.ts';
 import { type RolloutFacts, rolloutFacts } from './ring-facts.ts';
@@ -11,17 +16,21 @@ import { recordRollout } from './rollout-events.ts';
 import { sumOf } from './watch-store.ts';
 
 const MINUTE_MS = 60_000;
+/** Hosts of a policy that are read together. */
+const PAGE_HOSTS = 1_000;
 
 interface Going {
   readonly rollout: RolloutRow;
   readonly rings: readonly Ring[];
   readonly policyName: string;
+  /** Of the policy. */
+  readonly scope: PolicyScope;
 }
 
 /** Halts a rollout that runs, enters its next ring or ends it, if its hosts say so; every step only from the state that was read. */
 export async function advanceRollout(
   { platform }: Pick<ApprovalDeps, 'platform'>,
-  { rollout, rings, policyName }: Going,
+  { rollout, rings, policyName, scope }: Going,
 ): Promise<void> {
   const nowMs = platform.now();
   const facts = await rolloutFacts(platform.database.read, { rollout, rings, nowMs });
@@ -37,6 +46,9 @@ export async function advanceRollout(
   if (gate === null) return finish({ platform }, { rollout, rings, policyName }, facts);
   const own = await facts.of(rollout.ring);
   await askForProbes({ platform }, rollout, own.unasked);
+  if (rollout.lane === 'emergency' && rollout.asked_ring !== rollout.ring && !hasWork(own)) {
+    await askToScan({ platform }, { rollout, rings, scope });
+  }
   const conditions = conditionsOf(gate, own, { skipsSoak: rollout.lane === 'emergency' });
   if (conditions.some(({ met }) => !met)) return;
   await platform.database.transact((tx) => enterNext(tx, { platform }, { rollout, rings, policyName }));
@@ -45,7 +57,7 @@ export async function advanceRollout(
 async function enterNext(
   tx: Tx,
   { platform }: Pick<ApprovalDeps, 'platform'>,
-  { rollout, rings, policyName }: Going,
+  { rollout, rings, policyName }: Omit<Going, 'scope'>,
 ): Promise<void> {
   const ring = rollout.ring + 1;
   const entered = JSON.stringify([...enteredOf(rollout), platform.now()]);
@@ -64,7 +76,7 @@ async function enterNext(
  */
 async function finish(
   { platform }: Pick<ApprovalDeps, 'platform'>,
-  { rollout, rings, policyName }: Going,
+  { rollout, rings, policyName }: Omit<Going, 'scope'>,
   { counts }: RolloutFacts,
 ): Promise<void> {
   const { running, waiting, offline, installed } = sumOf(counts.values());
@@ -112,4 +124,29 @@ async function askForProbes(
       );
     });
   }
+}
+
+/** Has every host of a ring scan that has nothing to install, so that an emergency need not wait for its deadline. */
+async function askToScan(
+  { platform }: Pick<ApprovalDeps, 'platform'>,
+  { rollout, rings, scope }: Pick<Going, 'rollout' | 'rings' | 'scope'>,
+): Promise<void> {
+  const db = platform.database.read;
+  const ringOf = ringsOf(rollout.policy_id, rings);
+  let after = '';
+  for (;;) {
+    const page = await hostsBySystem(db, { scope, after, limit: PAGE_HOSTS });
+    const last = page.at(-1);
+    if (!last) break;
+    after = last.id;
+    const own = (await withTags(db, page, ringScopes(rings))).filter((host) => ringOf(host) === rollout.ring);
+    const asking = { action: 'scan', params: {}, createdBy: 'policy' } as const;
+    const commands = own.map(({ id: agentId }) => ({ agentId, ...asking }));
+    if (commands.length > 0) await platform.database.transact((tx) => queueCommands(tx, platform, commands));
+    await takeTurn();
+  }
+  // Last: broken off before, the hosts are asked again, which costs each a scan.
+  const set = { asked_ring: rollout.ring, asked_at: platform.now() };
+  const { id, ring } = rollout;
+  await platform.database.transact((tx) => moveRollout(tx, { id, from: ['running'], ring, set }));
 }

@@ -50,7 +50,8 @@ export async function beginRollout(
     ...{ id, policy_id: policy.policy_id, policy_sha256: policy.sha256 },
     ...{ members_sha256: membersDigest(rings), lane: 'wave', state: 'running' },
     ...{ ring: 0, entered: JSON.stringify([nowMs]), started_at: nowMs },
-    ...{ approved_ring: null, approved_by: null, halted_at: null, halted_by: null, halt_reason: null },
+    ...{ approved_ring: null, approved_by: null, asked_ring: null, asked_at: null },
+    ...{ halted_at: null, halted_by: null, halt_reason: null },
     ...{ withdrawn: 0, ended_at: null, end_reason: null },
   };
   await platform.database.transact(async (tx) => {

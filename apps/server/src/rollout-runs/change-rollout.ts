@@ -48,7 +48,7 @@ export async function cancelRollout(
   return ended;
 }
 
-/** Skips the soak of every ring from now on, never a ring and never the gate. Null: it does not run. */
+/** Moves a rollout to the emergency lane: no soak from now on, and no long wait in an empty ring. Null: it does not run. */
 export async function expediteRollout(
   tx: Tx,
   platform: Ids,

@@ -1,7 +1,7 @@
 import type { Ring } from '@tidegate/protocol/rings';
 import type { Db } from '../platform/db/engine.ts';
 import { latestProbes } from '../probes/store.ts';
-import type { RingFacts } from '../rollouts/gate-rules.ts';
+import { offerEndMs, type RingFacts } from '../rollouts/gate-rules.ts';
 import { enteredOf, type RolloutRow } from '../rollouts/store.ts';
 import { countRings, NO_HOSTS, openDivergences, type RingCounts, soakedHosts } from './watch-store.ts';
 
@@ -26,7 +26,6 @@ export async function rolloutFacts(
     async of(ring) {
       const { outcomes, hosts, excused } = counts.get(ring) ?? NO_HOSTS;
       const gate = rings[ring]?.gate ?? null;
-      const deadlineMs = (rings[ring]?.deadline_minutes ?? 0) * MINUTE_MS;
       const soakMs = gate === null || rollout.lane === 'emergency' ? 0 : gate.soak_minutes * MINUTE_MS;
       const soaked =
         gate === null ? [] : await soakedHosts(db, { rolloutId: rollout.id, ring, untilMs: nowMs - soakMs });
@@ -39,11 +38,22 @@ export async function rolloutFacts(
       return {
         ...{ hosts, outcomes, excused, divergences, soaked: soaked.length, green: green.length },
         isApproved: rollout.approved_ring === ring,
-        isOverdue: nowMs - (enteredOf(rollout)[ring] ?? nowMs) >= deadlineMs,
+        hadTime: nowMs >= (offerEndOf(rollout, { ring, rings }) ?? nowMs),
         unasked: isLooked
           ? soaked.flatMap((host) => (host.probes_asked === 0 && !hasLooked(host) ? host.agent_id : []))
           : [],
       };
     },
   };
+}
+
+/** When a ring that was entered waits no longer for a host that offers its versions; null: it was not entered. */
+export function offerEndOf(
+  rollout: RolloutRow,
+  { ring, rings }: { ring: number; rings: readonly Ring[] },
+): number | null {
+  const [enteredAtMs, own] = [enteredOf(rollout)[ring], rings[ring]];
+  if (enteredAtMs === undefined || !own) return null;
+  const isAsked = rollout.lane === 'emergency' && rollout.asked_ring === ring;
+  return offerEndMs(own, { enteredAtMs, askedAtMs: isAsked ? rollout.asked_at : null });
 }

@@ -24,7 +24,7 @@ import {
   type RolloutRow,
 } from '../rollouts/store.ts';
 import { waitsFor } from '../rollouts/waiting-rules.ts';
-import { type RolloutFacts, rolloutFacts } from './ring-facts.ts';
+import { offerEndOf, type RolloutFacts, rolloutFacts } from './ring-facts.ts';
 import { NO_HOSTS, sumOf, systemsOf } from './watch-store.ts';
 
 /** A rollout with the version of its policy whose rings it goes through. */
@@ -73,6 +73,7 @@ async function itemOf(
     halt:
       state === 'halted' ? { by: rollout.halted_by ?? 'server', reason: rollout.halt_reason ?? '' } : null,
     endReason: rollout.end_reason,
+    offersEndAt: rfc3339(offerEndOf(rollout, { ring, rings }) ?? enteredAtMs),
     opens: isClosed ? { at: opening ? rfc3339(opening.startMs) : null } : null,
     stops: run && run.at >= enteredAtMs ? stoppedBy(run) : [],
   });

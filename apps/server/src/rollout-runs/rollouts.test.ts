@@ -4,6 +4,7 @@ import type { Asker } from '../approvals/asker.ts';
 import { bulkApprove } from '../approvals/bulk-approve.ts';
 import { NO_PROGRESS } from '../approvals/bulk-progress.ts';
 import { sweepOnce } from '../approvals/sweep.ts';
+import { rfc3339 } from '../platform/clock.ts';
 import { policiesInForce } from '../policies/store.ts';
 import { askerOf } from '../policy-runs/run-policies.ts';
 import { findRollout } from '../rollouts/store.ts';
@@ -498,11 +499,12 @@ describe.each(ENGINES)('rollouts on $name', (engine) => {
     const second = await it.host('second');
     await it.publish([ringOf('canary'), ringOf('second'), REST], { unproven: { wait_days: 1 } });
     await it.run();
+    const deadlineMs = it.platform.now() + 30 * 60_000;
     it.minutes(29);
     await it.run();
     expect(await it.rollout()).toMatchObject({
       ring: 0,
-      waits_for: 'Waits for hosts of ring "canary" to offer these versions, until its deadline.',
+      waits_for: `Waits for hosts of ring "canary" to offer these versions, until ${rfc3339(deadlineMs)}.`,
     });
     it.minutes(1);
     for (const _ of 'abc') await it.run();
@@ -512,6 +514,61 @@ describe.each(ENGINES)('rollouts on $name', (engine) => {
     await it.seen(second.agentId);
     await it.run();
     expect(await it.stateOf(second)).toBe('approved');
+  });
+
+  test('in an emergency, skip such a ring when its hosts were asked to scan and have had 15 minutes', async () => {
+    const it = await scene();
+    const [first, gone] = [
+      await it.host('canary', { offers: false }),
+      await it.host('canary', { offers: false }),
+    ];
+    const second = await it.host('second');
+    const deadline_minutes = 6_000;
+    const order = [ringOf('canary', { deadline_minutes }), ringOf('second', { deadline_minutes }), REST];
+    await it.publish(order, { unproven: { wait_days: 1 } });
+    for (const _ of 'abc') await it.run();
+    it.minutes(60);
+    await it.run();
+    expect(await it.visit(first)).toEqual([]);
+    await it.act('emergency');
+    const askedAtMs = it.platform.now();
+    for (const _ of 'abc') await it.run();
+    // Once, and only those of the ring.
+    expect(await it.visit(first)).toEqual(['scan']);
+    expect(await it.visit(second)).toEqual([]);
+    const until = rfc3339(askedAtMs + 15 * 60_000);
+    expect(await it.rollout()).toMatchObject({
+      ring: 0,
+      waits_for: `Waits for hosts of ring "canary" to offer these versions, until ${until}.`,
+    });
+    it.minutes(14);
+    await it.run();
+    expect((await it.rollout()).ring).toBe(0);
+    it.minutes(1);
+    await it.seen(second.agentId);
+    await it.run();
+    expect((await it.rollout()).ring).toBe(1);
+    expect(await it.visit(gone)).toEqual(['scan']);
+  });
+
+  test('in an emergency, try the version first on a host that offers it after all', async () => {
+    const it = await scene();
+    const first = await it.host('canary', { offers: false });
+    const rest = await it.host();
+    await it.publish([ringOf('canary', { deadline_minutes: 6_000 }), REST]);
+    for (const _ of 'abc') await it.run();
+    await it.act('emergency');
+    await it.run();
+    expect(await it.visit(first)).toEqual(['scan']);
+    const canary = { ...first, updateId: await it.offerTo(first.agentId) };
+    await it.run();
+    it.minutes(15);
+    await it.seen(first.agentId);
+    for (const _ of 'abc') await it.run();
+    expect([await it.stateOf(canary), await it.stateOf(rest)]).toEqual(['approved', 'pending']);
+    await it.install(canary);
+    await it.run();
+    expect(await it.stateOf(rest)).toBe('approved');
   });
 
   test('begin with the first ring also where hosts of an outer ring are the first to offer a version', async () => {

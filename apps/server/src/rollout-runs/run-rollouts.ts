@@ -65,11 +65,12 @@ export async function runRolloutsOnce(
   }
   await cancelOrphans(deps, live, ringed);
   await withdrawUndelivered(deps, isStopped);
-  for (const { row, rings, live: rollout } of ringed) {
+  for (const { row, payload, rings, live: rollout } of ringed) {
     if (isStopped()) return;
     if (!rollout) continue;
     await watchHosts(deps, { rollout, rings });
-    if (rollout.state === 'running') await advanceRollout(deps, { rollout, rings, policyName: row.name });
+    const going = { rollout, rings, policyName: row.name, scope: payload.scope };
+    if (rollout.state === 'running') await advanceRollout(deps, going);
   }
   // What has just been halted is withdrawn at once.
   await withdrawUndelivered(deps, isStopped);

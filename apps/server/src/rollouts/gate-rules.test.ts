@@ -3,7 +3,7 @@ import type { OutcomeCounts } from '@tidegate/protocol/rollouts-api';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ringOf } from '../testing/rollout-rings.ts';
-import { conditionsOf, failuresOf, haltOf, type RingFacts } from './gate-rules.ts';
+import { conditionsOf, failuresOf, haltOf, offerEndMs, type RingFacts } from './gate-rules.ts';
 
 const NONE: OutcomeCounts = {
   ...{ waiting: 0, offline: 0, running: 0, installed: 0, failed: 0, probe_failed: 0, silent: 0 },
@@ -19,7 +19,7 @@ const factsOf = (outcomes: Partial<OutcomeCounts>, change: Partial<RingFacts> = 
     excused: 0,
     divergences: 0,
     isApproved: false,
-    isOverdue: true,
+    hadTime: true,
     ...installed,
     ...change,
   };
@@ -55,11 +55,20 @@ describe('the gate of a ring', () => {
     ['approved, and nothing installed', { approval: true }, { waiting: 2 }, { isApproved: true }, false],
     ['nothing to install', {}, { not_offered: 3 }, {}, true],
     ['no host', {}, {}, {}, true],
-    ['no host before the deadline, as some may offer it later', {}, {}, { isOverdue: false }, false],
-    ['nothing to install any more, before it', {}, { not_offered: 3 }, { isOverdue: false }, false],
+    ['no host before the deadline, as some may offer it later', {}, {}, { hadTime: false }, false],
+    ['nothing to install any more, before it', {}, { not_offered: 3 }, { hadTime: false }, false],
     ['no host, and nobody has approved', { approval: true }, {}, {}, false],
   ])('%s', (_, gate, outcomes, change, met) => {
     expect(isMet(gate, factsOf(outcomes, change))).toBe(met);
+  });
+
+  test.each([
+    ['its deadline', 90, null, 90],
+    ['15 minutes after its hosts were asked to scan', 90, 20, 35],
+    ['its deadline, where that is nearer', 30, 20, 30],
+  ])('a ring that is given nothing waits for hosts until %s', (_, deadline_minutes, asked, end) => {
+    const times = { enteredAtMs: 0, askedAtMs: asked === null ? null : asked * 60_000 };
+    expect(offerEndMs(ringOf('canary', { deadline_minutes }), times)).toBe(end * 60_000);
   });
 
   test('an emergency skips the soak alone', () => {

@@ -15,8 +15,8 @@ export interface RingFacts {
   readonly divergences: number;
   /** Whether a person has approved this ring's gate. */
   readonly isApproved: boolean;
-  /** Whether its deadline has passed since it was entered. */
-  readonly isOverdue: boolean;
+  /** Whether its hosts have had the time to offer these versions (`offerEndMs`). */
+  readonly hadTime: boolean;
 }
 
 /** How a ring's gate is judged. `skipsSoak`: in the emergency lane. */
@@ -24,9 +24,25 @@ export interface GateOptions {
   readonly skipsSoak: boolean;
 }
 
+/** What the hosts of a ring have to scan and report in an emergency, once they were asked to. */
+const SCANNED_WITHIN_MINUTES = 15;
+const MINUTE_MS = 60_000;
+
 /**
- * The checklist of a gate, in the order in which it is met. A ring without a host to update has nothing to show; until its
- * deadline it waits for one, as hosts do not report at one time, and those of outer rings are often the first.
+ * When a ring without a host to update waits no longer for one: at its deadline, or in the emergency lane when its hosts were
+ * asked to scan and have had time for it.
+ *
+ * @param askedAtMs When they were asked; null: they were not.
+ */
+export function offerEndMs(ring: Ring, times: { enteredAtMs: number; askedAtMs: number | null }): number {
+  const deadlineMs = times.enteredAtMs + ring.deadline_minutes * MINUTE_MS;
+  if (times.askedAtMs === null) return deadlineMs;
+  return Math.min(deadlineMs, times.askedAtMs + SCANNED_WITHIN_MINUTES * MINUTE_MS);
+}
+
+/**
+ * The checklist of a gate, in the order in which it is met. A ring without a host to update has nothing to show; it waits for
+ * one for a time, as hosts do not report at one time, and those of outer rings are often the first.
  */
 export function conditionsOf(gate: RingGate, facts: RingFacts, { skipsSoak }: GateOptions): GateCondition[] {
   const list: GateCondition[] = [];
@@ -39,7 +55,7 @@ export function conditionsOf(gate: RingGate, facts: RingFacts, { skipsSoak }: Ga
   };
   const soakMinutes = skipsSoak ? 0 : gate.soak_minutes;
   const { installed } = facts.outcomes;
-  if (hasWork(facts) || !facts.isOverdue) {
+  if (hasWork(facts) || !facts.hadTime) {
     const least = gate.min_success_count;
     add('success_count', { has: installed, wants: least, text: `${hosts(least)} must have installed` });
     const rate = gate.min_success_rate_percent;

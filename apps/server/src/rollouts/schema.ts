@@ -14,6 +14,8 @@ export const schema: readonly Statement[] = [
     started_at BIGINT NOT NULL,
     approved_ring INTEGER,
     approved_by TEXT,
+    asked_ring INTEGER,
+    asked_at BIGINT,
     halted_at BIGINT,
     halted_by TEXT,
     halt_reason TEXT,
@@ -86,6 +88,9 @@ declare module '../platform/db/tables.ts' {
       /** The last ring whose gate a person has approved. */
       approved_ring: number | null;
       approved_by: string | null;
+      /** The last ring without a host to update whose hosts were asked to scan, in the emergency lane. */
+      asked_ring: number | null;
+      asked_at: number | null;
       halted_at: number | null;
       halted_by: string | null;
       halt_reason: string | null;

@@ -16,13 +16,13 @@ const facts = (
     counts?: object;
     divergences?: number;
     soaked?: number;
-    isOverdue?: boolean;
+    hadTime?: boolean;
   },
 ): WaitingFacts => {
-  const { counts = {}, divergences = 0, soaked = 0, isOverdue = true, ...more } = change;
+  const { counts = {}, divergences = 0, soaked = 0, hadTime = true, ...more } = change;
   const outcomes = { ...NONE, ...counts };
   const hosts = Object.values(outcomes).reduce((sum, count) => sum + count, 0);
-  const ring = { hosts, outcomes, excused: 0, soaked, green: 0, divergences, isApproved: false, isOverdue };
+  const ring = { hosts, outcomes, excused: 0, soaked, green: 0, divergences, isApproved: false, hadTime };
   return {
     ...{
       state: 'running',
@@ -31,6 +31,7 @@ const facts = (
       outcomes,
       halt: null,
       endReason: null,
+      offersEndAt: '2026-11-22T02:15:00Z',
       opens: null,
       stops: [],
     },
@@ -88,7 +89,10 @@ test.each<[string, Parameters<typeof facts>[0]]>([
     'Waits in ring "canary": 2 hosts must have installed; 1 of 2.',
     { counts: { installed: 1, running: 1 }, stops: [{ reason: 'held', count: 1 }] },
   ],
-  ['Waits for hosts of ring "canary" to offer these versions, until its deadline.', { isOverdue: false }],
+  [
+    'Waits for hosts of ring "canary" to offer these versions, until 2026-11-22T02:15:00Z.',
+    { hadTime: false },
+  ],
   ['Waits for ring "canary": all its 3 hosts are offline.', { counts: { offline: 3 } }],
   [
     'Waits for the window of its policy, which opens at 2026-11-22T02:00:00Z.',

@@ -12,6 +12,8 @@ export interface WaitingFacts {
   readonly conditions: readonly GateCondition[];
   readonly halt: { readonly by: string; readonly reason: string } | null;
   readonly endReason: string | null;
+  /** When its ring waits no longer for hosts that offer its versions (RFC 3339). */
+  readonly offersEndAt: string;
   /** When a window of its policy opens next, `at` null: never. Null: one is open, or the policy has none. */
   readonly opens: { readonly at: string | null } | null;
   /** What the gate stops of its policy since the ring was entered, by reason, the most frequent first. */
@@ -71,7 +73,7 @@ function inOneSentence(facts: WaitingFacts): string {
   const isOfHosts = unmet.kind !== 'divergences' && unmet.kind !== 'approval';
   const offering = Object.values(outcomes).reduce((sum, count) => sum + count, -outcomes.not_offered);
   if (isOfHosts && offering === 0) {
-    return `Waits for hosts of ring "${ring}" to offer these versions, until its deadline.`;
+    return `Waits for hosts of ring "${ring}" to offer these versions, until ${facts.offersEndAt}.`;
   }
   if (isOfHosts && isIdle && outcomes.installed === 0 && offline > 0) {
     return `Waits for ring "${ring}": ${offline === 1 ? 'its only host is' : `all its ${offline} hosts are`} offline.`;
