@@ -6,7 +6,7 @@ import { notValid, Refusal } from '../platform/http/refusal.ts';
 import type { Platform } from '../platform/platform.ts';
 import { lockHosts } from './group-store.ts';
 import { changedTags, tagsFault } from './tag-rules.ts';
-import { changeTags, operatorTags } from './tag-store.ts';
+import { changeTags, hostsWithKeys, operatorTags } from './tag-store.ts';
 
 /**
  * Sets and removes tags of hosts in the caller's groups, with an event for each host that changes. All or none: a host
@@ -38,6 +38,7 @@ export async function tagHosts(
       const found = new Set(hosts.map(({ id }) => id));
       answer.not_found.push(...ids.filter((id) => !found.has(id)));
       const tags = await operatorTags(tx, [...found]);
+      const removing = await hostsWithKeys(tx, { ids: [...found], keys: remove });
       for (const id of found) {
         const before = tags.get(id) ?? [];
         const after = changedTags(before, { set, remove });
@@ -46,7 +47,7 @@ export async function tagHosts(
             detail: `A host has at most ${HOST_TAGS_MAX} tags, and ${id} would have more.`,
           });
         }
-        if (after.join() === before.join()) continue;
+        if (after.join() === before.join() && !removing.has(id)) continue;
         answer.changed.push(id);
         if (isDry) continue;
         await changeTags(tx, { agentId: id, set, remove, by: by.username, atMs: platform.now() });

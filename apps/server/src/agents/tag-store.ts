@@ -24,6 +24,22 @@ export async function operatorTags(db: Db, ids: readonly string[]): Promise<Tags
   return found;
 }
 
+/** Hosts that have a row with one of these keys, also one whose seal does not hold: lists of tags count it. */
+export async function hostsWithKeys(
+  db: Db,
+  { ids, keys }: { ids: readonly string[]; keys: readonly string[] },
+): Promise<Set<string>> {
+  if (ids.length === 0 || keys.length === 0) return new Set();
+  const rows = await db
+    .selectFrom('host_tags')
+    .select('agent_id')
+    .distinct()
+    .where('agent_id', 'in', ids)
+    .where('key', 'in', keys)
+    .execute();
+  return new Set(rows.map(({ agent_id: id }) => id));
+}
+
 /** What hosts say of themselves, by key. */
 export async function reportedTags(db: Db, ids: readonly string[]): Promise<TagsByHost> {
   const found: TagsByHost = new Map();

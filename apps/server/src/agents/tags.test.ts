@@ -183,6 +183,21 @@ describe.each(ENGINES)('tags of hosts on $name', (engine) => {
     expect(counted).toEqual([{ id: one }]);
   });
 
+  test('without a seal are removed by their key', async () => {
+    const { database, call, add, tag, tagsOf, changes } = await setUp();
+    const [one, two] = [await add(1), await add(2)];
+    await tag([one], ['zone=a']);
+    const raw = { agent_id: one, key: 'env', value: 'prod', set_by: 'ada', set_at: 1 };
+    await writeRaw(database, 'host_tags', raw);
+    const listed = async () => (await call('GET', '/tags')).body.items;
+    expect(await listed()).toMatchObject([{ tag: 'env=prod' }, { tag: 'zone=a' }]);
+    expect((await tag([one, two], [], ['env'])).body).toEqual({ changed: [one], not_found: [] });
+    expect(await listed()).toMatchObject([{ tag: 'zone=a' }]);
+    expect(await tagsOf(one)).toEqual(['zone=a']);
+    expect(await changes()).toHaveLength(2);
+    expect((await tag([one, two], [], ['env'])).body.changed).toEqual([]);
+  });
+
   test('are not read where no scope names one', async () => {
     const { database, add } = await setUp();
     const host = { id: await add(1), group: 'web' };
