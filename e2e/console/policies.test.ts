@@ -204,6 +204,62 @@ describeUpdates(
       await inspect(admin, 'policies-suspended');
     });
 
+    test('the page of a policy says why it asks for no reboots any more', async () => {
+      const admin = { username: 'rosa', password: 'a long enough password', role: 'admin' } as const;
+      await scene.stage.addOperator(admin);
+      const reboot = { when: 'needed', warn_minutes: 5 };
+      const page = await scene.openAs(admin);
+      const { id: policyId } = await publish({ name: 'With reboots', windows: [tomorrow()], reboot });
+      await page.goto(`/policies/${policyId}`);
+      await page.getByRole('button', { name: 'Change', exact: true }).click();
+      await page.getByRole('button', { name: 'Show what it would do' }).click();
+      await page.getByRole('button', { name: 'Publish version 2' }).click();
+      await page.getByRole('table', { name: 'Versions of this policy' }).getByText('rosa').waitFor();
+      const { operator } = scene.stage;
+      const answer = await operator.call('GET', '/api/v1/admin/operators');
+      const { items } = expectAnswer(answer, 200, Type.Object({ items: Type.Array(Operator) }));
+      const id = items.find(({ username }) => username === admin.username)?.id ?? '';
+      await operator.call('PATCH', `/api/v1/admin/operators/${id}`, { role: 'approver' });
+      const other = await scene.openAs();
+      await other.goto(`/policies/${policyId}`);
+      await other
+        .getByText('None of both: rosa is no admin any more. An admin can publish it again.')
+        .waitFor();
+      await inspect(other, 'policy-without-follow-ups');
+    });
+
+    // Windows close at whole minutes of real time.
+    if (process.env.TIDEGATE_LONG === '1') {
+      test('the page of a policy names the hosts that missed its last window, and how long they may begin', async () => {
+        const { agent, hostname } = await scene.hostWith(['curl']);
+        const scope = { kind: 'some', groups: [], hosts: [agent.agentId] };
+        const windows = [{ ...closingWindow(), catch_up_hours: 6 }];
+        const { id } = await publish({ name: 'Missed', scope, windows });
+        await poll(async () => (await detailOf(id)).last_run).toMatchObject({ approved: 1 });
+        const page = await scene.openAs(SECOND);
+        await page.goto(`/policies/${id}`);
+        await page.getByRole('heading', { name: 'What it would approve now' }).waitFor();
+        await expect
+          .poll(
+            async () => {
+              await page.reload();
+              await page.getByRole('heading', { level: 1, name: 'Missed' }).waitFor();
+              await page.getByRole('heading', { name: /^What it would approve/ }).waitFor();
+              return await page.getByText(/The window closed .*; they may begin until/).allInnerTexts();
+            },
+            { timeout: 120_000, interval: 2_000 },
+          )
+          .toEqual([
+            expect.stringContaining(
+              '1 host fetched nothing of what was approved in the last window: it is caught up.',
+            ),
+          ]);
+        await pressOn(page, page.getByText('Hosts that missed it', { exact: true }), 'Enter');
+        await page.getByRole('link', { name: hostname }).last().waitFor();
+        await inspect(page, 'policy-missed-window');
+      });
+    }
+
     test('a refusal is shown beside its field, also one that only publishing finds', async () => {
       await publish({ name: 'Taken', windows: [tomorrow()] });
       const page = await scene.openAs();
@@ -320,4 +376,11 @@ describeUpdates(
 function tomorrow() {
   const starts_on = new Date(Date.now() + DAY_MS).toISOString().slice(0, 10);
   return { rrule: null, starts_on, start: '12:00', zone: 'UTC', duration_minutes: 60 };
+}
+
+/** Opened three hours ago, and is used for at least half a minute more: in its last five nothing is asked, as clocks may differ. */
+function closingWindow() {
+  const closesAtMs = Math.ceil((Date.now() + 330_000) / 60_000) * 60_000;
+  const [starts_on = '', time = ''] = new Date(closesAtMs - 180 * 60_000).toISOString().split('T');
+  return { rrule: null, starts_on, start: time.slice(0, 5), zone: 'UTC', duration_minutes: 180 };
 }
