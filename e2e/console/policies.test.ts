@@ -245,7 +245,7 @@ describeUpdates(
               await page.reload();
               await page.getByRole('heading', { level: 1, name: 'Missed' }).waitFor();
               await page.getByRole('heading', { name: /^What it would approve/ }).waitFor();
-              return await page.getByText(/The window closed .*; they may begin until/).allInnerTexts();
+              return await page.getByText(/End of the window: in .*; latest start: in 5 h/).allInnerTexts();
             },
             { timeout: 120_000, interval: 2_000 },
           )

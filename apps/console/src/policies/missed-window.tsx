@@ -10,10 +10,10 @@ export function MissedWindow({ missed }: { missed: NonNullable<PolicyPreview['mi
   return (
     <div className="mt-3 space-y-1">
       <p>
-        {missedText(missed)} The window closed <Time at={window.closes_at} />
+        {missedText(missed)} End of the window: <Time at={window.closes_at} />
         {until && (
           <>
-            ; they may begin until <Time at={until} />
+            ; latest start: <Time at={until} />
           </>
         )}
         .
