@@ -93,7 +93,8 @@ function messageOf(schema: TSchema, value: unknown): string {
   return message.replace(/^must be >= /, 'must be at least ').replace(/^must be <= /, 'must be at most ');
 }
 
-function accepts(schema: TSchema, value: unknown): boolean {
+/** Whether a value has the form. The schema is compiled when it is first used: a start need not wait for hundreds of them. */
+export function accepts(schema: TSchema, value: unknown): boolean {
   return validatorOf(schema).Check(value);
 }
 

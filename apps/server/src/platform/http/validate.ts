@@ -1,7 +1,6 @@
 import type { FastifySchemaCompiler } from 'fastify';
 import type { Static, TSchema } from 'typebox';
-import { Compile } from 'typebox/compile';
-import { firstFault } from './first-fault.ts';
+import { accepts, firstFault } from './first-fault.ts';
 import { type FieldFault, Refusal } from './refusal.ts';
 
 /** The schemas of the parts of a request. */
@@ -57,8 +56,7 @@ export const compileValidator: FastifySchemaCompiler<TSchema> = ({ schema, httpP
 
 function createPartCheck(part: string, schema: TSchema | undefined): (value: unknown) => Refusal | null {
   if (schema === undefined) return () => null;
-  const compiled = Compile(schema);
-  return (value) => (compiled.Check(value) ? null : refusalOf(part, firstFault(schema, value)));
+  return (value) => (accepts(schema, value) ? null : refusalOf(part, firstFault(schema, value)));
 }
 
 function refusalOf(part: string, fault: FieldFault): Refusal {
