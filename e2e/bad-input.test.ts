@@ -40,9 +40,9 @@ const LAST = /\/(logout|reset)$/;
 const SHOWN = 10;
 const isLong = process.env.TIDEGATE_LONG === '1';
 /** Outside of the long lane each endpoint gets one body in so many, each of them others. */
-const BODY_TURNS = isLong ? 1 : 6;
+const BODY_TURNS = isLong ? 1 : 12;
 /** The same with texts, which takes two requests for each. */
-const TEXT_TURNS = isLong ? 1 : 5;
+const TEXT_TURNS = isLong ? 1 : 10;
 
 describe.skipIf(missing !== null).each(storyEngines('postgres'))(
   `bad input on $name${missing ? ` (${missing})` : ''}`,
@@ -107,7 +107,8 @@ describe.skipIf(missing !== null).each(storyEngines('postgres'))(
       }
       const newest = (type: string) => operator.events({ type, limit: '1' });
       const rebind = `/api/admin/agents/${agent.agentId}/rebind-machine-id`;
-      for (const text of isLong ? naughtyTexts() : halfOfTexts()) {
+      const texts = textsInTurn(4);
+      for (const text of texts) {
         const label = await operator.call('POST', '/api/v1/admin/registration-tokens', { label: text });
         await check('label', text, label, async () => label.body);
         const said = { error_type: 'ui_error', message: text };
@@ -126,7 +127,7 @@ describe.skipIf(missing !== null).each(storyEngines('postgres'))(
       }
       expect(changed).toEqual([]);
       for (const what of ['label', 'client error', 'agent event', 'rebind reason', 'package name']) {
-        expect(taken[what] ?? 0, what).toBeGreaterThan(100);
+        expect(taken[what] ?? 0, what).toBeGreaterThan(texts.length / 4);
       }
       await scene.expectUnharmed();
     });
@@ -136,7 +137,7 @@ describe.skipIf(missing !== null).each(storyEngines('postgres'))(
     }, async () => {
       const scene = await openScene(engine);
       const { operator, agent } = scene;
-      const texts = naughtyTexts();
+      const texts = textsInTurn(2);
       const answer = expectAnswer(await agent.report(plannedReport(texts.length)), 200, InventoryAnswer);
       const changed: string[] = [];
       let approved = 0;
@@ -155,7 +156,7 @@ describe.skipIf(missing !== null).each(storyEngines('postgres'))(
         if (recorded?.update_id !== id || recorded.reason !== text) changed.push(JSON.stringify(text));
       }
       expect(changed).toEqual([]);
-      expect(approved).toBeGreaterThan(400);
+      expect(approved).toBeGreaterThan(texts.length * 0.75);
       await scene.expectUnharmed();
     });
 
@@ -185,7 +186,7 @@ describe.skipIf(missing !== null).each(storyEngines('postgres'))(
     test('a naughty host name, at enrolment, comes back byte for byte', async () => {
       const scene = await openScene(engine);
       const changed: string[] = [];
-      for (const [index, hostname] of naughtyTexts().entries()) {
+      for (const [index, hostname] of textsInTurn(2).entries()) {
         const host = { registrationToken: scene.registrationToken, machineId: `naughty-${index}`, hostname };
         const agent = await enrolBareAgent(scene.server.url, host).catch(() => null);
         if (agent === null) continue;
@@ -314,9 +315,9 @@ function naughtyTexts(): string[] {
   return [...new Set([...Value.Parse(Type.Array(Type.String()), list), ...MORE_TEXTS])];
 }
 
-/** Every other text of the list, and all of ours. */
-function halfOfTexts(): string[] {
-  return naughtyTexts().filter((text, i) => i % 2 === 0 || MORE_TEXTS.includes(text));
+/** All texts in the long lane; otherwise one in so many, and those that are known to be hard. */
+function textsInTurn(turns: number): string[] {
+  return naughtyTexts().filter((text, i) => isLong || i % turns === 0 || MORE_TEXTS.includes(text));
 }
 
 /** Updates of apt with plans that only an override can approve: without a source package they are undecidable. */

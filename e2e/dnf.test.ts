@@ -92,21 +92,26 @@ describe.skipIf(missing !== null || engine === undefined)(
       expect(reason).toContain('GPG check FAILED');
     });
 
-    test('refuses a transaction that is no longer the approved one (plan_drift)', async () => {
-      const { host, operator } = await approvedStory();
-      const database = ['--root', host.dnf.root, '--dbpath', '/var/lib/rpm'];
-      await runTool('rpm', [...database, '-e', '--nodeps', '--noscripts', 'libdemo']);
-      await expectRefused(host, operator, { type: 'PLAN_DRIFT', check: 'plan_drift' }, ['demo 1:1.0-1.el9']);
-    });
+    // The installer's own tests have both with real dnf; these go through all parts.
+    if (process.env.TIDEGATE_LONG === '1') {
+      test('refuses a transaction that is no longer the approved one (plan_drift)', async () => {
+        const { host, operator } = await approvedStory();
+        const database = ['--root', host.dnf.root, '--dbpath', '/var/lib/rpm'];
+        await runTool('rpm', [...database, '-e', '--nodeps', '--noscripts', 'libdemo']);
+        await expectRefused(host, operator, { type: 'PLAN_DRIFT', check: 'plan_drift' }, [
+          'demo 1:1.0-1.el9',
+        ]);
+      });
 
-    test('does the rest where the host has a part of the approved transaction already', async () => {
-      const { host, operator } = await approvedStory();
-      const database = ['--root', host.dnf.root, '--dbpath', '/var/lib/rpm'];
-      await runTool('rpm', [...database, '-U', '--noscripts', host.dnf.rpmPath('libdemo', '0:1.0-2.el9')]);
-      must(await host.runOnce());
-      expect(await host.dnf.installed()).toEqual(['demo 1:1.1-1.el9', 'libdemo 0:1.0-2.el9']);
-      expect(await operator.events({ type: 'PLAN_DRIFT' })).toEqual([]);
-    });
+      test('does the rest where the host has a part of the approved transaction already', async () => {
+        const { host, operator } = await approvedStory();
+        const database = ['--root', host.dnf.root, '--dbpath', '/var/lib/rpm'];
+        await runTool('rpm', [...database, '-U', '--noscripts', host.dnf.rpmPath('libdemo', '0:1.0-2.el9')]);
+        must(await host.runOnce());
+        expect(await host.dnf.installed()).toEqual(['demo 1:1.1-1.el9', 'libdemo 0:1.0-2.el9']);
+        expect(await operator.events({ type: 'PLAN_DRIFT' })).toEqual([]);
+      });
+    }
   },
 );
 

@@ -16,7 +16,7 @@ import { createResyncGate } from './restore/resync.ts';
 import { OPERATOR_PASSWORD } from './testing/app-clients.ts';
 import { updateRow } from './testing/approvals-app.ts';
 import { databaseOptions } from './testing/database-options.ts';
-import { ENGINES } from './testing/engines.ts';
+import { SAMPLED_ENGINES } from './testing/engines.ts';
 import { type IncidentScene, openIncidentScene } from './testing/incident-scene.ts';
 import { createHousehold } from './testing/restored-server.ts';
 import { STANDING } from './testing/standing.ts';
@@ -635,7 +635,7 @@ const ATTACKS: Attack[] = [
 
 const idOf = (username: string) => `(SELECT id FROM operators WHERE username = '${username}')`;
 
-describe.each(ENGINES)('a database writer, on $name', (engine) => {
+describe.each(SAMPLED_ENGINES)('a database writer, on $name', (engine) => {
   test('one inserted API token row signs no install', async () => {
     const scene = await openIncidentScene(engine);
     const { database, send, must, checkIn, app } = scene;

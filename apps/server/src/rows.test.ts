@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { listDecisions } from './approvals/decision-store.ts';
 import { queueCommand } from './commands/queue-command.ts';
 import type { Database } from './platform/db/engine.ts';
-import { ENGINES } from './testing/engines.ts';
+import { ENGINES, SAMPLED_ENGINES } from './testing/engines.ts';
 import type { HostRows } from './testing/foreign-hosts.ts';
 import { type Place, placesOf } from './testing/named-places.ts';
 import { CHECK_IN, type Kind, NAMED, type Naming, OWNERS } from './testing/named-rows.ts';
@@ -42,7 +42,7 @@ interface Row {
   isDeleted?: true;
 }
 
-test.each(ENGINES)(
+test.each(SAMPLED_ENGINES)(
   'no caller learns of or changes a row that is not for it, on $name',
   {
     timeout: 120_000,

@@ -12,6 +12,7 @@ import {
   type DnfPackage,
   type DnfSet,
 } from '@tidegate/testkit/dnf-packages';
+import { firstOf, isLong } from '@tidegate/testkit/lanes';
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { keepWayBack } from '../commands/keep-way-back.ts';
@@ -127,13 +128,15 @@ describe.skipIf(missing !== null)('rollbacks of dnf on a real host', { timeout: 
     expect((await planOf('lapsed', '0:2.0-1')).map(({ back }) => back)).toEqual([undefined]);
   });
 
-  test.each([
-    ['demo', '1:1.1-1.el9', '1:1.0-1.el9', ['demo 1:1.0-1.el9', 'libdemo 0:1.0-1.el9']],
-    ['growing', '0:2.0-1', '0:1.0-1', ['growing 0:1.0-1']],
-    ['ousting', '0:2.0-1', '0:1.0-1', ['ousting 0:1.0-1', 'ousted 0:1.0-1']],
-    ['heir', '0:2.0-1', '0:1.0-1', ['heir 0:1.0-1', 'elder 0:1.0-1']],
-    ['parallel', '0:4.0-1', '0:1.0-1', ['parallel 0:1.0-1']],
-  ])(
+  test.each(
+    firstOf(3, [
+      ['demo', '1:1.1-1.el9', '1:1.0-1.el9', ['demo 1:1.0-1.el9', 'libdemo 0:1.0-1.el9']],
+      ['growing', '0:2.0-1', '0:1.0-1', ['growing 0:1.0-1']],
+      ['ousting', '0:2.0-1', '0:1.0-1', ['ousting 0:1.0-1', 'ousted 0:1.0-1']],
+      ['heir', '0:2.0-1', '0:1.0-1', ['heir 0:1.0-1', 'elder 0:1.0-1']],
+      ['parallel', '0:4.0-1', '0:1.0-1', ['parallel 0:1.0-1']],
+    ]),
+  )(
     '%s %s is undone to %s from kept files that no repository has any more, and nothing else changes',
     async (name, version, old, goes) => {
       const forget = goes.map((line) => ({ name: line.split(' ')[0] ?? '', evr: line.split(' ')[1] ?? '' }));
@@ -148,17 +151,6 @@ describe.skipIf(missing !== null)('rollbacks of dnf on a real host', { timeout: 
       expect(warnings).toEqual([]);
     },
   );
-
-  test('what was installed before by an approval is kept too, so the next update has a way back', async () => {
-    await update('stepping', '0:2.0-1', [{ name: 'stepping', evr: '0:1.0-1' }]);
-    await host.publish({ name: 'stepping', version: '3.0', release: '1' });
-    await host.withdraw({ name: 'stepping', evr: '0:2.0-1' });
-    const next = await planOf('stepping', '0:3.0-1');
-    expect(next.map(({ name, back }) => [name, back !== undefined])).toEqual([['stepping', true]]);
-    await carryOut('stepping', '0:3.0-1', next);
-    await carryOut('stepping', '0:2.0-1', await planOf('stepping', '0:2.0-1', next));
-    expect(await versionOf('stepping')).toBe('stepping 0:2.0-1');
-  });
 
   test('a kept file with one other byte is no plan, and is not handed to root', async () => {
     const { actions } = await update('altered', '0:2.0-1', [{ name: 'altered', evr: '0:1.0-1' }]);
@@ -214,23 +206,6 @@ describe.skipIf(missing !== null)('rollbacks of dnf on a real host', { timeout: 
     );
   });
 
-  test('a rollback never removes more than the installation brought', async () => {
-    const { actions } = await update('ridden', '0:2.0-1');
-    await host.publish({ name: 'rider', version: '1.0', release: '1', requires: ['libridden'] });
-    await host.dnf('install', 'rider');
-    await expect(planOf('ridden', '0:1.0-1', actions)).rejects.toThrow(/rider/);
-    expect(await versionOf('rider')).toBe('rider 0:1.0-1');
-  });
-
-  test('what is undone already is left out of the plan', async () => {
-    const { actions } = await update('halved', '0:2.0-1');
-    expect(actions.map(({ name }) => name)).toEqual(['halved', 'libhalved']);
-    await host.dnf('downgrade', 'halved-1.0-1');
-    await expect(planOf('halved', '0:1.0-1', actions)).rejects.toThrow('halved 0:1.0-1 is there already');
-    const undo = await planOf('libhalved', '0:1.0-1', actions);
-    expect(undo.map(({ action, name }) => `${action} ${name}`)).toEqual(['downgrade libhalved']);
-  });
-
   test('a version that versionlock holds is not taken back', async () => {
     const { actions } = await update('locked', '0:2.0-1');
     writeFileSync(join(host.root, 'etc/dnf/plugins/versionlock.list'), 'locked-0:2.0-1.*\n');
@@ -255,5 +230,35 @@ describe.skipIf(missing !== null)('rollbacks of dnf on a real host', { timeout: 
   /** The file that an action brings, as a rollback's rollback would need it. */
   function fileOf({ artifact }: PlanAction) {
     return { size_bytes: artifact?.size_bytes, sha256: artifact?.sha256 };
+  }
+
+  if (isLong) {
+    test('what was installed before by an approval is kept too, so the next update has a way back', async () => {
+      await update('stepping', '0:2.0-1', [{ name: 'stepping', evr: '0:1.0-1' }]);
+      await host.publish({ name: 'stepping', version: '3.0', release: '1' });
+      await host.withdraw({ name: 'stepping', evr: '0:2.0-1' });
+      const next = await planOf('stepping', '0:3.0-1');
+      expect(next.map(({ name, back }) => [name, back !== undefined])).toEqual([['stepping', true]]);
+      await carryOut('stepping', '0:3.0-1', next);
+      await carryOut('stepping', '0:2.0-1', await planOf('stepping', '0:2.0-1', next));
+      expect(await versionOf('stepping')).toBe('stepping 0:2.0-1');
+    });
+
+    test('what is undone already is left out of the plan', async () => {
+      const { actions } = await update('halved', '0:2.0-1');
+      expect(actions.map(({ name }) => name)).toEqual(['halved', 'libhalved']);
+      await host.dnf('downgrade', 'halved-1.0-1');
+      await expect(planOf('halved', '0:1.0-1', actions)).rejects.toThrow('halved 0:1.0-1 is there already');
+      const undo = await planOf('libhalved', '0:1.0-1', actions);
+      expect(undo.map(({ action, name }) => `${action} ${name}`)).toEqual(['downgrade libhalved']);
+    });
+
+    test('a rollback never removes more than the installation brought', async () => {
+      const { actions } = await update('ridden', '0:2.0-1');
+      await host.publish({ name: 'rider', version: '1.0', release: '1', requires: ['libridden'] });
+      await host.dnf('install', 'rider');
+      await expect(planOf('ridden', '0:1.0-1', actions)).rejects.toThrow(/rider/);
+      expect(await versionOf('rider')).toBe('rider 0:1.0-1');
+    });
   }
 });

@@ -2,6 +2,7 @@ import { chmod, mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { PlanAction } from '@tidegate/protocol/plan';
 import { keepOriginal } from '@tidegate/testkit/keep-original';
+import { isLong } from '@tidegate/testkit/lanes';
 import { createPypiHost, type PypiHost, pypiHostMissing } from '@tidegate/testkit/pypi-host';
 import { type PypiIndex, startPypiIndex } from '@tidegate/testkit/pypi-index';
 import type { PypiPackage } from '@tidegate/testkit/pypi-packages';
@@ -19,7 +20,6 @@ import { pypiInstaller } from './pypi.ts';
 import { updateOutcomes } from './update-outcomes.ts';
 
 const missing = pypiHostMissing();
-const isLong = process.env.TIDEGATE_LONG === '1';
 if (missing !== null) console.log(`skipped: sets of PyPI on a real environment: ${missing}`);
 const NOWHERE = { environments: [], userFolders: [], faults: [], unseen: [] };
 
@@ -103,25 +103,6 @@ describe.skipIf(missing !== null)('a set of PyPI on a real environment', { timeo
       ...before,
       ...{ base: '2.0', fresh: '1.0', left: '2.0', right: '2.0', still: '2.0' },
     });
-  });
-
-  test('ends in the same versions in any order and overlap', async () => {
-    const orders = [
-      [['left'], ['right', 'still'], ['left', 'right']],
-      [['still', 'left', 'right']],
-      ...(isLong ? [[['right', 'left'], ['left'], ['still']]] : []),
-    ];
-    const ends: unknown[] = [];
-    for (const sets of orders) {
-      await restore();
-      // All are approved before the first is installed: what a sibling brings is done already.
-      const jobs = [];
-      for (const names of sets) jobs.push(await prepare(names));
-      for (const job of jobs) expect(await install(pypiInstaller, job)).toMatchObject({ ok: true });
-      ends.push(await host.installed());
-    }
-    for (const end of ends) expect(end).toEqual(ends[0]);
-    expect(ends.length).toBe(orders.length);
   });
 
   test('that pip cannot resolve names the members in conflict, and is not made smaller', async () => {
@@ -238,4 +219,25 @@ describe.skipIf(missing !== null)('a set of PyPI on a real environment', { timeo
       expect(await host.installed()).toEqual(before);
     });
   });
+
+  if (isLong) {
+    test('ends in the same versions in any order and overlap', async () => {
+      const orders = [
+        [['left'], ['right', 'still'], ['left', 'right']],
+        [['still', 'left', 'right']],
+        [['right', 'left'], ['left'], ['still']],
+      ];
+      const ends: unknown[] = [];
+      for (const sets of orders) {
+        await restore();
+        // All are approved before the first is installed: what a sibling brings is done already.
+        const jobs = [];
+        for (const names of sets) jobs.push(await prepare(names));
+        for (const job of jobs) expect(await install(pypiInstaller, job)).toMatchObject({ ok: true });
+        ends.push(await host.installed());
+      }
+      for (const end of ends) expect(end).toEqual(ends[0]);
+      expect(ends.length).toBe(orders.length);
+    });
+  }
 });

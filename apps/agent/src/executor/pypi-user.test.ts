@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { PlanAction } from '@tidegate/protocol/plan';
 import { inverseOf } from '@tidegate/protocol/rollbacks';
 import { keepOriginal } from '@tidegate/testkit/keep-original';
+import { firstOf } from '@tidegate/testkit/lanes';
 import { createPypiHost, giveAway, pypiHostMissing } from '@tidegate/testkit/pypi-host';
 import { type PypiIndex, startPypiIndex } from '@tidegate/testkit/pypi-index';
 import { PYPI_DEMO, type PypiPackage } from '@tidegate/testkit/pypi-packages';
@@ -144,7 +145,7 @@ describe.skipIf(missing !== null)('packages beside those of the system', { timeo
     },
   );
 
-  test.each(places)(
+  test.each(firstOf(1, places))(
     'of %s what the system has too old comes into the place, unless it would break what the system has',
     async (_what, kind) => {
       const { host, arch } = await openOne(kind);
@@ -180,7 +181,7 @@ describe.skipIf(missing !== null)('packages beside those of the system', { timeo
     },
   );
 
-  test.each(places)(
+  test.each(firstOf(1, places))(
     'of %s a rollback removes what came, and not what the system has under that name',
     async (_what, kind) => {
       const { host, arch, installed } = await openOne(kind);

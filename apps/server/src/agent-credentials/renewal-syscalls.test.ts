@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { firstOf } from '@tidegate/testkit/lanes';
 import { findTool } from '@tidegate/testkit/run-tool';
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { sql } from 'kysely';
@@ -49,7 +50,7 @@ describe.skipIf(strace === null)('the system calls of a renewal on SQLite', () =
     TIMEOUT_MS,
   );
 
-  test.each(['pwrite64', 'fsync,fdatasync'])(
+  test.each(firstOf(1, ['fsync,fdatasync', 'pwrite64']))(
     'I18: killed at each %s, the token is current, or previous with its grace: no third state',
     async (calls) => {
       const states: string[] = [];

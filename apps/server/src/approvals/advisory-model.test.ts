@@ -8,7 +8,7 @@ import {
   QUESTIONS,
   type WorldStart,
 } from '../testing/advisory-world.ts';
-import { ENGINES } from '../testing/engines.ts';
+import { SAMPLED_ENGINES } from '../testing/engines.ts';
 
 const isLong = process.env.TIDEGATE_LONG === '1';
 /** A run on PostgreSQL takes five times as long. */
@@ -93,37 +93,40 @@ async function take(world: AdvisoryWorld, one: Step): Promise<unknown> {
   }
 }
 
-describe.each(ENGINES)('sources, snapshots, answers and questions in any order, on $name', (engine) => {
-  test.each([1, 50_000])(
-    'A1: nothing is minted with a finding of a healthy source, nothing clear is refused, and everything is decided (queue of %i)',
-    { timeout: isLong ? 300_000 : 120_000 },
-    async (queueMax) => {
-      const { begin } = await createAdvisoryWorld(engine, { queueMax });
-      let run = 0;
-      async function play(first: WorldStart, isHeld: boolean, steps: readonly Step[]): Promise<void> {
-        const world = await begin(first, run++);
-        if (isHeld) world.hold();
-        const underWay: Promise<unknown>[] = [];
-        for (const one of steps) {
-          const begun = take(world, one);
-          if (one.do === 'pause' || (one.do === 'refresh' && one.isAwaited)) await begun;
-          else underWay.push(begun);
+describe.each(SAMPLED_ENGINES)(
+  'sources, snapshots, answers and questions in any order, on $name',
+  (engine) => {
+    test.each([1, 50_000])(
+      'A1: nothing is minted with a finding of a healthy source, nothing clear is refused, and everything is decided (queue of %i)',
+      { timeout: isLong ? 300_000 : 120_000 },
+      async (queueMax) => {
+        const { begin } = await createAdvisoryWorld(engine, { queueMax });
+        let run = 0;
+        async function play(first: WorldStart, isHeld: boolean, steps: readonly Step[]): Promise<void> {
+          const world = await begin(first, run++);
+          if (isHeld) world.hold();
+          const underWay: Promise<unknown>[] = [];
+          for (const one of steps) {
+            const begun = take(world, one);
+            if (one.do === 'pause' || (one.do === 'refresh' && one.isAwaited)) await begun;
+            else underWay.push(begun);
+          }
+          world.letGo();
+          await Promise.all(underWay);
+          await world.settle();
+          expect(world.violations.splice(0)).toEqual([]);
         }
-        world.letGo();
-        await Promise.all(underWay);
-        await world.settle();
-        expect(world.violations.splice(0)).toEqual([]);
-      }
-      let latest: Promise<void> | null = null;
-      await fc.assert(
-        fc.asyncProperty(start, fc.boolean(), plot, (...world) => {
-          latest = play(...world);
-          return latest;
-        }),
-        isLong ? LONG : { numRuns: RUNS[engine.name] },
-      );
-      // A run interrupted by the time limit continues: it counts, and needs its database until it ends.
-      await latest;
-    },
-  );
-});
+        let latest: Promise<void> | null = null;
+        await fc.assert(
+          fc.asyncProperty(start, fc.boolean(), plot, (...world) => {
+            latest = play(...world);
+            return latest;
+          }),
+          isLong ? LONG : { numRuns: RUNS[engine.name] },
+        );
+        // A run interrupted by the time limit continues: it counts, and needs its database until it ends.
+        await latest;
+      },
+    );
+  },
+);

@@ -3,7 +3,7 @@ import type { OsvMode } from '@tidegate/testkit/fake-osv';
 import { describe, expect, test } from 'vitest';
 import { updatesOfCommand } from '../commands/named-updates.ts';
 import { type ApprovalsApp, actionOf, createApprovalsApp } from '../testing/approvals-app.ts';
-import { ENGINES, type TestEngine } from '../testing/engines.ts';
+import { ENGINES, SAMPLED_ENGINES, type TestEngine } from '../testing/engines.ts';
 import { findUpdate } from '../updates/store.ts';
 import { sweepOnce } from './sweep.ts';
 
@@ -107,7 +107,7 @@ async function traceOf({ database, platform, keyRing }: ApprovalsApp) {
   };
 }
 
-describe.each(ENGINES)('the gate over HTTP on $name', (engine) => {
+describe.each(SAMPLED_ENGINES)('the gate over HTTP on $name', (engine) => {
   // Reading a source does not depend on the engine; what is written does.
   const isFirst = engine === ENGINES[0];
   const sources = isFirst ? SOURCES : SOURCES.filter(({ mode }) => mode === 'up' || mode === 'down');

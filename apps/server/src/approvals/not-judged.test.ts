@@ -7,7 +7,7 @@ import {
   actionOf,
   createApprovalsApp,
 } from '../testing/approvals-app.ts';
-import { ENGINES, type TestEngine } from '../testing/engines.ts';
+import { SAMPLED_ENGINES, type TestEngine } from '../testing/engines.ts';
 import { findUpdate } from '../updates/store.ts';
 import { sweepOnce } from './sweep.ts';
 
@@ -85,7 +85,7 @@ async function wouldMint(database: Database, work: (tx: Tx) => Promise<unknown>)
   return isMinted;
 }
 
-describe.each(ENGINES)('what is not judged yet, on $name', (engine) => {
+describe.each(SAMPLED_ENGINES)('what is not judged yet, on $name', (engine) => {
   describe.each(ECOSYSTEMS)('%s', (ecosystem) => {
     test.each(['MAL-2026-1', 'CVE-2026-1'])(
       'A1: %s from the API after the mirror has loaded blocks approval, bulk and preview',

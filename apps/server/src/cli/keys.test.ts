@@ -12,7 +12,7 @@ import { createLog } from '../platform/log.ts';
 import { startServer } from '../start.ts';
 import { insertTestAgent } from '../testing/agent-rows.ts';
 import { databaseOptions } from '../testing/database-options.ts';
-import { ENGINES, type TestEngine } from '../testing/engines.ts';
+import { ENGINES, SAMPLED_ENGINES, type TestEngine } from '../testing/engines.ts';
 import { NO_REGISTRIES_ENV } from '../testing/no-registries.ts';
 import { runCommand } from './run-command.ts';
 
@@ -114,7 +114,7 @@ function dropPrivateHalves(dataDir: string): void {
   for (const name of readdirSync(join(dataDir, 'keys'))) rmSync(join(dataDir, 'keys', name));
 }
 
-describe.each(ENGINES)('tidegate keys on $name', (engine) => {
+describe.each(SAMPLED_ENGINES)('tidegate keys on $name', (engine) => {
   test('a rotation is add, use, revoke, and the next server start accepts it (R4)', async () => {
     const { keys, json, start } = await place(engine);
     expect((await keys('add')).out).toMatch(

@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { describe, expect, test } from 'vitest';
 import { type CliPlace, createCliPlace, createServedPlace } from '../testing/cli-place.ts';
-import { ENGINES } from '../testing/engines.ts';
+import { SAMPLED_ENGINES } from '../testing/engines.ts';
 
 const PASSWORD = 'correct horse battery';
 
@@ -37,7 +37,7 @@ async function tokenOf(url: string, username: string): Promise<string> {
   return Value.Parse(Type.Object({ token: Type.String() }), await answer.json()).token;
 }
 
-describe.each(ENGINES)('tidegate operators on $name', (engine) => {
+describe.each(SAMPLED_ENGINES)('tidegate operators on $name', (engine) => {
   test('while the server runs: an added operator logs in, and a new password replaces the old one', async () => {
     const it = await createCliPlace(engine);
     const { url } = await it.start();

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createServedPlace } from '../testing/cli-place.ts';
-import { ENGINES } from '../testing/engines.ts';
+import { SAMPLED_ENGINES } from '../testing/engines.ts';
 
 async function enrol(url: string, token: string): Promise<number> {
   const answer = await fetch(`${url}/api/v1/agents/register`, {
@@ -19,7 +19,7 @@ async function enrol(url: string, token: string): Promise<number> {
   return answer.status;
 }
 
-describe.each(ENGINES)('tidegate tokens on $name', (engine) => {
+describe.each(SAMPLED_ENGINES)('tidegate tokens on $name', (engine) => {
   test('while the server runs: add prints only the secret, a host enrols with it, revoke ends it', async () => {
     const it = await createServedPlace(engine);
     const { url } = await it.start();

@@ -4,7 +4,7 @@ import type { InventoryReport } from '@tidegate/protocol/agent-api';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Database, Tx } from '../platform/db/engine.ts';
 import { insertTestAgent } from '../testing/agent-rows.ts';
-import { ENGINES } from '../testing/engines.ts';
+import { SAMPLED_ENGINES } from '../testing/engines.ts';
 import { createSliceApp } from '../testing/slice-app.ts';
 import { createTestPlatform } from '../testing/test-platform.ts';
 import {
@@ -34,7 +34,7 @@ function reportOf(version: string, { count = COUNT, complete = true, offered = 0
   };
 }
 
-describe.each(ENGINES)('large inventory reports on $name', (engine) => {
+describe.each(SAMPLED_ENGINES)('large inventory reports on $name', (engine) => {
   async function setUp({ failPartAt = Number.POSITIVE_INFINITY } = {}) {
     const database = await engine.open();
     const platform = createTestPlatform(database);
