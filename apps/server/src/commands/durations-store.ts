@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { chunks } from '../platform/db/chunks.ts';
 import type { Db } from '../platform/db/engine.ts';
+import { anyIndexBut, fromHosts } from '../platform/db/from-hosts.ts';
 import { percentile } from './duration-rules.ts';
 
 /** Installations of a host that count, the newest. */
@@ -20,18 +21,20 @@ export async function usualDurations(
 ): Promise<Map<string, number>> {
   const runs = new Map<string, number[]>();
   for (const some of chunks([...new Set(agentIds)])) {
-    const numbered = db
-      .selectFrom('agent_commands')
-      .select(['agent_id', 'started_at', 'finished_at'])
+    const numbered = fromHosts(db, some)
+      .crossJoin('agent_commands as c')
+      .select(['c.agent_id', 'c.started_at', 'c.finished_at'])
       .select(
-        sql<number>`row_number() OVER (PARTITION BY agent_id ORDER BY created_at DESC, id DESC)`.as('n'),
+        sql<number>`row_number() OVER (PARTITION BY c.agent_id ORDER BY c.created_at DESC, c.id DESC)`.as(
+          'n',
+        ),
       )
-      .where('agent_id', 'in', some)
-      .where('created_at', '>=', nowMs - DAYS * 86_400_000)
-      .where('action', '=', 'install_update')
-      .where('status', 'in', ['success', 'failed'])
-      .where('started_at', 'is not', null)
-      .where('finished_at', 'is not', null)
+      .whereRef('c.agent_id', '=', 'h.id')
+      .where('c.created_at', '>=', nowMs - DAYS * 86_400_000)
+      .where(anyIndexBut('c.action'), '=', 'install_update')
+      .where('c.status', 'in', ['success', 'failed'])
+      .where('c.started_at', 'is not', null)
+      .where('c.finished_at', 'is not', null)
       .as('numbered');
     const rows = await db.selectFrom(numbered).selectAll().where('n', '<=', RUNS).execute();
     for (const { agent_id: id, started_at: startedAt, finished_at: finishedAt } of rows) {

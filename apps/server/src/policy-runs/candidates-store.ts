@@ -1,7 +1,9 @@
 import type { PolicyScope } from '@tidegate/protocol/policies-api';
+import { sql } from 'kysely';
 import { activeHostsIn } from '../agents/host-scope.ts';
 import { chunks } from '../platform/db/chunks.ts';
 import type { Db } from '../platform/db/engine.ts';
+import { fromHosts } from '../platform/db/from-hosts.ts';
 import type { UpdateRow } from '../updates/store.ts';
 
 /** A host that policies may reach. */
@@ -100,15 +102,15 @@ export async function hostsBySystem(
 export async function waitingUpdates(db: Db, agentIds: readonly string[]): Promise<WaitingUpdate[]> {
   const found: WaitingUpdate[] = [];
   for (const some of chunks(agentIds)) {
-    const rows = await db
-      .selectFrom('updates')
-      .select(['id', 'agent_id', 'ecosystem', 'name', 'arch', 'available_version', 'origin', 'change'])
-      .select(['recommended', 'taken_back', 'plan_id', 'judged_at', 'updated_at'])
-      .where('agent_id', 'in', some)
-      .where('state', '=', 'pending')
-      .where('gone', '=', 0)
-      .orderBy('agent_id')
-      .orderBy('id')
+    const rows = await fromHosts(db, some)
+      .crossJoin('updates as u')
+      .select(['u.id', 'u.agent_id', 'u.ecosystem', 'u.name', 'u.arch', 'u.available_version', 'u.origin'])
+      .select(['u.change', 'u.recommended', 'u.taken_back', 'u.plan_id', 'u.judged_at', 'u.updated_at'])
+      .whereRef('u.agent_id', '=', 'h.id')
+      .where('u.state', '=', sql.lit('pending'))
+      .where('u.gone', '=', sql.lit(0))
+      .orderBy('h.id')
+      .orderBy('u.id')
       .execute();
     found.push(...rows);
   }

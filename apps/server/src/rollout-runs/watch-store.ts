@@ -6,6 +6,7 @@ import type { ExpressionBuilder } from 'kysely';
 import { Value } from 'typebox/value';
 import { chunks } from '../platform/db/chunks.ts';
 import type { Db, Tx } from '../platform/db/engine.ts';
+import { anyIndexBut, fromHosts } from '../platform/db/from-hosts.ts';
 import type { Tables } from '../platform/db/tables.ts';
 import { FAILURES, type HostRun, isFailure, LASTING_OUTCOMES } from '../rollouts/outcome-rules.ts';
 import { type RolloutHostRow, type RolloutRow, versionKey } from '../rollouts/store.ts';
@@ -49,8 +50,8 @@ export async function runsOfHosts(
 ): Promise<Map<string, StoredRun[]>> {
   const found = new Map<string, StoredRun[]>();
   for (const some of chunks(agentIds)) {
-    const rows = await db
-      .selectFrom('agent_commands as c')
+    const rows = await fromHosts(db, some)
+      .crossJoin('agent_commands as c')
       .innerJoin('approvals as a', 'a.token_id', 'c.approval_id')
       .select([
         'c.agent_id',
@@ -62,8 +63,8 @@ export async function runsOfHosts(
         'c.probes',
       ])
       .select(['a.plan_id', (e) => ecosystemOf(e).as('ecosystem')])
-      .where('c.agent_id', 'in', some)
-      .where('c.action', '=', 'install_update')
+      .whereRef('c.agent_id', '=', 'h.id')
+      .where(anyIndexBut('c.action'), '=', 'install_update')
       .where('c.created_at', '>=', rollout.started_at)
       .where('a.policy_id', '=', rollout.policy_id)
       .where(({ exists, selectFrom }) =>
@@ -114,8 +115,8 @@ export async function offersOfHosts(
 ): Promise<Map<string, { pending: number; awaited: number }>> {
   const found = new Map<string, { pending: number; awaited: number }>();
   for (const some of chunks(agentIds)) {
-    const rows = await db
-      .selectFrom('updates as u')
+    const rows = await fromHosts(db, some)
+      .crossJoin('updates as u')
       .innerJoin('rollout_packages as p', (join) =>
         join
           .onRef('p.ecosystem', '=', 'u.ecosystem')
@@ -125,7 +126,7 @@ export async function offersOfHosts(
       )
       .select(['u.agent_id', 'u.state'])
       .select((e) => e.fn.countAll<number>().as('total'))
-      .where('u.agent_id', 'in', some)
+      .whereRef('u.agent_id', '=', 'h.id')
       .where('u.gone', '=', 0)
       .where('u.state', 'in', ['pending', 'awaiting_plan'])
       .groupBy(['u.agent_id', 'u.state'])

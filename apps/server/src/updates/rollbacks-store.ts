@@ -3,6 +3,7 @@ import { Type } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { chunks } from '../platform/db/chunks.ts';
 import type { Db, Tx } from '../platform/db/engine.ts';
+import { fromHosts } from '../platform/db/from-hosts.ts';
 import { opened, sealed } from '../platform/db/row-seals.ts';
 
 const undoActions = Compile(Type.Array(RollbackAction));
@@ -66,15 +67,15 @@ export async function updatesThatBrought(
 ): Promise<{ id: string; agent_id: string }[]> {
   const newest = new Map<string, { id: string; agent_id: string }>();
   for (const some of chunks([...new Set(agentIds)])) {
-    const rows = await db
-      .selectFrom('updates')
-      .select(['id', 'agent_id', 'arch'])
-      .where('agent_id', 'in', some)
-      .where('ecosystem', '=', ecosystem)
-      .where('name', '=', name)
-      .where('available_version', '=', version)
-      .where('state', 'in', ['installed', 'failed'])
-      .orderBy('id')
+    const rows = await fromHosts(db, some)
+      .crossJoin('updates as u')
+      .select(['u.id', 'u.agent_id', 'u.arch'])
+      .whereRef('u.agent_id', '=', 'h.id')
+      .where('u.ecosystem', '=', ecosystem)
+      .where('u.name', '=', name)
+      .where('u.available_version', '=', version)
+      .where('u.state', 'in', ['installed', 'failed'])
+      .orderBy('u.id')
       .execute();
     for (const { arch, ...row } of rows) newest.set(`${row.agent_id} ${arch}`, row);
   }

@@ -4,6 +4,7 @@ import { hostsInScope, type ScopedHost, withTags } from '../agents/host-scope.ts
 import { holdsInForce } from '../holds/store.ts';
 import { chunks } from '../platform/db/chunks.ts';
 import type { Db } from '../platform/db/engine.ts';
+import { fromHosts } from '../platform/db/from-hosts.ts';
 import type { Platform } from '../platform/platform.ts';
 import { heldBackView, heldOfHost, type NamedPackage } from './held-rules.ts';
 import { IS_PENDING } from './store.ts';
@@ -41,10 +42,10 @@ async function pendingOn(
 ): Promise<Map<string, Pending[]>> {
   const found = new Map<string, Pending[]>();
   for (const ids of chunks(hosts.map(({ id }) => id))) {
-    const rows = await db
-      .selectFrom('updates as u')
+    const rows = await fromHosts(db, ids)
+      .crossJoin('updates as u')
       .select(['u.agent_id', 'u.ecosystem', 'u.name', 'u.security'])
-      .where('u.agent_id', 'in', ids)
+      .whereRef('u.agent_id', '=', 'h.id')
       .where('u.ecosystem', 'in', ecosystems)
       .where(IS_PENDING)
       .execute();

@@ -1,0 +1,71 @@
+import { CompiledQuery } from 'kysely';
+import { describe, expect, test } from 'vitest';
+import { usualDurations } from './commands/durations-store.ts';
+import type { Db } from './platform/db/engine.ts';
+import { waitingUpdates } from './policy-runs/candidates-store.ts';
+import { offersOfHosts, runsOfHosts } from './rollout-runs/watch-store.ts';
+import { findRollout } from './rollouts/store.ts';
+import { ENGINES } from './testing/engines.ts';
+import { CANARY_THEN_REST } from './testing/rollout-rings.ts';
+import { createRolloutScene } from './testing/rollout-scene.ts';
+import { updatesThatBrought } from './updates/rollbacks-store.ts';
+
+const [sqlite] = ENGINES;
+if (!sqlite) throw new Error('there is no engine');
+
+/** How SQLite looks up the rows of each table of a fleet, for every statement that `ask` runs. */
+async function lookupsOf(db: Db, ask: (db: Db) => Promise<unknown>): Promise<string[]> {
+  const asked: CompiledQuery[] = [];
+  const noted = db.withPlugin({
+    transformQuery({ node, queryId }) {
+      asked.push(db.getExecutor().compileQuery(node, queryId));
+      return node;
+    },
+    transformResult: async ({ result }) => result,
+  });
+  await ask(Object.assign(noted, { seals: db.seals }));
+  const lookups: string[] = [];
+  for (const { sql, parameters } of asked) {
+    const plan = CompiledQuery.raw(`EXPLAIN QUERY PLAN ${sql}`, [...parameters]);
+    const { rows } = await db.executeQuery<{ detail: string }>(plan);
+    lookups.push(
+      ...rows.map(({ detail }) => detail).filter((detail) => / (updates|agent_commands)_/.test(detail)),
+    );
+  }
+  return lookups;
+}
+
+// Without statistics SQLite took a state or an action for rarer than some hosts, and read those of the whole fleet for each page.
+describe('of a page of hosts SQLite reads the rows of these hosts alone:', () => {
+  test.each<[string, (db: Db, agentIds: string[]) => Promise<unknown>]>([
+    ['updates that wait', (db, ids) => waitingUpdates(db, ids)],
+    ['what they offer of a rollout', (db, agentIds) => offersOfHosts(db, { rolloutId: 'any', agentIds })],
+    ['how long installations take', (db, agentIds) => usualDurations(db, { agentIds, nowMs: 1 })],
+    [
+      'what brought a version',
+      (db, agent_ids) =>
+        updatesThatBrought(db, { agent_ids, ecosystem: 'apt', name: 'openssl', version: '1' }),
+    ],
+  ])('%s', async (_, ask) => {
+    const { read } = await sqlite.open();
+    for (const count of [1, 300]) {
+      const ids = Array.from({ length: count }, (_, n) => `host-${n}`);
+      const lookups = await lookupsOf(read, (db) => ask(db, ids));
+      expect(lookups).not.toEqual([]);
+      expect(lookups.filter((detail) => !detail.includes('(agent_id=?'))).toEqual([]);
+    }
+  });
+
+  test('the runs of a rollout', async () => {
+    const it = await createRolloutScene(sqlite);
+    const { agentId } = await it.host('canary');
+    await it.publish(CANARY_THEN_REST);
+    await it.run();
+    const db = it.database.read;
+    const rollout = await findRollout(db, (await it.rollout()).id);
+    if (!rollout) throw new Error('there is no rollout');
+    const lookups = await lookupsOf(db, (noted) => runsOfHosts(noted, { rollout, agentIds: [agentId] }));
+    const commands = lookups.filter((detail) => detail.includes('agent_commands_'));
+    expect(commands).toEqual([expect.stringContaining('(agent_id=?')]);
+  });
+});
