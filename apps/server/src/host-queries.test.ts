@@ -1,6 +1,8 @@
 import { CompiledQuery } from 'kysely';
 import { describe, expect, test } from 'vitest';
 import { usualDurations } from './commands/durations-store.ts';
+import { isSiblingDrift } from './commands/sibling-drift.ts';
+import { hasOpenRepair } from './commands/store.ts';
 import type { Db } from './platform/db/engine.ts';
 import { waitingUpdates } from './policy-runs/candidates-store.ts';
 import { offersOfHosts, runsOfHosts } from './rollout-runs/watch-store.ts';
@@ -8,7 +10,11 @@ import { findRollout } from './rollouts/store.ts';
 import { ENGINES } from './testing/engines.ts';
 import { CANARY_THEN_REST } from './testing/rollout-rings.ts';
 import { createRolloutScene } from './testing/rollout-scene.ts';
+import { HOLD } from './testing/standing.ts';
+import { pendingOf as pendingOfHosts } from './unfixed/facts-store.ts';
 import { updatesThatBrought } from './updates/rollbacks-store.ts';
+import { heldOfHosts } from './withheld/held-of-hosts.ts';
+import { pendingOf } from './withheld/store.ts';
 
 const [sqlite] = ENGINES;
 if (!sqlite) throw new Error('there is no engine');
@@ -41,6 +47,9 @@ describe('of a page of hosts SQLite reads the rows of these hosts alone:', () =>
     ['updates that wait', (db, ids) => waitingUpdates(db, ids)],
     ['what they offer of a rollout', (db, agentIds) => offersOfHosts(db, { rolloutId: 'any', agentIds })],
     ['how long installations take', (db, agentIds) => usualDurations(db, { agentIds, nowMs: 1 })],
+    ['what waits on one', (db, [id = '']) => pendingOf(db, id)],
+    ['what updates would bring', (db, ids) => pendingOfHosts(db, ids)],
+    ['a repair under way', (db, [agentId = '']) => hasOpenRepair(db, { agentId, sinceMs: 1 })],
     [
       'what brought a version',
       (db, agent_ids) =>
@@ -56,16 +65,34 @@ describe('of a page of hosts SQLite reads the rows of these hosts alone:', () =>
     }
   });
 
-  test('the runs of a rollout', async () => {
+  test('what holds keep back', async () => {
+    const it = await createRolloutScene(sqlite);
+    const { agentId } = await it.host('canary');
+    expect((await it.call('POST', '/api/v1/holds', HOLD)).status).toBe(201);
+    const { database, now } = it.platform;
+    const lookups = await lookupsOf(database.read, async (read) => {
+      const held = await heldOfHosts({ now, database: { ...database, read } }, [
+        { id: agentId, group: null },
+      ]);
+      expect([...held.values()]).toMatchObject([{ updates: 1 }]);
+    });
+    expect(lookups).toEqual([expect.stringContaining('(agent_id=?')]);
+  });
+
+  test('the runs of a rollout, and those that a drift may come from', async () => {
     const it = await createRolloutScene(sqlite);
     const { agentId } = await it.host('canary');
     await it.publish(CANARY_THEN_REST);
-    await it.run();
+    for (const _ of 'ab') await it.run();
     const db = it.database.read;
     const rollout = await findRollout(db, (await it.rollout()).id);
     if (!rollout) throw new Error('there is no rollout');
     const lookups = await lookupsOf(db, (noted) => runsOfHosts(noted, { rollout, agentIds: [agentId] }));
+    const command = await db.selectFrom('agent_commands').selectAll().executeTakeFirstOrThrow();
+    const result = { status: 'refused', reason: 'plan_drift' } as const;
+    lookups.push(...(await lookupsOf(db, (noted) => isSiblingDrift(noted, { command, result }))));
     const commands = lookups.filter((detail) => detail.includes('agent_commands_'));
-    expect(commands).toEqual([expect.stringContaining('(agent_id=?')]);
+    const ofHost = expect.stringContaining('(agent_id=?');
+    expect(commands).toEqual([ofHost, ofHost]);
   });
 });

@@ -3,6 +3,7 @@ import type { Insertable, Selectable, Updateable } from 'kysely';
 import { chunks } from '../platform/db/chunks.ts';
 import type { Covered } from '../platform/db/create-row-seals.ts';
 import type { Db, Tx } from '../platform/db/engine.ts';
+import { anyIndexBut } from '../platform/db/from-hosts.ts';
 import { agentInScope, type GroupScope } from '../platform/db/group-scope.ts';
 import { type Opened, opened, sealed } from '../platform/db/row-seals.ts';
 import type { Tables } from '../platform/db/tables.ts';
@@ -185,9 +186,9 @@ export async function stillApproved(
 }
 
 /** Whether a repair of the host was ordered since then and has not ended. */
-export async function hasOpenRepair(tx: Tx, of: { agentId: string; sinceMs: number }): Promise<boolean> {
-  const row = await commandsSince(tx, of)
-    .where('action', '=', 'repair')
+export async function hasOpenRepair(db: Db, of: { agentId: string; sinceMs: number }): Promise<boolean> {
+  const row = await commandsSince(db, of)
+    .where(anyIndexBut('action'), '=', 'repair')
     .select('id')
     .where('status', 'in', ['pending', 'sent', 'received', 'running'])
     .limit(1)

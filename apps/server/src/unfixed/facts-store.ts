@@ -2,6 +2,7 @@ import { type SqlBool, sql } from 'kysely';
 import type { PackageVersionOf, Subject } from '../advisories/subjects.ts';
 import { chunks } from '../platform/db/chunks.ts';
 import type { Db } from '../platform/db/engine.ts';
+import { fromHosts } from '../platform/db/from-hosts.ts';
 import { type GroupScope, groupInScope } from '../platform/db/group-scope.ts';
 import { placeOf } from './tally.ts';
 
@@ -72,12 +73,12 @@ export async function packagesOf(
 
 /** Versions that updates would bring to these hosts. */
 export async function pendingOf(db: Db, ids: readonly string[]) {
-  return db
-    .selectFrom('updates')
-    .select(['agent_id', 'ecosystem', 'name', 'available_version'])
-    .where('agent_id', 'in', ids)
-    .where('gone', '=', 0)
-    .where('state', 'in', ['pending', 'awaiting_plan', 'approved', 'installing'])
+  return fromHosts(db, ids)
+    .crossJoin('updates as u')
+    .select(['u.agent_id', 'u.ecosystem', 'u.name', 'u.available_version'])
+    .whereRef('u.agent_id', '=', 'h.id')
+    .where('u.gone', '=', 0)
+    .where('u.state', 'in', ['pending', 'awaiting_plan', 'approved', 'installing'])
     .execute();
 }
 

@@ -4,10 +4,10 @@ import { hostsInScope, type ScopedHost, withTags } from '../agents/host-scope.ts
 import { holdsInForce } from '../holds/store.ts';
 import { chunks } from '../platform/db/chunks.ts';
 import type { Db } from '../platform/db/engine.ts';
-import { fromHosts } from '../platform/db/from-hosts.ts';
+import { anyIndexBut, fromHosts } from '../platform/db/from-hosts.ts';
 import type { Platform } from '../platform/platform.ts';
 import { heldBackView, heldOfHost, type NamedPackage } from './held-rules.ts';
-import { IS_PENDING } from './store.ts';
+import { IS_PENDING_THERE } from './store.ts';
 
 /** What holds keep back of the updates that wait on each of these hosts; hosts without any are left out. */
 export async function heldOfHosts(
@@ -46,8 +46,8 @@ async function pendingOn(
       .crossJoin('updates as u')
       .select(['u.agent_id', 'u.ecosystem', 'u.name', 'u.security'])
       .whereRef('u.agent_id', '=', 'h.id')
-      .where('u.ecosystem', 'in', ecosystems)
-      .where(IS_PENDING)
+      .where(anyIndexBut('u.ecosystem'), 'in', ecosystems)
+      .where(IS_PENDING_THERE)
       .execute();
     for (const { agent_id: id, ecosystem: text, name, security } of rows) {
       const ecosystem = ecosystems.find((one) => one === text);

@@ -3,11 +3,16 @@ import { Ecosystem } from '@tidegate/protocol/scalars';
 import { type SqlBool, sql } from 'kysely';
 import { Value } from 'typebox/value';
 import type { Db } from '../platform/db/engine.ts';
+import { fromHosts } from '../platform/db/from-hosts.ts';
 import { RECOMMENDED_HERE } from '../updates/offer-rules.ts';
 import type { NamedPackage } from './held-rules.ts';
 
 /** The updates that lists show as waiting: of several versions of one package the recommended one. */
 export const IS_PENDING = sql<SqlBool>`u.state = 'pending' AND u.gone = 0
+  AND (u.recommended & ${sql.lit(RECOMMENDED_HERE)}) <> 0`;
+
+/** The same of hosts that are looked at one after another (`fromHosts`): no index of the whole fleet's states is searched. */
+export const IS_PENDING_THERE = sql<SqlBool>`u.state || '' = 'pending' AND u.gone = 0
   AND (u.recommended & ${sql.lit(RECOMMENDED_HERE)}) <> 0`;
 
 /** Open, but not pending: what is decided, under way or failed is not done, and no hold keeps it back. */
@@ -28,11 +33,11 @@ export async function pendingOf(
   db: Db,
   agentId: string,
 ): Promise<(NamedPackage & { readonly isSecurity: boolean })[]> {
-  const rows = await db
-    .selectFrom('updates as u')
+  const rows = await fromHosts(db, [agentId])
+    .crossJoin('updates as u')
     .select(['u.ecosystem', 'u.name', 'u.security'])
-    .where('u.agent_id', '=', agentId)
-    .where(IS_PENDING)
+    .whereRef('u.agent_id', '=', 'h.id')
+    .where(IS_PENDING_THERE)
     .execute();
   return rows.map(({ ecosystem, name, security }) => ({
     ...{ ecosystem: Value.Parse(Ecosystem, ecosystem), name, isSecurity: security === 1 },
