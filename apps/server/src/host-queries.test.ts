@@ -5,6 +5,7 @@ import { isSiblingDrift } from './commands/sibling-drift.ts';
 import { hasOpenRepair } from './commands/store.ts';
 import type { Db } from './platform/db/engine.ts';
 import { waitingUpdates } from './policy-runs/candidates-store.ts';
+import { missedOf } from './policy-runs/missed-store.ts';
 import { offersOfHosts, runsOfHosts } from './rollout-runs/watch-store.ts';
 import { findRollout } from './rollouts/store.ts';
 import { ENGINES } from './testing/engines.ts';
@@ -49,6 +50,10 @@ describe('of a page of hosts SQLite reads the rows of these hosts alone:', () =>
     ['how long installations take', (db, agentIds) => usualDurations(db, { agentIds, nowMs: 1 })],
     ['what waits on one', (db, [id = '']) => pendingOf(db, id)],
     ['what updates would bring', (db, ids) => pendingOfHosts(db, ids)],
+    [
+      'who missed a window',
+      (db, agentIds) => missedOf(db, { agentIds, policyId: 'any', opening: { startMs: 1, endMs: 9 } }),
+    ],
     ['a repair under way', (db, [agentId = '']) => hasOpenRepair(db, { agentId, sinceMs: 1 })],
     [
       'what brought a version',

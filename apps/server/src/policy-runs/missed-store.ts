@@ -1,5 +1,6 @@
 import { chunks } from '../platform/db/chunks.ts';
 import type { Db } from '../platform/db/engine.ts';
+import { anyIndexBut } from '../platform/db/from-hosts.ts';
 import type { Occurrence } from '../windows/schedule-rules.ts';
 
 interface MissedOpening {
@@ -7,13 +8,19 @@ interface MissedOpening {
   readonly opening: Pick<Occurrence, 'startMs' | 'endMs'>;
 }
 
+/** The column, or an expression of it where hosts are named: then their own commands are searched. */
+type InstallAction = 'c.action' | ReturnType<typeof anyIndexBut>;
+
 /** Installations that a policy asked for in an opening of a window, and whose approval expired before the host fetched any. */
-function missed(db: Db, { policyId, opening: { startMs, endMs } }: MissedOpening) {
+function missed(
+  db: Db,
+  { policyId, opening: { startMs, endMs }, action }: MissedOpening & { action: InstallAction },
+) {
   return db
     .selectFrom('agent_commands as c')
     .innerJoin('approvals as t', 't.token_id', 'c.approval_id')
     .select('c.agent_id')
-    .where('c.action', '=', 'install_update')
+    .where(action, '=', 'install_update')
     .where('c.created_at', '>=', startMs)
     .where('c.created_at', '<', endMs)
     .where('t.policy_id', '=', policyId)
@@ -29,7 +36,9 @@ export async function missedOf(
 ): Promise<Set<string>> {
   const found = new Set<string>();
   for (const some of chunks(agentIds)) {
-    const rows = await missed(db, asked).where('c.agent_id', 'in', some).execute();
+    const rows = await missed(db, { ...asked, action: anyIndexBut('c.action') })
+      .where('c.agent_id', 'in', some)
+      .execute();
     for (const { agent_id: id } of rows) found.add(id);
   }
   return found;
@@ -44,7 +53,7 @@ export async function missedHosts(
     .selectFrom('agents as a')
     .where('a.status', '=', 'active')
     .where('a.deleted_at', 'is', null)
-    .where('a.id', 'in', missed(db, asked));
+    .where('a.id', 'in', missed(db, { ...asked, action: 'c.action' }));
   const { count } = await all.select((e) => e.fn.countAll<number>().as('count')).executeTakeFirstOrThrow();
   const hosts = await all
     .select(['a.id as agent_id', 'a.hostname'])
