@@ -1,10 +1,11 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { servedPlaces } from '../testing/cli-place.ts';
 import { ENGINES } from '../testing/engines.ts';
 import { STANDING } from '../testing/standing.ts';
 
+const EXAMPLE = join(import.meta.dirname, '../../../../examples/policies/sundays.json');
 const PASSWORD = 'correct horse battery';
 const places = servedPlaces({
   async prepare(place) {
@@ -82,6 +83,18 @@ describe.each(ENGINES)('tidegate policies on $name', (engine) => {
       ...{ code: 1, out: '' },
       err: '"Nightly": /windows/0/actions must not name restart_services: the policy asks for no restarts of services',
     });
+  });
+
+  test('takes the example, and says when it will patch', async () => {
+    const it = await open();
+    const example = readFileSync(EXAMPLE, 'utf8');
+    const plan = await it.apply(example, '--author', 'olga', '--dry-run');
+    expect(plan).toMatchObject({ code: 0, err: '' });
+    expect(plan.out.split('\n')).toEqual([
+      'would publish: Sundays at two',
+      '  window: FREQ=WEEKLY;BYDAY=SU from 2026-11-01 02:00 Europe/Berlin, 240 min + 12 h to catch up: install, reboot',
+    ]);
+    expect((await it.apply(example, '--author', 'olga')).out).toBe('published: Sundays at two');
   });
 
   test('show says it in the form that apply reads', async () => {
