@@ -2,10 +2,12 @@ import { CompiledQuery } from 'kysely';
 import { describe, expect, test } from 'vitest';
 import { usualDurations } from './commands/durations-store.ts';
 import { isSiblingDrift } from './commands/sibling-drift.ts';
-import { hasOpenRepair } from './commands/store.ts';
+import { hasOpenRepair, listCommands } from './commands/store.ts';
 import type { Db } from './platform/db/engine.ts';
 import { waitingUpdates } from './policy-runs/candidates-store.ts';
+import { hostsToFollowUp } from './policy-runs/follow-ups-store.ts';
 import { missedOf } from './policy-runs/missed-store.ts';
+import { updatesOfRing } from './rollout-runs/ring-updates-store.ts';
 import { offersOfHosts, runsOfHosts } from './rollout-runs/watch-store.ts';
 import { findRollout } from './rollouts/store.ts';
 import { ENGINES } from './testing/engines.ts';
@@ -23,12 +25,18 @@ if (!sqlite) throw new Error('there is no engine');
 /** How SQLite looks up the rows of each table of a fleet, for every statement that `ask` runs. */
 async function lookupsOf(db: Db, ask: (db: Db) => Promise<unknown>): Promise<string[]> {
   const asked: CompiledQuery[] = [];
+  // Also called for each part of a statement; those that ran have a result.
+  const compiled = new WeakMap<object, CompiledQuery>();
   const noted = db.withPlugin({
     transformQuery({ node, queryId }) {
-      asked.push(db.getExecutor().compileQuery(node, queryId));
+      compiled.set(queryId, db.getExecutor().compileQuery(node, queryId));
       return node;
     },
-    transformResult: async ({ result }) => result,
+    async transformResult({ queryId, result }) {
+      const query = compiled.get(queryId);
+      if (query) asked.push(query);
+      return result;
+    },
   });
   await ask(Object.assign(noted, { seals: db.seals }));
   const lookups: string[] = [];
@@ -54,6 +62,13 @@ describe('of a page of hosts SQLite reads the rows of these hosts alone:', () =>
       'who missed a window',
       (db, agentIds) => missedOf(db, { agentIds, policyId: 'any', opening: { startMs: 1, endMs: 9 } }),
     ],
+    [
+      'commands of one action',
+      (db, [agentId]) => {
+        const filter = { agentId, action: 'install_update' };
+        return listCommands(db, { filter, scope: null, before: null, limit: 10 });
+      },
+    ],
     ['a repair under way', (db, [agentId = '']) => hasOpenRepair(db, { agentId, sinceMs: 1 })],
     [
       'what brought a version',
@@ -66,6 +81,17 @@ describe('of a page of hosts SQLite reads the rows of these hosts alone:', () =>
       const ids = Array.from({ length: count }, (_, n) => `host-${n}`);
       const lookups = await lookupsOf(read, (db) => ask(db, ids));
       expect(lookups).not.toEqual([]);
+      expect(lookups.filter((detail) => !detail.includes('(agent_id=?'))).toEqual([]);
+    }
+  });
+
+  test('whom a policy follows up', async () => {
+    const { read } = await sqlite.open();
+    const asked = { scope: { kind: 'all' }, policyId: 'any', installedSinceMs: 1, askedSinceMs: 1 } as const;
+    for (const kind of ['reboot', 'restart_services'] as const) {
+      const of = { kind, onlyNeeded: true, deadlineMs: 9, limit: 10 };
+      const lookups = await lookupsOf(read, (db) => hostsToFollowUp(db, { ...asked, ...of }));
+      expect(lookups.length).toBeGreaterThan(1);
       expect(lookups.filter((detail) => !detail.includes('(agent_id=?'))).toEqual([]);
     }
   });
@@ -96,6 +122,9 @@ describe('of a page of hosts SQLite reads the rows of these hosts alone:', () =>
     const command = await db.selectFrom('agent_commands').selectAll().executeTakeFirstOrThrow();
     const result = { status: 'refused', reason: 'plan_drift' } as const;
     lookups.push(...(await lookupsOf(db, (noted) => isSiblingDrift(noted, { command, result }))));
+    const ring = { rollout, ring: 0, after: '', limit: 10 };
+    const ofRing = await lookupsOf(db, (noted) => updatesOfRing(noted, ring));
+    expect(ofRing.filter((detail) => /updates_(state|by)|agent_commands_by_action/.test(detail))).toEqual([]);
     const commands = lookups.filter((detail) => detail.includes('agent_commands_'));
     const ofHost = expect.stringContaining('(agent_id=?');
     expect(commands).toEqual([ofHost, ofHost]);

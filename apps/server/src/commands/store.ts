@@ -271,7 +271,11 @@ function filtered(db: Db, { filter, scope }: CommandSelection) {
   if (filter.agentId !== undefined) query = query.where('agent_commands.agent_id', '=', filter.agentId);
   const { updateId } = filter;
   if (updateId !== undefined) query = query.where('agent_commands.id', 'in', commandsOfUpdate(db, updateId));
-  if (filter.status !== undefined) query = query.where('agent_commands.status', '=', filter.status);
-  if (filter.action !== undefined) query = query.where('agent_commands.action', '=', filter.action);
+  // Those of a host or an update are few; of a status or an action the fleet has many.
+  const isNarrow = filter.agentId !== undefined || updateId !== undefined;
+  const column = (name: 'agent_commands.status' | 'agent_commands.action') =>
+    isNarrow ? anyIndexBut(name) : name;
+  if (filter.status !== undefined) query = query.where(column('agent_commands.status'), '=', filter.status);
+  if (filter.action !== undefined) query = query.where(column('agent_commands.action'), '=', filter.action);
   return query;
 }

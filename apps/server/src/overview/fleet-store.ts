@@ -2,6 +2,7 @@ import type { SecurityEventType, SystemEventType } from '@tidegate/protocol/even
 import { sql } from 'kysely';
 import { CHECK_IN_INTERVAL_SECONDS, ONLINE_INTERVALS } from '../agents/presence.ts';
 import type { Db } from '../platform/db/engine.ts';
+import { anyIndexBut } from '../platform/db/from-hosts.ts';
 import { agentInScope, type GroupScope, groupInScope } from '../platform/db/group-scope.ts';
 
 /** Hosts per statement. */
@@ -126,7 +127,7 @@ export async function smallCounts(
   { nowMs, scope, keyMaxAgeMs }: { nowMs: number; scope: GroupScope; keyMaxAgeMs: number },
 ): Promise<SmallCounts> {
   const { rows } = await sql<Record<keyof SmallCounts, number>>`SELECT
-    (SELECT count(*) FROM agent_commands WHERE status = 'pending' AND action = 'install_update'
+    (SELECT count(*) FROM agent_commands WHERE status = 'pending' AND ${anyIndexBut('action')} = 'install_update'
       AND not_before <= ${nowMs} AND ${agentInScope(scope, 'agent_id')}) AS undelivered,
     (SELECT count(*) FROM clone_suspicions AS k JOIN agents AS a ON a.id = k.agent_id
       WHERE k.closed_at IS NULL AND a.deleted_at IS NULL AND ${groupInScope(scope, 'a.group_name')}) AS clones,

@@ -3,6 +3,7 @@ import type { RebootKind } from '@tidegate/protocol/reboots-api';
 import { sql } from 'kysely';
 import { activeHostsIn } from '../agents/host-scope.ts';
 import type { Db } from '../platform/db/engine.ts';
+import { anyIndexBut } from '../platform/db/from-hosts.ts';
 
 /**
  * Hosts of a policy to be rebooted, or to have services restarted, by id: it had something installed since `installedSinceMs`, none of
@@ -29,7 +30,7 @@ export async function hostsToFollowUp(
     .innerJoin('approvals as t', 't.token_id', 'c.approval_id')
     .select('c.id')
     .where('c.agent_id', '=', sql.ref<string>('a.id'))
-    .where('c.action', '=', 'install_update')
+    .where(anyIndexBut('c.action'), '=', 'install_update')
     .where('t.policy_id', '=', policyId);
   const queue = db
     .selectFrom('host_reboots as r')
@@ -47,10 +48,10 @@ export async function hostsToFollowUp(
     .where('r.ended_at', '>=', sql.ref<number>('c.finished_at'));
   const installed = installs
     .where('c.created_at', '>=', installedSinceMs)
-    .where('c.status', '=', 'success')
+    .where(anyIndexBut('c.status'), '=', 'success')
     .where((e) => e.not(e.exists(proven)))
     .where((e) => e.not(e.exists(followed)));
-  const underWay = installs.where('c.status', 'in', ['pending', 'sent', 'received', 'running']);
+  const underWay = installs.where(anyIndexBut('c.status'), 'in', ['pending', 'sent', 'received', 'running']);
   const waits = queue
     .where('r.ended_at', 'is', null)
     .where((e) => e.or([e('r.kind', '=', kind), e('r.deadline_at', '<=', deadlineMs)]));

@@ -1,4 +1,5 @@
 import type { Db } from '../platform/db/engine.ts';
+import { anyIndexBut } from '../platform/db/from-hosts.ts';
 import type { RolloutRow } from '../rollouts/store.ts';
 
 /** The updates that a rollout has brought to hosts of a ring, or tried to, by id. */
@@ -16,11 +17,11 @@ export async function updatesOfRing(
     .distinct()
     .where('h.rollout_id', '=', rollout.id)
     .where('h.ring', '=', ring)
-    .where('c.action', '=', 'install_update')
+    .where(anyIndexBut('c.action'), '=', 'install_update')
     .where('c.created_at', '>=', rollout.started_at)
     .where('c.finished_at', 'is not', null)
     .where('a.policy_id', '=', rollout.policy_id)
-    .where('u.state', 'in', ['installed', 'failed'])
+    .where(anyIndexBut('u.state'), 'in', ['installed', 'failed'])
     .where('u.taken_back', '=', 0)
     .where('u.id', '>', after)
     .where(({ exists, selectFrom }) =>
