@@ -1,7 +1,7 @@
 import type { CommandResult } from '@tidegate/protocol/agent-api';
 import { ApprovalPayload } from '@tidegate/protocol/documents';
 import { Value } from 'typebox/value';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { updatesOfTokens } from '../approval-tokens/store.ts';
 import { updatesOfCommand } from '../commands/named-updates.ts';
 import { recordResult } from '../commands/record-result.ts';
@@ -112,6 +112,36 @@ describe.each(ENGINES)('updates of one host that are approved together on $name'
     expect(waits[0]).toEqual(['sed', 'zsh']);
     expect(waits.flat()).not.toContain('curl');
   });
+
+  test.each([[false], [true]])(
+    'are judged again if a check changes before the token is written; vulnerable by then: %s',
+    async (isVulnerable) => {
+      const it = await createApprovalsApp(engine);
+      const ids = await addAll(it, ['curl', 'vim']);
+      await it.addPlan(ids, actionsOf('curl', 'vim'));
+      for (const id of ids) expect((await it.call('POST', `/api/v1/updates/${id}/preview`)).status).toBe(200);
+      const { database } = it.platform;
+      const { transact } = database;
+      let changed = 0;
+      vi.spyOn(database, 'transact').mockImplementation(async (run, ...rest) => {
+        // The first transaction that follows the verdict is the one that writes it.
+        if (changed++ === 0) {
+          await transact((tx) => tx.deleteFrom('advisory_checks').where('name', '=', 'vim').execute());
+          if (isVulnerable) it.vulnerable({ name: 'vim', version: VERSION });
+        }
+        return transact(run, ...rest);
+      });
+      const { body } = await bulk(it, ids);
+      expect(body.skipped).toEqual([]);
+      const approved = body.approved.map((one: { update_id: string }) => one.update_id);
+      const passed = isVulnerable ? ids.slice(0, 1) : ids;
+      expect(approved).toEqual(passed);
+      expect(body.blocked).toMatchObject(
+        isVulnerable ? [{ update_id: ids[1], blocked_by: 'vulnerability' }] : [],
+      );
+      expect(await tokensOf(it)).toEqual([passed]);
+    },
+  );
 
   test('of npm are waited for even if the gate lacks nothing: a registry has to say the hashes', async () => {
     const it = await createApprovalsApp(engine, { waitMs: 50, settings: { gateEnforcement: 'off' } });

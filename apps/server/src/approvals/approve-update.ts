@@ -4,7 +4,7 @@ import { awaitedSetsOf } from '../commands/awaited-store.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import { lockUpdates } from '../updates/lock-updates.ts';
 import { openVersionsOf, rivalsOf } from '../updates/rivals-store.ts';
-import { type ApprovalDeps, policyOf, WAIT_MS } from './deps.ts';
+import { type ApprovalDeps, ATTEMPTS, policyOf, WAIT_MS, waitLeftMs } from './deps.ts';
 import { isReason, judge } from './gate.ts';
 import type { ApprovalRequest, UpdateFacts } from './gate-facts.ts';
 import { stopText } from './gate-report.ts';
@@ -15,9 +15,6 @@ import { logBlock, recordBlock } from './record-block.ts';
 import { recordDecision } from './record-decision.ts';
 import type { BlockedVerdict, GateWarning } from './verdict.ts';
 import { withPolicyInForce } from './vulnerability-policy.ts';
-
-/** Attempts at a decision whose plan, or whose packages' facts, changed meanwhile. */
-const ATTEMPTS = 3;
 
 export interface Approval {
   readonly updateId: string;
@@ -58,8 +55,7 @@ export async function approveUpdate(opened: ApprovalDeps, approval: Approval): P
   const request: ApprovalRequest = { by: 'operator', override, overrideReason };
   // A3 comes before any wait: without a reason there is nothing to decide.
   if (override && !isReason(overrideReason)) return { kind: 'override_reason_required' };
-  const { waitMs = WAIT_MS } = opened;
-  const untilMs = opened.platform.now() + waitMs;
+  const untilMs = opened.platform.now() + (opened.waitMs ?? WAIT_MS);
   let changed: 'plan_changed' | 'verdict_changed' = 'plan_changed';
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
     const deps = await withPolicyInForce(opened);
@@ -69,9 +65,8 @@ export async function approveUpdate(opened: ApprovalDeps, approval: Approval): P
     if ((state !== 'pending' && state !== 'awaiting_plan') || loaded.agent.status === 'revoked') {
       return { kind: 'conflict', state: loaded.agent.status === 'revoked' ? 'revoked' : state };
     }
-    // All attempts together wait no longer than one; a clock that was set back does not extend the wait.
-    const leftMs = Math.max(0, Math.min(waitMs, untilMs - deps.platform.now()));
-    const waited = await waitForSources(deps, subjectsOfUpdate(loaded), leftMs);
+    // All attempts together wait no longer than one.
+    const waited = await waitForSources(deps, subjectsOfUpdate(loaded), waitLeftMs(deps, untilMs));
     const [facts] = await factsOf(deps, [loaded], waited);
     if (!facts) throw new Error('every loaded update has facts');
     const verdict = judge(facts, policyOf(deps), request);

@@ -17,7 +17,7 @@ import { groupUpdates, judgedGroups, type UpdateGroup } from '../updates/many-st
 import type { UpdateRow } from '../updates/store.ts';
 import type { Asker } from './asker.ts';
 import type { Progress } from './bulk-progress.ts';
-import { type ApprovalDeps, WAIT_MS } from './deps.ts';
+import { type ApprovalDeps, ATTEMPTS, WAIT_MS, waitLeftMs } from './deps.ts';
 import { halvesOf } from './flagged-set-rules.ts';
 import {
   ageReport,
@@ -62,7 +62,8 @@ export interface BulkApproval {
 /**
  * Approves many updates (E4): one wait for the whole request, then the same gate for each as in a single approval. Those of
  * one host, ecosystem and place are one set, with one plan, one verdict and one token. Updates that the gate stops are
- * returned in `blocked`, to be approved one at a time, each with its own reason (A6).
+ * returned in `blocked`, to be approved one at a time, each with its own reason (A6). A verdict that changes before it is
+ * written is asked for again, as in a single approval.
  */
 export async function bulkApprove(
   opened: ApprovalDeps,
@@ -77,20 +78,12 @@ export async function bulkApprove(
   let state: 'done' | 'failed' = 'failed';
   try {
     const untilMs = deps.platform.now() + (deps.waitMs ?? WAIT_MS);
-    const groups = await groupUpdates(deps.platform.database.read, named.ids);
-    // What is known already is not waited for, and read only once.
-    const rest: UpdateGroup[] = [];
-    for (const some of judgedGroups(groups, CHUNK_UPDATES)) {
-      const known = await judgeKnown(deps, { groups: some, asker });
-      rest.push(...known.rest);
-      await writeAll(deps, { decided: known.decided, asker, answer });
-      await progress.step(answer);
+    let ids: readonly string[] = named.ids;
+    for (let attempt = 1; ids.length > 0 && attempt <= ATTEMPTS; attempt++) {
+      const judging = attempt === 1 ? deps : await withPolicyInForce(opened);
+      ids = await approveIds(judging, { ids, asker, progress, untilMs, answer, blocks });
     }
-    const waited = await waitForAll(deps, { groups: rest, asker });
-    for (const some of judgedGroups(rest, CHUNK_UPDATES)) {
-      blocks.push(...(await approveChunk(deps, { groups: some, asker, waited, untilMs, answer })));
-      await progress.step(answer);
-    }
+    answer.skipped.push(...ids.map((update_id) => ({ update_id, code: 'verdict_pending' as const })));
     state = 'done';
   } finally {
     try {
@@ -101,6 +94,36 @@ export async function bulkApprove(
     }
   }
   return { kind: 'done', answer };
+}
+
+interface Approving extends Pick<BulkApproval, 'asker' | 'progress'> {
+  readonly ids: readonly string[];
+  readonly untilMs: number;
+  readonly answer: BulkApproveAnswer;
+  readonly blocks: BulkBlock[];
+}
+
+/** Returns the updates about whose verdict something else became known before it was written: to be judged again. */
+async function approveIds(deps: ApprovalDeps, approving: Approving): Promise<string[]> {
+  const { ids, asker, progress, untilMs, answer, blocks } = approving;
+  const changed: string[] = [];
+  const groups = await groupUpdates(deps.platform.database.read, ids);
+  // What is known already is not waited for, and read only once.
+  const rest: UpdateGroup[] = [];
+  for (const some of judgedGroups(groups, CHUNK_UPDATES)) {
+    const known = await judgeKnown(deps, { groups: some, asker });
+    rest.push(...known.rest);
+    changed.push(...(await writeAll(deps, { decided: known.decided, asker, answer })));
+    await progress.step(answer);
+  }
+  const waited = await waitForAll(deps, { groups: rest, asker, untilMs });
+  for (const some of judgedGroups(rest, CHUNK_UPDATES)) {
+    const chunk = await approveChunk(deps, { groups: some, asker, waited, untilMs, answer });
+    blocks.push(...chunk.blocks);
+    changed.push(...chunk.changed);
+    await progress.step(answer);
+  }
+  return changed;
 }
 
 export type Named =
@@ -129,10 +152,10 @@ export async function namedUpdates(
   return { kind: 'ids', ids: await listUpdateIds(db, { ...selection, limit: BULK_MAX_UPDATES }) };
 }
 
-/** One wait of 10 s for the whole request, over all distinct subjects of what is judged first. */
+/** One wait of 10 s at most for the whole request, over all distinct subjects of what is judged first. */
 async function waitForAll(
   deps: ApprovalDeps,
-  { groups, asker }: Pick<Judging, 'groups' | 'asker'>,
+  { groups, asker, untilMs }: Pick<Judging, 'groups' | 'asker' | 'untilMs'>,
 ): Promise<Waited> {
   const advisories = new Map<string, Subject>();
   const aged = new Map<string, AgeSubject>();
@@ -151,31 +174,40 @@ async function waitForAll(
     }
   }
   const all = { advisories: [...advisories.values()], aged: [...aged.values()] };
-  return waitForSources(deps, all, deps.waitMs ?? WAIT_MS);
+  return waitForSources(deps, all, waitLeftMs(deps, untilMs));
 }
 
 interface Chunk extends Judging {
   readonly answer: BulkApproveAnswer;
 }
 
-async function approveChunk(deps: ApprovalDeps, chunk: Chunk): Promise<BulkBlock[]> {
+async function approveChunk(
+  deps: ApprovalDeps,
+  chunk: Chunk,
+): Promise<{ blocks: BulkBlock[]; changed: string[] }> {
   const { asker, answer } = chunk;
   const { decided, blocks, skipped } = await judgeGroups(deps, chunk);
-  await writeAll(deps, { decided, asker, answer });
+  const changed = await writeAll(deps, { decided, asker, answer });
   answer.skipped.push(...skipped);
   const all = [...blocks, ...decided.flatMap((one) => (one.kind === 'split' ? one.blocks : []))];
   for (const block of all) addBlock(answer, block);
-  return all;
+  return { blocks: all, changed };
 }
 
+/** Returns the ids of `approveIds`. */
 async function writeAll(
   deps: ApprovalDeps,
   { decided, asker, answer }: Pick<Chunk, 'asker' | 'answer'> & { decided: readonly Decided[] },
-): Promise<void> {
-  if (decided.length === 0) return;
+): Promise<string[]> {
+  if (decided.length === 0) return [];
   // Only results of the committed run enter the answer: the transaction may run more than once.
   const written = await deps.platform.database.transact((tx) => writeDecided(tx, deps, { decided, asker }));
-  for (const one of written) addWritten(answer, one);
+  const changed: string[] = [];
+  for (const one of written) {
+    if (one.kind === 'verdict_changed') changed.push(one.id);
+    else addWritten(answer, one);
+  }
+  return changed;
 }
 
 async function writeDecided(
@@ -203,7 +235,7 @@ async function writeDecided(
     if (minted.kind === 'minted') {
       results.push(...updates.map(({ id }): Written => ({ id, kind: 'minted', tokenId: minted.tokenId })));
     } else if (minted.kind === 'verdict_changed') {
-      results.push(...updates.map(({ id }): Written => ({ id, kind: 'verdict_pending' })));
+      results.push(...updates.map(({ id }): Written => ({ id, kind: 'verdict_changed' })));
     } else if (updates.length === 1) {
       results.push(...updates.map(({ id }): Written => ({ id, kind: 'conflict' })));
     } else {
@@ -230,10 +262,10 @@ async function writeDecided(
 }
 
 type Written =
-  | { readonly id: string; readonly kind: 'awaiting_plan' | 'conflict' | 'verdict_pending' }
+  | { readonly id: string; readonly kind: 'awaiting_plan' | 'conflict' | 'verdict_changed' }
   | { readonly id: string; readonly kind: 'minted'; readonly tokenId: string };
 
-function addWritten(answer: BulkApproveAnswer, one: Written): void {
+function addWritten(answer: BulkApproveAnswer, one: Exclude<Written, { kind: 'verdict_changed' }>): void {
   const update_id = one.id;
   if (one.kind === 'minted') answer.approved.push({ update_id, token_id: one.tokenId });
   else if (one.kind === 'awaiting_plan') answer.awaiting_plan.push(update_id);

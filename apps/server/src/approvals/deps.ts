@@ -30,6 +30,14 @@ export interface ApprovalDeps {
 /** Longest wait of an approval for the advisory worker (reading 5), in milliseconds. */
 export const WAIT_MS = 10_000;
 
+/** Attempts at a decision whose plan, or whose packages' facts, changed meanwhile. */
+export const ATTEMPTS = 3;
+
+/** What is left of a request's wait in milliseconds; a clock that was set back does not extend it. */
+export function waitLeftMs({ platform, waitMs = WAIT_MS }: ApprovalDeps, untilMs: number): number {
+  return Math.max(0, Math.min(waitMs, untilMs - platform.now()));
+}
+
 export function policyOf({ config }: Pick<ApprovalDeps, 'config'>): GatePolicy {
   return {
     ageMode: config.gateEnforcement,

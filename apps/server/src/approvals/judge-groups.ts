@@ -7,7 +7,7 @@ import { packageKey } from '../updates/scan-rules.ts';
 import type { UpdateRow } from '../updates/store.ts';
 import { managerOf } from '../updates/update-set.ts';
 import type { Asker } from './asker.ts';
-import { type ApprovalDeps, policyOf, WAIT_MS } from './deps.ts';
+import { type ApprovalDeps, policyOf, waitLeftMs } from './deps.ts';
 import { splitFlagged } from './flagged-set-rules.ts';
 import { judge } from './gate.ts';
 import type { ApprovalRequest, UpdateFacts } from './gate-facts.ts';
@@ -238,7 +238,7 @@ function waitForSets(deps: ApprovalDeps, loaded: readonly LoadedSet[], untilMs: 
       advisories: subjects.flatMap(({ advisories }) => advisories),
       aged: subjects.flatMap(({ aged }) => aged),
     },
-    Math.max(0, Math.min(deps.waitMs ?? WAIT_MS, untilMs - deps.platform.now())),
+    waitLeftMs(deps, untilMs),
   );
 }
 

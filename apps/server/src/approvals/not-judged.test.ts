@@ -193,7 +193,8 @@ describe.each(SAMPLED_ENGINES)('what is not judged yet, on $name', (engine) => {
       it.clock.advance(15 * 60_000);
       before = learn('bad-bulk');
       const bulk = await it.call('POST', '/api/v1/updates/approve', { update_ids: [bulked] });
-      expect(bulk.body).toMatchObject({ approved: [], skipped: [{ code: 'verdict_pending' }] });
+      const blocked = [{ update_id: bulked, reason: 'known_vulnerability' }];
+      expect(bulk.body).toMatchObject({ approved: [], skipped: [], blocked });
       expect(await tokensOf(it)).toEqual([]);
     },
   );
