@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { ENGINES } from '../apps/server/src/testing/engines.ts';
 import { dnfStoryMissing, enrolledDnfHost } from './harness/dnf-host.ts';
 import { must } from './harness/host.ts';
+import { untilJudged } from './harness/offer-updates.ts';
 import { liftLimits } from './harness/operator.ts';
 import { createWorld } from './harness/world.ts';
 
@@ -43,6 +44,7 @@ describe.skipIf(missing !== null).each(ENGINES.slice(0, 1))(
       }
       must(await host.runOnce());
       const ids = (await operator.updates({ state: 'pending' })).map(({ id }) => id);
+      for (const id of ids) await untilJudged(operator, id);
       const { status, body } = await operator.call('POST', '/api/v1/updates/approve', { update_ids: ids });
       expect([status, body]).toMatchObject([200, { awaiting_plan: [], blocked: [], skipped: [] }]);
       must(await host.runOnce());

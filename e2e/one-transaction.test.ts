@@ -5,6 +5,7 @@ import { tmpDir } from '@tidegate/testkit/tmp';
 import { describe, expect, test } from 'vitest';
 import { ENGINES } from '../apps/server/src/testing/engines.ts';
 import { type Host, must } from './harness/host.ts';
+import { untilJudged } from './harness/offer-updates.ts';
 import { liftLimits, type Operator } from './harness/operator.ts';
 import { createWorld, storyMissing } from './harness/world.ts';
 
@@ -47,7 +48,7 @@ function byTail(a: string, b: string): number {
   return a.slice(-12) < b.slice(-12) ? -1 : 1;
 }
 
-/** Until the host has sent the plan of each update, and of all of them. */
+/** Until the host has sent the plan of each update, and of all of them, and the gate has judged them. */
 async function planned(host: Host, operator: Operator): Promise<string[]> {
   for (;;) {
     must(await host.runOnce());
@@ -56,7 +57,9 @@ async function planned(host: Host, operator: Operator): Promise<string[]> {
     if (!plans.includes(false)) break;
   }
   must(await host.runOnce());
-  return (await operator.updates({ state: 'pending' })).map(({ id }) => id);
+  const ids = (await operator.updates({ state: 'pending' })).map(({ id }) => id);
+  for (const id of ids) await untilJudged(operator, id);
+  return ids;
 }
 
 describe.skipIf(missing !== null).each(ENGINES.slice(0, 1))(
