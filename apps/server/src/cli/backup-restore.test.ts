@@ -2,13 +2,13 @@ import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createCliPlace, createServedPlace } from '../testing/cli-place.ts';
-import { ENGINES, SAMPLED_ENGINES } from '../testing/engines.ts';
+import { ENGINES } from '../testing/engines.ts';
 
 const [sqlite] = ENGINES;
 if (!sqlite) throw new Error('no engine');
 const onSqlite = sqlite;
 
-describe.each(SAMPLED_ENGINES)('tidegate backup on $name', (engine) => {
+describe.each(ENGINES)('tidegate backup on $name', (engine) => {
   test('backs up while the server runs, into a new file of the data folder', async () => {
     const it = await createCliPlace(engine);
     await it.start();

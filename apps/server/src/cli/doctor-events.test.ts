@@ -5,7 +5,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { openDatabase } from '../platform/db/open.ts';
 import { type CliPlace, type Ran, servedPlaces } from '../testing/cli-place.ts';
 import { databaseOptions } from '../testing/database-options.ts';
-import { SAMPLED_ENGINES, type TestEngine } from '../testing/engines.ts';
+import { ENGINES, type TestEngine } from '../testing/engines.ts';
 
 interface LogPlace extends CliPlace {
   /** Runs statements on the database as anyone with its password could: without its triggers. */
@@ -64,7 +64,7 @@ const CUT = [
   'UPDATE events_head SET position = 6, hash = (SELECT hash FROM events WHERE position = 6)',
 ];
 
-describe.each(SAMPLED_ENGINES)('tidegate doctor --verify-events on $name (16.4.2)', (engine) => {
+describe.each(ENGINES)('tidegate doctor --verify-events on $name (16.4.2)', (engine) => {
   test('an intact log is reported as such, also while the server runs', async () => {
     const it = await place(engine);
     await it.start();

@@ -9,7 +9,7 @@ import { openDatabase, SQLITE_FILE } from '../platform/db/open.ts';
 import { insertTestAgent } from '../testing/agent-rows.ts';
 import { type CliPlace, createCliPlace, servedPlaces } from '../testing/cli-place.ts';
 import { databaseOptions } from '../testing/database-options.ts';
-import { ENGINES, SAMPLED_ENGINES, type TestEngine } from '../testing/engines.ts';
+import { ENGINES, type TestEngine } from '../testing/engines.ts';
 import { judgeClock, judgeDisk, judgeModes } from './doctor-rules.ts';
 
 const MIB = 1024 * 1024;
@@ -111,7 +111,7 @@ async function execute(it: CliPlace, statement: string): Promise<void> {
   await database.transact((tx) => sql.raw(statement).execute(tx));
 }
 
-describe.each(SAMPLED_ENGINES)('tidegate doctor on $name', (engine) => {
+describe.each(ENGINES)('tidegate doctor on $name', (engine) => {
   test('a healthy server gets only ok, running or not', async () => {
     const it = await place(engine);
     const checks = [

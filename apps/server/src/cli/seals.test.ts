@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { openDatabase } from '../platform/db/open.ts';
 import { type CliPlace, servedPlaces } from '../testing/cli-place.ts';
 import { databaseOptions } from '../testing/database-options.ts';
-import { SAMPLED_ENGINES } from '../testing/engines.ts';
+import { ENGINES } from '../testing/engines.ts';
 
 const place = servedPlaces({
   async prepare(it) {
@@ -24,7 +24,7 @@ const names = async (it: CliPlace) => {
   return operators.map(({ username }: { username: string }) => username);
 };
 
-describe.each(SAMPLED_ENGINES)('tidegate seals, on $name', (engine) => {
+describe.each(ENGINES)('tidegate seals, on $name', (engine) => {
   test('reports that all seals are valid', async () => {
     const it = await place(engine);
     expect(await it.run(['seals'])).toMatchObject({

@@ -8,7 +8,7 @@ import { zipArchive } from '@tidegate/testkit/zip-archive';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Database } from '../../platform/db/engine.ts';
 import { insertTestAgent } from '../../testing/agent-rows.ts';
-import { SAMPLED_ENGINES } from '../../testing/engines.ts';
+import { ENGINES } from '../../testing/engines.ts';
 import { createTestPlatform } from '../../testing/test-platform.ts';
 import { querySource, storeAnswers } from '../check-packages.ts';
 import { createOsvClient } from '../osv-client.ts';
@@ -29,7 +29,7 @@ const MINUTE_MS = 60_000;
 /** Generous limits, so that a busy machine does not fail a healthy source. */
 const PATIENCE_MS = 60_000;
 
-describe.each(SAMPLED_ENGINES)('the mirror of advisories on $name', (engine) => {
+describe.each(ENGINES)('the mirror of advisories on $name', (engine) => {
   type Settings = {
     source?: 'mirror' | 'mirror+api';
     covered?: string[];

@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { describe, expect, test } from 'vitest';
 import { sealed } from '../../platform/db/row-seals.ts';
-import { ENGINES, SAMPLED_ENGINES } from '../../testing/engines.ts';
+import { ENGINES } from '../../testing/engines.ts';
 import { createFactorScene } from '../../testing/factor-scene.ts';
 import { ADMIN } from '../../testing/operator-app.ts';
 import { createAuthenticator, type Lies } from '../../testing/software-authenticator.ts';
@@ -16,7 +16,7 @@ const Begun = Type.Object({
 });
 const NO_WORDS = 'The passkey was not accepted.';
 
-describe.each(SAMPLED_ENGINES)('passkeys, on $name', (engine) => {
+describe.each(ENGINES)('passkeys, on $name', (engine) => {
   async function open(options: Parameters<typeof createFactorScene>[1] = {}) {
     const scene = await createFactorScene(engine, options);
     const { headers } = await scene.logIn();
