@@ -72,6 +72,8 @@ test('whatever hosts, operators and time do: never more down than allowed, never
           );
           for (const command of await one.host.fetch(one.order ? [one.order.id] : [])) {
             if (command.command_id === one.order?.id) continue;
+            // Of a boot that is over: root refuses it as `already_rebooted`.
+            if (command.action === 'reboot' && command.params.boot_id !== `boot-${one.boots}`) continue;
             expect(others.length, 'others are up and well').toBeGreaterThanOrEqual(min_healthy);
             one.order = { id: command.command_id, endMs: Date.parse(command.expires_at) };
           }
@@ -148,4 +150,4 @@ test('whatever hosts, operators and time do: never more down than allowed, never
     { numRuns: RUNS, seed: 15 },
   );
   expect(downs, 'hosts went down at all').toBeGreaterThan(RUNS / 2);
-}, 240_000);
+});
