@@ -729,9 +729,7 @@ describe('who may call what', () => {
     expect(served.filter((route) => !pages.has(route))).toEqual(Object.keys(ROWS).sort());
   });
 
-  test('every route answers every caller with exactly the status and code of the table', {
-    timeout: 60_000,
-  }, async () => {
+  test('every route answers every caller with exactly the status and code of the table', async () => {
     const clients = await openClients(engine);
     const own = await clients.enrol('machine-own');
     const credentials = await credentialsOf(clients, own);

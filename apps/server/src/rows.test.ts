@@ -44,9 +44,6 @@ interface Row {
 
 test.each(SAMPLED_ENGINES)(
   'no caller learns of or changes a row that is not for it, on $name',
-  {
-    timeout: 120_000,
-  },
   async (engine) => {
     const app = await createTestApp(engine);
     const callers = await openCallers(app);

@@ -52,9 +52,7 @@ function operatorNamed(username: string) {
 }
 
 describe.each(ENGINES)('a fresh second factor, on $name', (engine) => {
-  test('is required by irreversible acts, before any other check, and by nothing else', {
-    timeout: 60_000,
-  }, async () => {
+  test('is required by irreversible acts, before any other check, and by nothing else', async () => {
     const scene = await openIncidentScene(engine);
     const { admin, agent, send, app } = scene;
     const update = await scene.planned('apt');

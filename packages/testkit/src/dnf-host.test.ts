@@ -16,7 +16,7 @@ describe.skipIf(missing !== null)('a dnf host', () => {
   let host: DnfHost;
   beforeAll(async () => {
     host = await createDnfHost(dir.path, { packages: [DNF_DEMO, DNF_SIDE_BY_SIDE], transport: 'http' });
-  }, 60_000);
+  });
   afterAll(async () => {
     await host.stop();
     dir.remove();

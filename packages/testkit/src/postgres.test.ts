@@ -47,7 +47,7 @@ describe.skipIf('missing' in server)(`a server${'missing' in server ? ` (${serve
 });
 
 // Each starts a server of its own, which takes its time on a busy machine.
-describe.skipIf('missing' in server)('a durable server', { timeout: 60_000 }, () => {
+describe.skipIf('missing' in server)('a durable server', () => {
   test('keeps what was committed over a crash, on the core that it was given', async () => {
     const durable = present(await startPostgres({ fsync: true, cpu: 0, settings: { max_connections: 7 } }));
     try {

@@ -12,7 +12,6 @@ const missing = pypiHostMissing();
 
 test.skipIf(missing !== null)(
   `a throw-away interpreter has a system and users of its own, and nobody manages it (${missing ?? 'real'})`,
-  { timeout: 60_000 },
   async () => {
     using dir = tmpDir('tidegate-python-');
     await chmod(dir.path, 0o755);

@@ -33,7 +33,7 @@ const askColour = (answer: string) =>
   ].join('\n');
 
 /** The packages that most often go wrong, small, under their own names and with their own relations. */
-describe.skipIf(missing !== null)('the packages of a real host', { timeout: 60_000 }, () => {
+describe.skipIf(missing !== null)('the packages of a real host', () => {
   const dir = tmpDir('tidegate-apt-cases-');
   const trace = join(dir.path, 'trace');
   let host: AptHost;

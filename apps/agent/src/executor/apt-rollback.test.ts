@@ -27,7 +27,7 @@ const PLUS = {
   offered: [{ name: 'plus', version: '1:2.0+' }],
 };
 
-describe.skipIf(missing !== null)('rollbacks of apt on a real host', { timeout: 60_000 }, () => {
+describe.skipIf(missing !== null)('rollbacks of apt on a real host', () => {
   const dir = tmpDir('tidegate-apt-rollback-');
   let host: AptHost;
   let paths: HostPaths;

@@ -60,7 +60,7 @@ const HALVED: DnfSet = {
   ],
 };
 
-describe.skipIf(missing !== null)('rollbacks of dnf on a real host', { timeout: 60_000 }, () => {
+describe.skipIf(missing !== null)('rollbacks of dnf on a real host', () => {
   const dir = tmpDir('tidegate-dnf-rollback-');
   let host: DnfHost;
   let paths: HostPaths;

@@ -50,7 +50,7 @@ const bundling = (mark: string): NpmSet => ({
   ],
 });
 
-describe.skipIf(missing !== null)('packages bundled in the tarball of another', { timeout: 90_000 }, () => {
+describe.skipIf(missing !== null)('packages bundled in the tarball of another', () => {
   let dir: ReturnType<typeof tmpDir>;
   let host: NpmHost;
   let paths: HostPaths;

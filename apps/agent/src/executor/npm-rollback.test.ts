@@ -44,7 +44,7 @@ const PACKAGES: NpmSet = {
   ],
 };
 
-describe.skipIf(missing !== null)('rollbacks of npm on a real host', { timeout: 120_000 }, () => {
+describe.skipIf(missing !== null)('rollbacks of npm on a real host', () => {
   const dir = tmpDir('tidegate-npm-rollback-');
   let host: NpmHost;
   let paths: HostPaths;

@@ -39,7 +39,7 @@ const PACKAGES: NpmSet = {
   ],
 };
 
-describe.skipIf(missing !== null)('a set of npm on a real host', { timeout: 120_000 }, () => {
+describe.skipIf(missing !== null)('a set of npm on a real host', () => {
   const dir = tmpDir('tidegate-npm-set-');
   let host: NpmHost;
   let paths: HostPaths;

@@ -34,7 +34,7 @@ import { npmInstaller } from './npm.ts';
 const missing = npmHostMissing();
 if (missing !== null) console.log(`skipped: the installer of npm on a real host: ${missing}`);
 
-describe.skipIf(missing !== null)('the installer of npm on a real host', { timeout: 90_000 }, () => {
+describe.skipIf(missing !== null)('the installer of npm on a real host', () => {
   let dir: ReturnType<typeof tmpDir>;
   let host: NpmHost;
   let paths: HostPaths;

@@ -48,7 +48,7 @@ const OFFERED = [
   version('spelt', '2.0.0'),
 ];
 
-describe.skipIf(missing !== null)('rollbacks of PyPI on a real environment', { timeout: 120_000 }, () => {
+describe.skipIf(missing !== null)('rollbacks of PyPI on a real environment', () => {
   const dir = tmpDir('tidegate-pypi-rollback-');
   let index: PypiIndex;
   let host: PypiHost;

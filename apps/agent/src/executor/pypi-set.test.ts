@@ -41,7 +41,7 @@ const OFFERED = [
   ...[offered('fussy'), offered('kept', 'fussy>=2'), BLOCKED],
 ];
 
-describe.skipIf(missing !== null)('a set of PyPI on a real environment', { timeout: 120_000 }, () => {
+describe.skipIf(missing !== null)('a set of PyPI on a real environment', () => {
   const dir = tmpDir('tidegate-pypi-set-');
   let index: PypiIndex;
   let host: PypiHost;

@@ -56,7 +56,7 @@ const SYSTEM_NOW = { strict: '1.0', suits: '1.0', 'too-old': '1.0' };
 const OLD = { 'demo-app': '1.0', 'demo-lib': '1.0', leaner: '1.0' };
 const NEW = { 'demo-app': '2.0', 'demo-lib': '1.1', leaner: '1.0', newer: '1.0' };
 
-describe.skipIf(missing !== null)('packages beside those of the system', { timeout: 120_000 }, () => {
+describe.skipIf(missing !== null)('packages beside those of the system', () => {
   const dir = tmpDir('tidegate-pypi-user-');
   let index: PypiIndex;
   let usual: PypiUser;

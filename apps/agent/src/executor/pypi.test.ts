@@ -35,7 +35,7 @@ const BLOCKED: PypiPackage = {
   extraFiles: [{ path: 'in_the_way/inside.py', content: '' }],
 };
 
-describe.skipIf(missing !== null)('the installer of PyPI on a real environment', { timeout: 120_000 }, () => {
+describe.skipIf(missing !== null)('the installer of PyPI on a real environment', () => {
   const dir = tmpDir('tidegate-pypi-installer-');
   let index: PypiIndex;
   let usual: PypiHost;

@@ -138,7 +138,7 @@ function plantUnreadable(): void {
 }
 
 describe.skipIf(!isRoot)('one run settles every content of the spool', () => {
-  test.each(PLANTED)('%s', { timeout: 120_000 }, async (_, plant) => {
+  test.each(PLANTED)('%s', async (_, plant) => {
     await plant();
     chownSync(spool, NOBODY, NOBODY);
     expect(matched().length).toBeGreaterThan(0);
@@ -147,7 +147,7 @@ describe.skipIf(!isRoot)('one run settles every content of the spool', () => {
     expect(lstatSync(spool).uid).toBe(NOBODY); // it is still the agent's to fill
   });
 
-  test('all of it at once, and files elsewhere are unchanged', { timeout: 120_000 }, async () => {
+  test('all of it at once, and files elsewhere are unchanged', async () => {
     for (const [, plant] of PLANTED.slice(0, 10)) await plant();
     chownSync(spool, NOBODY, NOBODY);
     expect(await watch()).toBe(1);

@@ -72,9 +72,7 @@ describe.each(SAMPLED_ENGINES)('tidegate operators on $name', (engine) => {
     expect(await statusAfter()).toBe(401);
   });
 
-  test('reset-factors lets in the sole admin, who lost the authenticator app, and leaves an event', {
-    timeout: 60_000,
-  }, async () => {
+  test('reset-factors lets in the sole admin, who lost the authenticator app, and leaves an event', async () => {
     const it = await createServedPlace(engine);
     expect((await add(it, 'olga', 'admin')).code).toBe(0);
     const none = await it.run(['operators', 'reset-factors', 'olga']);

@@ -48,7 +48,7 @@ test('a folder that cannot be read is counted: what lies there is not known', as
   });
 });
 
-describe.skipIf(missing !== null)('the condition of an apt host', { timeout: 60_000 }, () => {
+describe.skipIf(missing !== null)('the condition of an apt host', () => {
   const dir = tmpDir('tidegate-apt-condition-');
   let host: AptHost;
   let paths: HostPaths;

@@ -12,7 +12,7 @@ import { npmDriver } from './npm.ts';
 const missing = npmHostMissing();
 if (missing !== null) console.log(`skipped: the driver of npm on a real host: ${missing}`);
 
-describe.skipIf(missing !== null)('the driver of npm on a real host', { timeout: 60_000 }, () => {
+describe.skipIf(missing !== null)('the driver of npm on a real host', () => {
   const dir = tmpDir('tidegate-npm-driver-');
   let host: NpmHost;
   let paths: HostPaths;

@@ -56,7 +56,7 @@ const OFFERED: PypiPackage[] = [
 ];
 const NOWHERE = { environments: [], userFolders: [], faults: [], unseen: [] };
 
-describe.skipIf(missing !== null)('PyPI on a real environment', { timeout: 120_000 }, () => {
+describe.skipIf(missing !== null)('PyPI on a real environment', () => {
   const dir = tmpDir('tidegate-pypi-test-');
   let index: PypiIndex;
   let host: PypiHost;
