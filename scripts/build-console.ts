@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
+import { packagesOf } from './release/packages-of.ts';
 import { swapFolder } from './swap-folder.ts';
 
 // Builds the console into apps/console/dist; with --when-stale only if its sources changed since the last build.
@@ -11,6 +12,10 @@ const ROOT = join(import.meta.dirname, '..');
 const CONSOLE = join(ROOT, 'apps/console');
 const DIST = join(CONSOLE, 'dist');
 const STAMP = 'sources.sha256';
+/** The npm packages whose code is in the build, as the lockfile names their folders. */
+const PACKAGES = 'packages.json';
+/** Its text is in the style sheet, which has no modules. */
+const IN_STYLES = 'node_modules/tailwindcss/index.css';
 /** Files that browsers fetch compressed; the pictures are too small for that. */
 const COMPRESSED = ['assets', 'index.html'];
 /** Everything that the build reads; the lockfile represents the libraries. */
@@ -21,6 +26,7 @@ const SOURCES = [
   'apps/console/vite.config.ts',
   'packages/protocol/src',
   'scripts/build-console.ts',
+  'scripts/release/packages-of.ts',
   'scripts/swap-folder.ts',
   'package-lock.json',
 ];
@@ -34,8 +40,11 @@ if (!process.argv.includes('--when-stale') || builtFrom() !== wanted) {
   const { build } = await import('vite');
   const outDir = join(CONSOLE, `.dist-${process.pid}`);
   const settings = { root: CONSOLE, configFile: join(CONSOLE, 'vite.config.ts'), logLevel: 'warn' } as const;
-  await build({ ...settings, build: { outDir, emptyOutDir: true } });
+  const built = await build({ ...settings, build: { outDir, emptyOutDir: true } });
+  const chunks = [built].flat().flatMap((part) => ('output' in part ? part.output : []));
+  const modules = chunks.flatMap((chunk) => (chunk.type === 'chunk' ? chunk.moduleIds : []));
   for (const path of COMPRESSED.flatMap((path) => filesOf(join(outDir, path)))) compress(path);
+  writeFileSync(join(outDir, PACKAGES), JSON.stringify(packagesOf([...modules, IN_STYLES])));
   writeFileSync(join(outDir, STAMP), wanted);
   swapFolder(outDir, DIST);
   process.stderr.write(`Console built in ${((performance.now() - started) / 1_000).toFixed(1)} s.\n`);

@@ -21,8 +21,8 @@ export function asUser(user: string | null): string[] {
 /** Shell lines that replace the user that a runbook names by the local one. */
 export const MAP_USER = `for word do
   shift
-  case $word in --user) continue;; tidegate) set -- "$@" ${AGENT_USER === null ? '' : `--user ${AGENT_USER}`};; *) set -- "$@" "$word";; esac
+  case $word in --user) continue;; tidegate-agent) set -- "$@" ${AGENT_USER === null ? '' : `--user ${AGENT_USER}`};; *) set -- "$@" "$word";; esac
 done`;
 
 /** Replaces runuser for the commands of a runbook. */
-export const RUNUSER = `[ "$1 $2 $3" = "-u tidegate --" ] && shift 3 && exec ${asUser(AGENT_USER).join(' ')} "$@"`;
+export const RUNUSER = `[ "$1 $2 $3" = "-u tidegate-agent --" ] && shift 3 && exec ${asUser(AGENT_USER).join(' ')} "$@"`;

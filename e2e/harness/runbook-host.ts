@@ -154,7 +154,7 @@ exec "${binary}" "$command" "$@" --config "${configDir}"`,
   // There is no systemd here: it runs one round of the unit's program, as its user.
   await writeScript(
     join(bin, 'systemctl'),
-    '[ "$*" = "start tidegate-agent" ] && exec runuser -u tidegate -- tidegate-agent run --once',
+    '[ "$*" = "start tidegate-agent" ] && exec runuser -u tidegate-agent -- tidegate-agent run --once',
   );
   return bin;
 }

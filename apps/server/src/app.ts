@@ -33,6 +33,7 @@ import { mountOpenApi } from './openapi/routes.ts';
 import { mountOverview } from './overview/routes.ts';
 import { createBackground } from './platform/background.ts';
 import type { App } from './platform/http/server.ts';
+import { PROGRAM_ROOT, SHIPPED_CONSOLE } from './platform/program.ts';
 import { mountProbes } from './probes/routes.ts';
 import { createRateLimits } from './rate-limits/rate-limits.ts';
 import { mountRateLimits } from './rate-limits/routes.ts';
@@ -47,9 +48,6 @@ import { VERSION } from './version.ts';
 import { mountViews } from './views/routes.ts';
 import { heldOfHosts } from './withheld/held-of-hosts.ts';
 import { heldOfPackages } from './withheld/held-of-packages.ts';
-
-/** The project's folder: shipped files are found from here, wherever the server is started. */
-const ROOT = resolve(import.meta.dirname, '../../..');
 
 export interface Application {
   http: App;
@@ -129,7 +127,7 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
   mountClientErrors(routes, { platform });
   mountViews(routes, { platform });
   mountOpenApi(http);
-  await mountConsole(http, { folder: resolve(ROOT, config.consoleDir) });
+  await mountConsole(http, { folder: resolve(PROGRAM_ROOT, config.consoleDir ?? SHIPPED_CONSOLE) });
 
   return {
     http,

@@ -75,10 +75,10 @@ export const SETTINGS = {
   }),
   consoleDir: setting({
     env: 'SERVICE_CONSOLE_DIR',
-    doc: "Folder of the built console, from the project's folder; the default is where `npm run build` puts it.",
-    schema: Type.String({ minLength: 1 }),
-    default: 'apps/console/dist',
-    allowed: 'a path',
+    doc: 'Folder of another build of the console; empty means the one that comes with the program.',
+    schema: nullable(Type.String({ minLength: 1 })),
+    default: null,
+    allowed: 'empty, or a path',
     parse: text,
   }),
   databaseUrl: setting({

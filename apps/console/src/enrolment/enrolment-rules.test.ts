@@ -19,7 +19,7 @@ describe('enrolment', () => {
   test('the command takes the token from the environment, not from its arguments', () => {
     const command = enrolSteps({ origin: 'https://fleet.example.com', token: 'tgr_x' })[1]?.command;
     expect(command).toBe(
-      'TIDEGATE_TOKEN=tgr_x tidegate-agent enrol --server https://fleet.example.com --user tidegate',
+      'TIDEGATE_TOKEN=tgr_x tidegate-agent enrol --server https://fleet.example.com --user tidegate-agent',
     );
   });
 

@@ -7,7 +7,7 @@ export function isReachableSafely(origin: string): boolean {
 }
 
 /** The user that runs the agent, as in the units for systemd. */
-const AGENT_USER = 'tidegate';
+const AGENT_USER = 'tidegate-agent';
 
 export interface Step {
   readonly what: string;

@@ -41,10 +41,10 @@ export function InstallPanel({ token, onClose }: { token: CreatedRegistrationTok
               The agent is one file. On the server's machine, run{' '}
               <CopyText text="npm run build:agent" label="Copy the command" /> to build{' '}
               <code>apps/agent/dist/tidegate-agent</code>, then copy it to{' '}
-              <code>/usr/local/bin/tidegate-agent</code> on the host.
+              <code>/usr/bin/tidegate-agent</code> on the host.
             </li>
             <li>
-              The units in <code>examples/systemd</code> run it as its own user, and its executor as root
+              The units in <code>packaging/agent/systemd</code> run it as its own user, and its executor as root
               without network. To try it without them:{' '}
               <CopyText text="tidegate-agent run" label="Copy the command" />
             </li>

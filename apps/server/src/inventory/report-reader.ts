@@ -2,6 +2,7 @@ import { Worker } from 'node:worker_threads';
 import type { InventoryPackage } from '@tidegate/protocol/agent-api';
 import type { Ecosystem } from '@tidegate/protocol/scalars';
 import type { Log } from '../platform/log.ts';
+import { IS_BUNDLED } from '../platform/program.ts';
 import type { Reading, ReadUpdate } from './read-report.ts';
 import type { FromWorker, ReportBody, ToWorker } from './report-worker.ts';
 
@@ -9,7 +10,7 @@ import type { FromWorker, ReportBody, ToWorker } from './report-worker.ts';
 export const READ_TIMEOUT_MS = 20_000;
 /** Memory of the thread: a report of 8 MiB takes less than a quarter of it. */
 const HEAP_MAX_MB = 512;
-const WORKER = new URL('./report-worker.ts', import.meta.url);
+const WORKER = new URL(IS_BUNDLED ? './report-worker.js' : './report-worker.ts', import.meta.url);
 
 export interface LargeReport {
   ecosystem: Ecosystem;

@@ -4,8 +4,8 @@ import { expect, test } from 'vitest';
 import { parseCommandLine } from './command-line.ts';
 import { PROBE_REQUEST_NAME } from './probes/probe-watch.ts';
 
-const FOLDER = join(import.meta.dirname, '../../../examples/systemd');
-const PROGRAM = '/usr/local/bin/tidegate-agent ';
+const FOLDER = join(import.meta.dirname, '../../../packaging/agent/systemd');
+const PROGRAM = '/usr/bin/tidegate-agent ';
 const textOf = (name: string) => readFileSync(join(FOLDER, name), 'utf8');
 
 const STARTS = globSync('*.service', { cwd: FOLDER })

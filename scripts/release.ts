@@ -1,0 +1,143 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { Type } from 'typebox';
+import { Value } from 'typebox/value';
+import { writeTarGz } from './release/archive.ts';
+import { buildPackage, type Format, type Product } from './release/os-packages.ts';
+import { sbomOf } from './release/sbom.ts';
+import { buildServerParts, type Staged, stageAgent, stageServer } from './release/stage.ts';
+import { isLinux, isTarget, TARGETS, type Target } from './release/targets.ts';
+import { filesOf, sha256Of } from './release/tree.ts';
+import { swapFolder } from './swap-folder.ts';
+
+const ROOT = join(import.meta.dirname, '..');
+const PRODUCTS: readonly Product[] = ['tidegate', 'tidegate-agent'];
+const FORMATS = ['tar.gz', 'deb', 'rpm'] as const;
+/** The only file of a release that SHA256SUMS does not name, beside its signature. */
+const SUMS = 'SHA256SUMS';
+
+const USAGE = `Usage: npm run release -- [OPTIONS]
+Builds the server and the agent as tar.gz, deb and rpm, with an SBOM of each and SHA256SUMS, into dist/release. The same
+commit gives the same bytes. What npm did not install here comes from the registry, by the hashes of the lockfile.
+
+  --out DIR         where to; what is there is replaced
+  --target NAME     ${Object.keys(TARGETS).join(', ')}; may be repeated; by default all
+  --product NAME    ${PRODUCTS.join(', ')}; may be repeated; by default both
+  --format NAME     ${FORMATS.join(', ')}; may be repeated; by default all
+  --fast            compresses little, for tests
+
+Then sign it, on a machine that is not connected: tidegate keys release sign dist/release --key FILE
+`;
+
+interface Wanted {
+  targets: readonly Target[];
+  products: readonly Product[];
+  formats: readonly (Format | 'tar.gz')[];
+  isFast: boolean;
+  out: string;
+}
+
+const MANIFEST = Type.Object({ version: Type.String() });
+const { version: VERSION } = Value.Parse(
+  MANIFEST,
+  JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')),
+);
+
+const wanted = readWanted();
+if (typeof wanted === 'string') {
+  process.stderr.write(wanted);
+  process.exitCode = 2;
+} else {
+  await release(wanted);
+}
+
+/** The options, or what is wrong with them. */
+function readWanted(): Wanted | string {
+  const many = { type: 'string', multiple: true } as const;
+  const { values } = parseArgs({
+    options: {
+      out: { type: 'string', default: join(ROOT, 'dist/release') },
+      target: many,
+      product: many,
+      format: many,
+      fast: { type: 'boolean', default: false },
+      help: { type: 'boolean', short: 'h', default: false },
+    },
+  });
+  if (values.help) return USAGE;
+  const { target = Object.keys(TARGETS), product = PRODUCTS, format = FORMATS, fast, out } = values;
+  const products = PRODUCTS.filter((name) => product.includes(name));
+  const formats = FORMATS.filter((name) => format.includes(name));
+  const targets = target.filter(isTarget);
+  const isKnown = (given: readonly string[], known: readonly string[]) => given.length === known.length;
+  if (!isKnown(target, targets) || !isKnown(product, products) || !isKnown(format, formats)) return USAGE;
+  return { targets, products, formats, isFast: fast, out };
+}
+
+/** Everything is built in a folder of its own, which then takes the place of the last release. */
+async function release({ targets, products, formats, isFast, out }: Wanted): Promise<void> {
+  const epochSeconds = releaseTime();
+  mkdirSync(join(ROOT, 'dist'), { recursive: true });
+  const work = mkdtempSync(join(ROOT, 'dist/.release-'));
+  const made = join(work, 'release');
+  mkdirSync(made);
+  try {
+    for (const product of products) {
+      const parts = product === 'tidegate' ? await buildServerParts(work) : null;
+      for (const target of targets) {
+        if (parts !== null && !isLinux(target)) continue;
+        const name = `${product}_${VERSION}_${target}`;
+        const tree = join(work, name);
+        const staged =
+          parts !== null && isLinux(target)
+            ? stageServer(tree, target, parts, VERSION)
+            : stageAgent(tree, target);
+        for (const format of formats) writeArtifact(format, { product, target, staged });
+        writeFileSync(join(made, `${name}.cdx.json`), sbomOfStaged(staged, { product, target }));
+        process.stdout.write(`${name}\n`);
+        rmSync(tree, { recursive: true });
+      }
+    }
+    const sums = filesOf(made).map(({ path, sha256 }) => `${sha256}  ${path}\n`);
+    writeFileSync(join(made, SUMS), sums.join(''));
+    mkdirSync(join(out, '..'), { recursive: true });
+    swapFolder(made, out);
+    process.stdout.write(`${out}: ${sums.length} files, ${SUMS} ${sha256Of(join(out, SUMS))}\n`);
+  } finally {
+    rmSync(work, { recursive: true, force: true });
+  }
+
+  function writeArtifact(
+    format: Format | 'tar.gz',
+    { product, target, staged }: { product: Product; target: Target; staged: Staged },
+  ): void {
+    const { tree } = staged;
+    if (format === 'tar.gz') {
+      const file = join(made, `${product}_${VERSION}_${target}.tar.gz`);
+      writeTarGz(tree, { out: file, epochSeconds, gzipLevel: isFast ? 1 : 9 });
+      return;
+    }
+    if (!isLinux(target)) return;
+    const arch = TARGETS[target].packageArch;
+    const file = join(made, `${product}_${VERSION}_${target}.${format}`);
+    const files = filesOf(tree);
+    buildPackage(format, { product, version: VERSION, arch, tree, files, epochSeconds, isFast, out: file });
+  }
+
+  function sbomOfStaged(staged: Staged, { product, target }: { product: Product; target: Target }): string {
+    const files = filesOf(staged.tree);
+    return sbomOf({ ...staged, name: product, version: VERSION, target, files, epochSeconds });
+  }
+}
+
+/** In seconds since 1970: SOURCE_DATE_EPOCH, or the time of the commit. */
+function releaseTime(): number {
+  const given = process.env.SOURCE_DATE_EPOCH;
+  const text =
+    given ?? execFileSync('git', ['log', '-1', '--format=%ct'], { cwd: ROOT, encoding: 'utf8' }).trim();
+  if (!/^[0-9]{1,10}$/.test(text))
+    throw new Error(`SOURCE_DATE_EPOCH is ${JSON.stringify(text)}; allowed: seconds since 1970`);
+  return Number(text);
+}
