@@ -44,8 +44,8 @@ export function InstallPanel({ token, onClose }: { token: CreatedRegistrationTok
               <code>/usr/bin/tidegate-agent</code> on the host.
             </li>
             <li>
-              The units in <code>packaging/agent/systemd</code> run it as its own user, and its executor as root
-              without network. To try it without them:{' '}
+              The units in <code>packaging/agent/systemd</code> run it as its own user, and its executor as
+              root without network. To try it without them:{' '}
               <CopyText text="tidegate-agent run" label="Copy the command" />
             </li>
             <li>
