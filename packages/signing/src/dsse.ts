@@ -13,3 +13,8 @@ export function preAuthenticationEncoding(payloadType: string, body: Uint8Array)
   encoded.set(body, before.length);
   return encoded;
 }
+
+/** Whether bytes begin as every encoding above does: these are signed as part of an envelope alone. */
+export function isEncoded(bytes: Uint8Array): boolean {
+  return Buffer.from(bytes.subarray(0, 6)).equals(Buffer.from('DSSEv1'));
+}

@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto';
 import { base64Length, decodeBase64 } from './base64.ts';
-import { maximumPayloadBytes, preAuthenticationEncoding } from './dsse.ts';
+import { isEncoded, maximumPayloadBytes, preAuthenticationEncoding } from './dsse.ts';
 import { bytesFromHex, isSignatureOf, publicKeyFromBytes } from './ed25519.ts';
 import { judgePublicKey } from './public-key.ts';
 
@@ -92,6 +92,19 @@ export function signersOf(envelope: unknown, keys: readonly TrustedKey[], payloa
   return [...distinct.values()].filter((key) =>
     read.signatures.some(({ signature }) => isSignatureOf(signed, signature, key[verifyingHalf])),
   );
+}
+
+/**
+ * Whether `signature` is one of `signDetached` over these bytes. False, whatever the signature is, for bytes that begin
+ * like what an envelope signs: no envelope can be presented as a file.
+ */
+export function verifyDetached(key: TrustedKey, bytes: Uint8Array, signature: Uint8Array): boolean {
+  return !isEncoded(bytes) && isSignatureOf(bytes, signature, key[verifyingHalf]);
+}
+
+/** The key as SubjectPublicKeyInfo in PEM (RFC 8410), as OpenSSL reads it. */
+export function publicKeyPem(key: TrustedKey): string {
+  return key[verifyingHalf].export({ type: 'spki', format: 'pem' }).toString();
 }
 
 /**

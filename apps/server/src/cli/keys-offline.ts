@@ -1,4 +1,3 @@
-import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { Envelope, KEYSET_TYPE, KeySetPayload } from '@tidegate/protocol/documents';
 import { ROOT_TYPE, RootPayload } from '@tidegate/protocol/root-document';
@@ -10,6 +9,7 @@ import { writeSecretFile } from '../platform/secrets.ts';
 import { type CliWorld, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
 import { KeyFault } from './key-context.ts';
 import { onlyWord, readInput } from './keys-input.ts';
+import { writeNewSecret } from './write-new-secret.ts';
 
 /** `tidegate keys root make`: needs no server, data or network, so that it runs on an offline machine. */
 export async function makeRootKeyCommand(args: readonly string[], world: CliWorld): Promise<ExitCode> {
@@ -18,7 +18,7 @@ export async function makeRootKeyCommand(args: readonly string[], world: CliWorl
   const { out } = values;
   if (out === undefined) throw new UsageError('--out FILE is needed');
   const privateKeyHex = generatePrivateKeyHex(world.random(32));
-  writeSecret(out, `${privateKeyHex}\n`);
+  writeNewSecret(out, `${privateKeyHex}\n`);
   const { publicKeyHex } = loadSigningKey({ keyId: 'root', privateKeyHex });
   if (values.json) world.out(JSON.stringify({ file: out, public_key_hex: publicKeyHex }));
   else world.out(publicKeyHex);
@@ -91,20 +91,4 @@ function contentOf(document: unknown): string[] | null {
     ];
   }
   return null;
-}
-
-/** Created with its mode, and never over another file: an overwritten private key is lost. */
-function writeSecret(file: string, text: string): void {
-  try {
-    const descriptor = openSync(file, 'wx', 0o600);
-    try {
-      writeSync(descriptor, text);
-      fsyncSync(descriptor);
-    } finally {
-      closeSync(descriptor);
-    }
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
-    throw new KeyFault(`${file} cannot be written (${code})`);
-  }
 }

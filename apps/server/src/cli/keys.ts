@@ -3,6 +3,7 @@ import { KeyFault } from './key-context.ts';
 import { addKeyCommand, resetKeysCommand, revokeKeyCommand, useKeyCommand } from './keys-change.ts';
 import { listKeysCommand } from './keys-list.ts';
 import { makeRootKeyCommand, signCommand } from './keys-offline.ts';
+import { makeReleaseKeyCommand, signReleaseCommand, verifyReleaseCommand } from './keys-release.ts';
 import { initRootCommand, installCommand, pendingCommand } from './keys-root.ts';
 
 type Act = (args: readonly string[], world: CliWorld) => Promise<ExitCode>;
@@ -21,9 +22,18 @@ const ROOT_ACTS: ReadonlyMap<string, Act> = new Map([
   ['sign', signCommand],
   ['install', installCommand],
 ]);
+const RELEASE_ACTS: ReadonlyMap<string, Act> = new Map([
+  ['make', makeReleaseKeyCommand],
+  ['sign', signReleaseCommand],
+  ['verify', verifyReleaseCommand],
+]);
+const GROUPS: ReadonlyMap<string, ReadonlyMap<string, Act>> = new Map([
+  ['root', ROOT_ACTS],
+  ['release', RELEASE_ACTS],
+]);
 
 export const keysCommand: CliCommand = {
-  summary: 'signing keys: list, rotate, revoke, and the offline root',
+  summary: 'signing keys: list, rotate, revoke, the offline root and release keys',
   usage: `Usage: tidegate keys list
        tidegate keys add [--private-key FILE | --public-key HEX]
        tidegate keys use VERSION
@@ -34,11 +44,15 @@ export const keysCommand: CliCommand = {
        tidegate keys root init --threshold M --key HEX... --out FILE
        tidegate keys root sign FILE --key FILE
        tidegate keys root install FILE
+       tidegate keys release make --out FILE
+       tidegate keys release sign DIR --key FILE
+       tidegate keys release verify DIR --public-key HEX
 
 To rotate: add, use, revoke. add makes a key and stores its private half in the data folder. With an offline root the new
 key waits: pending writes the key set that the root's holders sign, and root install installs it. revoke is permanent.
 reset is the last resort, when every private half is lost and there is no root.
-root make and root sign need no server: run them on an offline machine. Where a private key is read, FILE may be - for
+release is for those who build Tidegate: sign signs the SHA256SUMS of a release, verify compares every file of one.
+root make, root sign and release need no server: run them on an offline machine. Where a private key is read, FILE may be - for
 the standard input; a key is never an argument.
 The others work on the data directory (SERVICE_DATA_DIR, SERVICE_DATABASE_URL), with or without a running server, which
 follows within ten seconds. All of them take --json.`,
@@ -56,10 +70,10 @@ follows within ten seconds. All of them take --json.`,
 
 function chooseAct(args: readonly string[]): { act: Act; rest: readonly string[] } {
   const [first = '', second = ''] = args;
-  const isRoot = first === 'root';
-  const acts = isRoot ? ROOT_ACTS : ACTS;
-  const act = acts.get(isRoot ? second : first);
-  if (act) return { act, rest: args.slice(isRoot ? 2 : 1) };
-  const allowed = [...acts.keys(), ...(isRoot ? [] : ['root'])].join(', ');
-  throw new UsageError(`${isRoot ? 'keys root' : 'keys'} needs one of: ${allowed}`);
+  const group = GROUPS.get(first);
+  const acts = group ?? ACTS;
+  const act = acts.get(group ? second : first);
+  if (act) return { act, rest: args.slice(group ? 2 : 1) };
+  const allowed = [...acts.keys(), ...(group ? [] : GROUPS.keys())].join(', ');
+  throw new UsageError(`${group ? `keys ${first}` : 'keys'} needs one of: ${allowed}`);
 }

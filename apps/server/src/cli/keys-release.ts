@@ -1,0 +1,144 @@
+import { createHash } from 'node:crypto';
+import { createReadStream, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { generatePrivateKeyHex, loadSigningKey, type SigningKey, signDetached } from '@tidegate/signing/sign';
+import {
+  KeyError,
+  loadTrustedKey,
+  publicKeyPem,
+  type TrustedKey,
+  verifyDetached,
+} from '@tidegate/signing/verify';
+import { type CliWorld, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
+import { KeyFault } from './key-context.ts';
+import { onlyWord, readInput } from './keys-input.ts';
+import { writeNewSecret } from './write-new-secret.ts';
+
+const SUMS = 'SHA256SUMS';
+const SIGNATURE = 'SHA256SUMS.sig';
+/** A line is 64 hex digits, two spaces and a name, as `sha256sum` writes it. */
+const LINE = /^([0-9a-f]{64}) {2}([A-Za-z0-9][\w.+~-]{0,200})$/;
+const FILES_MAX = 1_000;
+
+/** `tidegate keys release make`: needs no server, data or network, so that it runs on an offline machine. */
+export async function makeReleaseKeyCommand(args: readonly string[], world: CliWorld): Promise<ExitCode> {
+  const { values, positionals } = readArgs(args, { out: { type: 'string' }, json: { type: 'boolean' } });
+  if (positionals.length > 0) throw new UsageError(`unknown words: ${positionals.join(' ')}`);
+  const { out } = values;
+  if (out === undefined) throw new UsageError('--out FILE is needed');
+  const privateKeyHex = generatePrivateKeyHex(world.random(32));
+  writeNewSecret(out, `${privateKeyHex}\n`);
+  const { publicKeyHex } = loadSigningKey({ keyId: 'release', privateKeyHex });
+  const pem = publicKeyPem(loadTrustedKey({ keyId: 'release', publicKeyHex }));
+  if (values.json)
+    world.out(JSON.stringify({ file: out, public_key_hex: publicKeyHex, public_key_pem: pem }));
+  else world.out(`${publicKeyHex}\n${pem.trimEnd()}`);
+  world.err(
+    `The private half is in ${out}, readable by its owner only. Keep it away from connected machines.`,
+  );
+  return EXIT.ok;
+}
+
+/** `tidegate keys release sign DIR`: signs the checksums of a release, if its files are exactly those. */
+export async function signReleaseCommand(args: readonly string[], world: CliWorld): Promise<ExitCode> {
+  const { values, positionals } = readArgs(args, { key: { type: 'string' }, json: { type: 'boolean' } });
+  const folder = onlyWord(positionals, 'the DIR of the release');
+  const { key: keyFile } = values;
+  if (keyFile === undefined) throw new UsageError('--key FILE is needed, or --key - for the standard input');
+  const sums = await checkedSums(folder);
+  const key = loadReleaseKey(await readInput(world, keyFile));
+  writeFileSync(join(folder, SIGNATURE), signDetached(key, sums.bytes));
+  if (values.json) world.out(JSON.stringify({ files: sums.files, signed_by: key.publicKeyHex }));
+  else world.out(`${sums.files} files are what ${SUMS} says. Signed by ${key.publicKeyHex}: ${SIGNATURE}`);
+  return EXIT.ok;
+}
+
+/** `tidegate keys release verify DIR`: whether every file of a release is the one that was signed. */
+export async function verifyReleaseCommand(args: readonly string[], world: CliWorld): Promise<ExitCode> {
+  const { values, positionals } = readArgs(args, {
+    'public-key': { type: 'string' },
+    json: { type: 'boolean' },
+  });
+  const folder = onlyWord(positionals, 'the DIR of the release');
+  const publicKeyHex = values['public-key'];
+  if (publicKeyHex === undefined) throw new UsageError('--public-key HEX is needed');
+  const key = trustedKey(publicKeyHex);
+  const bytes = readRelease(folder, SUMS);
+  if (!verifyDetached(key, bytes, readRelease(folder, SIGNATURE))) {
+    throw new KeyFault(
+      `${SIGNATURE} is not a signature of ${SUMS} by ${key.publicKeyHex}: use nothing of ${folder}`,
+    );
+  }
+  const { files } = await checkedSums(folder, bytes);
+  if (values.json) world.out(JSON.stringify({ files, signed_by: key.publicKeyHex }));
+  else world.out(`${files} files are those that ${key.publicKeyHex} signed.`);
+  return EXIT.ok;
+}
+
+/** @throws KeyFault unless the folder holds every file of its checksums, unchanged, and no other. */
+async function checkedSums(
+  folder: string,
+  bytes: Uint8Array = readRelease(folder, SUMS),
+): Promise<{ bytes: Uint8Array; files: number }> {
+  const wanted = readSums(bytes);
+  const found = readdirSync(folder).filter((name) => name !== SUMS && name !== SIGNATURE);
+  const extra = found.filter((name) => !wanted.has(name));
+  if (extra.length > 0) throw new KeyFault(`${SUMS} does not name ${extra.join(', ')}`);
+  for (const [name, sha256] of wanted) {
+    if (!found.includes(name)) throw new KeyFault(`${name} is missing, which ${SUMS} names`);
+    if ((await sha256Of(join(folder, name))) !== sha256)
+      throw new KeyFault(`${name} is not the file that ${SUMS} names: its SHA-256 differs`);
+  }
+  return { bytes, files: wanted.size };
+}
+
+function readSums(bytes: Uint8Array): ReadonlyMap<string, string> {
+  const lines = Buffer.from(bytes).toString('utf8').split('\n');
+  const sums = new Map<string, string>();
+  if (lines.pop() !== '' || lines.length === 0 || lines.length > FILES_MAX)
+    throw new KeyFault(`${SUMS} cannot be read; allowed: 1 to ${FILES_MAX} lines, each with its end`);
+  for (const line of lines) {
+    const [, sha256, name] = LINE.exec(line) ?? [];
+    if (sha256 === undefined || name === undefined || sums.has(name))
+      throw new KeyFault(
+        `${SUMS} cannot be read; allowed: lines of sha256sum, each file once, in this folder`,
+      );
+    sums.set(name, sha256);
+  }
+  return sums;
+}
+
+async function sha256Of(path: string): Promise<string> {
+  const hash = createHash('sha256');
+  await pipeline(createReadStream(path), hash);
+  return hash.digest('hex');
+}
+
+function readRelease(folder: string, name: string): Uint8Array {
+  try {
+    return new Uint8Array(readFileSync(join(folder, name)));
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+    throw new KeyFault(`${join(folder, name)} cannot be read (${code})`);
+  }
+}
+
+function loadReleaseKey(text: string): SigningKey {
+  try {
+    return loadSigningKey({ keyId: 'release', privateKeyHex: text.trim() });
+  } catch (error) {
+    if (error instanceof KeyError) throw new KeyFault(`the release key cannot be used (${error.code})`);
+    throw error;
+  }
+}
+
+function trustedKey(publicKeyHex: string): TrustedKey {
+  try {
+    return loadTrustedKey({ keyId: 'release', publicKeyHex });
+  } catch (error) {
+    if (error instanceof KeyError)
+      throw new UsageError(`--public-key cannot be used (${error.code}); allowed: 64 hex digits`);
+    throw error;
+  }
+}
