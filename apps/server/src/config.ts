@@ -351,6 +351,14 @@ export const SETTINGS = {
     allowed: 'public keys of age (age1…) separated by commas',
     parse: ranges,
   }),
+  backupBeforeUpgrade: setting({
+    env: 'SERVICE_BACKUP_BEFORE_UPGRADE',
+    doc: 'true: a new release backs the database up before it changes its tables, into the folder "backups" of the data folder, and does not start if it cannot.',
+    schema: Type.Boolean(),
+    default: true,
+    allowed: 'true or false',
+    parse: flag,
+  }),
   trustedProxies: setting({
     env: 'SERVICE_TRUSTED_PROXIES',
     doc: 'Addresses or CIDR ranges, separated by commas, whose X-Forwarded-For is trusted.',

@@ -10,7 +10,7 @@ import { plainHttpFault } from './plain-http.ts';
 import type { Clock } from './platform/clock.ts';
 import { createRowSeals, type RowSeals } from './platform/db/create-row-seals.ts';
 import { type Database, DatabaseFault } from './platform/db/engine.ts';
-import { beforeReleaseFault, type MigrateOutcome, migrate } from './platform/db/migrate.ts';
+import { beforeReleaseFault, type MigrateOutcome, type Migration, migrate } from './platform/db/migrate.ts';
 import { openDatabase } from './platform/db/open.ts';
 import { createIdMaker, type RandomBytes } from './platform/ids.ts';
 import { holdInstanceLock, type InstanceLock } from './platform/instance-lock.ts';
@@ -18,6 +18,7 @@ import type { Log } from './platform/log.ts';
 import type { Platform } from './platform/platform.ts';
 import { loadSecrets } from './platform/secrets.ts';
 import { readTrustedRoot, type TrustedRoot } from './provenance/verify-bundle.ts';
+import { backUpBeforeUpgrade } from './restore/back-up-before-upgrade.ts';
 import { openRecovery } from './restore/open-recovery.ts';
 import { raiseKeySets } from './restore/raise-key-sets.ts';
 import { openKeyFolder } from './signing-keys/key-folder.ts';
@@ -28,6 +29,8 @@ export interface World {
   log: Log;
   now: Clock;
   random: RandomBytes;
+  /** Those of the program, unless a test brings those of a later release. */
+  migrations?: readonly Migration[];
 }
 
 export type StartOutcome =
@@ -91,7 +94,7 @@ type Opened =
   | { ok: false; fault: string };
 
 async function openAll(config: Config, { world, tls, trustedRoot, opened }: Opening): Promise<Opened> {
-  const { log, now, random } = world;
+  const { log, now, random, migrations = MIGRATIONS } = world;
   // The secret is read after the folder is locked.
   const seals = createRowSeals(() => secrets.rowSeals);
   const held = openDataDir(config, { log, seals });
@@ -101,7 +104,10 @@ async function openAll(config: Config, { world, tls, trustedRoot, opened }: Open
   opened.defer(database.close);
   const secrets = loadSecrets({ configured: config.jwtSecret, dataDir: config.dataDir, random, log });
   const plain: Platform = { ...world, database, newId: createIdMaker(now, random) };
-  const migrated = await migrate(database, { migrations: MIGRATIONS, now });
+  const backup = { config, database, migrations, key: secrets.backups, nowMs: now(), log };
+  const backedUp = await backUpBeforeUpgrade(backup);
+  if (!backedUp.ok) return backedUp;
+  const migrated = await migrate(database, { migrations, now });
   if (!migrated.ok) return { ok: false, fault: faultOf(migrated) };
   const keyFolder = openKeyFolder(config.dataDir);
   const recovered = await openRecovery(plain, { config, keyFolder });
@@ -140,7 +146,7 @@ async function openAll(config: Config, { world, tls, trustedRoot, opened }: Open
 function faultOf(refused: Extract<MigrateOutcome, { ok: false }>): string {
   switch (refused.reason) {
     case 'newer_database':
-      return `the database is at version ${refused.databaseVersion}, this program supports ${refused.programVersion}: start the newer program, or restore a backup made before the upgrade`;
+      return `the database is at version ${refused.databaseVersion}, this program supports ${refused.programVersion}: start the newer program, or restore the backup that it made before the upgrade (folder backups of the data folder)`;
     case 'before_first_release':
       return beforeReleaseFault(refused.databaseVersion);
   }

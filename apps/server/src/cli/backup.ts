@@ -1,24 +1,26 @@
 import { existsSync, mkdirSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { readConfig } from '../config.ts';
 import { MIGRATIONS } from '../migrations.ts';
-import { rfc3339 } from '../platform/clock.ts';
 import { SQLITE_FILE } from '../platform/db/open.ts';
 import { openSnapshot, type Snapshot } from '../platform/db/snapshot.ts';
 import { readSecrets } from '../platform/secrets.ts';
 import { recipientFault } from '../restore/backup-crypto.ts';
+import { backupName, pruneBackups } from '../restore/prune-backups.ts';
 import { writeBackup } from '../restore/write-backup.ts';
 import { type CliCommand, type CliWorld, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
 
 export const backupCommand: CliCommand = {
   summary: 'write a backup, also while the server runs',
-  usage: `Usage: tidegate backup [--to FILE] [--with-keys] [--recipient age1…]... [--json]
+  usage: `Usage: tidegate backup [--to FILE | --keep N] [--with-keys] [--recipient age1…]... [--json]
 
 Writes the whole database, as it is now, into one compressed file, and a copy of the revocation
 journal beside it (FILE.revocations.jsonl). The server may keep running. The file carries a MAC under
 the token secret; without it \`tidegate restore\` restores nothing.
 
   --to FILE     where to; by default a new file in the folder "backups" of the data folder
+  --keep N      delete all but the newest N backups that this command made in that folder; what an upgrade
+                or --to made stays
   --with-keys   include the private signing keys and the token secret of the data folder: anyone who
                 can read such a file can impersonate the server. Keys given as settings are never in it
   --recipient   encrypt it to this age public key, in the age format; may be given more than once,
@@ -28,28 +30,33 @@ the token secret; without it \`tidegate restore\` restores nothing.
   async run(args, world) {
     const { values, positionals } = readArgs(args, {
       to: { type: 'string' },
+      keep: { type: 'string' },
       'with-keys': { type: 'boolean' },
       recipient: { type: 'string', multiple: true },
       json: { type: 'boolean' },
     });
     if (positionals.length > 0) throw new UsageError(`unknown words: ${positionals.join(' ')}`);
     const { to, json = false, recipient: recipients = [], 'with-keys': withKeys = false } = values;
+    const keep = values.keep === undefined ? null : keptOf(values.keep);
+    if (keep !== null && to !== undefined)
+      throw new UsageError('--keep is for the folder "backups": without --to');
     for (const recipient of recipients) {
       const fault = recipientFault(recipient);
       if (fault !== null) throw new UsageError(fault);
     }
-    return backUp(world, { to: to ?? null, withKeys, recipients, json });
+    return backUp(world, { to: to ?? null, keep, withKeys, recipients, json });
   },
 };
 
 interface Wanted {
   to: string | null;
+  keep: number | null;
   withKeys: boolean;
   recipients: readonly string[];
   json: boolean;
 }
 
-async function backUp(world: CliWorld, { to, withKeys, json, ...wanted }: Wanted): Promise<ExitCode> {
+async function backUp(world: CliWorld, { to, keep, withKeys, json, ...wanted }: Wanted): Promise<ExitCode> {
   const fail = (fault: string): ExitCode => {
     world.err(`No backup was made: ${fault}`);
     return EXIT.failed;
@@ -85,8 +92,9 @@ async function backUp(world: CliWorld, { to, withKeys, json, ...wanted }: Wanted
     });
     if (!outcome.ok) return fail(outcome.fault);
     const { file, manifest, journal } = outcome;
+    const deleted = keep === null ? [] : pruneBackups(dirname(file), keep);
     if (json) {
-      world.out(JSON.stringify({ file, journal, manifest }));
+      world.out(JSON.stringify({ file, journal, manifest, ...(keep === null ? {} : { deleted }) }));
       return EXIT.ok;
     }
     const rows = Object.values(manifest.tables).reduce((sum, count) => sum + count, 0);
@@ -97,6 +105,7 @@ async function backUp(world: CliWorld, { to, withKeys, json, ...wanted }: Wanted
       withKeys
         ? 'It holds the private keys and the token secret: anyone who can read it can impersonate the server.'
         : 'It holds no private keys and no token secret: back those up separately.',
+      ...deleted.map((name) => `Deleted: ${name}`),
       ...(recipients.length === 0 ? [] : [`Encrypted to ${recipients.join(', ')}`]),
     ];
     world.out(lines.join('\n'));
@@ -111,8 +120,11 @@ async function backUp(world: CliWorld, { to, withKeys, json, ...wanted }: Wanted
 function newName(dataDir: string, { nowMs, isEncrypted }: { nowMs: number; isEncrypted: boolean }): string {
   const folder = join(resolve(dataDir), 'backups');
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  return join(
-    folder,
-    `tidegate-${rfc3339(nowMs).replace(/[-:]|\.\d+/g, '')}.backup${isEncrypted ? '.age' : ''}`,
-  );
+  return join(folder, backupName({ nowMs, isEncrypted }));
+}
+
+function keptOf(word: string): number {
+  if (!/^[1-9][0-9]{0,3}$/.test(word))
+    throw new UsageError(`--keep is ${JSON.stringify(word)}; allowed: 1 to 9999`);
+  return Number(word);
 }
