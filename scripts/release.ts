@@ -1,6 +1,14 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
@@ -22,7 +30,7 @@ const USAGE = `Usage: npm run release -- [OPTIONS]
 Builds the server and the agent as tar.gz, deb and rpm, with an SBOM of each and SHA256SUMS, into dist/release. The same
 commit gives the same bytes. What npm did not install here comes from the registry, by the hashes of the lockfile.
 
-  --out DIR         where to; what is there is replaced
+  --out DIR         where to; an older release there is replaced
   --target NAME     ${Object.keys(TARGETS).join(', ')}; may be repeated; by default all
   --product NAME    ${PRODUCTS.join(', ')}; may be repeated; by default both
   --format NAME     ${FORMATS.join(', ')}; may be repeated; by default all
@@ -73,14 +81,18 @@ function readWanted(): Wanted | string {
   const targets = target.filter(isTarget);
   const isKnown = (given: readonly string[], known: readonly string[]) => given.length === known.length;
   if (!isKnown(target, targets) || !isKnown(product, products) || !isKnown(format, formats)) return USAGE;
-  return { targets, products, formats, isFast: fast, out };
+  if (existsSync(out) && readdirSync(out).length > 0 && !existsSync(join(out, SUMS))) {
+    return `--out is ${JSON.stringify(out)}, which is no release; allowed: a folder that is absent, empty or an older release\n`;
+  }
+  return { targets, products, formats, isFast: fast, out: resolve(out) };
 }
 
 /** Everything is built in a folder of its own, which then takes the place of the last release. */
 async function release({ targets, products, formats, isFast, out }: Wanted): Promise<void> {
   const epochSeconds = releaseTime();
-  mkdirSync(join(ROOT, 'dist'), { recursive: true });
-  const work = mkdtempSync(join(ROOT, 'dist/.release-'));
+  mkdirSync(dirname(out), { recursive: true });
+  // On the file system of `out`, so that the release comes to its place as a whole.
+  const work = mkdtempSync(join(dirname(out), '.release-'));
   const made = join(work, 'release');
   mkdirSync(made);
   try {
@@ -102,7 +114,6 @@ async function release({ targets, products, formats, isFast, out }: Wanted): Pro
     }
     const sums = filesOf(made).map(({ path, sha256 }) => `${sha256}  ${path}\n`);
     writeFileSync(join(made, SUMS), sums.join(''));
-    mkdirSync(join(out, '..'), { recursive: true });
     swapFolder(made, out);
     process.stdout.write(`${out}: ${sums.length} files, ${SUMS} ${sha256Of(join(out, SUMS))}\n`);
   } finally {

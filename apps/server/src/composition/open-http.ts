@@ -1,8 +1,10 @@
+import { lookup } from 'node:dns/promises';
 import type { AddressInfo } from 'node:net';
 import { installOpenApi } from '../openapi/document.ts';
 import type { OperatorGuard } from '../operators/operator-guard.ts';
 import type { Guards } from '../platform/http/admit.ts';
 import { installClientFaults } from '../platform/http/client-faults.ts';
+import { listenOnOthers } from '../platform/http/other-addresses.ts';
 import { installSecurityHeaders } from '../platform/http/security-headers.ts';
 import { type App, createHttpServer, type PlainRoute } from '../platform/http/server.ts';
 import { createOpenGuard, createPublicGuard } from '../rate-limits/public-guard.ts';
@@ -36,7 +38,13 @@ export async function openHttp(opening: Opening, { plainRoute, agent, own, opera
 /** Listens, and returns the URL. */
 export async function listen(http: App, { config: { host, port }, tls }: Opening): Promise<string> {
   await http.listen({ host, port });
+  // Fastify does this only for servers of its own making.
+  if (host === 'localhost') await listenOnOthers(http.server, await addressesOf(host));
   const address: AddressInfo | string | null = http.server.address();
   const bound = address !== null && typeof address === 'object' ? address.port : 0;
   return `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${bound}`;
+}
+
+async function addressesOf(host: string): Promise<string[]> {
+  return (await lookup(host, { all: true })).map(({ address }) => address);
 }

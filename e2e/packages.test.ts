@@ -1,0 +1,188 @@
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { CreatedRegistrationToken } from '@tidegate/protocol/enrolment-api';
+import { LoginAnswer } from '@tidegate/protocol/operators-api';
+import { canMount } from '@tidegate/testkit/can-mount';
+import { runTool } from '@tidegate/testkit/run-tool';
+import { tmpDir } from '@tidegate/testkit/tmp';
+import type { TSchema } from 'typebox';
+import { Value } from 'typebox/value';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { type DebianTree, installDebootstrap, makeDebianTree } from '../scripts/debian-tree.ts';
+import type { Child } from './harness/child.ts';
+import { startUnit } from './harness/unit-process.ts';
+
+const REPOSITORY = fileURLToPath(new URL('..', import.meta.url));
+const OPERATOR = { username: 'nina', password: 'a long enough password' };
+const SETUP_MAX_MS = 600_000;
+const missing =
+  process.getuid?.() === 0 && canMount() ? null : 'only root that may mount file systems installs packages';
+
+describe.skipIf(missing !== null)(
+  `the packages${missing === null ? '' : ` (${missing})`}, on a Debian tree`,
+  () => {
+    const folder = tmpDir('tidegate-packages-');
+    const release = join(folder.path, 'release');
+    const server: { tree: DebianTree | null } = { tree: null };
+    const treeOf = () => {
+      if (server.tree === null) throw new Error('there is no tree');
+      return server.tree;
+    };
+    const path = (name: string) => join(treeOf().root, name);
+    const apt = (...args: string[]) =>
+      runTool('apt-get', ['-y', '--no-install-recommends', ...args], { env: treeOf().env });
+    const packageOf = (name: string) => join(release, `${name}_0.1.0_linux-x64.deb`);
+
+    beforeAll(async () => {
+      // Only what is tested here; the release as a whole is built by `npm run test:long`.
+      const few = ['--fast', '--target', 'linux-x64', '--format', 'deb', '--out', release];
+      const built = runTool(process.execPath, ['scripts/release.ts', ...few], {
+        cwd: REPOSITORY,
+        env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '/' },
+      });
+      await installDebootstrap();
+      [server.tree] = await Promise.all([makeDebianTree(folder.path), built]);
+    // What the installer of a real host writes.
+    writeFileSync(path('etc/hosts'), '127.0.0.1 localhost\n::1 localhost\n');
+    writeFileSync(path('etc/machine-id'), `${'5f'.repeat(16)}\n`);
+    }, SETUP_MAX_MS);
+    afterAll(() => folder.remove());
+
+    test(
+      'install the server, which its unit starts, and the first host',
+      async () => {
+        await apt('install', packageOf('tidegate'));
+        expect(statSync(path('etc/tidegate/server.env')).mode & 0o777).toBe(0o640);
+        expect(statSync(path('var/lib/tidegate')).mode & 0o777).toBe(0o700);
+        const running = startServer();
+        const { url, login } = await becomeFirstOperator(running);
+        expect(readdirSync(path('var/lib/tidegate'))).toContain('tidegate.db');
+
+        await apt('install', packageOf('tidegate-agent'));
+        writeFileSync(path('etc/machine-id'), `${'5f'.repeat(16)}\n`);
+        const made = await parsed(
+          await post(`${url}/api/v1/admin/registration-tokens`, { label: 'first host' }, login.token),
+          CreatedRegistrationToken,
+        );
+        await inTree(
+          [
+            'tidegate-agent',
+            'enrol',
+            '--server',
+            url,
+            '--user',
+            'tidegate-agent',
+            '--machine-id-source',
+            'machine-id',
+          ],
+          {
+            TIDEGATE_TOKEN: made.token,
+          },
+        );
+        const agent = startUnit({ tree: treeOf().root, unit: 'tidegate-agent.service', args: ['--once'] });
+        expect([await agent.ended, agent.stderr.slice(-5)]).toEqual([
+          { code: 0, signal: null },
+          expect.anything(),
+        ]);
+        const hosts = await fetch(`${url}/api/v1/agents`, {
+          headers: { authorization: `Bearer ${login.token}` },
+        });
+        expect(await hosts.json()).toMatchObject({ items: [{ agent_version: '0.1.0' }] });
+        await stop(running);
+      },
+      SETUP_MAX_MS,
+    );
+
+    test('the commands of the server work as root, on its settings and as its user', async () => {
+      expect(await inTree(['tidegate', 'operators', 'list'])).toContain(OPERATOR.username);
+      await inTree(['tidegate', 'backup', '--keep', '1']);
+      await inTree(['tidegate', 'backup', '--keep', '1']);
+      const backups = readdirSync(path('var/lib/tidegate/backups')).filter((name) =>
+        name.endsWith('.backup'),
+      );
+      expect(backups).toHaveLength(1);
+      const [owner, user] = [
+        statSync(path('var/lib/tidegate/backups')).uid,
+        statSync(path('var/lib/tidegate')).uid,
+      ];
+      expect([owner, user !== 0]).toEqual([user, true]);
+      const backup = startUnit({ tree: treeOf().root, unit: 'tidegate-backup.service' });
+      expect(await backup.ended).toEqual({ code: 0, signal: null });
+    });
+
+    test('an installation over itself keeps settings and data', async () => {
+      writeFileSync(
+        path('etc/tidegate/server.env'),
+        'SERVICE_DATA_DIR=/var/lib/tidegate\nSERVICE_PORT=0\n# mine\n',
+      );
+      await apt('install', '--reinstall', packageOf('tidegate'));
+      expect(readFileSync(path('etc/tidegate/server.env'), 'utf8')).toContain('# mine');
+      const running = startServer();
+      const url = await urlOf(running);
+      const login = await post(`${url}/api/v1/auth/login`, OPERATOR);
+      expect(login.status).toBe(200);
+      await stop(running);
+    });
+
+    test('a removal keeps the data and says so; a purge deletes it and says what', async () => {
+      const removed = await apt('remove', 'tidegate', 'tidegate-agent');
+      expect(removed).toContain(
+        'Kept: /var/lib/tidegate, with the database, the signing keys and the backups',
+      );
+      expect(removed).toContain('Kept: the enrolment in /var/lib/tidegate-agent');
+      expect(existsSync(path('usr/bin/tidegate'))).toBe(false);
+      expect(existsSync(path('var/lib/tidegate/tidegate.db'))).toBe(true);
+      const purged = await apt('purge', 'tidegate', 'tidegate-agent');
+      expect(purged).toContain('Deleting /var/lib/tidegate: the database, the signing keys and the backups');
+      for (const gone of ['tidegate', 'tidegate-agent', 'tidegate-executor']) {
+        expect([gone, existsSync(path(`var/lib/${gone}`))]).toEqual([gone, false]);
+      }
+      expect(existsSync(path('etc/tidegate/server.env'))).toBe(false);
+    });
+
+    function startServer(): Child {
+      const env = { SERVICE_PORT: '0', SERVICE_ADVISORY_SOURCE: 'off' };
+      const child = startUnit({ tree: treeOf().root, unit: 'tidegate.service', env });
+      onTestFinished(() => child.signal('SIGKILL'));
+      return child;
+    }
+
+    /** Runs a command in the tree as root, as an administrator of the host would. */
+    function inTree(command: readonly string[], env: Record<string, string> = {}): Promise<string> {
+      return runTool('chroot', [treeOf().root, ...command], { env });
+    }
+  },
+);
+
+async function urlOf(child: Child): Promise<string> {
+  return /url=(\S+)/.exec(await child.line(/listening/))?.[1] ?? '';
+}
+
+async function becomeFirstOperator(child: Child) {
+  const url = await urlOf(child);
+  const [, secret = ''] = /\/setup\/(\S+)/.exec(await child.line(/\/setup\//)) ?? [];
+  expect((await post(`${url}/api/v1/auth/setup`, { secret, ...OPERATOR })).status).toBeLessThan(300);
+  return { url, login: await parsed(await post(`${url}/api/v1/auth/login`, OPERATOR), LoginAnswer) };
+}
+
+async function stop(child: Child): Promise<void> {
+  child.signal('SIGTERM');
+  expect(await child.ended).toEqual({ code: 0, signal: null });
+}
+
+function post(url: string, body: unknown, token?: string): Promise<Response> {
+  return fetch(url, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+    },
+    body: JSON.stringify(body),
+  });
+}
+
+async function parsed<T extends TSchema>(response: Response, schema: T) {
+  const body: unknown = await response.json();
+  return Value.Parse(schema, body);
+}
