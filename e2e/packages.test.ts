@@ -6,15 +6,19 @@ import { LoginAnswer } from '@tidegate/protocol/operators-api';
 import { canMount } from '@tidegate/testkit/can-mount';
 import { runTool } from '@tidegate/testkit/run-tool';
 import { tmpDir } from '@tidegate/testkit/tmp';
-import type { TSchema } from 'typebox';
+import { type TSchema, Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { type DebianTree, installDebootstrap, makeDebianTree } from '../scripts/debian-tree.ts';
 import type { Child } from './harness/child.ts';
-import { startUnit } from './harness/unit-process.ts';
+import { runInTree, startUnit } from './harness/unit-process.ts';
 
 const REPOSITORY = fileURLToPath(new URL('..', import.meta.url));
 const OPERATOR = { username: 'nina', password: 'a long enough password' };
+const FOLDER = 'node_modules/';
+const REGION = /^\/\/ node_modules\/(?:.*\/node_modules\/)?((?:@[^/\s]+\/)?[^/\s]+)/gm;
+/** Its one module is bundled without a mark; the other is native code beside the bundle. */
+const UNMARKED = ['@node-rs/argon2', '@node-rs/argon2-linux-x64-gnu'];
 const SETUP_MAX_MS = 600_000;
 const missing =
   process.getuid?.() === 0 && canMount() ? null : 'only root that may mount file systems installs packages';
@@ -43,11 +47,44 @@ describe.skipIf(missing !== null)(
       });
       await installDebootstrap();
       [server.tree] = await Promise.all([makeDebianTree(folder.path), built]);
-    // What the installer of a real host writes.
-    writeFileSync(path('etc/hosts'), '127.0.0.1 localhost\n::1 localhost\n');
-    writeFileSync(path('etc/machine-id'), `${'5f'.repeat(16)}\n`);
+      // What the installer of a real host writes.
+      writeFileSync(path('etc/hosts'), '127.0.0.1 localhost\n');
+      writeFileSync(path('etc/machine-id'), `${'5f'.repeat(16)}\n`);
     }, SETUP_MAX_MS);
     afterAll(() => folder.remove());
+
+    test.each(['tidegate', 'tidegate-agent'])(
+      'list every file of %s in its SBOM, and no other',
+      async (name) => {
+        const unpacked = join(folder.path, `unpacked-${name}`);
+        await runTool('dpkg-deb', ['-x', packageOf(name), unpacked]);
+        const found = await runTool('find', ['.', '-type', 'f', '-printf', '/%P\\n'], { cwd: unpacked });
+        const files = (await sbomOf(name)).filter(({ type }) => type === 'file');
+        expect(files.map((file) => file.name).toSorted()).toEqual(found.trim().split('\n').toSorted());
+        const sums = files.map((file) => `${file.hashes?.[0]?.content}  .${file.name}\n`).join('');
+        await runTool('sha256sum', ['--check', '--strict', '--quiet', '-'], { cwd: unpacked, input: sums });
+      },
+    );
+
+    test('list every library of the server in its SBOM, and no other', async () => {
+      const bundle = join(folder.path, 'unpacked-tidegate/usr/lib/tidegate/server');
+      const code = readdirSync(bundle)
+        .filter((name) => name.endsWith('.js'))
+        .map((name) => readFileSync(join(bundle, name), 'utf8'));
+      // The bundler marks the modules that it took.
+      const bundled = new Set(
+        code.flatMap((text) => [...text.matchAll(REGION)].map(([, name = '']) => name)),
+      );
+      const console = Value.Parse(
+        Type.Array(Type.String()),
+        JSON.parse(readFileSync(join(REPOSITORY, 'apps/console/dist/packages.json'), 'utf8')),
+      ).map((path) => path.slice(path.lastIndexOf(FOLDER) + FOLDER.length));
+      const libraries = (await sbomOf('tidegate')).filter(({ type }) => type === 'library');
+      expect(bundled.size).toBeGreaterThan(50);
+      expect([...new Set(libraries.map(({ name }) => name))].toSorted()).toEqual(
+        [...new Set([...bundled, ...console, ...UNMARKED])].toSorted(),
+      );
+    });
 
     test(
       'install the server, which its unit starts, and the first host',
@@ -141,6 +178,11 @@ describe.skipIf(missing !== null)(
       expect(existsSync(path('etc/tidegate/server.env'))).toBe(false);
     });
 
+    async function sbomOf(name: string) {
+      const text = readFileSync(join(release, `${name}_0.1.0_linux-x64.cdx.json`), 'utf8');
+      return Value.Parse(Sbom, JSON.parse(text)).components;
+    }
+
     function startServer(): Child {
       const env = { SERVICE_PORT: '0', SERVICE_ADVISORY_SOURCE: 'off' };
       const child = startUnit({ tree: treeOf().root, unit: 'tidegate.service', env });
@@ -150,10 +192,20 @@ describe.skipIf(missing !== null)(
 
     /** Runs a command in the tree as root, as an administrator of the host would. */
     function inTree(command: readonly string[], env: Record<string, string> = {}): Promise<string> {
-      return runTool('chroot', [treeOf().root, ...command], { env });
+      return runInTree(treeOf().root, command, env);
     }
   },
 );
+
+const Sbom = Type.Object({
+  components: Type.Array(
+    Type.Object({
+      type: Type.String(),
+      name: Type.String(),
+      hashes: Type.Optional(Type.Array(Type.Object({ content: Type.String() }))),
+    }),
+  ),
+});
 
 async function urlOf(child: Child): Promise<string> {
   return /url=(\S+)/.exec(await child.line(/listening/))?.[1] ?? '';

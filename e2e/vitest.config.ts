@@ -11,9 +11,14 @@ const refuseSkips = process.env.TIDEGATE_REFUSE_SKIPS === '1';
 /** Stories that hold a time against a goal: they have the machine for themselves. */
 const TIMED = ['e2e/console/budget.test.ts', 'e2e/keys.test.ts'];
 
-/** For the long lane alone: what the public registries offer changes from day to day, and fifty restarts take minutes. */
+/**
+ * For the long lane alone: what the public registries offer changes from day to day; fifty restarts, and two whole releases,
+ * take minutes.
+ */
 const LONG =
-  process.env.TIDEGATE_LONG === '1' ? [] : ['e2e/real-registries.test.ts', 'e2e/rollout-kill.test.ts'];
+  process.env.TIDEGATE_LONG === '1'
+    ? []
+    : ['e2e/real-registries.test.ts', 'e2e/release.test.ts', 'e2e/rollout-kill.test.ts'];
 
 const each = {
   root: repository,

@@ -1,10 +1,19 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { SYSTEM_PATH } from '@tidegate/testkit/run-tool';
+import { runTool, SYSTEM_PATH } from '@tidegate/testkit/run-tool';
 import { type Child, startChild } from './child.ts';
 
 /** Where systemd keeps the state of services; a unit names a folder in it. */
 const STATE = '/var/lib';
+
+/** Lines of a shell that mount what the kernel gives every host. */
+const KERNEL_FILES = [
+  'mount -t proc proc "$TREE/proc"',
+  'mount -t tmpfs tmpfs "$TREE/dev"',
+  'for device in null zero full random urandom; do',
+  '  : > "$TREE/dev/$device"; mount --bind "/dev/$device" "$TREE/dev/$device"',
+  'done',
+];
 
 export interface UnitOptions {
   /** The root of the host's files. */
@@ -36,17 +45,25 @@ export function startUnit({ tree, unit, env = {}, args = [] }: UnitOptions): Chi
     'mount --bind "$TREE" "$TREE"',
     ...(isStrict ? writable.map((path) => `mount --bind "$TREE${path}" "$TREE${path}"`) : []),
     ...(isStrict ? ['mount -o remount,bind,ro "$TREE"'] : []),
-    'mount -t proc proc "$TREE/proc"',
     ...(one('PrivateTmp') === 'yes' ? ['mount -t tmpfs tmpfs "$TREE/tmp"'] : []),
-    'mount -t tmpfs tmpfs "$TREE/dev"',
-    'for device in null zero full random urandom; do',
-    '  : > "$TREE/dev/$device"; mount --bind "/dev/$device" "$TREE/dev/$device"',
-    'done',
+    ...KERNEL_FILES,
     `exec chroot "$TREE" setpriv ${privileges(one).join(' ')} "$@"`,
   ];
   const network = one('PrivateNetwork') === 'yes' ? ['--net'] : [];
   return startChild('unshare', ['--mount', ...network, 'sh', '-c', script.join('\n'), 'unit', ...command], {
     env: { PATH: SYSTEM_PATH, LC_ALL: 'C.UTF-8', TREE: tree, ...env },
+  });
+}
+
+/** Runs a command in a tree to its end as root, as an administrator of the host would, and returns what it printed. */
+export function runInTree(
+  tree: string,
+  command: readonly string[],
+  env: Record<string, string> = {},
+): Promise<string> {
+  const script = ['set -eu', ...KERNEL_FILES, 'exec chroot "$TREE" "$@"'].join('\n');
+  return runTool('unshare', ['--mount', 'sh', '-c', script, 'tree', ...command], {
+    env: { TREE: tree, ...env },
   });
 }
 
