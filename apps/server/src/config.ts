@@ -327,6 +327,14 @@ export const SETTINGS = {
     allowed: 'PEM text or a path',
     parse: text,
   }),
+  hstsMaxAgeSeconds: setting({
+    env: 'SERVICE_HSTS_MAX_AGE_SECONDS',
+    doc: 'How long browsers that reached this server by https use only https for its name (Strict-Transport-Security), in seconds. 0 makes them forget it.',
+    schema: Type.Integer({ minimum: 0, maximum: 63_072_000 }),
+    default: 31_536_000,
+    allowed: 'a whole number of seconds from 0 to 63072000',
+    parse: number,
+  }),
   refreshFamilyMaxDays: setting({
     env: 'SERVICE_REFRESH_FAMILY_MAX_DAYS',
     doc: 'Age in days at which a host must enrol again, however often it renewed its token; empty means never.',

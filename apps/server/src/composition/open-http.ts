@@ -9,7 +9,7 @@ import { installSecurityHeaders } from '../platform/http/security-headers.ts';
 import { type App, createHttpServer, type PlainRoute } from '../platform/http/server.ts';
 import { createOpenGuard, createPublicGuard } from '../rate-limits/public-guard.ts';
 import { VERSION } from '../version.ts';
-import { isHttps, type Opening } from './parts.ts';
+import type { Opening } from './parts.ts';
 
 interface Doors {
   plainRoute: PlainRoute;
@@ -30,7 +30,7 @@ export async function openHttp(opening: Opening, { plainRoute, agent, own, opera
     },
   });
   installClientFaults(http);
-  installSecurityHeaders(http, { https: isHttps(opening) });
+  installSecurityHeaders(http, { hstsMaxAgeSeconds: config.hstsMaxAgeSeconds });
   await installOpenApi(http, { version: VERSION });
   return http;
 }

@@ -5,6 +5,10 @@ import { createOperatorApp } from '../testing/operator-app.ts';
 const [engine] = ENGINES.slice(0, 1);
 if (!engine) throw new Error('SQLite is always there');
 
+/** Where the requests of these tests come from. */
+const BEHIND_PROXY = { trustedProxies: ['127.0.0.1'] };
+const askedOf = (host: string, scheme: string) => ({ headers: { host, 'x-forwarded-proto': scheme } });
+
 describe('the document', () => {
   test('is OpenAPI 3.1 with the validating schemas, access rules, and problems', async () => {
     const { send } = await createOperatorApp(engine);
@@ -45,8 +49,8 @@ describe('the document', () => {
 
 describe('security headers', () => {
   test.each(['/api/health', '/nowhere', '/api/v1/admin/operators', '/api/docs'])('are on %s', async (url) => {
-    const { send } = await createOperatorApp(engine, { secure: true });
-    const { headers } = await send('GET', url);
+    const { send } = await createOperatorApp(engine, BEHIND_PROXY);
+    const { headers } = await send('GET', url, askedOf('tidegate.example', 'https'));
     expect(headers).toMatchObject({
       'x-content-type-options': 'nosniff',
       'referrer-policy': 'no-referrer',
@@ -61,8 +65,24 @@ describe('security headers', () => {
     expect(policy).not.toContain('unsafe');
   });
 
-  test('promises https only over https', async () => {
+  test.each<[string, string, boolean]>([
+    ['https', 'tidegate.example', true],
+    ['https', 'tidegate.example:8443', true],
+    ['https', 'TIDEGATE', true],
+    ['http', 'tidegate.example', false],
+    ['https', 'localhost:8080', false],
+    ['https', 'tidegate.localhost', false],
+    ['https', '192.0.2.7', false],
+    ['https', '[2001:db8::7]:8443', false],
+  ])('promise https to a browser that came by %s to %s: %s', async (scheme, host, isPromised) => {
+    const { send } = await createOperatorApp(engine, BEHIND_PROXY);
+    const { headers } = await send('GET', '/api/health', askedOf(host, scheme));
+    expect('strict-transport-security' in headers).toBe(isPromised);
+  });
+
+  test('do not believe an untrusted peer that the browser came by https', async () => {
     const { send } = await createOperatorApp(engine);
-    expect((await send('GET', '/api/health')).headers).not.toHaveProperty('strict-transport-security');
+    const { headers } = await send('GET', '/api/health', askedOf('tidegate.example', 'https'));
+    expect(headers).not.toHaveProperty('strict-transport-security');
   });
 });

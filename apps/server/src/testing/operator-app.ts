@@ -81,7 +81,7 @@ export async function createOperatorApp(engine: TestEngine, options: OperatorApp
   });
   onTestFinished(() => app.close());
   await installOpenApi(app, { version: '1.2.3' });
-  installSecurityHeaders(app, { https: secure });
+  installSecurityHeaders(app, { hstsMaxAgeSeconds: 31_536_000 });
   mountRateLimits(app.routes, rateLimits);
   const auth = {
     ...{ platform, throttle, devices, passwords, tokens, cookies, sessionIdleMs },
