@@ -3,6 +3,7 @@
 
 /** Slices of the server in the order data meets them: a slice imports only slices that stand before it. */
 const SLICES = [
+  'tls',
   'events',
   'outsiders',
   'rate-limits',

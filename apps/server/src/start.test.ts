@@ -1,7 +1,9 @@
+import { X509Certificate } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createAuthority } from '@tidegate/testkit/certificates';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { readConfig } from './config.ts';
 import { systemClock } from './platform/clock.ts';
@@ -12,8 +14,16 @@ import { createLog } from './platform/log.ts';
 import { type StartOutcome, startServer } from './start.ts';
 import { databaseOptions } from './testing/database-options.ts';
 import { NO_REGISTRIES_ENV } from './testing/no-registries.ts';
+import { presentedOn } from './testing/tls-peer.ts';
 
 const REPEATED_KEY = 'ab'.repeat(64);
+/** The server's alert to a client that speaks only older versions. */
+const TOO_OLD = 'ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION';
+const authority = await createAuthority();
+const [PAIR, OTHER] = [
+  await authority.issue(['tidegate.example']),
+  await authority.issue(['tidegate.example']),
+];
 
 function folder(): string {
   const path = mkdtempSync(join(tmpdir(), 'tidegate-start-'));
@@ -49,6 +59,7 @@ describe('a bad value stops the start with one line that names it and says what 
     ['SERVICE_TRUSTED_PROXIES', { SERVICE_TRUSTED_PROXIES: '10.0.0.0/8,1.2.3.4/99' }],
     ['SERVICE_TRUSTED_PROXIES', { SERVICE_TRUSTED_PROXIES: ':::::' }],
     ['SERVICE_TLS_CERT', { SERVICE_TLS_CERT: file, SERVICE_TLS_KEY: file }],
+    ['SERVICE_TLS_KEY', { SERVICE_TLS_CERT: PAIR.cert, SERVICE_TLS_KEY: OTHER.key }],
     ['SERVICE_TLS_KEY', { SERVICE_TLS_CERT: '-----BEGIN X', SERVICE_TLS_KEY: `-----BEGIN ${REPEATED_KEY}` }],
     ['SERVICE_DATA_DIR', { SERVICE_DATA_DIR: '/dev/null' }],
     ['database', { SERVICE_DATABASE_URL: `postgres://u:${REPEATED_KEY}@127.0.0.1:1/x` }],
@@ -154,5 +165,29 @@ describe('the start', () => {
     await outcome.stop();
     expect(performance.now() - startedMs).toBeLessThan(5_000);
     await expect(fetch(`${outcome.url}/api/health`)).rejects.toThrow();
+  });
+
+  test('over TLS speaks 1.2 and newer, and presents a replaced certificate when asked to look', async () => {
+    const dataDir = folder();
+    const place = { SERVICE_TLS_CERT: join(dataDir, 'cert.pem'), SERVICE_TLS_KEY: join(dataDir, 'key.pem') };
+    const lay = ({ cert, key }: { cert: string; key: string }) => {
+      writeFileSync(place.SERVICE_TLS_CERT, cert);
+      writeFileSync(place.SERVICE_TLS_KEY, key);
+    };
+    lay(PAIR);
+    const { outcome } = await start({ SERVICE_HOST: '0.0.0.0', SERVICE_DATA_DIR: dataDir, ...place });
+    if (!outcome.ok) throw new Error(outcome.fault);
+    const port = Number(new URL(outcome.url).port);
+    expect(outcome.url).toMatch(/^https:/);
+    expect(await presentedOn(port)).toBe(new X509Certificate(PAIR.cert).fingerprint256);
+    expect(
+      await presentedOn(port, { maxVersion: 'TLSv1.1', minVersion: 'TLSv1', ciphers: 'ALL:@SECLEVEL=0' }),
+    ).toBe(TOO_OLD);
+    lay(OTHER);
+    await outcome.lookForCertificate?.();
+    expect(await presentedOn(port)).toBe(new X509Certificate(OTHER.cert).fingerprint256);
+    expect(
+      await presentedOn(port, { maxVersion: 'TLSv1.1', minVersion: 'TLSv1', ciphers: 'ALL:@SECLEVEL=0' }),
+    ).toBe(TOO_OLD);
   });
 });

@@ -1,5 +1,4 @@
-import { accessSync, constants, mkdirSync, readFileSync } from 'node:fs';
-import { createSecureContext } from 'node:tls';
+import { accessSync, constants, mkdirSync } from 'node:fs';
 import { type Application, createApplication } from './app.ts';
 import type { Config } from './config.ts';
 import { chainEvents } from './events/append-event.ts';
@@ -24,6 +23,8 @@ import { raiseKeySets } from './restore/raise-key-sets.ts';
 import { openKeyFolder } from './signing-keys/key-folder.ts';
 import { openKeyRing } from './signing-keys/key-ring.ts';
 import { loadKeys } from './signing-keys/load-keys.ts';
+import { openCertificateFiles } from './tls/certificate-files.ts';
+import type { ServerTls } from './tls/server-tls.ts';
 
 export interface World {
   log: Log;
@@ -34,7 +35,14 @@ export interface World {
 }
 
 export type StartOutcome =
-  | { ok: true; application: Application; url: string; stop: () => Promise<void> }
+  | {
+      ok: true;
+      application: Application;
+      url: string;
+      /** Looks for a newer certificate at once; null where the server has none. */
+      lookForCertificate: (() => Promise<void>) | null;
+      stop: () => Promise<void>;
+    }
   /** One line that says what is wrong and what is allowed. */
   | { ok: false; fault: string };
 
@@ -42,7 +50,7 @@ export type StartOutcome =
 export async function startServer(config: Config, world: World): Promise<StartOutcome> {
   const plain = plainHttpFault(config);
   if (plain !== null) return { ok: false, fault: plain };
-  const tls = readTls(config);
+  const tls = openTls(config, world.log);
   if (!tls.ok) return tls;
   const read = readTrustedRoot(config.sigstoreTrustedRoot);
   if (!read.ok) return read;
@@ -59,7 +67,9 @@ export async function startServer(config: Config, world: World): Promise<StartOu
     world.log.info(`migrations applied ${outcome.migrations}`);
     world.log.info('listening', { url });
     if (application.setupPath !== null) announce(`${config.baseUrl ?? url}${application.setupPath}`);
-    return { ok: true, application, url, stop: () => opened.disposeAsync() };
+    const held = tls.tls;
+    const lookForCertificate = held && (() => held.look('operator'));
+    return { ok: true, application, url, lookForCertificate, stop: () => opened.disposeAsync() };
   } catch (error) {
     await opened.disposeAsync();
     if (error instanceof DatabaseFault) {
@@ -83,7 +93,7 @@ function announce(link: string): void {
 
 interface Opening {
   world: World;
-  tls: Tls | null;
+  tls: ServerTls | null;
   trustedRoot: TrustedRoot | null;
   /** Everything opened, to be closed in reverse order. */
   opened: AsyncDisposableStack;
@@ -175,25 +185,15 @@ function openDataDir(config: Config, { log, seals }: { log: Log; seals: RowSeals
   }
 }
 
-type Tls = { cert: string; key: string };
-type ReadTls = { ok: true; tls: Tls | null } | { ok: false; fault: string };
+type OpenedTls = { ok: true; tls: ServerTls | null } | { ok: false; fault: string };
 
-/** Reads and tries the pair: a fault is reported before anything is opened, without the values. */
-function readTls({ tlsCert, tlsKey }: Config): ReadTls {
+/** A fault is reported before anything is opened, without the values. */
+function openTls({ tlsCert, tlsKey }: Config, log: Log): OpenedTls {
   if (tlsCert === null || tlsKey === null) return { ok: true, tls: null };
-  try {
-    const tls = { cert: pemOf(tlsCert), key: pemOf(tlsKey) };
-    createSecureContext(tls);
-    return { ok: true, tls };
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
-    const fault = `SERVICE_TLS_CERT and SERVICE_TLS_KEY are hidden values that cannot be used (${code}); allowed: PEM text or the path of a readable file, a certificate and the key that belongs to it`;
-    return { ok: false, fault };
-  }
-}
-
-function pemOf(given: string): string {
-  return given.includes('-----BEGIN') ? given : readFileSync(given, 'utf8');
+  const opened = openCertificateFiles({ cert: tlsCert, key: tlsKey }, log);
+  if (opened.ok) return opened;
+  const fault = `SERVICE_TLS_CERT and SERVICE_TLS_KEY are hidden values that cannot be used: ${opened.fault}; allowed: PEM text or the path of a readable file, a certificate and the key that belongs to it`;
+  return { ok: false, fault };
 }
 
 async function listen(

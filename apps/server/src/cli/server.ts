@@ -12,7 +12,7 @@ export const serverCommand: CliCommand = {
   summary: 'run the server (default)',
   usage: `Usage: tidegate [server]
 
-Runs until it gets SIGTERM or SIGINT. Settings come from SERVICE_* variables: docs/configuration.md lists them.`,
+Runs until it gets SIGTERM or SIGINT. SIGHUP looks for a newer certificate at once. Settings come from SERVICE_* variables: docs/configuration.md lists them.`,
   async run(args, world) {
     const { positionals } = readArgs(args, {});
     if (positionals.length > 0) throw new UsageError(`unknown words: ${positionals.join(' ')}`);
@@ -55,6 +55,9 @@ async function runServer({ env, now, random, err }: CliWorld): Promise<ExitCode>
   }
   process.on('SIGTERM', () => void stop('SIGTERM'));
   process.on('SIGINT', () => void stop('SIGINT'));
+  const { lookForCertificate } = started;
+  // Without a certificate SIGHUP ends the process, as when its terminal is closed.
+  if (lookForCertificate) process.on('SIGHUP', () => void lookForCertificate());
   if (env.npm_lifecycle_event !== undefined) whenOrphaned(() => void stop('npm has ended'));
   // After an uncaught rejection the state is unknown: log it, and let the supervisor restart the process.
   process.on('unhandledRejection', (error) => {

@@ -20,7 +20,8 @@ interface Doors {
 
 /** The HTTP server with the guard of each kind of route, before any route is mounted. */
 export async function openHttp(opening: Opening, { plainRoute, agent, own, operators }: Doors): Promise<App> {
-  const { config, platform, tls, limiter } = opening;
+  const { config, platform, tls, limiter, background } = opening;
+  if (tls) background.useOutgoing('certificate', tls);
   const http = createHttpServer({
     ...{ plainRoute, log: platform.log, trustedProxies: config.trustedProxies, tls },
     guards: {

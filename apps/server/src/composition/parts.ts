@@ -7,6 +7,7 @@ import type { Limiter } from '../rate-limits/limiter.ts';
 import type { RevocationJournal } from '../restore/revocation-journal.ts';
 import type { KeyFolder } from '../signing-keys/key-folder.ts';
 import type { KeyRing } from '../signing-keys/key-ring.ts';
+import type { ServerTls } from '../tls/server-tls.ts';
 
 /** What `start.ts` opens before the application is composed. */
 export interface ApplicationParts {
@@ -15,7 +16,8 @@ export interface ApplicationParts {
   secrets: Secrets;
   keyFolder: KeyFolder;
   keyRing: KeyRing;
-  tls: { cert: string; key: string } | null;
+  /** Null listens over plain HTTP. */
+  tls: ServerTls | null;
   /** What provenance is verified against; null verifies nothing. */
   trustedRoot: TrustedRoot | null;
   /** What was revoked for good, whatever the database says. */

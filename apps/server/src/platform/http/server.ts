@@ -15,6 +15,7 @@ import { headerFault } from './header-faults.ts';
 import { createErrorHandler, sendProblem } from './problem.ts';
 import { Refusal } from './refusal.ts';
 import type { Routes } from './routes.ts';
+import { LEAST_TLS_VERSION, type ServerCertificate } from './server-certificate.ts';
 import { strictSchema } from './strict-routes.ts';
 import { leaveUnreadBody } from './unread-body.ts';
 import { compileValidator } from './validate.ts';
@@ -24,7 +25,8 @@ export interface HttpOptions {
   guards: Guards;
   /** Proxies whose X-Forwarded-For is trusted; none by default. */
   trustedProxies: readonly string[];
-  tls: { cert: string; key: string } | null;
+  /** Null listens over plain HTTP. */
+  tls: ServerCertificate | null;
   /** Runs in front of the framework. */
   plainRoute?: PlainRoute;
   /** Default: REQUEST_TIMES. */
@@ -159,7 +161,13 @@ function createNodeServer(
     // `headerFault` checks it and answers with problem+json.
     requireHostHeader: false,
   };
-  return tls ? createTlsServer({ ...limits, ...tls }, listener) : createServer(limits, listener);
+  if (!tls) return createServer(limits, listener);
+  const server = createTlsServer(
+    { ...limits, ...tls.current(), minVersion: LEAST_TLS_VERSION, handshakeTimeout: times.headersMs },
+    listener,
+  );
+  tls.attach(server);
+  return server;
 }
 
 interface KnownRoute {
