@@ -93,8 +93,56 @@ describe('a bad value is one line that names the variable, what was given and wh
     ['SERVICE_TLS_KEY', 'SERVICE_TLS_CERT and SERVICE_TLS_KEY go together'],
     ['SERVICE_ADMIN_USERNAME', 'SERVICE_ADMIN_USERNAME and SERVICE_ADMIN_PASSWORD go together'],
     ['SERVICE_ADMIN_PASSWORD', 'SERVICE_ADMIN_USERNAME and SERVICE_ADMIN_PASSWORD go together'],
+    ['SERVICE_ACME_EAB_KEY_ID', 'SERVICE_ACME_EAB_KEY_ID and SERVICE_ACME_EAB_HMAC_KEY go together'],
+    ['SERVICE_ACME_EAB_HMAC_KEY', 'SERVICE_ACME_EAB_KEY_ID and SERVICE_ACME_EAB_HMAC_KEY go together'],
   ])('%s alone is refused', (name, said) => {
     expect(faultOf({ [name]: 'a-name-or-password' })).toBe(`${said}; allowed: both or neither`);
+  });
+});
+
+describe('settings of ACME that do not go together are one line that says what is allowed', () => {
+  const acme = { SERVICE_ACME_DOMAINS: 'tidegate.example', SERVICE_ACME_TERMS_AGREED: 'true' };
+  test.each<[string, Record<string, string>, string]>([
+    [
+      'a certificate beside it',
+      { ...acme, SERVICE_TLS_CERT: 'c', SERVICE_TLS_KEY: 'k' },
+      'SERVICE_ACME_DOMAINS and SERVICE_TLS_CERT are both set; allowed: one of them',
+    ],
+    [
+      'terms that nobody agreed to',
+      { SERVICE_ACME_DOMAINS: 'tidegate.example' },
+      'SERVICE_ACME_TERMS_AGREED is false; allowed with SERVICE_ACME_DOMAINS: true, if you agree to the terms of service of https://acme-v02.api.letsencrypt.org/directory',
+    ],
+    ...['SERVICE_ACME_EMAIL', 'SERVICE_ACME_TERMS_AGREED'].map(
+      (name): [string, Record<string, string>, string] => [
+        `${name} without a name`,
+        { [name]: name === 'SERVICE_ACME_EMAIL' ? 'olga@example.org' : 'true' },
+        'settings of ACME are set without SERVICE_ACME_DOMAINS; allowed: both or neither',
+      ],
+    ),
+  ])('%s', (_, env, fault) => {
+    expect(faultOf(env)).toBe(fault);
+  });
+
+  test.each([
+    '*.example',
+    '192.0.2.1',
+    '2001:db8::1',
+    'a b',
+    'a_b.example',
+    '-a.example',
+    `${'a'.repeat(64)}.example`,
+    'a..b',
+  ])('%s is no name that it can get a certificate for', (name) => {
+    const allowed = 'at most 100 DNS names separated by commas, without wildcards and addresses';
+    expect(faultOf({ ...acme, SERVICE_ACME_DOMAINS: `tidegate.example,${name}` })).toContain(
+      `allowed: ${allowed}`,
+    );
+  });
+
+  test('names are taken in any case', () => {
+    const env = { ...acme, SERVICE_ACME_DOMAINS: 'Tidegate.Example, tidegate, 1.b2' };
+    expect(settingOf(env, 'acmeDomains')).toEqual(['tidegate.example', 'tidegate', '1.b2']);
   });
 });
 

@@ -36,6 +36,11 @@ const ranges = (s: string) => {
   const given = list(s);
   return given.every((range) => ipaddr.isValid(range) || ipaddr.isValidCIDR(range)) && given;
 };
+/** DNS has no case. */
+const names = (s: string) => list(s).map((name) => name.toLowerCase());
+const DNS_LABEL = '[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?';
+/** The last label has a letter: an address has none. */
+const DNS_NAME = `^(?=.{1,253}$)(${DNS_LABEL}\\.)*(?![0-9]+$)${DNS_LABEL}$`;
 const secretText = (s: string) => Buffer.byteLength(s) >= JWT_SECRET_MIN_BYTES && s;
 const HttpUrl = Type.String({ pattern: '^https?://[^\\s]+$' });
 
@@ -327,6 +332,79 @@ export const SETTINGS = {
     allowed: 'PEM text or a path',
     parse: text,
   }),
+  acmeDomains: setting({
+    env: 'SERVICE_ACME_DOMAINS',
+    doc: 'DNS names of this server, separated by commas, for which it gets and renews a certificate by ACME. The first is where plain HTTP is redirected to without SERVICE_BASE_URL. Requires SERVICE_ACME_TERMS_AGREED=true.',
+    schema: Type.Array(Type.String({ pattern: DNS_NAME }), { maxItems: 100 }),
+    default: [],
+    allowed: 'at most 100 DNS names separated by commas, without wildcards and addresses',
+    parse: names,
+  }),
+  acmeTermsAgreed: setting({
+    env: 'SERVICE_ACME_TERMS_AGREED',
+    doc: 'true: you agree to the terms of service of the certificate authority of SERVICE_ACME_DIRECTORY_URL.',
+    schema: Type.Boolean(),
+    default: false,
+    allowed: 'true or false',
+    parse: flag,
+  }),
+  acmeEmail: setting({
+    env: 'SERVICE_ACME_EMAIL',
+    doc: 'Address that the certificate authority may write to.',
+    schema: nullable(Type.String({ pattern: '^[^\\s@,?]{1,64}@[^\\s@,?]{1,190}$' })),
+    default: null,
+    allowed: 'empty, or one e-mail address',
+    parse: text,
+  }),
+  acmeDirectoryUrl: setting({
+    env: 'SERVICE_ACME_DIRECTORY_URL',
+    doc: "Directory of the certificate authority's ACME server (RFC 8555).",
+    schema: Type.String({ pattern: '^https://[^\\s]+$' }),
+    default: 'https://acme-v02.api.letsencrypt.org/directory',
+    allowed: 'an https:// URL',
+    parse: text,
+  }),
+  acmeCaCert: setting({
+    env: 'SERVICE_ACME_CA_CERT',
+    doc: 'Certificate that a private ACME server is trusted by, in PEM: the text, or the path of a file. Empty: the public ones.',
+    schema: nullable(Type.String({ minLength: 1 })),
+    default: null,
+    allowed: 'empty, PEM text or a path',
+    parse: text,
+  }),
+  acmeChallenge: setting({
+    env: 'SERVICE_ACME_CHALLENGE',
+    doc: 'How the certificate authority checks the names: http-01 asks port 80 of each, which must reach SERVICE_ACME_HTTP_PORT; tls-alpn-01 asks port 443 of each, which must reach SERVICE_PORT without a proxy that terminates TLS.',
+    schema: Type.Enum(['http-01', 'tls-alpn-01']),
+    default: 'http-01',
+    allowed: 'http-01 or tls-alpn-01',
+    parse: text,
+  }),
+  acmeHttpPort: setting({
+    env: 'SERVICE_ACME_HTTP_PORT',
+    doc: 'Port for http-01, on SERVICE_HOST. It answers challenges, and redirects browsers to https.',
+    schema: Type.Integer({ minimum: 0, maximum: 65_535 }),
+    default: 80,
+    allowed: 'a whole number from 0 to 65535',
+    parse: number,
+  }),
+  acmeEabKeyId: setting({
+    env: 'SERVICE_ACME_EAB_KEY_ID',
+    doc: 'Key id of the external account binding, for certificate authorities that require one. Requires SERVICE_ACME_EAB_HMAC_KEY.',
+    schema: nullable(Type.String({ minLength: 1, maxLength: 1_024 })),
+    default: null,
+    allowed: 'empty, or at most 1024 characters',
+    parse: text,
+  }),
+  acmeEabHmacKey: setting({
+    env: 'SERVICE_ACME_EAB_HMAC_KEY',
+    doc: 'Key of the external account binding, in base64url.',
+    schema: nullable(Type.String({ pattern: '^[A-Za-z0-9_-]{16,1024}$' })),
+    default: null,
+    secret: true,
+    allowed: 'empty, or 16 to 1024 characters of base64url',
+    parse: text,
+  }),
   hstsMaxAgeSeconds: setting({
     env: 'SERVICE_HSTS_MAX_AGE_SECONDS',
     doc: 'How long browsers that reached this server by https use only https for its name (Strict-Transport-Security), in seconds. 0 makes them forget it.',
@@ -445,14 +523,37 @@ function isConfig(values: Record<string, unknown>): values is Config {
 }
 
 function consistent(config: Config): ConfigOutcome {
-  if ((config.tlsCert === null) !== (config.tlsKey === null)) {
-    return { ok: false, fault: 'SERVICE_TLS_CERT and SERVICE_TLS_KEY go together; allowed: both or neither' };
+  const fault = pairFault(config) ?? acmeFault(config);
+  return fault === null ? { ok: true, config } : { ok: false, fault };
+}
+
+/** Settings that are nothing without each other. */
+const PAIRS = [
+  ['tlsCert', 'tlsKey'],
+  ['adminUsername', 'adminPassword'],
+  ['acmeEabKeyId', 'acmeEabHmacKey'],
+] as const;
+
+function pairFault(config: Config): string | null {
+  const half = PAIRS.find(([one, other]) => (config[one] === null) !== (config[other] === null));
+  if (!half) return null;
+  const [one, other] = half;
+  return `${SETTINGS[one].env} and ${SETTINGS[other].env} go together; allowed: both or neither`;
+}
+
+function acmeFault(config: Config): string | null {
+  const { acmeDomains, acmeTermsAgreed, acmeEmail, acmeEabKeyId, acmeDirectoryUrl, tlsCert } = config;
+  if (acmeDomains.length === 0) {
+    const given = acmeTermsAgreed || acmeEmail !== null || acmeEabKeyId !== null;
+    return given ? 'settings of ACME are set without SERVICE_ACME_DOMAINS; allowed: both or neither' : null;
   }
-  if ((config.adminUsername === null) !== (config.adminPassword === null)) {
-    const fault = 'SERVICE_ADMIN_USERNAME and SERVICE_ADMIN_PASSWORD go together; allowed: both or neither';
-    return { ok: false, fault };
+  if (tlsCert !== null) {
+    return 'SERVICE_ACME_DOMAINS and SERVICE_TLS_CERT are both set; allowed: one of them';
   }
-  return { ok: true, config };
+  if (!acmeTermsAgreed) {
+    return `SERVICE_ACME_TERMS_AGREED is false; allowed with SERVICE_ACME_DOMAINS: true, if you agree to the terms of service of ${acmeDirectoryUrl}`;
+  }
+  return null;
 }
 
 /** Default settings for tests and embedding; the given values are not validated. */

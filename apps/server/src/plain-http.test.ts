@@ -15,6 +15,7 @@ test.each<[string, Partial<Config>, boolean]>([
   ['localhost.example', {}, false],
   ['tidegate.example', {}, false],
   ['0.0.0.0', { tlsCert: 'pem', tlsKey: 'pem' }, true],
+  ['0.0.0.0', { acmeDomains: ['tidegate.example'] }, true],
   ['0.0.0.0', { trustedProxies: ['10.0.0.1'] }, true],
   ['0.0.0.0', { allowPlainHttp: true }, true],
   ['0.0.0.0', { baseUrl: 'https://tidegate.example' }, false],
@@ -23,7 +24,12 @@ test.each<[string, Partial<Config>, boolean]>([
   if (isAllowed) expect(fault).toBe(null);
   else {
     expect(fault).toContain(`SERVICE_HOST is "${host}"`);
-    for (const way of ['SERVICE_TLS_CERT', 'SERVICE_TRUSTED_PROXIES', 'SERVICE_ALLOW_PLAIN_HTTP=true']) {
+    for (const way of [
+      'SERVICE_TLS_CERT',
+      'SERVICE_ACME_DOMAINS',
+      'SERVICE_TRUSTED_PROXIES',
+      'SERVICE_ALLOW_PLAIN_HTTP=true',
+    ]) {
       expect(fault).toContain(way);
     }
   }

@@ -16,6 +16,13 @@ import { databaseOptions } from './testing/database-options.ts';
 import { NO_REGISTRIES_ENV } from './testing/no-registries.ts';
 import { presentedOn } from './testing/tls-peer.ts';
 
+/** ACME with a directory where nobody listens. */
+const ACME = {
+  SERVICE_ACME_DOMAINS: 'tidegate.example',
+  SERVICE_ACME_TERMS_AGREED: 'true',
+  SERVICE_ACME_DIRECTORY_URL: 'https://127.0.0.1:9/dir',
+  SERVICE_ACME_HTTP_PORT: '0',
+};
 const REPEATED_KEY = 'ab'.repeat(64);
 /** The server's alert to a client that speaks only older versions. */
 const TOO_OLD = 'ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION';
@@ -61,6 +68,9 @@ describe('a bad value stops the start with one line that names it and says what 
     ['SERVICE_TLS_CERT', { SERVICE_TLS_CERT: file, SERVICE_TLS_KEY: file }],
     ['SERVICE_TLS_KEY', { SERVICE_TLS_CERT: PAIR.cert, SERVICE_TLS_KEY: OTHER.key }],
     ['SERVICE_TLS_KEY', { SERVICE_TLS_CERT: '-----BEGIN X', SERVICE_TLS_KEY: `-----BEGIN ${REPEATED_KEY}` }],
+    ['SERVICE_ACME_CA_CERT', { ...ACME, SERVICE_ACME_CA_CERT: file }],
+    ['SERVICE_ACME_CA_CERT', { ...ACME, SERVICE_ACME_CA_CERT: '-----BEGIN X' }],
+    ['SERVICE_ACME_HTTP_PORT', { ...ACME, SERVICE_HOST: '203.0.113.9' }],
     ['SERVICE_DATA_DIR', { SERVICE_DATA_DIR: '/dev/null' }],
     ['database', { SERVICE_DATABASE_URL: `postgres://u:${REPEATED_KEY}@127.0.0.1:1/x` }],
     ['SERVICE_HOST', { SERVICE_HOST: '203.0.113.9', SERVICE_ALLOW_PLAIN_HTTP: 'true' }],
@@ -189,5 +199,20 @@ describe('the start', () => {
     expect(
       await presentedOn(port, { maxVersion: 'TLSv1.1', minVersion: 'TLSv1', ciphers: 'ALL:@SECLEVEL=0' }),
     ).toBe(TOO_OLD);
+  });
+
+  test('with ACME listens before there is a certificate, and says what it waits for', async () => {
+    const { outcome, lines } = await start({ SERVICE_HOST: '127.0.0.1', ...ACME });
+    if (!outcome.ok) throw new Error(outcome.fault);
+    expect(outcome.url).toMatch(/^https:/);
+    expect(await presentedOn(Number(new URL(outcome.url).port))).toMatch(/^ERR_SSL_/);
+    await outcome.lookForCertificate?.();
+    const said = lines.map((line) => line.replace(/ time=.*/, ''));
+    expect(said).toContain(
+      '[WARN] no certificate yet: https connections fail until one is issued names=tidegate.example challenge=http-01',
+    );
+    expect(said.join('\n')).toContain(
+      'certificate not issued cause="127.0.0.1:9 does not answer (ECONNREFUSED)"',
+    );
   });
 });

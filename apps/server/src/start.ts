@@ -24,6 +24,7 @@ import { openKeyFolder } from './signing-keys/key-folder.ts';
 import { openKeyRing } from './signing-keys/key-ring.ts';
 import { loadKeys } from './signing-keys/load-keys.ts';
 import { openCertificateFiles } from './tls/certificate-files.ts';
+import { openAcme } from './tls/open-acme.ts';
 import type { ServerTls } from './tls/server-tls.ts';
 
 export interface World {
@@ -58,17 +59,16 @@ export async function startServer(config: Config, world: World): Promise<StartOu
   if (weak !== null) return { ok: false, fault: weak };
   const opened = new AsyncDisposableStack();
   try {
-    const outcome = await openAll(config, { world, tls: tls.tls, trustedRoot: read.root, opened });
+    const outcome = await openAll(config, { world, files: tls.tls, trustedRoot: read.root, opened });
     if (!outcome.ok) {
       await opened.disposeAsync();
       return outcome;
     }
-    const { application, url } = outcome;
+    const { application, url, tls: inUse } = outcome;
     world.log.info(`migrations applied ${outcome.migrations}`);
     world.log.info('listening', { url });
     if (application.setupPath !== null) announce(`${config.baseUrl ?? url}${application.setupPath}`);
-    const held = tls.tls;
-    const lookForCertificate = held && (() => held.look('operator'));
+    const lookForCertificate = inUse && (() => inUse.look('operator'));
     return { ok: true, application, url, lookForCertificate, stop: () => opened.disposeAsync() };
   } catch (error) {
     await opened.disposeAsync();
@@ -93,17 +93,18 @@ function announce(link: string): void {
 
 interface Opening {
   world: World;
-  tls: ServerTls | null;
+  /** The certificate of the settings; null where there is none, or ACME gets it. */
+  files: ServerTls | null;
   trustedRoot: TrustedRoot | null;
   /** Everything opened, to be closed in reverse order. */
   opened: AsyncDisposableStack;
 }
 
 type Opened =
-  | { ok: true; application: Application; url: string; migrations: number }
+  | { ok: true; application: Application; url: string; migrations: number; tls: ServerTls | null }
   | { ok: false; fault: string };
 
-async function openAll(config: Config, { world, tls, trustedRoot, opened }: Opening): Promise<Opened> {
+async function openAll(config: Config, { world, files, trustedRoot, opened }: Opening): Promise<Opened> {
   const { log, now, random, migrations = MIGRATIONS } = world;
   // The secret is read after the folder is locked.
   const seals = createRowSeals(() => secrets.rowSeals);
@@ -133,6 +134,9 @@ async function openAll(config: Config, { world, tls, trustedRoot, opened }: Open
     await keyRing.reload();
     await raiseKeySets(platform, keyRing);
   });
+  const acme = await openTlsByAcme(config, { world, opened });
+  if (!acme.ok) return acme;
+  const tls = files ?? acme.tls;
   const { journal } = recovery;
   const application = await createApplication({
     config,
@@ -150,7 +154,7 @@ async function openAll(config: Config, { world, tls, trustedRoot, opened }: Open
   const url = await listen(application, config);
   if (!url.ok) return url;
   recovery.state.start();
-  return { ok: true, application, url: url.url, migrations: migrated.applied };
+  return { ok: true, application, url: url.url, migrations: migrated.applied, tls };
 }
 
 function faultOf(refused: Extract<MigrateOutcome, { ok: false }>): string {
@@ -194,6 +198,14 @@ function openTls({ tlsCert, tlsKey }: Config, log: Log): OpenedTls {
   if (opened.ok) return opened;
   const fault = `SERVICE_TLS_CERT and SERVICE_TLS_KEY are hidden values that cannot be used: ${opened.fault}; allowed: PEM text or the path of a readable file, a certificate and the key that belongs to it`;
   return { ok: false, fault };
+}
+
+async function openTlsByAcme(
+  config: Config,
+  { world, opened }: Pick<Opening, 'world' | 'opened'>,
+): Promise<OpenedTls> {
+  if (config.acmeDomains.length === 0) return { ok: true, tls: null };
+  return openAcme(config, { world, defer: (end) => opened.defer(end) });
 }
 
 async function listen(

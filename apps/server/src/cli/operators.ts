@@ -10,6 +10,7 @@ import { operatorView, operatorViews } from '../operators/operator-view.ts';
 import { createPasswords } from '../operators/passwords/passwords.ts';
 import { resetFactors } from '../operators/reset-factors.ts';
 import { findOperatorByName, listOperators, type OperatorRow } from '../operators/store.ts';
+import { speaksTls } from '../plain-http.ts';
 import { type CliCommand, type CliWorld, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
 import { CommandFault, type Installation, withInstallation } from './open-installation.ts';
 import { readNewPassword } from './read-password.ts';
@@ -171,7 +172,7 @@ async function link({ config, platform, world, json }: Context): Promise<ExitCod
     );
   }
   const host = config.host.includes(':') ? `[${config.host}]` : config.host;
-  const scheme = config.tlsCert === null ? 'http' : 'https';
+  const scheme = speaksTls(config) ? 'https' : 'http';
   const url = `${config.baseUrl ?? `${scheme}://${host}:${config.port}`}${path}`;
   if (!json) world.err('Open this link once, within an hour, to make the first operator:');
   world.out(json ? JSON.stringify({ url }) : url);

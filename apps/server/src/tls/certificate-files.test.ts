@@ -34,7 +34,7 @@ async function serve(lay: (folder: string, pair: TestPair) => void = layFiles) {
   const opened = openCertificateFiles(source, log);
   if (!opened.ok) throw new Error(opened.fault);
   const { tls } = opened;
-  const server = createServer({ ...tls.current() }, (_, response) => response.end('here'));
+  const server = createServer((_, response) => response.end('here'));
   tls.attach(server);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

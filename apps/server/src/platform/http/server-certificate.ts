@@ -5,8 +5,9 @@ export const LEAST_TLS_VERSION = 'TLSv1.2';
 
 /** The certificate of the server, which may change while it listens. */
 export interface ServerCertificate {
-  /** Chain and key in PEM; null while there is none, and then every handshake fails. */
-  current(): { cert: string; key: string } | null;
-  /** Called once, before the server listens. */
+  /**
+   * Called once, before the server listens: gives it the certificate, and every later one. Without a certificate every
+   * handshake fails.
+   */
   attach(server: Server): void;
 }

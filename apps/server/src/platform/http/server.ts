@@ -163,7 +163,7 @@ function createNodeServer(
   };
   if (!tls) return createServer(limits, listener);
   const server = createTlsServer(
-    { ...limits, ...tls.current(), minVersion: LEAST_TLS_VERSION, handshakeTimeout: times.headersMs },
+    { ...limits, minVersion: LEAST_TLS_VERSION, handshakeTimeout: times.headersMs },
     listener,
   );
   tls.attach(server);

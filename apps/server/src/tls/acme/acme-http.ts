@@ -1,0 +1,123 @@
+import { parseStrictJson } from '@tidegate/protocol/strict-json';
+import type { Static, TSchema } from 'typebox';
+import { Value } from 'typebox/value';
+import { Agent, type Dispatcher, request } from 'undici';
+import { Problem } from './acme-documents.ts';
+import { AcmeFault } from './acme-fault.ts';
+
+/** Largest answer, in bytes; a chain has a few kilobytes. */
+const ANSWER_MAX_BYTES = 262_144;
+const TIMEOUT_MS = 30_000;
+const BAD_NONCE = 'urn:ietf:params:acme:error:badNonce';
+
+export interface AcmeAnswer {
+  status: number;
+  text: string;
+  nonce: string | null;
+  location: string | null;
+  retryAfterMs: number | null;
+}
+
+/** Speaks HTTP with an ACME server. */
+export interface AcmeHttp {
+  /** One request; throws an AcmeFault if no answer comes. */
+  send(call: {
+    method: 'GET' | 'HEAD' | 'POST';
+    url: string;
+    body?: string;
+    accept?: string;
+  }): Promise<AcmeAnswer>;
+  /** Ends every connection. */
+  close(): Promise<void>;
+}
+
+/** `ca`: certificates in PEM to trust in place of the public ones. */
+export function openAcmeHttp(options: {
+  ca: string | null;
+  now: () => number;
+  signal: AbortSignal;
+}): AcmeHttp {
+  const dispatcher = new Agent({
+    ...(options.ca === null ? {} : { connect: { ca: options.ca } }),
+    maxResponseSize: ANSWER_MAX_BYTES,
+  });
+  return {
+    async send({ method, url, body, accept = 'application/json' }) {
+      try {
+        const answer = await request(url, {
+          ...{ method, dispatcher, headersTimeout: TIMEOUT_MS, bodyTimeout: TIMEOUT_MS },
+          headers: { accept, 'user-agent': 'tidegate', 'content-type': 'application/jose+json' },
+          ...(body === undefined ? {} : { body }),
+          signal: AbortSignal.any([AbortSignal.timeout(TIMEOUT_MS), options.signal]),
+        });
+        return await answerOf(answer, options.now());
+      } catch (error) {
+        throw new AcmeFault(`${new URL(url).host} does not answer (${codeOf(error)})`);
+      }
+    },
+    close: () => dispatcher.destroy(),
+  };
+}
+
+async function answerOf(
+  { statusCode, headers, body }: Dispatcher.ResponseData,
+  nowMs: number,
+): Promise<AcmeAnswer> {
+  const header = (name: string) => [headers[name] ?? []].flat()[0] ?? null;
+  return {
+    status: statusCode,
+    text: await body.text(),
+    nonce: header('replay-nonce'),
+    location: header('location'),
+    retryAfterMs: retryAfterMs(header('retry-after'), nowMs),
+  };
+}
+
+/** RFC 9110, section 10.2.3: seconds or a date. Null if it is neither. */
+export function retryAfterMs(header: string | null, nowMs: number): number | null {
+  if (header === null) return null;
+  if (/^\d{1,9}$/.test(header)) return Number(header) * 1_000;
+  const atMs = Date.parse(header);
+  return Number.isNaN(atMs) ? null : Math.max(0, atMs - nowMs);
+}
+
+/** The document of an answer with status 2xx; throws an AcmeFault with the server's words otherwise. */
+export function documentOf<T extends TSchema>(
+  schema: T,
+  { url, answer }: { url: string; answer: AcmeAnswer },
+): Static<T> {
+  demandSuccess({ url, answer });
+  const json = parseStrictJson(answer.text);
+  if (json.ok && Value.Check(schema, json.value)) return json.value;
+  throw new AcmeFault(`${url} did not answer as an ACME server does`);
+}
+
+export function demandSuccess({ url, answer }: { url: string; answer: AcmeAnswer }): void {
+  if (answer.status >= 200 && answer.status < 300) return;
+  const words = wordsOf(problemOf(answer)) ?? `status ${answer.status}`;
+  throw new AcmeFault(`${new URL(url).host}: ${words}`, { retryAfterMs: answer.retryAfterMs });
+}
+
+/** RFC 8555, section 6.5: the same request may be sent again with a new nonce. */
+export function isBadNonce(answer: AcmeAnswer): boolean {
+  return answer.status === 400 && problemOf(answer)?.type === BAD_NONCE;
+}
+
+function problemOf({ text }: AcmeAnswer): Problem | null {
+  const json = parseStrictJson(text);
+  return json.ok && Value.Check(Problem, json.value) ? json.value : null;
+}
+
+const WORDS_MAX_CHARS = 400;
+
+/** What a problem says, shortened: the server's sentence, with the last part of its type. */
+export function wordsOf(problem: Problem | null | undefined): string | null {
+  const type = problem?.type?.split(':').at(-1);
+  const words = [problem?.detail, type && `(${type})`].filter((part) => part).join(' ');
+  return words === '' ? null : words.slice(0, WORDS_MAX_CHARS);
+}
+
+function codeOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return 'code' in error && typeof error.code === 'string' ? error.code : error.name;
+}
