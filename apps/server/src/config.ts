@@ -435,7 +435,7 @@ export const SETTINGS = {
     schema: Type.Array(Type.String({ pattern: '^age1[0-9a-z]{10,4000}$' }), { maxItems: 16 }),
     default: [],
     allowed: 'public keys of age (age1…) separated by commas',
-    parse: ranges,
+    parse: list,
   }),
   backupBeforeUpgrade: setting({
     env: 'SERVICE_BACKUP_BEFORE_UPGRADE',
