@@ -19,6 +19,7 @@ import { listKeys, readFleet } from '../signing-keys/store.ts';
 import { unknownSettings } from '../unknown-settings.ts';
 import type { CliWorld } from './command.ts';
 import { judgeAdvisoryMirror } from './doctor-advisories.ts';
+import { judgeCertificate } from './doctor-certificate.ts';
 import { judgeSecondFactors } from './doctor-factors.ts';
 import { judgeOutsiders } from './doctor-outsiders.ts';
 import { type FileMode, type Finding, judgeClock, judgeDisk, judgeModes } from './doctor-rules.ts';
@@ -42,7 +43,8 @@ export async function examineServer({ env, now }: Pick<CliWorld, 'env' | 'now'>)
     const todo = "set SERVICE_DATA_DIR to the server's folder, or start the server, which makes it";
     return [...findings, { check: 'data folder', level: 'fail', detail, todo }];
   }
-  return [...findings, ...examineFolder(config), ...(await examineDatabase(config, now))];
+  const certificate = judgeCertificate(config, now());
+  return [...findings, ...certificate, ...examineFolder(config), ...(await examineDatabase(config, now))];
 }
 
 function judgeSettings(env: CliWorld['env']): Finding {

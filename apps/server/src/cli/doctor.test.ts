@@ -203,6 +203,12 @@ describe.each(ENGINES)('tidegate doctor on $name', (engine) => {
   test.each<[string, string, Level, Record<string, string>]>([
     ['a bad setting', 'configuration', 'fail', { SERVICE_PORT: 'many' }],
     ['a setting that nothing reads', 'configuration', 'warn', { SERVICE_PROT: '80' }],
+    [
+      'a certificate that is none',
+      'certificate',
+      'fail',
+      { SERVICE_TLS_CERT: '-----BEGIN', SERVICE_TLS_KEY: '-----BEGIN' },
+    ],
     ['no advisory source', 'advisory source', 'warn', { SERVICE_ADVISORY_SOURCE: 'off' }],
   ])('%s: %s: %s', async (_, check, level, env) => {
     const it = await place(engine);

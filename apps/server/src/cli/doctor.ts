@@ -11,7 +11,7 @@ export const doctorCommand: CliCommand = {
        tidegate doctor --verify-events [--head FILE|HEX:POSITION]... [--json]
        tidegate doctor --verify-events --file EXPORT --keys KEYS [--head …]... [--json]
 
-Checks configuration, data folder, permissions, disk, database, keys, epoch file, log, operators and clock. It changes
+Checks configuration, certificate, data folder, permissions, disk, database, keys, epoch file, log, operators and clock. It changes
 nothing, and says what to do about each problem. Exit status 1 if any check fails.
 
 --verify-events checks the hash chain of the log, also while the server runs, and names the first bad row. It compares
