@@ -2,10 +2,11 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
-import { connect, createServer, type Server } from 'node:net';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { createAuthority } from './certificates.ts';
+import { freePort, isOpen, portOf } from './free-port.ts';
 import { startLeash } from './leash.ts';
 import { findTool, SYSTEM_PATH } from './run-tool.ts';
 import { tmpDir } from './tmp.ts';
@@ -119,28 +120,6 @@ async function listening(child: ChildProcess, port: number): Promise<string | nu
   return said.join('');
 }
 
-async function isOpen(port: number): Promise<boolean> {
-  const socket = connect(port, '127.0.0.1');
-  try {
-    await once(socket, 'connect');
-    return true;
-  } catch {
-    return false;
-  } finally {
-    socket.destroy();
-  }
-}
-
-/** A port that was free a moment ago. */
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  const port = await portOf(server);
-  const closed = once(server, 'close');
-  server.close();
-  await closed;
-  return port;
-}
-
 const TYPE_A = 1;
 
 /**
@@ -171,14 +150,6 @@ async function startNameServer(): Promise<{ port: number; stop: () => Promise<vo
       await closed;
     },
   };
-}
-
-async function portOf(server: Server): Promise<number> {
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return address.port;
 }
 
 /** RFC 1035: the question repeated, and one answer that refers to its name. */

@@ -18,7 +18,7 @@ import { isPauseOver, renewAtMs, retryAtMs } from './renewal-rules.ts';
 
 /** How often is looked whether a certificate is due, in milliseconds. */
 const LOOK_MS = 30_000;
-const POLL_MS = 2_000;
+const POLL_MS = 1_000;
 
 export interface AcmeOptions {
   names: readonly string[];

@@ -15,7 +15,7 @@ export interface Responder {
 }
 
 /** How long one step may take at the ACME server, as a number of questions and the pause between two. */
-const QUESTIONS_MAX = 60;
+const QUESTIONS_MAX = 180;
 const PAUSE_MAX_MS = 10_000;
 
 export interface Ordering {
