@@ -317,7 +317,7 @@ export const SETTINGS = {
   }),
   tlsCert: setting({
     env: 'SERVICE_TLS_CERT',
-    doc: 'Certificate chain in PEM: the text, or the path of a file. Requires SERVICE_TLS_KEY.',
+    doc: 'Certificate chain in PEM: the text, or the path of a file, which is read again when it changes. Requires SERVICE_TLS_KEY.',
     schema: nullable(Type.String({ minLength: 1 })),
     default: null,
     allowed: 'PEM text or a path',

@@ -44,18 +44,20 @@ export function createAlpnResponder(
       return () => void contexts.delete(name);
     },
     attach(server) {
-      const [handle] = server.listeners('connection');
-      if (!handle) throw new Error('the server takes no connections');
+      const handlers = server.listeners('connection');
+      const handle = (socket: Socket) => {
+        for (const handler of handlers) handler.call(server, socket);
+      };
       server.removeAllListeners('connection');
       server.on('connection', (socket: Socket) => {
         if (contexts.size === 0) {
-          handle.call(server, socket);
+          handle(socket);
           return;
         }
         sort(socket, {
           helloMs,
           challenge: () => challenges.emit('connection', socket),
-          ordinary: () => handle.call(server, socket),
+          ordinary: () => handle(socket),
         });
       });
     },
