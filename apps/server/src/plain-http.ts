@@ -26,7 +26,7 @@ export function speaksTls({ tlsCert, acmeDomains }: Pick<Config, 'tlsCert' | 'ac
 }
 
 /** Any name except localhost may resolve to any address. */
-function isLoopback(host: string): boolean {
+export function isLoopback(host: string): boolean {
   if (host.toLowerCase() === 'localhost') return true;
   return ipaddr.isValid(host) && ipaddr.process(host).range() === 'loopback';
 }

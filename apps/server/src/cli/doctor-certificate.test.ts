@@ -69,7 +69,7 @@ test('a pair that does not fit is named, and no part of the key', async () => {
 describe('with ACME', () => {
   const failure: StoredFailure = {
     ...{ settings: 's', failures: 4, sinceMs: NOW - DAY_MS, lastMs: NOW, retryAtMs: NOW + 3_600_000 },
-    ...{ isAskedFor: false, cause: 'http-01 failed for tidegate.example: refused (connection)' },
+    ...{ askedUntilMs: null, cause: 'http-01 failed for tidegate.example: refused (connection)' },
   };
   const said =
     'ACME fails since 2026-11-20T09:00:00.000Z, 4 attempts: http-01 failed for tidegate.example: refused (connection); next attempt 2026-11-21T10:00:00.000Z';
@@ -96,7 +96,7 @@ describe('with ACME', () => {
     const pair = await issue(['tidegate.example']);
     it.folder.keepCertificate({ directoryUrl: 'https://acme.example/dir', ...pair });
     expect(it.judge()).toMatchObject([{ level: 'ok', detail: 'valid until 2027-01-20T09:00:00.000Z' }]);
-    it.folder.keepFailure({ ...failure, isAskedFor: true });
+    it.folder.keepFailure({ ...failure, askedUntilMs: NOW + 1 });
     expect(it.judge()).toMatchObject([
       { level: 'warn', detail: said, todo: 'wait: the ACME server asked for this pause' },
       { level: 'ok' },

@@ -32,12 +32,13 @@ function judgeAcme(config: Config, nowMs: number): Finding[] {
   const isServing = examined?.ok === true && examined.facts.notAfterMs > nowMs;
   if (failure) {
     const { failures, cause } = failure;
+    const isAskedToWait = failure.askedUntilMs !== null && failure.askedUntilMs > nowMs;
     const since = `ACME fails since ${rfc3339(failure.sinceMs)}, ${failures} attempts: ${cause}`;
     findings.push({
       check: CHECK,
       level: isServing ? 'warn' : 'fail',
       detail: `${since}; next attempt ${rfc3339(failure.retryAtMs)}`,
-      todo: failure.isAskedFor
+      todo: isAskedToWait
         ? 'wait: the ACME server asked for this pause'
         : 'correct what it names, then send SIGHUP to the server, which tries at once',
     });

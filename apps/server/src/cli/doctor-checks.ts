@@ -5,7 +5,7 @@ import { chainEvents } from '../events/append-event.ts';
 import { listEvents, newestCheckpoint, readHead } from '../events/store.ts';
 import { MIGRATIONS } from '../migrations.ts';
 import { countOperators } from '../operators/store.ts';
-import { plainHttpFault } from '../plain-http.ts';
+import { isLoopback, plainHttpFault } from '../plain-http.ts';
 import { checkIntegrity, databaseNowMs } from '../platform/db/check-integrity.ts';
 import { type Database, DatabaseFault } from '../platform/db/engine.ts';
 import { isBeforeFirstRelease } from '../platform/db/migrate.ts';
@@ -65,7 +65,12 @@ function judgeSettings(env: CliWorld['env']): Finding {
 function judgeListening(config: Config): Finding {
   const check = 'listening';
   const fault = plainHttpFault(config);
-  if (fault === null) return { check, level: 'ok', detail: `on ${config.host}, port ${config.port}` };
+  const where = `on ${config.host}, port ${config.port}`;
+  if (fault === null && config.acmeDomains.length > 0 && isLoopback(config.host)) {
+    const detail = `${where}: the ACME server reaches it only through a forwarded port`;
+    return { check, level: 'warn', detail, todo: 'set SERVICE_HOST=0.0.0.0, unless a port is forwarded' };
+  }
+  if (fault === null) return { check, level: 'ok', detail: where };
   return { check, level: 'fail', detail: fault, todo: 'set one of them, or the server does not start' };
 }
 

@@ -215,6 +215,16 @@ describe.each(ENGINES)('tidegate doctor on $name', (engine) => {
     expect(await it.levels(env)).toMatchObject({ code: level === 'fail' ? 1 : 0, bad: [[check, level]] });
   });
 
+  test('ACME on a server that listens on this machine only is a warning', async () => {
+    const it = await place(engine);
+    const acme = { SERVICE_ACME_DOMAINS: 'tidegate.example', SERVICE_ACME_TERMS_AGREED: 'true' };
+    expect((await it.levels(acme)).bad).toEqual([
+      ['listening', 'warn'],
+      ['certificate', 'fail'],
+    ]);
+    expect((await it.levels({ ...acme, SERVICE_HOST: '0.0.0.0' })).bad).toEqual([['certificate', 'fail']]);
+  });
+
   test.each<[string, string, Level, (it: Awaited<ReturnType<typeof place>>) => Promise<void> | void]>([
     [
       'a key that others may read',

@@ -28,8 +28,8 @@ const StoredFailure = Type.Object({
   sinceMs: Type.Integer(),
   lastMs: Type.Integer(),
   retryAtMs: Type.Number(),
-  /** Whether the ACME server asked for that pause. */
-  isAskedFor: Type.Boolean(),
+  /** The end of the pause that the ACME server asked for; null if it asked for none. */
+  askedUntilMs: nullable(Type.Number()),
   cause: Type.String(),
 });
 export type StoredFailure = Static<typeof StoredFailure>;

@@ -230,6 +230,24 @@ describe('while no certificate is issued', () => {
     expect(it.attempts()).toBe(2);
   });
 
+  test('an operator need not wait longer than the ACME server asked', async () => {
+    const it = await place();
+    const authority = await createAuthority();
+    const { port } = await listening(
+      (_, response) => response.writeHead(503, { 'retry-after': '10' }).end(),
+      await authority.issue(['127.0.0.1']),
+    );
+    const tls = it.open({ directoryUrl: `https://127.0.0.1:${port}/dir`, ca: authority.cert });
+    await tls.look('operator');
+    await tls.look('operator');
+    expect(it.attempts()).toBe(1);
+    it.clock.advance(10_000);
+    await tls.look('timer');
+    expect(it.attempts()).toBe(1);
+    await tls.look('operator');
+    expect(it.attempts()).toBe(2);
+  });
+
   test('an ACME server that is not trusted, or answers nonsense, gets nothing', async () => {
     const it = await place();
     const authority = await createAuthority();

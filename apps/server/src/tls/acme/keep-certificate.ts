@@ -77,8 +77,9 @@ export function keepCertificate(options: AcmeOptions): ServerTls {
   }
 
   /** An operator who asks need not wait, unless the ACME server asked for it. */
-  function mustWait({ retryAtMs: atMs, isAskedFor }: StoredFailure, by: 'timer' | 'operator'): boolean {
-    return !isPauseOver({ nowMs: now(), atMs }) && (by === 'timer' || isAskedFor);
+  function mustWait(failure: StoredFailure, by: 'timer' | 'operator'): boolean {
+    const atMs = by === 'timer' ? failure.retryAtMs : failure.askedUntilMs;
+    return atMs !== null && !isPauseOver({ nowMs: now(), atMs });
   }
 
   async function renew(): Promise<void> {
@@ -144,7 +145,8 @@ export function keepCertificate(options: AcmeOptions): ServerTls {
     const atMs = retryAtMs({ nowMs, failures, retryAfterMs, jitter: random(1).readUInt8() / 255 });
     const failure = {
       ...{ settings, failures, sinceMs: earlier?.sinceMs ?? nowMs, lastMs: nowMs, retryAtMs: atMs },
-      ...{ isAskedFor: retryAfterMs !== null, cause: fault.message },
+      askedUntilMs: retryAfterMs === null ? null : Math.min(nowMs + retryAfterMs, atMs),
+      cause: fault.message,
     };
     failed = failure;
     store(() => folder.keepFailure(failure));
