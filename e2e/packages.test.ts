@@ -19,6 +19,7 @@ const FOLDER = 'node_modules/';
 const REGION = /^\/\/ node_modules\/(?:.*\/node_modules\/)?((?:@[^/\s]+\/)?[^/\s]+)/gm;
 /** Its one module is bundled without a mark; the other is native code beside the bundle. */
 const UNMARKED = ['@node-rs/argon2', '@node-rs/argon2-linux-x64-gnu'];
+const isLong = process.env.TIDEGATE_LONG === '1';
 const SETUP_MAX_MS = 600_000;
 const missing =
   process.getuid?.() === 0 && canMount() ? null : 'only root that may mount file systems installs packages';
@@ -40,7 +41,16 @@ describe.skipIf(missing !== null)(
 
     beforeAll(async () => {
       // Only what is tested here; the release as a whole is built by `npm run test:long`.
-      const few = ['--fast', '--target', 'linux-x64', '--format', 'deb', '--out', release];
+      const few = [
+        '--fast',
+        '--target',
+        'linux-x64',
+        '--format',
+        'deb',
+        ...(isLong ? ['--format', 'rpm'] : []),
+        '--out',
+        release,
+      ];
       const built = runTool(process.execPath, ['scripts/release.ts', ...few], {
         cwd: REPOSITORY,
         env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '/' },
@@ -176,6 +186,31 @@ describe.skipIf(missing !== null)(
         expect([gone, existsSync(path(`var/lib/${gone}`))]).toEqual([gone, false]);
       }
       expect(existsSync(path('etc/tidegate/server.env'))).toBe(false);
+    });
+
+    test.runIf(isLong)('the rpm package does the same, but keeps the data for good', async () => {
+      await runTool('chroot', [treeOf().root, 'userdel', 'tidegate']);
+      const rpm = (...args: string[]) => runTool('rpm', ['--root', treeOf().root, '--nodeps', ...args]);
+      const file = join(release, 'tidegate_0.1.0_linux-x64.rpm');
+      const signed = await runTool('rpm', ['--checksig', '--nosignature', file]);
+      expect(signed).toContain('digests OK');
+      await rpm('--install', file);
+      expect(statSync(path('etc/tidegate/server.env')).mode & 0o777).toBe(0o640);
+      const first = startServer();
+      await becomeFirstOperator(first);
+      await stop(first);
+      writeFileSync(
+        path('etc/tidegate/server.env'),
+        'SERVICE_DATA_DIR=/var/lib/tidegate\nSERVICE_PORT=0\n# mine\n',
+      );
+      expect(await rpm('--upgrade', '--replacepkgs', file)).not.toContain('Kept');
+      expect(readFileSync(path('etc/tidegate/server.env'), 'utf8')).toContain('# mine');
+      const second = startServer();
+      expect((await post(`${await urlOf(second)}/api/v1/auth/login`, OPERATOR)).status).toBe(200);
+      await stop(second);
+      expect(await rpm('--erase', 'tidegate')).toContain('Kept: /var/lib/tidegate');
+      expect(existsSync(path('usr/bin/tidegate'))).toBe(false);
+      expect(existsSync(path('var/lib/tidegate/tidegate.db'))).toBe(true);
     });
 
     async function sbomOf(name: string) {
