@@ -1,8 +1,10 @@
 import { gzipSync } from 'node:zlib';
 import { PROBLEM_MEDIA_TYPE, PROBLEM_STATUS, Problem, type ProblemCode } from '@tidegate/protocol/problems';
+import type { Environment } from '@tidegate/protocol/proxy-route';
 import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import { Check } from 'typebox/value';
 import { errorCode } from '../platform/file-layer.ts';
+import { proxyOption } from '../platform/proxy.ts';
 
 /** Longest wait for an ordinary answer. */
 export const REQUEST_TIMEOUT_MS = 20_000;
@@ -27,7 +29,8 @@ export interface ServerRequest {
 }
 
 export type ServerAnswer =
-  | { kind: 'ok'; status: number; body: unknown }
+  /** `dateMs`: the server's clock, in whole seconds, when it says so. */
+  | { kind: 'ok'; status: number; body: unknown; dateMs: number | null }
   /** One of our own JSON error codes; only these are believed (design reading 9). */
   | { kind: 'problem'; status: number; code: ProblemCode; detail: string; retryAfterMs: number | null }
   /** No answer, or one that is not from our server: a proxy's page, a redirect, broken JSON. */
@@ -66,11 +69,20 @@ function isLoopback({ hostname }: URL): boolean {
 }
 
 /** A client for one server. It never follows redirects and never repeats a request. */
-export function createServerClient(options: { baseUrl: string; fetch?: typeof fetch }): ServerClient {
+export function createServerClient(options: {
+  baseUrl: string;
+  fetch?: typeof fetch;
+  env?: Environment;
+}): ServerClient {
   const send = options.fetch ?? fetch;
   const { baseUrl } = options;
-  // Bun would send even loopback requests, with their tokens, to the proxy in the environment.
-  const route = isLoopback(new URL(baseUrl)) ? { proxy: false } : {};
+  const route = proxyOption(baseUrl, options.env);
+  if (route === null) {
+    const answer = unreachable(
+      `no way to ${baseUrl}: the proxy variable for it names no http:// or https:// proxy`,
+    );
+    return { request: async () => answer };
+  }
   return { request: (request) => ask(send, { baseUrl, route }, request) };
 }
 
@@ -131,13 +143,15 @@ function classify(response: Response, bytes: Uint8Array): ServerAnswer {
   const retryAfterMs = readRetryAfter(response.headers.get('retry-after'));
   const mediaType = (response.headers.get('content-type') ?? '').split(';')[0]?.trim().toLowerCase();
   if (status >= 200 && status < 300) {
-    if (status === 204 || bytes.length === 0) return { kind: 'ok', status, body: null };
+    const date = Date.parse(response.headers.get('date') ?? '');
+    const dateMs = Number.isNaN(date) ? null : date;
+    if (status === 204 || bytes.length === 0) return { kind: 'ok', status, body: null, dateMs };
     if (mediaType !== 'application/json') {
       return unreachable(`${status} with ${mediaType || 'no media type'}: this is not our server`);
     }
     const parsed = parseStrictJson(bytes);
     return parsed.ok
-      ? { kind: 'ok', status, body: parsed.value }
+      ? { kind: 'ok', status, body: parsed.value, dateMs }
       : unreachable(`an answer that ${parsed.reason}`);
   }
   const problem = mediaType === PROBLEM_MEDIA_TYPE ? readProblem(bytes, status) : null;

@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { Agent, type Dispatcher } from 'undici';
+import type { Dispatcher } from 'undici';
+import { createOutgoing } from '../platform/outgoing.ts';
 import { parseAs } from '../platform/parse-as.ts';
 import { callUpstream, type UpstreamAnswer } from '../platform/upstream.ts';
 import { BatchAnswer, BatchEntry, OsvRecord } from './osv-schema.ts';
@@ -55,7 +56,7 @@ export function createOsvClient(options: OsvClientOptions): OsvClient {
   const { timeouts = { batchMs: BATCH_TIMEOUT_MS, singleMs: SINGLE_TIMEOUT_MS } } = options;
   const baseUrl = options.baseUrl.replace(/\/+$/, '');
   const closing = new AbortController();
-  const dispatcher: Dispatcher = new Agent({ connections: 8, connect: { timeout: 10_000 } });
+  const dispatcher: Dispatcher = createOutgoing({ connections: 8 });
   const shared = { dispatcher, signal: closing.signal, sleep: options.sleep ?? pause(closing.signal) };
 
   function post(path: string, body: unknown, timeoutMs: number): Promise<UpstreamAnswer> {

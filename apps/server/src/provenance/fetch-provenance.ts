@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { Agent, type Dispatcher } from 'undici';
+import type { Dispatcher } from 'undici';
 import type { Config } from '../config.ts';
+import { createOutgoing } from '../platform/outgoing.ts';
 import { callUpstream, type UpstreamAnswer } from '../platform/upstream.ts';
 import { hasProvenance, npmBundles, pypiBundles } from './attestation-answers.ts';
 import { bare, bestOf, type Provenance, type ProvenanceSubject } from './provenance-rules.ts';
@@ -35,7 +36,7 @@ export function createProvenanceClient(options: ProvenanceClientOptions): Proven
   const npmUrl = options.config.npmRegistryUrl.replace(/\/+$/, '');
   const pypiUrl = options.config.pypiUrl.replace(/\/+$/, '');
   const closing = new AbortController();
-  const dispatcher: Dispatcher = new Agent({ connections: 4, connect: { timeout: 10_000 } });
+  const dispatcher: Dispatcher = createOutgoing({ connections: 4 });
   const pause = (ms: number) => wait(ms, undefined, { signal: closing.signal }).catch(() => undefined);
 
   function get(url: string, accept = 'application/json'): Promise<UpstreamAnswer> {

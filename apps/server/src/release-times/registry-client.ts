@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { Agent, type Dispatcher } from 'undici';
+import type { Dispatcher } from 'undici';
 import type { Config } from '../config.ts';
+import { createOutgoing } from '../platform/outgoing.ts';
 import { streamBytes } from '../platform/stream-bytes.ts';
 import { callUpstream, type UpstreamAnswer } from '../platform/upstream.ts';
 import { npmSays } from './npm-times.ts';
@@ -51,7 +52,7 @@ export function createRegistryClient(options: RegistryClientOptions): RegistryCl
   const npmUrl = trimmed(options.config.npmRegistryUrl);
   const pypiUrl = trimmed(options.config.pypiUrl);
   const closing = new AbortController();
-  const dispatcher: Dispatcher = new Agent({ connections: 8, connect: { timeout: 10_000 } });
+  const dispatcher: Dispatcher = createOutgoing({ connections: 8 });
   const shared = { dispatcher, signal: closing.signal };
   const sleep = options.sleep ?? pause(closing.signal);
 

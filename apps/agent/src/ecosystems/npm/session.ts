@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
+import { proxyVariables } from '../../platform/proxy.ts';
 import {
   findProgram,
   type Identity,
@@ -99,7 +100,7 @@ export async function withNpmSession<T>(
           args: [command, ...options, ...args],
           timeoutMs: NPM_TIMEOUT_MS,
           maxOutputBytes: NPM_OUTPUT_MAX_BYTES,
-          env: { PATH: searchPath(program), HOME: home, ...trust },
+          env: { PATH: searchPath(program), HOME: home, ...trust, ...proxyVariables() },
           identity: isOwn ? null : identity,
           cwd,
           ...limits,

@@ -1,3 +1,4 @@
+import { proxyOption } from '../../platform/proxy.ts';
 import type { HostPaths } from '../ecosystem.ts';
 import { normaliseName } from './names-rules.ts';
 import { type IndexFile, parseHtmlPage, parseJsonPage, withoutCredentials } from './parse-index-page.ts';
@@ -13,6 +14,7 @@ export interface IndexLimits {
 const LIMITS: IndexLimits = { pageTimeoutMs: 30_000, pageMaxBytes: 32 * 1024 * 1024 };
 /** Unanswered requests in a row after which an index counts as down. */
 const SILENCES_MAX = 3;
+const NO_PROXY_ROUTE = 'the proxy variable for it names no http:// or https:// proxy';
 const ACCEPTED = 'application/vnd.pypi.simple.v1+json, text/html;q=0.1';
 
 /** The answers of an index; each project is requested once. */
@@ -86,8 +88,11 @@ async function get(
   headers: Record<string, string>,
   { pageTimeoutMs, pageMaxBytes }: IndexLimits,
 ): Promise<Parsed<Answer>> {
+  const route = proxyOption(url);
+  if (route === null) return { ok: false, reason: NO_PROXY_ROUTE };
   try {
     const response = await fetch(url, {
+      ...route,
       ...{ headers, redirect: 'error', signal: AbortSignal.timeout(pageTimeoutMs) },
     });
     const text = await readBounded(response, pageMaxBytes);
@@ -118,8 +123,11 @@ async function readSize(
   headers: Record<string, string>,
   { pageTimeoutMs }: IndexLimits,
 ): Promise<Parsed<number>> {
+  const route = proxyOption(file.url);
+  if (route === null) return { ok: false, reason: NO_PROXY_ROUTE };
   try {
     const response = await fetch(file.url, {
+      ...route,
       ...{ method: 'HEAD', headers: { ...headers, 'accept-encoding': 'identity' }, redirect: 'error' },
       signal: AbortSignal.timeout(pageTimeoutMs),
     });

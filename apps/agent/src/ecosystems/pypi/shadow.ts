@@ -1,6 +1,7 @@
 import { chmod, lchown, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { proxyVariables } from '../../platform/proxy.ts';
 import { type Identity, type ProgramResult, runProgram } from '../../platform/run-program.ts';
 import { removeAsUser, transferFolder } from '../folder-ownership.ts';
 import type { Interpreter } from './interpreter.ts';
@@ -76,7 +77,7 @@ export async function withShadow<T>(
           args: ['-I', '-S', join(site, 'pip'), ...args],
           timeoutMs,
           maxOutputBytes: PIP_OUTPUT_MAX_BYTES,
-          env: pipEnvironment(scratch),
+          env: { ...pipEnvironment(scratch), ...proxyVariables() },
           identity,
           cwd: scratch,
         }),

@@ -1,7 +1,8 @@
 import { createHash, type Hash } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
 import { setTimeout as wait } from 'node:timers/promises';
-import { Agent, type Dispatcher } from 'undici';
+import type { Dispatcher } from 'undici';
+import { createOutgoing } from '../../../platform/outgoing.ts';
 import { type ByteOutcome, streamBytes } from '../../../platform/stream-bytes.ts';
 import { callUpstream, type UpstreamAnswer } from '../../../platform/upstream.ts';
 
@@ -72,7 +73,7 @@ export function createExportClient(options: ExportClientOptions): ExportClient {
   const limits = { ...EXPORT_LIMITS, ...options.limits };
   const baseUrl = options.baseUrl.replace(/\/+$/, '');
   const closing = new AbortController();
-  const dispatcher: Dispatcher = new Agent({ connections: 8, connect: { timeout: 10_000 } });
+  const dispatcher: Dispatcher = createOutgoing({ connections: 8 });
   const shared = { dispatcher, signal: closing.signal, silenceMs: limits.silenceMs };
   const urlOf = (base: string, file: string) =>
     `${baseUrl}/${encodeURIComponent(base)}/${encodeURIComponent(file)}`;
