@@ -99,6 +99,8 @@ const AGENT_ROOMS = {
   // The agent leaves jobs for the executor and never runs its code.
   commands: BELOW_COMMANDS,
   polling: ['commands', ...BELOW_COMMANDS],
+  // What doctor and preflight share.
+  checks: ['session', 'probes', 'jobs', 'identity', 'ecosystems', 'platform'],
   enrolment: ['jobs', 'session', 'trust', 'journal', 'identity', 'platform'],
 };
 const TESTS = String.raw`\.test\.ts$|/testing/`;

@@ -88,6 +88,7 @@ const ABOVE: Readonly<Record<string, string>> = {
   commands: 'executor',
   polling: 'executor',
   enrolment: 'polling',
+  checks: 'enrolment',
 };
 
 /** The fixture of an agent-room rule; null if the room is not in the list above. */

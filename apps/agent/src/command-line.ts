@@ -8,6 +8,7 @@ export const DEFAULT_CONFIG_FOLDER = '/var/lib/tidegate-agent';
 export const USAGE = `Usage: tidegate-agent COMMAND [OPTIONS]
 
 Commands:
+  preflight look for what would keep an enrolment from working; needs no token
   enrol     register this host with a server
   run       check in, scan, and carry out what is approved
   status    show what this host is enrolled to
@@ -84,6 +85,7 @@ Only one process runs on a configuration; a second one exits at once with status
 `;
 
 const COMMANDS = [
+  'preflight',
   'enrol',
   'run',
   'status',
@@ -133,6 +135,16 @@ type OptionName = keyof typeof OPTIONS;
 
 const COMMON: readonly OptionName[] = ['config', 'json', 'help'];
 const TAKES: Record<CommandName, readonly OptionName[]> = {
+  preflight: [
+    'server',
+    'allow-insecure-http',
+    'machine-id-source',
+    'apt-config',
+    'dnf-root',
+    'npm-prefix',
+    'executor-state',
+    'spool',
+  ],
   enrol: [
     'server',
     'token',

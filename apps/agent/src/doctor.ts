@@ -1,6 +1,11 @@
 import { HOOK_STAGES } from '@tidegate/protocol/probes';
-import { Type } from 'typebox';
-import { Check } from 'typebox/value';
+import type { Environment } from '@tidegate/protocol/proxy-route';
+import { examineDisk } from './checks/examine-disk.ts';
+import { examineFolders } from './checks/examine-folders.ts';
+import { examineManagers } from './checks/examine-managers.ts';
+import { examineUnits } from './checks/examine-units.ts';
+import type { Finding } from './checks/finding.ts';
+import { reachServer } from './checks/reach-server.ts';
 import { stateOfExecutor } from './commands/executor-key-chain.ts';
 import type { EcosystemDriver } from './ecosystems/ecosystem.ts';
 import { hostPaths } from './ecosystems/host-places.ts';
@@ -10,27 +15,17 @@ import { describePolicy } from './host-policy/describe-policy.ts';
 import { loadHostPolicy, stateMaxAgeMinutes } from './host-policy/policy.ts';
 import type { PolicyPlace } from './host-policy/policy-folders.ts';
 import { doubtMachineIdSource } from './identity/choose-machine-id.ts';
-import { type AgentConfig, loadConfig } from './identity/config-file.ts';
+import { type AgentConfig, CONFIG_NAME, loadConfig } from './identity/config-file.ts';
 import { readMachineId } from './identity/machine-id.ts';
-import { DEFAULT_EXECUTOR_STATE } from './jobs/job-folder.ts';
-import { chooseExecutor, type HostFacts } from './jobs/start-executor.ts';
+import { DEFAULT_EXECUTOR_STATE, DEFAULT_SPOOL } from './jobs/job-folder.ts';
+import { chooseExecutor, EXECUTOR_UID, type HostFacts } from './jobs/start-executor.ts';
 import { readServerTime } from './journal/journal-state.ts';
 import { CLOCK_SKEW_MS } from './platform/clock.ts';
 import type { CheckFile } from './probes/check-folder.ts';
 import { type ProbeFile, readProbes } from './probes/probe-file.ts';
 import { findProgramFault } from './probes/root-program.ts';
+import { SYSTEMCTL } from './probes/units.ts';
 import { ageOfState } from './session/freshness.ts';
-import { checkServerUrl, createServerClient } from './session/server-client.ts';
-
-export interface Finding {
-  check: string;
-  ok: boolean;
-  /** A warning: it works but deserves attention. */
-  isDoubtful?: true;
-  detail: string;
-}
-
-const Health = Type.Object({ status: Type.String(), version: Type.String() });
 
 /** Checks everything an agent needs without changing anything or using a token. */
 export async function examine(
@@ -41,26 +36,33 @@ export async function examine(
     nowMs: number;
     policy: PolicyPlace;
     root?: string;
+    systemctl?: string;
+    env?: Environment;
   },
 ): Promise<Finding[]> {
   const loaded = loadConfig(folder);
   const ofRoot = [examinePolicy(parts.policy), ...examineProbes(parts.policy), ...examineHooks(parts.policy)];
   if (!loaded.ok) return [{ check: 'configuration', ok: false, detail: loaded.detail }, ...ofRoot];
   const { config } = loaded;
+  const { root = '/', systemctl = SYSTEMCTL, env = process.env, nowMs } = parts;
+  const { server_url: serverUrl, allow_insecure_http: allowInsecureHttp, paths = {} } = config;
+  const executorState = paths.executor_state ?? DEFAULT_EXECUTOR_STATE;
   return [
     { check: 'configuration', ok: true, detail: `agent ${config.agent_id}` },
-    examineMachine(config, parts.root ?? '/'),
+    examineFolders({ folder, configName: CONFIG_NAME, executorState, rootUid: EXECUTOR_UID }),
+    examineDisk([folder, executorState, paths.spool ?? DEFAULT_SPOOL]),
+    examineMachine(config, root),
     examineKeys(config, parts.nowMs),
     {
       check: 'strict mode',
       ok: config.strict,
       detail: config.strict ? 'on' : 'off: unsigned commands are accepted',
     },
-    await examineServer(config),
+    ...(await reachServer({ serverUrl, allowInsecureHttp, env, nowMs: () => nowMs })),
     examineState(folder, config, parts.nowMs),
-    await examineEcosystems(config, parts.drivers),
-    ...(await examineSources(config, parts)),
+    ...(await examineManagers(parts.drivers, { paths: hostPaths(paths), nowMs })),
     examineExecutor(config, parts.facts),
+    ...(await examineUnits({ root, systemctl })),
     ...examineShownState(config, parts),
     ...ofRoot,
   ];
@@ -81,19 +83,6 @@ function examineKeys({ trusted_keys: { keys, version, expires_at } }: AgentConfi
   return { check: 'signing keys', ok, detail: `set ${version}, ${active} active, valid until ${expires_at}` };
 }
 
-async function examineServer(config: AgentConfig): Promise<Finding> {
-  const check = 'server';
-  const url = checkServerUrl(config.server_url, config.allow_insecure_http);
-  if (!url.ok) return { check, ok: false, detail: url.detail };
-  const answer = await createServerClient({ baseUrl: url.url }).request({
-    method: 'GET',
-    path: '/api/health',
-  });
-  if (answer.kind !== 'ok') return { check, ok: false, detail: answer.detail };
-  if (!Check(Health, answer.body)) return { check, ok: false, detail: 'this is not a Tidegate server' };
-  return { check, ok: true, detail: `${url.url} is ${answer.body.status}, version ${answer.body.version}` };
-}
-
 /** T12: without contact a revocation may be missed; a stopped agent has no contact either. */
 function examineState(folder: string, config: AgentConfig, nowMs: number): Finding {
   const check = 'signed state';
@@ -103,36 +92,6 @@ function examineState(folder: string, config: AgentConfig, nowMs: number): Findi
   const detail = `the newest is from ${serverTime}, ${ageSeconds} s ago`;
   if (!isOld) return { check, ok: true, detail };
   return { check, ok: true, isDoubtful: true, detail: `${detail}: no contact since, or this clock is wrong` };
-}
-
-async function examineEcosystems(config: AgentConfig, drivers: readonly EcosystemDriver[]): Promise<Finding> {
-  const found: string[] = [];
-  for (const driver of drivers) {
-    if (await driver.present(hostPaths(config.paths))) found.push(driver.ecosystem);
-  }
-  return { check: 'package managers', ok: found.length > 0, detail: found.join(', ') || 'none was found' };
-}
-
-/** One warning per package manager with outdated package lists, and one with broken packages. */
-async function examineSources(
-  config: AgentConfig,
-  { drivers, nowMs }: { drivers: readonly EcosystemDriver[]; nowMs: number },
-): Promise<Finding[]> {
-  const findings: Finding[] = [];
-  const paths = hostPaths(config.paths);
-  for (const driver of drivers) {
-    if (!(await driver.present(paths))) continue;
-    const staleness = await driver.findStaleness(paths, nowMs);
-    if (staleness !== null) {
-      findings.push({ check: `${driver.ecosystem} sources`, ok: false, detail: staleness });
-    }
-    const trouble = (await driver.findTrouble?.(paths)) ?? null;
-    if (trouble !== null) {
-      const detail = `${trouble.reason}: ${trouble.detail}; nothing is installed until then`;
-      findings.push({ check: `${driver.ecosystem} packages`, ok: false, detail });
-    }
-  }
-  return findings;
 }
 
 function examineExecutor(config: AgentConfig, facts: HostFacts): Finding {

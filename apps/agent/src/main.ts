@@ -2,9 +2,10 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { ECOSYSTEMS, type Ecosystem } from '@tidegate/protocol/scalars';
 import { Check, Errors } from 'typebox/value';
+import { type Finding, lineOf } from './checks/finding.ts';
 import { DEFAULT_CONFIG_FOLDER, EXIT, parseCommandLine, USAGE } from './command-line.ts';
 import { stateOfExecutor } from './commands/executor-key-chain.ts';
-import { examine, type Finding } from './doctor.ts';
+import { examine } from './doctor.ts';
 import { ECOSYSTEM_DRIVERS } from './ecosystems/registry.ts';
 import { guardAgentFolder, withAgentFolder } from './enrolment/agent-folder.ts';
 import { enrol, findUser, secureExecutor } from './enrolment/enrol.ts';
@@ -30,6 +31,7 @@ import { openSpareMemory } from './platform/spare-memory.ts';
 import { AGENT_VERSION } from './platform/version.ts';
 import { runLoop, runOnce } from './polling/loop.ts';
 import { startRuntime } from './polling/start-runtime.ts';
+import { preflight } from './preflight.ts';
 import { type LookOptions, lookAsRoot, lookOnce } from './probes/look.ts';
 import { DEFAULT_LOOK_FILE, FAILED_BEFORE_NAME } from './probes/look-file.ts';
 import { probeTable } from './probes/probe-table.ts';
@@ -64,6 +66,7 @@ const COMMANDS = {
   enrol: runEnrol,
   run: runAgent,
   status: showStatus,
+  preflight: runPreflight,
   doctor: runDoctor,
   execute: runExecute,
   observe: runObserve,
@@ -248,16 +251,27 @@ async function runDoctor(values: Values): Promise<Ending> {
     nowMs: Date.now(),
     policy: policyPlace(values.policy),
   };
-  const findings = await examine(folder, parts);
-  const isSound = findings.every((finding) => finding.ok);
-  const lines = findings.map((finding) => `${markOf(finding)} ${finding.check}: ${finding.detail}`);
-  const text = isSound ? lines.join('\n') : `something is wrong\n${lines.join('\n')}`;
-  return { exit: isSound ? EXIT.ok : EXIT.failed, text, json: { ok: isSound, findings } };
+  return endingOf(await examine(folder, parts));
 }
 
-function markOf({ ok, isDoubtful }: Finding): string {
-  if (!ok) return 'FAIL';
-  return isDoubtful === true ? 'warn' : 'ok  ';
+async function runPreflight(values: Values): Promise<Ending> {
+  if (values.server === undefined) return failed(EXIT.terminal, 'preflight needs --server URL');
+  const layout = readLayout(values);
+  if (!layout.ok) return failed(EXIT.terminal, layout.detail);
+  const findings = await preflight({
+    ...{ serverUrl: values.server, allowInsecureHttp: values['allow-insecure-http'] ?? false },
+    ...{ machineIdSource: values['machine-id-source'] ?? 'auto', layout: layout.layout },
+    ...{ folder: values.config ?? DEFAULT_CONFIG_FOLDER, drivers: ECOSYSTEM_DRIVERS },
+    ...{ facts: readHostFacts(), env: process.env, nowMs: Date.now },
+  });
+  return endingOf(findings);
+}
+
+function endingOf(findings: readonly Finding[]): Ending {
+  const isSound = findings.every((finding) => finding.ok);
+  const lines = findings.map(lineOf);
+  const text = isSound ? lines.join('\n') : `something is wrong\n${lines.join('\n')}`;
+  return { exit: isSound ? EXIT.ok : EXIT.failed, text, json: { ok: isSound, findings } };
 }
 
 /** How long a process stays after its work, so that systemd never counts too many starts. */

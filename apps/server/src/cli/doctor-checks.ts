@@ -22,6 +22,7 @@ import { judgeAdvisoryMirror } from './doctor-advisories.ts';
 import { judgeCertificate } from './doctor-certificate.ts';
 import { judgeSecondFactors } from './doctor-factors.ts';
 import { judgeOutsiders } from './doctor-outsiders.ts';
+import { judgeProxy } from './doctor-proxy.ts';
 import { type FileMode, type Finding, judgeClock, judgeDisk, judgeModes } from './doctor-rules.ts';
 import { judgeSeals, NO_SECRET } from './doctor-seals.ts';
 import { sealsBeside } from './open-installation.ts';
@@ -37,7 +38,12 @@ export async function examineServer({ env, now }: Pick<CliWorld, 'env' | 'now'>)
     return [{ check: 'configuration', level: 'fail', detail: read.fault, todo }];
   }
   const { config } = read;
-  const findings: Finding[] = [judgeSettings(env), judgeListening(config), judgeAdvisories(config)];
+  const findings: Finding[] = [
+    judgeSettings(env),
+    judgeListening(config),
+    judgeAdvisories(config),
+    ...judgeProxy(config, env),
+  ];
   if (!existsSync(config.dataDir)) {
     const detail = `${resolve(config.dataDir)} does not exist`;
     const todo = "set SERVICE_DATA_DIR to the server's folder, or start the server, which makes it";
