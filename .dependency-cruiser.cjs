@@ -104,7 +104,7 @@ const AGENT_ROOMS = {
   enrolment: ['jobs', 'session', 'trust', 'journal', 'identity', 'platform'],
 };
 const TESTS = String.raw`\.test\.ts$|/testing/`;
-const PURE_CLOCKLESS = 'packages/(protocol|versions|capability)/src/';
+const PURE_CLOCKLESS = 'packages/(protocol|versions|capability|command-line)/src/';
 
 const sliceRules = SLICES.map((slice, i) => ({
   name: `slice-order-${slice}`,
@@ -168,9 +168,12 @@ module.exports = {
     {
       name: 'packages-import-only-their-own',
       comment:
-        'protocol, signing, versions and capability stand on their own; only testkit may use the others.',
+        'protocol, signing, versions, capability and command-line stand on their own; only testkit may use the others.',
       severity: 'error',
-      from: { path: '(^|/)packages/(protocol|signing|versions|capability)/src/', pathNot: TESTS },
+      from: {
+        path: '(^|/)packages/(protocol|signing|versions|capability|command-line)/src/',
+        pathNot: TESTS,
+      },
       to: { path: '(^|/)packages/', pathNot: '(^|/)packages/$2/' },
     },
     {

@@ -22,7 +22,8 @@ const config: { forbidden: (IForbiddenRuleType & { name: string })[]; options: o
   import.meta.url,
 )(join(root, '.dependency-cruiser.cjs'));
 const FOLDERS = ['apps', 'packages'];
-const PURE = /^(packages\/(protocol|versions|capability)\/src\/|apps\/[^/]+\/src\/.*(\/gate|-rules)\.ts$)/;
+const PURE =
+  /^(packages\/(protocol|versions|capability|command-line)\/src\/|apps\/[^/]+\/src\/.*(\/gate|-rules)\.ts$)/;
 const IMPURE = /\bDate\.now\(|\bnew Date\(\)|\bMath\.random\(|\bperformance\.now\(|\bprocess\.env\b/;
 
 const faults: string[] = [];

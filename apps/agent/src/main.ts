@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { ECOSYSTEMS, type Ecosystem } from '@tidegate/protocol/scalars';
 import { Check, Errors } from 'typebox/value';
 import { type Finding, lineOf } from './checks/finding.ts';
-import { DEFAULT_CONFIG_FOLDER, EXIT, parseCommandLine, USAGE } from './command-line.ts';
+import { completionOf, DEFAULT_CONFIG_FOLDER, EXIT, helpFor, parseCommandLine } from './command-line.ts';
 import { stateOfExecutor } from './commands/executor-key-chain.ts';
 import { examine } from './doctor.ts';
 import { ECOSYSTEM_DRIVERS } from './ecosystems/registry.ts';
@@ -51,11 +51,11 @@ type Ending = { exit: number; text: string; json: Record<string, unknown> };
 async function main(args: readonly string[]): Promise<number> {
   const parsed = parseCommandLine(args);
   if (!parsed.ok) {
-    if (parsed.help) process.stdout.write(USAGE);
+    if (parsed.help) process.stdout.write(helpFor(args));
     else process.stderr.write(`tidegate-agent: ${parsed.detail}. Try "tidegate-agent --help".\n`);
     return parsed.help ? EXIT.ok : EXIT.terminal;
   }
-  const ending = await COMMANDS[parsed.command](parsed.values);
+  const ending = await COMMANDS[parsed.command](parsed.values, parsed.operands);
   if (parsed.values.json) process.stdout.write(`${JSON.stringify(ending.json)}\n`);
   else if (ending.exit === EXIT.ok) process.stdout.write(ending.text === '' ? '' : `${ending.text}\n`);
   else process.stderr.write(`tidegate-agent: ${ending.text}\n`);
@@ -73,6 +73,7 @@ const COMMANDS = {
   probes: showProbes,
   probe: runProbeUnit,
   hooks: runHookUnit,
+  completion: showCompletion,
   version: async (): Promise<Ending> => done(AGENT_VERSION, { version: AGENT_VERSION }),
 };
 
@@ -272,6 +273,12 @@ function endingOf(findings: readonly Finding[]): Ending {
   const lines = findings.map(lineOf);
   const text = isSound ? lines.join('\n') : `something is wrong\n${lines.join('\n')}`;
   return { exit: isSound ? EXIT.ok : EXIT.failed, text, json: { ok: isSound, findings } };
+}
+
+async function showCompletion(_values: Values, [shell = '']: readonly string[]): Promise<Ending> {
+  const script = completionOf(shell);
+  if (script === null) return failed(EXIT.terminal, `"${shell}" is not bash, zsh or fish`);
+  return done(script.trimEnd(), { shell, script });
 }
 
 /** How long a process stays after its work, so that systemd never counts too many starts. */

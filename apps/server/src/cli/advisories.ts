@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { flag, text } from '@tidegate/command-line/declare';
 import { createExportClient } from '../advisories/mirror/loading/export-client.ts';
 import { type EcosystemState, refreshEcosystem } from '../advisories/mirror/loading/refresh-ecosystem.ts';
 import { createMirrorRefresher } from '../advisories/mirror/mirror-refresher.ts';
@@ -8,40 +9,47 @@ import { createOsvClient } from '../advisories/osv-client.ts';
 import { rfc3339 } from '../platform/clock.ts';
 import { importFile } from './advisories-import.ts';
 import { stepsTo } from './advisories-steps.ts';
-import { type CliCommand, type CliWorld, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
+import { type CliWorld, declareCommand, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
 import { CommandFault, type Installation, withInstallation } from './open-installation.ts';
 import { showTable } from './show-table.ts';
 
 /** Ids that the table names per ecosystem; `--json` has all of them. */
 const NAMED_UNREADABLE = 3;
 
-export const advisoriesCommand: CliCommand = {
-  summary: 'the mirror of vulnerabilities: status, refresh, import',
-  usage: `Usage: tidegate advisories status
-       tidegate advisories refresh [--full]
-       tidegate advisories import FILE [--ecosystem NAME] [--as-of TIME] [--replace [--confirm IN_USE:FILE]]
+const OPTIONS = {
+  ecosystem: text(
+    'NAME',
+    'the ecosystem of the file (read from its records if they name one), or a release that no host has reported yet, such as Debian:12',
+  ),
+  'as-of': text('TIME', 'when the file was fetched (RFC 3339)'),
+  replace: flag(
+    'corrects a wrong import: also takes a file with far fewer or older records than are in use. It shows both counts, and replaces nothing until they are confirmed by --confirm',
+  ),
+  confirm: text('IN_USE:FILE', 'the two counts that --replace showed'),
+  full: flag('from the whole archives instead of the lists of changes'),
+  json: flag('the result as JSON'),
+};
 
-status shows what the mirror holds for the hosts of the fleet, how old it is, and what is being loaded. UNREADABLE names
-records that do not say which packages they affect: while there is one, no package of the ecosystem is called clear.
-refresh updates the mirror now, from the lists of changes or, with --full, from the whole archives.
-import loads the archive all.zip of an ecosystem from a file, for sites without network access.
-  --ecosystem NAME    the ecosystem of the file (read from its records if they name one), or a release that no host has
-                      reported yet, such as Debian:12
-  --as-of TIME        when the file was fetched (RFC 3339)
-  --replace           corrects a wrong import: also takes a file with far fewer or older records than are in use. It shows
-                      both counts, and replaces nothing until they are confirmed by --confirm
+export const advisoriesCommand = declareCommand({
+  name: 'advisories',
+  summary: 'the mirror of vulnerabilities: status, refresh, import',
+  calls: [
+    { act: 'status', takes: ['json'] },
+    { act: 'refresh', takes: ['full', 'json'] },
+    { act: 'import', operands: ['FILE'], takes: ['ecosystem', 'as-of', 'replace', 'confirm', 'json'] },
+  ],
+  options: OPTIONS,
+  about: `  status    what the mirror holds for the hosts of the fleet, how old it is, and what is being loaded. UNREADABLE names
+            records that do not say which packages they affect: while there is one, no package of the ecosystem is
+            called clear
+  refresh   updates the mirror now
+  import    loads the archive all.zip of an ecosystem from a file, for sites without network access
+
 Importing does not make data newer: without --as-of it is as old as its newest record. If you know when the file was
 fetched, say so. Decisions treat data as stale after SERVICE_ADVISORY_MAX_AGE_HOURS; a site that imports once a week
-sets it to 192. All three work with or without a running server, and take --json.`,
+sets it to 192. All three work with or without a running server.`,
   async run(args, world) {
-    const { values, positionals } = readArgs(args, {
-      ecosystem: { type: 'string' },
-      'as-of': { type: 'string' },
-      replace: { type: 'boolean' },
-      confirm: { type: 'string' },
-      full: { type: 'boolean' },
-      json: { type: 'boolean' },
-    });
+    const { values, positionals } = readArgs(args, OPTIONS);
     const { json = false, full, ...given } = values;
     const [name, ...words] = positionals;
     const [strange] = Object.keys(given);
@@ -60,7 +68,7 @@ sets it to 192. All three work with or without a running server, and take --json
     if (name !== 'refresh') throw new UsageError('advisories needs one of: status, refresh, import');
     return withInstallation(world, (opened) => refresh({ ...opened, world, json }, full ?? false));
   },
-};
+});
 
 interface Context extends Installation {
   world: CliWorld;

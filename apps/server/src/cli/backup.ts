@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { file, flag, many, text } from '@tidegate/command-line/declare';
 import { readConfig } from '../config.ts';
 import { MIGRATIONS } from '../migrations.ts';
 import { SQLITE_FILE } from '../platform/db/open.ts';
@@ -8,33 +9,37 @@ import { readSecrets } from '../platform/secrets.ts';
 import { recipientFault } from '../restore/backup-crypto.ts';
 import { backupName, pruneBackups } from '../restore/prune-backups.ts';
 import { writeBackup } from '../restore/write-backup.ts';
-import { type CliCommand, type CliWorld, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
+import { type CliWorld, declareCommand, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
 
-export const backupCommand: CliCommand = {
+const OPTIONS = {
+  to: file('where to; by default a new file in the folder "backups" of the data folder'),
+  keep: text(
+    'N',
+    'delete all but the newest N backups that this command made in that folder; what an upgrade or --to made stays',
+  ),
+  'with-keys': flag(
+    'include the private signing keys and the token secret of the data folder: anyone who can read such a file can impersonate the server. Keys given as settings are never in it',
+  ),
+  recipient: many(
+    text('age1…', 'encrypt it to this age public key, in the age format; adds to SERVICE_BACKUP_RECIPIENTS'),
+  ),
+  json: flag('describe the backup as JSON'),
+};
+
+export const backupCommand = declareCommand({
+  name: 'backup',
   summary: 'write a backup, also while the server runs',
-  usage: `Usage: tidegate backup [--to FILE | --keep N] [--with-keys] [--recipient age1…]... [--json]
-
-Writes the whole database, as it is now, into one compressed file, and a copy of the revocation
-journal beside it (FILE.revocations.jsonl). The server may keep running. The file carries a MAC under
-the token secret; without it \`tidegate restore\` restores nothing.
-
-  --to FILE     where to; by default a new file in the folder "backups" of the data folder
-  --keep N      delete all but the newest N backups that this command made in that folder; what an upgrade
-                or --to made stays
-  --with-keys   include the private signing keys and the token secret of the data folder: anyone who
-                can read such a file can impersonate the server. Keys given as settings are never in it
-  --recipient   encrypt it to this age public key, in the age format; may be given more than once,
-                and adds to SERVICE_BACKUP_RECIPIENTS. The identity opens it: \`tidegate restore
-                FILE --identity KEYFILE\`, or \`age --decrypt\`
-  --json        describe the backup as JSON`,
+  calls: [
+    { takes: ['to', 'with-keys', 'recipient', 'json'] },
+    { needs: ['keep'], takes: ['with-keys', 'recipient', 'json'] },
+  ],
+  options: OPTIONS,
+  about: `Writes the whole database, as it is now, into one compressed file, and a copy of the revocation journal beside it
+(FILE.revocations.jsonl). The server may keep running. The file carries a MAC under the token secret; without it
+\`tidegate restore\` restores nothing. An encrypted backup is opened by the identity: \`tidegate restore FILE --identity
+KEYFILE\`, or \`age --decrypt\`.`,
   async run(args, world) {
-    const { values, positionals } = readArgs(args, {
-      to: { type: 'string' },
-      keep: { type: 'string' },
-      'with-keys': { type: 'boolean' },
-      recipient: { type: 'string', multiple: true },
-      json: { type: 'boolean' },
-    });
+    const { values, positionals } = readArgs(args, OPTIONS);
     if (positionals.length > 0) throw new UsageError(`unknown words: ${positionals.join(' ')}`);
     const { to, json = false, recipient: recipients = [], 'with-keys': withKeys = false } = values;
     const keep = values.keep === undefined ? null : keptOf(values.keep);
@@ -46,7 +51,7 @@ the token secret; without it \`tidegate restore\` restores nothing.
     }
     return backUp(world, { to: to ?? null, keep, withKeys, recipients, json });
   },
-};
+});
 
 interface Wanted {
   to: string | null;

@@ -1,4 +1,6 @@
 import { parseArgs } from 'node:util';
+import type { Command } from '@tidegate/command-line/declare';
+import { commandHelp } from '@tidegate/command-line/help';
 import type { Clock } from '../platform/clock.ts';
 import type { RandomBytes } from '../platform/ids.ts';
 
@@ -20,12 +22,17 @@ export interface CliWorld {
   stdin: AsyncIterable<Uint8Array | string>;
 }
 
-export interface CliCommand {
-  /** One line for the list of commands. */
-  summary: string;
+export const PROGRAM_NAME = 'tidegate';
+
+export interface CliCommand extends Command {
   /** The whole text of --help. */
   usage: string;
   run(args: readonly string[], world: CliWorld): Promise<ExitCode>;
+}
+
+/** A command with the help that its declaration makes. */
+export function declareCommand(declared: Omit<CliCommand, 'usage'>): CliCommand {
+  return { ...declared, usage: commandHelp(PROGRAM_NAME, declared) };
 }
 
 /** Wrong words on the command line: printed with the usage, exit 2. */

@@ -1,6 +1,8 @@
+import { flag, type Program } from '@tidegate/command-line/declare';
 import { advisoriesCommand } from './advisories.ts';
 import { backupCommand } from './backup.ts';
-import type { CliCommand } from './command.ts';
+import { type CliCommand, PROGRAM_NAME } from './command.ts';
+import { completionCommand } from './completion.ts';
 import { decisionsCommand } from './decisions.ts';
 import { doctorCommand } from './doctor.ts';
 import { eventsCommand } from './events.ts';
@@ -20,26 +22,43 @@ import { unfixedCommand } from './unfixed.ts';
 import { vexCommand } from './vex.ts';
 import { windowsCommand } from './windows.ts';
 
+const DECLARED: readonly CliCommand[] = [
+  serverCommand,
+  keysCommand,
+  operatorsCommand,
+  tokensCommand,
+  backupCommand,
+  restoreCommand,
+  doctorCommand,
+  sealsCommand,
+  eventsCommand,
+  decisionsCommand,
+  advisoriesCommand,
+  vexCommand,
+  policiesCommand,
+  windowsCommand,
+  holdsCommand,
+  rebootsCommand,
+  rolloutsCommand,
+  rollbackCommand,
+  tagsCommand,
+  unfixedCommand,
+];
+
+/** `tidegate` as its help, its completion and its man page show it. */
+export const PROGRAM: Program = {
+  name: PROGRAM_NAME,
+  summary: 'the server of Tidegate, and its administration',
+  section: 1,
+  common: { help: { ...flag('show how the command is used'), short: 'h' } },
+  about: `Settings come from SERVICE_* variables: docs/configuration.md lists them.
+Each command explains itself with --help. Exit status: 0 done, 1 failed, 2 wrong usage.`,
+  get commands() {
+    return [...COMMANDS.values()];
+  },
+};
+
 /** Every command of `tidegate`, in the order of the usage. */
-export const COMMANDS: ReadonlyMap<string, CliCommand> = new Map([
-  ['server', serverCommand],
-  ['keys', keysCommand],
-  ['operators', operatorsCommand],
-  ['tokens', tokensCommand],
-  ['backup', backupCommand],
-  ['restore', restoreCommand],
-  ['doctor', doctorCommand],
-  ['seals', sealsCommand],
-  ['events', eventsCommand],
-  ['decisions', decisionsCommand],
-  ['advisories', advisoriesCommand],
-  ['vex', vexCommand],
-  ['policies', policiesCommand],
-  ['windows', windowsCommand],
-  ['holds', holdsCommand],
-  ['reboots', rebootsCommand],
-  ['rollouts', rolloutsCommand],
-  ['rollback', rollbackCommand],
-  ['tags', tagsCommand],
-  ['unfixed', unfixedCommand],
-]);
+export const COMMANDS: ReadonlyMap<string, CliCommand> = new Map(
+  [...DECLARED, completionCommand(PROGRAM)].map((command) => [command.name, command]),
+);

@@ -1,10 +1,11 @@
 import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs';
+import { file, flag } from '@tidegate/command-line/declare';
 import type { RecordedDecision } from '@tidegate/protocol/decisions-api';
 import { signDecision } from '../approvals/decision-statement.ts';
 import { type DecisionRow, findDecision, listDecisions } from '../approvals/decision-store.ts';
 import { decisionDetail, decisionItem, readRecord, TamperedDecision } from '../approvals/read-decision.ts';
 import { replayDecision } from '../approvals/replay-decision.ts';
-import { type CliCommand, type CliWorld, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
+import { type CliWorld, declareCommand, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
 import { runVerify } from './decisions-verify.ts';
 import { keysOfInstallation } from './doctor-keys.ts';
 import { CommandFault, type Installation, withInstallation } from './open-installation.ts';
@@ -13,25 +14,31 @@ import { showTable } from './show-table.ts';
 /** Decisions shown or replayed per update. Each update keeps at most this many, not counting those that minted. */
 const DECISIONS_MAX = 1_000;
 
-export const decisionsCommand: CliCommand = {
-  summary: 'show the evidence of gate decisions, replay them, export and verify them',
-  usage: `Usage: tidegate decisions show ID [--json]
-       tidegate decisions replay ID [--json]
-       tidegate decisions export ID [--out FILE]
-       tidegate decisions verify FILE --keys FILE [--json]
+const OPTIONS = {
+  json: flag('the result as JSON'),
+  out: file('a new file instead of the standard output'),
+  keys: file('public keys, as GET /api/v1/public-keys returns them'),
+};
 
-  show     the decisions about an update, or one decision with its full evidence
+export const decisionsCommand = declareCommand({
+  name: 'decisions',
+  summary: 'show the evidence of gate decisions, replay them, export and verify them',
+  calls: [
+    { act: 'show', operands: ['ID'], takes: ['json'] },
+    { act: 'replay', operands: ['ID'], takes: ['json'] },
+    { act: 'export', operands: ['ID'], takes: ['out'] },
+    { act: 'verify', operands: ['FILE'], needs: ['keys'], takes: ['json'] },
+  ],
+  options: OPTIONS,
+  about: `  show     the decisions about an update, or one decision with its full evidence
   replay   decide again from the recorded evidence and compare with this program's gate; exit status 1 if they differ
-  export   one decision as an in-toto statement, signed now by the key in use (--out: a new file)
+  export   one decision as an in-toto statement, signed now by the key in use
   verify   an exported statement, with the public keys alone; needs no server
+
 ID is the id of a decision or, for show and replay, of an update.
-  --keys FILE   public keys, as GET /api/v1/public-keys returns them
-  --json        the result as JSON
 All except verify work on the data directory (SERVICE_DATA_DIR, SERVICE_DATABASE_URL), with or without a running server.`,
   async run(args, world) {
-    const { values, positionals } = readArgs(args, {
-      ...{ json: { type: 'boolean' }, out: { type: 'string' }, keys: { type: 'string' } },
-    });
+    const { values, positionals } = readArgs(args, OPTIONS);
     const { json = false, out = null, keys = null } = values;
     const [act, subject, ...more] = positionals;
     const isKnown = ['show', 'replay', 'export', 'verify'].includes(act ?? '');
@@ -54,7 +61,7 @@ All except verify work on the data directory (SERVICE_DATA_DIR, SERVICE_DATABASE
       }
     });
   },
-};
+});
 
 /** The decision with this id, or those about the update with it. */
 async function decisionsOf({ platform }: Installation, id: string): Promise<DecisionRow[]> {

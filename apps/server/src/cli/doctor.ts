@@ -1,33 +1,40 @@
-import { type CliCommand, type CliWorld, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
+import { file, flag, many } from '@tidegate/command-line/declare';
+import { type CliWorld, declareCommand, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
 import { examineServer } from './doctor-checks.ts';
 import { verifyExportedEvents, verifyInstalledEvents } from './doctor-events.ts';
 import type { Finding } from './doctor-rules.ts';
 
 const MARK = { ok: 'ok  ', warn: 'WARN', fail: 'FAIL' } as const;
 
-export const doctorCommand: CliCommand = {
+const OPTIONS = {
+  'verify-events': flag('check the hash chain of the log, and name the first bad row'),
+  file: file('verify an export (`tidegate events export`) instead; needs no server', 'EXPORT'),
+  keys: file('for --file: public keys, as GET /api/v1/public-keys returns them', 'KEYS'),
+  head: many(
+    file(
+      'signed heads that hosts have seen: HEX:POSITION, or a file of such lines or of what `tidegate-agent status --json` prints',
+      'FILE|HEX:POSITION',
+    ),
+  ),
+  json: flag('the result as JSON'),
+};
+
+export const doctorCommand = declareCommand({
+  name: 'doctor',
   summary: 'check the installation, and verify the log of events',
-  usage: `Usage: tidegate doctor [--json]
-       tidegate doctor --verify-events [--head FILE|HEX:POSITION]... [--json]
-       tidegate doctor --verify-events --file EXPORT --keys KEYS [--head …]... [--json]
+  calls: [
+    { takes: ['json'] },
+    { needs: ['verify-events'], takes: ['head', 'json'] },
+    { needs: ['verify-events', 'file', 'keys'], takes: ['head', 'json'] },
+  ],
+  options: OPTIONS,
+  about: `Checks configuration, data folder, permissions, disk, database, keys, certificate, proxy, epoch file, log, operators and
+clock. It changes nothing, and says what to do about each problem. Exit status 1 if any check fails.
 
-Checks configuration, certificate, data folder, permissions, disk, database, keys, epoch file, log, operators and clock. It changes
-nothing, and says what to do about each problem. Exit status 1 if any check fails.
-
---verify-events checks the hash chain of the log, also while the server runs, and names the first bad row. It compares
-the chain with the signed checkpoints in the database and in the file beside it.
-  --head      signed heads that hosts have seen: HEX:POSITION, or a file of such lines or of what
-              \`tidegate-agent status --json\` prints; may be given more than once
-  --file      verify an export (\`tidegate events export\`) instead; needs no server
-  --keys      for --file: public keys, as GET /api/v1/public-keys returns them`,
+--verify-events also works while the server runs. It compares the chain with the signed checkpoints in the database and in
+the file beside it.`,
   async run(args, world) {
-    const { values, positionals } = readArgs(args, {
-      'verify-events': { type: 'boolean' },
-      file: { type: 'string' },
-      keys: { type: 'string' },
-      head: { type: 'string', multiple: true },
-      json: { type: 'boolean' },
-    });
+    const { values, positionals } = readArgs(args, OPTIONS);
     const { file, keys, head: heads = [], json = false } = values;
     if (positionals.length > 0) throw new UsageError(`unknown words: ${positionals.join(' ')}`);
     if (!values['verify-events']) {
@@ -39,7 +46,7 @@ the chain with the signed checkpoints in the database and in the file beside it.
     if (file === undefined || keys === undefined) throw new UsageError('--file and --keys go together');
     return verifyExportedEvents(world, { file, keys, heads, json });
   },
-};
+});
 
 async function examine(world: CliWorld, json: boolean): Promise<ExitCode> {
   const findings = await examineServer(world);

@@ -1,30 +1,32 @@
 import { appendFileSync, closeSync, fsyncSync, openSync } from 'node:fs';
+import { file, flag, text } from '@tidegate/command-line/declare';
 import { openCheckpointFile } from '../events/checkpoint-file.ts';
 import { exportEvents } from '../events/export-events.ts';
 import { makeCheckpoint } from '../events/make-checkpoint.ts';
 import { readFleet } from '../signing-keys/store.ts';
-import { type CliCommand, type CliWorld, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
+import { type CliWorld, declareCommand, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
 import { keysOfInstallation } from './doctor-keys.ts';
 import { CommandFault, type Installation, withInstallation } from './open-installation.ts';
 
-export const eventsCommand: CliCommand = {
-  summary: 'export the log of events so that others can verify it',
-  usage: `Usage: tidegate events export [--from POSITION] [--to POSITION] [--out FILE] [--json]
+const OPTIONS = {
+  from: text('POSITION', 'first position; the whole log unless given, with its end signed first'),
+  to: text('POSITION', 'last position'),
+  out: file('a new file instead of the standard output'),
+  json: flag('with --out: describe the export as JSON'),
+};
 
-Writes the log of events as lines of JSON: a header, the signed checkpoints, every event exactly as it was hashed, and an
+export const eventsCommand = declareCommand({
+  name: 'events',
+  summary: 'export the log of events so that others can verify it',
+  calls: [{ act: 'export', takes: ['from', 'to', 'out', 'json'] }],
+  options: OPTIONS,
+  about: `Writes the log of events as lines of JSON: a header, the signed checkpoints, every event exactly as it was hashed, and an
 end. With the file and the public keys (GET /api/v1/public-keys) anyone can verify it anywhere:
 tidegate doctor --verify-events --file FILE --keys KEYS
-  --from, --to   first and last position; by default the whole log, with its end signed first
-  --out FILE     a new file instead of the standard output
-  --json         with --out: describe the export as JSON
+
 It works on the data directory (SERVICE_DATA_DIR, SERVICE_DATABASE_URL), with or without a running server.`,
   async run(args, world) {
-    const { values, positionals } = readArgs(args, {
-      from: { type: 'string' },
-      to: { type: 'string' },
-      out: { type: 'string' },
-      json: { type: 'boolean' },
-    });
+    const { values, positionals } = readArgs(args, OPTIONS);
     const [act, ...more] = positionals;
     if (act !== 'export' || more.length > 0) throw new UsageError('events needs: export');
     if (values.json && values.out === undefined) throw new UsageError('--json goes with --out');
@@ -35,7 +37,7 @@ It works on the data directory (SERVICE_DATA_DIR, SERVICE_DATABASE_URL), with or
     };
     return withInstallation(world, (installation) => runExport(installation, world, asked));
   },
-};
+});
 
 interface Asked {
   range: { from: number | null; to: number | null };

@@ -1,3 +1,4 @@
+import { flag, text } from '@tidegate/command-line/declare';
 import { addToken, revokeToken, TOKENS_MAX, TOKENS_PER_GROUP_MAX } from '../fleet-lock/manage-tokens.ts';
 import { listTokens } from '../fleet-lock/store.ts';
 import { rfc3339 } from '../platform/clock.ts';
@@ -6,6 +7,10 @@ import { CommandFault, type Installation, withInstallation } from './open-instal
 import { showTable } from './show-table.ts';
 
 const ACTOR = 'cli';
+const OPTIONS = {
+  group: text('GROUP', 'whose hosts share the slots'),
+  json: flag('the result as JSON'),
+};
 
 const FAULTS = {
   group_form: '--group takes letters, digits, dots and hyphens: FleetLock knows no other names',
@@ -15,7 +20,7 @@ const FAULTS = {
 
 /** `tidegate reboots fleet-lock`: which groups share their slots with FleetLock clients. */
 export async function runFleetLock(args: readonly string[], world: CliWorld): Promise<ExitCode> {
-  const { values, positionals } = readArgs(args, { group: { type: 'string' }, json: { type: 'boolean' } });
+  const { values, positionals } = readArgs(args, OPTIONS);
   const { group, json = false } = values;
   const [act, id, ...more] = positionals;
   if (group !== undefined && act !== 'add') throw new UsageError('--group works only with fleet-lock add');

@@ -1,3 +1,4 @@
+import { choice, flag, many, text } from '@tidegate/command-line/declare';
 import { HoldRequest } from '@tidegate/protocol/holds-api';
 import { ECOSYSTEMS } from '@tidegate/protocol/scalars';
 import { Check, Errors } from 'typebox/value';
@@ -5,7 +6,7 @@ import { countHeld } from '../holds/count-held.ts';
 import { holdView } from '../holds/hold-view.ts';
 import { holdFault, placeHold, releaseHold } from '../holds/manage-holds.ts';
 import { findHold, listHolds } from '../holds/store.ts';
-import { type CliCommand, type CliWorld, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
+import { type CliWorld, declareCommand, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
 import { CommandFault, type Installation, withInstallation } from './open-installation.ts';
 import { SCOPE_OPTIONS, scopeOf, scopeText } from './scope-words.ts';
 import { showTable } from './show-table.ts';
@@ -15,27 +16,36 @@ const ACTOR = 'cli';
 /** Holds in force are fewer; with --all the newest are shown. */
 const SHOWN_MAX = 1_000;
 
-export const holdsCommand: CliCommand = {
-  summary: 'packages that stay as they are: list, place, release',
-  usage: `Usage: tidegate holds list [--all] [--json]
-       tidegate holds place PATTERN ... --until TIME --reason TEXT [--ecosystem ECOSYSTEM ...] [--group GROUP ...]
-                            [--tag TAG ...] [--host HOST ...] [--dry-run] [--json]
-       tidegate holds release ID [--json]
+const OPTIONS = {
+  until: text('TIME', 'when it ends, such as 2027-03-01T00:00:00Z, at most a year ahead'),
+  reason: text('TEXT', 'why'),
+  all: flag('also the newest of those that have ended'),
+  ecosystem: many(choice(ECOSYSTEMS, 'whose packages (all of them)')),
+  'dry-run': flag('say what would change, and change nothing'),
+  json: flag('the result as JSON'),
+  ...SCOPE_OPTIONS,
+};
 
-  list      the holds in force; --all also the newest of those that have ended
+export const holdsCommand = declareCommand({
+  name: 'holds',
+  summary: 'packages that stay as they are: list, place, release',
+  calls: [
+    { act: 'list', takes: ['all', 'json'] },
+    {
+      ...{ act: 'place', operands: ['PATTERN ...'], needs: ['until', 'reason'] },
+      takes: ['ecosystem', 'group', 'tag', 'host', 'dry-run', 'json'],
+    },
+    { act: 'release', operands: ['ID'], takes: ['json'] },
+  ],
+  options: OPTIONS,
+  about: `  list      the holds in force
   place     keeps packages as they are: nothing that would change one is approved, and what was approved is withdrawn unless a
-            host has begun. In a PATTERN * stands for any characters. Without --ecosystem it is for ${ECOSYSTEMS.join(', ')};
-            without --group, --tag and --host for all hosts; --host takes an id or a whole host name. TIME is such as
-            2027-03-01T00:00:00Z, at most a year ahead. --dry-run says what would be kept back
+            host has begun. In a PATTERN * stands for any characters. Without --group, --tag and --host it is for all hosts
   release   ends a hold before its time; its updates still have to be approved
 
 All of them work on the data directory (SERVICE_DATA_DIR, SERVICE_DATABASE_URL), with or without a running server.`,
   async run(args, world) {
-    const { values, positionals } = readArgs(args, {
-      ...{ until: { type: 'string' }, reason: { type: 'string' }, all: { type: 'boolean' } },
-      ...{ ecosystem: { type: 'string', multiple: true } },
-      ...{ 'dry-run': { type: 'boolean' }, json: { type: 'boolean' }, ...SCOPE_OPTIONS },
-    });
+    const { values, positionals } = readArgs(args, OPTIONS);
     const { until, reason, ecosystem, all: isAll = false, 'dry-run': isDry = false, json = false } = values;
     const { group, host, tag } = values;
     const [act, ...words] = positionals;
@@ -68,7 +78,7 @@ All of them work on the data directory (SERVICE_DATA_DIR, SERVICE_DATABASE_URL),
         );
     }
   },
-};
+});
 
 const ACTS = ['list', 'place', 'release'];
 

@@ -11,13 +11,14 @@ import { claimedSet } from '../signing-keys/vouched-keys.ts';
 import { type CliWorld, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
 import { type KeyContext, KeyFault, rowOf, vouchersAt, withKeyContext } from './key-context.ts';
 import { readInput, versionOf } from './keys-input.ts';
+import { KEY_OPTIONS } from './keys-options.ts';
 
 /** `tidegate keys add`: the next version, signed into a key set by the keys here, or pending the root's signatures. */
 export async function addKeyCommand(args: readonly string[], world: CliWorld): Promise<ExitCode> {
   const { values, positionals } = readArgs(args, {
-    'public-key': { type: 'string' },
-    'private-key': { type: 'string' },
-    json: { type: 'boolean' },
+    'public-key': KEY_OPTIONS['public-key'],
+    'private-key': KEY_OPTIONS['private-key'],
+    json: KEY_OPTIONS.json,
   });
   if (positionals.length > 0) throw new UsageError(`unknown words: ${positionals.join(' ')}`);
   const { 'public-key': publicKey, 'private-key': privateKey } = values;
@@ -45,7 +46,7 @@ export async function addKeyCommand(args: readonly string[], world: CliWorld): P
 
 /** `tidegate keys use VERSION`. */
 export async function useKeyCommand(args: readonly string[], world: CliWorld): Promise<ExitCode> {
-  const { values, positionals } = readArgs(args, { json: { type: 'boolean' } });
+  const { values, positionals } = readArgs(args, { json: KEY_OPTIONS.json });
   const version = versionOf(positionals);
   return withKeyContext(world, async (context) => {
     const row = rowOf(context, version);
@@ -73,7 +74,7 @@ export async function useKeyCommand(args: readonly string[], world: CliWorld): P
 
 /** `tidegate keys revoke VERSION`: permanent. */
 export async function revokeKeyCommand(args: readonly string[], world: CliWorld): Promise<ExitCode> {
-  const { values, positionals } = readArgs(args, { force: { type: 'boolean' }, json: { type: 'boolean' } });
+  const { values, positionals } = readArgs(args, { force: KEY_OPTIONS.force, json: KEY_OPTIONS.json });
   const version = versionOf(positionals);
   return withKeyContext(world, async (context) => {
     const { platform, actor } = context;
@@ -109,8 +110,8 @@ export async function revokeKeyCommand(args: readonly string[], world: CliWorld)
 /** `tidegate keys reset`: the last resort. */
 export async function resetKeysCommand(args: readonly string[], world: CliWorld): Promise<ExitCode> {
   const { values, positionals } = readArgs(args, {
-    'every-host-is-enrolled-again': { type: 'boolean' },
-    json: { type: 'boolean' },
+    'every-host-is-enrolled-again': KEY_OPTIONS['every-host-is-enrolled-again'],
+    json: KEY_OPTIONS.json,
   });
   if (positionals.length > 0) throw new UsageError(`unknown words: ${positionals.join(' ')}`);
   if (!values['every-host-is-enrolled-again']) {

@@ -6,10 +6,11 @@ import { newestKeySet, rootsAfter, type SigningKeyRow } from '../signing-keys/st
 import { claimedSet } from '../signing-keys/vouched-keys.ts';
 import { type CliWorld, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
 import { type KeyContext, withKeyContext } from './key-context.ts';
+import { KEY_OPTIONS } from './keys-options.ts';
 
 /** `tidegate keys list`: all keys, which one signs, whose private half is here, and how many agents know each. */
 export async function listKeysCommand(args: readonly string[], world: CliWorld): Promise<ExitCode> {
-  const { values, positionals } = readArgs(args, { json: { type: 'boolean' } });
+  const { values, positionals } = readArgs(args, { json: KEY_OPTIONS.json });
   if (positionals.length > 0) throw new UsageError(`unknown words: ${positionals.join(' ')}`);
   return withKeyContext(world, async (context) => {
     const listed = await readList(context);

@@ -9,11 +9,12 @@ import { writeSecretFile } from '../platform/secrets.ts';
 import { type CliWorld, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
 import { KeyFault } from './key-context.ts';
 import { onlyWord, readInput } from './keys-input.ts';
+import { KEY_OPTIONS } from './keys-options.ts';
 import { writeNewSecret } from './write-new-secret.ts';
 
 /** `tidegate keys root make`: needs no server, data or network, so that it runs on an offline machine. */
 export async function makeRootKeyCommand(args: readonly string[], world: CliWorld): Promise<ExitCode> {
-  const { values, positionals } = readArgs(args, { out: { type: 'string' }, json: { type: 'boolean' } });
+  const { values, positionals } = readArgs(args, { out: KEY_OPTIONS.out, json: KEY_OPTIONS.json });
   if (positionals.length > 0) throw new UsageError(`unknown words: ${positionals.join(' ')}`);
   const { out } = values;
   if (out === undefined) throw new UsageError('--out FILE is needed');
@@ -30,7 +31,7 @@ export async function makeRootKeyCommand(args: readonly string[], world: CliWorl
 
 /** `tidegate keys root sign FILE`: shows the content, and adds a signature. */
 export async function signCommand(args: readonly string[], world: CliWorld): Promise<ExitCode> {
-  const { values, positionals } = readArgs(args, { key: { type: 'string' }, json: { type: 'boolean' } });
+  const { values, positionals } = readArgs(args, { key: KEY_OPTIONS.key, json: KEY_OPTIONS.json });
   const file = onlyWord(positionals, 'the FILE to sign');
   const { key: keyFile } = values;
   if (keyFile === undefined) throw new UsageError('--key FILE is needed, or --key - for the standard input');

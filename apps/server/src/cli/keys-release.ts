@@ -13,6 +13,7 @@ import {
 import { type CliWorld, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
 import { KeyFault } from './key-context.ts';
 import { onlyWord, readInput } from './keys-input.ts';
+import { KEY_OPTIONS } from './keys-options.ts';
 import { writeNewSecret } from './write-new-secret.ts';
 
 const SUMS = 'SHA256SUMS';
@@ -23,7 +24,7 @@ const FILES_MAX = 1_000;
 
 /** `tidegate keys release make`: needs no server, data or network, so that it runs on an offline machine. */
 export async function makeReleaseKeyCommand(args: readonly string[], world: CliWorld): Promise<ExitCode> {
-  const { values, positionals } = readArgs(args, { out: { type: 'string' }, json: { type: 'boolean' } });
+  const { values, positionals } = readArgs(args, { out: KEY_OPTIONS.out, json: KEY_OPTIONS.json });
   if (positionals.length > 0) throw new UsageError(`unknown words: ${positionals.join(' ')}`);
   const { out } = values;
   if (out === undefined) throw new UsageError('--out FILE is needed');
@@ -42,7 +43,7 @@ export async function makeReleaseKeyCommand(args: readonly string[], world: CliW
 
 /** `tidegate keys release sign DIR`: signs the checksums of a release, if its files are exactly those. */
 export async function signReleaseCommand(args: readonly string[], world: CliWorld): Promise<ExitCode> {
-  const { values, positionals } = readArgs(args, { key: { type: 'string' }, json: { type: 'boolean' } });
+  const { values, positionals } = readArgs(args, { key: KEY_OPTIONS.key, json: KEY_OPTIONS.json });
   const folder = onlyWord(positionals, 'the DIR of the release');
   const { key: keyFile } = values;
   if (keyFile === undefined) throw new UsageError('--key FILE is needed, or --key - for the standard input');
@@ -57,8 +58,8 @@ export async function signReleaseCommand(args: readonly string[], world: CliWorl
 /** `tidegate keys release verify DIR`: whether every file of a release is the one that was signed. */
 export async function verifyReleaseCommand(args: readonly string[], world: CliWorld): Promise<ExitCode> {
   const { values, positionals } = readArgs(args, {
-    'public-key': { type: 'string' },
-    json: { type: 'boolean' },
+    'public-key': KEY_OPTIONS['public-key'],
+    json: KEY_OPTIONS.json,
   });
   const folder = onlyWord(positionals, 'the DIR of the release');
   const publicKeyHex = values['public-key'];

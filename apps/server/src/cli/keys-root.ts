@@ -1,4 +1,5 @@
 import { linkSync, rmSync, writeFileSync } from 'node:fs';
+import { many } from '@tidegate/command-line/declare';
 import { KEYSET_TYPE } from '@tidegate/protocol/documents';
 import { ROOT_KEYS_MAX, ROOT_TYPE, type RootPayload } from '@tidegate/protocol/root-document';
 import { parseStrictJson } from '@tidegate/protocol/strict-json';
@@ -11,14 +12,15 @@ import { claimedSet } from '../signing-keys/vouched-keys.ts';
 import { type CliWorld, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
 import { type KeyContext, KeyFault, vouchersAt, withKeyContext } from './key-context.ts';
 import { onlyWord, readInput } from './keys-input.ts';
+import { KEY_OPTIONS } from './keys-options.ts';
 
 /** `tidegate keys root init`: writes the root document that the holders of its keys then sign. */
 export async function initRootCommand(args: readonly string[], world: CliWorld): Promise<ExitCode> {
   const { values, positionals } = readArgs(args, {
-    threshold: { type: 'string' },
-    key: { type: 'string', multiple: true },
-    out: { type: 'string' },
-    json: { type: 'boolean' },
+    threshold: KEY_OPTIONS.threshold,
+    key: many(KEY_OPTIONS.key),
+    out: KEY_OPTIONS.out,
+    json: KEY_OPTIONS.json,
   });
   if (positionals.length > 0) throw new UsageError(`unknown words: ${positionals.join(' ')}`);
   const { out } = values;
@@ -50,7 +52,7 @@ export async function initRootCommand(args: readonly string[], world: CliWorld):
 
 /** `tidegate keys pending`: writes the key set that the root's holders should sign. */
 export async function pendingCommand(args: readonly string[], world: CliWorld): Promise<ExitCode> {
-  const { values, positionals } = readArgs(args, { out: { type: 'string' }, json: { type: 'boolean' } });
+  const { values, positionals } = readArgs(args, { out: KEY_OPTIONS.out, json: KEY_OPTIONS.json });
   if (positionals.length > 0) throw new UsageError(`unknown words: ${positionals.join(' ')}`);
   const { out } = values;
   if (out === undefined) throw new UsageError('--out FILE is needed');
@@ -85,7 +87,7 @@ export async function pendingCommand(args: readonly string[], world: CliWorld): 
 
 /** `tidegate keys root install FILE`: installs a root document or a key set that the root signed. */
 export async function installCommand(args: readonly string[], world: CliWorld): Promise<ExitCode> {
-  const { values, positionals } = readArgs(args, { json: { type: 'boolean' } });
+  const { values, positionals } = readArgs(args, { json: KEY_OPTIONS.json });
   const file = onlyWord(positionals, 'the signed FILE');
   const text = await readInput(world, file);
   const envelope = parseStrictJson(text);

@@ -1,8 +1,10 @@
-import { type CliCommand, type CliWorld, EXIT, type ExitCode, UsageError } from './command.ts';
+import { many } from '@tidegate/command-line/declare';
+import { type CliWorld, declareCommand, EXIT, type ExitCode, UsageError } from './command.ts';
 import { KeyFault } from './key-context.ts';
 import { addKeyCommand, resetKeysCommand, revokeKeyCommand, useKeyCommand } from './keys-change.ts';
 import { listKeysCommand } from './keys-list.ts';
 import { makeRootKeyCommand, signCommand } from './keys-offline.ts';
+import { KEY_OPTIONS } from './keys-options.ts';
 import { makeReleaseKeyCommand, signReleaseCommand, verifyReleaseCommand } from './keys-release.ts';
 import { initRootCommand, installCommand, pendingCommand } from './keys-root.ts';
 
@@ -32,30 +34,34 @@ const GROUPS: ReadonlyMap<string, ReadonlyMap<string, Act>> = new Map([
   ['release', RELEASE_ACTS],
 ]);
 
-export const keysCommand: CliCommand = {
+export const keysCommand = declareCommand({
+  name: 'keys',
   summary: 'signing keys: list, rotate, revoke, the offline root and release keys',
-  usage: `Usage: tidegate keys list
-       tidegate keys add [--private-key FILE | --public-key HEX]
-       tidegate keys use VERSION
-       tidegate keys revoke VERSION [--force]
-       tidegate keys pending --out FILE
-       tidegate keys reset --every-host-is-enrolled-again
-       tidegate keys root make --out FILE
-       tidegate keys root init --threshold M --key HEX... --out FILE
-       tidegate keys root sign FILE --key FILE
-       tidegate keys root install FILE
-       tidegate keys release make --out FILE
-       tidegate keys release sign DIR --key FILE
-       tidegate keys release verify DIR --public-key HEX
-
-To rotate: add, use, revoke. add makes a key and stores its private half in the data folder. With an offline root the new
+  calls: [
+    { act: 'list', takes: ['json'] },
+    { act: 'add', takes: ['private-key', 'public-key', 'json'] },
+    { act: 'use', operands: ['VERSION'], takes: ['json'] },
+    { act: 'revoke', operands: ['VERSION'], takes: ['force', 'json'] },
+    { act: 'pending', needs: ['out'], takes: ['json'] },
+    { act: 'reset', needs: ['every-host-is-enrolled-again'], takes: ['json'] },
+    { act: 'root make', needs: ['out'], takes: ['json'] },
+    { act: 'root init', needs: ['threshold', 'key', 'out'], takes: ['json'] },
+    { act: 'root sign', operands: ['FILE'], needs: ['key'], takes: ['json'] },
+    { act: 'root install', operands: ['FILE'], takes: ['json'] },
+    { act: 'release make', needs: ['out'], takes: ['json'] },
+    { act: 'release sign', operands: ['DIR'], needs: ['key'], takes: ['json'] },
+    { act: 'release verify', operands: ['DIR'], needs: ['public-key'], takes: ['json'] },
+  ],
+  options: { ...KEY_OPTIONS, key: many(KEY_OPTIONS.key) },
+  about: `To rotate: add, use, revoke. add makes a key and stores its private half in the data folder. With an offline root the new
 key waits: pending writes the key set that the root's holders sign, and root install installs it. revoke is permanent.
 reset is the last resort, when every private half is lost and there is no root.
 release is for those who build Tidegate: sign signs the SHA256SUMS of a release, verify compares every file of one.
 root make, root sign and release need no server: run them on an offline machine. Where a private key is read, FILE may be - for
 the standard input; a key is never an argument.
+
 The others work on the data directory (SERVICE_DATA_DIR, SERVICE_DATABASE_URL), with or without a running server, which
-follows within ten seconds. All of them take --json.`,
+follows within ten seconds.`,
   async run(args, world) {
     const { act, rest } = chooseAct(args);
     try {
@@ -66,7 +72,7 @@ follows within ten seconds. All of them take --json.`,
       return EXIT.failed;
     }
   },
-};
+});
 
 function chooseAct(args: readonly string[]): { act: Act; rest: readonly string[] } {
   const [first = '', second = ''] = args;

@@ -1,3 +1,4 @@
+import { choice, flag, text } from '@tidegate/command-line/declare';
 import { NewPassword, RESET_ENDS, type ResetEnds, Username } from '@tidegate/protocol/operators-api';
 import { ROLES, Role } from '@tidegate/protocol/states';
 import type { Static } from 'typebox';
@@ -11,7 +12,7 @@ import { createPasswords } from '../operators/passwords/passwords.ts';
 import { resetFactors } from '../operators/reset-factors.ts';
 import { findOperatorByName, listOperators, type OperatorRow } from '../operators/store.ts';
 import { speaksTls } from '../plain-http.ts';
-import { type CliCommand, type CliWorld, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
+import { type CliWorld, declareCommand, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
 import { CommandFault, type Installation, withInstallation } from './open-installation.ts';
 import { readNewPassword } from './read-password.ts';
 import { showTable } from './show-table.ts';
@@ -20,32 +21,37 @@ import { showTable } from './show-table.ts';
 const BY: Changer = { username: 'cli', sessionId: '', address: null };
 const PAGE = 200;
 
-export const operatorsCommand: CliCommand = {
-  summary: 'operators: list, add, change, disable, reset second factors, renew the set-up link',
-  usage: `Usage: tidegate operators list
-       tidegate operators add NAME --role viewer|approver|admin
-       tidegate operators set-password NAME [--keep WHAT]
-       tidegate operators set-role NAME viewer|approver|admin
-       tidegate operators disable NAME
-       tidegate operators enable NAME
-       tidegate operators reset-factors NAME [--keep WHAT]
-       tidegate operators link
+const OPTIONS = {
+  role: choice(ROLES, 'what the new operator may do'),
+  keep: text('WHAT', 'what stays, separated by commas: totp, passkeys, sessions, api_tokens'),
+  json: flag('the result as JSON'),
+};
 
-A password is asked for at the terminal, or is the first line of the standard input; it is never an argument. A new
-password ends everything else that lets the operator in: authenticator app, passkeys, sessions and API tokens. --keep
-names exceptions, separated by commas: totp, passkeys, sessions, api_tokens. Disabling an operator ends its sessions. The
-last admin cannot be disabled. reset-factors is for an operator who lost every second factor: it removes them all, so
-that the password alone logs in; sessions and API tokens end too, except those that --keep names. link makes a new
-one-time link for the first operator, if none exists and the link printed at the start has expired. If nobody knows a
-password any more, use set-password.
-All of them work on the data directory (SERVICE_DATA_DIR, SERVICE_DATABASE_URL), with or without a running server, and
-take --json. Each change is an event with the actor "cli".`,
+export const operatorsCommand = declareCommand({
+  name: 'operators',
+  summary: 'operators: list, add, change, disable, reset second factors, renew the set-up link',
+  calls: [
+    { act: 'list', takes: ['json'] },
+    { act: 'add', operands: ['NAME'], needs: ['role'], takes: ['json'] },
+    { act: 'set-password', operands: ['NAME'], takes: ['keep', 'json'] },
+    { act: 'set-role', operands: ['NAME', ROLES.join('|')], takes: ['json'] },
+    { act: 'disable', operands: ['NAME'], takes: ['json'] },
+    { act: 'enable', operands: ['NAME'], takes: ['json'] },
+    { act: 'reset-factors', operands: ['NAME'], takes: ['keep', 'json'] },
+    { act: 'link', takes: ['json'] },
+  ],
+  options: OPTIONS,
+  about: `A password is asked for at the terminal, or is the first line of the standard input; it is never an argument. A new
+password ends everything else that lets the operator in: authenticator app, passkeys, sessions and API tokens, but for what
+--keep names. Disabling an operator ends its sessions. The last admin cannot be disabled. reset-factors is for an operator
+who lost every second factor: it removes them all, so that the password alone logs in; sessions and API tokens end too,
+except those that --keep names. link makes a new one-time link for the first operator, if none exists and the link printed
+at the start has expired. If nobody knows a password any more, use set-password.
+
+All of them work on the data directory (SERVICE_DATA_DIR, SERVICE_DATABASE_URL), with or without a running server.
+Each change is an event with the actor "cli".`,
   async run(args, world) {
-    const { values, positionals } = readArgs(args, {
-      role: { type: 'string' },
-      keep: { type: 'string' },
-      json: { type: 'boolean' },
-    });
+    const { values, positionals } = readArgs(args, OPTIONS);
     const [name = '', ...words] = positionals;
     const act = ACTS.get(name);
     if (!act) throw new UsageError(`operators needs one of: ${[...ACTS.keys()].join(', ')}`);
@@ -59,7 +65,7 @@ take --json. Each change is an event with the actor "cli".`,
     const role = act.needsRole ? roleOf(asked.role) : null;
     return withInstallation(world, (installation) => act.run({ ...installation, world, ...asked, role }));
   },
-};
+});
 
 interface Asked {
   words: readonly string[];

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { file, flag, many, text } from '@tidegate/command-line/declare';
 import { canonicalJson } from '@tidegate/protocol/canonical-json';
 import { PolicyRequest } from '@tidegate/protocol/policies-api';
 import { parseStrictJson } from '@tidegate/protocol/strict-json';
@@ -19,7 +20,7 @@ import {
 import { type AnyPolicyRow, listPolicies, runsOf } from '../policies/store.ts';
 import { backtestPolicy } from '../policy-runs/backtest-policy.ts';
 import { backtestLines } from './backtest-lines.ts';
-import { type CliCommand, type CliWorld, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
+import { type CliWorld, declareCommand, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
 import { type KeyContext, withKeyContext } from './key-context.ts';
 import { CommandFault, type Installation, withInstallation } from './open-installation.ts';
 import { showTable } from './show-table.ts';
@@ -31,30 +32,38 @@ const PAGE = 200;
 /** Largest file that is read. */
 const FILE_MAX_BYTES = 4 * 1024 * 1024;
 
-export const policiesCommand: CliCommand = {
-  summary: 'policies that approve by themselves: list, show, apply from files, revoke',
-  usage: `Usage: tidegate policies list [--all] [--json]
-       tidegate policies show NAME
-       tidegate policies backtest NAME [--json]
-       tidegate policies apply --file FILE ... --author OPERATOR [--dry-run] [--json]
-       tidegate policies revoke NAME [--json]
+const OPTIONS = {
+  file: { ...many(file('a policy or a list of them, as JSON')), short: 'f' },
+  author: text('OPERATOR', 'in whose name the policies approve: an approver or admin of the whole fleet'),
+  'dry-run': flag('say what would change, and change nothing'),
+  all: flag('also the policies that have ended'),
+  json: flag('the result as JSON'),
+};
 
-  list     the policies in force; --all also those that have ended
-  show     the newest version of a policy, in the form that apply reads
-  backtest what it would have done in the last 30 days, from the recorded decisions
-  apply    publishes what the files say: a new policy, or a new version where something differs. Each file has one
-           policy or a list of them, in the form of POST /api/v1/policies. All of them are published, or none.
-           --dry-run says what would change. Policies that no file names are left as they are, and named
-  revoke   ends a policy; what it approved keeps its token
+export const policiesCommand = declareCommand({
+  name: 'policies',
+  summary: 'policies that approve by themselves: list, show, apply from files, revoke',
+  calls: [
+    { act: 'list', takes: ['all', 'json'] },
+    { act: 'show', operands: ['NAME'] },
+    { act: 'backtest', operands: ['NAME'], takes: ['json'] },
+    { act: 'apply', needs: ['file', 'author'], takes: ['dry-run', 'json'] },
+    { act: 'revoke', operands: ['NAME'], takes: ['json'] },
+  ],
+  options: OPTIONS,
+  about: `  list      the policies in force
+  show      the newest version of a policy, in the form that apply reads
+  backtest  what it would have done in the last 30 days, from the recorded decisions
+  apply     publishes what the files say: a new policy, or a new version where something differs. Each file has one
+            policy or a list of them, in the form of POST /api/v1/policies. All of them are published, or none.
+            Policies that no file names are left as they are, and named
+  revoke    ends a policy; what it approved keeps its token
 
 All of them work on the data directory (SERVICE_DATA_DIR, SERVICE_DATABASE_URL), with or without a running server.
---author names the operator in whose name the policies approve: an approver or admin of the whole fleet. Whoever may read
-the data directory can sign, so no second factor is asked for; the event "policy_published" names the actor "cli".`,
+Whoever may read the data directory can sign, so no second factor is asked for; the event "policy_published" names the
+actor "cli".`,
   async run(args, world) {
-    const { values, positionals } = readArgs(args, {
-      ...{ file: { type: 'string', short: 'f', multiple: true }, author: { type: 'string' } },
-      ...{ 'dry-run': { type: 'boolean' }, all: { type: 'boolean' }, json: { type: 'boolean' } },
-    });
+    const { values, positionals } = readArgs(args, OPTIONS);
     const { file: files = [], author, 'dry-run': isDry = false, all: isAll = false, json = false } = values;
     const [act, ...words] = positionals;
     if (act === undefined || !ACTS.includes(act))
@@ -87,7 +96,7 @@ the data directory can sign, so no second factor is asked for; the event "policy
       }
     }
   },
-};
+});
 
 const ACTS = ['list', 'show', 'backtest', 'apply', 'revoke'];
 

@@ -1,5 +1,7 @@
+import { choice, flag, text } from '@tidegate/command-line/declare';
 import {
   type HostReboot,
+  REBOOT_STATES,
   RebootAsk,
   RebootState,
   type RebootWait,
@@ -11,7 +13,7 @@ import { cancelReboot } from '../reboots/cancel-reboot.ts';
 import { releaseSlot, setLimits, slotGroups } from '../reboots/manage-slots.ts';
 import { findReboot, listReboots } from '../reboots/store.ts';
 import { viewReboots } from '../reboots/view-reboots.ts';
-import { type CliCommand, EXIT, readArgs, UsageError } from './command.ts';
+import { declareCommand, EXIT, readArgs, UsageError } from './command.ts';
 import { runFleetLock } from './fleet-lock.ts';
 import { CommandFault, type Installation, withInstallation } from './open-installation.ts';
 import { SCOPE_OPTIONS, scopeOf, scopeText } from './scope-words.ts';
@@ -24,13 +26,22 @@ const SHOWN_MAX = 1_000;
 const ACTS = ['list', 'show', 'ask', 'cancel', 'slots', 'limit', 'release'];
 const NUMBER = /^[0-9]{1,6}$/;
 
-const readWords = (args: readonly string[]) =>
-  readArgs(args, {
-    ...{ until: { type: 'string' }, reason: { type: 'string' }, warn: { type: 'string' } },
-    ...{ services: { type: 'boolean' }, all: { type: 'boolean' }, 'dry-run': { type: 'boolean' } },
-    ...{ 'at-once': { type: 'string' }, healthy: { type: 'string' }, 'halt-after': { type: 'string' } },
-    ...{ state: { type: 'string' }, json: { type: 'boolean' }, ...SCOPE_OPTIONS },
-  });
+const OPTIONS = {
+  until: text('TIME', 'what has not begun then is given up'),
+  reason: text('TEXT', 'why'),
+  warn: text('MINUTES', 'how long logged-in users are warned before'),
+  services: flag('those whose services run replaced files, for a restart of these'),
+  all: flag('also hosts that need none'),
+  'dry-run': flag('say what would change, and change nothing'),
+  'at-once': text('N', 'hosts that may be down at once'),
+  healthy: text('N', 'others that must be up and well (0)'),
+  'halt-after': text('N', 'hosts that failed and stop the group (2)'),
+  state: choice(REBOOT_STATES, 'only those in this state'),
+  json: flag('the result as JSON'),
+  ...SCOPE_OPTIONS,
+};
+
+const readWords = (args: readonly string[]) => readArgs(args, OPTIONS);
 type Words = ReturnType<typeof readWords>['values'];
 
 /** The options of each act, beside --json. */
@@ -41,27 +52,30 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   release: ['reason'],
 };
 
-export const rebootsCommand: CliCommand = {
+export const rebootsCommand = declareCommand({
+  name: 'reboots',
   summary: 'reboots and restarts of services: list, show, ask, cancel, slots, limit, release, fleet-lock',
-  usage: `Usage: tidegate reboots list [--state STATE] [--json]
-       tidegate reboots show ID [--json]
-       tidegate reboots ask --until TIME --reason TEXT [--services | --all] [--warn MINUTES] [--group GROUP ...]
-                            [--tag TAG ...] [--host HOST ...] [--dry-run] [--json]
-       tidegate reboots cancel ID [--json]
-       tidegate reboots slots [--json]
-       tidegate reboots limit [--group GROUP] --at-once N [--healthy N] [--halt-after N] [--json]
-       tidegate reboots release SLOT --reason TEXT [--json]
-       tidegate reboots fleet-lock add --group GROUP [--json]
-       tidegate reboots fleet-lock list [--json]
-       tidegate reboots fleet-lock revoke ID [--json]
-
-  list      hosts that wait, are down or have ended, newest first
-  ask       queues the hosts that report that they need a reboot; --services: those whose services run replaced files,
-            for a restart of these; --all: also hosts that need none. What has not begun at TIME is given up
+  calls: [
+    { act: 'list', takes: ['state', 'json'] },
+    { act: 'show', operands: ['ID'], takes: ['json'] },
+    {
+      ...{ act: 'ask', needs: ['until', 'reason'] },
+      takes: ['services', 'all', 'warn', 'group', 'tag', 'host', 'dry-run', 'json'],
+    },
+    { act: 'cancel', operands: ['ID'], takes: ['json'] },
+    { act: 'slots', takes: ['json'] },
+    { act: 'limit', needs: ['at-once'], takes: ['group', 'healthy', 'halt-after', 'json'] },
+    { act: 'release', operands: ['SLOT'], needs: ['reason'], takes: ['json'] },
+    { act: 'fleet-lock add', needs: ['group'], takes: ['json'] },
+    { act: 'fleet-lock list', takes: ['json'] },
+    { act: 'fleet-lock revoke', operands: ['ID'], takes: ['json'] },
+  ],
+  options: OPTIONS,
+  about: `  list      hosts that wait, are down or have ended, newest first
+  ask       queues the hosts that report that they need a reboot
   cancel    takes a host out of the queue, or has it call off what has not begun
   slots     how many hosts of each group may be down at once, and which are
-  limit     sets that: --healthy others must be up and well (0), and --halt-after hosts that failed stop the group (2).
-            Without --group it is for the hosts of no group
+  limit     sets that. Without --group it is for the hosts of no group
   release   frees the slot of a host that failed, after somebody looked at it
   fleet-lock  shares the slots of a group with hosts that ask by FleetLock (CoreOS, Flatcar): add makes a token for them and
             prints it once, alone on the standard output. Without a token the two calls do not exist
@@ -87,7 +101,7 @@ All of them work on the data directory (SERVICE_DATA_DIR, SERVICE_DATABASE_URL);
       return EXIT.ok;
     });
   },
-};
+});
 
 interface Said {
   readonly json: unknown;

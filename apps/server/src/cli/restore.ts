@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { file, flag, text } from '@tidegate/command-line/declare';
 import { RESYNC_MAX_HOURS } from '@tidegate/protocol/resync-api';
 import { readConfig } from '../config.ts';
 import { MIGRATIONS } from '../migrations.ts';
@@ -9,38 +10,37 @@ import { readSecrets } from '../platform/secrets.ts';
 import { readIdentities } from '../restore/backup-crypto.ts';
 import { type RestoreOutcome, restoreBackup } from '../restore/restore-backup.ts';
 import { sealsOfFolder } from '../restore/seals-of-folder.ts';
-import { type CliCommand, type CliWorld, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
+import { type CliWorld, declareCommand, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
 
-export const restoreCommand: CliCommand = {
+const OPTIONS = {
+  'resync-hours': text(
+    'N',
+    'for N hours (at most 72) each host whose token is newer than the backup may resync once. Without it the next renewal of such a host counts as reuse, which revokes it; it must then be enrolled again',
+  ),
+  identity: file('a file of age identities, for an encrypted backup', 'KEYFILE'),
+  unverified: flag(
+    'restore also a file without a MAC under this token secret: a backup of an older version, or of a server whose secret is lost. Its content is then trusted, but rows that grant rights count only after `tidegate seals accept`',
+  ),
+  json: flag('describe what was restored as JSON'),
+};
+
+export const restoreCommand = declareCommand({
+  name: 'restore',
   summary: 'replace the database with a backup',
-  usage: `Usage: tidegate restore FILE [--resync-hours N] [--identity KEYFILE] [--unverified] [--json]
-
-Replaces the database with a backup while no server runs. The backup is checked first, and the old
-database is kept aside. On PostgreSQL SERVICE_DATABASE_URL must name an empty database.
-The next start begins a new epoch, and revokes again everything revoked since the backup.
-
-  --resync-hours N   for N hours (at most ${RESYNC_MAX_HOURS}) each host whose token is newer than the backup may
-                     resync once. Without it the next renewal of such a host counts as reuse, which
-                     revokes it; it must then be enrolled again
-  --identity KEYFILE  a file of age identities, for an encrypted backup
-  --unverified       restore also a file without a MAC under this token secret: a backup of an older
-                     version, or of a server whose secret is lost. Its content is then trusted, but
-                     rows that grant rights count only after \`tidegate seals accept\`
-  --json             describe what was restored as JSON`,
+  calls: [{ operands: ['FILE'], takes: ['resync-hours', 'identity', 'unverified', 'json'] }],
+  options: OPTIONS,
+  about: `Replaces the database with a backup while no server runs. The backup is checked first, and the old database is kept
+aside. On PostgreSQL SERVICE_DATABASE_URL must name an empty database. The next start begins a new epoch, and revokes
+again everything revoked since the backup.`,
   async run(args, world) {
-    const { values, positionals } = readArgs(args, {
-      'resync-hours': { type: 'string' },
-      identity: { type: 'string' },
-      unverified: { type: 'boolean' },
-      json: { type: 'boolean' },
-    });
+    const { values, positionals } = readArgs(args, OPTIONS);
     const [file, ...more] = positionals;
     if (file === undefined || more.length > 0) throw new UsageError('give exactly one backup file');
     const resyncHours = hoursOf(values['resync-hours']);
     const { identity = null, unverified = false, json = false } = values;
     return restore(world, { file, resyncHours, identity, unverified, json });
   },
-};
+});
 
 function hoursOf(text: string | undefined): number | null {
   if (text === undefined) return null;

@@ -1,4 +1,6 @@
+import { choice, flag, text } from '@tidegate/command-line/declare';
 import { ROLLBACKS_MAX, type RollbackAnswer, RollbackRequest } from '@tidegate/protocol/rollbacks';
+import { ECOSYSTEMS } from '@tidegate/protocol/scalars';
 import { Check, Errors } from 'typebox/value';
 import { activeHostsIn } from '../agents/host-scope.ts';
 import { findOperatorByName } from '../operators/store.ts';
@@ -6,7 +8,7 @@ import type { Db } from '../platform/db/engine.ts';
 import { lostRight } from '../policies/author-rules.ts';
 import { requestRollbacks } from '../rollbacks/request-rollbacks.ts';
 import { hosts } from '../rollouts/gate-rules.ts';
-import { type CliCommand, type CliWorld, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
+import { type CliWorld, declareCommand, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
 import { CommandFault, type Installation, withInstallation } from './open-installation.ts';
 import { SCOPE_OPTIONS, type ScopeWords, scopeOf, scopeText } from './scope-words.ts';
 import { showTable } from './show-table.ts';
@@ -14,23 +16,32 @@ import { showTable } from './show-table.ts';
 /** Every rollback is an event with this actor; it is approved in the name of an operator. */
 const ACTOR = 'cli';
 
-export const rollbackCommand: CliCommand = {
+const OPTIONS = {
+  author: text('OPERATOR', 'an approver or admin of the whole fleet'),
+  reason: text('TEXT', 'why'),
+  ecosystem: choice(ECOSYSTEMS, 'whose package (apt)'),
+  'dry-run': flag('say what would change, and change nothing'),
+  json: flag('the result as JSON'),
+  ...SCOPE_OPTIONS,
+};
+
+export const rollbackCommand = declareCommand({
+  name: 'rollback',
   summary: 'undo the installation of a version on hosts',
-  usage: `Usage: tidegate rollback NAME VERSION --author OPERATOR --reason TEXT [--ecosystem ECOSYSTEM]
-                         [--group GROUP ...] [--tag TAG ...] [--host HOST ...] [--dry-run] [--json]
-
-Takes the installations that brought VERSION of the package NAME back, each with everything that its approval changed. Each is an
+  calls: [
+    {
+      ...{ operands: ['NAME', 'VERSION'], needs: ['author', 'reason'] },
+      takes: ['ecosystem', 'group', 'tag', 'host', 'dry-run', 'json'],
+    },
+  ],
+  options: OPTIONS,
+  about: `Takes the installations that brought VERSION of the package NAME back, each with everything that its approval changed. Each is an
 update that its host plans, that the gate judges, and that is approved in the name of the author if it is clear; an old version with
-a known vulnerability waits for an override. ECOSYSTEM is apt unless given; without --group, --tag and --host it is for all hosts;
---host takes an id or a whole host name. --dry-run says what would be undone.
+a known vulnerability waits for an override. Without --group, --tag and --host it is for all hosts.
 
-It works on the data directory (SERVICE_DATA_DIR, SERVICE_DATABASE_URL), with or without a running server. --author names an
-approver or admin of the whole fleet.`,
+It works on the data directory (SERVICE_DATA_DIR, SERVICE_DATABASE_URL), with or without a running server.`,
   async run(args, world) {
-    const { values, positionals } = readArgs(args, {
-      ...{ author: { type: 'string' }, reason: { type: 'string' }, ecosystem: { type: 'string' } },
-      ...{ 'dry-run': { type: 'boolean' }, json: { type: 'boolean' }, ...SCOPE_OPTIONS },
-    });
+    const { values, positionals } = readArgs(args, OPTIONS);
     const { author, reason, ecosystem = 'apt', 'dry-run': isDry = false, json = false } = values;
     const { group, host, tag } = values;
     const [name, version, ...more] = positionals;
@@ -45,7 +56,7 @@ approver or admin of the whole fleet.`,
       }),
     );
   },
-};
+});
 
 async function rollBack(
   { platform }: Installation,

@@ -1,3 +1,4 @@
+import { flag, text } from '@tidegate/command-line/declare';
 import type { RollbackAnswer } from '@tidegate/protocol/rollbacks';
 import type { RingRollbackAnswer, RolloutDetail, RolloutRing } from '@tidegate/protocol/rollouts-api';
 import { writtenText } from '@tidegate/protocol/scalars';
@@ -15,7 +16,7 @@ import { rollBackRing } from '../rollout-runs/roll-back-ring.ts';
 import { type RingedRollout, rolloutDetail, rolloutItem, withRings } from '../rollout-runs/rollout-view.ts';
 import { hosts as hostsText } from '../rollouts/gate-rules.ts';
 import { findRollout, listRollouts, type RolloutRow } from '../rollouts/store.ts';
-import { type CliCommand, type CliWorld, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
+import { type CliWorld, declareCommand, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
 import { CommandFault, type Installation, withInstallation } from './open-installation.ts';
 import { rollbackAuthor, rollbackText } from './rollback.ts';
 import { showTable } from './show-table.ts';
@@ -26,33 +27,46 @@ const ACTOR = 'cli';
 const SHOWN_MAX = 100;
 const Reason = writtenText(1_000);
 
-export const rolloutsCommand: CliCommand = {
+const OPTIONS = {
+  reason: text('TEXT', 'why'),
+  ring: text('NUMBER', 'the ring, counted from 0 (show says which)'),
+  author: text('OPERATOR', 'an approver or admin of the whole fleet'),
+  'dry-run': flag('say what would change, and change nothing'),
+  all: flag('also the newest of those that have ended'),
+  json: flag('the result as JSON'),
+};
+
+export const rolloutsCommand = declareCommand({
+  name: 'rollouts',
   summary:
     'waves of versions through the rings of policies: list, show, halt, resume, cancel, emergency, approve, rollback',
-  usage: `Usage: tidegate rollouts list [--all] [--json]
-       tidegate rollouts show ID [--json]
-       tidegate rollouts halt|resume|cancel|emergency ID --reason TEXT [--json]
-       tidegate rollouts approve ID --ring NUMBER [--json]
-       tidegate rollouts rollback ID --ring NUMBER --author OPERATOR --reason TEXT [--dry-run] [--json]
-
-  list       the rollouts that have not ended, each with what it waits for; --all also the newest of those that have
+  calls: [
+    { act: 'list', takes: ['all', 'json'] },
+    { act: 'show', operands: ['ID'], takes: ['json'] },
+    ...['halt', 'resume', 'cancel', 'emergency'].map((act) => ({
+      ...{ act, operands: ['ID'], needs: ['reason'], takes: ['json'] },
+    })),
+    { act: 'approve', operands: ['ID'], needs: ['ring'], takes: ['json'] },
+    {
+      ...{ act: 'rollback', operands: ['ID'], needs: ['ring', 'author', 'reason'] },
+      takes: ['dry-run', 'json'],
+    },
+  ],
+  options: OPTIONS,
+  about: `  list       the rollouts that have not ended, each with what it waits for
   show       the rings of one: its hosts by outcome, and what its gate has and wants
   halt       nothing more is approved, and what no host has taken yet is withdrawn
   resume     a halted one goes on; the hosts that have failed do not count any more
   cancel     ends one; its versions are left to people, and newer ones need not wait for it
   emergency  skips the soak of its rings from now on; hosts of a ring that has nothing to install are asked to scan, and
              it is passed 15 minutes later
-  approve    approves the gate of the ring that was entered last, counted from 0 (show says which)
-  rollback   undoes what one that stands still or has ended has installed on the hosts of a ring, in the name of an approver
-             or admin of the whole fleet; --dry-run says what would be undone
+  approve    approves the gate of the ring that was entered last
+  rollback   undoes what one that stands still or has ended has installed on the hosts of a ring, in the name of the author
 
 All of them work on the data directory (SERVICE_DATA_DIR, SERVICE_DATABASE_URL). A running server carries out what they
 say within a minute.`,
   async run(args, world) {
-    const { values, positionals } = readArgs(args, {
-      ...{ reason: { type: 'string' }, ring: { type: 'string' }, author: { type: 'string' } },
-      ...{ 'dry-run': { type: 'boolean' }, all: { type: 'boolean' }, json: { type: 'boolean' } },
-    });
+    const { values, positionals } = readArgs(args, OPTIONS);
     const { reason, ring, author, 'dry-run': isDry = false, all: isAll = false, json = false } = values;
     const [act, id, ...more] = positionals;
     if (act === undefined || !ACTS.includes(act)) {
@@ -81,7 +95,7 @@ say within a minute.`,
       change(installation, world, { id, json, what: changeOf(act, { reason, ring }) }),
     );
   },
-};
+});
 
 type Given = Pick<Act, 'rollout' | 'policyName' | 'by'>;
 type Change = (tx: Tx, platform: Installation['platform'], given: Given) => Promise<RolloutRow | null>;

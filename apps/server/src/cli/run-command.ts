@@ -1,11 +1,12 @@
-import { type CliCommand, type CliWorld, EXIT, type ExitCode, UsageError } from './command.ts';
-import { COMMANDS } from './commands.ts';
+import { programHelp } from '@tidegate/command-line/help';
+import { type CliWorld, EXIT, type ExitCode, UsageError } from './command.ts';
+import { COMMANDS, PROGRAM } from './commands.ts';
 
 /** Runs the command named by the first word; `tidegate` alone runs the server. */
 export async function runCommand(args: readonly string[], world: CliWorld): Promise<ExitCode> {
   const [first] = args;
   if (first === '--help' || first === '-h') {
-    world.out(usageOf(COMMANDS));
+    world.out(programHelp(PROGRAM));
     return EXIT.ok;
   }
   const isNamed = first !== undefined && !first.startsWith('-');
@@ -13,7 +14,7 @@ export async function runCommand(args: readonly string[], world: CliWorld): Prom
   const command = COMMANDS.get(name);
   if (command === undefined) {
     world.err(
-      `unknown command ${JSON.stringify(name)}; allowed: ${[...COMMANDS.keys()].join(', ')}\n${usageOf(COMMANDS)}`,
+      `unknown command ${JSON.stringify(name)}; allowed: ${[...COMMANDS.keys()].join(', ')}\n${programHelp(PROGRAM)}`,
     );
     return EXIT.usage;
   }
@@ -29,15 +30,4 @@ export async function runCommand(args: readonly string[], world: CliWorld): Prom
     world.err(`${error.message}\n${command.usage}`);
     return EXIT.usage;
   }
-}
-
-function usageOf(commands: ReadonlyMap<string, CliCommand>): string {
-  const width = Math.max(...[...commands.keys()].map((name) => name.length));
-  const lines = [...commands].map(([name, { summary }]) => `  ${name.padEnd(width)}  ${summary}`);
-  return `Usage: tidegate [COMMAND] [OPTIONS]
-
-${lines.join('\n')}
-
-Settings come from SERVICE_* variables: docs/configuration.md lists them.
-Each command explains itself with --help. Exit status: 0 done, 1 failed, 2 wrong usage.`;
 }

@@ -1,3 +1,4 @@
+import { many, text } from '@tidegate/command-line/declare';
 import type { PolicyScope } from '@tidegate/protocol/policies-api';
 import { findAgentsNamed } from '../agents/store.ts';
 import type { Db } from '../platform/db/engine.ts';
@@ -5,10 +6,10 @@ import { CommandFault } from './open-installation.ts';
 
 /** The options of a command that names hosts. */
 export const SCOPE_OPTIONS = {
-  group: { type: 'string', multiple: true },
-  host: { type: 'string', multiple: true },
-  tag: { type: 'string', multiple: true },
-} as const;
+  group: many(text('GROUP', 'the hosts of a group')),
+  host: many(text('HOST', 'a host, by id or whole host name')),
+  tag: many(text('TAG', 'the hosts with a tag, such as env=prod')),
+};
 
 export interface ScopeWords {
   readonly group?: string[] | undefined;

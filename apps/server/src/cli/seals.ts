@@ -1,37 +1,45 @@
+import { flag } from '@tidegate/command-line/declare';
 import { appendEvent } from '../events/append-event.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import { findBrokenSeals, removeBrokenRows, sealBrokenRows } from '../platform/db/seal-rows.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { CliWorld } from './command.ts';
-import { type CliCommand, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
+import { declareCommand, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
 import { CommandFault, type Installation, withInstallation } from './open-installation.ts';
 import { showTable } from './show-table.ts';
 
-export const sealsCommand: CliCommand = {
-  summary: 'rows that grant rights without a valid seal: list, remove, accept',
-  usage: `Usage: tidegate seals [list] [--json]
-       tidegate seals remove --yes [--json]
-       tidegate seals accept --yes [--json]
+const OPTIONS = {
+  yes: flag('required for remove and accept'),
+  json: flag('the result as JSON'),
+};
 
-Operators, their factors and sessions, API tokens and other rows that grant rights carry a seal: a MAC under the token
+export const sealsCommand = declareCommand({
+  name: 'seals',
+  summary: 'rows that grant rights without a valid seal: list, remove, accept',
+  calls: [
+    { act: 'list', takes: ['json'] },
+    { act: 'remove', needs: ['yes'], takes: ['json'] },
+    { act: 'accept', needs: ['yes'], takes: ['json'] },
+  ],
+  options: OPTIONS,
+  about: `Operators, their factors and sessions, API tokens and other rows that grant rights carry a seal: a MAC under the token
 secret (SERVICE_JWT_SECRET, or jwt-secret in the data folder). The server refuses a row without a valid one.
 
-  list     the refused rows; exit status 1 if there are any
+  list     the refused rows, also without a word; exit status 1 if there are any
   remove   deletes those rows: somebody else wrote or changed them
   accept   seals those rows AS THEY ARE: for a database whose token secret was lost, or that was restored on a machine
            with another one. Anything that somebody else wrote into the database then counts: review the list, the
            operators and the tokens first
-  --yes    required for remove and accept
 
 Both are critical events with the actor "cli".`,
   async run(args, world) {
-    const { values, positionals } = readArgs(args, { yes: { type: 'boolean' }, json: { type: 'boolean' } });
+    const { values, positionals } = readArgs(args, OPTIONS);
     const [act = 'list', ...more] = positionals;
     const { yes = false, json = false } = values;
     if (more.length > 0 || !isAct(act)) throw new UsageError('seals takes one of: list, remove, accept');
     return withInstallation(world, (installation) => ACTS[act]({ ...installation, world, json, yes }));
   },
-};
+});
 
 interface Context extends Installation {
   world: CliWorld;

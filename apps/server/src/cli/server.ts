@@ -2,23 +2,26 @@ import { readConfig } from '../config.ts';
 import { createLog } from '../platform/log.ts';
 import { startServer } from '../start.ts';
 import { unknownSettings, warnOfUnknown } from '../unknown-settings.ts';
-import { type CliCommand, type CliWorld, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
+import { type CliWorld, declareCommand, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
 
 /** How long a stopping server waits for requests under way, in milliseconds. */
 const STOP_TIMEOUT_MS = 15_000;
 const ORPHAN_CHECK_MS = 250;
 
-export const serverCommand: CliCommand = {
-  summary: 'run the server (default)',
-  usage: `Usage: tidegate [server]
+const OPTIONS = {};
 
-Runs until it gets SIGTERM or SIGINT. SIGHUP looks for a newer certificate at once. Settings come from SERVICE_* variables: docs/configuration.md lists them.`,
+export const serverCommand = declareCommand({
+  name: 'server',
+  summary: 'run the server (default)',
+  calls: [{}],
+  options: OPTIONS,
+  about: `Runs until it gets SIGTERM or SIGINT. SIGHUP looks for a newer certificate at once. Settings come from SERVICE_* variables: docs/configuration.md lists them.`,
   async run(args, world) {
-    const { positionals } = readArgs(args, {});
+    const { positionals } = readArgs(args, OPTIONS);
     if (positionals.length > 0) throw new UsageError(`unknown words: ${positionals.join(' ')}`);
     return runServer(world);
   },
-};
+});
 
 /** Resolves only if the server does not start; a running one ends the process when it stops. */
 async function runServer({ env, now, random, err }: CliWorld): Promise<ExitCode> {

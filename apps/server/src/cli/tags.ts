@@ -1,10 +1,11 @@
+import { flag, many, text } from '@tidegate/command-line/declare';
 import { TagHostsRequest } from '@tidegate/protocol/tags-api';
 import { Check, Errors } from 'typebox/value';
 import { findAgentsInGroups } from '../agents/group-store.ts';
 import { tagHosts } from '../agents/tag-hosts.ts';
 import { listTags, type TagCount, tagsOfHosts } from '../agents/tag-store.ts';
 import { chunks } from '../platform/db/chunks.ts';
-import { type CliCommand, type CliWorld, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
+import { type CliWorld, declareCommand, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
 import { CommandFault, type Installation, withInstallation } from './open-installation.ts';
 import { scopeOf } from './scope-words.ts';
 import { showTable } from './show-table.ts';
@@ -15,25 +16,31 @@ const PAGE = 1_000;
 /** Hosts of one transaction. */
 const BATCH_HOSTS = 1_000;
 
-export const tagsCommand: CliCommand = {
-  summary: 'tags of hosts: list, set, remove',
-  usage: `Usage: tidegate tags list [--host HOST] [--json]
-       tidegate tags set TAG ... --host HOST ... | --group GROUP ... [--dry-run] [--json]
-       tidegate tags remove KEY ... --host HOST ... | --group GROUP ... [--dry-run] [--json]
+const OPTIONS = {
+  group: many(text('GROUP', 'the hosts of a group')),
+  host: many(text('HOST', 'a host, by id or whole host name')),
+  'dry-run': flag('say what would change, and change nothing'),
+  json: flag('the result as JSON'),
+};
 
-  list     every tag and how many hosts have it; with --host the tags of one host
-  set      gives hosts tags such as env=prod; a tag whose key the host has gets the new value
-  remove   takes tags away, by key
-  --host takes an id or a whole host name. --dry-run says how many hosts would change
+export const tagsCommand = declareCommand({
+  name: 'tags',
+  summary: 'tags of hosts: list, set, remove',
+  calls: [
+    { act: 'list', takes: ['host', 'json'] },
+    { act: 'set', operands: ['TAG ...'], takes: ['host', 'group', 'dry-run', 'json'] },
+    { act: 'remove', operands: ['KEY ...'], takes: ['host', 'group', 'dry-run', 'json'] },
+  ],
+  options: OPTIONS,
+  about: `  list     every tag and how many hosts have it; with --host the tags of one host
+  set      gives the hosts of --host or --group tags such as env=prod; a tag whose key the host has gets the new value
+  remove   takes tags away from the hosts of --host or --group, by key
 
 Policies, blackouts and holds go by tags that operators set. Keys that begin with host. are for what hosts report of
 themselves: they are listed, and cannot be set.
 All of them work on the data directory (SERVICE_DATA_DIR, SERVICE_DATABASE_URL), with or without a running server.`,
   async run(args, world) {
-    const { values, positionals } = readArgs(args, {
-      ...{ 'dry-run': { type: 'boolean' }, json: { type: 'boolean' } },
-      ...{ group: { type: 'string', multiple: true }, host: { type: 'string', multiple: true } },
-    });
+    const { values, positionals } = readArgs(args, OPTIONS);
     const { group, host, 'dry-run': isDry = false, json = false } = values;
     const [act, ...words] = positionals;
     if (act === 'list') {
@@ -52,7 +59,7 @@ All of them work on the data directory (SERVICE_DATA_DIR, SERVICE_DATABASE_URL),
       apply(installation, world, { change, group, host, isDry, json }),
     );
   },
-};
+});
 
 interface Named {
   group?: string[] | undefined;

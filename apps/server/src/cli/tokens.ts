@@ -1,40 +1,42 @@
+import { flag, many, text } from '@tidegate/command-line/declare';
 import { CreateRegistrationToken, SEATS_MAX } from '@tidegate/protocol/enrolment-api';
 import { Value } from 'typebox/value';
 import { createRegistrationToken, withdrawRegistrationToken } from '../enrolment/registration-tokens.ts';
 import { listRegistrationTokens, type RegistrationTokenRow } from '../enrolment/store.ts';
 import { tokenView } from '../enrolment/token-view.ts';
 import { isAgentId } from '../platform/http/identities.ts';
-import { type CliCommand, type CliWorld, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
+import { type CliWorld, declareCommand, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
 import { CommandFault, type Installation, withInstallation } from './open-installation.ts';
 import { showTable } from './show-table.ts';
 
 const ACTOR = 'cli';
 const PAGE = 200;
 
-export const tokensCommand: CliCommand = {
-  summary: 'registration tokens: list, add, revoke',
-  usage: `Usage: tidegate tokens list
-       tidegate tokens add --label TEXT [--seats N] [--expires-at TIME] [--group NAME] [--tag TAG ...]
-       tidegate tokens revoke ID
+const OPTIONS = {
+  label: text('TEXT', 'what the token is for'),
+  seats: text('N', 'hosts that may enrol with it (1)'),
+  'expires-at': text('TIME', 'RFC 3339, at most 90 days from now (24 hours from now)'),
+  group: text('NAME', 'the group that those hosts get (none)'),
+  tag: many(text('TAG', 'a tag that those hosts get, such as env=prod (none)')),
+  json: flag('the result as JSON'),
+};
 
-A registration token lets a host enrol. add prints the secret once, alone on the standard output, and nowhere else.
-  --label TEXT        what it is for
-  --seats N           hosts that may enrol with it (1)
-  --expires-at TIME   RFC 3339, at most 90 days from now (24 hours from now)
-  --group NAME        the group that those hosts get (none)
-  --tag TAG           a tag that those hosts get, such as env=prod (none)
+export const tokensCommand = declareCommand({
+  name: 'tokens',
+  summary: 'registration tokens: list, add, revoke',
+  calls: [
+    { act: 'list', takes: ['json'] },
+    { act: 'add', needs: ['label'], takes: ['seats', 'expires-at', 'group', 'tag', 'json'] },
+    { act: 'revoke', operands: ['ID'], takes: ['json'] },
+  ],
+  options: OPTIONS,
+  about: `A registration token lets a host enrol. add prints the secret once, alone on the standard output, and nowhere else.
 Revoking a token keeps the hosts that enrolled with it.
-All of them work on the data directory (SERVICE_DATA_DIR, SERVICE_DATABASE_URL), with or without a running server, and
-take --json. Each change is an event with the actor "cli".`,
+
+All of them work on the data directory (SERVICE_DATA_DIR, SERVICE_DATABASE_URL), with or without a running server.
+Each change is an event with the actor "cli".`,
   async run(args, world) {
-    const { values, positionals } = readArgs(args, {
-      label: { type: 'string' },
-      seats: { type: 'string' },
-      'expires-at': { type: 'string' },
-      group: { type: 'string' },
-      tag: { type: 'string', multiple: true },
-      json: { type: 'boolean' },
-    });
+    const { values, positionals } = readArgs(args, OPTIONS);
     const { json = false, ...options } = values;
     const [name, ...words] = positionals;
     if (name !== 'add' && Object.keys(options).length > 0) {
@@ -51,7 +53,7 @@ take --json. Each change is an event with the actor "cli".`,
     const request = requestOf(options);
     return withInstallation(world, (opened) => add({ ...opened, world, json }, request));
   },
-};
+});
 
 interface Context extends Installation {
   world: CliWorld;

@@ -1,3 +1,4 @@
+import { choice, flag, text } from '@tidegate/command-line/declare';
 import {
   MitigationRequest,
   UNFIXED_SORT_DEFAULT,
@@ -17,7 +18,7 @@ import {
 import { noteMitigation } from '../unfixed/note-mitigation.ts';
 import { readPass } from '../unfixed/pass-store.ts';
 import { unfixedItems } from '../unfixed/unfixed-view.ts';
-import { type CliCommand, type CliWorld, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
+import { type CliWorld, declareCommand, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
 import { CommandFault, type Installation, withInstallation } from './open-installation.ts';
 import { showTable } from './show-table.ts';
 
@@ -25,24 +26,39 @@ const PAGE = 200;
 /** Items that one call prints. */
 const LISTED_MAX = 10_000;
 
-export const unfixedCommand: CliCommand = {
+const OPTIONS = {
+  exploited: choice(['true', 'false', 'unknown'], 'whether it is known to be exploited'),
+  search: text('TEXT', 'part of its name or package'),
+  hook: text('HOOK', 'the hook of the hosts that keeps it from harm'),
+  note: text('TEXT', 'what it does'),
+  'take-back': flag('remove the note'),
+  'dry-run': flag('say what would change, and change nothing'),
+  json: flag('the result as JSON'),
+};
+
+export const unfixedCommand = declareCommand({
+  name: 'unfixed',
   summary: 'known vulnerabilities that no pending update fixes: list, mitigate',
-  usage: `Usage: tidegate unfixed list [--exploited true|false|unknown] [--search TEXT] [--json]
-       tidegate unfixed mitigate VULNERABILITY DISTRIBUTION PACKAGE --hook HOOK --note TEXT [--dry-run]
-       tidegate unfixed mitigate VULNERABILITY DISTRIBUTION PACKAGE --take-back [--dry-run]
-
-  list       what is installed and vulnerable, and no pending update is judged to fix; those of most hosts first
+  calls: [
+    { act: 'list', takes: ['exploited', 'search', 'json'] },
+    {
+      ...{ act: 'mitigate', operands: ['VULNERABILITY', 'DISTRIBUTION', 'PACKAGE'] },
+      ...{ needs: ['hook', 'note'], takes: ['dry-run', 'json'] },
+    },
+    {
+      ...{ act: 'mitigate', operands: ['VULNERABILITY', 'DISTRIBUTION', 'PACKAGE'] },
+      ...{ needs: ['take-back'], takes: ['dry-run', 'json'] },
+    },
+  ],
+  options: OPTIONS,
+  about: `  list       what is installed and vulnerable, and no pending update is judged to fix; those of most hosts first
   mitigate   notes the hook of the hosts that keeps a vulnerability from harm, or takes the note back
-  DISTRIBUTION is as in the list, such as Debian:12 or npm
 
-A note is for people: nothing runs, and nothing is approved or counted otherwise because of it. Each is an event.
+DISTRIBUTION is as in the list, such as Debian:12 or npm. A note is for people: nothing runs, and nothing is approved or
+counted otherwise because of it. Each is an event.
 Both work on the data directory (SERVICE_DATA_DIR, SERVICE_DATABASE_URL); a running server does the counting.`,
   async run(args, world) {
-    const { values, positionals } = readArgs(args, {
-      ...{ exploited: { type: 'string' }, search: { type: 'string' }, json: { type: 'boolean' } },
-      ...{ hook: { type: 'string' }, note: { type: 'string' } },
-      ...{ 'take-back': { type: 'boolean' }, 'dry-run': { type: 'boolean' } },
-    });
+    const { values, positionals } = readArgs(args, OPTIONS);
     const { exploited, search: q, json = false, hook, note, 'dry-run': isDry = false } = values;
     const takesBack = values['take-back'] === true;
     const [act, ...words] = positionals;
@@ -69,7 +85,7 @@ Both work on the data directory (SERVICE_DATA_DIR, SERVICE_DATABASE_URL); a runn
       mitigate(it, world, { named: { vulnerability, distribution, name }, mitigation, isDry }),
     );
   },
-};
+});
 
 async function list(
   { platform }: Installation,

@@ -1,28 +1,36 @@
+import { choice, flag } from '@tidegate/command-line/declare';
 import { VEX_STATEMENTS_MAX, VexFormat } from '@tidegate/protocol/vex-api';
 import { Value } from 'typebox/value';
 import { readFleet } from '../signing-keys/store.ts';
 import { exportDocument, NOTHING_TO_EXPORT } from '../vex/export-document.ts';
 import { statementView } from '../vex/statement-view.ts';
 import { statementsInForce } from '../vex/store.ts';
-import { type CliCommand, type CliWorld, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
+import { type CliWorld, declareCommand, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
 import { CommandFault, type Installation, withInstallation } from './open-installation.ts';
 import { showTable } from './show-table.ts';
 
-export const vexCommand: CliCommand = {
-  summary: 'list and export statements about vulnerabilities (VEX)',
-  usage: `Usage: tidegate vex list [--json]
-       tidegate vex export --format openvex|cyclonedx
+const OPTIONS = {
+  format: choice(['openvex', 'cyclonedx'], 'form of the document'),
+  json: flag('the result as JSON'),
+};
 
-  list     the statements in force, oldest first
+export const vexCommand = declareCommand({
+  name: 'vex',
+  summary: 'list and export statements about vulnerabilities (VEX)',
+  calls: [
+    { act: 'list', takes: ['json'] },
+    { act: 'export', needs: ['format'] },
+  ],
+  options: OPTIONS,
+  about: `  list     the statements in force, oldest first
   export   the statements in force as one document, on the standard output
+
 Both only read the data directory (SERVICE_DATA_DIR, SERVICE_DATABASE_URL), with or without a running server. A row whose
 seal is broken is left out. A statement lets updates pass, so only an admin with a fresh second factor or an API token
 with the scope "override" can write, import or revoke one: POST /api/v1/admin/vex-statements and
 POST /api/v1/admin/vex-document.`,
   async run(args, world) {
-    const { values, positionals } = readArgs(args, {
-      ...{ format: { type: 'string' }, json: { type: 'boolean' } },
-    });
+    const { values, positionals } = readArgs(args, OPTIONS);
     const { format, json = false } = values;
     const [act, ...more] = positionals;
     if (act !== 'list' && act !== 'export') throw new UsageError('vex needs one of: list, export');
@@ -36,7 +44,7 @@ POST /api/v1/admin/vex-document.`,
       throw new UsageError('export needs --format openvex or --format cyclonedx');
     return withInstallation(world, (installation) => exportAll(installation, world, format));
   },
-};
+});
 
 async function list({ platform }: Installation, world: CliWorld, json: boolean): Promise<ExitCode> {
   const nowMs = platform.now();

@@ -1,3 +1,4 @@
+import { flag, text } from '@tidegate/command-line/declare';
 import { BlackoutEnd, BlackoutRequest } from '@tidegate/protocol/blackouts-api';
 import { Check, Errors } from 'typebox/value';
 import { countWithheld } from '../blackouts/count-withheld.ts';
@@ -6,7 +7,7 @@ import { liveBlackouts } from '../blackouts/store.ts';
 import { agendaOf } from '../calendar/agenda.ts';
 import { loadAgenda } from '../calendar/load-agenda.ts';
 import { rfc3339Seconds } from '../platform/clock.ts';
-import { type CliCommand, type CliWorld, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
+import { type CliWorld, declareCommand, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
 import { CommandFault, type Installation, withInstallation } from './open-installation.ts';
 import { SCOPE_OPTIONS, scopeOf, scopeText } from './scope-words.ts';
 import { showTable } from './show-table.ts';
@@ -17,27 +18,37 @@ const DAY_MS = 86_400_000;
 const DAYS = 31;
 const DAYS_MAX = 366;
 
-export const windowsCommand: CliCommand = {
-  summary: 'windows of policies and blackouts: list, freeze, thaw',
-  usage: `Usage: tidegate windows list [--days N] [--json]
-       tidegate windows freeze NAME --from TIME --until TIME --reason TEXT [--group GROUP ...] [--tag TAG ...]
-                               [--host HOST ...] [--dry-run] [--json]
-       tidegate windows thaw NAME --reason TEXT [--json]
+const OPTIONS = {
+  from: text('TIME', 'when it begins, such as 2026-12-01T00:00:00Z'),
+  until: text('TIME', 'when it ends'),
+  reason: text('TEXT', 'why'),
+  days: text('N', 'how many days to list, from 1 to 366 (31)'),
+  'dry-run': flag('say what would change, and change nothing'),
+  json: flag('the result as JSON'),
+  ...SCOPE_OPTIONS,
+};
 
-  list     when windows of policies open and blackouts withhold, in the next ${DAYS} days or N (1 to ${DAYS_MAX}), in UTC
+export const windowsCommand = declareCommand({
+  name: 'windows',
+  summary: 'windows of policies and blackouts: list, freeze, thaw',
+  calls: [
+    { act: 'list', takes: ['days', 'json'] },
+    {
+      ...{ act: 'freeze', operands: ['NAME'], needs: ['from', 'until', 'reason'] },
+      takes: ['group', 'tag', 'host', 'dry-run', 'json'],
+    },
+    { act: 'thaw', operands: ['NAME'], needs: ['reason'], takes: ['json'] },
+  ],
+  options: OPTIONS,
+  about: `  list     when windows of policies open and blackouts withhold, in UTC
   freeze   begins a blackout: hosts are given no command that changes them, whoever approved it. Without --group, --tag and
-           --host it is for all hosts; --host takes an id or a whole host name. TIME is such as 2026-12-01T00:00:00Z.
-           --dry-run says what would be withheld
+           --host it is for all hosts
   thaw     ends a blackout before its time: what it withheld is delivered at once
 
-All of them work on the data directory (SERVICE_DATA_DIR, SERVICE_DATABASE_URL), with or without a running server. Blackouts that
-recur are made with POST /api/v1/blackouts.`,
+All of them work on the data directory (SERVICE_DATA_DIR, SERVICE_DATABASE_URL), with or without a running server.
+Blackouts that recur are made with POST /api/v1/blackouts.`,
   async run(args, world) {
-    const { values, positionals } = readArgs(args, {
-      ...{ from: { type: 'string' }, until: { type: 'string' }, reason: { type: 'string' } },
-      ...{ days: { type: 'string' }, 'dry-run': { type: 'boolean' }, json: { type: 'boolean' } },
-      ...SCOPE_OPTIONS,
-    });
+    const { values, positionals } = readArgs(args, OPTIONS);
     const { from, until, reason, days, 'dry-run': isDry = false, json = false, ...named } = values;
     const [act, name, ...more] = positionals;
     if (act === undefined || !ACTS.includes(act)) {
@@ -66,7 +77,7 @@ recur are made with POST /api/v1/blackouts.`,
       freeze(installation, world, { name, from, until, reason, isDry, json, ...named }),
     );
   },
-};
+});
 
 const ACTS = ['list', 'freeze', 'thaw'];
 
