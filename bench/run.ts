@@ -12,6 +12,7 @@ import { benchOverview } from './overview.ts';
 import { benchPlan } from './plan.ts';
 import { benchPolicies } from './policies.ts';
 import { benchRenewals } from './renewals.ts';
+import { benchSlowLog } from './slow-log.ts';
 import { benchVersions } from './versions.ts';
 
 const BENCHES = {
@@ -28,14 +29,15 @@ const BENCHES = {
   policies: benchPolicies,
   capability: benchCapability,
   abuse: benchAbuse,
+  'slow-log': benchSlowLog,
 } as const;
 
 const NAMES = [
   ...(['check-in', 'renewals', 'inventory', 'agent', 'plan', 'advisories', 'versions', 'lists'] as const),
-  ...(['bulk', 'overview', 'policies', 'capability', 'abuse'] as const),
+  ...(['bulk', 'overview', 'policies', 'capability', 'abuse', 'slow-log'] as const),
 ] as const;
 
-const USAGE = `Usage: npm run bench -- <check-in|renewals|inventory|agent|plan|advisories|lists|versions|bulk|overview|policies|capability|abuse> [--json] [--rounds N] [--seconds N] [--engine E]
+const USAGE = `Usage: npm run bench -- <check-in|renewals|inventory|agent|plan|advisories|lists|versions|bulk|overview|policies|capability|abuse|slow-log> [--json] [--rounds N] [--seconds N] [--engine E]
 
   check-in    idle check-ins of 10,000 agents against a bare node:http server in the same run
   renewals    durable renewals (E1) of 10,000 agents against the same bare server
@@ -50,6 +52,7 @@ const USAGE = `Usage: npm run bench -- <check-in|renewals|inventory|agent|plan|a
   policies    which of 200,000 updates on 10,000 hosts 100 policies ask for
   capability  decisions of 100 capability files, a file of 1 MB, and hostile patterns
   abuse       CPU of each refused request, by route; fails above 2 ms
+  slow-log    a prepared read of SQLite, with and without the log of slow queries
 
   --json      last line of the output is one JSON object with the medians
   --rounds    alternating rounds of each candidate (default 5)

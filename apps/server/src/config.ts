@@ -461,6 +461,22 @@ export const SETTINGS = {
     allowed: 'debug, info, warn or error',
     parse: text,
   }),
+  logSlowQueryMs: setting({
+    env: 'SERVICE_LOG_SLOW_QUERY_MS',
+    doc: 'Statements that take at least so many milliseconds are logged, with their waits and without values; 0 logs none.',
+    schema: Type.Integer({ minimum: 0, maximum: 3_600_000 }),
+    default: 1_000,
+    allowed: 'a whole number of milliseconds from 0 to 3600000',
+    parse: number,
+  }),
+  logSlowRequestMs: setting({
+    env: 'SERVICE_LOG_SLOW_REQUEST_MS',
+    doc: 'Requests that take at least so many milliseconds, the network of the client included, are logged with the pattern of their route; 0 logs none. Streams never count.',
+    schema: Type.Integer({ minimum: 0, maximum: 3_600_000 }),
+    default: 5_000,
+    allowed: 'a whole number of milliseconds from 0 to 3600000',
+    parse: number,
+  }),
   logFormat: setting({
     env: 'SERVICE_LOG_FORMAT',
     doc: 'text: lines as in the specification. json: one object per line with the same text in msg.',

@@ -16,6 +16,7 @@ import { holdInstanceLock, type InstanceLock } from './platform/instance-lock.ts
 import type { Log } from './platform/log.ts';
 import type { Platform } from './platform/platform.ts';
 import { loadSecrets } from './platform/secrets.ts';
+import { watchQueries } from './platform/slow-log.ts';
 import { readTrustedRoot, type TrustedRoot } from './provenance/verify-bundle.ts';
 import { backUpBeforeUpgrade } from './restore/back-up-before-upgrade.ts';
 import { openRecovery } from './restore/open-recovery.ts';
@@ -181,7 +182,11 @@ function openDataDir(config: Config, { log, seals }: { log: Log; seals: RowSeals
       return { ok: false, fault: `${given}, which another server is using; ${allowed}` };
     }
     const onError = (error: Error) => log.warn('database connection lost', { cause: error.message });
-    return { ok: true, lock, database: openDatabase(config, { seals, beforeCommit: chainEvents, onError }) };
+    const { logSlowQueryMs: thresholdMs } = config;
+    const elapsedMs = () => performance.now();
+    const watch = thresholdMs === 0 ? null : watchQueries({ thresholdMs, log, elapsedMs });
+    const options = { seals, beforeCommit: chainEvents, onError, watch };
+    return { ok: true, lock, database: openDatabase(config, options) };
   } catch (error) {
     lock?.release();
     const allowed = 'allowed: a folder that the server can write to';

@@ -7,6 +7,8 @@ import { installClientFaults } from '../platform/http/client-faults.ts';
 import { listenOnOthers } from '../platform/http/other-addresses.ts';
 import { installSecurityHeaders } from '../platform/http/security-headers.ts';
 import { type App, createHttpServer, type PlainRoute } from '../platform/http/server.ts';
+import type { Log } from '../platform/log.ts';
+import { type RequestWatch, watchRequests } from '../platform/slow-log.ts';
 import { createOpenGuard, createPublicGuard } from '../rate-limits/public-guard.ts';
 import { VERSION } from '../version.ts';
 import type { Opening } from './parts.ts';
@@ -24,6 +26,7 @@ export async function openHttp(opening: Opening, { plainRoute, agent, own, opera
   if (tls) background.useOutgoing('certificate', tls);
   const http = createHttpServer({
     ...{ plainRoute, log: platform.log, trustedProxies: config.trustedProxies, tls },
+    watch: slow(config.logSlowRequestMs, platform.log),
     guards: {
       ...{ agent, own, operator: operators.guard },
       public: createPublicGuard(limiter),
@@ -34,6 +37,11 @@ export async function openHttp(opening: Opening, { plainRoute, agent, own, opera
   installSecurityHeaders(http, { hstsMaxAgeSeconds: config.hstsMaxAgeSeconds });
   await installOpenApi(http, { version: VERSION });
   return http;
+}
+
+function slow(thresholdMs: number, log: Log): RequestWatch | null {
+  if (thresholdMs === 0) return null;
+  return watchRequests({ thresholdMs, log, elapsedMs: () => performance.now() });
 }
 
 /** Listens, and returns the URL. */

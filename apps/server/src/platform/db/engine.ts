@@ -1,4 +1,5 @@
 import type { Kysely, Transaction } from 'kysely';
+import type { QueryWatch } from '../slow-log.ts';
 import type { RowSeals } from './create-row-seals.ts';
 import type { Tables } from './tables.ts';
 import type { WriteContext } from './write-context.ts';
@@ -62,6 +63,8 @@ export interface DatabaseOptions {
    * writer they cannot deadlock, and they are held only for the commit.
    */
   beforeCommit: (tx: Tx) => Promise<void>;
+  /** Tells of slow queries; null or absent measures nothing. */
+  watch?: QueryWatch | null;
 }
 
 /** The database cannot be read or written at the moment: answered 503, never as a decision about a credential. */

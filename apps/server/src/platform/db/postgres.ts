@@ -1,5 +1,6 @@
 import { type DatabaseConnection, type Dialect, type Driver, Kysely, PostgresDialect } from 'kysely';
 import { Pool, types } from 'pg';
+import type { QueryWatch } from '../slow-log.ts';
 import {
   type Database,
   DatabaseFault,
@@ -8,6 +9,7 @@ import {
   type HotRow,
   type HotSql,
 } from './engine.ts';
+import { measure } from './measure.ts';
 import { runWork } from './run-work.ts';
 import type { Tables } from './tables.ts';
 
@@ -46,12 +48,17 @@ export function openPostgres(
   options: DatabaseOptions & { connections?: Connections; onError?: (e: Error) => void },
 ): Database {
   const { transactions, reads, prepared } = options.connections ?? CONNECTIONS;
+  const { watch = null } = options;
   const pool = openPool(url, { ...options, max: prepared });
-  const reader = Object.assign(kyselyOn(openPool(url, { ...options, max: reads })), { seals: options.seals });
-  const writer = kyselyOn(openPool(url, { ...options, max: transactions }));
+  const reader = Object.assign(kyselyOn(openPool(url, { ...options, max: reads }), watch), {
+    seals: options.seals,
+  });
+  const writer = kyselyOn(openPool(url, { ...options, max: transactions }), watch);
   let faults = 0;
   let ended: Promise<unknown> | null = null;
   async function run({ name, postgres }: HotSql, parameters: readonly HotParameter[]): Promise<HotRow[]> {
+    const measured = measure(watch, postgres);
+    let count: number | null = null;
     try {
       const result = await pool.query<[...HotRow]>({
         name,
@@ -59,9 +66,12 @@ export function openPostgres(
         values: [...parameters],
         rowMode: 'array',
       });
+      count = result.rows.length;
       return result.rows;
     } catch (error) {
       throw mapFault(error);
+    } finally {
+      measured.end(count);
     }
   }
   function rethrowWrite(error: unknown): never {
@@ -122,8 +132,8 @@ function openPool(
   return pool;
 }
 
-function kyselyOn(pool: Pool): Kysely<Tables> {
-  return new Kysely<Tables>({ dialect: mapped(new PostgresDialect({ pool })) });
+function kyselyOn(pool: Pool, watch: QueryWatch | null): Kysely<Tables> {
+  return new Kysely<Tables>({ dialect: mapped(new PostgresDialect({ pool }), watch) });
 }
 
 /** serialization_failure, deadlock_detected */
@@ -152,12 +162,12 @@ function mapFault(error: unknown): unknown {
  * The same dialect; its connections throw a DatabaseFault when the database is unavailable, not for a wrong
  * statement.
  */
-function mapped(dialect: PostgresDialect): Dialect {
+function mapped(dialect: PostgresDialect, watch: QueryWatch | null): Dialect {
   return {
     createAdapter: () => dialect.createAdapter(),
     createIntrospector: (db) => dialect.createIntrospector(db),
     createQueryCompiler: () => dialect.createQueryCompiler(),
-    createDriver: () => mappedDriver(dialect.createDriver()),
+    createDriver: () => mappedDriver(dialect.createDriver(), watch),
   };
 }
 
@@ -174,18 +184,32 @@ function plainOf(connection: DatabaseConnection): DatabaseConnection {
   return isMapped(connection) ? connection.plain : connection;
 }
 
-function mappedDriver(driver: Driver): Driver {
+function mappedDriver(driver: Driver, watch: QueryWatch | null): Driver {
   function rethrow(error: unknown): never {
     throw mapFault(error);
   }
   return {
     init: (options) => driver.init(options),
     async acquireConnection(options) {
+      const waiting = measure(watch, 'connect');
       const plain = await driver.acquireConnection(options).catch(rethrow);
+      waiting.begin();
+      waiting.end(null);
       const connection: MappedConnection = {
         plain,
-        executeQuery: <R>(...query: Parameters<DatabaseConnection['executeQuery']>) =>
-          plain.executeQuery<R>(...query).catch(rethrow),
+        executeQuery: async <R>(...query: Parameters<DatabaseConnection['executeQuery']>) => {
+          const measured = measure(watch, query[0].sql);
+          let count: number | null = null;
+          try {
+            const result = await plain.executeQuery<R>(...query);
+            count = result.rows.length;
+            return result;
+          } catch (error) {
+            return rethrow(error);
+          } finally {
+            measured.end(count);
+          }
+        },
         streamQuery: (query, chunkSize, more) => plain.streamQuery(query, chunkSize, more),
       };
       return connection;

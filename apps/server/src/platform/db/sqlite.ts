@@ -10,6 +10,7 @@ import {
   SqliteQueryCompiler,
 } from 'kysely';
 import { slices as ofProcess, type Slices } from '../slices.ts';
+import type { QueryWatch } from '../slow-log.ts';
 import {
   type Database,
   DatabaseFault,
@@ -20,6 +21,7 @@ import {
   type SqlValue,
 } from './engine.ts';
 import { createGroupCommit, type GroupCommit, GroupLost, type Member } from './group-commit.ts';
+import { measure } from './measure.ts';
 import { runWork } from './run-work.ts';
 import type { Tables } from './tables.ts';
 
@@ -28,7 +30,7 @@ const STATEMENT_CACHE = 500;
 
 /** Opens SQLite in WAL with synchronous=FULL: one connection writes, a read-only one serves the reads. */
 export function openSqlite(file: string, options: DatabaseOptions & { slices?: Slices }): Database {
-  const { slices = ofProcess } = options;
+  const { slices = ofProcess, watch = null } = options;
   const writer = openConnection(file);
   writer.exec('PRAGMA journal_mode = WAL');
   // A power cut that rolls back an acknowledged renewal would cost an agent its family.
@@ -40,8 +42,8 @@ export function openSqlite(file: string, options: DatabaseOptions & { slices?: S
   reader.exec('PRAGMA cache_size = -65536');
   reader.exec('PRAGMA mmap_size = 268435456');
   const group = createGroupCommit({ exec: (text) => writer.exec(text), isOpen: () => writer.isTransaction });
-  const writes = kyselyOn(writer, { group, slices });
-  const read = Object.assign(kyselyOn(reader, { group: null, slices }), { seals: options.seals });
+  const writes = kyselyOn(writer, { group, slices, watch });
+  const read = Object.assign(kyselyOn(reader, { group: null, slices, watch }), { seals: options.seals });
   let faults = 0;
   function rethrowWrite(error: unknown): never {
     const mapped = mapFault(error);
@@ -60,18 +62,26 @@ export function openSqlite(file: string, options: DatabaseOptions & { slices?: S
     prepareRead({ sqlite }: HotSql) {
       const statement = reader.prepare(sqlite);
       statement.setReturnArrays(true);
-      return async (parameters) => rows(statement, parameters);
+      return async (parameters) => {
+        const measured = measure(watch, sqlite);
+        const found = rows(statement, parameters);
+        measured.end(found.length);
+        return found;
+      };
     },
     prepareWrite({ sqlite }: HotSql) {
       const statement = writer.prepare(sqlite);
       return async (parameters) => {
+        const measured = measure(watch, sqlite);
         const release = await group.alone();
+        measured.begin();
         try {
           statement.run(...parameters.map(bound));
         } catch (error) {
           rethrowWrite(error);
         } finally {
           release();
+          measured.end(null);
         }
       };
     },
@@ -94,6 +104,7 @@ interface Sharing {
   /** Puts transactions in order; null for the read-only connection. */
   group: GroupCommit | null;
   slices: Slices;
+  watch: QueryWatch | null;
 }
 
 function kyselyOn(connection: DatabaseSync, sharing: Sharing): Kysely<Tables> {
@@ -128,22 +139,31 @@ function memberOf(connection: DatabaseConnection): Member {
   throw new Error('transactions run on the connection that writes');
 }
 
-function createDriver(database: DatabaseSync, { group, slices }: Sharing): Driver {
-  const shared = createConnection(database, slices);
+function createDriver(database: DatabaseSync, { group, slices, watch }: Sharing): Driver {
+  const shared = createConnection(database, { slices, watch });
   return {
     async init() {},
     async acquireConnection() {
       if (!group) return shared;
+      const measured = measure(watch, 'begin');
       const connection: MemberConnection = { ...shared, member: await group.enter() };
+      measured.begin();
+      measured.end(null);
       return connection;
     },
     async beginTransaction(connection) {
       memberOf(connection).begin();
     },
     async commitTransaction(connection) {
+      const measured = measure(watch, 'commit');
       const turn = slices.turn();
       if (turn !== null) await turn;
-      await memberOf(connection).commit();
+      measured.begin();
+      try {
+        await memberOf(connection).commit();
+      } finally {
+        measured.end(null);
+      }
     },
     async rollbackTransaction(connection) {
       memberOf(connection).rollback();
@@ -162,7 +182,10 @@ interface Prepared {
   hasRows: boolean;
 }
 
-function createConnection(database: DatabaseSync, slices: Slices): DatabaseConnection {
+function createConnection(
+  database: DatabaseSync,
+  { slices, watch }: Omit<Sharing, 'group'>,
+): DatabaseConnection {
   const cache = new Map<string, Prepared>();
   function prepare(text: string): Prepared {
     let prepared = cache.get(text);
@@ -176,19 +199,28 @@ function createConnection(database: DatabaseSync, slices: Slices): DatabaseConne
   }
   return {
     async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
+      const measured = measure(watch, query.sql);
+      let count: number | null = null;
       const turn = slices.turn();
-      if (turn !== null) await turn;
+      if (turn !== null) {
+        await turn;
+        measured.begin();
+      }
       try {
         const { statement, hasRows } = prepare(query.sql);
         const parameters = query.parameters.map(toSql);
         if (hasRows) {
           // Kysely derived the row type of the statement from Tables.
-          return { rows: statement.all(...parameters) as R[] };
+          const found = statement.all(...parameters) as R[];
+          count = found.length;
+          return { rows: found };
         }
         const { changes } = statement.run(...parameters);
         return { rows: [], numAffectedRows: BigInt(changes) };
       } catch (error) {
         throw mapFault(error);
+      } finally {
+        measured.end(count);
       }
     },
     streamQuery() {

@@ -5,6 +5,7 @@ import { REQUEST_ID_HEADER } from '@tidegate/protocol/headers';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { systemRandom } from '../ids.ts';
 import type { Log } from '../log.ts';
+import type { RequestWatch } from '../slow-log.ts';
 import { createWorkQueue } from '../work-queue.ts';
 import { admit, type Guards } from './admit.ts';
 import { demandKnownEncoding, installBodyParser } from './body.ts';
@@ -31,6 +32,8 @@ export interface HttpOptions {
   plainRoute?: PlainRoute;
   /** Default: REQUEST_TIMES. */
   times?: RequestTimes;
+  /** Tells of slow requests; null or absent measures nothing. */
+  watch?: RequestWatch | null;
 }
 
 /**
@@ -58,6 +61,7 @@ const REQUEST_TIMES: RequestTimes = { headersMs: 10_000, wholeMs: 30_000, checkM
  */
 const KEEP_ALIVE_MS = 75_000;
 const BODY_BUFFER_BYTES = 16_384;
+const STREAM_MEDIA_TYPE = 'text/event-stream';
 /** Decompressions that run at once and that wait. Few, because files and DNS share the thread pool. */
 const DECOMPRESSIONS_MAX = 1;
 const DECOMPRESSIONS_WAITING_MAX = 64;
@@ -67,6 +71,9 @@ export function createHttpServer(options: HttpOptions): App {
   const { log, guards } = options;
   const handleError = createErrorHandler(log);
   let isClosing = false;
+  const routes: KnownRoute[] = [];
+  /** Answers that stay open on purpose. */
+  const streams = new WeakSet<ServerResponse>();
   const app = Fastify({
     logger: false,
     bodyLimit: SMALL_BODY_MAX_BYTES,
@@ -82,7 +89,7 @@ export function createHttpServer(options: HttpOptions): App {
     },
     // While the server stops, requests on open connections are answered and the connections closed.
     return503OnClosing: false,
-    serverFactory: (next) => createNodeServer(options, { next, isClosing: () => isClosing }),
+    serverFactory: (next) => createNodeServer(options, { next, routes, streams, isClosing: () => isClosing }),
     exposeHeadRoutes: false,
   });
 
@@ -103,7 +110,6 @@ export function createHttpServer(options: HttpOptions): App {
     isClosing = true;
   });
 
-  const routes: KnownRoute[] = [];
   app.addHook('onRoute', (route) => {
     for (const method of [route.method].flat()) routes.push({ method, segments: segmentsOf(route.url) });
     const { access, bodyMaxBytes } = route.config ?? {};
@@ -128,6 +134,7 @@ export function createHttpServer(options: HttpOptions): App {
   });
 
   app.addHook('onSend', (request, reply, _payload, done) => {
+    if (String(reply.getHeader('content-type')).startsWith(STREAM_MEDIA_TYPE)) streams.add(reply.raw);
     const { access } = request.routeOptions.config;
     const { caller } = request;
     const isGenuine = caller?.kind === 'own' && caller.isGenuine;
@@ -142,10 +149,11 @@ export function createHttpServer(options: HttpOptions): App {
 }
 
 function createNodeServer(
-  { plainRoute, tls, times = REQUEST_TIMES }: HttpOptions,
-  { next, isClosing }: { next: RequestListener; isClosing: () => boolean },
+  { plainRoute, tls, times = REQUEST_TIMES, watch = null }: HttpOptions,
+  { next, isClosing, ...known }: Known & { next: RequestListener; isClosing: () => boolean },
 ) {
   const listener: RequestListener = (request, response) => {
+    if (watch !== null) time(watch, { request, response, ...known });
     const fault = headerFault(request);
     if (fault !== null) return answerFault(request, response, fault);
     if (plainRoute === undefined || isClosing()) next(request, response);
@@ -168,6 +176,29 @@ function createNodeServer(
   );
   tls.attach(server);
   return server;
+}
+
+/** What the framework knows of requests, for those in front of it. */
+interface Known {
+  routes: readonly KnownRoute[];
+  streams: WeakSet<ServerResponse>;
+}
+
+function time(
+  watch: RequestWatch,
+  { request, response, routes, streams }: Known & { request: IncomingMessage; response: ServerResponse },
+): void {
+  const startedMs = watch.elapsedMs();
+  response.once('close', () => {
+    const tookMs = watch.elapsedMs() - startedMs;
+    if (tookMs < watch.thresholdMs) return;
+    if (streams.has(response)) return;
+    const method = request.method ?? '';
+    const path = segmentsOf(request.url?.split('?', 1)[0] ?? '');
+    const known = routes.find((route) => route.method === method && matches(route.segments, path));
+    const route = known === undefined ? 'no route' : `/${known.segments.join('/')}`;
+    watch.tell({ method, route, tookMs, status: response.statusCode, isComplete: response.writableFinished });
+  });
 }
 
 interface KnownRoute {
