@@ -168,10 +168,10 @@ module.exports = {
     {
       name: 'packages-import-only-their-own',
       comment:
-        'protocol, signing, versions, capability and command-line stand on their own; only testkit may use the others.',
+        'protocol, signing, versions, capability, command-line and support stand on their own; only testkit may use the others.',
       severity: 'error',
       from: {
-        path: '(^|/)packages/(protocol|signing|versions|capability|command-line)/src/',
+        path: '(^|/)packages/(protocol|signing|versions|capability|command-line|support)/src/',
         pathNot: TESTS,
       },
       to: { path: '(^|/)packages/', pathNot: '(^|/)packages/$2/' },

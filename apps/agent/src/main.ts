@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { ECOSYSTEMS, type Ecosystem } from '@tidegate/protocol/scalars';
+import { describeBundle } from '@tidegate/support/write-bundle';
 import { Check, Errors } from 'typebox/value';
 import { type Finding, lineOf } from './checks/finding.ts';
 import { completionOf, DEFAULT_CONFIG_FOLDER, EXIT, helpFor, parseCommandLine } from './command-line.ts';
@@ -40,6 +41,7 @@ import { systemdControl } from './reboots/host-control.ts';
 import { observe } from './restarts/observe.ts';
 import { DEFAULT_SERVICE_FILE, OWN_SERVICE_FILE } from './restarts/service-file.ts';
 import { ageOfState } from './session/freshness.ts';
+import { writeSupport } from './support.ts';
 import { readHeadFile } from './trust/events-head.ts';
 
 /** Well below what systemd allows one run of the executor. */
@@ -68,6 +70,7 @@ const COMMANDS = {
   status: showStatus,
   preflight: runPreflight,
   doctor: runDoctor,
+  support: runSupport,
   execute: runExecute,
   observe: runObserve,
   probes: showProbes,
@@ -245,6 +248,20 @@ async function showStatus(values: Values): Promise<Ending> {
 }
 
 async function runDoctor(values: Values): Promise<Ending> {
+  return endingOf(await findingsOf(values));
+}
+
+async function runSupport(values: Values): Promise<Ending> {
+  const { out, log = null } = values;
+  if (out === undefined) return failed(EXIT.terminal, 'support needs --out FILE');
+  const folder = values.config ?? DEFAULT_CONFIG_FOLDER;
+  const findings = await findingsOf(values);
+  const written = writeSupport({ folder, out, log, findings, env: process.env, nowMs: Date.now() });
+  if (!written.ok) return failed(EXIT.failed, written.detail);
+  return done(describeBundle(out, written), { file: out, bytes: written.bytes, ...written.manifest });
+}
+
+async function findingsOf(values: Values): Promise<Finding[]> {
   const folder = values.config ?? DEFAULT_CONFIG_FOLDER;
   const parts = {
     drivers: ECOSYSTEM_DRIVERS,
@@ -252,7 +269,7 @@ async function runDoctor(values: Values): Promise<Ending> {
     nowMs: Date.now(),
     policy: policyPlace(values.policy),
   };
-  return endingOf(await examine(folder, parts));
+  return examine(folder, parts);
 }
 
 async function runPreflight(values: Values): Promise<Ending> {

@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -26,6 +26,27 @@ const PASSWORDS = [
   'a guess that is wrong',
   'what the shell was told',
   'told to the shell again',
+];
+/** Secrets where nobody expects them. */
+const ODD_SECRETS = {
+  'password of a proxy': 'proxy-password-7391',
+  'password of a source': 'source-password-5527',
+  'token in a query': 'query-token-88120045',
+  'password of another database': 'database-p@ssword-42',
+  'token in an unknown setting': 'unknown-token-660127',
+  'password with an @': 'first-part@second-part',
+};
+const ODD_ENV = {
+  HTTPS_PROXY: `http://user:${ODD_SECRETS['password of a proxy']}@proxy.test:3128`,
+  SERVICE_NPM_REGISTRY_URL: `https://user:${ODD_SECRETS['password of a source']}@registry.test/npm`,
+  SERVICE_PYPI_URL: `https://pypi.test/simple?token=${ODD_SECRETS['token in a query']}`,
+  SERVICE_METRICS_TOKEN: ODD_SECRETS['token in an unknown setting'],
+};
+const ODD_PLACES = [
+  `connect to postgres://tidegate:${encodeURIComponent(ODD_SECRETS['password of another database'])}@db.test/x failed`,
+  `connect to postgres://tidegate:${ODD_SECRETS['password with an @']}@db.test/x failed`,
+  `{"password":"${ODD_SECRETS['password of another database']}"}`,
+  ...Object.entries(ODD_ENV).map(([name, value]) => `${name}=${value}`),
 ];
 const JWT_SECRET = 'the secret behind all the tokens of this test';
 const ADMIN = '/api/v1/admin';
@@ -66,7 +87,11 @@ async function liveThroughADay(engine: TestEngine, format: 'text' | 'json') {
   for (const [i, password] of PASSWORDS.entries()) needles.set(`password ${i}`, password);
   const answers: string[] = [];
   /** The command line, while no server runs: in the same process it would wait for the server, and so for itself. */
-  async function command(words: readonly string[], stdin = ''): Promise<string> {
+  async function command(
+    words: readonly string[],
+    stdin = '',
+    more: Readonly<Record<string, string>> = {},
+  ): Promise<string> {
     const out: string[] = [];
     const code = await runCommand(words, {
       env: {
@@ -76,6 +101,7 @@ async function liveThroughADay(engine: TestEngine, format: 'text' | 'json') {
         SERVICE_JWT_SECRET: JWT_SECRET,
         SERVICE_SIGNING_PRIVATE_KEY: privateKey,
         ...(databaseUrl === null ? {} : { SERVICE_DATABASE_URL: databaseUrl }),
+        ...more,
       },
       now: systemClock,
       random: systemRandom,
@@ -252,6 +278,22 @@ async function liveThroughADay(engine: TestEngine, format: 'text' | 'json') {
     lines.push(await command([...words.split(' '), '--json']));
   }
 
+  const oldLog = join(dataDir, 'day.log');
+  // As a log of another program could have them. A password without a sign of being one has no form.
+  const leaked = [...needles]
+    .filter(([what]) => !/^(password|letters of)/.test(what))
+    .map(([what, secret]) =>
+      what.startsWith('cookie')
+        ? `cookie: tg=${secret}; a=b`
+        : what.startsWith('setup')
+          ? `/setup/${secret}`
+          : `"${secret}"`,
+    );
+  writeFileSync(oldLog, [...ODD_PLACES, ...leaked, ...lines].join('\n'));
+  lines.push(await command(['support', '--out', join(dataDir, 'day.tar.gz'), '--log', oldLog], '', ODD_ENV));
+  rmSync(oldLog);
+  for (const [what, secret] of Object.entries(ODD_SECRETS)) needles.set(what, secret);
+
   const backup = join(dataDir, 'day.backup');
   lines.push(await command(['backup', '--to', backup]));
   lines.push(await command(['events', 'export', '--out', join(dataDir, 'day.ndjson')]));
@@ -267,7 +309,7 @@ async function readStored(dataDir: string, databaseUrl: string | null): Promise<
     const path = join(dataDir, name);
     if (name.startsWith('keys') || !statSync(path).isFile()) continue;
     const bytes = readFileSync(path);
-    stored.set(name, name.endsWith('.backup') ? gunzipSync(bytes) : bytes);
+    stored.set(name, /\.(backup|tar\.gz)$/.test(name) ? gunzipSync(bytes) : bytes);
   }
   if (databaseUrl === null) return stored;
   const client = new Client({ connectionString: databaseUrl });
@@ -301,7 +343,13 @@ describe.each(RUNS)('no secret can be read ($name, log as $format)', ({ engine, 
     for (const [what, secret] of needles) expect([what, secret.length > 15]).toEqual([what, true]);
     const names = [...stored.keys()];
     expect(names).toEqual(
-      expect.arrayContaining(['day.backup', 'day.ndjson', 'event-checkpoints.ndjson', 'epoch.json']),
+      expect.arrayContaining([
+        'day.backup',
+        'day.tar.gz',
+        'day.ndjson',
+        'event-checkpoints.ndjson',
+        'epoch.json',
+      ]),
     );
     const database =
       engine.name === 'sqlite'

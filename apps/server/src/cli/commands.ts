@@ -16,6 +16,7 @@ import { rollbackCommand } from './rollback.ts';
 import { rolloutsCommand } from './rollouts.ts';
 import { sealsCommand } from './seals.ts';
 import { serverCommand } from './server.ts';
+import { supportCommand } from './support.ts';
 import { tagsCommand } from './tags.ts';
 import { tokensCommand } from './tokens.ts';
 import { unfixedCommand } from './unfixed.ts';
@@ -30,6 +31,7 @@ const DECLARED: readonly CliCommand[] = [
   backupCommand,
   restoreCommand,
   doctorCommand,
+  supportCommand,
   sealsCommand,
   eventsCommand,
   decisionsCommand,
