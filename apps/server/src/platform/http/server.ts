@@ -13,6 +13,7 @@ import { SMALL_BODY_MAX_BYTES } from './body-sizes.ts';
 import { answerFault } from './client-faults.ts';
 import { createRoutes } from './create-routes.ts';
 import { headerFault } from './header-faults.ts';
+import { createKnownPaths, type KnownPaths } from './known-paths.ts';
 import { createErrorHandler, sendProblem } from './problem.ts';
 import { Refusal } from './refusal.ts';
 import type { Routes } from './routes.ts';
@@ -71,7 +72,7 @@ export function createHttpServer(options: HttpOptions): App {
   const { log, guards } = options;
   const handleError = createErrorHandler(log);
   let isClosing = false;
-  const routes: KnownRoute[] = [];
+  const paths = createKnownPaths();
   /** Answers that stay open on purpose. */
   const streams = new WeakSet<ServerResponse>();
   const app = Fastify({
@@ -89,7 +90,7 @@ export function createHttpServer(options: HttpOptions): App {
     },
     // While the server stops, requests on open connections are answered and the connections closed.
     return503OnClosing: false,
-    serverFactory: (next) => createNodeServer(options, { next, routes, streams, isClosing: () => isClosing }),
+    serverFactory: (next) => createNodeServer(options, { next, paths, streams, isClosing: () => isClosing }),
     exposeHeadRoutes: false,
   });
 
@@ -111,7 +112,7 @@ export function createHttpServer(options: HttpOptions): App {
   });
 
   app.addHook('onRoute', (route) => {
-    for (const method of [route.method].flat()) routes.push({ method, segments: segmentsOf(route.url) });
+    for (const method of [route.method].flat()) paths.add({ method, url: route.url });
     const { access, bodyMaxBytes } = route.config ?? {};
     if (!access) throw new Error(`route ${String(route.method)} ${route.url} declares no access`);
     if (access.kind === 'public' && access.limit === null && route.method !== 'GET') {
@@ -127,7 +128,10 @@ export function createHttpServer(options: HttpOptions): App {
       throw new Refusal('invalid_request', { detail: 'The URL contains a NUL character.' });
     }
     // An unknown path is 404 whatever the body is, so the body is not read.
-    if (request.is404) return answerUnknown(routes, request, reply);
+    const { url: pattern } = request.routeOptions;
+    if (request.is404 || pattern === undefined || paths.isMisrouted(pathOf(request), pattern)) {
+      return answerUnknown(paths, request, reply);
+    }
     const { access } = request.routeOptions.config;
     if (access) request.caller = await admit(guards, access, { request, reply });
     demandKnownEncoding(request);
@@ -144,7 +148,7 @@ export function createHttpServer(options: HttpOptions): App {
     leaveUnreadBody(request.raw, reply.raw);
     done();
   });
-  app.setNotFoundHandler((request, reply) => answerUnknown(routes, request, reply));
+  app.setNotFoundHandler((request, reply) => answerUnknown(paths, request, reply));
   return Object.assign(app, { routes: createRoutes(app) });
 }
 
@@ -180,13 +184,13 @@ function createNodeServer(
 
 /** What the framework knows of requests, for those in front of it. */
 interface Known {
-  routes: readonly KnownRoute[];
+  paths: KnownPaths;
   streams: WeakSet<ServerResponse>;
 }
 
 function time(
   watch: RequestWatch,
-  { request, response, routes, streams }: Known & { request: IncomingMessage; response: ServerResponse },
+  { request, response, paths, streams }: Known & { request: IncomingMessage; response: ServerResponse },
 ): void {
   const startedMs = watch.elapsedMs();
   response.once('close', () => {
@@ -194,26 +198,14 @@ function time(
     if (tookMs < watch.thresholdMs) return;
     if (streams.has(response)) return;
     const method = request.method ?? '';
-    const path = segmentsOf(request.url?.split('?', 1)[0] ?? '');
-    const known = routes.find((route) => route.method === method && matches(route.segments, path));
-    const route = known === undefined ? 'no route' : `/${known.segments.join('/')}`;
+    const route = paths.patternAt(request.url?.split('?', 1)[0] ?? '', method) ?? 'no route';
     watch.tell({ method, route, tookMs, status: response.statusCode, isComplete: response.writableFinished });
   });
 }
 
-interface KnownRoute {
-  method: string;
-  segments: readonly string[];
-}
-
-function answerUnknown(
-  routes: readonly KnownRoute[],
-  request: FastifyRequest,
-  reply: FastifyReply,
-): FastifyReply {
+function answerUnknown(paths: KnownPaths, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   reply.header(REQUEST_ID_HEADER, request.id);
-  const path = segmentsOf(request.url.split('?', 1)[0] ?? '');
-  const allowed = [...new Set(routes.filter((r) => matches(r.segments, path)).map((r) => r.method))];
+  const allowed = paths.methodsAt(pathOf(request));
   if (allowed.length > 0) {
     reply.header('allow', allowed.join(', '));
     const members = { detail: `This path takes ${allowed.join(', ')}.` };
@@ -225,13 +217,6 @@ function answerUnknown(
   });
 }
 
-function segmentsOf(url: string): string[] {
-  return url.split('/').slice(1);
-}
-
-function matches(pattern: readonly string[], path: readonly string[]): boolean {
-  return (
-    pattern.length === path.length &&
-    pattern.every((segment, i) => segment.startsWith(':') || segment === path[i])
-  );
+function pathOf({ url }: FastifyRequest): string {
+  return url.split('?', 1)[0] ?? '';
 }
