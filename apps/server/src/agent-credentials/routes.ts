@@ -21,12 +21,13 @@ export function mountAgentCredentials(routes: Routes, deps: AgentCredentialsDeps
   routes.own({
     method: 'POST',
     url: '/api/v1/agents/renew',
-    access: { limit: 'agent_renewal', counts: 'refusals' },
+    access: { limit: 'agent_renewal', counts: 'refusals', credential: 'refresh token' },
     schema: {
       tags: ['agents'],
       summary: 'Exchange the refresh token for a new pair of tokens (E1)',
       body: RenewRequest,
       response: { 200: TokenPair },
+      refuses: ['MACHINE_ID_MISMATCH', 'refresh_token_invalid'],
     },
     handler: async ({ credential, body, request, reply }) => {
       reply.header('cache-control', 'no-store');

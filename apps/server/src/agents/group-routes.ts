@@ -1,6 +1,5 @@
 import { AgentItem } from '@tidegate/protocol/agents-api';
 import { AgentChange, GroupItem, MoveHostsAnswer, MoveHostsRequest } from '@tidegate/protocol/groups-api';
-import { Problem } from '@tidegate/protocol/problems';
 import { strict } from '@tidegate/protocol/scalars';
 
 import type { OperatorAccess } from '../platform/http/access.ts';
@@ -31,7 +30,7 @@ export function mountGroups(routes: Routes, deps: ItemDeps & { platform: Platfor
       tags,
       summary: 'Groups of hosts, by name',
       querystring: strict(PageQuery),
-      response: { 200: pageOf(GroupItem), 400: Problem },
+      response: { 200: pageOf(GroupItem) },
     },
     handler: async ({ operator, query }) => {
       const { limit, after } = askedPage(query);
@@ -57,7 +56,7 @@ export function mountGroups(routes: Routes, deps: ItemDeps & { platform: Platfor
       summary: 'Put a host into a group, or into none',
       params: HostPath,
       body: AgentChange,
-      response: { 200: AgentItem, 400: Problem, 403: Problem, 404: Problem },
+      response: { 200: AgentItem },
     },
     handler: async ({ operator, params, body }) => {
       const { agent_id: agentId } = params;
@@ -77,7 +76,7 @@ export function mountGroups(routes: Routes, deps: ItemDeps & { platform: Platfor
       tags,
       summary: 'Put many hosts into a group, or into none',
       body: MoveHostsRequest,
-      response: { 200: MoveHostsAnswer, 400: Problem, 403: Problem },
+      response: { 200: MoveHostsAnswer },
     },
     handler: async ({ operator, body: { agent_ids: agentIds, group } }) =>
       moveHosts(platform, { agentIds, group, by: operator }),

@@ -1,4 +1,3 @@
-import { Problem } from '@tidegate/protocol/problems';
 import { HostRestarts, RESTART_REPORT_MAX_BYTES, RestartReport } from '@tidegate/protocol/restarts';
 import { strict, Uuid } from '@tidegate/protocol/scalars';
 import { Type } from 'typebox';
@@ -26,7 +25,7 @@ export function mountRestarts(
       tags: ['agents'],
       params: strict({ agent_id: Uuid }),
       body: RestartReport,
-      response: { 200: strict({ accepted: Type.Literal(true) }), 400: Problem, 413: Problem },
+      response: { 200: strict({ accepted: Type.Literal(true) }) },
     },
     handler: async ({ agent: { agentId }, body: report }) => {
       const nowMs = platform.now();

@@ -8,7 +8,6 @@ import {
   RebindRequest,
   RevokeRequest,
 } from '@tidegate/protocol/agents-api';
-import { Problem } from '@tidegate/protocol/problems';
 import { strict } from '@tidegate/protocol/scalars';
 import { type Static, Type } from 'typebox';
 import { rfc3339 } from '../platform/clock.ts';
@@ -65,7 +64,7 @@ export function mountAgents(routes: Routes, deps: AgentsDeps): void {
       tags,
       summary: 'Hosts, sorted and filtered, page by page',
       querystring: ListQuery,
-      response: { 200: sortedPageOf(AgentItem), 400: Problem },
+      response: { 200: sortedPageOf(AgentItem) },
     },
     handler: async ({ operator, query }) => {
       const { limit: _, cursor, sort = AGENT_SORT_DEFAULT, ...filter } = query;
@@ -135,6 +134,7 @@ export function mountAgents(routes: Routes, deps: AgentsDeps): void {
       params: HostPath,
       body: DismissCloneRequest,
       response: { 200: AgentItem },
+      refuses: ['conflict'],
     },
     handler: async ({ operator, params, body }) => {
       const { agent_id: agentId } = params;
@@ -156,6 +156,7 @@ export function mountAgents(routes: Routes, deps: AgentsDeps): void {
       params: HostPath,
       body: RebindRequest,
       response: { 200: RebindAnswer },
+      refuses: ['conflict'],
     },
     handler: async ({ operator, params, body }) => {
       const { agent_id: agentId } = params;

@@ -1,4 +1,3 @@
-import { Problem } from '@tidegate/protocol/problems';
 import { strict, Uuid } from '@tidegate/protocol/scalars';
 import {
   isReported,
@@ -33,7 +32,6 @@ export function mountTags(routes: Routes, { platform }: { platform: Platform }):
       querystring: strict(PageQuery),
       response: {
         200: strict({ items: Type.Array(TagItem), next_cursor: Type.Union([Type.String(), Type.Null()]) }),
-        400: Problem,
       },
     },
     handler: async ({ operator, query }) => {
@@ -65,7 +63,8 @@ export function mountTags(routes: Routes, { platform }: { platform: Platform }):
       tags,
       summary: 'Set and remove tags of hosts',
       body: TagHostsRequest,
-      response: { 200: TagHostsAnswer, 400: Problem, 409: Problem },
+      response: { 200: TagHostsAnswer },
+      refuses: ['conflict'],
     },
     handler: async ({ operator, body }) => tagHosts(platform, { request: body, by: operator }),
   });
@@ -80,7 +79,7 @@ export function mountTags(routes: Routes, { platform }: { platform: Platform }):
       tags: ['agents'],
       params: strict({ agent_id: Uuid }),
       body: ReportedTags,
-      response: { 200: strict({ accepted: Type.Literal(true) }), 400: Problem },
+      response: { 200: strict({ accepted: Type.Literal(true) }) },
     },
     handler: async ({ agent: { agentId }, body }) => {
       const outcome = await reportTags(platform, { agentId, tags: body.tags });

@@ -1,5 +1,4 @@
 import { ApiTokenItem, CreatedApiToken, NewApiToken } from '@tidegate/protocol/api-tokens-api';
-import { Problem } from '@tidegate/protocol/problems';
 import { strict } from '@tidegate/protocol/scalars';
 import type { OperatorAccess } from '../platform/http/access.ts';
 import { LIST_BODY_MAX_BYTES } from '../platform/http/body-sizes.ts';
@@ -34,7 +33,7 @@ export function mountApiTokens(routes: Routes, { platform }: { platform: Platfor
       tags,
       summary: 'API tokens that are not revoked, newest first',
       querystring: strict(PageQuery),
-      response: { 200: pageOf(ApiTokenItem), 400: Problem },
+      response: { 200: pageOf(ApiTokenItem) },
     },
     handler: async ({ query }) => {
       const { limit, after: before } = askedPage(query);
@@ -57,7 +56,8 @@ export function mountApiTokens(routes: Routes, { platform }: { platform: Platfor
       tags,
       summary: 'Make an API token; the secret is shown once',
       body: NewApiToken,
-      response: { 201: CreatedApiToken, 400: Problem, 409: Problem },
+      response: { 201: CreatedApiToken },
+      refuses: ['conflict'],
     },
     handler: async ({ operator, body }) => {
       const made = await createApiToken(platform, { asked: body, by: operator });
@@ -68,7 +68,7 @@ export function mountApiTokens(routes: Routes, { platform }: { platform: Platfor
     method: 'DELETE',
     url: `${URL}/:id`,
     access: changing,
-    schema: { tags, summary: 'Revoke an API token permanently', params: IdPath },
+    schema: { tags, summary: 'Revoke an API token permanently', refuses: ['not_found'], params: IdPath },
     handler: async ({ operator, params: { id } }) => {
       if (!(await revokeApiToken(platform, { id, by: operator }))) {
         throw noSuch('API token');

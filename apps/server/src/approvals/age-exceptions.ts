@@ -1,5 +1,4 @@
 import { AgeException, AgeExceptionRequest } from '@tidegate/protocol/approvals-api';
-import { Problem } from '@tidegate/protocol/problems';
 import { strict } from '@tidegate/protocol/scalars';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
@@ -39,7 +38,7 @@ export function mountAgeExceptions(routes: Routes, { platform }: { platform: Pla
       summary: 'Exceptions from the age gate, newest first',
       tags,
       querystring: strict(PageQuery),
-      response: { 200: pageOf(AgeException), 400: Problem },
+      response: { 200: pageOf(AgeException) },
     },
     handler: async ({ query }) => {
       const { limit, after: before } = askedPage(query);
@@ -61,7 +60,8 @@ export function mountAgeExceptions(routes: Routes, { platform }: { platform: Pla
       summary: 'One exception',
       tags,
       params: IdPath,
-      response: { 200: AgeException, 404: Problem },
+      response: { 200: AgeException },
+      refuses: ['not_found'],
     },
     handler: async ({ params }) => {
       const row = await findAgeException(database.read, params.id);
@@ -80,7 +80,7 @@ export function mountAgeExceptions(routes: Routes, { platform }: { platform: Pla
       summary: 'Except one version from the age gate',
       tags,
       body: AgeExceptionRequest,
-      response: { 201: AgeException, 400: Problem },
+      response: { 201: AgeException },
     },
     handler: async ({ operator, body }) => {
       const { ecosystem, name, version, reason, expires_at } = body;
@@ -127,7 +127,8 @@ export function mountAgeExceptions(routes: Routes, { platform }: { platform: Pla
       summary: 'End an exception',
       tags,
       params: IdPath,
-      response: { 204: Type.Null(), 404: Problem },
+      response: { 204: Type.Null() },
+      refuses: ['not_found'],
     },
     handler: async ({ operator, params }) => {
       const actor = operator.username;

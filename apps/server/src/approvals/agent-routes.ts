@@ -1,5 +1,4 @@
 import { Envelope } from '@tidegate/protocol/documents';
-import { Problem } from '@tidegate/protocol/problems';
 import { strict, Uuid } from '@tidegate/protocol/scalars';
 import { Value } from 'typebox/value';
 import { findLiveApproval } from '../approval-tokens/store.ts';
@@ -40,7 +39,7 @@ export function mountAgentApprovals(routes: Routes, { platform, keyRing }: Agent
       summary: 'An approval that a command names',
       tags: ['agents'],
       params: strict({ agent_id: Uuid, token_id: Uuid }),
-      response: { 200: Envelope, 404: Problem },
+      response: { 200: Envelope },
     },
     handler: async ({ agent: { agentId }, params }) => {
       const tokenId = params.token_id;

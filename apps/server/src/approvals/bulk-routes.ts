@@ -1,6 +1,5 @@
 import { BulkApproveAnswer } from '@tidegate/protocol/approvals-api';
 import { BulkProgress } from '@tidegate/protocol/bulk-api';
-import { Problem } from '@tidegate/protocol/problems';
 import { strict, Uuid } from '@tidegate/protocol/scalars';
 import type { OperatorAccess, OperatorCaller } from '../platform/http/access.ts';
 import { Refusal } from '../platform/http/refusal.ts';
@@ -30,7 +29,8 @@ export function mountBulkProgress(routes: Routes, platform: Pick<Platform, 'data
       summary: 'Progress of a bulk request',
       tags,
       params,
-      response: { 200: BulkProgress, 404: Problem },
+      response: { 200: BulkProgress },
+      refuses: ['not_found'],
     },
     handler: async ({ operator, params }) =>
       progressOf(await runOf(operator, params.progress_id), platform.now()),
@@ -44,7 +44,8 @@ export function mountBulkProgress(routes: Routes, platform: Pick<Platform, 'data
       summary: 'The answer of a bulk request that has ended, even if its client disconnected',
       tags,
       params,
-      response: { 200: BulkApproveAnswer, 404: Problem, 409: Problem },
+      response: { 200: BulkApproveAnswer },
+      refuses: ['conflict', 'not_found'],
     },
     handler: async ({ operator, params }) => {
       const row = await runOf(operator, params.progress_id);

@@ -1,5 +1,4 @@
 import { CountersignAnswer, CountersignRequest } from '@tidegate/protocol/approvals-api';
-import { Problem } from '@tidegate/protocol/problems';
 
 import { IdPath } from '../platform/http/paths.ts';
 import { noSuch, Refusal } from '../platform/http/refusal.ts';
@@ -18,7 +17,8 @@ export function mountCountersign(routes: Routes, { platform }: { platform: Platf
       tags: ['approvals'],
       params: IdPath,
       body: CountersignRequest,
-      response: { 200: CountersignAnswer, 400: Problem, 404: Problem, 409: Problem },
+      response: { 200: CountersignAnswer },
+      refuses: ['conflict'],
     },
     handler: async ({ operator: { username: operator }, params, body }) => {
       const { id } = params;

@@ -1,6 +1,5 @@
 import { DecisionDetail, DecisionItem } from '@tidegate/protocol/decisions-api';
 import { Envelope } from '@tidegate/protocol/documents';
-import { Problem } from '@tidegate/protocol/problems';
 import { strict } from '@tidegate/protocol/scalars';
 import type { OperatorAccess } from '../platform/http/access.ts';
 import { askedPage, cutPage, PageQuery, pageOf } from '../platform/http/lists.ts';
@@ -33,7 +32,7 @@ export function mountDecisions(
       tags,
       params: IdPath,
       querystring: strict(PageQuery),
-      response: { 200: pageOf(DecisionItem), 400: Problem, 404: Problem },
+      response: { 200: pageOf(DecisionItem) },
     },
     handler: async ({ params: { id: updateId }, query }) => {
       const { limit, after: before } = askedPage(query);
@@ -58,7 +57,7 @@ export function mountDecisions(
       summary: 'One decision with its evidence',
       tags,
       params: IdPath,
-      response: { 200: DecisionDetail, 404: Problem },
+      response: { 200: DecisionDetail },
     },
     handler: async ({ params: { id } }) => {
       const row = await findDecision(database.read, id);
@@ -75,7 +74,8 @@ export function mountDecisions(
       summary: 'One decision as an in-toto statement, signed now by the key in use',
       tags,
       params: IdPath,
-      response: { 200: Envelope, 404: Problem, 409: Problem },
+      response: { 200: Envelope },
+      refuses: ['conflict'],
     },
     handler: async ({ params: { id } }) => {
       const outcome = await signDecision(database.read, keyRing, { id, nowMs: now() });

@@ -1,4 +1,3 @@
-import { Problem } from '@tidegate/protocol/problems';
 import {
   VulnerabilityPolicyChange,
   VulnerabilityPolicyState,
@@ -38,7 +37,8 @@ export function mountVulnerabilityPolicy(
       tags,
       summary: 'Choose the vulnerability policy; 409 if the environment fixes it',
       body: VulnerabilityPolicyChange,
-      response: { 200: VulnerabilityPolicyState, 409: Problem },
+      response: { 200: VulnerabilityPolicyState },
+      refuses: ['conflict'],
     },
     handler: async ({ operator, body: { policy } }) => {
       const isChanged = await changePolicy(deps, { policy, actor: operator.username });

@@ -10,7 +10,6 @@ import {
   ReopenRequest,
   StateAnswer,
 } from '@tidegate/protocol/approvals-api';
-import { Problem } from '@tidegate/protocol/problems';
 
 import type { OperatorAccess } from '../platform/http/access.ts';
 import { BULK_BODY_MAX_BYTES, REASON_BODY_MAX_BYTES } from '../platform/http/body-sizes.ts';
@@ -52,14 +51,15 @@ export function mountApprovals(routes: Routes, deps: ApprovalDeps): void {
       tags,
       params: IdPath,
       body: ApproveRequest,
-      response: {
-        200: ApproveAnswer,
-        202: AwaitingPlanAnswer,
-        400: Problem,
-        404: Problem,
-        409: Problem,
-        503: Problem,
-      },
+      response: { 200: ApproveAnswer, 202: AwaitingPlanAnswer },
+      refuses: [
+        'approval_blocked',
+        'conflict',
+        'override_reason_required',
+        'plan_required',
+        'step_up_required',
+        'verdict_pending',
+      ],
     },
     handler: async ({ operator, params: { id }, body, reply }) => {
       if (body?.override_supply_chain) demandOverride(operator);
@@ -93,7 +93,8 @@ export function mountApprovals(routes: Routes, deps: ApprovalDeps): void {
       summary: 'Approve several updates (E4); takes no override (A6)',
       tags,
       body: BulkApproveRequest,
-      response: { 200: BulkApproveAnswer, 400: Problem, 409: Problem },
+      response: { 200: BulkApproveAnswer },
+      refuses: ['conflict'],
     },
     handler: async ({ operator, body }) => {
       const { groups: scope, operatorId } = operator;
@@ -128,7 +129,8 @@ export function mountApprovals(routes: Routes, deps: ApprovalDeps): void {
       summary: 'What an approval of several updates would do now; approves nothing',
       tags,
       body: BulkApproveRequest,
-      response: { 200: BulkPreview, 400: Problem, 409: Problem },
+      response: { 200: BulkPreview },
+      refuses: ['conflict'],
     },
     handler: async ({ operator, body }) => {
       const outcome = await previewMany(deps, {
@@ -148,7 +150,8 @@ export function mountApprovals(routes: Routes, deps: ApprovalDeps): void {
       summary: "The gate's verdict, without minting an approval",
       tags,
       params: IdPath,
-      response: { 200: GateReport, 404: Problem, 503: Problem },
+      response: { 200: GateReport },
+      refuses: ['verdict_pending'],
     },
     handler: async ({ params }) => {
       const outcome = await previewUpdate(deps, params.id);
@@ -167,7 +170,8 @@ export function mountApprovals(routes: Routes, deps: ApprovalDeps): void {
       tags,
       params: IdPath,
       body: RejectRequest,
-      response: { 200: StateAnswer, 404: Problem, 409: Problem },
+      response: { 200: StateAnswer },
+      refuses: ['conflict'],
     },
     handler: async ({ operator, params, body }) => {
       const { id } = params;
@@ -191,7 +195,8 @@ export function mountApprovals(routes: Routes, deps: ApprovalDeps): void {
       tags,
       params: IdPath,
       body: ReopenRequest,
-      response: { 200: StateAnswer, 404: Problem, 409: Problem },
+      response: { 200: StateAnswer },
+      refuses: ['conflict'],
     },
     handler: async ({ operator, params, body }) => {
       const { id } = params;

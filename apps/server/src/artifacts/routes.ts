@@ -6,7 +6,6 @@ import {
   Divergence,
   UndoDecisionRequest,
 } from '@tidegate/protocol/artifacts-api';
-import { Problem } from '@tidegate/protocol/problems';
 import { strict } from '@tidegate/protocol/scalars';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
@@ -56,7 +55,7 @@ export function mountArtifacts(routes: Routes, { platform }: { platform: Platfor
           Type.Enum(['true', 'false'], { description: 'only open ones, or only decided ones' }),
         ),
       }),
-      response: { 200: pageOf(Divergence), 400: Problem },
+      response: { 200: pageOf(Divergence) },
     },
     handler: async ({ query }) => {
       const { limit, after: before } = askedPage(query);
@@ -81,7 +80,8 @@ export function mountArtifacts(routes: Routes, { platform }: { platform: Platfor
       summary: 'One artifact with more than one hash',
       tags,
       params: IdPath,
-      response: { 200: Divergence, 404: Problem },
+      response: { 200: Divergence },
+      refuses: ['not_found'],
     },
     handler: async ({ params: { id } }) => {
       const row = await findDivergence(database.read, id);
@@ -98,7 +98,8 @@ export function mountArtifacts(routes: Routes, { platform }: { platform: Platfor
       summary: 'Reports of an artifact with more than one hash, oldest first',
       tags,
       params: IdPath,
-      response: { 200: ArtifactSightings, 404: Problem },
+      response: { 200: ArtifactSightings },
+      refuses: ['not_found'],
     },
     handler: async ({ params: { id } }) => {
       const row = await findDivergence(database.read, id);
@@ -124,7 +125,7 @@ export function mountArtifacts(routes: Routes, { platform }: { platform: Platfor
       summary: 'Decide several divergences one by one; the answer names those that failed',
       tags,
       body: DecideManyRequest,
-      response: { 200: DecideManyResult, 400: Problem },
+      response: { 200: DecideManyResult },
     },
     handler: async ({ operator, body }) =>
       decideMany(platform, { request: body, operator: operator.username }),
@@ -140,7 +141,8 @@ export function mountArtifacts(routes: Routes, { platform }: { platform: Platfor
       tags,
       params: IdPath,
       body: DecideDivergenceRequest,
-      response: { 200: Divergence, 400: Problem, 404: Problem, 409: Problem },
+      response: { 200: Divergence },
+      refuses: ['conflict', 'not_found'],
     },
     handler: async ({ operator: { username: operator }, params, body }) => {
       const asked = { id: params.id, request: body, operator };
@@ -176,7 +178,8 @@ export function mountArtifacts(routes: Routes, { platform }: { platform: Platfor
       tags,
       params: IdPath,
       body: UndoDecisionRequest,
-      response: { 200: Divergence, 400: Problem, 404: Problem, 409: Problem },
+      response: { 200: Divergence },
+      refuses: ['conflict', 'not_found'],
     },
     handler: async ({ operator: { username: operator }, params, body }) => {
       const asked = { id: params.id, request: body, operator };

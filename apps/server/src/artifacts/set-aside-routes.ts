@@ -1,5 +1,4 @@
 import { HostsSetAside, TrustHostRequest } from '@tidegate/protocol/artifacts-api';
-import { Problem } from '@tidegate/protocol/problems';
 import { strict, Uuid } from '@tidegate/protocol/scalars';
 import { Type } from 'typebox';
 import { rfc3339 } from '../platform/clock.ts';
@@ -26,7 +25,7 @@ export function mountSetAside(routes: Routes, { platform }: { platform: Platform
       summary: 'Hosts whose reports about artifacts are ignored',
       tags,
       querystring: strict({ ...PageQuery, agent_id: Type.Optional(Uuid) }),
-      response: { 200: HostsSetAside, 400: Problem },
+      response: { 200: HostsSetAside },
     },
     handler: async ({ query }) => {
       const { limit, after } = askedPage(query);
@@ -52,7 +51,8 @@ export function mountSetAside(routes: Routes, { platform }: { platform: Platform
       tags,
       params: strict({ agent_id: Uuid }),
       body: TrustHostRequest,
-      response: { 204: Type.Null(), 400: Problem, 404: Problem },
+      response: { 204: Type.Null() },
+      refuses: ['not_found'],
     },
     handler: async ({ operator: { username: operator }, params, body }) => {
       const asked = { agentId: params.agent_id, reason: body.reason, operator };

@@ -1,5 +1,4 @@
 import { Blackout, BlackoutEnd, BlackoutRequest } from '@tidegate/protocol/blackouts-api';
-import { Problem } from '@tidegate/protocol/problems';
 import { strict } from '@tidegate/protocol/scalars';
 import type { OperatorAccess } from '../platform/http/access.ts';
 import { LIST_BODY_MAX_BYTES } from '../platform/http/body-sizes.ts';
@@ -37,7 +36,7 @@ export function mountBlackouts(routes: Routes, platform: Platform): void {
       summary: 'Blackouts, newest first, with those that are over',
       tags,
       querystring: strict(PageQuery),
-      response: { 200: pageOf(Blackout), 400: Problem },
+      response: { 200: pageOf(Blackout) },
     },
     handler: async ({ query }) => {
       const { limit, after } = askedPage(query);
@@ -54,7 +53,8 @@ export function mountBlackouts(routes: Routes, platform: Platform): void {
       summary: 'One blackout, with its next occurrences',
       tags,
       params: IdPath,
-      response: { 200: Blackout, 404: Problem },
+      response: { 200: Blackout },
+      refuses: ['not_found'],
     },
     handler: async ({ params }) => {
       const row = await findBlackout(database.read, params.id);
@@ -69,7 +69,8 @@ export function mountBlackouts(routes: Routes, platform: Platform): void {
       summary: 'Withhold every change from hosts for a time, whoever approved it',
       tags,
       body: BlackoutRequest,
-      response: { 201: Blackout, 400: Problem, 409: Problem },
+      response: { 201: Blackout },
+      refuses: ['conflict'],
     },
     handler: async ({ operator, body }) => {
       const fault = await blackoutFault(database.read, body, platform.now());
@@ -87,7 +88,8 @@ export function mountBlackouts(routes: Routes, platform: Platform): void {
       tags,
       params: IdPath,
       body: BlackoutEnd,
-      response: { 200: Blackout, 400: Problem, 404: Problem },
+      response: { 200: Blackout },
+      refuses: ['not_found'],
     },
     handler: async ({ operator, params, body }) => {
       const asked = { id: params.id, reason: body.reason, actor: operator.username };

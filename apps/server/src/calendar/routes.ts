@@ -1,5 +1,4 @@
 import { CALENDAR_MAX_DAYS, Calendar } from '@tidegate/protocol/calendar-api';
-import { Problem } from '@tidegate/protocol/problems';
 import { strict } from '@tidegate/protocol/scalars';
 import { Schedule } from '@tidegate/protocol/windows-api';
 import { Type } from 'typebox';
@@ -26,7 +25,7 @@ export function mountCalendar(routes: Routes, means: CalendarMeans): void {
       summary: 'Windows, blackouts and ends on these days of a time zone, what ran on them and what is due',
       tags: ['calendar'],
       querystring: CalendarQuery,
-      response: { 200: Calendar, 400: Problem },
+      response: { 200: Calendar },
     },
     handler: async ({ query }) => readCalendar(means, { days: askedDays(query), zone: query.zone }),
   });

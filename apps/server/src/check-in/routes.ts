@@ -1,5 +1,4 @@
 import { CheckInAnswer, CheckInRequest } from '@tidegate/protocol/agent-api';
-import { Problem } from '@tidegate/protocol/problems';
 import { strict, Uuid } from '@tidegate/protocol/scalars';
 import { Type } from 'typebox';
 import { bindMachine } from '../agents/bind-machine.ts';
@@ -52,7 +51,8 @@ export function mountCheckIn(routes: Routes, deps: CheckInDeps): void {
       params: strict({ agent_id: Uuid }),
       body: CheckInRequest,
       // The handler returns serialized JSON.
-      response: { 200: Type.Unsafe<string>(CheckInAnswer), 400: Problem, 409: Problem },
+      response: { 200: Type.Unsafe<string>(CheckInAnswer) },
+      refuses: ['conflict'],
     },
     handler: async ({ agent: caller, body: facts, request, reply }) => {
       const nowMs = platform.now();

@@ -1,6 +1,5 @@
 import { AgentEvents, CommandOutput, CommandResult, commandResultFaults } from '@tidegate/protocol/agent-api';
 import { CommandResultAnswer } from '@tidegate/protocol/commands-api';
-import { Problem } from '@tidegate/protocol/problems';
 import { strict, Uuid } from '@tidegate/protocol/scalars';
 import { type Static, Type } from 'typebox';
 import { isTooOld } from '../agents/guard-rules.ts';
@@ -43,7 +42,8 @@ export function mountAgentCommands(
       tags,
       params,
       body: CommandResult,
-      response: { 200: CommandResultAnswer, 400: Problem, 404: Problem, 409: Problem },
+      response: { 200: CommandResultAnswer },
+      refuses: ['command_finished', 'agent_too_old'],
     },
     handler: async ({ agent, params, body }) => {
       const { agentId } = agent;
@@ -92,7 +92,7 @@ export function mountAgentCommands(
       tags,
       params,
       body: CommandOutput,
-      response: { 202: Accepted, 400: Problem, 404: Problem },
+      response: { 202: Accepted },
     },
     handler: async ({ agent: { agentId }, params, body }) => {
       const commandId = params.command_id;
@@ -118,7 +118,7 @@ export function mountAgentCommands(
       tags,
       params: strict({ agent_id: Uuid }),
       body: AgentEvents,
-      response: { 202: Accepted, 400: Problem, 503: Problem },
+      response: { 202: Accepted },
     },
     handler: async ({ agent: { agentId }, body }) => {
       const { events } = body;

@@ -5,7 +5,6 @@ import {
   RestartServicesRequest,
   ScanRequest,
 } from '@tidegate/protocol/agents-api';
-import { Problem } from '@tidegate/protocol/problems';
 import { RESTART_UNITS_MAX, restartableUnits } from '@tidegate/protocol/reboots';
 import { findRestarts, reportOf } from '../agents/restarts-store.ts';
 import { lockBinding, setPollingInterval } from '../agents/store.ts';
@@ -40,6 +39,7 @@ export function mountHostCommands(routes: Routes, { platform }: { platform: Plat
       params: HostPath,
       body: ScanRequest,
       response: { 202: CommandQueued },
+      refuses: ['conflict'],
     },
     handler: async ({ operator, params, body }) => {
       const ecosystems = body?.ecosystems;
@@ -63,6 +63,7 @@ export function mountHostCommands(routes: Routes, { platform }: { platform: Plat
       params: HostPath,
       body: RebootRequest,
       response: { 202: CommandQueued },
+      refuses: ['conflict'],
     },
     handler: async ({ operator, params, body }) => {
       const createdBy = operator.username;
@@ -84,7 +85,8 @@ export function mountHostCommands(routes: Routes, { platform }: { platform: Plat
       summary: 'Ask a host to restart services that run replaced files',
       params: HostPath,
       body: RestartServicesRequest,
-      response: { 202: CommandQueued, 409: Problem },
+      response: { 202: CommandQueued },
+      refuses: ['conflict'],
     },
     handler: async ({ operator, params, body }) => {
       const createdBy = operator.username;
@@ -115,6 +117,7 @@ export function mountHostCommands(routes: Routes, { platform }: { platform: Plat
       params: HostPath,
       body: PollingRequest,
       response: { 202: CommandQueued },
+      refuses: ['conflict'],
     },
     handler: async ({ operator, params, body }) => {
       const { interval_seconds } = body;

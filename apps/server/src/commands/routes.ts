@@ -8,7 +8,6 @@ import {
   CommandSort,
 } from '@tidegate/protocol/commands-api';
 import { directionOf } from '@tidegate/protocol/lists-api';
-import { Problem } from '@tidegate/protocol/problems';
 import { strict } from '@tidegate/protocol/scalars';
 import { Type } from 'typebox';
 import { findAgent } from '../agents/store.ts';
@@ -56,7 +55,7 @@ export function mountCommands(routes: Routes, { platform }: CommandsDeps): void 
       summary: 'Commands by creation time, newest first by default',
       tags,
       querystring: strict({ ...SortedPageQuery, sort: Type.Optional(CommandSort), ...CommandFilter }),
-      response: { 200: sortedPageOf(CommandItem), 400: Problem },
+      response: { 200: sortedPageOf(CommandItem) },
     },
     handler: async ({ operator, query }) => {
       const { limit: _, cursor, sort = COMMAND_SORT_DEFAULT, ...filter } = query;
@@ -83,7 +82,7 @@ export function mountCommands(routes: Routes, { platform }: CommandsDeps): void 
     method: 'GET',
     url: '/api/v1/commands/:id',
     access: reading,
-    schema: { summary: 'One command', tags, params: IdPath, response: { 200: CommandItem, 404: Problem } },
+    schema: { summary: 'One command', tags, params: IdPath, response: { 200: CommandItem } },
     handler: async ({ params }) => {
       const command = await findHostedCommand(database.read, params.id);
       if (!command) throw noSuch('command');
@@ -100,7 +99,8 @@ export function mountCommands(routes: Routes, { platform }: CommandsDeps): void 
         'Cancel a command that its agent has not acknowledged, or call off a reboot that has not begun',
       tags,
       params: IdPath,
-      response: { 200: CommandItem, 404: Problem, 409: Problem },
+      response: { 200: CommandItem },
+      refuses: ['command_finished', 'conflict'],
     },
     handler: async ({ operator: { username }, params }) => {
       const command = await database.transact(async (tx) => {
@@ -131,7 +131,8 @@ export function mountCommands(routes: Routes, { platform }: CommandsDeps): void 
       summary: 'Retry a command that ended without success, as a new command',
       tags,
       params: IdPath,
-      response: { 202: CommandQueued, 404: Problem, 409: Problem },
+      response: { 202: CommandQueued },
+      refuses: ['conflict'],
     },
     handler: async ({ operator: { username }, params }) => {
       const commandId = await database.transact(async (tx) => {
@@ -155,7 +156,7 @@ export function mountCommands(routes: Routes, { platform }: CommandsDeps): void 
       summary: 'Live output of a command (server-sent events; Last-Event-ID resumes the stream)',
       tags,
       params: IdPath,
-      response: { 200: Type.Unsafe<Readable>(Type.String()), 404: Problem, 503: Problem },
+      response: { 200: Type.Unsafe<Readable>(Type.String()) },
     },
     handler: async ({ params, request, reply }) => {
       const command = await findCommand(database.read, params.id);

@@ -1,6 +1,5 @@
 import { RegisterAnswer, RegisterRequest } from '@tidegate/protocol/agent-api';
 import { MACHINE_ID_HEADER } from '@tidegate/protocol/headers';
-import { Problem } from '@tidegate/protocol/problems';
 import type { AccessTokens } from '../agent-credentials/access-tokens.ts';
 import { bearerToken } from '../agent-credentials/bearer.ts';
 import type { FamilyMaxAgeMs } from '../agent-credentials/family-age-rules.ts';
@@ -30,7 +29,7 @@ export function mountEnrolment(routes: Routes, deps: EnrolmentDeps): void {
   routes.own({
     method: 'POST',
     url: '/api/v1/agents/register',
-    access: { limit: 'agent_registration', counts: 'requests' },
+    access: { limit: 'agent_registration', counts: 'requests', credential: 'registration token' },
     // Checked before the body is read, so that a request without a token is cheap.
     beforeBody: ({ request }) => {
       if (bearerToken(request.headers.authorization) === null) {
@@ -41,7 +40,14 @@ export function mountEnrolment(routes: Routes, deps: EnrolmentDeps): void {
       tags: ['agents'],
       summary: 'Enrol a host with a registration token',
       body: RegisterRequest,
-      response: { 201: RegisterAnswer, 426: Problem },
+      response: { 201: RegisterAnswer },
+      refuses: [
+        'agent_too_old',
+        'machine_already_registered',
+        'machine_in_another_group',
+        'registration_token_invalid',
+        'unauthenticated',
+      ],
     },
     handler: async ({ body, request, reply }) => {
       reply.header('cache-control', 'no-store');

@@ -56,6 +56,7 @@ export function mountRegistrationTokens(routes: Routes, { platform }: { platform
       summary: 'One registration token',
       params: TokenPath,
       response: { 200: RegistrationTokenItem },
+      refuses: ['not_found'],
     },
     handler: async ({ operator, params }) => {
       const { id } = params;
@@ -89,7 +90,7 @@ export function mountRegistrationTokens(routes: Routes, { platform }: { platform
     method: 'DELETE',
     url: `${URL}/:id`,
     access: acts,
-    schema: { tags, summary: 'Withdraw a registration token', params: TokenPath },
+    schema: { tags, summary: 'Withdraw a registration token', refuses: ['not_found'], params: TokenPath },
     handler: async ({ operator, params }) => {
       const { id } = params;
       const { username: actor, groups: scope } = operator;

@@ -1,6 +1,5 @@
 import { EVENT_SORT_DEFAULT, EVENT_SORTS, EventFilter, EventSort } from '@tidegate/protocol/events-api';
 import { directionOf } from '@tidegate/protocol/lists-api';
-import { Problem } from '@tidegate/protocol/problems';
 import { nullable, strict, Timestamp, Uuid } from '@tidegate/protocol/scalars';
 import { type Static, Type } from 'typebox';
 import { rfc3339 } from '../platform/clock.ts';
@@ -66,7 +65,7 @@ export function mountEvents(
         'Browser errors (client_error) are not in the log; they are listed when the filter names their type.',
       tags: ['events'],
       querystring: EventQuery,
-      response: { 200: sortedPageOf(EventItem), 400: Problem },
+      response: { 200: sortedPageOf(EventItem) },
     },
     handler: async ({ operator, query }) => {
       const { limit: _, cursor, sort = EVENT_SORT_DEFAULT, ...filter } = query;
@@ -105,7 +104,7 @@ export function mountEvents(
       summary: 'One event (E9)',
       tags: ['events'],
       params: IdPath,
-      response: { 200: EventItem, 404: Problem },
+      response: { 200: EventItem },
     },
     handler: async ({ operator, params }) => {
       const row = await findEvent(platform.database.read, params.id);

@@ -1,6 +1,7 @@
 import { FleetLockError, type FleetLockKind, FleetLockRequest } from '@tidegate/protocol/fleet-lock';
 import { strict } from '@tidegate/protocol/scalars';
 import type { FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
 import type { Db, Tx } from '../platform/db/engine.ts';
 import { Refusal, type RefusalForm } from '../platform/http/refusal.ts';
 import type { Routes } from '../platform/http/routes.ts';
@@ -34,6 +35,8 @@ const refusalForm: RefusalForm = {
   },
 };
 
+const ProtocolHeader = Type.Object({ 'fleet-lock-protocol': Type.Literal('true') });
+
 /**
  * The two calls of FleetLock, at the paths that its clients know. They do not exist until there is a token. Who asks is
  * checked before the body is read, and again in the transaction, so that a token that is revoked gets nothing.
@@ -43,7 +46,11 @@ export function mountFleetLock(routes: Routes, { platform, limiter }: FleetLockD
 
   function mount(url: `/v1/${string}`, { summary, call }: { summary: string; call: Call }): void {
     routes.own({
-      ...{ method: 'POST', url, access: { limit: 'fleet_lock', counts: 'requests' } },
+      ...{
+        method: 'POST',
+        url,
+        access: { limit: 'fleet_lock', counts: 'requests', credential: 'token of FleetLock' },
+      },
       ...{ isAlwaysJson: true, refusalForm },
       async beforeBody({ request }) {
         if (!(await isAnyToken(database.read))) {
@@ -59,8 +66,10 @@ export function mountFleetLock(routes: Routes, { platform, limiter }: FleetLockD
         description:
           'HTTP Basic with the id and the secret of a token of the group. See docs/protocol/fleet-lock.md.',
         tags: ['reboots'],
+        headers: ProtocolHeader,
         body: FleetLockRequest,
         response: { 200: strict({}) },
+        refuses: ['unauthenticated', 'forbidden', 'not_found', 'conflict'],
       },
       async handler({ body: { client_params: asked }, request, reply }) {
         reply.header('cache-control', 'no-store');

@@ -1,5 +1,4 @@
 import { Hold, HoldDetail, HoldRequest } from '@tidegate/protocol/holds-api';
-import { Problem } from '@tidegate/protocol/problems';
 import { strict } from '@tidegate/protocol/scalars';
 import { Type } from 'typebox';
 import type { OperatorAccess } from '../platform/http/access.ts';
@@ -41,7 +40,7 @@ export function mountHolds(routes: Routes, platform: Platform): void {
       summary: 'Holds of packages, newest first, with those that have ended',
       tags,
       querystring: strict(PageQuery),
-      response: { 200: pageOf(Hold), 400: Problem },
+      response: { 200: pageOf(Hold) },
     },
     handler: async ({ query }) => {
       const { limit, after } = askedPage(query);
@@ -58,7 +57,8 @@ export function mountHolds(routes: Routes, platform: Platform): void {
       summary: 'One hold, with what it keeps back now',
       tags,
       params: IdPath,
-      response: { 200: HoldDetail, 404: Problem },
+      response: { 200: HoldDetail },
+      refuses: ['not_found'],
     },
     handler: async ({ params }) => {
       const row = await findHold(database.read, params.id);
@@ -73,7 +73,8 @@ export function mountHolds(routes: Routes, platform: Platform): void {
       summary: 'Keep packages as they are on hosts until a time: nothing that would change one is approved',
       tags,
       body: HoldRequest,
-      response: { 201: HoldDetail, 400: Problem, 409: Problem },
+      response: { 201: HoldDetail },
+      refuses: ['conflict'],
     },
     handler: async ({ operator, body }) => {
       const fault = await holdFault(database.read, body, platform.now());
@@ -89,7 +90,8 @@ export function mountHolds(routes: Routes, platform: Platform): void {
       summary: 'Release held packages. Their updates still have to be approved',
       tags,
       params: IdPath,
-      response: { 204: Type.Null(), 404: Problem },
+      response: { 204: Type.Null() },
+      refuses: ['not_found'],
     },
     handler: async ({ operator, params }) => {
       const asked = { id: params.id, actor: operator.username };

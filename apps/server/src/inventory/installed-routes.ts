@@ -5,7 +5,6 @@ import {
   InstalledSort,
   ReportItem,
 } from '@tidegate/protocol/inventory-api';
-import { Problem } from '@tidegate/protocol/problems';
 import { Ecosystem, strict } from '@tidegate/protocol/scalars';
 import { UpdateState, VulnerabilityVerdict } from '@tidegate/protocol/states';
 import { Type } from 'typebox';
@@ -65,8 +64,6 @@ export function mountInstalled(routes: Routes, { platform }: { platform: Pick<Pl
           ...sortedPageOf(InstalledItem).properties,
           reports: Type.Array(ReportItem, { description: 'sorted by ecosystem' }),
         }),
-        400: Problem,
-        404: Problem,
       },
     },
     handler: async ({ params: { agent_id: agentId }, query }) => {

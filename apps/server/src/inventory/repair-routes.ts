@@ -1,6 +1,5 @@
 import { CommandQueued } from '@tidegate/protocol/agents-api';
 import { RepairRequest } from '@tidegate/protocol/inventory-api';
-import { Problem } from '@tidegate/protocol/problems';
 import { HostPath } from '../platform/http/paths.ts';
 import type { Routes } from '../platform/http/routes.ts';
 import type { Platform } from '../platform/platform.ts';
@@ -22,7 +21,8 @@ export function mountRepairs(routes: Routes, { platform }: { platform: Platform 
       tags: ['hosts'],
       params: HostPath,
       body: RepairRequest,
-      response: { 202: CommandQueued, 404: Problem, 409: Problem },
+      response: { 202: CommandQueued },
+      refuses: ['conflict'],
     },
     handler: async ({ operator, params, body }) => ({
       command_id: await orderRepair(platform, {

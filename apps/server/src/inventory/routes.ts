@@ -5,7 +5,6 @@ import {
   InventoryReport,
   PartAnswer,
 } from '@tidegate/protocol/agent-api';
-import { Problem } from '@tidegate/protocol/problems';
 import { Ecosystem, Sha256Hex, strict, Uuid } from '@tidegate/protocol/scalars';
 import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
@@ -36,7 +35,8 @@ export function mountInventory(routes: Routes, deps: TakeDeps): void {
       summary: 'Installed packages and available updates of one ecosystem',
       tags: ['agents'],
       params: strict({ agent_id: Uuid, ecosystem: Ecosystem }),
-      response: { 200: InventoryAnswer, 400: Problem, 409: Problem, 413: Problem, 503: Problem },
+      response: { 200: InventoryAnswer },
+      refuses: ['conflict', 'inventory_too_large', 'host_budget_spent'],
     },
     handler: async ({ agent: { agentId }, params, request }) => {
       return takeReport(deps, { agentId, ecosystem: params.ecosystem, bytes: takeBytes(request) });
@@ -61,10 +61,8 @@ export function mountInventory(routes: Routes, deps: TakeDeps): void {
         part: PartNumber,
       }),
       querystring: strict({ parts: PartNumber }),
-      response: {
-        ...{ 200: InventoryAnswer, 202: PartAnswer },
-        ...{ 400: Problem, 409: Problem, 413: Problem, 503: Problem },
-      },
+      response: { 200: InventoryAnswer, 202: PartAnswer },
+      refuses: ['conflict', 'inventory_too_large', 'host_budget_spent'],
     },
     handler: async ({ agent: { agentId }, params, query, request, reply }) => {
       const { ecosystem, report_sha256: report } = params;

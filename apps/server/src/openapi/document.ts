@@ -1,15 +1,27 @@
 import swagger from '@fastify/swagger';
-import { PROBLEM_MEDIA_TYPE, Problem } from '@tidegate/protocol/problems';
+import { Problem } from '@tidegate/protocol/problems';
 import type { FastifySchema, RouteOptions } from 'fastify';
-import type { Access, OperatorAccess } from '../platform/http/access.ts';
+import { type Static, Type } from 'typebox';
+import { Value } from 'typebox/value';
+import type { Access, OperatorAccess, OwnAccess } from '../platform/http/access.ts';
 import type { App } from '../platform/http/server.ts';
 import { NO_BODY } from '../platform/http/strict-routes.ts';
 import { scopeNeeded } from '../platform/http/token-scopes.ts';
+import { HEADERS, headersOfSuccess, refusedAnswers } from './answers.ts';
 
 const AGENT = 'agentAccessToken';
 const OPERATOR = 'operatorToken';
 const COOKIE = 'operatorCookie';
 const MACHINE = 'machineId';
+const REGISTRATION = 'registrationToken';
+const FLEET_LOCK = 'fleetLockToken';
+
+/** The refresh token is in the body. */
+const OWN: Readonly<Record<OwnAccess['credential'], () => Record<string, string[]>>> = {
+  'registration token': () => ({ [REGISTRATION]: [], [MACHINE]: [] }),
+  'refresh token': () => ({ [MACHINE]: [] }),
+  'token of FleetLock': () => ({ [FLEET_LOCK]: [] }),
+};
 
 const securitySchemes = {
   [AGENT]: { type: 'http', scheme: 'bearer', description: 'Access token of an agent (15 minutes).' },
@@ -19,6 +31,8 @@ const securitySchemes = {
     name: 'X-Machine-ID',
     description: 'The machine that the agent is bound to.',
   },
+  [REGISTRATION]: { type: 'http', scheme: 'bearer', description: 'Registration token (`tgr_…`).' },
+  [FLEET_LOCK]: { type: 'http', scheme: 'basic', description: 'Id and secret of a token of FleetLock.' },
   [OPERATOR]: {
     type: 'http',
     scheme: 'bearer',
@@ -38,19 +52,38 @@ const securitySchemes = {
  * function before any route is mounted. Routes without a summary are pages and are left out.
  */
 export async function installOpenApi(app: App, { version }: { version: string }): Promise<void> {
+  const answering = new Map<string, RouteOptions>();
   await app.register(swagger, {
     openapi: {
       openapi: '3.1.0',
       info: {
         title: 'Tidegate',
         version,
-        description: 'Manages software updates across a fleet of hosts. Errors are RFC 9457 problem details.',
+        description: DESCRIPTION,
         license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
       },
       components: { securitySchemes },
     },
-    transform: ({ schema, url, route }) => ({ schema: describe(schema, route), url }),
+    transform: ({ schema, url, route }) => {
+      for (const method of [route.method].flat()) answering.set(keyOf(method, url), route);
+      return { schema: describe(schema, route), url };
+    },
+    transformObject: (made) => {
+      if (!('openapiObject' in made)) return made.swaggerObject;
+      addAnswers(made.openapiObject, answering);
+      return made.openapiObject;
+    },
   });
+}
+
+const DESCRIPTION = [
+  'Manages software updates across a fleet of hosts.',
+  'Errors are RFC 9457 problem details; each operation lists the codes that it may answer.',
+  'A path that the document does not name is 404, and a method that it does not name for a path is 405 with `Allow`.',
+].join(' ');
+
+function keyOf(method: string, url: string): string {
+  return `${method.toLowerCase()} ${url.replace(/:(\w+)/g, '{$1}')}`;
 }
 
 function describe(schema: FastifySchema | undefined, route: RouteOptions): FastifySchema {
@@ -62,19 +95,56 @@ function describe(schema: FastifySchema | undefined, route: RouteOptions): Fasti
     ...(body === undefined || body === NO_BODY ? {} : { body }),
     description: describeAccess(access, String(route.method)),
     security: securityOf(access),
-    response: { ...successOf(schema.response), default: refusalOf(route) },
+    response: successOf(schema.response),
   };
 }
 
-const problem = {
-  description: 'Refused: problem details with the code of the refusal',
-  content: { [PROBLEM_MEDIA_TYPE]: { schema: Problem } },
-};
+const MadeBody = Type.Object({
+  content: Type.Record(Type.String(), Type.Object({ schema: Type.Unknown() })),
+  required: Type.Optional(Type.Boolean()),
+});
+/** The parts of the collected document that are changed. */
+const Made = Type.Object({
+  paths: Type.Record(
+    Type.String(),
+    Type.Record(
+      Type.String(),
+      Type.Object({
+        responses: Type.Record(Type.String(), Type.Record(Type.String(), Type.Unknown())),
+        requestBody: Type.Optional(MadeBody),
+      }),
+    ),
+  ),
+  components: Type.Record(Type.String(), Type.Unknown()),
+});
+const OrNull = Type.Object({ anyOf: Type.Array(Type.Unknown()) });
+const NullForm = Type.Object({ type: Type.Literal('null') });
 
-function refusalOf({ config }: RouteOptions) {
-  const schema = config?.refusalForm?.schema;
-  if (!schema) return problem;
-  return { description: "Refused, in the protocol's own form", content: { 'application/json': { schema } } };
+/** Adds to each operation what it refuses with, and whether it needs a body. */
+function addAnswers(made: unknown, answering: ReadonlyMap<string, RouteOptions>): void {
+  if (!Value.Check(Made, made)) throw new Error('the collected document has another form');
+  const responses: Record<string, unknown> = {};
+  for (const [path, operations] of Object.entries(made.paths)) {
+    for (const [method, { responses: answers, requestBody }] of Object.entries(operations)) {
+      const { config, method: methods = [] } = answering.get(`${method} ${path}`) ?? {};
+      if (!config?.access) throw new Error(`no route answers ${method} ${path}`);
+      const route = { access: config.access, method: methods, refuses: config.refuses ?? [] };
+      for (const success of Object.values(answers)) success.headers = headersOfSuccess(route);
+      for (const [status, { name, response }] of refusedAnswers(route, config.refusalForm)) {
+        responses[name] = response;
+        answers[status] = { $ref: `#/components/responses/${name}` };
+      }
+      if (requestBody) requestBody.required = !takesNull(requestBody);
+    }
+  }
+  Object.assign(made.components, { schemas: { Problem }, responses, headers: HEADERS });
+}
+
+/** A body that may be null may also be absent. */
+function takesNull({ content }: Static<typeof MadeBody>): boolean {
+  return Object.values(content).some(
+    ({ schema }) => Value.Check(OrNull, schema) && schema.anyOf.some((one) => Value.Check(NullForm, one)),
+  );
 }
 
 /** Routes that answer without a body declare no response. */
@@ -89,8 +159,9 @@ function securityOf(access: Access): Record<string, string[]>[] {
   switch (access.kind) {
     case 'public':
     case 'anyone':
-    case 'own':
       return [];
+    case 'own':
+      return [OWN[access.credential]()];
     case 'agent':
       return [{ [AGENT]: [], [MACHINE]: [] }];
     case 'operator':

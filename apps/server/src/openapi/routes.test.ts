@@ -23,8 +23,14 @@ describe('the document', () => {
       false,
     );
     expect(put.security).toEqual([{ operatorToken: [] }, { operatorCookie: [] }]);
-    expect(put.responses.default.content['application/problem+json'].schema.properties.code).toEqual({
-      type: 'string',
+    expect(put.responses).not.toHaveProperty('default');
+    const forbidden =
+      document.components.responses[put.responses['403'].$ref.replace('#/components/responses/', '')];
+    const { schema } = forbidden.content['application/problem+json'];
+    expect(schema.allOf[0]).toEqual({ $ref: '#/components/schemas/Problem' });
+    expect(schema.allOf[1].properties).toEqual({
+      status: { const: 403 },
+      code: { enum: ['forbidden', 'second_factor_missing', 'step_up_required'] },
     });
     expect(put.description).toContain('admin_operations');
     expect(put.description).toContain('fresh second factor');
@@ -32,8 +38,9 @@ describe('the document', () => {
     expect(document.paths['/api/health'].get.security).toEqual([]);
     expect(document.paths['/api/v1/admin/operators/{id}'].delete.responses['204']).toEqual({
       description: 'Done',
+      headers: { 'x-request-id': { $ref: '#/components/headers/RequestId' } },
     });
-    expect(Object.keys(document.components.securitySchemes)).toHaveLength(4);
+    expect(Object.keys(document.components.securitySchemes)).toHaveLength(6);
     expect(Object.keys(document.paths)).not.toContain('/setup/{secret}');
   });
 

@@ -41,7 +41,13 @@ export function mountAuth(routes: Routes, deps: AuthDeps): void {
     method: 'POST',
     url: '/api/v1/auth/login',
     access: { limit: 'login' },
-    schema: { tags, summary: 'Log in', body: LoginRequest, response: { 200: LoginAnswer } },
+    schema: {
+      tags,
+      summary: 'Log in',
+      body: LoginRequest,
+      response: { 200: LoginAnswer },
+      refuses: ['forbidden', 'second_factor_required', 'unauthenticated', 'unavailable'],
+    },
     handler: async ({ body, request, reply }) => {
       demandSameOrigin(request);
       const { username, password } = body;
@@ -108,6 +114,7 @@ export function mountAuth(routes: Routes, deps: AuthDeps): void {
       summary: 'Create the first operator with the one-time secret; 404 once an operator exists',
       body: SetupRequest,
       response: { 201: OperatorIdentity },
+      refuses: ['not_found', 'unavailable'],
     },
     handler: async ({ body, request }) => {
       const operator = await setUpFirstOperator(platform, passwords, body);

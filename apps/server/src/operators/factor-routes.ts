@@ -27,6 +27,7 @@ export function mountFactors(routes: Routes, deps: StepUpDeps & { baseUrl: strin
       tags,
       summary: 'Set up an authenticator app; the secret is shown once and inactive until confirmed',
       response: { 200: TotpEnrolment },
+      refuses: ['conflict'],
     },
     handler: async ({ operator }) => beginTotpEnrolment(deps, operator),
   });
@@ -39,6 +40,7 @@ export function mountFactors(routes: Routes, deps: StepUpDeps & { baseUrl: strin
       summary: 'Activate the authenticator app with its first code; returns ten recovery codes, once',
       body: TotpConfirmation,
       response: { 200: RecoveryCodes },
+      refuses: ['conflict'],
     },
     handler: async ({ operator, body }) => {
       const { code } = body;
@@ -49,7 +51,7 @@ export function mountFactors(routes: Routes, deps: StepUpDeps & { baseUrl: strin
     method: 'DELETE',
     url: '/api/v1/auth/totp',
     access: changesCredential,
-    schema: { tags, summary: 'Remove the authenticator app' },
+    schema: { tags, summary: 'Remove the authenticator app', refuses: ['conflict', 'not_found'] },
     handler: async ({ operator }) => {
       await removeTotp(deps, operator);
     },
@@ -62,6 +64,7 @@ export function mountFactors(routes: Routes, deps: StepUpDeps & { baseUrl: strin
       tags,
       summary: 'Replace the recovery codes with ten new ones; shown once',
       response: { 201: RecoveryCodes },
+      refuses: ['conflict'],
     },
     handler: async ({ operator }) => {
       const codes = await renewRecoveryCodes(platform, operator);
@@ -78,6 +81,7 @@ export function mountFactors(routes: Routes, deps: StepUpDeps & { baseUrl: strin
       summary: 'Prove the password or a second factor again, for routes that demand a fresh proof',
       body: StepUpRequest,
       response: { 200: StepUpAnswer },
+      refuses: ['conflict', 'step_up_required'],
     },
     handler: async ({ operator, body, request }) => {
       const by = { caller: operator, address: request.ip };

@@ -51,7 +51,13 @@ export function mountOperators(routes: Routes, deps: ChangeDeps): void {
     method: 'GET',
     url: `${URL}/:id`,
     access: read,
-    schema: { tags, summary: 'One operator', params: IdPath, response: { 200: Operator } },
+    schema: {
+      tags,
+      summary: 'One operator',
+      params: IdPath,
+      response: { 200: Operator },
+      refuses: ['not_found'],
+    },
     handler: async ({ params }) => {
       const row = await findOperator(database.read, params.id);
       if (!row) throw noSuch('operator');
@@ -63,7 +69,13 @@ export function mountOperators(routes: Routes, deps: ChangeDeps): void {
     url: URL,
     access: change,
     bodyMaxBytes: LIST_BODY_MAX_BYTES,
-    schema: { tags, summary: 'Add an operator', body: NewOperator, response: { 201: Operator } },
+    schema: {
+      tags,
+      summary: 'Add an operator',
+      body: NewOperator,
+      response: { 201: Operator },
+      refuses: ['conflict'],
+    },
     handler: async ({ operator, body }) => {
       const row = await addOperator(platform, passwords, { asked: body, by: operator });
       return operatorView(database.read, row);
@@ -81,6 +93,7 @@ export function mountOperators(routes: Routes, deps: ChangeDeps): void {
       params: IdPath,
       body: OperatorChange,
       response: { 200: Operator },
+      refuses: ['conflict', 'not_found'],
     },
     handler: async ({ operator, params, body }) => {
       const asked = { id: params.id, change: body, by: operator };
@@ -94,6 +107,7 @@ export function mountOperators(routes: Routes, deps: ChangeDeps): void {
     schema: {
       tags,
       summary: 'Delete an operator; not the last admin',
+      refuses: ['conflict', 'not_found'],
       params: IdPath,
     },
     handler: async ({ operator, params }) => {
@@ -107,6 +121,7 @@ export function mountOperators(routes: Routes, deps: ChangeDeps): void {
     schema: {
       tags,
       summary: 'Remove all second factors of an operator; ends its sessions and API tokens unless kept',
+      refuses: ['conflict', 'not_found'],
       params: IdPath,
       querystring: strict({ keep: Type.Optional(Kept) }),
     },

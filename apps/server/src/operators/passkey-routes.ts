@@ -50,7 +50,12 @@ export function mountPasskeys(routes: Routes, deps: AuthDeps): void {
     method: 'POST',
     url: `${URL}/options`,
     access: changesCredential,
-    schema: { tags, summary: 'Options for a new passkey', response: { 200: PasskeyOptions } },
+    schema: {
+      tags,
+      summary: 'Options for a new passkey',
+      response: { 200: PasskeyOptions },
+      refuses: ['conflict'],
+    },
     handler: async ({ operator, request }) =>
       beginPasskey(platform, { owner: operator, site: passkeySiteOf(request, baseUrl) }),
   });
@@ -64,6 +69,7 @@ export function mountPasskeys(routes: Routes, deps: AuthDeps): void {
       summary: 'Store the passkey that the browser made; the first factor returns recovery codes, once',
       body: NewPasskey,
       response: { 201: PasskeyAdded },
+      refuses: ['conflict'],
     },
     handler: async ({ operator, body, request }) => {
       const { challenge_id: challengeId, name, credential } = body;
@@ -83,6 +89,7 @@ export function mountPasskeys(routes: Routes, deps: AuthDeps): void {
       params: IdPath,
       body: PasskeyChange,
       response: { 200: Passkey },
+      refuses: ['not_found'],
     },
     handler: async ({ operator, params, body }) => {
       const { id } = params;
@@ -93,7 +100,7 @@ export function mountPasskeys(routes: Routes, deps: AuthDeps): void {
     method: 'DELETE',
     url: `${URL}/:id`,
     access: changesCredential,
-    schema: { tags, summary: 'Remove a passkey', params: IdPath },
+    schema: { tags, summary: 'Remove a passkey', refuses: ['conflict', 'not_found'], params: IdPath },
     handler: async ({ operator, params }) => {
       await removePasskey(platform, { owner: operator, id: params.id });
     },
@@ -102,7 +109,12 @@ export function mountPasskeys(routes: Routes, deps: AuthDeps): void {
     method: 'POST',
     url: '/api/v1/auth/step-up/options',
     access: proves,
-    schema: { tags, summary: 'Options for a step-up by passkey', response: { 200: PasskeyOptions } },
+    schema: {
+      tags,
+      summary: 'Options for a step-up by passkey',
+      response: { 200: PasskeyOptions },
+      refuses: ['conflict'],
+    },
     handler: async ({ operator, request }) =>
       beginPasskeyStepUp(platform, { caller: operator, site: passkeySiteOf(request, baseUrl) }),
   });
@@ -115,6 +127,7 @@ export function mountPasskeys(routes: Routes, deps: AuthDeps): void {
       tags: ['authentication'],
       summary: 'Options for a login by passkey, without a username',
       response: { 200: PasskeyOptions },
+      refuses: ['conflict', 'forbidden', 'unavailable'],
     },
     handler: async ({ request }) => {
       demandSameOrigin(request);
@@ -131,6 +144,7 @@ export function mountPasskeys(routes: Routes, deps: AuthDeps): void {
       summary: 'Log in by passkey: alone, or after the password with the challenge from its answer',
       body: PasskeyAnswer,
       response: { 200: LoginAnswer },
+      refuses: ['conflict', 'forbidden', 'unauthenticated', 'unavailable'],
     },
     handler: async ({ body, request, reply }) => {
       demandSameOrigin(request);

@@ -50,7 +50,12 @@ export function mountSessions(routes: Routes, deps: AuthDeps): void {
     method: 'DELETE',
     url: `${URL}/:id`,
     access: changesCredential,
-    schema: { tags, summary: "End a session: your own, or anybody's for admins", params: IdPath },
+    schema: {
+      tags,
+      summary: "End a session: your own, or anybody's for admins",
+      refuses: ['not_found'],
+      params: IdPath,
+    },
     handler: async ({ operator, params }) => {
       await endOneSession(platform, { caller: operator, id: params.id });
     },
@@ -68,7 +73,12 @@ export function mountSessions(routes: Routes, deps: AuthDeps): void {
     method: 'POST',
     url: '/api/v1/auth/password',
     access: changesOwn,
-    schema: { tags, summary: 'Change your password; ends your other sessions', body: PasswordChange },
+    schema: {
+      tags,
+      summary: 'Change your password; ends your other sessions',
+      body: PasswordChange,
+      refuses: ['conflict'],
+    },
     handler: async ({ operator: caller, body, request, reply }) => {
       const operator = await changeOwnPassword(deps, { caller, asked: body });
       // A new password makes every device unknown, so this one is registered again.

@@ -1,6 +1,5 @@
 import { Envelope } from '@tidegate/protocol/documents';
 import { Origin, OriginDetail, OriginRequest } from '@tidegate/protocol/origins-api';
-import { Problem } from '@tidegate/protocol/problems';
 import { strict } from '@tidegate/protocol/scalars';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
@@ -34,7 +33,7 @@ export function mountOrigins(routes: Routes, deps: OriginDeps): void {
       summary: 'Registered third-party origins, newest first, with those that have ended',
       tags,
       querystring: strict(PageQuery),
-      response: { 200: pageOf(Origin), 400: Problem },
+      response: { 200: pageOf(Origin) },
     },
     handler: async ({ query }) => {
       const { limit, after: before } = askedPage(query);
@@ -51,7 +50,8 @@ export function mountOrigins(routes: Routes, deps: OriginDeps): void {
       summary: 'One registered origin, with the envelope that the server signed',
       tags,
       params: IdPath,
-      response: { 200: OriginDetail, 404: Problem },
+      response: { 200: OriginDetail },
+      refuses: ['not_found'],
     },
     handler: async ({ params }) => {
       const row = await findOrigin(database.read, params.id);
@@ -66,7 +66,8 @@ export function mountOrigins(routes: Routes, deps: OriginDeps): void {
       summary: 'Register a third-party origin by its signing key and suites',
       tags,
       body: OriginRequest,
-      response: { 201: OriginDetail, 400: Problem, 409: Problem },
+      response: { 201: OriginDetail },
+      refuses: ['conflict'],
     },
     handler: async ({ operator, body }) => {
       const fault = originFault(body, platform.now());
@@ -83,7 +84,8 @@ export function mountOrigins(routes: Routes, deps: OriginDeps): void {
       summary: 'Revoke a registered origin. Approvals that were signed with it keep their token',
       tags,
       params: IdPath,
-      response: { 204: Type.Null(), 404: Problem },
+      response: { 204: Type.Null() },
+      refuses: ['not_found'],
     },
     handler: async ({ operator, params }) => {
       const asked = { id: params.id, actor: operator.username };

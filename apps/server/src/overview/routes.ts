@@ -6,7 +6,6 @@ import {
   Overview,
   OverviewHistory,
 } from '@tidegate/protocol/overview-api';
-import { Problem } from '@tidegate/protocol/problems';
 import { strict, Uuid } from '@tidegate/protocol/scalars';
 import { Type } from 'typebox';
 import { heartbeatsOf } from '../agents/heartbeat-rules.ts';
@@ -67,7 +66,7 @@ export function mountOverview(routes: Routes, { platform, snapshots, advisories 
           }),
         ),
       }),
-      response: { 200: OverviewHistory, 400: Problem },
+      response: { 200: OverviewHistory },
     },
     handler: async ({ operator, query }) => {
       // History exists only for the whole fleet.
@@ -87,7 +86,7 @@ export function mountOverview(routes: Routes, { platform, snapshots, advisories 
       summary: 'Check-ins of a host in the last 24 hours',
       tags: ['hosts'],
       params: strict({ agent_id: Uuid }),
-      response: { 200: Heartbeats, 404: Problem },
+      response: { 200: Heartbeats },
     },
     handler: async ({ params }) => {
       const row = await findBeats(database.read, params.agent_id);

@@ -6,7 +6,6 @@ import {
   PolicyPreview,
   PolicyRequest,
 } from '@tidegate/protocol/policies-api';
-import { Problem } from '@tidegate/protocol/problems';
 import { strict } from '@tidegate/protocol/scalars';
 import { Type } from 'typebox';
 import type { ApprovalDeps } from '../approvals/deps.ts';
@@ -69,7 +68,7 @@ export function mountPolicies(routes: Routes, deps: ApprovalDeps): void {
       summary: 'Policies in their newest version, newest first, with those that have ended',
       tags,
       querystring: strict(PageQuery),
-      response: { 200: pageOf(PolicyItem), 400: Problem },
+      response: { 200: pageOf(PolicyItem) },
     },
     handler: async ({ query }) => {
       const { limit, after } = askedPage(query);
@@ -92,7 +91,8 @@ export function mountPolicies(routes: Routes, deps: ApprovalDeps): void {
       summary: 'One policy with the envelope that the server signed, and its versions',
       tags,
       params: IdPath,
-      response: { 200: PolicyDetail, 404: Problem },
+      response: { 200: PolicyDetail },
+      refuses: ['not_found'],
     },
     handler: ({ params }) => detailOf(params.id),
   });
@@ -103,7 +103,8 @@ export function mountPolicies(routes: Routes, deps: ApprovalDeps): void {
       summary: 'Publish a policy, which approves in the name of the caller until it ends',
       tags,
       body: PolicyRequest,
-      response: { 201: PolicyDetail, 400: Problem, 409: Problem },
+      response: { 201: PolicyDetail },
+      refuses: ['conflict'],
     },
     handler: async ({ operator, body }) => {
       refuse(followUpFault(body, operator) ?? (await policyFault(database.read, body, platform.now())));
@@ -121,7 +122,8 @@ export function mountPolicies(routes: Routes, deps: ApprovalDeps): void {
       tags,
       params: IdPath,
       body: PolicyChange,
-      response: { 200: PolicyDetail, 400: Problem, 404: Problem, 409: Problem },
+      response: { 200: PolicyDetail },
+      refuses: ['conflict', 'not_found'],
     },
     handler: async ({ operator, params, body }) => {
       const { replaces, ...request } = body;
@@ -144,7 +146,8 @@ export function mountPolicies(routes: Routes, deps: ApprovalDeps): void {
       summary: 'Revoke a policy. What it has approved keeps its token',
       tags,
       params: IdPath,
-      response: { 204: Type.Null(), 404: Problem },
+      response: { 204: Type.Null() },
+      refuses: ['not_found'],
     },
     handler: async ({ operator, params }) => {
       const asked = { policyId: params.id, actor: operator.username };
@@ -158,7 +161,8 @@ export function mountPolicies(routes: Routes, deps: ApprovalDeps): void {
       summary: 'What a policy would do now: its hosts, what it would approve, and what it leaves and why',
       tags,
       params: IdPath,
-      response: { 200: PolicyPreview, 404: Problem },
+      response: { 200: PolicyPreview },
+      refuses: ['not_found'],
     },
     handler: async ({ params }) => {
       const [newest] = await versionsOf(database.read, params.id);
@@ -173,7 +177,8 @@ export function mountPolicies(routes: Routes, deps: ApprovalDeps): void {
       summary: 'What a policy would have decided in the last 30 days, from the recorded decisions',
       tags,
       params: IdPath,
-      response: { 200: PolicyBacktest, 404: Problem },
+      response: { 200: PolicyBacktest },
+      refuses: ['not_found'],
     },
     handler: async ({ params }) => {
       const [newest] = await versionsOf(database.read, params.id);
@@ -188,7 +193,7 @@ export function mountPolicies(routes: Routes, deps: ApprovalDeps): void {
       summary: 'What a policy with this scope and these terms would have decided; stores nothing',
       tags,
       body: Draft,
-      response: { 200: PolicyBacktest, 400: Problem },
+      response: { 200: PolicyBacktest },
     },
     handler: async ({ body }) => {
       refuse(await draftFault(database.read, body));
@@ -202,7 +207,7 @@ export function mountPolicies(routes: Routes, deps: ApprovalDeps): void {
       summary: 'What a policy with this scope and these terms would do now; stores nothing',
       tags,
       body: Draft,
-      response: { 200: PolicyPreview, 400: Problem },
+      response: { 200: PolicyPreview },
     },
     handler: async ({ body }) => {
       refuse(await draftFault(database.read, body));

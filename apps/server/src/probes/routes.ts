@@ -8,7 +8,6 @@ import {
   type ProbesState,
   twiceNamed,
 } from '@tidegate/protocol/probes';
-import { Problem } from '@tidegate/protocol/problems';
 import { strict, Uuid } from '@tidegate/protocol/scalars';
 import { Type } from 'typebox';
 import { findAgent } from '../agents/store.ts';
@@ -35,7 +34,7 @@ export function mountProbes(routes: Routes, platform: Platform): void {
       tags: ['agents'],
       params: strict({ agent_id: Uuid }),
       body: ProbeReport,
-      response: { 200: strict({ accepted: Type.Literal(true) }), 400: Problem, 413: Problem },
+      response: { 200: strict({ accepted: Type.Literal(true) }) },
     },
     handler: async ({ agent: { agentId }, body: report }) => {
       const twice = twiceNamed(report.probes);

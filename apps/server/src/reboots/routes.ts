@@ -1,4 +1,3 @@
-import { Problem } from '@tidegate/protocol/problems';
 import {
   HostReboot,
   RebootAsk,
@@ -54,7 +53,7 @@ export function mountReboots(routes: Routes, platform: Platform): void {
         kind: Type.Optional(RebootKind),
         agent_id: Type.Optional(Uuid),
       }),
-      response: { 200: pageOf(HostReboot), 400: Problem },
+      response: { 200: pageOf(HostReboot) },
     },
     handler: async ({ query }) => {
       const { limit, after } = askedPage(query);
@@ -72,7 +71,8 @@ export function mountReboots(routes: Routes, platform: Platform): void {
       summary: 'One host in the queue',
       tags,
       params: IdPath,
-      response: { 200: HostReboot, 404: Problem },
+      response: { 200: HostReboot },
+      refuses: ['not_found'],
     },
     handler: ({ params }) => viewOf(params.id),
   });
@@ -84,7 +84,8 @@ export function mountReboots(routes: Routes, platform: Platform): void {
       description: 'Hosts that do not need it are left out. With `dry_run` nothing is queued.',
       tags,
       body: RebootAsk,
-      response: { 200: RebootsAsked, 400: Problem, 409: Problem },
+      response: { 200: RebootsAsked },
+      refuses: ['conflict'],
     },
     handler: async ({ operator, body: ask }) => {
       const fault = await askFault(database.read, ask, platform.now());
@@ -100,7 +101,8 @@ export function mountReboots(routes: Routes, platform: Platform): void {
       description: 'Where the host has the command, the state stays `running` until the host has answered.',
       tags,
       params: IdPath,
-      response: { 200: HostReboot, 404: Problem, 409: Problem },
+      response: { 200: HostReboot },
+      refuses: ['conflict', 'not_found'],
     },
     handler: async ({ operator, params: { id } }) => {
       const asked = { id, by: operator.username };
@@ -133,7 +135,7 @@ export function mountReboots(routes: Routes, platform: Platform): void {
       summary: 'Set how many hosts of a group may be down at once',
       tags,
       body: SlotLimits,
-      response: { 204: Type.Null(), 400: Problem },
+      response: { 204: Type.Null() },
     },
     handler: async ({ operator, body: asked }) => {
       await database.transact((tx) => setLimits(tx, platform, { asked, by: operator.username }));
@@ -147,7 +149,8 @@ export function mountReboots(routes: Routes, platform: Platform): void {
       tags,
       params: IdPath,
       body: SlotRelease,
-      response: { 204: Type.Null(), 400: Problem, 404: Problem },
+      response: { 204: Type.Null() },
+      refuses: ['not_found'],
     },
     handler: async ({ operator, params: { id }, body: { reason } }) => {
       const asked = { id, reason, by: operator.username };

@@ -1,4 +1,3 @@
-import { Problem } from '@tidegate/protocol/problems';
 import { ResyncRequest, ResyncState } from '@tidegate/protocol/resync-api';
 import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import { Type } from 'typebox';
@@ -42,7 +41,8 @@ export function mountResync(routes: Routes, { platform }: { platform: Platform }
       summary: 'Open a resync: each host with tokens newer than the restored database may resync once',
       tags,
       body: ResyncRequest,
-      response: { 201: ResyncState, 400: Problem, 409: Problem },
+      response: { 201: ResyncState },
+      refuses: ['conflict'],
     },
     handler: async ({ operator, body }) => {
       const opening = { ...body, actor: operator.username };
@@ -60,7 +60,8 @@ export function mountResync(routes: Routes, { platform }: { platform: Platform }
     schema: {
       summary: 'Close the resync early',
       tags,
-      response: { 204: Type.Null(), 404: Problem },
+      response: { 204: Type.Null() },
+      refuses: ['not_found'],
     },
     handler: async ({ operator }) => {
       const actor = operator.username;

@@ -1,4 +1,3 @@
-import { Problem } from '@tidegate/protocol/problems';
 import { RollbackAnswer, RollbackRequest } from '@tidegate/protocol/rollbacks';
 import { Refusal } from '../platform/http/refusal.ts';
 import type { Routes } from '../platform/http/routes.ts';
@@ -20,7 +19,7 @@ export function mountRollbacks(
         'Each becomes an update of its own, judged and approved like any other: a vulnerable old version needs an override.',
       tags: ['updates'],
       body: RollbackRequest,
-      response: { 200: RollbackAnswer, 400: Problem },
+      response: { 200: RollbackAnswer },
     },
     handler: async ({ operator, body }) => {
       const { update_ids: updateIds, installed, reason, dry_run: dryRun = false } = body;

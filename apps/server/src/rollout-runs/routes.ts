@@ -1,4 +1,3 @@
-import { Problem } from '@tidegate/protocol/problems';
 import {
   RingApproval,
   RingRollback,
@@ -79,7 +78,7 @@ export function mountRollouts(routes: Routes, platform: Platform): void {
         policy: Type.Optional(Uuid),
         state: Type.Optional(RolloutState),
       }),
-      response: { 200: pageOf(RolloutItem), 400: Problem },
+      response: { 200: pageOf(RolloutItem) },
     },
     handler: async ({ query }) => {
       const { limit, after } = askedPage(query);
@@ -99,7 +98,8 @@ export function mountRollouts(routes: Routes, platform: Platform): void {
       summary: 'One rollout: each ring with its outcomes and its gate, and what it waits for',
       tags,
       params: IdPath,
-      response: { 200: RolloutDetail, 404: Problem },
+      response: { 200: RolloutDetail },
+      refuses: ['not_found'],
     },
     handler: async ({ params }) => rolloutDetail(db, await ringedOf(params.id), platform.now()),
   });
@@ -111,7 +111,8 @@ export function mountRollouts(routes: Routes, platform: Platform): void {
       tags,
       params: IdPath,
       querystring: strict({ ...PageQuery, ...RolloutHostFilter }),
-      response: { 200: pageOf(RolloutHost), 400: Problem, 404: Problem },
+      response: { 200: pageOf(RolloutHost) },
+      refuses: ['not_found'],
     },
     handler: async ({ params, query }) => {
       const { limit, after } = askedPage(query);
@@ -132,7 +133,8 @@ export function mountRollouts(routes: Routes, platform: Platform): void {
       tags,
       params: IdPath,
       body: RolloutReason,
-      response: { 200: RolloutDetail, 400: Problem, 404: Problem, 409: Problem },
+      response: { 200: RolloutDetail },
+      refuses: ['conflict', 'not_found'],
     },
     handler: ({ operator, params, body }) =>
       act(params.id, operator.username, (tx, given) =>
@@ -147,7 +149,8 @@ export function mountRollouts(routes: Routes, platform: Platform): void {
       tags,
       params: IdPath,
       body: RolloutReason,
-      response: { 200: RolloutDetail, 400: Problem, 404: Problem, 409: Problem },
+      response: { 200: RolloutDetail },
+      refuses: ['conflict', 'not_found'],
     },
     handler: ({ operator, params, body }) =>
       act(params.id, operator.username, (tx, given) =>
@@ -162,7 +165,8 @@ export function mountRollouts(routes: Routes, platform: Platform): void {
       tags,
       params: IdPath,
       body: RolloutReason,
-      response: { 200: RolloutDetail, 400: Problem, 404: Problem, 409: Problem },
+      response: { 200: RolloutDetail },
+      refuses: ['conflict', 'not_found'],
     },
     handler: ({ operator, params, body }) =>
       act(params.id, operator.username, (tx, given) =>
@@ -177,7 +181,8 @@ export function mountRollouts(routes: Routes, platform: Platform): void {
       tags,
       params: IdPath,
       body: RolloutReason,
-      response: { 200: RolloutDetail, 400: Problem, 404: Problem, 409: Problem },
+      response: { 200: RolloutDetail },
+      refuses: ['conflict', 'not_found'],
     },
     handler: ({ operator, params, body }) =>
       act(params.id, operator.username, (tx, given) =>
@@ -193,7 +198,8 @@ export function mountRollouts(routes: Routes, platform: Platform): void {
       tags,
       params: IdPath,
       body: RingApproval,
-      response: { 200: RolloutDetail, 400: Problem, 404: Problem, 409: Problem },
+      response: { 200: RolloutDetail },
+      refuses: ['conflict', 'not_found'],
     },
     handler: ({ operator, params, body }) =>
       act(params.id, operator.username, (tx, given) =>
@@ -210,7 +216,8 @@ export function mountRollouts(routes: Routes, platform: Platform): void {
       tags,
       params: IdPath,
       body: RingRollback,
-      response: { 200: RingRollbackAnswer, 400: Problem, 404: Problem, 409: Problem },
+      response: { 200: RingRollbackAnswer },
+      refuses: ['conflict', 'not_found'],
     },
     handler: async ({ operator: { username }, params, body }) => {
       const { ring, reason, dry_run: dryRun = false, after = null } = body;

@@ -1,5 +1,4 @@
 import { Readable } from 'node:stream';
-import { Problem } from '@tidegate/protocol/problems';
 import { strict } from '@tidegate/protocol/scalars';
 import type { StreamMessage } from '@tidegate/protocol/stream-api';
 import type { FastifyRequest } from 'fastify';
@@ -41,12 +40,13 @@ export function mountStream(routes: Routes, deps: StreamDeps): void {
       summary: 'Live changes (server-sent events)',
       description: `Each event's data is \`${JSON.stringify(EXAMPLE)}\`. Missed events are not sent again after a reconnection.`,
       tags: ['stream'],
+      produces: ['text/event-stream'],
       querystring: strict({
         seconds: Type.Optional(
           Type.String({ pattern: '^([0-9]|[1-5][0-9]|60)$', description: 'the stream ends after this time' }),
         ),
       }),
-      response: { 200: Type.Unsafe<Readable>(Type.String()), 400: Problem, 503: Problem },
+      response: { 200: Type.Unsafe<Readable>(Type.String()) },
     },
     handler: async ({ operator: caller, query, request, reply }) => {
       const leave = open.take(caller.operatorId);

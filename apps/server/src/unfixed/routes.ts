@@ -1,4 +1,3 @@
-import { Problem } from '@tidegate/protocol/problems';
 import { nullable, strict } from '@tidegate/protocol/scalars';
 import {
   MitigationBody,
@@ -64,7 +63,7 @@ export function mountUnfixed(
       summary: 'Known vulnerabilities of what is installed that no pending update is judged to fix',
       tags,
       querystring: strict({ ...SortedPageQuery, sort: Type.Optional(UnfixedSort), ...UnfixedFilter }),
-      response: { 200: sortedPageOf(UnfixedItem), 400: Problem },
+      response: { 200: sortedPageOf(UnfixedItem) },
     },
     handler: async ({ operator, query }) => {
       const { limit: _, cursor, sort = UNFIXED_SORT_DEFAULT, ...filter } = query;
@@ -105,10 +104,7 @@ export function mountUnfixed(
       description: 'A page may have fewer hosts than asked for, or none, and still a cursor.',
       tags,
       querystring: strict({ ...PageQuery, ...UnfixedName }),
-      response: {
-        200: strict({ items: Type.Array(UnfixedHost), next_cursor: nullable(Type.String()) }),
-        400: Problem,
-      },
+      response: { 200: strict({ items: Type.Array(UnfixedHost), next_cursor: nullable(Type.String()) }) },
     },
     handler: async ({ operator, query }) => {
       const { limit, after } = askedPage(query);
@@ -130,7 +126,8 @@ export function mountUnfixed(
       tags,
       params: IdPath,
       body: MitigationBody,
-      response: { 200: UnfixedItem, 404: Problem },
+      response: { 200: UnfixedItem },
+      refuses: ['not_found'],
     },
     handler: async ({ operator, params: { id }, body: { mitigation } }) => {
       const noted = { id, mitigation, actor: operator.username };

@@ -1,6 +1,5 @@
 import { PlanAnswer, PlanReport } from '@tidegate/protocol/agent-api';
 import { type HeldBack, NOTHING_HELD } from '@tidegate/protocol/holds-api';
-import { Problem } from '@tidegate/protocol/problems';
 import { wayBackOf } from '@tidegate/protocol/rollbacks';
 import { Ecosystem, strict, Uuid } from '@tidegate/protocol/scalars';
 import {
@@ -76,7 +75,7 @@ export function mountUpdates(routes: Routes, { platform, gateOf, heldOfPackages 
       summary: 'Updates, sorted and filtered, page by page',
       tags,
       querystring: listOf(UpdateSort),
-      response: { 200: sortedPageOf(UpdateItem), 400: Problem },
+      response: { 200: sortedPageOf(UpdateItem) },
     },
     handler: async ({ operator, query }) => {
       const { limit: _, cursor, sort = UPDATE_SORT_DEFAULT, ...filter } = query;
@@ -100,7 +99,7 @@ export function mountUpdates(routes: Routes, { platform, gateOf, heldOfPackages 
       summary: 'One update with its plan, its history and the verdict of the gate',
       tags,
       params: IdPath,
-      response: { 200: UpdateDetail, 404: Problem },
+      response: { 200: UpdateDetail },
     },
     handler: async ({ operator, params }) => {
       const { id } = params;
@@ -126,7 +125,7 @@ export function mountUpdates(routes: Routes, { platform, gateOf, heldOfPackages 
       summary: 'Updates of all hosts, grouped by package',
       tags,
       querystring: listOf(PackageSort),
-      response: { 200: sortedPageOf(PackageItem), 400: Problem },
+      response: { 200: sortedPageOf(PackageItem) },
     },
     handler: async ({ operator, query }) => {
       const { limit: _, cursor, sort = PACKAGE_SORT_DEFAULT, ...filter } = query;
@@ -158,7 +157,8 @@ export function mountUpdates(routes: Routes, { platform, gateOf, heldOfPackages 
       tags: ['agents'],
       params: strict({ agent_id: Uuid }),
       body: PlanReport,
-      response: { 200: PlanAnswer, 400: Problem, 404: Problem, 503: Problem },
+      response: { 200: PlanAnswer },
+      refuses: ['host_budget_spent'],
     },
     handler: async ({ agent: { agentId }, body: report }) => {
       const outcome = await takePlan({ platform, large }, { agentId, report });

@@ -1,4 +1,3 @@
-import { Problem } from '@tidegate/protocol/problems';
 import { strict } from '@tidegate/protocol/scalars';
 import {
   VEX_STATEMENTS_MAX,
@@ -43,7 +42,7 @@ export function mountStatements(routes: Routes, deps: VexDeps): void {
       summary: 'Statements about vulnerabilities, newest first, with those that have ended',
       tags,
       querystring: strict(PageQuery),
-      response: { 200: pageOf(VexStatement), 400: Problem },
+      response: { 200: pageOf(VexStatement) },
     },
     handler: async ({ query }) => {
       const { limit, after: before } = askedPage(query);
@@ -60,7 +59,8 @@ export function mountStatements(routes: Routes, deps: VexDeps): void {
       summary: 'One statement, with the envelope that the server signed',
       tags,
       params: IdPath,
-      response: { 200: VexStatementDetail, 404: Problem },
+      response: { 200: VexStatementDetail },
+      refuses: ['not_found'],
     },
     handler: async ({ params }) => {
       const row = await findStatement(database.read, params.id);
@@ -75,7 +75,8 @@ export function mountStatements(routes: Routes, deps: VexDeps): void {
       summary: 'State that a vulnerability does not affect a package, or that its risk is accepted',
       tags,
       body: VexStatementRequest,
-      response: { 201: VexStatementDetail, 400: Problem, 409: Problem },
+      response: { 201: VexStatementDetail },
+      refuses: ['conflict'],
     },
     handler: async ({ operator, body }) => {
       await demandSound(database.read, [{ request: body, at: '' }], platform.now());
@@ -94,7 +95,8 @@ export function mountStatements(routes: Routes, deps: VexDeps): void {
       summary: 'Revoke a statement. Approvals that were signed with it keep their token',
       tags,
       params: IdPath,
-      response: { 204: Type.Null(), 404: Problem },
+      response: { 204: Type.Null() },
+      refuses: ['not_found'],
     },
     handler: async ({ operator, params }) => {
       const asked = { id: params.id, actor: operator.username };
@@ -108,7 +110,8 @@ export function mountStatements(routes: Routes, deps: VexDeps): void {
       summary: 'All statements in force as one OpenVEX or CycloneDX document',
       tags,
       querystring: strict({ format: VexFormat }),
-      response: { 200: Type.Unknown(), 400: Problem, 409: Problem },
+      response: { 200: Type.Unknown() },
+      refuses: ['conflict'],
     },
     handler: async ({ query }) => {
       const document = await exportDocument(platform, { format: query.format, fleetId: keyRing.fleetId });
@@ -128,7 +131,8 @@ export function mountStatements(routes: Routes, deps: VexDeps): void {
       summary: 'Import the statements of an OpenVEX or CycloneDX document, all or nothing',
       tags,
       body: VexImportRequest,
-      response: { 200: VexImportAnswer, 400: Problem, 409: Problem },
+      response: { 200: VexImportAnswer },
+      refuses: ['conflict'],
     },
     handler: ({ operator, body }) => {
       const { format, document, scope, ends_at } = body;

@@ -1,4 +1,3 @@
-import { Problem } from '@tidegate/protocol/problems';
 import { strict } from '@tidegate/protocol/scalars';
 import { NewView, SavedView, VIEW_QUERIES, VIEWS_MAX, ViewPage } from '@tidegate/protocol/views-api';
 import { Value } from 'typebox/value';
@@ -31,7 +30,7 @@ export function mountViews(routes: Routes, { platform }: { platform: Platform })
       summary: 'Saved views: your own and shared ones',
       tags,
       querystring: strict(PageQuery),
-      response: { 200: pageOf(SavedView), 400: Problem },
+      response: { 200: pageOf(SavedView) },
     },
     handler: async ({ operator: { operatorId, groups }, query }) => {
       const { limit, after } = askedPage(query);
@@ -55,7 +54,8 @@ export function mountViews(routes: Routes, { platform }: { platform: Platform })
       summary: 'Save a view; only an admin may share one',
       tags,
       body: NewView,
-      response: { 201: SavedView, 400: Problem, 403: Problem, 409: Problem },
+      response: { 201: SavedView },
+      refuses: ['conflict'],
     },
     handler: async ({ operator, body }) => {
       const { operatorId, username, role, groups } = operator;
@@ -87,6 +87,7 @@ export function mountViews(routes: Routes, { platform }: { platform: Platform })
     access: changing,
     schema: {
       summary: 'Delete a view: your own, or a shared one for admins',
+      refuses: ['not_found'],
       tags,
       params: IdPath,
     },

@@ -1,5 +1,4 @@
 import { HostWithheld } from '@tidegate/protocol/holds-api';
-import { Problem } from '@tidegate/protocol/problems';
 import { isAgentId } from '../platform/http/identities.ts';
 import { HostPath } from '../platform/http/paths.ts';
 import { noSuch } from '../platform/http/refusal.ts';
@@ -17,7 +16,7 @@ export function mountWithheld(routes: Routes, { database, now }: Pick<Platform, 
       summary: 'What holds, the own holds of a host, and a blackout keep back of its updates now',
       tags: ['hosts'],
       params: HostPath,
-      response: { 200: HostWithheld, 404: Problem },
+      response: { 200: HostWithheld },
     },
     handler: async ({ params: { agent_id: agentId } }) => {
       const answer = isAgentId(agentId) ? await readWithheld(database.read, { agentId, nowMs: now() }) : null;

@@ -1,3 +1,4 @@
+import type { ProblemCode } from '@tidegate/protocol/problems';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Access, AgentCaller, OperatorCaller } from './access.ts';
 import { noSuch } from './refusal.ts';
@@ -16,7 +17,7 @@ export function createRoutes(app: FastifyInstance): Routes {
   function mount<S extends InputSchema, C>(route: Mountable<S, C>, admission: Admission<C>): void {
     const { method, url, schema, bodyMaxBytes, rawBody, beforeBody, handler } = route;
     const { isAlwaysJson = false, refusalForm } = route;
-    const { access, callerOf, status } = admission;
+    const { access, callerOf, status, refuses } = admission;
     const strict = strictSchema(method, schema);
     const demandValid: InputCheck<S> = createInputCheck<S>(rawBody ? { ...strict, body: undefined } : strict);
     app.route({
@@ -28,6 +29,7 @@ export function createRoutes(app: FastifyInstance): Routes {
         ...(rawBody && { parseLater: true }),
         ...(isAlwaysJson && { isAlwaysJson }),
         ...(refusalForm && { refusalForm }),
+        refuses,
       },
       schema: rawBody ? { ...strict, body: rawBody } : strict,
       // The handler below checks the input, so that its types follow from the check.
@@ -50,7 +52,7 @@ export function createRoutes(app: FastifyInstance): Routes {
     admission: Pick<Admission<C>, 'access' | 'callerOf'>,
   ): void {
     const status = SUCCESSES.find((code) => route.schema.response?.[code] !== undefined) ?? NO_CONTENT;
-    mount(route, { ...admission, status });
+    mount(route, { ...admission, status, refuses: route.schema.refuses ?? [] });
   }
 
   return {
@@ -64,7 +66,10 @@ export function createRoutes(app: FastifyInstance): Routes {
     operator: (route) =>
       mountApi(route, { access: { ...route.access, kind: 'operator' }, callerOf: operatorCaller }),
     page: (route) =>
-      mount(route, { access: { ...route.access, kind: 'public' }, callerOf: publicCaller, status: null }),
+      mount(route, {
+        ...{ access: { ...route.access, kind: 'public' }, callerOf: publicCaller },
+        ...{ status: null, refuses: [] },
+      }),
     stopping: stopping.signal,
   };
 }
@@ -79,6 +84,7 @@ interface Admission<C> {
   readonly callerOf: (request: FastifyRequest) => C;
   /** Null: the handler sets it. */
   readonly status: number | null;
+  readonly refuses: readonly ProblemCode[];
 }
 
 /** The route, with a handler that runs only for the agent that its path names. */

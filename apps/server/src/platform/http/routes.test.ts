@@ -38,7 +38,11 @@ test.each(['public', 'anyone', 'own', 'agent', 'operator'] as const)(
     const mount: Readonly<Record<typeof kind, () => void>> = {
       public: () => routes.public({ ...route, access: { limit: 'public_access' } }),
       anyone: () => routes.anyone({ ...route, access: { limit: 'client_errors' } }),
-      own: () => routes.own({ ...route, access: { limit: 'agent_renewal', counts: 'requests' } }),
+      own: () =>
+        routes.own({
+          ...route,
+          access: { limit: 'agent_renewal', counts: 'requests', credential: 'refresh token' },
+        }),
       agent: () => routes.agent({ ...route, access: { limit: 'agent_reports' } }),
       operator: () => routes.operator({ ...route, access }),
     };

@@ -1,3 +1,4 @@
+import type { ProblemCode } from '@tidegate/protocol/problems';
 import type { FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
 import type { Static, TSchema } from 'typebox';
 import type {
@@ -36,6 +37,12 @@ export interface RouteSchema extends InputSchema {
   readonly tags: readonly string[];
   /** By status; without one the answer is 204. */
   readonly response?: Readonly<Record<number, TSchema>>;
+  /** What the handler refuses with, beside what every route of its kind does (`refusalsOf`). */
+  readonly refuses?: readonly ProblemCode[];
+  /** Media types of the answer, where it is not JSON. */
+  readonly produces?: readonly string[];
+  /** For the OpenAPI document: the handler checks them itself. */
+  readonly headers?: TSchema;
 }
 
 export interface Route<S extends RouteSchema, A, C, Url extends string = string> {

@@ -8,6 +8,9 @@ const WITH_BODY = ['POST', 'PUT', 'PATCH', 'DELETE'];
 
 /** Requests are strict (docs/protocol/requests.md): a route that declares no query or body refuses one. */
 export function strictSchema<S extends object>(method: string | readonly string[], schema: S | undefined) {
-  const readsBody = [method].flat().some((name) => WITH_BODY.includes(name));
-  return { querystring: NO_QUERY, ...(readsBody && { body: NO_BODY }), ...schema };
+  return { querystring: NO_QUERY, ...(readsBody(method) && { body: NO_BODY }), ...schema };
+}
+
+export function readsBody(method: string | readonly string[]): boolean {
+  return [method].flat().some((name) => WITH_BODY.includes(name));
 }
