@@ -22,6 +22,7 @@ import { createAddressGuard } from '../rate-limits/address-guard.ts';
 import { type Budget, createBudgets, DEFAULT_BUDGETS } from '../rate-limits/budgets.ts';
 import { createLimiter } from '../rate-limits/limiter.ts';
 import { createPublicGuard } from '../rate-limits/public-guard.ts';
+import { checkAnswers } from './check-answers.ts';
 import { createTestPlatform } from './test-platform.ts';
 
 export const TEST_SECRET = Buffer.alloc(48, 7);
@@ -95,6 +96,7 @@ export function createAgentsApp(
       },
     },
   });
+  checkAnswers(app);
   mountAgentCredentials(app.routes, { ...renewal, limiter, accessTokens });
   mountAgents(app.routes, { platform, heldOf: async () => new Map() });
   mountHostCommands(app.routes, { platform });

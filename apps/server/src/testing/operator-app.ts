@@ -29,6 +29,7 @@ import { createOpenGuard, createPublicGuard } from '../rate-limits/public-guard.
 import { createRateLimits } from '../rate-limits/rate-limits.ts';
 import { mountRateLimits } from '../rate-limits/routes.ts';
 import { createCheapPasswords } from './cheap-passwords.ts';
+import { checkAnswers } from './check-answers.ts';
 import type { TestEngine } from './engines.ts';
 import { createTestPlatform } from './test-platform.ts';
 
@@ -80,6 +81,7 @@ export async function createOperatorApp(engine: TestEngine, options: OperatorApp
     },
   });
   onTestFinished(() => app.close());
+  checkAnswers(app);
   await installOpenApi(app, { version: '1.2.3' });
   installSecurityHeaders(app, { hstsMaxAgeSeconds: 31_536_000 });
   mountRateLimits(app.routes, rateLimits);

@@ -6,6 +6,7 @@ import { isAgentId, isMachineId } from '../platform/http/identities.ts';
 import { type App, createHttpServer, type RequestTimes } from '../platform/http/server.ts';
 import { NO_SECOND_FACTOR } from '../platform/http/step-up.ts';
 import type { Platform } from '../platform/platform.ts';
+import { checkAnswers } from './check-answers.ts';
 
 /**
  * An HTTP server for the tests of one slice: strict JSON and problems as in the real one, but it trusts the
@@ -13,7 +14,7 @@ import type { Platform } from '../platform/platform.ts';
  */
 export function createSliceApp(platform: Platform, times?: RequestTimes): App {
   const readCaller = createCallerReader(platform.database);
-  return createHttpServer({
+  const app = createHttpServer({
     log: platform.log,
     trustedProxies: [],
     tls: null,
@@ -42,6 +43,8 @@ export function createSliceApp(platform: Platform, times?: RequestTimes): App {
       },
     },
   });
+  checkAnswers(app);
+  return app;
 }
 
 /** Separated by commas; null, the whole fleet, omits the header. */

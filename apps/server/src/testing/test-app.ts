@@ -8,6 +8,7 @@ import { openKeyFolder } from '../signing-keys/key-folder.ts';
 import { openKeyRing } from '../signing-keys/key-ring.ts';
 import { loadKeys } from '../signing-keys/load-keys.ts';
 import { createCheapPasswords } from './cheap-passwords.ts';
+import { checkAnswers } from './check-answers.ts';
 import type { TestEngine } from './engines.ts';
 import { NO_REGISTRIES } from './no-registries.ts';
 import { createTestPlatform, type TestPlatform } from './test-platform.ts';
@@ -62,6 +63,7 @@ export async function createTestApp(engine: TestEngine, settings: Partial<Config
     trustedRoot: null,
     journal,
   });
+  checkAnswers(application.http);
   onTestFinished(() => application.stop());
   return {
     ...application,
