@@ -12,13 +12,18 @@ const refuseSkips = process.env.TIDEGATE_REFUSE_SKIPS === '1';
 const TIMED = ['e2e/console/budget.test.ts', 'e2e/keys.test.ts'];
 
 /**
- * For the long lane alone: what the public registries offer changes from day to day; fifty restarts, and two whole releases,
- * take minutes.
+ * For the long lane alone: what the public registries offer changes from day to day; fifty restarts, two whole releases or
+ * ten thousand cases take minutes.
  */
 const LONG =
   process.env.TIDEGATE_LONG === '1'
     ? []
-    : ['e2e/real-registries.test.ts', 'e2e/release.test.ts', 'e2e/rollout-kill.test.ts'];
+    : [
+        'e2e/openapi.test.ts',
+        'e2e/real-registries.test.ts',
+        'e2e/release.test.ts',
+        'e2e/rollout-kill.test.ts',
+      ];
 
 const each = {
   root: repository,

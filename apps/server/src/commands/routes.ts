@@ -156,6 +156,7 @@ export function mountCommands(routes: Routes, { platform }: CommandsDeps): void 
       summary: 'Live output of a command (server-sent events; Last-Event-ID resumes the stream)',
       tags,
       params: IdPath,
+      produces: ['text/event-stream'],
       response: { 200: Type.Unsafe<Readable>(Type.String()) },
     },
     handler: async ({ params, request, reply }) => {

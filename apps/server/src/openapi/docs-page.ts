@@ -10,12 +10,19 @@ const Operation = Type.Object({
   tags: Type.Optional(Type.Array(Type.String())),
   parameters: Type.Optional(Type.Array(Type.Object({ name: Type.String(), in: Type.String() }))),
   requestBody: Type.Optional(Type.Object({ content: Media })),
-  responses: Type.Record(Type.String(), Type.Object({ content: Type.Optional(Media) })),
+  responses: Type.Record(
+    Type.String(),
+    Type.Object({ content: Type.Optional(Media), $ref: Type.Optional(Type.String()) }),
+  ),
 });
 type Operation = Static<typeof Operation>;
 const Document = Type.Object({
   paths: Type.Record(Type.String(), Type.Record(Type.String(), Operation)),
+  components: Type.Object({
+    responses: Type.Record(Type.String(), Type.Object({ description: Type.String() })),
+  }),
 });
+type Answers = Static<typeof Document>['components']['responses'];
 
 /** Renders the document as one page without a script: every operation, by tag. */
 export function docsPage(document: unknown): Html {
@@ -26,7 +33,7 @@ export function docsPage(document: unknown): Html {
       const tag = operation.tags?.[0] ?? 'other';
       byTag.set(tag, [
         ...(byTag.get(tag) ?? []),
-        showOperation(`${method.toUpperCase()} ${path}`, operation),
+        showOperation(`${method.toUpperCase()} ${path}`, operation, parsed.components.responses),
       ]);
     }
   }
@@ -36,17 +43,23 @@ export function docsPage(document: unknown): Html {
 ${sections.map(([tag, operations]) => html`<h2>${tag}</h2>\n${operations}`)}`;
 }
 
-function showOperation(title: string, operation: Operation): Html {
+function showOperation(title: string, operation: Operation, answers: Answers): Html {
   const parameters = (operation.parameters ?? []).map((p) => html`<li><code>${p.name}</code> (${p.in})</li>`);
   const responses = Object.entries(operation.responses)
-    .filter(([status]) => status !== 'default')
+    .filter(([, { $ref }]) => $ref === undefined)
     .map(([status, answer]) => showSchema(`Answer ${status}`, answer.content));
+  const refusals = Object.entries(operation.responses).flatMap(([status, { $ref }]) => {
+    const answer = $ref && answers[$ref.replace('#/components/responses/', '')];
+    return answer ? [html`<li>${status} ${answer.description.replaceAll('`', '')}</li>`] : [];
+  });
   return html`<details>
 <summary><code>${title}</code> ${operation.summary}</summary>
 <p>${operation.description ?? ''}</p>
 ${parameters.length > 0 ? html`<ul>${parameters}</ul>` : ''}
 ${showSchema('Body', operation.requestBody?.content)}
 ${responses}
+<h3>Refusals</h3>
+<ul>${refusals}</ul>
 </details>`;
 }
 

@@ -49,6 +49,7 @@ describe('the document', () => {
     const page = await send('GET', '/api/docs');
     expect([page.statusCode, page.headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
     expect(page.body).toContain('<code>PUT /api/v1/admin/rate-limits</code>');
+    expect(page.body).toContain('<li>403 Forbidden: forbidden, second_factor_missing, step_up_required</li>');
     expect(page.body).not.toContain('<script');
     expect(page.headers['content-security-policy']).toContain("default-src 'none'; style-src 'sha256-");
   });

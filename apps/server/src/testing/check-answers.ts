@@ -7,6 +7,7 @@ import { accepts, firstFault } from '../platform/http/first-fault.ts';
 import { refusalsOf } from '../platform/http/route-answers.ts';
 
 const JSON_TYPE = /^application\/json(;|$)/;
+const Produced = Type.Object({ produces: Type.Array(Type.String()) });
 const Coded = Type.Object({ code: Type.String() });
 
 /**
@@ -37,7 +38,18 @@ function faultOf(request: FastifyRequest, reply: FastifyReply, payload: unknown)
   const forms: ReadonlyMap<string, unknown> = new Map(Object.entries(response ?? { 204: Type.Null() }));
   const form = forms.get(String(statusCode));
   if (!Type.IsSchema(form)) return 'the status is not in the document';
-  return faultOfBody(form, reply, payload);
+  return isStream(payload) ? faultOfStream(request, reply) : faultOfBody(form, reply, payload);
+}
+
+function isStream(payload: unknown): boolean {
+  return payload !== null && typeof payload === 'object';
+}
+
+/** What is streamed is tested where it is made. */
+function faultOfStream({ routeOptions }: FastifyRequest, reply: FastifyReply): string | null {
+  const type = String(reply.getHeader('content-type')).split(';', 1)[0];
+  const { produces } = Value.Parse(Produced, routeOptions.schema);
+  return produces.some((one) => one === type) ? null : `the media type ${type} is not in the document`;
 }
 
 function faultOfBody(form: TSchema, reply: FastifyReply, payload: unknown): string | null {
@@ -46,8 +58,7 @@ function faultOfBody(form: TSchema, reply: FastifyReply, payload: unknown): stri
       ? null
       : 'a body that is not in the document';
   }
-  // Streams are tested where they are made.
-  if (typeof payload !== 'string') return null;
+  if (typeof payload !== 'string') return 'no body';
   const type = String(reply.getHeader('content-type'));
   if (!JSON_TYPE.test(type)) return `the media type ${type} is not in the document`;
   return mismatch(closed(form), JSON.parse(payload));
