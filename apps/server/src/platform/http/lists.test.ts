@@ -1,5 +1,15 @@
 import { describe, expect, test } from 'vitest';
-import { askedPage, cutPage, decodeCursor, encodeCursor, PAGE_DEFAULT, pageLimit } from './lists.ts';
+import { accepts } from './first-fault.ts';
+import {
+  askedPage,
+  cutPage,
+  decodeCursor,
+  encodeCursor,
+  PAGE_DEFAULT,
+  PAGE_MAX,
+  PageQuery,
+  pageLimit,
+} from './lists.ts';
 import { Refusal } from './refusal.ts';
 
 describe('limit', () => {
@@ -14,6 +24,18 @@ describe('limit', () => {
 
   test.each(['0', '201', '999'])('%j is refused', (limit) => {
     expect(() => pageLimit({ limit })).toThrow(Refusal);
+  });
+
+  test('has a pattern in the document that allows exactly these', () => {
+    const texts = Array.from({ length: 1_000 }, (_, n) =>
+      [1, 2, 3, 4].map((width) => String(n).padStart(width, '0')),
+    );
+    const allowed = texts.flat().filter((limit) => accepts(PageQuery.limit, limit));
+    expect(new Set(allowed)).toEqual(
+      new Set(
+        texts.flat().filter((limit) => limit.length <= 3 && Number(limit) >= 1 && Number(limit) <= PAGE_MAX),
+      ),
+    );
   });
 });
 

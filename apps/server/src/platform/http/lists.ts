@@ -7,7 +7,12 @@ export const PAGE_MAX = 200;
 
 /** Query parameters of every list; they arrive as text. */
 export const PageQuery = {
-  limit: Type.Optional(Type.String({ pattern: '^[0-9]{1,3}$', description: '1 to 200; default 50' })),
+  limit: Type.Optional(
+    Type.String({
+      pattern: '^(0{0,2}[1-9]|0?[1-9][0-9]|1[0-9]{2}|200)$',
+      description: '1 to 200; default 50',
+    }),
+  ),
   cursor: Type.Optional(Type.String({ minLength: 1, maxLength: 512 })),
 };
 
