@@ -168,10 +168,10 @@ module.exports = {
     {
       name: 'packages-import-only-their-own',
       comment:
-        'protocol, signing, versions, capability, command-line and support stand on their own; only testkit may use the others.',
+        'protocol, signing, versions, capability, command-line, support and client stand on their own; only testkit may use the others.',
       severity: 'error',
       from: {
-        path: '(^|/)packages/(protocol|signing|versions|capability|command-line|support)/src/',
+        path: '(^|/)packages/(protocol|signing|versions|capability|command-line|support|client)/src/',
         pathNot: TESTS,
       },
       to: { path: '(^|/)packages/', pathNot: '(^|/)packages/$2/' },
@@ -207,6 +207,14 @@ module.exports = {
       severity: 'error',
       from: { path: '(^|/)packages/capability/src/', pathNot: `${TESTS}|/toml\\.ts$` },
       to: { path: 'node_modules/smol-toml/' },
+    },
+    {
+      name: 'only-programs-of-operators-use-the-client',
+      severity: 'error',
+      comment:
+        'An agent has no credential of an operator, and the console has its own calls (decision 0070).',
+      from: { path: '(^|/)(apps/(agent|console)|packages)/', pathNot: `${TESTS}|(^|/)packages/client/` },
+      to: { path: '(^|/)packages/client/' },
     },
     {
       name: 'shell-core-knows-no-backend',

@@ -1,7 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { clientApi } from './client-api.ts';
 import { configurationDoc } from './configuration-doc.ts';
 import { eventVectors } from './event-vectors.ts';
+import { readOpenApi } from './read-openapi.ts';
 import { signedVectors } from './signed-vectors.ts';
 import { specMap } from './spec-map.ts';
 
@@ -11,6 +13,7 @@ const root = dirname(import.meta.dirname);
 const documents: Readonly<Record<string, string>> = {
   'docs/configuration.md': configurationDoc(),
   'docs/spec-map.md': specMap(root),
+  'packages/client/src/api.ts': clientApi(await readOpenApi()),
   'vectors/event-chain.json': eventVectors(),
   'vectors/signed-documents.json': signedVectors(),
 };

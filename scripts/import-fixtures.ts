@@ -34,6 +34,10 @@ export const IMPORT_FIXTURES: Readonly<Record<string, ImportFixture | readonly I
   'signing-uses-crypto-alone': { 'packages/signing/src/a.ts': ['node:fs'] },
   'capability-depends-on-nothing': { 'packages/capability/src/a.ts': ['typebox'] },
   'capability-reads-toml-in-one-file': { 'packages/capability/src/a.ts': ['smol-toml'] },
+  'only-programs-of-operators-use-the-client': {
+    'apps/agent/src/session/a.ts': ['../../../../packages/client/src/client.ts'],
+    'packages/client/src/client.ts': [],
+  },
   'shell-core-knows-no-backend': {
     'apps/shell/src/core/a.ts': ['../webview/b.ts'],
     'apps/shell/src/webview/b.ts': [],

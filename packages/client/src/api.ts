@@ -1,0 +1,1814 @@
+// Generated from the OpenAPI document by `npm run docs`: do not edit.
+// biome-ignore-all format: generated
+// biome-ignore-all lint: generated
+
+interface Item { "id": string; "kind": "security" | "system"; "type": string; "severity": string; "component": string; "agent_id": string | null; "hostname": string | null; "actor": string | null; "content": unknown; "created_at": string; "position"?: number; "previous_hash": string | null; "hash": string }
+
+interface Answer { "items": (Item)[]; "next_cursor": string | null; "total": number; "total_is_capped"?: true }
+
+interface AgentRegistration { "requests": number; "window_seconds": number; "enabled": boolean }
+
+interface Classes { "agent_registration": AgentRegistration; "agent_renewal": AgentRegistration; "agent_checkin": AgentRegistration; "agent_reports": AgentRegistration; "admin_operations": AgentRegistration; "approvals": AgentRegistration; "admin_reads": AgentRegistration; "public_access": AgentRegistration; "login": AgentRegistration; "client_errors": AgentRegistration; "fleet_lock": AgentRegistration }
+
+interface AgentRegistration2 { "requests"?: number; "window_seconds"?: number; "enabled"?: boolean }
+
+interface Classes2 { "agent_registration"?: AgentRegistration2; "agent_renewal"?: AgentRegistration2; "agent_checkin"?: AgentRegistration2; "agent_reports"?: AgentRegistration2; "admin_operations"?: AgentRegistration2; "approvals"?: AgentRegistration2; "admin_reads"?: AgentRegistration2; "public_access"?: AgentRegistration2; "login"?: AgentRegistration2; "client_errors"?: AgentRegistration2; "fleet_lock"?: AgentRegistration2 }
+
+interface Os { "family": string; "id": string; "version_id": string; "arch": string }
+
+interface Evidence { "at": string; "boot_id": string; "address": string | null }
+
+interface NextStep { "act": "dismiss" | "rebind" | "revoke"; "method": "POST"; "path": string; "when": string }
+
+interface CloneSuspected { "since": string; "evidence": (Evidence)[]; "next_steps": (NextStep)[] }
+
+interface HeldUpdates { "updates": number; "security_updates": number; "first_end": string | null; "last_end": string | null }
+
+interface Item2 { "id": string; "hostname": string; "group": string | null; "tags": (string)[]; "status": "bound" | "unbound" | "revoked"; "online": boolean; "machine_id": string | null; "os": Os; "agent_version": string; "uptime_seconds": number | null; "key_set_version": number; "check_in_interval_seconds": number; "enrolled_at": string; "bound_at": string | null; "last_seen_at": string | null; "revoked_at": string | null; "clone_suspected": CloneSuspected | null; "restarts": { "services": "needed" | "not_needed" | "unknown"; "reboot": "needed" | "not_needed" | "unknown" }; "pending_updates": number; "held_updates": HeldUpdates }
+
+interface Answer2 { "items": (Item2)[]; "next_cursor": string | null; "total": number; "total_is_capped"?: true }
+
+interface Answer3 { "agent_id": string; "machine_id": null; "rebind_at": string }
+
+interface Item3 { "name": string; "hosts": number; "updates_pending": number }
+
+interface Answer4 { "items": (Item3)[]; "next_cursor": string | null; "total": number }
+
+interface Item4 { "tag": string; "hosts": number; "reported": boolean }
+
+interface Body { "agent_ids": (string)[]; "set": (string)[]; "remove": (string)[] }
+
+interface Stale { "name": string; "kind": "service" | "core" | "session" | "other"; "processes": number; "files": ({ "path": string; "package"?: string })[]; "more_files": number }
+
+interface Services { "need": "needed" | "not_needed" | "unknown"; "reason"?: string; "stale": (Stale)[]; "more_services": number }
+
+interface RunningKernel { "release": string; "version"?: string; "package"?: string }
+
+interface Reboot { "need": "needed" | "not_needed" | "unknown"; "reason"?: string; "evidence": ("newer_kernel" | "pinned_kernel" | "reboot_required_file" | "empty_reboot_required_file" | "package_manager" | "core_service" | "container")[]; "running_kernel"?: RunningKernel; "next_kernel"?: RunningKernel; "packages": (string)[]; "livepatch": "active" | "inactive" | "unknown" }
+
+interface Report { "observed_at": string; "boot_id": string; "services": Services; "reboot": Reboot }
+
+interface Key { "key_id": string; "version": number; "public_key_hex": string; "status": "active"; "created_at": string }
+
+interface KeySet { "payloadType": string; "payload": string; "signatures": ({ "keyid": string; "sig": string })[] }
+
+interface Answer5 { "keys": (Key)[]; "key_set": KeySet; "key_sets"?: (KeySet)[]; "roots"?: (KeySet)[] }
+
+interface Item5 { "key_id": string; "version": number; "public_key_hex": string; "status": "active" | "revoked"; "created_at": string; "revoked_at": string | null; "in_use": boolean; "awaits_root": boolean; "trusted_by": number }
+
+interface Answer6 { "items": (Item5)[]; "next_cursor": string | null; "total": number }
+
+interface Answer7 { "key_id": string; "version": number; "public_key_hex": string; "status": "active" | "revoked"; "created_at": string; "revoked_at": string | null; "in_use": boolean; "awaits_root": boolean }
+
+interface Item6 { "id": string; "label": string; "seats": number; "seats_used": number; "group": string | null; "tags": (string)[]; "created_by": string; "created_at": string; "expires_at": string }
+
+interface Answer8 { "items": (Item6)[]; "next_cursor": string | null; "total": number }
+
+interface Body2 { "label": string; "seats"?: number; "expires_at"?: string; "group"?: string | null; "tags"?: (string)[] }
+
+interface Answer9 { "id": string; "label": string; "seats": number; "seats_used": number; "group": string | null; "tags": (string)[]; "created_by": string; "created_at": string; "expires_at": string; "token": string }
+
+interface Hashe { "hash": string; "standing": "accepted" | "refused" | "confirmed" | "contradicted" | "established" | "outvoted" | "disputed" | "unsupported"; "hosts": number; "agent_id": string | null; "origin": string | null; "url": string; "seen_at": string }
+
+interface Item7 { "id": string; "ecosystem": "npm" | "pypi" | "apt" | "dnf"; "distribution": string | null; "name": string; "version": string; "variant": string | null; "algorithm": "sha256" | "sha512"; "state": "open" | "decided" | "settled"; "settled_by": "operator" | "registry" | "quorum" | "hosts" | null; "hashes": (Hashe)[]; "opened_at": string; "decided_at": string | null; "decided_by": string | null; "reason": string | null }
+
+interface Answer10 { "items": (Item7)[]; "next_cursor": string | null; "total": number }
+
+interface Item8 { "hash": string; "agent_id": string; "hostname": string | null; "counts": boolean; "differs": boolean; "origin": string | null; "url": string; "seen_at": string }
+
+interface Decision { "id": string; "accept": "all" | string; "confirm_count"?: number }
+
+interface Body3 { "accept": "all" | string; "reason": string; "confirm_count"?: number }
+
+interface Item9 { "agent_id": string; "hostname": string; "role": "newcomer" | "opponent"; "since": string }
+
+interface Answer11 { "items": (Item9)[]; "next_cursor": string | null; "total": number }
+
+interface Item10 { "id": string; "agent_id": string; "hostname": string; "ecosystem": "npm" | "pypi" | "apt" | "dnf"; "name": string; "arch": string | null; "current_version": string; "available_version": string; "origin": string | null; "security": boolean; "size_bytes": number | null; "offers": ("series" | "newest" | "smallest_fix")[]; "change": "patch" | "minor" | "major" | null; "recommended": boolean; "state": "pending" | "awaiting_plan" | "approved" | "installing" | "installed" | "failed" | "rejected" | "superseded"; "state_reason": string | null; "out_of_band": boolean; "verdict": "clear" | "vulnerable" | "unchecked" | null; "severity": string | null; "known_exploited": boolean | null; "epss": number | null; "introduces": number | null; "stays": number | null; "fixes": number | null; "has_plan": boolean; "siblings": number | null; "rollback_of": string | null; "not_before": string | null; "discovered_at": string; "updated_at": string }
+
+interface Answer12 { "items": (Item10)[]; "next_cursor": string | null; "total": number; "total_is_capped"?: true }
+
+interface ListedSibling { "id": string; "name": string; "arch": string | null; "current_version": string; "available_version": string; "state": "pending" | "awaiting_plan" | "approved" | "installing" | "installed" | "failed" | "rejected" | "superseded" }
+
+interface Artifact { "filename": string; "url": string; "size_bytes": number; "sha256"?: string; "sha512"?: string }
+
+interface Action { "action": "install" | "upgrade" | "downgrade" | "remove"; "name": string; "arch"?: string; "from_version"?: string; "to_version"?: string; "source_name"?: string; "source_version"?: string; "origin"?: string; "origin_key"?: string; "artifact"?: Artifact; "back"?: { "size_bytes": number; "sha256": string } }
+
+interface Plan { "id": string; "resolved_at": string; "received_at": string; "plan_sha256": string; "actions": (Action)[] }
+
+interface WayBack { "kind": "complete" | "partial" | "none"; "missing": ({ "package": string; "version": string })[]; "missing_count": number }
+
+interface History { "at": string; "from_state": string | null; "to_state": string; "reason": string | null; "actor": string }
+
+interface Answer13 { "id": string; "agent_id": string; "hostname": string; "ecosystem": "npm" | "pypi" | "apt" | "dnf"; "name": string; "arch": string | null; "current_version": string; "available_version": string; "origin": string | null; "security": boolean; "size_bytes": number | null; "offers": ("series" | "newest" | "smallest_fix")[]; "change": "patch" | "minor" | "major" | null; "recommended": boolean; "state": "pending" | "awaiting_plan" | "approved" | "installing" | "installed" | "failed" | "rejected" | "superseded"; "state_reason": string | null; "out_of_band": boolean; "verdict": "clear" | "vulnerable" | "unchecked" | null; "severity": string | null; "known_exploited": boolean | null; "epss": number | null; "introduces": number | null; "stays": number | null; "fixes": number | null; "has_plan": boolean; "siblings": number | null; "rollback_of": string | null; "not_before": string | null; "discovered_at": string; "updated_at": string; "listed_siblings": (ListedSibling)[]; "plan": Plan | null; "way_back": WayBack | null; "history": (History)[]; "gate": unknown }
+
+interface Item11 { "id": string; "ecosystem": "npm" | "pypi" | "apt" | "dnf"; "name": string; "hosts": number; "updates": number; "available_versions": number; "newest_update_at": string; "security": boolean; "severity": string | null; "known_exploited": boolean | null; "states": unknown; "held_updates": HeldUpdates }
+
+interface Answer14 { "items": (Item11)[]; "next_cursor": string | null; "total": number; "total_is_capped"?: true }
+
+interface Probe { "name": string; "kind"?: "unit" | "failed_units" | "tcp" | "http" | "program"; "state": "green" | "red" | "unknown"; "detail"?: string }
+
+interface Hook { "name": string; "stage": "before" | "after"; "outcome": "ok" | "failed" | "timed_out"; "seconds": number }
+
+interface Item12 { "id": string; "agent_id": string; "hostname": string; "action": "scan" | "plan_update" | "install_update" | "repair" | "reboot" | "restart_services" | "update_agent" | "refresh_keys" | "set_polling" | "run_probes"; "params": unknown; "update_ids": (string)[]; "status": "pending" | "sent" | "received" | "running" | "success" | "failed" | "refused" | "interrupted" | "expired" | "cancelled"; "seq": number | null; "created_by": string; "created_at": string; "not_before": string; "expires_at": string; "sent_at": string | null; "received_at": string | null; "started_at": string | null; "finished_at": string | null; "reason": string | null; "exit_code": number | null; "output_tail": string | null; "way_back": { "kept": number; "replaced": number } | null; "restarts": Report | null; "probes": { "before"?: { "at": string; "probes": (Probe)[] } } | null; "hooks": (Hook)[] | null }
+
+interface Answer15 { "items": (Item12)[]; "next_cursor": string | null; "total": number; "total_is_capped"?: true }
+
+interface Probe2 { "name": string; "kind"?: "unit" | "failed_units" | "tcp" | "http" | "program"; "state": "green" | "red" | "unknown"; "detail"?: string; "since": string; "last_state": "green" | "red" | "unknown" }
+
+interface Answer16 { "state": "green" | "red" | "unknown" | "none"; "since": string | null; "at": string | null; "probes": (Probe2)[] }
+
+interface Outcome { "unit": string; "outcome": "restarted" | "not_stale" | "failed" | "not_attempted"; "detail"?: string }
+
+interface Item13 { "id": string; "agent_id": string; "hostname": string; "kind": "reboot" | "restart_services"; "state": "queued" | "running" | "rebooted" | "done" | "failed" | "cancelled" | "expired"; "waits_for": "later" | "online" | "slot" | "release" | "healthy" | "turn" | "fetch" | null; "reason": string; "warn_minutes": number; "asked_by": string; "asked_at": string; "deadline": string; "boot_id": string; "new_boot_id": string | null; "units": (string)[] | null; "outcomes": (Outcome)[] | null; "attempts": number; "not_before": string; "blockers": ({ "kind": "user" | "inhibitor" | "package_manager" | "other"; "name": string })[] | null; "detail": string | null; "command_id": string | null; "ended_at": string | null }
+
+interface Answer17 { "items": (Item13)[]; "next_cursor": string | null; "total": number }
+
+interface Scope { "kind": "some"; "groups": (string)[]; "hosts": (string)[]; "tags"?: (string)[] }
+
+interface Body4 { "kind": "reboot" | "restart_services"; "scope": { "kind": "all" } | Scope; "only_needed"?: boolean; "warn_minutes"?: number; "reason": string; "deadline": string; "dry_run"?: boolean }
+
+interface Answer18 { "dry_run": boolean; "queued": number; "hosts": ({ "agent_id": string; "hostname": string })[]; "left_out": ({ "why": "not_needed" | "unknown" | "never_checked_in" | "queued_already"; "hosts": number })[] }
+
+interface Slot { "id": string; "agent_id": string | null; "hostname": string; "command_id": string | null; "state": "held" | "proving" | "failed"; "taken_at": string; "ends_at": string; "detail": string | null }
+
+interface Item14 { "group": string | null; "max_at_once": number; "min_healthy": number; "halt_after": number; "is_halted": boolean; "taken": number; "waiting": number; "slots": (Slot)[] }
+
+interface Body5 { "group": string | null; "max_at_once": number; "min_healthy": number; "halt_after": number }
+
+interface Update { "id": string; "available_version": string; "state": "pending" | "awaiting_plan" | "approved" | "installing" | "installed" | "failed" | "rejected" | "superseded"; "verdict": "clear" | "vulnerable" | "unchecked" | null; "security": boolean }
+
+interface Item15 { "ecosystem": "npm" | "pypi" | "apt" | "dnf"; "name": string; "version": string; "arch": string | null; "source_name": string | null; "source_version": string | null; "origin": string | null; "held": boolean; "update": Update | null }
+
+interface Broken { "name": string; "version": string; "arch"?: string; "state": string }
+
+interface Package { "name": string; "arch": string; "version": string; "state": "unpacked" | "half-configured"; "scripts": { "config"?: string; "postinst"?: string } }
+
+interface Condition { "trouble": { "reason": "packages_broken" | "transaction_interrupted" | "packages_locked" | "space_insufficient"; "detail": string } | null; "broken": (Broken)[]; "more_broken": number; "repair"?: { "packages": (Package)[] }; "left_files": ({ "path": string; "package"?: string })[]; "more_left_files": number; "unread_folders": number }
+
+interface Report2 { "ecosystem": "npm" | "pypi" | "apt" | "dnf"; "scanned_at": string; "received_at": string; "complete": boolean; "packages": number; "condition": Condition | null; "repair_sha256": string | null }
+
+interface Answer19 { "items": (Item15)[]; "next_cursor": string | null; "total": number; "total_is_capped"?: true; "reports": (Report2)[] }
+
+interface Answer20 { "progress_id": string; "state": "running" | "done" | "failed"; "done": number; "total": number; "approved": number; "blocked": number; "waiting": number; "skipped": number; "started_at": string; "updated_at": string }
+
+interface Package2 { "ecosystem": "npm" | "pypi" | "apt" | "dnf"; "name": string; "version": string }
+
+interface Excuse { "by": "vendor" | "statement"; "vendor"?: "debian" | "ubuntu" | "redhat"; "statement_id"?: string; "status": "unimportant" | "not_affected" | "accepted" }
+
+interface Introduce { "package": string; "version": string; "id": string; "aliases": (string)[]; "severity": string | null; "summary": string; "fixed_in": string | null; "in_closure": "top" | "dependency"; "kev"?: boolean; "epss"?: number | null; "vendor": { "by": "debian" | "ubuntu" | "redhat"; "status": "unimportant" | "negligible" | "not_affected" | "ignored" | "postponed" | "deferred" | "no_dsa" | "will_not_fix" | "under_investigation" | "end_of_life" | "out_of_support" } | null; "excuse": Excuse | null }
+
+interface Fixe { "package": string; "version": string; "id": string; "aliases": (string)[]; "severity": string | null; "summary": string; "kev"?: boolean; "epss"?: number | null }
+
+interface Violation { "package": string; "version": string; "published_at": string | null; "age_hours": number | null }
+
+interface Time { "package": string; "version": string; "published_at": string | null; "source": string }
+
+interface Age { "minimum_hours": number; "violations": (Violation)[]; "times": (Time)[] }
+
+interface Divergence { "divergence_id": string | null; "package": string; "version": string; "algorithm": "sha256" | "sha512"; "hash": string }
+
+interface UnknownArtifact { "package": string; "version": string; "algorithm": "sha256" | "sha512"; "hash": string; "source": string }
+
+interface Held { "package": string; "version": string | null; "hold_id": string; "reason": string; "ends_at": string }
+
+interface Registration { "id": string; "rule": "ask" | "allow_older_than" | "allow"; "min_age_days": number | null; "reason": string; "ends_at": string }
+
+interface ThirdParty { "package": string; "version": string; "arch": string | null; "origin": string; "suites": (string)[]; "key": string | null; "standing": "allowed" | "asks" | "too_young" | "disputed" | "not_registered" | "key_unknown"; "registration": Registration | null; "first_seen_at": string | null }
+
+interface Blocked { "update_id": string; "package": Package2; "blocked_by": "divergence" | "registry" | "hold" | "age" | "policy" | "vulnerability" | "unchecked"; "reason": "artifact_divergence" | "artifact_unknown_to_registry" | "held" | "known_vulnerability" | "too_young" | "unknown_age" | "unreachable" | "uncovered" | "undecidable" | "not_chosen" | "ecosystem" | "package" | "excepted" | "origin" | "not_security" | "severity" | "change" | "policy_age" | "policy_age_unknown" | "age_exception" | "ring_not_entered" | "unproven"; "introduces": (Introduce)[]; "stays": (Introduce)[]; "fixes": (Fixe)[]; "fixes_complete": boolean; "unchecked": "unreachable" | "undecidable" | "uncovered" | null; "age": Age | null; "divergences": (Divergence)[]; "unknown_artifacts": (UnknownArtifact)[]; "held": (Held)[]; "third_party": (ThirdParty)[] }
+
+interface Answer21 { "approved": ({ "update_id": string; "token_id": string })[]; "awaiting_plan": (string)[]; "blocked": (Blocked)[]; "skipped": ({ "update_id": string; "code": string })[] }
+
+interface Body6 { "override_supply_chain"?: boolean; "override_reason"?: string; "not_before"?: string }
+
+interface Answer22 { "update_id": string; "state": "approved"; "token": KeySet; "warnings": ({ "code": string; "detail": string })[] }
+
+interface Filter { "state"?: "pending" | "awaiting_plan" | "approved" | "installing" | "installed" | "failed" | "rejected" | "superseded"; "ecosystem"?: "npm" | "pypi" | "apt" | "dnf"; "name"?: string; "q"?: string; "agent_id"?: string; "group"?: string; "tag"?: string; "severity"?: "none" | "low" | "medium" | "high" | "critical" | "unknown"; "verdict"?: "clear" | "vulnerable" | "unchecked"; "security"?: "true" | "false" | boolean; "exploited"?: "true" | "false" | boolean; "introduces"?: "true" | "false" | boolean; "stays"?: "true" | "false" | boolean; "fixes"?: "true" | "false" | boolean; "offer"?: "series" | "newest" | "smallest_fix"; "max_change"?: "patch" | "minor" | "any"; "alternatives"?: "true" | "false" | boolean; "os"?: string; "host"?: string; "since"?: string; "until"?: string }
+
+interface Body7 { "filter": Filter; "confirm_count": number; "progress_id"?: string }
+
+interface Counts { "remove": number; "install": number; "downgrade": number; "upgrade": number }
+
+interface Plan2 { "removes": (string)[]; "installs": (string)[]; "downgrades": (string)[]; "counts": Counts; "download_bytes": number }
+
+interface Set { "agent_id": string; "hostname": string; "ecosystem": "npm" | "pypi" | "apt" | "dnf"; "place": string | null; "update_ids": (string)[]; "plan": Plan2 | null }
+
+interface Answer23 { "updates": number; "hosts": number; "transactions": number; "unplanned": number; "sets": (Set)[]; "left_out": ({ "update_id": string; "code": string })[]; "left_out_count": number }
+
+interface FirstSeen { "package": string; "version": string; "first_seen_at": string }
+
+interface Provenance { "package": string; "version": string; "status": "verified" | "unverified" | "absent" | "unknown" | "mismatch"; "source_repository"?: string; "builder"?: string; "dropped": boolean }
+
+interface OriginChange { "package": string; "arch": string | null; "from": string | null; "to": string }
+
+interface Answer24 { "update_id": string; "package": Package2; "blocked_by": "divergence" | "registry" | "hold" | "age" | "policy" | "vulnerability" | "unchecked" | null; "overridable": boolean; "reason": "artifact_divergence" | "artifact_unknown_to_registry" | "held" | "known_vulnerability" | "too_young" | "unknown_age" | "unreachable" | "uncovered" | "undecidable" | "not_chosen" | "ecosystem" | "package" | "excepted" | "origin" | "not_security" | "severity" | "change" | "policy_age" | "policy_age_unknown" | "age_exception" | "ring_not_entered" | "unproven" | null; "introduces": (Introduce)[]; "stays": (Introduce)[]; "fixes": (Fixe)[]; "fixes_complete": boolean; "unchecked": "unreachable" | "undecidable" | "uncovered" | null; "age": Age | null; "divergences": (Divergence)[]; "unknown_artifacts": (UnknownArtifact)[]; "held": (Held)[]; "first_seen": (FirstSeen)[]; "provenance": (Provenance)[]; "origin_changes": (OriginChange)[]; "third_party": (ThirdParty)[]; "verdict": "clear" | "vulnerable" | "unchecked"; "vulnerability_policy": "any" | "introduced" | null; "checked_at": string | null; "source": string | null; "snapshot": string | null }
+
+interface Statement { "id": string; "status": "not_affected" | "accepted"; "vulnerability": string; "package": string }
+
+interface Item16 { "id": string; "decided_at": string; "outcome": "minted" | "blocked" | "handed_back"; "actor": string; "token_id": string | null; "unchecked": "unreachable" | "undecidable" | "uncovered" | null; "statements": (Statement)[]; "sha256": string; "repeats": number; "repeated_at": string | null }
+
+interface Answer25 { "items": (Item16)[]; "next_cursor": string | null; "total": number }
+
+interface Update2 { "id": string; "name": string; "arch": string | null; "from_version": string | null; "to_version": string }
+
+interface Policy { "age_mode": "block" | "warn" | "off"; "vulnerabilities": "any" | "introduced"; "uncovered": "block" | "warn"; "unimportant"?: "pass" | "block"; "unchecked"?: "block" | "warn" }
+
+interface Terms { "ecosystems": ("npm" | "pypi" | "apt" | "dnf")[]; "packages": (string)[]; "except_packages": (string)[]; "origins": (string)[]; "security_only": boolean; "minimum_severity": "low" | "medium" | "high" | "critical" | null; "max_change": "patch" | "minor" | "any"; "min_age_hours": number | null; "remaining_vulnerabilities": "ask" | "approve"; "only"?: (Package2)[] }
+
+interface Update3 { "ecosystem": "npm" | "pypi" | "apt" | "dnf"; "name": string; "version"?: string; "origin": string | null; "security": boolean; "fixes": (string | null)[] | null; "change": "patch" | "minor" | "major" | null }
+
+interface Item17 { "package": string; "version": string; "since_ms": number | null }
+
+interface Ring { "ring": number; "name": string; "entered": boolean; "rollouts": (string)[]; "entered_at_ms": number | null; "rule": "ask" | { "wait_days": number }; "unproven": { "total": number; "items": ({ "package": string; "version": string })[] } }
+
+interface Standing { "policy_id": string; "sha256": string; "terms": Terms; "updates": (Update3)[]; "brought": { "total": number; "items": (Item17)[] }; "at_ms": number; "ring"?: Ring }
+
+interface Request { "by": "operator" | "sweep" | "policy"; "override": boolean; "override_reason": { "sha256": string; "blank": boolean } | null; "standing"?: Standing }
+
+interface Item18 { "package": string; "version": string; "status": "verified" | "unverified" | "absent" | "unknown" | "mismatch"; "dropped": boolean }
+
+interface Item19 { "package": string; "version": string; "id": string; "aliases": (string)[]; "severity": string | null; "summary": string; "fixed_in": string | null; "in_closure": "top" | "dependency"; "change": "introduced" | "still_present"; "malicious": boolean; "kev"?: boolean; "epss"?: number | null; "names"?: (string)[]; "vendor"?: { "by": "debian" | "ubuntu" | "redhat"; "status": "unimportant" | "negligible" | "not_affected" | "ignored" | "postponed" | "deferred" | "no_dsa" | "will_not_fix" | "under_investigation" | "end_of_life" | "out_of_support" } | null }
+
+interface Item20 { "id": string; "package": string; "version"?: string; "aliases"?: (string)[]; "severity"?: string | null; "summary"?: string; "kev"?: boolean; "epss"?: number | null }
+
+interface Closure { "verdict": "clear" | "vulnerable" | "unchecked"; "unchecked": "unreachable" | "undecidable" | "uncovered" | null; "findings": { "total": number; "items": (Item19)[] }; "fixed": { "total": number; "items": (Item20)[] }; "missing": { "after": number; "before": number }; "checked_at_ms": number | null; "source": string | null; "snapshot": string | null }
+
+interface Item21 { "package": string; "version": string; "published_at_ms": number | null; "age_hours": number | null }
+
+interface Item22 { "package": string; "version": string; "published_at_ms": number | null; "source": string }
+
+interface Age2 { "status": "ok" | "violation" | "unknown_age" | "not_applicable" | "off"; "minimum_hours": number; "pending": boolean; "violations": { "total": number; "items": (Item21)[] }; "times": { "total": number; "items": (Item22)[] }; "excepted": { "total": number; "items": ({ "package": string; "version": string })[] } }
+
+interface Item23 { "package": string; "version": string | null; "hold_id": string; "reason": string; "ends_at_ms": number }
+
+interface Item24 { "id": string; "sha256": string; "status": "not_affected" | "accepted"; "vulnerability": string; "package": string; "distribution": string | null; "versions": (string)[]; "scope": { "kind": "all" } | { "kind": "group"; "group": string } | { "kind": "host"; "agent_id": string }; "ends_at_ms": number }
+
+interface Registration2 { "id": string; "sha256": string; "rule": "ask" | "allow_older_than" | "allow"; "min_age_days": number | null; "reason": string; "ends_at_ms": number }
+
+interface Item25 { "package": string; "version": string; "arch": string | null; "origin": string; "key": string | null; "standing": "allowed" | "asks" | "too_young" | "disputed" | "not_registered" | "key_unknown"; "registration": Registration2 | null; "first_seen_at_ms": number | null }
+
+interface Origins { "total": number; "uncovered": number; "items": (Item25)[] }
+
+interface Judged { "closure": Closure; "age": Age2; "divergences": { "total": number; "items": (Divergence)[] }; "held"?: { "total": number; "items": (Item23)[] }; "statements"?: { "total": number; "items": (Item24)[] }; "origins"?: Origins; "registry"?: { "pending": boolean; "contradicted": { "total": number; "items": (UnknownArtifact)[] } } }
+
+interface Facts { "ecosystem": "npm" | "pypi" | "apt" | "dnf"; "advisories": "judged" | "pending" | "unreachable"; "provenance"?: { "total": number; "items": (Item18)[] }; "origin_changes"?: { "total": number; "items": (OriginChange)[] }; "judged": Judged | null }
+
+interface Verdict { "kind": "mint"; "waived": { "by": string; "reason": string } | null; "warnings": (string)[]; "statements"?: (string)[] }
+
+interface Verdict2 { "kind": "blocked"; "stop": { "by": string; "reason": string }; "overridable": boolean; "statements"?: (string)[] }
+
+interface Record2 { "v": 1; "id": string; "gate_version": number; "decided_at": string; "via": "approve" | "bulk" | "sweep" | "policy"; "actor": string; "approved_by": string | null; "agent_id": string; "updates": (Update2)[]; "plan": { "id": string; "plan_sha256": string } | null; "policy": Policy; "request": Request; "facts": Facts; "verdict": Verdict | Verdict2 | { "kind": "plan_unknown" | "plan_required" | "override_reason_required" | "verdict_pending" }; "outcome": "minted" | "blocked" | "handed_back"; "outcome_reason": string | null; "token_id": string | null }
+
+interface Answer26 { "id": string; "decided_at": string; "outcome": "minted" | "blocked" | "handed_back"; "actor": string; "token_id": string | null; "unchecked": "unreachable" | "undecidable" | "uncovered" | null; "statements": (Statement)[]; "sha256": string; "repeats": number; "repeated_at": string | null; "record": Record2; "replays": boolean }
+
+interface Item26 { "id": string; "ecosystem": "npm" | "pypi"; "name": string; "version": string; "reason": string; "expires_at": string; "created_by": string; "created_at": string }
+
+interface Answer27 { "items": (Item26)[]; "next_cursor": string | null; "total": number }
+
+interface Body8 { "ecosystem": "npm" | "pypi"; "name": string; "version": string; "reason": string; "expires_at": string }
+
+interface Open { "judged": number; "not_judged": number; "stopped": { "any": number; "introduced": number } }
+
+interface Answer28 { "policy": "any" | "introduced"; "set_by": "default" | "operator" | "environment"; "changed_at": string | null; "changed_by": string | null; "open": Open }
+
+interface Imported { "format": "openvex" | "cyclonedx"; "author": string; "document_sha256": string }
+
+interface Item27 { "id": string; "vulnerability": string; "ecosystem": "npm" | "pypi" | "apt" | "dnf"; "package": string; "distribution": string | null; "versions": (string)[]; "scope": { "kind": "all" } | { "kind": "group"; "group": string } | { "kind": "host"; "agent_id": string }; "status": "not_affected" | "accepted"; "justification": "component_not_present" | "vulnerable_code_not_present" | "vulnerable_code_not_in_execute_path" | "vulnerable_code_cannot_be_controlled_by_adversary" | "inline_mitigations_already_exist" | null; "text": string; "ends_at": string; "state": "in_force" | "expired" | "revoked"; "sha256": string; "imported": Imported | null; "created_by": string; "created_at": string; "ended_by": string | null; "ended_at": string | null }
+
+interface Answer29 { "items": (Item27)[]; "next_cursor": string | null; "total": number }
+
+interface Body9 { "vulnerability": string; "ecosystem": "npm" | "pypi" | "apt" | "dnf"; "package": string; "distribution": string | null; "versions": (string)[]; "scope": { "kind": "all" } | { "kind": "group"; "group": string } | { "kind": "host"; "agent_id": string }; "status": "not_affected" | "accepted"; "justification": "component_not_present" | "vulnerable_code_not_present" | "vulnerable_code_not_in_execute_path" | "vulnerable_code_cannot_be_controlled_by_adversary" | "inline_mitigations_already_exist" | null; "text": string; "ends_at": string }
+
+interface Answer30 { "id": string; "vulnerability": string; "ecosystem": "npm" | "pypi" | "apt" | "dnf"; "package": string; "distribution": string | null; "versions": (string)[]; "scope": { "kind": "all" } | { "kind": "group"; "group": string } | { "kind": "host"; "agent_id": string }; "status": "not_affected" | "accepted"; "justification": "component_not_present" | "vulnerable_code_not_present" | "vulnerable_code_not_in_execute_path" | "vulnerable_code_cannot_be_controlled_by_adversary" | "inline_mitigations_already_exist" | null; "text": string; "ends_at": string; "state": "in_force" | "expired" | "revoked"; "sha256": string; "imported": Imported | null; "created_by": string; "created_at": string; "ended_by": string | null; "ended_at": string | null; "envelope": KeySet }
+
+interface Body10 { "format": "openvex" | "cyclonedx"; "document": unknown; "scope": { "kind": "all" } | { "kind": "group"; "group": string } | { "kind": "host"; "agent_id": string }; "ends_at": string }
+
+interface Answer31 { "imported": (string)[]; "already": number; "skipped": ({ "vulnerability": string; "reason": string })[] }
+
+interface Item28 { "id": string; "ecosystem": "apt" | "dnf"; "key": string; "suites": (string)[]; "rule": "ask" | "allow_older_than" | "allow"; "min_age_days": number | null; "reason": string; "ends_at": string; "state": "in_force" | "expired" | "revoked"; "sha256": string; "created_by": string; "created_at": string; "ended_by": string | null; "ended_at": string | null }
+
+interface Answer32 { "items": (Item28)[]; "next_cursor": string | null; "total": number }
+
+interface Body11 { "ecosystem": "apt" | "dnf"; "key": string; "suites": (string)[]; "rule": "ask" | "allow_older_than" | "allow"; "min_age_days": number | null; "reason": string; "ends_at": string }
+
+interface Answer33 { "id": string; "ecosystem": "apt" | "dnf"; "key": string; "suites": (string)[]; "rule": "ask" | "allow_older_than" | "allow"; "min_age_days": number | null; "reason": string; "ends_at": string; "state": "in_force" | "expired" | "revoked"; "sha256": string; "created_by": string; "created_at": string; "ended_by": string | null; "ended_at": string | null; "envelope": KeySet }
+
+interface Window { "rrule": string | null; "starts_on": string; "start": string; "zone": string; "duration_minutes": number; "except"?: (string)[]; "actions"?: ("install" | "restart_services" | "reboot" | "update_agent")[]; "catch_up_hours"?: number }
+
+interface Gate { "min_success_count": number; "min_success_rate_percent": number; "soak_minutes": number; "probes": "none" | "green"; "approval": boolean }
+
+interface Ring2 { "name": string; "members": Scope | { "kind": "percent"; "percent": number } | { "kind": "rest" }; "gate": Gate | null; "deadline_minutes": number; "halt": { "failed_hosts": number | null; "failed_percent": number | null } }
+
+interface LastRun { "at": string; "hosts": number; "approved": number; "awaiting_plan": number; "stopped": number; "stopped_by": ({ "reason": string; "count": number })[] }
+
+interface Window2 { "opens_at": string; "closes_at": string; "actions": ("install" | "restart_services" | "reboot" | "update_agent")[] }
+
+interface Item29 { "id": string; "version": number; "sha256": string; "name": string; "text": string; "scope": { "kind": "all" } | Scope; "terms": Terms; "windows": (Window)[]; "ends_at": string; "reboot"?: { "when": "never" | "needed" | "always"; "warn_minutes": number }; "restart_services"?: "never" | "needed"; "rings"?: (Ring2)[]; "unproven"?: "ask" | { "wait_days": number }; "state": "in_force" | "suspended" | "expired" | "revoked" | "replaced"; "end_reason": "replaced" | "revoked" | "expired" | "author_disabled" | "author_demoted" | "author_bound" | "author_deleted" | null; "author": string; "created_at": string; "ended_by": string | null; "ended_at": string | null; "last_run": LastRun | null; "window": Window2 | null }
+
+interface Answer34 { "items": (Item29)[]; "next_cursor": string | null; "total": number }
+
+interface Body12 { "name": string; "text": string; "scope": { "kind": "all" } | Scope; "terms": Terms; "windows": (Window)[]; "ends_at": string; "reboot"?: { "when": "never" | "needed" | "always"; "warn_minutes": number }; "restart_services"?: "never" | "needed"; "rings"?: (Ring2)[]; "unproven"?: "ask" | { "wait_days": number } }
+
+interface Version { "version": number; "sha256": string; "author": string; "created_at": string; "end_reason": "replaced" | "revoked" | "expired" | "author_disabled" | "author_demoted" | "author_bound" | "author_deleted" | null; "ended_at": string | null }
+
+interface Answer35 { "id": string; "version": number; "sha256": string; "name": string; "text": string; "scope": { "kind": "all" } | Scope; "terms": Terms; "windows": (Window)[]; "ends_at": string; "reboot"?: { "when": "never" | "needed" | "always"; "warn_minutes": number }; "restart_services"?: "never" | "needed"; "rings"?: (Ring2)[]; "unproven"?: "ask" | { "wait_days": number }; "state": "in_force" | "suspended" | "expired" | "revoked" | "replaced"; "end_reason": "replaced" | "revoked" | "expired" | "author_disabled" | "author_demoted" | "author_bound" | "author_deleted" | null; "author": string; "created_at": string; "ended_by": string | null; "ended_at": string | null; "last_run": LastRun | null; "envelope": KeySet; "follow_ups_stopped": boolean; "versions": (Version)[] }
+
+interface Body13 { "name": string; "text": string; "scope": { "kind": "all" } | Scope; "terms": Terms; "windows": (Window)[]; "ends_at": string; "reboot"?: { "when": "never" | "needed" | "always"; "warn_minutes": number }; "restart_services"?: "never" | "needed"; "rings"?: (Ring2)[]; "unproven"?: "ask" | { "wait_days": number }; "replaces": string }
+
+interface Update4 { "update_id": string; "agent_id": string; "hostname": string; "ecosystem": "npm" | "pypi" | "apt" | "dnf"; "name": string; "to_version": string; "reason": string | null }
+
+interface Unrepresented { "os_id": string | null; "os_version": string | null; "arch": string | null; "hosts": number }
+
+interface Missed { "window": Window2; "catch_up_until": string | null; "hosts": number; "hosts_shown": ({ "agent_id": string; "hostname": string })[] }
+
+interface Answer36 { "open_window": Window2 | null; "open_besides": (Window2)[]; "next_windows": (Window2)[]; "hosts": number; "hosts_shown": ({ "agent_id": string; "hostname": string })[]; "approves": number; "unplanned": number; "leaves": number; "reasons": ({ "reason": string; "count": number })[]; "updates": (Update4)[]; "rings"?: { "rings": ({ "name": string; "hosts": number })[]; "unrepresented": (Unrepresented)[] }; "missed"?: Missed }
+
+interface Approves { "approved": number; "taken_back": number; "not_approved": number }
+
+interface Update5 { "update_id": string; "agent_id": string; "hostname": string; "ecosystem": "npm" | "pypi" | "apt" | "dnf"; "name": string; "to_version": string; "decided_at": string; "reason": string | null; "fate": "approved" | "taken_back" | "not_approved" }
+
+interface Answer37 { "since": string; "until": string; "decisions": number; "cut": boolean; "unreadable": number; "approves": Approves; "leaves": Approves; "reasons": ({ "reason": string; "count": number })[]; "updates": (Update5)[] }
+
+interface Body14 { "scope": { "kind": "all" } | Scope; "terms": Terms; "windows": (Window)[]; "reboot"?: { "when": "never" | "needed" | "always"; "warn_minutes": number }; "restart_services"?: "never" | "needed"; "rings"?: (Ring2)[] }
+
+interface Installed { "ecosystem": "npm" | "pypi" | "apt" | "dnf"; "name": string; "version": string; "agent_ids": (string)[] }
+
+interface Body15 { "update_ids"?: (string)[]; "installed"?: Installed; "reason"?: string; "dry_run"?: boolean }
+
+interface Action2 { "action": "install" | "upgrade" | "downgrade" | "remove"; "name": string; "arch"?: string; "from_version"?: string; "to_version"?: string }
+
+interface Requested { "update_id": string | null; "agent_id": string; "token_id": string; "undoes": (string)[]; "actions": (Action2)[]; "action_count": number }
+
+interface Skipped { "update_id"?: string; "agent_id"?: string; "code": "not_found" | "not_installed" | "under_way" | "changed_since" | "too_large" }
+
+interface Outcomes { "waiting": number; "offline": number; "running": number; "installed": number; "failed": number; "probe_failed": number; "silent": number; "refused": number; "unfit": number; "not_offered": number }
+
+interface Item30 { "id": string; "policy_id": string; "policy_sha256": string; "policy_name": string; "lane": "wave" | "emergency"; "state": "running" | "halted" | "finished" | "cancelled"; "ring": number; "ring_name": string; "rings": number; "started_at": string; "ring_entered_at": string; "ended_at": string | null; "waits_for": string; "packages": number; "hosts": number; "outcomes": Outcomes }
+
+interface Answer38 { "items": (Item30)[]; "next_cursor": string | null; "total": number }
+
+interface Condition2 { "kind": "success_count" | "success_rate" | "soak" | "probes" | "divergences" | "approval"; "met": boolean; "has": number; "wants": number; "text": string }
+
+interface Lane { "ring": number; "name": string; "members": Scope | { "kind": "percent"; "percent": number } | { "kind": "rest" }; "state": "ahead" | "current" | "passed"; "entered_at": string | null; "hosts": number; "late": number; "excused": number; "outcomes": Outcomes; "conditions": (Condition2)[] }
+
+interface Halt { "at": string; "by": string; "reason": string }
+
+interface PackageList { "ecosystem": "npm" | "pypi" | "apt" | "dnf"; "name": string; "version": string; "hosts": number }
+
+interface Answer39 { "id": string; "policy_id": string; "policy_sha256": string; "policy_name": string; "lane": "wave" | "emergency"; "state": "running" | "halted" | "finished" | "cancelled"; "ring": number; "ring_name": string; "rings": number; "started_at": string; "ring_entered_at": string; "ended_at": string | null; "waits_for": string; "packages": number; "hosts": number; "outcomes": Outcomes; "lanes": (Lane)[]; "halt": Halt | null; "package_list": (PackageList)[]; "unrepresented": (Unrepresented)[]; "in_force": boolean }
+
+interface Item31 { "agent_id": string; "hostname": string; "ring": number; "late": boolean; "outcome": "waiting" | "offline" | "running" | "installed" | "failed" | "probe_failed" | "silent" | "refused" | "unfit" | "not_offered"; "excused": boolean; "reason": string | null; "delivered_at": string | null; "settled_at": string | null }
+
+interface Answer40 { "items": (Item31)[]; "next_cursor": string | null; "total": number }
+
+interface Body16 { "ring": number; "reason"?: string; "dry_run"?: boolean; "after"?: string }
+
+interface Answer41 { "requested": (Requested)[]; "skipped": (Skipped)[]; "next": string | null }
+
+interface Times { "kind": "once"; "starts_at": string; "ends_at": string }
+
+interface Schedule { "rrule": string | null; "starts_on": string; "start": string; "zone": string; "duration_minutes": number; "except"?: (string)[] }
+
+interface Item32 { "id": string; "name": string; "reason": string; "scope": { "kind": "all" } | Scope; "times": Times | { "kind": "recurring"; "schedule": Schedule }; "state": "active" | "upcoming" | "over" | "ended"; "active": { "starts_at": string; "ends_at": string } | null; "next": ({ "starts_at": string; "ends_at": string })[]; "created_by": string; "created_at": string; "ended_by": string | null; "ended_at": string | null; "end_reason": string | null }
+
+interface Answer42 { "items": (Item32)[]; "next_cursor": string | null; "total": number }
+
+interface Body17 { "name": string; "reason": string; "scope": { "kind": "all" } | Scope; "times": Times | { "kind": "recurring"; "schedule": Schedule } }
+
+interface Item33 { "id": string; "ecosystems": ("npm" | "pypi" | "apt" | "dnf")[]; "packages": (string)[]; "scope": { "kind": "all" } | Scope; "reason": string; "ends_at": string; "state": "in_force" | "expired" | "released"; "created_by": string; "created_at": string; "ended_by": string | null; "ended_at": string | null }
+
+interface Answer43 { "items": (Item33)[]; "next_cursor": string | null; "total": number }
+
+interface Body18 { "ecosystems": ("npm" | "pypi" | "apt" | "dnf")[]; "packages": (string)[]; "scope": { "kind": "all" } | Scope; "reason": string; "ends_at": string }
+
+interface Held2 { "updates": number; "security_updates": number; "hosts": number }
+
+interface Answer44 { "id": string; "ecosystems": ("npm" | "pypi" | "apt" | "dnf")[]; "packages": (string)[]; "scope": { "kind": "all" } | Scope; "reason": string; "ends_at": string; "state": "in_force" | "expired" | "released"; "created_by": string; "created_at": string; "ended_by": string | null; "ended_at": string | null; "held": Held2 | null }
+
+interface Mitigation { "hook": string; "note": string; "by": string; "at": string }
+
+interface Item34 { "id": string; "ecosystem": "npm" | "pypi" | "apt" | "dnf"; "distribution": string; "package": string; "installed_packages": (string)[]; "vulnerability": string; "names": (string)[]; "hosts": number; "hosts_with_pending_fix": number; "first_seen_at": string; "severity": string | null; "exploited": boolean | null; "fixed_in": string | null; "fix_known_at": string | null; "fix_offered_at": string | null; "statements": ({ "id": string; "status": string })[]; "mitigation": Mitigation | null }
+
+interface Answer45 { "items": (Item34)[]; "next_cursor": string | null; "total": number; "total_is_capped"?: true }
+
+interface Answer46 { "at": string | null; "hosts": number; "unknown_hosts": number; "left_out": number }
+
+interface Item35 { "agent_id": string; "hostname": string; "group": string | null; "packages": ({ "name": string; "version": string })[] }
+
+interface Hold { "id": string; "packages": (string)[]; "reason": string; "ends_at": string; "updates": number; "security_updates": number }
+
+interface Blackout { "id": string; "name": string; "until": string }
+
+interface Answer47 { "as_of": string; "pending": number; "open": number; "installed": number | null; "held": HeldUpdates; "holds": (Hold)[]; "own_holds": { "total": number; "packages": (Package2)[] }; "blackout": Blackout | null }
+
+interface Body19 { "username": string; "password": string; "totp"?: string; "recovery_code"?: string }
+
+interface Operator { "id": string; "username": string; "role": "viewer" | "approver" | "admin"; "groups": (string)[] | null }
+
+interface Answer48 { "token": string; "expires_at": string; "operator": Operator }
+
+interface Factors { "totp": boolean; "passkeys": number; "recovery_codes_left": number }
+
+interface Answer49 { "operator": Operator; "expires_at": string; "factors": Factors; "unread_notices": number; "second_factor_due_at": string | null; "stepped_up_until": string | null }
+
+interface Body20 { "secret": string; "username": string; "password": string }
+
+interface Item36 { "id": string; "created_at": string; "last_used_at": string; "expires_at": string; "address": string; "user_agent": string; "method": "password" | "password+totp" | "password+recovery_code" | "password+passkey" | "passkey"; "is_current": boolean }
+
+interface Answer50 { "items": (Item36)[]; "next_cursor": string | null; "total": number }
+
+interface Response { "clientDataJSON": string; "authenticatorData": string; "signature": string; "userHandle"?: string | null }
+
+interface Credential { "id": string; "rawId": string; "type": "public-key"; "authenticatorAttachment"?: string | null; "clientExtensionResults"?: { [name: string]: unknown }; "response": Response }
+
+interface Item37 { "id": string; "kind": "totp_added" | "totp_removed" | "passkey_added" | "passkey_renamed" | "passkey_removed" | "recovery_codes_made" | "recovery_code_used" | "password_changed" | "password_reset" | "factors_reset" | "sessions_ended" | "api_token_created" | "api_token_revoked" | "api_tokens_ended" | "access_changed" | "logins_slowed"; "subject": string | null; "at": string; "actor": string; "address": string | null; "is_new": boolean }
+
+interface Answer51 { "items": (Item37)[]; "next_cursor": string | null; "total": number }
+
+interface Item38 { "id": string; "name": string; "created_at": string; "last_used_at": string | null; "backed_up": boolean }
+
+interface Answer52 { "items": (Item38)[]; "next_cursor": string | null; "total": number }
+
+interface Response2 { "clientDataJSON": string; "attestationObject": string; "transports"?: (string)[] }
+
+interface Credential2 { "id": string; "rawId": string; "type": "public-key"; "authenticatorAttachment"?: string | null; "clientExtensionResults"?: { [name: string]: unknown }; "response": Response2 }
+
+interface Body21 { "challenge_id": string; "name": string; "credential": Credential2 }
+
+interface Item39 { "id": string; "username": string; "role": "viewer" | "approver" | "admin"; "groups": (string)[] | null; "disabled": boolean; "second_factors": ("totp" | "passkey")[]; "created_at": string }
+
+interface Answer53 { "items": (Item39)[]; "next_cursor": string | null; "total": number }
+
+interface Body22 { "username": string; "password": string; "role": "viewer" | "approver" | "admin"; "groups"?: (string)[] | null }
+
+interface Body23 { "password"?: string; "keep"?: ("totp" | "passkeys" | "sessions" | "api_tokens")[]; "role"?: "viewer" | "approver" | "admin"; "groups"?: (string)[] | null; "disabled"?: boolean }
+
+interface Item40 { "id": string; "label": string; "role": "viewer" | "approver" | "admin"; "groups": (string)[] | null; "scopes": ("read" | "approve" | "override" | "hosts" | "admin")[] | null; "state": "active" | "expired" | "suspended"; "created_by": string; "created_at": string; "expires_at": string; "last_used_at": string | null }
+
+interface Answer54 { "items": (Item40)[]; "next_cursor": string | null; "total": number }
+
+interface Body24 { "label": string; "role": "viewer" | "approver" | "admin"; "groups"?: (string)[] | null; "scopes"?: ("read" | "approve" | "override" | "hosts" | "admin")[] | null; "expires_at": string }
+
+interface Answer55 { "id": string; "label": string; "role": "viewer" | "approver" | "admin"; "groups": (string)[] | null; "scopes": ("read" | "approve" | "override" | "hosts" | "admin")[] | null; "state": "active" | "expired" | "suspended"; "created_by": string; "created_at": string; "expires_at": string; "last_used_at": string | null; "token": string }
+
+interface Restored { "event_id": string; "at": string; "details": unknown }
+
+interface Resync { "id": string; "opened_at": string; "closes_at": string; "opened_by": string; "reason": string; "resynced": number }
+
+interface Answer56 { "epoch": number; "restored": Restored | null; "active_families": number; "resync": Resync | null }
+
+interface Clear { "count": number; "as_of": string; "opens": { "list": "agents" | "updates" | "commands" | "events" | "divergences" | "signing-keys" | "registration-tokens"; "filter": unknown } | null }
+
+interface Waiting { "clear": Clear; "vulnerable": Clear; "unchecked": Clear; "not_judged": Clear }
+
+interface NeedsMe { "waiting": Waiting; "exploited": Clear; "blocked": Clear; "failed": Clear; "approvals_undelivered": Clear; "clones_suspected": Clear; "hosts_unbound": Clear; "hosts_offline": Clear; "divergences_open": Clear | null; "keys_due": Clear | null; "registration_tokens_ending": Clear | null }
+
+interface Changed { "since": string; "installed": Clear; "failed": Clear; "approved": Clear; "new_updates": Clear; "hosts_enrolled": Clear }
+
+interface Advisories { "status": "ok" | "loading" | "stale" | "missing" | "unreachable" | "off"; "data_as_of": string | null; "stale": ({ "ecosystem": string; "since": string })[]; "missing": (string)[] }
+
+interface Clock { "ok": boolean; "behind_seconds": number; "as_of": string }
+
+interface Lying { "machine_mismatches": Clear; "token_reuse": Clear; "unchecked": Clear; "advisories": Advisories; "clock": Clock; "restore": { "detected_at": string | null; "resync_open": boolean } }
+
+interface Totals { "hosts": Clear; "hosts_bound": Clear; "hosts_online": Clear; "hosts_revoked": Clear; "updates_open": Clear; "hosts_current": Clear }
+
+interface Verdicts { "clear": number; "vulnerable": number; "unchecked": number; "not_judged": number; "as_of": string }
+
+interface Answer57 { "as_of": string; "of": "fleet" | "groups"; "needs_me": NeedsMe; "changed": Changed; "lying": Lying; "totals": Totals; "held": HeldUpdates; "verdicts": Verdicts }
+
+interface Open2 { "clear": number; "vulnerable": number; "unchecked": number; "not_judged": number }
+
+interface Item41 { "day": string; "as_of": string; "complete": boolean; "open": Open2; "exposed": number; "median_age_hours": number | null; "p95_age_hours": number | null; "hosts_seen": number }
+
+interface Answer58 { "agent_id": string; "as_of": string; "slot_minutes": 30; "slots": ({ "from": string; "status": "seen" | "late" | "missed" | "unknown" })[] }
+
+interface Day { "date": string; "starts_at": string; "ends_at": string }
+
+interface Entry { "kind": "window" | "blackout" | "policy_ends" | "hold_ends" | "approvals_begin" | "approvals_expire"; "id": string | null; "name": string; "starts_at": string; "ends_at": string; "zone": string | null; "live": boolean; "actions": ("install" | "restart_services" | "reboot" | "update_agent")[]; "count": number | null }
+
+interface Ran { "date": string; "policy_id": string | null; "policy_name": string | null; "approved": number | null; "installed": number; "failed": number; "refused": number }
+
+interface Answer59 { "as_of": string; "zone": string; "days": (Day)[]; "entries": (Entry)[]; "truncated": boolean; "always": ({ "id": string; "name": string })[]; "ran": (Ran)[]; "ran_until": string | null }
+
+interface Answer60 { "status": "ok" | "degraded"; "version": string; "uptime_seconds": number; "checks": { "database": "ok" | "down"; "advisories": "ok" | "loading" | "stale" | "missing" | "unreachable" | "off" } }
+
+interface Body25 { "error_type": "javascript_error" | "api_error" | "ui_error" | "validation_error" | "client_debug" | "client_trace"; "message": string; "subsystem"?: string; "url"?: string; "stack"?: string; "metadata"?: unknown }
+
+interface Item42 { "id": string; "name": string; "page": "updates" | "packages" | "hosts"; "query": unknown; "shared": boolean; "own": boolean; "created_by": string; "created_at": string }
+
+interface Answer61 { "items": (Item42)[]; "next_cursor": string | null; "total": number }
+
+interface Body26 { "name": string; "page": "updates" | "packages" | "hosts"; "query": unknown; "shared"?: boolean }
+
+export interface Api {
+  /** Events in the order of the log, newest first by default (E9) */
+  "GET /api/v1/events": {
+    query?: { "limit"?: string; "cursor"?: string; "sort"?: "created_at" | "-created_at"; "kind"?: "security" | "system"; "type"?: string; "severity"?: "info" | "warning" | "error" | "critical"; "component"?: string; "agent_id"?: string; "q"?: string; "since"?: string; "until"?: string };
+    answer: Answer;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
+  };
+  /** One event (E9) */
+  "GET /api/v1/events/{id}": {
+    path: { "id": string };
+    answer: Item;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
+  };
+  /** Rate limits in force (E5) */
+  "GET /api/v1/admin/rate-limits": {
+    answer: { "classes": Classes; "startup_penalty": { "active": boolean; "ends_at": string } };
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
+  };
+  /** Change rate limits; omitted classes keep theirs (E5) */
+  "PUT /api/v1/admin/rate-limits": {
+    body: { "classes": Classes2 };
+    answer: { "classes": Classes; "startup_penalty": { "active": boolean; "ends_at": string } };
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** Reset rate limits to their defaults (E5) */
+  "POST /api/v1/admin/rate-limits/reset": {
+    answer: { "classes": Classes; "startup_penalty": { "active": boolean; "ends_at": string } };
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** Hosts, sorted and filtered, page by page */
+  "GET /api/v1/agents": {
+    query?: { "limit"?: string; "cursor"?: string; "sort"?: "hostname" | "last_seen_at" | "status" | "pending_updates" | "os" | "enrolled_at" | "-hostname" | "-last_seen_at" | "-status" | "-pending_updates" | "-os" | "-enrolled_at"; "q"?: string; "status"?: "online" | "offline" | "never" | "bound" | "unbound" | "revoked" | "clone_suspected" | "needs_attention"; "os"?: string; "ecosystem"?: "npm" | "pypi" | "apt" | "dnf"; "agent_version"?: string; "online"?: "true" | "false"; "clone_suspected"?: "true" | "false"; "group"?: string; "tag"?: string; "services_restart"?: "needed" | "not_needed" | "unknown"; "reboot"?: "needed" | "not_needed" | "unknown"; "probes"?: "green" | "red" | "unknown" | "none" };
+    answer: Answer2;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
+  };
+  /** One host */
+  "GET /api/v1/agents/{agent_id}": {
+    path: { "agent_id": string };
+    answer: Item2;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
+  };
+  /** Delete a host; its machine may enrol again */
+  "DELETE /api/v1/agents/{agent_id}": {
+    path: { "agent_id": string };
+    answer: null;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** Put a host into a group, or into none */
+  "PATCH /api/v1/agents/{agent_id}": {
+    path: { "agent_id": string };
+    body: { "group": string | null };
+    answer: Item2;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** Revoke the credentials of a host permanently */
+  "POST /api/v1/agents/{agent_id}/revoke": {
+    path: { "agent_id": string };
+    body?: { "reason"?: string } | null;
+    answer: Item2;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** Dismiss the suspicion that a host is cloned */
+  "POST /api/v1/agents/{agent_id}/dismiss-clone": {
+    path: { "agent_id": string };
+    body: { "reason": string };
+    answer: Item2;
+    code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** Clear the machine binding of a host (E2) */
+  "POST /api/admin/agents/{agent_id}/rebind-machine-id": {
+    path: { "agent_id": string };
+    body: { "reason": string };
+    answer: Answer3;
+    code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** Groups of hosts, by name */
+  "GET /api/v1/groups": {
+    query?: { "limit"?: string; "cursor"?: string };
+    answer: Answer4;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
+  };
+  /** Put many hosts into a group, or into none */
+  "POST /api/v1/agents/group": {
+    body: { "agent_ids": (string)[]; "group": string | null };
+    answer: { "moved": (string)[]; "not_found": (string)[] };
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** Tags that hosts have: what operators set, by key and value, then what hosts report */
+  "GET /api/v1/tags": {
+    query?: { "limit"?: string; "cursor"?: string };
+    answer: { "items": (Item4)[]; "next_cursor": string | null };
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
+  };
+  /** Set and remove tags of hosts */
+  "POST /api/v1/agents/tags": {
+    body: Body;
+    answer: { "changed": (string)[]; "not_found": (string)[] };
+    code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** Why a host, or services on it, need a restart */
+  "GET /api/v1/agents/{agent_id}/restarts": {
+    path: { "agent_id": string };
+    answer: { "report": Report | null; "received_at": string | null };
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
+  };
+  /** Active signing keys, and the key sets after the one that the caller has (E8) */
+  "GET /api/v1/public-keys": {
+    query?: { "since"?: string; "root_since"?: string };
+    answer: Answer5;
+    code: "internal_error" | "invalid_request" | "rate_limited";
+  };
+  /** Signing keys */
+  "GET /api/v1/admin/signing-keys": {
+    query?: { "limit"?: string; "cursor"?: string };
+    answer: Answer6;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
+  };
+  /** Add a signing key: generated by the server, or given as a public key */
+  "POST /api/v1/admin/signing-keys": {
+    body: { "public_key_hex"?: string };
+    answer: Answer7;
+    code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** Sign with this key from now on */
+  "POST /api/v1/admin/signing-keys/{version}/use": {
+    path: { "version": string };
+    answer: Answer7;
+    code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** Revoke a signing key permanently; `force` even if hosts have to enrol again */
+  "POST /api/v1/admin/signing-keys/{version}/revoke": {
+    path: { "version": string };
+    query?: { "force"?: "true" | "false" };
+    answer: Answer7;
+    code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** List registration tokens, newest first */
+  "GET /api/v1/admin/registration-tokens": {
+    query?: { "limit"?: string; "cursor"?: string };
+    answer: Answer8;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
+  };
+  /** Make a registration token; the secret is shown once */
+  "POST /api/v1/admin/registration-tokens": {
+    body: Body2;
+    answer: Answer9;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** One registration token */
+  "GET /api/v1/admin/registration-tokens/{id}": {
+    path: { "id": string };
+    answer: Item6;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
+  };
+  /** Withdraw a registration token */
+  "DELETE /api/v1/admin/registration-tokens/{id}": {
+    path: { "id": string };
+    answer: null;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** Artifacts with more than one hash, newest first */
+  "GET /api/v1/artifacts/divergences": {
+    query?: { "limit"?: string; "cursor"?: string; "open"?: "true" | "false" };
+    answer: Answer10;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
+  };
+  /** One artifact with more than one hash */
+  "GET /api/v1/artifacts/divergences/{id}": {
+    path: { "id": string };
+    answer: Item7;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
+  };
+  /** Reports of an artifact with more than one hash, oldest first */
+  "GET /api/v1/artifacts/divergences/{id}/sightings": {
+    path: { "id": string };
+    answer: { "items": (Item8)[] };
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
+  };
+  /** Decide several divergences one by one; the answer names those that failed */
+  "POST /api/v1/artifacts/divergences/decide": {
+    body: { "decisions": (Decision)[]; "reason": string };
+    answer: { "decided": (string)[]; "failed": ({ "id": string; "reason": "not_found" | "hash_of_another_kind" | "count_differs" })[] };
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** Accept one hash of an artifact, or all of them; the others stay blocked */
+  "POST /api/v1/artifacts/divergences/{id}/decide": {
+    path: { "id": string };
+    body: Body3;
+    answer: Item7;
+    code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** Undo an operator's decision; the registry and hosts decide again */
+  "POST /api/v1/artifacts/divergences/{id}/undo": {
+    path: { "id": string };
+    body: { "reason": string };
+    answer: Item7;
+    code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** Hosts whose reports about artifacts are ignored */
+  "GET /api/v1/artifacts/hosts-set-aside": {
+    query?: { "limit"?: string; "cursor"?: string; "agent_id"?: string };
+    answer: Answer11;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
+  };
+  /** Trust a host's reports about artifacts again */
+  "POST /api/v1/artifacts/hosts-set-aside/{agent_id}/trust": {
+    path: { "agent_id": string };
+    body: { "reason": string };
+    answer: null;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** Updates, sorted and filtered, page by page */
+  "GET /api/v1/updates": {
+    query?: { "limit"?: string; "cursor"?: string; "sort"?: "discovered_at" | "name" | "hostname" | "severity" | "exploited" | "state" | "updated_at" | "-discovered_at" | "-name" | "-hostname" | "-severity" | "-exploited" | "-state" | "-updated_at"; "state"?: "pending" | "awaiting_plan" | "approved" | "installing" | "installed" | "failed" | "rejected" | "superseded"; "ecosystem"?: "npm" | "pypi" | "apt" | "dnf"; "name"?: string; "q"?: string; "agent_id"?: string; "group"?: string; "tag"?: string; "severity"?: "none" | "low" | "medium" | "high" | "critical" | "unknown"; "verdict"?: "clear" | "vulnerable" | "unchecked"; "security"?: "true" | "false" | boolean; "exploited"?: "true" | "false" | boolean; "introduces"?: "true" | "false" | boolean; "stays"?: "true" | "false" | boolean; "fixes"?: "true" | "false" | boolean; "offer"?: "series" | "newest" | "smallest_fix"; "max_change"?: "patch" | "minor" | "any"; "alternatives"?: "true" | "false" | boolean; "os"?: string; "host"?: string; "since"?: string; "until"?: string };
+    answer: Answer12;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
+  };
+  /** One update with its plan, its history and the verdict of the gate */
+  "GET /api/v1/updates/{id}": {
+    path: { "id": string };
+    answer: Answer13;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
+  };
+  /** Updates of all hosts, grouped by package */
+  "GET /api/v1/packages": {
+    query?: { "limit"?: string; "cursor"?: string; "sort"?: "name" | "hosts" | "updates" | "newest" | "severity" | "-name" | "-hosts" | "-updates" | "-newest" | "-severity"; "state"?: "pending" | "awaiting_plan" | "approved" | "installing" | "installed" | "failed" | "rejected" | "superseded"; "ecosystem"?: "npm" | "pypi" | "apt" | "dnf"; "name"?: string; "q"?: string; "agent_id"?: string; "group"?: string; "tag"?: string; "severity"?: "none" | "low" | "medium" | "high" | "critical" | "unknown"; "verdict"?: "clear" | "vulnerable" | "unchecked"; "security"?: "true" | "false" | boolean; "exploited"?: "true" | "false" | boolean; "introduces"?: "true" | "false" | boolean; "stays"?: "true" | "false" | boolean; "fixes"?: "true" | "false" | boolean; "offer"?: "series" | "newest" | "smallest_fix"; "max_change"?: "patch" | "minor" | "any"; "alternatives"?: "true" | "false" | boolean; "os"?: string; "host"?: string; "since"?: string; "until"?: string };
+    answer: Answer14;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
+  };
+  /** Commands by creation time, newest first by default */
+  "GET /api/v1/commands": {
+    query?: { "limit"?: string; "cursor"?: string; "sort"?: "created_at" | "-created_at"; "agent_id"?: string; "update_id"?: string; "status"?: "pending" | "sent" | "received" | "running" | "success" | "failed" | "refused" | "interrupted" | "expired" | "cancelled"; "action"?: "scan" | "plan_update" | "install_update" | "repair" | "reboot" | "restart_services" | "update_agent" | "refresh_keys" | "set_polling" | "run_probes"; "since"?: string; "until"?: string };
+    answer: Answer15;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
+  };
+  /** One command */
+  "GET /api/v1/commands/{id}": {
+    path: { "id": string };
+    answer: Item12;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
+  };
+  /** Cancel a command that its agent has not acknowledged, or call off a reboot that has not begun */
+  "POST /api/v1/commands/{id}/cancel": {
+    path: { "id": string };
+    answer: Item12;
+    code: "access_token_expired" | "access_token_invalid" | "command_finished" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** Retry a command that ended without success, as a new command */
+  "POST /api/v1/commands/{id}/retry": {
+    path: { "id": string };
+    answer: { "command_id": string };
+    code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** Ask a host to scan */
+  "POST /api/v1/agents/{agent_id}/scan": {
+    path: { "agent_id": string };
+    body?: { "ecosystems"?: ("npm" | "pypi" | "apt" | "dnf")[] } | null;
+    answer: { "command_id": string };
+    code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** Ask a host to reboot */
+  "POST /api/v1/agents/{agent_id}/reboot": {
+    path: { "agent_id": string };
+    body?: { "cause"?: string; "warn_minutes"?: number } | null;
+    answer: { "command_id": string };
+    code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** Ask a host to restart services that run replaced files */
+  "POST /api/v1/agents/{agent_id}/restart-services": {
+    path: { "agent_id": string };
+    body?: { "units"?: (string)[] } | null;
+    answer: { "command_id": string };
+    code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** Set how often a host checks in */
+  "POST /api/v1/agents/{agent_id}/polling": {
+    path: { "agent_id": string };
+    body: { "interval_seconds": number };
+    answer: { "command_id": string };
+    code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** The probes of a host, each with its state and since when */
+  "GET /api/v1/agents/{agent_id}/probes": {
+    path: { "agent_id": string };
+    answer: Answer16;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
+  };
+  /** Have a host run its probes */
+  "POST /api/v1/agents/{agent_id}/probes/run": {
+    path: { "agent_id": string };
+    answer: { "command_id": string };
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** Reboots and restarts of services by host, newest first */
+  "GET /api/v1/reboots": {
+    query?: { "limit"?: string; "cursor"?: string; "state"?: "queued" | "running" | "rebooted" | "done" | "failed" | "cancelled" | "expired"; "kind"?: "reboot" | "restart_services"; "agent_id"?: string };
+    answer: Answer17;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
+  };
+  /** Queue hosts for a reboot, or for a restart of the services that run replaced files */
+  "POST /api/v1/reboots": {
+    body: Body4;
+    answer: Answer18;
+    code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** One host in the queue */
+  "GET /api/v1/reboots/{id}": {
+    path: { "id": string };
+    answer: Item13;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
+  };
+  /** Take a host out of the queue, or have it call off a reboot that has not begun */
+  "DELETE /api/v1/reboots/{id}": {
+    path: { "id": string };
+    answer: Item13;
+    code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** How many hosts of each group may be down at once, and which are */
+  "GET /api/v1/reboot-slots": {
+    answer: { "items": (Item14)[] };
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
+  };
+  /** Set how many hosts of a group may be down at once */
+  "PUT /api/v1/reboot-slots": {
+    body: Body5;
+    answer: null;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** Free the slot of a host that failed: the next one of its group may go down */
+  "POST /api/v1/reboot-slots/{id}/release": {
+    path: { "id": string };
+    body: { "reason": string };
+    answer: null;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** Packages that a host reported as installed, page by page */
+  "GET /api/v1/agents/{agent_id}/inventory": {
+    path: { "agent_id": string };
+    query?: { "limit"?: string; "cursor"?: string; "sort"?: "name" | "-name"; "q"?: string; "ecosystem"?: "npm" | "pypi" | "apt" | "dnf"; "update"?: "true" | "false"; "verdict"?: "clear" | "vulnerable" | "unchecked" };
+    answer: Answer19;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
+  };
+  /** Finish the packages that dpkg has left unfinished on a host */
+  "POST /api/v1/agents/{agent_id}/repair": {
+    path: { "agent_id": string };
+    body: { "repair_sha256": string };
+    answer: { "command_id": string };
+    code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** Progress of a bulk request */
+  "GET /api/v1/bulk/{progress_id}": {
+    path: { "progress_id": string };
+    answer: Answer20;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
+  };
+  /** The answer of a bulk request that has ended, even if its client disconnected */
+  "GET /api/v1/bulk/{progress_id}/result": {
+    path: { "progress_id": string };
+    answer: Answer21;
+    code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
+  };
+  /** Approve one update (E3) */
+  "POST /api/v1/updates/{id}/approve": {
+    path: { "id": string };
+    body?: Body6 | null;
+    answer: Answer22 | { "update_id": string; "state": "awaiting_plan" };
+    code: "access_token_expired" | "access_token_invalid" | "approval_blocked" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "override_reason_required" | "payload_too_large" | "plan_required" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type" | "verdict_pending";
+  };
+  /** Approve several updates (E4); takes no override (A6) */
+  "POST /api/v1/updates/approve": {
+    body: { "update_ids": (string)[]; "progress_id"?: string } | Body7;
+    answer: Answer21;
+    code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** What an approval of several updates would do now; approves nothing */
+  "POST /api/v1/updates/preview": {
+    body: { "update_ids": (string)[]; "progress_id"?: string } | Body7;
+    answer: Answer23;
+    code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** The gate's verdict, without minting an approval */
+  "POST /api/v1/updates/{id}/preview": {
+    path: { "id": string };
+    answer: Answer24;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable" | "unsupported_media_type" | "verdict_pending";
+  };
+  /** Reject an update */
+  "POST /api/v1/updates/{id}/reject": {
+    path: { "id": string };
+    body?: { "reason"?: string } | null;
+    answer: { "update_id": string; "state": "pending" | "rejected" };
+    code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** Set an update back to pending; withdraws its approval */
+  "POST /api/v1/updates/{id}/reopen": {
+    path: { "id": string };
+    body?: { "reason"?: string } | null;
+    answer: { "update_id": string; "state": "pending" | "rejected" };
+    code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** Decisions about an update, newest first */
+  "GET /api/v1/updates/{id}/decisions": {
+    path: { "id": string };
+    query?: { "limit"?: string; "cursor"?: string };
+    answer: Answer25;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
+  };
+  /** One decision with its evidence */
+  "GET /api/v1/decisions/{id}": {
+    path: { "id": string };
+    answer: Answer26;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
+  };
+  /** One decision as an in-toto statement, signed now by the key in use */
+  "GET /api/v1/decisions/{id}/statement": {
+    path: { "id": string };
+    answer: KeySet;
+    code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
+  };
+  /** Add a signature to the approval of an update */
+  "POST /api/v1/updates/{id}/countersign": {
+    path: { "id": string };
+    body: { "keyid": string; "sig": string };
+    answer: { "update_id": string; "token": KeySet };
+    code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** Exceptions from the age gate, newest first */
+  "GET /api/v1/admin/age-exceptions": {
+    query?: { "limit"?: string; "cursor"?: string };
+    answer: Answer27;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
+  };
+  /** Except one version from the age gate */
+  "POST /api/v1/admin/age-exceptions": {
+    body: Body8;
+    answer: Item26;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** One exception */
+  "GET /api/v1/admin/age-exceptions/{id}": {
+    path: { "id": string };
+    answer: Item26;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
+  };
+  /** End an exception */
+  "DELETE /api/v1/admin/age-exceptions/{id}": {
+    path: { "id": string };
+    answer: null;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** The vulnerability policy in force, and how many open updates each policy stops */
+  "GET /api/v1/admin/vulnerability-policy": {
+    answer: Answer28;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
+  };
+  /** Choose the vulnerability policy; 409 if the environment fixes it */
+  "PUT /api/v1/admin/vulnerability-policy": {
+    body: { "policy": "any" | "introduced" };
+    answer: Answer28;
+    code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** Statements about vulnerabilities, newest first, with those that have ended */
+  "GET /api/v1/admin/vex-statements": {
+    query?: { "limit"?: string; "cursor"?: string };
+    answer: Answer29;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
+  };
+  /** State that a vulnerability does not affect a package, or that its risk is accepted */
+  "POST /api/v1/admin/vex-statements": {
+    body: Body9;
+    answer: Answer30;
+    code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** One statement, with the envelope that the server signed */
+  "GET /api/v1/admin/vex-statements/{id}": {
+    path: { "id": string };
+    answer: Answer30;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
+  };
+  /** Revoke a statement. Approvals that were signed with it keep their token */
+  "DELETE /api/v1/admin/vex-statements/{id}": {
+    path: { "id": string };
+    answer: null;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** All statements in force as one OpenVEX or CycloneDX document */
+  "GET /api/v1/admin/vex-document": {
+    query: { "format": "openvex" | "cyclonedx" };
+    answer: unknown;
+    code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
+  };
+  /** Import the statements of an OpenVEX or CycloneDX document, all or nothing */
+  "POST /api/v1/admin/vex-document": {
+    body: Body10;
+    answer: Answer31;
+    code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** Registered third-party origins, newest first, with those that have ended */
+  "GET /api/v1/admin/origins": {
+    query?: { "limit"?: string; "cursor"?: string };
+    answer: Answer32;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
+  };
+  /** Register a third-party origin by its signing key and suites */
+  "POST /api/v1/admin/origins": {
+    body: Body11;
+    answer: Answer33;
+    code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** One registered origin, with the envelope that the server signed */
+  "GET /api/v1/admin/origins/{id}": {
+    path: { "id": string };
+    answer: Answer33;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
+  };
+  /** Revoke a registered origin. Approvals that were signed with it keep their token */
+  "DELETE /api/v1/admin/origins/{id}": {
+    path: { "id": string };
+    answer: null;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** Policies in their newest version, newest first, with those that have ended */
+  "GET /api/v1/policies": {
+    query?: { "limit"?: string; "cursor"?: string };
+    answer: Answer34;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
+  };
+  /** Publish a policy, which approves in the name of the caller until it ends */
+  "POST /api/v1/policies": {
+    body: Body12;
+    answer: Answer35;
+    code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** One policy with the envelope that the server signed, and its versions */
+  "GET /api/v1/policies/{id}": {
+    path: { "id": string };
+    answer: Answer35;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
+  };
+  /** Replace a policy by a new version; one that has ended comes into force again */
+  "PUT /api/v1/policies/{id}": {
+    path: { "id": string };
+    body: Body13;
+    answer: Answer35;
+    code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** Revoke a policy. What it has approved keeps its token */
+  "DELETE /api/v1/policies/{id}": {
+    path: { "id": string };
+    answer: null;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** What a policy would do now: its hosts, what it would approve, and what it leaves and why */
+  "GET /api/v1/policies/{id}/preview": {
+    path: { "id": string };
+    answer: Answer36;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
+  };
+  /** What a policy would have decided in the last 30 days, from the recorded decisions */
+  "GET /api/v1/policies/{id}/backtest": {
+    path: { "id": string };
+    answer: Answer37;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
+  };
+  /** What a policy with this scope and these terms would have decided; stores nothing */
+  "POST /api/v1/policies/backtest": {
+    body: Body14;
+    answer: Answer37;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** What a policy with this scope and these terms would do now; stores nothing */
+  "POST /api/v1/policies/preview": {
+    body: Body14;
+    answer: Answer36;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** Undo installations: take packages back to the versions before */
+  "POST /api/v1/updates/rollback": {
+    body: Body15;
+    answer: { "requested": (Requested)[]; "skipped": (Skipped)[] };
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** Rollouts of policies with rings, newest first, with those that have ended */
+  "GET /api/v1/rollouts": {
+    query?: { "limit"?: string; "cursor"?: string; "policy"?: string; "state"?: "running" | "halted" | "finished" | "cancelled" };
+    answer: Answer38;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
+  };
+  /** One rollout: each ring with its outcomes and its gate, and what it waits for */
+  "GET /api/v1/rollouts/{id}": {
+    path: { "id": string };
+    answer: Answer39;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
+  };
+  /** Hosts of a rollout with their outcomes */
+  "GET /api/v1/rollouts/{id}/hosts": {
+    path: { "id": string };
+    query?: { "limit"?: string; "cursor"?: string; "ring"?: string; "outcome"?: "waiting" | "offline" | "running" | "installed" | "failed" | "probe_failed" | "silent" | "refused" | "unfit" | "not_offered" };
+    answer: Answer40;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
+  };
+  /** Halt a rollout at once: nothing more is approved, and what no host has taken yet is withdrawn */
+  "POST /api/v1/rollouts/{id}/halt": {
+    path: { "id": string };
+    body: { "reason": string };
+    answer: Answer39;
+    code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** Cancel a rollout: its versions are left to people, and newer ones need not wait for it */
+  "POST /api/v1/rollouts/{id}/cancel": {
+    path: { "id": string };
+    body: { "reason": string };
+    answer: Answer39;
+    code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** Let a halted rollout go on; the hosts that have failed do not count any more */
+  "POST /api/v1/rollouts/{id}/resume": {
+    path: { "id": string };
+    body: { "reason": string };
+    answer: Answer39;
+    code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** Skip the soak of the rings from now on; no ring and nothing of the gate is skipped */
+  "POST /api/v1/rollouts/{id}/emergency": {
+    path: { "id": string };
+    body: { "reason": string };
+    answer: Answer39;
+    code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** Approve the gate of the ring that was entered last; its other conditions still have to be met */
+  "POST /api/v1/rollouts/{id}/approve": {
+    path: { "id": string };
+    body: { "ring": number };
+    answer: Answer39;
+    code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** Undo what a rollout that stands still or has ended has installed on the hosts of a ring */
+  "POST /api/v1/rollouts/{id}/rollback": {
+    path: { "id": string };
+    body: Body16;
+    answer: Answer41;
+    code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** Blackouts, newest first, with those that are over */
+  "GET /api/v1/blackouts": {
+    query?: { "limit"?: string; "cursor"?: string };
+    answer: Answer42;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
+  };
+  /** Withhold every change from hosts for a time, whoever approved it */
+  "POST /api/v1/blackouts": {
+    body: Body17;
+    answer: Item32;
+    code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** One blackout, with its next occurrences */
+  "GET /api/v1/blackouts/{id}": {
+    path: { "id": string };
+    answer: Item32;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
+  };
+  /** End a blackout before its time: what it withheld is delivered at once */
+  "POST /api/v1/blackouts/{id}/end": {
+    path: { "id": string };
+    body: { "reason": string };
+    answer: Item32;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** Holds of packages, newest first, with those that have ended */
+  "GET /api/v1/holds": {
+    query?: { "limit"?: string; "cursor"?: string };
+    answer: Answer43;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
+  };
+  /** Keep packages as they are on hosts until a time: nothing that would change one is approved */
+  "POST /api/v1/holds": {
+    body: Body18;
+    answer: Answer44;
+    code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** One hold, with what it keeps back now */
+  "GET /api/v1/holds/{id}": {
+    path: { "id": string };
+    answer: Answer44;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
+  };
+  /** Release held packages. Their updates still have to be approved */
+  "DELETE /api/v1/holds/{id}": {
+    path: { "id": string };
+    answer: null;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** Known vulnerabilities of what is installed that no pending update is judged to fix */
+  "GET /api/v1/unfixed": {
+    query?: { "limit"?: string; "cursor"?: string; "sort"?: "hosts" | "first_seen_at" | "-hosts" | "-first_seen_at"; "exploited"?: "true" | "false" | "unknown"; "mitigated"?: "true" | "false"; "ecosystem"?: "npm" | "pypi" | "apt" | "dnf"; "q"?: string };
+    answer: Answer45;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
+  };
+  /** What the list of vulnerabilities without a fix rests on, and of how many hosts it does not know all */
+  "GET /api/v1/unfixed/coverage": {
+    answer: Answer46;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
+  };
+  /** The hosts that have such a vulnerability without a pending fix now */
+  "GET /api/v1/unfixed/hosts": {
+    query: { "limit"?: string; "cursor"?: string; "distribution": string; "package": string; "vulnerability": string };
+    answer: { "items": (Item35)[]; "next_cursor": string | null };
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
+  };
+  /** Note the hook that mitigates a vulnerability, or take the note back */
+  "PUT /api/v1/unfixed/{id}/mitigation": {
+    path: { "id": string };
+    body: { "mitigation": { "hook": string; "note": string } | null };
+    answer: Item34;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** What holds, the own holds of a host, and a blackout keep back of its updates now */
+  "GET /api/v1/agents/{agent_id}/withheld": {
+    path: { "agent_id": string };
+    answer: Answer47;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
+  };
+  /** Log in */
+  "POST /api/v1/auth/login": {
+    body: Body19;
+    answer: Answer48;
+    code: "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** Log out and revoke the token */
+  "POST /api/v1/auth/logout": {
+    answer: null;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** Whose session or API token this is */
+  "GET /api/v1/auth/session": {
+    answer: Answer49;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "unauthenticated" | "unavailable";
+  };
+  /** Create the first operator with the one-time secret; 404 once an operator exists */
+  "POST /api/v1/auth/setup": {
+    body: Body20;
+    answer: Operator;
+    code: "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "unavailable" | "unsupported_media_type";
+  };
+  /** Open sessions, newest first: your own, or an operator's for admins */
+  "GET /api/v1/auth/sessions": {
+    query?: { "limit"?: string; "cursor"?: string; "operator_id"?: string };
+    answer: Answer50;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "unauthenticated" | "unavailable";
+  };
+  /** End all of your other sessions */
+  "DELETE /api/v1/auth/sessions": {
+    answer: null;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** End a session: your own, or anybody's for admins */
+  "DELETE /api/v1/auth/sessions/{id}": {
+    path: { "id": string };
+    answer: null;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** Change your password; ends your other sessions */
+  "POST /api/v1/auth/password": {
+    body: { "current_password": string; "new_password": string };
+    answer: null;
+    code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** Set up an authenticator app; the secret is shown once and inactive until confirmed */
+  "POST /api/v1/auth/totp": {
+    answer: { "secret": string; "otpauth_uri": string };
+    code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** Remove the authenticator app */
+  "DELETE /api/v1/auth/totp": {
+    answer: null;
+    code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** Activate the authenticator app with its first code; returns ten recovery codes, once */
+  "POST /api/v1/auth/totp/confirm": {
+    body: { "code": string };
+    answer: { "recovery_codes": (string)[] };
+    code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** Replace the recovery codes with ten new ones; shown once */
+  "POST /api/v1/auth/recovery-codes": {
+    answer: { "recovery_codes": (string)[] };
+    code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** Prove the password or a second factor again, for routes that demand a fresh proof */
+  "POST /api/v1/auth/step-up": {
+    body: { "password": string } | { "totp": string } | { "recovery_code": string } | { "challenge_id": string; "credential": Credential };
+    answer: { "stepped_up_until": string };
+    code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** What changed in your password, factors, sessions and API tokens: the newest 50 */
+  "GET /api/v1/auth/notices": {
+    answer: Answer51;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "unauthenticated" | "unavailable";
+  };
+  /** Mark the notices up to this one as seen */
+  "POST /api/v1/auth/notices/seen": {
+    body: { "until": string };
+    answer: null;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** Your passkeys */
+  "GET /api/v1/auth/passkeys": {
+    answer: Answer52;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "unauthenticated" | "unavailable";
+  };
+  /** Store the passkey that the browser made; the first factor returns recovery codes, once */
+  "POST /api/v1/auth/passkeys": {
+    body: Body21;
+    answer: { "passkey": Item38; "recovery_codes": (string)[] | null };
+    code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** Options for a new passkey */
+  "POST /api/v1/auth/passkeys/options": {
+    answer: { "challenge_id": string; "options": { [name: string]: unknown } };
+    code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** Rename a passkey */
+  "PATCH /api/v1/auth/passkeys/{id}": {
+    path: { "id": string };
+    body: { "name": string };
+    answer: Item38;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** Remove a passkey */
+  "DELETE /api/v1/auth/passkeys/{id}": {
+    path: { "id": string };
+    answer: null;
+    code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** Options for a step-up by passkey */
+  "POST /api/v1/auth/step-up/options": {
+    answer: { "challenge_id": string; "options": { [name: string]: unknown } };
+    code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** Options for a login by passkey, without a username */
+  "POST /api/v1/auth/login/passkey/options": {
+    answer: { "challenge_id": string; "options": { [name: string]: unknown } };
+    code: "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "unavailable" | "unsupported_media_type";
+  };
+  /** Log in by passkey: alone, or after the password with the challenge from its answer */
+  "POST /api/v1/auth/login/passkey": {
+    body: { "challenge_id": string; "credential": Credential };
+    answer: Answer48;
+    code: "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** Operators by name, with their second factors */
+  "GET /api/v1/admin/operators": {
+    query?: { "limit"?: string; "cursor"?: string };
+    answer: Answer53;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
+  };
+  /** Add an operator */
+  "POST /api/v1/admin/operators": {
+    body: Body22;
+    answer: Item39;
+    code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** One operator */
+  "GET /api/v1/admin/operators/{id}": {
+    path: { "id": string };
+    answer: Item39;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
+  };
+  /** Change role or password, disable or enable; not the last admin. A new password ends factors, sessions and API tokens, except those in `keep` */
+  "PATCH /api/v1/admin/operators/{id}": {
+    path: { "id": string };
+    body: Body23;
+    answer: Item39;
+    code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** Delete an operator; not the last admin */
+  "DELETE /api/v1/admin/operators/{id}": {
+    path: { "id": string };
+    answer: null;
+    code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** Remove all second factors of an operator; ends its sessions and API tokens unless kept */
+  "DELETE /api/v1/admin/operators/{id}/factors": {
+    path: { "id": string };
+    query?: { "keep"?: string };
+    answer: null;
+    code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** API tokens that are not revoked, newest first */
+  "GET /api/v1/admin/api-tokens": {
+    query?: { "limit"?: string; "cursor"?: string };
+    answer: Answer54;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
+  };
+  /** Make an API token; the secret is shown once */
+  "POST /api/v1/admin/api-tokens": {
+    body: Body24;
+    answer: Answer55;
+    code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** Revoke an API token permanently */
+  "DELETE /api/v1/admin/api-tokens/{id}": {
+    path: { "id": string };
+    answer: null;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** The newest restore, and the open resync */
+  "GET /api/v1/admin/resync": {
+    answer: Answer56;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
+  };
+  /** Open a resync: each host with tokens newer than the restored database may resync once */
+  "POST /api/v1/admin/resync": {
+    body: { "hours": number; "reason": string };
+    answer: Answer56;
+    code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** Close the resync early */
+  "DELETE /api/v1/admin/resync": {
+    answer: null;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** What needs attention, what changed, and which data may be stale or wrong */
+  "GET /api/v1/overview": {
+    answer: Answer57;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
+  };
+  /** The fleet day by day, oldest first */
+  "GET /api/v1/overview/history": {
+    query?: { "days"?: string };
+    answer: { "items": (Item41)[] };
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
+  };
+  /** Check-ins of a host in the last 24 hours */
+  "GET /api/v1/agents/{agent_id}/heartbeats": {
+    path: { "agent_id": string };
+    answer: Answer58;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
+  };
+  /** Windows, blackouts and ends on these days of a time zone, what ran on them and what is due */
+  "GET /api/v1/calendar": {
+    query: { "from": string; "days": string; "zone": string };
+    answer: Answer59;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
+  };
+  /** Health and version (E6) */
+  "GET /api/health": {
+    answer: Answer60;
+    code: "internal_error" | "invalid_request";
+  };
+  /** Report an error of the console (E7) */
+  "POST /logs/client-error": {
+    body: Body25;
+    answer: { "accepted": true };
+    code: "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "unavailable" | "unsupported_media_type";
+  };
+  /** Saved views: your own and shared ones */
+  "GET /api/v1/views": {
+    query?: { "limit"?: string; "cursor"?: string };
+    answer: Answer61;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
+  };
+  /** Save a view; only an admin may share one */
+  "POST /api/v1/views": {
+    body: Body26;
+    answer: Item42;
+    code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** Delete a view: your own, or a shared one for admins */
+  "DELETE /api/v1/views/{id}": {
+    path: { "id": string };
+    answer: null;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** This document, OpenAPI 3.1 */
+  "GET /api/openapi.json": {
+    answer: unknown;
+    code: "internal_error" | "invalid_request" | "rate_limited";
+  };
+}
+
+/** The members that each success has, by status; null: it has no body. */
+export const SUCCESSES: Readonly<Record<keyof Api, Readonly<Record<number, readonly string[] | null>>>> = {
+  "GET /api/v1/events": { 200: ["items","next_cursor","total"] },
+  "GET /api/v1/events/{id}": { 200: ["id","kind","type","severity","component","agent_id","hostname","actor","content","created_at","previous_hash","hash"] },
+  "GET /api/v1/admin/rate-limits": { 200: ["classes","startup_penalty"] },
+  "PUT /api/v1/admin/rate-limits": { 200: ["classes","startup_penalty"] },
+  "POST /api/v1/admin/rate-limits/reset": { 200: ["classes","startup_penalty"] },
+  "GET /api/v1/agents": { 200: ["items","next_cursor","total"] },
+  "GET /api/v1/agents/{agent_id}": { 200: ["id","hostname","group","tags","status","online","machine_id","os","agent_version","uptime_seconds","key_set_version","check_in_interval_seconds","enrolled_at","bound_at","last_seen_at","revoked_at","clone_suspected","restarts","pending_updates","held_updates"] },
+  "DELETE /api/v1/agents/{agent_id}": { 204: null },
+  "PATCH /api/v1/agents/{agent_id}": { 200: ["id","hostname","group","tags","status","online","machine_id","os","agent_version","uptime_seconds","key_set_version","check_in_interval_seconds","enrolled_at","bound_at","last_seen_at","revoked_at","clone_suspected","restarts","pending_updates","held_updates"] },
+  "POST /api/v1/agents/{agent_id}/revoke": { 200: ["id","hostname","group","tags","status","online","machine_id","os","agent_version","uptime_seconds","key_set_version","check_in_interval_seconds","enrolled_at","bound_at","last_seen_at","revoked_at","clone_suspected","restarts","pending_updates","held_updates"] },
+  "POST /api/v1/agents/{agent_id}/dismiss-clone": { 200: ["id","hostname","group","tags","status","online","machine_id","os","agent_version","uptime_seconds","key_set_version","check_in_interval_seconds","enrolled_at","bound_at","last_seen_at","revoked_at","clone_suspected","restarts","pending_updates","held_updates"] },
+  "POST /api/admin/agents/{agent_id}/rebind-machine-id": { 200: ["agent_id","machine_id","rebind_at"] },
+  "GET /api/v1/groups": { 200: ["items","next_cursor","total"] },
+  "POST /api/v1/agents/group": { 200: ["moved","not_found"] },
+  "GET /api/v1/tags": { 200: ["items","next_cursor"] },
+  "POST /api/v1/agents/tags": { 200: ["changed","not_found"] },
+  "GET /api/v1/agents/{agent_id}/restarts": { 200: ["report","received_at"] },
+  "GET /api/v1/public-keys": { 200: ["keys","key_set"] },
+  "GET /api/v1/admin/signing-keys": { 200: ["items","next_cursor","total"] },
+  "POST /api/v1/admin/signing-keys": { 201: ["key_id","version","public_key_hex","status","created_at","revoked_at","in_use","awaits_root"] },
+  "POST /api/v1/admin/signing-keys/{version}/use": { 200: ["key_id","version","public_key_hex","status","created_at","revoked_at","in_use","awaits_root"] },
+  "POST /api/v1/admin/signing-keys/{version}/revoke": { 200: ["key_id","version","public_key_hex","status","created_at","revoked_at","in_use","awaits_root"] },
+  "GET /api/v1/admin/registration-tokens": { 200: ["items","next_cursor","total"] },
+  "POST /api/v1/admin/registration-tokens": { 201: ["id","label","seats","seats_used","group","tags","created_by","created_at","expires_at","token"] },
+  "GET /api/v1/admin/registration-tokens/{id}": { 200: ["id","label","seats","seats_used","group","tags","created_by","created_at","expires_at"] },
+  "DELETE /api/v1/admin/registration-tokens/{id}": { 204: null },
+  "GET /api/v1/artifacts/divergences": { 200: ["items","next_cursor","total"] },
+  "GET /api/v1/artifacts/divergences/{id}": { 200: ["id","ecosystem","distribution","name","version","variant","algorithm","state","settled_by","hashes","opened_at","decided_at","decided_by","reason"] },
+  "GET /api/v1/artifacts/divergences/{id}/sightings": { 200: ["items"] },
+  "POST /api/v1/artifacts/divergences/decide": { 200: ["decided","failed"] },
+  "POST /api/v1/artifacts/divergences/{id}/decide": { 200: ["id","ecosystem","distribution","name","version","variant","algorithm","state","settled_by","hashes","opened_at","decided_at","decided_by","reason"] },
+  "POST /api/v1/artifacts/divergences/{id}/undo": { 200: ["id","ecosystem","distribution","name","version","variant","algorithm","state","settled_by","hashes","opened_at","decided_at","decided_by","reason"] },
+  "GET /api/v1/artifacts/hosts-set-aside": { 200: ["items","next_cursor","total"] },
+  "POST /api/v1/artifacts/hosts-set-aside/{agent_id}/trust": { 204: null },
+  "GET /api/v1/updates": { 200: ["items","next_cursor","total"] },
+  "GET /api/v1/updates/{id}": { 200: ["id","agent_id","hostname","ecosystem","name","arch","current_version","available_version","origin","security","size_bytes","offers","change","recommended","state","state_reason","out_of_band","verdict","severity","known_exploited","epss","introduces","stays","fixes","has_plan","siblings","rollback_of","not_before","discovered_at","updated_at","listed_siblings","plan","way_back","history","gate"] },
+  "GET /api/v1/packages": { 200: ["items","next_cursor","total"] },
+  "GET /api/v1/commands": { 200: ["items","next_cursor","total"] },
+  "GET /api/v1/commands/{id}": { 200: ["id","agent_id","hostname","action","params","update_ids","status","seq","created_by","created_at","not_before","expires_at","sent_at","received_at","started_at","finished_at","reason","exit_code","output_tail","way_back","restarts","probes","hooks"] },
+  "POST /api/v1/commands/{id}/cancel": { 200: ["id","agent_id","hostname","action","params","update_ids","status","seq","created_by","created_at","not_before","expires_at","sent_at","received_at","started_at","finished_at","reason","exit_code","output_tail","way_back","restarts","probes","hooks"] },
+  "POST /api/v1/commands/{id}/retry": { 202: ["command_id"] },
+  "POST /api/v1/agents/{agent_id}/scan": { 202: ["command_id"] },
+  "POST /api/v1/agents/{agent_id}/reboot": { 202: ["command_id"] },
+  "POST /api/v1/agents/{agent_id}/restart-services": { 202: ["command_id"] },
+  "POST /api/v1/agents/{agent_id}/polling": { 202: ["command_id"] },
+  "GET /api/v1/agents/{agent_id}/probes": { 200: ["state","since","at","probes"] },
+  "POST /api/v1/agents/{agent_id}/probes/run": { 202: ["command_id"] },
+  "GET /api/v1/reboots": { 200: ["items","next_cursor","total"] },
+  "POST /api/v1/reboots": { 200: ["dry_run","queued","hosts","left_out"] },
+  "GET /api/v1/reboots/{id}": { 200: ["id","agent_id","hostname","kind","state","waits_for","reason","warn_minutes","asked_by","asked_at","deadline","boot_id","new_boot_id","units","outcomes","attempts","not_before","blockers","detail","command_id","ended_at"] },
+  "DELETE /api/v1/reboots/{id}": { 200: ["id","agent_id","hostname","kind","state","waits_for","reason","warn_minutes","asked_by","asked_at","deadline","boot_id","new_boot_id","units","outcomes","attempts","not_before","blockers","detail","command_id","ended_at"] },
+  "GET /api/v1/reboot-slots": { 200: ["items"] },
+  "PUT /api/v1/reboot-slots": { 204: null },
+  "POST /api/v1/reboot-slots/{id}/release": { 204: null },
+  "GET /api/v1/agents/{agent_id}/inventory": { 200: ["items","next_cursor","total","reports"] },
+  "POST /api/v1/agents/{agent_id}/repair": { 202: ["command_id"] },
+  "GET /api/v1/bulk/{progress_id}": { 200: ["progress_id","state","done","total","approved","blocked","waiting","skipped","started_at","updated_at"] },
+  "GET /api/v1/bulk/{progress_id}/result": { 200: ["approved","awaiting_plan","blocked","skipped"] },
+  "POST /api/v1/updates/{id}/approve": { 200: ["update_id","state","token","warnings"], 202: ["update_id","state"] },
+  "POST /api/v1/updates/approve": { 200: ["approved","awaiting_plan","blocked","skipped"] },
+  "POST /api/v1/updates/preview": { 200: ["updates","hosts","transactions","unplanned","sets","left_out","left_out_count"] },
+  "POST /api/v1/updates/{id}/preview": { 200: ["update_id","package","blocked_by","overridable","reason","introduces","stays","fixes","fixes_complete","unchecked","age","divergences","unknown_artifacts","held","first_seen","provenance","origin_changes","third_party","verdict","vulnerability_policy","checked_at","source","snapshot"] },
+  "POST /api/v1/updates/{id}/reject": { 200: ["update_id","state"] },
+  "POST /api/v1/updates/{id}/reopen": { 200: ["update_id","state"] },
+  "GET /api/v1/updates/{id}/decisions": { 200: ["items","next_cursor","total"] },
+  "GET /api/v1/decisions/{id}": { 200: ["id","decided_at","outcome","actor","token_id","unchecked","statements","sha256","repeats","repeated_at","record","replays"] },
+  "GET /api/v1/decisions/{id}/statement": { 200: ["payloadType","payload","signatures"] },
+  "POST /api/v1/updates/{id}/countersign": { 200: ["update_id","token"] },
+  "GET /api/v1/admin/age-exceptions": { 200: ["items","next_cursor","total"] },
+  "POST /api/v1/admin/age-exceptions": { 201: ["id","ecosystem","name","version","reason","expires_at","created_by","created_at"] },
+  "GET /api/v1/admin/age-exceptions/{id}": { 200: ["id","ecosystem","name","version","reason","expires_at","created_by","created_at"] },
+  "DELETE /api/v1/admin/age-exceptions/{id}": { 204: null },
+  "GET /api/v1/admin/vulnerability-policy": { 200: ["policy","set_by","changed_at","changed_by","open"] },
+  "PUT /api/v1/admin/vulnerability-policy": { 200: ["policy","set_by","changed_at","changed_by","open"] },
+  "GET /api/v1/admin/vex-statements": { 200: ["items","next_cursor","total"] },
+  "POST /api/v1/admin/vex-statements": { 201: ["id","vulnerability","ecosystem","package","distribution","versions","scope","status","justification","text","ends_at","state","sha256","imported","created_by","created_at","ended_by","ended_at","envelope"] },
+  "GET /api/v1/admin/vex-statements/{id}": { 200: ["id","vulnerability","ecosystem","package","distribution","versions","scope","status","justification","text","ends_at","state","sha256","imported","created_by","created_at","ended_by","ended_at","envelope"] },
+  "DELETE /api/v1/admin/vex-statements/{id}": { 204: null },
+  "GET /api/v1/admin/vex-document": { 200: [] },
+  "POST /api/v1/admin/vex-document": { 200: ["imported","already","skipped"] },
+  "GET /api/v1/admin/origins": { 200: ["items","next_cursor","total"] },
+  "POST /api/v1/admin/origins": { 201: ["id","ecosystem","key","suites","rule","min_age_days","reason","ends_at","state","sha256","created_by","created_at","ended_by","ended_at","envelope"] },
+  "GET /api/v1/admin/origins/{id}": { 200: ["id","ecosystem","key","suites","rule","min_age_days","reason","ends_at","state","sha256","created_by","created_at","ended_by","ended_at","envelope"] },
+  "DELETE /api/v1/admin/origins/{id}": { 204: null },
+  "GET /api/v1/policies": { 200: ["items","next_cursor","total"] },
+  "POST /api/v1/policies": { 201: ["id","version","sha256","name","text","scope","terms","windows","ends_at","state","end_reason","author","created_at","ended_by","ended_at","last_run","envelope","follow_ups_stopped","versions"] },
+  "GET /api/v1/policies/{id}": { 200: ["id","version","sha256","name","text","scope","terms","windows","ends_at","state","end_reason","author","created_at","ended_by","ended_at","last_run","envelope","follow_ups_stopped","versions"] },
+  "PUT /api/v1/policies/{id}": { 200: ["id","version","sha256","name","text","scope","terms","windows","ends_at","state","end_reason","author","created_at","ended_by","ended_at","last_run","envelope","follow_ups_stopped","versions"] },
+  "DELETE /api/v1/policies/{id}": { 204: null },
+  "GET /api/v1/policies/{id}/preview": { 200: ["open_window","open_besides","next_windows","hosts","hosts_shown","approves","unplanned","leaves","reasons","updates"] },
+  "GET /api/v1/policies/{id}/backtest": { 200: ["since","until","decisions","cut","unreadable","approves","leaves","reasons","updates"] },
+  "POST /api/v1/policies/backtest": { 200: ["since","until","decisions","cut","unreadable","approves","leaves","reasons","updates"] },
+  "POST /api/v1/policies/preview": { 200: ["open_window","open_besides","next_windows","hosts","hosts_shown","approves","unplanned","leaves","reasons","updates"] },
+  "POST /api/v1/updates/rollback": { 200: ["requested","skipped"] },
+  "GET /api/v1/rollouts": { 200: ["items","next_cursor","total"] },
+  "GET /api/v1/rollouts/{id}": { 200: ["id","policy_id","policy_sha256","policy_name","lane","state","ring","ring_name","rings","started_at","ring_entered_at","ended_at","waits_for","packages","hosts","outcomes","lanes","halt","package_list","unrepresented","in_force"] },
+  "GET /api/v1/rollouts/{id}/hosts": { 200: ["items","next_cursor","total"] },
+  "POST /api/v1/rollouts/{id}/halt": { 200: ["id","policy_id","policy_sha256","policy_name","lane","state","ring","ring_name","rings","started_at","ring_entered_at","ended_at","waits_for","packages","hosts","outcomes","lanes","halt","package_list","unrepresented","in_force"] },
+  "POST /api/v1/rollouts/{id}/cancel": { 200: ["id","policy_id","policy_sha256","policy_name","lane","state","ring","ring_name","rings","started_at","ring_entered_at","ended_at","waits_for","packages","hosts","outcomes","lanes","halt","package_list","unrepresented","in_force"] },
+  "POST /api/v1/rollouts/{id}/resume": { 200: ["id","policy_id","policy_sha256","policy_name","lane","state","ring","ring_name","rings","started_at","ring_entered_at","ended_at","waits_for","packages","hosts","outcomes","lanes","halt","package_list","unrepresented","in_force"] },
+  "POST /api/v1/rollouts/{id}/emergency": { 200: ["id","policy_id","policy_sha256","policy_name","lane","state","ring","ring_name","rings","started_at","ring_entered_at","ended_at","waits_for","packages","hosts","outcomes","lanes","halt","package_list","unrepresented","in_force"] },
+  "POST /api/v1/rollouts/{id}/approve": { 200: ["id","policy_id","policy_sha256","policy_name","lane","state","ring","ring_name","rings","started_at","ring_entered_at","ended_at","waits_for","packages","hosts","outcomes","lanes","halt","package_list","unrepresented","in_force"] },
+  "POST /api/v1/rollouts/{id}/rollback": { 200: ["requested","skipped","next"] },
+  "GET /api/v1/blackouts": { 200: ["items","next_cursor","total"] },
+  "POST /api/v1/blackouts": { 201: ["id","name","reason","scope","times","state","active","next","created_by","created_at","ended_by","ended_at","end_reason"] },
+  "GET /api/v1/blackouts/{id}": { 200: ["id","name","reason","scope","times","state","active","next","created_by","created_at","ended_by","ended_at","end_reason"] },
+  "POST /api/v1/blackouts/{id}/end": { 200: ["id","name","reason","scope","times","state","active","next","created_by","created_at","ended_by","ended_at","end_reason"] },
+  "GET /api/v1/holds": { 200: ["items","next_cursor","total"] },
+  "POST /api/v1/holds": { 201: ["id","ecosystems","packages","scope","reason","ends_at","state","created_by","created_at","ended_by","ended_at","held"] },
+  "GET /api/v1/holds/{id}": { 200: ["id","ecosystems","packages","scope","reason","ends_at","state","created_by","created_at","ended_by","ended_at","held"] },
+  "DELETE /api/v1/holds/{id}": { 204: null },
+  "GET /api/v1/unfixed": { 200: ["items","next_cursor","total"] },
+  "GET /api/v1/unfixed/coverage": { 200: ["at","hosts","unknown_hosts","left_out"] },
+  "GET /api/v1/unfixed/hosts": { 200: ["items","next_cursor"] },
+  "PUT /api/v1/unfixed/{id}/mitigation": { 200: ["id","ecosystem","distribution","package","installed_packages","vulnerability","names","hosts","hosts_with_pending_fix","first_seen_at","severity","exploited","fixed_in","fix_known_at","fix_offered_at","statements","mitigation"] },
+  "GET /api/v1/agents/{agent_id}/withheld": { 200: ["as_of","pending","open","installed","held","holds","own_holds","blackout"] },
+  "POST /api/v1/auth/login": { 200: ["token","expires_at","operator"] },
+  "POST /api/v1/auth/logout": { 204: null },
+  "GET /api/v1/auth/session": { 200: ["operator","expires_at","factors","unread_notices","second_factor_due_at","stepped_up_until"] },
+  "POST /api/v1/auth/setup": { 201: ["id","username","role","groups"] },
+  "GET /api/v1/auth/sessions": { 200: ["items","next_cursor","total"] },
+  "DELETE /api/v1/auth/sessions": { 204: null },
+  "DELETE /api/v1/auth/sessions/{id}": { 204: null },
+  "POST /api/v1/auth/password": { 204: null },
+  "POST /api/v1/auth/totp": { 200: ["secret","otpauth_uri"] },
+  "DELETE /api/v1/auth/totp": { 204: null },
+  "POST /api/v1/auth/totp/confirm": { 200: ["recovery_codes"] },
+  "POST /api/v1/auth/recovery-codes": { 201: ["recovery_codes"] },
+  "POST /api/v1/auth/step-up": { 200: ["stepped_up_until"] },
+  "GET /api/v1/auth/notices": { 200: ["items","next_cursor","total"] },
+  "POST /api/v1/auth/notices/seen": { 204: null },
+  "GET /api/v1/auth/passkeys": { 200: ["items","next_cursor","total"] },
+  "POST /api/v1/auth/passkeys": { 201: ["passkey","recovery_codes"] },
+  "POST /api/v1/auth/passkeys/options": { 200: ["challenge_id","options"] },
+  "PATCH /api/v1/auth/passkeys/{id}": { 200: ["id","name","created_at","last_used_at","backed_up"] },
+  "DELETE /api/v1/auth/passkeys/{id}": { 204: null },
+  "POST /api/v1/auth/step-up/options": { 200: ["challenge_id","options"] },
+  "POST /api/v1/auth/login/passkey/options": { 200: ["challenge_id","options"] },
+  "POST /api/v1/auth/login/passkey": { 200: ["token","expires_at","operator"] },
+  "GET /api/v1/admin/operators": { 200: ["items","next_cursor","total"] },
+  "POST /api/v1/admin/operators": { 201: ["id","username","role","groups","disabled","second_factors","created_at"] },
+  "GET /api/v1/admin/operators/{id}": { 200: ["id","username","role","groups","disabled","second_factors","created_at"] },
+  "PATCH /api/v1/admin/operators/{id}": { 200: ["id","username","role","groups","disabled","second_factors","created_at"] },
+  "DELETE /api/v1/admin/operators/{id}": { 204: null },
+  "DELETE /api/v1/admin/operators/{id}/factors": { 204: null },
+  "GET /api/v1/admin/api-tokens": { 200: ["items","next_cursor","total"] },
+  "POST /api/v1/admin/api-tokens": { 201: ["id","label","role","groups","scopes","state","created_by","created_at","expires_at","last_used_at","token"] },
+  "DELETE /api/v1/admin/api-tokens/{id}": { 204: null },
+  "GET /api/v1/admin/resync": { 200: ["epoch","restored","active_families","resync"] },
+  "POST /api/v1/admin/resync": { 201: ["epoch","restored","active_families","resync"] },
+  "DELETE /api/v1/admin/resync": { 204: null },
+  "GET /api/v1/overview": { 200: ["as_of","of","needs_me","changed","lying","totals","held","verdicts"] },
+  "GET /api/v1/overview/history": { 200: ["items"] },
+  "GET /api/v1/agents/{agent_id}/heartbeats": { 200: ["agent_id","as_of","slot_minutes","slots"] },
+  "GET /api/v1/calendar": { 200: ["as_of","zone","days","entries","truncated","always","ran","ran_until"] },
+  "GET /api/health": { 200: ["status","version","uptime_seconds","checks"] },
+  "POST /logs/client-error": { 202: ["accepted"] },
+  "GET /api/v1/views": { 200: ["items","next_cursor","total"] },
+  "POST /api/v1/views": { 201: ["id","name","page","query","shared","own","created_by","created_at"] },
+  "DELETE /api/v1/views/{id}": { 204: null },
+  "GET /api/openapi.json": { 200: [] },
+};
+
+/** The codes that each operation refuses with. */
+export const CODES: Readonly<Record<keyof Api, readonly string[]>> = {
+  "GET /api/v1/events": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","rate_limited","second_factor_missing","unauthenticated","unavailable"],
+  "GET /api/v1/events/{id}": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","rate_limited","second_factor_missing","unauthenticated","unavailable"],
+  "GET /api/v1/admin/rate-limits": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","rate_limited","second_factor_missing","unauthenticated","unavailable"],
+  "PUT /api/v1/admin/rate-limits": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","payload_too_large","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable","unsupported_media_type"],
+  "POST /api/v1/admin/rate-limits/reset": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","payload_too_large","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable","unsupported_media_type"],
+  "GET /api/v1/agents": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","rate_limited","second_factor_missing","unauthenticated","unavailable"],
+  "GET /api/v1/agents/{agent_id}": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","rate_limited","second_factor_missing","unauthenticated","unavailable"],
+  "DELETE /api/v1/agents/{agent_id}": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","payload_too_large","rate_limited","second_factor_missing","unauthenticated","unavailable","unsupported_media_type"],
+  "PATCH /api/v1/agents/{agent_id}": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","payload_too_large","rate_limited","second_factor_missing","unauthenticated","unavailable","unsupported_media_type"],
+  "POST /api/v1/agents/{agent_id}/revoke": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","payload_too_large","rate_limited","second_factor_missing","unauthenticated","unavailable","unsupported_media_type"],
+  "POST /api/v1/agents/{agent_id}/dismiss-clone": ["access_token_expired","access_token_invalid","conflict","forbidden","internal_error","invalid_request","not_found","payload_too_large","rate_limited","second_factor_missing","unauthenticated","unavailable","unsupported_media_type"],
+  "POST /api/admin/agents/{agent_id}/rebind-machine-id": ["access_token_expired","access_token_invalid","conflict","forbidden","internal_error","invalid_request","not_found","payload_too_large","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable","unsupported_media_type"],
+  "GET /api/v1/groups": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","rate_limited","second_factor_missing","unauthenticated","unavailable"],
+  "POST /api/v1/agents/group": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","payload_too_large","rate_limited","second_factor_missing","unauthenticated","unavailable","unsupported_media_type"],
+  "GET /api/v1/tags": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","rate_limited","second_factor_missing","unauthenticated","unavailable"],
+  "POST /api/v1/agents/tags": ["access_token_expired","access_token_invalid","conflict","forbidden","internal_error","invalid_request","payload_too_large","rate_limited","second_factor_missing","unauthenticated","unavailable","unsupported_media_type"],
+  "GET /api/v1/agents/{agent_id}/restarts": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","rate_limited","second_factor_missing","unauthenticated","unavailable"],
+  "GET /api/v1/public-keys": ["internal_error","invalid_request","rate_limited"],
+  "GET /api/v1/admin/signing-keys": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","rate_limited","second_factor_missing","unauthenticated","unavailable"],
+  "POST /api/v1/admin/signing-keys": ["access_token_expired","access_token_invalid","conflict","forbidden","internal_error","invalid_request","payload_too_large","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable","unsupported_media_type"],
+  "POST /api/v1/admin/signing-keys/{version}/use": ["access_token_expired","access_token_invalid","conflict","forbidden","internal_error","invalid_request","not_found","payload_too_large","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable","unsupported_media_type"],
+  "POST /api/v1/admin/signing-keys/{version}/revoke": ["access_token_expired","access_token_invalid","conflict","forbidden","internal_error","invalid_request","not_found","payload_too_large","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable","unsupported_media_type"],
+  "GET /api/v1/admin/registration-tokens": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","rate_limited","second_factor_missing","unauthenticated","unavailable"],
+  "POST /api/v1/admin/registration-tokens": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","payload_too_large","rate_limited","second_factor_missing","unauthenticated","unavailable","unsupported_media_type"],
+  "GET /api/v1/admin/registration-tokens/{id}": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","rate_limited","second_factor_missing","unauthenticated","unavailable"],
+  "DELETE /api/v1/admin/registration-tokens/{id}": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","payload_too_large","rate_limited","second_factor_missing","unauthenticated","unavailable","unsupported_media_type"],
+  "GET /api/v1/artifacts/divergences": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","rate_limited","second_factor_missing","unauthenticated","unavailable"],
+  "GET /api/v1/artifacts/divergences/{id}": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","rate_limited","second_factor_missing","unauthenticated","unavailable"],
+  "GET /api/v1/artifacts/divergences/{id}/sightings": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","rate_limited","second_factor_missing","unauthenticated","unavailable"],
+  "POST /api/v1/artifacts/divergences/decide": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","payload_too_large","rate_limited","second_factor_missing","unauthenticated","unavailable","unsupported_media_type"],
+  "POST /api/v1/artifacts/divergences/{id}/decide": ["access_token_expired","access_token_invalid","conflict","forbidden","internal_error","invalid_request","not_found","payload_too_large","rate_limited","second_factor_missing","unauthenticated","unavailable","unsupported_media_type"],
+  "POST /api/v1/artifacts/divergences/{id}/undo": ["access_token_expired","access_token_invalid","conflict","forbidden","internal_error","invalid_request","not_found","payload_too_large","rate_limited","second_factor_missing","unauthenticated","unavailable","unsupported_media_type"],
+  "GET /api/v1/artifacts/hosts-set-aside": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","rate_limited","second_factor_missing","unauthenticated","unavailable"],
+  "POST /api/v1/artifacts/hosts-set-aside/{agent_id}/trust": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","payload_too_large","rate_limited","second_factor_missing","unauthenticated","unavailable","unsupported_media_type"],
+  "GET /api/v1/updates": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","rate_limited","second_factor_missing","unauthenticated","unavailable"],
+  "GET /api/v1/updates/{id}": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","rate_limited","second_factor_missing","unauthenticated","unavailable"],
+  "GET /api/v1/packages": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","rate_limited","second_factor_missing","unauthenticated","unavailable"],
+  "GET /api/v1/commands": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","rate_limited","second_factor_missing","unauthenticated","unavailable"],
+  "GET /api/v1/commands/{id}": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","rate_limited","second_factor_missing","unauthenticated","unavailable"],
+  "POST /api/v1/commands/{id}/cancel": ["access_token_expired","access_token_invalid","command_finished","conflict","forbidden","internal_error","invalid_request","not_found","payload_too_large","rate_limited","second_factor_missing","unauthenticated","unavailable","unsupported_media_type"],
+  "POST /api/v1/commands/{id}/retry": ["access_token_expired","access_token_invalid","conflict","forbidden","internal_error","invalid_request","not_found","payload_too_large","rate_limited","second_factor_missing","unauthenticated","unavailable","unsupported_media_type"],
+  "POST /api/v1/agents/{agent_id}/scan": ["access_token_expired","access_token_invalid","conflict","forbidden","internal_error","invalid_request","not_found","payload_too_large","rate_limited","second_factor_missing","unauthenticated","unavailable","unsupported_media_type"],
+  "POST /api/v1/agents/{agent_id}/reboot": ["access_token_expired","access_token_invalid","conflict","forbidden","internal_error","invalid_request","not_found","payload_too_large","rate_limited","second_factor_missing","unauthenticated","unavailable","unsupported_media_type"],
+  "POST /api/v1/agents/{agent_id}/restart-services": ["access_token_expired","access_token_invalid","conflict","forbidden","internal_error","invalid_request","not_found","payload_too_large","rate_limited","second_factor_missing","unauthenticated","unavailable","unsupported_media_type"],
+  "POST /api/v1/agents/{agent_id}/polling": ["access_token_expired","access_token_invalid","conflict","forbidden","internal_error","invalid_request","not_found","payload_too_large","rate_limited","second_factor_missing","unauthenticated","unavailable","unsupported_media_type"],
+  "GET /api/v1/agents/{agent_id}/probes": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","rate_limited","second_factor_missing","unauthenticated","unavailable"],
+  "POST /api/v1/agents/{agent_id}/probes/run": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","payload_too_large","rate_limited","second_factor_missing","unauthenticated","unavailable","unsupported_media_type"],
+  "GET /api/v1/reboots": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","rate_limited","second_factor_missing","unauthenticated","unavailable"],
+  "POST /api/v1/reboots": ["access_token_expired","access_token_invalid","conflict","forbidden","internal_error","invalid_request","payload_too_large","rate_limited","second_factor_missing","unauthenticated","unavailable","unsupported_media_type"],
+  "GET /api/v1/reboots/{id}": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","rate_limited","second_factor_missing","unauthenticated","unavailable"],
+  "DELETE /api/v1/reboots/{id}": ["access_token_expired","access_token_invalid","conflict","forbidden","internal_error","invalid_request","not_found","payload_too_large","rate_limited","second_factor_missing","unauthenticated","unavailable","unsupported_media_type"],
+  "GET /api/v1/reboot-slots": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","rate_limited","second_factor_missing","unauthenticated","unavailable"],
+  "PUT /api/v1/reboot-slots": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","payload_too_large","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable","unsupported_media_type"],
+  "POST /api/v1/reboot-slots/{id}/release": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","payload_too_large","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable","unsupported_media_type"],
+  "GET /api/v1/agents/{agent_id}/inventory": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","rate_limited","second_factor_missing","unauthenticated","unavailable"],
+  "POST /api/v1/agents/{agent_id}/repair": ["access_token_expired","access_token_invalid","conflict","forbidden","internal_error","invalid_request","not_found","payload_too_large","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable","unsupported_media_type"],
+  "GET /api/v1/bulk/{progress_id}": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","rate_limited","second_factor_missing","unauthenticated","unavailable"],
+  "GET /api/v1/bulk/{progress_id}/result": ["access_token_expired","access_token_invalid","conflict","forbidden","internal_error","invalid_request","not_found","rate_limited","second_factor_missing","unauthenticated","unavailable"],
+  "POST /api/v1/updates/{id}/approve": ["access_token_expired","access_token_invalid","approval_blocked","conflict","forbidden","internal_error","invalid_request","not_found","override_reason_required","payload_too_large","plan_required","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable","unsupported_media_type","verdict_pending"],
+  "POST /api/v1/updates/approve": ["access_token_expired","access_token_invalid","conflict","forbidden","internal_error","invalid_request","payload_too_large","rate_limited","second_factor_missing","unauthenticated","unavailable","unsupported_media_type"],
+  "POST /api/v1/updates/preview": ["access_token_expired","access_token_invalid","conflict","forbidden","internal_error","invalid_request","payload_too_large","rate_limited","second_factor_missing","unauthenticated","unavailable","unsupported_media_type"],
+  "POST /api/v1/updates/{id}/preview": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","payload_too_large","rate_limited","second_factor_missing","unauthenticated","unavailable","unsupported_media_type","verdict_pending"],
+  "POST /api/v1/updates/{id}/reject": ["access_token_expired","access_token_invalid","conflict","forbidden","internal_error","invalid_request","not_found","payload_too_large","rate_limited","second_factor_missing","unauthenticated","unavailable","unsupported_media_type"],
+  "POST /api/v1/updates/{id}/reopen": ["access_token_expired","access_token_invalid","conflict","forbidden","internal_error","invalid_request","not_found","payload_too_large","rate_limited","second_factor_missing","unauthenticated","unavailable","unsupported_media_type"],
+  "GET /api/v1/updates/{id}/decisions": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","rate_limited","second_factor_missing","unauthenticated","unavailable"],
+  "GET /api/v1/decisions/{id}": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","rate_limited","second_factor_missing","unauthenticated","unavailable"],
+  "GET /api/v1/decisions/{id}/statement": ["access_token_expired","access_token_invalid","conflict","forbidden","internal_error","invalid_request","not_found","rate_limited","second_factor_missing","unauthenticated","unavailable"],
+  "POST /api/v1/updates/{id}/countersign": ["access_token_expired","access_token_invalid","conflict","forbidden","internal_error","invalid_request","not_found","payload_too_large","rate_limited","second_factor_missing","unauthenticated","unavailable","unsupported_media_type"],
+  "GET /api/v1/admin/age-exceptions": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","rate_limited","second_factor_missing","unauthenticated","unavailable"],
+  "POST /api/v1/admin/age-exceptions": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","payload_too_large","rate_limited","second_factor_missing","unauthenticated","unavailable","unsupported_media_type"],
+  "GET /api/v1/admin/age-exceptions/{id}": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","rate_limited","second_factor_missing","unauthenticated","unavailable"],
+  "DELETE /api/v1/admin/age-exceptions/{id}": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","payload_too_large","rate_limited","second_factor_missing","unauthenticated","unavailable","unsupported_media_type"],
+  "GET /api/v1/admin/vulnerability-policy": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","rate_limited","second_factor_missing","unauthenticated","unavailable"],
+  "PUT /api/v1/admin/vulnerability-policy": ["access_token_expired","access_token_invalid","conflict","forbidden","internal_error","invalid_request","payload_too_large","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable","unsupported_media_type"],
+  "GET /api/v1/admin/vex-statements": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","rate_limited","second_factor_missing","unauthenticated","unavailable"],
+  "POST /api/v1/admin/vex-statements": ["access_token_expired","access_token_invalid","conflict","forbidden","internal_error","invalid_request","payload_too_large","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable","unsupported_media_type"],
+  "GET /api/v1/admin/vex-statements/{id}": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","rate_limited","second_factor_missing","unauthenticated","unavailable"],
+  "DELETE /api/v1/admin/vex-statements/{id}": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","payload_too_large","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable","unsupported_media_type"],
+  "GET /api/v1/admin/vex-document": ["access_token_expired","access_token_invalid","conflict","forbidden","internal_error","invalid_request","rate_limited","second_factor_missing","unauthenticated","unavailable"],
+  "POST /api/v1/admin/vex-document": ["access_token_expired","access_token_invalid","conflict","forbidden","internal_error","invalid_request","payload_too_large","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable","unsupported_media_type"],
+  "GET /api/v1/admin/origins": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","rate_limited","second_factor_missing","unauthenticated","unavailable"],
+  "POST /api/v1/admin/origins": ["access_token_expired","access_token_invalid","conflict","forbidden","internal_error","invalid_request","payload_too_large","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable","unsupported_media_type"],
+  "GET /api/v1/admin/origins/{id}": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","rate_limited","second_factor_missing","unauthenticated","unavailable"],
+  "DELETE /api/v1/admin/origins/{id}": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","payload_too_large","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable","unsupported_media_type"],
+  "GET /api/v1/policies": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","rate_limited","second_factor_missing","unauthenticated","unavailable"],
+  "POST /api/v1/policies": ["access_token_expired","access_token_invalid","conflict","forbidden","internal_error","invalid_request","payload_too_large","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable","unsupported_media_type"],
+  "GET /api/v1/policies/{id}": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","rate_limited","second_factor_missing","unauthenticated","unavailable"],
+  "PUT /api/v1/policies/{id}": ["access_token_expired","access_token_invalid","conflict","forbidden","internal_error","invalid_request","not_found","payload_too_large","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable","unsupported_media_type"],
+  "DELETE /api/v1/policies/{id}": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","payload_too_large","rate_limited","second_factor_missing","unauthenticated","unavailable","unsupported_media_type"],
+  "GET /api/v1/policies/{id}/preview": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","rate_limited","second_factor_missing","unauthenticated","unavailable"],
+  "GET /api/v1/policies/{id}/backtest": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","rate_limited","second_factor_missing","unauthenticated","unavailable"],
+  "POST /api/v1/policies/backtest": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","payload_too_large","rate_limited","second_factor_missing","unauthenticated","unavailable","unsupported_media_type"],
+  "POST /api/v1/policies/preview": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","payload_too_large","rate_limited","second_factor_missing","unauthenticated","unavailable","unsupported_media_type"],
+  "POST /api/v1/updates/rollback": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","payload_too_large","rate_limited","second_factor_missing","unauthenticated","unavailable","unsupported_media_type"],
+  "GET /api/v1/rollouts": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","rate_limited","second_factor_missing","unauthenticated","unavailable"],
+  "GET /api/v1/rollouts/{id}": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","rate_limited","second_factor_missing","unauthenticated","unavailable"],
+  "GET /api/v1/rollouts/{id}/hosts": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","rate_limited","second_factor_missing","unauthenticated","unavailable"],
+  "POST /api/v1/rollouts/{id}/halt": ["access_token_expired","access_token_invalid","conflict","forbidden","internal_error","invalid_request","not_found","payload_too_large","rate_limited","second_factor_missing","unauthenticated","unavailable","unsupported_media_type"],
+  "POST /api/v1/rollouts/{id}/cancel": ["access_token_expired","access_token_invalid","conflict","forbidden","internal_error","invalid_request","not_found","payload_too_large","rate_limited","second_factor_missing","unauthenticated","unavailable","unsupported_media_type"],
+  "POST /api/v1/rollouts/{id}/resume": ["access_token_expired","access_token_invalid","conflict","forbidden","internal_error","invalid_request","not_found","payload_too_large","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable","unsupported_media_type"],
+  "POST /api/v1/rollouts/{id}/emergency": ["access_token_expired","access_token_invalid","conflict","forbidden","internal_error","invalid_request","not_found","payload_too_large","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable","unsupported_media_type"],
+  "POST /api/v1/rollouts/{id}/approve": ["access_token_expired","access_token_invalid","conflict","forbidden","internal_error","invalid_request","not_found","payload_too_large","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable","unsupported_media_type"],
+  "POST /api/v1/rollouts/{id}/rollback": ["access_token_expired","access_token_invalid","conflict","forbidden","internal_error","invalid_request","not_found","payload_too_large","rate_limited","second_factor_missing","unauthenticated","unavailable","unsupported_media_type"],
+  "GET /api/v1/blackouts": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","rate_limited","second_factor_missing","unauthenticated","unavailable"],
+  "POST /api/v1/blackouts": ["access_token_expired","access_token_invalid","conflict","forbidden","internal_error","invalid_request","payload_too_large","rate_limited","second_factor_missing","unauthenticated","unavailable","unsupported_media_type"],
+  "GET /api/v1/blackouts/{id}": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","rate_limited","second_factor_missing","unauthenticated","unavailable"],
+  "POST /api/v1/blackouts/{id}/end": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","payload_too_large","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable","unsupported_media_type"],
+  "GET /api/v1/holds": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","rate_limited","second_factor_missing","unauthenticated","unavailable"],
+  "POST /api/v1/holds": ["access_token_expired","access_token_invalid","conflict","forbidden","internal_error","invalid_request","payload_too_large","rate_limited","second_factor_missing","unauthenticated","unavailable","unsupported_media_type"],
+  "GET /api/v1/holds/{id}": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","rate_limited","second_factor_missing","unauthenticated","unavailable"],
+  "DELETE /api/v1/holds/{id}": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","payload_too_large","rate_limited","second_factor_missing","unauthenticated","unavailable","unsupported_media_type"],
+  "GET /api/v1/unfixed": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","rate_limited","second_factor_missing","unauthenticated","unavailable"],
+  "GET /api/v1/unfixed/coverage": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","rate_limited","second_factor_missing","unauthenticated","unavailable"],
+  "GET /api/v1/unfixed/hosts": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","rate_limited","second_factor_missing","unauthenticated","unavailable"],
+  "PUT /api/v1/unfixed/{id}/mitigation": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","payload_too_large","rate_limited","second_factor_missing","unauthenticated","unavailable","unsupported_media_type"],
+  "GET /api/v1/agents/{agent_id}/withheld": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","rate_limited","second_factor_missing","unauthenticated","unavailable"],
+  "POST /api/v1/auth/login": ["forbidden","internal_error","invalid_request","payload_too_large","rate_limited","second_factor_required","unauthenticated","unavailable","unsupported_media_type"],
+  "POST /api/v1/auth/logout": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","payload_too_large","rate_limited","unauthenticated","unavailable","unsupported_media_type"],
+  "GET /api/v1/auth/session": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","rate_limited","unauthenticated","unavailable"],
+  "POST /api/v1/auth/setup": ["internal_error","invalid_request","not_found","payload_too_large","rate_limited","unavailable","unsupported_media_type"],
+  "GET /api/v1/auth/sessions": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","rate_limited","unauthenticated","unavailable"],
+  "DELETE /api/v1/auth/sessions": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","payload_too_large","rate_limited","step_up_required","unauthenticated","unavailable","unsupported_media_type"],
+  "DELETE /api/v1/auth/sessions/{id}": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","payload_too_large","rate_limited","step_up_required","unauthenticated","unavailable","unsupported_media_type"],
+  "POST /api/v1/auth/password": ["access_token_expired","access_token_invalid","conflict","forbidden","internal_error","invalid_request","payload_too_large","rate_limited","unauthenticated","unavailable","unsupported_media_type"],
+  "POST /api/v1/auth/totp": ["access_token_expired","access_token_invalid","conflict","forbidden","internal_error","invalid_request","payload_too_large","rate_limited","step_up_required","unauthenticated","unavailable","unsupported_media_type"],
+  "DELETE /api/v1/auth/totp": ["access_token_expired","access_token_invalid","conflict","forbidden","internal_error","invalid_request","not_found","payload_too_large","rate_limited","step_up_required","unauthenticated","unavailable","unsupported_media_type"],
+  "POST /api/v1/auth/totp/confirm": ["access_token_expired","access_token_invalid","conflict","forbidden","internal_error","invalid_request","payload_too_large","rate_limited","step_up_required","unauthenticated","unavailable","unsupported_media_type"],
+  "POST /api/v1/auth/recovery-codes": ["access_token_expired","access_token_invalid","conflict","forbidden","internal_error","invalid_request","payload_too_large","rate_limited","step_up_required","unauthenticated","unavailable","unsupported_media_type"],
+  "POST /api/v1/auth/step-up": ["access_token_expired","access_token_invalid","conflict","forbidden","internal_error","invalid_request","payload_too_large","rate_limited","step_up_required","unauthenticated","unavailable","unsupported_media_type"],
+  "GET /api/v1/auth/notices": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","rate_limited","unauthenticated","unavailable"],
+  "POST /api/v1/auth/notices/seen": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","payload_too_large","rate_limited","unauthenticated","unavailable","unsupported_media_type"],
+  "GET /api/v1/auth/passkeys": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","rate_limited","unauthenticated","unavailable"],
+  "POST /api/v1/auth/passkeys": ["access_token_expired","access_token_invalid","conflict","forbidden","internal_error","invalid_request","payload_too_large","rate_limited","step_up_required","unauthenticated","unavailable","unsupported_media_type"],
+  "POST /api/v1/auth/passkeys/options": ["access_token_expired","access_token_invalid","conflict","forbidden","internal_error","invalid_request","payload_too_large","rate_limited","step_up_required","unauthenticated","unavailable","unsupported_media_type"],
+  "PATCH /api/v1/auth/passkeys/{id}": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","payload_too_large","rate_limited","step_up_required","unauthenticated","unavailable","unsupported_media_type"],
+  "DELETE /api/v1/auth/passkeys/{id}": ["access_token_expired","access_token_invalid","conflict","forbidden","internal_error","invalid_request","not_found","payload_too_large","rate_limited","step_up_required","unauthenticated","unavailable","unsupported_media_type"],
+  "POST /api/v1/auth/step-up/options": ["access_token_expired","access_token_invalid","conflict","forbidden","internal_error","invalid_request","payload_too_large","rate_limited","unauthenticated","unavailable","unsupported_media_type"],
+  "POST /api/v1/auth/login/passkey/options": ["conflict","forbidden","internal_error","invalid_request","payload_too_large","rate_limited","unavailable","unsupported_media_type"],
+  "POST /api/v1/auth/login/passkey": ["conflict","forbidden","internal_error","invalid_request","payload_too_large","rate_limited","unauthenticated","unavailable","unsupported_media_type"],
+  "GET /api/v1/admin/operators": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","rate_limited","second_factor_missing","unauthenticated","unavailable"],
+  "POST /api/v1/admin/operators": ["access_token_expired","access_token_invalid","conflict","forbidden","internal_error","invalid_request","payload_too_large","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable","unsupported_media_type"],
+  "GET /api/v1/admin/operators/{id}": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","rate_limited","second_factor_missing","unauthenticated","unavailable"],
+  "PATCH /api/v1/admin/operators/{id}": ["access_token_expired","access_token_invalid","conflict","forbidden","internal_error","invalid_request","not_found","payload_too_large","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable","unsupported_media_type"],
+  "DELETE /api/v1/admin/operators/{id}": ["access_token_expired","access_token_invalid","conflict","forbidden","internal_error","invalid_request","not_found","payload_too_large","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable","unsupported_media_type"],
+  "DELETE /api/v1/admin/operators/{id}/factors": ["access_token_expired","access_token_invalid","conflict","forbidden","internal_error","invalid_request","not_found","payload_too_large","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable","unsupported_media_type"],
+  "GET /api/v1/admin/api-tokens": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","rate_limited","second_factor_missing","unauthenticated","unavailable"],
+  "POST /api/v1/admin/api-tokens": ["access_token_expired","access_token_invalid","conflict","forbidden","internal_error","invalid_request","payload_too_large","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable","unsupported_media_type"],
+  "DELETE /api/v1/admin/api-tokens/{id}": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","payload_too_large","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable","unsupported_media_type"],
+  "GET /api/v1/admin/resync": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","rate_limited","second_factor_missing","unauthenticated","unavailable"],
+  "POST /api/v1/admin/resync": ["access_token_expired","access_token_invalid","conflict","forbidden","internal_error","invalid_request","payload_too_large","rate_limited","second_factor_missing","unauthenticated","unavailable","unsupported_media_type"],
+  "DELETE /api/v1/admin/resync": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","payload_too_large","rate_limited","second_factor_missing","unauthenticated","unavailable","unsupported_media_type"],
+  "GET /api/v1/overview": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","rate_limited","second_factor_missing","unauthenticated","unavailable"],
+  "GET /api/v1/overview/history": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","rate_limited","second_factor_missing","unauthenticated","unavailable"],
+  "GET /api/v1/agents/{agent_id}/heartbeats": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","rate_limited","second_factor_missing","unauthenticated","unavailable"],
+  "GET /api/v1/calendar": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","rate_limited","second_factor_missing","unauthenticated","unavailable"],
+  "GET /api/health": ["internal_error","invalid_request"],
+  "POST /logs/client-error": ["internal_error","invalid_request","payload_too_large","rate_limited","unavailable","unsupported_media_type"],
+  "GET /api/v1/views": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","rate_limited","second_factor_missing","unauthenticated","unavailable"],
+  "POST /api/v1/views": ["access_token_expired","access_token_invalid","conflict","forbidden","internal_error","invalid_request","payload_too_large","rate_limited","second_factor_missing","unauthenticated","unavailable","unsupported_media_type"],
+  "DELETE /api/v1/views/{id}": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","payload_too_large","rate_limited","second_factor_missing","unauthenticated","unavailable","unsupported_media_type"],
+  "GET /api/openapi.json": ["internal_error","invalid_request","rate_limited"],
+};
