@@ -7,11 +7,11 @@ const Forms = {
   values: Type.Object({ enum: Type.Array(Type.Unknown()) }),
   any: Type.Object({ anyOf: Type.Array(Type.Unknown()) }),
   all: Type.Object({ allOf: Type.Array(Type.Unknown()) }),
-  record: Type.Object({ patternProperties: Type.Record(Type.String(), Type.Unknown()) }),
   object: Type.Object({
     properties: Type.Record(Type.String(), Type.Unknown()),
     required: Type.Optional(Type.Array(Type.String())),
   }),
+  map: Type.Object({ additionalProperties: Type.Object({}) }),
   tuple: Type.Object({ type: Type.Literal('array'), prefixItems: Type.Array(Type.Unknown()) }),
   array: Type.Object({ type: Type.Literal('array'), items: Type.Unknown() }),
   plain: Type.Object({ type: Type.Enum(['string', 'boolean', 'null', 'integer', 'number']) }),
@@ -44,10 +44,9 @@ export function createTypeWriter(): TypeWriter {
     if (Value.Check(Forms.values, schema)) return schema.enum.map((one) => JSON.stringify(one)).join(' | ');
     if (Value.Check(Forms.any, schema)) return union(schema.anyOf.map((one) => write(one, name)));
     if (Value.Check(Forms.all, schema)) return schema.allOf.map((one) => `(${write(one, name)})`).join(' & ');
-    if (Value.Check(Forms.record, schema)) {
-      return `{ [name: string]: ${union(Object.values(schema.patternProperties).map((one) => write(one, name)))} }`;
-    }
     if (Value.Check(Forms.object, schema)) return writeObject(schema, name);
+    if (Value.Check(Forms.map, schema))
+      return `{ [name: string]: ${write(schema.additionalProperties, singular(name))} }`;
     if (Value.Check(Forms.tuple, schema))
       return `[${schema.prefixItems.map((one) => write(one, name)).join(', ')}]`;
     if (Value.Check(Forms.array, schema)) return `(${write(schema.items, singular(name))})[]`;

@@ -102,7 +102,7 @@ interface History { "at": string; "from_state": string | null; "to_state": strin
 
 interface Answer13 { "id": string; "agent_id": string; "hostname": string; "ecosystem": "npm" | "pypi" | "apt" | "dnf"; "name": string; "arch": string | null; "current_version": string; "available_version": string; "origin": string | null; "security": boolean; "size_bytes": number | null; "offers": ("series" | "newest" | "smallest_fix")[]; "change": "patch" | "minor" | "major" | null; "recommended": boolean; "state": "pending" | "awaiting_plan" | "approved" | "installing" | "installed" | "failed" | "rejected" | "superseded"; "state_reason": string | null; "out_of_band": boolean; "verdict": "clear" | "vulnerable" | "unchecked" | null; "severity": string | null; "known_exploited": boolean | null; "epss": number | null; "introduces": number | null; "stays": number | null; "fixes": number | null; "has_plan": boolean; "siblings": number | null; "rollback_of": string | null; "not_before": string | null; "discovered_at": string; "updated_at": string; "listed_siblings": (ListedSibling)[]; "plan": Plan | null; "way_back": WayBack | null; "history": (History)[]; "gate": unknown }
 
-interface Item11 { "id": string; "ecosystem": "npm" | "pypi" | "apt" | "dnf"; "name": string; "hosts": number; "updates": number; "available_versions": number; "newest_update_at": string; "security": boolean; "severity": string | null; "known_exploited": boolean | null; "states": unknown; "held_updates": HeldUpdates }
+interface Item11 { "id": string; "ecosystem": "npm" | "pypi" | "apt" | "dnf"; "name": string; "hosts": number; "updates": number; "available_versions": number; "newest_update_at": string; "security": boolean; "severity": string | null; "known_exploited": boolean | null; "states": { [name: string]: number }; "held_updates": HeldUpdates }
 
 interface Answer14 { "items": (Item11)[]; "next_cursor": string | null; "total": number; "total_is_capped"?: true }
 
@@ -282,7 +282,7 @@ interface Body9 { "vulnerability": string; "ecosystem": "npm" | "pypi" | "apt" |
 
 interface Answer30 { "id": string; "vulnerability": string; "ecosystem": "npm" | "pypi" | "apt" | "dnf"; "package": string; "distribution": string | null; "versions": (string)[]; "scope": { "kind": "all" } | { "kind": "group"; "group": string } | { "kind": "host"; "agent_id": string }; "status": "not_affected" | "accepted"; "justification": "component_not_present" | "vulnerable_code_not_present" | "vulnerable_code_not_in_execute_path" | "vulnerable_code_cannot_be_controlled_by_adversary" | "inline_mitigations_already_exist" | null; "text": string; "ends_at": string; "state": "in_force" | "expired" | "revoked"; "sha256": string; "imported": Imported | null; "created_by": string; "created_at": string; "ended_by": string | null; "ended_at": string | null; "envelope": KeySet }
 
-interface Body10 { "format": "openvex" | "cyclonedx"; "document": unknown; "scope": { "kind": "all" } | { "kind": "group"; "group": string } | { "kind": "host"; "agent_id": string }; "ends_at": string }
+interface Body10 { "format": "openvex" | "cyclonedx"; "document": { [name: string]: unknown }; "scope": { "kind": "all" } | { "kind": "group"; "group": string } | { "kind": "host"; "agent_id": string }; "ends_at": string }
 
 interface Answer31 { "imported": (string)[]; "already": number; "skipped": ({ "vulnerability": string; "reason": string })[] }
 
@@ -452,13 +452,13 @@ interface Body24 { "label": string; "role": "viewer" | "approver" | "admin"; "gr
 
 interface Answer55 { "id": string; "label": string; "role": "viewer" | "approver" | "admin"; "groups": (string)[] | null; "scopes": ("read" | "approve" | "override" | "hosts" | "admin")[] | null; "state": "active" | "expired" | "suspended"; "created_by": string; "created_at": string; "expires_at": string; "last_used_at": string | null; "token": string }
 
-interface Restored { "event_id": string; "at": string; "details": unknown }
+interface Restored { "event_id": string; "at": string; "details": { [name: string]: unknown } }
 
 interface Resync { "id": string; "opened_at": string; "closes_at": string; "opened_by": string; "reason": string; "resynced": number }
 
 interface Answer56 { "epoch": number; "restored": Restored | null; "active_families": number; "resync": Resync | null }
 
-interface Clear { "count": number; "as_of": string; "opens": { "list": "agents" | "updates" | "commands" | "events" | "divergences" | "signing-keys" | "registration-tokens"; "filter": unknown } | null }
+interface Clear { "count": number; "as_of": string; "opens": { "list": "agents" | "updates" | "commands" | "events" | "divergences" | "signing-keys" | "registration-tokens"; "filter": { [name: string]: string } } | null }
 
 interface Waiting { "clear": Clear; "vulnerable": Clear; "unchecked": Clear; "not_judged": Clear }
 
@@ -494,13 +494,13 @@ interface Answer59 { "as_of": string; "zone": string; "days": (Day)[]; "entries"
 
 interface Answer60 { "status": "ok" | "degraded"; "version": string; "uptime_seconds": number; "checks": { "database": "ok" | "down"; "advisories": "ok" | "loading" | "stale" | "missing" | "unreachable" | "off" } }
 
-interface Body25 { "error_type": "javascript_error" | "api_error" | "ui_error" | "validation_error" | "client_debug" | "client_trace"; "message": string; "subsystem"?: string; "url"?: string; "stack"?: string; "metadata"?: unknown }
+interface Body25 { "error_type": "javascript_error" | "api_error" | "ui_error" | "validation_error" | "client_debug" | "client_trace"; "message": string; "subsystem"?: string; "url"?: string; "stack"?: string; "metadata"?: { [name: string]: string | number | boolean | null } }
 
-interface Item42 { "id": string; "name": string; "page": "updates" | "packages" | "hosts"; "query": unknown; "shared": boolean; "own": boolean; "created_by": string; "created_at": string }
+interface Item42 { "id": string; "name": string; "page": "updates" | "packages" | "hosts"; "query": { [name: string]: string | boolean }; "shared": boolean; "own": boolean; "created_by": string; "created_at": string }
 
 interface Answer61 { "items": (Item42)[]; "next_cursor": string | null; "total": number }
 
-interface Body26 { "name": string; "page": "updates" | "packages" | "hosts"; "query": unknown; "shared"?: boolean }
+interface Body26 { "name": string; "page": "updates" | "packages" | "hosts"; "query": { [name: string]: string | boolean }; "shared"?: boolean }
 
 export interface Api {
   /** Events in the order of the log, newest first by default (E9) */

@@ -114,7 +114,7 @@ export type VexPayload = Static<typeof VexPayload>;
 /** A document of others has neither scope nor end: the importer gives them. Documents of Tidegate keep their own. */
 export const VexImportRequest = strict({
   format: VexFormat,
-  document: Type.Unknown(),
+  document: Type.Object({}),
   scope: VexScope,
   ends_at: Timestamp,
 });

@@ -9,6 +9,7 @@ const [engine] = ENGINES;
 const NOBODY = '01900000-0000-7000-8000-00000000beef';
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE'] as const;
 
+const Media = Type.Record(Type.String(), Type.Object({ schema: Type.Unknown() }));
 const AnswerRef = Type.Object({ $ref: Type.String() });
 const Answered = Type.Object({
   description: Type.String(),
@@ -34,7 +35,7 @@ const Document = Type.Object({
       Type.Object({
         security: Type.Array(Type.Record(Type.String(), Type.Array(Type.String()))),
         responses: Type.Record(Type.String(), Type.Unknown()),
-        requestBody: Type.Optional(Type.Object({ required: Type.Boolean() })),
+        requestBody: Type.Optional(Type.Object({ required: Type.Boolean(), content: Media })),
       }),
     ),
   ),
@@ -91,6 +92,14 @@ describe('every operation', () => {
       }
     }
     expect(wrong).toEqual([]);
+  });
+
+  test('keeps the patterns of names that validation enforces', async () => {
+    const { paths } = await openDocument();
+    const body = paths['/logs/client-error']?.post?.requestBody;
+    expect(body?.content['application/json']?.schema).toMatchObject({
+      properties: { metadata: { propertyNames: { pattern: '^[A-Za-z0-9_.-]{1,64}$' }, maxProperties: 32 } },
+    });
   });
 
   test('of which the body may be absent says so', async () => {

@@ -92,7 +92,7 @@ function describe(schema: FastifySchema | undefined, route: RouteOptions): Fasti
   const { body, ...rest } = schema;
   return {
     ...rest,
-    ...(body === undefined || body === NO_BODY ? {} : { body }),
+    ...(body === undefined || body === NO_BODY ? {} : { body: withNames(body) }),
     description: describeAccess(access, String(route.method)),
     security: securityOf(access),
     response: successOf(schema.response),
@@ -145,6 +145,25 @@ function takesNull({ content }: Static<typeof MadeBody>): boolean {
   return Object.values(content).some(
     ({ schema }) => Value.Check(OrNull, schema) && schema.anyOf.some((one) => Value.Check(NullForm, one)),
   );
+}
+
+const Named = Type.Object({ patternProperties: Type.Record(Type.String(), Type.Unknown()) });
+
+/** The pattern of TypeBox for a record whose names are any text. */
+const ANY_NAME = '^.*$';
+
+/** The same schema with patterns of names as `propertyNames`: the plugin drops those of `patternProperties`. */
+function withNames(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(withNames);
+  if (schema === null || typeof schema !== 'object') return schema;
+  const members = Object.entries(schema).map(([key, value]) => [key, withNames(value)]);
+  const copy: Record<string, unknown> = Object.fromEntries(members);
+  const [named, ...others] = Value.Check(Named, copy) ? Object.entries(copy.patternProperties) : [];
+  if (named === undefined || named[0] === ANY_NAME) return copy;
+  if (others.length > 0) throw new Error('a schema with two patterns of names cannot be written');
+  const { patternProperties: _, ...rest } = copy;
+  const [pattern, additionalProperties] = named;
+  return { ...rest, propertyNames: { pattern }, additionalProperties };
 }
 
 /** Routes that answer without a body declare no response. */
