@@ -141,6 +141,13 @@ describe('what is no answer of the operation', () => {
     expect(server.urls).toHaveLength(1);
   });
 
+  test('text that is no JSON is not_tidegate also where the document names no member', async () => {
+    const server = await answering(json(undefined));
+    const asked = { query: { format: 'openvex' } } as const;
+    const outcome = await open(server).call('GET /api/v1/admin/vex-document', asked);
+    expect(outcome).toMatchObject({ ok: false, fault: { kind: 'not_tidegate' } });
+  });
+
   test('a code of a newer server is kept apart', async () => {
     const server = await answering(problem(409, 'not_invented_yet'));
     const outcome = await open(server).call('GET /api/v1/agents', {});

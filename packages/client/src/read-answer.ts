@@ -20,7 +20,8 @@ export function readAnswer<K extends OperationName>(operation: K, received: Rece
   const members = SUCCESSES[operation][status];
   if (members === undefined) return stranger(status, 'the status is not one of the operation');
   const body = members === null ? null : parsed;
-  if (members !== null && mediaType !== 'application/json') return stranger(status, 'the answer is not JSON');
+  const isJson = mediaType === 'application/json' && parsed !== undefined;
+  if (members !== null && !isJson) return stranger(status, 'the answer is not JSON');
   if (!isAnswer(operation, body, members))
     return stranger(status, 'the answer lacks members of the operation');
   return { ok: true, status, body };

@@ -10,11 +10,19 @@ const JSON_TYPE = /^application\/json(;|$)/;
 const Produced = Type.Object({ produces: Type.Array(Type.String()) });
 const Coded = Type.Object({ code: Type.String() });
 
+/** The test that makes a request fails if the answer is not as the OpenAPI document says. */
+export function checkAnswers(app: FastifyInstance): void {
+  const faults = watchAnswers(app);
+  onTestFinished(() => {
+    if (faults.size > 0) throw new Error(`not as documented: ${[...faults].join('\n')}`);
+  });
+}
+
 /**
  * Compares every answer of an app with what the OpenAPI document says of its route: status, media type, body, headers,
- * and the code of a refusal. The test that made the request fails with the differences.
+ * and the code of a refusal. Returns the differences, which grow with each answer.
  */
-export function checkAnswers(app: FastifyInstance): void {
+export function watchAnswers(app: FastifyInstance): ReadonlySet<string> {
   const faults = new Set<string>();
   app.addHook('onSend', (request, reply, payload, done) => {
     const fault = faultOf(request, reply, payload);
@@ -22,9 +30,7 @@ export function checkAnswers(app: FastifyInstance): void {
     if (fault !== null) faults.add(`${method} ${routeOptions.url} ${reply.statusCode}: ${fault}`);
     done();
   });
-  onTestFinished(() => {
-    if (faults.size > 0) throw new Error(`not as documented: ${[...faults].join('\n')}`);
-  });
+  return faults;
 }
 
 function faultOf(request: FastifyRequest, reply: FastifyReply, payload: unknown): string | null {
@@ -111,16 +117,21 @@ function closed(schema: TSchema): TSchema {
 
 function close(schema: TSchema): TSchema {
   if (Type.IsObject(schema)) return closeObject(schema);
-  if (Type.IsArray(schema)) return { ...schema, items: closed(schema.items) };
-  if (Type.IsUnion(schema)) return { ...schema, anyOf: schema.anyOf.map(closed) };
+  if (Type.IsArray(schema)) return changed(schema, { items: closed(schema.items) });
+  if (Type.IsUnion(schema)) return changed(schema, { anyOf: schema.anyOf.map(closed) });
   if (!Type.IsRecord(schema)) return schema;
   const values = Object.entries(schema.patternProperties).map(([key, value]) => [key, closed(value)]);
-  return { ...schema, patternProperties: Object.fromEntries(values) };
+  return changed(schema, { patternProperties: Object.fromEntries(values) });
 }
 
 function closeObject(schema: TObject): TSchema {
   // Without a member it is open on purpose, such as the options of WebAuthn.
   if (Object.keys(schema.properties).length === 0) return schema;
   const properties = Object.entries(schema.properties).map(([name, value]) => [name, closed(value)]);
-  return { ...schema, properties: Object.fromEntries(properties), additionalProperties: false };
+  return changed(schema, { properties: Object.fromEntries(properties), additionalProperties: false });
+}
+
+/** A copy that keeps the hidden members by which TypeBox knows its schemas. */
+function changed(schema: TSchema, members: object): TSchema {
+  return Object.assign(Object.defineProperties({}, Object.getOwnPropertyDescriptors(schema)), members);
 }
