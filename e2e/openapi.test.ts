@@ -10,6 +10,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { startChild } from './harness/child.ts';
 import { liftLimits, logIn, type Operator } from './harness/operator.ts';
 import { ecosystemsOfThisHost } from './harness/os-release.ts';
+import { findWhyUnreachable } from './harness/public-index.ts';
 import { startServer } from './harness/server-process.ts';
 
 const SCHEMATHESIS = 'schemathesis==4.32.5';
@@ -28,6 +29,13 @@ const LEFT_OUT: Readonly<Record<string, string>> = {
   'POST /api/v1/auth/logout': 'ends the session of the run',
   'PUT /api/v1/admin/rate-limits': 'sets limits that refuse the run',
 };
+/** Operations by which an operator may end the session of the run: they come last, in a session of their own. */
+const ENDING: readonly string[] = [
+  'DELETE /api/v1/auth/sessions/{id}',
+  'DELETE /api/v1/admin/operators/{id}',
+  'DELETE /api/v1/admin/operators/{id}/factors',
+  'PATCH /api/v1/admin/operators/{id}',
+];
 const ALL_SCOPES = ['read', 'hosts', 'approve', 'override', 'admin'];
 
 const Operation = Type.Object({
@@ -38,9 +46,20 @@ const Document = Type.Object({
   paths: Type.Record(Type.String(), Type.Record(Type.String(), Operation)),
 });
 type Operation = { name: string; description: string; schemes: string[] };
-type Run = { who: string; operations: readonly string[]; headers: Record<string, string> };
+type Run = {
+  who: string;
+  operations: readonly string[];
+  headers: Record<string, string>;
+  /** What its credential still opens when the run is over; null: it may have ended. */
+  probe: string | null;
+};
 
-test(
+// schemathesis comes from the public index, which is outside the project.
+const missing =
+  findTool('python3', process.env.PATH) === null ? 'python3 is not installed' : await findWhyUnreachable();
+if (missing !== null) console.log(`skipped: ten thousand cases of schemathesis: ${missing}`);
+
+test.skipIf(missing !== null)(
   'ten thousand cases of schemathesis find no answer that the document does not state',
   async () => {
     const folder = tmpDir('tidegate-openapi-');
@@ -54,11 +73,27 @@ test(
     const byAgent = operations.filter(({ schemes }) => schemes.includes('agentAccessToken'));
     const agentId = fleet.agents[0]?.session?.agentId ?? '';
     const runs: Run[] = [
-      { who: 'an agent', operations: byAgent.map(nameOf), headers: headersOf(fleet) },
+      {
+        ...{ who: 'an agent', operations: byAgent.map(nameOf), headers: headersOf(fleet) },
+        probe: `/api/v1/agents/${agentId}/state`,
+      },
       // Early: the proof of the password is fresh for five minutes.
-      { who: 'a session', operations: bySession.map(nameOf), headers: bearer(operator.token) },
-      { who: 'an API token', operations: byToken.map(nameOf), headers: bearer(await apiToken(operator)) },
-      { who: 'FleetLock', operations: byFleetLock.map(nameOf), headers: { Authorization: fleetLock } },
+      {
+        ...{ who: 'a session', operations: bySession.map(nameOf).filter((name) => !ENDING.includes(name)) },
+        ...{ headers: bearer(operator.token), probe: '/api/v1/auth/session' },
+      },
+      {
+        ...{ who: 'an API token', operations: byToken.map(nameOf).filter((name) => !ENDING.includes(name)) },
+        ...{ headers: bearer(await apiToken(operator)), probe: '/api/v1/agents' },
+      },
+      {
+        ...{ who: 'FleetLock', operations: byFleetLock.map(nameOf), headers: { Authorization: fleetLock } },
+        probe: null,
+      },
+      {
+        ...{ who: 'a session that may end', operations: ENDING, probe: null },
+        headers: bearer((await logIn(server.url)).token),
+      },
     ];
 
     let cases = 0;
@@ -78,10 +113,13 @@ test(
         `${run.who}: ${made} cases of ${run.operations.length} operations in ${seconds} s, seed ${SEED}`,
       );
       if (code !== 0) throw new Error(`as ${run.who}, seed ${SEED}:\n${lines.map(shortened).join('\n')}`);
+      if (run.probe !== null) {
+        const { status } = await fetch(`${server.url}${run.probe}`, { headers: run.headers });
+        expect([run.who, status]).toEqual([run.who, 200]);
+      }
       cases += made;
     }
     expect(cases).toBeGreaterThanOrEqual(CASES_MIN);
-    expect((await operator.call('GET', '/api/v1/agents')).status).toBe(200);
   },
   TEST_MS,
 );
