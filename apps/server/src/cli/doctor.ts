@@ -3,10 +3,14 @@ import { type CliWorld, declareCommand, EXIT, type ExitCode, readArgs, UsageErro
 import { examineServer } from './doctor-checks.ts';
 import { verifyExportedEvents, verifyInstalledEvents } from './doctor-events.ts';
 import type { Finding } from './doctor-rules.ts';
+import { askRunningServer } from './doctor-running.ts';
 
 const MARK = { ok: 'ok  ', warn: 'WARN', fail: 'FAIL' } as const;
 
 const OPTIONS = {
+  running: flag(
+    'only ask the running server for its health, for the health checks of containers; it fails if there is no answer within five seconds',
+  ),
   'verify-events': flag('check the hash chain of the log, and name the first bad row'),
   file: file('verify an export (`tidegate events export`) instead; needs no server', 'EXPORT'),
   keys: file('for --file: public keys, as GET /api/v1/public-keys returns them', 'KEYS'),
@@ -24,6 +28,7 @@ export const doctorCommand = declareCommand({
   summary: 'check the installation, and verify the log of events',
   calls: [
     { takes: ['json'] },
+    { needs: ['running'] },
     { needs: ['verify-events'], takes: ['head', 'json'] },
     { needs: ['verify-events', 'file', 'keys'], takes: ['head', 'json'] },
   ],
@@ -37,6 +42,10 @@ the file beside it.`,
     const { values, positionals } = readArgs(args, OPTIONS);
     const { file, keys, head: heads = [], json = false } = values;
     if (positionals.length > 0) throw new UsageError(`unknown words: ${positionals.join(' ')}`);
+    if (values.running) {
+      if (args.length > 1) throw new UsageError('--running goes with no other option');
+      return askRunningServer(world);
+    }
     if (!values['verify-events']) {
       const given = [file, keys, heads[0]].some((value) => value !== undefined);
       if (given) throw new UsageError('--file, --keys and --head go with --verify-events');
