@@ -13,22 +13,25 @@ import { parseArgs } from 'node:util';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { writeTarGz } from './release/archive.ts';
-import { buildPackage, type Format, type Product } from './release/os-packages.ts';
+import { writeImage } from './release/image.ts';
+import { buildPackage, type Product } from './release/os-packages.ts';
 import { sbomOf } from './release/sbom.ts';
 import { buildServerParts, type Staged, stageAgent, stageServer } from './release/stage.ts';
-import { isLinux, isTarget, TARGETS, type Target } from './release/targets.ts';
+import { isLinux, isTarget, type LinuxTarget, TARGETS, type Target } from './release/targets.ts';
 import { filesOf, sha256Of } from './release/tree.ts';
 import { swapFolder } from './swap-folder.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const PRODUCTS: readonly Product[] = ['tidegate', 'tidegate-agent'];
-const FORMATS = ['tar.gz', 'deb', 'rpm'] as const;
+const FORMATS = ['tar.gz', 'deb', 'rpm', 'oci'] as const;
+type AnyFormat = (typeof FORMATS)[number];
 /** The only file of a release that SHA256SUMS does not name, beside its signature. */
 const SUMS = 'SHA256SUMS';
 
 const USAGE = `Usage: npm run release -- [OPTIONS]
-Builds the server and the agent as tar.gz, deb and rpm, with an SBOM of each and SHA256SUMS, into dist/release. The same
-commit gives the same bytes. What npm did not install here comes from the registry, by the hashes of the lockfile.
+Builds the server and the agent as tar.gz, deb and rpm, and the server as a container image, with an SBOM of each and
+SHA256SUMS, into dist/release. The same commit gives the same bytes. What npm did not install here comes from the registry,
+and the base of the image from Debian, by the hashes of package-lock.json and packaging/container/base.lock.json.
 
   --out DIR         where to; an older release there is replaced
   --target NAME     ${Object.keys(TARGETS).join(', ')}; may be repeated; by default all
@@ -42,7 +45,7 @@ Then sign it, on a machine that is not connected: tidegate keys release sign dis
 interface Wanted {
   targets: readonly Target[];
   products: readonly Product[];
-  formats: readonly (Format | 'tar.gz')[];
+  formats: readonly AnyFormat[];
   isFast: boolean;
   out: string;
 }
@@ -121,7 +124,7 @@ async function release({ targets, products, formats, isFast, out }: Wanted): Pro
   }
 
   function writeArtifact(
-    format: Format | 'tar.gz',
+    format: AnyFormat,
     { product, target, staged }: { product: Product; target: Target; staged: Staged },
   ): void {
     const { tree } = staged;
@@ -131,10 +134,22 @@ async function release({ targets, products, formats, isFast, out }: Wanted): Pro
       return;
     }
     if (!isLinux(target)) return;
+    if (format === 'oci') {
+      if (product === 'tidegate') writeServerImage(staged, target);
+      return;
+    }
     const arch = TARGETS[target].packageArch;
     const file = join(made, `${product}_${VERSION}_${target}.${format}`);
     const files = filesOf(tree);
     buildPackage(format, { product, version: VERSION, arch, tree, files, epochSeconds, isFast, out: file });
+  }
+
+  function writeServerImage(staged: Staged, target: LinuxTarget): void {
+    const out = join(made, `tidegate_${VERSION}_${target}.oci.tar`);
+    const { base, files } = writeImage(staged, { target, version: VERSION, epochSeconds, isFast, out });
+    const name = 'tidegate-image';
+    const sbom = sbomOf({ ...staged, name, version: VERSION, target, files, base, epochSeconds });
+    writeFileSync(join(made, `${name}_${VERSION}_${target}.cdx.json`), sbom);
   }
 
   function sbomOfStaged(staged: Staged, { product, target }: { product: Product; target: Target }): string {

@@ -1,4 +1,5 @@
 import { Enums, Models, Serialize, Spec } from '@cyclonedx/cyclonedx-library';
+import type { Base } from './base-packages.ts';
 import type { LockedPackage } from './locked-packages.ts';
 import type { TreeFile } from './tree.ts';
 
@@ -11,6 +12,8 @@ export interface Contents {
   /** What runs the program, with the libraries that are compiled into it, by name. */
   runtime: { package: LockedPackage; libraries: Readonly<Record<string, string>> };
   files: readonly TreeFile[];
+  /** The packages of Debian inside, in an image. */
+  base?: Base;
   /** Time of the release, in seconds since 1970. */
   epochSeconds: number;
 }
@@ -19,7 +22,7 @@ export interface Contents {
 export function sbomOf(contents: Contents): string {
   const bom = new Models.Bom();
   bom.metadata.timestamp = new Date(contents.epochSeconds * 1_000);
-  bom.metadata.component = new Models.Component(Enums.ComponentType.Application, contents.name, {
+  bom.metadata.component = new Models.Component(typeOf(contents), contents.name, {
     version: contents.version,
     bomRef: contents.name,
     licenses: licencesOf('Apache-2.0'),
@@ -31,6 +34,7 @@ export function sbomOf(contents: Contents): string {
     bom.components.add(ofPackage(Enums.ComponentType.Library, found));
   }
   bom.components.add(ofRuntime(contents.runtime));
+  for (const found of contents.base === undefined ? [] : ofBase(contents.base)) bom.components.add(found);
   for (const { path, sha256 } of contents.files) {
     bom.components.add(
       new Models.Component(Enums.ComponentType.File, `/${path}`, {
@@ -41,6 +45,29 @@ export function sbomOf(contents: Contents): string {
   }
   const factory = new Serialize.JSON.Normalize.Factory(Spec.Spec1dot6);
   return `${new Serialize.JsonSerializer(factory).serialize(bom, { sortLists: true, space: 2 })}\n`;
+}
+
+function typeOf({ base }: Contents): Enums.ComponentType {
+  return base === undefined ? Enums.ComponentType.Application : Enums.ComponentType.Container;
+}
+
+/** Debian's packages, and the release that they are of, by which scanners choose advisories. */
+function ofBase({ release, arch, packages }: Base): Models.Component[] {
+  const system = new Models.Component(Enums.ComponentType.OperatingSystem, 'debian', {
+    version: release,
+    bomRef: 'debian',
+  });
+  const libraries = packages.map(({ name, version, sha256, source }) => {
+    const about = new URLSearchParams({ arch, distro: `debian-${release}`, upstream: source });
+    const purl = `pkg:deb/debian/${encodeURIComponent(name)}@${encodeURIComponent(version)}?${about}`;
+    return new Models.Component(Enums.ComponentType.Library, name, {
+      version,
+      bomRef: purl,
+      purl,
+      hashes: new Models.HashDictionary([[Enums.HashAlgorithm['SHA-256'], sha256]]),
+    });
+  });
+  return [system, ...libraries];
 }
 
 function ofPackage(type: Enums.ComponentType, found: LockedPackage): Models.Component {
