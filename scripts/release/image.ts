@@ -41,7 +41,7 @@ export function writeImage(
       ],
     },
   ];
-  const config = configOf(version);
+  const config = imageConfig(version);
   const gzipLevel = isFast ? 1 : 9;
   writeOciImage(
     { name: imageName(version), version, architecture, layers, config, epochSeconds, gzipLevel },
@@ -62,7 +62,8 @@ function treeFileOf(entry: Layer['entries'][number]): TreeFile[] {
   return [{ path: entry.path, mode: entry.mode, sha256 }];
 }
 
-function configOf(version: string) {
+/** How engines run it: `config` of OCI's image configuration. */
+export function imageConfig(version: string) {
   return {
     User: `${IMAGE_USER}:${IMAGE_USER}`,
     ExposedPorts: { '8080/tcp': {} },
