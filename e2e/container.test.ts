@@ -1,11 +1,14 @@
-import { createHash } from 'node:crypto';
-import { lstatSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
+import { createHash, X509Certificate } from 'node:crypto';
+import { lstatSync, readdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
+import { runTool } from '@tidegate/testkit/run-tool';
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { readBaseLock } from '../scripts/release/base-lock.ts';
+import { basePackages } from '../scripts/release/base-packages.ts';
 import {
   type BuiltImage,
   buildImage,
@@ -57,7 +60,7 @@ describe.skipIf(missing !== null)(`the image${missing === null ? '' : ` (${missi
     expect(readdirSync(built.folder)).toContain('SHA256SUMS');
   });
 
-  test('is an OCI layout whose digests and sizes are true, and which old versions of Docker load too', () => {
+  test('is an OCI layout whose digests and sizes are true, with the manifest of Docker beside it', () => {
     const { layout, index, manifest, config, forDocker } = image;
     for (const { digest, size } of [...index.manifests, manifest.config, ...manifest.layers]) {
       const bytes = readFileSync(join(layout, 'blobs', digest.replace(':', '/')));
@@ -156,7 +159,8 @@ describe.skipIf(missing !== null)(`the image${missing === null ? '' : ` (${missi
       });
       const caps = /^CapEff:\\s*(\\S+)/m.exec(fs.readFileSync('/proc/self/status', 'utf8'));
       const zone = new Intl.DateTimeFormat('en', { timeZone: 'America/New_York', timeZoneName: 'short' }).format(0);
-      const authorities = require('node:tls').getCACertificates('system').length;
+      const { getCACertificates } = require('node:tls');
+      const authorities = getCACertificates('system').length;
       console.log(JSON.stringify({ uid: process.getuid(), pid: process.pid, tried, caps: caps?.[1], zone, authorities }));`;
     const node = ['/usr/lib/tidegate/bin/node', '-e', script];
     const { text } = await output(start({}, { command: node }));
@@ -170,6 +174,34 @@ describe.skipIf(missing !== null)(`the image${missing === null ? '' : ` (${missi
       authorities: expect.any(Number),
     });
     expect(said.authorities).toBeGreaterThan(100);
+  });
+
+  test('trusts an authority of the operator that is mounted in place of the bundle', async () => {
+    const data = volume();
+    const pem = await selfSigned();
+    writeFileSync(join(data, 'own.pem'), pem);
+    const script = `
+      const { X509Certificate } = require('node:crypto');
+      const trusted = require('node:tls').getCACertificates('default');
+      console.log(trusted.map((pem) => new X509Certificate(pem).fingerprint256).join());`;
+    const command = ['/usr/lib/tidegate/bin/node', '-e', script];
+    const { text } = await output(start({ SSL_CERT_FILE: '/data/own.pem' }, { data, command }));
+    expect(text).toContain(new X509Certificate(pem).fingerprint256);
+  });
+
+  test('is not built of packages that Debian no longer has, or of others than were pinned', async () => {
+    const { suite, release, packages } = readBaseLock();
+    const [[name, pinned] = ['', { version: '', sha256: '' }]] = Object.entries(packages.amd64);
+    const build = (changed: Partial<typeof pinned>) =>
+      basePackages('amd64', {
+        suite,
+        release,
+        packages: { amd64: { [name]: { ...pinned, ...changed } }, arm64: {} },
+      });
+    expect(() => build({ version: '0.0.1', sha256: '0'.repeat(64) })).toThrow(
+      /0\.0\.1 cannot be had from Debian's archive\. .*node scripts\/lock-container-base\.ts/,
+    );
+    expect(() => build({ sha256: '0'.repeat(64) })).toThrow(/is not the package that base\.lock\.json names/);
   });
 
   /** Like an engine, with a volume of its own unless `data` is one; `host` null leaves the address that the image sets. */
@@ -200,6 +232,21 @@ function volume(): string {
   const folder = tmpDir('tidegate-volume-');
   onTestFinished(() => folder.remove());
   return makeVolume(folder.path);
+}
+
+function selfSigned(): Promise<string> {
+  const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-keyout', '/dev/null'];
+  return runTool('openssl', [
+    'req',
+    '-x509',
+    ...key,
+    '-days',
+    '1',
+    '-subj',
+    '/CN=authority.example',
+    '-out',
+    '-',
+  ]);
 }
 
 async function listening(server: Container): Promise<string> {

@@ -3,9 +3,12 @@ import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 
 const ROOT = join(import.meta.dirname, '..');
-const DOCUMENTS = globSync(['*.md', '{docs,bench,examples}/**/*.md', '{apps,packages}/*/README.md'], {
-  cwd: ROOT,
-});
+const DOCUMENTS = globSync(
+  ['*.md', '{docs,bench,examples,packaging}/**/*.md', '{apps,packages}/*/README.md'],
+  {
+    cwd: ROOT,
+  },
+);
 /** The folders from which a cited path may start: the threat model omits `apps/`, other documents `apps/server/src`. */
 const BASES = ['', 'apps', 'apps/server/src', 'apps/agent/src'].map((base) => join(ROOT, base));
 

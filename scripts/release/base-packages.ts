@@ -27,8 +27,8 @@ export interface Base {
 }
 
 /** The packages of base.lock.json for one architecture, each refused unless its SHA-256 is the one in there. */
-export function basePackages(arch: DebianArch): Base {
-  const { suite, release, packages } = readBaseLock();
+export function basePackages(arch: DebianArch, lock = readBaseLock()): Base {
+  const { suite, release, packages } = lock;
   let archive: DebianArchive | null = null;
   const open = () => {
     archive ??= openDebianArchive(suite, arch);

@@ -29,7 +29,7 @@ interface Blob {
 
 /**
  * Writes an image as one archive in the layout of OCI: the same bytes for the same image. Podman, containerd and Docker load
- * it; `manifest.json` is for versions of Docker that know no OCI layout. Sources: OCI image-spec 1.1, docker-image-spec 1.3.
+ * it; `manifest.json` is for Docker's classic image store, which knows no OCI layout. Sources: OCI image-spec 1.1, docker-image-spec 1.3.
  */
 export function writeOciImage(image: OciImage, out: string): void {
   const { name, version, architecture, epochSeconds, gzipLevel } = image;
