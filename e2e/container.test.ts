@@ -57,7 +57,20 @@ describe.skipIf(missing !== null)(`the image${missing === null ? '' : ` (${missi
     onTestFinished(() => again.remove());
     expect(sha256(readFileSync(again.archive))).toBe(sha256(readFileSync(built.archive)));
     expect(sha256(readFileSync(again.sbom))).toBe(sha256(readFileSync(built.sbom)));
-    expect(readdirSync(built.folder)).toContain('SHA256SUMS');
+    const sums = (one: BuiltImage) => readFileSync(join(one.folder, 'SHA256SUMS'), 'utf8');
+    expect(sums(again)).toBe(sums(built));
+    expect(sums(built)).toMatch(/ {2}tidegate-container_0\.1\.0\.tar\.gz$/m);
+  });
+
+  test('shares its libraries and Node with the next release', { timeout: BUILD_MAX_MS }, async () => {
+    const next = await buildImage({ SOURCE_DATE_EPOCH: String(Number(EPOCH) + 86_400) });
+    onTestFinished(() => next.remove());
+    const unpacked = tmpDir('tidegate-image-');
+    onTestFinished(() => unpacked.remove());
+    const { manifest } = await unpackImage(next.archive, unpacked.path);
+    const digests = (layers: typeof manifest.layers) => layers.map(({ digest }) => digest);
+    expect(digests(manifest.layers).slice(0, 2)).toEqual(digests(image.manifest.layers).slice(0, 2));
+    expect(manifest.layers[2]?.size).toBeLessThan(8_000_000);
   });
 
   test('is an OCI layout whose digests and sizes are true, with the manifest of Docker beside it', () => {

@@ -18,7 +18,7 @@ import { buildPackage, type Product } from './release/os-packages.ts';
 import { sbomOf } from './release/sbom.ts';
 import { buildServerParts, type Staged, stageAgent, stageServer } from './release/stage.ts';
 import { isLinux, isTarget, type LinuxTarget, TARGETS, type Target } from './release/targets.ts';
-import { filesOf, sha256Of } from './release/tree.ts';
+import { filesOf, put, sha256Of } from './release/tree.ts';
 import { swapFolder } from './swap-folder.ts';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -115,6 +115,7 @@ async function release({ targets, products, formats, isFast, out }: Wanted): Pro
         rmSync(tree, { recursive: true });
       }
     }
+    if (products.includes('tidegate') && formats.includes('oci')) writeDeploymentFiles();
     const sums = filesOf(made).map(({ path, sha256 }) => `${sha256}  ${path}\n`);
     writeFileSync(join(made, SUMS), sums.join(''));
     swapFolder(made, out);
@@ -150,6 +151,14 @@ async function release({ targets, products, formats, isFast, out }: Wanted): Pro
     const name = 'tidegate-image';
     const sbom = sbomOf({ ...staged, name, version: VERSION, target, files, base, epochSeconds });
     writeFileSync(join(made, `${name}_${VERSION}_${target}.cdx.json`), sbom);
+  }
+
+  /** Compose files and chart: what runs the image, for every target. */
+  function writeDeploymentFiles(): void {
+    const name = `tidegate-container_${VERSION}`;
+    const tree = join(work, name);
+    for (const folder of ['container', 'helm']) put(tree, folder, join(ROOT, 'packaging', folder));
+    writeTarGz(tree, { out: join(made, `${name}.tar.gz`), epochSeconds, gzipLevel: isFast ? 1 : 9 });
   }
 
   function sbomOfStaged(staged: Staged, { product, target }: { product: Product; target: Target }): string {

@@ -29,16 +29,21 @@ export function writeImage(
   const { target, version, epochSeconds, isFast, out } = job;
   const architecture = TARGETS[target].packageArch;
   const base = basePackages(architecture);
-  // Seldom changed first: an upgrade of Tidegate transfers the last one.
+  // An upgrade of Tidegate transfers the last one, as the others stay the same.
   const layers: Layer[] = [
-    { about: `Debian ${base.release}: C and C++ libraries, certificates`, entries: baseLayer(base) },
-    { about: 'Node.js', entries: entriesOf(staged.tree, (path) => path === NODE) },
+    {
+      about: `Debian ${base.release}: C and C++ libraries, certificates`,
+      entries: baseLayer(base),
+      epochSeconds: 0,
+    },
+    { about: 'Node.js', entries: entriesOf(staged.tree, (path) => path === NODE), epochSeconds: 0 },
     {
       about: `Tidegate ${version}`,
       entries: [
         file(COMMAND, COMMAND_TEXT, 0o755),
         ...entriesOf(staged.tree, (path) => PROGRAM.test(path) && path !== NODE),
       ],
+      epochSeconds,
     },
   ];
   const config = imageConfig(version);

@@ -7,6 +7,8 @@ export interface Layer {
   /** What is in it, for people who look at the history of the image. */
   about: string;
   entries: readonly TarEntry[];
+  /** Time of its files, in seconds since 1970: what is the same in every release has the same one, and is transferred once. */
+  epochSeconds: number;
 }
 
 export interface OciImage {
@@ -35,8 +37,9 @@ export function writeOciImage(image: OciImage, out: string): void {
   const { name, version, architecture, epochSeconds, gzipLevel } = image;
   const created = new Date(epochSeconds * 1_000).toISOString();
   const platform = { architecture, os: 'linux', ...(architecture === 'arm64' ? { variant: 'v8' } : {}) };
-  const layers = image.layers.map(({ about, entries }) => {
-    const tar = tarOf(withFolders(entries), epochSeconds);
+  const layers = image.layers.map((layer) => {
+    const { about, entries } = layer;
+    const tar = tarOf(withFolders(entries), layer.epochSeconds);
     return { about, diffId: digestOf(tar), blob: blobOf(gzipSync(tar, { level: gzipLevel })) };
   });
   const config = blobOf(
@@ -90,7 +93,7 @@ export function writeOciImage(image: OciImage, out: string): void {
 }
 
 /** With the folders above each entry that are not named, as root's and readable by everyone. */
-export function withFolders(entries: readonly TarEntry[]): TarEntry[] {
+function withFolders(entries: readonly TarEntry[]): TarEntry[] {
   const given = new Set(entries.map(({ path }) => path));
   const above = new Set(entries.flatMap(({ path }) => foldersAbove(path)));
   const missing = [...above].filter((path) => !given.has(path));
