@@ -12,13 +12,14 @@ const refuseSkips = process.env.TIDEGATE_REFUSE_SKIPS === '1';
 const TIMED = ['e2e/console/budget.test.ts', 'e2e/keys.test.ts'];
 
 /**
- * For the long lane alone: what the public registries offer changes from day to day; fifty restarts, two whole releases, ten
- * thousand cases or the compilation of Helm take minutes.
+ * For the long lane alone: what the public registries and Debian's archive offer changes from day to day, and the base of the
+ * image is pinned; fifty restarts, two whole releases, ten thousand cases or the compilation of Helm take minutes.
  */
 const LONG =
   process.env.TIDEGATE_LONG === '1'
     ? []
     : [
+        'e2e/container.test.ts',
         'e2e/deployment-files.test.ts',
         'e2e/openapi.test.ts',
         'e2e/real-registries.test.ts',

@@ -93,6 +93,7 @@ function readWanted(): Wanted | string {
 /** Everything is built in a folder of its own, which then takes the place of the last release. */
 async function release({ targets, products, formats, isFast, out }: Wanted): Promise<void> {
   const epochSeconds = releaseTime();
+  const about = { version: VERSION, epochSeconds };
   mkdirSync(dirname(out), { recursive: true });
   // On the file system of `out`, so that the release comes to its place as a whole.
   const work = mkdtempSync(join(dirname(out), '.release-'));
@@ -107,8 +108,8 @@ async function release({ targets, products, formats, isFast, out }: Wanted): Pro
         const tree = join(work, name);
         const staged =
           parts !== null && isLinux(target)
-            ? stageServer(tree, target, parts, VERSION)
-            : stageAgent(tree, target);
+            ? stageServer(tree, target, parts, about)
+            : stageAgent(tree, target, about);
         for (const format of formats) writeArtifact(format, { product, target, staged });
         writeFileSync(join(made, `${name}.cdx.json`), sbomOfStaged(staged, { product, target }));
         process.stdout.write(`${name}\n`);

@@ -1,6 +1,14 @@
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { PROGRAM as AGENT } from '../../apps/agent/src/command-line.ts';
+import { PROGRAM as SERVER } from '../../apps/server/src/cli/commands.ts';
+import { bashCompletion } from '../../packages/command-line/src/complete-bash.ts';
+import { fishCompletion } from '../../packages/command-line/src/complete-fish.ts';
+import { zshCompletion } from '../../packages/command-line/src/complete-zsh.ts';
+import type { Program } from '../../packages/command-line/src/declare.ts';
+import { manPage } from '../../packages/command-line/src/man-page.ts';
 import { compileAgent } from '../compile-agent.ts';
 import { bundleServer } from './bundle-server.ts';
 import { buildConsole } from './console.ts';
@@ -10,6 +18,12 @@ import { put, putText } from './tree.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const PACKAGING = join(ROOT, 'packaging');
+
+/** Version, and time in seconds since 1970, of the release. */
+export interface About {
+  version: string;
+  epochSeconds: number;
+}
 
 /** A product laid out as it is on a host, and what is inside besides its own code. */
 export interface Staged {
@@ -34,17 +48,22 @@ export async function buildServerParts(work: string): Promise<ServerParts> {
 }
 
 /** Lays out the server for a target: the Node of the lockfile, the bundle, the console, units and settings. */
-export function stageServer(tree: string, target: LinuxTarget, parts: ServerParts, version: string): Staged {
+export function stageServer(tree: string, target: LinuxTarget, parts: ServerParts, about: About): Staged {
   const { node, argon2 } = TARGETS[target];
   const program = 'usr/lib/tidegate';
   put(tree, `${program}/bin/node`, join(lockedPackage(node), 'bin/node'));
   put(tree, `${program}/server`, parts.bundle);
   put(tree, `${program}/server/node_modules/${argon2}`, lockedPackage(argon2));
   put(tree, `${program}/console`, parts.console);
-  putText(tree, `${program}/package.json`, json({ name: 'tidegate', version, type: 'module' }));
+  putText(
+    tree,
+    `${program}/package.json`,
+    json({ name: 'tidegate', version: about.version, type: 'module' }),
+  );
   put(tree, 'usr/bin/tidegate', join(PACKAGING, 'server/tidegate'));
   put(tree, 'usr/lib/systemd/system', join(PACKAGING, 'server/systemd'));
   put(tree, 'usr/lib/sysusers.d/tidegate.conf', join(PACKAGING, 'server/sysusers.conf'));
+  putShellFiles(tree, SERVER, about);
   put(tree, 'etc/tidegate/server.env', join(PACKAGING, 'server/server.env'));
   const packages = [...parts.packages, lockedEntry(`node_modules/${argon2}`)];
   const runtime = lockedEntry(`node_modules/${node}`);
@@ -53,19 +72,33 @@ export function stageServer(tree: string, target: LinuxTarget, parts: ServerPart
 }
 
 /** Compiles the agent for a target and lays it out with its units; on macOS and Windows it is the program alone. */
-export function stageAgent(tree: string, target: Target): Staged {
+export function stageAgent(tree: string, target: Target, about: About): Staged {
   const { bun } = TARGETS[target];
   const program = target.startsWith('windows') ? 'tidegate-agent.exe' : 'usr/bin/tidegate-agent';
   const compiled = compileAgent({ target: bun, outfile: join(tree, program) });
   if (!compiled.ok) throw new Error(compiled.fault);
   const packages = compiled.packages.map(lockedEntry);
   if (isLinux(target)) {
+    putShellFiles(tree, AGENT, about);
     put(tree, 'usr/lib/systemd/system', join(PACKAGING, 'agent/systemd'));
     put(tree, 'usr/lib/sysusers.d/tidegate-agent.conf', join(PACKAGING, 'agent/sysusers.conf'));
   }
   const { runtime, compiler } = compiled;
   putDocuments(tree, 'tidegate-agent', [...packages, runtime]);
   return { tree, packages, runtime: { package: runtime, libraries: versionsOf(compiler) } };
+}
+
+/** The man page and the completions of a program, from the declarations behind its --help. */
+function putShellFiles(tree: string, program: Program, { version, epochSeconds }: About): void {
+  const { name, section } = program;
+  const date = new Date(epochSeconds * 1_000).toISOString().slice(0, 10);
+  const page = gzipSync(manPage(program, { version, date }), { level: 9 });
+  putText(tree, `usr/share/man/man${section}/${name}.${section}.gz`, page);
+  putText(tree, `usr/share/bash-completion/completions/${name}`, bashCompletion(program));
+  // Debian's place and that of the others.
+  for (const folder of ['vendor-completions', 'site-functions'])
+    putText(tree, `usr/share/zsh/${folder}/_${name}`, zshCompletion(program));
+  putText(tree, `usr/share/fish/vendor_completions.d/${name}.fish`, fishCompletion(program));
 }
 
 /** The licence of Tidegate, and those of everything inside, which ask to be passed on. */

@@ -17,7 +17,7 @@ export function put(tree: string, path: string, source: string): void {
   for (const file of filesBelow(target)) setMode(file, (statSync(file).mode & 0o100) !== 0 ? 0o755 : 0o644);
 }
 
-export function putText(tree: string, path: string, text: string, mode = 0o644): void {
+export function putText(tree: string, path: string, text: string | Uint8Array, mode = 0o644): void {
   const target = join(tree, path);
   mkdirSync(dirname(target), { recursive: true });
   writeFileSync(target, text);
