@@ -154,6 +154,12 @@ describe.skipIf(missing !== null)(
         statSync(path('var/lib/tidegate')).uid,
       ];
       expect([owner, user !== 0]).toEqual([user, true]);
+      // What the man page says, with another log.
+      const support =
+        'echo a line of the log | tidegate support --out /var/lib/tidegate/support.tar.gz --log -';
+      expect(await inTree(['sh', '-c', support])).toContain('log.txt');
+      const log = await runTool('tar', ['-xzOf', path('var/lib/tidegate/support.tar.gz'), 'log.txt']);
+      expect(log).toBe('a line of the log\n');
       const backup = startUnit({ tree: treeOf().root, unit: 'tidegate-backup.service' });
       expect(await backup.ended).toEqual({ code: 0, signal: null });
     });

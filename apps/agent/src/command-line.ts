@@ -49,7 +49,7 @@ const OPTIONS = {
     'what this host allows, whatever the server says (/etc/tidegate/policy.json); probes.d and hooks.d are beside it',
   ),
   out: file('where the result goes; support: a new file, for its owner only'),
-  log: file("the agent's log, whose last lines go in, without their secrets"),
+  log: file("the agent's log, whose last lines go in, without their secrets; - reads the standard input"),
   probes: file("where root's probes leave what they say (/run/tidegate-probe/report.json)"),
   rest: text('N', 'stays N seconds after it, so that systemd never counts too many starts'),
   run: text('NAME', 'before-ID or after-ID of a command'),
@@ -102,7 +102,8 @@ const COMMANDS = {
     needs: ['out'],
     takes: ['log', 'policy'],
     about: `Collects versions, machine, what doctor finds and the enrolment without its tokens. The list of files is printed, and is in
-the bundle as manifest.json. With systemd: tidegate-agent support --out FILE --log <(journalctl -u tidegate-agent -n 2000)`,
+the bundle as manifest.json. With systemd:
+journalctl -u tidegate-agent -n 2000 | tidegate-agent support --out FILE --log -`,
   },
   execute: {
     summary: 'carry out one job as root, without network (started by systemd)',

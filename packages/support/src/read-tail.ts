@@ -4,9 +4,12 @@ const CHUNK_BYTES = 64 * 1024;
 /** Most that is read of a pipe. */
 const READ_MAX_BYTES = 256 * 1024 * 1024;
 
-/** The last lines of a file or a pipe, in at most `maxBytes`; the first of them is whole. @throws when it cannot be read. */
+/**
+ * The last lines of a file or a pipe, in at most `maxBytes`; the first of them is whole. `-` is the standard input: after a
+ * change of user its path can no longer be opened. @throws when it cannot be read.
+ */
 export function readTail(path: string, { lines, maxBytes }: { lines: number; maxBytes: number }): string {
-  const fd = openSync(path, 'r');
+  const fd = path === '-' ? 0 : openSync(path, 'r');
   try {
     const stat = fstatSync(fd);
     let at = stat.isFile() ? Math.max(0, stat.size - maxBytes - 1) : null;
@@ -27,6 +30,6 @@ export function readTail(path: string, { lines, maxBytes }: { lines: number; max
     const all = tail.toString('utf8').split('\n');
     return (isCut ? all.slice(1) : all).slice(-lines - 1).join('\n');
   } finally {
-    closeSync(fd);
+    if (fd !== 0) closeSync(fd);
   }
 }

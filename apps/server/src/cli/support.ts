@@ -11,7 +11,7 @@ const LINES = { usual: 2_000, max: 20_000 };
 
 const OPTIONS = {
   out: file('a new file, for its owner only; an existing one is left alone', 'FILE.tar.gz'),
-  log: file("the server's log, whose last lines go in, without their secrets"),
+  log: file("the server's log, whose last lines go in, without their secrets; - reads the standard input"),
   lines: text('N', `how many lines of it, at most ${LINES.max} (${LINES.usual})`),
   json: flag('describe the bundle as JSON'),
 };
@@ -25,7 +25,7 @@ export const supportCommand = declareCommand({
 database, warnings and errors of the event log without their texts. Of secret settings only the names of the variables go
 in; passwords, tokens and keys are taken out wherever they stand. It changes nothing, and works with or without a
 running server or a usable database. The list of files is printed, and is in the bundle as manifest.json. With systemd:
-tidegate support --out FILE --log <(journalctl -u tidegate-server -n 2000)`,
+journalctl -u tidegate -n 2000 | tidegate support --out /var/lib/tidegate/support.tar.gz --log -`,
   async run(args, world) {
     const { values, positionals } = readArgs(args, OPTIONS);
     if (positionals.length > 0) throw new UsageError(`unknown words: ${positionals.join(' ')}`);
