@@ -3,17 +3,14 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { CreatedRegistrationToken } from '@tidegate/protocol/enrolment-api';
-import { LoginAnswer } from '@tidegate/protocol/operators-api';
 import { findTool, runTool, SYSTEM_PATH } from '@tidegate/testkit/run-tool';
 import { tmpDir } from '@tidegate/testkit/tmp';
-import type { TSchema } from 'typebox';
-import { Value } from 'typebox/value';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { type Child, startChild } from './harness/child.ts';
+import { becomeFirstOperator, parsed, post } from './harness/first-operator.ts';
 
 const REPOSITORY = fileURLToPath(new URL('..', import.meta.url));
 const INSTALL_MAX_MS = 240_000;
-const OPERATOR = { username: 'nina', password: 'a long enough password' };
 const NOBODY = 65_534;
 
 const isRoot = process.getuid?.() === 0;
@@ -69,39 +66,13 @@ async function npmStart(uid: number | null): Promise<Child> {
 
 async function expectFirstOperator(child: Child): Promise<void> {
   await child.line(/Installing packages/);
-  const link = /(https?:\/\/\S+)\/setup\/(\S+)/.exec(await child.line(/\/setup\//, INSTALL_MAX_MS));
-  const [page = '', url = '', secret = ''] = link ?? [];
-  const shown = await fetch(page);
-  expect([shown.status, shown.headers.get('content-type')]).toEqual([
-    200,
-    expect.stringContaining('text/html'),
-  ]);
-  const setUp = await post(`${url}/api/v1/auth/setup`, { secret, ...OPERATOR });
-  expect(setUp.status).toBeLessThan(300);
-  expect((await fetch(page)).status).toBe(404); // the link works once
-  const login = await parsed(await post(`${url}/api/v1/auth/login`, OPERATOR), LoginAnswer);
+  const { url, login } = await becomeFirstOperator(child, INSTALL_MAX_MS);
   expect(login.operator.role).toBe('admin');
   const made = await post(`${url}/api/v1/admin/registration-tokens`, { label: 'first host' }, login.token);
   expect((await parsed(made, CreatedRegistrationToken)).token).toMatch(/^tgr_/);
   expect((await fetch(`${url}/api/docs`)).status).toBe(200);
   const console = await fetch(`${url}/`);
   expect([console.status, await console.text()]).toEqual([200, expect.stringContaining('/assets/index-')]);
-}
-
-function post(url: string, body: unknown, token?: string): Promise<Response> {
-  return fetch(url, {
-    method: 'POST',
-    headers: {
-      'content-type': 'application/json',
-      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-    },
-    body: JSON.stringify(body),
-  });
-}
-
-async function parsed<T extends TSchema>(response: Response, schema: T) {
-  const body: unknown = await response.json();
-  return Value.Parse(schema, body);
 }
 
 function homeOfThisUser(): Record<string, string> {

@@ -2,19 +2,18 @@ import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from '
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { CreatedRegistrationToken } from '@tidegate/protocol/enrolment-api';
-import { LoginAnswer } from '@tidegate/protocol/operators-api';
 import { canMount } from '@tidegate/testkit/can-mount';
 import { runTool } from '@tidegate/testkit/run-tool';
 import { tmpDir } from '@tidegate/testkit/tmp';
-import { type TSchema, Type } from 'typebox';
+import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { type DebianTree, installDebootstrap, makeDebianTree } from '../scripts/debian-tree.ts';
 import type { Child } from './harness/child.ts';
+import { becomeFirstOperator, FIRST_OPERATOR, parsed, post } from './harness/first-operator.ts';
 import { runInTree, startUnit } from './harness/unit-process.ts';
 
 const REPOSITORY = fileURLToPath(new URL('..', import.meta.url));
-const OPERATOR = { username: 'nina', password: 'a long enough password' };
 const FOLDER = 'node_modules/';
 const REGION = /^\/\/ node_modules\/(?:.*\/node_modules\/)?((?:@[^/\s]+\/)?[^/\s]+)/gm;
 /** Its one module is bundled without a mark; the other is native code beside the bundle. */
@@ -142,7 +141,7 @@ describe.skipIf(missing !== null)(
     );
 
     test('the commands of the server work as root, on its settings and as its user', async () => {
-      expect(await inTree(['tidegate', 'operators', 'list'])).toContain(OPERATOR.username);
+      expect(await inTree(['tidegate', 'operators', 'list'])).toContain(FIRST_OPERATOR.username);
       await inTree(['tidegate', 'backup', '--keep', '1']);
       await inTree(['tidegate', 'backup', '--keep', '1']);
       const backups = readdirSync(path('var/lib/tidegate/backups')).filter((name) =>
@@ -173,7 +172,7 @@ describe.skipIf(missing !== null)(
       expect(readFileSync(path('etc/tidegate/server.env'), 'utf8')).toContain('# mine');
       const running = startServer();
       const url = await urlOf(running);
-      const login = await post(`${url}/api/v1/auth/login`, OPERATOR);
+      const login = await post(`${url}/api/v1/auth/login`, FIRST_OPERATOR);
       expect(login.status).toBe(200);
       await stop(running);
     });
@@ -212,7 +211,7 @@ describe.skipIf(missing !== null)(
       expect(await rpm('--upgrade', '--replacepkgs', file)).not.toContain('Kept');
       expect(readFileSync(path('etc/tidegate/server.env'), 'utf8')).toContain('# mine');
       const second = startServer();
-      expect((await post(`${await urlOf(second)}/api/v1/auth/login`, OPERATOR)).status).toBe(200);
+      expect((await post(`${await urlOf(second)}/api/v1/auth/login`, FIRST_OPERATOR)).status).toBe(200);
       await stop(second);
       expect(await rpm('--erase', 'tidegate')).toContain('Kept: /var/lib/tidegate');
       expect(existsSync(path('usr/bin/tidegate'))).toBe(false);
@@ -252,30 +251,7 @@ async function urlOf(child: Child): Promise<string> {
   return /url=(\S+)/.exec(await child.line(/listening/))?.[1] ?? '';
 }
 
-async function becomeFirstOperator(child: Child) {
-  const url = await urlOf(child);
-  const [, secret = ''] = /\/setup\/(\S+)/.exec(await child.line(/\/setup\//)) ?? [];
-  expect((await post(`${url}/api/v1/auth/setup`, { secret, ...OPERATOR })).status).toBeLessThan(300);
-  return { url, login: await parsed(await post(`${url}/api/v1/auth/login`, OPERATOR), LoginAnswer) };
-}
-
 async function stop(child: Child): Promise<void> {
   child.signal('SIGTERM');
   expect(await child.ended).toEqual({ code: 0, signal: null });
-}
-
-function post(url: string, body: unknown, token?: string): Promise<Response> {
-  return fetch(url, {
-    method: 'POST',
-    headers: {
-      'content-type': 'application/json',
-      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-    },
-    body: JSON.stringify(body),
-  });
-}
-
-async function parsed<T extends TSchema>(response: Response, schema: T) {
-  const body: unknown = await response.json();
-  return Value.Parse(schema, body);
 }

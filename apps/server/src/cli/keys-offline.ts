@@ -2,7 +2,7 @@ import { basename, dirname } from 'node:path';
 import { Envelope, KEYSET_TYPE, KeySetPayload } from '@tidegate/protocol/documents';
 import { ROOT_TYPE, RootPayload } from '@tidegate/protocol/root-document';
 import { parseStrictJson } from '@tidegate/protocol/strict-json';
-import { countersign, generatePrivateKeyHex, loadSigningKey, type SigningKey } from '@tidegate/signing/sign';
+import { countersign, loadSigningKey, type SigningKey } from '@tidegate/signing/sign';
 import { KeyError } from '@tidegate/signing/verify';
 import { Value } from 'typebox/value';
 import { writeSecretFile } from '../platform/secrets.ts';
@@ -10,22 +10,12 @@ import { type CliWorld, EXIT, type ExitCode, readArgs, UsageError } from './comm
 import { KeyFault } from './key-context.ts';
 import { onlyWord, readInput } from './keys-input.ts';
 import { KEY_OPTIONS } from './keys-options.ts';
-import { writeNewSecret } from './write-new-secret.ts';
+import { makeKeyFile } from './make-key-file.ts';
 
-/** `tidegate keys root make`: needs no server, data or network, so that it runs on an offline machine. */
+/** `tidegate keys root make` */
 export async function makeRootKeyCommand(args: readonly string[], world: CliWorld): Promise<ExitCode> {
-  const { values, positionals } = readArgs(args, { out: KEY_OPTIONS.out, json: KEY_OPTIONS.json });
-  if (positionals.length > 0) throw new UsageError(`unknown words: ${positionals.join(' ')}`);
-  const { out } = values;
-  if (out === undefined) throw new UsageError('--out FILE is needed');
-  const privateKeyHex = generatePrivateKeyHex(world.random(32));
-  writeNewSecret(out, `${privateKeyHex}\n`);
-  const { publicKeyHex } = loadSigningKey({ keyId: 'root', privateKeyHex });
-  if (values.json) world.out(JSON.stringify({ file: out, public_key_hex: publicKeyHex }));
-  else world.out(publicKeyHex);
-  world.err(
-    `The private half is in ${out}, readable by its owner only. Keep it and a copy away from the server.`,
-  );
+  const { file, publicKeyHex, json } = makeKeyFile(args, world);
+  world.out(json ? JSON.stringify({ file, public_key_hex: publicKeyHex }) : publicKeyHex);
   return EXIT.ok;
 }
 

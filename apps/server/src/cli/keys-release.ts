@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { generatePrivateKeyHex, loadSigningKey, type SigningKey, signDetached } from '@tidegate/signing/sign';
+import { loadSigningKey, type SigningKey, signDetached } from '@tidegate/signing/sign';
 import {
   KeyError,
   loadTrustedKey,
@@ -14,7 +14,7 @@ import { type CliWorld, EXIT, type ExitCode, readArgs, UsageError } from './comm
 import { KeyFault } from './key-context.ts';
 import { onlyWord, readInput } from './keys-input.ts';
 import { KEY_OPTIONS } from './keys-options.ts';
-import { writeNewSecret } from './write-new-secret.ts';
+import { makeKeyFile } from './make-key-file.ts';
 
 const SUMS = 'SHA256SUMS';
 const SIGNATURE = 'SHA256SUMS.sig';
@@ -22,22 +22,12 @@ const SIGNATURE = 'SHA256SUMS.sig';
 const LINE = /^([0-9a-f]{64}) {2}([A-Za-z0-9][\w.+~-]{0,200})$/;
 const FILES_MAX = 1_000;
 
-/** `tidegate keys release make`: needs no server, data or network, so that it runs on an offline machine. */
+/** `tidegate keys release make` */
 export async function makeReleaseKeyCommand(args: readonly string[], world: CliWorld): Promise<ExitCode> {
-  const { values, positionals } = readArgs(args, { out: KEY_OPTIONS.out, json: KEY_OPTIONS.json });
-  if (positionals.length > 0) throw new UsageError(`unknown words: ${positionals.join(' ')}`);
-  const { out } = values;
-  if (out === undefined) throw new UsageError('--out FILE is needed');
-  const privateKeyHex = generatePrivateKeyHex(world.random(32));
-  writeNewSecret(out, `${privateKeyHex}\n`);
-  const { publicKeyHex } = loadSigningKey({ keyId: 'release', privateKeyHex });
+  const { file, publicKeyHex, json } = makeKeyFile(args, world);
   const pem = publicKeyPem(loadTrustedKey({ keyId: 'release', publicKeyHex }));
-  if (values.json)
-    world.out(JSON.stringify({ file: out, public_key_hex: publicKeyHex, public_key_pem: pem }));
-  else world.out(`${publicKeyHex}\n${pem.trimEnd()}`);
-  world.err(
-    `The private half is in ${out}, readable by its owner only. Keep it away from connected machines.`,
-  );
+  const made = { file, public_key_hex: publicKeyHex, public_key_pem: pem };
+  world.out(json ? JSON.stringify(made) : `${publicKeyHex}\n${pem.trimEnd()}`);
   return EXIT.ok;
 }
 
