@@ -1,49 +1,110 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { findTool, runTool } from '@tidegate/testkit/run-tool';
 import { tmpDir } from '@tidegate/testkit/tmp';
-import { expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { unpackImage } from './harness/server-image.ts';
 
 const REPOSITORY = fileURLToPath(new URL('..', import.meta.url));
+const MAIN = join(REPOSITORY, 'apps/server/src/main.ts');
 const BUILD_MAX_MS = 1_200_000;
+const QEMU = 'qemu-aarch64-static';
 
-test('two releases of one commit, built in different folders, are the same bytes', {
-  timeout: BUILD_MAX_MS,
-}, () => {
-  const [first, second] = [build('first'), build('second')];
-  expect(first).toBe(second);
-  const names = first
-    .trimEnd()
-    .split('\n')
-    .map((line) => line.slice(66));
-  const targets = ['linux-arm64', 'linux-x64'];
-  const server = targets.flatMap((target) =>
-    artifacts(`tidegate_0.1.0_${target}`, ['cdx.json', 'deb', 'rpm', 'tar.gz']),
-  );
-  const agent = [
-    ...artifacts('tidegate-agent_0.1.0_darwin-arm64', ['cdx.json', 'tar.gz']),
-    ...targets.flatMap((target) =>
-      artifacts(`tidegate-agent_0.1.0_${target}`, ['cdx.json', 'deb', 'rpm', 'tar.gz']),
-    ),
-    ...artifacts('tidegate-agent_0.1.0_windows-x64', ['cdx.json', 'tar.gz']),
+const folder = tmpDir('tidegate-release-');
+const release = join(folder.path, 'release');
+const sumsOf = (place: string) => readFileSync(join(place, 'SHA256SUMS'), 'utf8');
+
+beforeAll(() => build(release), BUILD_MAX_MS);
+afterAll(() => folder.remove());
+
+test('a release has every artifact, each with its SBOM', () => {
+  const lines = sumsOf(release).trimEnd().split('\n');
+  const linux = ['linux-arm64', 'linux-x64'];
+  const expected = [
+    ...linux.flatMap((target) => artifacts(`tidegate_0.1.0_${target}`, ['deb', 'oci.tar', 'rpm', 'tar.gz'])),
+    ...linux.flatMap((target) => artifacts(`tidegate-agent_0.1.0_${target}`, ['deb', 'rpm', 'tar.gz'])),
+    ...artifacts('tidegate-agent_0.1.0_darwin-arm64', ['tar.gz']),
+    ...artifacts('tidegate-agent_0.1.0_windows-x64', ['tar.gz']),
+    ...linux.map((target) => `tidegate-image_0.1.0_${target}.cdx.json`),
+    'tidegate-container_0.1.0.tar.gz',
   ];
-  expect(names.toSorted()).toEqual([...server, ...agent].toSorted());
+  expect(lines.map((line) => line.slice(66)).toSorted()).toEqual(expected.toSorted());
 });
 
-/** Builds every artifact and returns SHA256SUMS, whose lines sha256sum has compared with the files. */
-function build(name: string): string {
-  const folder = tmpDir(`tidegate-release-${name}-`);
-  onTestFinished(() => folder.remove());
-  const out = join(folder.path, name);
-  execFileSync(process.execPath, ['scripts/release.ts', '--fast', '--out', out], {
-    cwd: REPOSITORY,
-    stdio: 'pipe',
-  });
-  execFileSync('sha256sum', ['--check', '--strict', '--quiet', 'SHA256SUMS'], { cwd: out });
-  return readFileSync(join(out, 'SHA256SUMS'), 'utf8');
+test('another build of the same commit, in another folder, has the same bytes', {
+  timeout: BUILD_MAX_MS,
+}, () => {
+  const again = tmpDir('tidegate-again-');
+  onTestFinished(() => again.remove());
+  build(join(again.path, 'other'));
+  expect(sumsOf(join(again.path, 'other'))).toBe(sumsOf(release));
+});
+
+test(
+  'one changed byte in any artifact is refused by sha256sum and by tidegate',
+  async () => {
+    const key = join(folder.path, 'release.key');
+    const made = await tidegate('keys', 'release', 'make', '--out', key, '--json');
+    const { public_key_hex: publicKey } = JSON.parse(made);
+    await tidegate('keys', 'release', 'sign', release, '--key', key);
+    const verify = () => tidegate('keys', 'release', 'verify', release, '--public-key', publicKey);
+    expect(await verify()).toContain('files are those that');
+    for (const name of sumsOf(release)
+      .trimEnd()
+      .split('\n')
+      .map((line) => line.slice(66))) {
+      const file = join(release, name);
+      const bytes = readFileSync(file);
+      const changed = Buffer.from(bytes);
+      const middle = Math.floor(bytes.length / 2);
+      changed.writeUInt8(bytes.readUInt8(middle) ^ 1, middle);
+      writeFileSync(file, changed);
+      await expect(sha256sum(release)).rejects.toThrow(`${name}: FAILED`);
+      await expect(verify()).rejects.toThrow(`${name} is not the file that SHA256SUMS names`);
+      writeFileSync(file, bytes);
+    }
+    await sha256sum(release);
+  },
+  BUILD_MAX_MS,
+);
+
+test.skipIf(findTool(QEMU) === null)(
+  `the programs for arm64 start (with ${QEMU} of qemu-user-static)`,
+  async () => {
+    const { root } = await unpackImage(
+      join(release, 'tidegate_0.1.0_linux-arm64.oci.tar'),
+      join(folder.path, 'arm64'),
+    );
+    const program = 'usr/lib/tidegate';
+    const server = [join(root, program, 'bin/node'), join(root, program, 'server/main.js'), '--help'];
+    expect(await runTool(QEMU, ['-L', root, ...server])).toContain('Usage: tidegate');
+    await runTool('tar', [
+      '-xzf',
+      join(release, 'tidegate-agent_0.1.0_linux-arm64.tar.gz'),
+      '-C',
+      folder.path,
+    ]);
+    const agent = join(folder.path, 'tidegate-agent_0.1.0_linux-arm64/usr/bin/tidegate-agent');
+    expect(await runTool(QEMU, ['-L', root, agent, 'version'])).toBe('0.1.0\n');
+  },
+);
+
+function build(out: string): void {
+  const args = ['scripts/release.ts', '--fast', '--out', out];
+  execFileSync(process.execPath, args, { cwd: REPOSITORY, stdio: 'pipe' });
 }
 
+function sha256sum(place: string): Promise<string> {
+  return runTool('sha256sum', ['--check', '--strict', '--quiet', 'SHA256SUMS'], { cwd: place });
+}
+
+function tidegate(...args: string[]): Promise<string> {
+  return runTool(process.execPath, [MAIN, ...args]);
+}
+
+/** A product with its SBOM. */
 function artifacts(name: string, endings: readonly string[]): string[] {
-  return endings.map((ending) => `${name}.${ending}`);
+  return ['cdx.json', ...endings].map((ending) => `${name}.${ending}`);
 }
