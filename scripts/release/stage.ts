@@ -67,6 +67,8 @@ export function stageServer(tree: string, target: LinuxTarget, parts: ServerPart
   put(tree, 'etc/tidegate/server.env', join(PACKAGING, 'server/server.env'));
   const packages = [...parts.packages, lockedEntry(`node_modules/${argon2}`)];
   const runtime = lockedEntry(`node_modules/${node}`);
+  for (const name of ['configuration.md', 'install.md', 'operator-guide.md'])
+    put(tree, `usr/share/doc/tidegate/${name}`, join(ROOT, 'docs', name));
   putDocuments(tree, 'tidegate', [...packages, runtime]);
   return { tree, packages, runtime: { package: runtime, libraries: versionsOf(process.execPath) } };
 }

@@ -72,7 +72,7 @@ function examineInstallations({ facts, layout }: PreflightParts): Finding {
   if (access.how === 'unshare') {
     return doubtful(
       check,
-      'through unshare, if the agent runs as root: install the units of examples/systemd to run it as a user of its own',
+      'through unshare, if the agent runs as root: install the package tidegate-agent, whose units run it as a user of its own',
     );
   }
   return doubtful(check, `this host will only report: ${access.detail}; run this as root, as enrol will be`);

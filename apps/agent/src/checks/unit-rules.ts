@@ -46,7 +46,7 @@ function judgeUnit(unit: AgentUnit, facts: UnitFacts | undefined): Finding {
   const check = 'units';
   const loss = LOSSES[unit];
   if (facts === undefined || facts.load === 'not-found') {
-    return doubtful(check, `there is no ${unit}, so ${loss}: install it from examples/systemd`);
+    return doubtful(check, `there is no ${unit}, so ${loss}: install it from the package tidegate-agent`);
   }
   const judge = unit === 'tidegate-agent.service' || unit === 'tidegate-executor.path' ? faulty : doubtful;
   if (facts.load === 'masked')

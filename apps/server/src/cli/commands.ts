@@ -54,7 +54,7 @@ export const PROGRAM: Program = {
   section: 1,
   common: { help: { ...flag('show how the command is used'), short: 'h' } },
   about: `Settings come from SERVICE_* variables: docs/configuration.md lists them.
-Each command explains itself with --help. Exit status: 0 done, 1 failed, 2 wrong usage.`,
+Each command explains itself with --help; --version prints the version. Exit status: 0 done, 1 failed, 2 wrong usage.`,
   get commands() {
     return [...COMMANDS.values()];
   },

@@ -1,4 +1,5 @@
 import { programHelp } from '@tidegate/command-line/help';
+import { VERSION } from '../version.ts';
 import { type CliWorld, EXIT, type ExitCode, UsageError } from './command.ts';
 import { COMMANDS, PROGRAM } from './commands.ts';
 
@@ -7,6 +8,10 @@ export async function runCommand(args: readonly string[], world: CliWorld): Prom
   const [first] = args;
   if (first === '--help' || first === '-h') {
     world.out(programHelp(PROGRAM));
+    return EXIT.ok;
+  }
+  if (first === '--version') {
+    world.out(VERSION);
     return EXIT.ok;
   }
   const isNamed = first !== undefined && !first.startsWith('-');
