@@ -8,7 +8,7 @@ import { databaseOptions } from './database-options.ts';
  */
 const [, , file = '', seed = ''] = process.argv;
 const database = openSqlite(file, databaseOptions());
-const { app } = createAgentsApp(database, { seed });
+const { app } = createAgentsApp(database, { seed, isProgram: true });
 const url = await app.listen({ port: 0, host: '127.0.0.1' });
 process.stdout.write(`url=${url}\n`);
 process.stdin.resume().once('end', async () => {
