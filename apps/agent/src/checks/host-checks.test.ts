@@ -87,7 +87,12 @@ test.each<[string, string, Record<string, string>, RegExp[]]>([
     { 'tidegate-probe.path': 'masked inactive masked', 'tidegate-agent.service': 'loaded active disabled' },
     [/^warn .*tidegate-agent.service does not start at boot/, /^warn .*tidegate-probe.path is masked/],
   ],
-  ['none is installed', 'not-found inactive', {}, [/^warn .*package tidegate-agent/, /^warn/, /^warn/, /^warn/]],
+  [
+    'none is installed',
+    'not-found inactive',
+    {},
+    [/^warn .*package tidegate-agent/, /^warn/, /^warn/, /^warn/],
+  ],
 ])('units: %s', async (_, usual, others, expected) => {
   using host = hostRoot({ 'run/systemd/system/mark': '' });
   using world = createChecksWorld();
