@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { createSelfSigned } from '@tidegate/testkit/certificates';
 import { startConnectProxy } from '@tidegate/testkit/connect-proxy';
-import { createCertificate } from '@tidegate/testkit/tls-certificate';
 import { listenWithTls } from '@tidegate/testkit/tls-server';
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
@@ -85,7 +85,7 @@ describe('the compiled agent behind a proxy', () => {
   /** A server whose name only the proxy knows, and whose certificate is of a CA of its own. */
   async function secluded() {
     const folder = tmpDir();
-    const pair = createCertificate({ names: [NAME], days: 10 });
+    const pair = await createSelfSigned([NAME], 10);
     const ca = join(folder.path, 'ca.pem');
     writeFileSync(ca, pair.cert);
     const paths: string[] = [];

@@ -46,15 +46,31 @@ export async function createAuthority(name = 'Tidegate test authority'): Promise
         publicKey: own.publicKey,
         signingKey: keys.privateKey,
         signingAlgorithm: SIGNING,
-        extensions: [
-          new SubjectAlternativeNameExtension(
-            names.map((value) => ({ type: isIP(value) === 0 ? ('dns' as const) : ('ip' as const), value })),
-          ),
-        ],
+        extensions: [alternativesOf(names)],
       });
       return pemOf(certificate, own);
     },
   };
+}
+
+/** Makes a certificate that vouches for itself, for these names and addresses, valid from now for so many days. */
+export async function createSelfSigned(names: readonly string[], days = 30): Promise<TestPair> {
+  const keys = await newKeys();
+  const certificate = await X509CertificateGenerator.createSelfSigned({
+    name: `CN=${names[0]}`,
+    keys,
+    signingAlgorithm: SIGNING,
+    notBefore: new Date(),
+    notAfter: new Date(Date.now() + days * DAY_MS),
+    extensions: [alternativesOf(names)],
+  });
+  return pemOf(certificate, keys);
+}
+
+function alternativesOf(names: readonly string[]): SubjectAlternativeNameExtension {
+  return new SubjectAlternativeNameExtension(
+    names.map((value) => ({ type: isIP(value) === 0 ? ('dns' as const) : ('ip' as const), value })),
+  );
 }
 
 function newKeys(): Promise<webcrypto.CryptoKeyPair> {

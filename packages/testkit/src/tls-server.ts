@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import type { RequestListener } from 'node:http';
 import { createServer } from 'node:https';
-import type { TestCertificate } from './tls-certificate.ts';
+import type { TestPair } from './certificates.ts';
 
 /** Listens on 127.0.0.1 with TLS. */
 export async function listenWithTls(
-  pair: TestCertificate,
+  pair: TestPair,
   listener: RequestListener,
 ): Promise<{ readonly port: number; stop(): Promise<void> }> {
   const server = createServer(pair, listener);

@@ -1,6 +1,6 @@
+import { createSelfSigned, type TestPair } from '@tidegate/testkit/certificates';
 import { startConnectProxy } from '@tidegate/testkit/connect-proxy';
 import { listenOnLoopback } from '@tidegate/testkit/loopback';
-import { createCertificate, type TestCertificate } from '@tidegate/testkit/tls-certificate';
 import { listenWithTls } from '@tidegate/testkit/tls-server';
 import { afterEach, beforeAll, expect, test } from 'vitest';
 import { html, json, startServer } from '../testing/scripted-server.ts';
@@ -8,9 +8,9 @@ import { shakeHands } from './handshake.ts';
 import { reachServer } from './reach-server.ts';
 
 const NAME = 'tidegate.test';
-let pair: TestCertificate;
-beforeAll(() => {
-  pair = createCertificate({ names: [NAME] });
+let pair: TestPair;
+beforeAll(async () => {
+  pair = await createSelfSigned([NAME]);
 });
 const stops: (() => Promise<void>)[] = [];
 afterEach(async () => {

@@ -1,6 +1,6 @@
+import { createSelfSigned } from '@tidegate/testkit/certificates';
 import { startConnectProxy } from '@tidegate/testkit/connect-proxy';
 import { listenOnLoopback } from '@tidegate/testkit/loopback';
-import { createCertificate } from '@tidegate/testkit/tls-certificate';
 import { listenWithTls } from '@tidegate/testkit/tls-server';
 import { request } from 'undici';
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
@@ -40,7 +40,7 @@ test('a name that only the proxy knows is reached through it, with user and pass
 });
 
 test('https:// goes through a tunnel, and the certificate is still checked', async () => {
-  const pair = createCertificate({ names: [NAME] });
+  const pair = await createSelfSigned([NAME]);
   const secure = await listenWithTls(pair, (_, response) => void response.end('secure'));
   stops.push(secure.stop);
   const tunnel = await startConnectProxy({ hosts: { [NAME]: secure.port } });
