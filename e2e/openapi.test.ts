@@ -28,6 +28,7 @@ const LEFT_OUT: Readonly<Record<string, string>> = {
   'GET /api/v1/commands/{id}/output': 'is open until the command ends',
   'POST /api/v1/auth/logout': 'ends the session of the run',
   'PUT /api/v1/admin/rate-limits': 'sets limits that refuse the run',
+  'POST /api/v1/admin/rate-limits/reset': 'brings back limits that refuse the run',
 };
 /** Operations by which an operator may end the session of the run: they come last, in a session of their own. */
 const ENDING: readonly string[] = [
