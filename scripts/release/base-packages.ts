@@ -1,7 +1,8 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type BaseLock, type DebianArch, readBaseLock } from './base-lock.ts';
+import { cachedFolder } from './cached-folder.ts';
 import { type DebianArchive, mustBePinned, openDebianArchive } from './debian-archive.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -50,34 +51,30 @@ type Pinned = { name: string } & BaseLock['packages'][DebianArch][string];
 
 /** The hash names the folder: what is there has been verified. */
 function unpacked({ name, version, sha256 }: Pinned, open: () => DebianArchive): BasePackage {
-  const folder = join(CACHE, sha256);
-  if (!existsSync(folder)) fetchPackage({ name, version, sha256 }, folder, open());
+  const folder = cachedFolder(join(CACHE, sha256), (work) => {
+    const file = downloaded({ name, version }, work, open());
+    mustBePinned(file, { name, sha256 });
+    const made = join(work, 'unpacked');
+    mkdirSync(made);
+    execFileSync('dpkg-deb', ['--extract', file, join(made, 'files')]);
+    execFileSync('dpkg-deb', ['--control', file, join(made, 'control')]);
+    return made;
+  });
   const control = readFileSync(join(folder, 'control/control'), 'utf8');
   const [, source = name] = /^Source: (\S+)/m.exec(control) ?? [];
   return { name, version, sha256, source, control, folder: join(folder, 'files') };
 }
 
-function fetchPackage({ name, version, sha256 }: Pinned, folder: string, archive: DebianArchive): void {
-  mkdirSync(CACHE, { recursive: true });
-  const work = mkdtempSync(join(CACHE, '.fetch-'));
+function downloaded(
+  { name, version }: Pick<Pinned, 'name' | 'version'>,
+  folder: string,
+  archive: DebianArchive,
+): string {
   try {
-    const file = downloaded();
-    mustBePinned(file, { name, sha256 });
-    mkdirSync(join(work, 'unpacked'));
-    execFileSync('dpkg-deb', ['--extract', file, join(work, 'unpacked/files')]);
-    execFileSync('dpkg-deb', ['--control', file, join(work, 'unpacked/control')]);
-    renameSync(join(work, 'unpacked'), folder);
-  } finally {
-    rmSync(work, { recursive: true, force: true });
-  }
-
-  function downloaded(): string {
-    try {
-      return archive.download(name, version, work);
-    } catch (cause) {
-      const todo =
-        'Debian keeps only the newest: node scripts/lock-container-base.ts takes it into base.lock.json';
-      throw new Error(`${name} ${version} cannot be had from Debian's archive. ${todo}`, { cause });
-    }
+    return archive.download(name, version, folder);
+  } catch (cause) {
+    const todo =
+      'Debian keeps only the newest: node scripts/lock-container-base.ts takes it into base.lock.json';
+    throw new Error(`${name} ${version} cannot be had from Debian's archive. ${todo}`, { cause });
   }
 }

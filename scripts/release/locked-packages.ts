@@ -1,9 +1,10 @@
 import { execFileSync } from 'node:child_process';
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
+import { cachedFolder } from './cached-folder.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const CACHE = join(ROOT, 'node_modules/.cache/tidegate-release');
@@ -18,6 +19,8 @@ const Lockfile = Type.Object({ packages: Type.Record(Type.String(), Type.Partial
 
 export interface LockedPackage {
   name: string;
+  /** As the lockfile names it: another version may be installed inside another package. */
+  path: string;
   version: string;
   /** `sha512-` and base64, of the registry's archive. */
   integrity: string;
@@ -26,18 +29,18 @@ export interface LockedPackage {
 
 let lockfile: Readonly<Record<string, unknown>> | null = null;
 
-/** What the lockfile says of the package in this folder, such as `node_modules/ajv`. Throws if it is not in there. */
-export function lockedEntry(folder: string): LockedPackage {
+/** What the lockfile says of the package at this path, such as `node_modules/ajv`. Throws if it is not in there. */
+export function lockedEntry(path: string): LockedPackage {
   lockfile ??= Value.Parse(
     Lockfile,
     JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')),
   ).packages;
-  const entry = lockfile[folder];
+  const entry = lockfile[path];
   if (!Value.Check(Entry, entry) || entry.integrity === undefined) {
-    throw new Error(`${folder} is not in package-lock.json with an integrity`);
+    throw new Error(`${path} is not in package-lock.json with an integrity`);
   }
-  const name = folder.slice(folder.lastIndexOf('node_modules/') + 'node_modules/'.length);
-  return { name, version: entry.version, integrity: entry.integrity, license: entry.license ?? null };
+  const name = path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length);
+  return { name, path, version: entry.version, integrity: entry.integrity, license: entry.license ?? null };
 }
 
 /**
@@ -45,23 +48,16 @@ export function lockedEntry(folder: string): LockedPackage {
  * one is taken from the registry by the name and version of the lockfile, and refused unless its SHA-512 is the one in there.
  */
 export function lockedPackage(name: string): string {
-  const installed = join(ROOT, 'node_modules', name);
+  return folderOf(lockedEntry(`node_modules/${name}`));
+}
+
+/** The same, of an entry. */
+export function folderOf({ name, path, version, integrity }: LockedPackage): string {
+  const installed = join(ROOT, path);
   if (existsSync(join(installed, 'package.json'))) return installed;
-  const { version, integrity } = lockedEntry(`node_modules/${name}`);
-  const folder = join(CACHE, `${name.replace('/', '+')}-${version}`);
-  if (existsSync(folder)) return folder;
-  mkdirSync(CACHE, { recursive: true });
-  const work = mkdtempSync(join(CACHE, '.fetch-'));
-  try {
-    const packed = execFileSync(
-      'npm',
-      ['pack', '--silent', '--pack-destination', work, `${name}@${version}`],
-      {
-        cwd: work,
-        encoding: 'utf8',
-      },
-    );
-    const archive = join(work, packed.trim());
+  return cachedFolder(join(CACHE, `${name.replace('/', '+')}-${version}`), (work) => {
+    const pack = ['pack', '--silent', '--pack-destination', work, `${name}@${version}`];
+    const archive = join(work, execFileSync('npm', pack, { cwd: work, encoding: 'utf8' }).trim());
     const actual = createHash('sha512').update(readFileSync(archive)).digest();
     const wanted = Buffer.from(integrity.slice('sha512-'.length), 'base64');
     if (wanted.length !== actual.length || !timingSafeEqual(wanted, actual)) {
@@ -70,9 +66,6 @@ export function lockedPackage(name: string): string {
       );
     }
     execFileSync('tar', ['-xzf', archive, '-C', work, '--no-same-owner']);
-    renameSync(join(work, 'package'), folder);
-    return folder;
-  } finally {
-    rmSync(work, { recursive: true, force: true });
-  }
+    return join(work, 'package');
+  });
 }

