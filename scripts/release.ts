@@ -111,7 +111,8 @@ async function release({ targets, products, formats, isFast, out }: Wanted): Pro
             ? stageServer(tree, target, parts, about)
             : stageAgent(tree, target, about);
         for (const format of formats) writeArtifact(format, { product, target, staged });
-        writeFileSync(join(made, `${name}.cdx.json`), sbomOfStaged(staged, { product, target }));
+        const sbom = sbomOf({ ...staged, name: product, version: VERSION, target, epochSeconds });
+        writeFileSync(join(made, `${name}.cdx.json`), sbom);
         process.stdout.write(`${name}\n`);
         rmSync(tree, { recursive: true });
       }
@@ -129,7 +130,7 @@ async function release({ targets, products, formats, isFast, out }: Wanted): Pro
     format: AnyFormat,
     { product, target, staged }: { product: Product; target: Target; staged: Staged },
   ): void {
-    const { tree } = staged;
+    const { tree, files } = staged;
     if (format === 'tar.gz') {
       const file = join(made, `${product}_${VERSION}_${target}.tar.gz`);
       writeTarGz(tree, { out: file, epochSeconds, gzipLevel: isFast ? 1 : 9 });
@@ -142,7 +143,6 @@ async function release({ targets, products, formats, isFast, out }: Wanted): Pro
     }
     const arch = TARGETS[target].packageArch;
     const file = join(made, `${product}_${VERSION}_${target}.${format}`);
-    const files = filesOf(tree);
     buildPackage(format, { product, version: VERSION, arch, tree, files, epochSeconds, isFast, out: file });
   }
 
@@ -160,11 +160,6 @@ async function release({ targets, products, formats, isFast, out }: Wanted): Pro
     const tree = join(work, name);
     for (const folder of ['container', 'helm']) put(tree, folder, join(ROOT, 'packaging', folder));
     writeTarGz(tree, { out: join(made, `${name}.tar.gz`), epochSeconds, gzipLevel: isFast ? 1 : 9 });
-  }
-
-  function sbomOfStaged(staged: Staged, { product, target }: { product: Product; target: Target }): string {
-    const files = filesOf(staged.tree);
-    return sbomOf({ ...staged, name: product, version: VERSION, target, files, epochSeconds });
   }
 }
 

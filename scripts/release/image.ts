@@ -6,7 +6,7 @@ import { type Base, basePackages } from './base-packages.ts';
 import { file, type Layer, writeOciImage } from './oci.ts';
 import type { Staged } from './stage.ts';
 import { type LinuxTarget, TARGETS } from './targets.ts';
-import { filesOf, type TreeFile } from './tree.ts';
+import type { TreeFile } from './tree.ts';
 
 const NODE = 'usr/lib/tidegate/bin/node';
 /** The rest of a host's tree is for systemd and for hosts with a shell. */
@@ -36,12 +36,12 @@ export function writeImage(
       entries: baseLayer(base),
       epochSeconds: 0,
     },
-    { about: 'Node.js', entries: entriesOf(staged.tree, (path) => path === NODE), epochSeconds: 0 },
+    { about: 'Node.js', entries: entriesOf(staged, (path) => path === NODE), epochSeconds: 0 },
     {
       about: `Tidegate ${version}`,
       entries: [
         file(COMMAND, COMMAND_TEXT, 0o755),
-        ...entriesOf(staged.tree, (path) => PROGRAM.test(path) && path !== NODE),
+        ...entriesOf(staged, (path) => PROGRAM.test(path) && path !== NODE),
       ],
       epochSeconds,
     },
@@ -55,8 +55,8 @@ export function writeImage(
   return { base, files: layers.flatMap(({ entries }) => entries.flatMap(treeFileOf)) };
 }
 
-function entriesOf(tree: string, isWanted: (path: string) => boolean) {
-  return filesOf(tree)
+function entriesOf({ tree, files }: Staged, isWanted: (path: string) => boolean) {
+  return files
     .filter(({ path }) => isWanted(path))
     .map(({ path, mode }) => file(path, readFileSync(join(tree, path)), mode));
 }

@@ -12,9 +12,9 @@ import { manPage } from '../../packages/command-line/src/man-page.ts';
 import { compileAgent } from '../compile-agent.ts';
 import { bundleServer } from './bundle-server.ts';
 import { buildConsole } from './console.ts';
-import { type LockedPackage, lockedEntry, lockedPackage } from './locked-packages.ts';
+import { folderOf, type LockedPackage, lockedEntry, lockedPackage } from './locked-packages.ts';
 import { isLinux, type LinuxTarget, TARGETS, type Target } from './targets.ts';
-import { put, putText } from './tree.ts';
+import { filesOf, put, putText, type TreeFile } from './tree.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const PACKAGING = join(ROOT, 'packaging');
@@ -28,6 +28,8 @@ export interface About {
 /** A product laid out as it is on a host, and what is inside besides its own code. */
 export interface Staged {
   tree: string;
+  /** Every file of the tree. */
+  files: TreeFile[];
   packages: LockedPackage[];
   runtime: { package: LockedPackage; libraries: Record<string, string> };
 }
@@ -70,7 +72,8 @@ export function stageServer(tree: string, target: LinuxTarget, parts: ServerPart
   for (const name of ['configuration.md', 'install.md', 'operator-guide.md'])
     put(tree, `usr/share/doc/tidegate/${name}`, join(ROOT, 'docs', name));
   putDocuments(tree, 'tidegate', [...packages, runtime]);
-  return { tree, packages, runtime: { package: runtime, libraries: versionsOf(process.execPath) } };
+  const libraries = versionsOf(process.execPath);
+  return { tree, files: filesOf(tree), packages, runtime: { package: runtime, libraries } };
 }
 
 /** Compiles the agent for a target and lays it out with its units; on macOS and Windows it is the program alone. */
@@ -87,7 +90,8 @@ export function stageAgent(tree: string, target: Target, about: About): Staged {
   }
   const { runtime, compiler } = compiled;
   putDocuments(tree, 'tidegate-agent', [...packages, runtime]);
-  return { tree, packages, runtime: { package: runtime, libraries: versionsOf(compiler) } };
+  const libraries = versionsOf(compiler);
+  return { tree, files: filesOf(tree), packages, runtime: { package: runtime, libraries } };
 }
 
 /** The man page and the completions of a program, from the declarations behind its --help. */
@@ -108,9 +112,9 @@ function putDocuments(tree: string, name: string, packages: readonly LockedPacka
   put(tree, `usr/share/doc/${name}/copyright`, join(ROOT, 'LICENSE'));
   const notices = packages
     .toSorted((a, b) => (a.name < b.name ? -1 : 1))
-    .map(({ name, version, license }) => {
-      const heading = `${name} ${version} (${license ?? 'see its text'})`;
-      return [heading, '='.repeat(heading.length), ...licenceTexts(lockedPackage(name))].join('\n\n');
+    .map((found) => {
+      const heading = `${found.name} ${found.version} (${found.license ?? 'see its text'})`;
+      return [heading, '='.repeat(heading.length), ...licenceTexts(folderOf(found))].join('\n\n');
     });
   putText(tree, `usr/share/doc/${name}/THIRD-PARTY-NOTICES`, `${notices.join('\n\n\n')}\n`);
 }
