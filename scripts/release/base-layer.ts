@@ -1,8 +1,8 @@
 import { lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
+import type { TarEntry } from '@tidegate/support/tar';
 import type { Base, BasePackage } from './base-packages.ts';
 import { file } from './oci.ts';
-import type { TarEntry } from './tar.ts';
 
 /** The user of the server in the image, by number: Kubernetes cannot tell whether a name is root. */
 export const IMAGE_USER = 65_532;

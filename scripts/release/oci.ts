@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
-import { type TarEntry, tarOf } from './tar.ts';
+import type { TarEntry } from '@tidegate/support/tar';
+import { tarOf } from './tar.ts';
 
 export interface Layer {
   /** What is in it, for people who look at the history of the image. */

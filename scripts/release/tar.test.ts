@@ -1,10 +1,11 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { TarEntry } from '@tidegate/support/tar';
 import { tmpDir } from '@tidegate/testkit/tmp';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type TarEntry, tarOf } from './tar.ts';
+import { tarOf } from './tar.ts';
 
 const TIME = 1_700_000_000;
 

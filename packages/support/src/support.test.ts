@@ -78,7 +78,9 @@ test('a part that is too large keeps its end, and the manifest says so', () => {
 });
 
 test('a name that does not fit is a mistake', () => {
-  expect(() => packTar([{ name: 'x'.repeat(101), content: Buffer.alloc(0) }], 0)).toThrow(RangeError);
+  expect(() =>
+    packTar([{ path: 'x'.repeat(101), kind: 'file', mode: 0o600, owner: 0, bytes: Buffer.alloc(0) }], 0),
+  ).toThrow(RangeError);
 });
 
 test('the last lines of a log begin with a whole one', () => {

@@ -1,35 +1,65 @@
-const BLOCK_BYTES = 512;
-const NAME_MAX_BYTES = 100;
+/** An entry of a tar archive; `path` is from its root, without the first slash. */
+export type TarEntry = { path: string; mode: number; owner: number } & (
+  | { kind: 'file'; bytes: Uint8Array }
+  | { kind: 'folder' }
+  | { kind: 'link'; to: string }
+);
 
-/** A file of an archive; `name` has at most 100 ASCII characters. */
-export interface TarFile {
-  name: string;
-  content: Buffer;
-}
+const BLOCK = 512;
+const TYPES = { file: '0', link: '2', folder: '5' } as const;
 
-/** An archive in the ustar form of POSIX.1-1988, every file with mode 0600. @throws RangeError for a longer name. */
-export function packTar(files: readonly TarFile[], mtimeSeconds: number): Buffer {
-  const entries = files.flatMap(({ name, content }) => {
-    const padding = Buffer.alloc((BLOCK_BYTES - (content.length % BLOCK_BYTES)) % BLOCK_BYTES);
-    return [headerOf({ name, sizeBytes: content.length, mtimeSeconds }), content, padding];
+/**
+ * An archive in the ustar form of POSIX, the entries in the order given, users and groups with the same number.
+ * @throws RangeError for a path or target that is longer than ustar allows
+ */
+export function packTar(entries: readonly TarEntry[], epochSeconds: number): Buffer {
+  const parts = entries.flatMap((entry) => {
+    const bytes = entry.kind === 'file' ? entry.bytes : new Uint8Array();
+    const padding = Buffer.alloc((BLOCK - (bytes.length % BLOCK)) % BLOCK);
+    return [headerOf(entry, bytes.length, epochSeconds), bytes, padding];
   });
-  return Buffer.concat([...entries, Buffer.alloc(2 * BLOCK_BYTES)]);
+  return Buffer.concat([...parts, Buffer.alloc(2 * BLOCK)]);
 }
 
-function headerOf(file: { name: string; sizeBytes: number; mtimeSeconds: number }): Buffer {
-  if (Buffer.byteLength(file.name) > NAME_MAX_BYTES) throw new RangeError('the name is too long for ustar');
-  const header = Buffer.alloc(BLOCK_BYTES);
-  const octal = (value: number, digits: number) => `${Math.floor(value).toString(8).padStart(digits, '0')}\0`;
-  header.write(file.name, 0);
-  header.write(octal(0o600, 7), 100);
-  header.write(octal(0, 7), 108);
-  header.write(octal(0, 7), 116);
-  header.write(octal(file.sizeBytes, 11), 124);
-  header.write(octal(file.mtimeSeconds, 11), 136);
-  header.fill(' ', 148, 156);
-  header.write('0', 156);
-  header.write('ustar\x0000', 257);
+/** POSIX.1-2017, pax: "ustar Interchange Format". */
+function headerOf(entry: TarEntry, size: number, epochSeconds: number): Buffer {
+  const header = Buffer.alloc(BLOCK);
+  const { name, prefix } = splitPath(entry.kind === 'folder' ? `${entry.path}/` : entry.path);
+  text(0, 100, name);
+  octal(100, 8, entry.mode);
+  octal(108, 8, entry.owner);
+  octal(116, 8, entry.owner);
+  octal(124, 12, size);
+  octal(136, 12, epochSeconds);
+  text(148, 8, ' '.repeat(8));
+  text(156, 1, TYPES[entry.kind]);
+  text(157, 100, entry.kind === 'link' ? entry.to : '');
+  text(257, 6, 'ustar\0');
+  text(263, 2, '00');
+  octal(329, 8, 0);
+  octal(337, 8, 0);
+  text(345, 155, prefix);
   const sum = header.reduce((total, byte) => total + byte, 0);
-  header.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148);
+  text(148, 8, `${sum.toString(8).padStart(6, '0')}\0 `);
   return header;
+
+  function text(at: number, length: number, value: string): void {
+    const bytes = Buffer.from(value, 'utf8');
+    if (bytes.length > length)
+      throw new RangeError(`${entry.path}: ${JSON.stringify(value)} is too long for ustar`);
+    bytes.copy(header, at);
+  }
+
+  function octal(at: number, length: number, value: number): void {
+    text(at, length, `${value.toString(8).padStart(length - 1, '0')}\0`);
+  }
+}
+
+/** A path longer than the field of the name is divided at a slash. */
+function splitPath(path: string): { name: string; prefix: string } {
+  if (Buffer.byteLength(path) <= 100) return { name: path, prefix: '' };
+  const slashes = [...path.matchAll(/\/(?!$)/g)].map(({ index }) => index);
+  const at = slashes.find((index) => Buffer.byteLength(path.slice(index + 1)) <= 100);
+  if (at === undefined) throw new RangeError(`${path} is too long for ustar`);
+  return { name: path.slice(at + 1), prefix: path.slice(0, at) };
 }

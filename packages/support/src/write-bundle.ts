@@ -43,7 +43,10 @@ export function writeBundle(path: string, bundle: Bundle): Written {
     files: files.map(({ name, about, content, cut }) => ({ name, about, bytes: content.length, cut })),
   };
   const first = { name: 'manifest.json', content: Buffer.from(`${JSON.stringify(manifest, null, 2)}\n`) };
-  const bytes = gzipSync(packTar([first, ...files], createdAtMs / 1_000));
+  const entries = [first, ...files].map(({ name, content }) => {
+    return { path: name, kind: 'file', mode: 0o600, owner: 0, bytes: content } as const;
+  });
+  const bytes = gzipSync(packTar(entries, Math.floor(createdAtMs / 1_000)));
   let fd: number;
   try {
     fd = openSync(path, 'wx', 0o600);
