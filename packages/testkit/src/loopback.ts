@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 
 /** A server on the loopback interface at a port that the system chose. */
 export type Loopback = {
@@ -10,14 +10,21 @@ export type Loopback = {
 
 /** Listens on 127.0.0.1. The server does not keep the process alive by itself. */
 export async function listenOnLoopback(listener: RequestListener): Promise<Loopback> {
-  const server = createServer(listener);
+  const { port, stop } = await openOnLoopback(createServer(listener));
+  return { url: `http://127.0.0.1:${port}`, stop };
+}
+
+/** The same for a server that the caller has made, such as one with TLS. */
+export async function openOnLoopback(
+  server: Server,
+): Promise<{ readonly port: number; stop(): Promise<void> }> {
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   server.unref();
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('the server has no port');
   return {
-    url: `http://127.0.0.1:${address.port}`,
+    port: address.port,
     stop: async () => {
       if (!server.listening) return;
       const closed = once(server, 'close');

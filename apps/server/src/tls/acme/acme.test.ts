@@ -1,11 +1,11 @@
 import { X509Certificate } from 'node:crypto';
-import { once } from 'node:events';
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import type { RequestListener } from 'node:http';
 import { createServer } from 'node:https';
 import { join } from 'node:path';
 import { createAuthority } from '@tidegate/testkit/certificates';
 import { createClock } from '@tidegate/testkit/clock';
+import { openOnLoopback } from '@tidegate/testkit/loopback';
 import { missingPebble, type PebbleOptions, startPebble } from '@tidegate/testkit/pebble';
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -72,14 +72,9 @@ async function place(type: Type = 'http-01', options: Partial<AcmeOptions> = {})
 async function listening(answer: RequestListener, pair: { cert?: string; key?: string } = {}) {
   const server = createServer(pair, answer);
   server.on('tlsClientError', () => {});
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  const address = server.address();
-  return { server, port: typeof address === 'object' && address ? address.port : 0 };
+  const { port, stop } = await openOnLoopback(server);
+  onTestFinished(stop);
+  return { server, port };
 }
 
 const fingerprintOf = (tls: ServerTls) => new X509Certificate(tls.current()?.cert ?? '').fingerprint256;

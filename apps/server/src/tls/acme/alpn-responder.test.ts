@@ -5,6 +5,7 @@ import { connect as connectPlain, createServer, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { connect } from 'node:tls';
 import { createAuthority } from '@tidegate/testkit/certificates';
+import { openOnLoopback } from '@tidegate/testkit/loopback';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { presentedOn } from '../../testing/tls-peer.ts';
 import { createAlpnResponder } from './alpn-responder.ts';
@@ -20,14 +21,9 @@ async function place(options: { helloMs?: number } = {}) {
   server.on('tlsClientError', () => {});
   const responder = createAlpnResponder(Date.now, options);
   responder.attach(server);
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  const address = server.address();
-  return { responder, port: typeof address === 'object' && address ? address.port : 0 };
+  const { port, stop } = await openOnLoopback(server);
+  onTestFinished(stop);
+  return { responder, port };
 }
 
 const asAuthority = { ALPNProtocols: [ACME_PROTOCOL], servername: NAME };
