@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { file, flag, many, text } from '@tidegate/command-line/declare';
 import { readConfig } from '../config.ts';
@@ -7,7 +7,7 @@ import { SQLITE_FILE } from '../platform/db/open.ts';
 import { openSnapshot, type Snapshot } from '../platform/db/snapshot.ts';
 import { readSecrets } from '../platform/secrets.ts';
 import { recipientFault } from '../restore/backup-crypto.ts';
-import { backupName, pruneBackups } from '../restore/prune-backups.ts';
+import { backupName, openBackupFolder, pruneBackups } from '../restore/backup-files.ts';
 import { writeBackup } from '../restore/write-backup.ts';
 import { type CliWorld, declareCommand, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
 
@@ -85,7 +85,10 @@ async function backUp(world: CliWorld, { to, keep, withKeys, json, ...wanted }: 
     const nowMs = world.now();
     const outcome = await writeBackup(snapshot, {
       dataDir,
-      to: to === null ? newName(dataDir, { nowMs, isEncrypted: recipients.length > 0 }) : resolve(to),
+      to:
+        to === null
+          ? join(openBackupFolder(dataDir), backupName({ nowMs, isEncrypted: recipients.length > 0 }))
+          : resolve(to),
       withKeys,
       key: secrets.backups,
       recipients,
@@ -120,12 +123,6 @@ async function backUp(world: CliWorld, { to, keep, withKeys, json, ...wanted }: 
   } finally {
     await snapshot?.close();
   }
-}
-
-function newName(dataDir: string, { nowMs, isEncrypted }: { nowMs: number; isEncrypted: boolean }): string {
-  const folder = join(resolve(dataDir), 'backups');
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  return join(folder, backupName({ nowMs, isEncrypted }));
 }
 
 function keptOf(word: string): number {

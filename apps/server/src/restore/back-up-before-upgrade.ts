@@ -1,12 +1,11 @@
-import { mkdirSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import type { Config } from '../config.ts';
-import { rfc3339 } from '../platform/clock.ts';
 import type { Database } from '../platform/db/engine.ts';
 import { isBeforeFirstRelease, type Migration } from '../platform/db/migrate.ts';
 import { schemaVersion } from '../platform/db/schema-version.ts';
 import { openSnapshot, type Snapshot } from '../platform/db/snapshot.ts';
 import type { Log } from '../platform/log.ts';
+import { backupName, openBackupFolder } from './backup-files.ts';
 import { writeBackup } from './write-backup.ts';
 
 export interface UpgradeBackup {
@@ -52,14 +51,13 @@ async function write(
   version: number,
 ): Promise<UpgradeBackupOutcome> {
   const { dataDir, databaseUrl, backupRecipients: recipients } = config;
-  const folder = join(resolve(dataDir), 'backups');
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const time = rfc3339(nowMs).replace(/[-:]|\.\d+/g, '');
-  const name = `before-upgrade-from-${version}-${time}.backup${recipients.length > 0 ? '.age' : ''}`;
+  const isEncrypted = recipients.length > 0;
+  const name = backupName({ nowMs, isEncrypted }, `before-upgrade-from-${version}`);
+  const to = join(openBackupFolder(dataDir), name);
   let snapshot: Snapshot | null = null;
   try {
     snapshot = await openSnapshot({ dataDir, databaseUrl });
-    const job = { dataDir, to: join(folder, name), withKeys: false, key, recipients, migrations, nowMs };
+    const job = { dataDir, to, withKeys: false, key, recipients, migrations, nowMs };
     return await writeBackup(snapshot, { ...job, onTable: () => {} });
   } finally {
     await snapshot?.close();

@@ -2,7 +2,7 @@ import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { expect, onTestFinished, test } from 'vitest';
-import { backupName, pruneBackups } from './prune-backups.ts';
+import { backupName, pruneBackups } from './backup-files.ts';
 
 const DAY_MS = 86_400_000;
 
