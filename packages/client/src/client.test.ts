@@ -1,9 +1,11 @@
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { createServer as createTlsServer } from 'node:https';
+
 import { type AddressInfo, createServer as createSocketServer } from 'node:net';
 import { join } from 'node:path';
-import { findTool, runTool } from '@tidegate/testkit/run-tool';
+import { createSelfSigned } from '@tidegate/testkit/certificates';
+import { runTool } from '@tidegate/testkit/run-tool';
+import { listenWithTls } from '@tidegate/testkit/tls-server';
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { openClients } from '../../../apps/server/src/testing/app-clients.ts';
@@ -169,38 +171,17 @@ describe('what is no answer of the operation', () => {
     expect(late).toMatchObject({ fault: { kind: 'timeout' } });
   });
 
-  test.skipIf(findTool('openssl') === null)(
-    'a certificate is trusted by its own authority alone',
-    async () => {
-      using folder = tmpDir('tidegate-client-');
-      const [key, cert] = [join(folder.path, 'key.pem'), join(folder.path, 'cert.pem')];
-      const made = [
-        '-newkey',
-        'ec',
-        '-pkeyopt',
-        'ec_paramgen_curve:prime256v1',
-        '-nodes',
-        '-keyout',
-        key,
-        '-out',
-        cert,
-      ];
-      const named = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost'];
-      await runTool('openssl', ['req', '-x509', ...made, ...named]);
-      const ca = readFileSync(cert, 'utf8');
-      const server = createTlsServer({ key: readFileSync(key), cert: ca }, page(['a'], null));
-      await new Promise<void>((listening) => server.listen(0, 'localhost', listening));
-      onTestFinished(() => {
-        server.closeAllConnections();
-        server.close();
-      });
-      const baseUrl = `https://localhost:${portOf(server.address())}`;
-      expect(await open({ baseUrl, ca }).call('GET /api/v1/agents', {})).toMatchObject({ ok: true });
-      expect(await open({ baseUrl }).call('GET /api/v1/agents', {})).toMatchObject({
-        fault: { kind: 'unreachable' },
-      });
-    },
-  );
+  test('a certificate is trusted by its own authority alone', async () => {
+    const pair = await createSelfSigned(['localhost']);
+    const server = await listenWithTls(pair, page(['a'], null));
+    onTestFinished(server.stop);
+    const { cert: ca } = pair;
+    const baseUrl = `https://localhost:${server.port}`;
+    expect(await open({ baseUrl, ca }).call('GET /api/v1/agents', {})).toMatchObject({ ok: true });
+    expect(await open({ baseUrl }).call('GET /api/v1/agents', {})).toMatchObject({
+      fault: { kind: 'unreachable' },
+    });
+  });
 });
 
 describe('a list', () => {

@@ -1,6 +1,7 @@
-import { execFileSync } from 'node:child_process';
-import { createServer, type RequestListener, type Server } from 'node:http';
-import { createServer as createSecureServer } from 'node:https';
+import { createServer, type RequestListener } from 'node:http';
+import { createSelfSigned } from '@tidegate/testkit/certificates';
+import { openOnLoopback } from '@tidegate/testkit/loopback';
+import { listenWithTls } from '@tidegate/testkit/tls-server';
 import { expect, onTestFinished, test } from 'vitest';
 import { servedPlaces } from '../testing/cli-place.ts';
 import { ENGINES, SAMPLED_ENGINES } from '../testing/engines.ts';
@@ -69,15 +70,16 @@ test.each<[string, RequestListener, { code: number; says: RegExp }]>([
 });
 
 test('doctor --running asks a server with TLS by TLS, whatever names its certificate has', async () => {
-  const { cert, key } = selfSigned('updates.example.org');
-  const port = await listenOn(
-    createSecureServer({ cert, key }, (_request, response) =>
-      response.end(JSON.stringify({ ...HEALTH, status: 'ok' })),
-    ),
+  const { cert, key } = await createSelfSigned(['updates.example.org']);
+  const { port, stop } = await listenWithTls({ cert, key }, (_request, response) =>
+    response.end(JSON.stringify({ ...HEALTH, status: 'ok' })),
   );
+  onTestFinished(stop);
   const env = { SERVICE_HOST: '127.0.0.1', SERVICE_PORT: String(port) };
   const secure = { ...env, SERVICE_TLS_CERT: cert, SERVICE_TLS_KEY: key };
+  const acme = { ...env, SERVICE_ACME_DOMAINS: 'updates.example.org', SERVICE_ACME_TERMS_AGREED: 'true' };
   expect(await ask(secure)).toMatchObject({ code: 0 });
+  expect(await ask(acme)).toMatchObject({ code: 0 });
   expect(await ask(env)).toMatchObject({ code: 1 });
 });
 
@@ -106,42 +108,8 @@ async function ask(env: Record<string, string>, timeoutMs?: number): Promise<{ c
   return { code, said: said.join('\n') };
 }
 
-function listen(answer: RequestListener): Promise<number> {
-  return listenOn(createServer(answer));
-}
-
-async function listenOn(server: Server): Promise<number> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  server.listen(0, '127.0.0.1', resolve);
-  await promise;
-  onTestFinished(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return address.port;
-}
-
-function selfSigned(name: string): { cert: string; key: string } {
-  const pem = execFileSync(
-    'openssl',
-    [
-      ...[
-        'req',
-        '-x509',
-        '-newkey',
-        'ec',
-        '-pkeyopt',
-        'ec_paramgen_curve:prime256v1',
-        '-nodes',
-        '-days',
-        '1',
-      ],
-      ...['-subj', `/CN=${name}`, '-keyout', '-', '-out', '-'],
-    ],
-    { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] },
-  );
-  const at = pem.indexOf('-----BEGIN CERTIFICATE-----');
-  return { key: pem.slice(0, at), cert: pem.slice(at) };
+async function listen(answer: RequestListener): Promise<number> {
+  const { port, stop } = await openOnLoopback(createServer(answer));
+  onTestFinished(stop);
+  return port;
 }

@@ -3,6 +3,7 @@ import { get as getSecure } from 'node:https';
 import { Health } from '@tidegate/protocol/health-api';
 import { Value } from 'typebox/value';
 import { type Config, readConfig } from '../config.ts';
+import { speaksTls } from '../plain-http.ts';
 import { type CliWorld, EXIT, type ExitCode } from './command.ts';
 
 /** Within the time that the image's health check allows. */
@@ -32,10 +33,11 @@ export async function askRunningServer(
 
 type Answer = { ok: true; health: Health } | { ok: false; fault: string };
 
-async function askServer({ host, port, tlsCert }: Config, timeoutMs: number): Promise<Answer> {
+async function askServer(config: Config, timeoutMs: number): Promise<Answer> {
+  const { host, port } = config;
   if (port === 0)
     return { ok: false, fault: 'SERVICE_PORT is 0: the port of the running server is not known' };
-  const [scheme, get] = tlsCert === null ? (['http', getPlain] as const) : (['https', getSecure] as const);
+  const [scheme, get] = speaksTls(config) ? (['https', getSecure] as const) : (['http', getPlain] as const);
   const url = `${scheme}://${reachable(host)}:${port}/api/health`;
   const { promise, resolve } = Promise.withResolvers<Answer>();
   const fail = (why: string) => resolve({ ok: false, fault: `${url} ${why}` });
