@@ -22,8 +22,8 @@ afterEach(async () => {
   for (const stop of stops.splice(0)) await stop();
 });
 
-async function call(url: string, env: Record<string, string>) {
-  const dispatcher = createOutgoing({ connections: 2 }, env);
+async function call(url: string, env: Record<string, string>, ca: string | null = null) {
+  const dispatcher = createOutgoing({ connections: 2, ca }, env);
   onTestFinished(() => dispatcher.close());
   const [timeoutMs, signal] = [5_000, new AbortController().signal];
   return callUpstream({ url, timeoutMs, dispatcher, signal, sleep: async () => {} });
@@ -50,6 +50,10 @@ test('https:// goes through a tunnel, and the certificate is still checked', asy
   expect(new Set(tunnel.seen.map(({ method, target }) => `${method} ${target}`))).toEqual(
     new Set([`CONNECT ${NAME}:443`]),
   );
+  expect(await call(`https://${NAME}/v1`, { HTTPS_PROXY: tunnel.url }, pair.cert)).toEqual({
+    kind: 'answer',
+    text: 'secure',
+  });
 });
 
 test.each<[string, (url: string) => Record<string, string>]>([

@@ -3,21 +3,33 @@ import { Agent, type Dispatcher, Pool, ProxyAgent } from 'undici';
 
 const CONNECT_TIMEOUT_MS = 10_000;
 
-/** Connections to other servers: through the proxy that HTTPS_PROXY, HTTP_PROXY and NO_PROXY name for each of them. */
+export interface OutgoingLimits {
+  /** To one server at once; unlimited unless set. */
+  connections?: number;
+  /** Largest answer in bytes; unlimited unless set. */
+  maxResponseSize?: number;
+}
+
+/**
+ * Connections to other servers: through the proxy that HTTPS_PROXY, HTTP_PROXY and NO_PROXY name for each of them. `ca`:
+ * certificates in PEM that the servers, not the proxy, are trusted by in place of the public ones.
+ */
 export function createOutgoing(
-  { connections }: { connections: number },
+  { ca, ...limits }: OutgoingLimits & { ca?: string | null },
   env: Environment = process.env,
 ): Dispatcher {
-  const limits = { connections, connect: { timeout: CONNECT_TIMEOUT_MS } };
+  const trust = ca ? { ca } : null;
   return new Agent({
     ...limits,
+    connect: { timeout: CONNECT_TIMEOUT_MS, ...trust },
     factory: (origin, options) => {
       const route = chooseProxy(new URL(origin), env);
       if (route.kind === 'direct') return new Pool(origin, options);
       // A wrong variable must not open a way around the proxy.
       if (route.kind === 'invalid')
         throw new ProxyFault(`${route.variable} names no http:// or https:// proxy`);
-      return new ProxyAgent({ ...limits, uri: route.url });
+      const times = { connectTimeout: CONNECT_TIMEOUT_MS };
+      return new ProxyAgent({ ...limits, ...times, uri: route.url, ...(trust && { requestTls: trust }) });
     },
   });
 }

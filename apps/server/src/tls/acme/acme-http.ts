@@ -1,7 +1,8 @@
 import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import type { Static, TSchema } from 'typebox';
 import { Value } from 'typebox/value';
-import { Agent, type Dispatcher, request } from 'undici';
+import { type Dispatcher, request } from 'undici';
+import { createOutgoing } from '../../platform/outgoing.ts';
 import { Problem } from './acme-documents.ts';
 import { AcmeFault } from './acme-fault.ts';
 
@@ -31,16 +32,13 @@ export interface AcmeHttp {
   close(): Promise<void>;
 }
 
-/** `ca`: certificates in PEM to trust in place of the public ones. */
+/** Through the proxy of the environment. `ca`: certificates in PEM to trust in place of the public ones. */
 export function openAcmeHttp(options: {
   ca: string | null;
   now: () => number;
   signal: AbortSignal;
 }): AcmeHttp {
-  const dispatcher = new Agent({
-    ...(options.ca === null ? {} : { connect: { ca: options.ca } }),
-    maxResponseSize: ANSWER_MAX_BYTES,
-  });
+  const dispatcher = createOutgoing({ ca: options.ca, maxResponseSize: ANSWER_MAX_BYTES });
   return {
     async send({ method, url, body, accept = 'application/json' }) {
       try {
