@@ -6,7 +6,10 @@ import { promisify } from 'node:util';
 
 const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url));
 /** The sources of the binary; a change in any of them makes it stale. */
-const SOURCES = ['apps/agent/src', 'packages/protocol/src', 'packages/signing/src', 'scripts/build-agent.ts'];
+const SOURCES = [
+  'apps/agent',
+  ...['command-line', 'protocol', 'signing', 'support', 'versions'].map((name) => `packages/${name}`),
+].map((folder) => `${folder}/src`);
 const BUILD_MAX_MS = 180_000;
 
 /** The compiled agent that the stories run. */
@@ -15,7 +18,15 @@ export const AGENT_BINARY = join(REPOSITORY, 'apps/agent/dist/tidegate-agent');
 /** Builds the agent if it is missing or older than its sources. Returns whether it was built. */
 export async function buildAgentWhenStale(): Promise<boolean> {
   const builtMs = statSync(AGENT_BINARY, { throwIfNoEntry: false })?.mtimeMs ?? 0;
-  if (builtMs > newestMs(SOURCES.map((path) => join(REPOSITORY, path)))) return false;
+  if (
+    builtMs >
+    newestMs(
+      [...SOURCES, 'scripts/build-agent.ts', 'scripts/compile-agent.ts'].map((path) =>
+        join(REPOSITORY, path),
+      ),
+    )
+  )
+    return false;
   const script = join(REPOSITORY, 'scripts/build-agent.ts');
   await promisify(execFile)(process.execPath, [script], { cwd: REPOSITORY, timeout: BUILD_MAX_MS });
   return true;

@@ -5,11 +5,11 @@ import { AGENT_BINARY } from './agent-binary.ts';
 /** The local user in place of the one of the agent's unit; null unless root runs the tests and can change users. */
 export const AGENT_USER = process.geteuid?.() === 0 ? 'nobody' : null;
 
-/** Copies the agent to where its user can start it: the checkout may be closed to other users. */
-export function agentFor(user: string | null, dir: string): string {
-  if (user === null) return AGENT_BINARY;
+/** Copies the agent, or another version of it, to where its user can start it: the checkout may be closed to other users. */
+export function agentFor(user: string | null, dir: string, program: string | null = null): string {
+  if (user === null && program === null) return AGENT_BINARY;
   const binary = join(dir, 'agent-binary');
-  copyFileSync(AGENT_BINARY, binary);
+  copyFileSync(program ?? AGENT_BINARY, binary);
   return binary;
 }
 

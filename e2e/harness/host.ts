@@ -23,6 +23,8 @@ export type HostOptions = AptHostOptions & {
   policyFile?: string;
   /** The machine that a reboot ends; default: the one that runs the story, so no command may reach that line. */
   hostRoot?: string;
+  /** The agent; default: this version's. It is copied, so that another version can take its place. */
+  program?: string;
 };
 
 /** The compiled agent with its own folders. */
@@ -58,7 +60,14 @@ const Json = Type.Record(Type.String(), Type.Unknown());
 
 /** Creates the host in `dir`, which every user can read, as the agent downloads without root. */
 export async function createHost(dir: string, options: HostOptions): Promise<Host> {
-  const { serverUrl, machineId = 'machine-of-the-story', policyFile, hostRoot, ...aptOptions } = options;
+  const {
+    serverUrl,
+    machineId = 'machine-of-the-story',
+    policyFile,
+    hostRoot,
+    program,
+    ...aptOptions
+  } = options;
   await chmod(dir, 0o755);
   const aptDir = join(dir, 'apt');
   await mkdir(aptDir, { recursive: true });
@@ -69,6 +78,7 @@ export async function createHost(dir: string, options: HostOptions): Promise<Hos
     places: [...ONLY_APT, '--apt-config', apt.aptConf],
     ...(policyFile !== undefined && { policyFile }),
     ...(hostRoot !== undefined && { hostRoot }),
+    ...(program !== undefined && { program }),
   });
   return {
     ...agent,
@@ -88,6 +98,7 @@ type AgentOptions = {
   places: readonly string[];
   policyFile?: string;
   hostRoot?: string;
+  program?: string;
   /** Added to its environment. */
   env?: Readonly<Record<string, string | undefined>>;
   /** The local user that runs it; default root. */
@@ -97,13 +108,13 @@ type AgentOptions = {
 /** Sets up the agent in `dir`; `places` are arguments of enrol such as --apt-config. */
 export async function createAgentOn(
   dir: string,
-  { serverUrl, machineId, places, env: added = {}, user = null, policyFile, hostRoot }: AgentOptions,
+  { serverUrl, machineId, places, env: added = {}, user = null, policyFile, hostRoot, program }: AgentOptions,
 ): Promise<InstalledAgent> {
   const configDir = join(dir, 'agent');
   const machineIdFile = join(dir, 'machine-id');
   await writeFile(machineIdFile, `${machineId}\n`);
   let agentId: string | null = null;
-  const binary = agentFor(user, dir);
+  const binary = agentFor(user, dir, program);
   const env = { PATH: SYSTEM_PATH, TMPDIR: '/tmp', ...added };
   const run = (...args: string[]) => {
     const policy = policyFile === undefined ? [] : ['--policy', policyFile];

@@ -10,7 +10,6 @@ const NO_REGISTRIES = {
   SERVICE_NPM_REGISTRY_URL: 'http://127.0.0.1:9',
   SERVICE_PYPI_URL: 'http://127.0.0.1:9',
 };
-const MAIN = join(REPOSITORY, 'apps/server/src/main.ts');
 
 /** The first operator of every story's server. */
 export const OPERATOR = { username: 'olga', password: 'a long enough password' } as const;
@@ -25,7 +24,14 @@ export type ServerOptions = {
   exportUrl?: string;
   /** More settings by name; they override those above. */
   env?: Record<string, string>;
+  /** The program and its first arguments; by default the sources of this version. */
+  program?: Program;
 };
+
+type Program = readonly [command: string, ...args: string[]];
+
+/** The server of this version. */
+export const SOURCES: Program = [process.execPath, join(REPOSITORY, 'apps/server/src/main.ts')];
 
 /** The real server as its own process. */
 export type ServerProcess = {
@@ -39,15 +45,16 @@ export type ServerProcess = {
   kill(): Promise<void>;
   /** Sends SIGTERM and returns the exit code. */
   stop(): Promise<number | null>;
-  /** Starts it again on the same data and the same port. */
-  restart(env?: Record<string, string>): Promise<void>;
+  /** Starts it, or another version of it, again on the same data and the same port. */
+  restart(env?: Record<string, string>, program?: Program): Promise<void>;
   /** Runs a `tidegate` command beside the server, on its data; throws with what it says unless it succeeds. */
   command(...words: string[]): Promise<string>;
 };
 
 /** Starts a server on a free port and waits until it listens. */
-export async function startServer(options: ServerOptions): Promise<ServerProcess> {
+export async function startServer(given: ServerOptions): Promise<ServerProcess> {
   const earlier: string[] = [];
+  let options = given;
   let child = start(options, 0);
   const url = await listening(child);
   const port = Number(new URL(url).port);
@@ -66,9 +73,10 @@ export async function startServer(options: ServerOptions): Promise<ServerProcess
     line: (pattern, withinMs) => child.line(pattern, withinMs),
     kill: async () => void (await end('SIGKILL')),
     stop: () => end('SIGTERM'),
-    restart: async (env = {}) => {
+    restart: async (env = {}, program = options.program ?? SOURCES) => {
       await end('SIGTERM');
       earlier.push(...child.stdout, ...child.stderr);
+      options = { ...options, program };
       child = start({ ...options, env: { ...options.env, ...env } }, port);
       await listening(child);
     },
@@ -82,11 +90,11 @@ export async function startServer(options: ServerOptions): Promise<ServerProcess
 }
 
 function start(
-  { dataDir, databaseUrl, advisoryUrl, exportUrl, env }: ServerOptions,
+  { dataDir, databaseUrl, advisoryUrl, exportUrl, env, program: [command, ...args] = SOURCES }: ServerOptions,
   port: number,
   words: readonly string[] = [],
 ): Child {
-  return startChild(process.execPath, [MAIN, ...words], {
+  return startChild(command, [...args, ...words], {
     env: {
       PATH: SYSTEM_PATH,
       SERVICE_HOST: '127.0.0.1',

@@ -8,6 +8,7 @@ import { tmpDir } from '@tidegate/testkit/tmp';
 import { onTestFinished } from 'vitest';
 import type { TestEngine } from '../../apps/server/src/testing/engines.ts';
 import { createHost, type Host, type HostOptions, must } from './host.ts';
+import type { Release } from './last-release.ts';
 import { logIn, type Operator } from './operator.ts';
 import { ecosystemsOfThisHost } from './os-release.ts';
 import { type ServerProcess, startServer } from './server-process.ts';
@@ -27,7 +28,12 @@ export type World = {
 };
 
 /** Starts the server on its engine, the fake OSV and the proxy, and logs in the operator. */
-export async function createWorld(engine: TestEngine, env: Record<string, string> = {}): Promise<World> {
+export async function createWorld(
+  engine: TestEngine,
+  env: Record<string, string> = {},
+  /** Whose server and agents; by default this version's. */
+  release: Release | null = null,
+): Promise<World> {
   const folder = tmpDir('tidegate-e2e-');
   onTestFinished(() => folder.remove());
   await chmod(folder.path, 0o755); // the user that downloads must reach its host
@@ -36,7 +42,10 @@ export async function createWorld(engine: TestEngine, env: Record<string, string
   onTestFinished(() => osv.stop());
   const exported = await startFakeOsvExport(osv);
   onTestFinished(() => exported.stop());
-  const server = await startServer({ ...place, advisoryUrl: osv.url, exportUrl: exported.url, env });
+  const server = await startServer({
+    ...{ ...place, advisoryUrl: osv.url, exportUrl: exported.url, env },
+    ...(release && { program: release.server }),
+  });
   onTestFinished(async () => void (await server.stop()));
   const proxy = await startTamperingProxy(server.url);
   onTestFinished(() => proxy.stop());
@@ -47,7 +56,11 @@ export async function createWorld(engine: TestEngine, env: Record<string, string
     const name = `host-${++hosts}`;
     const dir = join(folder.path, name);
     await mkdir(dir);
-    const made = await createHost(dir, { serverUrl: proxy.url, machineId: `machine-${name}`, ...options });
+    const made = await createHost(dir, {
+      ...{ serverUrl: proxy.url, machineId: `machine-${name}` },
+      ...(release && { program: release.agent }),
+      ...options,
+    });
     onTestFinished(() => made.stop());
     return made;
   }

@@ -1,0 +1,85 @@
+import { copyFileSync } from 'node:fs';
+import type { AptSet } from '@tidegate/testkit/apt-packages';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { AGENT_VERSION } from '../apps/agent/src/platform/version.ts';
+import { ENGINES } from '../apps/server/src/testing/engines.ts';
+import { AGENT_BINARY } from './harness/agent-binary.ts';
+import { type Host, must } from './harness/host.ts';
+import { buildLastRelease, type Release } from './harness/last-release.ts';
+import { logIn, type Operator } from './harness/operator.ts';
+import { SOURCES } from './harness/server-process.ts';
+import { TRACE, tracing } from './harness/story-packages.ts';
+import { createWorld, storyMissing } from './harness/world.ts';
+
+const BUILD_MAX_MS = 600_000;
+const missing = storyMissing();
+
+describe.skipIf(missing !== null).each(ENGINES)('beside the last release, on $name', (engine) => {
+  let last: Release;
+  beforeAll(() => {
+    last = buildLastRelease();
+  }, BUILD_MAX_MS);
+
+  test('a fleet is upgraded over its database: the server first, then a host', async () => {
+    const world = await createWorld(engine, {}, last);
+    const { server } = world;
+    const host = await world.enrolled({ packages: ['before', 'between', 'after'].map(updateOf) });
+    await expectUpdated({ host, operator: world.operator, name: 'before' });
+    expect(await versionOf(world.operator, host)).toBe(last.version);
+    const eventsBefore = await world.operator.events();
+
+    await server.restart({}, SOURCES);
+    const operator = await logIn(server.url);
+    expect(await server.command('doctor', '--verify-events')).toContain(
+      'The log of events is intact: 8 rows',
+    );
+    const kept = new Set((await operator.events()).map(({ id }) => id));
+    expect(eventsBefore.filter(({ id }) => !kept.has(id))).toEqual([]);
+    expect(await operator.updates({ name: 'before', state: 'installed' })).toHaveLength(1);
+    await expectUpdated({ host, operator, name: 'between' });
+    expect(await versionOf(operator, host)).toBe(last.version);
+
+    copyFileSync(AGENT_BINARY, host.binary);
+    await expectUpdated({ host, operator, name: 'after' });
+    expect(await versionOf(operator, host)).toBe(AGENT_VERSION);
+    expect(await host.trace(TRACE)).toEqual(['before', 'between', 'after'].map((name) => `${name} 1.1-1 lo`));
+  });
+
+  test('a host of this version works with the server of the last release', async () => {
+    const world = await createWorld(engine, {}, last);
+    const host = await world.enrolled({ packages: [updateOf('demo')], program: AGENT_BINARY });
+    await expectUpdated({ host, operator: world.operator, name: 'demo' });
+    expect(await versionOf(world.operator, host)).toBe(AGENT_VERSION);
+  });
+});
+
+function updateOf(name: string): AptSet {
+  return {
+    installed: [{ name, version: '1.0-1' }],
+    offered: [tracing({ name, version: '1.1-1' })],
+  };
+}
+
+/** Scans, approves and installs one update, and looks at all three sides of it. */
+async function expectUpdated({
+  host,
+  operator,
+  name,
+}: {
+  host: Host;
+  operator: Operator;
+  name: string;
+}): Promise<void> {
+  must(await host.runOnce());
+  const [update] = await operator.updates({ name });
+  if (update === undefined) throw new Error(`no update of ${name}`);
+  await operator.approved(update.id);
+  must(await host.runOnce());
+  expect(await operator.update(update.id)).toMatchObject({ state: 'installed', out_of_band: false });
+  expect(await host.installed()).toMatchObject({ [name]: '1.1-1' });
+}
+
+async function versionOf(operator: Operator, host: Host): Promise<unknown> {
+  const { body } = await operator.call('GET', `/api/v1/agents/${host.agentId()}`);
+  return typeof body === 'object' && body !== null && 'agent_version' in body ? body.agent_version : body;
+}
