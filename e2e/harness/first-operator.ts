@@ -7,7 +7,7 @@ import type { Child } from './child.ts';
 export const FIRST_OPERATOR = { username: 'nina', password: 'a long enough password' };
 
 /** Becomes the first operator by the link that a starting server prints, and logs in. */
-export async function becomeFirstOperator(server: Child, withinMs?: number) {
+export async function becomeFirstOperator(server: Pick<Child, 'line'>, withinMs?: number) {
   const link = /(https?:\/\/\S+)\/setup\/(\S+)/.exec(await server.line(/\/setup\//, withinMs));
   const [page = '', url = '', secret = ''] = link ?? [];
   const shown = await fetch(page);
