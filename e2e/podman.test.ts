@@ -5,6 +5,7 @@ import { stripVTControlCharacters } from 'node:util';
 import { freePort } from '@tidegate/testkit/free-port';
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { installDebootstrap, makeDebianTree } from '../scripts/debian-tree.ts';
 import { becomeFirstOperator, FIRST_OPERATOR, post } from './harness/first-operator.ts';
 import { lackingForPodman, podmanIn } from './harness/podman.ts';
 import { runCommands } from './harness/runbook.ts';
@@ -12,6 +13,8 @@ import { type BuiltImage, buildImage, lackingForImage } from './harness/server-i
 
 const CONTAINER = fileURLToPath(new URL('../packaging/container', import.meta.url));
 const BUILD_MAX_MS = 300_000;
+/** What the Containerfile builds on. No registry of images is needed to have it: it is a Debian tree. */
+const BASE = { suite: 'trixie', image: 'debian:13-slim' };
 const PORT = '127.0.0.1:8080:8080';
 const missing = lackingForImage() ?? lackingForPodman();
 
@@ -25,7 +28,7 @@ describe.skipIf(missing !== null)(
     let url = '';
 
     beforeAll(async () => {
-      built = await buildImage({});
+      built = await buildImage({}, ['tar.gz']);
       env = podmanIn(folder.path);
       copyFileSync(built.archive, join(folder.path, basename(built.archive)));
       const port = await freePort();
@@ -82,6 +85,31 @@ describe.skipIf(missing !== null)(
       await run('podman compose up --detach');
       await expect.poll(() => statusOf(`${url}/api/health`)).toBe(200);
       expect((await post(`${url}/api/v1/auth/login`, FIRST_OPERATOR)).status).toBe(200);
+    });
+
+    test('the Containerfile builds the same server on Debian, with a health check', {
+      timeout: BUILD_MAX_MS,
+    }, async () => {
+      await installDebootstrap();
+      const { root } = await makeDebianTree(folder.path, BASE.suite);
+      await run(`tar -C ${root} -c . | podman import - docker.io/library/${BASE.image}`);
+      const file = join(CONTAINER, 'Containerfile');
+      const text = readFileSync(file, 'utf8');
+      expect(text).toContain(`\nFROM ${BASE.image}\n`);
+      const command = /^# +(podman build .*)$/m.exec(text)?.[1] ?? '';
+      const here = command.replace(
+        '--file Containerfile FOLDER',
+        `--network host --file ${file} ${built.folder}`,
+      );
+      await run(here.replaceAll(`:${built.version}`, ':built'));
+      const settings = '--env SERVICE_ALLOW_PLAIN_HTTP=true --env SERVICE_BASE_URL=http://localhost:8080';
+      await run(
+        `podman run --detach --name built --read-only --cap-drop ALL ${settings} localhost/tidegate:built`,
+      );
+      await expect
+        .poll(() => run('podman healthcheck run built').then(() => 'healthy', String))
+        .toBe('healthy');
+      await run('podman rm --force built');
     });
 
     /** The commands of the first block below a heading of the README. */

@@ -29,21 +29,22 @@ export async function installDebootstrap(): Promise<void> {
 }
 
 /**
- * Creates a real Debian tree in `folder` from the point release, and adds the security archive to its apt sources. Its
+ * Creates a real Debian tree of the suite in `folder` from the point release, and adds the security archive to its apt sources. Its
  * packages are then as outdated as the point release. Every user must have access to `folder`.
  */
-export async function makeDebianTree(folder: string): Promise<DebianTree> {
+export async function makeDebianTree(folder: string, suite = SUITE): Promise<DebianTree> {
   const root = join(folder, 'tree');
   const mirror = await mirrorOf('Debian', DEFAULT_MIRROR);
   const security = await mirrorOf('Debian-Security', DEFAULT_SECURITY_MIRROR);
   const copied = await readCopiedSettings();
   const proxy = copied['Acquire::http::Proxy'];
   const options = ['--variant=minbase', '--include=openssl,ca-certificates'];
-  await runTool('debootstrap', [...options, SUITE, root, mirror], {
+  await runTool('debootstrap', [...options, suite, root, mirror], {
     env: proxy === undefined ? {} : { http_proxy: proxy },
   });
-  const lines = [`deb ${mirror} ${SUITE} main`, `deb ${security} ${SUITE}-security main`];
+  const lines = [`deb ${mirror} ${suite} main`, `deb ${security} ${suite}-security main`];
   await writeFile(join(root, 'etc/apt/sources.list'), `${lines.join('\n')}\n`);
+  await writeFile(join(root, 'etc/apt/apt.conf.d/90machine'), settingLines(copied).join(''));
   // Keeps the services of the tree from starting on this machine.
   const policy = join(root, 'usr/sbin/policy-rc.d');
   await writeFile(policy, '#!/bin/sh\nexit 101\n');
@@ -103,9 +104,12 @@ export async function copyDebianHost(folder: string): Promise<DebianCopy> {
 /** Makes apt and dpkg work on the tree; dpkg runs maintainer scripts inside it. */
 function configuration(root: string, copied: Record<string, string>): string {
   const set = { Dir: root, 'Dir::State::status': join(root, 'var/lib/dpkg/status'), ...copied };
-  const fixed = Object.entries({ ...set, 'Dir::Bin::dpkg': '/usr/bin/dpkg', 'Dpkg::Use-Pty': 'false' });
-  const lines = fixed.map(([name, value]) => `${name} "${value}";`);
-  return `${[...lines, `Dpkg::Options { "--root=${root}"; };`].join('\n')}\n`;
+  const lines = settingLines({ ...set, 'Dir::Bin::dpkg': '/usr/bin/dpkg', 'Dpkg::Use-Pty': 'false' });
+  return `${lines.join('')}Dpkg::Options { "--root=${root}"; };\n`;
+}
+
+function settingLines(settings: Record<string, string>): string[] {
+  return Object.entries(settings).map(([name, value]) => `${name} "${value}";\n`);
 }
 
 /** The archive with this label that the machine itself uses, which may be a mirror close to it. */

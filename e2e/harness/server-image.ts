@@ -49,16 +49,20 @@ export function lackingForImage(): string | null {
   }
 }
 
-/** A release with nothing but the image of the server, for this machine. */
+/** A release with nothing but the server, for this machine. */
 export interface BuiltImage {
+  version: string;
   folder: string;
   archive: string;
   sbom: string;
   remove(): void;
 }
 
-/** Builds it with the release's own command; `env` is what may differ from one builder to the next. */
-export async function buildImage(env: Record<string, string>): Promise<BuiltImage> {
+/** Builds the image, and what else of it is asked for, with the release's own command; `env` is what may differ from one builder to the next. */
+export async function buildImage(
+  env: Record<string, string>,
+  otherFormats: readonly string[] = [],
+): Promise<BuiltImage> {
   mkdirSync(join(REPOSITORY, 'dist'), { recursive: true });
   const folder = mkdtempSync(join(REPOSITORY, 'dist/.image-'));
   const args = [
@@ -66,6 +70,7 @@ export async function buildImage(env: Record<string, string>): Promise<BuiltImag
     'tidegate',
     '--format',
     'oci',
+    ...otherFormats.flatMap((name) => ['--format', name]),
     '--target',
     TARGET,
     '--fast',
@@ -81,6 +86,7 @@ export async function buildImage(env: Record<string, string>): Promise<BuiltImag
     JSON.parse(readFileSync(join(REPOSITORY, 'package.json'), 'utf8')),
   );
   return {
+    version,
     folder: join(folder, 'release'),
     archive: join(folder, `release/tidegate_${version}_${TARGET}.oci.tar`),
     sbom: join(folder, `release/tidegate-image_${version}_${TARGET}.cdx.json`),
