@@ -12,8 +12,7 @@ import { insertTestAgent, insertTestUpdate } from './agent-rows.ts';
 import { databaseOptions } from './database-options.ts';
 
 // Writes a dump of the newest schema with some rows, for each engine: node apps/server/src/testing/write-schema-fixture.ts
-// The upgrade test brings each dump up to date. A release adds one; until the first release the one that is there is
-// written anew when the schema changes.
+// The upgrade test brings each dump up to date. Each release adds one, and none is ever written anew.
 
 const FOLDER = join(import.meta.dirname, '..', 'fixtures');
 /** Made after the rows, which are there already counted. */
