@@ -3,9 +3,13 @@ import type { Config } from '../config.ts';
 import type { Finding } from './doctor-rules.ts';
 
 /** How the server reaches its sources where the environment names a proxy; nothing without one. */
-export function judgeProxy({ advisoryApiUrl, npmRegistryUrl, pypiUrl }: Config, env: Environment): Finding[] {
+export function judgeProxy(config: Config, env: Environment): Finding[] {
   const check = 'proxy';
-  const routes = [advisoryApiUrl, npmRegistryUrl, pypiUrl].map((url) => chooseProxy(new URL(url), env));
+  const { advisoryApiUrl, kevUrl, epssUrl, npmRegistryUrl, pypiUrl } = config;
+  const exports = config.advisoryExportUrl === 'none' ? null : config.advisoryExportUrl;
+  const acme = config.acmeDomains.length === 0 ? null : config.acmeDirectoryUrl;
+  const sources = [advisoryApiUrl, exports, kevUrl, epssUrl, npmRegistryUrl, pypiUrl, acme];
+  const routes = sources.flatMap((url) => (url === null ? [] : [chooseProxy(new URL(url), env)]));
   const bad = routes.find(({ kind }) => kind === 'invalid');
   if (bad?.kind === 'invalid') {
     const detail = `${bad.variable} names no http:// or https:// proxy, so no source can be reached`;
