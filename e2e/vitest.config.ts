@@ -23,6 +23,7 @@ const LONG =
         'e2e/deployment-files.test.ts',
         'e2e/last-release.test.ts',
         'e2e/openapi.test.ts',
+        'e2e/package-upgrade.test.ts',
         'e2e/podman.test.ts',
         'e2e/real-registries.test.ts',
         'e2e/release.test.ts',

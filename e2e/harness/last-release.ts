@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync } from 'node:fs';
+import { copyFileSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { tmpDir } from '@tidegate/testkit/tmp';
@@ -16,7 +16,11 @@ export interface Release {
   /** Program and first arguments of the server. */
   readonly server: readonly [string, ...string[]];
   readonly agent: string;
+  /** Its packages for Debian. */
+  readonly packages: readonly string[];
 }
+
+const PRODUCTS = ['tidegate', 'tidegate-agent'] as const;
 
 /** The programs of the last release, built from its commit by its own `npm run release`, once. Throws with what the build printed. */
 export function buildLastRelease(): Release {
@@ -36,19 +40,20 @@ export function buildLastRelease(): Release {
         const { npm_config_local_prefix: _, ...env } = process.env;
         execFileSync('npm', ['ci'], { cwd: source, env, stdio: 'pipe' });
         const time = git('log', '-1', '--format=%ct', commit).toString().trim();
-        const options = ['--fast', '--target', 'linux-x64', '--format', 'tar.gz', '--out', release];
+        const options = ['--fast', '--target', 'linux-x64', '--format', 'deb', '--out', release];
         execFileSync(process.execPath, ['scripts/release.ts', ...options], {
           cwd: source,
           env: { ...env, SOURCE_DATE_EPOCH: time },
           stdio: 'pipe',
         });
-        const programs = join(work, 'programs');
-        mkdirSync(programs);
-        for (const name of ['tidegate', 'tidegate-agent']) {
-          const archive = join(release, `${name}_${version}_linux-x64.tar.gz`);
-          execFileSync('tar', ['-xzf', archive, '--strip-components=1', '-C', programs]);
+        const made = join(work, 'made');
+        mkdirSync(made);
+        for (const name of PRODUCTS) {
+          const file = join(made, packageOf(name));
+          copyFileSync(join(release, packageOf(name)), file);
+          execFileSync('dpkg-deb', ['--extract', file, made]);
         }
-        return programs;
+        return made;
       } finally {
         built.remove();
       }
@@ -59,5 +64,10 @@ export function buildLastRelease(): Release {
     version,
     server: [join(program, 'bin/node'), join(program, 'server/main.js')],
     agent: join(folder, 'usr/bin/tidegate-agent'),
+    packages: PRODUCTS.map((name) => join(folder, packageOf(name))),
   };
+
+  function packageOf(name: string): string {
+    return `${name}_${version}_linux-x64.deb`;
+  }
 }
