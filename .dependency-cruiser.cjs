@@ -7,6 +7,7 @@ const SLICES = [
   'events',
   'outsiders',
   'rate-limits',
+  'agent-packages',
   'agent-credentials',
   'agents',
   'windows',

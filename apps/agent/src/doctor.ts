@@ -38,13 +38,14 @@ export async function examine(
     root?: string;
     systemctl?: string;
     env?: Environment;
+    serverCa?: string | null;
   },
 ): Promise<Finding[]> {
   const loaded = loadConfig(folder);
   const ofRoot = [examinePolicy(parts.policy), ...examineProbes(parts.policy), ...examineHooks(parts.policy)];
   if (!loaded.ok) return [{ check: 'configuration', ok: false, detail: loaded.detail }, ...ofRoot];
   const { config } = loaded;
-  const { root = '/', systemctl = SYSTEMCTL, env = process.env, nowMs } = parts;
+  const { root = '/', systemctl = SYSTEMCTL, env = process.env, serverCa = null, nowMs } = parts;
   const { server_url: serverUrl, allow_insecure_http: allowInsecureHttp, paths = {} } = config;
   const executorState = paths.executor_state ?? DEFAULT_EXECUTOR_STATE;
   return [
@@ -58,7 +59,7 @@ export async function examine(
       ok: config.strict,
       detail: config.strict ? 'on' : 'off: unsigned commands are accepted',
     },
-    ...(await reachServer({ serverUrl, allowInsecureHttp, env, nowMs: () => nowMs })),
+    ...(await reachServer({ serverUrl, allowInsecureHttp, serverCa, env, nowMs: () => nowMs })),
     examineState(folder, config, parts.nowMs),
     ...(await examineManagers(parts.drivers, { paths: hostPaths(paths), nowMs })),
     examineExecutor(config, parts.facts),

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { ECOSYSTEMS, type Ecosystem } from '@tidegate/protocol/scalars';
 import { describeBundle } from '@tidegate/support/write-bundle';
 import { Check, Errors } from 'typebox/value';
-import { type Finding, lineOf } from './checks/finding.ts';
+import { type Finding, faulty, lineOf } from './checks/finding.ts';
 import { completionOf, DEFAULT_CONFIG_FOLDER, EXIT, helpFor, parseCommandLine } from './command-line.ts';
 import { stateOfExecutor } from './commands/executor-key-chain.ts';
 import { examine } from './doctor.ts';
@@ -41,6 +41,7 @@ import { systemdControl } from './reboots/host-control.ts';
 import { observe } from './restarts/observe.ts';
 import { DEFAULT_SERVICE_FILE, OWN_SERVICE_FILE } from './restarts/service-file.ts';
 import { ageOfState } from './session/freshness.ts';
+import { readServerCa } from './session/server-ca.ts';
 import { writeSupport } from './support.ts';
 import { readHeadFile } from './trust/events-head.ts';
 
@@ -102,6 +103,8 @@ async function runEnrol(values: Values): Promise<Ending> {
   if (!ecosystems.ok) return failed(EXIT.terminal, ecosystems.detail);
   const secured = secureExecutor({ layout: layout.layout, user });
   if (!secured.ok) return failed(EXIT.terminal, secured.detail);
+  const ca = readServerCa();
+  if (!ca.ok) return failed(EXIT.terminal, ca.detail);
   const { server: serverUrl } = values;
   const used = await withAgentFolder({ path, user }, (folder) =>
     enrol({
@@ -109,6 +112,7 @@ async function runEnrol(values: Values): Promise<Ending> {
       machineIdSource: values['machine-id-source'] ?? 'auto',
       allowInsecureHttp: values['allow-insecure-http'] ?? false,
       replace: values.replace ?? false,
+      serverCa: ca.pem,
     }),
   );
   if (!used.ok) return failed(used.isHeld ? EXIT.failed : EXIT.terminal, used.detail);
@@ -186,10 +190,15 @@ async function runAgent(values: Values): Promise<Ending> {
   }
   const loaded = loadConfig(folder); // under the lock: nobody changes it any more
   if (!loaded.ok) return failed(EXIT.terminal, loaded.detail);
+  const ca = readServerCa();
+  if (!ca.ok) return failed(EXIT.terminal, ca.detail);
   const policy = policyPlace(values.policy);
   const spareMemory = await openSpareMemory();
   const hostRoot = values['host-root'] ?? '/';
-  const parts = { drivers: ECOSYSTEM_DRIVERS, log, spareMemory, policy, sleep: pauseUntil, hostRoot };
+  const parts = {
+    ...{ drivers: ECOSYSTEM_DRIVERS, log, spareMemory, policy, sleep: pauseUntil, hostRoot },
+    serverCa: ca.pem,
+  };
   const started = startRuntime(folder, loaded.config, parts);
   if (!started.ok) return failed(EXIT.terminal, started.detail);
   log.info('agent started', { version: AGENT_VERSION, agent_id: loaded.config.agent_id });
@@ -263,20 +272,26 @@ async function runSupport(values: Values): Promise<Ending> {
 
 async function findingsOf(values: Values): Promise<Finding[]> {
   const folder = values.config ?? DEFAULT_CONFIG_FOLDER;
+  const ca = readServerCa();
   const parts = {
+    serverCa: ca.ok ? ca.pem : null,
     drivers: ECOSYSTEM_DRIVERS,
     facts: readHostFacts(),
     nowMs: Date.now(),
     policy: policyPlace(values.policy),
   };
-  return examine(folder, parts);
+  const findings = await examine(folder, parts);
+  return ca.ok ? findings : [faulty('certificate', ca.detail), ...findings];
 }
 
 async function runPreflight(values: Values): Promise<Ending> {
   if (values.server === undefined) return failed(EXIT.terminal, 'preflight needs --server URL');
   const layout = readLayout(values);
   if (!layout.ok) return failed(EXIT.terminal, layout.detail);
+  const ca = readServerCa();
+  if (!ca.ok) return endingOf([faulty('certificate', ca.detail)]);
   const findings = await preflight({
+    serverCa: ca.pem,
     ...{ serverUrl: values.server, allowInsecureHttp: values['allow-insecure-http'] ?? false },
     ...{ machineIdSource: values['machine-id-source'] ?? 'auto', layout: layout.layout },
     ...{ folder: values.config ?? DEFAULT_CONFIG_FOLDER, drivers: ECOSYSTEM_DRIVERS },

@@ -23,6 +23,7 @@ export interface PreflightParts {
   drivers: readonly EcosystemDriver[];
   facts: HostFacts;
   env: Environment;
+  serverCa?: string | null;
   nowMs: () => number;
   root?: string;
 }
@@ -34,7 +35,7 @@ export async function preflight(parts: PreflightParts): Promise<Finding[]> {
     ...(await reachServer(parts)),
     examineMachine(parts.machineIdSource, root),
     ...examineContainer(root),
-    ...(await examineManagers(drivers, { paths: hostPaths(layout), nowMs: nowMs() })),
+    ...(await examineManagers(drivers, { paths: hostPaths(layout), nowMs: nowMs(), ailing: doubtful })),
     examineInstallations(parts),
     ...(isBootedWithSystemd(root) ? [] : [withoutSystemd()]),
     examineDisk([folder, layout.spool ?? DEFAULT_SPOOL, layout.executor_state ?? DEFAULT_EXECUTOR_STATE]),

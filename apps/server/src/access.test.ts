@@ -126,6 +126,10 @@ const ROWS: Readonly<Record<string, Row>> = {
   'GET /api/v1/public-keys': { expected: everybody('200') },
   'GET /api/openapi.json': { expected: everybody('200') },
   'GET /api/docs': { expected: everybody('200') },
+  // `/agents/*`: Fastify prints a wildcard without what is before it.
+  'GET /*': { path: '/agents/SHA256SUMS', expected: everybody('404 not_found') },
+  'GET /server-ca.pem': { expected: everybody('404 not_found') },
+  'GET /api/v1/admin/agent-packages': { expected: operator('admin', '200') },
   'GET /setup/:secret': { path: '/setup/x', expected: everybody('404 not_found') },
   'POST /setup/:secret': { path: '/setup/x', expected: everybody('404 not_found') },
   'POST /api/v1/auth/setup': {

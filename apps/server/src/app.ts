@@ -1,5 +1,7 @@
 import { resolve } from 'node:path';
 import { mountAgentCredentials } from './agent-credentials/routes.ts';
+import { openAgentFolder } from './agent-packages/open-folder.ts';
+import { mountAgentPackages } from './agent-packages/routes.ts';
 import { agentDirectory } from './agents/agent-directory.ts';
 import { mountAgents } from './agents/routes.ts';
 import { mountApiTokens } from './api-tokens/routes.ts';
@@ -33,7 +35,7 @@ import { mountOpenApi } from './openapi/routes.ts';
 import { mountOverview } from './overview/routes.ts';
 import { createBackground } from './platform/background.ts';
 import type { App } from './platform/http/server.ts';
-import { PROGRAM_ROOT, SHIPPED_CONSOLE } from './platform/program.ts';
+import { PROGRAM_ROOT, SHIPPED_AGENTS, SHIPPED_CONSOLE } from './platform/program.ts';
 import { mountProbes } from './probes/routes.ts';
 import { createRateLimits } from './rate-limits/rate-limits.ts';
 import { mountRateLimits } from './rate-limits/routes.ts';
@@ -101,6 +103,10 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
   mountAgents(routes, { platform, heldOf: (hosts) => heldOfHosts(platform, hosts) });
   mountSigningKeys(routes, { platform, keyRing, keyFolder });
   mountEnrolment(routes, agents.credentials);
+  mountAgentPackages(routes, {
+    folder: openAgentFolder(resolve(PROGRAM_ROOT, config.agentsDir ?? SHIPPED_AGENTS)),
+    ...{ version: VERSION, serverCa: parts.serverCa, log: platform.log },
+  });
   mountArtifacts(routes, { platform });
   mountSetAside(routes, { platform });
   mountUpdates(routes, {

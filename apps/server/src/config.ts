@@ -86,6 +86,14 @@ export const SETTINGS = {
     allowed: 'empty, or a path',
     parse: text,
   }),
+  agentsDir: setting({
+    env: 'SERVICE_AGENTS_DIR',
+    doc: 'Folder with the packages of the agent that hosts download from this server, and their SHA256SUMS; empty means /usr/share/tidegate/agents, and dist/agents in the repository. Without the folder the server offers none.',
+    schema: nullable(Type.String({ minLength: 1 })),
+    default: null,
+    allowed: 'empty, or a path',
+    parse: text,
+  }),
   databaseUrl: setting({
     env: 'SERVICE_DATABASE_URL',
     doc: 'PostgreSQL to use; empty means SQLite in the data folder.',
@@ -330,6 +338,14 @@ export const SETTINGS = {
     default: null,
     secret: true,
     allowed: 'PEM text or a path',
+    parse: text,
+  }),
+  tlsCaCert: setting({
+    env: 'SERVICE_TLS_CA_CERT',
+    doc: 'Certificate of the private CA that the certificate of this server, or of the proxy in front of it, is of, in PEM: the text, or the path of a file, read at start. Hosts that join trust it by its fingerprint. Empty: a self-signed certificate at the end of SERVICE_TLS_CERT, if there is one; otherwise hosts trust public CAs.',
+    schema: nullable(Type.String({ minLength: 1 })),
+    default: null,
+    allowed: 'empty, PEM text or a path',
     parse: text,
   }),
   acmeDomains: setting({

@@ -26,6 +26,7 @@ import { openKeyRing } from './signing-keys/key-ring.ts';
 import { loadKeys } from './signing-keys/load-keys.ts';
 import { openCertificateFiles } from './tls/certificate-files.ts';
 import { openAcme } from './tls/open-acme.ts';
+import { readServerCa, serverCaOf } from './tls/server-ca.ts';
 import type { ServerTls } from './tls/server-tls.ts';
 
 export interface World {
@@ -54,13 +55,18 @@ export async function startServer(config: Config, world: World): Promise<StartOu
   if (plain !== null) return { ok: false, fault: plain };
   const tls = openTls(config, world.log);
   if (!tls.ok) return tls;
+  const ca = readServerCa(config.tlsCaCert);
+  if (!ca.ok) return ca;
   const read = readTrustedRoot(config.sigstoreTrustedRoot);
   if (!read.ok) return read;
   const weak = weakPasswordOf(config);
   if (weak !== null) return { ok: false, fault: weak };
   const opened = new AsyncDisposableStack();
   try {
-    const outcome = await openAll(config, { world, files: tls.tls, trustedRoot: read.root, opened });
+    const outcome = await openAll(config, {
+      ...{ world, files: tls.tls, trustedRoot: read.root, opened },
+      ca: ca.pem,
+    });
     if (!outcome.ok) {
       await opened.disposeAsync();
       return outcome;
@@ -97,6 +103,8 @@ interface Opening {
   /** The certificate of the settings; null where there is none, or ACME gets it. */
   files: ServerTls | null;
   trustedRoot: TrustedRoot | null;
+  /** Of the private CA that the settings name. */
+  ca: string | null;
   /** Everything opened, to be closed in reverse order. */
   opened: AsyncDisposableStack;
 }
@@ -105,7 +113,7 @@ type Opened =
   | { ok: true; application: Application; url: string; migrations: number; tls: ServerTls | null }
   | { ok: false; fault: string };
 
-async function openAll(config: Config, { world, files, trustedRoot, opened }: Opening): Promise<Opened> {
+async function openAll(config: Config, { world, files, trustedRoot, ca, opened }: Opening): Promise<Opened> {
   const { log, now, random, migrations = MIGRATIONS } = world;
   // The secret is read after the folder is locked.
   const seals = createRowSeals(() => secrets.rowSeals);
@@ -146,6 +154,7 @@ async function openAll(config: Config, { world, files, trustedRoot, opened }: Op
     keyFolder,
     keyRing,
     tls,
+    serverCa: () => serverCaOf({ configured: ca, chain: tls?.current()?.cert ?? null }),
     trustedRoot,
     journal,
   });

@@ -13,8 +13,11 @@ export type HandshakeOutcome = { ok: true; handshake: Handshake } | { ok: false;
 /** Connects to an https:// server, through the proxy if there is one, and looks at its certificate; sends nothing. */
 export async function shakeHands(
   url: URL,
-  proxy: string | null,
-  timeoutMs = CONNECT_TIMEOUT_MS,
+  {
+    proxy,
+    ca = null,
+    timeoutMs = CONNECT_TIMEOUT_MS,
+  }: { proxy: string | null; ca?: string | null; timeoutMs?: number },
 ): Promise<HandshakeOutcome> {
   const port = Number(url.port || '443');
   const host = url.hostname.replace(/^\[|\]$/g, '');
@@ -30,7 +33,7 @@ export async function shakeHands(
       if (typeof status === 'string') return { ok: false, detail: adviseConnection(status, reached) };
       if (status !== 200) return { ok: false, detail: adviseTunnel(status, reached) };
     }
-    return await lookAtCertificate(socket, { host, target, timeoutMs });
+    return await lookAtCertificate(socket, { host, target, ca, timeoutMs });
   } finally {
     socket.destroy();
   }
@@ -87,21 +90,27 @@ function askForTunnel(
 
 function lookAtCertificate(
   socket: Socket,
-  { host, target, timeoutMs }: { host: string; target: string; timeoutMs: number },
+  { host, target, ca, timeoutMs }: { host: string; target: string; ca: string | null; timeoutMs: number },
 ): Promise<HandshakeOutcome> {
   return new Promise((resolve) => {
     const fail = (code: string) => resolve({ ok: false, detail: adviseConnection(code, target) });
     const servername = isIP(host) ? '' : host;
     // Nothing is sent, so a certificate that is not trusted may be looked at and explained.
-    const tls = connectTls({ socket, servername, rejectUnauthorized: false }, () => {
-      const certificate = tls.getPeerCertificate();
-      const other = checkServerIdentity(host, certificate);
-      const distrust =
-        tls.authorizationError ?? (other === undefined ? null : 'ERR_TLS_CERT_ALTNAME_INVALID');
-      const validToMs = Date.parse(certificate.valid_to);
-      tls.destroy();
-      resolve({ ok: true, handshake: { distrust: distrust === null ? null : codeOf(distrust), validToMs } });
-    });
+    const tls = connectTls(
+      { socket, servername, rejectUnauthorized: false, ...(ca === null ? {} : { ca }) },
+      () => {
+        const certificate = tls.getPeerCertificate();
+        const other = checkServerIdentity(host, certificate);
+        const distrust =
+          tls.authorizationError ?? (other === undefined ? null : 'ERR_TLS_CERT_ALTNAME_INVALID');
+        const validToMs = Date.parse(certificate.valid_to);
+        tls.destroy();
+        resolve({
+          ok: true,
+          handshake: { distrust: distrust === null ? null : codeOf(distrust), validToMs },
+        });
+      },
+    );
     tls.on('error', (error) => fail(errorCode(error)));
     whenLate(tls, timeoutMs, () => fail('TIMEOUT'));
   });

@@ -42,7 +42,10 @@ test.each<[string | null, number, string, RegExp]>([
   ['ERR_TLS_CERT_ALTNAME_INVALID', 99, 'fail', /another name/],
   ['SOMETHING_NEW', 99, 'fail', /not trusted \(SOMETHING_NEW\)/],
 ])('a certificate with the fault %s and %i days left is: %s %s', (distrust, days, expected, said) => {
-  const finding = judgeCertificate({ distrust, validToMs: NOW + days * DAY_MS }, NOW);
+  const finding = judgeCertificate(
+    { distrust, validToMs: NOW + days * DAY_MS },
+    { nowMs: NOW, isOwnCa: false },
+  );
   expect([level(finding), finding.detail]).toEqual([expected, expect.stringMatching(said)]);
 });
 

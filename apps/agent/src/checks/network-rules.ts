@@ -1,4 +1,5 @@
 import { type ProxyRoute, shownProxy } from '@tidegate/protocol/proxy-route';
+import { SERVER_CA_FILE } from '../session/server-ca.ts';
 import { doubtful, type Finding, faulty, sound } from './finding.ts';
 
 const DAY_MS = 24 * 60 * 60_000;
@@ -69,9 +70,13 @@ export function adviseTunnel(status: number, proxy: string): string {
   return `${proxy} cannot reach the server (status ${status}): have the proxy's administrator look, or set NO_PROXY`;
 }
 
-export function judgeCertificate({ distrust, validToMs }: Handshake, nowMs: number): Finding {
+/** `isOwnCa`: only the certificates of a file of root's may vouch for the server. */
+export function judgeCertificate(
+  { distrust, validToMs }: Handshake,
+  { nowMs, isOwnCa }: { nowMs: number; isOwnCa: boolean },
+): Finding {
   const check = 'certificate';
-  if (distrust !== null) return faulty(check, adviseCertificate(distrust));
+  if (distrust !== null) return faulty(check, adviseCertificate(distrust, isOwnCa));
   const leftMs = validToMs - nowMs;
   const until = new Date(validToMs).toISOString().slice(0, 10);
   if (leftMs <= 0)
@@ -81,7 +86,7 @@ export function judgeCertificate({ distrust, validToMs }: Handshake, nowMs: numb
   return doubtful(check, `it expires on ${until}, in ${days} days: renew it on the server before that`);
 }
 
-function adviseCertificate(distrust: string): string {
+function adviseCertificate(distrust: string, isOwnCa: boolean): string {
   switch (distrust) {
     case 'CERT_HAS_EXPIRED':
       return "it has expired: renew it on the server, or correct this host's clock";
@@ -95,7 +100,9 @@ function adviseCertificate(distrust: string): string {
     case 'UNABLE_TO_GET_ISSUER_CERT':
     case 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY':
     case 'UNABLE_TO_VERIFY_LEAF_SIGNATURE':
-      return `this host does not trust who issued it (${distrust}): set NODE_EXTRA_CA_CERTS to a PEM file with the CA's certificate, and have the server send its whole chain; a proxy that opens TLS has a CA of its own`;
+      return isOwnCa
+        ? `no certificate in ${SERVER_CA_FILE} vouches for it (${distrust}): put that of its CA there, or remove the file if a public CA issued it`
+        : `this host does not trust who issued it (${distrust}): put the CA's certificate into ${SERVER_CA_FILE} (or name it in NODE_EXTRA_CA_CERTS), and have the server send its whole chain; a proxy that opens TLS has a CA of its own`;
     default:
       return `it is not trusted (${distrust})`;
   }

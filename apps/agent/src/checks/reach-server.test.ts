@@ -44,7 +44,7 @@ test('a server on this machine gets only ok, and the clocks are compared', async
 test('the handshake goes through the proxy, sends nothing to the server, and reads the certificate', async () => {
   const proxy = await behindProxy('user:p@ss');
   const url = new URL(`https://${NAME}`);
-  const shaken = await shakeHands(url, `http://user:p%40ss@${proxy.authority}`);
+  const shaken = await shakeHands(url, { proxy: `http://user:p%40ss@${proxy.authority}` });
   expect(shaken).toMatchObject({ ok: true, handshake: { distrust: 'DEPTH_ZERO_SELF_SIGNED_CERT' } });
   if (shaken.ok) expect(shaken.handshake.validToMs - Date.now()).toBeGreaterThan(29 * 86_400_000 - 60_000);
   expect(proxy.seen).toMatchObject([{ method: 'CONNECT', target: `${NAME}:443` }]);
@@ -86,11 +86,11 @@ test('a port where nothing listens, one without TLS, and a silent one are told a
   const gone = await listenOnLoopback(() => {});
   await gone.stop();
   const at = (url: string) => new URL(url.replace('http:', 'https:'));
-  expect(await shakeHands(at(gone.url), null)).toMatchObject({
+  expect(await shakeHands(at(gone.url), { proxy: null })).toMatchObject({
     detail: expect.stringContaining('nothing listens'),
   });
-  expect((await shakeHands(at(plain.url), null)).ok).toBe(false);
-  const proxied = await shakeHands(new URL(`https://${NAME}`), silent.url, 200);
+  expect((await shakeHands(at(plain.url), { proxy: null })).ok).toBe(false);
+  const proxied = await shakeHands(new URL(`https://${NAME}`), { proxy: silent.url, timeoutMs: 200 });
   expect(proxied.ok).toBe(false);
 });
 

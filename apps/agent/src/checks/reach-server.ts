@@ -17,6 +17,8 @@ export interface ReachParts {
   allowInsecureHttp: boolean;
   env: Environment;
   nowMs: () => number;
+  /** The certificates that alone vouch for the server; the public ones when null or absent. */
+  serverCa?: string | null;
 }
 
 /**
@@ -24,7 +26,7 @@ export interface ReachParts {
  * step that fails, as the later ones would only repeat it. Sends no token.
  */
 export async function reachServer(parts: ReachParts): Promise<Finding[]> {
-  const { serverUrl, allowInsecureHttp, env, nowMs } = parts;
+  const { serverUrl, allowInsecureHttp, env, nowMs, serverCa: ca = null } = parts;
   const checked = checkServerUrl(serverUrl, allowInsecureHttp);
   if (!checked.ok) return [faulty('server', checked.detail)];
   const url = new URL(checked.url);
@@ -39,9 +41,9 @@ export async function reachServer(parts: ReachParts): Promise<Finding[]> {
   if (name.some(({ ok }) => !ok)) return findings;
 
   if (url.protocol === 'https:') {
-    const shaken = await shakeHands(url, proxy);
+    const shaken = await shakeHands(url, { proxy, ca });
     if (!shaken.ok) return [...findings, faulty('connection', shaken.detail)];
-    const certificate = judgeCertificate(shaken.handshake, nowMs());
+    const certificate = judgeCertificate(shaken.handshake, { nowMs: nowMs(), isOwnCa: ca !== null });
     findings.push(certificate);
     if (!certificate.ok) return findings;
   }
@@ -73,10 +75,16 @@ async function within<T>(ms: number, work: Promise<T>): Promise<T> {
   }
 }
 
-async function askHealth(baseUrl: string, { env, nowMs }: ReachParts): Promise<Finding[]> {
+async function askHealth(
+  baseUrl: string,
+  { env, nowMs, serverCa: ca = null }: ReachParts,
+): Promise<Finding[]> {
   const check = 'server';
   const startedMs = nowMs();
-  const answer = await createServerClient({ baseUrl, env }).request({ method: 'GET', path: '/api/health' });
+  const answer = await createServerClient({ baseUrl, env, ca }).request({
+    method: 'GET',
+    path: '/api/health',
+  });
   const endedMs = nowMs();
   if (answer.kind !== 'ok') return [faulty(check, answer.detail)];
   if (!Check(Health, answer.body)) return [faulty(check, 'this is not a Tidegate server')];

@@ -42,6 +42,8 @@ export interface EnrolOptions {
   layout: HostLayout;
   /** The package managers to use; all on the host when null or absent. */
   ecosystems?: readonly Ecosystem[] | null;
+  /** The certificates that alone vouch for the server; the public ones when null or absent. */
+  serverCa?: string | null;
   client?: ServerClient;
 }
 
@@ -67,7 +69,7 @@ export async function enrol(options: EnrolOptions): Promise<EnrolOutcome> {
   const writable = probeFolder(folder);
   if (!writable.ok) return refuse(writable.detail);
 
-  const client = options.client ?? createServerClient({ baseUrl: url.url });
+  const client = options.client ?? createServerClient({ baseUrl: url.url, ca: options.serverCa ?? null });
   const answer = await client.request({
     method: 'POST',
     path: '/api/v1/agents/register',

@@ -64,12 +64,13 @@ export function startRuntime(
     log: Log;
     spareMemory: SpareMemory;
     policy: PolicyPlace;
+    serverCa: string | null;
     sleep: Sleep;
     /** `/` except in tests. */
     hostRoot: string;
   },
 ): StartedRuntime {
-  const { log, drivers, spareMemory, policy, sleep, hostRoot } = parts;
+  const { log, drivers, spareMemory, policy, serverCa, sleep, hostRoot } = parts;
   const url = checkServerUrl(loaded.server_url, loaded.allow_insecure_http);
   if (!url.ok) return url;
   const machine = readMachineId(loaded.machine_id_source);
@@ -90,7 +91,7 @@ export function startRuntime(
   const nowMs = () => trustedNow(Date.now(), journal.serverTime());
   const elapsedMs = () => performance.now();
   const random = () => randomInt(RANDOM_STEPS) / RANDOM_STEPS;
-  const client = createServerClient({ baseUrl: url.url });
+  const client = createServerClient({ baseUrl: url.url, ca: serverCa });
   const renewer = createRenewer({ config, client, machineId: machine.machineId, elapsedMs });
   const session = createSession({
     config,

@@ -73,9 +73,11 @@ export function createServerClient(options: {
   baseUrl: string;
   fetch?: typeof fetch;
   env?: Environment;
+  /** The certificates that alone vouch for the server; the public ones when null or absent. */
+  ca?: string | null;
 }): ServerClient {
   const send = options.fetch ?? fetch;
-  const { baseUrl } = options;
+  const { baseUrl, ca = null } = options;
   const route = proxyOption(baseUrl, options.env);
   if (route === null) {
     const answer = unreachable(
@@ -83,18 +85,19 @@ export function createServerClient(options: {
     );
     return { request: async () => answer };
   }
-  return { request: (request) => ask(send, { baseUrl, route }, request) };
+  const way = ca === null ? route : { ...route, tls: { ca } };
+  return { request: (request) => ask(send, { baseUrl, way }, request) };
 }
 
 async function ask(
   send: typeof fetch,
-  { baseUrl, route }: { baseUrl: string; route: object },
+  { baseUrl, way }: { baseUrl: string; way: object },
   request: ServerRequest,
 ): Promise<ServerAnswer> {
   const maxBytes = request.maxAnswerBytes ?? ANSWER_MAX_BYTES;
   try {
     const response = await send(`${baseUrl}${request.path}`, {
-      ...route,
+      ...way,
       method: request.method,
       redirect: 'manual',
       ...(request.ownConnection ? { keepalive: false } : {}),

@@ -7,6 +7,7 @@ import type { Limiter } from '../rate-limits/limiter.ts';
 import type { RevocationJournal } from '../restore/revocation-journal.ts';
 import type { KeyFolder } from '../signing-keys/key-folder.ts';
 import type { KeyRing } from '../signing-keys/key-ring.ts';
+import type { ServerCa } from '../tls/server-ca.ts';
 import type { ServerTls } from '../tls/server-tls.ts';
 
 /** What `start.ts` opens before the application is composed. */
@@ -18,6 +19,8 @@ export interface ApplicationParts {
   keyRing: KeyRing;
   /** Null listens over plain HTTP. */
   tls: ServerTls | null;
+  /** How hosts come to trust the certificate that is presented now. */
+  serverCa: () => ServerCa;
   /** What provenance is verified against; null verifies nothing. */
   trustedRoot: TrustedRoot | null;
   /** What was revoked for good, whatever the database says. */

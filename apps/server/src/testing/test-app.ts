@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { type Application, createApplication } from '../app.ts';
 import { firstOperatorOf } from '../composition/open-operators.ts';
@@ -31,6 +32,7 @@ export async function createTestApp(engine: TestEngine, settings: Partial<Config
     advisorySource: 'off',
     // The same with and without a built console; there is none in this folder.
     consoleDir: dataDir,
+    agentsDir: join(dataDir, 'agents'),
     ...NO_REGISTRIES,
     // Most tests are not about idleness.
     sessionIdleMinutes: 480,
@@ -60,6 +62,7 @@ export async function createTestApp(engine: TestEngine, settings: Partial<Config
     keyFolder,
     keyRing,
     tls: null,
+    serverCa: () => ({ kind: 'public' }),
     trustedRoot: null,
     journal,
   });

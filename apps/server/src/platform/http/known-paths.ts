@@ -70,9 +70,11 @@ function isParameter(segment: string | undefined): boolean {
 }
 
 function matches(pattern: readonly string[], path: readonly string[]): boolean {
+  const isOpen = pattern.at(-1) === '*';
+  const named = isOpen ? pattern.slice(0, -1) : pattern;
   return (
-    pattern.length === path.length &&
-    pattern.every((segment, i) => isParameter(segment) || segment === path[i])
+    (isOpen ? path.length >= pattern.length : path.length === pattern.length) &&
+    named.every((segment, i) => isParameter(segment) || segment === path[i])
   );
 }
 

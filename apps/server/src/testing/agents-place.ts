@@ -1,0 +1,13 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { sha256Hex } from '../platform/sha256.ts';
+
+/** Lays out a folder of software for agents, with the SHA256SUMS of these files. */
+export function layAgents(folder: string, files: Readonly<Record<string, string>>): void {
+  for (const [path, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    writeFileSync(join(folder, path), content);
+  }
+  const sums = Object.entries(files).map(([path, content]) => `${sha256Hex(content)}  ${path}\n`);
+  writeFileSync(join(folder, 'SHA256SUMS'), sums.join(''));
+}
