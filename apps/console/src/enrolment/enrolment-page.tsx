@@ -51,7 +51,7 @@ function Enrolment() {
   const query = useQuery(listQuery<RegistrationTokenItem>('enrolment', PATH, list.query));
   const columns = useMemo(() => columnsOf(setWithdrawing), []);
   return (
-    <Page title="Add hosts" lead="A host joins by running one command with a registration token.">
+    <Page title="Add hosts" lead="A host joins by one line, which holds a registration token.">
       <div className="space-y-4">
         <Panel title="New registration token">
           <NewTokenForm onCreated={setCreated} />

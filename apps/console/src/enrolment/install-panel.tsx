@@ -1,19 +1,27 @@
+import { useQuery } from '@tanstack/react-query';
+import type { AgentPackages } from '@tidegate/protocol/agent-packages-api';
 import type { CreatedRegistrationToken } from '@tidegate/protocol/enrolment-api';
 import { TriangleAlert } from 'lucide-react';
+import type { ReactNode } from 'react';
+import { oneQuery } from '../api/queries.ts';
 import { Button } from '../ui/button.tsx';
-import { CopyText } from '../ui/copy-text.tsx';
-import { Fold } from '../ui/fold.tsx';
 import { Panel } from '../ui/page.tsx';
-import { CommandSteps } from './command-steps.tsx';
-import { enrolSteps, isReachableSafely } from './enrolment-rules.ts';
+import { isReachableSafely } from './enrolment-rules.ts';
+import { InstallLine } from './install-line.tsx';
 import { JoinedHosts } from './joined-hosts.tsx';
+import { WithoutPackages } from './without-packages.tsx';
 
-/** Shows a new token, once, in the commands for a host, and the hosts that joined with it. */
+/** Shows a new token, once, in the line for a host, and the hosts that joined with it. */
 export function InstallPanel({ token, onClose }: { token: CreatedRegistrationToken; onClose: () => void }) {
   const { origin } = location;
+  const { data: packages, error } = useQuery(
+    oneQuery<AgentPackages>('enrolment', '/api/v1/admin/agent-packages'),
+  );
+  const isOffered = packages !== undefined && packages.files.length > 0;
+  const place = { origin, token: token.token };
   return (
     <Panel
-      title={`Run this on the ${token.seats === 1 ? 'host' : `hosts (up to ${token.seats})`} as root`}
+      title={`Paste this into a root shell on the ${token.seats === 1 ? 'host' : `hosts (up to ${token.seats})`}`}
       aside={
         <Button tone="quiet" onClick={onClose}>
           Done
@@ -21,40 +29,39 @@ export function InstallPanel({ token, onClose }: { token: CreatedRegistrationTok
       }
     >
       <div className="space-y-4">
-        <CommandSteps steps={enrolSteps({ origin, token: token.token })} />
-        <p className="flex items-start gap-2 text-warn">
-          <TriangleAlert aria-hidden="true" className="mt-0.5 size-4 shrink-0" />
+        {isOffered && <InstallLine {...place} packages={packages} />}
+        {isOffered && packages.faults.map((fault) => <Warning key={fault}>{fault}</Warning>)}
+        {packages && !isOffered && <WithoutPackages {...place} faults={packages.faults} />}
+        {error && <WithoutPackages {...place} faults={[error.message]} />}
+        <Warning>
           The token is shown only once. Anyone who has it can enrol hosts until it is used up, expired or
-          withdrawn.
-        </p>
+          withdrawn. It is no argument of a program, but your shell may keep the line in its history; with{' '}
+          <code>HISTCONTROL=ignoreboth</code> bash does not, as the line begins with a space.
+        </Warning>
+        {packages?.is_ca_missing && (
+          <Warning>
+            Hosts will refuse this server's certificate: no public CA issued it, and the server does not have
+            the certificate of its CA. Name it in <code>SERVICE_TLS_CA_CERT</code>, restart the server, and
+            create the token again.
+          </Warning>
+        )}
         {!isReachableSafely(origin) && (
-          <p className="flex items-start gap-2 text-warn">
-            <TriangleAlert aria-hidden="true" className="mt-0.5 size-4 shrink-0" />
+          <Warning>
             This console was opened over http, so others on the network could read the host's tokens. Open it
             over https and create the token there.
-          </p>
+          </Warning>
         )}
         <JoinedHosts token={token} />
-        <Fold summary="If the agent is not on the host yet, or does not start by itself">
-          <ul className="list-disc space-y-2 pl-5">
-            <li>
-              The agent is one file. On the server's machine, run{' '}
-              <CopyText text="npm run build:agent" label="Copy the command" /> to build{' '}
-              <code>apps/agent/dist/tidegate-agent</code>, then copy it to{' '}
-              <code>/usr/bin/tidegate-agent</code> on the host.
-            </li>
-            <li>
-              The units in <code>packaging/agent/systemd</code> run it as its own user, and its executor as
-              root without network. To try it without them:{' '}
-              <CopyText text="tidegate-agent run" label="Copy the command" />
-            </li>
-            <li>
-              <CopyText text="tidegate-agent doctor" label="Copy the command" /> reports what prevents it from
-              working.
-            </li>
-          </ul>
-        </Fold>
       </div>
     </Panel>
+  );
+}
+
+function Warning({ children }: { children: ReactNode }) {
+  return (
+    <p className="flex items-start gap-2 text-warn">
+      <TriangleAlert aria-hidden="true" className="mt-0.5 size-4 shrink-0" />
+      <span className="min-w-0 break-words">{children}</span>
+    </p>
   );
 }

@@ -37,14 +37,14 @@ export function FirstHost({
               icon={<Plug aria-hidden="true" className="size-4" />}
               onClick={() => create.mutate()}
             >
-              Show the command for the first host
+              Show the line for the first host
             </Button>
           )
         }
       >
         <p>
           {mayAdd
-            ? 'A host joins by running one command. The command contains a token for one host that expires in a day.'
+            ? 'A host joins by one line, pasted into a root shell. It contains a token for one host that expires in a day.'
             : 'Only admins can add hosts.'}
         </p>
         {create.error && (

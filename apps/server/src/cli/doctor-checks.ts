@@ -19,6 +19,7 @@ import { listKeys, readFleet } from '../signing-keys/store.ts';
 import { unknownSettings } from '../unknown-settings.ts';
 import type { CliWorld } from './command.ts';
 import { judgeAdvisoryMirror } from './doctor-advisories.ts';
+import { judgeAgentPackages, judgeServerCa } from './doctor-agents.ts';
 import { judgeCertificate } from './doctor-certificate.ts';
 import { judgeSecondFactors } from './doctor-factors.ts';
 import { judgeOutsiders } from './doctor-outsiders.ts';
@@ -43,6 +44,8 @@ export async function examineServer({ env, now }: Pick<CliWorld, 'env' | 'now'>)
     judgeListening(config),
     judgeAdvisories(config),
     ...judgeProxy(config, env),
+    ...judgeServerCa(config),
+    ...(await judgeAgentPackages(config)),
   ];
   if (!existsSync(config.dataDir)) {
     const detail = `${resolve(config.dataDir)} does not exist`;

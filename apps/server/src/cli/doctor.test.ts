@@ -3,13 +3,16 @@ import { chmodSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { Clock } from '@tidegate/testkit/clock';
+import { tmpDir } from '@tidegate/testkit/tmp';
 import { sql } from 'kysely';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { openDatabase, SQLITE_FILE } from '../platform/db/open.ts';
 import { insertTestAgent } from '../testing/agent-rows.ts';
+import { laySignedAgents } from '../testing/agents-place.ts';
 import { type CliPlace, createCliPlace, servedPlaces } from '../testing/cli-place.ts';
 import { databaseOptions } from '../testing/database-options.ts';
 import { ENGINES, type TestEngine } from '../testing/engines.ts';
+import { VERSION } from '../version.ts';
 import { judgeClock, judgeDisk, judgeModes } from './doctor-rules.ts';
 
 const MIB = 1024 * 1024;
@@ -90,12 +93,17 @@ const served = servedPlaces({
   },
 });
 
+const agents = tmpDir();
+afterAll(agents.remove);
+laySignedAgents(agents.path, VERSION);
+
 async function place(engine: TestEngine) {
   const it = await served(engine);
   // The program sets its umask; these tests cannot.
   execFileSync('chmod', ['-R', 'go-rwx', it.dataDir]);
   const levels = async (env: Record<string, string> = {}) => {
-    const ran = await it.run(['doctor', '--json'], { env: { SERVICE_ADVISORY_SOURCE: 'mirror', ...env } });
+    const settings = { SERVICE_ADVISORY_SOURCE: 'mirror', SERVICE_AGENTS_DIR: agents.path };
+    const ran = await it.run(['doctor', '--json'], { env: { ...settings, ...env } });
     const { ok, findings }: { ok: boolean; findings: { check: string; level: Level }[] } = JSON.parse(
       ran.out,
     );
@@ -118,6 +126,7 @@ describe.each(ENGINES)('tidegate doctor on $name', (engine) => {
       'configuration',
       'listening',
       'advisory source',
+      'agent packages',
       'permissions',
       'disk space',
       'database',

@@ -33,8 +33,8 @@ export const doctorCommand = declareCommand({
     { needs: ['verify-events', 'file', 'keys'], takes: ['head', 'json'] },
   ],
   options: OPTIONS,
-  about: `Checks configuration, data folder, permissions, disk, database, keys, certificate, proxy, epoch file, log, operators and
-clock. It changes nothing, and says what to do about each problem. Exit status 1 if any check fails.
+  about: `Checks configuration, data folder, permissions, disk, database, keys, certificate, proxy, the packages of the agent, epoch
+file, log, operators and clock. It changes nothing, and says what to do about each problem. Exit status 1 if any check fails.
 
 --verify-events also works while the server runs. It compares the chain with the signed checkpoints in the database and in
 the file beside it.`,
