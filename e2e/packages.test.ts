@@ -1,6 +1,15 @@
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { AgentPackages } from '@tidegate/protocol/agent-packages-api';
 import { CreatedRegistrationToken } from '@tidegate/protocol/enrolment-api';
 import { canMount } from '@tidegate/testkit/can-mount';
 import { runTool } from '@tidegate/testkit/run-tool';
@@ -8,6 +17,7 @@ import { tmpDir } from '@tidegate/testkit/tmp';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { installLine } from '../apps/console/src/enrolment/line-rules.ts';
 import { type DebianTree, installDebootstrap, makeDebianTree } from '../scripts/debian-tree.ts';
 import type { Child } from './harness/child.ts';
 import { becomeFirstOperator, FIRST_OPERATOR, parsed, post } from './harness/first-operator.ts';
@@ -98,41 +108,34 @@ describe.skipIf(missing !== null)(
     test(
       'install the server, which its unit starts, and the first host',
       async () => {
-        await apt('install', packageOf('tidegate'));
+        await apt('install', 'curl', packageOf('tidegate'));
+        await layAgents();
         expect(statSync(path('etc/tidegate/server.env')).mode & 0o777).toBe(0o640);
         expect(statSync(path('var/lib/tidegate')).mode & 0o777).toBe(0o700);
         const running = startServer();
         const { url, login } = await becomeFirstOperator(running);
         expect(readdirSync(path('var/lib/tidegate'))).toContain('tidegate.db');
 
-        await apt('install', packageOf('tidegate-agent'));
-        writeFileSync(path('etc/machine-id'), `${'5f'.repeat(16)}\n`);
         const made = await parsed(
           await post(`${url}/api/v1/admin/registration-tokens`, { label: 'first host' }, login.token),
           CreatedRegistrationToken,
         );
-        await inTree(
-          [
-            'tidegate-agent',
-            'enrol',
-            '--server',
-            url,
-            '--user',
-            'tidegate-agent',
-            '--machine-id-source',
-            'machine-id',
-          ],
-          {
-            TIDEGATE_TOKEN: made.token,
-          },
+        const authorization = `Bearer ${login.token}`;
+        const { files } = await parsed(
+          await fetch(`${url}/api/v1/admin/agent-packages`, { headers: { authorization } }),
+          AgentPackages,
         );
+        const [file] = files;
+        if (!file) throw new Error('the server offers no package');
+        const line = installLine({ origin: url, token: made.token, file, fetcher: 'curl', caSha256: null });
+        expect(await inTree(['sh', '-c', line ?? ''])).toMatch(/: OK\n[\s\S]*enrolled as agent /);
         const agent = startUnit({ tree: treeOf().root, unit: 'tidegate-agent.service', args: ['--once'] });
         expect([await agent.ended, agent.stderr.slice(-5)]).toEqual([
           { code: 0, signal: null },
           expect.anything(),
         ]);
         const hosts = await fetch(`${url}/api/v1/agents`, {
-          headers: { authorization: `Bearer ${login.token}` },
+          headers: { authorization },
         });
         expect(await hosts.json()).toMatchObject({ items: [{ agent_version: '0.1.0' }] });
         await stop(running);
@@ -218,6 +221,15 @@ describe.skipIf(missing !== null)(
         expect(existsSync(path('usr/bin/tidegate'))).toBe(false);
         expect(existsSync(path('var/lib/tidegate/tidegate.db'))).toBe(true);
       });
+    }
+
+    /** What the package tidegate-agents has. */
+    async function layAgents(): Promise<void> {
+      const agents = path('usr/share/tidegate/agents');
+      mkdirSync(agents, { recursive: true });
+      const name = 'tidegate-agent_0.1.0_linux-x64.deb';
+      copyFileSync(packageOf('tidegate-agent'), join(agents, name));
+      writeFileSync(join(agents, 'SHA256SUMS'), await runTool('sha256sum', [name], { cwd: agents }));
     }
 
     async function sbomOf(name: string) {

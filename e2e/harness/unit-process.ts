@@ -62,9 +62,14 @@ export function runInTree(
   env: Record<string, string> = {},
 ): Promise<string> {
   const script = ['set -eu', ...KERNEL_FILES, 'exec chroot "$TREE" "$@"'].join('\n');
-  return runTool('unshare', ['--mount', 'sh', '-c', script, 'tree', ...command], {
-    env: { TREE: tree, ...env },
-  });
+  // With processes of its own, whose first one is not that of a container in which the test runs.
+  return runTool(
+    'unshare',
+    ['--mount', '--pid', '--fork', '--kill-child', 'sh', '-c', script, 'tree', ...command],
+    {
+      env: { TREE: tree, ...env },
+    },
+  );
 }
 
 /** The words of setpriv for a unit. */
