@@ -22,6 +22,7 @@ const LONG =
         'e2e/container.test.ts',
         'e2e/deployment-files.test.ts',
         'e2e/last-release.test.ts',
+        'e2e/one-line.test.ts',
         'e2e/openapi.test.ts',
         'e2e/package-upgrade.test.ts',
         'e2e/podman.test.ts',

@@ -1,15 +1,25 @@
-import { expect, test } from 'vitest';
+import { join } from 'node:path';
+import { AgentPackages } from '@tidegate/protocol/agent-packages-api';
+import { tmpDir } from '@tidegate/testkit/tmp';
+import { Value } from 'typebox/value';
+import { afterAll, expect, test } from 'vitest';
+import { installLine, removalLine } from '../../apps/console/src/enrolment/line-rules.ts';
+import { layAgents } from '../../apps/server/src/testing/agents-place.ts';
 import { enrolBareAgent } from '../harness/bare-agent.ts';
 import { inspect } from '../harness/browser.ts';
 import { describeConsole } from '../harness/describe-console.ts';
 
 const VIEWER = { username: 'vera', password: 'a long enough password', role: 'viewer' } as const;
 const HOSTILE = '"><img src=x onerror=alert(1)>';
+/** Of software for agents: empty at first. */
+const agents = tmpDir('tidegate-agents-');
+afterAll(agents.remove);
+const OPTIONS = { hosts: 1, operators: [VIEWER], env: { SERVICE_AGENTS_DIR: join(agents.path, 'agents') } };
 /** Waits longer than by default, as a busy machine renders slowly. */
 const poll = <T>(look: () => T) => expect.poll(look, { timeout: 30_000 });
 
-describeConsole('adding hosts in the console', { hosts: 1, operators: [VIEWER] }, (scene) => {
-  test('a token is created, its command is shown once, and the hosts appear when they join', async () => {
+describeConsole('adding hosts in the console', OPTIONS, (scene) => {
+  test('a server without packages shows the commands for a host that has the agent, and the hosts appear when they join', async () => {
     const page = await scene.openAs();
     await page.goto('/enrolment');
     await page.getByLabel('Label').fill(HOSTILE);
@@ -22,8 +32,9 @@ describeConsole('adding hosts in the console', { hosts: 1, operators: [VIEWER] }
     expect(copied).toMatch(
       /^TIDEGATE_TOKEN=tgr_[\w-]{43} tidegate-agent enrol --server http:\/\/127\.0\.0\.1:\d+ /,
     );
+    await page.getByText('there is no software for agents in').waitFor();
     await page.getByText('Waiting for the host').waitFor();
-    await inspect(page, 'enrolment');
+    await inspect(page, 'enrolment-without-packages');
     const registrationToken = /tgr_[\w-]{43}/.exec(copied)?.[0] ?? '';
     const join = (hostname: string) =>
       enrolBareAgent(scene.stage.server.url, {
@@ -42,6 +53,42 @@ describeConsole('adding hosts in the console', { hosts: 1, operators: [VIEWER] }
     await page.reload();
     await page.getByRole('cell', { name: HOSTILE, exact: true }).waitFor();
     expect(await page.getByText('TIDEGATE_TOKEN=').count()).toBe(0);
+  });
+
+  test('the page shows exactly the line of the rules for each system, processor and program', async () => {
+    const names = ['linux-x64.deb', 'linux-arm64.deb', 'linux-x64.rpm', 'linux-x64.tar.gz'];
+    layAgents(
+      join(agents.path, 'agents'),
+      Object.fromEntries(names.map((name) => [`tidegate-agent_9.9.9_${name}`, name])),
+    );
+    const { server, operator } = scene.stage;
+    const { body } = await operator.call('GET', '/api/v1/admin/agent-packages');
+    const { files } = Value.Parse(AgentPackages, body);
+    expect(files).toHaveLength(names.length);
+    const page = await scene.openAs();
+    await page.goto('/enrolment');
+    await page.getByLabel('Label').fill('one line');
+    await page.getByRole('button', { name: 'Create a token' }).click();
+    const shown = page.getByTitle(/TIDEGATE_TOKEN=/);
+    const token = /tgr_[\w-]{43}/.exec((await shown.getAttribute('title')) ?? '')?.[0] ?? '';
+    for (const file of files) {
+      for (const fetcher of ['curl', 'wget'] as const) {
+        await page.getByLabel('System').selectOption(file.format);
+        await page.getByLabel('Processor').selectOption(file.target);
+        await page.getByLabel('Download with').selectOption(fetcher);
+        await shown.click();
+        const line = installLine({ origin: server.url, token, file, fetcher, caSha256: null });
+        expect(await page.evaluate('navigator.clipboard.readText()')).toBe(line);
+      }
+    }
+    await page.getByText('Containers, hosts without systemd').click();
+    await page.getByTitle(`Copy the line: ${removalLine('tar.gz')}`).waitFor();
+    await inspect(page, 'enrolment');
+    await page.getByLabel('Processor').selectOption('linux-arm64');
+    await page.getByText('This server has no package for this system on this processor.').waitFor();
+    await page.getByLabel('System').selectOption('deb');
+    await page.setViewportSize({ width: 390, height: 844 });
+    await inspect(page, 'enrolment-narrow');
   });
 
   test('a token is withdrawn, and a refusal is shown beside its field', async () => {

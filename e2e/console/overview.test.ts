@@ -55,7 +55,7 @@ describeConsole('the overview of an empty console', { hosts: 0 }, (scene) => {
     await page.goto('/');
     await page.getByRole('heading', { name: 'No host has joined yet' }).waitFor();
     await inspect(page, 'overview-first');
-    await page.getByRole('button', { name: 'Show the command for the first host' }).click();
+    await page.getByRole('button', { name: 'Show the line for the first host' }).click();
     const line = await page.getByTitle(/TIDEGATE_TOKEN=/).innerText();
     const registrationToken = /tgr_[\w-]{43}/.exec(line)?.[0] ?? '';
     await enrolBareAgent(scene.stage.server.url, {

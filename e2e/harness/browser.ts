@@ -40,8 +40,8 @@ export interface Browser extends AsyncDisposable {
   openUnwatched(url: string): Promise<Page>;
 }
 
-/** Debian's Chromium without a window. */
-export async function startBrowser(): Promise<Browser> {
+/** Debian's Chromium without a window. `trustsAll`: also certificates of a test's own CA. */
+export async function startBrowser({ trustsAll = false } = {}): Promise<Browser> {
   const browser = await chromium.launch({ executablePath: CHROMIUM, args: FLAGS });
 
   async function contextOf(url: string, colorScheme: 'light' | 'dark'): Promise<BrowserContext> {
@@ -50,6 +50,7 @@ export async function startBrowser(): Promise<Browser> {
       viewport: VIEWPORT,
       colorScheme,
       reducedMotion: 'reduce',
+      ignoreHTTPSErrors: trustsAll,
     });
     context.setDefaultTimeout(SHOWN_MAX_MS);
     await context.grantPermissions(['clipboard-read', 'clipboard-write']);

@@ -23,12 +23,16 @@ afterEach(async () => {
   for (const stop of stops.splice(0)) await stop();
 });
 
-async function look(files: Record<string, string>, given: { present?: boolean; uid?: number } = {}) {
+async function look(
+  files: Record<string, string>,
+  given: { present?: boolean; uid?: number; staleness?: string } = {},
+) {
   const server = await startServer(() => json({ status: 'ok', version: '1.0.0' }));
   const agent = await createAgent();
   stops.push(server.stop, agent.stop);
   using host = hostRoot(files);
   agent.driver.present = async () => given.present ?? true;
+  agent.driver.findStaleness = async () => given.staleness ?? null;
   const findings = await preflight({
     ...{ serverUrl: server.url, allowInsecureHttp: false, machineIdSource: 'auto', layout: {}, env: {} },
     ...{ folder: join(host.root, 'agent'), drivers: [agent.driver], nowMs: Date.now, root: host.root },
@@ -44,6 +48,17 @@ test('a host with systemd is ready', async () => {
   expect(lines.map((line) => line.slice(5).split(':')[0])).toEqual([
     ...['proxy', 'server', 'clock', 'machine id', 'package managers', 'installations', 'disk space'],
   ]);
+});
+
+test('old package lists are a warning: they keep no host from being enrolled', async () => {
+  const lines = await look(
+    { 'etc/machine-id': 'm-1' },
+    { staleness: 'apt-get update last succeeded 9 days ago' },
+  );
+  expect(lines.filter((line) => line.startsWith('FAIL'))).toEqual([]);
+  expect(lines).toContainEqual(
+    expect.stringMatching(/^warn apt sources: apt-get update last succeeded 9 days ago/),
+  );
 });
 
 test('a container is told before its enrolment what it needs', async () => {

@@ -50,6 +50,23 @@ test('the handshake goes through the proxy, sends nothing to the server, and rea
   expect(proxy.seen).toMatchObject([{ method: 'CONNECT', target: `${NAME}:443` }]);
 });
 
+test('where root names the CA of the server, that one alone vouches for it', async () => {
+  const { url: HTTPS_PROXY } = await behindProxy();
+  const certificate = async (serverCa: string) => {
+    const serverUrl = `https://${NAME}`;
+    const nowMs = Date.now;
+    const env = { HTTPS_PROXY };
+    const findings = await reachServer({ serverUrl, allowInsecureHttp: false, serverCa, env, nowMs });
+    return findings.find(({ check }) => check === 'certificate');
+  };
+  expect(await certificate(pair.cert)).toMatchObject({ ok: true });
+  const { cert: other } = await createSelfSigned([NAME]);
+  expect(await certificate(other)).toMatchObject({
+    ok: false,
+    detail: expect.stringContaining('/etc/tidegate/server-ca.pem vouches for it'),
+  });
+});
+
 test('each step stops at its own failure, and says what to do', async () => {
   const proxy = await behindProxy();
   const locked = await behindProxy('user:pass');

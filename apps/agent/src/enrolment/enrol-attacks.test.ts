@@ -243,6 +243,13 @@ describe.skipIf(missing !== null)('what enrol --user leaves', () => {
     expect(lstatSync(at('executor')).uid).toBe(0);
   });
 
+  test('a machine without an id is refused before the token is used', async () => {
+    const { server, enrol, at } = await createHost();
+    const { exit, said } = await enrol(['--machine-id-source', `file:${at('nothing')}`]);
+    expect([exit, said]).toEqual([2, expect.stringContaining('nothing')]);
+    expect(server.received('agents/register')).toEqual([]);
+  });
+
   test('a folder of the agent’s user is not enrolled for root by leaving --user out', async () => {
     const { folder, enrol, server } = await createEnrolled();
     const before = server.received('agents/register').length;

@@ -1,9 +1,11 @@
-import { createSecureContext } from 'node:tls';
-import { errorCode, readTrusted } from '../platform/file-layer.ts';
+import { X509Certificate } from 'node:crypto';
+import { readTrusted } from '../platform/file-layer.ts';
 
 /** Root's: the certificates that alone vouch for the server, in PEM. */
 export const SERVER_CA_FILE = '/etc/tidegate/server-ca.pem';
 const MAX_BYTES = 256 * 1024;
+const BEGIN = '-----BEGIN CERTIFICATE-----';
+const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
 /** `pem` is null where there is no such file: public authorities vouch then. */
 export type ServerCa = { ok: true; pem: string | null } | { ok: false; detail: string };
@@ -14,12 +16,21 @@ export function readServerCa(path: string = SERVER_CA_FILE, ownerUid: number | n
   if (!read.ok)
     return read.reason === 'absent' ? { ok: true, pem: null } : { ok: false, detail: read.detail };
   const pem = new TextDecoder().decode(read.bytes);
-  const wrong = `${path} holds no certificates in PEM: correct it, or remove it where a public CA vouches for the server`;
-  if (!pem.includes('-----BEGIN CERTIFICATE-----')) return { ok: false, detail: wrong };
+  return isWhole(pem)
+    ? { ok: true, pem }
+    : {
+        ok: false,
+        detail: `${path} does not hold whole certificates in PEM: correct it, or remove it where a public CA vouches for the server`,
+      };
+}
+
+/** Runtimes skip what they cannot read, and would then trust less than root has named. */
+function isWhole(pem: string): boolean {
+  const certificates = pem.match(CERTIFICATE) ?? [];
+  if (certificates.length === 0 || certificates.length !== pem.split(BEGIN).length - 1) return false;
   try {
-    createSecureContext({ ca: pem });
-    return { ok: true, pem };
-  } catch (error) {
-    return { ok: false, detail: `${wrong} (${errorCode(error)})` };
+    return certificates.every((one) => new X509Certificate(one).raw.length > 0);
+  } catch {
+    return false;
   }
 }
