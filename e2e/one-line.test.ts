@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { join } from 'node:path';
@@ -6,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { canMount } from '@tidegate/testkit/can-mount';
 import { createAuthority, type TestAuthority } from '@tidegate/testkit/certificates';
 import { startConnectProxy } from '@tidegate/testkit/connect-proxy';
-import { runTool } from '@tidegate/testkit/run-tool';
+import { findTool, runTool } from '@tidegate/testkit/run-tool';
 import { listenWithTls } from '@tidegate/testkit/tls-server';
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { request as openRequests, type Page } from 'playwright-core';
@@ -15,6 +16,7 @@ import { type DebianTree, installDebootstrap, makeDebianTree } from '../scripts/
 import { type Browser, browserMissing, inspect, startBrowser } from './harness/browser.ts';
 import { liftLimits } from './harness/operator.ts';
 import { OPERATOR, type ServerProcess, startServer } from './harness/server-process.ts';
+import { addDnf } from './harness/tree-dnf.ts';
 import { runInTree, startUnit } from './harness/unit-process.ts';
 
 const REPOSITORY = fileURLToPath(new URL('..', import.meta.url));
@@ -23,9 +25,11 @@ const STORY_MAX_MS = 300_000;
 const CA_PLACE = 'etc/tidegate/server-ca.pem';
 const NAMES = ['127.0.0.1', 'localhost', 'tidegate.test'];
 const MONTHS = { fromMs: Date.now() - 60_000, untilMs: Date.now() + 90 * 86_400_000 };
+const needed = ['rpmbuild', 'createrepo_c'].find((tool) => findTool(tool) === null);
 const missing =
   process.getuid?.() === 0 && canMount()
-    ? browserMissing()
+    ? (browserMissing() ??
+      (needed === undefined ? null : `${needed} is not installed (packages rpm, createrepo-c)`))
     : 'only root that may mount file systems installs packages';
 
 interface World {
@@ -60,8 +64,8 @@ describe.skipIf(missing !== null)(
       await runTool('apt-get', ['-y', '--no-install-recommends', 'install', 'curl', 'wget'], {
         env: tree.env,
       });
+      await addDnf(tree, folder.path);
       writeFileSync(join(tree.root, 'etc/hosts'), '127.0.0.1 localhost\n');
-      writeFileSync(join(tree.root, 'etc/machine-id'), `${'5f'.repeat(16)}\n`);
       const authority = await createAuthority();
       const { cert, key } = await authority.issue(NAMES, MONTHS);
       const server = await startServer({
@@ -103,20 +107,25 @@ describe.skipIf(missing !== null)(
     /** Pastes a line into a root shell of the tree. */
     const paste = (line: string, shell = 'bash') => runInTree(it().tree.root, [shell, '-c', line]);
     const isInstalled = () => existsSync(path('usr/bin/tidegate-agent'));
-    /** Leaves the tree as it was. */
-    const clean = () =>
+    /** A host that the server does not know, and a tree that is as before when the story ends. */
+    function newHost(): void {
+      newMachine();
       onTestFinished(async () => {
         await paste('apt-get purge -y tidegate-agent; rm -rf /etc/tidegate /var/lib/tidegate-*');
         expect([isInstalled(), existsSync(path(CA_PLACE))]).toEqual([false, false]);
       });
+    }
+    const newMachine = () => writeFileSync(path('etc/machine-id'), `${randomUUID().replaceAll('-', '')}\n`);
 
     test.each([
       ['Debian, with curl in bash', 'Debian, Ubuntu', 'curl', 'bash'],
       ['Debian, with wget in dash', 'Debian, Ubuntu', 'wget', 'dash'],
-      ['a Debian tree from the archive, with curl', 'another Linux', 'curl', 'dash'],
+      ['a Debian tree with dnf and its own rpm database', 'Fedora, Alma, RHEL', 'curl', 'bash'],
+      ['a Debian tree from the archive, with curl', 'Another Linux', 'curl', 'dash'],
     ])(
       'joins and checks in, and its removal line leaves nothing: %s',
       async (_, system, fetcher, shell) => {
+        newMachine();
         const page = await newToken();
         const line = await lineOn(page, system, fetcher);
         expect(await paste(line, shell)).toMatch(
@@ -128,7 +137,7 @@ describe.skipIf(missing !== null)(
           .getByRole('status')
           .getByText(/connected/)
           .waitFor();
-        await inspect(page, `one-line-${fetcher}-${system === 'another Linux' ? 'archive' : 'deb'}`);
+        if (system === 'Debian, Ubuntu') await inspect(page, `one-line-${fetcher}`);
         await page.getByText('Containers, hosts without systemd').click();
         await paste(await copied(page, /server-ca\.pem$/), shell);
         expect([
@@ -143,7 +152,7 @@ describe.skipIf(missing !== null)(
     test(
       'an Ubuntu by its name (a Debian tree with os-release of Ubuntu) joins as one',
       async () => {
-        clean();
+        newHost();
         const release = path('usr/lib/os-release');
         const before = readFileSync(release, 'utf8');
         onTestFinished(() => writeFileSync(release, before));
@@ -162,7 +171,7 @@ describe.skipIf(missing !== null)(
     test(
       'joins through the proxy that HTTPS_PROXY names, which alone knows the server',
       async () => {
-        clean();
+        newHost();
         const port = Number(new URL(it().server.url).port);
         const proxy = await startConnectProxy({ hosts: { 'tidegate.test': port } });
         onTestFinished(proxy.stop);
@@ -177,11 +186,12 @@ describe.skipIf(missing !== null)(
     test(
       'pasted again it says that the host is enrolled; a used token joins no other host',
       async () => {
-        clean();
+        newHost();
         const line = await lineOn(await newToken());
         await paste(line);
         await expect(paste(line)).rejects.toThrow(/config\.json exists: this host is enrolled/);
         rmSync(path('var/lib/tidegate-agent'), { recursive: true });
+        newMachine();
         await expect(paste(line)).rejects.toThrow(/the registration token is wrong, used up or expired/);
       },
       STORY_MAX_MS,
@@ -190,7 +200,7 @@ describe.skipIf(missing !== null)(
     test(
       'a container is told what it needs before the token is used, and joins with it',
       async () => {
-        clean();
+        newHost();
         const sign = path('.dockerenv');
         onTestFinished(() => rmSync(sign, { force: true }));
         writeFileSync(sign, '');
@@ -207,7 +217,7 @@ describe.skipIf(missing !== null)(
     test(
       'one changed byte of the package in the folder: the server does not give it out',
       async () => {
-        clean();
+        newHost();
         const { agents } = it();
         const line = await lineOn(await newToken());
         const deb = join(agents, 'tidegate-agent_0.1.0_linux-x64.deb');
@@ -266,7 +276,7 @@ describe.skipIf(missing !== null)(
     test(
       'one changed byte on the way: the line stops at its own hash',
       async () => {
-        clean();
+        newHost();
         const between = await meddle(it().authority, (asked, body) => {
           if (asked.endsWith('.deb')) body[body.length >> 1] = (body[body.length >> 1] ?? 0) ^ 1;
           return body;
@@ -281,7 +291,7 @@ describe.skipIf(missing !== null)(
     test.each(['curl', 'wget'])(
       'another CA on the way: the line stops at its fingerprint, and %s at a certificate of it',
       async (fetcher) => {
-        clean();
+        newHost();
         const foreign = await createAuthority('somebody else');
         const lies = await meddle(foreign, (asked, body) =>
           asked === '/server-ca.pem' ? Buffer.from(`${foreign.cert}\n`) : body,

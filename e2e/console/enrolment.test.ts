@@ -32,7 +32,7 @@ describeConsole('adding hosts in the console', OPTIONS, (scene) => {
     expect(copied).toMatch(
       /^TIDEGATE_TOKEN=tgr_[\w-]{43} tidegate-agent enrol --server http:\/\/127\.0\.0\.1:\d+ /,
     );
-    await page.getByText('there is no software for agents in').waitFor();
+    await page.getByText('There is no software for agents in').waitFor();
     await page.getByText('Waiting for the host').waitFor();
     await inspect(page, 'enrolment-without-packages');
     const registrationToken = /tgr_[\w-]{43}/.exec(copied)?.[0] ?? '';

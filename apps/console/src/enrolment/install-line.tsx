@@ -8,7 +8,7 @@ import { type Fetcher, type Format, installLine, removalLine, type Target } from
 const SYSTEMS: Readonly<Record<Format, string>> = {
   deb: 'Debian, Ubuntu',
   rpm: 'Fedora, Alma, RHEL',
-  'tar.gz': 'another Linux',
+  'tar.gz': 'Another Linux',
 };
 const PROCESSORS: Readonly<Record<Target, string>> = {
   'linux-x64': 'x86-64 (x86_64, amd64)',
@@ -70,7 +70,7 @@ export function InstallLine({
           other CA for this server.
         </p>
       )}
-      <Fold summary="Containers, hosts without systemd, and removing the agent">
+      <Fold summary="Containers, hosts without systemd, shell history, removing the agent">
         <ul className="list-disc space-y-2 pl-5">
           <li>
             In a container the line stops before it uses the token, and says what is missing. Add the option
@@ -80,6 +80,10 @@ export function InstallLine({
           <li>
             Without systemd, keep this running:{' '}
             <CopyText text="tidegate-agent run" label="Copy the command" />
+          </li>
+          <li>
+            The line begins with a space: bash with <code>HISTCONTROL=ignoreboth</code> does not keep such
+            lines in its history.
           </li>
           <li>
             To find out why an enrolled host does not work:{' '}

@@ -35,8 +35,7 @@ export function InstallPanel({ token, onClose }: { token: CreatedRegistrationTok
         {error && <WithoutPackages {...place} faults={[error.message]} />}
         <Warning>
           The token is shown only once. Anyone who has it can enrol hosts until it is used up, expired or
-          withdrawn. It is no argument of a program, but your shell may keep the line in its history; with{' '}
-          <code>HISTCONTROL=ignoreboth</code> bash does not, as the line begins with a space.
+          withdrawn. Your shell may keep it in its history.
         </Warning>
         {packages?.is_ca_missing && (
           <Warning>

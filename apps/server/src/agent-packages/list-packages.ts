@@ -12,7 +12,7 @@ export async function listPackages(folder: AgentFolder, ownVersion: string): Pro
     const fault =
       state.kind === 'faulty'
         ? state.fault
-        : `there is no software for agents in ${folder.path}: install the package tidegate-agents, or set SERVICE_AGENTS_DIR`;
+        : `There is no software for agents in ${folder.path}: install the package tidegate-agents, or set SERVICE_AGENTS_DIR`;
     return { version: null, files: [], faults: [fault] };
   }
   const named = packagesOf(state.sums);

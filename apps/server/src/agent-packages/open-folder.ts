@@ -50,12 +50,15 @@ export function openAgentFolder(path: string): AgentFolder {
       held = { identity: '', state, hashed: new Map() };
       return held;
     }
-    await using handle = opened.handle;
-    const identity = identityOf(opened.stats);
-    if (held.identity !== identity) {
-      held = { identity, state: await readSums(handle, opened.stats.size), hashed: new Map() };
+    try {
+      const identity = identityOf(opened.stats);
+      if (held.identity !== identity) {
+        held = { identity, state: await readSums(opened.handle, opened.stats.size), hashed: new Map() };
+      }
+      return held;
+    } finally {
+      await opened.handle.close();
     }
-    return held;
   }
 
   return {

@@ -139,7 +139,7 @@ describe('the software for agents', () => {
   });
 
   test.each<[string, Record<string, string> | null, RegExp]>([
-    ['no folder', null, /^there is no software for agents in .*: install the package tidegate-agents/],
+    ['no folder', null, /^There is no software for agents in .*: install the package tidegate-agents/],
     ['no package in it', { 'release.pem': 'x' }, /holds no package of the agent/],
   ])('without any the list says why: %s', async (_, files, why) => {
     const { list } = await built(files);

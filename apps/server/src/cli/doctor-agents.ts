@@ -84,8 +84,11 @@ function keyIn(pem: Buffer): string | null {
 async function read(folder: AgentFolder, name: string): Promise<Buffer | null> {
   const opened = await folder.open(name);
   if (opened.kind !== 'whole') return null;
-  await using handle = opened.handle;
-  return await handle.readFile();
+  try {
+    return await opened.handle.readFile();
+  } finally {
+    await opened.handle.close();
+  }
 }
 
 /** Whether hosts can be told whom to trust, where the certificate is of a private CA. */
