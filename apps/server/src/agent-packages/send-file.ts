@@ -19,6 +19,11 @@ interface Sending {
 export function sendFile(reply: FastifyReply, { file, stopping, stallMs = STALL_MS }: Sending): FastifyReply {
   const { handle, bytes } = file;
   const { raw: response } = reply;
+  // Its reader went away while it was hashed: no later event would clear the timer.
+  if (response.destroyed) {
+    void handle.close();
+    return reply.hijack();
+  }
   const content =
     bytes === 0
       ? Readable.from([])
