@@ -22,6 +22,7 @@ function describeRestrictions({
   standingApprovals,
   reboot,
   restartServices,
+  agentUpdates,
   rebootBlockers,
   hours,
   stateMaxAgeMinutes,
@@ -37,6 +38,7 @@ function describeRestrictions({
     ...(standingApprovals === 'refuse' ? ['approvals by policies: refused'] : []),
     ...(reboot === 'never' ? ['reboots: never'] : []),
     ...(restartServices === 'never' ? ['restarts of services: never'] : []),
+    ...(agentUpdates === 'never' ? ['updates of the agent: never'] : []),
     ...describeBlockers(rebootBlockers),
     ...(hours === undefined
       ? []

@@ -26,6 +26,7 @@ test('the example of a policy can be followed, and is shown in words', () => {
     'npm and PyPI: changes up to minor',
     'approvals by policies: refused',
     'restarts of services: never',
+    'updates of the agent: never',
     'reboots wait for the logins of: oncall',
     'reboots do not wait for the inhibitors of: nightly-backup',
     'hours: sat,sun 02:00-05:00 Europe/Berlin, wed 22:30-01:30 UTC',

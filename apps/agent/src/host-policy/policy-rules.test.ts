@@ -10,6 +10,7 @@ import {
   type HostPolicy,
   judgeByPolicy,
   judgeRebootByPolicy,
+  judgeRepairByPolicy,
   judgeRestartByPolicy,
   type PolicyCheck,
 } from './policy-rules.ts';
@@ -87,6 +88,34 @@ describe('packages that are never touched', () => {
 
   test('the globs of an ecosystem are for that one', () => {
     expect(checkOf({ neverTouch: { npm: ['*'] } })).toBe('ok');
+  });
+});
+
+describe('updates of the agent', () => {
+  const removal: PlanAction = { action: 'remove', name: 'tidegate-agent', from_version: '0.1.0' };
+  test.each<[HostPolicy['agentUpdates'], 'apt' | 'dnf' | 'npm', PlanAction, PolicyCheck | 'ok']>([
+    ['never', 'apt', other('tidegate-agent'), 'agent_updates_never'],
+    ['never', 'dnf', other('tidegate-agent'), 'agent_updates_never'],
+    ['never', 'apt', other('Tidegate-Agent'), 'agent_updates_never'],
+    ['never', 'apt', removal, 'agent_updates_never'],
+    ['never', 'apt', other('tidegate-agents'), 'ok'],
+    ['never', 'npm', other('tidegate-agent'), 'ok'],
+    ['allow', 'apt', other('tidegate-agent'), 'ok'],
+    [undefined, 'apt', other('tidegate-agent'), 'ok'],
+  ])('where they are %s, %s %j is %s', (agentUpdates, ecosystem, second, expected) => {
+    const members: Partial<ApprovalPayload> = { ecosystem, actions: [action, second] };
+    const update = ecosystem === 'npm' ? { from_version: '1.0', to_version: '2.0' } : {};
+    expect(checkOf({ ...(agentUpdates && { agentUpdates }) }, { members, update })).toBe(expected);
+  });
+
+  test('a repair configures none either', () => {
+    const made = { arch: 'amd64', version: '0.1.0', state: 'unpacked', scripts: {} } as const;
+    const packages = [{ ...made, name: 'tidegate-agent' }];
+    const judged = judgeRepairByPolicy(
+      { neverTouch: {}, agentUpdates: 'never' },
+      { repair: { packages }, nowMs: NOW_MS },
+    );
+    expect(judged).toMatchObject({ ok: false, check: 'agent_updates_never' });
   });
 });
 

@@ -8,6 +8,9 @@ import type { TrustedKeySet } from '../identity/config-file.ts';
 import type { VerifiedApproval } from '../trust/verify-approval.ts';
 import { type Hours, isWithinHours, nextWindowMs } from './hours.ts';
 
+/** The package of the agent, for apt and dnf. */
+const AGENT_PACKAGE = 'tidegate-agent';
+
 /** The restrictions set by a host's owner, whatever the server says; absent members restrict nothing. */
 export interface HostPolicy {
   ecosystems?: readonly Ecosystem[];
@@ -20,6 +23,8 @@ export interface HostPolicy {
   /** Whether commands may end a boot, and restart services. */
   reboot?: 'allow' | 'never';
   restartServices?: 'allow' | 'never';
+  /** Whether the server may change the agent itself. */
+  agentUpdates?: 'allow' | 'never';
   /** What blocks a reboot, by name. */
   rebootBlockers?: RebootBlockerNames;
   hours?: readonly Hours[];
@@ -40,6 +45,7 @@ export type PolicyCheck =
   | 'policy_unusable'
   | 'ecosystem_not_allowed'
   | 'never_touch'
+  | 'agent_updates_never'
   | 'change_too_great'
   | 'standing_approval'
   | 'second_signature_missing'
@@ -120,11 +126,18 @@ function judgeEcosystem({ ecosystems }: HostPolicy, ecosystem: Ecosystem): Polic
 
 /** Checks every action: a dependency or a removal touches a package as much as the update itself. */
 function judgePackages(
-  { neverTouch }: HostPolicy,
+  { neverTouch, agentUpdates }: HostPolicy,
   { ecosystem, touched }: { ecosystem: Ecosystem; touched: readonly { action: string; name: string }[] },
 ): PolicyVerdict | null {
   const globs = neverTouch[ecosystem] ?? [];
+  const isSystem = ecosystem === 'apt' || ecosystem === 'dnf';
   for (const { action, name } of touched) {
+    if (agentUpdates === 'never' && isSystem && globOfPackage([AGENT_PACKAGE], { ecosystem, name })) {
+      return refuse(
+        'agent_updates_never',
+        `it would ${action} ${name}, and the agent of this host is updated by hand only`,
+      );
+    }
     const glob = globOfPackage(globs, { ecosystem, name });
     if (glob === undefined) continue;
     return refuse('never_touch', `it would ${action} ${name}, and this host never touches "${glob}"`);

@@ -64,6 +64,7 @@ const PolicyFile = strict({
   standing_approvals: Type.Optional(Type.Enum(['allow', 'refuse'])),
   reboot: Type.Optional(Type.Enum(['allow', 'never'])),
   restart_services: Type.Optional(Type.Enum(['allow', 'never'])),
+  agent_updates: Type.Optional(Type.Enum(['allow', 'never'])),
   reboot_blockers: Type.Optional(
     strict({ users: Type.Optional(Names), ignored_inhibitors: Type.Optional(Names) }),
   ),
@@ -167,7 +168,7 @@ function understand(value: unknown): Understood {
   const { ecosystems, never_touch: neverTouch = {}, hours, require_second_signature: second } = value;
   const { state_max_age_minutes: stateMaxAgeMinutes, max_change: maxChange } = value;
   const { standing_approvals: standingApprovals, reboot, restart_services: restartServices } = value;
-  const { reboot_blockers: blockers } = value;
+  const { reboot_blockers: blockers, agent_updates: agentUpdates } = value;
   for (const [index, { from, to, time_zone: zone }] of (hours ?? []).entries()) {
     if (from === to) return { ok: false, detail: `/hours/${index} begins and ends at ${from}` };
     if (zone !== undefined && !isTimeZone(zone)) {
@@ -181,6 +182,7 @@ function understand(value: unknown): Understood {
     ...(standingApprovals && { standingApprovals }),
     ...(reboot && { reboot }),
     ...(restartServices && { restartServices }),
+    ...(agentUpdates && { agentUpdates }),
     ...(blockers && {
       rebootBlockers: {
         users: blockers.users ?? [],
