@@ -14,7 +14,11 @@ export function preAuthenticationEncoding(payloadType: string, body: Uint8Array)
   return encoded;
 }
 
-/** Whether bytes begin as every encoding above does: these are signed as part of an envelope alone. */
-export function isEncoded(bytes: Uint8Array): boolean {
-  return Buffer.from(bytes.subarray(0, 6)).equals(Buffer.from('DSSEv1'));
+/** The longest digest that OpenPGP signs in place of a file (SHA-512). */
+const DIGEST_MAX_BYTES = 64;
+
+/** Whether a signature of these bytes could be taken for one of an envelope, as above, or of OpenPGP by the same key. */
+export function isSignedOtherwise(bytes: Uint8Array): boolean {
+  const isEncoded = Buffer.from(bytes.subarray(0, 6)).equals(Buffer.from('DSSEv1'));
+  return isEncoded || bytes.length <= DIGEST_MAX_BYTES;
 }

@@ -1,6 +1,6 @@
 import { type KeyObject, sign } from 'node:crypto';
 import { decodeBase64 } from './base64.ts';
-import { isEncoded, maximumPayloadBytes, preAuthenticationEncoding } from './dsse.ts';
+import { isSignedOtherwise, maximumPayloadBytes, preAuthenticationEncoding } from './dsse.ts';
 import { bytesFromHex, privateKeyFromSeed, publicBytesOf } from './ed25519.ts';
 import { type Envelope, KeyError, maximumSignatures } from './verify.ts';
 
@@ -33,10 +33,12 @@ export function signEnvelope(key: SigningKey, payloadType: string, bytes: Uint8A
 
 /**
  * Signs bytes as they are (RFC 8032), so that tools such as OpenSSL verify them: for a file of checksums, and for nothing
- * that has a payload type. Throws `RangeError` for bytes that begin like what `signEnvelope` signs.
+ * that has a payload type. Throws `RangeError` for bytes that begin like what `signEnvelope` signs, and for 64 bytes or fewer: they
+ * could be a digest, which OpenPGP signs.
  */
 export function signDetached(key: SigningKey, bytes: Uint8Array): Uint8Array {
-  if (isEncoded(bytes)) throw new RangeError('These bytes could be taken for those of an envelope');
+  if (isSignedOtherwise(bytes))
+    throw new RangeError('These bytes could be taken for those of an envelope, or for a digest');
   return new Uint8Array(sign(null, bytes, key[signingHalf]));
 }
 

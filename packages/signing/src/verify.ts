@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto';
 import { base64Length, decodeBase64 } from './base64.ts';
-import { isEncoded, maximumPayloadBytes, preAuthenticationEncoding } from './dsse.ts';
+import { isSignedOtherwise, maximumPayloadBytes, preAuthenticationEncoding } from './dsse.ts';
 import { bytesFromHex, isSignatureOf, publicKeyFromBytes } from './ed25519.ts';
 import { judgePublicKey } from './public-key.ts';
 
@@ -96,10 +96,10 @@ export function signersOf(envelope: unknown, keys: readonly TrustedKey[], payloa
 
 /**
  * Whether `signature` is one of `signDetached` over these bytes. False, whatever the signature is, for bytes that begin
- * like what an envelope signs: no envelope can be presented as a file.
+ * like what an envelope signs, and for 64 bytes or fewer: neither an envelope nor a digest can be presented as a file.
  */
 export function verifyDetached(key: TrustedKey, bytes: Uint8Array, signature: Uint8Array): boolean {
-  return !isEncoded(bytes) && isSignatureOf(bytes, signature, key[verifyingHalf]);
+  return !isSignedOtherwise(bytes) && isSignatureOf(bytes, signature, key[verifyingHalf]);
 }
 
 /** The key as SubjectPublicKeyInfo in PEM (RFC 8410), as OpenSSL reads it. */
