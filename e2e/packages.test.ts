@@ -1,16 +1,9 @@
-import {
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { AgentPackages } from '@tidegate/protocol/agent-packages-api';
 import { CreatedRegistrationToken } from '@tidegate/protocol/enrolment-api';
+import { generatePrivateKeyHex } from '@tidegate/signing/sign';
 import { canMount } from '@tidegate/testkit/can-mount';
 import { runTool } from '@tidegate/testkit/run-tool';
 import { tmpDir } from '@tidegate/testkit/tmp';
@@ -46,9 +39,13 @@ describe.skipIf(missing !== null)(
     const path = (name: string) => join(treeOf().root, name);
     const apt = (...args: string[]) =>
       runTool('apt-get', ['-y', '--no-install-recommends', ...args], { env: treeOf().env });
-    const packageOf = (name: string) => join(release, `${name}_0.1.0_linux-x64.deb`);
+    const fileOf = (name: string, ending: string) =>
+      join(release, `${name}_0.1.0_${name === 'tidegate-agents' ? 'all' : 'linux-x64'}.${ending}`);
+    const packageOf = (name: string) => fileOf(name, 'deb');
 
     beforeAll(async () => {
+      const key = join(folder.path, 'release.key');
+      writeFileSync(key, generatePrivateKeyHex(new Uint8Array(32).fill(7)));
       // Only what is tested here; the release as a whole is built by `npm run test:long`.
       const few = [
         '--fast',
@@ -57,6 +54,8 @@ describe.skipIf(missing !== null)(
         '--format',
         'deb',
         ...(isLong ? ['--format', 'rpm'] : []),
+        '--release-key',
+        key,
         '--out',
         release,
       ];
@@ -72,7 +71,7 @@ describe.skipIf(missing !== null)(
     }, SETUP_MAX_MS);
     afterAll(() => folder.remove());
 
-    test.each(['tidegate', 'tidegate-agent'])(
+    test.each(['tidegate', 'tidegate-agent', 'tidegate-agents'])(
       'list every file of %s in its SBOM, and no other',
       async (name) => {
         const unpacked = join(folder.path, `unpacked-${name}`);
@@ -108,8 +107,7 @@ describe.skipIf(missing !== null)(
     test(
       'install the server, which its unit starts, and the first host',
       async () => {
-        await apt('install', 'curl', packageOf('tidegate'));
-        await layAgents();
+        await apt('install', 'curl', packageOf('tidegate'), packageOf('tidegate-agents'));
         expect(statSync(path('etc/tidegate/server.env')).mode & 0o777).toBe(0o640);
         expect(statSync(path('var/lib/tidegate')).mode & 0o777).toBe(0o700);
         const running = startServer();
@@ -129,6 +127,7 @@ describe.skipIf(missing !== null)(
         if (!file) throw new Error('the server offers no package');
         const line = installLine({ origin: url, token: made.token, file, fetcher: 'curl', caSha256: null });
         expect(await inTree(['sh', '-c', line ?? ''])).toMatch(/: OK\n[\s\S]*enrolled as agent /);
+        expect(existsSync(path('etc/apt/sources.list.d/tidegate.sources'))).toBe(true);
         const agent = startUnit({ tree: treeOf().root, unit: 'tidegate-agent.service', args: ['--once'] });
         expect([await agent.ended, agent.stderr.slice(-5)]).toEqual([
           { code: 0, signal: null },
@@ -223,17 +222,8 @@ describe.skipIf(missing !== null)(
       });
     }
 
-    /** What the package tidegate-agents has. */
-    async function layAgents(): Promise<void> {
-      const agents = path('usr/share/tidegate/agents');
-      mkdirSync(agents, { recursive: true });
-      const name = 'tidegate-agent_0.1.0_linux-x64.deb';
-      copyFileSync(packageOf('tidegate-agent'), join(agents, name));
-      writeFileSync(join(agents, 'SHA256SUMS'), await runTool('sha256sum', [name], { cwd: agents }));
-    }
-
     async function sbomOf(name: string) {
-      const text = readFileSync(join(release, `${name}_0.1.0_linux-x64.cdx.json`), 'utf8');
+      const text = readFileSync(fileOf(name, 'cdx.json'), 'utf8');
       return Value.Parse(Sbom, JSON.parse(text)).components;
     }
 

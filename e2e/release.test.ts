@@ -16,7 +16,14 @@ const folder = tmpDir('tidegate-release-');
 const release = join(folder.path, 'release');
 const sumsOf = (place: string) => readFileSync(join(place, 'SHA256SUMS'), 'utf8');
 
-beforeAll(() => build(release), BUILD_MAX_MS);
+const key = join(folder.path, 'release.key');
+let publicKey = '';
+
+beforeAll(async () => {
+  const made = await tidegate('keys', 'release', 'make', '--out', key, '--json');
+  publicKey = String(JSON.parse(made).public_key_hex);
+  build(release, '--release-key', key);
+}, BUILD_MAX_MS);
 afterAll(() => folder.remove());
 
 test('a release has every artifact, each with its SBOM', () => {
@@ -29,25 +36,24 @@ test('a release has every artifact, each with its SBOM', () => {
     ...artifacts('tidegate-agent_0.1.0_windows-x64', ['tar.gz']),
     ...linux.map((target) => `tidegate-image_0.1.0_${target}.cdx.json`),
     'tidegate-container_0.1.0.tar.gz',
+    ...artifacts('tidegate-agents_0.1.0_all', ['deb', 'rpm']),
+    'agents-signatures.json',
   ];
   expect(lines.map((line) => line.slice(66)).toSorted()).toEqual(expected.toSorted());
 });
 
-test('another build of the same commit, in another folder, has the same bytes', {
+test('another build of the same commit, in another folder and without the key, has the same bytes', {
   timeout: BUILD_MAX_MS,
 }, () => {
   const again = tmpDir('tidegate-again-');
   onTestFinished(() => again.remove());
-  build(join(again.path, 'other'));
+  build(join(again.path, 'other'), '--signatures', join(release, 'agents-signatures.json'));
   expect(sumsOf(join(again.path, 'other'))).toBe(sumsOf(release));
 });
 
 test(
   'one changed byte in any artifact is refused by sha256sum and by tidegate',
   async () => {
-    const key = join(folder.path, 'release.key');
-    const made = await tidegate('keys', 'release', 'make', '--out', key, '--json');
-    const { public_key_hex: publicKey } = JSON.parse(made);
     await tidegate('keys', 'release', 'sign', release, '--key', key);
     const verify = () => tidegate('keys', 'release', 'verify', release, '--public-key', publicKey);
     expect(await verify()).toContain('files are those that');
@@ -91,8 +97,8 @@ test.skipIf(findTool(QEMU) === null)(
   },
 );
 
-function build(out: string): void {
-  const args = ['scripts/release.ts', '--fast', '--out', out];
+function build(out: string, ...signing: string[]): void {
+  const args = ['scripts/release.ts', '--fast', '--out', out, ...signing];
   execFileSync(process.execPath, args, { cwd: REPOSITORY, stdio: 'pipe' });
 }
 

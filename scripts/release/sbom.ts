@@ -10,7 +10,7 @@ export interface Contents {
   /** The npm packages inside. */
   packages: readonly LockedPackage[];
   /** What runs the program, with the libraries that are compiled into it, by name. */
-  runtime: { package: LockedPackage; libraries: Readonly<Record<string, string>> };
+  runtime?: { package: LockedPackage; libraries: Readonly<Record<string, string>> };
   files: readonly TreeFile[];
   /** The packages of Debian inside, in an image. */
   base?: Base;
@@ -33,7 +33,7 @@ export function sbomOf(contents: Contents): string {
   for (const found of packages.values()) {
     bom.components.add(ofPackage(Enums.ComponentType.Library, found));
   }
-  bom.components.add(ofRuntime(contents.runtime));
+  if (contents.runtime !== undefined) bom.components.add(ofRuntime(contents.runtime));
   for (const found of contents.base === undefined ? [] : ofBase(contents.base)) bom.components.add(found);
   for (const { path, sha256 } of contents.files) {
     bom.components.add(
@@ -87,7 +87,7 @@ function purlOf({ name, version }: LockedPackage): string {
   return `pkg:npm/${name.replace('@', '%40')}@${version}`;
 }
 
-function ofRuntime({ package: found, libraries }: Contents['runtime']): Models.Component {
+function ofRuntime({ package: found, libraries }: NonNullable<Contents['runtime']>): Models.Component {
   const runtime = ofPackage(Enums.ComponentType.Platform, found);
   for (const [name, version] of Object.entries(libraries)) {
     const bomRef = `${found.name}/${name}`;

@@ -76,8 +76,15 @@ export function stageServer(tree: string, target: LinuxTarget, parts: ServerPart
   return { tree, files: filesOf(tree), packages, runtime: { package: runtime, libraries } };
 }
 
-/** Compiles the agent for a target and lays it out with its units; on macOS and Windows it is the program alone. */
-export function stageAgent(tree: string, target: Target, about: About): Staged {
+/**
+ * Compiles the agent for a target and lays it out with its units and the key of the repository that its updates come from; on
+ * macOS and Windows it is the program alone.
+ */
+export function stageAgent(
+  tree: string,
+  target: Target,
+  { publicAsc, ...about }: About & { publicAsc: string | null },
+): Staged {
   const { bun } = TARGETS[target];
   const program = target.startsWith('windows') ? 'tidegate-agent.exe' : 'usr/bin/tidegate-agent';
   const compiled = compileAgent({ target: bun, outfile: join(tree, program) });
@@ -87,6 +94,7 @@ export function stageAgent(tree: string, target: Target, about: About): Staged {
     putShellFiles(tree, AGENT, about);
     put(tree, 'usr/lib/systemd/system', join(PACKAGING, 'agent/systemd'));
     put(tree, 'usr/lib/sysusers.d/tidegate-agent.conf', join(PACKAGING, 'agent/sysusers.conf'));
+    if (publicAsc !== null) putText(tree, 'usr/share/keyrings/tidegate-agent.asc', publicAsc);
   }
   const { runtime, compiler } = compiled;
   putDocuments(tree, 'tidegate-agent', [...packages, runtime]);
