@@ -18,6 +18,9 @@ const OPTIONS = {
   ),
   user: text('NAME', 'user that will run the agent (as root)'),
   replace: flag('throw an earlier enrolment away'),
+  'no-repository': flag(
+    'leave the sources of apt and dnf as they are; without it root has them offer updates of the agent from the server',
+  ),
   'allow-insecure-http': flag('take an http:// address of another machine, for tests'),
   'machine-id-source': choice(
     ['auto', 'machine-id', 'dmi', 'cloud', 'machine-id+dmi', 'file:/path'],
@@ -87,6 +90,7 @@ const COMMANDS = {
     needs: ['server'],
     takes: [
       ...(['token', 'user', 'replace', 'allow-insecure-http', 'machine-id-source', 'ecosystems'] as const),
+      ...(['no-repository', 'policy'] as const),
       ...(['npm-project', 'npm-registry', 'pypi-environment', 'pypi-index'] as const),
       ...PLACES,
     ],

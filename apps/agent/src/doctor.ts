@@ -9,6 +9,7 @@ import { reachServer } from './checks/reach-server.ts';
 import { stateOfExecutor } from './commands/executor-key-chain.ts';
 import type { EcosystemDriver } from './ecosystems/ecosystem.ts';
 import { hostPaths } from './ecosystems/host-places.ts';
+import { findRepository, repositoryOf } from './enrolment/agent-repository.ts';
 import { readHooks } from './hooks/hook-file.ts';
 import { findHookFault } from './hooks/run-hooks.ts';
 import { describePolicy } from './host-policy/describe-policy.ts';
@@ -64,6 +65,7 @@ export async function examine(
     ...(await examineManagers(parts.drivers, { paths: hostPaths(paths), nowMs })),
     examineExecutor(config, parts.facts),
     ...(await examineUnits({ root, systemctl })),
+    examineRepository(root, config, parts.policy),
     ...examineShownState(config, parts),
     ...ofRoot,
   ];
@@ -104,6 +106,24 @@ function examineExecutor(config: AgentConfig, facts: HostFacts): Finding {
   const advice =
     'ends with the agent: an update that restarts the agent is cut short; enable tidegate-executor.path';
   return { check, ok: true, isDoubtful: true, detail: `${detail}; it ${advice}` };
+}
+
+/** Where updates of the agent's package come from. */
+function examineRepository(
+  root: string,
+  { server_url: serverUrl }: AgentConfig,
+  place: PolicyPlace,
+): Finding {
+  const check = 'updates of the agent';
+  const policy = loadHostPolicy(place);
+  const isNever = policy.kind === 'policy' && policy.policy.agentUpdates === 'never';
+  const found = findRepository(root);
+  if (isNever) return { check, ok: true, detail: 'by hand only, as the policy of this host says' };
+  if (found === null) return { check, ok: true, detail: 'by hand: no source of apt or dnf offers them' };
+  const url = repositoryOf(serverUrl).href;
+  if (found.url === url) return { check, ok: true, detail: `${found.file} offers those of ${url}` };
+  const detail = `${found.file} offers those of ${found.url ?? 'an unknown server'}, not of ${url}: "tidegate-agent enrol --replace" writes it anew, unless it was changed by hand`;
+  return { check, ok: true, isDoubtful: true, detail };
 }
 
 /** The executor sees a state only with a job, so an old one is normal; a job with an old one is refused. */

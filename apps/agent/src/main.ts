@@ -9,6 +9,7 @@ import { stateOfExecutor } from './commands/executor-key-chain.ts';
 import { examine } from './doctor.ts';
 import { ECOSYSTEM_DRIVERS } from './ecosystems/registry.ts';
 import { guardAgentFolder, withAgentFolder } from './enrolment/agent-folder.ts';
+import { configureRepository } from './enrolment/agent-repository.ts';
 import { enrol, findUser, secureExecutor } from './enrolment/enrol.ts';
 import { aptRepairer } from './executor/apt-repair.ts';
 import { executeJob } from './executor/execute.ts';
@@ -120,12 +121,32 @@ async function runEnrol(values: Values): Promise<Ending> {
   if (!outcome.ok) return failed(outcome.retryable ? EXIT.failed : EXIT.terminal, outcome.detail);
   const note = outcome.canInstall ? '' : ' It will only report: enrol as root to let it install.';
   const { agentId, fleetId, canInstall, machineIdSource } = outcome;
-  return done(`enrolled as agent ${agentId}; its machine id is from ${machineIdSource}.${note}`, {
+  const repository = canInstall ? await writeRepository(serverUrl, values) : null;
+  const about = repository === null ? '' : ` ${repository.detail}.`;
+  return done(`enrolled as agent ${agentId}; its machine id is from ${machineIdSource}.${note}${about}`, {
     agent_id: agentId,
     fleet_id: fleetId,
     can_install: canInstall,
     machine_id_source: machineIdSource,
+    repository: repository?.file ?? null,
   });
+}
+
+/** Has apt or dnf offer updates of the agent. That this cannot be done is no fault of the enrolment. */
+async function writeRepository(
+  serverUrl: string,
+  values: Values,
+): Promise<{ file: string | null; detail: string }> {
+  const none = (why: string) => ({ file: null, detail: `Updates of the agent come by hand: ${why}` });
+  if (values['no-repository']) return none('--no-repository');
+  const policy = loadHostPolicy(policyPlace(values.policy));
+  const isFree =
+    policy.kind === 'none' || (policy.kind === 'policy' && policy.policy.agentUpdates !== 'never');
+  if (!isFree) return none(`the policy of this host is ${describePolicy(policy)}`);
+  const caFile = process.env.NODE_EXTRA_CA_CERTS ?? null;
+  const written = await configureRepository({ serverUrl, caFile });
+  if (!written.ok) return none(written.detail);
+  return { file: written.file, detail: `${written.file} offers updates of the agent` };
 }
 
 /** The places from the arguments, as members of config.json. */

@@ -10,6 +10,10 @@ if ! getent passwd tidegate-agent >/dev/null; then
   fi
 fi
 
+# A removal put it aside, as its key went with the package.
+sources=/etc/apt/sources.list.d/tidegate.sources
+if [ -e $sources.disabled ] && [ ! -e $sources ]; then mv $sources.disabled $sources; fi
+
 [ -d /run/systemd/system ] || exit 0
 systemctl daemon-reload
 units="tidegate-agent.service tidegate-executor.path tidegate-observer.path tidegate-observer.timer tidegate-probe.path"

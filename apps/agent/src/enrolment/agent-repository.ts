@@ -1,0 +1,160 @@
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { errorCode, writeDurably } from '../platform/file-layer.ts';
+import { type ProgramResult, runProgram } from '../platform/run-program.ts';
+import { fetchStart } from '../session/fetch-start.ts';
+
+/** The release key, which the package of the agent brings; the agent looks for origins' keys in this folder as well. */
+const KEY_FILE = '/usr/share/keyrings/tidegate-agent.asc';
+const OWN_LINE =
+  /^# Written by tidegate-agent enrol, which replaces it while it is unchanged: ([0-9a-f]{64})\n/;
+const FILE_MAX_BYTES = 16 * 1024;
+const RPM_TIMEOUT_MS = 60_000;
+/** A path that needs no quotes in the settings of apt and dnf. */
+const PLAIN_PATH = /^\/[A-Za-z0-9._/+-]+$/;
+const DEBIAN_ARCH: Readonly<Record<string, string>> = { x64: 'amd64', arm64: 'arm64' };
+
+/** The folder of package sources on this host, and how the server's repository is named there. */
+interface Kind {
+  sources: string;
+  /** What only a signed repository has, and how it begins. */
+  signed: { path: string; start: string };
+  files(server: URL, caFile: string | null): Record<string, string>;
+}
+
+const APT: Kind = {
+  sources: '/etc/apt/sources.list.d/tidegate.sources',
+  signed: { path: 'dists/stable/InRelease', start: '-----BEGIN PGP SIGNED MESSAGE-----' },
+  files: (server, caFile) => ({
+    '/etc/apt/sources.list.d/tidegate.sources': `Types: deb
+URIs: ${server.href}
+Suites: stable
+Components: main
+Architectures: ${DEBIAN_ARCH[process.arch] ?? process.arch}
+Signed-By: ${KEY_FILE}
+`,
+    ...(caFile !== null && {
+      '/etc/apt/apt.conf.d/60tidegate-agent': `Acquire::https::${server.hostname}::CAInfo "${caFile}";\n`,
+    }),
+  }),
+};
+
+const DNF: Kind = {
+  sources: '/etc/yum.repos.d/tidegate.repo',
+  signed: { path: 'repodata/repomd.xml.asc', start: '-----BEGIN PGP SIGNATURE-----' },
+  files: (server, caFile) => ({
+    '/etc/yum.repos.d/tidegate.repo': `[tidegate]
+name=Agent of Tidegate
+baseurl=${server.href}
+gpgkey=file://${KEY_FILE}
+repo_gpgcheck=1
+gpgcheck=1
+${caFile === null ? '' : `sslcacert=${caFile}\n`}`,
+  }),
+};
+
+export interface RepositoryRequest {
+  serverUrl: string;
+  /** Of the host. */
+  root?: string;
+  /** The CA that this host trusts besides those of the system (NODE_EXTRA_CA_CERTS). */
+  caFile: string | null;
+  /** More words for rpm, on a host whose files are elsewhere. */
+  rpmOptions?: readonly string[];
+}
+
+export type RepositoryOutcome = { ok: true; file: string } | { ok: false; detail: string };
+
+/** As root, has apt or dnf take updates of the agent from the server. Files that root has changed stay. */
+export async function configureRepository({
+  serverUrl,
+  root = '/',
+  caFile,
+  rpmOptions = [],
+}: RepositoryRequest): Promise<RepositoryOutcome> {
+  if (!existsSync(join(root, KEY_FILE)))
+    return refuse(`there is no ${KEY_FILE}: the agent was not installed from a signed package`);
+  const kind = kindOf(root);
+  if (kind === null) return refuse('neither apt nor dnf has installed the agent here');
+  if (caFile !== null && !PLAIN_PATH.test(caFile))
+    return refuse(
+      `NODE_EXTRA_CA_CERTS must name an absolute path of plain letters for apt and dnf, not ${caFile}`,
+    );
+  const server = repositoryOf(serverUrl);
+  const { path, start } = kind.signed;
+  const found = await fetchStart(`${server.href}/${path}`, start.length);
+  if (!found.ok) return refuse(`the server offers no signed repository of its agent (${found.detail})`);
+  if (found.text !== start) return refuse('the server offers no signed repository of its agent');
+  const files = Object.entries(kind.files(server, server.protocol === 'https:' ? caFile : null));
+  const changed = files.find(([file]) => stateOf(join(root, file)) === 'changed');
+  if (changed !== undefined) return refuse(`${changed[0]} was changed by hand, and stays as it is`);
+  // dnf would ask a person first, and the executor takes no package whose key rpm does not have.
+  const imported = kind === DNF ? await importKey(root, rpmOptions) : null;
+  if (imported !== null && !imported.ok)
+    return refuse(`rpm does not take the release key (${imported.detail})`);
+  try {
+    for (const [file, text] of files) {
+      const bytes = Buffer.from(`${ownLine(text)}${text}`);
+      writeDurably(join(root, file), bytes, { mode: 0o644 });
+    }
+  } catch (error) {
+    return refuse(`${kind.sources} cannot be written (${errorCode(error)})`);
+  }
+  return { ok: true, file: kind.sources };
+}
+
+/** Whether package sources of this host name the server's repository: where, and of which server. */
+export function findRepository(root: string): { file: string; url: string | null } | null {
+  for (const { sources } of [APT, DNF]) {
+    const text = readIfThere(join(root, sources));
+    if (text === null) continue;
+    const [, url = null] = /^(?:URIs: |baseurl=)(\S+)$/m.exec(text) ?? [];
+    return { file: sources, url };
+  }
+  return null;
+}
+
+/** Where a server has the repository. */
+export function repositoryOf(serverUrl: string): URL {
+  return new URL(`${serverUrl}/agents`);
+}
+
+function importKey(root: string, options: readonly string[]): Promise<ProgramResult> {
+  const limits = { timeoutMs: RPM_TIMEOUT_MS, maxOutputBytes: FILE_MAX_BYTES };
+  return runProgram({ program: 'rpm', args: [...options, '--import', join(root, KEY_FILE)], ...limits });
+}
+
+function kindOf(root: string): Kind | null {
+  if (existsSync(join(root, '/var/lib/dpkg/info/tidegate-agent.list'))) return APT;
+  return existsSync(join(root, '/etc/yum.repos.d')) ? DNF : null;
+}
+
+function stateOf(file: string): 'absent' | 'ours' | 'changed' {
+  const text = readIfThere(file);
+  if (text === null) return 'absent';
+  const [line, sha256] = OWN_LINE.exec(text) ?? [];
+  if (line === undefined) return 'changed';
+  return sha256Of(text.slice(line.length)) === sha256 ? 'ours' : 'changed';
+}
+
+function ownLine(text: string): string {
+  return `# Written by tidegate-agent enrol, which replaces it while it is unchanged: ${sha256Of(text)}\n`;
+}
+
+function sha256Of(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}
+
+function readIfThere(file: string): string | null {
+  try {
+    return readFileSync(file, 'utf8').slice(0, FILE_MAX_BYTES);
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return null;
+    throw error;
+  }
+}
+
+function refuse(detail: string): { ok: false; detail: string } {
+  return { ok: false, detail };
+}
