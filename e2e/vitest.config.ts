@@ -13,12 +13,13 @@ const TIMED = ['e2e/console/budget.test.ts', 'e2e/keys.test.ts'];
 
 /**
  * For the long lane alone: what the public registries and Debian's archive offer changes from day to day, and the base of the
- * image is pinned; fifty restarts, two whole releases, ten thousand cases or the compilation of Helm take minutes.
+ * image is pinned; fifty restarts, two whole releases, three of the agent, ten thousand cases or the compilation of Helm take minutes.
  */
 const LONG =
   process.env.TIDEGATE_LONG === '1'
     ? []
     : [
+        'e2e/agent-upgrade.test.ts',
         'e2e/container.test.ts',
         'e2e/deployment-files.test.ts',
         'e2e/last-release.test.ts',
