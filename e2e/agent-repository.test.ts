@@ -1,4 +1,4 @@
-import { cpSync, existsSync, mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { generatePrivateKeyHex } from '@tidegate/signing/sign';
 import { createAuthority } from '@tidegate/testkit/certificates';
@@ -11,18 +11,13 @@ import { tmpDir } from '@tidegate/testkit/tmp';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { configureRepository, type RepositoryRequest } from '../apps/agent/src/enrolment/agent-repository.ts';
 import { type ReleaseSigner, signerOfKey, signerOfRecord } from '../scripts/release/release-signer.ts';
+import { KEY, NEEDED, nameRepository } from './harness/agent-on-dnf.ts';
 import { buildSmallAgents } from './harness/small-agents.ts';
 
 const ENROLMENT = join(import.meta.dirname, '../apps/agent/src/enrolment/agent-repository.ts');
 const SETUP_MAX_MS = 240_000;
 const EPOCH_SECONDS = 1_790_000_000;
-const KEY = '/usr/share/keyrings/tidegate-agent.asc';
 const RPM = 'tidegate-agent_0.1.0_linux-x64.rpm';
-/** What the package of the agent needs. */
-const SYSTEM = {
-  installed: [{ name: 'system', version: '1', release: '1', provides: ['glibc = 2.34', 'shadow-utils'] }],
-  offered: [],
-};
 const dnfMissing = dnfHostMissing();
 const DEB = 'tidegate-agent_0.1.0_linux-x64.deb';
 
@@ -166,22 +161,8 @@ describe.skipIf(dnfMissing !== null)(
     let host: DnfHost;
     beforeAll(async () => {
       mkdirSync(place('dnf'));
-      host = await createDnfHost(place('dnf'), { packages: [SYSTEM] });
-      addShell(host.root);
-      mkdirSync(join(host.root, 'usr/share/keyrings'), { recursive: true });
-      cpSync(join(built, 'release.asc'), join(host.root, KEY));
-      const rpmOptions = ['--root', host.root, '--dbpath', '/var/lib/rpm'];
-      const request = { serverUrl: server.url, root: host.root, caFile: null, rpmOptions };
-      expect(await configureRepository(request)).toEqual({
-        ok: true,
-        file: '/etc/yum.repos.d/tidegate.repo',
-      });
-      const sources = join(host.root, 'etc/yum.repos.d/tidegate.repo');
-      // dnf takes the path of a key as one of this machine.
-      writeFileSync(
-        sources,
-        `${readFileSync(sources, 'utf8').replace(KEY, join(host.root, KEY))}metadata_expire=0\nproxy=_none_\n`,
-      );
+      host = await createDnfHost(place('dnf'), { packages: [NEEDED] });
+      await nameRepository(host, { serverUrl: server.url, publicAsc: signer.publicAsc });
     }, SETUP_MAX_MS);
     afterAll(() => host.stop());
 
@@ -273,11 +254,4 @@ async function aptHost(
   const lines = Object.entries({ ...set, ...fixed }).map(([name, value]) => `${name} "${value}";`);
   writeFileSync(config, `${lines.join('\n')}\n`);
   return (...args) => runTool('apt-get', args, { cwd: root, env: { APT_CONFIG: config } });
-}
-
-/** What scripts of a package find on a host: a shell, and a user that is there. */
-function addShell(root: string): void {
-  for (const file of ['/bin/sh', '/lib/x86_64-linux-gnu/libc.so.6', '/lib64/ld-linux-x86-64.so.2'])
-    cpSync(realpathSync(file), join(root, file));
-  writeFileSync(join(root, 'bin/getent'), '#!/bin/sh\n', { mode: 0o755 });
 }

@@ -21,7 +21,7 @@ import { tmpDir } from '@tidegate/testkit/tmp';
 import { Type } from 'typebox';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type DebianTree, installDebootstrap, makeDebianTree } from '../scripts/debian-tree.ts';
-import { nextRelease, releaseAgent, THIS_RELEASE } from './harness/agent-releases.ts';
+import { nextRelease, releaseAgent, THIS_RELEASE, THIS_VERSION } from './harness/agent-releases.ts';
 import { serveAgentsBefore } from './harness/agents-server.ts';
 import { Blocked, expectAnswer, logIn, type Operator } from './harness/operator.ts';
 import { type ServerProcess, startServer } from './harness/server-process.ts';
@@ -29,7 +29,7 @@ import { runInTree, startUnit } from './harness/unit-process.ts';
 
 const SETUP_MAX_MS = 600_000;
 const STORY_MAX_MS = 240_000;
-const NEXT = '0.1.1';
+const NEXT = '99.0.0';
 const missing =
   process.getuid?.() === 0 && canMount() ? null : 'only root that may mount file systems installs packages';
 
@@ -80,7 +80,7 @@ describe.skipIf(missing !== null)(
       url = front.url;
       parts.operator = await logIn(server.url);
       serve('now');
-      await runTool('apt-get', ['-y', 'install', packageOf('now', '0.1.0')], { env: made.env });
+      await runTool('apt-get', ['-y', 'install', packageOf('now', THIS_VERSION)], { env: made.env });
       writeFileSync(path('etc/machine-id'), `${'5f'.repeat(16)}\n`);
     }, SETUP_MAX_MS);
     afterAll(async () => {
@@ -94,7 +94,7 @@ describe.skipIf(missing !== null)(
       await update();
       expect(await inTree(['apt-cache', 'policy', 'tidegate-agent'])).toContain(`${url}/agents stable/main`);
       await agentRuns();
-      expect(await version()).toBe('0.1.0');
+      expect(await version()).toBe(THIS_VERSION);
       expect(await doctor()).toContain(`tidegate.sources offers those of ${url}/agents`);
     });
 
@@ -121,7 +121,7 @@ describe.skipIf(missing !== null)(
       rmSync(policy);
       change(`served/agents/tidegate-agent_${NEXT}_linux-x64.deb`);
       expect(await reasonOfRefusal(id)).toMatch(/artifact_mismatch|Hash Sum/);
-      expect(await versionInTree()).toBe('0.1.0');
+      expect(await versionInTree()).toBe(THIS_VERSION);
       serve('next');
       await operator().approved(id);
       await install();
@@ -147,7 +147,7 @@ describe.skipIf(missing !== null)(
       await install();
       expect((await operator().update(id)).state).toBe('installed');
       await agentRuns();
-      expect(await version()).toBe('0.1.0');
+      expect(await version()).toBe(THIS_VERSION);
     });
 
     function writeKey(name: string, byte: number): string {

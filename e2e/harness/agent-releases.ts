@@ -2,8 +2,15 @@ import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { runTool, SYSTEM_PATH } from '@tidegate/testkit/run-tool';
+import { Type } from 'typebox';
+import { Value } from 'typebox/value';
 
-const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url));
+/** The source of this release. */
+export const THIS_RELEASE = fileURLToPath(new URL('../..', import.meta.url));
+export const THIS_VERSION = Value.Parse(
+  Type.Object({ version: Type.String() }),
+  JSON.parse(readFileSync(join(THIS_RELEASE, 'package.json'), 'utf8')),
+).version;
 const PARTS = [
   'apps',
   'packages',
@@ -21,11 +28,11 @@ export function nextRelease(folder: string, version: string): string {
   mkdirSync(folder, { recursive: true });
   const isSource = (path: string) => !/\/(?:node_modules|dist|\.git)$/.test(path);
   for (const name of [...PARTS, 'package.json', 'tsconfig.json'])
-    cpSync(join(REPOSITORY, name), join(folder, name), { recursive: true, filter: isSource });
-  symlinkSync(join(REPOSITORY, 'node_modules'), join(folder, 'node_modules'));
+    cpSync(join(THIS_RELEASE, name), join(folder, name), { recursive: true, filter: isSource });
+  symlinkSync(join(THIS_RELEASE, 'node_modules'), join(folder, 'node_modules'));
   for (const name of VERSION_FILES) {
     const text = readFileSync(join(folder, name), 'utf8');
-    writeFileSync(join(folder, name), text.replace('0.1.0', version));
+    writeFileSync(join(folder, name), text.replace(THIS_VERSION, version));
   }
   return folder;
 }
@@ -49,6 +56,3 @@ export function releaseAgent(
     },
   );
 }
-
-/** The source of this release. */
-export const THIS_RELEASE = REPOSITORY;
