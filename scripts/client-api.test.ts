@@ -2,12 +2,16 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { clientApi } from './client-api.ts';
+import { clientRequests } from './client-requests.ts';
 import { readOpenApi } from './read-openapi.ts';
 import { createTypeWriter } from './write-types.ts';
 
-test('packages/client/src/api.ts matches the OpenAPI document', async () => {
-  const path = join(import.meta.dirname, '../packages/client/src/api.ts');
-  expect(readFileSync(path, 'utf8')).toBe(clientApi(await readOpenApi()));
+test('packages/client/src/api.ts and requests.ts match the OpenAPI document', async () => {
+  const written = (name: string) =>
+    readFileSync(join(import.meta.dirname, '../packages/client/src', name), 'utf8');
+  const document = await readOpenApi();
+  expect(written('api.ts')).toBe(clientApi(document));
+  expect(written('requests.ts')).toBe(clientRequests(document));
 });
 
 test.each([

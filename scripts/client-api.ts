@@ -1,26 +1,8 @@
 import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
+import { GENERATED_HEAD, JSON_TYPE, Media, type Operation, operationsOf, Ref } from './client-operations.ts';
 import { createTypeWriter } from './write-types.ts';
 
-const AnySchema = Type.Unknown();
-const Media = Type.Record(Type.String(), Type.Object({ schema: AnySchema }));
-const Success = Type.Object({ content: Type.Optional(Media) });
-const Ref = Type.Object({ $ref: Type.String() });
-const Operation = Type.Object({
-  summary: Type.String(),
-  security: Type.Array(Type.Record(Type.String(), Type.Array(Type.String()))),
-  parameters: Type.Optional(
-    Type.Array(
-      Type.Object({
-        ...{ name: Type.String(), in: Type.String(), schema: AnySchema },
-        required: Type.Optional(Type.Boolean()),
-      }),
-    ),
-  ),
-  requestBody: Type.Optional(Type.Object({ required: Type.Boolean(), content: Media })),
-  responses: Type.Record(Type.String(), Type.Union([Ref, Success])),
-});
-type Operation = Static<typeof Operation>;
 const Coded = Type.Object({
   allOf: Type.Tuple([
     Type.Unknown(),
@@ -30,29 +12,19 @@ const Coded = Type.Object({
   ]),
 });
 const Document = Type.Object({
-  paths: Type.Record(Type.String(), Type.Record(Type.String(), Operation)),
   components: Type.Object({
     responses: Type.Record(Type.String(), Type.Object({ content: Media })),
   }),
 });
 const WithMembers = Type.Object({ required: Type.Array(Type.String()) });
 
-const HEAD = `// Generated from the OpenAPI document by \`npm run docs\`: do not edit.
-// biome-ignore-all format: generated
-// biome-ignore-all lint: generated
-`;
-const JSON_TYPE = 'application/json';
 const PROBLEM_TYPE = 'application/problem+json';
 
 /** The types of every operation that operators may call, and what the client checks of its answers. */
 export function clientApi(document: unknown): string {
-  const { paths, components } = Value.Parse(Document, document);
+  const { components } = Value.Parse(Document, document);
   const types = createTypeWriter();
-  const operations = Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods)
-      .filter(([, operation]) => isOfOperators(operation) && !isStream(operation))
-      .map(([method, operation]) => ({ name: `${method.toUpperCase()} ${path}`, operation })),
-  );
+  const operations = operationsOf(document);
 
   function codesOf({ responses }: Operation): string[] {
     const codes = Object.values(responses).flatMap((answer) => {
@@ -79,7 +51,7 @@ export function clientApi(document: unknown): string {
   });
   const checks = operations.map(({ name, operation }) => `  ${JSON.stringify(name)}: ${checkOf(operation)},`);
   return [
-    HEAD,
+    GENERATED_HEAD,
     ...types.declarations(),
     `export interface Api {\n${members.join('\n')}\n}\n`,
     '/** The members that each success has, by status; null: it has no body. */',
@@ -93,17 +65,6 @@ export function clientApi(document: unknown): string {
     ),
     '};\n',
   ].join('\n');
-}
-
-function isOfOperators({ security }: Operation): boolean {
-  return security.length === 0 || security.some((scheme) => Object.hasOwn(scheme, 'operatorToken'));
-}
-
-function isStream({ responses }: Operation): boolean {
-  return Object.values(responses).some(
-    (answer) =>
-      'content' in answer && answer.content !== undefined && !Object.hasOwn(answer.content, JSON_TYPE),
-  );
 }
 
 function parametersOf(

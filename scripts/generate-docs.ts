@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { clientApi } from './client-api.ts';
+import { clientRequests } from './client-requests.ts';
 import { configurationDoc } from './configuration-doc.ts';
 import { eventVectors } from './event-vectors.ts';
 import { readOpenApi } from './read-openapi.ts';
@@ -10,10 +11,12 @@ import { specMap } from './spec-map.ts';
 // Writes the generated documents; with --check only reports those that are not up to date.
 
 const root = dirname(import.meta.dirname);
+const openApi = await readOpenApi();
 const documents: Readonly<Record<string, string>> = {
   'docs/configuration.md': configurationDoc(),
   'docs/spec-map.md': specMap(root),
-  'packages/client/src/api.ts': clientApi(await readOpenApi()),
+  'packages/client/src/api.ts': clientApi(openApi),
+  'packages/client/src/requests.ts': clientRequests(openApi),
   'vectors/event-chain.json': eventVectors(),
   'vectors/signed-documents.json': signedVectors(),
 };

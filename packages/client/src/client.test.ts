@@ -193,6 +193,7 @@ describe('a list', () => {
     expect(gathered).toEqual({
       ok: true,
       items: [...'abcde'].map((hostname) => ({ hostname })),
+      answer: { items: [...'abcde'].map((hostname) => ({ hostname })), next_cursor: null, total: 1 },
       isWhole: true,
     });
     expect(server.urls.map((url) => url.split('?')[1])).toEqual([
@@ -209,7 +210,7 @@ describe('a list', () => {
       items: [{ hostname: 'a' }, { hostname: 'b' }, { hostname: 'c' }],
       isWhole: false,
     });
-    expect(server.urls).toHaveLength(2);
+    expect(server.urls.map((url) => url.split('?')[1])).toEqual(['limit=3', 'limit=1&cursor=x+y']);
   });
 
   test('ends with the refusal of a page', async () => {

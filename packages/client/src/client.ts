@@ -1,5 +1,5 @@
 import { setTimeout as timer } from 'node:timers/promises';
-import { Agent, request } from 'undici';
+import { Agent, ProxyAgent, request } from 'undici';
 import type { Api } from './api.ts';
 import type { Failure, OperationName, Outcome } from './outcome.ts';
 import { type Received, readAnswer } from './read-answer.ts';
@@ -15,7 +15,7 @@ export const REQUESTS_MAX = 4;
 export const ANSWER_MAX_BYTES = 64 * 1_048_576;
 /** Most items that `list` gathers unless it is told another limit. */
 export const ITEMS_MAX = 10_000;
-const PAGE = '200';
+const PAGE = 200;
 
 export interface ClientOptions {
   /** `https://tidegate.example`; a path in front of `/api` is kept. */
@@ -24,6 +24,8 @@ export interface ClientOptions {
   readonly token?: string;
   /** Certificates in PEM that are trusted in place of the system's. */
   readonly ca?: string;
+  /** `http://` or `https://` of a proxy, with its user name and password if it wants any. Without it: no proxy. */
+  readonly proxyUrl?: string;
   /** CALL_TIMEOUT_MS unless set. */
   readonly timeoutMs?: number;
   /** For tests. Rejects when the signal aborts. */
@@ -48,6 +50,8 @@ export type ItemOf<K extends ListName> = Api[K]['answer'] extends { items: (infe
 export interface Gathered<K extends ListName> {
   readonly ok: true;
   readonly items: readonly ItemOf<K>[];
+  /** The newest answer of the server, with all items: its cursor goes on after the last of them. */
+  readonly answer: Api[K]['answer'];
   /** False: there are more than were asked for. */
   readonly isWhole: boolean;
 }
@@ -70,11 +74,12 @@ export interface Client {
 
 /** A client for one server. Follows no redirect, so that the token goes nowhere else. */
 export function createClient(options: ClientOptions): Client {
-  const { baseUrl, token, ca, timeoutMs = CALL_TIMEOUT_MS, wait = waitFor } = options;
-  const dispatcher = new Agent({
-    maxResponseSize: ANSWER_MAX_BYTES,
-    ...(ca === undefined ? {} : { connect: { ca } }),
-  });
+  const { baseUrl, token, ca, proxyUrl, timeoutMs = CALL_TIMEOUT_MS, wait = waitFor } = options;
+  const limits = { maxResponseSize: ANSWER_MAX_BYTES };
+  const dispatcher =
+    proxyUrl === undefined
+      ? new Agent({ ...limits, ...(ca === undefined ? {} : { connect: { ca } }) })
+      : new ProxyAgent({ ...limits, uri: proxyUrl, ...(ca === undefined ? {} : { requestTls: { ca } }) });
 
   async function send(operation: OperationName, given: Given, signal: AbortSignal) {
     const { method, url } = urlOf(baseUrl, operation, given);
@@ -114,8 +119,9 @@ export function createClient(options: ClientOptions): Client {
     async list<K extends ListName>(operation: K, asked: Asked<K>, { itemsMax = ITEMS_MAX } = {}) {
       const items: ItemOf<K>[] = [];
       let cursor: string | null = null;
-      do {
-        const query: object = { limit: PAGE, ...queryOf(asked), ...(cursor === null ? {} : { cursor }) };
+      for (;;) {
+        const limit = String(Math.min(PAGE, itemsMax - items.length));
+        const query: object = { limit, ...queryOf(asked), ...(cursor === null ? {} : { cursor }) };
         const page: Outcome<K> = await call(operation, { ...asked, query });
         if (!page.ok) return page;
         const { status } = page;
@@ -123,8 +129,9 @@ export function createClient(options: ClientOptions): Client {
         if (!isPage<ItemOf<K>>(body)) return failedBy(status);
         items.push(...body.items.slice(0, itemsMax - items.length));
         cursor = body.next_cursor;
-      } while (cursor !== null && items.length < itemsMax);
-      return { ok: true, items, isWhole: cursor === null };
+        if (cursor !== null && items.length < itemsMax) continue;
+        return { ok: true, items, answer: { ...page.body, items }, isWhole: cursor === null };
+      }
     },
     close: () => dispatcher.close(),
   };

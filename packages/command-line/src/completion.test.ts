@@ -33,6 +33,8 @@ describe.each(SHELLS)('in a real %s', (shell, make) => {
     ['rows root make ', ['one.json', 'two']],
     ['rows root make one.json ', ['one.json', 'two']],
     ['rows show --into ', ['two']],
+    // The same option may mean something else in another call.
+    ['rows show --kind ', ['new', 'old']],
     ['mark --note ', []],
     // An operand is no command, and neither is what follows it.
     ['other rows ', []],
@@ -48,7 +50,7 @@ describe.each(SHELLS)('in a real %s', (shell, make) => {
 
   test.skipIf(missing !== null).each<[string, string[]]>([
     ['--', ['--help']],
-    ['rows show --', ['--help', '--into']],
+    ['rows show --', ['--help', '--into', '--kind']],
     ['rows add --', ['--from', '--help', '--kind']],
     ['mark --n', ['--note']],
     ['other rows --', ['--help']],

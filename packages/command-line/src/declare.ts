@@ -31,6 +31,8 @@ export interface Call {
   readonly needs?: readonly string[];
   /** Names of options that may be given. */
   readonly takes?: readonly string[];
+  /** Options that mean something else here than in other calls of the command. */
+  readonly options?: Options;
 }
 
 export interface Command {
@@ -85,7 +87,8 @@ export function completionOf(operand: string): Completion {
 export function optionsAt(command: Command, act: string): [name: string, option: Option][] {
   const calls = command.calls.filter((call) => isWithin(call.act ?? '', act));
   const names = new Set(calls.flatMap(({ needs = [], takes = [] }) => [...needs, ...takes]));
-  return Object.entries(command.options).filter(([name]) => names.has(name));
+  const own: Options = Object.assign({}, ...calls.toReversed().map(({ options = {} }) => options));
+  return Object.entries({ ...command.options, ...own }).filter(([name]) => names.has(name));
 }
 
 function isWithin(act: string, start: string): boolean {

@@ -10,7 +10,7 @@ test('help names every call, and each option with its value and meaning', () => 
   expect(
     commandHelp('sample-tool', rows ?? expect.unreachable()),
   ).toBe(`Usage: sample-tool rows add NAME red|green --from FILE ... [--kind small|large]
-       sample-tool rows show ID [--into DIR]
+       sample-tool rows show ID [--into DIR] [--kind new|old]
        sample-tool rows root make FILE ... [--all]
 
 Starts with a word.

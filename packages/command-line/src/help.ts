@@ -32,7 +32,7 @@ export function synopsis(program: string, command: Command): string {
 export function callWords(program: string, command: Command, call: Call): string[] {
   const { act = '', operands = [], needs = [], takes = [] } = call;
   const of = (name: string) => {
-    const option = command.options[name];
+    const option = call.options?.[name] ?? command.options[name];
     if (option === undefined) throw new Error(`${command.name} does not declare --${name}`);
     return optionWord(name, option);
   };

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { flag, text } from '@tidegate/command-line/declare';
+import { showTable } from '@tidegate/terminal/show-table';
 import { createExportClient } from '../advisories/mirror/loading/export-client.ts';
 import { type EcosystemState, refreshEcosystem } from '../advisories/mirror/loading/refresh-ecosystem.ts';
 import { createMirrorRefresher } from '../advisories/mirror/mirror-refresher.ts';
@@ -11,7 +12,6 @@ import { importFile } from './advisories-import.ts';
 import { stepsTo } from './advisories-steps.ts';
 import { type CliWorld, declareCommand, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
 import { CommandFault, type Installation, withInstallation } from './open-installation.ts';
-import { showTable } from './show-table.ts';
 
 /** Ids that the table names per ecosystem; `--json` has all of them. */
 const NAMED_UNREADABLE = 3;

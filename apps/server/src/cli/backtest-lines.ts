@@ -1,5 +1,5 @@
 import type { PolicyBacktest } from '@tidegate/protocol/backtest-api';
-import { showTable } from './show-table.ts';
+import { showTable } from '@tidegate/terminal/show-table';
 
 /** What a policy would have done, for a terminal. */
 export function backtestLines(told: PolicyBacktest): string[] {

@@ -1,12 +1,10 @@
-import { parseArgs } from 'node:util';
 import type { Command } from '@tidegate/command-line/declare';
 import { commandHelp } from '@tidegate/command-line/help';
+import type { ExitCode } from '@tidegate/terminal/read-args';
 import type { Clock } from '../platform/clock.ts';
 import type { RandomBytes } from '../platform/ids.ts';
 
-/** Exit codes: done; failed; wrong usage. */
-export const EXIT = { ok: 0, failed: 1, usage: 2 } as const;
-export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
+export { EXIT, type ExitCode, readArgs, UsageError } from '@tidegate/terminal/read-args';
 
 /** What a command may use of its process. */
 export interface CliWorld {
@@ -33,18 +31,4 @@ export interface CliCommand extends Command {
 /** A command with the help that its declaration makes. */
 export function declareCommand(declared: Omit<CliCommand, 'usage'>): CliCommand {
   return { ...declared, usage: commandHelp(PROGRAM_NAME, declared) };
-}
-
-/** Wrong words on the command line: printed with the usage, exit 2. */
-export class UsageError extends Error {}
-
-type Options = NonNullable<NonNullable<Parameters<typeof parseArgs>[0]>['options']>;
-
-/** Parses options and words. @throws UsageError for an unknown option or one without its value. */
-export function readArgs<const O extends Options>(args: readonly string[], options: O) {
-  try {
-    return parseArgs({ args: [...args], options, allowPositionals: true, strict: true });
-  } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error));
-  }
 }

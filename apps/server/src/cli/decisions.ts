@@ -1,6 +1,7 @@
 import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs';
 import { file, flag } from '@tidegate/command-line/declare';
 import type { RecordedDecision } from '@tidegate/protocol/decisions-api';
+import { showTable } from '@tidegate/terminal/show-table';
 import { signDecision } from '../approvals/decision-statement.ts';
 import { type DecisionRow, findDecision, listDecisions } from '../approvals/decision-store.ts';
 import { decisionDetail, decisionItem, readRecord, TamperedDecision } from '../approvals/read-decision.ts';
@@ -9,7 +10,6 @@ import { type CliWorld, declareCommand, EXIT, type ExitCode, readArgs, UsageErro
 import { runVerify } from './decisions-verify.ts';
 import { keysOfInstallation } from './doctor-keys.ts';
 import { CommandFault, type Installation, withInstallation } from './open-installation.ts';
-import { showTable } from './show-table.ts';
 
 /** Decisions shown or replayed per update. Each update keeps at most this many, not counting those that minted. */
 const DECISIONS_MAX = 1_000;

@@ -1,6 +1,7 @@
 import { choice, flag, many, text } from '@tidegate/command-line/declare';
 import { HoldRequest } from '@tidegate/protocol/holds-api';
 import { ECOSYSTEMS } from '@tidegate/protocol/scalars';
+import { showTable } from '@tidegate/terminal/show-table';
 import { Check, Errors } from 'typebox/value';
 import { countHeld } from '../holds/count-held.ts';
 import { holdView } from '../holds/hold-view.ts';
@@ -9,7 +10,6 @@ import { findHold, listHolds } from '../holds/store.ts';
 import { type CliWorld, declareCommand, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
 import { CommandFault, type Installation, withInstallation } from './open-installation.ts';
 import { SCOPE_OPTIONS, scopeOf, scopeText } from './scope-words.ts';
-import { showTable } from './show-table.ts';
 
 /** Every change is an event with this actor. */
 const ACTOR = 'cli';

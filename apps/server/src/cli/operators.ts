@@ -1,6 +1,7 @@
 import { choice, flag, text } from '@tidegate/command-line/declare';
 import { NewPassword, RESET_ENDS, type ResetEnds, Username } from '@tidegate/protocol/operators-api';
 import { ROLES, Role } from '@tidegate/protocol/states';
+import { showTable } from '@tidegate/terminal/show-table';
 import type { Static } from 'typebox';
 import { Value } from 'typebox/value';
 import { revokeTokensOf } from '../api-tokens/store.ts';
@@ -15,7 +16,6 @@ import { speaksTls } from '../plain-http.ts';
 import { type CliWorld, declareCommand, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
 import { CommandFault, type Installation, withInstallation } from './open-installation.ts';
 import { readNewPassword } from './read-password.ts';
-import { showTable } from './show-table.ts';
 
 /** Every change is an event with this actor. No session is spared, because none is the caller's. */
 const BY: Changer = { username: 'cli', sessionId: '', address: null };

@@ -4,6 +4,7 @@ import { canonicalJson } from '@tidegate/protocol/canonical-json';
 import { PolicyRequest } from '@tidegate/protocol/policies-api';
 import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import { signEnvelope } from '@tidegate/signing/sign';
+import { showTable } from '@tidegate/terminal/show-table';
 import { Check, Errors } from 'typebox/value';
 import { findOperatorByName } from '../operators/store.ts';
 import type { Tx } from '../platform/db/engine.ts';
@@ -23,7 +24,6 @@ import { backtestLines } from './backtest-lines.ts';
 import { type CliWorld, declareCommand, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
 import { type KeyContext, withKeyContext } from './key-context.ts';
 import { CommandFault, type Installation, withInstallation } from './open-installation.ts';
-import { showTable } from './show-table.ts';
 import { windowLines } from './window-lines.ts';
 
 /** Every change is an event with this actor; the author of a policy is an operator. */

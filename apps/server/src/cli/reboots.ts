@@ -7,6 +7,7 @@ import {
   type RebootWait,
   SlotLimits,
 } from '@tidegate/protocol/reboots-api';
+import { showTable } from '@tidegate/terminal/show-table';
 import { Check, Errors } from 'typebox/value';
 import { askFault, askReboots } from '../reboots/ask-reboots.ts';
 import { cancelReboot } from '../reboots/cancel-reboot.ts';
@@ -17,7 +18,6 @@ import { declareCommand, EXIT, readArgs, UsageError } from './command.ts';
 import { runFleetLock } from './fleet-lock.ts';
 import { CommandFault, type Installation, withInstallation } from './open-installation.ts';
 import { SCOPE_OPTIONS, scopeOf, scopeText } from './scope-words.ts';
-import { showTable } from './show-table.ts';
 
 /** Every change is an event with this actor. */
 const ACTOR = 'cli';

@@ -1,6 +1,7 @@
 import { choice, flag, text } from '@tidegate/command-line/declare';
 import { ROLLBACKS_MAX, type RollbackAnswer, RollbackRequest } from '@tidegate/protocol/rollbacks';
 import { ECOSYSTEMS } from '@tidegate/protocol/scalars';
+import { showTable } from '@tidegate/terminal/show-table';
 import { Check, Errors } from 'typebox/value';
 import { activeHostsIn } from '../agents/host-scope.ts';
 import { findOperatorByName } from '../operators/store.ts';
@@ -11,7 +12,6 @@ import { hosts } from '../rollouts/gate-rules.ts';
 import { type CliWorld, declareCommand, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
 import { CommandFault, type Installation, withInstallation } from './open-installation.ts';
 import { SCOPE_OPTIONS, type ScopeWords, scopeOf, scopeText } from './scope-words.ts';
-import { showTable } from './show-table.ts';
 
 /** Every rollback is an event with this actor; it is approved in the name of an operator. */
 const ACTOR = 'cli';

@@ -2,6 +2,7 @@ import { flag, text } from '@tidegate/command-line/declare';
 import type { RollbackAnswer } from '@tidegate/protocol/rollbacks';
 import type { RingRollbackAnswer, RolloutDetail, RolloutRing } from '@tidegate/protocol/rollouts-api';
 import { writtenText } from '@tidegate/protocol/scalars';
+import { showTable } from '@tidegate/terminal/show-table';
 import { Check } from 'typebox/value';
 import type { Tx } from '../platform/db/engine.ts';
 import {
@@ -19,7 +20,6 @@ import { findRollout, listRollouts, type RolloutRow } from '../rollouts/store.ts
 import { type CliWorld, declareCommand, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
 import { CommandFault, type Installation, withInstallation } from './open-installation.ts';
 import { rollbackAuthor, rollbackText } from './rollback.ts';
-import { showTable } from './show-table.ts';
 
 /** Every change is an event with this actor. */
 const ACTOR = 'cli';

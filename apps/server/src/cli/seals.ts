@@ -1,4 +1,5 @@
 import { flag } from '@tidegate/command-line/declare';
+import { showTable } from '@tidegate/terminal/show-table';
 import { appendEvent } from '../events/append-event.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import { findBrokenSeals, removeBrokenRows, sealBrokenRows } from '../platform/db/seal-rows.ts';
@@ -6,7 +7,6 @@ import type { Platform } from '../platform/platform.ts';
 import type { CliWorld } from './command.ts';
 import { declareCommand, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
 import { CommandFault, type Installation, withInstallation } from './open-installation.ts';
-import { showTable } from './show-table.ts';
 
 const OPTIONS = {
   yes: flag('required for remove and accept'),

@@ -1,5 +1,6 @@
 import { flag, many, text } from '@tidegate/command-line/declare';
 import { TagHostsRequest } from '@tidegate/protocol/tags-api';
+import { showTable } from '@tidegate/terminal/show-table';
 import { Check, Errors } from 'typebox/value';
 import { findAgentsInGroups } from '../agents/group-store.ts';
 import { tagHosts } from '../agents/tag-hosts.ts';
@@ -8,7 +9,6 @@ import { chunks } from '../platform/db/chunks.ts';
 import { type CliWorld, declareCommand, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
 import { CommandFault, type Installation, withInstallation } from './open-installation.ts';
 import { scopeOf } from './scope-words.ts';
-import { showTable } from './show-table.ts';
 
 /** Every change is an event with this actor and the tags before and after. */
 const BY = { username: 'cli', groups: null };

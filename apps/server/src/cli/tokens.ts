@@ -1,5 +1,6 @@
 import { flag, many, text } from '@tidegate/command-line/declare';
 import { CreateRegistrationToken, SEATS_MAX } from '@tidegate/protocol/enrolment-api';
+import { showTable } from '@tidegate/terminal/show-table';
 import { Value } from 'typebox/value';
 import { createRegistrationToken, withdrawRegistrationToken } from '../enrolment/registration-tokens.ts';
 import { listRegistrationTokens, type RegistrationTokenRow } from '../enrolment/store.ts';
@@ -7,7 +8,6 @@ import { tokenView } from '../enrolment/token-view.ts';
 import { isAgentId } from '../platform/http/identities.ts';
 import { type CliWorld, declareCommand, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
 import { CommandFault, type Installation, withInstallation } from './open-installation.ts';
-import { showTable } from './show-table.ts';
 
 const ACTOR = 'cli';
 const PAGE = 200;

@@ -5,6 +5,7 @@ import {
   UnfixedFilter,
   type UnfixedItem,
 } from '@tidegate/protocol/unfixed-api';
+import { showTable } from '@tidegate/terminal/show-table';
 import { Check } from 'typebox/value';
 import { rfc3339 } from '../platform/clock.ts';
 import {
@@ -20,7 +21,6 @@ import { readPass } from '../unfixed/pass-store.ts';
 import { unfixedItems } from '../unfixed/unfixed-view.ts';
 import { type CliWorld, declareCommand, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
 import { CommandFault, type Installation, withInstallation } from './open-installation.ts';
-import { showTable } from './show-table.ts';
 
 const PAGE = 200;
 /** Items that one call prints. */

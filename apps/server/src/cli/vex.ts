@@ -1,5 +1,6 @@
 import { choice, flag } from '@tidegate/command-line/declare';
 import { VEX_STATEMENTS_MAX, VexFormat } from '@tidegate/protocol/vex-api';
+import { showTable } from '@tidegate/terminal/show-table';
 import { Value } from 'typebox/value';
 import { readFleet } from '../signing-keys/store.ts';
 import { exportDocument, NOTHING_TO_EXPORT } from '../vex/export-document.ts';
@@ -7,7 +8,6 @@ import { statementView } from '../vex/statement-view.ts';
 import { statementsInForce } from '../vex/store.ts';
 import { type CliWorld, declareCommand, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
 import { CommandFault, type Installation, withInstallation } from './open-installation.ts';
-import { showTable } from './show-table.ts';
 
 const OPTIONS = {
   format: choice(['openvex', 'cyclonedx'], 'form of the document'),

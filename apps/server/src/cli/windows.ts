@@ -1,5 +1,6 @@
 import { flag, text } from '@tidegate/command-line/declare';
 import { BlackoutEnd, BlackoutRequest } from '@tidegate/protocol/blackouts-api';
+import { showTable } from '@tidegate/terminal/show-table';
 import { Check, Errors } from 'typebox/value';
 import { countWithheld } from '../blackouts/count-withheld.ts';
 import { blackoutFault, createBlackout, liftBlackout } from '../blackouts/manage-blackouts.ts';
@@ -10,7 +11,6 @@ import { rfc3339Seconds } from '../platform/clock.ts';
 import { type CliWorld, declareCommand, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
 import { CommandFault, type Installation, withInstallation } from './open-installation.ts';
 import { SCOPE_OPTIONS, scopeOf, scopeText } from './scope-words.ts';
-import { showTable } from './show-table.ts';
 
 /** Every change is an event with this actor. */
 const ACTOR = 'cli';

@@ -1,0 +1,191 @@
+import type { Api } from '@tidegate/client/api';
+import type { Client, ItemOf, ListName } from '@tidegate/client/client';
+import type { Fault, OperationName } from '@tidegate/client/outcome';
+import { REQUESTS } from '@tidegate/client/requests';
+import { type Call, flag, type Options, text } from '@tidegate/command-line/declare';
+import { EXIT, type ExitCode } from '@tidegate/terminal/read-args';
+import { showRecord } from '@tidegate/terminal/show-record';
+import { type Columns, rowsOf, showTable } from '@tidegate/terminal/show-table';
+import { faultText } from './fault-text.ts';
+import { isAsked } from './is-asked.ts';
+import { type Member, type MemberWords, membersOf } from './members.ts';
+import { optionsOf } from './option-words.ts';
+import type { Request } from './read-request.ts';
+import type { World } from './world.ts';
+
+/** Items that a list shows unless it is told a number, or --all. */
+export const SHOWN = 50;
+/** Most items that --all gathers. */
+export const ALL_MAX = 10_000;
+
+/** One way to call an operation: the hand-written part. The rest follows from the document. */
+export interface Words extends MemberWords {
+  /** The word after the group; empty for the group itself. */
+  readonly act: string;
+  /** Options that are operands, in order; the parameters of the path unless set. The last may be one of many. */
+  readonly operands?: readonly string[];
+  /** What it does, where the summary of the operation does not say it. */
+  readonly means?: string;
+  /** How an operand is shown, by option. */
+  readonly called?: Readonly<Record<string, string>>;
+  /** What options mean, where the common words do not fit. */
+  readonly about?: Readonly<Record<string, string>>;
+  /** Values of options that are not given. */
+  readonly defaults?: (nowMs: number) => Readonly<Record<string, string>>;
+  /** What the `id` of the path may be given as. */
+  readonly byName?: NamedKind;
+}
+
+/** What has a name beside its id. */
+export type NamedKind = 'policy' | 'operator' | 'blackout';
+
+/** How the engine runs an operation, and what it says then. */
+export interface Act {
+  readonly operation: OperationName;
+  readonly words: Words;
+  readonly members: readonly Member[];
+  readonly operands: readonly Member[];
+  readonly call: Call & { readonly options: Options };
+  run(asked: Asked, request: Request): Promise<ExitCode>;
+}
+
+export interface Asked {
+  readonly client: Client;
+  readonly world: World;
+  readonly isJson: boolean;
+  /** Items to show of a list. */
+  readonly itemsMax: number;
+  /** Where the server and the token come from, for messages. */
+  readonly from: { readonly server: string; readonly tokenFile: string | null };
+}
+
+const JSON_OPTION = { json: flag("the server's answer as JSON") };
+const LIST_OPTIONS = {
+  limit: text('N', `how many to show (${SHOWN})`),
+  all: flag(`all of them, at most ${ALL_MAX}`),
+  cursor: text('TEXT', 'go on after a page: next_cursor of its JSON'),
+};
+
+/** A list, page by page. */
+export function list<K extends ListName>(
+  operation: K,
+  words: Words & { readonly columns: Columns<ItemOf<K>>; readonly none?: string },
+): Act {
+  return actOf(operation, words, LIST_OPTIONS, async (asked, request) => {
+    const { client, world, isJson, itemsMax } = asked;
+    if (!isAsked(operation, request)) return refuseWrong(world);
+    const found = await client.list(operation, request, { itemsMax });
+    if (!found.ok) return refuse(found.fault, asked);
+    if (isJson) {
+      world.out(JSON.stringify(found.answer, null, 2));
+      return EXIT.ok;
+    }
+    world.out(showTable(rowsOf(words.columns, found.items), widthOf(world)));
+    if (!found.isWhole) world.err(`These are ${found.items.length}${totalOf(found.answer)}; --all shows more.`);
+    return EXIT.ok;
+  });
+}
+
+/** One answer with several members. */
+export function show<K extends OperationName>(operation: K, words: Words): Act {
+  return answered(operation, words, (answer) => showRecord(answer));
+}
+
+/** A list that has no pages. */
+export function table<K extends OperationName, T>(
+  operation: K,
+  words: Words & { readonly items: (answer: Api[K]['answer']) => readonly T[]; readonly columns: Columns<T> },
+): Act {
+  return answered(operation, words, (answer, { width }) =>
+    showTable(rowsOf(words.columns, words.items(answer)), { width }),
+  );
+}
+
+/** A change, and the sentence that says what it did. */
+export function change<K extends OperationName>(
+  operation: K,
+  words: Words & { readonly says: string | ((answer: Api[K]['answer'], shown: Shown) => string) },
+): Act {
+  const { says } = words;
+  return answered(operation, words, (answer, shown) => (typeof says === 'string' ? says : says(answer, shown)));
+}
+
+/** The width of the terminal, and how a note beside the result is given. */
+export interface Shown {
+  readonly width: number;
+  /** Goes to the error output, so that the result stays alone on the other. */
+  note(text: string): void;
+}
+
+function answered<K extends OperationName>(
+  operation: K,
+  words: Words,
+  text: (answer: Api[K]['answer'], shown: Shown) => string,
+): Act {
+  return actOf(operation, words, {}, async (asked, request) => {
+    const { client, world, isJson } = asked;
+    if (!isAsked(operation, request)) return refuseWrong(world);
+    const outcome = await client.call(operation, request);
+    if (!outcome.ok) return refuse(outcome.fault, asked);
+    const shown = { ...widthOf(world), note: world.err };
+    if (isJson && outcome.body !== null) world.out(JSON.stringify(outcome.body, null, 2));
+    else if (!isJson) world.out(text(outcome.body, shown));
+    return EXIT.ok;
+  });
+}
+
+function actOf(operation: OperationName, words: Words, extra: Options, run: Act['run']): Act {
+  const members = membersOf(REQUESTS[operation], words);
+  const named = words.operands ?? members.filter(({ place }) => place === 'path').map(({ name }) => name);
+  const operands = named.map((name) => {
+    const found = members.find((member) => member.name === name);
+    if (!found) throw new Error(`${operation} takes no ${name}`);
+    return found;
+  });
+  const rest = members.filter((member) => !operands.includes(member));
+  const options = Object.assign({}, ...rest.map((member) => optionsOf(member, words.about ?? {})));
+  // A file may have what no option has.
+  const isFromFile = words.fileIs === undefined && rest.some(({ kind }) => kind === 'file');
+  const needs = rest
+    .filter(({ isNeeded, kind, place }) => isNeeded && kind !== 'hosts_of' && !(isFromFile && place === 'body' && kind !== 'file'))
+    .flatMap((member) => Object.keys(optionsOf(member, {})))
+    .filter((name) => !(name in (words.defaults?.(0) ?? {})));
+  const known: Options = { ...options, ...extra, ...JSON_OPTION };
+  const call = {
+    ...(words.act === '' ? {} : { act: words.act }),
+    operands: operands.map((member) => operandWord(member, words)),
+    needs: [...new Set(needs)],
+    takes: Object.keys(known).filter((name) => !needs.includes(name)),
+    options: known,
+  };
+  return { operation, words, members, operands, call, run };
+}
+
+function operandWord(member: Member, { called = {}, byName }: Words): string {
+  const { kind, name } = member;
+  const many = kind === 'many' || kind === 'hosts' ? ' ...' : '';
+  const word = called[name] ?? (member.at[0] === 'id' && byName ? 'NAME' : name.toUpperCase().replaceAll('-', '_'));
+  return `${word}${many}`;
+}
+
+function refuse(fault: Fault<OperationName>, { world, isJson, from }: Asked): ExitCode {
+  if (isJson && 'problem' in fault) world.out(JSON.stringify(fault.problem, null, 2));
+  for (const line of faultText(fault, { ...from, isJson })) world.err(line);
+  return EXIT.failed;
+}
+
+/** The request was checked before: this says that the two checks differ. */
+function refuseWrong(world: World): ExitCode {
+  world.err('The request does not fit the API. This is a fault of tidegatectl.');
+  return EXIT.failed;
+}
+
+function totalOf(answer: unknown): string {
+  if (answer === null || typeof answer !== 'object' || !('total' in answer)) return '';
+  const isCapped = 'total_is_capped' in answer;
+  return ` of ${isCapped ? 'more than ' : ''}${answer.total}`;
+}
+
+function widthOf({ columns }: World): { width: number } {
+  return { width: columns ?? Number.POSITIVE_INFINITY };
+}

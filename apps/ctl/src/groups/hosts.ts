@@ -1,0 +1,157 @@
+import { TAGS } from '@tidegate/terminal/lists';
+import { atMinute, words } from '@tidegate/terminal/words';
+import { change, list, show } from '../act.ts';
+import type { Group } from '../group.ts';
+
+const ASKED = ({ command_id: id }: { command_id: string }) =>
+  `The host is asked with its next check-in: tidegatectl commands show ${id}`;
+const HOST = ['host'];
+
+export const HOSTS: Group = {
+  name: 'hosts',
+  summary: 'hosts: their state, their packages, and what they are asked to do',
+  about: 'HOST is an id or a whole host name.',
+  acts: [
+    list('GET /api/v1/agents', {
+      act: 'list',
+      about: { search: 'part of the host name', status: 'only those with this status' },
+      columns: {
+        HOST: ({ hostname }) => hostname,
+        STATUS: ({ status, online }) => (status === 'bound' ? (online ? 'online' : 'offline') : status),
+        OS: ({ os }) => `${os.id} ${os.version_id}`,
+        PENDING: ({ pending_updates: count }) => count,
+        GROUP: ({ group }) => group,
+        'LAST SEEN': ({ last_seen_at: at }) => at && atMinute(at),
+        REBOOT: ({ restarts }) => words(restarts.reboot),
+      },
+    }),
+    show('GET /api/v1/agents/{agent_id}', { act: 'show' }),
+    list('GET /api/v1/agents/{agent_id}/inventory', {
+      act: 'packages',
+      about: { update: 'whether an update of it is known' },
+      columns: {
+        PACKAGE: ({ name }) => name,
+        VERSION: ({ version }) => version,
+        ARCH: ({ arch }) => arch,
+        MANAGER: ({ ecosystem }) => ecosystem,
+        UPDATE: ({ update }) => update && `${update.available_version} (${words(update.state)})`,
+        'ON HOLD': ({ held }) => held,
+      },
+    }),
+    show('GET /api/v1/agents/{agent_id}/withheld', { act: 'withheld' }),
+    show('GET /api/v1/agents/{agent_id}/restarts', { act: 'restarts' }),
+    show('GET /api/v1/agents/{agent_id}/probes', { act: 'probes' }),
+    show('GET /api/v1/agents/{agent_id}/heartbeats', { act: 'heartbeats' }),
+    change('POST /api/v1/agents/{agent_id}/scan', {
+      act: 'scan',
+      about: { ecosystem: 'what to scan (everything)' },
+      says: ASKED,
+    }),
+    change('POST /api/v1/agents/{agent_id}/probes/run', { act: 'run-probes', says: ASKED }),
+    change('POST /api/v1/agents/{agent_id}/reboot', { act: 'reboot', says: ASKED }),
+    change('POST /api/v1/agents/{agent_id}/restart-services', { act: 'restart-services', says: ASKED }),
+    change('POST /api/v1/agents/{agent_id}/repair', { act: 'repair', says: ASKED }),
+    change('POST /api/v1/agents/{agent_id}/polling', {
+      act: 'polling',
+      operands: ['host', 'interval-seconds'],
+      called: { 'interval-seconds': 'SECONDS' },
+      says: ASKED,
+    }),
+    list('GET /api/v1/groups', {
+      act: 'groups',
+      columns: {
+        GROUP: ({ name }) => name,
+        HOSTS: ({ hosts }) => hosts,
+        'PENDING UPDATES': ({ updates_pending: count }) => count,
+      },
+    }),
+    change('POST /api/v1/agents/group', {
+      act: 'group',
+      means: 'Put hosts into a group',
+      operands: ['group', 'host'],
+      says: ({ moved, not_found: missing }) => `${counted(moved.length, 'host is', 'hosts are')} in the group.${missed(missing)}`,
+    }),
+    change('POST /api/v1/agents/group', {
+      act: 'ungroup',
+      means: 'Take hosts out of their group',
+      operands: HOST,
+      fixed: { group: null },
+      says: ({ moved, not_found: missing }) => `${counted(moved.length, 'host is', 'hosts are')} in no group.${missed(missing)}`,
+    }),
+    change('POST /api/v1/agents/{agent_id}/dismiss-clone', {
+      act: 'dismiss-clone',
+      says: 'The suspicion that the host is cloned is dismissed.',
+    }),
+    change('POST /api/admin/agents/{agent_id}/rebind-machine-id', {
+      act: 'rebind',
+      says: 'The host is bound to the machine that checks in next.',
+    }),
+    change('POST /api/v1/agents/{agent_id}/revoke', {
+      act: 'revoke',
+      says: 'The credentials of the host are revoked. It has to enrol again.',
+    }),
+    change('DELETE /api/v1/agents/{agent_id}', {
+      act: 'delete',
+      says: 'The host is deleted. Its machine may enrol again.',
+    }),
+  ],
+};
+
+export const TAGS_GROUP: Group = {
+  name: 'tags',
+  summary: 'tags of hosts: list, set, remove',
+  acts: [
+    list('GET /api/v1/tags', { act: 'list', columns: TAGS }),
+    change('POST /api/v1/agents/tags', {
+      act: 'set',
+      means: 'Set tags of hosts',
+      operands: ['set'],
+      called: { set: 'TAG' },
+      fixed: { remove: [] },
+      says: ({ changed, not_found: missing }) => `${counted(changed.length, 'host is', 'hosts are')} changed.${missed(missing)}`,
+    }),
+    change('POST /api/v1/agents/tags', {
+      act: 'remove',
+      means: 'Remove tags of hosts by their keys',
+      operands: ['remove'],
+      called: { remove: 'KEY' },
+      fixed: { set: [] },
+      says: ({ changed, not_found: missing }) => `${counted(changed.length, 'host is', 'hosts are')} changed.${missed(missing)}`,
+    }),
+  ],
+};
+
+export const COMMANDS: Group = {
+  name: 'commands',
+  summary: 'what hosts were asked to do, and what became of it',
+  acts: [
+    list('GET /api/v1/commands', {
+      act: 'list',
+      about: { action: 'only those that ask for this' },
+      columns: {
+        ID: ({ id }) => id,
+        HOST: ({ hostname }) => hostname,
+        ACTION: ({ action }) => words(action),
+        STATUS: ({ status }) => status,
+        CREATED: ({ created_at: at }) => atMinute(at),
+        BY: ({ created_by: by }) => by,
+        REASON: ({ reason }) => reason,
+      },
+    }),
+    show('GET /api/v1/commands/{id}', { act: 'show' }),
+    change('POST /api/v1/commands/{id}/cancel', {
+      act: 'cancel',
+      says: ({ action, status }) =>
+        status === 'cancelled' ? 'The command is cancelled.' : `The command (${words(action)}) is ${status}: the host decides.`,
+    }),
+    change('POST /api/v1/commands/{id}/retry', { act: 'retry', says: ASKED }),
+  ],
+};
+
+function counted(count: number, one: string, many: string): string {
+  return `${count} ${count === 1 ? one : many}`;
+}
+
+function missed(missing: readonly string[]): string {
+  return missing.length === 0 ? '' : ` Not found: ${missing.join(', ')}.`;
+}

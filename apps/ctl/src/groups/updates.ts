@@ -1,0 +1,155 @@
+import type { Api } from '@tidegate/client/api';
+import { atMinute, words } from '@tidegate/terminal/words';
+import { change, list, show } from '../act.ts';
+import type { Group } from '../group.ts';
+
+type Bulk = Api['POST /api/v1/updates/approve']['answer'];
+
+export const UPDATES: Group = {
+  name: 'updates',
+  summary: 'updates: what the gate says of them, approve, reject, roll back',
+  about: `approve takes one update and may override the gate; approve-many takes several and may not. approve-matching takes those that a
+filter finds, and their number as "updates list" counts them, so that nothing is approved that nobody has seen.`,
+  acts: [
+    list('GET /api/v1/updates', {
+      act: 'list',
+      names: { host: 'host-name' },
+      about: {
+        'host-name': 'whole host name; * stands for any characters',
+        since: 'found not before this time',
+        until: 'found before this time',
+        severity: 'the worst vulnerability in it',
+      },
+      columns: {
+        ID: ({ id }) => id,
+        HOST: ({ hostname }) => hostname,
+        PACKAGE: ({ name }) => name,
+        FROM: ({ current_version: from }) => from,
+        TO: ({ available_version: to }) => to,
+        STATE: ({ state }) => words(state),
+        VERDICT: ({ verdict, severity }) => (severity ? `${verdict} (${severity})` : verdict),
+      },
+    }),
+    show('GET /api/v1/updates/{id}', { act: 'show' }),
+    show('POST /api/v1/updates/{id}/preview', { act: 'preview' }),
+    change('POST /api/v1/updates/{id}/approve', {
+      act: 'approve',
+      about: { 'not-before': 'deliver it not before this time' },
+      says: (answer) => {
+        if (answer.state !== 'approved') return 'The host is asked for its plan; the update is approved when it comes and is clear.';
+        const warnings = answer.warnings.map(({ detail }) => `Note: ${detail}`);
+        return ['The update is approved. The host fetches it with its next check-in.', ...warnings].join('\n');
+      },
+    }),
+    change('POST /api/v1/updates/approve', {
+      act: 'approve-many',
+      operands: ['update-id'],
+      called: { 'update-id': 'ID' },
+      without: ['progress_id'],
+      says: approvedText,
+    }),
+    change('POST /api/v1/updates/approve', {
+      act: 'approve-matching',
+      inside: ['filter'],
+      names: { host: 'host-name' },
+      without: ['progress_id'],
+      about: { 'host-name': 'whole host name; * stands for any characters' },
+      says: approvedText,
+    }),
+    show('POST /api/v1/updates/preview', {
+      act: 'preview-many',
+      operands: ['update-id'],
+      called: { 'update-id': 'ID' },
+      without: ['progress_id'],
+    }),
+    change('POST /api/v1/updates/{id}/reject', { act: 'reject', says: 'The update is rejected.' }),
+    change('POST /api/v1/updates/{id}/reopen', {
+      act: 'reopen',
+      says: 'The update is pending again; an approval that it had is withdrawn.',
+    }),
+    change('POST /api/v1/updates/{id}/countersign', { act: 'countersign', says: 'The signature is added.' }),
+    list('GET /api/v1/updates/{id}/decisions', {
+      act: 'decisions',
+      columns: {
+        ID: ({ id }) => id,
+        DECIDED: ({ decided_at: at }) => atMinute(at),
+        OUTCOME: ({ outcome }) => words(outcome),
+        BY: ({ actor }) => actor,
+        TIMES: ({ repeats }) => repeats,
+      },
+    }),
+    change('POST /api/v1/updates/rollback', {
+      act: 'rollback',
+      operands: ['update-id'],
+      called: { 'update-id': 'ID' },
+      without: ['installed'],
+      says: rolledBackText,
+    }),
+  ],
+};
+
+export const ROLLBACK: Group = {
+  name: 'rollback',
+  summary: 'undo the installation of a version on hosts',
+  acts: [
+    change('POST /api/v1/updates/rollback', {
+      act: '',
+      inside: ['installed'],
+      operands: ['name', 'version'],
+      without: ['update_ids'],
+      says: rolledBackText,
+    }),
+  ],
+};
+
+export const PACKAGES: Group = {
+  name: 'packages',
+  summary: 'updates of all hosts, grouped by package',
+  acts: [
+    list('GET /api/v1/packages', {
+      act: 'list',
+      names: { host: 'host-name' },
+      about: { 'host-name': 'whole host name; * stands for any characters', since: 'found not before this time', until: 'found before this time' },
+      columns: {
+        PACKAGE: ({ name }) => name,
+        MANAGER: ({ ecosystem }) => ecosystem,
+        HOSTS: ({ hosts }) => hosts,
+        UPDATES: ({ updates }) => updates,
+        SECURITY: ({ security }) => security,
+        SEVERITY: ({ severity }) => severity,
+        EXPLOITED: ({ known_exploited: exploited }) => exploited,
+        NEWEST: ({ newest_update_at: at }) => atMinute(at),
+      },
+    }),
+  ],
+};
+
+export const DECISIONS: Group = {
+  name: 'decisions',
+  summary: 'decisions of the gate with their evidence',
+  about: 'updates decisions lists them. "tidegate decisions" on the server replays and verifies them.',
+  acts: [
+    show('GET /api/v1/decisions/{id}', { act: 'show' }),
+    change('GET /api/v1/decisions/{id}/statement', {
+      act: 'statement',
+      says: (answer) => JSON.stringify(answer, null, 2),
+    }),
+  ],
+};
+
+function approvedText({ approved, awaiting_plan: awaiting, blocked, skipped }: Bulk): string {
+  const of = (count: number) => `${count} ${count === 1 ? 'update' : 'updates'}`;
+  return [
+    `Approved: ${of(approved.length)}. Waiting for a plan: ${of(awaiting.length)}. Stopped by the gate: ${of(blocked.length)}. Left out: ${of(skipped.length)}.`,
+    ...blocked.map(({ update_id: id, package: one, reason }) => `  ${id}  ${one.name} ${one.version}: ${words(reason)}`),
+    ...skipped.map(({ update_id: id, code }) => `  ${id}: ${words(code)}`),
+  ].join('\n');
+}
+
+function rolledBackText({ requested, skipped }: Api['POST /api/v1/updates/rollback']['answer']): string {
+  return [
+    `Rollbacks: ${requested.length}. Left out: ${skipped.length}.`,
+    ...requested.map(({ agent_id: host, update_id: id, action_count: count }) => `  host ${host}: ${count} packages${id ? `, update ${id}` : ''}`),
+    ...skipped.map(({ update_id: id, agent_id: host, code }) => `  ${id ?? host ?? ''}: ${words(code)}`),
+  ].join('\n');
+}
