@@ -40,10 +40,14 @@ export function operationsOf(document: unknown): { name: string; operation: Oper
 }
 
 /** The role and the scope that the description names. Throws where it names none. */
-export function calledBy({ security, description }: Operation): { role: string | null; scope: string | null } {
+export function calledBy({ security, description }: Operation): {
+  role: string | null;
+  scope: string | null;
+} {
   if (security.length === 0) return { role: null, scope: null };
   const [, role, scope] =
-    /^For operators with the role `(\w+)`\. (?:API tokens: scope `(\w+)`|No API token)\./.exec(description) ?? [];
+    /^For operators with the role `(\w+)`\. (?:API tokens: scope `(\w+)`|No API token)\./.exec(description) ??
+    [];
   if (role === undefined) throw new Error(`not said who may call: ${description}`);
   return { role, scope: scope ?? null };
 }

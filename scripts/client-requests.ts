@@ -16,7 +16,10 @@ export function clientRequests(document: unknown): string {
       );
     const needs = parameters.filter((one) => one.in === 'query' && one.required).map((one) => one.name);
     const body = requestBody?.content['application/json']?.schema ?? null;
-    return { name, shape: { summary, ...calledBy(operation), path: of('path'), query: of('query'), needs, body } };
+    return {
+      name,
+      shape: { summary, ...calledBy(operation), path: of('path'), query: of('query'), needs, body },
+    };
   });
   const { declared, write } = createSchemaWriter(shapes.map(({ shape }) => shape));
   const members = shapes.map(({ name, shape }) => `  ${JSON.stringify(name)}: ${write(shape)},`);

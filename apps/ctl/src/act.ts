@@ -81,7 +81,8 @@ export function list<K extends ListName>(
       return EXIT.ok;
     }
     world.out(showTable(rowsOf(words.columns, found.items), widthOf(world)));
-    if (!found.isWhole) world.err(`These are ${found.items.length}${totalOf(found.answer)}; --all shows more.`);
+    if (!found.isWhole)
+      world.err(`These are ${found.items.length}${totalOf(found.answer)}; --all shows more.`);
     return EXIT.ok;
   });
 }
@@ -107,7 +108,9 @@ export function change<K extends OperationName>(
   words: Words & { readonly says: string | ((answer: Api[K]['answer'], shown: Shown) => string) },
 ): Act {
   const { says } = words;
-  return answered(operation, words, (answer, shown) => (typeof says === 'string' ? says : says(answer, shown)));
+  return answered(operation, words, (answer, shown) =>
+    typeof says === 'string' ? says : says(answer, shown),
+  );
 }
 
 /** The width of the terminal, and how a note beside the result is given. */
@@ -147,7 +150,10 @@ function actOf(operation: OperationName, words: Words, extra: Options, run: Act[
   // A file may have what no option has.
   const isFromFile = words.fileIs === undefined && rest.some(({ kind }) => kind === 'file');
   const needs = rest
-    .filter(({ isNeeded, kind, place }) => isNeeded && kind !== 'hosts_of' && !(isFromFile && place === 'body' && kind !== 'file'))
+    .filter(
+      ({ isNeeded, kind, place }) =>
+        isNeeded && kind !== 'hosts_of' && !(isFromFile && place === 'body' && kind !== 'file'),
+    )
     .flatMap((member) => Object.keys(optionsOf(member, {})))
     .filter((name) => !(name in (words.defaults?.(0) ?? {})));
   const known: Options = { ...options, ...extra, ...JSON_OPTION };
@@ -164,7 +170,8 @@ function actOf(operation: OperationName, words: Words, extra: Options, run: Act[
 function operandWord(member: Member, { called = {}, byName }: Words): string {
   const { kind, name } = member;
   const many = kind === 'many' || kind === 'hosts' ? ' ...' : '';
-  const word = called[name] ?? (member.at[0] === 'id' && byName ? 'NAME' : name.toUpperCase().replaceAll('-', '_'));
+  const word =
+    called[name] ?? (member.at[0] === 'id' && byName ? 'NAME' : name.toUpperCase().replaceAll('-', '_'));
   return `${word}${many}`;
 }
 

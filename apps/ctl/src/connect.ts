@@ -34,11 +34,15 @@ export function connectionOf(values: ConnectionValues, { env }: World): Connecti
   if (server === null) throw new UsageError('which server? give --server URL, or set TIDEGATE_SERVER');
   const url = URL.canParse(server) ? new URL(server) : null;
   if (url === null || !/^https?:$/.test(url.protocol))
-    throw new UsageError(`--server is ${JSON.stringify(server)}; allowed: a URL such as https://tidegate.example`);
+    throw new UsageError(
+      `--server is ${JSON.stringify(server)}; allowed: a URL such as https://tidegate.example`,
+    );
   if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '')
     throw new UsageError('--server has a user name, a password, a query or a fragment; leave them out');
   if (url.protocol === 'http:' && !isThisMachine(url.hostname) && values['plain-http'] !== true)
-    throw new UsageError(`${server} would carry the token in the open; use https://, or --plain-http where the way is safe`);
+    throw new UsageError(
+      `${server} would carry the token in the open; use https://, or --plain-http where the way is safe`,
+    );
   return {
     server: url.href.replace(/\/+$/, ''),
     tokenFile: given(values['token-file']) ?? given(env.TIDEGATE_TOKEN_FILE),
@@ -50,7 +54,8 @@ export function connectionOf(values: ConnectionValues, { env }: World): Connecti
 export async function connect(connection: Connection, world: World): Promise<Client> {
   const { server, tokenFile, caFile } = connection;
   const route = chooseProxy(new URL(server), world.env);
-  if (route.kind === 'invalid') throw new ConnectionFault(`${route.variable} names no http:// or https:// proxy`);
+  if (route.kind === 'invalid')
+    throw new ConnectionFault(`${route.variable} names no http:// or https:// proxy`);
   return createClient({
     baseUrl: server,
     ...(tokenFile === null ? {} : { token: await readToken(tokenFile, world) }),
@@ -61,8 +66,10 @@ export async function connect(connection: Connection, world: World): Promise<Cli
 
 async function readToken(path: string, { err }: World): Promise<string> {
   const token = (await read(path)).trim();
-  if (!TOKEN.test(token)) throw new ConnectionFault(`${path} holds no token: one line without spaces is expected`);
-  if ((statSync(path).mode & OTHERS_MAY_READ) !== 0 && !path.startsWith('/dev/'))
+  if (!TOKEN.test(token))
+    throw new ConnectionFault(`${path} holds no token: one line without spaces is expected`);
+  const found = statSync(path);
+  if (found.isFile() && (found.mode & OTHERS_MAY_READ) !== 0)
     err(`Others may read ${path}: chmod 600 keeps the token yours.`);
   return token;
 }

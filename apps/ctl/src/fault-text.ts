@@ -31,14 +31,18 @@ export function faultText(fault: Fault<OperationName>, context: FaultContext): s
 
 function problemText(problem: ProblemDetails, { tokenFile, isJson }: FaultContext): string[] {
   const { detail, code, errors = [] } = problem;
-  const more = Object.fromEntries(
-    Object.entries(problem).filter(([name, value]) => !COMMON.has(name) && !isEmpty(value)),
+  const more = withoutEmpty(
+    Object.fromEntries(Object.entries(problem).filter(([name]) => !COMMON.has(name))),
   );
   const hint = hintOf(code, tokenFile);
   return [
     plainText(detail),
     ...errors.map(({ path, message }) => plainText(`  ${path || 'the request'} ${message}`)),
-    ...(isJson || Object.keys(more).length === 0 ? [] : showRecord(more).split('\n').map((line) => `  ${line}`)),
+    ...(isJson || Object.keys(more).length === 0
+      ? []
+      : showRecord(more)
+          .split('\n')
+          .map((line) => `  ${line}`)),
     ...(hint === null ? [] : [hint]),
   ];
 }
@@ -57,6 +61,21 @@ function hintOf(code: string, tokenFile: string | null): string | null {
   }
 }
 
+/** Without what says nothing, at every depth. */
+function withoutEmpty(value: object): object {
+  if (Array.isArray(value)) return value.map((each: unknown) => (isObject(each) ? withoutEmpty(each) : each));
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([name, each]: [string, unknown]) => {
+      const inner = isObject(each) ? withoutEmpty(each) : each;
+      return isEmpty(inner) ? [] : [[name, inner]];
+    }),
+  );
+}
+
+function isObject(value: unknown): value is object {
+  return value !== null && typeof value === 'object';
+}
+
 function isEmpty(value: unknown): boolean {
-  return value === null || value === false || (Array.isArray(value) && value.length === 0);
+  return value === null || value === false || (isObject(value) && Object.keys(value).length === 0);
 }

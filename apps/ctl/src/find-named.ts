@@ -37,7 +37,9 @@ export async function findNamed(client: Client, kind: NamedKind, given: string):
   const [operation, member, shown] = LISTS[kind];
   const found = await client.list(operation, {});
   if (!found.ok) throw new LookupFault(found.fault);
-  const named = found.items.filter((item) => new Map<string, unknown>(Object.entries(item)).get(member) === given);
+  const named = found.items.filter(
+    (item) => new Map<string, unknown>(Object.entries(item)).get(member) === given,
+  );
   const live = named.filter((item) => !('state' in item) || !/^(ended|over|revoked)$/.test(item.state));
   const ids = (live.length > 0 ? live : named).map(({ id }) => id);
   return onlyOne(ids, { given, what: kind, shown });
@@ -50,6 +52,7 @@ function onlyOne(
   const [id] = ids;
   const called = JSON.stringify(given);
   if (id === undefined) throw new NameFault(`there is no ${what} ${called}: ${shown} shows them`);
-  if (ids.length > 1) throw new NameFault(`${ids.length} are named ${called}; give the id: ${ids.slice(0, 5).join(', ')}`);
+  if (ids.length > 1)
+    throw new NameFault(`${ids.length} are named ${called}; give the id: ${ids.slice(0, 5).join(', ')}`);
   return id;
 }

@@ -3,6 +3,9 @@ import type { OperationName } from '@tidegate/client/outcome';
 import { faultsOf, type Request } from './read-request.ts';
 
 /** Whether the operation takes the request, by the schemas of the document. */
-export function isAsked<K extends OperationName>(operation: K, request: Request): request is Request & Asked<K> {
+export function isAsked<K extends OperationName>(
+  operation: K,
+  request: Request,
+): request is Request & Asked<K> {
   return faultsOf(operation, request).length === 0;
 }

@@ -84,7 +84,9 @@ function formOf(schema: Schema, at: readonly string[], { fixed = {}, inside = []
     own.every((key) => {
       const found = properties[key.at(-1) ?? ''];
       const value = fixed[key.join('.')];
-      return found !== undefined && (found.enum === undefined || value === undefined || found.enum.includes(value));
+      return (
+        found !== undefined && (found.enum === undefined || value === undefined || found.enum.includes(value))
+      );
     });
   return forms.find(fits) ?? forms[0] ?? {};
 }
@@ -115,7 +117,8 @@ function kindOf(own: string, given: Schema, place: Member['place']): Kind {
   if (schema.type === 'boolean') return place === 'query' ? 'text' : 'flag';
   if (schema.type === 'integer') return 'whole';
   const { items } = schema;
-  if (schema.type === 'array' && items && (items.type === 'string' || valuesOf(items) !== null)) return 'many';
+  if (schema.type === 'array' && items && (items.type === 'string' || valuesOf(items) !== null))
+    return 'many';
   return schema.anyOf?.every(({ type }) => type === 'string') ? 'text' : 'file';
 }
 

@@ -132,7 +132,9 @@ export function optionsOf(member: Member, words: Readonly<Record<string, string>
       return { [name]: flag(about) };
     case 'many': {
       const items = valuesOf(schema.items ?? {});
-      return { [name]: many(items === null ? text(takesOf(name, schema.items ?? {}), about) : choice(items, about)) };
+      return {
+        [name]: many(items === null ? text(takesOf(name, schema.items ?? {}), about) : choice(items, about)),
+      };
     }
     case 'hosts':
       return { [name]: many(text('HOST', about)) };
@@ -147,7 +149,10 @@ export function optionsOf(member: Member, words: Readonly<Record<string, string>
 function oneOf(name: string, values: readonly string[], about: string): Option {
   if (values.join('|').length <= CHOICE_MAX) return choice(values, about);
   const shown = values.filter((value) => !value.startsWith('-'));
-  return { ...text(name.toUpperCase().replaceAll('-', '_'), `${about}: ${shown.join(', ')}`), completes: values };
+  return {
+    ...text(name.toUpperCase().replaceAll('-', '_'), `${about}: ${shown.join(', ')}`),
+    completes: values,
+  };
 }
 
 /** Several groups, tags and hosts, or one group or host; without them all hosts. */
@@ -155,7 +160,11 @@ function scopeOptions(schema: Schema): Record<string, Option> {
   const group = text('GROUP', 'the hosts of a group (all hosts)');
   const host = text('HOST', 'a host, by id or whole host name');
   if (!takesSeveral(schema)) return { group, host };
-  return { group: many(group), tag: many(text('TAG', 'the hosts with a tag, such as env=prod')), host: many(host) };
+  return {
+    group: many(group),
+    tag: many(text('TAG', 'the hosts with a tag, such as env=prod')),
+    host: many(host),
+  };
 }
 
 export function takesSeveral(scope: Schema): boolean {

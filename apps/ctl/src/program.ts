@@ -9,8 +9,8 @@ import { HOLDS_GROUP, POLICIES_GROUP, ROLLOUTS_GROUP, WINDOWS_GROUP } from './gr
 import { REBOOTS_GROUP } from './groups/reboots.ts';
 import { DIVERGENCES, EXCEPTIONS, GATE_POLICY, ORIGINS, UNFIXED_GROUP, VEX } from './groups/rules.ts';
 import { EVENTS, HEALTH, OVERVIEW, RATE_LIMITS, RESYNC, SIGNING_KEYS, VIEWS } from './groups/server.ts';
-import { SESSIONS } from './session-commands.ts';
 import { DECISIONS, PACKAGES, ROLLBACK, UPDATES } from './groups/updates.ts';
+import { SESSIONS } from './session-commands.ts';
 
 export const PROGRAM_NAME = 'tidegatectl';
 

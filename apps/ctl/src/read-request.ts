@@ -45,15 +45,14 @@ export async function readRequest(
   if (file && typeof given.file === 'string') await takeFile(given.file);
   for (const [key, value] of Object.entries(words.fixed ?? {})) place(parts.body, key.split('.'), value);
   for (const member of members) {
-    const value = await valueOf(member, given, { ...sources, act });
+    const value = await memberValue(member, given, { ...sources, act });
     if (value !== undefined) place(parts[member.place], member.at, value);
   }
   const hasBody = REQUESTS[operation].body !== null;
   const request: Request = { path: parts.path, query: parts.query, ...(hasBody ? { body: parts.body } : {}) };
   const faults = faultsOf(operation, request, bodyForm(REQUESTS[operation], words));
   if (faults.length > 0) {
-    const told = faults.slice(0, NAMED_FAULTS).map((fault) => sayFault(fault, act));
-    throw new UsageError([...new Set(told)].join('; '));
+    throw new UsageError(tellFaults(faults, act).slice(0, NAMED_FAULTS).join('; '));
   }
   return request;
 
@@ -71,21 +70,26 @@ function operandValues({ operands, call, words }: Act, given: readonly string[])
   const fits = takesMany ? given.length >= operands.length : given.length === operands.length;
   if (!fits) {
     const wanted = (call.operands ?? []).join(' ') || 'no words';
-    throw new UsageError(`${words.act || 'this'} takes ${wanted}, not ${given.length === 0 ? 'nothing' : given.join(' ')}`);
+    throw new UsageError(
+      `${words.act || 'this'} takes ${wanted}, not ${given.length === 0 ? 'nothing' : given.join(' ')}`,
+    );
   }
   return Object.fromEntries(
     operands.map((member, i) => [member.name, takesMany && member === last ? given.slice(i) : given[i]]),
   );
 }
 
-async function valueOf(
+async function memberValue(
   member: Member,
   given: Values,
   { client, readSecret, act }: Sources & { act: Act },
 ): Promise<unknown> {
   const { kind, name, schema } = member;
   if (kind === 'secret') return readSecret(name.replaceAll('-', ' '));
-  if (kind === 'hosts_of') return act.words.fileIs === undefined && given.file !== undefined ? undefined : scopeOf(given, schema, client);
+  if (kind === 'hosts_of')
+    return act.words.fileIs === undefined && given.file !== undefined
+      ? undefined
+      : scopeOf(given, schema, client);
   const value = given[name];
   if (kind === 'file' || value === undefined) return undefined;
   if (kind === 'many') return list(value);
@@ -151,7 +155,9 @@ export function faultsOf(
       .filter((name) => !(name in given))
       .map((name) => ({ place, at: [name], keyword: 'required', message: 'is needed', schema: {} }));
   const check = (place: 'path' | 'query', schemas: Readonly<Record<string, Schema>>, given: object) =>
-    Object.entries(given).flatMap(([name, value]) => faultsIn(place, [name], { schema: schemas[name] ?? {}, value }));
+    Object.entries(given).flatMap(([name, value]) =>
+      faultsIn(place, [name], { schema: schemas[name] ?? {}, value }),
+    );
   return [
     ...need('path', Object.keys(shape.path), path),
     ...need('query', shape.needs, query),
@@ -172,7 +178,13 @@ function faultsIn(
     const inner = [...at, ...instancePath.split('/').slice(1)];
     const missing = 'requiredProperties' in params ? params.requiredProperties : [];
     const paths = missing.length > 0 ? missing.map((name) => [...inner, name]) : [inner];
-    return paths.map((path) => ({ place, at: path, keyword, message, schema: schemaAt(schema, path.slice(at.length)) }));
+    return paths.map((path) => ({
+      place,
+      at: path,
+      keyword,
+      message,
+      schema: schemaAt(schema, path.slice(at.length)),
+    }));
   });
 }
 
@@ -184,13 +196,29 @@ function schemaAt(schema: Schema, at: readonly string[]): Schema {
   return inner === undefined ? plain : schemaAt(inner, rest);
 }
 
+/** One sentence for each place: that it is missing, or else the form that it has to have. */
+function tellFaults(faults: readonly RequestFault[], act: Act): string[] {
+  const order = ({ keyword }: RequestFault) => (keyword === 'required' ? 0 : keyword === 'pattern' ? 1 : 2);
+  const told = new Map<string, RequestFault>();
+  for (const fault of faults.toSorted((a, b) => order(a) - order(b))) {
+    const place = [fault.place, ...fault.at].join('.');
+    if (!told.has(place)) told.set(place, fault);
+  }
+  return [...new Set([...told.values()].map((fault) => sayFault(fault, act)))];
+}
+
 function sayFault({ place, at, keyword, message, schema }: RequestFault, { members, operands }: Act): string {
   const member = members
     .filter((one) => one.place === place && one.at.every((name, i) => at[i] === name))
     .toSorted((a, b) => b.at.length - a.at.length)[0];
   if (member === undefined) return `${at.join('.') || 'the request'} ${message}`;
-  const called = operands.includes(member) ? member.name.toUpperCase() : `--${member.kind === 'file' ? 'file' : member.name}`;
-  if (keyword === 'required') return member.kind === 'file' ? `${called} FILE is needed: it has ${at.join('.')}` : `${called} is needed`;
+  const called = operands.includes(member)
+    ? member.name.toUpperCase()
+    : `--${member.kind === 'file' ? 'file' : member.name}`;
+  if (keyword === 'required')
+    return member.kind === 'file'
+      ? `${called} FILE is needed: it has ${at.join('.')}`
+      : `${called} is needed`;
   const { description } = schema;
   if (keyword !== 'pattern') return `${called} ${message}`;
   return `${called} is not of its form${description === undefined ? '' : `: ${description}`}`;

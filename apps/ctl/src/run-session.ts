@@ -49,7 +49,9 @@ async function logIn(session: Session, { username, code }: { username: string; c
   const { client, tokenFile, world } = session;
   const password = await readSecret(world, 'password');
   const ask = (given: string | null) =>
-    client.call('POST /api/v1/auth/login', { body: { username, password, ...(given === null ? {} : codeOf(given)) } });
+    client.call('POST /api/v1/auth/login', {
+      body: { username, password, ...(given === null ? {} : codeOf(given)) },
+    });
   let answer = await ask(code);
   if (!answer.ok && code === null && isCode(answer, 'second_factor_required'))
     answer = await ask(await readSecret(world, 'code of the authenticator app, or a recovery code'));
@@ -58,7 +60,9 @@ async function logIn(session: Session, { username, code }: { username: string; c
   const draft = `${tokenFile}.${randomBytes(6).toString('hex')}`;
   writeFileSync(draft, `${token}\n`, { mode: 0o600, flag: 'wx' });
   renameSync(draft, tokenFile);
-  world.out(`Logged in as ${operator.username} (${operator.role}) until ${atMinute(until)}. The session is in ${tokenFile}.`);
+  world.out(
+    `Logged in as ${operator.username} (${operator.role}) until ${atMinute(until)}. The session is in ${tokenFile}.`,
+  );
   return EXIT.ok;
 }
 
@@ -68,7 +72,9 @@ async function stepUp(session: Session, { code, byPassword }: { code: string | n
   if (!found.ok) return refuse(found, session);
   const { totp, passkeys } = found.body.factors;
   if (!byPassword && code === null && !totp && passkeys > 0)
-    throw new ConnectionFault('you have passkeys alone: prove one in the console, where the browser asks for it');
+    throw new ConnectionFault(
+      'you have passkeys alone: prove one in the console, where the browser asks for it',
+    );
   const isByCode = !byPassword && (code !== null || totp);
   const body = isByCode
     ? codeOf(code ?? (await readSecret(world, 'code of the authenticator app, or a recovery code')))

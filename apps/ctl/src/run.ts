@@ -1,7 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { commandHelp, programHelp } from '@tidegate/command-line/help';
 import { EXIT, type ExitCode, readArgs, UsageError } from '@tidegate/terminal/read-args';
-import { ALL_MAX, type Act, SHOWN } from './act.ts';
+import { type Act, ALL_MAX, SHOWN } from './act.ts';
 import { completionFor } from './completion.ts';
 import { type Connection, ConnectionFault, connect, connectionOf } from './connect.ts';
 import { faultText } from './fault-text.ts';
@@ -140,7 +140,8 @@ function itemsOf({ limit, all }: Values): number {
 async function readText(path: string, world: World): Promise<string> {
   if (path === '-') return readAll(world, FILE_MAX_BYTES);
   try {
-    if ((await stat(path)).size > FILE_MAX_BYTES) throw new UsageError(`${path} is too large: at most 16 MiB`);
+    if ((await stat(path)).size > FILE_MAX_BYTES)
+      throw new UsageError(`${path} is too large: at most 16 MiB`);
     return await readFile(path, 'utf8');
   } catch (error) {
     if (error instanceof UsageError) throw error;

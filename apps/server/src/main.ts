@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-import { type CliWorld, EXIT } from './cli/command.ts';
+import { EXIT } from '@tidegate/terminal/read-args';
+import type { CliWorld } from './cli/command.ts';
 import { askRunningServer } from './cli/doctor-running.ts';
 import { systemClock } from './platform/clock.ts';
 import { systemRandom } from './platform/ids.ts';

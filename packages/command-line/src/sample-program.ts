@@ -13,7 +13,12 @@ export const SAMPLE: Program = {
       summary: "rows: add, show; a row's life",
       calls: [
         { act: 'add', operands: ['NAME', 'red|green'], needs: ['from'], takes: ['kind'] },
-        { act: 'show', operands: ['ID'], takes: ['into', 'kind'], options: { kind: choice(['new', 'old'], 'which') } },
+        {
+          act: 'show',
+          operands: ['ID'],
+          takes: ['into', 'kind'],
+          options: { kind: choice(['new', 'old'], 'which') },
+        },
         { act: 'root make', operands: ['FILE ...'], takes: ['all'] },
       ],
       options: {

@@ -39,7 +39,7 @@ export const REGISTRATION_TOKENS: Columns<RegistrationToken> = {
   'SEATS USED': ({ seats, seats_used: used }) => `${used} of ${seats}`,
   EXPIRES: ({ expires_at: at }) => atMinute(at),
   GROUP: ({ group }) => group,
-  TAGS: ({ tags }) => tags.join(' '),
+  TAGS: ({ tags }) => tags.join(' ') || null,
   'MADE BY': ({ created_by: by }) => by,
 };
 
@@ -125,7 +125,7 @@ export const REBOOTS: Columns<Reboot> = {
   STATE: ({ state }) => state,
   'WAITS FOR': ({ waits_for: what }) => (what === null ? '' : WAITS[what]),
   DEADLINE: ({ deadline }) => atMinute(deadline),
-  DETAIL: ({ detail }) => detail,
+  DETAIL: ({ detail }) => detail ?? '',
 };
 
 interface SlotGroup {
@@ -182,10 +182,10 @@ export const UNFIXED: Columns<Unfixed> = {
   PACKAGE: (one) => one.package,
   HOSTS: ({ hosts }) => hosts,
   SINCE: ({ first_seen_at: at }) => at.slice(0, 10),
-  EXPLOITED: ({ exploited }) => (exploited === null ? 'unknown' : exploited),
+  EXPLOITED: ({ exploited }) => (exploited === null ? 'unknown' : exploited ? 'yes' : 'not known of'),
   SEVERITY: ({ severity }) => severity ?? 'unknown',
   'FIXED IN': ({ fixed_in: version }) => version ?? 'none known',
-  'MITIGATED BY': ({ mitigation }) => mitigation?.hook,
+  'MITIGATED BY': ({ mitigation }) => mitigation?.hook ?? '',
 };
 
 interface Statement {

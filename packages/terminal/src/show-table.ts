@@ -17,7 +17,7 @@ export function rowsOf<T>(columns: Columns<T>, items: readonly T[]): string[][] 
 }
 
 function cellText(cell: Cell): string {
-  if (cell === null || cell === undefined || cell === '') return '-';
+  if (cell === null || cell === undefined) return '-';
   if (typeof cell === 'boolean') return cell ? 'yes' : 'no';
   return String(cell);
 }
@@ -26,7 +26,10 @@ function cellText(cell: Cell): string {
  * Aligned columns, each as wide as its widest cell; the first row is the heading. Where that is more than `width`, the widest
  * columns are cut, but none that holds ids.
  */
-export function showTable(rows: readonly (readonly string[])[], { width = Number.POSITIVE_INFINITY } = {}): string {
+export function showTable(
+  rows: readonly (readonly string[])[],
+  { width = Number.POSITIVE_INFINITY } = {},
+): string {
   const plain = rows.map((row) => row.map(plainText));
   const widths = (plain[0] ?? []).map((_, at) => Math.max(...plain.map((row) => row[at]?.length ?? 0)));
   const isWhole = widths.map((_, at) => plain.some((row) => ID.test(row[at] ?? '')));

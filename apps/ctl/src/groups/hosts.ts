@@ -69,14 +69,16 @@ export const HOSTS: Group = {
       act: 'group',
       means: 'Put hosts into a group',
       operands: ['group', 'host'],
-      says: ({ moved, not_found: missing }) => `${counted(moved.length, 'host is', 'hosts are')} in the group.${missed(missing)}`,
+      says: ({ moved, not_found: missing }) =>
+        `${counted(moved.length, 'host is', 'hosts are')} in the group.${missed(missing)}`,
     }),
     change('POST /api/v1/agents/group', {
       act: 'ungroup',
       means: 'Take hosts out of their group',
       operands: HOST,
       fixed: { group: null },
-      says: ({ moved, not_found: missing }) => `${counted(moved.length, 'host is', 'hosts are')} in no group.${missed(missing)}`,
+      says: ({ moved, not_found: missing }) =>
+        `${counted(moved.length, 'host is', 'hosts are')} in no group.${missed(missing)}`,
     }),
     change('POST /api/v1/agents/{agent_id}/dismiss-clone', {
       act: 'dismiss-clone',
@@ -108,7 +110,8 @@ export const TAGS_GROUP: Group = {
       operands: ['set'],
       called: { set: 'TAG' },
       fixed: { remove: [] },
-      says: ({ changed, not_found: missing }) => `${counted(changed.length, 'host is', 'hosts are')} changed.${missed(missing)}`,
+      says: ({ changed, not_found: missing }) =>
+        `${counted(changed.length, 'host is', 'hosts are')} changed.${missed(missing)}`,
     }),
     change('POST /api/v1/agents/tags', {
       act: 'remove',
@@ -116,7 +119,8 @@ export const TAGS_GROUP: Group = {
       operands: ['remove'],
       called: { remove: 'KEY' },
       fixed: { set: [] },
-      says: ({ changed, not_found: missing }) => `${counted(changed.length, 'host is', 'hosts are')} changed.${missed(missing)}`,
+      says: ({ changed, not_found: missing }) =>
+        `${counted(changed.length, 'host is', 'hosts are')} changed.${missed(missing)}`,
     }),
   ],
 };
@@ -142,7 +146,9 @@ export const COMMANDS: Group = {
     change('POST /api/v1/commands/{id}/cancel', {
       act: 'cancel',
       says: ({ action, status }) =>
-        status === 'cancelled' ? 'The command is cancelled.' : `The command (${words(action)}) is ${status}: the host decides.`,
+        status === 'cancelled'
+          ? 'The command is cancelled.'
+          : `The command (${words(action)}) is ${status}: the host decides.`,
     }),
     change('POST /api/v1/commands/{id}/retry', { act: 'retry', says: ASKED }),
   ],

@@ -6,7 +6,8 @@ import type { Group } from '../group.ts';
 export const TOKENS: Group = {
   name: 'tokens',
   summary: 'registration tokens, with which hosts enrol: list, show, add, revoke',
-  about: 'add prints the secret once, alone on the standard output. Revoking a token keeps the hosts that enrolled with it.',
+  about:
+    'add prints the secret once, alone on the standard output. Revoking a token keeps the hosts that enrolled with it.',
   acts: [
     list('GET /api/v1/admin/registration-tokens', { act: 'list', columns: REGISTRATION_TOKENS }),
     show('GET /api/v1/admin/registration-tokens/{id}', { act: 'show' }),
@@ -125,7 +126,11 @@ everything else that lets the operator in, but for what --keep names.`,
       about: { keep: 'what stays, separated by commas: sessions, api_tokens' },
       says: 'The second factors are removed.',
     }),
-    change('DELETE /api/v1/admin/operators/{id}', { act: 'delete', byName: 'operator', says: 'The operator is deleted.' }),
+    change('DELETE /api/v1/admin/operators/{id}', {
+      act: 'delete',
+      byName: 'operator',
+      says: 'The operator is deleted.',
+    }),
   ],
 };
 
@@ -161,7 +166,11 @@ export const ACCOUNT: Group = {
         return uri;
       },
     }),
-    change('POST /api/v1/auth/totp/confirm', { act: 'confirm-totp', operands: ['code'], says: recoveryCodes }),
+    change('POST /api/v1/auth/totp/confirm', {
+      act: 'confirm-totp',
+      operands: ['code'],
+      says: recoveryCodes,
+    }),
     change('DELETE /api/v1/auth/totp', { act: 'remove-totp', says: 'The authenticator app is removed.' }),
     change('POST /api/v1/auth/recovery-codes', { act: 'recovery-codes', says: recoveryCodes }),
     list('GET /api/v1/auth/sessions', {
@@ -176,7 +185,10 @@ export const ACCOUNT: Group = {
       },
     }),
     change('DELETE /api/v1/auth/sessions/{id}', { act: 'end-session', says: 'The session has ended.' }),
-    change('DELETE /api/v1/auth/sessions', { act: 'end-other-sessions', says: 'Your other sessions have ended.' }),
+    change('DELETE /api/v1/auth/sessions', {
+      act: 'end-other-sessions',
+      says: 'Your other sessions have ended.',
+    }),
     table('GET /api/v1/auth/notices', {
       act: 'notices',
       items: ({ items }) => items,
@@ -198,7 +210,10 @@ export const ACCOUNT: Group = {
   ],
 };
 
-function recoveryCodes({ recovery_codes: codes }: { recovery_codes: readonly string[] }, { note }: Shown): string {
+function recoveryCodes(
+  { recovery_codes: codes }: { recovery_codes: readonly string[] },
+  { note }: Shown,
+): string {
   note('Recovery codes, each for one login without the app. Shown once:');
   return codes.join('\n');
 }

@@ -56,10 +56,22 @@ export const ROLLOUTS_GROUP: Group = {
       },
     }),
     change('POST /api/v1/rollouts/{id}/halt', { act: 'halt', says: told('Nothing more is approved.') }),
-    change('POST /api/v1/rollouts/{id}/resume', { act: 'resume', says: told('The failed hosts do not count any more.') }),
-    change('POST /api/v1/rollouts/{id}/cancel', { act: 'cancel', says: told('Its versions are left to people.') }),
-    change('POST /api/v1/rollouts/{id}/emergency', { act: 'emergency', says: told('The rings do not soak any more.') }),
-    change('POST /api/v1/rollouts/{id}/approve', { act: 'approve', says: told('The gate of the ring is approved.') }),
+    change('POST /api/v1/rollouts/{id}/resume', {
+      act: 'resume',
+      says: told('The failed hosts do not count any more.'),
+    }),
+    change('POST /api/v1/rollouts/{id}/cancel', {
+      act: 'cancel',
+      says: told('Its versions are left to people.'),
+    }),
+    change('POST /api/v1/rollouts/{id}/emergency', {
+      act: 'emergency',
+      says: told('The rings do not soak any more.'),
+    }),
+    change('POST /api/v1/rollouts/{id}/approve', {
+      act: 'approve',
+      says: told('The gate of the ring is approved.'),
+    }),
     change('POST /api/v1/rollouts/{id}/rollback', {
       act: 'rollback',
       about: { after: 'go on after this host: next of the answer before' },
@@ -83,7 +95,11 @@ unless a host has begun. Without --group, --tag and --host it is for all hosts.`
       says: ({ id, packages, scope, ends_at: until, held }) =>
         [
           `On hold (${id}) until ${atMinute(until)}: ${packages.join(' ')} on ${scopeText(scope)}.`,
-          ...(held ? [`Kept back now: ${held.updates} updates, ${held.security_updates} of them security updates, on ${held.hosts} hosts.`] : []),
+          ...(held
+            ? [
+                `Kept back now: ${held.updates} updates, ${held.security_updates} of them security updates, on ${held.hosts} hosts.`,
+              ]
+            : []),
         ].join('\n'),
     }),
     change('DELETE /api/v1/holds/{id}', {
@@ -102,7 +118,11 @@ made from a file. thaw ends a blackout before its time.`,
     table('GET /api/v1/calendar', {
       act: 'list',
       about: { days: 'how many days, 1 to 62 (31)' },
-      defaults: (nowMs) => ({ from: new Date(nowMs).toISOString().slice(0, DAY_CHARS), days: '31', zone: 'UTC' }),
+      defaults: (nowMs) => ({
+        from: new Date(nowMs).toISOString().slice(0, DAY_CHARS),
+        days: '31',
+        zone: 'UTC',
+      }),
       items: ({ entries }) => entries,
       columns: OPENINGS,
     }),

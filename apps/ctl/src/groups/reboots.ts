@@ -8,7 +8,11 @@ export const REBOOTS_GROUP: Group = {
   summary: 'reboots and restarts of services: list, show, ask, cancel, slots, limit, release',
   about: 'Without --group, --tag and --host, ask is for all hosts.',
   acts: [
-    list('GET /api/v1/reboots', { act: 'list', about: { kind: 'only those of this kind' }, columns: REBOOTS }),
+    list('GET /api/v1/reboots', {
+      act: 'list',
+      about: { kind: 'only those of this kind' },
+      columns: REBOOTS,
+    }),
     show('GET /api/v1/reboots/{id}', { act: 'show' }),
     change('POST /api/v1/reboots', {
       act: 'ask',
@@ -23,7 +27,9 @@ export const REBOOTS_GROUP: Group = {
     change('DELETE /api/v1/reboots/{id}', {
       act: 'cancel',
       says: ({ state, hostname }) =>
-        state === 'cancelled' ? `${hostname} is taken out of the queue.` : `${hostname} is asked to call it off; its answer decides.`,
+        state === 'cancelled'
+          ? `${hostname} is taken out of the queue.`
+          : `${hostname} is asked to call it off; its answer decides.`,
     }),
     table('GET /api/v1/reboot-slots', { act: 'slots', items: ({ items }) => items, columns: SLOTS }),
     change('PUT /api/v1/reboot-slots', {

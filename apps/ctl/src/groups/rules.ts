@@ -37,7 +37,8 @@ export const EXCEPTIONS: Group = {
       act: 'add',
       operands: ['ecosystem', 'name', 'version'],
       called: { ecosystem: 'npm|pypi' },
-      says: ({ id, name, version, expires_at: at }) => `${name} ${version} passes the age gate until ${atMinute(at)}: ${id}`,
+      says: ({ id, name, version, expires_at: at }) =>
+        `${name} ${version} passes the age gate until ${atMinute(at)}: ${id}`,
     }),
     change('DELETE /api/v1/admin/age-exceptions/{id}', { act: 'end', says: 'The exception has ended.' }),
   ],
@@ -138,7 +139,10 @@ export const DIVERGENCES: Group = {
     change('POST /api/v1/artifacts/divergences/decide', {
       act: 'decide-many',
       says: ({ decided, failed }) =>
-        [`Decided: ${decided.length}. Failed: ${failed.length}.`, ...failed.map(({ id, reason }) => `  ${id}: ${words(reason)}`)].join('\n'),
+        [
+          `Decided: ${decided.length}. Failed: ${failed.length}.`,
+          ...failed.map(({ id, reason }) => `  ${id}: ${words(reason)}`),
+        ].join('\n'),
     }),
     change('POST /api/v1/artifacts/divergences/{id}/undo', {
       act: 'undo',
@@ -192,4 +196,3 @@ export const UNFIXED_GROUP: Group = {
     }),
   ],
 };
-

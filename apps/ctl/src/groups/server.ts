@@ -94,7 +94,10 @@ export const RATE_LIMITS: Group = {
   acts: [
     show('GET /api/v1/admin/rate-limits', { act: 'show' }),
     change('PUT /api/v1/admin/rate-limits', { act: 'set', says: 'The rate limits are set.' }),
-    change('POST /api/v1/admin/rate-limits/reset', { act: 'reset', says: 'The rate limits are the defaults again.' }),
+    change('POST /api/v1/admin/rate-limits/reset', {
+      act: 'reset',
+      says: 'The rate limits are the defaults again.',
+    }),
   ],
 };
 
@@ -103,7 +106,10 @@ export const RESYNC: Group = {
   summary: 'hosts after a restored backup: show, open, close',
   acts: [
     show('GET /api/v1/admin/resync', { act: 'show' }),
-    change('POST /api/v1/admin/resync', { act: 'open', says: 'Each host with newer tokens may resync once.' }),
+    change('POST /api/v1/admin/resync', {
+      act: 'open',
+      says: 'Each host with newer tokens may resync once.',
+    }),
     change('DELETE /api/v1/admin/resync', { act: 'close', says: 'The resync is closed.' }),
   ],
 };

@@ -36,9 +36,12 @@ filter finds, and their number as "updates list" counts them, so that nothing is
       act: 'approve',
       about: { 'not-before': 'deliver it not before this time' },
       says: (answer) => {
-        if (answer.state !== 'approved') return 'The host is asked for its plan; the update is approved when it comes and is clear.';
+        if (answer.state !== 'approved')
+          return 'The host is asked for its plan; the update is approved when it comes and is clear.';
         const warnings = answer.warnings.map(({ detail }) => `Note: ${detail}`);
-        return ['The update is approved. The host fetches it with its next check-in.', ...warnings].join('\n');
+        return ['The update is approved. The host fetches it with its next check-in.', ...warnings].join(
+          '\n',
+        );
       },
     }),
     change('POST /api/v1/updates/approve', {
@@ -109,7 +112,11 @@ export const PACKAGES: Group = {
     list('GET /api/v1/packages', {
       act: 'list',
       names: { host: 'host-name' },
-      about: { 'host-name': 'whole host name; * stands for any characters', since: 'found not before this time', until: 'found before this time' },
+      about: {
+        'host-name': 'whole host name; * stands for any characters',
+        since: 'found not before this time',
+        until: 'found before this time',
+      },
       columns: {
         PACKAGE: ({ name }) => name,
         MANAGER: ({ ecosystem }) => ecosystem,
@@ -141,7 +148,9 @@ function approvedText({ approved, awaiting_plan: awaiting, blocked, skipped }: B
   const of = (count: number) => `${count} ${count === 1 ? 'update' : 'updates'}`;
   return [
     `Approved: ${of(approved.length)}. Waiting for a plan: ${of(awaiting.length)}. Stopped by the gate: ${of(blocked.length)}. Left out: ${of(skipped.length)}.`,
-    ...blocked.map(({ update_id: id, package: one, reason }) => `  ${id}  ${one.name} ${one.version}: ${words(reason)}`),
+    ...blocked.map(
+      ({ update_id: id, package: one, reason }) => `  ${id}  ${one.name} ${one.version}: ${words(reason)}`,
+    ),
     ...skipped.map(({ update_id: id, code }) => `  ${id}: ${words(code)}`),
   ].join('\n');
 }
@@ -149,7 +158,10 @@ function approvedText({ approved, awaiting_plan: awaiting, blocked, skipped }: B
 function rolledBackText({ requested, skipped }: Api['POST /api/v1/updates/rollback']['answer']): string {
   return [
     `Rollbacks: ${requested.length}. Left out: ${skipped.length}.`,
-    ...requested.map(({ agent_id: host, update_id: id, action_count: count }) => `  host ${host}: ${count} packages${id ? `, update ${id}` : ''}`),
+    ...requested.map(
+      ({ agent_id: host, update_id: id, action_count: count }) =>
+        `  host ${host}: ${count} packages${id ? `, update ${id}` : ''}`,
+    ),
     ...skipped.map(({ update_id: id, agent_id: host, code }) => `  ${id ?? host ?? ''}: ${words(code)}`),
   ].join('\n');
 }

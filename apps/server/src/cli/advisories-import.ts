@@ -1,4 +1,5 @@
 import { accessSync, constants } from 'node:fs';
+import { EXIT, type ExitCode, UsageError } from '@tidegate/terminal/read-args';
 import { fleetEcosystems } from '../advisories/mirror/fleet-ecosystems.ts';
 import { ecosystemOf, importArchive } from '../advisories/mirror/loading/import-archive.ts';
 import type { RecordCounts } from '../advisories/mirror/loading/load-archive.ts';
@@ -6,7 +7,7 @@ import { ZipFault } from '../advisories/mirror/loading/read-zip.ts';
 import { baseOf, isUsable, snapshotId } from '../advisories/mirror/snapshot.ts';
 import { rfc3339 } from '../platform/clock.ts';
 import { stepsTo } from './advisories-steps.ts';
-import { type CliWorld, EXIT, type ExitCode, UsageError } from './command.ts';
+import type { CliWorld } from './command.ts';
 import { CommandFault, type Installation, withInstallation } from './open-installation.ts';
 
 /** Ecosystems without releases: the name alone selects them. */

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { flag, text } from '@tidegate/command-line/declare';
+import { EXIT, type ExitCode, readArgs, UsageError } from '@tidegate/terminal/read-args';
 import { showTable } from '@tidegate/terminal/show-table';
 import { createExportClient } from '../advisories/mirror/loading/export-client.ts';
 import { type EcosystemState, refreshEcosystem } from '../advisories/mirror/loading/refresh-ecosystem.ts';
@@ -10,7 +11,7 @@ import { createOsvClient } from '../advisories/osv-client.ts';
 import { rfc3339 } from '../platform/clock.ts';
 import { importFile } from './advisories-import.ts';
 import { stepsTo } from './advisories-steps.ts';
-import { type CliWorld, declareCommand, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
+import { type CliWorld, declareCommand } from './command.ts';
 import { CommandFault, type Installation, withInstallation } from './open-installation.ts';
 
 /** Ids that the table names per ecosystem; `--json` has all of them. */

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { file, flag, many, text } from '@tidegate/command-line/declare';
+import { EXIT, type ExitCode, readArgs, UsageError } from '@tidegate/terminal/read-args';
 import { readConfig } from '../config.ts';
 import { MIGRATIONS } from '../migrations.ts';
 import { SQLITE_FILE } from '../platform/db/open.ts';
@@ -9,7 +10,7 @@ import { readSecrets } from '../platform/secrets.ts';
 import { recipientFault } from '../restore/backup-crypto.ts';
 import { backupName, openBackupFolder, pruneBackups } from '../restore/backup-files.ts';
 import { writeBackup } from '../restore/write-backup.ts';
-import { type CliWorld, declareCommand, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
+import { type CliWorld, declareCommand } from './command.ts';
 
 const OPTIONS = {
   to: file('where to; by default a new file in the folder "backups" of the data folder'),

@@ -4,8 +4,6 @@ import type { ExitCode } from '@tidegate/terminal/read-args';
 import type { Clock } from '../platform/clock.ts';
 import type { RandomBytes } from '../platform/ids.ts';
 
-export { EXIT, type ExitCode, readArgs, UsageError } from '@tidegate/terminal/read-args';
-
 /** What a command may use of its process. */
 export interface CliWorld {
   env: NodeJS.ProcessEnv;

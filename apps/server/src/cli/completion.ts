@@ -2,7 +2,8 @@ import { bashCompletion } from '@tidegate/command-line/complete-bash';
 import { fishCompletion } from '@tidegate/command-line/complete-fish';
 import { zshCompletion } from '@tidegate/command-line/complete-zsh';
 import type { Program } from '@tidegate/command-line/declare';
-import { type CliCommand, declareCommand, EXIT, readArgs, UsageError } from './command.ts';
+import { EXIT, readArgs, UsageError } from '@tidegate/terminal/read-args';
+import { type CliCommand, declareCommand } from './command.ts';
 
 const SHELLS: ReadonlyMap<string, (program: Program) => string> = new Map([
   ['bash', bashCompletion],

@@ -1,7 +1,8 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { parseStrictJson } from '@tidegate/protocol/strict-json';
+import { EXIT, type ExitCode } from '@tidegate/terminal/read-args';
 import { verifyStatement } from '../approvals/verify-statement.ts';
-import { type CliWorld, EXIT, type ExitCode } from './command.ts';
+import type { CliWorld } from './command.ts';
 import { keysOfFile } from './doctor-keys.ts';
 import { CommandFault } from './open-installation.ts';
 

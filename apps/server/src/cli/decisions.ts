@@ -1,12 +1,13 @@
 import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs';
 import { file, flag } from '@tidegate/command-line/declare';
 import type { RecordedDecision } from '@tidegate/protocol/decisions-api';
+import { EXIT, type ExitCode, readArgs, UsageError } from '@tidegate/terminal/read-args';
 import { showTable } from '@tidegate/terminal/show-table';
 import { signDecision } from '../approvals/decision-statement.ts';
 import { type DecisionRow, findDecision, listDecisions } from '../approvals/decision-store.ts';
 import { decisionDetail, decisionItem, readRecord, TamperedDecision } from '../approvals/read-decision.ts';
 import { replayDecision } from '../approvals/replay-decision.ts';
-import { type CliWorld, declareCommand, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
+import { type CliWorld, declareCommand } from './command.ts';
 import { runVerify } from './decisions-verify.ts';
 import { keysOfInstallation } from './doctor-keys.ts';
 import { CommandFault, type Installation, withInstallation } from './open-installation.ts';

@@ -1,10 +1,11 @@
 import { createReadStream, existsSync, readFileSync, statSync } from 'node:fs';
+import { EXIT, type ExitCode } from '@tidegate/terminal/read-args';
 import { openCheckpointFile } from '../events/checkpoint-file.ts';
 import { readHostHeads } from '../events/host-heads.ts';
 import type { HostHead } from '../events/verify-chain.ts';
 import { verifyDatabase, type Walked } from '../events/verify-database.ts';
 import { verifyExport } from '../events/verify-export.ts';
-import { type CliWorld, EXIT, type ExitCode } from './command.ts';
+import type { CliWorld } from './command.ts';
 import { keysOfFile, keysOfInstallation } from './doctor-keys.ts';
 import { CommandFault, withInstallation } from './open-installation.ts';
 

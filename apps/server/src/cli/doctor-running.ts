@@ -1,10 +1,11 @@
 import { get as getPlain, type IncomingMessage } from 'node:http';
 import { get as getSecure } from 'node:https';
 import { Health } from '@tidegate/protocol/health-api';
+import { EXIT, type ExitCode } from '@tidegate/terminal/read-args';
 import { Value } from 'typebox/value';
 import { type Config, readConfig } from '../config.ts';
 import { speaksTls } from '../plain-http.ts';
-import { type CliWorld, EXIT, type ExitCode } from './command.ts';
+import type { CliWorld } from './command.ts';
 
 /** Within the time that the image's health check allows. */
 const ANSWER_TIMEOUT_MS = 5_000;

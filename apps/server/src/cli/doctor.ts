@@ -1,5 +1,6 @@
 import { file, flag, many } from '@tidegate/command-line/declare';
-import { type CliWorld, declareCommand, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
+import { EXIT, type ExitCode, readArgs, UsageError } from '@tidegate/terminal/read-args';
+import { type CliWorld, declareCommand } from './command.ts';
 import { examineServer } from './doctor-checks.ts';
 import { verifyExportedEvents, verifyInstalledEvents } from './doctor-events.ts';
 import type { Finding } from './doctor-rules.ts';

@@ -1,10 +1,11 @@
 import { appendFileSync, closeSync, fsyncSync, openSync } from 'node:fs';
 import { file, flag, text } from '@tidegate/command-line/declare';
+import { EXIT, type ExitCode, readArgs, UsageError } from '@tidegate/terminal/read-args';
 import { openCheckpointFile } from '../events/checkpoint-file.ts';
 import { exportEvents } from '../events/export-events.ts';
 import { makeCheckpoint } from '../events/make-checkpoint.ts';
 import { readFleet } from '../signing-keys/store.ts';
-import { type CliWorld, declareCommand, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
+import { type CliWorld, declareCommand } from './command.ts';
 import { keysOfInstallation } from './doctor-keys.ts';
 import { CommandFault, type Installation, withInstallation } from './open-installation.ts';
 

@@ -1,9 +1,10 @@
 import { flag, text } from '@tidegate/command-line/declare';
+import { EXIT, type ExitCode, readArgs, UsageError } from '@tidegate/terminal/read-args';
 import { showTable } from '@tidegate/terminal/show-table';
 import { addToken, revokeToken, TOKENS_MAX, TOKENS_PER_GROUP_MAX } from '../fleet-lock/manage-tokens.ts';
 import { listTokens } from '../fleet-lock/store.ts';
 import { rfc3339 } from '../platform/clock.ts';
-import { type CliWorld, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
+import type { CliWorld } from './command.ts';
 import { CommandFault, type Installation, withInstallation } from './open-installation.ts';
 
 const ACTOR = 'cli';

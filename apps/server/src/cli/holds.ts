@@ -1,15 +1,18 @@
 import { choice, flag, many, text } from '@tidegate/command-line/declare';
 import { HoldRequest } from '@tidegate/protocol/holds-api';
 import { ECOSYSTEMS } from '@tidegate/protocol/scalars';
-import { showTable } from '@tidegate/terminal/show-table';
+import { HOLDS } from '@tidegate/terminal/lists';
+import { EXIT, type ExitCode, readArgs, UsageError } from '@tidegate/terminal/read-args';
+import { rowsOf, showTable } from '@tidegate/terminal/show-table';
+import { scopeText } from '@tidegate/terminal/words';
 import { Check, Errors } from 'typebox/value';
 import { countHeld } from '../holds/count-held.ts';
 import { holdView } from '../holds/hold-view.ts';
 import { holdFault, placeHold, releaseHold } from '../holds/manage-holds.ts';
 import { findHold, listHolds } from '../holds/store.ts';
-import { type CliWorld, declareCommand, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
+import { type CliWorld, declareCommand } from './command.ts';
 import { CommandFault, type Installation, withInstallation } from './open-installation.ts';
-import { SCOPE_OPTIONS, scopeOf, scopeText } from './scope-words.ts';
+import { SCOPE_OPTIONS, scopeOf } from './scope-words.ts';
 
 /** Every change is an event with this actor. */
 const ACTOR = 'cli';
@@ -91,12 +94,7 @@ async function list(
   const holds = rows
     .map((row) => holdView(row, platform.now()))
     .filter(({ state }) => isAll || state === 'in_force');
-  const table = holds.map((one) => [
-    ...[one.id, one.state.replaceAll('_', ' '), one.packages.join(' '), scopeText(one.scope)],
-    ...[one.ends_at, one.created_by],
-  ]);
-  const heading = ['ID', 'STATE', 'PACKAGES', 'HOSTS', 'ENDS', 'BY'];
-  world.out(json ? JSON.stringify({ holds }, null, 2) : showTable([heading, ...table]));
+  world.out(json ? JSON.stringify({ holds }, null, 2) : showTable(rowsOf(HOLDS, holds)));
   return EXIT.ok;
 }
 

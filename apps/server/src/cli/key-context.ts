@@ -1,11 +1,12 @@
 import type { SigningKey } from '@tidegate/signing/sign';
+import type { ExitCode } from '@tidegate/terminal/read-args';
 import type { Platform } from '../platform/platform.ts';
 import { awaitsRoot } from '../signing-keys/install-key-set.ts';
 import { type KeyFolder, openKeyFolder } from '../signing-keys/key-folder.ts';
 import { type Vouchers, vouchersOf } from '../signing-keys/key-set.ts';
 import { heldKeys } from '../signing-keys/load-keys.ts';
 import { listKeys, readFleet, type SigningKeyRow } from '../signing-keys/store.ts';
-import type { CliWorld, ExitCode } from './command.ts';
+import type { CliWorld } from './command.ts';
 import { CommandFault, withInstallation } from './open-installation.ts';
 
 /** The signing keys of the data directory, where a server may be running. */

@@ -1,5 +1,6 @@
 import { generatePrivateKeyHex, loadSigningKey, type SigningKey } from '@tidegate/signing/sign';
 import { KeyError, loadTrustedKey } from '@tidegate/signing/verify';
+import { EXIT, type ExitCode, readArgs, UsageError } from '@tidegate/terminal/read-args';
 import { type AgentsBehind, agentsBehindKeySet } from '../agents/key-set-store.ts';
 import { addKey, putKeyInUse, revokeVersion } from '../signing-keys/change-keys.ts';
 import { awaitsRoot } from '../signing-keys/install-key-set.ts';
@@ -8,7 +9,7 @@ import { leastKeySet, strandingFault } from '../signing-keys/readiness.ts';
 import { resetKeys } from '../signing-keys/reset-keys.ts';
 import { listKeys, newestKeySet, type SigningKeyRow } from '../signing-keys/store.ts';
 import { claimedSet } from '../signing-keys/vouched-keys.ts';
-import { type CliWorld, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
+import type { CliWorld } from './command.ts';
 import { type KeyContext, KeyFault, rowOf, vouchersAt, withKeyContext } from './key-context.ts';
 import { readInput, versionOf } from './keys-input.ts';
 import { KEY_OPTIONS } from './keys-options.ts';

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { type CliWorld, UsageError } from './command.ts';
+import { UsageError } from '@tidegate/terminal/read-args';
+import type { CliWorld } from './command.ts';
 import { KeyFault } from './key-context.ts';
 
 /** A private key has 129 bytes, a document a few kilobytes. */

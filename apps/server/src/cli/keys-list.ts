@@ -1,10 +1,11 @@
+import { EXIT, type ExitCode, readArgs, UsageError } from '@tidegate/terminal/read-args';
 import { agentsBehindKeySet } from '../agents/key-set-store.ts';
 import { rfc3339 } from '../platform/clock.ts';
 import { awaitsRoot } from '../signing-keys/install-key-set.ts';
 import { namedRoot } from '../signing-keys/read-root.ts';
 import { newestKeySet, rootsAfter, type SigningKeyRow } from '../signing-keys/store.ts';
 import { claimedSet } from '../signing-keys/vouched-keys.ts';
-import { type CliWorld, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
+import type { CliWorld } from './command.ts';
 import { type KeyContext, withKeyContext } from './key-context.ts';
 import { KEY_OPTIONS } from './keys-options.ts';
 

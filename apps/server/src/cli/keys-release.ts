@@ -10,7 +10,8 @@ import {
   type TrustedKey,
   verifyDetached,
 } from '@tidegate/signing/verify';
-import { type CliWorld, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
+import { EXIT, type ExitCode, readArgs, UsageError } from '@tidegate/terminal/read-args';
+import type { CliWorld } from './command.ts';
 import { KeyFault } from './key-context.ts';
 import { onlyWord, readInput } from './keys-input.ts';
 import { KEY_OPTIONS } from './keys-options.ts';

@@ -1,5 +1,6 @@
 import { many } from '@tidegate/command-line/declare';
-import { type CliWorld, declareCommand, EXIT, type ExitCode, UsageError } from './command.ts';
+import { EXIT, type ExitCode, UsageError } from '@tidegate/terminal/read-args';
+import { type CliWorld, declareCommand } from './command.ts';
 import { KeyFault } from './key-context.ts';
 import { addKeyCommand, resetKeysCommand, revokeKeyCommand, useKeyCommand } from './keys-change.ts';
 import { listKeysCommand } from './keys-list.ts';

@@ -1,5 +1,6 @@
 import { generatePrivateKeyHex, loadSigningKey } from '@tidegate/signing/sign';
-import { type CliWorld, readArgs, UsageError } from './command.ts';
+import { readArgs, UsageError } from '@tidegate/terminal/read-args';
+import type { CliWorld } from './command.ts';
 import { KEY_OPTIONS } from './keys-options.ts';
 import { writeNewSecret } from './write-new-secret.ts';
 

@@ -1,5 +1,6 @@
 import { accessSync, constants, existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { EXIT, type ExitCode } from '@tidegate/terminal/read-args';
 import { type Config, readConfig } from '../config.ts';
 import { chainEvents } from '../events/append-event.ts';
 import { watchSeals } from '../events/watch-seals.ts';
@@ -14,7 +15,7 @@ import { createIdMaker } from '../platform/ids.ts';
 import { createLog } from '../platform/log.ts';
 import type { Platform } from '../platform/platform.ts';
 import { readSecrets } from '../platform/secrets.ts';
-import { type CliWorld, EXIT, type ExitCode } from './command.ts';
+import type { CliWorld } from './command.ts';
 
 /** The data directory and database of a server, which may be running. */
 export interface Installation {

@@ -1,7 +1,9 @@
 import { choice, flag, text } from '@tidegate/command-line/declare';
 import { NewPassword, RESET_ENDS, type ResetEnds, Username } from '@tidegate/protocol/operators-api';
 import { ROLES, Role } from '@tidegate/protocol/states';
-import { showTable } from '@tidegate/terminal/show-table';
+import { OPERATORS } from '@tidegate/terminal/lists';
+import { EXIT, type ExitCode, readArgs, UsageError } from '@tidegate/terminal/read-args';
+import { rowsOf, showTable } from '@tidegate/terminal/show-table';
 import type { Static } from 'typebox';
 import { Value } from 'typebox/value';
 import { revokeTokensOf } from '../api-tokens/store.ts';
@@ -13,7 +15,7 @@ import { createPasswords } from '../operators/passwords/passwords.ts';
 import { resetFactors } from '../operators/reset-factors.ts';
 import { findOperatorByName, listOperators, type OperatorRow } from '../operators/store.ts';
 import { speaksTls } from '../plain-http.ts';
-import { type CliWorld, declareCommand, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
+import { type CliWorld, declareCommand } from './command.ts';
 import { CommandFault, type Installation, withInstallation } from './open-installation.ts';
 import { readNewPassword } from './read-password.ts';
 
@@ -112,18 +114,7 @@ async function list({ platform, world, json }: Context): Promise<ExitCode> {
     if (page.length < PAGE) break;
   }
   const shown = await operatorViews(platform.database.read, operators);
-  const rows = shown.map((each) => [
-    each.username,
-    each.role,
-    each.disabled ? 'disabled' : 'active',
-    each.second_factors.join(', ') || 'none',
-    each.created_at,
-  ]);
-  world.out(
-    json
-      ? JSON.stringify({ operators: shown }, null, 2)
-      : showTable([['NAME', 'ROLE', 'STATE', 'SECOND FACTOR', 'CREATED'], ...rows]),
-  );
+  world.out(json ? JSON.stringify({ operators: shown }, null, 2) : showTable(rowsOf(OPERATORS, shown)));
   return EXIT.ok;
 }
 

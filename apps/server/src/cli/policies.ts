@@ -4,7 +4,9 @@ import { canonicalJson } from '@tidegate/protocol/canonical-json';
 import { PolicyRequest } from '@tidegate/protocol/policies-api';
 import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import { signEnvelope } from '@tidegate/signing/sign';
-import { showTable } from '@tidegate/terminal/show-table';
+import { POLICIES } from '@tidegate/terminal/lists';
+import { EXIT, type ExitCode, readArgs, UsageError } from '@tidegate/terminal/read-args';
+import { rowsOf, showTable } from '@tidegate/terminal/show-table';
 import { Check, Errors } from 'typebox/value';
 import { findOperatorByName } from '../operators/store.ts';
 import type { Tx } from '../platform/db/engine.ts';
@@ -21,7 +23,7 @@ import {
 import { type AnyPolicyRow, listPolicies, runsOf } from '../policies/store.ts';
 import { backtestPolicy } from '../policy-runs/backtest-policy.ts';
 import { backtestLines } from './backtest-lines.ts';
-import { type CliWorld, declareCommand, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
+import { type CliWorld, declareCommand } from './command.ts';
 import { type KeyContext, withKeyContext } from './key-context.ts';
 import { CommandFault, type Installation, withInstallation } from './open-installation.ts';
 import { windowLines } from './window-lines.ts';
@@ -115,12 +117,7 @@ async function list(
   const policies = rows
     .map((row) => policyView(row, { run: runs.get(row.policy_id) ?? null, nowMs }))
     .filter(({ state }) => isAll || state === 'in_force');
-  const table = policies.map((one) => [
-    ...[one.name, one.state.replaceAll('_', ' '), String(one.version), one.author, one.ends_at],
-    one.last_run ? `${one.last_run.at}: ${one.last_run.approved} approved` : 'never',
-  ]);
-  const heading = ['NAME', 'STATE', 'VERSION', 'AUTHOR', 'ENDS', 'LAST RUN'];
-  world.out(json ? JSON.stringify({ policies }, null, 2) : showTable([heading, ...table]));
+  world.out(json ? JSON.stringify({ policies }, null, 2) : showTable(rowsOf(POLICIES, policies)));
   return EXIT.ok;
 }
 

@@ -4,20 +4,22 @@ import {
   REBOOT_STATES,
   RebootAsk,
   RebootState,
-  type RebootWait,
   SlotLimits,
 } from '@tidegate/protocol/reboots-api';
-import { showTable } from '@tidegate/terminal/show-table';
+import { REBOOTS, SLOTS } from '@tidegate/terminal/lists';
+import { EXIT, readArgs, UsageError } from '@tidegate/terminal/read-args';
+import { rowsOf, showTable } from '@tidegate/terminal/show-table';
+import { scopeText } from '@tidegate/terminal/words';
 import { Check, Errors } from 'typebox/value';
 import { askFault, askReboots } from '../reboots/ask-reboots.ts';
 import { cancelReboot } from '../reboots/cancel-reboot.ts';
 import { releaseSlot, setLimits, slotGroups } from '../reboots/manage-slots.ts';
 import { findReboot, listReboots } from '../reboots/store.ts';
 import { viewReboots } from '../reboots/view-reboots.ts';
-import { declareCommand, EXIT, readArgs, UsageError } from './command.ts';
+import { declareCommand } from './command.ts';
 import { runFleetLock } from './fleet-lock.ts';
 import { CommandFault, type Installation, withInstallation } from './open-installation.ts';
-import { SCOPE_OPTIONS, scopeOf, scopeText } from './scope-words.ts';
+import { SCOPE_OPTIONS, scopeOf } from './scope-words.ts';
 
 /** Every change is an event with this actor. */
 const ACTOR = 'cli';
@@ -136,18 +138,7 @@ async function perform(
     }
     case 'slots': {
       const items = await slotGroups(database.read, platform.now());
-      const table = items.map((one) => [
-        ...[one.group ?? '(none)', `${one.taken} of ${one.max_at_once}`, String(one.waiting)],
-        ...[String(one.min_healthy), one.is_halted ? 'halted' : ''],
-        one.slots
-          .map(
-            (slot) =>
-              `${slot.hostname}${slot.agent_id === null ? ' (FleetLock)' : ''} ${slot.state} (${slot.id})`,
-          )
-          .join(', '),
-      ]);
-      const heading = ['GROUP', 'DOWN', 'WAITING', 'MUST BE WELL', 'STATE', 'HOSTS'];
-      return { json: { items }, text: showTable([heading, ...table]) };
+      return { json: { items }, text: showTable(rowsOf(SLOTS, items)) };
     }
     case 'limit':
       return limited(platform, values);
@@ -161,26 +152,11 @@ async function perform(
   }
 }
 
-const WAITS: Readonly<Record<RebootWait, string>> = {
-  later: 'its next attempt',
-  online: 'the host to check in',
-  slot: 'a free slot',
-  release: 'a failed host to be released',
-  healthy: 'more healthy hosts',
-  turn: 'its turn',
-  fetch: 'the host to fetch it',
-};
-
 async function listed({ database, now }: Installation['platform'], { state }: Words): Promise<Said> {
   if (state !== undefined && !Check(RebootState, state)) throw new CommandFault(`there is no state ${state}`);
   const rows = await listReboots(database.read, { filter: { state }, limit: SHOWN_MAX, after: null });
   const items = await viewReboots(database.read, rows, now());
-  const table = items.map((one) => [
-    ...[one.id, one.hostname, one.kind.replaceAll('_', ' '), one.state],
-    ...[one.waits_for === null ? '' : WAITS[one.waits_for], one.deadline, one.detail ?? ''],
-  ]);
-  const heading = ['ID', 'HOST', 'WHAT', 'STATE', 'WAITS FOR', 'DEADLINE', 'DETAIL'];
-  return { json: { items }, text: showTable([heading, ...table]) };
+  return { json: { items }, text: showTable(rowsOf(REBOOTS, items)) };
 }
 
 function shown(one: HostReboot): string {

@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { file, flag, text } from '@tidegate/command-line/declare';
 import { RESYNC_MAX_HOURS } from '@tidegate/protocol/resync-api';
+import { EXIT, type ExitCode, readArgs, UsageError } from '@tidegate/terminal/read-args';
 import { readConfig } from '../config.ts';
 import { MIGRATIONS } from '../migrations.ts';
 import { createIdMaker } from '../platform/ids.ts';
@@ -10,7 +11,7 @@ import { readSecrets } from '../platform/secrets.ts';
 import { readIdentities } from '../restore/backup-crypto.ts';
 import { type RestoreOutcome, restoreBackup } from '../restore/restore-backup.ts';
 import { sealsOfFolder } from '../restore/seals-of-folder.ts';
-import { type CliWorld, declareCommand, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
+import { type CliWorld, declareCommand } from './command.ts';
 
 const OPTIONS = {
   'resync-hours': text(

@@ -1,7 +1,9 @@
 import { choice, flag, text } from '@tidegate/command-line/declare';
 import { ROLLBACKS_MAX, type RollbackAnswer, RollbackRequest } from '@tidegate/protocol/rollbacks';
 import { ECOSYSTEMS } from '@tidegate/protocol/scalars';
+import { EXIT, type ExitCode, readArgs, UsageError } from '@tidegate/terminal/read-args';
 import { showTable } from '@tidegate/terminal/show-table';
+import { scopeText } from '@tidegate/terminal/words';
 import { Check, Errors } from 'typebox/value';
 import { activeHostsIn } from '../agents/host-scope.ts';
 import { findOperatorByName } from '../operators/store.ts';
@@ -9,9 +11,9 @@ import type { Db } from '../platform/db/engine.ts';
 import { lostRight } from '../policies/author-rules.ts';
 import { requestRollbacks } from '../rollbacks/request-rollbacks.ts';
 import { hosts } from '../rollouts/gate-rules.ts';
-import { type CliWorld, declareCommand, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
+import { type CliWorld, declareCommand } from './command.ts';
 import { CommandFault, type Installation, withInstallation } from './open-installation.ts';
-import { SCOPE_OPTIONS, type ScopeWords, scopeOf, scopeText } from './scope-words.ts';
+import { SCOPE_OPTIONS, type ScopeWords, scopeOf } from './scope-words.ts';
 
 /** Every rollback is an event with this actor; it is approved in the name of an operator. */
 const ACTOR = 'cli';

@@ -2,7 +2,9 @@ import { flag, text } from '@tidegate/command-line/declare';
 import type { RollbackAnswer } from '@tidegate/protocol/rollbacks';
 import type { RingRollbackAnswer, RolloutDetail, RolloutRing } from '@tidegate/protocol/rollouts-api';
 import { writtenText } from '@tidegate/protocol/scalars';
-import { showTable } from '@tidegate/terminal/show-table';
+import { ROLLOUTS } from '@tidegate/terminal/lists';
+import { EXIT, type ExitCode, readArgs, UsageError } from '@tidegate/terminal/read-args';
+import { rowsOf, showTable } from '@tidegate/terminal/show-table';
 import { Check } from 'typebox/value';
 import type { Tx } from '../platform/db/engine.ts';
 import {
@@ -17,7 +19,7 @@ import { rollBackRing } from '../rollout-runs/roll-back-ring.ts';
 import { type RingedRollout, rolloutDetail, rolloutItem, withRings } from '../rollout-runs/rollout-view.ts';
 import { hosts as hostsText } from '../rollouts/gate-rules.ts';
 import { findRollout, listRollouts, type RolloutRow } from '../rollouts/store.ts';
-import { type CliWorld, declareCommand, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
+import { type CliWorld, declareCommand } from './command.ts';
 import { CommandFault, type Installation, withInstallation } from './open-installation.ts';
 import { rollbackAuthor, rollbackText } from './rollback.ts';
 
@@ -145,12 +147,7 @@ async function list(
   const rollouts = [];
   for (const ringed of await withRings(db, rows))
     rollouts.push(await rolloutItem(db, ringed, platform.now()));
-  const table = rollouts.map((one) => [
-    ...[one.id, one.policy_name, one.state, `${one.ring + 1} of ${one.rings} (${one.ring_name})`],
-    ...[`${one.outcomes.installed} of ${one.hosts}`, one.waits_for],
-  ]);
-  const heading = ['ID', 'POLICY', 'STATE', 'RING', 'INSTALLED', 'WAITS FOR'];
-  world.out(json ? JSON.stringify({ rollouts }, null, 2) : showTable([heading, ...table]));
+  world.out(json ? JSON.stringify({ rollouts }, null, 2) : showTable(rowsOf(ROLLOUTS, rollouts)));
   return EXIT.ok;
 }
 

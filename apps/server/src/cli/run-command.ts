@@ -1,6 +1,7 @@
 import { programHelp } from '@tidegate/command-line/help';
+import { EXIT, type ExitCode, UsageError } from '@tidegate/terminal/read-args';
 import { VERSION } from '../version.ts';
-import { type CliWorld, EXIT, type ExitCode, UsageError } from './command.ts';
+import type { CliWorld } from './command.ts';
 import { COMMANDS, PROGRAM } from './commands.ts';
 
 /** Runs the command named by the first word; `tidegate` alone runs the server. */

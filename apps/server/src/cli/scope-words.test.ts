@@ -1,8 +1,9 @@
 import type { PolicyScope } from '@tidegate/protocol/policies-api';
+import { scopeText } from '@tidegate/terminal/words';
 import { describe, expect, test } from 'vitest';
 import { insertTestAgent } from '../testing/agent-rows.ts';
 import { ENGINES } from '../testing/engines.ts';
-import { scopeOf, scopeText } from './scope-words.ts';
+import { scopeOf } from './scope-words.ts';
 
 describe.each(ENGINES)('hosts that a command names, on $name', (engine) => {
   async function open() {

@@ -36,14 +36,3 @@ export async function scopeOf(
     ...(tags.length > 0 ? { tags: [...new Set(tags)] } : {}),
   };
 }
-
-/** A scope, for people. */
-export function scopeText(scope: PolicyScope): string {
-  if (scope.kind === 'all') return 'all hosts';
-  const { groups, hosts, tags = [] } = scope;
-  return [
-    ...(groups.length > 0 ? [`groups ${groups.join(', ')}`] : []),
-    ...(tags.length > 0 ? [`tags ${tags.join(', ')}`] : []),
-    ...(hosts.length > 0 ? [hosts.length === 1 ? '1 host' : `${hosts.length} hosts`] : []),
-  ].join(' and ');
-}

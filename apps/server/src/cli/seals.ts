@@ -1,11 +1,12 @@
 import { flag } from '@tidegate/command-line/declare';
+import { EXIT, type ExitCode, readArgs, UsageError } from '@tidegate/terminal/read-args';
 import { showTable } from '@tidegate/terminal/show-table';
 import { appendEvent } from '../events/append-event.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import { findBrokenSeals, removeBrokenRows, sealBrokenRows } from '../platform/db/seal-rows.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { CliWorld } from './command.ts';
-import { declareCommand, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
+import { declareCommand } from './command.ts';
 import { CommandFault, type Installation, withInstallation } from './open-installation.ts';
 
 const OPTIONS = {

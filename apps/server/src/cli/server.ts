@@ -1,8 +1,9 @@
+import { EXIT, type ExitCode, readArgs, UsageError } from '@tidegate/terminal/read-args';
 import { readConfig } from '../config.ts';
 import { createLog } from '../platform/log.ts';
 import { startServer } from '../start.ts';
 import { unknownSettings, warnOfUnknown } from '../unknown-settings.ts';
-import { type CliWorld, declareCommand, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
+import { type CliWorld, declareCommand } from './command.ts';
 
 /** How long a stopping server waits for requests under way, in milliseconds. */
 const STOP_TIMEOUT_MS = 15_000;

@@ -1,9 +1,10 @@
 import { file, flag, text } from '@tidegate/command-line/declare';
 import { readTail } from '@tidegate/support/read-tail';
 import { describeBundle, PART_MAX_BYTES, type Part, writeBundle } from '@tidegate/support/write-bundle';
+import { EXIT, type ExitCode, readArgs, UsageError } from '@tidegate/terminal/read-args';
 import { readConfig } from '../config.ts';
 import { VERSION } from '../version.ts';
-import { type CliWorld, declareCommand, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
+import { type CliWorld, declareCommand } from './command.ts';
 import { examineServer } from './doctor-checks.ts';
 import { databaseFacts, knownSecrets, platformFacts, settingFacts } from './support-parts.ts';
 

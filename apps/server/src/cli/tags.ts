@@ -1,12 +1,14 @@
 import { flag, many, text } from '@tidegate/command-line/declare';
 import { TagHostsRequest } from '@tidegate/protocol/tags-api';
-import { showTable } from '@tidegate/terminal/show-table';
+import { TAGS } from '@tidegate/terminal/lists';
+import { EXIT, type ExitCode, readArgs, UsageError } from '@tidegate/terminal/read-args';
+import { rowsOf, showTable } from '@tidegate/terminal/show-table';
 import { Check, Errors } from 'typebox/value';
 import { findAgentsInGroups } from '../agents/group-store.ts';
 import { tagHosts } from '../agents/tag-hosts.ts';
 import { listTags, type TagCount, tagsOfHosts } from '../agents/tag-store.ts';
 import { chunks } from '../platform/db/chunks.ts';
-import { type CliWorld, declareCommand, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
+import { type CliWorld, declareCommand } from './command.ts';
 import { CommandFault, type Installation, withInstallation } from './open-installation.ts';
 import { scopeOf } from './scope-words.ts';
 
@@ -91,8 +93,7 @@ async function list(
       }
     } while (page.length === PAGE);
   }
-  const rows = tags.map(({ tag, hosts, reported }) => [tag, String(hosts), reported ? 'hosts' : 'operators']);
-  world.out(json ? JSON.stringify({ tags }, null, 2) : showTable([['TAG', 'HOSTS', 'SET BY'], ...rows]));
+  world.out(json ? JSON.stringify({ tags }, null, 2) : showTable(rowsOf(TAGS, tags)));
   return EXIT.ok;
 }
 

@@ -1,12 +1,14 @@
 import { flag, many, text } from '@tidegate/command-line/declare';
 import { CreateRegistrationToken, SEATS_MAX } from '@tidegate/protocol/enrolment-api';
-import { showTable } from '@tidegate/terminal/show-table';
+import { REGISTRATION_TOKENS } from '@tidegate/terminal/lists';
+import { EXIT, type ExitCode, readArgs, UsageError } from '@tidegate/terminal/read-args';
+import { rowsOf, showTable } from '@tidegate/terminal/show-table';
 import { Value } from 'typebox/value';
 import { createRegistrationToken, withdrawRegistrationToken } from '../enrolment/registration-tokens.ts';
 import { listRegistrationTokens, type RegistrationTokenRow } from '../enrolment/store.ts';
 import { tokenView } from '../enrolment/token-view.ts';
 import { isAgentId } from '../platform/http/identities.ts';
-import { type CliWorld, declareCommand, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
+import { type CliWorld, declareCommand } from './command.ts';
 import { CommandFault, type Installation, withInstallation } from './open-installation.ts';
 
 const ACTOR = 'cli';
@@ -90,17 +92,9 @@ async function list({ platform, world, json }: Context): Promise<ExitCode> {
     if (page.length < PAGE) break;
   }
   const shown = tokens.map(tokenView);
-  const rows = shown.map((each) => [
-    each.id,
-    each.label,
-    `${each.seats_used} of ${each.seats}`,
-    each.expires_at,
-    each.group ?? '-',
-    each.tags.join(' ') || '-',
-    each.created_by,
-  ]);
-  const heading = ['ID', 'LABEL', 'SEATS USED', 'EXPIRES', 'GROUP', 'TAGS', 'MADE BY'];
-  world.out(json ? JSON.stringify({ tokens: shown }, null, 2) : showTable([heading, ...rows]));
+  world.out(
+    json ? JSON.stringify({ tokens: shown }, null, 2) : showTable(rowsOf(REGISTRATION_TOKENS, shown)),
+  );
   return EXIT.ok;
 }
 

@@ -5,7 +5,9 @@ import {
   UnfixedFilter,
   type UnfixedItem,
 } from '@tidegate/protocol/unfixed-api';
-import { showTable } from '@tidegate/terminal/show-table';
+import { UNFIXED } from '@tidegate/terminal/lists';
+import { EXIT, type ExitCode, readArgs, UsageError } from '@tidegate/terminal/read-args';
+import { rowsOf, showTable } from '@tidegate/terminal/show-table';
 import { Check } from 'typebox/value';
 import { rfc3339 } from '../platform/clock.ts';
 import {
@@ -19,7 +21,7 @@ import {
 import { noteMitigation } from '../unfixed/note-mitigation.ts';
 import { readPass } from '../unfixed/pass-store.ts';
 import { unfixedItems } from '../unfixed/unfixed-view.ts';
-import { type CliWorld, declareCommand, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
+import { type CliWorld, declareCommand } from './command.ts';
 import { CommandFault, type Installation, withInstallation } from './open-installation.ts';
 
 const PAGE = 200;
@@ -112,13 +114,7 @@ async function list(
     world.out(JSON.stringify({ unfixed, more: isMore, coverage }, null, 2));
     return EXIT.ok;
   }
-  const rows = unfixed.map((one) => [
-    ...[one.vulnerability, one.distribution, one.package, String(one.hosts), one.first_seen_at.slice(0, 10)],
-    ...[exploitedText(one.exploited), one.severity ?? 'unknown', one.fixed_in ?? 'none known'],
-    one.mitigation?.hook ?? '',
-  ]);
-  const heading = ['VULNERABILITY', 'DISTRIBUTION', 'PACKAGE', 'HOSTS', 'SINCE', 'EXPLOITED', 'SEVERITY'];
-  world.out(showTable([[...heading, 'FIXED IN', 'MITIGATED BY'], ...rows]));
+  world.out(showTable(rowsOf(UNFIXED, unfixed)));
   if (isMore) world.out(`There are more: these are the first ${LISTED_MAX}.`);
   world.out(
     at === null
@@ -127,10 +123,6 @@ async function list(
   );
   if (leftOut > 0) world.out(`${leftOut} vulnerabilities are beyond the limit of the list.`);
   return EXIT.ok;
-}
-
-function exploitedText(exploited: boolean | null): string {
-  return exploited === null ? 'unknown' : exploited ? 'yes' : 'not known of';
 }
 
 async function mitigate(

@@ -1,12 +1,14 @@
 import { choice, flag } from '@tidegate/command-line/declare';
 import { VEX_STATEMENTS_MAX, VexFormat } from '@tidegate/protocol/vex-api';
-import { showTable } from '@tidegate/terminal/show-table';
+import { STATEMENTS } from '@tidegate/terminal/lists';
+import { EXIT, type ExitCode, readArgs, UsageError } from '@tidegate/terminal/read-args';
+import { rowsOf, showTable } from '@tidegate/terminal/show-table';
 import { Value } from 'typebox/value';
 import { readFleet } from '../signing-keys/store.ts';
 import { exportDocument, NOTHING_TO_EXPORT } from '../vex/export-document.ts';
 import { statementView } from '../vex/statement-view.ts';
 import { statementsInForce } from '../vex/store.ts';
-import { type CliWorld, declareCommand, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
+import { type CliWorld, declareCommand } from './command.ts';
 import { CommandFault, type Installation, withInstallation } from './open-installation.ts';
 
 const OPTIONS = {
@@ -50,24 +52,8 @@ async function list({ platform }: Installation, world: CliWorld, json: boolean):
   const nowMs = platform.now();
   const rows = await statementsInForce(platform.database.read, { nowMs, limit: VEX_STATEMENTS_MAX });
   const statements = rows.map((row) => statementView(row, nowMs));
-  const table = statements.map((one) => [
-    ...[one.id, one.vulnerability, `${one.ecosystem}:${one.package}`, one.versions.join(' ')],
-    ...[scopeText(one.scope), one.status, one.ends_at, one.created_by],
-  ]);
-  const heading = ['ID', 'VULNERABILITY', 'PACKAGE', 'VERSIONS', 'HOSTS', 'STATUS', 'ENDS', 'BY'];
-  world.out(json ? JSON.stringify({ statements }, null, 2) : showTable([heading, ...table]));
+  world.out(json ? JSON.stringify({ statements }, null, 2) : showTable(rowsOf(STATEMENTS, statements)));
   return EXIT.ok;
-}
-
-function scopeText(scope: ReturnType<typeof statementView>['scope']): string {
-  switch (scope.kind) {
-    case 'all':
-      return 'all';
-    case 'group':
-      return `group ${scope.group}`;
-    case 'host':
-      return scope.agent_id;
-  }
 }
 
 async function exportAll({ platform }: Installation, world: CliWorld, format: VexFormat): Promise<ExitCode> {

@@ -71,8 +71,8 @@ describe.each(ENGINES)('tidegate windows on $name', (engine) => {
     await it.windows(...FREEZE, ...REASON);
     expect((await it.windows('list', '--days', '7')).out.replaceAll(/ +/g, ' ').split('\n')).toEqual([
       'FROM UNTIL WHAT FOR NAME',
-      '2026-11-22T00:00:00Z 2026-12-24T00:00:00Z blackout Year end',
-      '2026-11-22T02:00:00Z 2026-11-22T04:00:00Z window install Sundays',
+      '2026-11-22 00:00Z 2026-12-24 00:00Z blackout Year end',
+      '2026-11-22 02:00Z 2026-11-22 04:00Z window install Sundays',
       'at any time: the policy "Nightly"',
     ]);
     expect(await it.list('--days', '10')).toMatchObject({ entries: [{}, {}, {}], always: ['Nightly'] });

@@ -1,6 +1,9 @@
 import { flag, text } from '@tidegate/command-line/declare';
 import { BlackoutEnd, BlackoutRequest } from '@tidegate/protocol/blackouts-api';
-import { showTable } from '@tidegate/terminal/show-table';
+import { OPENINGS } from '@tidegate/terminal/lists';
+import { EXIT, type ExitCode, readArgs, UsageError } from '@tidegate/terminal/read-args';
+import { rowsOf, showTable } from '@tidegate/terminal/show-table';
+import { scopeText } from '@tidegate/terminal/words';
 import { Check, Errors } from 'typebox/value';
 import { countWithheld } from '../blackouts/count-withheld.ts';
 import { blackoutFault, createBlackout, liftBlackout } from '../blackouts/manage-blackouts.ts';
@@ -8,9 +11,9 @@ import { liveBlackouts } from '../blackouts/store.ts';
 import { agendaOf } from '../calendar/agenda.ts';
 import { loadAgenda } from '../calendar/load-agenda.ts';
 import { rfc3339Seconds } from '../platform/clock.ts';
-import { type CliWorld, declareCommand, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
+import { type CliWorld, declareCommand } from './command.ts';
 import { CommandFault, type Installation, withInstallation } from './open-installation.ts';
-import { SCOPE_OPTIONS, scopeOf, scopeText } from './scope-words.ts';
+import { SCOPE_OPTIONS, scopeOf } from './scope-words.ts';
 
 /** Every change is an event with this actor. */
 const ACTOR = 'cli';
@@ -105,16 +108,9 @@ async function list(
     world.out(JSON.stringify({ entries, always }, null, 2));
     return EXIT.ok;
   }
-  const table = entries.map((one) => [
-    one.starts_at,
-    one.ends_at,
-    one.kind,
-    one.actions.join(', '),
-    one.name,
-  ]);
   world.out(
     [
-      showTable([['FROM', 'UNTIL', 'WHAT', 'FOR', 'NAME'], ...table]),
+      showTable(rowsOf(OPENINGS, entries)),
       ...always.map((name) => `at any time: the policy ${JSON.stringify(name)}`),
     ].join('\n'),
   );
