@@ -218,6 +218,13 @@ module.exports = {
       to: { path: '(^|/)packages/client/' },
     },
     {
+      name: 'ctl-uses-the-api-alone',
+      severity: 'error',
+      comment: 'What an operator runs on any machine has no database, no keys and no rule (decision 0077).',
+      from: { path: '(^|/)apps/ctl/src/', pathNot: TESTS },
+      to: { path: '(^|/)packages/', pathNot: '(^|/)packages/(client|command-line|protocol|terminal)/' },
+    },
+    {
       name: 'shell-core-knows-no-backend',
       comment:
         'The gate is above every backend: it is tested without windows, and none of them can go around it.',

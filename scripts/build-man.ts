@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util';
 import { manPages } from './man-pages.ts';
 
 const USAGE = `Usage: npm run build:man -- --out DIR
-Writes the man pages of this version, tidegate.1 and tidegate-agent.8. They are dated by SOURCE_DATE_EPOCH, or today.
+Writes the man pages of this version, tidegate.1, tidegatectl.1 and tidegate-agent.8. They are dated by SOURCE_DATE_EPOCH, or today.
 `;
 
 const { values } = parseArgs({ options: { out: { type: 'string' }, help: { type: 'boolean', short: 'h' } } });

@@ -38,6 +38,10 @@ export const IMPORT_FIXTURES: Readonly<Record<string, ImportFixture | readonly I
     'apps/agent/src/session/a.ts': ['../../../../packages/client/src/client.ts'],
     'packages/client/src/client.ts': [],
   },
+  'ctl-uses-the-api-alone': {
+    'apps/ctl/src/a.ts': ['../../../packages/signing/src/sign.ts'],
+    'packages/signing/src/sign.ts': [],
+  },
   'shell-core-knows-no-backend': {
     'apps/shell/src/core/a.ts': ['../webview/b.ts'],
     'apps/shell/src/webview/b.ts': [],

@@ -3,10 +3,11 @@ import { rolldown } from 'rolldown';
 import { packagesOf } from './packages-of.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-/** The programs of the server: itself, and the thread that reads large reports. */
+/** The programs of the package: the server, the thread that reads large reports, and what speaks to the API. */
 const PROGRAMS = {
   main: 'apps/server/src/main.ts',
   'report-worker': 'apps/server/src/inventory/report-worker.ts',
+  tidegatectl: 'apps/ctl/src/main.ts',
 };
 /** Native code stays a package beside the bundle, one for each target. */
 const NATIVE = /^@node-rs\/argon2-/;

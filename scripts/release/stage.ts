@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { PROGRAM as AGENT } from '../../apps/agent/src/command-line.ts';
+import { PROGRAM as CTL } from '../../apps/ctl/src/program.ts';
 import { PROGRAM as SERVER } from '../../apps/server/src/cli/commands.ts';
 import { bashCompletion } from '../../packages/command-line/src/complete-bash.ts';
 import { fishCompletion } from '../../packages/command-line/src/complete-fish.ts';
@@ -63,9 +64,11 @@ export function stageServer(tree: string, target: LinuxTarget, parts: ServerPart
     json({ name: 'tidegate', version: about.version, type: 'module' }),
   );
   put(tree, 'usr/bin/tidegate', join(PACKAGING, 'server/tidegate'));
+  put(tree, 'usr/bin/tidegatectl', join(PACKAGING, 'server/tidegatectl'));
   put(tree, 'usr/lib/systemd/system', join(PACKAGING, 'server/systemd'));
   put(tree, 'usr/lib/sysusers.d/tidegate.conf', join(PACKAGING, 'server/sysusers.conf'));
   putShellFiles(tree, SERVER, about);
+  putShellFiles(tree, CTL, about);
   put(tree, 'etc/tidegate/server.env', join(PACKAGING, 'server/server.env'));
   const packages = [...parts.packages, lockedEntry(`node_modules/${argon2}`)];
   const runtime = lockedEntry(`node_modules/${node}`);

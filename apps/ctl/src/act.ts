@@ -2,15 +2,16 @@ import type { Api } from '@tidegate/client/api';
 import type { Client, ItemOf, ListName } from '@tidegate/client/client';
 import type { Fault, OperationName } from '@tidegate/client/outcome';
 import { REQUESTS } from '@tidegate/client/requests';
-import { type Call, flag, type Options, text } from '@tidegate/command-line/declare';
+import { flag, type Options, text } from '@tidegate/command-line/declare';
 import { EXIT, type ExitCode } from '@tidegate/terminal/read-args';
 import { showRecord } from '@tidegate/terminal/show-record';
 import { type Columns, rowsOf, showTable } from '@tidegate/terminal/show-table';
 import { faultText } from './fault-text.ts';
 import { isAsked } from './is-asked.ts';
-import { type Member, type MemberWords, membersOf } from './members.ts';
+import { type Member, membersOf } from './members.ts';
 import { optionsOf } from './option-words.ts';
 import type { Request } from './read-request.ts';
+import type { Declared, Words } from './words.ts';
 import type { World } from './world.ts';
 
 /** Items that a list shows unless it is told a number, or --all. */
@@ -18,34 +19,8 @@ export const SHOWN = 50;
 /** Most items that --all gathers. */
 export const ALL_MAX = 10_000;
 
-/** One way to call an operation: the hand-written part. The rest follows from the document. */
-export interface Words extends MemberWords {
-  /** The word after the group; empty for the group itself. */
-  readonly act: string;
-  /** Options that are operands, in order; the parameters of the path unless set. The last may be one of many. */
-  readonly operands?: readonly string[];
-  /** What it does, where the summary of the operation does not say it. */
-  readonly means?: string;
-  /** How an operand is shown, by option. */
-  readonly called?: Readonly<Record<string, string>>;
-  /** What options mean, where the common words do not fit. */
-  readonly about?: Readonly<Record<string, string>>;
-  /** Values of options that are not given. */
-  readonly defaults?: (nowMs: number) => Readonly<Record<string, string>>;
-  /** What the `id` of the path may be given as. */
-  readonly byName?: NamedKind;
-}
-
-/** What has a name beside its id. */
-export type NamedKind = 'policy' | 'operator' | 'blackout';
-
 /** How the engine runs an operation, and what it says then. */
-export interface Act {
-  readonly operation: OperationName;
-  readonly words: Words;
-  readonly members: readonly Member[];
-  readonly operands: readonly Member[];
-  readonly call: Call & { readonly options: Options };
+export interface Act extends Declared {
   run(asked: Asked, request: Request): Promise<ExitCode>;
 }
 

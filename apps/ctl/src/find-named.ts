@@ -1,6 +1,6 @@
 import type { Client, ListName } from '@tidegate/client/client';
 import type { Fault, OperationName } from '@tidegate/client/outcome';
-import type { NamedKind } from './act.ts';
+import type { NamedKind } from './words.ts';
 
 const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 

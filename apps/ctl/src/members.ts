@@ -22,6 +22,8 @@ export interface MemberWords {
   readonly inside?: readonly string[];
   /** Members of the body that no person gives. */
   readonly without?: readonly string[];
+  /** Members that a file may have, and that the operation does not take. */
+  readonly ignores?: readonly string[];
   /** The member that a file holds; the whole body unless set. */
   readonly fileIs?: string;
   /** Members that are always sent; of several forms of a body, they choose the one that has them. */

@@ -4,10 +4,10 @@ import type { Schema } from '@tidegate/client/request-shape';
 import { REQUESTS } from '@tidegate/client/requests';
 import { UsageError } from '@tidegate/terminal/read-args';
 import { Errors } from 'typebox/schema';
-import type { Act } from './act.ts';
 import { findHost, findNamed } from './find-named.ts';
-import { bodyForm, type Member, withoutNull } from './members.ts';
+import { bodyForm, type Member, valuesOf, withoutNull } from './members.ts';
 import { boundsOf, takesSeveral } from './option-words.ts';
+import type { Declared } from './words.ts';
 
 /** Faults of a request that are named. */
 const NAMED_FAULTS = 3;
@@ -34,7 +34,7 @@ export interface Sources {
 
 /** Makes the request of the words. @throws UsageError that names the options that do not fit. */
 export async function readRequest(
-  act: Act,
+  act: Declared,
   { operands, values }: { operands: readonly string[]; values: Values },
   sources: Sources,
 ): Promise<Request> {
@@ -42,6 +42,8 @@ export async function readRequest(
   const given = { ...words.defaults?.(sources.nowMs), ...values, ...operandValues(act, operands) };
   const parts: Record<Member['place'], Record<string, unknown>> = { path: {}, query: {}, body: {} };
   const file = members.find(({ kind }) => kind === 'file');
+  if (given.file === undefined && act.call.needs?.includes('file'))
+    throw new UsageError('--file FILE is needed');
   if (file && typeof given.file === 'string') await takeFile(given.file);
   for (const [key, value] of Object.entries(words.fixed ?? {})) place(parts.body, key.split('.'), value);
   for (const member of members) {
@@ -59,12 +61,12 @@ export async function readRequest(
   async function takeFile(path: string): Promise<void> {
     const read = parseJson(await sources.readFile(path), path);
     if (words.fileIs !== undefined) place(parts.body, [words.fileIs], read);
-    else if (isRecord(read)) parts.body = { ...read };
+    else if (isRecord(read)) parts.body = without(read, words.ignores ?? []);
     else throw new UsageError(`${path} is no JSON object`);
   }
 }
 
-function operandValues({ operands, call, words }: Act, given: readonly string[]): Values {
+function operandValues({ operands, call, words }: Declared, given: readonly string[]): Values {
   const [last] = operands.slice(-1);
   const takesMany = last?.kind === 'many' || last?.kind === 'hosts';
   const fits = takesMany ? given.length >= operands.length : given.length === operands.length;
@@ -82,7 +84,7 @@ function operandValues({ operands, call, words }: Act, given: readonly string[])
 async function memberValue(
   member: Member,
   given: Values,
-  { client, readSecret, act }: Sources & { act: Act },
+  { client, readSecret, act }: Sources & { act: Declared },
 ): Promise<unknown> {
   const { kind, name, schema } = member;
   if (kind === 'secret') return readSecret(name.replaceAll('-', ' '));
@@ -141,6 +143,7 @@ interface RequestFault {
   readonly keyword: string;
   readonly message: string;
   readonly schema: Schema;
+  readonly value: unknown;
 }
 
 /** What the schemas of the document do not allow. `form`: of the forms of the body, the one that is meant. */
@@ -153,7 +156,14 @@ export function faultsOf(
   const need = (place: 'path' | 'query', names: readonly string[], given: object) =>
     names
       .filter((name) => !(name in given))
-      .map((name) => ({ place, at: [name], keyword: 'required', message: 'is needed', schema: {} }));
+      .map((name) => ({
+        place,
+        at: [name],
+        keyword: 'required',
+        message: 'is needed',
+        schema: {},
+        value: undefined,
+      }));
   const check = (place: 'path' | 'query', schemas: Readonly<Record<string, Schema>>, given: object) =>
     Object.entries(given).flatMap(([name, value]) =>
       faultsIn(place, [name], { schema: schemas[name] ?? {}, value }),
@@ -178,13 +188,17 @@ function faultsIn(
     const inner = [...at, ...instancePath.split('/').slice(1)];
     const missing = 'requiredProperties' in params ? params.requiredProperties : [];
     const paths = missing.length > 0 ? missing.map((name) => [...inner, name]) : [inner];
-    return paths.map((path) => ({
-      place,
-      at: path,
-      keyword,
-      message,
-      schema: schemaAt(schema, path.slice(at.length)),
-    }));
+    return paths.map((path) => {
+      const inside = path.slice(at.length);
+      return {
+        place,
+        at: path,
+        keyword,
+        message,
+        schema: schemaAt(schema, inside),
+        value: valueAt(value, inside),
+      };
+    });
   });
 }
 
@@ -197,7 +211,7 @@ function schemaAt(schema: Schema, at: readonly string[]): Schema {
 }
 
 /** One sentence for each place: that it is missing, or else the form that it has to have. */
-function tellFaults(faults: readonly RequestFault[], act: Act): string[] {
+function tellFaults(faults: readonly RequestFault[], act: Declared): string[] {
   const order = ({ keyword }: RequestFault) => (keyword === 'required' ? 0 : keyword === 'pattern' ? 1 : 2);
   const told = new Map<string, RequestFault>();
   for (const fault of faults.toSorted((a, b) => order(a) - order(b))) {
@@ -207,7 +221,16 @@ function tellFaults(faults: readonly RequestFault[], act: Act): string[] {
   return [...new Set([...told.values()].map((fault) => sayFault(fault, act)))];
 }
 
-function sayFault({ place, at, keyword, message, schema }: RequestFault, { members, operands }: Act): string {
+function valueAt(value: unknown, at: readonly string[]): unknown {
+  const [name, ...rest] = at;
+  if (name === undefined || value === null || typeof value !== 'object') return value;
+  return valueAt(new Map<string, unknown>(Object.entries(value)).get(name), rest);
+}
+
+function sayFault(
+  { place, at, keyword, message, schema, value }: RequestFault,
+  { members, operands }: Declared,
+): string {
   const member = members
     .filter((one) => one.place === place && one.at.every((name, i) => at[i] === name))
     .toSorted((a, b) => b.at.length - a.at.length)[0];
@@ -217,8 +240,10 @@ function sayFault({ place, at, keyword, message, schema }: RequestFault, { membe
     : `--${member.kind === 'file' ? 'file' : member.name}`;
   if (keyword === 'required')
     return member.kind === 'file'
-      ? `${called} FILE is needed: it has ${at.join('.')}`
+      ? `${at.join('.')} is missing: it stands in --file FILE`
       : `${called} is needed`;
+  const values = valuesOf(schema);
+  if (values !== null) return `${called} is ${JSON.stringify(value)}; allowed: ${values.join(', ')}`;
   const { description } = schema;
   if (keyword !== 'pattern') return `${called} ${message}`;
   return `${called} is not of its form${description === undefined ? '' : `: ${description}`}`;
@@ -230,6 +255,13 @@ function parseJson(text: string, path: string): unknown {
   } catch (error) {
     throw new UsageError(`${path} is no JSON: ${error instanceof Error ? error.message : String(error)}`);
   }
+}
+
+function without(
+  record: Readonly<Record<string, unknown>>,
+  names: readonly string[],
+): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(record).filter(([name]) => !names.includes(name)));
 }
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {

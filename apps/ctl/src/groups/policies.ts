@@ -6,6 +6,8 @@ import { change, list, show, table } from '../act.ts';
 import type { Group } from '../group.ts';
 
 const DAY_CHARS = 10;
+/** Of the file of a policy: they decide nothing. */
+const NOT_JUDGED = ['name', 'text', 'ends_at'];
 type Rollout = Api['GET /api/v1/rollouts/{id}']['answer'];
 
 export const POLICIES_GROUP: Group = {
@@ -18,8 +20,8 @@ publish and replace need a login. preview-draft and backtest-draft judge a file 
     show('GET /api/v1/policies/{id}', { act: 'show', byName: 'policy' }),
     show('GET /api/v1/policies/{id}/preview', { act: 'preview', byName: 'policy' }),
     show('GET /api/v1/policies/{id}/backtest', { act: 'backtest', byName: 'policy' }),
-    show('POST /api/v1/policies/preview', { act: 'preview-draft' }),
-    show('POST /api/v1/policies/backtest', { act: 'backtest-draft' }),
+    show('POST /api/v1/policies/preview', { act: 'preview-draft', ignores: NOT_JUDGED }),
+    show('POST /api/v1/policies/backtest', { act: 'backtest-draft', ignores: NOT_JUDGED }),
     change('POST /api/v1/policies', {
       act: 'publish',
       says: ({ name, id }) => `The policy ${JSON.stringify(name)} is in force: ${id}`,
@@ -92,6 +94,8 @@ unless a host has begun. Without --group, --tag and --host it is for all hosts.`
       act: 'place',
       operands: ['package'],
       called: { package: 'PATTERN' },
+      about: { ecosystem: 'whose packages (all of them)' },
+      defaults: () => ({ ecosystem: ['apt', 'dnf', 'npm', 'pypi'] }),
       says: ({ id, packages, scope, ends_at: until, held }) =>
         [
           `On hold (${id}) until ${atMinute(until)}: ${packages.join(' ')} on ${scopeText(scope)}.`,
