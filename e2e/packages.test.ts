@@ -133,6 +133,7 @@ describe.skipIf(missing !== null)(
           { code: 0, signal: null },
           expect.anything(),
         ]);
+        expect(await inTree(['tidegatectl', '--server', url, 'health'])).toContain('version: 0.1.0\n');
         const hosts = await fetch(`${url}/api/v1/agents`, {
           headers: { authorization },
         });

@@ -138,8 +138,6 @@ export const COMMANDS: Group = {
         ACTION: ({ action }) => words(action),
         STATUS: ({ status }) => status,
         CREATED: ({ created_at: at }) => atMinute(at),
-        BY: ({ created_by: by }) => by,
-        REASON: ({ reason }) => reason,
       },
     }),
     show('GET /api/v1/commands/{id}', { act: 'show' }),

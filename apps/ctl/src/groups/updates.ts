@@ -24,7 +24,6 @@ filter finds, and their number as "updates list" counts them, so that nothing is
         ID: ({ id }) => id,
         HOST: ({ hostname }) => hostname,
         PACKAGE: ({ name }) => name,
-        FROM: ({ current_version: from }) => from,
         TO: ({ available_version: to }) => to,
         STATE: ({ state }) => words(state),
         VERDICT: ({ verdict, severity }) => (severity ? `${verdict} (${severity})` : verdict),
