@@ -126,8 +126,11 @@ function actOf(operation: OperationName, words: Words, extra: Options, run: Act[
   const isFromFile = words.fileIs === undefined && rest.some(({ kind }) => kind === 'file');
   const needs = rest
     .filter(
-      ({ isNeeded, kind, place }) =>
-        isNeeded && kind !== 'hosts_of' && !(isFromFile && place === 'body' && kind !== 'file'),
+      ({ isNeeded, isNullable, kind, place }) =>
+        isNeeded &&
+        !isNullable &&
+        kind !== 'hosts_of' &&
+        !(isFromFile && place === 'body' && kind !== 'file'),
     )
     .flatMap((member) => Object.keys(optionsOf(member, {})))
     .filter((name) => !(name in (words.defaults?.(0) ?? {})));

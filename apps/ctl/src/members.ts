@@ -13,6 +13,8 @@ export interface Member {
   readonly kind: Kind;
   readonly schema: Schema;
   readonly isNeeded: boolean;
+  /** Null is sent where it is needed and not given. */
+  readonly isNullable: boolean;
 }
 
 export interface MemberWords {
@@ -101,7 +103,8 @@ function memberOf(
   const own = at.at(-1) ?? '';
   const kind = kindOf(own, schema, place);
   const name = names[own] ?? NAMES[own] ?? nameOf(own, kind);
-  return { place, at, name, kind, schema, isNeeded };
+  const isNullable = schema.anyOf?.some(({ type }) => type === 'null') === true;
+  return { place, at, name, kind, schema, isNeeded, isNullable };
 }
 
 function nameOf(own: string, kind: Kind): string {

@@ -185,5 +185,5 @@ function aboutOf(name: string, schema: Schema): string {
 
 export function boundsOf({ minimum, maximum }: Schema): string | null {
   if (typeof minimum !== 'number' || typeof maximum !== 'number') return null;
-  return maximum === Number.MAX_SAFE_INTEGER ? `from ${minimum}` : `${minimum} to ${maximum}`;
+  return maximum === Number.MAX_SAFE_INTEGER ? null : `${minimum} to ${maximum}`;
 }

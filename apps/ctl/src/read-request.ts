@@ -49,6 +49,8 @@ export async function readRequest(
   for (const member of members) {
     const value = await memberValue(member, given, { ...sources, act });
     if (value !== undefined) place(parts[member.place], member.at, value);
+    else if (member.isNullable && member.isNeeded && given.file === undefined)
+      place(parts.body, member.at, null);
   }
   const hasBody = REQUESTS[operation].body !== null;
   const request: Request = { path: parts.path, query: parts.query, ...(hasBody ? { body: parts.body } : {}) };

@@ -141,6 +141,13 @@ test('words become the request: operands, options, fixed members, defaults, and 
     ...{ packages: ['demo', 'lib*'], ecosystems: ['apt'], reason: 'a fair', ends_at: TIME },
     scope: { kind: 'some', groups: [], hosts: [ID, OTHER], tags: ['env=prod'] },
   });
+  const limit = await answering({ status: 204, body: null });
+  expect(
+    await ctl(['reboots', 'limit', '--at-once', '2', '--healthy', '0', '--halt-after', '1'], limit),
+  ).toMatchObject({
+    ...{ code: 0, out: 'The limit is set.\n' },
+  });
+  expect(limit.asked[0]?.body).toEqual({ group: null, max_at_once: 2, min_healthy: 0, halt_after: 1 });
   const calendar = await answering({ body: { ...AGENDA, entries: [] } });
   await ctl(['windows', 'list', '--days', '7'], calendar);
   expect(calendar.asked[0]?.url).toBe('/api/v1/calendar?from=2026-11-21&days=7&zone=UTC');

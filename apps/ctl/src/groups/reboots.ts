@@ -16,7 +16,7 @@ export const REBOOTS_GROUP: Group = {
     show('GET /api/v1/reboots/{id}', { act: 'show' }),
     change('POST /api/v1/reboots', {
       act: 'ask',
-      about: { until: 'what has not begun then is given up', kind: 'only those of this kind' },
+      about: { until: 'what has not begun then is given up', kind: 'what is asked of them' },
       says: ({ dry_run: isDry, queued, hosts, left_out: leftOut }) =>
         [
           `${isDry ? 'Would be queued' : 'Queued'}: ${queued} ${queued === 1 ? 'host' : 'hosts'}.`,

@@ -53,6 +53,7 @@ export const VEX: Group = {
     show('GET /api/v1/admin/vex-statements/{id}', { act: 'show' }),
     change('POST /api/v1/admin/vex-statements', {
       act: 'add',
+      about: { status: 'what is stated', justification: 'with not_affected: why' },
       says: ({ id, vulnerability, status }) => `${vulnerability} is stated as ${words(status)}: ${id}`,
     }),
     change('DELETE /api/v1/admin/vex-statements/{id}', {
@@ -186,11 +187,13 @@ export const UNFIXED_GROUP: Group = {
     }),
     change('PUT /api/v1/unfixed/{id}/mitigation', {
       act: 'mitigate',
+      means: 'Note the hook that mitigates a vulnerability',
       inside: ['mitigation'],
       says: ({ vulnerability }) => `Noted: what keeps ${vulnerability} from harm.`,
     }),
     change('PUT /api/v1/unfixed/{id}/mitigation', {
       act: 'take-back',
+      means: 'Take the note on a vulnerability back',
       fixed: { mitigation: null },
       says: ({ vulnerability }) => `The note on ${vulnerability} is removed.`,
     }),
