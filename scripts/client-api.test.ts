@@ -1,10 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Type } from 'typebox';
+import { Value } from 'typebox/value';
 import { expect, test } from 'vitest';
 import { clientApi } from './client-api.ts';
 import { clientRequests } from './client-requests.ts';
 import { readOpenApi } from './read-openapi.ts';
 import { createTypeWriter } from './write-types.ts';
+
+const STREAMS = ['/api/v1/commands/{id}/output', '/api/v1/stream'];
 
 test('packages/client/src/api.ts and requests.ts match the OpenAPI document', async () => {
   const written = (name: string) =>
@@ -12,6 +16,12 @@ test('packages/client/src/api.ts and requests.ts match the OpenAPI document', as
   const document = await readOpenApi();
   expect(written('api.ts')).toBe(clientApi(document));
   expect(written('requests.ts')).toBe(clientRequests(document));
+  // The client has no streams: a new one has no command, and is named here.
+  const { paths } = Value.Parse(Type.Object({ paths: Type.Record(Type.String(), Type.Unknown()) }), document);
+  const streams = Object.entries(paths).filter(([, methods]) =>
+    /text\/event-stream/.test(JSON.stringify(methods)),
+  );
+  expect(streams.map(([path]) => path).toSorted()).toEqual(STREAMS);
 });
 
 test.each([

@@ -1,7 +1,10 @@
-import { chmodSync, writeFileSync } from 'node:fs';
+import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
+import { createSelfSigned } from '@tidegate/testkit/certificates';
+import { startConnectProxy } from '@tidegate/testkit/connect-proxy';
+import { listenWithTls } from '@tidegate/testkit/tls-server';
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { expect, onTestFinished, test } from 'vitest';
 import { run } from './run.ts';
@@ -270,6 +273,43 @@ test('a secret is a line of the standard input, and never an option', async () =
   });
 });
 
+test('login asks for the code where there is one, and step-up proves it again', async () => {
+  using folder = tmpDir('tidegate-ctl-');
+  const tokenFile = join(folder.path, 'token');
+  const needsCode = {
+    status: 401,
+    code: 'second_factor_required',
+    detail: 'A code is needed.',
+    request_id: 'r',
+  };
+  const operator = { id: ID, username: 'ada', role: 'admin', groups: null };
+  const { server, asked } = await answering(
+    { status: 401, body: needsCode },
+    { body: { token: 'the-session', expires_at: TIME, operator } },
+    { body: { ...SESSION, operator, factors: { totp: true, passkeys: 0, recovery_codes_left: 9 } } },
+    { body: { stepped_up_until: TIME } },
+  );
+  const env = { TIDEGATE_TOKEN_FILE: tokenFile };
+  const said = await ctl(['login', 'ada'], { server, env, stdin: 'a password\n123456\n' });
+  expect(said).toMatchObject({
+    code: 0,
+    out: expect.stringMatching(/^Logged in as ada \(admin\) until 2026-12-01 00:00Z/),
+  });
+  expect(asked.map(({ body }) => body)).toEqual([
+    { username: 'ada', password: 'a password' },
+    { username: 'ada', password: 'a password', totp: '123456' },
+  ]);
+  expect([readFileSync(tokenFile, 'utf8'), statSync(tokenFile).mode & 0o777]).toEqual([
+    'the-session\n',
+    0o600,
+  ]);
+  const proven = await ctl(['step-up'], { server, env, stdin: 'abcd-efgh\n' });
+  expect(proven).toEqual({ code: 0, out: 'Proven until 2026-12-01 00:00Z.\n', err: '' });
+  expect(asked[3]).toMatchObject({ body: { recovery_code: 'abcd-efgh' }, token: 'Bearer the-session' });
+});
+
+const SESSION = { expires_at: TIME, unread_notices: 0, second_factor_due_at: null, stepped_up_until: null };
+
 test('login does not write over an API token, and a wrong proxy is no way around', async () => {
   using folder = tmpDir('tidegate-ctl-');
   const tokenFile = join(folder.path, 'token');
@@ -282,4 +322,37 @@ test('login does not write over an API token, and a wrong proxy is no way around
   expect(await ctl(['health'], { server: 'https://192.0.2.1', env })).toEqual({
     ...{ code: 1, out: '', err: 'HTTPS_PROXY names no http:// or https:// proxy\n' },
   });
+});
+
+test('the way goes through HTTPS_PROXY, and --ca-file says whom to trust at its end', async () => {
+  const pair = await createSelfSigned(['tidegate.example']);
+  const items = JSON.stringify(page([]).body);
+  const server = await listenWithTls(pair, (_, answer) =>
+    answer.writeHead(200, { 'content-type': 'application/json' }).end(items),
+  );
+  onTestFinished(server.stop);
+  const proxy = await startConnectProxy({
+    hosts: { 'tidegate.example': server.port },
+    credentials: 'ada:secret',
+  });
+  onTestFinished(proxy.stop);
+  using folder = tmpDir('tidegate-ctl-');
+  const caFile = join(folder.path, 'ca.pem');
+  writeFileSync(caFile, pair.cert);
+  const asked = {
+    server: 'https://tidegate.example',
+    env: { HTTPS_PROXY: `http://ada:secret@${proxy.authority}` },
+  };
+  const said = await ctl(['hosts', 'list', '--ca-file', caFile], asked);
+  expect(said).toMatchObject({ code: 0, out: expect.stringMatching(/^HOST +STATUS/), err: '' });
+  expect(proxy.seen).toMatchObject([{ method: 'CONNECT', target: 'tidegate.example:443' }]);
+  const untrusted = await ctl(['hosts', 'list'], asked);
+  expect(untrusted).toMatchObject({
+    code: 1,
+    err: expect.stringMatching(/cannot be reached: .*certificate/),
+  });
+  const env = { HTTPS_PROXY: `http://ada:wrong@${proxy.authority}` };
+  const refused = await ctl(['hosts', 'list', '--ca-file', caFile], { ...asked, env });
+  expect([refused.code, refused.err]).toEqual([1, expect.stringContaining('cannot be reached')]);
+  expect(refused.err).not.toContain('wrong');
 });
