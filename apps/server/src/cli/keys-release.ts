@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { parseSums, type ReleaseFiles, SIGNATURE_FILE, SUMS_FILE } from '@tidegate/signing/release';
 import { loadSigningKey, type SigningKey, signDetached } from '@tidegate/signing/sign';
 import {
   KeyError,
@@ -17,11 +18,8 @@ import { onlyWord, readInput } from './keys-input.ts';
 import { KEY_OPTIONS } from './keys-options.ts';
 import { makeKeyFile } from './make-key-file.ts';
 
-const SUMS = 'SHA256SUMS';
-const SIGNATURE = 'SHA256SUMS.sig';
-/** A line is 64 hex digits, two spaces and a name, as `sha256sum` writes it. */
-const LINE = /^([0-9a-f]{64}) {2}([A-Za-z0-9][\w.+~-]{0,200})$/;
-const FILES_MAX = 1_000;
+const SUMS = SUMS_FILE;
+const SIGNATURE = SIGNATURE_FILE;
 
 /** `tidegate keys release make` */
 export async function makeReleaseKeyCommand(args: readonly string[], world: CliWorld): Promise<ExitCode> {
@@ -85,20 +83,12 @@ async function checkedSums(
   return { bytes, files: wanted.size };
 }
 
-function readSums(bytes: Uint8Array): ReadonlyMap<string, string> {
-  const lines = Buffer.from(bytes).toString('utf8').split('\n');
-  const sums = new Map<string, string>();
-  if (lines.pop() !== '' || lines.length === 0 || lines.length > FILES_MAX)
-    throw new KeyFault(`${SUMS} cannot be read; allowed: 1 to ${FILES_MAX} lines, each with its end`);
-  for (const line of lines) {
-    const [, sha256, name] = LINE.exec(line) ?? [];
-    if (sha256 === undefined || name === undefined || sums.has(name))
-      throw new KeyFault(
-        `${SUMS} cannot be read; allowed: lines of sha256sum, each file once, in this folder`,
-      );
-    sums.set(name, sha256);
-  }
-  return sums;
+function readSums(bytes: Uint8Array): ReleaseFiles {
+  const files = parseSums(bytes);
+  if (files !== null) return files;
+  throw new KeyFault(
+    `${SUMS} cannot be read; allowed: lines of sha256sum, each file once, below this folder`,
+  );
 }
 
 async function sha256Of(path: string): Promise<string> {
