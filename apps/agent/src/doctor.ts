@@ -7,8 +7,11 @@ import { examineUnits } from './checks/examine-units.ts';
 import type { Finding } from './checks/finding.ts';
 import { reachServer } from './checks/reach-server.ts';
 import { stateOfExecutor } from './commands/executor-key-chain.ts';
-import type { EcosystemDriver } from './ecosystems/ecosystem.ts';
-import { hostPaths } from './ecosystems/host-places.ts';
+import type { EcosystemDriver, OwnPlaces } from './ecosystems/ecosystem.ts';
+import { hostPaths, ownPlaces } from './ecosystems/host-places.ts';
+import { readLayout } from './ecosystems/tidegate/layout.ts';
+import { readReleaseKey } from './ecosystems/tidegate/read-release.ts';
+import { readTrials } from './ecosystems/tidegate/trial-record.ts';
 import { findRepository, repositoryOf } from './enrolment/agent-repository.ts';
 import { readHooks } from './hooks/hook-file.ts';
 import { findHookFault } from './hooks/run-hooks.ts';
@@ -64,11 +67,22 @@ export async function examine(
     examineState(folder, config, parts.nowMs),
     ...(await examineManagers(parts.drivers, { paths: hostPaths(paths), nowMs })),
     examineExecutor(config, parts.facts),
+    ...examineOwnVersions(ownPlaces(paths, { executorState, ownerUid: EXECUTOR_UID, server: serverUrl })),
     ...(await examineUnits({ root, systemctl })),
     examineRepository(root, config, parts.policy),
     ...examineShownState(config, parts),
     ...ofRoot,
   ];
+}
+
+/** Checks of this program and its own files, without which no version of it can work. */
+const OWN_CHECKS: readonly string[] = [
+  ...['configuration', 'folders', 'machine id', 'signing keys', 'installations', 'server'],
+];
+
+/** Those that fail, by name: what a version on trial says of itself. */
+export function failingOf(findings: readonly Finding[]): string[] {
+  return findings.filter(({ check, ok }) => !ok && OWN_CHECKS.includes(check)).map(({ check }) => check);
 }
 
 function examineMachine({ machine_id_source: source }: AgentConfig, root: string): Finding {
@@ -141,6 +155,27 @@ function examineShownState(
   const detail = `the executor last saw one from ${newest}, ${Math.round(ageMs / 1_000)} s ago; ${limit}`;
   if (ageMs >= -CLOCK_SKEW_MS) return [{ check, ok: true, detail }];
   return [{ check, ok: true, isDoubtful: true, detail: `${detail}: the clock of this host is behind` }];
+}
+
+/** Nothing where a package installs the agent. */
+function examineOwnVersions(places: OwnPlaces): Finding[] {
+  const check = 'versions of the agent';
+  const links = readLayout(places.folder);
+  if (!links.ok) return links.isAbsent ? [] : [{ check, ok: false, detail: links.detail }];
+  const { running, proven } = links.layout;
+  const { last } = readTrials(places);
+  const is =
+    running === proven
+      ? `${proven} is in use`
+      : `${running} is on trial, and ${proven} is kept until it has proved itself`;
+  const was =
+    last === null || last.phase === 'trying'
+      ? ''
+      : `; the last trial was of ${last.to} at ${last.began_at}: ${last.detail ?? 'it has proved itself'}`;
+  const key = readReleaseKey(places);
+  const detail = `${is}${was}`;
+  if (key.ok) return [{ check, ok: true, detail: `${detail}; release key ${key.key.publicKeyHex}` }];
+  return [{ check, ok: true, isDoubtful: true, detail: `${detail}; no other is offered: ${key.detail}` }];
 }
 
 function examinePolicy(place: PolicyPlace): Finding {

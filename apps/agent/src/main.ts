@@ -6,7 +6,7 @@ import { Check, Errors } from 'typebox/value';
 import { type Finding, faulty, lineOf } from './checks/finding.ts';
 import { completionOf, DEFAULT_CONFIG_FOLDER, EXIT, helpFor, parseCommandLine } from './command-line.ts';
 import { stateOfExecutor } from './commands/executor-key-chain.ts';
-import { examine } from './doctor.ts';
+import { examine, failingOf } from './doctor.ts';
 import { ECOSYSTEM_DRIVERS } from './ecosystems/registry.ts';
 import { guardAgentFolder, withAgentFolder } from './enrolment/agent-folder.ts';
 import { configureRepository } from './enrolment/agent-repository.ts';
@@ -216,9 +216,10 @@ async function runAgent(values: Values): Promise<Ending> {
   const policy = policyPlace(values.policy);
   const spareMemory = await openSpareMemory();
   const hostRoot = values['host-root'] ?? '/';
+  const selfCheck = async () => failingOf(await findingsOf(values));
   const parts = {
     ...{ drivers: ECOSYSTEM_DRIVERS, log, spareMemory, policy, sleep: pauseUntil, hostRoot },
-    serverCa: ca.pem,
+    ...{ serverCa: ca.pem, selfCheck },
   };
   const started = startRuntime(folder, loaded.config, parts);
   if (!started.ok) return failed(EXIT.terminal, started.detail);

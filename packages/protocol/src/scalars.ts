@@ -1,12 +1,13 @@
 import { type Static, Type } from 'typebox';
 
-/** Ecosystems in the spelling of the wire (specification, R6). */
-export const ECOSYSTEMS = ['npm', 'pypi', 'apt', 'dnf'] as const;
+/** Ecosystems in the spelling of the wire (specification, R6). `tidegate` is the agent itself, where no other installs it. */
+export const ECOSYSTEMS = ['npm', 'pypi', 'apt', 'dnf', 'tidegate'] as const;
 export const Ecosystem = Type.Union([
   Type.Literal('npm'),
   Type.Literal('pypi'),
   Type.Literal('apt'),
   Type.Literal('dnf'),
+  Type.Literal('tidegate'),
 ]);
 export type Ecosystem = Static<typeof Ecosystem>;
 

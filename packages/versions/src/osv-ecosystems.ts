@@ -1,5 +1,5 @@
 /** The ecosystems whose versions can be ordered, as they are spelt on the wire. */
-export type Ecosystem = 'npm' | 'pypi' | 'apt' | 'dnf';
+export type Ecosystem = 'npm' | 'pypi' | 'apt' | 'dnf' | 'tidegate';
 
 // Fedora, CentOS Stream, Amazon Linux and Oracle Linux have no OSV ecosystem.
 const orderingEcosystems = new Map<string, Ecosystem>([

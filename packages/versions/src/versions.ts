@@ -15,7 +15,7 @@ import { pypiOrder } from './pypi.ts';
 import { rpmOrder } from './rpm.ts';
 
 /**
- * Orders two versions of `npm`, `pypi`, `apt` or `dnf`. `undecidable` for another ecosystem, and when one of the
+ * Orders two versions of `npm`, `pypi`, `apt`, `dnf` or `tidegate`. `undecidable` for another ecosystem, and when one of the
  * two cannot be ordered: npm `1.2` or a number past 2^53, a legacy PyPI version, a malformed EVR. An rpm version
  * without a release sorts before any release of it. Never throws.
  */
@@ -70,6 +70,7 @@ const rules: Record<Ecosystem, EcosystemRules> = {
   pypi: rulesOf(pypiOrder, ['ECOSYSTEM']),
   apt: rulesOf(dpkgOrder, ['ECOSYSTEM']),
   dnf: rulesOf(rpmOrder, ['ECOSYSTEM']),
+  tidegate: rulesOf(npmOrder, ['SEMVER']), // releases of Tidegate are numbered by semantic versioning
 };
 
 const maximumVersionLength = 1024;

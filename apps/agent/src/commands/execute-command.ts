@@ -13,6 +13,7 @@ import { refreshKeys } from '../session/refresh-keys.ts';
 import type { CommandEnd } from './command-end.ts';
 import { resumeJob } from './executor-job.ts';
 import { installUpdate } from './install-update.ts';
+import { proveAgent } from './prove-agent.ts';
 import { rebootHost, restartServices, resumeReboot } from './reboot-host.ts';
 import { repairPackages } from './repair-packages.ts';
 import type { Runtime } from './runtime.ts';
@@ -83,7 +84,11 @@ export async function resumeCommand(
   { pause, stopping }: { pause: Pause; stopping: AbortSignal },
 ): Promise<CommandEnd | 'left'> {
   if (handed.action === 'reboot') return resumeReboot(runtime, handed, { pause, stopping });
-  return addRestarts(runtime, await resumeJob(runtime, handed, stopping), pause);
+  const isOver = new AbortController();
+  void proveAgent(runtime, { commandId: handed.commandId, pause, isOver: isOver.signal });
+  const end = await resumeJob(runtime, handed, stopping);
+  isOver.abort();
+  return addRestarts(runtime, end, pause);
 }
 
 /** Adds what runs old code after packages may have changed: whether the job succeeded or not. */

@@ -162,7 +162,7 @@ export async function resumeJob(
 }
 
 /** The approval that the agent verified before it left it here; null when it is gone. It only names updates. */
-function readHandedOver(folder: string): ApprovalPayload | null {
+export function readHandedOver(folder: string): ApprovalPayload | null {
   const trust = { maxBytes: APPROVAL_MAX_BYTES, ownerUid: ownUid(), forbiddenMode: 0o022 };
   const read = readTrusted(join(folder, JOB_FILES.approval), trust);
   const envelope = read.ok ? parseStrictJson(read.bytes) : read;
@@ -254,6 +254,7 @@ function eventTypeOf({ failure }: JobResult) {
     case 'reboot_failed':
     case 'boot_id_unchanged':
     case 'restart_failed':
+    case 'agent_failed_before':
       return null;
     case 'plan_drift':
       return 'PLAN_DRIFT';
@@ -263,6 +264,7 @@ function eventTypeOf({ failure }: JobResult) {
     case 'artifact_size_differs':
     case 'artifact_hash_differs':
     case 'artifact_unsigned':
+    case 'release_refused':
       return 'ARTIFACT_MISMATCH';
     case 'command_refused':
     case 'approval_refused':

@@ -169,6 +169,8 @@ const BY_EXECUTOR: Record<ExecutorRefusal, AgentEvent['type'] | null> = {
   transaction_interrupted: 'AGENT_ERROR',
   packages_locked: 'AGENT_ERROR',
   package_held: 'AGENT_ERROR',
+  release_refused: 'ARTIFACT_MISMATCH',
+  agent_failed_before: null,
   space_insufficient: 'AGENT_ERROR',
   storage_failed: 'AGENT_ERROR',
   host_policy: 'COMMAND_REFUSED',

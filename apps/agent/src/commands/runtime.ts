@@ -50,4 +50,6 @@ export interface Runtime {
   uptimeSeconds: () => number;
   loadAverage: () => number[];
   spareMemory: SpareMemory;
+  /** The checks of `doctor` that this agent fails, of those that it cannot work without. */
+  selfCheck: () => Promise<string[]>;
 }

@@ -28,6 +28,22 @@ export interface HostPaths {
   };
   /** Where the agent keeps files of earlier versions; null for root, which takes none from it. */
   kept: string | null;
+  /** Where versions of the agent lie side by side; null where nobody asks. */
+  own: OwnPlaces | null;
+}
+
+/** The places of the agent's own updates, all of which belong to root. */
+export interface OwnPlaces {
+  /** Holds the versions and the links to them. */
+  folder: string;
+  /** The public half of the release key, in PEM. */
+  releaseKey: string;
+  /** What the executor remembers of the versions that it tried. */
+  trials: string;
+  /** Who must have written these; null on Windows. */
+  ownerUid: number | null;
+  /** The address of the server; null for root, which has no network. */
+  server: string | null;
 }
 
 export interface Scan {

@@ -1,6 +1,7 @@
+import { join } from 'node:path';
 import { strict } from '@tidegate/protocol/scalars';
 import { type Static, Type } from 'typebox';
-import type { HostPaths } from './ecosystem.ts';
+import type { HostPaths, OwnPlaces } from './ecosystem.ts';
 
 const Path = Type.String({ minLength: 1, maxLength: 4_096 });
 const Folder = Type.String({ pattern: '^/', maxLength: 4_096 });
@@ -24,6 +25,9 @@ export const HostPlaces = strict({
   /** Virtual environments in addition to those found. */
   pypi_environments: Type.Optional(Type.Array(Folder, { maxItems: FOLDERS_MAX })),
   pypi_index: Type.Optional(Source),
+  /** Where versions of the agent lie side by side, and the public half of the release key. */
+  agent_versions: Type.Optional(Folder),
+  release_key: Type.Optional(Folder),
 });
 export type HostPlaces = Static<typeof HostPlaces>;
 
@@ -39,6 +43,25 @@ export function hostPaths(places: HostPlaces | undefined, kept: string | null = 
     },
     pypi: { environments: places?.pypi_environments ?? [], index: places?.pypi_index ?? null },
     kept,
+    own: null,
+  };
+}
+
+/** Where a host without a package of the agent has its versions side by side. */
+export const DEFAULT_VERSIONS = '/usr/lib/tidegate-agent';
+const DEFAULT_RELEASE_KEY = '/etc/tidegate/release.pem';
+const TRIALS_NAME = 'agent-trials.json';
+
+/** The places of the agent's own updates. `executorState` is the executor's folder. */
+export function ownPlaces(
+  places: HostPlaces | undefined,
+  { executorState, ...rest }: { executorState: string } & Pick<OwnPlaces, 'ownerUid' | 'server'>,
+): OwnPlaces {
+  return {
+    folder: places?.agent_versions ?? DEFAULT_VERSIONS,
+    releaseKey: places?.release_key ?? DEFAULT_RELEASE_KEY,
+    trials: join(executorState, TRIALS_NAME),
+    ...rest,
   };
 }
 

@@ -3,6 +3,13 @@ import { dnfDriver } from './dnf/dnf.ts';
 import type { EcosystemDriver } from './ecosystem.ts';
 import { npmDriver } from './npm/npm.ts';
 import { pypiDriver } from './pypi/pypi.ts';
+import { tidegateDriver } from './tidegate/tidegate.ts';
 
 /** Every ecosystem that the agent knows. Adding one changes this file and no other. */
-export const ECOSYSTEM_DRIVERS: readonly EcosystemDriver[] = [aptDriver, dnfDriver, npmDriver, pypiDriver];
+export const ECOSYSTEM_DRIVERS: readonly EcosystemDriver[] = [
+  aptDriver,
+  dnfDriver,
+  npmDriver,
+  pypiDriver,
+  tidegateDriver,
+];

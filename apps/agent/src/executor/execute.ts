@@ -11,8 +11,8 @@ import type { Repair } from '@tidegate/protocol/repairs';
 import { takesBack } from '@tidegate/protocol/rollbacks';
 import { type Ecosystem, Uuid } from '@tidegate/protocol/scalars';
 import { Check } from 'typebox/value';
-import type { HostPaths } from '../ecosystems/ecosystem.ts';
-import { hostPaths } from '../ecosystems/host-places.ts';
+import type { HostPaths, OwnPlaces } from '../ecosystems/ecosystem.ts';
+import { hostPaths, ownPlaces } from '../ecosystems/host-places.ts';
 import { readHooks } from '../hooks/hook-file.ts';
 import type { RunHooks } from '../hooks/run-hooks.ts';
 import {
@@ -51,6 +51,8 @@ import {
   verifyApprovalBytes,
 } from '../trust/verify-approval.ts';
 import { COMMAND_REFUSAL_TEXT, verifyCommand } from '../trust/verify-command.ts';
+import { type AgentWitness, endTrial, findTrial } from './agent-trial.ts';
+import { witnessIn } from './agent-witness.ts';
 import { withApprovedTransaction } from './approved-transaction.ts';
 import { withHooks, withProbes } from './around-install.ts';
 import { examineFitness } from './fit-host.ts';
@@ -66,6 +68,7 @@ import {
   writeResult,
 } from './job-result.ts';
 import { type LiveOutput, openLater, openLiveOutput } from './live-output.ts';
+import { ownAgentInstaller } from './own-agent.ts';
 import { readJobFile, readJobJson, withJobFolder } from './read-job.ts';
 import { afterReboot, type RebootMeans, rebootHost } from './reboot-host.ts';
 import { hasRebootMark, leaveRebootMark } from './reboot-mark.ts';
@@ -167,9 +170,10 @@ async function judgeAndCarryOut(options: ExecuteOptions, job: Job): Promise<JobE
   if (!judged.ok) {
     const known = judged.command?.command_id === job.commandId && job.journal.isKnown(job.commandId);
     if (!known) return refused('command_refused', COMMAND_REFUSAL_TEXT[judged.reason], judged.reason);
-    return judged.command?.action === 'reboot'
-      ? endKnownReboot(options, job, { state, command: judged.command })
-      : interrupted(nowMs);
+    if (judged.command?.action === 'reboot') {
+      return endKnownReboot(options, job, { state, command: judged.command });
+    }
+    return (await endKnownTrial(options, job, state)) ?? interrupted(nowMs);
   }
   const { command } = judged;
   if (command.command_id !== job.commandId) {
@@ -358,7 +362,7 @@ async function carryOut(options: ExecuteOptions, job: Job, verified: Verified): 
   const readerGid = statSync(job.folder).gid;
   const heard = openLater(() => openLiveOutput(options.state, job.commandId, { readerGid, nowMs: nowMs() }));
   const means: Means = {
-    paths: hostPaths(state.places),
+    paths: { ...hostPaths(state.places), own: ownPlacesOf(options, state) },
     nowMs,
     askAgain: () => hasEnded(work, nowMs()) ?? askHost(options, job, { state, work }),
     heard,
@@ -366,7 +370,7 @@ async function carryOut(options: ExecuteOptions, job: Job, verified: Verified): 
   try {
     return work.kind === 'repair'
       ? await repairPackages(options.repairer, work.repair, means)
-      : await install(options, job, work.approval, means);
+      : await install(options, job, { approval: work.approval, state }, means);
   } finally {
     heard.close();
   }
@@ -427,6 +431,48 @@ function endKnownReboot(
   return afterReboot(order, means, { wasBegun: hasRebootMark(options.state, job.commandId) });
 }
 
+/** The executor was ended while another version of the agent was on trial. Null: none was. */
+async function endKnownTrial(
+  options: ExecuteOptions,
+  job: Job,
+  state: ExecutorState,
+): Promise<JobEnd | null> {
+  const { host, nowMs, pause } = options;
+  const places = ownPlacesOf(options, state);
+  const trial = findTrial(places, job.commandId);
+  if (trial === null) return null;
+  const witness = witnessOf(options, job, state);
+  return endTrial(trial, { places, host, witness, nowMs, pause, tell: () => {} });
+}
+
+function witnessOf({ nowMs }: ExecuteOptions, job: Job, state: ExecutorState): AgentWitness {
+  return witnessIn(job.folder, {
+    ...{ trusted: state.trusted_keys, agentId: state.agent_id },
+    nowMs: () => trustedNow(nowMs(), job.journal.serverTime()),
+  });
+}
+
+/** The agent itself is installed by a file of its own, as it takes more than its artifact. */
+function installerFor(
+  options: ExecuteOptions,
+  job: Job,
+  { ecosystem, state }: { ecosystem: Ecosystem; state: ExecutorState },
+): Installer | null {
+  if (ecosystem !== 'tidegate') return options.installerOf(ecosystem);
+  const { host, nowMs, pause } = options;
+  return ownAgentInstaller({
+    ...{ commandId: job.commandId, host, nowMs, pause, witness: witnessOf(options, job, state) },
+    read: (name, maxBytes) => {
+      const read = readJobFile(job.folder, name, maxBytes);
+      return read.ok ? read.bytes : null;
+    },
+  });
+}
+
+function ownPlacesOf({ state: executorState }: ExecuteOptions, { places }: ExecutorState): OwnPlaces {
+  return ownPlaces(places, { executorState, ownerUid: ownUid(), server: null });
+}
+
 interface Means {
   paths: HostPaths;
   nowMs: () => number;
@@ -437,11 +483,11 @@ interface Means {
 async function install(
   options: ExecuteOptions,
   job: Job,
-  approval: VerifiedApproval,
+  { approval, state }: { approval: VerifiedApproval; state: ExecutorState },
   means: Means,
 ): Promise<JobEnd> {
   const { ecosystem, actions } = approval.payload;
-  const installer = options.installerOf(ecosystem);
+  const installer = installerFor(options, job, { ecosystem, state });
   if (installer === null)
     return refused('unsupported_ecosystem', `${ecosystem} cannot be installed on this host`);
   const fitness = examineFitness(options, means.nowMs());

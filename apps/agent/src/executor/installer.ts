@@ -26,9 +26,16 @@ export type Commit = (onOutput?: OutputListener) => Promise<InstallOutcome>;
 
 /**
  * `artifact_unsigned`: a staged file's package manager signature is invalid. `package_held`: the host was told to
- * keep a package as it is. A trouble of the host must be mended first.
+ * keep a package as it is. A trouble of the host must be mended first. The others are about the agent itself: its release
+ * is not what the release key signed, the version has failed here, or this host cannot switch versions.
  */
-export type PrepareRefusal = 'artifact_unsigned' | 'package_held' | HostTroubleReason;
+export type PrepareRefusal =
+  | 'artifact_unsigned'
+  | 'package_held'
+  | 'release_refused'
+  | 'agent_failed_before'
+  | 'unsupported_host'
+  | HostTroubleReason;
 
 /** Without a reason it is drift. */
 export type Prepared<T> = { ok: true; value: T } | { ok: false; detail: string; reason?: PrepareRefusal };

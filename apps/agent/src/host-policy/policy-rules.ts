@@ -130,7 +130,7 @@ function judgePackages(
   { ecosystem, touched }: { ecosystem: Ecosystem; touched: readonly { action: string; name: string }[] },
 ): PolicyVerdict | null {
   const globs = neverTouch[ecosystem] ?? [];
-  const isSystem = ecosystem === 'apt' || ecosystem === 'dnf';
+  const isSystem = ecosystem === 'apt' || ecosystem === 'dnf' || ecosystem === 'tidegate';
   for (const { action, name } of touched) {
     if (agentUpdates === 'never' && isSystem && globOfPackage([AGENT_PACKAGE], { ecosystem, name })) {
       return refuse(

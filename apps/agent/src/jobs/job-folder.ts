@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CommandResult } from '@tidegate/protocol/agent-api';
 import type { Envelope } from '@tidegate/protocol/documents';
-import { nullable, strict, Uuid } from '@tidegate/protocol/scalars';
+import { AgentVersion, nullable, strict, Uuid } from '@tidegate/protocol/scalars';
 import { type Static, Type } from 'typebox';
 import { syncFolder, writeDurably } from '../platform/file-layer.ts';
 import { readTrustedJson } from '../platform/trusted-json.ts';
@@ -21,7 +21,15 @@ export const JOB_FILES = {
   keySet: 'key-set.json',
   keyChain: 'key-chain.json',
   state: 'state.json',
+  proof: 'proof.json',
 } as const;
+
+/** What an agent on trial says of itself once it has checked in: the checks that it fails. */
+export const AgentProof = strict({
+  version: AgentVersion,
+  failing: Type.Array(Type.String({ maxLength: 64 }), { maxItems: 50 }),
+});
+export type AgentProof = Static<typeof AgentProof>;
 const RESULT_MAX_BYTES = 8 * 1024 * 1024;
 
 /** Why the executor did not carry out a job. */
@@ -48,6 +56,8 @@ export const EXECUTOR_REFUSALS = [
   'transaction_interrupted',
   'packages_locked',
   'package_held',
+  'release_refused',
+  'agent_failed_before',
   'space_insufficient',
   'storage_failed',
   'install_failed',

@@ -3,7 +3,7 @@ import { loadavg, uptime } from 'node:os';
 import { join } from 'node:path';
 import type { Runtime } from '../commands/runtime.ts';
 import type { EcosystemDriver, HostPaths } from '../ecosystems/ecosystem.ts';
-import { hostPaths } from '../ecosystems/host-places.ts';
+import { hostPaths, ownPlaces } from '../ecosystems/host-places.ts';
 import { KEPT_FOLDER } from '../ecosystems/kept-files.ts';
 import type { PolicyPlace } from '../host-policy/policy-folders.ts';
 import { type AgentConfig, CONFIG_NAME, openConfig } from '../identity/config-file.ts';
@@ -11,7 +11,7 @@ import { readMachineId } from '../identity/machine-id.ts';
 import { openInventory } from '../inventory/inventory.ts';
 import { openPlans } from '../inventory/plans.ts';
 import { openTagReport } from '../inventory/send-tags.ts';
-import { isMarkedReady, readResult } from '../jobs/job-folder.ts';
+import { DEFAULT_EXECUTOR_STATE, isMarkedReady, readResult } from '../jobs/job-folder.ts';
 import {
   awaitResult,
   chooseExecutor,
@@ -68,9 +68,10 @@ export function startRuntime(
     sleep: Sleep;
     /** `/` except in tests. */
     hostRoot: string;
+    selfCheck: Runtime['selfCheck'];
   },
 ): StartedRuntime {
-  const { log, drivers, spareMemory, policy, serverCa, sleep, hostRoot } = parts;
+  const { log, drivers, spareMemory, policy, serverCa, sleep, hostRoot, selfCheck } = parts;
   const url = checkServerUrl(loaded.server_url, loaded.allow_insecure_http);
   if (!url.ok) return url;
   const machine = readMachineId(loaded.machine_id_source);
@@ -102,7 +103,13 @@ export function startRuntime(
     elapsedMs,
     random,
   });
-  const paths = hostPaths(loaded.paths, join(folder, KEPT_FOLDER));
+  const paths = {
+    ...hostPaths(loaded.paths, join(folder, KEPT_FOLDER)),
+    own: ownPlaces(loaded.paths, {
+      executorState: loaded.paths?.executor_state ?? DEFAULT_EXECUTOR_STATE,
+      ...{ ownerUid: EXECUTOR_UID, server: url.url },
+    }),
+  };
   const allowed = loaded.ecosystems;
   const inventory = openInventory({ folder, drivers, paths, allowed, nowMs, log });
   const outputs = createOutputFollower({
@@ -142,6 +149,7 @@ export function startRuntime(
     uptimeSeconds: () => Math.floor(uptime()),
     loadAverage: () => (process.platform === 'win32' ? [] : loadavg()),
     spareMemory,
+    selfCheck,
   };
   return { ok: true, runtime };
 }

@@ -36,6 +36,8 @@ export interface HostControl {
   showUnit(unit: string): Promise<UnitState | null>;
   /** Restarts a unit that runs, and starts none that does not. */
   restartUnit(unit: string): Promise<ProgramResult>;
+  /** Restarts a unit, or starts it where it does not run. */
+  startAgain(unit: string): Promise<ProgramResult>;
 }
 
 /** A host with systemd. `root` is `/` except in tests, which put their stand-ins for its programs below it. */
@@ -95,6 +97,8 @@ export function systemdControl(root = '/'): HostControl {
     },
     restartUnit: (unit) =>
       ask('systemctl', ['try-restart', '--', unit], { ...ASK, timeoutMs: RESTART_TIMEOUT_MS }),
+    startAgain: (unit) =>
+      ask('systemctl', ['restart', '--', unit], { ...ASK, timeoutMs: RESTART_TIMEOUT_MS }),
   };
 }
 

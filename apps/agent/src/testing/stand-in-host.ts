@@ -21,6 +21,8 @@ esac`,
 show) cat "$host/unit.$4" ;;
 try-restart) printf "systemctl %s\\n" "$*" >> "$host/calls"
   test -e "$host/restarted.$3" && mv "$host/restarted.$3" "$host/unit.$3" ;;
+restart) printf "systemctl %s\\n" "$*" >> "$host/calls"
+  test ! -e "$host/restart-fails" || { echo "refused by systemd" >&2; exit 1; } ;;
 reboot) printf "systemctl %s\\n" "$*" >> "$host/calls"
   test -e "$host/reboot-fails" && { echo "refused by logind" >&2; exit 1; }
   test ! -e "$host/next-boot" || cp "$host/next-boot" "$host/proc/sys/kernel/random/boot_id" ;;

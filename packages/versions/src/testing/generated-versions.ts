@@ -3,7 +3,13 @@ import type { Ecosystem } from '../osv-ecosystems.ts';
 
 /** Versions that are well-formed in their ecosystem, chosen for what goes wrong: see each list below. */
 export function versionsOf(ecosystem: Ecosystem): fc.Arbitrary<string> {
-  const generators = { npm: npmVersion, pypi: pypiVersion, apt: aptVersion, dnf: dnfVersion };
+  const generators = {
+    npm: npmVersion,
+    pypi: pypiVersion,
+    apt: aptVersion,
+    dnf: dnfVersion,
+    tidegate: npmVersion,
+  };
   return generators[ecosystem]().filter(WELL_FORMED[ecosystem]);
 }
 
@@ -48,6 +54,7 @@ const WELL_FORMED: Readonly<Record<Ecosystem, (text: string) => boolean>> = {
   pypi: (text) => text === text.trim() && text !== '',
   apt: (text) => APT_VERSION.test(text),
   dnf: (text) => DNF_VERSION.test(text),
+  tidegate: isNpmVersion,
 };
 
 function isNpmVersion(text: string): boolean {
@@ -165,11 +172,13 @@ function kinOf(given: {
 }
 
 /** What is put in anywhere, and the other ways to spell one version, of each ecosystem. */
-const EDITS: Readonly<Record<Ecosystem, { inserted: readonly string[]; spellings: readonly Edit[] }>> = {
-  npm: {
-    inserted: ['0', '1', '9', '-', '-0', '-a', '.0', '.a', '+a', 'a', '-1e5'],
-    spellings: [(text) => `${text}+1`, (text) => `${text}-01a`, (text) => text.split('+', 1).join('')],
-  },
+const NPM_EDITS: { inserted: readonly string[]; spellings: readonly Edit[] } = {
+  inserted: ['0', '1', '9', '-', '-0', '-a', '.0', '.a', '+a', 'a', '-1e5'],
+  spellings: [(text) => `${text}+1`, (text) => `${text}-01a`, (text) => text.split('+', 1).join('')],
+};
+const EDITS: Readonly<Record<Ecosystem, typeof NPM_EDITS>> = {
+  npm: NPM_EDITS,
+  tidegate: NPM_EDITS,
   pypi: {
     inserted: ['0', '1', '.0', '.1', 'a', 'rc', '.dev1', '.dev', '.post1', '-1', '+a', '+1', '.', '1!'],
     spellings: [

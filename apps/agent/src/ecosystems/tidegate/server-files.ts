@@ -1,0 +1,98 @@
+import { constants } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { SIGNATURE_FILE, SIGNATURE_MAX_BYTES, SUMS_FILE, SUMS_MAX_BYTES } from '@tidegate/signing/release';
+import { errorCode } from '../../platform/file-layer.ts';
+import { proxyOption } from '../../platform/proxy.ts';
+
+const SMALL_TIMEOUT_MS = 30_000;
+/** Enough for 60 MB over a slow line. */
+const ARCHIVE_TIMEOUT_MS = 60 * 60_000;
+const CREATE_NEW = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
+
+export interface ReleaseProof {
+  sums: Uint8Array;
+  signature: Uint8Array;
+}
+
+export type Fetched<T> = { ok: true; value: T } | { ok: false; reason: string };
+
+export function addressOf(server: string, name: string): string {
+  return `${server}/agents/${name}`;
+}
+
+/** The signed checksums that the server has; null where it serves no agents, or unsigned ones. */
+export async function fetchProof(server: string): Promise<Fetched<ReleaseProof | null>> {
+  const sums = await fetchSmall(addressOf(server, SUMS_FILE), SUMS_MAX_BYTES);
+  if (!sums.ok) return sums;
+  const signature = await fetchSmall(addressOf(server, SIGNATURE_FILE), SIGNATURE_MAX_BYTES);
+  if (!signature.ok) return signature;
+  if (sums.value === null || signature.value === null) return { ok: true, value: null };
+  return { ok: true, value: { sums: sums.value, signature: signature.value } };
+}
+
+/** The size that the server says a file has. */
+export async function fetchSize(url: string): Promise<Fetched<number>> {
+  return ask(url, { method: 'HEAD', timeoutMs: SMALL_TIMEOUT_MS }, async (response) => {
+    const size = Number(response.headers.get('content-length') ?? 'absent');
+    if (response.ok && Number.isSafeInteger(size)) return { ok: true, value: size };
+    return { ok: false, reason: `${url} has no size (${response.status})` };
+  });
+}
+
+/** Writes a file of exactly this size to a new path. */
+export async function fetchArchive(url: string, { to, sizeBytes }: { to: string; sizeBytes: number }) {
+  return ask<null>(url, { method: 'GET', timeoutMs: ARCHIVE_TIMEOUT_MS }, async (response) => {
+    if (response.status !== 200 || response.body === null) {
+      return { ok: false, reason: `${url} answers ${response.status}` };
+    }
+    const file = await open(to, CREATE_NEW, 0o644);
+    try {
+      let length = 0;
+      for await (const chunk of response.body) {
+        length += chunk.length;
+        if (length > sizeBytes)
+          return { ok: false, reason: `artifact_mismatch: ${url} is larger than approved` };
+        await file.writeFile(chunk);
+      }
+      return { ok: true, value: null };
+    } finally {
+      await file.close();
+    }
+  });
+}
+
+async function fetchSmall(url: string, maxBytes: number): Promise<Fetched<Uint8Array | null>> {
+  return ask(url, { method: 'GET', timeoutMs: SMALL_TIMEOUT_MS }, async (response) => {
+    if (response.status === 404) return { ok: true, value: null };
+    if (response.status !== 200) return { ok: false, reason: `${url} answers ${response.status}` };
+    const chunks: Uint8Array[] = [];
+    let length = 0;
+    for await (const chunk of response.body ?? []) {
+      length += chunk.length;
+      if (length > maxBytes) return { ok: false, reason: `${url} is larger than ${maxBytes} bytes` };
+      chunks.push(chunk);
+    }
+    return { ok: true, value: Buffer.concat(chunks) };
+  });
+}
+
+/** No redirects and no credentials: these files are public. */
+async function ask<T>(
+  url: string,
+  { method, timeoutMs }: { method: 'GET' | 'HEAD'; timeoutMs: number },
+  use: (response: Response) => Promise<Fetched<T>>,
+): Promise<Fetched<T>> {
+  const route = proxyOption(url);
+  if (route === null) {
+    return { ok: false, reason: `the proxy variable for ${url} names no http:// or https:// proxy` };
+  }
+  try {
+    const response = await fetch(url, {
+      ...{ ...route, method, redirect: 'error', headers: { 'accept-encoding': 'identity' } },
+      signal: AbortSignal.timeout(timeoutMs),
+    });
+    return await use(response);
+  } catch (error) {
+    return { ok: false, reason: `${url} cannot be read (${errorCode(error)})` };
+  }
+}
