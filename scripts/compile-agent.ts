@@ -21,6 +21,13 @@ export const OWN_TARGET = `bun-${platform() === 'win32' ? 'windows' : platform()
 
 const Metafile = Type.Object({ inputs: Type.Record(Type.String(), Type.Unknown()) });
 
+export interface CompileOptions {
+  target: string;
+  outfile: string;
+  /** What the program says it is; default: its own version. */
+  version?: string;
+}
+
 export type CompileOutcome =
   | {
       ok: true;
@@ -37,7 +44,7 @@ export type CompileOutcome =
  * Compiles the agent into one program, with the Bun of the lockfile: the same bytes wherever and whenever. `target` is one
  * of `AGENT_TARGETS`; a Bun for another machine is fetched from the registry and compared with the lockfile.
  */
-export function compileAgent({ target, outfile }: { target: string; outfile: string }): CompileOutcome {
+export function compileAgent({ target, outfile, version }: CompileOptions): CompileOutcome {
   const [own, wanted] = [BUNS[OWN_TARGET], BUNS[target]];
   if (own === undefined || wanted === undefined) {
     const name = own === undefined ? OWN_TARGET : target;
@@ -59,6 +66,7 @@ export function compileAgent({ target, outfile }: { target: string; outfile: str
       '--no-compile-autoload-bunfig',
       '--external',
       'node:ffi', // Node's equivalent of bun:ffi, which only the tests use
+      ...(version === undefined ? [] : ['--define', `TIDEGATE_AGENT_VERSION=${JSON.stringify(version)}`]),
       ...['--target', target, '--compile-executable-path', runtime],
       join(ROOT, 'apps/agent/src/main.ts'),
       ...['--outfile', outfile, `--metafile=${metafile}`],

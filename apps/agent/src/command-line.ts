@@ -38,6 +38,8 @@ const OPTIONS = {
   'dnf-root': folder('install root of such a host'),
   'npm-prefix': folder("prefix of global npm packages, where it is not npm's own"),
   'executor-state': folder('what the executor trusts, where it is not the usual folder'),
+  'agent-versions': folder('where versions of the agent lie side by side, where it is not the usual folder'),
+  'release-key': file('public half of the release key (/etc/tidegate/release.pem)'),
   spool: folder(
     'spool of jobs, where it is not the usual folder; execute: every whole job in it, and what is no job is set aside',
   ),
@@ -75,7 +77,15 @@ interface Declared {
 }
 
 /** Where the package managers and root's folders are, on a host that is not set up as usual. */
-const PLACES: readonly OptionName[] = ['apt-config', 'dnf-root', 'npm-prefix', 'executor-state', 'spool'];
+const PLACES: readonly OptionName[] = [
+  'apt-config',
+  'dnf-root',
+  'npm-prefix',
+  'agent-versions',
+  'release-key',
+  'executor-state',
+  'spool',
+];
 
 const COMMANDS = {
   preflight: {
@@ -130,6 +140,12 @@ journalctl -u tidegate-agent -n 2000 | tidegate-agent support --out FILE --log -
   hooks: {
     summary: 'run the hooks of a job as root (started by systemd)',
     takes: ['run', 'state', 'policy'],
+  },
+  'side-by-side': {
+    summary: 'let root keep versions of the agent side by side, so that they are updated through the server',
+    about: `For hosts without a package of the agent, as root. Copies this program to /usr/lib/tidegate-agent/versions, makes the
+command a link to the proven version, and lets tidegate-agent.service run the one that may be on trial. Nothing is offered
+before the public half of the release key is in /etc/tidegate/release.pem.`,
   },
   completion: { summary: 'print a completion script for a shell', operands: ['bash|zsh|fish'] },
   version: { summary: 'print the version' },

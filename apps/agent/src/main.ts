@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { ECOSYSTEMS, type Ecosystem } from '@tidegate/protocol/scalars';
@@ -7,6 +8,7 @@ import { type Finding, faulty, lineOf } from './checks/finding.ts';
 import { completionOf, DEFAULT_CONFIG_FOLDER, EXIT, helpFor, parseCommandLine } from './command-line.ts';
 import { stateOfExecutor } from './commands/executor-key-chain.ts';
 import { examine, failingOf } from './doctor.ts';
+import { DEFAULT_VERSIONS } from './ecosystems/host-places.ts';
 import { ECOSYSTEM_DRIVERS } from './ecosystems/registry.ts';
 import { guardAgentFolder, withAgentFolder } from './enrolment/agent-folder.ts';
 import { configureRepository } from './enrolment/agent-repository.ts';
@@ -14,6 +16,7 @@ import { enrol, findUser, secureExecutor } from './enrolment/enrol.ts';
 import { aptRepairer } from './executor/apt-repair.ts';
 import { executeJob } from './executor/execute.ts';
 import { installerOf } from './executor/installers.ts';
+import { layVersions } from './executor/lay-versions.ts';
 import { findNetwork } from './executor/network.ts';
 import { runSpool } from './executor/run-spool.ts';
 import { hooksByUnit, runHooksOfUnit } from './hooks/hooks-by-unit.ts';
@@ -22,14 +25,17 @@ import { describePolicy } from './host-policy/describe-policy.ts';
 import { loadHostPolicy, policyPlace } from './host-policy/policy.ts';
 import { HostLayout, loadConfig } from './identity/config-file.ts';
 import { DEFAULT_EXECUTOR_STATE } from './jobs/job-folder.ts';
-import { EXECUTOR_UID, readHostFacts } from './jobs/start-executor.ts';
+import { EXECUTOR_UID, readHostFacts, selfCommand } from './jobs/start-executor.ts';
 import { readServerTime } from './journal/journal-state.ts';
 import { leaveSecondStartMark } from './journal/second-start.ts';
 import { readBootId } from './platform/boot-id.ts';
 import { describeFailure } from './platform/failures.ts';
+import { ownUid } from './platform/file-layer.ts';
 import { holdInstanceLock } from './platform/instance-lock.ts';
 import { createLog } from './platform/log.ts';
+import { runProgram } from './platform/run-program.ts';
 import { openSpareMemory } from './platform/spare-memory.ts';
+import { isBootedWithSystemd } from './platform/systemd-unit.ts';
 import { AGENT_VERSION } from './platform/version.ts';
 import { runLoop, runOnce } from './polling/loop.ts';
 import { startRuntime } from './polling/start-runtime.ts';
@@ -78,6 +84,7 @@ const COMMANDS = {
   probes: showProbes,
   probe: runProbeUnit,
   hooks: runHookUnit,
+  'side-by-side': runSideBySide,
   completion: showCompletion,
   version: async (): Promise<Ending> => done(AGENT_VERSION, { version: AGENT_VERSION }),
 };
@@ -159,6 +166,8 @@ function readLayout(values: Values): { ok: true; layout: HostLayout } | { ok: fa
     npm_registry: values['npm-registry'],
     pypi_environments: values['pypi-environment'],
     pypi_index: values['pypi-index'],
+    agent_versions: values['agent-versions'],
+    release_key: values['release-key'],
     executor_state: values['executor-state'],
     spool: values.spool,
   };
@@ -388,6 +397,42 @@ async function runExecute(values: Values): Promise<Ending> {
   const { answered, setAside, faults } = ran;
   if (faults.length > 0) return failed(EXIT.failed, faults.slice(0, 5).join('; '));
   return told(answered, { answered, set_aside: setAside });
+}
+
+async function runSideBySide(values: Values): Promise<Ending> {
+  if (process.platform !== 'linux' || ownUid() !== 0)
+    return failed(EXIT.terminal, 'side-by-side needs root on Linux');
+  if (!isBootedWithSystemd())
+    return failed(EXIT.terminal, 'side-by-side needs systemd: it starts and watches the agent');
+  const [program, script] = selfCommand();
+  if (script !== undefined) return failed(EXIT.terminal, 'side-by-side needs the compiled agent');
+  const owner = await findOwningPackage();
+  if (owner !== null) {
+    return failed(
+      EXIT.terminal,
+      `${owner} installed the agent on this host, and updates it: nothing is changed`,
+    );
+  }
+  const laid = layVersions({
+    ...{ program, version: AGENT_VERSION, folder: DEFAULT_VERSIONS, command: '/usr/bin/tidegate-agent' },
+    ...{ units: '/etc/systemd/system', configFolder: values.config ?? DEFAULT_CONFIG_FOLDER },
+  });
+  if (!laid.ok) return failed(EXIT.failed, laid.detail);
+  const reloaded = await runProgram({
+    ...{ program: SYSTEMCTL, args: ['daemon-reload'], timeoutMs: 60_000, maxOutputBytes: 64 * 1024 },
+  });
+  if (!reloaded.ok) return failed(EXIT.failed, `systemd was not reloaded: ${reloaded.detail}`);
+  const text = `version ${AGENT_VERSION} is in use and proven; now: systemctl restart tidegate-agent`;
+  return done(text, { version: AGENT_VERSION, folder: DEFAULT_VERSIONS });
+}
+
+/** The package manager that installed the agent; null: none did. */
+async function findOwningPackage(): Promise<'dpkg' | 'rpm' | null> {
+  if (existsSync('/var/lib/dpkg/info/tidegate-agent.list')) return 'dpkg';
+  const asked = await runProgram({
+    ...{ program: 'rpm', args: ['-q', 'tidegate-agent'], timeoutMs: 60_000, maxOutputBytes: 64 * 1024 },
+  });
+  return asked.ok ? 'rpm' : null;
 }
 
 async function runObserve(values: Values): Promise<Ending> {

@@ -71,6 +71,7 @@ export const CheckInRequest = strict({
     pypi: Type.Optional(Sha256Hex),
     apt: Type.Optional(Sha256Hex),
     dnf: Type.Optional(Sha256Hex),
+    tidegate: Type.Optional(Sha256Hex),
   }),
 });
 export type CheckInRequest = Static<typeof CheckInRequest>;

@@ -11,7 +11,7 @@ test('a form becomes a request: patterns by line or comma, once, and the end of 
     ends_at: '2027-03-01T23:59:59Z',
   });
   expect(requestOf({ ...form, ecosystem: null, scope: { kind: 'all' } })).toMatchObject({
-    ecosystems: ['npm', 'pypi', 'apt', 'dnf'],
+    ecosystems: ['npm', 'pypi', 'apt', 'dnf', 'tidegate'],
     scope: { kind: 'all' },
   });
 });

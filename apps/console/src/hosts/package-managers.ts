@@ -6,4 +6,5 @@ export const MANAGERS: Readonly<Record<Ecosystem, string>> = {
   dnf: 'dnf',
   npm: 'npm',
   pypi: 'PyPI',
+  tidegate: 'Tidegate agent',
 };

@@ -18,8 +18,9 @@ export const ECOSYSTEMS: Readonly<Record<Ecosystem, string>> = {
   dnf: 'dnf',
   npm: 'npm',
   pypi: 'PyPI',
+  tidegate: 'Tidegate agent',
 };
-export const ECOSYSTEM_KEYS = ['apt', 'dnf', 'npm', 'pypi'] as const satisfies readonly Ecosystem[];
+export const ECOSYSTEM_KEYS = ['apt', 'dnf', 'npm', 'pypi', 'tidegate'] as const satisfies readonly Ecosystem[];
 
 export const STATES: Readonly<Record<Policy['state'], string>> = {
   in_force: 'in force',

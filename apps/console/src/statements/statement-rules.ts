@@ -25,6 +25,7 @@ export const ECOSYSTEMS: Readonly<Record<VexStatementRequest['ecosystem'], strin
   dnf: 'dnf',
   npm: 'npm',
   pypi: 'PyPI',
+  tidegate: 'Tidegate agent',
 };
 
 export const FORMATS: Readonly<Record<VexFormat, string>> = { openvex: 'OpenVEX', cyclonedx: 'CycloneDX' };

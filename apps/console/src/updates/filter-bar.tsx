@@ -14,6 +14,7 @@ const ECOSYSTEMS: Readonly<Record<NonNullable<UpdateFilter['ecosystem']>, string
   dnf: 'dnf',
   npm: 'npm',
   pypi: 'pypi',
+  tidegate: 'Tidegate agent',
 };
 const VERDICTS: Readonly<Record<NonNullable<UpdateFilter['verdict']>, string>> = {
   clear: 'clear',

@@ -22,6 +22,8 @@ export function osvEcosystem(ecosystem: Ecosystem, system: HostSystem): OsvEcosy
       return named(aptEcosystem(system), system);
     case 'dnf':
       return named(dnfEcosystem(system), system);
+    case 'tidegate':
+      return { covered: false, why: 'no vulnerability database covers the agent of Tidegate' };
   }
 }
 

@@ -32,6 +32,7 @@ export function isForeignOrigin(
       return !vendorsOf(ecosystem, origin).includes(DISTRIBUTION);
     case 'npm':
     case 'pypi':
+    case 'tidegate':
       return false;
   }
 }
@@ -53,6 +54,7 @@ export function vendorsOf(ecosystem: Ecosystem, origin: string): string[] {
       return [repositoryVendor(origin)];
     case 'npm':
     case 'pypi':
+    case 'tidegate':
       return [origin];
   }
 }

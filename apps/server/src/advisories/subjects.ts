@@ -78,6 +78,8 @@ export function subjectsOf(ecosystem: Ecosystem, system: HostSystem, target: Pac
         { ecosystem: osv.name, name: target.name, version: withEpoch(target.version) },
         { ecosystem: osv.name, name: sourceName, version: withEpoch(sourceVersion) },
       ]);
+    case 'tidegate':
+      return unchecked('uncovered');
   }
 }
 

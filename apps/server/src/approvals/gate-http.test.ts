@@ -1,4 +1,3 @@
-import type { Ecosystem } from '@tidegate/protocol/scalars';
 import type { OsvMode } from '@tidegate/testkit/fake-osv';
 import { describe, expect, test } from 'vitest';
 import { updatesOfCommand } from '../commands/named-updates.ts';
@@ -42,7 +41,7 @@ const SOURCES: readonly { does: string; mode: OsvMode; pageSize?: number; bad: S
 /** A host of the ecosystem whose package `bad` has three known vulnerabilities, as have its namesakes, and `good` none. */
 async function setUp(
   engine: TestEngine,
-  ecosystem: Ecosystem,
+  ecosystem: keyof typeof HOSTS,
   options: { waitMs?: number; osvMs?: number } = {},
 ) {
   const { osv, asked, version, os } = HOSTS[ecosystem];
@@ -75,7 +74,7 @@ async function setUp(
 
 /** A1 stops everywhere; A2 apt and dnf; A8 the sweep in every ecosystem. */
 function stopOf(
-  ecosystem: Ecosystem,
+  ecosystem: keyof typeof HOSTS,
   said: Said,
   by: 'operator' | 'sweep',
 ): { by: string; reason: string } | null {

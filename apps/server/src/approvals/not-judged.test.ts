@@ -1,4 +1,3 @@
-import type { Ecosystem } from '@tidegate/protocol/scalars';
 import { describe, expect, test } from 'vitest';
 import type { Database, Tx } from '../platform/db/engine.ts';
 import {
@@ -21,7 +20,7 @@ const HOSTS = {
 const ECOSYSTEMS = ['npm', 'pypi', 'apt', 'dnf'] as const;
 
 /** A host of the ecosystem with both sources of advisories; nothing is loaded yet, and every source is healthy. */
-async function setUp(engine: TestEngine, ecosystem: Ecosystem, options: ApprovalsAppOptions = {}) {
+async function setUp(engine: TestEngine, ecosystem: keyof typeof HOSTS, options: ApprovalsAppOptions = {}) {
   const { settings, ...rest } = options;
   const it = await createApprovalsApp(engine, {
     settings: { advisorySource: 'mirror+api', gateEnforcement: 'off', ...settings },

@@ -7,13 +7,13 @@ import { canonicalName } from '@tidegate/versions/names';
 /**
  * Identity of an artifact across the fleet. npm: `name@version`. PyPI: also the file name, as wheels differ by platform.
  * apt and dnf: name, version and architecture within the distribution (`apt/debian`), because two distributions build the
- * same version separately; releases of one distribution share their archive.
+ * same version separately; releases of one distribution share their archive. The agent: name, version and processor.
  */
 export interface ArtifactIdentity {
   readonly scope: string;
   readonly name: string;
   readonly version: string;
-  /** Architecture (apt, dnf), file name (PyPI) or empty (npm). */
+  /** Architecture (apt, dnf, tidegate), file name (PyPI) or empty (npm). */
   readonly variant: string;
   /** Hashes are compared only with hashes of the same kind. */
   readonly algorithm: HashAlgorithm;
@@ -111,6 +111,7 @@ function variantOf(ecosystem: Ecosystem, { osArch }: PlanHost, { arch, artifact 
       return artifact?.filename ?? '';
     case 'apt':
     case 'dnf':
+    case 'tidegate':
       return arch ?? osArch;
   }
 }

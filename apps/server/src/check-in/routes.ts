@@ -118,8 +118,9 @@ async function takeNews(
     }
     await writeSeen(tx, platform, { caller, facts, seen });
     // An agent below the minimum version gets only its own update.
-    const only = isTooOld(facts.agent_version, config.minAgentVersion) ? 'update_agent' : null;
-    return deliverCommands(tx, platform, keyRing, { agentId, machineId, received: facts.received, only });
+    const ownUpdateOnly = isTooOld(facts.agent_version, config.minAgentVersion);
+    const { received } = facts;
+    return deliverCommands(tx, platform, keyRing, { agentId, machineId, received, ownUpdateOnly });
   });
 }
 

@@ -12,7 +12,7 @@ import type { Platform } from '../platform/platform.ts';
 import { keepOutput } from './output.ts';
 import { recordAgentEvents } from './record-agent-events.ts';
 import { recordResult } from './record-result.ts';
-import { findCommand } from './store.ts';
+import { findCommand, ownUpdates } from './store.ts';
 
 const params = strict({ agent_id: Uuid, command_id: Uuid });
 const Accepted = strict({ accepted: Type.Literal(true) });
@@ -54,7 +54,9 @@ export function mountAgentCommands(
       }
       if (isTooOld(agent.agentVersion, config.minAgentVersion)) {
         const command = await findCommand(database.read, commandId);
-        if (command?.agent_id !== agentId || command.action !== 'update_agent') {
+        const isOwn =
+          command?.agent_id === agentId && (await ownUpdates(database.read, [command])).length > 0;
+        if (!isOwn) {
           throw new Refusal('agent_too_old', { detail: 'This version of the agent must be updated first.' });
         }
       }

@@ -154,9 +154,18 @@ describe.each(ENGINES)('delivering commands on $name', (engine) => {
     const of = { agentId, n: 1, state: 'approved', expiresAtMs, keyRing };
     const update = await insertTestUpdate(database, of);
     await queue();
-    await queue({ ...update, params: { update_id: update.updateId }, action: 'update_agent' });
-    const delivered = await deliver({ only: 'update_agent' });
-    expect(delivered.map(({ payload }) => payload.action)).toEqual(['update_agent']);
+    const install = {
+      ...update,
+      params: { update_ids: [update.updateId] },
+      action: 'install_update',
+    } as const;
+    const id = await queue(install);
+    expect(await deliver({ ownUpdateOnly: true })).toEqual([]);
+    await database.transact((tx) =>
+      tx.updateTable('updates').set({ ecosystem: 'tidegate' }).where('id', '=', update.updateId).execute(),
+    );
+    const delivered = await deliver({ ownUpdateOnly: true });
+    expect(delivered.map(({ payload }) => payload.command_id)).toEqual([id]);
   });
 
   test('receipts of the commands of another agent change nothing', async () => {

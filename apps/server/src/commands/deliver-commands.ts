@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { CommandPayload, Envelope, type ServerKey } from '@tidegate/protocol/documents';
 import { RebootOrder } from '@tidegate/protocol/reboots';
-import type { CommandAction } from '@tidegate/protocol/states';
 import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import { Value } from 'typebox/value';
 import { lockAgent, setNextSeq } from '../agents/store.ts';
@@ -22,7 +21,14 @@ import { expireCommands } from './expire-commands.ts';
 import { heldByApproval } from './held-approval.ts';
 import { refuseToSign } from './refuse-to-sign.ts';
 import { signCommand } from './sign-command.ts';
-import { type CommandRow, compareAndSwapStatus, deliverable, markReceived, stillApproved } from './store.ts';
+import {
+  type CommandRow,
+  compareAndSwapStatus,
+  deliverable,
+  markReceived,
+  ownUpdates,
+  stillApproved,
+} from './store.ts';
 
 /** Commands per check-in. */
 export const DELIVERED_MAX = 50;
@@ -32,8 +38,8 @@ export interface Delivery {
   machineId: string;
   /** Ids of commands that the agent has stored durably. */
   received: readonly string[];
-  /** For an outdated agent, the only action that it receives. */
-  only?: CommandAction | null;
+  /** For an outdated agent: it receives its own update and nothing else. */
+  ownUpdateOnly?: boolean;
 }
 
 /** The members of the key ring that delivery uses. */
@@ -53,7 +59,7 @@ export async function deliverCommands(
   tx: Tx,
   platform: Pick<Platform, 'database' | 'newId' | 'now'>,
   keyRing: DeliveryKeys,
-  { agentId, machineId, received, only = null }: Delivery,
+  { agentId, machineId, received, ownUpdateOnly = false }: Delivery,
 ): Promise<string[]> {
   const lock = await lockAgent(tx, agentId);
   if (!lock) return [];
@@ -61,7 +67,7 @@ export async function deliverCommands(
   await markReceived(tx, { agentId, ids: received, nowMs });
   await expireCommands(tx, platform, { agentId });
   const { open, notAfterMs } = await openCommands(tx, { agentId, nowMs });
-  const wanted = only === null ? open : open.filter((command) => command.action === only);
+  const wanted = ownUpdateOnly ? await ownUpdates(tx, open) : open;
   const commands = await withdrawUnapproved(tx, { commands: wanted, nowMs });
   const machineSha256 = createHash('sha256').update(machineId).digest('hex');
   const outgoing: { seq: number; text: string }[] = [];

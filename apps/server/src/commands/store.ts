@@ -109,6 +109,24 @@ export async function deliverable(
     .execute();
 }
 
+/** Those that update the agent itself: what an agent that is too old still needs. */
+export async function ownUpdates(db: Db, commands: readonly CommandRow[]): Promise<CommandRow[]> {
+  const installs = commands.filter(({ action }) => action === 'install_update').map(({ id }) => id);
+  const rows =
+    installs.length === 0
+      ? []
+      : await db
+          .selectFrom('command_updates as m')
+          .innerJoin('updates as u', 'u.id', 'm.update_id')
+          .select('m.command_id')
+          .distinct()
+          .where('m.command_id', 'in', installs)
+          .where('u.ecosystem', '=', 'tidegate')
+          .execute();
+  const own = new Set(rows.map(({ command_id }) => command_id));
+  return commands.filter(({ id, action }) => action === 'update_agent' || own.has(id));
+}
+
 /** Expired open commands of one agent or of all. */
 export async function overdue(
   db: Db,

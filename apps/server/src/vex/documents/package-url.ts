@@ -8,12 +8,13 @@ export interface PackageAt {
   readonly version: string;
 }
 
-const TYPES = { npm: 'npm', pypi: 'pypi', apt: 'deb', dnf: 'rpm' } as const;
+const TYPES = { npm: 'npm', pypi: 'pypi', apt: 'deb', dnf: 'rpm', tidegate: 'generic' } as const;
 const ECOSYSTEMS: ReadonlyMap<string, Ecosystem> = new Map([
   ['npm', 'npm'],
   ['pypi', 'pypi'],
   ['deb', 'apt'],
   ['rpm', 'dnf'],
+  ['generic', 'tidegate'],
 ]);
 /** Namespaces that differ from the `ID` of os-release. */
 const NAMESPACES: ReadonlyMap<string, string> = new Map([['rhel', 'redhat']]);
@@ -29,7 +30,7 @@ export function packageUrl({ ecosystem, distribution, name, version }: PackageAt
 }
 
 /**
- * Null unless it names one version of an npm, PyPI, deb or rpm package. Of the qualifiers only an rpm's epoch has a
+ * Null unless it names one version of an npm, PyPI, deb or rpm package, or of the agent. Of the qualifiers only an rpm's epoch has a
  * meaning here; `arch` and `distro` would narrow the statement, so a URL with another qualifier is refused.
  */
 export function parsePackageUrl(url: string): PackageAt | null {
@@ -47,6 +48,8 @@ export function parsePackageUrl(url: string): PackageAt | null {
     case 'npm':
       if (parts.length > 2 || (parts.length === 2 && !first?.startsWith('@'))) return null;
       return { ecosystem, distribution: null, name: parts.join('/'), version };
+    case 'tidegate':
+      return path === 'tidegate-agent' ? { ecosystem, distribution: null, name: path, version } : null;
     case 'pypi':
       return parts.length === 1 && first ? { ecosystem, distribution: null, name: first, version } : null;
     case 'apt':
