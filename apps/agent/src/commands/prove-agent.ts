@@ -19,13 +19,12 @@ export async function proveAgent(
   runtime: Runtime,
   { commandId, pause, isOver }: { commandId: string; pause: Pause; isOver: AbortSignal },
 ): Promise<void> {
-  const { executor, journal, log } = runtime;
+  const { executor, checkIns, log } = runtime;
   if (executor.how === 'none') return;
   const folder = join(executor.spool, commandId);
   if (readHandedOver(folder)?.ecosystem !== 'tidegate') return;
-  const before = journal.serverTime();
   while ((await pause(PROVE_EVERY_MS)) && !isOver.aborted && isMarkedReady(folder)) {
-    if (journal.serverTime() === before) continue; // not checked in yet
+    if (checkIns.made === 0) continue;
     const answer = await callAgent(runtime, { method: 'GET', path: '/state' });
     if (!answer.ok || !Check(Envelope, answer.value.body)) continue;
     const proof: AgentProof = { version: AGENT_VERSION, failing: await runtime.selfCheck() };

@@ -50,6 +50,8 @@ export interface Runtime {
   uptimeSeconds: () => number;
   loadAverage: () => number[];
   spareMemory: SpareMemory;
+  /** How often this process has checked in. */
+  checkIns: { made: number };
   /** The checks of `doctor` that this agent fails, of those that it cannot work without. */
   selfCheck: () => Promise<string[]>;
 }

@@ -61,6 +61,7 @@ export async function checkIn(runtime: Runtime): Promise<Outcome<CheckedIn>> {
   if (!acknowledged.ok) return storage(acknowledged.detail);
   const fresh = await judgeState(runtime, body.state);
   if (!fresh.ok) return fresh;
+  runtime.checkIns.made += 1;
   return {
     ok: true,
     value: {

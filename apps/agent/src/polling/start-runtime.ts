@@ -149,6 +149,7 @@ export function startRuntime(
     uptimeSeconds: () => Math.floor(uptime()),
     loadAverage: () => (process.platform === 'win32' ? [] : loadavg()),
     spareMemory,
+    checkIns: { made: 0 },
     selfCheck,
   };
   return { ok: true, runtime };

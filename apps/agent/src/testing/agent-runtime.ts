@@ -150,6 +150,7 @@ function startRuntime(agent: TestAgent): Runtime {
     uptimeSeconds: () => 1,
     loadAverage: () => [],
     spareMemory: { collectGarbage: () => {}, releaseCode: () => {} },
+    checkIns: { made: 0 },
     selfCheck: async () => [],
   };
 }
