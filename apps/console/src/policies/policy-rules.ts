@@ -20,7 +20,13 @@ export const ECOSYSTEMS: Readonly<Record<Ecosystem, string>> = {
   pypi: 'PyPI',
   tidegate: 'Tidegate agent',
 };
-export const ECOSYSTEM_KEYS = ['apt', 'dnf', 'npm', 'pypi', 'tidegate'] as const satisfies readonly Ecosystem[];
+export const ECOSYSTEM_KEYS = [
+  'apt',
+  'dnf',
+  'npm',
+  'pypi',
+  'tidegate',
+] as const satisfies readonly Ecosystem[];
 
 export const STATES: Readonly<Record<Policy['state'], string>> = {
   in_force: 'in force',

@@ -19,7 +19,10 @@ import { readTrials } from './trial-record.ts';
 /** The agent itself, on hosts where no package manager installs it and versions lie side by side. */
 export const tidegateDriver: EcosystemDriver = {
   ecosystem: 'tidegate',
-  present: async (paths) => ownStateOf(paths) !== null,
+  present: async (paths) => {
+    const state = ownStateOf(paths);
+    return state !== null && (await servesReleases(state));
+  },
   scan,
   findStaleness: async () => null,
   plan: (paths, request) => plan(paths, request),
@@ -28,6 +31,12 @@ export const tidegateDriver: EcosystemDriver = {
   // An earlier version of the agent is not installed again: the executor switches back by itself.
   fetchReplaced: async () => ({ files: [], reason: null }),
 };
+
+/** A server that is older than this ecosystem serves none, and would refuse a report of it. */
+async function servesReleases({ server }: OwnState): Promise<boolean> {
+  const proof = await fetchProof(server);
+  return !proof.ok || proof.value !== null;
+}
 
 async function scan(paths: HostPaths): Promise<Scan> {
   const state = ownStateOf(paths);
