@@ -6,6 +6,7 @@ import { RebootOrder, RestartOrder } from './reboots.ts';
 import { RestartNeed } from './restarts.ts';
 import {
   AgentVersion,
+  ECOSYSTEMS,
   Ecosystem,
   GroupName,
   HostName,
@@ -152,7 +153,9 @@ export const RevokeRequest = nullable(
 );
 export const ScanRequest = nullable(
   strict({
-    ecosystems: Type.Optional(Type.Array(Ecosystem, { minItems: 1, maxItems: 4, uniqueItems: true })),
+    ecosystems: Type.Optional(
+      Type.Array(Ecosystem, { minItems: 1, maxItems: ECOSYSTEMS.length, uniqueItems: true }),
+    ),
   }),
 );
 export const RebootRequest = nullable(

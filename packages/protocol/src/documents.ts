@@ -5,6 +5,7 @@ import { Repair } from './repairs.ts';
 import { ROLLBACK_MAX_ACTIONS, RollbackAction } from './rollbacks.ts';
 import { ROOTS_MAX } from './root-document.ts';
 import {
+  ECOSYSTEMS,
   Ecosystem,
   nullable,
   Ordinal,
@@ -145,7 +146,7 @@ export type PlannedUpdate = Static<typeof PlannedUpdate>;
 
 /** Parameters of each action; an action without an entry takes none. */
 export const COMMAND_PARAMS = {
-  scan: strict({ ecosystems: Type.Optional(Type.Array(Ecosystem, { maxItems: 4 })) }),
+  scan: strict({ ecosystems: Type.Optional(Type.Array(Ecosystem, { maxItems: ECOSYSTEMS.length })) }),
   plan_update: strict({
     ecosystem: Ecosystem,
     updates: Type.Array(PlannedUpdate, { minItems: 1, maxItems: APPROVAL_MAX_UPDATES }),

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { NamePattern, PolicyScope } from './policies-api.ts';
-import { Count, Ecosystem, nullable, strict, Timestamp, Uuid, writtenText } from './scalars.ts';
+import { Count, ECOSYSTEMS, Ecosystem, nullable, strict, Timestamp, Uuid, writtenText } from './scalars.ts';
 
 /** Holds in force at one time. */
 export const HOLDS_MAX = 500;
@@ -9,7 +9,7 @@ export const HOLD_MAX_DAYS = 365;
 
 /** Packages that stay as they are on the hosts of a scope, until a time: nothing that would change one is approved. */
 export const HoldRequest = strict({
-  ecosystems: Type.Array(Ecosystem, { minItems: 1, maxItems: 4, uniqueItems: true }),
+  ecosystems: Type.Array(Ecosystem, { minItems: 1, maxItems: ECOSYSTEMS.length, uniqueItems: true }),
   packages: Type.Array(NamePattern, { minItems: 1, maxItems: 50, uniqueItems: true }),
   scope: PolicyScope,
   reason: writtenText(1_000),

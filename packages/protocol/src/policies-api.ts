@@ -5,6 +5,7 @@ import { REBOOT_WARN_MAX_MINUTES } from './reboots.ts';
 import { CHOSEN_MAX, Rings, RingsPreview, UnprovenRule } from './rings.ts';
 import {
   Count,
+  ECOSYSTEMS,
   Ecosystem,
   GroupName,
   nullable,
@@ -77,7 +78,7 @@ export const POLICY_SEVERITIES = ['low', 'medium', 'high', 'critical'] as const;
  * a policy never approves what it cannot tell.
  */
 export const PolicyTerms = strict({
-  ecosystems: Type.Array(Ecosystem, { minItems: 1, maxItems: 4, uniqueItems: true }),
+  ecosystems: Type.Array(Ecosystem, { minItems: 1, maxItems: ECOSYSTEMS.length, uniqueItems: true }),
   /** Names of packages; an update has to match one of them. */
   packages: Type.Array(NamePattern, { minItems: 1, maxItems: 200, uniqueItems: true }),
   /** Names that are left out, whatever the others say. */

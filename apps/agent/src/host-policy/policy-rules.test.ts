@@ -93,9 +93,10 @@ describe('packages that are never touched', () => {
 
 describe('updates of the agent', () => {
   const removal: PlanAction = { action: 'remove', name: 'tidegate-agent', from_version: '0.1.0' };
-  test.each<[HostPolicy['agentUpdates'], 'apt' | 'dnf' | 'npm', PlanAction, PolicyCheck | 'ok']>([
+  test.each<[HostPolicy['agentUpdates'], 'apt' | 'dnf' | 'npm' | 'tidegate', PlanAction, PolicyCheck | 'ok']>([
     ['never', 'apt', other('tidegate-agent'), 'agent_updates_never'],
     ['never', 'dnf', other('tidegate-agent'), 'agent_updates_never'],
+    ['never', 'tidegate', other('tidegate-agent'), 'agent_updates_never'],
     ['never', 'apt', other('Tidegate-Agent'), 'agent_updates_never'],
     ['never', 'apt', removal, 'agent_updates_never'],
     ['never', 'apt', other('tidegate-agents'), 'ok'],
