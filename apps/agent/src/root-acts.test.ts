@@ -5,6 +5,8 @@ import { expect, test } from 'vitest';
 
 const SOURCES = fileURLToPath(new URL('.', import.meta.url));
 
+const VERSIONS = 'root’s folders, which `secureFolder` judged';
+
 /**
  * Calls that act on whatever a path leads to by now, and the files that may make them. Where another user can write,
  * root acts by descriptors alone (decision 0016).
@@ -30,6 +32,8 @@ const RULES: { call: RegExp; allowed: Record<string, string> }[] = [
       'jobs/executor-state.ts': 'the executor’s folder',
       'executor/live-output.ts': 'the executor’s folder',
       'executor/pypi.ts': 'a folder of its own',
+      'executor/agent-versions.ts': VERSIONS,
+      'executor/lay-versions.ts': VERSIONS,
     },
   },
   {
@@ -45,6 +49,8 @@ const RULES: { call: RegExp; allowed: Record<string, string> }[] = [
       'commands/keep-way-back.ts': 'after what was given away has gone',
       'ecosystems/kept-files.ts': 'the agent’s own store, which no other can change',
       'executor/execute.ts': 'the stage',
+      'executor/agent-versions.ts': VERSIONS,
+      'executor/lay-versions.ts': VERSIONS,
       'jobs/job-folder.ts': 'the agent’s own spool, as its own user',
     },
   },
@@ -53,6 +59,8 @@ const RULES: { call: RegExp; allowed: Record<string, string> }[] = [
     allowed: {
       'platform/file-layer.ts': 'a file that was just made, in the folder of whoever writes it',
       'executor/spool.ts': 'by the descriptor of the spool, or the spool itself in root’s folder',
+      'executor/agent-versions.ts': VERSIONS,
+      'executor/lay-versions.ts': VERSIONS,
     },
   },
 ];

@@ -5,6 +5,7 @@ import type { AgentProof } from '../jobs/job-folder.ts';
 import { timestamp } from '../platform/clock.ts';
 import { writeDurably } from '../platform/file-layer.ts';
 import { plainStart } from '../platform/plain-text.ts';
+import { secureFolder } from '../platform/root-folder.ts';
 import type { HostControl } from '../reboots/host-control.ts';
 import { hasVersion, pruneVersions, switchLink } from './agent-versions.ts';
 import { ended, type JobEnd } from './job-result.ts';
@@ -12,7 +13,7 @@ import { ended, type JobEnd } from './job-result.ts';
 export const AGENT_UNIT = 'tidegate-agent.service';
 /** How long a new version has to prove itself. */
 export const WATCH_MS = 10 * 60_000;
-const LOOK_EVERY_MS = 2_000;
+const LOOK_EVERY_MS = 5_000;
 /** Executors that may begin to watch one trial: a host that restarts all the time does not prove a version. */
 const WATCHES_MAX = 3;
 
@@ -80,6 +81,8 @@ export async function endTrial(trial: Trial, means: TrialMeans): Promise<JobEnd>
  * decided before the links follow it.
  */
 async function conclude(trial: Trial, means: TrialMeans): Promise<TrialOutcome> {
+  const secured = secureFolder(means.places.folder, { mode: null, isGivenAway: false });
+  if (!secured.ok) return secured;
   const judged = trial.phase === 'trying' ? await watch(trial, means) : trial;
   if (judged.phase === 'proven') {
     switchLink(means.places.folder, 'proven', judged.to);

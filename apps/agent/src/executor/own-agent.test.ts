@@ -13,6 +13,7 @@ import {
   TARGET,
 } from '../testing/own-agent-world.ts';
 import { AGENT_UNIT, WATCH_MS } from './agent-trial.ts';
+import { switchLink } from './agent-versions.ts';
 
 const HOUR_MS = 3_600_000;
 const RESTART = `systemctl restart -- ${AGENT_UNIT}`;
@@ -42,8 +43,8 @@ describe('an update of the agent itself', () => {
   test('is started beside the proven version, and takes its place when it has proved itself', async () => {
     const job = world.leaveOwnJob();
     world.onWait = (waitedMs) => {
-      if (waitedMs < 3_000) expect(world.links()).toEqual({ agent: '0.2.0', proven: '0.1.0' });
-      if (waitedMs >= 3_000) world.prove(job, '0.2.0');
+      if (waitedMs < 8_000) expect(world.links()).toEqual({ agent: '0.2.0', proven: '0.1.0' });
+      else world.prove(job, '0.2.0');
     };
     const { failure, result } = await resultOf(job);
     expect({ failure, status: result.status, installed: result.installed }).toEqual({
@@ -107,6 +108,16 @@ describe('an update of the agent itself', () => {
     const job = world.leaveOwnJob({ version: '0.3.0' });
     provesItself(job, '0.3.0', { afterMs: 0 });
     expect(await world.failureOf(job)).toBeNull();
+  });
+
+  test('takes a trial back first whose job was removed', async () => {
+    addInstalled(world.lib, '0.2.0');
+    switchLink(world.lib, 'agent', '0.2.0');
+    const job = world.leaveOwnJob({ version: '0.2.0' });
+    provesItself(job, '0.2.0');
+    expect(await world.failureOf(job)).toBeNull();
+    expect(world.links()).toEqual(NEW);
+    expect(world.program('0.2.0')).toBe('program 0.2.0');
   });
 
   test('that is in use already is no restart', async () => {
@@ -232,11 +243,11 @@ describe('an approved update of the agent is refused, and nothing changes', () =
 
 class Killed extends Error {}
 
-/** Everything that the executor does to the host in a trial, one act after the other. */
-const ACTS = ['startAgain', 'showUnit', 'pause', 'proof'] as const;
+/** What the executor does to the host in a trial. */
+type Act = 'startAgain' | 'showUnit' | 'pause';
 
 describe('an executor that is killed during a trial', () => {
-  const executeUntil = async (job: string, dies: (act: (typeof ACTS)[number]) => void) => {
+  const executeUntil = async (job: string, dies: (act: Act) => void) => {
     const { control } = world.host;
     const changed = {
       host: {

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { PlanAction } from '@tidegate/protocol/plan';
 import { SIGNATURE_FILE, SIGNATURE_MAX_BYTES, SUMS_FILE, SUMS_MAX_BYTES } from '@tidegate/signing/release';
 import type { OwnPlaces } from '../ecosystems/ecosystem.ts';
-import { readLayout } from '../ecosystems/tidegate/layout.ts';
+import { type Layout, readLayout } from '../ecosystems/tidegate/layout.ts';
 import { readRelease, readReleaseKey } from '../ecosystems/tidegate/read-release.ts';
 import {
   AGENT_PACKAGE,
@@ -17,7 +17,7 @@ import { readTrials } from '../ecosystems/tidegate/trial-record.ts';
 import { secureFolder } from '../platform/root-folder.ts';
 import type { HostControl } from '../reboots/host-control.ts';
 import { AGENT_UNIT, type AgentWitness, tryVersion } from './agent-trial.ts';
-import { addVersion, pruneVersions } from './agent-versions.ts';
+import { addVersion, pruneVersions, switchLink } from './agent-versions.ts';
 import type { Commit, Installer, InstallJob, PrepareRefusal, Transaction } from './installer.ts';
 
 /** What the agent's own update takes besides the staged archive. */
@@ -74,7 +74,9 @@ function judge(job: InstallJob, means: OwnAgentMeans): Judged {
   const barred = findBar(own, wanted.version, means.nowMs());
   if (barred !== null) return refuse('agent_failed_before', barred);
   const commit: Commit = (onOutput) =>
-    carryOut(job, { own, wanted, proven, means }, (line) => onOutput?.(Buffer.from(`${line}\n`)));
+    carryOut(job, { own, wanted, links: links.layout, means }, (line) =>
+      onOutput?.(Buffer.from(`${line}\n`)),
+    );
   const actions: PlanAction[] = [{ ...action, action: 'upgrade', from_version: proven }];
   return { ok: true, transaction: { actions, reached: [], commit } };
 }
@@ -123,7 +125,12 @@ function findBar(own: OwnPlaces, version: string, nowMs: number): string | null 
 
 async function carryOut(
   { approval, stage }: InstallJob,
-  { own, wanted, proven, means }: { own: OwnPlaces; wanted: Wanted; proven: string; means: OwnAgentMeans },
+  {
+    own,
+    wanted,
+    links: { running, proven },
+    means,
+  }: { own: OwnPlaces; wanted: Wanted; links: Layout; means: OwnAgentMeans },
   tell: (line: string) => void,
 ): ReturnType<Commit> {
   const { version, target, filename } = wanted;
@@ -134,6 +141,8 @@ async function carryOut(
   };
   const failed = (detail: string) =>
     ({ ok: false, reason: 'install_failed', detail, exitCode: null, output: lines.join('\n') }) as const;
+  // A trial whose job was removed has no end: the link goes back before the next one.
+  if (running !== proven) switchLink(own.folder, 'agent', proven);
   pruneVersions(own.folder, null);
   const member = programInArchive(version, target);
   const added = await addVersion(own.folder, { version, archive: join(stage, filename), member });

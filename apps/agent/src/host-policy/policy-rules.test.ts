@@ -93,17 +93,19 @@ describe('packages that are never touched', () => {
 
 describe('updates of the agent', () => {
   const removal: PlanAction = { action: 'remove', name: 'tidegate-agent', from_version: '0.1.0' };
-  test.each<[HostPolicy['agentUpdates'], 'apt' | 'dnf' | 'npm' | 'tidegate', PlanAction, PolicyCheck | 'ok']>([
-    ['never', 'apt', other('tidegate-agent'), 'agent_updates_never'],
-    ['never', 'dnf', other('tidegate-agent'), 'agent_updates_never'],
-    ['never', 'tidegate', other('tidegate-agent'), 'agent_updates_never'],
-    ['never', 'apt', other('Tidegate-Agent'), 'agent_updates_never'],
-    ['never', 'apt', removal, 'agent_updates_never'],
-    ['never', 'apt', other('tidegate-agents'), 'ok'],
-    ['never', 'npm', other('tidegate-agent'), 'ok'],
-    ['allow', 'apt', other('tidegate-agent'), 'ok'],
-    [undefined, 'apt', other('tidegate-agent'), 'ok'],
-  ])('where they are %s, %s %j is %s', (agentUpdates, ecosystem, second, expected) => {
+  test.each<[HostPolicy['agentUpdates'], 'apt' | 'dnf' | 'npm' | 'tidegate', PlanAction, PolicyCheck | 'ok']>(
+    [
+      ['never', 'apt', other('tidegate-agent'), 'agent_updates_never'],
+      ['never', 'dnf', other('tidegate-agent'), 'agent_updates_never'],
+      ['never', 'tidegate', other('tidegate-agent'), 'agent_updates_never'],
+      ['never', 'apt', other('Tidegate-Agent'), 'agent_updates_never'],
+      ['never', 'apt', removal, 'agent_updates_never'],
+      ['never', 'apt', other('tidegate-agents'), 'ok'],
+      ['never', 'npm', other('tidegate-agent'), 'ok'],
+      ['allow', 'apt', other('tidegate-agent'), 'ok'],
+      [undefined, 'apt', other('tidegate-agent'), 'ok'],
+    ],
+  )('where they are %s, %s %j is %s', (agentUpdates, ecosystem, second, expected) => {
     const members: Partial<ApprovalPayload> = { ecosystem, actions: [action, second] };
     const update = ecosystem === 'npm' ? { from_version: '1.0', to_version: '2.0' } : {};
     expect(checkOf({ ...(agentUpdates && { agentUpdates }) }, { members, update })).toBe(expected);
