@@ -27,7 +27,7 @@ test.each<[string, UpdateFilter]>([
 test.each([
   ['colour:red', 0, 10, /there is no colour: .*state, ecosystem/],
   ['apt state:new', 4, 9, /^state is one of pending, .*superseded$/],
-  ['ecosystem:', 0, 10, /^ecosystem is one of npm, pypi, apt, dnf$/],
+  ['ecosystem:', 0, 10, /^ecosystem is one of npm, pypi, apt, dnf, tidegate$/],
   ['security:maybe', 0, 14, /^security is one of true, false$/],
   ['state:failed state:pending', 13, 13, /given twice/],
   ['q:a b', 4, 1, /given twice/],
