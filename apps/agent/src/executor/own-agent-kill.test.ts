@@ -1,7 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { isLong } from '@tidegate/testkit/lanes';
 import { expect, onTestFinished, test } from 'vitest';
 import { programOf } from '../ecosystems/tidegate/layout.ts';
 import { timestamp } from '../platform/clock.ts';
@@ -42,7 +41,7 @@ test('an executor that is killed before any of its renames leaves a program behi
   timeout: 300_000,
 }, () => {
   const ends: string[] = [];
-  for (let at = 0; at < RENAMES_MAX; at += isLong ? 1 : 3) {
+  for (let at = 0; at < RENAMES_MAX; at += 1) {
     const { world, job } = setUp();
     onTestFinished(() => world[Symbol.dispose]());
     const first = execute(world, job, at);
