@@ -10,10 +10,8 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { gzipSync } from 'node:zlib';
 import { signDetached } from '@tidegate/signing/sign';
 import { loadTrustedKey, publicKeyPem } from '@tidegate/signing/verify';
-import { packTar } from '@tidegate/support/tar';
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { AGENT_UNIT } from '../apps/agent/src/executor/agent-trial.ts';
@@ -23,6 +21,7 @@ import { createReleaseKey, TARGET } from '../apps/agent/src/testing/own-agent-wo
 import { createStandInHost } from '../apps/agent/src/testing/stand-in-host.ts';
 import { ENGINES } from '../apps/server/src/testing/engines.ts';
 import { compileAgent, OWN_TARGET } from '../scripts/compile-agent.ts';
+import { writeTarGz } from '../scripts/release/archive.ts';
 import { AGENT_BINARY } from './harness/agent-binary.ts';
 import { startAgentsDoor } from './harness/agents-door.ts';
 import { type Child, startChild } from './harness/child.ts';
@@ -143,11 +142,14 @@ async function aHost() {
       for (const name of readdirSync(agents)) rmSync(join(agents, name));
       const lines = Object.entries(programs).map(([version, bytes]) => {
         const name = `tidegate-agent_${version}_${TARGET}`;
-        const path = `${name}/usr/bin/tidegate-agent`;
-        const archive = gzipSync(packTar([{ kind: 'file', path, mode: 0o755, owner: 0, bytes }], 0), {
-          level: 1,
-        });
-        writeFileSync(join(agents, `${name}.tar.gz`), archive);
+        const tree = join(folder, name);
+        mkdirSync(join(tree, 'usr/bin'), { recursive: true });
+        writeFileSync(join(tree, 'usr/bin/tidegate-agent'), bytes, { mode: 0o755 });
+        writeFileSync(join(tree, 'usr/README'), 'a file beside it');
+        const out = join(agents, `${name}.tar.gz`);
+        writeTarGz(tree, { out, epochSeconds: 0, gzipLevel: 1 });
+        rmSync(tree, { recursive: true });
+        const archive = readFileSync(out);
         return `${createHash('sha256').update(archive).digest('hex')}  ${name}.tar.gz\n`;
       });
       const sums = Buffer.from(lines.join(''));
