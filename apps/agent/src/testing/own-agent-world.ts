@@ -13,6 +13,7 @@ import { switchLink } from '../executor/agent-versions.ts';
 import { loadExecutorState, saveExecutorState } from '../jobs/executor-state.ts';
 import { ARTIFACTS_FOLDER, JOB_FILES } from '../jobs/job-folder.ts';
 import { timestamp } from '../platform/clock.ts';
+import { parseUnitState } from '../reboots/unit-state.ts';
 import { NOW_MS, updateOf } from './fleet.ts';
 import { createJobWorld, FILE, type JobWorld } from './job-world.ts';
 
@@ -76,6 +77,9 @@ export function createOwnAgentWorld(): OwnAgentWorld {
   const places = { agent_versions: lib, release_key: releaseKey };
   saveExecutorState(world.stateFolder, { ...loaded.state, places });
   world.host.unit(AGENT_UNIT, { active: 'active', invocation: 'a' }, null);
+  // Asked every few seconds of ten minutes: without starting a program each time.
+  world.host.control.showUnit = async (unit) =>
+    parseUnitState(readFileSync(join(world.host.root, `unit.${unit}`), 'utf8'));
   return Object.assign(world, {
     ...{ key, lib },
     links: () => ({ agent: versionAt(lib, 'agent'), proven: versionAt(lib, 'proven') }),
