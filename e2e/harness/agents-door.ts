@@ -7,21 +7,21 @@ import { type Loopback, listenOnLoopback } from '@tidegate/testkit/loopback';
 export function startAgentsDoor(serverUrl: string, folder: string): Promise<Loopback> {
   return listenOnLoopback((asked, response) => {
     const { pathname } = new URL(asked.url ?? '/', 'http://loopback');
-    if (pathname.startsWith('/agents/'))
-      sendFile(join(folder, pathname.slice('/agents/'.length)), asked, response);
+    if (pathname.startsWith('/agents/')) sendFile(join(folder, pathname.slice('/agents/'.length)), response);
     else forward(serverUrl, asked, response);
   });
 }
 
-function sendFile(path: string, { method }: IncomingMessage, response: ServerResponse): void {
+function sendFile(path: string, response: ServerResponse): void {
   if (!existsSync(path)) {
     response.writeHead(404).end();
     return;
   }
   const { size } = statSync(path);
   response.writeHead(200, { 'content-length': size });
-  if (method === 'HEAD') response.end();
-  else createReadStream(path).pipe(response);
+  createReadStream(path)
+    .on('error', () => response.destroy())
+    .pipe(response);
 }
 
 function forward(serverUrl: string, asked: IncomingMessage, response: ServerResponse): void {

@@ -29,7 +29,7 @@ beforeEach(async () => {
   server = await listenOnLoopback((request, response) => {
     const bytes = served.get(request.url ?? '');
     response.writeHead(bytes === undefined ? 404 : 200, { 'content-length': bytes?.length ?? 0 });
-    response.end(request.method === 'HEAD' ? undefined : bytes);
+    response.end(bytes);
   });
   key = createReleaseKey();
   lib = join(dir.path, 'lib');

@@ -30,9 +30,10 @@ export async function fetchProof(server: string): Promise<Fetched<ReleaseProof |
   return { ok: true, value: { sums: sums.value, signature: signature.value } };
 }
 
-/** The size that the server says a file has. */
+/** The size that the server says a file has; nothing of it is read. */
 export async function fetchSize(url: string): Promise<Fetched<number>> {
-  return ask(url, { method: 'HEAD', timeoutMs: SMALL_TIMEOUT_MS }, async (response) => {
+  return ask(url, SMALL_TIMEOUT_MS, async (response) => {
+    await response.body?.cancel();
     const size = Number(response.headers.get('content-length') ?? 'absent');
     if (response.ok && Number.isSafeInteger(size)) return { ok: true, value: size };
     return { ok: false, reason: `${url} has no size (${response.status})` };
@@ -41,7 +42,7 @@ export async function fetchSize(url: string): Promise<Fetched<number>> {
 
 /** Writes a file of exactly this size to a new path. */
 export async function fetchArchive(url: string, { to, sizeBytes }: { to: string; sizeBytes: number }) {
-  return ask<null>(url, { method: 'GET', timeoutMs: ARCHIVE_TIMEOUT_MS }, async (response) => {
+  return ask<null>(url, ARCHIVE_TIMEOUT_MS, async (response) => {
     if (response.status !== 200 || response.body === null) {
       return { ok: false, reason: `${url} answers ${response.status}` };
     }
@@ -62,7 +63,7 @@ export async function fetchArchive(url: string, { to, sizeBytes }: { to: string;
 }
 
 async function fetchSmall(url: string, maxBytes: number): Promise<Fetched<Uint8Array | null>> {
-  return ask(url, { method: 'GET', timeoutMs: SMALL_TIMEOUT_MS }, async (response) => {
+  return ask(url, SMALL_TIMEOUT_MS, async (response) => {
     if (response.status === 404) return { ok: true, value: null };
     if (response.status !== 200) return { ok: false, reason: `${url} answers ${response.status}` };
     const chunks: Uint8Array[] = [];
@@ -79,7 +80,7 @@ async function fetchSmall(url: string, maxBytes: number): Promise<Fetched<Uint8A
 /** No redirects and no credentials: these files are public. */
 async function ask<T>(
   url: string,
-  { method, timeoutMs }: { method: 'GET' | 'HEAD'; timeoutMs: number },
+  timeoutMs: number,
   use: (response: Response) => Promise<Fetched<T>>,
 ): Promise<Fetched<T>> {
   const route = proxyOption(url);
@@ -88,7 +89,7 @@ async function ask<T>(
   }
   try {
     const response = await fetch(url, {
-      ...{ ...route, method, redirect: 'error', headers: { 'accept-encoding': 'identity' } },
+      ...{ ...route, redirect: 'error', headers: { 'accept-encoding': 'identity' } },
       signal: AbortSignal.timeout(timeoutMs),
     });
     return await use(response);
