@@ -68,11 +68,15 @@ interface Body2 { "label": string; "seats"?: number; "expires_at"?: string; "gro
 
 interface Answer9 { "id": string; "label": string; "seats": number; "seats_used": number; "group": string | null; "tags": (string)[]; "created_by": string; "created_at": string; "expires_at": string; "token": string }
 
+interface File { "path": string; "target": "linux-x64" | "linux-arm64"; "format": "deb" | "rpm" | "tar.gz"; "bytes": number; "sha256": string }
+
+interface Answer10 { "version": string | null; "files": (File)[]; "faults": (string)[]; "ca_sha256": string | null; "is_ca_missing": boolean }
+
 interface Hashe { "hash": string; "standing": "accepted" | "refused" | "confirmed" | "contradicted" | "established" | "outvoted" | "disputed" | "unsupported"; "hosts": number; "agent_id": string | null; "origin": string | null; "url": string; "seen_at": string }
 
 interface Item7 { "id": string; "ecosystem": "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "distribution": string | null; "name": string; "version": string; "variant": string | null; "algorithm": "sha256" | "sha512"; "state": "open" | "decided" | "settled"; "settled_by": "operator" | "registry" | "quorum" | "hosts" | null; "hashes": (Hashe)[]; "opened_at": string; "decided_at": string | null; "decided_by": string | null; "reason": string | null }
 
-interface Answer10 { "items": (Item7)[]; "next_cursor": string | null; "total": number }
+interface Answer11 { "items": (Item7)[]; "next_cursor": string | null; "total": number }
 
 interface Item8 { "hash": string; "agent_id": string; "hostname": string | null; "counts": boolean; "differs": boolean; "origin": string | null; "url": string; "seen_at": string }
 
@@ -82,11 +86,11 @@ interface Body3 { "accept": "all" | string; "reason": string; "confirm_count"?: 
 
 interface Item9 { "agent_id": string; "hostname": string; "role": "newcomer" | "opponent"; "since": string }
 
-interface Answer11 { "items": (Item9)[]; "next_cursor": string | null; "total": number }
+interface Answer12 { "items": (Item9)[]; "next_cursor": string | null; "total": number }
 
 interface Item10 { "id": string; "agent_id": string; "hostname": string; "ecosystem": "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "name": string; "arch": string | null; "current_version": string; "available_version": string; "origin": string | null; "security": boolean; "size_bytes": number | null; "offers": ("series" | "newest" | "smallest_fix")[]; "change": "patch" | "minor" | "major" | null; "recommended": boolean; "state": "pending" | "awaiting_plan" | "approved" | "installing" | "installed" | "failed" | "rejected" | "superseded"; "state_reason": string | null; "out_of_band": boolean; "verdict": "clear" | "vulnerable" | "unchecked" | null; "severity": string | null; "known_exploited": boolean | null; "epss": number | null; "introduces": number | null; "stays": number | null; "fixes": number | null; "has_plan": boolean; "siblings": number | null; "rollback_of": string | null; "not_before": string | null; "discovered_at": string; "updated_at": string }
 
-interface Answer12 { "items": (Item10)[]; "next_cursor": string | null; "total": number; "total_is_capped"?: true }
+interface Answer13 { "items": (Item10)[]; "next_cursor": string | null; "total": number; "total_is_capped"?: true }
 
 interface ListedSibling { "id": string; "name": string; "arch": string | null; "current_version": string; "available_version": string; "state": "pending" | "awaiting_plan" | "approved" | "installing" | "installed" | "failed" | "rejected" | "superseded" }
 
@@ -100,11 +104,11 @@ interface WayBack { "kind": "complete" | "partial" | "none"; "missing": ({ "pack
 
 interface History { "at": string; "from_state": string | null; "to_state": string; "reason": string | null; "actor": string }
 
-interface Answer13 { "id": string; "agent_id": string; "hostname": string; "ecosystem": "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "name": string; "arch": string | null; "current_version": string; "available_version": string; "origin": string | null; "security": boolean; "size_bytes": number | null; "offers": ("series" | "newest" | "smallest_fix")[]; "change": "patch" | "minor" | "major" | null; "recommended": boolean; "state": "pending" | "awaiting_plan" | "approved" | "installing" | "installed" | "failed" | "rejected" | "superseded"; "state_reason": string | null; "out_of_band": boolean; "verdict": "clear" | "vulnerable" | "unchecked" | null; "severity": string | null; "known_exploited": boolean | null; "epss": number | null; "introduces": number | null; "stays": number | null; "fixes": number | null; "has_plan": boolean; "siblings": number | null; "rollback_of": string | null; "not_before": string | null; "discovered_at": string; "updated_at": string; "listed_siblings": (ListedSibling)[]; "plan": Plan | null; "way_back": WayBack | null; "history": (History)[]; "gate": unknown }
+interface Answer14 { "id": string; "agent_id": string; "hostname": string; "ecosystem": "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "name": string; "arch": string | null; "current_version": string; "available_version": string; "origin": string | null; "security": boolean; "size_bytes": number | null; "offers": ("series" | "newest" | "smallest_fix")[]; "change": "patch" | "minor" | "major" | null; "recommended": boolean; "state": "pending" | "awaiting_plan" | "approved" | "installing" | "installed" | "failed" | "rejected" | "superseded"; "state_reason": string | null; "out_of_band": boolean; "verdict": "clear" | "vulnerable" | "unchecked" | null; "severity": string | null; "known_exploited": boolean | null; "epss": number | null; "introduces": number | null; "stays": number | null; "fixes": number | null; "has_plan": boolean; "siblings": number | null; "rollback_of": string | null; "not_before": string | null; "discovered_at": string; "updated_at": string; "listed_siblings": (ListedSibling)[]; "plan": Plan | null; "way_back": WayBack | null; "history": (History)[]; "gate": unknown }
 
 interface Item11 { "id": string; "ecosystem": "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "name": string; "hosts": number; "updates": number; "available_versions": number; "newest_update_at": string; "security": boolean; "severity": string | null; "known_exploited": boolean | null; "states": { [name: string]: number }; "held_updates": HeldUpdates }
 
-interface Answer14 { "items": (Item11)[]; "next_cursor": string | null; "total": number; "total_is_capped"?: true }
+interface Answer15 { "items": (Item11)[]; "next_cursor": string | null; "total": number; "total_is_capped"?: true }
 
 interface Probe { "name": string; "kind"?: "unit" | "failed_units" | "tcp" | "http" | "program"; "state": "green" | "red" | "unknown"; "detail"?: string }
 
@@ -112,23 +116,23 @@ interface Hook { "name": string; "stage": "before" | "after"; "outcome": "ok" | 
 
 interface Item12 { "id": string; "agent_id": string; "hostname": string; "action": "scan" | "plan_update" | "install_update" | "repair" | "reboot" | "restart_services" | "update_agent" | "refresh_keys" | "set_polling" | "run_probes"; "params": unknown; "update_ids": (string)[]; "status": "pending" | "sent" | "received" | "running" | "success" | "failed" | "refused" | "interrupted" | "expired" | "cancelled"; "seq": number | null; "created_by": string; "created_at": string; "not_before": string; "expires_at": string; "sent_at": string | null; "received_at": string | null; "started_at": string | null; "finished_at": string | null; "reason": string | null; "exit_code": number | null; "output_tail": string | null; "way_back": { "kept": number; "replaced": number } | null; "restarts": Report | null; "probes": { "before"?: { "at": string; "probes": (Probe)[] } } | null; "hooks": (Hook)[] | null }
 
-interface Answer15 { "items": (Item12)[]; "next_cursor": string | null; "total": number; "total_is_capped"?: true }
+interface Answer16 { "items": (Item12)[]; "next_cursor": string | null; "total": number; "total_is_capped"?: true }
 
 interface Probe2 { "name": string; "kind"?: "unit" | "failed_units" | "tcp" | "http" | "program"; "state": "green" | "red" | "unknown"; "detail"?: string; "since": string; "last_state": "green" | "red" | "unknown" }
 
-interface Answer16 { "state": "green" | "red" | "unknown" | "none"; "since": string | null; "at": string | null; "probes": (Probe2)[] }
+interface Answer17 { "state": "green" | "red" | "unknown" | "none"; "since": string | null; "at": string | null; "probes": (Probe2)[] }
 
 interface Outcome { "unit": string; "outcome": "restarted" | "not_stale" | "failed" | "not_attempted"; "detail"?: string }
 
 interface Item13 { "id": string; "agent_id": string; "hostname": string; "kind": "reboot" | "restart_services"; "state": "queued" | "running" | "rebooted" | "done" | "failed" | "cancelled" | "expired"; "waits_for": "later" | "online" | "slot" | "release" | "healthy" | "turn" | "fetch" | null; "reason": string; "warn_minutes": number; "asked_by": string; "asked_at": string; "deadline": string; "boot_id": string; "new_boot_id": string | null; "units": (string)[] | null; "outcomes": (Outcome)[] | null; "attempts": number; "not_before": string; "blockers": ({ "kind": "user" | "inhibitor" | "package_manager" | "other"; "name": string })[] | null; "detail": string | null; "command_id": string | null; "ended_at": string | null }
 
-interface Answer17 { "items": (Item13)[]; "next_cursor": string | null; "total": number }
+interface Answer18 { "items": (Item13)[]; "next_cursor": string | null; "total": number }
 
 interface Scope { "kind": "some"; "groups": (string)[]; "hosts": (string)[]; "tags"?: (string)[] }
 
 interface Body4 { "kind": "reboot" | "restart_services"; "scope": { "kind": "all" } | Scope; "only_needed"?: boolean; "warn_minutes"?: number; "reason": string; "deadline": string; "dry_run"?: boolean }
 
-interface Answer18 { "dry_run": boolean; "queued": number; "hosts": ({ "agent_id": string; "hostname": string })[]; "left_out": ({ "why": "not_needed" | "unknown" | "never_checked_in" | "queued_already"; "hosts": number })[] }
+interface Answer19 { "dry_run": boolean; "queued": number; "hosts": ({ "agent_id": string; "hostname": string })[]; "left_out": ({ "why": "not_needed" | "unknown" | "never_checked_in" | "queued_already"; "hosts": number })[] }
 
 interface Slot { "id": string; "agent_id": string | null; "hostname": string; "command_id": string | null; "state": "held" | "proving" | "failed"; "taken_at": string; "ends_at": string; "detail": string | null }
 
@@ -148,9 +152,9 @@ interface Condition { "trouble": { "reason": "packages_broken" | "transaction_in
 
 interface Report2 { "ecosystem": "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "scanned_at": string; "received_at": string; "complete": boolean; "packages": number; "condition": Condition | null; "repair_sha256": string | null }
 
-interface Answer19 { "items": (Item15)[]; "next_cursor": string | null; "total": number; "total_is_capped"?: true; "reports": (Report2)[] }
+interface Answer20 { "items": (Item15)[]; "next_cursor": string | null; "total": number; "total_is_capped"?: true; "reports": (Report2)[] }
 
-interface Answer20 { "progress_id": string; "state": "running" | "done" | "failed"; "done": number; "total": number; "approved": number; "blocked": number; "waiting": number; "skipped": number; "started_at": string; "updated_at": string }
+interface Answer21 { "progress_id": string; "state": "running" | "done" | "failed"; "done": number; "total": number; "approved": number; "blocked": number; "waiting": number; "skipped": number; "started_at": string; "updated_at": string }
 
 interface Package2 { "ecosystem": "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "name": string; "version": string }
 
@@ -178,11 +182,11 @@ interface ThirdParty { "package": string; "version": string; "arch": string | nu
 
 interface Blocked { "update_id": string; "package": Package2; "blocked_by": "divergence" | "registry" | "hold" | "age" | "policy" | "vulnerability" | "unchecked"; "reason": "artifact_divergence" | "artifact_unknown_to_registry" | "held" | "known_vulnerability" | "too_young" | "unknown_age" | "unreachable" | "uncovered" | "undecidable" | "not_chosen" | "ecosystem" | "package" | "excepted" | "origin" | "not_security" | "severity" | "change" | "policy_age" | "policy_age_unknown" | "age_exception" | "ring_not_entered" | "unproven"; "introduces": (Introduce)[]; "stays": (Introduce)[]; "fixes": (Fixe)[]; "fixes_complete": boolean; "unchecked": "unreachable" | "undecidable" | "uncovered" | null; "age": Age | null; "divergences": (Divergence)[]; "unknown_artifacts": (UnknownArtifact)[]; "held": (Held)[]; "third_party": (ThirdParty)[] }
 
-interface Answer21 { "approved": ({ "update_id": string; "token_id": string })[]; "awaiting_plan": (string)[]; "blocked": (Blocked)[]; "skipped": ({ "update_id": string; "code": string })[] }
+interface Answer22 { "approved": ({ "update_id": string; "token_id": string })[]; "awaiting_plan": (string)[]; "blocked": (Blocked)[]; "skipped": ({ "update_id": string; "code": string })[] }
 
 interface Body6 { "override_supply_chain"?: boolean; "override_reason"?: string; "not_before"?: string }
 
-interface Answer22 { "update_id": string; "state": "approved"; "token": KeySet; "warnings": ({ "code": string; "detail": string })[] }
+interface Answer23 { "update_id": string; "state": "approved"; "token": KeySet; "warnings": ({ "code": string; "detail": string })[] }
 
 interface Filter { "state"?: "pending" | "awaiting_plan" | "approved" | "installing" | "installed" | "failed" | "rejected" | "superseded"; "ecosystem"?: "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "name"?: string; "q"?: string; "agent_id"?: string; "group"?: string; "tag"?: string; "severity"?: "none" | "low" | "medium" | "high" | "critical" | "unknown"; "verdict"?: "clear" | "vulnerable" | "unchecked"; "security"?: "true" | "false" | boolean; "exploited"?: "true" | "false" | boolean; "introduces"?: "true" | "false" | boolean; "stays"?: "true" | "false" | boolean; "fixes"?: "true" | "false" | boolean; "offer"?: "series" | "newest" | "smallest_fix"; "max_change"?: "patch" | "minor" | "any"; "alternatives"?: "true" | "false" | boolean; "os"?: string; "host"?: string; "since"?: string; "until"?: string }
 
@@ -194,7 +198,7 @@ interface Plan2 { "removes": (string)[]; "installs": (string)[]; "downgrades": (
 
 interface Set { "agent_id": string; "hostname": string; "ecosystem": "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "place": string | null; "update_ids": (string)[]; "plan": Plan2 | null }
 
-interface Answer23 { "updates": number; "hosts": number; "transactions": number; "unplanned": number; "sets": (Set)[]; "left_out": ({ "update_id": string; "code": string })[]; "left_out_count": number }
+interface Answer24 { "updates": number; "hosts": number; "transactions": number; "unplanned": number; "sets": (Set)[]; "left_out": ({ "update_id": string; "code": string })[]; "left_out_count": number }
 
 interface FirstSeen { "package": string; "version": string; "first_seen_at": string }
 
@@ -202,13 +206,13 @@ interface Provenance { "package": string; "version": string; "status": "verified
 
 interface OriginChange { "package": string; "arch": string | null; "from": string | null; "to": string }
 
-interface Answer24 { "update_id": string; "package": Package2; "blocked_by": "divergence" | "registry" | "hold" | "age" | "policy" | "vulnerability" | "unchecked" | null; "overridable": boolean; "reason": "artifact_divergence" | "artifact_unknown_to_registry" | "held" | "known_vulnerability" | "too_young" | "unknown_age" | "unreachable" | "uncovered" | "undecidable" | "not_chosen" | "ecosystem" | "package" | "excepted" | "origin" | "not_security" | "severity" | "change" | "policy_age" | "policy_age_unknown" | "age_exception" | "ring_not_entered" | "unproven" | null; "introduces": (Introduce)[]; "stays": (Introduce)[]; "fixes": (Fixe)[]; "fixes_complete": boolean; "unchecked": "unreachable" | "undecidable" | "uncovered" | null; "age": Age | null; "divergences": (Divergence)[]; "unknown_artifacts": (UnknownArtifact)[]; "held": (Held)[]; "first_seen": (FirstSeen)[]; "provenance": (Provenance)[]; "origin_changes": (OriginChange)[]; "third_party": (ThirdParty)[]; "verdict": "clear" | "vulnerable" | "unchecked"; "vulnerability_policy": "any" | "introduced" | null; "checked_at": string | null; "source": string | null; "snapshot": string | null }
+interface Answer25 { "update_id": string; "package": Package2; "blocked_by": "divergence" | "registry" | "hold" | "age" | "policy" | "vulnerability" | "unchecked" | null; "overridable": boolean; "reason": "artifact_divergence" | "artifact_unknown_to_registry" | "held" | "known_vulnerability" | "too_young" | "unknown_age" | "unreachable" | "uncovered" | "undecidable" | "not_chosen" | "ecosystem" | "package" | "excepted" | "origin" | "not_security" | "severity" | "change" | "policy_age" | "policy_age_unknown" | "age_exception" | "ring_not_entered" | "unproven" | null; "introduces": (Introduce)[]; "stays": (Introduce)[]; "fixes": (Fixe)[]; "fixes_complete": boolean; "unchecked": "unreachable" | "undecidable" | "uncovered" | null; "age": Age | null; "divergences": (Divergence)[]; "unknown_artifacts": (UnknownArtifact)[]; "held": (Held)[]; "first_seen": (FirstSeen)[]; "provenance": (Provenance)[]; "origin_changes": (OriginChange)[]; "third_party": (ThirdParty)[]; "verdict": "clear" | "vulnerable" | "unchecked"; "vulnerability_policy": "any" | "introduced" | null; "checked_at": string | null; "source": string | null; "snapshot": string | null }
 
 interface Statement { "id": string; "status": "not_affected" | "accepted"; "vulnerability": string; "package": string }
 
 interface Item16 { "id": string; "decided_at": string; "outcome": "minted" | "blocked" | "handed_back"; "actor": string; "token_id": string | null; "unchecked": "unreachable" | "undecidable" | "uncovered" | null; "statements": (Statement)[]; "sha256": string; "repeats": number; "repeated_at": string | null }
 
-interface Answer25 { "items": (Item16)[]; "next_cursor": string | null; "total": number }
+interface Answer26 { "items": (Item16)[]; "next_cursor": string | null; "total": number }
 
 interface Update2 { "id": string; "name": string; "arch": string | null; "from_version": string | null; "to_version": string }
 
@@ -260,39 +264,39 @@ interface Verdict2 { "kind": "blocked"; "stop": { "by": string; "reason": string
 
 interface Record2 { "v": 1; "id": string; "gate_version": number; "decided_at": string; "via": "approve" | "bulk" | "sweep" | "policy"; "actor": string; "approved_by": string | null; "agent_id": string; "updates": (Update2)[]; "plan": { "id": string; "plan_sha256": string } | null; "policy": Policy; "request": Request; "facts": Facts; "verdict": Verdict | Verdict2 | { "kind": "plan_unknown" | "plan_required" | "override_reason_required" | "verdict_pending" }; "outcome": "minted" | "blocked" | "handed_back"; "outcome_reason": string | null; "token_id": string | null }
 
-interface Answer26 { "id": string; "decided_at": string; "outcome": "minted" | "blocked" | "handed_back"; "actor": string; "token_id": string | null; "unchecked": "unreachable" | "undecidable" | "uncovered" | null; "statements": (Statement)[]; "sha256": string; "repeats": number; "repeated_at": string | null; "record": Record2; "replays": boolean }
+interface Answer27 { "id": string; "decided_at": string; "outcome": "minted" | "blocked" | "handed_back"; "actor": string; "token_id": string | null; "unchecked": "unreachable" | "undecidable" | "uncovered" | null; "statements": (Statement)[]; "sha256": string; "repeats": number; "repeated_at": string | null; "record": Record2; "replays": boolean }
 
 interface Item26 { "id": string; "ecosystem": "npm" | "pypi"; "name": string; "version": string; "reason": string; "expires_at": string; "created_by": string; "created_at": string }
 
-interface Answer27 { "items": (Item26)[]; "next_cursor": string | null; "total": number }
+interface Answer28 { "items": (Item26)[]; "next_cursor": string | null; "total": number }
 
 interface Body8 { "ecosystem": "npm" | "pypi"; "name": string; "version": string; "reason": string; "expires_at": string }
 
 interface Open { "judged": number; "not_judged": number; "stopped": { "any": number; "introduced": number } }
 
-interface Answer28 { "policy": "any" | "introduced"; "set_by": "default" | "operator" | "environment"; "changed_at": string | null; "changed_by": string | null; "open": Open }
+interface Answer29 { "policy": "any" | "introduced"; "set_by": "default" | "operator" | "environment"; "changed_at": string | null; "changed_by": string | null; "open": Open }
 
 interface Imported { "format": "openvex" | "cyclonedx"; "author": string; "document_sha256": string }
 
 interface Item27 { "id": string; "vulnerability": string; "ecosystem": "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "package": string; "distribution": string | null; "versions": (string)[]; "scope": { "kind": "all" } | { "kind": "group"; "group": string } | { "kind": "host"; "agent_id": string }; "status": "not_affected" | "accepted"; "justification": "component_not_present" | "vulnerable_code_not_present" | "vulnerable_code_not_in_execute_path" | "vulnerable_code_cannot_be_controlled_by_adversary" | "inline_mitigations_already_exist" | null; "text": string; "ends_at": string; "state": "in_force" | "expired" | "revoked"; "sha256": string; "imported": Imported | null; "created_by": string; "created_at": string; "ended_by": string | null; "ended_at": string | null }
 
-interface Answer29 { "items": (Item27)[]; "next_cursor": string | null; "total": number }
+interface Answer30 { "items": (Item27)[]; "next_cursor": string | null; "total": number }
 
 interface Body9 { "vulnerability": string; "ecosystem": "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "package": string; "distribution": string | null; "versions": (string)[]; "scope": { "kind": "all" } | { "kind": "group"; "group": string } | { "kind": "host"; "agent_id": string }; "status": "not_affected" | "accepted"; "justification": "component_not_present" | "vulnerable_code_not_present" | "vulnerable_code_not_in_execute_path" | "vulnerable_code_cannot_be_controlled_by_adversary" | "inline_mitigations_already_exist" | null; "text": string; "ends_at": string }
 
-interface Answer30 { "id": string; "vulnerability": string; "ecosystem": "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "package": string; "distribution": string | null; "versions": (string)[]; "scope": { "kind": "all" } | { "kind": "group"; "group": string } | { "kind": "host"; "agent_id": string }; "status": "not_affected" | "accepted"; "justification": "component_not_present" | "vulnerable_code_not_present" | "vulnerable_code_not_in_execute_path" | "vulnerable_code_cannot_be_controlled_by_adversary" | "inline_mitigations_already_exist" | null; "text": string; "ends_at": string; "state": "in_force" | "expired" | "revoked"; "sha256": string; "imported": Imported | null; "created_by": string; "created_at": string; "ended_by": string | null; "ended_at": string | null; "envelope": KeySet }
+interface Answer31 { "id": string; "vulnerability": string; "ecosystem": "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "package": string; "distribution": string | null; "versions": (string)[]; "scope": { "kind": "all" } | { "kind": "group"; "group": string } | { "kind": "host"; "agent_id": string }; "status": "not_affected" | "accepted"; "justification": "component_not_present" | "vulnerable_code_not_present" | "vulnerable_code_not_in_execute_path" | "vulnerable_code_cannot_be_controlled_by_adversary" | "inline_mitigations_already_exist" | null; "text": string; "ends_at": string; "state": "in_force" | "expired" | "revoked"; "sha256": string; "imported": Imported | null; "created_by": string; "created_at": string; "ended_by": string | null; "ended_at": string | null; "envelope": KeySet }
 
 interface Body10 { "format": "openvex" | "cyclonedx"; "document": { [name: string]: unknown }; "scope": { "kind": "all" } | { "kind": "group"; "group": string } | { "kind": "host"; "agent_id": string }; "ends_at": string }
 
-interface Answer31 { "imported": (string)[]; "already": number; "skipped": ({ "vulnerability": string; "reason": string })[] }
+interface Answer32 { "imported": (string)[]; "already": number; "skipped": ({ "vulnerability": string; "reason": string })[] }
 
 interface Item28 { "id": string; "ecosystem": "apt" | "dnf"; "key": string; "suites": (string)[]; "rule": "ask" | "allow_older_than" | "allow"; "min_age_days": number | null; "reason": string; "ends_at": string; "state": "in_force" | "expired" | "revoked"; "sha256": string; "created_by": string; "created_at": string; "ended_by": string | null; "ended_at": string | null }
 
-interface Answer32 { "items": (Item28)[]; "next_cursor": string | null; "total": number }
+interface Answer33 { "items": (Item28)[]; "next_cursor": string | null; "total": number }
 
 interface Body11 { "ecosystem": "apt" | "dnf"; "key": string; "suites": (string)[]; "rule": "ask" | "allow_older_than" | "allow"; "min_age_days": number | null; "reason": string; "ends_at": string }
 
-interface Answer33 { "id": string; "ecosystem": "apt" | "dnf"; "key": string; "suites": (string)[]; "rule": "ask" | "allow_older_than" | "allow"; "min_age_days": number | null; "reason": string; "ends_at": string; "state": "in_force" | "expired" | "revoked"; "sha256": string; "created_by": string; "created_at": string; "ended_by": string | null; "ended_at": string | null; "envelope": KeySet }
+interface Answer34 { "id": string; "ecosystem": "apt" | "dnf"; "key": string; "suites": (string)[]; "rule": "ask" | "allow_older_than" | "allow"; "min_age_days": number | null; "reason": string; "ends_at": string; "state": "in_force" | "expired" | "revoked"; "sha256": string; "created_by": string; "created_at": string; "ended_by": string | null; "ended_at": string | null; "envelope": KeySet }
 
 interface Window { "rrule": string | null; "starts_on": string; "start": string; "zone": string; "duration_minutes": number; "except"?: (string)[]; "actions"?: ("install" | "restart_services" | "reboot" | "update_agent")[]; "catch_up_hours"?: number }
 
@@ -306,13 +310,13 @@ interface Window2 { "opens_at": string; "closes_at": string; "actions": ("instal
 
 interface Item29 { "id": string; "version": number; "sha256": string; "name": string; "text": string; "scope": { "kind": "all" } | Scope; "terms": Terms; "windows": (Window)[]; "ends_at": string; "reboot"?: { "when": "never" | "needed" | "always"; "warn_minutes": number }; "restart_services"?: "never" | "needed"; "rings"?: (Ring2)[]; "unproven"?: "ask" | { "wait_days": number }; "state": "in_force" | "suspended" | "expired" | "revoked" | "replaced"; "end_reason": "replaced" | "revoked" | "expired" | "author_disabled" | "author_demoted" | "author_bound" | "author_deleted" | null; "author": string; "created_at": string; "ended_by": string | null; "ended_at": string | null; "last_run": LastRun | null; "window": Window2 | null }
 
-interface Answer34 { "items": (Item29)[]; "next_cursor": string | null; "total": number }
+interface Answer35 { "items": (Item29)[]; "next_cursor": string | null; "total": number }
 
 interface Body12 { "name": string; "text": string; "scope": { "kind": "all" } | Scope; "terms": Terms; "windows": (Window)[]; "ends_at": string; "reboot"?: { "when": "never" | "needed" | "always"; "warn_minutes": number }; "restart_services"?: "never" | "needed"; "rings"?: (Ring2)[]; "unproven"?: "ask" | { "wait_days": number } }
 
 interface Version { "version": number; "sha256": string; "author": string; "created_at": string; "end_reason": "replaced" | "revoked" | "expired" | "author_disabled" | "author_demoted" | "author_bound" | "author_deleted" | null; "ended_at": string | null }
 
-interface Answer35 { "id": string; "version": number; "sha256": string; "name": string; "text": string; "scope": { "kind": "all" } | Scope; "terms": Terms; "windows": (Window)[]; "ends_at": string; "reboot"?: { "when": "never" | "needed" | "always"; "warn_minutes": number }; "restart_services"?: "never" | "needed"; "rings"?: (Ring2)[]; "unproven"?: "ask" | { "wait_days": number }; "state": "in_force" | "suspended" | "expired" | "revoked" | "replaced"; "end_reason": "replaced" | "revoked" | "expired" | "author_disabled" | "author_demoted" | "author_bound" | "author_deleted" | null; "author": string; "created_at": string; "ended_by": string | null; "ended_at": string | null; "last_run": LastRun | null; "envelope": KeySet; "follow_ups_stopped": boolean; "versions": (Version)[] }
+interface Answer36 { "id": string; "version": number; "sha256": string; "name": string; "text": string; "scope": { "kind": "all" } | Scope; "terms": Terms; "windows": (Window)[]; "ends_at": string; "reboot"?: { "when": "never" | "needed" | "always"; "warn_minutes": number }; "restart_services"?: "never" | "needed"; "rings"?: (Ring2)[]; "unproven"?: "ask" | { "wait_days": number }; "state": "in_force" | "suspended" | "expired" | "revoked" | "replaced"; "end_reason": "replaced" | "revoked" | "expired" | "author_disabled" | "author_demoted" | "author_bound" | "author_deleted" | null; "author": string; "created_at": string; "ended_by": string | null; "ended_at": string | null; "last_run": LastRun | null; "envelope": KeySet; "follow_ups_stopped": boolean; "versions": (Version)[] }
 
 interface Body13 { "name": string; "text": string; "scope": { "kind": "all" } | Scope; "terms": Terms; "windows": (Window)[]; "ends_at": string; "reboot"?: { "when": "never" | "needed" | "always"; "warn_minutes": number }; "restart_services"?: "never" | "needed"; "rings"?: (Ring2)[]; "unproven"?: "ask" | { "wait_days": number }; "replaces": string }
 
@@ -322,13 +326,13 @@ interface Unrepresented { "os_id": string | null; "os_version": string | null; "
 
 interface Missed { "window": Window2; "catch_up_until": string | null; "hosts": number; "hosts_shown": ({ "agent_id": string; "hostname": string })[] }
 
-interface Answer36 { "open_window": Window2 | null; "open_besides": (Window2)[]; "next_windows": (Window2)[]; "hosts": number; "hosts_shown": ({ "agent_id": string; "hostname": string })[]; "approves": number; "unplanned": number; "leaves": number; "reasons": ({ "reason": string; "count": number })[]; "updates": (Update4)[]; "rings"?: { "rings": ({ "name": string; "hosts": number })[]; "unrepresented": (Unrepresented)[] }; "missed"?: Missed }
+interface Answer37 { "open_window": Window2 | null; "open_besides": (Window2)[]; "next_windows": (Window2)[]; "hosts": number; "hosts_shown": ({ "agent_id": string; "hostname": string })[]; "approves": number; "unplanned": number; "leaves": number; "reasons": ({ "reason": string; "count": number })[]; "updates": (Update4)[]; "rings"?: { "rings": ({ "name": string; "hosts": number })[]; "unrepresented": (Unrepresented)[] }; "missed"?: Missed }
 
 interface Approves { "approved": number; "taken_back": number; "not_approved": number }
 
 interface Update5 { "update_id": string; "agent_id": string; "hostname": string; "ecosystem": "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "name": string; "to_version": string; "decided_at": string; "reason": string | null; "fate": "approved" | "taken_back" | "not_approved" }
 
-interface Answer37 { "since": string; "until": string; "decisions": number; "cut": boolean; "unreadable": number; "approves": Approves; "leaves": Approves; "reasons": ({ "reason": string; "count": number })[]; "updates": (Update5)[] }
+interface Answer38 { "since": string; "until": string; "decisions": number; "cut": boolean; "unreadable": number; "approves": Approves; "leaves": Approves; "reasons": ({ "reason": string; "count": number })[]; "updates": (Update5)[] }
 
 interface Body14 { "scope": { "kind": "all" } | Scope; "terms": Terms; "windows": (Window)[]; "reboot"?: { "when": "never" | "needed" | "always"; "warn_minutes": number }; "restart_services"?: "never" | "needed"; "rings"?: (Ring2)[] }
 
@@ -346,7 +350,7 @@ interface Outcomes { "waiting": number; "offline": number; "running": number; "i
 
 interface Item30 { "id": string; "policy_id": string; "policy_sha256": string; "policy_name": string; "lane": "wave" | "emergency"; "state": "running" | "halted" | "finished" | "cancelled"; "ring": number; "ring_name": string; "rings": number; "started_at": string; "ring_entered_at": string; "ended_at": string | null; "waits_for": string; "packages": number; "hosts": number; "outcomes": Outcomes }
 
-interface Answer38 { "items": (Item30)[]; "next_cursor": string | null; "total": number }
+interface Answer39 { "items": (Item30)[]; "next_cursor": string | null; "total": number }
 
 interface Condition2 { "kind": "success_count" | "success_rate" | "soak" | "probes" | "divergences" | "approval"; "met": boolean; "has": number; "wants": number; "text": string }
 
@@ -356,15 +360,15 @@ interface Halt { "at": string; "by": string; "reason": string }
 
 interface PackageList { "ecosystem": "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "name": string; "version": string; "hosts": number }
 
-interface Answer39 { "id": string; "policy_id": string; "policy_sha256": string; "policy_name": string; "lane": "wave" | "emergency"; "state": "running" | "halted" | "finished" | "cancelled"; "ring": number; "ring_name": string; "rings": number; "started_at": string; "ring_entered_at": string; "ended_at": string | null; "waits_for": string; "packages": number; "hosts": number; "outcomes": Outcomes; "lanes": (Lane)[]; "halt": Halt | null; "package_list": (PackageList)[]; "unrepresented": (Unrepresented)[]; "in_force": boolean }
+interface Answer40 { "id": string; "policy_id": string; "policy_sha256": string; "policy_name": string; "lane": "wave" | "emergency"; "state": "running" | "halted" | "finished" | "cancelled"; "ring": number; "ring_name": string; "rings": number; "started_at": string; "ring_entered_at": string; "ended_at": string | null; "waits_for": string; "packages": number; "hosts": number; "outcomes": Outcomes; "lanes": (Lane)[]; "halt": Halt | null; "package_list": (PackageList)[]; "unrepresented": (Unrepresented)[]; "in_force": boolean }
 
 interface Item31 { "agent_id": string; "hostname": string; "ring": number; "late": boolean; "outcome": "waiting" | "offline" | "running" | "installed" | "failed" | "probe_failed" | "silent" | "refused" | "unfit" | "not_offered"; "excused": boolean; "reason": string | null; "delivered_at": string | null; "settled_at": string | null }
 
-interface Answer40 { "items": (Item31)[]; "next_cursor": string | null; "total": number }
+interface Answer41 { "items": (Item31)[]; "next_cursor": string | null; "total": number }
 
 interface Body16 { "ring": number; "reason"?: string; "dry_run"?: boolean; "after"?: string }
 
-interface Answer41 { "requested": (Requested)[]; "skipped": (Skipped)[]; "next": string | null }
+interface Answer42 { "requested": (Requested)[]; "skipped": (Skipped)[]; "next": string | null }
 
 interface Times { "kind": "once"; "starts_at": string; "ends_at": string }
 
@@ -372,27 +376,27 @@ interface Schedule { "rrule": string | null; "starts_on": string; "start": strin
 
 interface Item32 { "id": string; "name": string; "reason": string; "scope": { "kind": "all" } | Scope; "times": Times | { "kind": "recurring"; "schedule": Schedule }; "state": "active" | "upcoming" | "over" | "ended"; "active": { "starts_at": string; "ends_at": string } | null; "next": ({ "starts_at": string; "ends_at": string })[]; "created_by": string; "created_at": string; "ended_by": string | null; "ended_at": string | null; "end_reason": string | null }
 
-interface Answer42 { "items": (Item32)[]; "next_cursor": string | null; "total": number }
+interface Answer43 { "items": (Item32)[]; "next_cursor": string | null; "total": number }
 
 interface Body17 { "name": string; "reason": string; "scope": { "kind": "all" } | Scope; "times": Times | { "kind": "recurring"; "schedule": Schedule } }
 
 interface Item33 { "id": string; "ecosystems": ("npm" | "pypi" | "apt" | "dnf" | "tidegate")[]; "packages": (string)[]; "scope": { "kind": "all" } | Scope; "reason": string; "ends_at": string; "state": "in_force" | "expired" | "released"; "created_by": string; "created_at": string; "ended_by": string | null; "ended_at": string | null }
 
-interface Answer43 { "items": (Item33)[]; "next_cursor": string | null; "total": number }
+interface Answer44 { "items": (Item33)[]; "next_cursor": string | null; "total": number }
 
 interface Body18 { "ecosystems": ("npm" | "pypi" | "apt" | "dnf" | "tidegate")[]; "packages": (string)[]; "scope": { "kind": "all" } | Scope; "reason": string; "ends_at": string }
 
 interface Held2 { "updates": number; "security_updates": number; "hosts": number }
 
-interface Answer44 { "id": string; "ecosystems": ("npm" | "pypi" | "apt" | "dnf" | "tidegate")[]; "packages": (string)[]; "scope": { "kind": "all" } | Scope; "reason": string; "ends_at": string; "state": "in_force" | "expired" | "released"; "created_by": string; "created_at": string; "ended_by": string | null; "ended_at": string | null; "held": Held2 | null }
+interface Answer45 { "id": string; "ecosystems": ("npm" | "pypi" | "apt" | "dnf" | "tidegate")[]; "packages": (string)[]; "scope": { "kind": "all" } | Scope; "reason": string; "ends_at": string; "state": "in_force" | "expired" | "released"; "created_by": string; "created_at": string; "ended_by": string | null; "ended_at": string | null; "held": Held2 | null }
 
 interface Mitigation { "hook": string; "note": string; "by": string; "at": string }
 
 interface Item34 { "id": string; "ecosystem": "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "distribution": string; "package": string; "installed_packages": (string)[]; "vulnerability": string; "names": (string)[]; "hosts": number; "hosts_with_pending_fix": number; "first_seen_at": string; "severity": string | null; "exploited": boolean | null; "fixed_in": string | null; "fix_known_at": string | null; "fix_offered_at": string | null; "statements": ({ "id": string; "status": string })[]; "mitigation": Mitigation | null }
 
-interface Answer45 { "items": (Item34)[]; "next_cursor": string | null; "total": number; "total_is_capped"?: true }
+interface Answer46 { "items": (Item34)[]; "next_cursor": string | null; "total": number; "total_is_capped"?: true }
 
-interface Answer46 { "at": string | null; "hosts": number; "unknown_hosts": number; "left_out": number }
+interface Answer47 { "at": string | null; "hosts": number; "unknown_hosts": number; "left_out": number }
 
 interface Item35 { "agent_id": string; "hostname": string; "group": string | null; "packages": ({ "name": string; "version": string })[] }
 
@@ -400,23 +404,23 @@ interface Hold { "id": string; "packages": (string)[]; "reason": string; "ends_a
 
 interface Blackout { "id": string; "name": string; "until": string }
 
-interface Answer47 { "as_of": string; "pending": number; "open": number; "installed": number | null; "held": HeldUpdates; "holds": (Hold)[]; "own_holds": { "total": number; "packages": (Package2)[] }; "blackout": Blackout | null }
+interface Answer48 { "as_of": string; "pending": number; "open": number; "installed": number | null; "held": HeldUpdates; "holds": (Hold)[]; "own_holds": { "total": number; "packages": (Package2)[] }; "blackout": Blackout | null }
 
 interface Body19 { "username": string; "password": string; "totp"?: string; "recovery_code"?: string }
 
 interface Operator { "id": string; "username": string; "role": "viewer" | "approver" | "admin"; "groups": (string)[] | null }
 
-interface Answer48 { "token": string; "expires_at": string; "operator": Operator }
+interface Answer49 { "token": string; "expires_at": string; "operator": Operator }
 
 interface Factors { "totp": boolean; "passkeys": number; "recovery_codes_left": number }
 
-interface Answer49 { "operator": Operator; "expires_at": string; "factors": Factors; "unread_notices": number; "second_factor_due_at": string | null; "stepped_up_until": string | null }
+interface Answer50 { "operator": Operator; "expires_at": string; "factors": Factors; "unread_notices": number; "second_factor_due_at": string | null; "stepped_up_until": string | null }
 
 interface Body20 { "secret": string; "username": string; "password": string }
 
 interface Item36 { "id": string; "created_at": string; "last_used_at": string; "expires_at": string; "address": string; "user_agent": string; "method": "password" | "password+totp" | "password+recovery_code" | "password+passkey" | "passkey"; "is_current": boolean }
 
-interface Answer50 { "items": (Item36)[]; "next_cursor": string | null; "total": number }
+interface Answer51 { "items": (Item36)[]; "next_cursor": string | null; "total": number }
 
 interface Response { "clientDataJSON": string; "authenticatorData": string; "signature": string; "userHandle"?: string | null }
 
@@ -424,11 +428,11 @@ interface Credential { "id": string; "rawId": string; "type": "public-key"; "aut
 
 interface Item37 { "id": string; "kind": "totp_added" | "totp_removed" | "passkey_added" | "passkey_renamed" | "passkey_removed" | "recovery_codes_made" | "recovery_code_used" | "password_changed" | "password_reset" | "factors_reset" | "sessions_ended" | "api_token_created" | "api_token_revoked" | "api_tokens_ended" | "access_changed" | "logins_slowed"; "subject": string | null; "at": string; "actor": string; "address": string | null; "is_new": boolean }
 
-interface Answer51 { "items": (Item37)[]; "next_cursor": string | null; "total": number }
+interface Answer52 { "items": (Item37)[]; "next_cursor": string | null; "total": number }
 
 interface Item38 { "id": string; "name": string; "created_at": string; "last_used_at": string | null; "backed_up": boolean }
 
-interface Answer52 { "items": (Item38)[]; "next_cursor": string | null; "total": number }
+interface Answer53 { "items": (Item38)[]; "next_cursor": string | null; "total": number }
 
 interface Response2 { "clientDataJSON": string; "attestationObject": string; "transports"?: (string)[] }
 
@@ -438,7 +442,7 @@ interface Body21 { "challenge_id": string; "name": string; "credential": Credent
 
 interface Item39 { "id": string; "username": string; "role": "viewer" | "approver" | "admin"; "groups": (string)[] | null; "disabled": boolean; "second_factors": ("totp" | "passkey")[]; "created_at": string }
 
-interface Answer53 { "items": (Item39)[]; "next_cursor": string | null; "total": number }
+interface Answer54 { "items": (Item39)[]; "next_cursor": string | null; "total": number }
 
 interface Body22 { "username": string; "password": string; "role": "viewer" | "approver" | "admin"; "groups"?: (string)[] | null }
 
@@ -446,17 +450,17 @@ interface Body23 { "password"?: string; "keep"?: ("totp" | "passkeys" | "session
 
 interface Item40 { "id": string; "label": string; "role": "viewer" | "approver" | "admin"; "groups": (string)[] | null; "scopes": ("read" | "approve" | "override" | "hosts" | "admin")[] | null; "state": "active" | "expired" | "suspended"; "created_by": string; "created_at": string; "expires_at": string; "last_used_at": string | null }
 
-interface Answer54 { "items": (Item40)[]; "next_cursor": string | null; "total": number }
+interface Answer55 { "items": (Item40)[]; "next_cursor": string | null; "total": number }
 
 interface Body24 { "label": string; "role": "viewer" | "approver" | "admin"; "groups"?: (string)[] | null; "scopes"?: ("read" | "approve" | "override" | "hosts" | "admin")[] | null; "expires_at": string }
 
-interface Answer55 { "id": string; "label": string; "role": "viewer" | "approver" | "admin"; "groups": (string)[] | null; "scopes": ("read" | "approve" | "override" | "hosts" | "admin")[] | null; "state": "active" | "expired" | "suspended"; "created_by": string; "created_at": string; "expires_at": string; "last_used_at": string | null; "token": string }
+interface Answer56 { "id": string; "label": string; "role": "viewer" | "approver" | "admin"; "groups": (string)[] | null; "scopes": ("read" | "approve" | "override" | "hosts" | "admin")[] | null; "state": "active" | "expired" | "suspended"; "created_by": string; "created_at": string; "expires_at": string; "last_used_at": string | null; "token": string }
 
 interface Restored { "event_id": string; "at": string; "details": { [name: string]: unknown } }
 
 interface Resync { "id": string; "opened_at": string; "closes_at": string; "opened_by": string; "reason": string; "resynced": number }
 
-interface Answer56 { "epoch": number; "restored": Restored | null; "active_families": number; "resync": Resync | null }
+interface Answer57 { "epoch": number; "restored": Restored | null; "active_families": number; "resync": Resync | null }
 
 interface Clear { "count": number; "as_of": string; "opens": { "list": "agents" | "updates" | "commands" | "events" | "divergences" | "signing-keys" | "registration-tokens"; "filter": { [name: string]: string } } | null }
 
@@ -476,13 +480,13 @@ interface Totals { "hosts": Clear; "hosts_bound": Clear; "hosts_online": Clear; 
 
 interface Verdicts { "clear": number; "vulnerable": number; "unchecked": number; "not_judged": number; "as_of": string }
 
-interface Answer57 { "as_of": string; "of": "fleet" | "groups"; "needs_me": NeedsMe; "changed": Changed; "lying": Lying; "totals": Totals; "held": HeldUpdates; "verdicts": Verdicts }
+interface Answer58 { "as_of": string; "of": "fleet" | "groups"; "needs_me": NeedsMe; "changed": Changed; "lying": Lying; "totals": Totals; "held": HeldUpdates; "verdicts": Verdicts }
 
 interface Open2 { "clear": number; "vulnerable": number; "unchecked": number; "not_judged": number }
 
 interface Item41 { "day": string; "as_of": string; "complete": boolean; "open": Open2; "exposed": number; "median_age_hours": number | null; "p95_age_hours": number | null; "hosts_seen": number }
 
-interface Answer58 { "agent_id": string; "as_of": string; "slot_minutes": 30; "slots": ({ "from": string; "status": "seen" | "late" | "missed" | "unknown" })[] }
+interface Answer59 { "agent_id": string; "as_of": string; "slot_minutes": 30; "slots": ({ "from": string; "status": "seen" | "late" | "missed" | "unknown" })[] }
 
 interface Day { "date": string; "starts_at": string; "ends_at": string }
 
@@ -490,15 +494,15 @@ interface Entry { "kind": "window" | "blackout" | "policy_ends" | "hold_ends" | 
 
 interface Ran { "date": string; "policy_id": string | null; "policy_name": string | null; "approved": number | null; "installed": number; "failed": number; "refused": number }
 
-interface Answer59 { "as_of": string; "zone": string; "days": (Day)[]; "entries": (Entry)[]; "truncated": boolean; "always": ({ "id": string; "name": string })[]; "ran": (Ran)[]; "ran_until": string | null }
+interface Answer60 { "as_of": string; "zone": string; "days": (Day)[]; "entries": (Entry)[]; "truncated": boolean; "always": ({ "id": string; "name": string })[]; "ran": (Ran)[]; "ran_until": string | null }
 
-interface Answer60 { "status": "ok" | "degraded"; "version": string; "uptime_seconds": number; "checks": { "database": "ok" | "down"; "advisories": "ok" | "loading" | "stale" | "missing" | "unreachable" | "off" } }
+interface Answer61 { "status": "ok" | "degraded"; "version": string; "uptime_seconds": number; "checks": { "database": "ok" | "down"; "advisories": "ok" | "loading" | "stale" | "missing" | "unreachable" | "off" } }
 
 interface Body25 { "error_type": "javascript_error" | "api_error" | "ui_error" | "validation_error" | "client_debug" | "client_trace"; "message": string; "subsystem"?: string; "url"?: string; "stack"?: string; "metadata"?: { [name: string]: string | number | boolean | null } }
 
 interface Item42 { "id": string; "name": string; "page": "updates" | "packages" | "hosts"; "query": { [name: string]: string | boolean }; "shared": boolean; "own": boolean; "created_by": string; "created_at": string }
 
-interface Answer61 { "items": (Item42)[]; "next_cursor": string | null; "total": number }
+interface Answer62 { "items": (Item42)[]; "next_cursor": string | null; "total": number }
 
 interface Body26 { "name": string; "page": "updates" | "packages" | "hosts"; "query": { [name: string]: string | boolean }; "shared"?: boolean }
 
@@ -662,10 +666,15 @@ export interface Api {
     answer: null;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
+  /** The packages of the agent that hosts can download from this server */
+  "GET /api/v1/admin/agent-packages": {
+    answer: Answer10;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
+  };
   /** Artifacts with more than one hash, newest first */
   "GET /api/v1/artifacts/divergences": {
     query?: { "limit"?: string; "cursor"?: string; "open"?: "true" | "false" };
-    answer: Answer10;
+    answer: Answer11;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
   };
   /** One artifact with more than one hash */
@@ -703,7 +712,7 @@ export interface Api {
   /** Hosts whose reports about artifacts are ignored */
   "GET /api/v1/artifacts/hosts-set-aside": {
     query?: { "limit"?: string; "cursor"?: string; "agent_id"?: string };
-    answer: Answer11;
+    answer: Answer12;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
   };
   /** Trust a host's reports about artifacts again */
@@ -716,25 +725,25 @@ export interface Api {
   /** Updates, sorted and filtered, page by page */
   "GET /api/v1/updates": {
     query?: { "limit"?: string; "cursor"?: string; "sort"?: "discovered_at" | "name" | "hostname" | "severity" | "exploited" | "state" | "updated_at" | "-discovered_at" | "-name" | "-hostname" | "-severity" | "-exploited" | "-state" | "-updated_at"; "state"?: "pending" | "awaiting_plan" | "approved" | "installing" | "installed" | "failed" | "rejected" | "superseded"; "ecosystem"?: "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "name"?: string; "q"?: string; "agent_id"?: string; "group"?: string; "tag"?: string; "severity"?: "none" | "low" | "medium" | "high" | "critical" | "unknown"; "verdict"?: "clear" | "vulnerable" | "unchecked"; "security"?: "true" | "false" | boolean; "exploited"?: "true" | "false" | boolean; "introduces"?: "true" | "false" | boolean; "stays"?: "true" | "false" | boolean; "fixes"?: "true" | "false" | boolean; "offer"?: "series" | "newest" | "smallest_fix"; "max_change"?: "patch" | "minor" | "any"; "alternatives"?: "true" | "false" | boolean; "os"?: string; "host"?: string; "since"?: string; "until"?: string };
-    answer: Answer12;
+    answer: Answer13;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
   };
   /** One update with its plan, its history and the verdict of the gate */
   "GET /api/v1/updates/{id}": {
     path: { "id": string };
-    answer: Answer13;
+    answer: Answer14;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
   };
   /** Updates of all hosts, grouped by package */
   "GET /api/v1/packages": {
     query?: { "limit"?: string; "cursor"?: string; "sort"?: "name" | "hosts" | "updates" | "newest" | "severity" | "-name" | "-hosts" | "-updates" | "-newest" | "-severity"; "state"?: "pending" | "awaiting_plan" | "approved" | "installing" | "installed" | "failed" | "rejected" | "superseded"; "ecosystem"?: "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "name"?: string; "q"?: string; "agent_id"?: string; "group"?: string; "tag"?: string; "severity"?: "none" | "low" | "medium" | "high" | "critical" | "unknown"; "verdict"?: "clear" | "vulnerable" | "unchecked"; "security"?: "true" | "false" | boolean; "exploited"?: "true" | "false" | boolean; "introduces"?: "true" | "false" | boolean; "stays"?: "true" | "false" | boolean; "fixes"?: "true" | "false" | boolean; "offer"?: "series" | "newest" | "smallest_fix"; "max_change"?: "patch" | "minor" | "any"; "alternatives"?: "true" | "false" | boolean; "os"?: string; "host"?: string; "since"?: string; "until"?: string };
-    answer: Answer14;
+    answer: Answer15;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
   };
   /** Commands by creation time, newest first by default */
   "GET /api/v1/commands": {
     query?: { "limit"?: string; "cursor"?: string; "sort"?: "created_at" | "-created_at"; "agent_id"?: string; "update_id"?: string; "status"?: "pending" | "sent" | "received" | "running" | "success" | "failed" | "refused" | "interrupted" | "expired" | "cancelled"; "action"?: "scan" | "plan_update" | "install_update" | "repair" | "reboot" | "restart_services" | "update_agent" | "refresh_keys" | "set_polling" | "run_probes"; "since"?: string; "until"?: string };
-    answer: Answer15;
+    answer: Answer16;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
   };
   /** One command */
@@ -786,7 +795,7 @@ export interface Api {
   /** The probes of a host, each with its state and since when */
   "GET /api/v1/agents/{agent_id}/probes": {
     path: { "agent_id": string };
-    answer: Answer16;
+    answer: Answer17;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
   };
   /** Have a host run its probes */
@@ -798,13 +807,13 @@ export interface Api {
   /** Reboots and restarts of services by host, newest first */
   "GET /api/v1/reboots": {
     query?: { "limit"?: string; "cursor"?: string; "state"?: "queued" | "running" | "rebooted" | "done" | "failed" | "cancelled" | "expired"; "kind"?: "reboot" | "restart_services"; "agent_id"?: string };
-    answer: Answer17;
+    answer: Answer18;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
   };
   /** Queue hosts for a reboot, or for a restart of the services that run replaced files */
   "POST /api/v1/reboots": {
     body: Body4;
-    answer: Answer18;
+    answer: Answer19;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** One host in the queue */
@@ -841,7 +850,7 @@ export interface Api {
   "GET /api/v1/agents/{agent_id}/inventory": {
     path: { "agent_id": string };
     query?: { "limit"?: string; "cursor"?: string; "sort"?: "name" | "-name"; "q"?: string; "ecosystem"?: "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "update"?: "true" | "false"; "verdict"?: "clear" | "vulnerable" | "unchecked" };
-    answer: Answer19;
+    answer: Answer20;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
   };
   /** Finish the packages that dpkg has left unfinished on a host */
@@ -854,38 +863,38 @@ export interface Api {
   /** Progress of a bulk request */
   "GET /api/v1/bulk/{progress_id}": {
     path: { "progress_id": string };
-    answer: Answer20;
+    answer: Answer21;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
   };
   /** The answer of a bulk request that has ended, even if its client disconnected */
   "GET /api/v1/bulk/{progress_id}/result": {
     path: { "progress_id": string };
-    answer: Answer21;
+    answer: Answer22;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
   };
   /** Approve one update (E3) */
   "POST /api/v1/updates/{id}/approve": {
     path: { "id": string };
     body?: Body6 | null;
-    answer: Answer22 | { "update_id": string; "state": "awaiting_plan" };
+    answer: Answer23 | { "update_id": string; "state": "awaiting_plan" };
     code: "access_token_expired" | "access_token_invalid" | "approval_blocked" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "override_reason_required" | "payload_too_large" | "plan_required" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type" | "verdict_pending";
   };
   /** Approve several updates (E4); takes no override (A6) */
   "POST /api/v1/updates/approve": {
     body: { "update_ids": (string)[]; "progress_id"?: string } | Body7;
-    answer: Answer21;
+    answer: Answer22;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** What an approval of several updates would do now; approves nothing */
   "POST /api/v1/updates/preview": {
     body: { "update_ids": (string)[]; "progress_id"?: string } | Body7;
-    answer: Answer23;
+    answer: Answer24;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** The gate's verdict, without minting an approval */
   "POST /api/v1/updates/{id}/preview": {
     path: { "id": string };
-    answer: Answer24;
+    answer: Answer25;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable" | "unsupported_media_type" | "verdict_pending";
   };
   /** Reject an update */
@@ -906,13 +915,13 @@ export interface Api {
   "GET /api/v1/updates/{id}/decisions": {
     path: { "id": string };
     query?: { "limit"?: string; "cursor"?: string };
-    answer: Answer25;
+    answer: Answer26;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
   };
   /** One decision with its evidence */
   "GET /api/v1/decisions/{id}": {
     path: { "id": string };
-    answer: Answer26;
+    answer: Answer27;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
   };
   /** One decision as an in-toto statement, signed now by the key in use */
@@ -931,7 +940,7 @@ export interface Api {
   /** Exceptions from the age gate, newest first */
   "GET /api/v1/admin/age-exceptions": {
     query?: { "limit"?: string; "cursor"?: string };
-    answer: Answer27;
+    answer: Answer28;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
   };
   /** Except one version from the age gate */
@@ -954,31 +963,31 @@ export interface Api {
   };
   /** The vulnerability policy in force, and how many open updates each policy stops */
   "GET /api/v1/admin/vulnerability-policy": {
-    answer: Answer28;
+    answer: Answer29;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
   };
   /** Choose the vulnerability policy; 409 if the environment fixes it */
   "PUT /api/v1/admin/vulnerability-policy": {
     body: { "policy": "any" | "introduced" };
-    answer: Answer28;
+    answer: Answer29;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Statements about vulnerabilities, newest first, with those that have ended */
   "GET /api/v1/admin/vex-statements": {
     query?: { "limit"?: string; "cursor"?: string };
-    answer: Answer29;
+    answer: Answer30;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
   };
   /** State that a vulnerability does not affect a package, or that its risk is accepted */
   "POST /api/v1/admin/vex-statements": {
     body: Body9;
-    answer: Answer30;
+    answer: Answer31;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** One statement, with the envelope that the server signed */
   "GET /api/v1/admin/vex-statements/{id}": {
     path: { "id": string };
-    answer: Answer30;
+    answer: Answer31;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
   };
   /** Revoke a statement. Approvals that were signed with it keep their token */
@@ -996,25 +1005,25 @@ export interface Api {
   /** Import the statements of an OpenVEX or CycloneDX document, all or nothing */
   "POST /api/v1/admin/vex-document": {
     body: Body10;
-    answer: Answer31;
+    answer: Answer32;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Registered third-party origins, newest first, with those that have ended */
   "GET /api/v1/admin/origins": {
     query?: { "limit"?: string; "cursor"?: string };
-    answer: Answer32;
+    answer: Answer33;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
   };
   /** Register a third-party origin by its signing key and suites */
   "POST /api/v1/admin/origins": {
     body: Body11;
-    answer: Answer33;
+    answer: Answer34;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** One registered origin, with the envelope that the server signed */
   "GET /api/v1/admin/origins/{id}": {
     path: { "id": string };
-    answer: Answer33;
+    answer: Answer34;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
   };
   /** Revoke a registered origin. Approvals that were signed with it keep their token */
@@ -1026,26 +1035,26 @@ export interface Api {
   /** Policies in their newest version, newest first, with those that have ended */
   "GET /api/v1/policies": {
     query?: { "limit"?: string; "cursor"?: string };
-    answer: Answer34;
+    answer: Answer35;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
   };
   /** Publish a policy, which approves in the name of the caller until it ends */
   "POST /api/v1/policies": {
     body: Body12;
-    answer: Answer35;
+    answer: Answer36;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** One policy with the envelope that the server signed, and its versions */
   "GET /api/v1/policies/{id}": {
     path: { "id": string };
-    answer: Answer35;
+    answer: Answer36;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
   };
   /** Replace a policy by a new version; one that has ended comes into force again */
   "PUT /api/v1/policies/{id}": {
     path: { "id": string };
     body: Body13;
-    answer: Answer35;
+    answer: Answer36;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Revoke a policy. What it has approved keeps its token */
@@ -1057,25 +1066,25 @@ export interface Api {
   /** What a policy would do now: its hosts, what it would approve, and what it leaves and why */
   "GET /api/v1/policies/{id}/preview": {
     path: { "id": string };
-    answer: Answer36;
+    answer: Answer37;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
   };
   /** What a policy would have decided in the last 30 days, from the recorded decisions */
   "GET /api/v1/policies/{id}/backtest": {
     path: { "id": string };
-    answer: Answer37;
+    answer: Answer38;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
   };
   /** What a policy with this scope and these terms would have decided; stores nothing */
   "POST /api/v1/policies/backtest": {
     body: Body14;
-    answer: Answer37;
+    answer: Answer38;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** What a policy with this scope and these terms would do now; stores nothing */
   "POST /api/v1/policies/preview": {
     body: Body14;
-    answer: Answer36;
+    answer: Answer37;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Undo installations: take packages back to the versions before */
@@ -1087,68 +1096,68 @@ export interface Api {
   /** Rollouts of policies with rings, newest first, with those that have ended */
   "GET /api/v1/rollouts": {
     query?: { "limit"?: string; "cursor"?: string; "policy"?: string; "state"?: "running" | "halted" | "finished" | "cancelled" };
-    answer: Answer38;
+    answer: Answer39;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
   };
   /** One rollout: each ring with its outcomes and its gate, and what it waits for */
   "GET /api/v1/rollouts/{id}": {
     path: { "id": string };
-    answer: Answer39;
+    answer: Answer40;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
   };
   /** Hosts of a rollout with their outcomes */
   "GET /api/v1/rollouts/{id}/hosts": {
     path: { "id": string };
     query?: { "limit"?: string; "cursor"?: string; "ring"?: string; "outcome"?: "waiting" | "offline" | "running" | "installed" | "failed" | "probe_failed" | "silent" | "refused" | "unfit" | "not_offered" };
-    answer: Answer40;
+    answer: Answer41;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
   };
   /** Halt a rollout at once: nothing more is approved, and what no host has taken yet is withdrawn */
   "POST /api/v1/rollouts/{id}/halt": {
     path: { "id": string };
     body: { "reason": string };
-    answer: Answer39;
+    answer: Answer40;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Cancel a rollout: its versions are left to people, and newer ones need not wait for it */
   "POST /api/v1/rollouts/{id}/cancel": {
     path: { "id": string };
     body: { "reason": string };
-    answer: Answer39;
+    answer: Answer40;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Let a halted rollout go on; the hosts that have failed do not count any more */
   "POST /api/v1/rollouts/{id}/resume": {
     path: { "id": string };
     body: { "reason": string };
-    answer: Answer39;
+    answer: Answer40;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Skip the soak of the rings from now on; no ring and nothing of the gate is skipped */
   "POST /api/v1/rollouts/{id}/emergency": {
     path: { "id": string };
     body: { "reason": string };
-    answer: Answer39;
+    answer: Answer40;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Approve the gate of the ring that was entered last; its other conditions still have to be met */
   "POST /api/v1/rollouts/{id}/approve": {
     path: { "id": string };
     body: { "ring": number };
-    answer: Answer39;
+    answer: Answer40;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Undo what a rollout that stands still or has ended has installed on the hosts of a ring */
   "POST /api/v1/rollouts/{id}/rollback": {
     path: { "id": string };
     body: Body16;
-    answer: Answer41;
+    answer: Answer42;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Blackouts, newest first, with those that are over */
   "GET /api/v1/blackouts": {
     query?: { "limit"?: string; "cursor"?: string };
-    answer: Answer42;
+    answer: Answer43;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
   };
   /** Withhold every change from hosts for a time, whoever approved it */
@@ -1173,19 +1182,19 @@ export interface Api {
   /** Holds of packages, newest first, with those that have ended */
   "GET /api/v1/holds": {
     query?: { "limit"?: string; "cursor"?: string };
-    answer: Answer43;
+    answer: Answer44;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
   };
   /** Keep packages as they are on hosts until a time: nothing that would change one is approved */
   "POST /api/v1/holds": {
     body: Body18;
-    answer: Answer44;
+    answer: Answer45;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** One hold, with what it keeps back now */
   "GET /api/v1/holds/{id}": {
     path: { "id": string };
-    answer: Answer44;
+    answer: Answer45;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
   };
   /** Release held packages. Their updates still have to be approved */
@@ -1197,12 +1206,12 @@ export interface Api {
   /** Known vulnerabilities of what is installed that no pending update is judged to fix */
   "GET /api/v1/unfixed": {
     query?: { "limit"?: string; "cursor"?: string; "sort"?: "hosts" | "first_seen_at" | "-hosts" | "-first_seen_at"; "exploited"?: "true" | "false" | "unknown"; "mitigated"?: "true" | "false"; "ecosystem"?: "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "q"?: string };
-    answer: Answer45;
+    answer: Answer46;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
   };
   /** What the list of vulnerabilities without a fix rests on, and of how many hosts it does not know all */
   "GET /api/v1/unfixed/coverage": {
-    answer: Answer46;
+    answer: Answer47;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
   };
   /** The hosts that have such a vulnerability without a pending fix now */
@@ -1221,13 +1230,13 @@ export interface Api {
   /** What holds, the own holds of a host, and a blackout keep back of its updates now */
   "GET /api/v1/agents/{agent_id}/withheld": {
     path: { "agent_id": string };
-    answer: Answer47;
+    answer: Answer48;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
   };
   /** Log in */
   "POST /api/v1/auth/login": {
     body: Body19;
-    answer: Answer48;
+    answer: Answer49;
     code: "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Log out and revoke the token */
@@ -1237,7 +1246,7 @@ export interface Api {
   };
   /** Whose session or API token this is */
   "GET /api/v1/auth/session": {
-    answer: Answer49;
+    answer: Answer50;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "unauthenticated" | "unavailable";
   };
   /** Create the first operator with the one-time secret; 404 once an operator exists */
@@ -1249,7 +1258,7 @@ export interface Api {
   /** Open sessions, newest first: your own, or an operator's for admins */
   "GET /api/v1/auth/sessions": {
     query?: { "limit"?: string; "cursor"?: string; "operator_id"?: string };
-    answer: Answer50;
+    answer: Answer51;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "unauthenticated" | "unavailable";
   };
   /** End all of your other sessions */
@@ -1298,7 +1307,7 @@ export interface Api {
   };
   /** What changed in your password, factors, sessions and API tokens: the newest 50 */
   "GET /api/v1/auth/notices": {
-    answer: Answer51;
+    answer: Answer52;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "unauthenticated" | "unavailable";
   };
   /** Mark the notices up to this one as seen */
@@ -1309,7 +1318,7 @@ export interface Api {
   };
   /** Your passkeys */
   "GET /api/v1/auth/passkeys": {
-    answer: Answer52;
+    answer: Answer53;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "unauthenticated" | "unavailable";
   };
   /** Store the passkey that the browser made; the first factor returns recovery codes, once */
@@ -1349,13 +1358,13 @@ export interface Api {
   /** Log in by passkey: alone, or after the password with the challenge from its answer */
   "POST /api/v1/auth/login/passkey": {
     body: { "challenge_id": string; "credential": Credential };
-    answer: Answer48;
+    answer: Answer49;
     code: "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Operators by name, with their second factors */
   "GET /api/v1/admin/operators": {
     query?: { "limit"?: string; "cursor"?: string };
-    answer: Answer53;
+    answer: Answer54;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
   };
   /** Add an operator */
@@ -1393,13 +1402,13 @@ export interface Api {
   /** API tokens that are not revoked, newest first */
   "GET /api/v1/admin/api-tokens": {
     query?: { "limit"?: string; "cursor"?: string };
-    answer: Answer54;
+    answer: Answer55;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
   };
   /** Make an API token; the secret is shown once */
   "POST /api/v1/admin/api-tokens": {
     body: Body24;
-    answer: Answer55;
+    answer: Answer56;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Revoke an API token permanently */
@@ -1410,13 +1419,13 @@ export interface Api {
   };
   /** The newest restore, and the open resync */
   "GET /api/v1/admin/resync": {
-    answer: Answer56;
+    answer: Answer57;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
   };
   /** Open a resync: each host with tokens newer than the restored database may resync once */
   "POST /api/v1/admin/resync": {
     body: { "hours": number; "reason": string };
-    answer: Answer56;
+    answer: Answer57;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Close the resync early */
@@ -1426,7 +1435,7 @@ export interface Api {
   };
   /** What needs attention, what changed, and which data may be stale or wrong */
   "GET /api/v1/overview": {
-    answer: Answer57;
+    answer: Answer58;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
   };
   /** The fleet day by day, oldest first */
@@ -1438,18 +1447,18 @@ export interface Api {
   /** Check-ins of a host in the last 24 hours */
   "GET /api/v1/agents/{agent_id}/heartbeats": {
     path: { "agent_id": string };
-    answer: Answer58;
+    answer: Answer59;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
   };
   /** Windows, blackouts and ends on these days of a time zone, what ran on them and what is due */
   "GET /api/v1/calendar": {
     query: { "from": string; "days": string; "zone": string };
-    answer: Answer59;
+    answer: Answer60;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
   };
   /** Health and version (E6) */
   "GET /api/health": {
-    answer: Answer60;
+    answer: Answer61;
     code: "internal_error" | "invalid_request";
   };
   /** Report an error of the console (E7) */
@@ -1461,7 +1470,7 @@ export interface Api {
   /** Saved views: your own and shared ones */
   "GET /api/v1/views": {
     query?: { "limit"?: string; "cursor"?: string };
-    answer: Answer61;
+    answer: Answer62;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
   };
   /** Save a view; only an admin may share one */
@@ -1511,6 +1520,7 @@ export const SUCCESSES: Readonly<Record<keyof Api, Readonly<Record<number, reado
   "POST /api/v1/admin/registration-tokens": { 201: ["id","label","seats","seats_used","group","tags","created_by","created_at","expires_at","token"] },
   "GET /api/v1/admin/registration-tokens/{id}": { 200: ["id","label","seats","seats_used","group","tags","created_by","created_at","expires_at"] },
   "DELETE /api/v1/admin/registration-tokens/{id}": { 204: null },
+  "GET /api/v1/admin/agent-packages": { 200: ["version","files","faults","ca_sha256","is_ca_missing"] },
   "GET /api/v1/artifacts/divergences": { 200: ["items","next_cursor","total"] },
   "GET /api/v1/artifacts/divergences/{id}": { 200: ["id","ecosystem","distribution","name","version","variant","algorithm","state","settled_by","hashes","opened_at","decided_at","decided_by","reason"] },
   "GET /api/v1/artifacts/divergences/{id}/sightings": { 200: ["items"] },
@@ -1676,6 +1686,7 @@ export const CODES: Readonly<Record<keyof Api, readonly string[]>> = {
   "POST /api/v1/admin/registration-tokens": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","payload_too_large","rate_limited","second_factor_missing","unauthenticated","unavailable","unsupported_media_type"],
   "GET /api/v1/admin/registration-tokens/{id}": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","rate_limited","second_factor_missing","unauthenticated","unavailable"],
   "DELETE /api/v1/admin/registration-tokens/{id}": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","payload_too_large","rate_limited","second_factor_missing","unauthenticated","unavailable","unsupported_media_type"],
+  "GET /api/v1/admin/agent-packages": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","rate_limited","second_factor_missing","unauthenticated","unavailable"],
   "GET /api/v1/artifacts/divergences": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","rate_limited","second_factor_missing","unauthenticated","unavailable"],
   "GET /api/v1/artifacts/divergences/{id}": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","rate_limited","second_factor_missing","unauthenticated","unavailable"],
   "GET /api/v1/artifacts/divergences/{id}/sightings": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","rate_limited","second_factor_missing","unauthenticated","unavailable"],

@@ -11,7 +11,7 @@ const S3: Schema = { "type": "string", "pattern": "^[0-9a-f]{8}-[0-9a-f]{4}-[0-9
 const S4: Schema = { "type": "string", "pattern": "^\\d{4}-((0[13578]|1[02])-(0[1-9]|[12]\\d|3[01])|(0[469]|11)-(0[1-9]|[12]\\d|30)|02-(0[1-9]|[12]\\d))T([01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d(\\.\\d{1,9})?Z$", "maxLength": 30, "description": "RFC 3339 time in UTC" };
 const S5: Schema = { "type": "object", "properties": { "requests": { "type": "integer", "minimum": 1, "maximum": 100000 }, "window_seconds": { "type": "integer", "minimum": 1, "maximum": 86400 }, "enabled": { "type": "boolean" } }, "additionalProperties": false };
 const S6: Schema = { "type": "string", "pattern": "^[\\w.+-]{1,64}$", "description": "os id, such as debian" };
-const S7: Schema = { "anyOf": [{ "type": "string", "enum": ["npm"] }, { "type": "string", "enum": ["pypi"] }, { "type": "string", "enum": ["apt"] }, { "type": "string", "enum": ["dnf"] }] };
+const S7: Schema = { "anyOf": [{ "type": "string", "enum": ["npm"] }, { "type": "string", "enum": ["pypi"] }, { "type": "string", "enum": ["apt"] }, { "type": "string", "enum": ["dnf"] }, { "type": "string", "enum": ["tidegate"] }] };
 const S8: Schema = { "type": "string", "pattern": "^(?! )(?:[^\\p{C}\\p{Z}]| ){1,128}(?<! )$", "minLength": 1, "maxLength": 128, "description": "visible characters, with spaces between them" };
 const S9: Schema = { "type": "string", "pattern": "^[a-z0-9][a-z0-9._/-]{0,62}(?<![._/-])=[A-Za-z0-9._:/@+-]{1,128}$", "minLength": 3, "maxLength": 192, "description": "key=value, such as env=prod; lower-case key, value without spaces" };
 const S10: Schema = { "anyOf": [S8, { "type": "null" }] };
@@ -26,7 +26,7 @@ const S18: Schema = { "type": "string", "pattern": "^[^\\p{Cc}\\p{Cf}\\p{Cs}\\p{
 const S19: Schema = { "type": "string", "minLength": 1, "maxLength": 128, "description": "part of the package name" };
 const S20: Schema = { "anyOf": [{ "type": "string", "enum": ["true"] }, { "type": "string", "enum": ["false"] }, { "type": "boolean" }] };
 const S21: Schema = { "type": "string", "pattern": "^[^\\x00-\\x1f\\x7f]{1,253}$", "minLength": 1, "maxLength": 253, "description": "host name; * stands for any characters" };
-const S22: Schema = { "type": "array", "items": S7, "minItems": 1, "maxItems": 4, "uniqueItems": true };
+const S22: Schema = { "type": "array", "items": S7, "minItems": 1, "maxItems": 5, "uniqueItems": true };
 const S23: Schema = { "type": "string", "pattern": "^(?! )(?:[^\\p{C}\\p{Z}]| ){1,200}(?<! )$", "minLength": 1, "maxLength": 200, "description": "visible characters, with spaces between them" };
 const S24: Schema = { "type": "object", "required": ["kind"], "properties": { "kind": { "type": "string", "enum": ["all"] } }, "additionalProperties": false };
 const S25: Schema = { "type": "array", "items": S8, "maxItems": 100, "uniqueItems": true };
@@ -114,6 +114,7 @@ export const REQUESTS: Readonly<Record<keyof Api, RequestShape>> = {
   "POST /api/v1/admin/registration-tokens": { "summary": "Make a registration token; the secret is shown once", "role": "admin", "scope": "hosts", "path": {}, "query": {}, "needs": [], "body": { "type": "object", "required": ["label"], "properties": { "label": { "type": "string", "minLength": 1, "maxLength": 256 }, "seats": { "type": "integer", "minimum": 1, "maximum": 100000 }, "expires_at": S4, "group": { "anyOf": [S8, { "type": "null" }], "description": "the group assigned to enrolled hosts" }, "tags": S14 }, "additionalProperties": false } },
   "GET /api/v1/admin/registration-tokens/{id}": { "summary": "One registration token", "role": "admin", "scope": "hosts", "path": { "id": { "type": "string" } }, "query": {}, "needs": [], "body": null },
   "DELETE /api/v1/admin/registration-tokens/{id}": { "summary": "Withdraw a registration token", "role": "admin", "scope": "hosts", "path": { "id": { "type": "string" } }, "query": {}, "needs": [], "body": null },
+  "GET /api/v1/admin/agent-packages": { "summary": "The packages of the agent that hosts can download from this server", "role": "admin", "scope": "hosts", "path": {}, "query": {}, "needs": [], "body": null },
   "GET /api/v1/artifacts/divergences": { "summary": "Artifacts with more than one hash, newest first", "role": "viewer", "scope": "read", "path": {}, "query": { "limit": S1, "cursor": { "type": "string", "minLength": 1, "maxLength": 512 }, "open": { "enum": ["true", "false"], "description": "only open ones, or only decided ones" } }, "needs": [], "body": null },
   "GET /api/v1/artifacts/divergences/{id}": { "summary": "One artifact with more than one hash", "role": "viewer", "scope": "read", "path": { "id": S3 }, "query": {}, "needs": [], "body": null },
   "GET /api/v1/artifacts/divergences/{id}/sightings": { "summary": "Reports of an artifact with more than one hash, oldest first", "role": "viewer", "scope": "read", "path": { "id": S3 }, "query": {}, "needs": [], "body": null },
