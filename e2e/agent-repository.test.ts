@@ -142,7 +142,9 @@ describe('apt on a host that has enrolled', () => {
     });
     onTestFinished(stop);
     const serverUrl = `https://127.0.0.1:${port}`;
-    const apt = await aptHost((root) => configureInProcess({ serverUrl, root, caFile: place('ca.pem') }));
+    const apt = await aptHost((root) =>
+      configureInProcess({ serverUrl, root, caFile: place('ca.pem'), serverCa: null }),
+    );
     await apt('update');
     writeFileSync(place('host/etc/apt/apt.conf.d/60tidegate-agent'), '');
     await expect(apt('update')).rejects.toThrow('certificate');
@@ -221,7 +223,7 @@ console.log(JSON.stringify(await configureRepository(${JSON.stringify(request)})
 /** apt with the sources that an enrolment writes, and no others. */
 async function aptHost(
   configure: (root: string) => Promise<unknown> = (root) =>
-    configureRepository({ serverUrl: server.url, root, caFile: null }),
+    configureRepository({ serverUrl: server.url, root, caFile: null, serverCa: null }),
 ): Promise<(...args: string[]) => Promise<string>> {
   const root = place('host');
   rmSync(root, { recursive: true, force: true });

@@ -22,7 +22,7 @@ export async function nameRepository(
   mkdirSync(join(root, 'usr/share/keyrings'), { recursive: true });
   writeFileSync(join(root, KEY), publicAsc);
   const rpmOptions = ['--root', root, '--dbpath', '/var/lib/rpm'];
-  const named = await configureRepository({ serverUrl, root, caFile: null, rpmOptions });
+  const named = await configureRepository({ serverUrl, root, caFile: null, serverCa: null, rpmOptions });
   if (!named.ok) throw new Error(named.detail);
   const sources = join(root, named.file);
   // dnf takes the path of a key as one of this machine.

@@ -67,7 +67,7 @@ export async function examine(
     examineState(folder, config, parts.nowMs),
     ...(await examineManagers(parts.drivers, { paths: hostPaths(paths), nowMs })),
     examineExecutor(config, parts.facts),
-    ...examineOwnVersions(ownPlaces(paths, { executorState, ownerUid: EXECUTOR_UID, server: serverUrl })),
+    ...examineOwnVersions(ownPlaces(paths, { executorState, ownerUid: EXECUTOR_UID, server: null })),
     ...(await examineUnits({ root, systemctl })),
     examineRepository(root, config, parts.policy),
     ...examineShownState(config, parts),

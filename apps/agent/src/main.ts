@@ -48,7 +48,7 @@ import { systemdControl } from './reboots/host-control.ts';
 import { observe } from './restarts/observe.ts';
 import { DEFAULT_SERVICE_FILE, OWN_SERVICE_FILE } from './restarts/service-file.ts';
 import { ageOfState } from './session/freshness.ts';
-import { readServerCa } from './session/server-ca.ts';
+import { readServerCa, SERVER_CA_FILE } from './session/server-ca.ts';
 import { writeSupport } from './support.ts';
 import { readHeadFile } from './trust/events-head.ts';
 
@@ -128,7 +128,7 @@ async function runEnrol(values: Values): Promise<Ending> {
   if (!outcome.ok) return failed(outcome.retryable ? EXIT.failed : EXIT.terminal, outcome.detail);
   const note = outcome.canInstall ? '' : ' It will only report: enrol as root to let it install.';
   const { agentId, fleetId, canInstall, machineIdSource } = outcome;
-  const repository = canInstall ? await writeRepository(serverUrl, values) : null;
+  const repository = canInstall ? await writeRepository(serverUrl, { values, serverCa: ca.pem }) : null;
   const about = repository === null ? '' : ` ${repository.detail}.`;
   return done(`enrolled as agent ${agentId}; its machine id is from ${machineIdSource}.${note}${about}`, {
     agent_id: agentId,
@@ -142,7 +142,7 @@ async function runEnrol(values: Values): Promise<Ending> {
 /** Has apt or dnf offer updates of the agent. That this cannot be done is no fault of the enrolment. */
 async function writeRepository(
   serverUrl: string,
-  values: Values,
+  { values, serverCa }: { values: Values; serverCa: string | null },
 ): Promise<{ file: string | null; detail: string }> {
   const none = (why: string) => ({ file: null, detail: `Updates of the agent come by hand: ${why}` });
   if (values['no-repository']) return none('--no-repository');
@@ -150,8 +150,8 @@ async function writeRepository(
   const isFree =
     policy.kind === 'none' || (policy.kind === 'policy' && policy.policy.agentUpdates !== 'never');
   if (!isFree) return none(`the policy of this host is ${describePolicy(policy)}`);
-  const caFile = process.env.NODE_EXTRA_CA_CERTS ?? null;
-  const written = await configureRepository({ serverUrl, caFile });
+  const caFile = serverCa === null ? (process.env.NODE_EXTRA_CA_CERTS ?? null) : SERVER_CA_FILE;
+  const written = await configureRepository({ serverUrl, caFile, serverCa });
   if (!written.ok) return none(written.detail);
   return { file: written.file, detail: `${written.file} offers updates of the agent` };
 }

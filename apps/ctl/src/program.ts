@@ -4,7 +4,7 @@ import type { Act } from './act.ts';
 import { COMPLETION } from './completion.ts';
 import type { Group } from './group.ts';
 import { COMMANDS, HOSTS, TAGS_GROUP } from './groups/hosts.ts';
-import { ACCOUNT, API_TOKENS, OPERATORS_GROUP, TOKENS } from './groups/people.ts';
+import { ACCOUNT, AGENT_PACKAGES, API_TOKENS, OPERATORS_GROUP, TOKENS } from './groups/people.ts';
 import { HOLDS_GROUP, POLICIES_GROUP, ROLLOUTS_GROUP, WINDOWS_GROUP } from './groups/policies.ts';
 import { REBOOTS_GROUP } from './groups/reboots.ts';
 import { DIVERGENCES, EXCEPTIONS, GATE_POLICY, ORIGINS, UNFIXED_GROUP, VEX } from './groups/rules.ts';
@@ -18,7 +18,7 @@ export const GROUPS: readonly Group[] = [
   ...[OVERVIEW, HOSTS, TAGS_GROUP, UPDATES, PACKAGES, ROLLBACK, DECISIONS, COMMANDS],
   ...[POLICIES_GROUP, ROLLOUTS_GROUP, WINDOWS_GROUP, HOLDS_GROUP, REBOOTS_GROUP],
   ...[UNFIXED_GROUP, VEX, EXCEPTIONS, ORIGINS, DIVERGENCES, GATE_POLICY],
-  ...[TOKENS, API_TOKENS, OPERATORS_GROUP, ACCOUNT, VIEWS],
+  ...[TOKENS, AGENT_PACKAGES, API_TOKENS, OPERATORS_GROUP, ACCOUNT, VIEWS],
   ...[EVENTS, SIGNING_KEYS, RATE_LIMITS, RESYNC, HEALTH],
 ];
 

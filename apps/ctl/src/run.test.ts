@@ -73,7 +73,10 @@ test.each<[string[], string]>([
     'scan takes HOST, not nothing\n"tidegatectl hosts scan --help" shows how it is used.\n',
   ],
   [['hosts', 'scan', ID, OTHER], `scan takes HOST, not ${ID} ${OTHER}\n`],
-  [['hosts', 'scan', ID, '--ecosystem', 'rpm'], '--ecosystem is "rpm"; allowed: npm, pypi, apt, dnf\n'],
+  [
+    ['hosts', 'scan', ID, '--ecosystem', 'rpm'],
+    '--ecosystem is "rpm"; allowed: npm, pypi, apt, dnf, tidegate\n',
+  ],
   [['updates', 'list', '--state', 'gone'], '--state is "gone"; allowed: pending, awaiting_plan, '],
   [['updates', 'list', '--limit', '0'], '--limit must be a whole number, 1 to 10000\n'],
   [['updates', 'list', '--limit', '1', '--all'], 'give --limit or --all, not both\n'],

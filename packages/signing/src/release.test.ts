@@ -33,7 +33,7 @@ describe('a release', () => {
 
   test('that is signed but no list is refused as such', () => {
     const { signing, trusted } = keyPair();
-    const sums = bytesOf('hello\n');
+    const sums = bytesOf('a list of something else\n'.repeat(4));
     expect(verifyRelease(trusted, { sums, signature: signDetached(signing, sums) })).toEqual({
       ok: false,
       reason: 'malformed',
@@ -50,6 +50,18 @@ describe('a release', () => {
     ['an empty part', `${SHA}  a//b\n`],
     ['a binary mark', `${SHA} *a\n`],
     ['a short digest', `${SHA.slice(1)}  a\n`],
+    ['capital digits', `${SHA.toUpperCase()}  a\n`],
+    ['a folder above in the middle', `${SHA}  a/../../b\n`],
+    ['a hidden file in a folder', `${SHA}  a/.b\n`],
+    ['a backslash', `${SHA}  a\\b\n`],
+    ['a carriage return', `${SHA}  a\rb\n`],
+    ['a percent sign', `${SHA}  %2e%2e\n`],
+    ['a space', `${SHA}  a b\n`],
+    ['a name that is too long', `${SHA}  ${'a'.repeat(202)}\n`],
+    ['nine folders', `${SHA}  ${Array(10).fill('a').join('/')}\n`],
+    ['itself', `${SHA}  SHA256SUMS\n`],
+    ['its signature', `${SHA}  SHA256SUMS.sig\n`],
+    ['too many lines', Array.from({ length: 10_001 }, (_, n) => `${SHA}  f${n}\n`).join('')],
   ])('has no checksums with %s', (_, text) => {
     expect(parseSums(bytesOf(text))).toBeNull();
   });

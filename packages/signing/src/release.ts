@@ -32,14 +32,18 @@ export function verifyRelease(
   return files === null ? { ok: false, reason: 'malformed' } : { ok: true, files };
 }
 
-/** The lines of a SHA256SUMS. Null unless each is one of `sha256sum` with its end, each file once, 10,000 at most. */
+/**
+ * The lines of a SHA256SUMS. Null unless each is one of `sha256sum` with its end, names another file below the folder, and
+ * each once; 10,000 at most. No segment of a path begins with a dot, so that none leads out of the folder.
+ */
 export function parseSums(bytes: Uint8Array): ReleaseFiles | null {
   const lines = Buffer.from(bytes).toString('utf8').split('\n');
   if (lines.pop() !== '' || lines.length === 0 || lines.length > FILES_MAX) return null;
   const files = new Map<string, string>();
   for (const line of lines) {
     const [, sha256, path] = LINE.exec(line) ?? [];
-    if (sha256 === undefined || path === undefined || files.has(path)) return null;
+    const isOwn = path === SUMS_FILE || path === SIGNATURE_FILE;
+    if (sha256 === undefined || path === undefined || isOwn || files.has(path)) return null;
     files.set(path, sha256);
   }
   return files;

@@ -42,8 +42,14 @@ export interface OwnPlaces {
   trials: string;
   /** Who must have written these; null on Windows. */
   ownerUid: number | null;
-  /** The address of the server; null for root, which has no network. */
-  server: string | null;
+  /** Null for root, which has no network. */
+  server: OwnServer | null;
+}
+
+export interface OwnServer {
+  url: string;
+  /** The certificates that alone vouch for it, in PEM; null: the public ones. */
+  ca: string | null;
 }
 
 export interface Scan {

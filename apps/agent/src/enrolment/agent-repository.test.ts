@@ -18,7 +18,7 @@ const write = (path: string, text = '') => {
   writeFileSync(at(path), text);
 };
 const configure = (caFile: string | null = null) =>
-  configureRepository({ serverUrl: server.url, root: folder.path, caFile });
+  configureRepository({ serverUrl: server.url, root: folder.path, caFile, serverCa: null });
 
 beforeEach(async () => {
   folder = tmpDir('tidegate-repository-');

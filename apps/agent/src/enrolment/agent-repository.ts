@@ -58,8 +58,10 @@ export interface RepositoryRequest {
   serverUrl: string;
   /** Of the host. */
   root?: string;
-  /** The CA that this host trusts besides those of the system (NODE_EXTRA_CA_CERTS). */
+  /** The file of the CA that vouches for the server, for apt and dnf; null where the system's do. */
   caFile: string | null;
+  /** As in `createServerClient`. */
+  serverCa: string | null;
   /** More words for rpm, on a host whose files are elsewhere. */
   rpmOptions?: readonly string[];
 }
@@ -71,6 +73,7 @@ export async function configureRepository({
   serverUrl,
   root = '/',
   caFile,
+  serverCa,
   rpmOptions = [],
 }: RepositoryRequest): Promise<RepositoryOutcome> {
   if (!existsSync(join(root, KEY_FILE)))
@@ -79,11 +82,11 @@ export async function configureRepository({
   if (kind === null) return refuse('neither apt nor dnf has installed the agent here');
   if (caFile !== null && !PLAIN_PATH.test(caFile))
     return refuse(
-      `NODE_EXTRA_CA_CERTS must name an absolute path of plain letters for apt and dnf, not ${caFile}`,
+      `the file of the server's CA must have an absolute path of plain letters for apt and dnf, not ${caFile}`,
     );
   const server = repositoryOf(serverUrl);
   const { path, start } = kind.signed;
-  const found = await fetchStart(`${server.href}/${path}`, start.length);
+  const found = await fetchStart(`${server.href}/${path}`, { bytes: start.length, ca: serverCa });
   if (!found.ok) return refuse(`the server offers no signed repository of its agent (${found.detail})`);
   if (found.text !== start) return refuse('the server offers no signed repository of its agent');
   const files = Object.entries(kind.files(server, server.protocol === 'https:' ? caFile : null));

@@ -13,6 +13,14 @@ export function proxyOption(url: string, env: Environment = process.env): { prox
   return { proxy: route.kind === 'proxy' ? route.url : false };
 }
 
+/**
+ * The same with the certificates that alone vouch for the server, in PEM; null: the public ones do. Bun's option, too: Node takes
+ * its certificates from NODE_EXTRA_CA_CERTS.
+ */
+export function wayTo<R extends object>(route: R, ca: string | null): R & { tls?: { ca: string } } {
+  return ca === null ? route : { ...route, tls: { ca } };
+}
+
 /** The variables for a package manager that downloads, such as npm and pip; apt and dnf have settings of their own. */
 export function proxyVariables(env: Environment = process.env): Record<string, string> {
   const given = PROXY_VARIABLES.flatMap((name) => {

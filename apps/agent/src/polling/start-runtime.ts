@@ -107,7 +107,7 @@ export function startRuntime(
     ...hostPaths(loaded.paths, join(folder, KEPT_FOLDER)),
     own: ownPlaces(loaded.paths, {
       executorState: loaded.paths?.executor_state ?? DEFAULT_EXECUTOR_STATE,
-      ...{ ownerUid: EXECUTOR_UID, server: url.url },
+      ...{ ownerUid: EXECUTOR_UID, server: { url: url.url, ca: serverCa } },
     }),
   };
   const allowed = loaded.ecosystems;

@@ -4,7 +4,7 @@ import type { Environment } from '@tidegate/protocol/proxy-route';
 import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import { Check } from 'typebox/value';
 import { errorCode } from '../platform/file-layer.ts';
-import { proxyOption } from '../platform/proxy.ts';
+import { proxyOption, wayTo } from '../platform/proxy.ts';
 
 /** Longest wait for an ordinary answer. */
 export const REQUEST_TIMEOUT_MS = 20_000;
@@ -85,7 +85,7 @@ export function createServerClient(options: {
     );
     return { request: async () => answer };
   }
-  const way = ca === null ? route : { ...route, tls: { ca } };
+  const way = wayTo(route, ca);
   return { request: (request) => ask(send, { baseUrl, way }, request) };
 }
 

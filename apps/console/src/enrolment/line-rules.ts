@@ -14,6 +14,8 @@ const DATA = '/var/lib/tidegate-agent /var/lib/tidegate-executor /var/spool/tide
 /** What the packages enable. */
 export const UNITS =
   'tidegate-agent.service tidegate-executor.path tidegate-observer.path tidegate-observer.timer tidegate-probe.path';
+/** What updates of the agent beside its successor add (`tidegate-agent side-by-side`). */
+const SIDE_BY_SIDE = '/usr/lib/tidegate-agent /etc/systemd/system/tidegate-agent.service.d';
 const UNIT_FILES = ['agent', 'executor', 'observer', 'probe', 'hooks@', 'apt-update']
   .map((name) => `/usr/lib/systemd/system/tidegate-${name}.*`)
   .join(' ');
@@ -99,6 +101,6 @@ export function removalLine(format: Format): string {
     case 'rpm':
       return `dnf remove -y tidegate-agent && rm -rf ${DATA} ${CA_PLACE}`;
     case 'tar.gz':
-      return `{ ! ${HAS_SYSTEMD} || systemctl disable --now ${UNITS}; } && rm -rf /usr/bin/tidegate-agent ${UNIT_FILES} /usr/lib/sysusers.d/tidegate-agent.conf ${DATA} ${CA_PLACE}`;
+      return `{ ! ${HAS_SYSTEMD} || systemctl disable --now ${UNITS}; } && rm -rf /usr/bin/tidegate-agent ${SIDE_BY_SIDE} ${UNIT_FILES} /usr/lib/sysusers.d/tidegate-agent.conf ${DATA} ${CA_PLACE}`;
   }
 }

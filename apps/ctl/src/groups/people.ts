@@ -30,6 +30,22 @@ export const TOKENS: Group = {
   ],
 };
 
+export const AGENT_PACKAGES: Group = {
+  name: 'agent-packages',
+  summary: 'the packages of the agent that hosts can download from the server',
+  acts: [
+    table('GET /api/v1/admin/agent-packages', {
+      act: '',
+      items: ({ files }) => files,
+      columns: {
+        FILE: ({ path }) => path,
+        MB: ({ bytes }) => Math.round(bytes / 1e6),
+        'SHA-256': ({ sha256 }) => sha256,
+      },
+    }),
+  ],
+};
+
 export const API_TOKENS: Group = {
   name: 'api-tokens',
   summary: 'API tokens of scripts: list, add, revoke',

@@ -2,7 +2,13 @@ import { createHash } from 'node:crypto';
 import { constants, type Stats } from 'node:fs';
 import { type FileHandle, open, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
-import { parseSums, SUMS, SUMS_MAX_BYTES, SUMS_SIGNATURE, type Sums } from './sums-rules.ts';
+import {
+  parseSums,
+  type ReleaseFiles,
+  SIGNATURE_FILE,
+  SUMS_FILE,
+  SUMS_MAX_BYTES,
+} from '@tidegate/signing/release';
 
 /** Largest file that is hashed and offered, in bytes. */
 const FILE_MAX_BYTES = 1024 * 1024 * 1024;
@@ -11,7 +17,7 @@ const CHUNK_BYTES = 256 * 1024;
 export type FolderState =
   | { readonly kind: 'absent' }
   | { readonly kind: 'faulty'; readonly fault: string }
-  | { readonly kind: 'ready'; readonly sums: Sums };
+  | { readonly kind: 'ready'; readonly sums: ReleaseFiles };
 
 export type OpenedFile =
   /** The caller closes the handle. */
@@ -43,9 +49,9 @@ export function openAgentFolder(path: string): AgentFolder {
   let held: Held = { identity: '', state: { kind: 'absent' }, hashed: new Map() };
 
   async function current(): Promise<Held> {
-    const opened = await openBelow(path, SUMS);
+    const opened = await openBelow(path, SUMS_FILE);
     if (!opened.ok) {
-      const fault = `${SUMS} cannot be used: ${opened.fault}`;
+      const fault = `${SUMS_FILE} cannot be used: ${opened.fault}`;
       const state: FolderState = opened.isAbsent ? { kind: 'absent' } : { kind: 'faulty', fault };
       held = { identity: '', state, hashed: new Map() };
       return held;
@@ -67,7 +73,8 @@ export function openAgentFolder(path: string): AgentFolder {
     async open(name) {
       const { state, hashed } = await current();
       if (state.kind !== 'ready') return { kind: 'unknown' };
-      if (name === SUMS || name === SUMS_SIGNATURE) return openWhole(path, name, { hashed, expected: null });
+      if (name === SUMS_FILE || name === SIGNATURE_FILE)
+        return openWhole(path, name, { hashed, expected: null });
       const expected = state.sums.get(name);
       return expected === undefined ? { kind: 'unknown' } : openWhole(path, name, { hashed, expected });
     },
@@ -76,10 +83,12 @@ export function openAgentFolder(path: string): AgentFolder {
 
 async function readSums(handle: FileHandle, bytes: number): Promise<FolderState> {
   if (bytes > SUMS_MAX_BYTES) {
-    return { kind: 'faulty', fault: `${SUMS} has ${bytes} bytes; allowed: at most ${SUMS_MAX_BYTES}` };
+    return { kind: 'faulty', fault: `${SUMS_FILE} has ${bytes} bytes; allowed: at most ${SUMS_MAX_BYTES}` };
   }
-  const parsed = parseSums(await handle.readFile('utf8'));
-  return parsed.ok ? { kind: 'ready', sums: parsed.sums } : { kind: 'faulty', fault: parsed.fault };
+  const sums = parseSums(await handle.readFile());
+  if (sums !== null) return { kind: 'ready', sums };
+  const allowed = '64 hex digits, two spaces and the path of another file below this folder, each once';
+  return { kind: 'faulty', fault: `${SUMS_FILE} does not hold lines of sha256sum; allowed: ${allowed}` };
 }
 
 /** `expected`: null for what no checksum names. */
@@ -97,7 +106,7 @@ async function openWhole(
   const isRight = found.ok && (expected === null || found.sha256 === expected);
   if (found.ok && isRight) return { kind: 'whole', handle, bytes: stats.size, sha256: found.sha256 };
   await handle.close();
-  return faulty(name, found.ok ? `its SHA-256 is not the one in ${SUMS}` : found.fault);
+  return faulty(name, found.ok ? `its SHA-256 is not the one in ${SUMS_FILE}` : found.fault);
 }
 
 type HashOutcome = { ok: true; sha256: string } | { ok: false; fault: string };

@@ -150,7 +150,9 @@ describe('the software for agents', () => {
     const { get, list, path } = await built();
     writeFileSync(path('SHA256SUMS'), `${'a'.repeat(64)}  ../x\n`);
     expect((await get('/agents/SHA256SUMS')).statusCode).toBe(404);
-    expect((await list()).faults).toEqual([expect.stringContaining('SHA256SUMS is not valid in line 1')]);
+    expect((await list()).faults).toEqual([
+      expect.stringContaining('SHA256SUMS does not hold lines of sha256sum'),
+    ]);
   });
 });
 

@@ -1,8 +1,8 @@
-import { createPublicKey } from 'node:crypto';
 import { resolve } from 'node:path';
-import { loadTrustedKey, verifyDetached } from '@tidegate/signing/verify';
+import { loadReleaseKey, type ReleaseFiles, SIGNATURE_FILE, SUMS_FILE } from '@tidegate/signing/release';
+import { type TrustedKey, verifyDetached } from '@tidegate/signing/verify';
 import { type AgentFolder, openAgentFolder } from '../agent-packages/open-folder.ts';
-import { packagesOf, SUMS, SUMS_SIGNATURE, type Sums } from '../agent-packages/sums-rules.ts';
+import { packagesOf } from '../agent-packages/sums-rules.ts';
 import type { Config } from '../config.ts';
 import { PROGRAM_ROOT, SHIPPED_AGENTS } from '../platform/program.ts';
 import { readPair } from '../tls/certificate-files.ts';
@@ -33,7 +33,7 @@ export async function judgeAgentPackages({ agentsDir }: Config): Promise<Finding
   }
 }
 
-async function judgeFiles(folder: AgentFolder, sums: Sums): Promise<Finding[]> {
+async function judgeFiles(folder: AgentFolder, sums: ReleaseFiles): Promise<Finding[]> {
   const faults: string[] = [];
   for (const path of sums.keys()) {
     const opened = await folder.open(path);
@@ -55,27 +55,24 @@ async function judgeFiles(folder: AgentFolder, sums: Sums): Promise<Finding[]> {
 
 async function judgeSignature(folder: AgentFolder): Promise<Finding> {
   const [sums, signature, pem] = [
-    await read(folder, SUMS),
-    await read(folder, SUMS_SIGNATURE),
+    await read(folder, SUMS_FILE),
+    await read(folder, SIGNATURE_FILE),
     await read(folder, 'release.pem'),
   ];
   if (sums === null || signature === null || pem === null) {
     const detail = 'they are whole, and not signed: nobody outside can tell who built them';
     return { check: CHECK, level: 'warn', detail, todo: 'use those of a signed release' };
   }
-  const publicKeyHex = keyIn(pem);
-  const isSigned =
-    publicKeyHex !== null &&
-    verifyDetached(loadTrustedKey({ keyId: 'release', publicKeyHex }), sums, signature);
-  if (isSigned) return { check: CHECK, level: 'ok', detail: `whole, and signed by ${publicKeyHex}` };
-  const detail = `${SUMS_SIGNATURE} is no signature of ${SUMS} by the key in release.pem`;
+  const key = keyIn(pem);
+  if (key !== null && verifyDetached(key, sums, signature))
+    return { check: CHECK, level: 'ok', detail: `whole, and signed by ${key.publicKeyHex}` };
+  const detail = `${SIGNATURE_FILE} is no signature of ${SUMS_FILE} by the key in release.pem`;
   return { check: CHECK, level: 'fail', detail, todo: `let no host install them; ${REINSTALL}` };
 }
 
-function keyIn(pem: Buffer): string | null {
+function keyIn(pem: Buffer): TrustedKey | null {
   try {
-    const { x, crv } = createPublicKey(pem).export({ format: 'jwk' });
-    return crv === 'Ed25519' && x !== undefined ? Buffer.from(x, 'base64url').toString('hex') : null;
+    return loadReleaseKey(pem.toString('utf8'));
   } catch {
     return null;
   }

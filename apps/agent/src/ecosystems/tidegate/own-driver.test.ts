@@ -39,7 +39,7 @@ beforeEach(async () => {
   const { publicKeyHex } = key;
   writeFileSync(release_key, publicKeyPem(loadTrustedKey({ keyId: 'release', publicKeyHex })));
   const places = { agent_versions: lib, release_key };
-  const facts = { executorState: dir.path, ownerUid: ownUid(), server: server.url };
+  const facts = { executorState: dir.path, ownerUid: ownUid(), server: { url: server.url, ca: null } };
   paths = { ...hostPaths(places), own: ownPlaces(places, facts) };
 });
 afterEach(async () => {

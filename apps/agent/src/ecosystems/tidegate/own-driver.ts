@@ -94,7 +94,7 @@ async function plan(paths: HostPaths, { updates, undo }: Parameters<PlanUpdates>
   }
   const { filename, sha256, version } = offer;
   const url = addressOf(state.server, filename);
-  const size = await fetchSize(url);
+  const size = await fetchSize(url, state.server.ca);
   if (!size.ok) return size;
   const action: PlanAction = {
     ...{ action: 'upgrade', name: AGENT_PACKAGE, arch: state.target },
@@ -124,7 +124,9 @@ async function fetchActions(
     return { ok: false, reason: 'the server has no signed release of the agent any more' };
   // Not the address of the plan: files of the agent come from its own server.
   const url = addressOf(state.server, filename);
-  const fetched = await fetchArchive(url, { to: join(directory, filename), sizeBytes });
+  const fetched = await fetchArchive(url, {
+    ...{ to: join(directory, filename), sizeBytes, ca: state.server.ca },
+  });
   if (!fetched.ok) return fetched;
   writeDurably(join(directory, '..', SUMS_FILE), proof.value.sums, { mode: 0o644 });
   writeDurably(join(directory, '..', SIGNATURE_FILE), proof.value.signature, { mode: 0o644 });

@@ -1,11 +1,11 @@
-import type { HostPaths, OwnPlaces } from '../ecosystem.ts';
+import type { HostPaths, OwnPlaces, OwnServer } from '../ecosystem.ts';
 import { readLayout } from './layout.ts';
 import { targetOf } from './release-rules.ts';
 
 /** A host that updates its agent side by side. */
 export interface OwnState {
   places: OwnPlaces;
-  server: string;
+  server: OwnServer;
   target: string;
   installed: string;
 }

@@ -2,7 +2,8 @@ import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { SIGNATURE_FILE, SIGNATURE_MAX_BYTES, SUMS_FILE, SUMS_MAX_BYTES } from '@tidegate/signing/release';
 import { errorCode } from '../../platform/file-layer.ts';
-import { proxyOption } from '../../platform/proxy.ts';
+import { proxyOption, wayTo } from '../../platform/proxy.ts';
+import type { OwnServer } from '../ecosystem.ts';
 
 const SMALL_TIMEOUT_MS = 30_000;
 /** Enough for 60 MB over a slow line. */
@@ -16,23 +17,26 @@ export interface ReleaseProof {
 
 export type Fetched<T> = { ok: true; value: T } | { ok: false; reason: string };
 
-export function addressOf(server: string, name: string): string {
-  return `${server}/agents/${name}`;
+export function addressOf({ url }: OwnServer, name: string): string {
+  return `${url}/agents/${name}`;
 }
 
 /** The signed checksums that the server has; null where it serves no agents, or unsigned ones. */
-export async function fetchProof(server: string): Promise<Fetched<ReleaseProof | null>> {
-  const sums = await fetchSmall(addressOf(server, SUMS_FILE), SUMS_MAX_BYTES);
+export async function fetchProof(server: OwnServer): Promise<Fetched<ReleaseProof | null>> {
+  const sums = await fetchSmall(addressOf(server, SUMS_FILE), { ca: server.ca, maxBytes: SUMS_MAX_BYTES });
   if (!sums.ok) return sums;
-  const signature = await fetchSmall(addressOf(server, SIGNATURE_FILE), SIGNATURE_MAX_BYTES);
+  const signature = await fetchSmall(addressOf(server, SIGNATURE_FILE), {
+    ca: server.ca,
+    maxBytes: SIGNATURE_MAX_BYTES,
+  });
   if (!signature.ok) return signature;
   if (sums.value === null || signature.value === null) return { ok: true, value: null };
   return { ok: true, value: { sums: sums.value, signature: signature.value } };
 }
 
 /** The size that the server says a file has; nothing of it is read. */
-export async function fetchSize(url: string): Promise<Fetched<number>> {
-  return ask(url, SMALL_TIMEOUT_MS, async (response) => {
+export async function fetchSize(url: string, ca: string | null): Promise<Fetched<number>> {
+  return ask(url, { ca, timeoutMs: SMALL_TIMEOUT_MS }, async (response) => {
     await response.body?.cancel();
     const size = Number(response.headers.get('content-length') ?? 'absent');
     if (response.ok && Number.isSafeInteger(size)) return { ok: true, value: size };
@@ -41,8 +45,11 @@ export async function fetchSize(url: string): Promise<Fetched<number>> {
 }
 
 /** Writes a file of exactly this size to a new path. */
-export async function fetchArchive(url: string, { to, sizeBytes }: { to: string; sizeBytes: number }) {
-  return ask<null>(url, ARCHIVE_TIMEOUT_MS, async (response) => {
+export async function fetchArchive(
+  url: string,
+  { to, sizeBytes, ca }: { to: string; sizeBytes: number; ca: string | null },
+) {
+  return ask<null>(url, { ca, timeoutMs: ARCHIVE_TIMEOUT_MS }, async (response) => {
     if (response.status !== 200 || response.body === null) {
       return { ok: false, reason: `${url} answers ${response.status}` };
     }
@@ -62,8 +69,11 @@ export async function fetchArchive(url: string, { to, sizeBytes }: { to: string;
   });
 }
 
-async function fetchSmall(url: string, maxBytes: number): Promise<Fetched<Uint8Array | null>> {
-  return ask(url, SMALL_TIMEOUT_MS, async (response) => {
+async function fetchSmall(
+  url: string,
+  { maxBytes, ca }: { maxBytes: number; ca: string | null },
+): Promise<Fetched<Uint8Array | null>> {
+  return ask(url, { ca, timeoutMs: SMALL_TIMEOUT_MS }, async (response) => {
     if (response.status === 404) return { ok: true, value: null };
     if (response.status !== 200) return { ok: false, reason: `${url} answers ${response.status}` };
     const chunks: Uint8Array[] = [];
@@ -80,7 +90,7 @@ async function fetchSmall(url: string, maxBytes: number): Promise<Fetched<Uint8A
 /** No redirects and no credentials: these files are public. */
 async function ask<T>(
   url: string,
-  timeoutMs: number,
+  { timeoutMs, ca }: { timeoutMs: number; ca: string | null },
   use: (response: Response) => Promise<Fetched<T>>,
 ): Promise<Fetched<T>> {
   const route = proxyOption(url);
@@ -89,7 +99,7 @@ async function ask<T>(
   }
   try {
     const response = await fetch(url, {
-      ...{ ...route, redirect: 'error', headers: { 'accept-encoding': 'identity' } },
+      ...{ ...wayTo(route, ca), redirect: 'error', headers: { 'accept-encoding': 'identity' } },
       signal: AbortSignal.timeout(timeoutMs),
     });
     return await use(response);
