@@ -59,7 +59,7 @@ describe.skipIf(missing !== null)(`the image${missing === null ? '' : ` (${missi
     expect(sha256(readFileSync(again.sbom))).toBe(sha256(readFileSync(built.sbom)));
     const sums = (one: BuiltImage) => readFileSync(join(one.folder, 'SHA256SUMS'), 'utf8');
     expect(sums(again)).toBe(sums(built));
-    expect(sums(built)).toMatch(/ {2}tidegate-container_0\.1\.0\.tar\.gz$/m);
+    expect(sums(built)).toMatch(/ {2}tidegate-container_0\.2\.0\.tar\.gz$/m);
   });
 
   test('shares its libraries and Node with the next release', { timeout: BUILD_MAX_MS }, async () => {
@@ -85,7 +85,7 @@ describe.skipIf(missing !== null)(`the image${missing === null ? '' : ` (${missi
     expect(forDocker).toEqual([
       {
         Config: join('blobs', manifest.config.digest.replace(':', '/')),
-        RepoTags: ['localhost/tidegate:0.1.0'],
+        RepoTags: ['localhost/tidegate:0.2.0'],
         Layers: paths,
       },
     ]);
@@ -137,7 +137,7 @@ describe.skipIf(missing !== null)(`the image${missing === null ? '' : ` (${missi
     const first = start({ SERVICE_PORT: '0' }, { data });
     const url = await listening(first);
     const secret = /\/setup\/(\S+)/.exec(await first.line(/\/setup\//))?.[1];
-    expect(await (await fetch(`${url}/api/health`)).json()).toMatchObject({ status: 'ok', version: '0.1.0' });
+    expect(await (await fetch(`${url}/api/health`)).json()).toMatchObject({ status: 'ok', version: '0.2.0' });
     expect((await fetch(`${url}/`)).headers.get('content-type')).toContain('text/html');
     expect((await post(`${url}/api/v1/auth/setup`, { secret, ...OPERATOR })).status).toBeLessThan(300);
 
@@ -146,7 +146,7 @@ describe.skipIf(missing !== null)(`the image${missing === null ? '' : ` (${missi
     expect(health[0]).toBe('CMD');
     expect(await output(start(beside, { data, command: health.slice(1) }))).toMatchObject({
       code: 0,
-      text: expect.stringMatching(/^ok {3}running: 0\.1\.0, ok/),
+      text: expect.stringMatching(/^ok {3}running: 0\.2\.0, ok/),
     });
     const examined = await output(start(beside, { data, words: ['doctor'] }));
     expect(examined).toMatchObject({ code: 0, text: expect.not.stringContaining('FAIL') });

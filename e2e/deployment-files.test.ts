@@ -41,7 +41,7 @@ describe.skipIf(missing !== null)(`deployment files${missing === null ? '' : ` (
     );
     expect(Object.keys(loaded.services)).toEqual(services);
     expect(loaded.services.tidegate).toMatchObject({
-      image: 'localhost/tidegate:0.1.0',
+      image: 'localhost/tidegate:0.2.0',
       read_only: true,
       cap_drop: ['ALL'],
       user: '65532:65532',

@@ -220,7 +220,7 @@ describe.skipIf(missing !== null)(
         newHost();
         const { agents } = it();
         const line = await lineOn(await newToken());
-        const deb = join(agents, 'tidegate-agent_0.1.0_linux-x64.deb');
+        const deb = join(agents, 'tidegate-agent_0.2.0_linux-x64.deb');
         cpSync(deb, `${deb}.whole`);
         onTestFinished(() => {
           cpSync(`${deb}.whole`, deb);

@@ -40,7 +40,7 @@ describe.skipIf(missing !== null)(
     const apt = (...args: string[]) =>
       runTool('apt-get', ['-y', '--no-install-recommends', ...args], { env: treeOf().env });
     const fileOf = (name: string, ending: string) =>
-      join(release, `${name}_0.1.0_${name === 'tidegate-agents' ? 'all' : 'linux-x64'}.${ending}`);
+      join(release, `${name}_0.2.0_${name === 'tidegate-agents' ? 'all' : 'linux-x64'}.${ending}`);
     const packageOf = (name: string) => fileOf(name, 'deb');
 
     beforeAll(async () => {
@@ -133,11 +133,11 @@ describe.skipIf(missing !== null)(
           { code: 0, signal: null },
           expect.anything(),
         ]);
-        expect(await inTree(['tidegatectl', '--server', url, 'health'])).toContain('version: 0.1.0\n');
+        expect(await inTree(['tidegatectl', '--server', url, 'health'])).toContain('version: 0.2.0\n');
         const hosts = await fetch(`${url}/api/v1/agents`, {
           headers: { authorization },
         });
-        expect(await hosts.json()).toMatchObject({ items: [{ agent_version: '0.1.0' }] });
+        expect(await hosts.json()).toMatchObject({ items: [{ agent_version: '0.2.0' }] });
         await stop(running);
       },
       SETUP_MAX_MS,
@@ -200,7 +200,7 @@ describe.skipIf(missing !== null)(
       test('the rpm package does the same, but keeps the data for good', async () => {
         await runTool('chroot', [treeOf().root, 'userdel', 'tidegate']);
         const rpm = (...args: string[]) => runTool('rpm', ['--root', treeOf().root, '--nodeps', ...args]);
-        const file = join(release, 'tidegate_0.1.0_linux-x64.rpm');
+        const file = join(release, 'tidegate_0.2.0_linux-x64.rpm');
         const signed = await runTool('rpm', ['--checksig', '--nosignature', file]);
         expect(signed).toContain('digests OK');
         await rpm('--install', file);

@@ -30,13 +30,13 @@ test('a release has every artifact, each with its SBOM', () => {
   const lines = sumsOf(release).trimEnd().split('\n');
   const linux = ['linux-arm64', 'linux-x64'];
   const expected = [
-    ...linux.flatMap((target) => artifacts(`tidegate_0.1.0_${target}`, ['deb', 'oci.tar', 'rpm', 'tar.gz'])),
-    ...linux.flatMap((target) => artifacts(`tidegate-agent_0.1.0_${target}`, ['deb', 'rpm', 'tar.gz'])),
-    ...artifacts('tidegate-agent_0.1.0_darwin-arm64', ['tar.gz']),
-    ...artifacts('tidegate-agent_0.1.0_windows-x64', ['tar.gz']),
-    ...linux.map((target) => `tidegate-image_0.1.0_${target}.cdx.json`),
-    'tidegate-container_0.1.0.tar.gz',
-    ...artifacts('tidegate-agents_0.1.0_all', ['deb', 'rpm']),
+    ...linux.flatMap((target) => artifacts(`tidegate_0.2.0_${target}`, ['deb', 'oci.tar', 'rpm', 'tar.gz'])),
+    ...linux.flatMap((target) => artifacts(`tidegate-agent_0.2.0_${target}`, ['deb', 'rpm', 'tar.gz'])),
+    ...artifacts('tidegate-agent_0.2.0_darwin-arm64', ['tar.gz']),
+    ...artifacts('tidegate-agent_0.2.0_windows-x64', ['tar.gz']),
+    ...linux.map((target) => `tidegate-image_0.2.0_${target}.cdx.json`),
+    'tidegate-container_0.2.0.tar.gz',
+    ...artifacts('tidegate-agents_0.2.0_all', ['deb', 'rpm']),
     'agents-signatures.json',
   ];
   expect(lines.map((line) => line.slice(66)).toSorted()).toEqual(expected.toSorted());
@@ -80,7 +80,7 @@ test.skipIf(findTool(QEMU) === null)(
   `the programs for arm64 start (with ${QEMU} of qemu-user-static)`,
   async () => {
     const { root } = await unpackImage(
-      join(release, 'tidegate_0.1.0_linux-arm64.oci.tar'),
+      join(release, 'tidegate_0.2.0_linux-arm64.oci.tar'),
       join(folder.path, 'arm64'),
     );
     const program = 'usr/lib/tidegate';
@@ -88,12 +88,12 @@ test.skipIf(findTool(QEMU) === null)(
     expect(await runTool(QEMU, ['-L', root, ...server])).toContain('Usage: tidegate');
     await runTool('tar', [
       '-xzf',
-      join(release, 'tidegate-agent_0.1.0_linux-arm64.tar.gz'),
+      join(release, 'tidegate-agent_0.2.0_linux-arm64.tar.gz'),
       '-C',
       folder.path,
     ]);
-    const agent = join(folder.path, 'tidegate-agent_0.1.0_linux-arm64/usr/bin/tidegate-agent');
-    expect(await runTool(QEMU, ['-L', root, agent, 'version'])).toBe('0.1.0\n');
+    const agent = join(folder.path, 'tidegate-agent_0.2.0_linux-arm64/usr/bin/tidegate-agent');
+    expect(await runTool(QEMU, ['-L', root, agent, 'version'])).toBe('0.2.0\n');
   },
 );
 

@@ -7,7 +7,7 @@ export const VERSION_PLACES: readonly { files: readonly string[]; pattern: RegEx
   { files: ['apps/agent/src/platform/version.ts'], pattern: /AGENT_VERSION = '(?<version>[^']+)'/g },
   { files: ['packaging/helm/tidegate/Chart.yaml'], pattern: /^(?:appV|v)ersion: (?<version>\S+)$/gm },
   {
-    files: ['README.md', 'docs/install.md', 'packaging/container/*'],
+    files: ['README.md', 'docs/{install,operator-guide}.md', 'packaging/container/*'],
     pattern: /(?:tidegate(?:-[a-z]+)?_|VERSION=|VERSION:-|tidegate:)(?<version>\d+\.\d+\.\d+)/g,
   },
 ];

@@ -41,7 +41,7 @@ describe.skipIf(missing !== null)(`a real page and the gate${missing ? ` (${miss
         `),
       });
       await stage.openMain('/');
-      expect(await stage.report({ as: 'allowed' })).toEqual({ as: 'allowed', ok: '"0.1.0"' });
+      expect(await stage.report({ as: 'allowed' })).toEqual({ as: 'allowed', ok: '"0.2.0"' });
       expect((await stage.report({ as: 'denied' })).error).toMatch(
         /^Command "?core:window:close"? not allowed by ACL$/,
       );
@@ -71,7 +71,7 @@ describe.skipIf(missing !== null)(`a real page and the gate${missing ? ` (${miss
       const foreign = await startForeign();
       const stage = await openShellStage(screen, backend, { '/': FRAMES, '/frame': FRAME });
       await stage.openMain(`/?foreign=${encodeURIComponent(foreign.url)}`);
-      expect((await stage.report({ as: 'after' })).ok).toBe('"0.1.0"');
+      expect((await stage.report({ as: 'after' })).ok).toBe('"0.2.0"');
       expect(stage.requests, 'a frame made a call').toEqual([]);
       expect(foreign.visits(), 'a page of another host was loaded').toBe(0);
       // Without a frame that tried, this would prove nothing.
@@ -88,7 +88,7 @@ describe.skipIf(missing !== null)(`a real page and the gate${missing ? ` (${miss
     ])('calls of %s in place of the page are ignored', async (_, document, blocked) => {
       const stage = await openShellStage(screen, backend, { '/': document });
       await stage.openMain('/');
-      expect((await stage.report({ as: 'before' })).ok).toBe('"0.1.0"');
+      expect((await stage.report({ as: 'before' })).ok).toBe('"0.2.0"');
       // Either the page stayed, or it was loaded again and reports "before" once more.
       await expect
         .poll(() => stage.reports.filter(({ as }) => as === 'still-here' || as === 'before').length)
@@ -103,7 +103,7 @@ describe.skipIf(missing !== null)(`a real page and the gate${missing ? ` (${miss
         '/': leaveFor(`(window.open('${foreign.url}'), '${foreign.url}')`),
       });
       await stage.openMain('/');
-      expect((await stage.report({ as: 'still-here' })).ok).toBe('"0.1.0"');
+      expect((await stage.report({ as: 'still-here' })).ok).toBe('"0.2.0"');
       expect(foreign.visits()).toBe(0);
       expect(stage.log.join('')).toContain('navigation_blocked webview=main');
       expect(stage.shell.windows.windows()).toEqual(['main']);
@@ -123,7 +123,7 @@ describe.skipIf(missing !== null)(`a real page and the gate${missing ? ` (${miss
         `),
       });
       await stage.openMain('/');
-      expect((await stage.report({ as: 'second' })).ok).toBe('"0.1.0"');
+      expect((await stage.report({ as: 'second' })).ok).toBe('"0.2.0"');
     });
 
     test('a page that replaces builtins does not get the key of the bridge', async () => {
@@ -163,7 +163,7 @@ describe.skipIf(missing !== null)(`several webviews in a window${missing ? ` (${
     expect((await stage.report({ as: 'main-name' })).error).toMatch(/not allowed by ACL$/);
     expect((await stage.report({ as: 'side-name' })).ok).toBe('"Tidegate"');
     // A capability of the window "main" applies to all its webviews.
-    expect((await stage.report({ as: 'side-version' })).ok).toBe('"0.1.0"');
+    expect((await stage.report({ as: 'side-version' })).ok).toBe('"0.2.0"');
     expect((await stage.report({ as: 'side-identifier' })).error).toMatch(/not allowed by ACL$/);
     expect(stage.log.join('')).toContain('call_refused command=core:app:identifier window=main webview=side');
     await expect.poll(() => screen.picture('two-webviews').colours).toBeGreaterThan(20);

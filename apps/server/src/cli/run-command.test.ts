@@ -37,7 +37,7 @@ test('--help lists every command, and each has its own help', async () => {
 });
 
 test('--version prints the version', async () => {
-  expect(await run('--version')).toEqual({ code: 0, out: '0.1.0', err: '' });
+  expect(await run('--version')).toEqual({ code: 0, out: '0.2.0', err: '' });
 });
 
 test('an unknown command lists the known ones, exit 2', async () => {

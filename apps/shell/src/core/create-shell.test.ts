@@ -12,7 +12,7 @@ const refused = (command: string) => ({ ok: false, error: `Command "${command}" 
 describe('a call', () => {
   test('R8: runs if a capability allows it', async () => {
     const { call } = await createFakeShell(capability(['core:app:allow-version']));
-    expect(await call('core:app:version')).toEqual({ ok: true, value: '0.1.0' });
+    expect(await call('core:app:version')).toEqual({ ok: true, value: '0.2.0' });
   });
 
   test("R8: is refused without a capability, even for the shell's own commands, and does nothing", async () => {
