@@ -5,6 +5,7 @@ import { listenWithTls } from '@tidegate/testkit/tls-server';
 import { expect, onTestFinished, test } from 'vitest';
 import { servedPlaces } from '../testing/cli-place.ts';
 import { ENGINES, SAMPLED_ENGINES } from '../testing/engines.ts';
+import { VERSION } from '../version.ts';
 import { askRunningServer } from './doctor-running.ts';
 
 const served = servedPlaces();
@@ -18,7 +19,7 @@ test.each(ENGINES)('E6: doctor --running says that a running server answers ($na
 
   const beside = await place.run(['doctor', '--running'], { env });
   expect(beside).toMatchObject({ code: 0, err: '' });
-  expect(beside.out).toMatch(/^ok {3}running: 0\.1\.0, /);
+  expect(beside.out).toContain(`ok   running: ${VERSION}, `);
 
   await server.stop();
   const alone = await place.run(['doctor', '--running'], { env });

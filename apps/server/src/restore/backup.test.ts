@@ -136,6 +136,7 @@ describe.each(WAYS)('a restore from $way', ({ from, to }: { from: TestEngine; to
       restored: { details: { sign: 'restore_command', backup_created_at: made.manifest.created_at } },
     });
     expect(await host.renew(second)).toBe(200);
+    await second.stop();
     // The log is append-only again.
     const database = openDatabase(target.config, databaseOptions());
     const wipe = database.transact((tx) => sql`DELETE FROM events`.execute(tx));

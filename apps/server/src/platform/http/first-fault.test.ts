@@ -28,7 +28,7 @@ describe('the first fault of a body', () => {
       strict({ ecosystem: Ecosystem }),
       { ecosystem: 'cargo' },
       '/ecosystem',
-      'must be one of npm, pypi, apt, dnf',
+      'must be one of npm, pypi, apt, dnf, tidegate',
     ],
     [InventoryReport, { ...REPORT, packages: [{ name: 'a' }, 1] }, '/packages/0/version', 'is required'],
     [
