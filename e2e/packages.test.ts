@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { AgentPackages } from '@tidegate/protocol/agent-packages-api';
@@ -14,6 +14,7 @@ import { installLine } from '../apps/console/src/enrolment/line-rules.ts';
 import { type DebianTree, installDebootstrap, makeDebianTree } from '../scripts/debian-tree.ts';
 import type { Child } from './harness/child.ts';
 import { becomeFirstOperator, FIRST_OPERATOR, parsed, post } from './harness/first-operator.ts';
+import { readmeCommand } from './harness/readme.ts';
 import { runInTree, startUnit } from './harness/unit-process.ts';
 
 const REPOSITORY = fileURLToPath(new URL('..', import.meta.url));
@@ -107,7 +108,10 @@ describe.skipIf(missing !== null)(
     test(
       'install the server, which its unit starts, and the first host',
       async () => {
-        await apt('install', 'curl', packageOf('tidegate'), packageOf('tidegate-agents'));
+        await runTool('sh', ['-c', `${readmeCommand('apt install')} curl --yes --no-install-recommends`], {
+          cwd: release,
+          env: treeOf().env,
+        });
         expect(statSync(path('etc/tidegate/server.env')).mode & 0o777).toBe(0o640);
         expect(statSync(path('var/lib/tidegate')).mode & 0o777).toBe(0o700);
         const running = startServer();
@@ -166,6 +170,20 @@ describe.skipIf(missing !== null)(
       expect(await backup.ended).toEqual({ code: 0, signal: null });
     });
 
+    test('the commands that the README names work on it', async () => {
+      cpSync(join(REPOSITORY, 'examples'), path('examples'), { recursive: true });
+      const inRoot = (command: string) => inTree(['sh', '-c', `cd / && ${command}`]);
+      expect(await inRoot(readmeCommand('tidegate --help'))).toContain('tidegate backup');
+      expect(await inRoot(readmeCommand('tidegate doctor'))).toContain(
+        'ok   agent packages: whole, and signed by',
+      );
+      expect(await inRoot(readmeCommand('tidegatectl --help'))).toContain('tidegatectl');
+      expect(await inRoot(readmeCommand('tidegate backup'))).toContain('Backup written');
+      const apply = readmeCommand('tidegate policies apply').replace('ada', FIRST_OPERATOR.username);
+      expect(await inRoot(apply)).toContain('sundays');
+      expect(await inRoot(readmeCommand('tidegate rollouts list'))).not.toBe('');
+    });
+
     test('an installation over itself keeps settings and data', async () => {
       writeFileSync(
         path('etc/tidegate/server.env'),
@@ -203,7 +221,10 @@ describe.skipIf(missing !== null)(
         const file = join(release, 'tidegate_0.2.0_linux-x64.rpm');
         const signed = await runTool('rpm', ['--checksig', '--nosignature', file]);
         expect(signed).toContain('digests OK');
-        await rpm('--install', file);
+        // dnf asks nobody here; the tree has no release of a system that provides what rpm's packages require.
+        const named = readmeCommand('dnf install').split(' ').slice(2);
+        expect(named.map((name) => join(release, name))).toEqual([file, fileOf('tidegate-agents', 'rpm')]);
+        await rpm('--install', ...named.map((name) => join(release, name)));
         expect(statSync(path('etc/tidegate/server.env')).mode & 0o777).toBe(0o640);
         const first = startServer();
         await becomeFirstOperator(first);

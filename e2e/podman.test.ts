@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { installDebootstrap, makeDebianTree } from '../scripts/debian-tree.ts';
 import { becomeFirstOperator, FIRST_OPERATOR, post } from './harness/first-operator.ts';
 import { lackingForPodman, podmanIn } from './harness/podman.ts';
+import { readmeCommand } from './harness/readme.ts';
 import { runCommands } from './harness/runbook.ts';
 import { type BuiltImage, buildImage, lackingForImage } from './harness/server-image.ts';
 
@@ -48,6 +49,7 @@ describe.skipIf(missing !== null)(
     });
 
     test('it is loaded, started, and has a first operator', async () => {
+      expect(blockOf('Try it')[0]).toBe(readmeCommand('podman load'));
       for (const line of blockOf('Try it').slice(0, 2)) await run(line);
       const log = blockOf('Try it')[2] ?? '';
       const line = async (pattern: RegExp): Promise<string> => {
