@@ -173,15 +173,15 @@ describe.skipIf(missing !== null)(
     test('the commands that the README names work on it', async () => {
       cpSync(join(REPOSITORY, 'examples'), path('examples'), { recursive: true });
       const inRoot = (command: string) => inTree(['sh', '-c', `cd / && ${command}`]);
-      expect(await inRoot(readmeCommand('tidegate --help'))).toContain('tidegate backup');
-      expect(await inRoot(readmeCommand('tidegate doctor'))).toContain(
-        'ok   agent packages: whole, and signed by',
-      );
+      expect(await inRoot(readmeCommand('tidegate --help'))).toContain('write a backup');
+      // It ends with 1: the mirror of vulnerabilities is empty in this tree.
+      const doctor = await inRoot(`${readmeCommand('tidegate doctor')} || [ $? = 1 ]`);
+      expect(doctor).toContain('ok   agent packages: whole, and signed by');
       expect(await inRoot(readmeCommand('tidegatectl --help'))).toContain('tidegatectl');
       expect(await inRoot(readmeCommand('tidegate backup'))).toContain('Backup written');
       const apply = readmeCommand('tidegate policies apply').replace('ada', FIRST_OPERATOR.username);
-      expect(await inRoot(apply)).toContain('sundays');
-      expect(await inRoot(readmeCommand('tidegate rollouts list'))).not.toBe('');
+      expect(await inRoot(apply)).toContain('would publish: Sundays at two');
+      expect(await inRoot(readmeCommand('tidegate rollouts list'))).toMatch(/^ID {2}POLICY {2}STATE/);
     });
 
     test('an installation over itself keeps settings and data', async () => {

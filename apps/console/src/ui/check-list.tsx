@@ -23,12 +23,12 @@ export function CheckList<K extends string>({
   return (
     <fieldset className="space-y-1" {...(notes ? { 'aria-describedby': notes } : {})}>
       <legend className="font-medium">{legend}</legend>
-      <div className="flex flex-wrap gap-x-4">
+      <div className="flex flex-wrap gap-x-4 gap-y-2">
         {choices.map(([value, word]) => (
           <label key={value} className="flex min-h-6 items-center gap-2">
             <input
               type="checkbox"
-              className="size-4"
+              className="size-4 shrink-0"
               checked={chosen.includes(value)}
               onChange={({ target: { checked } }) =>
                 // In the order of the choices, so that the same choice is always the same list.
