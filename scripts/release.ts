@@ -10,6 +10,7 @@ import {
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { SUMS_FILE } from '@tidegate/signing/release';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { writeAgentsFolder } from './release/agents-folder.ts';
@@ -28,8 +29,6 @@ const ROOT = join(import.meta.dirname, '..');
 const PRODUCTS: readonly Product[] = ['tidegate', 'tidegate-agent'];
 const FORMATS = ['tar.gz', 'deb', 'rpm', 'oci'] as const;
 type AnyFormat = (typeof FORMATS)[number];
-/** The only file of a release that SHA256SUMS does not name, beside its signature. */
-const SUMS = 'SHA256SUMS';
 
 const USAGE = `Usage: npm run release -- [OPTIONS]
 Builds the server and the agent as tar.gz, deb and rpm, and the server as a container image, with an SBOM of each and
@@ -106,7 +105,7 @@ function readWanted(): Wanted | string {
   const { agents = null, earlier = [], 'release-key': releaseKey = null, signatures = null } = values;
   for (const [option, folder] of Object.entries({ out, agents })) {
     if (folder === null || !existsSync(folder)) continue;
-    if (readdirSync(folder).length === 0 || existsSync(join(folder, SUMS))) continue;
+    if (readdirSync(folder).length === 0 || existsSync(join(folder, SUMS_FILE))) continue;
     return `--${option} is ${JSON.stringify(folder)}, which is no release; allowed: a folder that is absent, empty or an older release\n`;
   }
   if (releaseKey !== null && signatures !== null)
@@ -150,9 +149,9 @@ async function release(wanted: Wanted): Promise<void> {
     if (products.includes('tidegate') && formats.includes('oci')) writeDeploymentFiles();
     if (products.includes('tidegate-agent') && targets.some(isLinux)) await writeAgents();
     const sums = filesOf(made).map(({ path, sha256 }) => `${sha256}  ${path}\n`);
-    writeFileSync(join(made, SUMS), sums.join(''));
+    writeFileSync(join(made, SUMS_FILE), sums.join(''));
     swapFolder(made, out);
-    process.stdout.write(`${out}: ${sums.length} files, ${SUMS} ${sha256Of(join(out, SUMS))}\n`);
+    process.stdout.write(`${out}: ${sums.length} files, ${SUMS_FILE} ${sha256Of(join(out, SUMS_FILE))}\n`);
   } finally {
     rmSync(work, { recursive: true, force: true });
   }

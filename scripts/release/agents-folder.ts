@@ -1,5 +1,6 @@
 import { copyFileSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { SIGNATURE_FILE, SUMS_FILE } from '@tidegate/signing/release';
 import { loadTrustedKey, publicKeyPem } from '@tidegate/signing/verify';
 import { writeAptRepository } from './apt-repository.ts';
 import { writeDnfRepository } from './dnf-repository.ts';
@@ -7,7 +8,6 @@ import type { ReleaseSigner } from './release-signer.ts';
 import { isLinux, TARGETS, type Target } from './targets.ts';
 import { filesOf, putText } from './tree.ts';
 
-const SUMS = 'SHA256SUMS';
 const EARLIER = 'earlier';
 
 interface AgentsJob {
@@ -50,10 +50,9 @@ export async function writeAgentsFolder(folder: string, job: AgentsJob): Promise
       .map(({ path, sha256 }) => `${sha256}  ${path}\n`)
       .join(''),
   );
-  putText(folder, SUMS, sums);
+  putText(folder, SUMS_FILE, sums);
   if (signer === null) return;
-  const name = `${SUMS}.sig`;
-  putText(folder, name, await signer.signatureOf(name, 'raw', sums));
+  putText(folder, SIGNATURE_FILE, await signer.signatureOf(SIGNATURE_FILE, 'raw', sums));
 }
 
 /** Into a folder of their own, so that the newest packages are those beside the checksums. */

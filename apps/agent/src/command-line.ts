@@ -1,7 +1,5 @@
 import { parseArgs } from 'node:util';
-import { bashCompletion } from '@tidegate/command-line/complete-bash';
-import { fishCompletion } from '@tidegate/command-line/complete-fish';
-import { zshCompletion } from '@tidegate/command-line/complete-zsh';
+import { completionScript } from '@tidegate/command-line/completion-command';
 import { choice, file, flag, folder, many, type Program, text } from '@tidegate/command-line/declare';
 import { commandHelp, programHelp } from '@tidegate/command-line/help';
 
@@ -180,15 +178,9 @@ export function helpFor(args: readonly string[]): string {
   return `${command === undefined ? programHelp(PROGRAM) : commandHelp(PROGRAM.name, command)}\n`;
 }
 
-const SHELLS: ReadonlyMap<string, (program: Program) => string> = new Map([
-  ['bash', bashCompletion],
-  ['zsh', zshCompletion],
-  ['fish', fishCompletion],
-]);
-
 /** The completion script of a shell; null for a shell without one. */
 export function completionOf(shell: string): string | null {
-  return SHELLS.get(shell)?.(PROGRAM) ?? null;
+  return completionScript(shell, PROGRAM);
 }
 
 export type Parsed =

@@ -1,7 +1,7 @@
 import { REQUESTS } from '@tidegate/client/requests';
+import { declareCompletion } from '@tidegate/command-line/completion-command';
 import { type Command, file, flag, type Options, type Program, text } from '@tidegate/command-line/declare';
 import type { Act } from './act.ts';
-import { COMPLETION } from './completion.ts';
 import type { Group } from './group.ts';
 import { COMMANDS, HOSTS, TAGS_GROUP } from './groups/hosts.ts';
 import { ACCOUNT, AGENT_PACKAGES, API_TOKENS, OPERATORS_GROUP, TOKENS } from './groups/people.ts';
@@ -45,7 +45,7 @@ token, stands alone on the standard output. Exit status: 0 done, 1 refused or fa
   HTTPS_PROXY           the proxy on the way to the server; NO_PROXY names what goes around it
   NODE_EXTRA_CA_CERTS   certificates that are trusted beside the public ones`,
   get commands() {
-    return [...GROUPS.map(commandOf), ...SESSIONS, COMPLETION];
+    return [...GROUPS.map(commandOf), ...SESSIONS, declareCompletion(PROGRAM_NAME)];
   },
 };
 

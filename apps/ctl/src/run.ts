@@ -1,8 +1,8 @@
 import { readFile, stat } from 'node:fs/promises';
+import { completionScript, SHELLS } from '@tidegate/command-line/completion-command';
 import { commandHelp, programHelp } from '@tidegate/command-line/help';
 import { EXIT, type ExitCode, readArgs, UsageError } from '@tidegate/terminal/read-args';
 import { type Act, ALL_MAX, SHOWN } from './act.ts';
-import { completionFor } from './completion.ts';
 import { type Connection, ConnectionFault, connect, connectionOf } from './connect.ts';
 import { faultText } from './fault-text.ts';
 import { LookupFault, NameFault } from './find-named.ts';
@@ -55,8 +55,8 @@ async function dispatch(args: readonly string[], world: World): Promise<ExitCode
       return EXIT.ok;
     }
     if (name !== 'completion') return runSession(name, [...after, ...front], world);
-    const script = completionFor(after.join(' '), PROGRAM);
-    if (script === null) throw new UsageError('completion needs one of: bash, zsh, fish');
+    const script = completionScript(after.join(' '), PROGRAM);
+    if (script === null) throw new UsageError(`completion needs one of: ${SHELLS.join(', ')}`);
     world.out(script.trimEnd());
     return EXIT.ok;
   }
