@@ -469,6 +469,14 @@ export const SETTINGS = {
     allowed: 'addresses or CIDR ranges separated by commas',
     parse: ranges,
   }),
+  privateDestinations: setting({
+    env: 'SERVICE_PRIVATE_DESTINATIONS',
+    doc: 'Addresses or CIDR ranges of your own networks, separated by commas, in which servers that operators enter in the console may be: mail servers, webhooks, identity providers. Public addresses are always allowed; 127.0.0.1 and cloud metadata are reachable only if they are in this list.',
+    schema: Type.Array(Type.String(), { maxItems: 64 }),
+    default: [],
+    allowed: 'addresses or CIDR ranges separated by commas',
+    parse: ranges,
+  }),
   logLevel: setting({
     env: 'SERVICE_LOG_LEVEL',
     doc: 'Lowest level that is logged; security lines are always logged.',

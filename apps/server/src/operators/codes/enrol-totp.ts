@@ -1,8 +1,8 @@
 import type { TotpEnrolment } from '@tidegate/protocol/factors-api';
 import { Refusal } from '../../platform/http/refusal.ts';
+import { openSecret, sealSecret } from '../../platform/seal-secret.ts';
 import { type FactorOwner, factorAdded, factorRemoved, issueRecoveryCodes } from '../record-factor.ts';
 import type { CodeDeps } from './prove-code.ts';
-import { openSecret, sealSecret } from './seal-secret.ts';
 import { beginTotp, confirmTotp, deleteTotp, findTotp } from './store.ts';
 import { describeTotp, matchStep, TOTP_SECRET_BYTES } from './totp-rules.ts';
 
@@ -17,7 +17,7 @@ export async function beginTotpEnrolment(
 ): Promise<TotpEnrolment> {
   const { operatorId, username } = owner;
   const secret = platform.random(TOTP_SECRET_BYTES);
-  const sealed = sealSecret(secret, { key: factorKey, operatorId, random: platform.random });
+  const sealed = sealSecret(secret, { key: factorKey, owner: operatorId, random: platform.random });
   const isBegun = await platform.database.transact((tx) =>
     beginTotp(tx, {
       operator_id: operatorId,
@@ -44,7 +44,7 @@ export async function confirmTotpEnrolment(
   return platform.database.transact(async (tx) => {
     const row = await findTotp(tx, operatorId);
     if (!row || row.confirmed_at !== null || nowMs - row.created_at > CONFIRM_WITHIN_MS) throw notBegun();
-    const secret = openSecret(row.sealed_secret, { key: factorKey, operatorId });
+    const secret = openSecret(row.sealed_secret, { key: factorKey, owner: operatorId });
     const step = secret && matchStep({ secret, code, nowMs });
     if (step === null) {
       const errors = [{ path: '/code', message: 'is not the code that the app shows now' }];

@@ -2,9 +2,9 @@ import type { FactorMethod } from '@tidegate/protocol/factors-api';
 import { appendEvent } from '../../events/append-event.ts';
 import type { Tx } from '../../platform/db/engine.ts';
 import type { Platform } from '../../platform/platform.ts';
+import { openSecret } from '../../platform/seal-secret.ts';
 import { notify } from '../notices/notices.ts';
 import { hashRecoveryCode } from './recovery-codes.ts';
-import { openSecret } from './seal-secret.ts';
 import { countFactors, countTotpFailure, lockTotp, useRecoveryCode, useTotpStep } from './store.ts';
 import { blockedUntilMs, matchStep } from './totp-rules.ts';
 
@@ -58,7 +58,7 @@ async function proveTotp(
   if (blockedUntil > nowMs) {
     return { ok: false, retryAfterSeconds: Math.ceil((blockedUntil - nowMs) / 1_000) };
   }
-  const secret = openSecret(row.sealed_secret, { key: factorKey, operatorId });
+  const secret = openSecret(row.sealed_secret, { key: factorKey, owner: operatorId });
   if (!secret) {
     platform.log.error('a second factor was sealed with another token secret', {
       operator_id: operatorId,
