@@ -715,6 +715,7 @@ const ELSEWHERE = [
   'agent_offline',
   'approval_countersigned',
   'events_pruned',
+  'events_missed',
   'vex_statement_expired',
   'origin_expired',
   'policy_expired',

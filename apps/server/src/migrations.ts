@@ -10,7 +10,7 @@ import { schema as calendar } from './calendar/schema.ts';
 import { schema as clientErrors } from './client-errors/schema.ts';
 import { schema as commands } from './commands/schema.ts';
 import { schema as enrolment } from './enrolment/schema.ts';
-import { schema as events } from './events/schema.ts';
+import { EVENT_FOLLOWERS, schema as events } from './events/schema.ts';
 import { schema as fleetLock } from './fleet-lock/schema.ts';
 import { schema as holds } from './holds/schema.ts';
 import { schema as inventory } from './inventory/schema.ts';
@@ -84,4 +84,7 @@ const BASE: readonly Migration[] = [
  * Every step from an empty database to the newest schema. A change is added at the end with the next number; from the
  * first release on, earlier steps are never changed (decision 0028).
  */
-export const MIGRATIONS: readonly Migration[] = [...BASE.map((part) => ({ ...part, isBase: true as const }))];
+export const MIGRATIONS: readonly Migration[] = [
+  ...BASE.map((part) => ({ ...part, isBase: true as const })),
+  { version: 220, name: 'event-followers', statements: EVENT_FOLLOWERS },
+];

@@ -103,6 +103,7 @@ export const SYSTEM_EVENT_TYPES = [
   'advisories_stale',
   'advisories_replaced',
   'events_pruned',
+  'events_missed',
   'shared_view_changed',
 ] as const;
 export type SystemEventType = (typeof SYSTEM_EVENT_TYPES)[number];

@@ -238,6 +238,8 @@ const NARRATIVES: Readonly<Record<SecurityEventType | SystemEventType, Sentence>
       `${by(actor)}: shared view “${read('name')}” of ${read('page') || 'a list'} ${read('change') || 'changed'}.`,
     events_pruned: (read) =>
       `Events ${read('from_position')} to ${read('to_position')} were removed because they were older than ${read('retention_days')} days.`,
+    events_missed: (read) =>
+      `${read('follower') || 'A reader of the events'} missed ${read('missed')} events, which were removed before it had read them; it continues after event ${read('continues_after')}.`,
   };
 
 /** Describes an event in a sentence; an unknown type is described by its name. */

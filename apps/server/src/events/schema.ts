@@ -53,6 +53,15 @@ export const schema: readonly Statement[] = [
   ...APPEND_ONLY,
 ];
 
+/** Of release 0.2: how far exporters and rules for notices have read the log. */
+export const EVENT_FOLLOWERS: readonly Statement[] = [
+  `CREATE TABLE event_followers (
+    name TEXT PRIMARY KEY,
+    position BIGINT NOT NULL,
+    moved_at BIGINT NOT NULL
+  )`,
+];
+
 declare module '../platform/db/tables.ts' {
   interface Tables {
     events: {
@@ -78,5 +87,6 @@ declare module '../platform/db/tables.ts' {
       created_at: number;
     };
     event_anchors: { position: number; hash: string; envelope: string; moved_at: number };
+    event_followers: { name: string; position: number; moved_at: number };
   }
 }

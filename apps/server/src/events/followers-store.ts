@@ -1,0 +1,32 @@
+import type { Db, Tx } from '../platform/db/engine.ts';
+import type { Tables } from '../platform/db/tables.ts';
+
+export type Follower = Tables['event_followers'];
+
+export async function readFollower(db: Db, name: string): Promise<Follower | null> {
+  const query = db.selectFrom('event_followers').selectAll().where('name', '=', name);
+  return (await query.executeTakeFirst()) ?? null;
+}
+
+/** Another server may have added it already: that one stays. */
+export async function addFollower(tx: Tx, row: Follower): Promise<void> {
+  await tx
+    .insertInto('event_followers')
+    .values(row)
+    .onConflict((conflict) => conflict.column('name').doNothing())
+    .execute();
+}
+
+/** Compare and swap: false if the follower is no longer at `from`. */
+export async function moveFollower(
+  tx: Tx,
+  { name, from, to, nowMs }: { name: string; from: number; to: number; nowMs: number },
+): Promise<boolean> {
+  const result = await tx
+    .updateTable('event_followers')
+    .set({ position: to, moved_at: nowMs })
+    .where('name', '=', name)
+    .where('position', '=', from)
+    .executeTakeFirst();
+  return Number(result.numUpdatedRows) === 1;
+}
