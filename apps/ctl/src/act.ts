@@ -1,5 +1,5 @@
 import type { Api } from '@tidegate/client/api';
-import type { Client, ItemOf, ListName } from '@tidegate/client/client';
+import type { Asked as AskedOf, Client, ItemOf, ListName } from '@tidegate/client/client';
 import type { Fault, OperationName } from '@tidegate/client/outcome';
 import { REQUESTS } from '@tidegate/client/requests';
 import { flag, type Options, text } from '@tidegate/command-line/declare';
@@ -28,6 +28,7 @@ export interface Asked {
   readonly client: Client;
   readonly world: World;
   readonly isJson: boolean;
+  readonly isCsv: boolean;
   /** Items to show of a list. */
   readonly itemsMax: number;
   /** Where the server and the token come from, for messages. */
@@ -38,6 +39,7 @@ const JSON_OPTION = { json: flag("the server's answer as JSON") };
 const LIST_OPTIONS = {
   limit: text('N', `how many to show (${SHOWN})`),
   all: flag(`all of them, at most ${ALL_MAX}`),
+  csv: flag('every row as CSV, with all columns; with --limit one page'),
   cursor: text('TEXT', 'go on after a page: next_cursor of its JSON'),
 };
 
@@ -47,8 +49,9 @@ export function list<K extends ListName>(
   words: Words & { readonly columns: Columns<ItemOf<K>>; readonly none?: string },
 ): Act {
   return actOf(operation, words, LIST_OPTIONS, async (asked, request) => {
-    const { client, world, isJson, itemsMax } = asked;
+    const { client, world, isJson, isCsv, itemsMax } = asked;
     if (!isAsked(operation, request)) return refuseWrong(world);
+    if (isCsv) return saved(operation, request, { asked, accept: 'text/csv' });
     const found = await client.list(operation, request, { itemsMax });
     if (!found.ok) return refuse(found.fault, asked);
     if (isJson) {
@@ -110,6 +113,16 @@ function answered<K extends OperationName>(
     else if (!isJson) world.out(text(outcome.body, shown));
     return EXIT.ok;
   });
+}
+
+/** The answer in another form, on the output as it arrives. */
+async function saved<K extends OperationName>(
+  operation: K,
+  request: AskedOf<K>,
+  { asked, accept }: { asked: Asked; accept: string },
+): Promise<ExitCode> {
+  const taken = await asked.client.file(operation, request, { accept, take: asked.world.write });
+  return taken.ok ? EXIT.ok : refuse(taken.fault, asked);
 }
 
 function actOf(operation: OperationName, words: Words, extra: Options, run: Act['run']): Act {

@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { once } from 'node:events';
 import { EXIT } from '@tidegate/terminal/read-args';
 import { run } from './run.ts';
 
@@ -16,6 +17,9 @@ process.exitCode = await run(process.argv.slice(2), {
   now: Date.now,
   columns: process.stdout.isTTY ? process.stdout.columns : null,
   out: (text) => process.stdout.write(`${text}\n`),
+  write: async (text) => {
+    if (!process.stdout.write(text)) await once(process.stdout, 'drain');
+  },
   err: (text) => process.stderr.write(`${text}\n`),
   stdin: process.stdin,
 });

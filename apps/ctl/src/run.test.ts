@@ -23,6 +23,9 @@ async function ctl(args: readonly string[], { server = 'http://127.0.0.1:9', env
     out: (text) => {
       said.out += `${text}\n`;
     },
+    write: async (text) => {
+      said.out += text;
+    },
     err: (text) => {
       said.err += `${text}\n`;
     },
@@ -33,18 +36,19 @@ async function ctl(args: readonly string[], { server = 'http://127.0.0.1:9', env
   return { code, ...said };
 }
 
-type Reply = { status?: number; body: unknown };
+type Reply = { status?: number; body: unknown; type?: string };
 
 /** A server that gives one answer after another, and keeps what it was asked. */
 async function answering(...replies: Reply[]) {
   const asked: { method: string; url: string; body: unknown; token: string | undefined }[] = [];
   const server = createServer(async (request, response) => {
     asked.push(await seen(request));
-    const { status = 200, body } =
-      replies[Math.min(asked.length, replies.length) - 1] ?? expect.unreachable();
-    const type = status >= 400 ? 'application/problem+json' : 'application/json';
+    const reply = replies[Math.min(asked.length, replies.length) - 1] ?? expect.unreachable();
+    const { status = 200, body } = reply;
+    const type = reply.type ?? (status >= 400 ? 'application/problem+json' : 'application/json');
     response.writeHead(status, { 'content-type': type, connection: 'close' });
-    response.end(status === 204 ? undefined : JSON.stringify(body));
+    if (status === 204) response.end();
+    else response.end(typeof body === 'string' ? body : JSON.stringify(body));
   });
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
   onTestFinished(() => void server.close());
@@ -358,4 +362,16 @@ test('the way goes through HTTPS_PROXY, and --ca-file says whom to trust at its 
   const refused = await ctl(['hosts', 'list', '--ca-file', caFile], { ...asked, env });
   expect([refused.code, refused.err]).toEqual([1, expect.stringContaining('cannot be reached')]);
   expect(refused.err).not.toContain('wrong');
+});
+
+test('--csv prints the file of the server as it is, and --limit asks for one page', async () => {
+  const { server, asked } = await answering({ body: 'id,name\r\n1,a\r\n', type: 'text/csv; charset=utf-8' });
+  const said = await ctl(['hosts', 'list', '--csv', '--group', 'web', '--limit', '5'], { server });
+  expect(said).toEqual({ code: 0, out: 'id,name\r\n1,a\r\n', err: '' });
+  expect(asked[0]?.url).toBe('/api/v1/agents?group=web&limit=5');
+});
+
+test.each(['--json', '--all'])('--csv goes without %s', async (option) => {
+  const said = await ctl(['hosts', 'list', '--csv', option]);
+  expect([said.code, said.err]).toEqual([2, expect.stringContaining('--csv has every row: give it without')]);
 });

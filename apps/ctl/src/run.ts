@@ -99,7 +99,10 @@ async function runAct(act: Act, args: readonly string[], world: World): Promise<
   const { values, positionals } = readArgs(args, { ...act.call.options, ...CONNECTION });
   const connection = connectionOf(values, world);
   const itemsMax = itemsOf(values);
-  const { cursor, limit: _limit, all: _all, json, ...given } = values;
+  const { cursor, limit, all: _all, json, csv, ...given } = values;
+  const isCsv = csv === true;
+  if (isCsv && (json === true || values.all === true))
+    throw new UsageError('--csv has every row: give it without --json and --all');
   const client = await connect(connection, world);
   try {
     const request = await readRequest(
@@ -112,8 +115,12 @@ async function runAct(act: Act, args: readonly string[], world: World): Promise<
         readSecret: (what) => readSecret(world, what),
       },
     );
-    const query = typeof cursor === 'string' ? { ...request.query, cursor } : request.query;
-    const asked = { client, world, isJson: json === true, itemsMax, from: connection };
+    const query = {
+      ...request.query,
+      ...(typeof cursor === 'string' && { cursor }),
+      ...(isCsv && typeof limit === 'string' && { limit }),
+    };
+    const asked = { client, world, isJson: json === true, isCsv, itemsMax, from: connection };
     return await act.run(asked, { ...request, query });
   } catch (error) {
     if (!(error instanceof LookupFault)) throw error;

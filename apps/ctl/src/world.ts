@@ -8,6 +8,8 @@ export interface World {
   readonly columns: number | null;
   /** The result. */
   readonly out: (text: string) => void;
+  /** The same without a line break; resolves when there is room for more. */
+  readonly write: (text: string) => Promise<void>;
   /** Notes and errors. */
   readonly err: (text: string) => void;
   readonly stdin: AsyncIterable<Uint8Array | string>;

@@ -220,6 +220,44 @@ describe('a list', () => {
   });
 });
 
+describe('a file', () => {
+  const as = (accept = 'text/csv') => {
+    const pieces: string[] = [];
+    return { accept, take: (piece: string) => void pieces.push(piece), pieces };
+  };
+  const csv =
+    (end: (response: ServerResponse) => void) => (request: IncomingMessage, response: ServerResponse) => {
+      expect(request.headers.accept).toBe('text/csv, application/problem+json');
+      response.writeHead(200, { 'content-type': 'text/csv; charset=utf-8' });
+      end(response);
+    };
+
+  test('is passed on as it arrives', async () => {
+    const server = await answering(csv((response) => response.end('id\r\né\r\n')));
+    const form = as();
+    expect(await open(server).file('GET /api/v1/agents', { query: { group: 'web' } }, form)).toEqual({
+      ok: true,
+    });
+    expect([form.pieces.join(''), server.urls]).toEqual(['id\r\né\r\n', ['/api/v1/agents?group=web']]);
+  });
+
+  test('that breaks off is a fault', async () => {
+    const server = await answering(csv((response) => response.write('id\r\n', () => response.destroy())));
+    const taken = await open(server).file('GET /api/v1/agents', {}, as());
+    expect(taken).toMatchObject({ ok: false, fault: { kind: 'unreachable' } });
+  });
+
+  test('is a refusal where the server refuses, and none where it answers in another form', async () => {
+    const server = await answering(problem(403, 'forbidden'), page(['a'], null));
+    const client = open(server);
+    const first = await client.file('GET /api/v1/agents', {}, as());
+    expect(first).toMatchObject({ ok: false, fault: { kind: 'refused', code: 'forbidden' } });
+    const second = await client.file('GET /api/v1/agents', {}, as());
+    const detail = 'the answer is not text/csv';
+    expect(second).toEqual({ ok: false, fault: { kind: 'not_tidegate', status: 200, detail } });
+  });
+});
+
 describe('the address of a call', () => {
   test('escapes what it is given, and keeps the path of the server', () => {
     const given = { path: { id: 'a/b?c' }, query: { q: 'x&y', absent: undefined } };

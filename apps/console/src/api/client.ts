@@ -46,8 +46,21 @@ export interface Page<T> {
 }
 
 /** Returns the parsed body; null for an empty one (204). Throws an ApiError for anything but a success. */
-export async function call<T>(method: string, path: string, { query, body, signal }: Call = {}): Promise<T> {
-  const headers: Record<string, string> = { accept: 'application/json' };
+export async function call<T>(method: string, path: string, options: Call = {}): Promise<T> {
+  const text = await read(method, path, { ...options, accept: 'application/json' });
+  return JSON.parse(text === '' ? 'null' : text);
+}
+
+/** The body as a file of this media type. Throws like `call`. */
+export const getFile = (path: string, options: Call & { readonly accept: string }): Promise<string> =>
+  read('GET', path, options);
+
+async function read(
+  method: string,
+  path: string,
+  { query, body, signal, accept }: Call & { readonly accept: string },
+): Promise<string> {
+  const headers: Record<string, string> = { accept };
   if (!isAttended()) headers[BACKGROUND_HEADER] = '1';
   if (body !== undefined) headers['content-type'] = 'application/json';
   const csrf = csrfToken();
@@ -60,9 +73,7 @@ export async function call<T>(method: string, path: string, { query, body, signa
     ...(signal ? { signal } : {}),
   });
   if (!response.ok) throw await failureOf(response);
-  const text = await response.text();
-  const answer = text === '' ? 'null' : text;
-  return JSON.parse(answer);
+  return response.text();
 }
 
 export const get = <T>(path: string, options?: Call): Promise<T> => call<T>('GET', path, options);

@@ -34,11 +34,21 @@ export function oneQuery<T>(topic: Topic, path: string, query: Query = {}) {
   });
 }
 
+/** The list that a page is of, for its file. */
+export interface OfList {
+  readonly list: { readonly path: string; readonly query: Query };
+}
+
+export type ListedPage<T> = Page<T> & OfList;
+
 /** A query for a page of a list; the previous page stays on screen until the next one arrives. */
-export function listQuery<T>(topic: Topic, path: string, query: Query = {}) {
+export function listQuery<T, P extends Page<T> = Page<T>>(topic: Topic, path: string, query: Query = {}) {
   return queryOptions({
     queryKey: [topic, path, query],
-    queryFn: ({ signal }) => get<Page<T>>(path, { query, signal }),
+    queryFn: async ({ signal }): Promise<P & OfList> => ({
+      ...(await get<P>(path, { query, signal })),
+      list: { path, query },
+    }),
     placeholderData: keepPreviousData,
   });
 }

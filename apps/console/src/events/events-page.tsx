@@ -1,10 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { Download } from 'lucide-react';
-import { useState } from 'react';
 import { useListSearch } from '../api/list-search.ts';
 import { listQuery } from '../api/queries.ts';
-import { Button } from '../ui/button.tsx';
 import { CopyText } from '../ui/copy-text.tsx';
 import type { Column } from '../ui/data-table.tsx';
 import { ListTable } from '../ui/list-table.tsx';
@@ -15,7 +12,6 @@ import { EventSeverityBadge } from './event-badges.tsx';
 import { EVENT_FILTERS, EventFilters } from './event-filters.tsx';
 import type { EventItem } from './event-item.ts';
 import { EventText } from './event-text.tsx';
-import { ExportDialog } from './export-dialog.tsx';
 import { VerifyPanel } from './verify-panel.tsx';
 
 const SHORT = 10;
@@ -80,18 +76,11 @@ const COLUMNS: readonly Column<EventItem>[] = [
 /** The event log, a hash chain: each event contains the hash of the previous one. */
 export function EventsPage() {
   const list = useListSearch(EVENT_FILTERS);
-  const [isExporting, setExporting] = useState(false);
   const query = useQuery(listQuery<EventItem>('events', '/api/v1/events', list.query));
-  const { cursor: _, ...wanted } = list.query;
   return (
     <Page
       title="Events"
       lead="Everything that happened. Each event contains the hash of the previous one, so changes can be detected."
-      actions={
-        <Button icon={<Download aria-hidden="true" className="size-4" />} onClick={() => setExporting(true)}>
-          Export
-        </Button>
-      }
     >
       <ListTable
         list={list}
@@ -105,7 +94,6 @@ export function EventsPage() {
         order="-created_at"
       />
       <VerifyPanel />
-      {isExporting && <ExportDialog query={wanted} onClose={() => setExporting(false)} />}
     </Page>
   );
 }

@@ -1,10 +1,10 @@
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import type { AgentItem } from '@tidegate/protocol/agents-api';
 import type { InstalledItem, ReportItem } from '@tidegate/protocol/inventory-api';
 import type { Page as ListPage } from '../api/client.ts';
 import { useListSearch } from '../api/list-search.ts';
-import { oneQuery } from '../api/queries.ts';
+import { listQuery, oneQuery } from '../api/queries.ts';
 import { FilterSelect } from '../ui/filter-select.tsx';
 import { ListTable } from '../ui/list-table.tsx';
 import { Page } from '../ui/page.tsx';
@@ -34,10 +34,7 @@ function InventoryOf({ id }: { id: string }) {
   const { data: host } = useQuery(oneQuery<AgentItem>('hosts', path));
   const list = useListSearch(FILTERS);
   // Under the topic of updates, so that a change of updates refetches it too.
-  const query = useQuery({
-    ...oneQuery<Inventory>('updates', `${path}/inventory`, list.query),
-    placeholderData: keepPreviousData,
-  });
+  const query = useQuery(listQuery<InstalledItem, Inventory>('updates', `${path}/inventory`, list.query));
   const reports = query.data?.reports ?? null;
   const { filter, setFilter } = list;
   const name = host?.hostname ?? 'a host';

@@ -1,9 +1,10 @@
 import type { UseQueryResult } from '@tanstack/react-query';
 import { ChevronLeft, ChevronRight, RefreshCw } from 'lucide-react';
 import type { ReactNode } from 'react';
-import type { Page } from '../api/client.ts';
 import { useConnection } from '../api/live.ts';
+import type { ListedPage } from '../api/queries.ts';
 import { Button, IconButton } from './button.tsx';
+import { DownloadCsv } from './download-csv.tsx';
 import { EmptyState, ErrorPanel, Skeleton } from './states.tsx';
 import { Time } from './time.tsx';
 
@@ -14,7 +15,7 @@ export interface Pager {
 }
 
 interface Props<T> {
-  readonly query: UseQueryResult<Page<T>>;
+  readonly query: UseQueryResult<ListedPage<T>>;
   /** Shown when the list is empty without a filter. */
   readonly empty: ReactNode;
   /** Clears the filter; null without one. */
@@ -58,7 +59,7 @@ function Footer<T>({
   pager,
   noun,
   data,
-}: Pick<Props<T>, 'query' | 'pager' | 'noun'> & { data: Page<T> }) {
+}: Pick<Props<T>, 'query' | 'pager' | 'noun'> & { data: ListedPage<T> }) {
   const connection = useConnection();
   const next = data.next_cursor;
   return (
@@ -75,6 +76,7 @@ function Footer<T>({
       <IconButton label={`Refresh the ${noun}`} onClick={() => void query.refetch()}>
         <RefreshCw aria-hidden="true" className={`size-3.5 ${query.isFetching ? 'animate-spin' : ''}`} />
       </IconButton>
+      <DownloadCsv list={data.list} noun={noun} />
       <nav aria-label={`Pages of ${noun}`} className="ml-auto flex gap-1">
         <Button
           tone="quiet"

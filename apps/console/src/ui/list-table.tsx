@@ -1,14 +1,14 @@
 import type { UseQueryResult } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import type { Page } from '../api/client.ts';
 import type { ListSearch } from '../api/list-search.ts';
+import type { ListedPage } from '../api/queries.ts';
 import { DataTable, type TableProps } from './data-table.tsx';
 import { ListPanel } from './list-panel.tsx';
 
 interface Props<T extends object> extends Omit<TableProps<T>, 'rows' | 'sort' | 'onSort'> {
   /** The state of the list in the URL. */
   readonly list: Pick<ListSearch<never>, 'pager' | 'isFiltered' | 'clearFilter' | 'sort' | 'setSort'>;
-  readonly query: UseQueryResult<Page<T>>;
+  readonly query: UseQueryResult<ListedPage<T>>;
   /** What is counted: `hosts`, `updates`. */
   readonly noun: string;
   /** Shown when the list is empty without a filter. */

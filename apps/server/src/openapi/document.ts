@@ -4,6 +4,7 @@ import type { FastifySchema, RouteOptions } from 'fastify';
 import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
 import type { Access, OperatorAccess, OwnAccess } from '../platform/http/access.ts';
+import { type Column, CSV_MEDIA_TYPE, CSV_ROWS_MAX } from '../platform/http/csv-rules.ts';
 import type { App } from '../platform/http/server.ts';
 import { NO_BODY } from '../platform/http/strict-routes.ts';
 import { scopeNeeded } from '../platform/http/token-scopes.ts';
@@ -103,6 +104,7 @@ const MadeBody = Type.Object({
   content: Type.Record(Type.String(), Type.Object({ schema: Type.Unknown() })),
   required: Type.Optional(Type.Boolean()),
 });
+const Success = Type.Object({ content: Type.Record(Type.String(), Type.Unknown()) });
 /** The parts of the collected document that are changed. */
 const Made = Type.Object({
   paths: Type.Record(
@@ -130,6 +132,7 @@ function addAnswers(made: unknown, answering: ReadonlyMap<string, RouteOptions>)
       if (!config?.access) throw new Error(`no route answers ${method} ${path}`);
       const route = { access: config.access, method: methods, refuses: config.refuses ?? [] };
       for (const success of Object.values(answers)) success.headers = headersOfSuccess(route);
+      if (config.csvColumns && answers[200]) addCsv(answers[200], config.csvColumns);
       for (const [status, { name, response }] of refusedAnswers(route, config.refusalForm)) {
         responses[name] = response;
         answers[status] = { $ref: `#/components/responses/${name}` };
@@ -138,6 +141,14 @@ function addAnswers(made: unknown, answering: ReadonlyMap<string, RouteOptions>)
     }
   }
   Object.assign(made.components, { schemas: { Problem }, responses, headers: HEADERS });
+}
+
+/** A list is CSV as well, for clients that ask for it. */
+function addCsv(answer: Record<string, unknown>, columns: readonly Column[]): void {
+  const names = columns.map((column) => `\`${column.join('.')}\``).join(', ');
+  const description = `Every row from \`cursor\` on, at most ${CSV_ROWS_MAX}; with \`limit\` one page. Columns: ${names}`;
+  const { content } = Value.Parse(Success, answer);
+  answer.content = { ...content, [CSV_MEDIA_TYPE]: { schema: { type: 'string', description } } };
 }
 
 /** A body that may be null may also be absent. */

@@ -5,8 +5,8 @@ import type { FastifyRequest } from 'fastify';
 import { type Static, Type } from 'typebox';
 import { rfc3339 } from '../platform/clock.ts';
 import type { OperatorCaller } from '../platform/http/access.ts';
-import { Refusal } from '../platform/http/refusal.ts';
 import type { Routes } from '../platform/http/routes.ts';
+import { createSeats } from '../platform/http/seats.ts';
 import type { Platform } from '../platform/platform.ts';
 import { createOutbox, type Outbox } from './outbox.ts';
 import type { ChangeWatch } from './watch-changes.ts';
@@ -30,7 +30,7 @@ export interface StreamDeps {
 /** Changes, for the console: topics and ids only. Each operator then reads the data with their own rights. */
 export function mountStream(routes: Routes, deps: StreamDeps): void {
   const { platform, watch, heartbeatMs = HEARTBEAT_MS } = deps;
-  const open = createSeats();
+  const open = createSeats({ total: STREAMS_MAX, each: STREAMS_PER_OPERATOR, what: 'streams' });
 
   routes.operator({
     method: 'GET',
@@ -121,37 +121,4 @@ function isSame(before: OperatorCaller, after: OperatorCaller | null): boolean {
     after.role === before.role &&
     JSON.stringify(after.groups) === JSON.stringify(before.groups)
   );
-}
-
-/**
- * Counts open streams. `take` throws a Refusal when none is left; the function it returns releases the seat.
- */
-function createSeats(): { take(operatorId: string): () => void } {
-  const taken = new Map<string, number>();
-  let total = 0;
-  return {
-    take(operatorId) {
-      const own = taken.get(operatorId) ?? 0;
-      if (own >= STREAMS_PER_OPERATOR || total >= STREAMS_MAX) {
-        throw new Refusal('unavailable', {
-          detail:
-            own >= STREAMS_PER_OPERATOR
-              ? `One operator may have ${STREAMS_PER_OPERATOR} streams open.`
-              : 'Too many streams are open.',
-          retryAfterSeconds: 30,
-        });
-      }
-      total++;
-      taken.set(operatorId, own + 1);
-      let isTaken = true;
-      return () => {
-        if (!isTaken) return;
-        isTaken = false;
-        total--;
-        const left = (taken.get(operatorId) ?? 1) - 1;
-        if (left > 0) taken.set(operatorId, left);
-        else taken.delete(operatorId);
-      };
-    },
-  };
 }

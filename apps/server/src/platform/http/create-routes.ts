@@ -1,6 +1,8 @@
 import type { ProblemCode } from '@tidegate/protocol/problems';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Access, AgentCaller, OperatorCaller } from './access.ts';
+import { createCsvAnswers } from './answer-csv.ts';
+import { type CsvList, csvList, prefersCsv } from './csv-rules.ts';
 import { noSuch } from './refusal.ts';
 import type { Context, NoCaller, OwnCredential, Route, RouteSchema, Routes } from './routes.ts';
 import { strictSchema } from './strict-routes.ts';
@@ -13,11 +15,12 @@ const NO_CONTENT = 204;
 export function createRoutes(app: FastifyInstance): Routes {
   const stopping = new AbortController();
   app.addHook('preClose', async () => stopping.abort());
+  const answerCsv = createCsvAnswers({ stopping: stopping.signal });
 
   function mount<S extends InputSchema, C>(route: Mountable<S, C>, admission: Admission<C>): void {
     const { method, url, schema, bodyMaxBytes, rawBody, beforeBody, handler } = route;
     const { isAlwaysJson = false, refusalForm } = route;
-    const { access, callerOf, status, refuses } = admission;
+    const { access, callerOf, status, refuses, csv = null } = admission;
     const strict = strictSchema(method, schema);
     const demandValid: InputCheck<S> = createInputCheck<S>(rawBody ? { ...strict, body: undefined } : strict);
     app.route({
@@ -29,6 +32,7 @@ export function createRoutes(app: FastifyInstance): Routes {
         ...(rawBody && { parseLater: true }),
         ...(isAlwaysJson && { isAlwaysJson }),
         ...(refusalForm && { refusalForm }),
+        ...(csv && { csvColumns: csv.columns }),
         refuses,
       },
       schema: rawBody ? { ...strict, body: rawBody } : strict,
@@ -38,11 +42,17 @@ export function createRoutes(app: FastifyInstance): Routes {
         onRequest: async (request: FastifyRequest) => beforeBody({ ...callerOf(request), request }),
       }),
       handler: (request, reply) => {
-        const { params, body = null, query } = request;
-        const input = { params, body, query };
-        demandValid(input);
+        const { params, body = null } = request;
+        const answer = (query: unknown) => {
+          const input = { params, body, query };
+          demandValid(input);
+          return handler({ ...callerOf(request), ...input, request, reply });
+        };
         if (status !== null) reply.code(status);
-        return handler({ ...callerOf(request), ...input, request, reply });
+        if (csv === null) return answer(request.query);
+        reply.header('vary', 'accept');
+        if (!prefersCsv(request.headers.accept)) return answer(request.query);
+        return answerCsv({ ...csv, page: answer }, request, reply);
       },
     });
   }
@@ -52,7 +62,8 @@ export function createRoutes(app: FastifyInstance): Routes {
     admission: Pick<Admission<C>, 'access' | 'callerOf'>,
   ): void {
     const status = SUCCESSES.find((code) => route.schema.response?.[code] !== undefined) ?? NO_CONTENT;
-    mount(route, { ...admission, status, refuses: route.schema.refuses ?? [] });
+    const csv = admission.access.kind === 'operator' ? csvList(route.schema) : null;
+    mount(route, { ...admission, status, refuses: route.schema.refuses ?? [], csv });
   }
 
   return {
@@ -85,6 +96,8 @@ interface Admission<C> {
   /** Null: the handler sets it. */
   readonly status: number | null;
   readonly refuses: readonly ProblemCode[];
+  /** The columns of a list, which is CSV for clients that ask for it. */
+  readonly csv?: CsvList | null;
 }
 
 /** The route, with a handler that runs only for the agent that its path names. */

@@ -1,11 +1,14 @@
 import { PROBLEM_STATUS, type ProblemCode } from '@tidegate/protocol/problems';
 import type { Access, AgentAccess, OperatorAccess } from './access.ts';
+import type { Column } from './csv-rules.ts';
 import { readsBody } from './strict-routes.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
     /** What the handler refuses with, beside what every route of its kind does. */
     refuses?: readonly ProblemCode[];
+    /** The columns of a list as CSV. */
+    csvColumns?: readonly Column[];
   }
 }
 

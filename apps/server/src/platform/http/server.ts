@@ -12,6 +12,7 @@ import { demandKnownEncoding, installBodyParser } from './body.ts';
 import { SMALL_BODY_MAX_BYTES } from './body-sizes.ts';
 import { answerFault } from './client-faults.ts';
 import { createRoutes } from './create-routes.ts';
+import { CSV_MEDIA_TYPE } from './csv-rules.ts';
 import { headerFault } from './header-faults.ts';
 import { createKnownPaths, type KnownPaths } from './known-paths.ts';
 import { createErrorHandler, sendProblem } from './problem.ts';
@@ -62,7 +63,7 @@ const REQUEST_TIMES: RequestTimes = { headersMs: 10_000, wholeMs: 30_000, checkM
  */
 const KEEP_ALIVE_MS = 75_000;
 const BODY_BUFFER_BYTES = 16_384;
-const STREAM_MEDIA_TYPE = 'text/event-stream';
+const STREAM_MEDIA_TYPES = ['text/event-stream', CSV_MEDIA_TYPE];
 /** Decompressions that run at once and that wait. Few, because files and DNS share the thread pool. */
 const DECOMPRESSIONS_MAX = 1;
 const DECOMPRESSIONS_WAITING_MAX = 64;
@@ -138,7 +139,8 @@ export function createHttpServer(options: HttpOptions): App {
   });
 
   app.addHook('onSend', (request, reply, _payload, done) => {
-    if (String(reply.getHeader('content-type')).startsWith(STREAM_MEDIA_TYPE)) streams.add(reply.raw);
+    const type = String(reply.getHeader('content-type'));
+    if (STREAM_MEDIA_TYPES.some((one) => type.startsWith(one))) streams.add(reply.raw);
     const { access } = request.routeOptions.config;
     const { caller } = request;
     const isGenuine = caller?.kind === 'own' && caller.isGenuine;

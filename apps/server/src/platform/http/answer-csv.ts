@@ -1,0 +1,88 @@
+import { Readable } from 'node:stream';
+import { nullable } from '@tidegate/protocol/scalars';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
+import { Value } from 'typebox/value';
+import { takeTurn } from '../turns.ts';
+import { createTurnstile } from '../work-queue.ts';
+import { CSV_MEDIA_TYPE, CSV_ROWS_MAX, type CsvList, csvEnd, csvHeader, csvRows } from './csv-rules.ts';
+import { PAGE_MAX } from './lists.ts';
+import { createSeats } from './seats.ts';
+
+/** Most open files: in total, and for one operator. */
+const FILES_MAX = 8;
+export const FILES_PER_OPERATOR = 2;
+/** The longest time that a client may take for a file, in milliseconds. */
+const FILE_MAX_MS = 10 * 60_000;
+
+const Listed = Type.Object({
+  items: Type.Array(Type.Unknown()),
+  next_cursor: Type.Optional(nullable(Type.String())),
+});
+const Asked = Type.Object({ limit: Type.Optional(Type.String()), cursor: Type.Optional(Type.String()) });
+
+/** A list, and its answer as JSON to a query, which is checked like that of a request. */
+type Answering = CsvList & { readonly page: (query: unknown) => Promise<unknown> };
+
+export type AnswerCsv = (
+  list: Answering,
+  request: FastifyRequest,
+  reply: FastifyReply,
+) => Promise<FastifyReply>;
+
+/**
+ * Answers lists as CSV: the pages of the JSON, one after the other as the client takes them. One page of all open files
+ * is read at a time. With `limit` it is that page alone.
+ */
+export function createCsvAnswers({ stopping }: { stopping: AbortSignal }): AnswerCsv {
+  const seats = createSeats({ total: FILES_MAX, each: FILES_PER_OPERATOR, what: 'CSV files' });
+  const lane = createTurnstile(1);
+
+  return async (list, request, reply) => {
+    const leave = seats.take(request.caller?.kind === 'operator' ? request.caller.operator.operatorId : '');
+    reply.raw.once('close', leave);
+    const page = (query: unknown) =>
+      lane.pass(async () => {
+        await takeTurn();
+        return Value.Parse(Listed, await list.page(query));
+      });
+    // The first page comes before the headers, so that a refusal is a problem document.
+    const lines = linesOf({ ...list, page, query: request.query });
+    const head = await lines.next();
+    const signal = AbortSignal.any([stopping, AbortSignal.timeout(FILE_MAX_MS)]);
+    const name = request.routeOptions.url?.split('/').findLast((part) => !part.startsWith(':')) ?? 'list';
+    return reply
+      .header('content-type', `${CSV_MEDIA_TYPE}; charset=utf-8; header=present`)
+      .header('content-disposition', `attachment; filename="${name}.csv"`)
+      .send(Readable.from(prepended(head, lines), { signal, objectMode: false }));
+  };
+}
+
+type Page = (query: unknown) => Promise<{ items: unknown[]; next_cursor?: string | null }>;
+
+/** The file, a page at a time; its first part has the header and the first page. */
+async function* linesOf(args: CsvList & { page: Page; query: unknown }): AsyncGenerator<string> {
+  const { columns, isPaged, page, query } = args;
+  const asked = isPaged && Value.Check(Asked, query) ? query : null;
+  let rows = 0;
+  let head = csvHeader(columns);
+  for (let cursor = asked?.cursor; ; ) {
+    const here = asked && { limit: String(PAGE_MAX), ...asked, ...(cursor === undefined ? {} : { cursor }) };
+    const { items, next_cursor: next = null } = await page(here ?? query);
+    yield head + csvRows(columns, items);
+    head = '';
+    rows += items.length;
+    if (next === null) return;
+    if (asked?.limit !== undefined || rows >= CSV_ROWS_MAX)
+      return yield csvEnd(columns, { rows, cursor: next });
+    cursor = next;
+  }
+}
+
+async function* prepended(
+  first: IteratorResult<string>,
+  rest: AsyncGenerator<string>,
+): AsyncGenerator<string> {
+  if (first.done !== true) yield first.value;
+  yield* rest;
+}
