@@ -2,7 +2,6 @@ import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { RollbackAnswer } from '@tidegate/protocol/rollbacks';
 import { generatePrivateKeyHex } from '@tidegate/signing/sign';
-import { serveFolder } from '@tidegate/testkit/serve-folder';
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { signerOfKey } from '../scripts/release/release-signer.ts';
@@ -27,17 +26,16 @@ describe.skipIf(missing !== null).each(storyEngines('sqlite'))(
       const { place, publicAsc } = await buildReleases();
       const serve = (release: string) => {
         rmSync(place('served'), { recursive: true, force: true });
-        cpSync(place(release), place('served/agents'), { recursive: true });
+        cpSync(place(release), place('served'), { recursive: true });
       };
       serve('now');
-      const files = await serveFolder(place('served'), []);
-      onTestFinished(() => files.stop());
-      const world = await createWorld(engine, { SERVICE_SWEEP_INTERVAL_SECONDS: '1' });
+      const env = { SERVICE_SWEEP_INTERVAL_SECONDS: '1', SERVICE_AGENTS_DIR: place('served') };
+      const world = await createWorld(engine, env);
       const { operator } = world;
       const host = await enrolledDnfHost(world, {
         packages: [NEEDED],
         publish: async (made) => {
-          await nameRepository(made, { serverUrl: files.url, publicAsc });
+          await nameRepository(made, { serverUrl: world.server.url, publicAsc });
           await made.dnf('install', 'tidegate-agent');
         },
       });

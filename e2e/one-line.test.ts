@@ -178,6 +178,7 @@ describe.skipIf(missing !== null)(
         const line = (await lineOn(await newToken())).replaceAll(it().server.url, 'https://tidegate.test');
         const said = await runInTree(it().tree.root, ['bash', '-c', line], { HTTPS_PROXY: proxy.url });
         expect(said).toMatch(/ok {3}proxy: tidegate\.test is reached through [\s\S]*enrolled as agent/);
+        expect(said).toContain('The unit of the agent needs HTTPS_PROXY as well');
         expect(new Set(proxy.seen.map(({ target }) => target))).toEqual(new Set(['tidegate.test:443']));
       },
       STORY_MAX_MS,

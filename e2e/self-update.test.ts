@@ -23,7 +23,6 @@ import { ENGINES } from '../apps/server/src/testing/engines.ts';
 import { compileAgent, OWN_TARGET } from '../scripts/compile-agent.ts';
 import { writeTarGz } from '../scripts/release/archive.ts';
 import { AGENT_BINARY } from './harness/agent-binary.ts';
-import { startAgentsDoor } from './harness/agents-door.ts';
 import { type Child, startChild } from './harness/child.ts';
 import { createAgentOn, finish, must } from './harness/host.ts';
 import { type Operator, pause } from './harness/operator.ts';
@@ -107,9 +106,7 @@ async function aHost() {
   const agents = join(folder, 'agents');
   mkdirSync(agents);
   const machine = createStandInHost(folder);
-  const world = await createWorld(engine);
-  const door = await startAgentsDoor(world.server.url, agents);
-  onTestFinished(() => door.stop());
+  const world = await createWorld(engine, { SERVICE_AGENTS_DIR: agents });
   const lib = join(folder, 'lib');
   mkdirSync(join(lib, 'versions', AGENT_VERSION), { recursive: true });
   copyFileSync(AGENT_BINARY, join(lib, 'versions', AGENT_VERSION, 'tidegate-agent'));
@@ -119,7 +116,11 @@ async function aHost() {
   writeFileSync(pem, publicKeyPem(loadTrustedKey({ keyId: 'release', publicKeyHex: key.publicKeyHex })));
   chmodSync(pem, 0o644);
   const places = ['--ecosystems', 'tidegate', '--agent-versions', lib, '--release-key', pem];
-  const agent = await createAgentOn(folder, { serverUrl: door.url, machineId: 'side-by-side', places });
+  const agent = await createAgentOn(folder, {
+    serverUrl: world.server.url,
+    machineId: 'side-by-side',
+    places,
+  });
   must(await agent.enrol(await world.operator.registrationToken()));
 
   const run = (...args: string[]) =>

@@ -26,8 +26,8 @@ export async function nameRepository(
   if (!named.ok) throw new Error(named.detail);
   const sources = join(root, named.file);
   // dnf takes the path of a key as one of this machine.
-  const text = readFileSync(sources, 'utf8').replace(KEY, join(root, KEY));
-  writeFileSync(sources, `${text}metadata_expire=0\nproxy=_none_\n`);
+  const text = readFileSync(sources, 'utf8').replace(KEY, join(root, KEY)).replace('expire=1h', 'expire=0');
+  writeFileSync(sources, `${text}proxy=_none_\n`);
 }
 
 /** What scripts of a package find on a host: a shell, and a user that is there. */

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { runTool } from '@tidegate/testkit/run-tool';
 import type { DebianTree } from '../../scripts/debian-tree.ts';
 
-/** What the rpm of the agent requires of its distribution. */
-const BASE = `Name: base
+/** What the rpm of the agent requires of its distribution; with its name in rpm's database, this is a dnf host. */
+const BASE = `Name: rpm
 Version: 1
 Release: 1
 Summary: Stands in for the packages of a distribution
@@ -21,7 +21,7 @@ Nothing is in it.
  * building it.
  */
 export async function addDnf({ root, env }: DebianTree, folder: string): Promise<void> {
-  await runTool('apt-get', ['-y', '--no-install-recommends', 'install', 'dnf'], { env });
+  await runTool('apt-get', ['-y', '--no-install-recommends', 'install', 'dnf', 'rpm'], { env });
   const spec = join(folder, 'base.spec');
   const top = join(folder, 'rpmbuild');
   writeFileSync(spec, BASE);

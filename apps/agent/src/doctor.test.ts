@@ -60,6 +60,43 @@ test('shows the host’s policy, and finds one that cannot be followed', async (
   });
 });
 
+test.each([
+  ['no source', null, { ok: true, detail: expect.stringContaining('by hand: no source of apt or dnf') }],
+  [
+    'its own server',
+    'own',
+    { ok: true, detail: expect.stringMatching(/tidegate\.sources offers those of http/) },
+  ],
+  [
+    'another server',
+    'https://other.example/agents',
+    {
+      ok: true,
+      isDoubtful: true,
+      detail: expect.stringMatching(
+        /tidegate\.sources offers those of https:\/\/other\.example\/agents, not of http.*enrol --replace/,
+      ),
+    },
+  ],
+])(
+  'says where updates of the agent come from, and warns of a source that is not its server’s: %s',
+  async (_, url, finding) => {
+    const own = `${agent.start().config.current().server_url}/agents`;
+    const sources = `Types: deb\nURIs: ${url === 'own' ? own : url}\n`;
+    using host = hostRoot(url === null ? {} : { 'etc/apt/sources.list.d/tidegate.sources': sources });
+    expect(await findings(host.root)).toContainEqual({ check: 'updates of the agent', ...finding });
+  },
+);
+
+test('says that no update of the agent is taken where the policy says so, whatever the sources offer', async () => {
+  writeFileSync(agent.start().policy.path, JSON.stringify({ v: 1, agent_updates: 'never' }));
+  using host = hostRoot({
+    'etc/apt/sources.list.d/tidegate.sources': 'URIs: https://other.example/agents\n',
+  });
+  const detail = 'by hand only, as the policy of this host says';
+  expect(await findings(host.root)).toContainEqual({ check: 'updates of the agent', ok: true, detail });
+});
+
 test('shows the age of the newest signed state and warns after three intervals (T12)', async () => {
   expect(await findings()).toContainEqual({ check: 'signed state', ok: true, detail: 'none received yet' });
   const { journal, policy } = agent.start();

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { chooseProxy } from '@tidegate/protocol/proxy-route';
 import { ECOSYSTEMS, type Ecosystem } from '@tidegate/protocol/scalars';
 import { describeBundle } from '@tidegate/support/write-bundle';
 import { Check, Errors } from 'typebox/value';
@@ -11,7 +12,7 @@ import { examine, failingOf } from './doctor.ts';
 import { DEFAULT_VERSIONS } from './ecosystems/host-places.ts';
 import { ECOSYSTEM_DRIVERS } from './ecosystems/registry.ts';
 import { guardAgentFolder, withAgentFolder } from './enrolment/agent-folder.ts';
-import { configureRepository } from './enrolment/agent-repository.ts';
+import { offerUpdates } from './enrolment/agent-repository.ts';
 import { enrol, findUser, secureExecutor } from './enrolment/enrol.ts';
 import { aptRepairer } from './executor/apt-repair.ts';
 import { executeJob } from './executor/execute.ts';
@@ -128,32 +129,34 @@ async function runEnrol(values: Values): Promise<Ending> {
   if (!outcome.ok) return failed(outcome.retryable ? EXIT.failed : EXIT.terminal, outcome.detail);
   const note = outcome.canInstall ? '' : ' It will only report: enrol as root to let it install.';
   const { agentId, fleetId, canInstall, machineIdSource } = outcome;
-  const repository = canInstall ? await writeRepository(serverUrl, { values, serverCa: ca.pem }) : null;
+  const repository = canInstall
+    ? await offerUpdates(
+        {
+          ...{ serverUrl, serverCa: ca.pem },
+          caFile: ca.pem === null ? (process.env.NODE_EXTRA_CA_CERTS ?? null) : SERVER_CA_FILE,
+        },
+        {
+          isWanted: values['no-repository'] !== true,
+          policy: loadHostPolicy(policyPlace(values.policy)),
+        },
+      )
+    : null;
   const about = repository === null ? '' : ` ${repository.detail}.`;
-  return done(`enrolled as agent ${agentId}; its machine id is from ${machineIdSource}.${note}${about}`, {
-    agent_id: agentId,
-    fleet_id: fleetId,
-    can_install: canInstall,
-    machine_id_source: machineIdSource,
-    repository: repository?.file ?? null,
-  });
-}
-
-/** Has apt or dnf offer updates of the agent. That this cannot be done is no fault of the enrolment. */
-async function writeRepository(
-  serverUrl: string,
-  { values, serverCa }: { values: Values; serverCa: string | null },
-): Promise<{ file: string | null; detail: string }> {
-  const none = (why: string) => ({ file: null, detail: `Updates of the agent come by hand: ${why}` });
-  if (values['no-repository']) return none('--no-repository');
-  const policy = loadHostPolicy(policyPlace(values.policy));
-  const isFree =
-    policy.kind === 'none' || (policy.kind === 'policy' && policy.policy.agentUpdates !== 'never');
-  if (!isFree) return none(`the policy of this host is ${describePolicy(policy)}`);
-  const caFile = serverCa === null ? (process.env.NODE_EXTRA_CA_CERTS ?? null) : SERVER_CA_FILE;
-  const written = await configureRepository({ serverUrl, caFile, serverCa });
-  if (!written.ok) return none(written.detail);
-  return { file: written.file, detail: `${written.file} offers updates of the agent` };
+  const route = chooseProxy(new URL(serverUrl), process.env);
+  const unit =
+    route.kind === 'proxy'
+      ? ` The unit of the agent needs ${route.variable} as well: "systemctl edit tidegate-agent", [Service], Environment=${route.variable}=…`
+      : '';
+  return done(
+    `enrolled as agent ${agentId}; its machine id is from ${machineIdSource}.${note}${about}${unit}`,
+    {
+      agent_id: agentId,
+      fleet_id: fleetId,
+      can_install: canInstall,
+      machine_id_source: machineIdSource,
+      repository: repository?.file ?? null,
+    },
+  );
 }
 
 /** The places from the arguments, as members of config.json. */

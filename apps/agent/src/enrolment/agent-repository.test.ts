@@ -3,10 +3,12 @@ import { dirname, join } from 'node:path';
 import { type Loopback, listenOnLoopback } from '@tidegate/testkit/loopback';
 import { type TmpDir, tmpDir } from '@tidegate/testkit/tmp';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { configureRepository, findRepository } from './agent-repository.ts';
+import { loadHostPolicy } from '../host-policy/policy.ts';
+import { ownUid } from '../platform/file-layer.ts';
+import { configureRepository, findRepository, offerUpdates } from './agent-repository.ts';
 
 const SOURCES = '/etc/apt/sources.list.d/tidegate.sources';
-const CA_FILE = '/etc/apt/apt.conf.d/60tidegate-agent';
+const WAY_FILE = '/etc/apt/apt.conf.d/60tidegate-agent';
 const SIGNED = '-----BEGIN PGP SIGNED MESSAGE-----\nHash: SHA512\n';
 
 let folder: TmpDir;
@@ -37,7 +39,7 @@ afterEach(async () => {
 });
 
 test('a host with apt gets a source of this server alone, signed by the key of its package', async () => {
-  expect(await configure()).toEqual({ ok: true, file: SOURCES });
+  expect(await configure()).toEqual({ ok: true, file: SOURCES, note: null });
   const [first, ...rest] = readFileSync(at(SOURCES), 'utf8').split('\n');
   expect(first).toMatch(/^# Written by tidegate-agent enrol/);
   expect(rest).toEqual([
@@ -87,9 +89,74 @@ describe('nothing is written', () => {
 });
 
 test('a CA is for https alone', async () => {
-  write(dirname(CA_FILE).concat('/others'));
+  write(dirname(WAY_FILE).concat('/others'));
   await configure('/etc/ssl/own.pem');
-  expect(() => readFileSync(at(CA_FILE))).toThrow('ENOENT');
+  expect(() => readFileSync(at(WAY_FILE))).toThrow('ENOENT');
+});
+
+describe('the proxy of the agent', () => {
+  const PROXY = 'http://proxy.example:3128';
+  /** An address of this machine, which alone is never called through a proxy. */
+  const url = () => server.url.replace('127.0.0.1', '0.0.0.0');
+  const through = (proxy: string | null) =>
+    configureRepository({
+      ...{ serverUrl: url(), root: folder.path, caFile: null, serverCa: null },
+      env: proxy === null ? {} : { HTTP_PROXY: proxy },
+    });
+  const written = (file: string) => readFileSync(at(file), 'utf8').split('\n').slice(1);
+  beforeEach(() => write(dirname(WAY_FILE).concat('/others')));
+
+  test('is named to apt for this server alone, and taken out when there is none any more', async () => {
+    expect(await through(PROXY)).toEqual({ ok: true, file: SOURCES, note: null });
+    expect(written(WAY_FILE)).toEqual([`Acquire::http::Proxy::0.0.0.0 "${PROXY}";`, '']);
+    expect(await through(null)).toMatchObject({ ok: true });
+    expect(() => readFileSync(at(WAY_FILE))).toThrow('ENOENT');
+  });
+
+  test('is named to dnf in the repository of this server', async () => {
+    folder = withoutPackage();
+    write('/etc/yum.repos.d/others.repo');
+    served = { '/agents/repodata/repomd.xml.asc': '-----BEGIN PGP SIGNATURE-----\n' };
+    const named = await configureRepository({
+      ...{ serverUrl: url(), root: folder.path, caFile: null, serverCa: null, env: { HTTP_PROXY: PROXY } },
+      rpmOptions: ['--version'],
+    });
+    expect(named).toMatchObject({ ok: true });
+    expect(written('/etc/yum.repos.d/tidegate.repo')).toContain(`proxy=${PROXY}`);
+  });
+
+  test('is never written with its password, which everybody could read', async () => {
+    const note = expect.stringContaining(`Name the proxy ${PROXY} with its password`);
+    expect(await through('http://ann:secret@proxy.example:3128')).toEqual({ ok: true, file: SOURCES, note });
+    expect(() => readFileSync(at(WAY_FILE))).toThrow('ENOENT');
+    write(WAY_FILE, 'of root');
+    expect(await through('http://ann:secret@proxy.example:3128')).toMatchObject({ ok: true });
+    expect(readFileSync(at(WAY_FILE), 'utf8')).toBe('of root');
+  });
+});
+
+describe('enrolment offers updates of the agent', () => {
+  const request = () => ({ serverUrl: server.url, root: folder.path, caFile: null, serverCa: null });
+
+  const policy = (text: string | null) => {
+    if (text !== null) write('/policy.json', text);
+    return loadHostPolicy({ path: at('/policy.json'), ownerUid: ownUid(), top: folder.path });
+  };
+
+  test.each([
+    ['with --no-repository', false, null, '--no-repository'],
+    ['where the policy says never', true, '{"v":1,"agent_updates":"never"}', 'the policy of this host is '],
+    ['where the policy cannot be followed', true, '{', 'the policy of this host is '],
+  ])('not %s: nothing is written', async (_, isWanted, text, words) => {
+    const { file, detail } = await offerUpdates(request(), { isWanted, policy: policy(text) });
+    expect([file, detail]).toEqual([null, expect.stringContaining(`come by hand: ${words}`)]);
+    expect(() => readFileSync(at(SOURCES))).toThrow('ENOENT');
+  });
+
+  test('otherwise', async () => {
+    const offered = await offerUpdates(request(), { isWanted: true, policy: policy(null) });
+    expect(offered).toEqual({ file: SOURCES, detail: `${SOURCES} offers updates of the agent` });
+  });
 });
 
 function withoutKey(): TmpDir {

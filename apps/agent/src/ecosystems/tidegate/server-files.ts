@@ -1,8 +1,7 @@
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { SIGNATURE_FILE, SIGNATURE_MAX_BYTES, SUMS_FILE, SUMS_MAX_BYTES } from '@tidegate/signing/release';
-import { errorCode } from '../../platform/file-layer.ts';
-import { proxyOption, wayTo } from '../../platform/proxy.ts';
+import { askPublicly, type Fetched, readStart } from '../../platform/public-files.ts';
 import type { OwnServer } from '../ecosystem.ts';
 
 const SMALL_TIMEOUT_MS = 30_000;
@@ -14,8 +13,6 @@ export interface ReleaseProof {
   sums: Uint8Array;
   signature: Uint8Array;
 }
-
-export type Fetched<T> = { ok: true; value: T } | { ok: false; reason: string };
 
 export function addressOf({ url }: OwnServer, name: string): string {
   return `${url}/agents/${name}`;
@@ -36,7 +33,7 @@ export async function fetchProof(server: OwnServer): Promise<Fetched<ReleaseProo
 
 /** The size that the server says a file has; nothing of it is read. */
 export async function fetchSize(url: string, ca: string | null): Promise<Fetched<number>> {
-  return ask(url, { ca, timeoutMs: SMALL_TIMEOUT_MS }, async (response) => {
+  return askPublicly(url, { ca, timeoutMs: SMALL_TIMEOUT_MS }, async (response) => {
     await response.body?.cancel();
     const size = Number(response.headers.get('content-length') ?? 'absent');
     if (response.ok && Number.isSafeInteger(size)) return { ok: true, value: size };
@@ -49,7 +46,7 @@ export async function fetchArchive(
   url: string,
   { to, sizeBytes, ca }: { to: string; sizeBytes: number; ca: string | null },
 ) {
-  return ask<null>(url, { ca, timeoutMs: ARCHIVE_TIMEOUT_MS }, async (response) => {
+  return askPublicly<null>(url, { ca, timeoutMs: ARCHIVE_TIMEOUT_MS }, async (response) => {
     if (response.status !== 200 || response.body === null) {
       return { ok: false, reason: `${url} answers ${response.status}` };
     }
@@ -73,37 +70,11 @@ async function fetchSmall(
   url: string,
   { maxBytes, ca }: { maxBytes: number; ca: string | null },
 ): Promise<Fetched<Uint8Array | null>> {
-  return ask(url, { ca, timeoutMs: SMALL_TIMEOUT_MS }, async (response) => {
+  return askPublicly(url, { ca, timeoutMs: SMALL_TIMEOUT_MS }, async (response) => {
     if (response.status === 404) return { ok: true, value: null };
     if (response.status !== 200) return { ok: false, reason: `${url} answers ${response.status}` };
-    const chunks: Uint8Array[] = [];
-    let length = 0;
-    for await (const chunk of response.body ?? []) {
-      length += chunk.length;
-      if (length > maxBytes) return { ok: false, reason: `${url} is larger than ${maxBytes} bytes` };
-      chunks.push(chunk);
-    }
-    return { ok: true, value: Buffer.concat(chunks) };
+    const { bytes, isWhole } = await readStart(response, maxBytes);
+    if (isWhole) return { ok: true, value: bytes };
+    return { ok: false, reason: `${url} is larger than ${maxBytes} bytes` };
   });
-}
-
-/** No redirects and no credentials: these files are public. */
-async function ask<T>(
-  url: string,
-  { timeoutMs, ca }: { timeoutMs: number; ca: string | null },
-  use: (response: Response) => Promise<Fetched<T>>,
-): Promise<Fetched<T>> {
-  const route = proxyOption(url);
-  if (route === null) {
-    return { ok: false, reason: `the proxy variable for ${url} names no http:// or https:// proxy` };
-  }
-  try {
-    const response = await fetch(url, {
-      ...{ ...wayTo(route, ca), redirect: 'error', headers: { 'accept-encoding': 'identity' } },
-      signal: AbortSignal.timeout(timeoutMs),
-    });
-    return await use(response);
-  } catch (error) {
-    return { ok: false, reason: `${url} cannot be read (${errorCode(error)})` };
-  }
 }
