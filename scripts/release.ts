@@ -6,6 +6,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
@@ -17,6 +18,7 @@ import { writeAgentsFolder } from './release/agents-folder.ts';
 import { writeTarGz } from './release/archive.ts';
 import { writeImage } from './release/image.ts';
 import { buildPackage, type Product } from './release/os-packages.ts';
+import { ReleaseFault } from './release/release-fault.ts';
 import { type ReleaseSigner, signerOfKey, signerOfRecord } from './release/release-signer.ts';
 import { sbomOf } from './release/sbom.ts';
 import { signRpm } from './release/sign-rpm.ts';
@@ -75,26 +77,19 @@ if (typeof wanted === 'string') {
   process.stderr.write(wanted);
   process.exitCode = 2;
 } else {
-  await release(wanted);
+  try {
+    await release(wanted);
+  } catch (error) {
+    if (!(error instanceof ReleaseFault)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    process.exitCode = 1;
+  }
 }
 
 /** The options, or what is wrong with them. */
 function readWanted(): Wanted | string {
-  const many = { type: 'string', multiple: true } as const;
-  const { values } = parseArgs({
-    options: {
-      out: { type: 'string', default: join(ROOT, 'dist/release') },
-      target: many,
-      product: many,
-      format: many,
-      fast: { type: 'boolean', default: false },
-      agents: { type: 'string' },
-      earlier: many,
-      'release-key': { type: 'string' },
-      signatures: { type: 'string' },
-      help: { type: 'boolean', short: 'h', default: false },
-    },
-  });
+  const values = readOptions();
+  if (typeof values === 'string') return values;
   if (values.help) return USAGE;
   const { target = Object.keys(TARGETS), product = PRODUCTS, format = FORMATS, fast, out } = values;
   const products = PRODUCTS.filter((name) => product.includes(name));
@@ -108,12 +103,45 @@ function readWanted(): Wanted | string {
     if (readdirSync(folder).length === 0 || existsSync(join(folder, SUMS_FILE))) continue;
     return `--${option} is ${JSON.stringify(folder)}, which is no release; allowed: a folder that is absent, empty or an older release\n`;
   }
+  const empty = earlier.find((folder) => !holdsAgent(folder));
+  if (empty !== undefined)
+    return `--earlier is ${JSON.stringify(empty)}; allowed: a folder with the packages of the agent of an earlier release\n`;
   if (releaseKey !== null && signatures !== null)
     return '--release-key makes signatures and --signatures takes them: allowed is one of both\n';
   return {
     ...{ targets, products, formats, isFast: fast, out: resolve(out) },
     ...{ agents: agents === null ? null : resolve(agents), earlier, releaseKey, signatures },
   };
+}
+
+function readOptions() {
+  const many = { type: 'string', multiple: true } as const;
+  try {
+    return parseArgs({
+      options: {
+        out: { type: 'string', default: join(ROOT, 'dist/release') },
+        target: many,
+        product: many,
+        format: many,
+        fast: { type: 'boolean', default: false },
+        agents: { type: 'string' },
+        earlier: many,
+        'release-key': { type: 'string' },
+        signatures: { type: 'string' },
+        help: { type: 'boolean', short: 'h', default: false },
+      },
+    }).values;
+  } catch (error) {
+    return `${error instanceof Error ? error.message : error}\n`;
+  }
+}
+
+function holdsAgent(folder: string): boolean {
+  return (
+    existsSync(folder) &&
+    statSync(folder).isDirectory() &&
+    readdirSync(folder).some((name) => /^tidegate-agent_.*\.(?:deb|rpm)$/.test(name))
+  );
 }
 
 /** Everything is built in a folder of its own, which then takes the place of the last release. */
@@ -252,6 +280,6 @@ function releaseTime(): number {
   const text =
     given ?? execFileSync('git', ['log', '-1', '--format=%ct'], { cwd: ROOT, encoding: 'utf8' }).trim();
   if (!/^[0-9]{1,10}$/.test(text))
-    throw new Error(`SOURCE_DATE_EPOCH is ${JSON.stringify(text)}; allowed: seconds since 1970`);
+    throw new ReleaseFault(`SOURCE_DATE_EPOCH is ${JSON.stringify(text)}; allowed: seconds since 1970`);
   return Number(text);
 }

@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs';
-import { loadSigningKey, signDetached } from '@tidegate/signing/sign';
-import { loadTrustedKey, verifyDetached } from '@tidegate/signing/verify';
+import { loadSigningKey, type SigningKey, signDetached } from '@tidegate/signing/sign';
+import { KeyError, loadTrustedKey, verifyDetached } from '@tidegate/signing/verify';
 import { Type } from 'typebox';
 import { Check } from 'typebox/value';
 import { type OpenPgpForm, openPgpKey, verifyOpenPgp } from './openpgp.ts';
+import { ReleaseFault } from './release-fault.ts';
 
 /** `raw` is Ed25519 over the bytes themselves, as of SHA256SUMS. */
 type Form = 'raw' | OpenPgpForm;
@@ -26,10 +27,10 @@ const Signatures = Type.Object(
   { additionalProperties: false },
 );
 
-/** With the offline key, as `tidegate keys release make` writes it. */
+/** With the offline key, as `tidegate keys release make` writes it. Throws ReleaseFault if the file holds none. */
 export async function signerOfKey(file: string, epochSeconds: number): Promise<ReleaseSigner> {
-  const privateKeyHex = readFileSync(file, 'utf8').trim();
-  const key = loadSigningKey({ keyId: 'release', privateKeyHex });
+  const privateKeyHex = readGiven(file).trim();
+  const key = loadReleaseKey(file, privateKeyHex);
   const { publicAsc, sign } = await openPgpKey(privateKeyHex);
   const date = new Date(epochSeconds * 1_000);
   return recording({ publicKeyHex: key.publicKeyHex, publicAsc }, async (_, form, content) =>
@@ -37,10 +38,10 @@ export async function signerOfKey(file: string, epochSeconds: number): Promise<R
   );
 }
 
-/** With the signatures of an earlier build, each verified over what this build has made. */
+/** With the signatures of an earlier build, each verified over what this build has made. Throws ReleaseFault where they are not. */
 export function signerOfRecord(file: string, epochSeconds: number): ReleaseSigner {
-  const record: unknown = JSON.parse(readFileSync(file, 'utf8'));
-  if (!Check(Signatures, record)) throw new Error(`${file} is no agents-signatures.json of a release`);
+  const record = parseJson(readGiven(file));
+  if (!Check(Signatures, record)) throw new ReleaseFault(`${file} is no agents-signatures.json of a release`);
   const { public_key_hex: publicKeyHex, public_asc: publicAsc, signatures } = record;
   const key = loadTrustedKey({ keyId: 'release', publicKeyHex });
   const date = new Date(epochSeconds * 1_000);
@@ -54,10 +55,40 @@ export function signerOfRecord(file: string, epochSeconds: number): ReleaseSigne
         );
       else if (!verifyDetached(key, content, signature)) throw new Error('another file is signed');
     } catch (cause) {
-      throw new Error(`${file} has no signature ${name} for what this build has made`, { cause });
+      throw new ReleaseFault(`${file} has no signature ${name} for what this build has made`, { cause });
     }
     return signature;
   });
+}
+
+function readGiven(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (cause) {
+    const code = cause instanceof Error && 'code' in cause ? cause.code : 'unknown';
+    throw new ReleaseFault(`${file} cannot be read (${code})`, { cause });
+  }
+}
+
+function loadReleaseKey(file: string, privateKeyHex: string): SigningKey {
+  try {
+    return loadSigningKey({ keyId: 'release', privateKeyHex });
+  } catch (cause) {
+    if (!(cause instanceof KeyError)) throw cause;
+    throw new ReleaseFault(
+      `${file} holds no release key; allowed: the file that tidegate keys release make writes`,
+      { cause },
+    );
+  }
+}
+
+/** null for what is no JSON. */
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
 }
 
 function recording(
