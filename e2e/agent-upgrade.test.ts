@@ -37,8 +37,8 @@ const APT = {
 const DNF = {
   manager: 'dnf',
   ...{ format: 'rpm', sources: '/etc/yum.repos.d/tidegate.repo' },
-  ...{ offer: `0:${NEXT}-1`, foreign: 'GPG', mismatch: /artifact_mismatch|checksum/ },
-  refresh: ['dnf', 'makecache', '--refresh'],
+  ...{ offer: `0:${NEXT}-1`, foreign: 'GPG signature', mismatch: /artifact_mismatch|checksum/ },
+  refresh: ['dnf', '-y', 'makecache', '--refresh'],
 } as const;
 
 const folder = tmpDir('tidegate-upgrade-');

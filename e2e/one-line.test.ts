@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
@@ -115,6 +115,17 @@ describe.skipIf(missing !== null)(
         expect([isInstalled(), existsSync(path(CA_PLACE))]).toEqual([false, false]);
       });
     }
+    /** A tree has no systemd: this one writes down what it is asked. */
+    function standInForSystemd(): void {
+      mkdirSync(path('run/systemd/system'), { recursive: true });
+      writeFileSync(path('usr/bin/systemctl'), '#!/bin/sh\necho "$@" >>/var/log/systemctl\n', {
+        mode: 0o755,
+      });
+      onTestFinished(() => {
+        for (const name of ['run/systemd', 'usr/bin/systemctl', 'var/log/systemctl'])
+          rmSync(path(name), { recursive: true, force: true });
+      });
+    }
     const newMachine = () => writeFileSync(path('etc/machine-id'), `${randomUUID().replaceAll('-', '')}\n`);
 
     test.each([
@@ -128,6 +139,8 @@ describe.skipIf(missing !== null)(
         newMachine();
         const page = await newToken();
         const line = await lineOn(page, system, fetcher);
+        const isArchive = system === 'Another Linux';
+        if (isArchive) standInForSystemd();
         expect(await paste(line, shell)).toMatch(
           /server-ca\.pem: OK[\s\S]*x64\S+: OK[\s\S]*ok {3}certificate: trusted[\s\S]*enrolled as agent/,
         );
@@ -137,6 +150,14 @@ describe.skipIf(missing !== null)(
           .getByRole('status')
           .getByText(/connected/)
           .waitFor();
+        if (isArchive) {
+          expect(await paste('tidegate-agent doctor || true')).toMatch(
+            /versions of the agent: \S+ is in use/,
+          );
+          expect(readFileSync(path('var/log/systemctl'), 'utf8')).toMatch(
+            /^daemon-reload\nenable --now tidegate-agent\.service .*\nrestart tidegate-agent\n$/,
+          );
+        }
         if (system === 'Debian, Ubuntu') await inspect(page, `one-line-${fetcher}`);
         await page.getByText('Containers, hosts without systemd').click();
         await paste(await copied(page, /server-ca\.pem$/), shell);
@@ -144,7 +165,8 @@ describe.skipIf(missing !== null)(
           isInstalled(),
           existsSync(path(CA_PLACE)),
           existsSync(path('var/lib/tidegate-agent')),
-        ]).toEqual([...[false, false, false]]);
+          existsSync(path('usr/lib/tidegate-agent')),
+        ]).toEqual([false, false, false, false]);
       },
       STORY_MAX_MS,
     );

@@ -1,4 +1,12 @@
-import { lstatSync, mkdirSync, readFileSync, readlinkSync, realpathSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -13,11 +21,11 @@ beforeEach(() => {
 });
 afterEach(() => dir.remove());
 
-function lay(version: string) {
+function lay(version: string, program = 'usr/bin/tidegate-agent') {
   const at = (path: string) => join(dir.path, path);
   mkdirSync(at('usr/bin'), { recursive: true });
   return layVersions({
-    ...{ program: at('usr/bin/tidegate-agent'), version },
+    ...{ program: at(program), version },
     ...{ folder: at('usr/lib/tidegate-agent'), command: at('usr/bin/tidegate-agent') },
     ...{ units: at('etc/systemd/system'), configFolder: '/var/lib/tidegate-agent' },
   });
@@ -39,6 +47,20 @@ test('a program that was unpacked becomes the version in use, and the command a 
   // Again, through the link: nothing is lost.
   expect(lay('0.1.0')).toEqual({ ok: true });
   expect(readFileSync(command, 'utf8')).toBe('program 0.1.0');
+});
+
+test('root goes back to a version that lies beside the one in use by running that version', () => {
+  const command = join(mkdirAt('usr/bin'), 'tidegate-agent');
+  writeFileSync(command, 'program 0.1.0');
+  lay('0.1.0');
+  const folder = join(dir.path, 'usr/lib/tidegate-agent');
+  addInstalled(folder, '0.2.0');
+  for (const link of ['agent', 'proven'] as const) switchLink(folder, link, '0.2.0');
+  expect(readFileSync(command, 'utf8')).not.toBe('program 0.1.0');
+  expect(lay('0.1.0', 'usr/lib/tidegate-agent/versions/0.1.0/tidegate-agent')).toEqual({ ok: true });
+  expect(readLayout(folder)).toEqual({ ok: true, layout: { running: '0.1.0', proven: '0.1.0' } });
+  expect(readFileSync(command, 'utf8')).toBe('program 0.1.0');
+  expect(existsSync(join(folder, 'versions/0.2.0/tidegate-agent'))).toBe(true);
 });
 
 test('nothing is laid out while a version is on trial, or for what is no version', () => {

@@ -81,6 +81,12 @@ export function InstallLine({
             Without systemd, keep this running:{' '}
             <CopyText text="tidegate-agent run" label="Copy the command" />
           </li>
+          {format === 'tar.gz' && (
+            <li>
+              With systemd, new versions of the agent are offered as updates once the file{' '}
+              <code>release.pem</code> of those who publish the releases is in <code>/etc/tidegate</code>.
+            </li>
+          )}
           <li>
             The line begins with a space: bash with <code>HISTCONTROL=ignoreboth</code> does not keep such
             lines in its history.

@@ -62,8 +62,10 @@ test.each([
   expect(installLine({ ...FACTS, ...facts })).toBeNull();
 });
 
-test('what has no package enables the units that the packages enable', () => {
-  expect(lineOf({ file: { ...FILE, format: 'tar.gz' } })).toContain(`systemctl enable --now ${UNITS}`);
+test('what has no package lays its versions side by side and enables the units that the packages enable', () => {
+  expect(lineOf({ file: { ...FILE, format: 'tar.gz' } })).toContain(
+    `tidegate-agent side-by-side && systemctl enable --now ${UNITS}`,
+  );
 });
 
 test.each(['deb', 'rpm', 'tar.gz'] as const)(

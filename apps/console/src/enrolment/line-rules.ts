@@ -80,7 +80,7 @@ function compare(sha256: string, file: string): string {
   return `echo '${sha256}  ${file}' | sha256sum -c -`;
 }
 
-/** What the scripts of the packages do, where there is none. */
+/** What the scripts of the packages do, where there is none; updates of the agent lie beside it. */
 const ADD_USER = `{ id ${AGENT_USER} >/dev/null 2>&1 || useradd --system --user-group --no-create-home --home-dir /var/lib/tidegate-agent --shell /usr/sbin/nologin ${AGENT_USER}; }`;
 
 const install: Readonly<Record<Format, (file: string) => readonly string[]>> = {
@@ -89,7 +89,7 @@ const install: Readonly<Record<Format, (file: string) => readonly string[]>> = {
   'tar.gz': (file) => [
     `tar -xzf ${file} -C / --strip-components=1 --no-overwrite-dir`,
     ADD_USER,
-    `{ ! ${HAS_SYSTEMD} || { systemctl daemon-reload && systemctl enable --now ${UNITS}; }; }`,
+    `{ ! ${HAS_SYSTEMD} || { tidegate-agent side-by-side && systemctl enable --now ${UNITS}; }; }`,
   ],
 };
 

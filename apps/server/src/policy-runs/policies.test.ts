@@ -153,6 +153,22 @@ describe.each(ENGINES)('policies on $name', (engine) => {
     },
   );
 
+  test('leave releases of the agent to people, and so do rings: nothing checks them but the release key (0085)', async () => {
+    const it = await scene();
+    const release = { name: 'tidegate-agent', ecosystem: 'tidegate', version: '99.0.0' } as const;
+    const [bare, packaged] = [
+      await it.addUpdate(release),
+      await it.addUpdate({ ...release, ecosystem: 'apt' }),
+    ];
+    it.osv.mode = 'down';
+    const { id: policyId } = await it.publish(it.terms({ ecosystems: ['tidegate', 'apt'] }));
+    await it.run();
+    expect([await it.stateOf(bare), await it.stateOf(packaged)]).toEqual(['pending', 'pending']);
+    const { body } = await it.call('GET', `${URL}/${policyId}`);
+    expect(body.last_run).toMatchObject({ approved: 0, stopped: 2 });
+    expect((await it.approve(bare)).status).toBe(200);
+  });
+
   test.each<[string, object, object]>([
     ['a statement of an operator', {}, {}],
     ['what stays, unless its author said so', { vulnerabilityPolicy: 'introduced' }, {}],
