@@ -38,7 +38,7 @@ const DNF = {
   manager: 'dnf',
   ...{ format: 'rpm', sources: '/etc/yum.repos.d/tidegate.repo' },
   ...{ offer: `0:${NEXT}-1`, foreign: 'GPG signature', mismatch: /artifact_mismatch|checksum/ },
-  refresh: ['dnf', '-y', 'makecache', '--refresh'],
+  refresh: ['dnf', '-y', '--setopt=tidegate.skip_if_unavailable=0', 'makecache', '--refresh'],
 } as const;
 
 const folder = tmpDir('tidegate-upgrade-');

@@ -31,6 +31,9 @@ export async function addDnf({ root, env }: DebianTree, folder: string): Promise
   cpSync(join(top, 'RPMS/noarch'), repository, { recursive: true });
   await runTool('createrepo_c', ['-q', repository]);
   mkdirSync(join(root, 'etc/yum.repos.d'), { recursive: true });
+  // Debian's rpm has a database for each user.
+  mkdirSync(join(root, 'etc/rpm'), { recursive: true });
+  writeFileSync(join(root, 'etc/rpm/macros'), '%_dbpath /var/lib/rpm\n');
   const settings = ['[base]', 'name=base', 'baseurl=file:///srv/base', 'gpgcheck=0'];
   writeFileSync(join(root, 'etc/yum.repos.d/base.repo'), `${settings.join('\n')}\n`);
 }

@@ -22,7 +22,7 @@ import { findNetwork } from './executor/network.ts';
 import { runSpool } from './executor/run-spool.ts';
 import { hooksByUnit, runHooksOfUnit } from './hooks/hooks-by-unit.ts';
 import { type RunHooks, runHooks } from './hooks/run-hooks.ts';
-import { describePolicy } from './host-policy/describe-policy.ts';
+import { describePolicy, refusalOfAgentUpdates } from './host-policy/describe-policy.ts';
 import { loadHostPolicy, policyPlace } from './host-policy/policy.ts';
 import { HostLayout, loadConfig } from './identity/config-file.ts';
 import { DEFAULT_EXECUTOR_STATE } from './jobs/job-folder.ts';
@@ -137,7 +137,7 @@ async function runEnrol(values: Values): Promise<Ending> {
         },
         {
           isWanted: values['no-repository'] !== true,
-          policy: loadHostPolicy(policyPlace(values.policy)),
+          refusal: refusalOfAgentUpdates(loadHostPolicy(policyPlace(values.policy))),
         },
       )
     : null;

@@ -20,15 +20,49 @@ a   long name  -
 b              12`);
 });
 
-test.each([80, 60, 55])('at %i characters the widest columns are cut, and ids stay whole', (width) => {
-  const items = [{ id: ID, name: 'a name that is much longer than a terminal is wide '.repeat(2), hosts: 1 }];
-  const lines = showTable(rowsOf(COLUMNS, items), { width }).split('\n');
+const LONG = [{ id: ID, name: 'a name that is much longer than a terminal is wide '.repeat(2), hosts: 1 }];
+
+test.each([
+  [80, /^0\S{35} {2}a name that is much longer than a … {2}1$/],
+  [62, /^0\S{35} {2}a name that is m… {2}1$/],
+])('at %i characters the widest columns are cut, and ids stay whole', (width, row) => {
+  const lines = showTable(rowsOf(COLUMNS, LONG), { width }).split('\n');
   expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(width);
-  expect(lines[1]).toMatch(new RegExp(`^${ID}  a name.*…`));
+  expect(lines[1]).toMatch(row);
 });
 
-test('a table that cannot be narrower is left as it is', () => {
-  expect(showTable([['NAME'], ['12345678901']], { width: 3 })).toBe('NAME\n1234567…');
+test.each([60, 45, 36])(
+  'at %i characters each id has a line of its own, and what is cut says so',
+  (width) => {
+    const lines = showTable(rowsOf(COLUMNS, LONG), { width }).split('\n');
+    expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(width);
+    expect([lines.length, lines[0], lines[2]]).toEqual([4, 'ID', ID]);
+    expect(lines[1]).toMatch(/^ {2}NAME +HOSTS$/);
+    expect(lines[3]).toMatch(/^ {2}a name that is .*… +1$/);
+  },
+);
+
+test('without ids the first column names the item', () => {
+  const rows = [
+    ['NAME', 'FROM', 'UNTIL'],
+    ['a name that is twenty', '2026-11-28 14:57Z', '2026-11-28 15:57Z'],
+  ];
+  expect(showTable(rows, { width: 40 })).toBe(`NAME
+  FROM               UNTIL
+a name that is twenty
+  2026-11-28 14:57Z  2026-11-28 15:57Z`);
+});
+
+test('columns have at least eight characters, however narrow the terminal', () => {
+  expect(
+    showTable(
+      [
+        ['NAME', 'OTHER'],
+        ['12345', '12345678901'],
+      ],
+      { width: 3 },
+    ),
+  ).toBe('NA…\n  OTHER\n12…\n  1234567…');
 });
 
 test.each([

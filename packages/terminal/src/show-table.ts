@@ -1,6 +1,7 @@
 import { plainText } from './plain-text.ts';
 
-/** Narrowest that a column is cut to, in characters. */
+/** Narrowest that a column is cut to, in characters: in a line for each item, where a time still fits, and in two. */
+const READABLE_MIN = 17;
 const COLUMN_MIN = 8;
 const GAP = '  ';
 /** An id is of use only as a whole. */
@@ -24,37 +25,53 @@ function cellText(cell: Cell): string {
 
 /**
  * Aligned columns, each as wide as its widest cell; the first row is the heading. Where that is more than `width`, the widest
- * columns are cut, but none that holds ids.
+ * columns are cut, which `…` says, but none that holds ids. Where too little would be left of them, each item has two lines, the
+ * first for its id, or what else names it.
  */
 export function showTable(
   rows: readonly (readonly string[])[],
   { width = Number.POSITIVE_INFINITY } = {},
 ): string {
   const plain = rows.map((row) => row.map(plainText));
-  const widths = (plain[0] ?? []).map((_, at) => Math.max(...plain.map((row) => row[at]?.length ?? 0)));
-  const isWhole = widths.map((_, at) => plain.some((row) => ID.test(row[at] ?? '')));
-  narrow(widths, { isWhole, excess: lineLength(widths) - width });
+  const readable = widthsOf(plain, { width, least: READABLE_MIN });
+  if (lineLength(readable) <= width) return plain.map((row) => lineOf(row, readable)).join('\n');
+  const ids = readable.findIndex((_, column) => holdsIds(plain, column));
+  const at = Math.max(ids, 0);
+  const others = plain.map((row) => row.filter((_, column) => column !== at));
+  const widths = widthsOf(others, { width: width - GAP.length, least: COLUMN_MIN });
   return plain
-    .map((row) =>
-      row
-        .map((cell, at) => cut(cell, widths[at] ?? 0).padEnd(widths[at] ?? 0))
-        .join(GAP)
-        .trimEnd(),
-    )
+    .map((row, i) => `${cut(row[at] ?? '', width)}\n${GAP}${lineOf(others[i] ?? [], widths)}`)
     .join('\n');
+}
+
+function lineOf(row: readonly string[], widths: readonly number[]): string {
+  return row
+    .map((cell, at) => cut(cell, widths[at] ?? 0).padEnd(widths[at] ?? 0))
+    .join(GAP)
+    .trimEnd();
+}
+
+/** The width of each column, the widest ones cut until the line fits or they are down to `least`. */
+function widthsOf(
+  rows: readonly (readonly string[])[],
+  { width, least }: { width: number; least: number },
+): number[] {
+  const widths = (rows[0] ?? []).map((_, at) => Math.max(...rows.map((row) => row[at]?.length ?? 0)));
+  const isWhole = widths.map((_, at) => holdsIds(rows, at));
+  for (let left = lineLength(widths) - width; left > 0; left--) {
+    const widest = Math.max(...widths.filter((_, at) => isWhole[at] === false));
+    if (widest <= least) break;
+    widths[widths.findIndex((each, at) => each === widest && isWhole[at] === false)] = widest - 1;
+  }
+  return widths;
+}
+
+function holdsIds(rows: readonly (readonly string[])[], at: number): boolean {
+  return rows.some((row) => ID.test(row[at] ?? ''));
 }
 
 function lineLength(widths: readonly number[]): number {
   return widths.reduce((sum, each) => sum + each + GAP.length, -GAP.length);
-}
-
-function narrow(widths: number[], { isWhole, excess }: { isWhole: boolean[]; excess: number }): void {
-  for (let left = excess; left > 0; left--) {
-    const widest = Math.max(...widths.filter((_, at) => isWhole[at] === false));
-    if (widest <= COLUMN_MIN) return;
-    const at = widths.findIndex((each, i) => each === widest && isWhole[i] === false);
-    widths[at] = widest - 1;
-  }
 }
 
 function cut(cell: string, width: number): string {

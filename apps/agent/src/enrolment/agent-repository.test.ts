@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import { type Loopback, listenOnLoopback } from '@tidegate/testkit/loopback';
 import { type TmpDir, tmpDir } from '@tidegate/testkit/tmp';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { refusalOfAgentUpdates } from '../host-policy/describe-policy.ts';
 import { loadHostPolicy } from '../host-policy/policy.ts';
 import { ownUid } from '../platform/file-layer.ts';
 import { configureRepository, findRepository, offerUpdates } from './agent-repository.ts';
@@ -138,9 +139,10 @@ describe('the proxy of the agent', () => {
 describe('enrolment offers updates of the agent', () => {
   const request = () => ({ serverUrl: server.url, root: folder.path, caFile: null, serverCa: null });
 
-  const policy = (text: string | null) => {
+  const refusal = (text: string | null) => {
     if (text !== null) write('/policy.json', text);
-    return loadHostPolicy({ path: at('/policy.json'), ownerUid: ownUid(), top: folder.path });
+    const place = { path: at('/policy.json'), ownerUid: ownUid(), top: folder.path };
+    return refusalOfAgentUpdates(loadHostPolicy(place));
   };
 
   test.each([
@@ -148,13 +150,13 @@ describe('enrolment offers updates of the agent', () => {
     ['where the policy says never', true, '{"v":1,"agent_updates":"never"}', 'the policy of this host is '],
     ['where the policy cannot be followed', true, '{', 'the policy of this host is '],
   ])('not %s: nothing is written', async (_, isWanted, text, words) => {
-    const { file, detail } = await offerUpdates(request(), { isWanted, policy: policy(text) });
+    const { file, detail } = await offerUpdates(request(), { isWanted, refusal: refusal(text) });
     expect([file, detail]).toEqual([null, expect.stringContaining(`come by hand: ${words}`)]);
     expect(() => readFileSync(at(SOURCES))).toThrow('ENOENT');
   });
 
   test('otherwise', async () => {
-    const offered = await offerUpdates(request(), { isWanted: true, policy: policy(null) });
+    const offered = await offerUpdates(request(), { isWanted: true, refusal: refusal(null) });
     expect(offered).toEqual({ file: SOURCES, detail: `${SOURCES} offers updates of the agent` });
   });
 });

@@ -2,8 +2,6 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { chooseProxy, type Environment, shownProxy } from '@tidegate/protocol/proxy-route';
-import { describePolicy } from '../host-policy/describe-policy.ts';
-import type { PolicyLoad } from '../host-policy/policy.ts';
 import { errorCode, writeDurably } from '../platform/file-layer.ts';
 import { askPublicly, type Fetched, readStart } from '../platform/public-files.ts';
 import { type ProgramResult, runProgram } from '../platform/run-program.ts';
@@ -97,13 +95,11 @@ export type RepositoryOutcome =
 /** Has apt or dnf offer updates of the agent, unless root wants none of it. That this cannot be done is no fault of an enrolment. */
 export async function offerUpdates(
   request: RepositoryRequest,
-  { isWanted, policy }: { isWanted: boolean; policy: PolicyLoad },
+  { isWanted, refusal }: { isWanted: boolean; refusal: string | null },
 ): Promise<{ file: string | null; detail: string }> {
   const none = (why: string) => ({ file: null, detail: `Updates of the agent come by hand: ${why}` });
   if (!isWanted) return none('--no-repository');
-  const isFree =
-    policy.kind === 'none' || (policy.kind === 'policy' && policy.policy.agentUpdates !== 'never');
-  if (!isFree) return none(`the policy of this host is ${describePolicy(policy)}`);
+  if (refusal !== null) return none(refusal);
   const written = await configureRepository(request);
   if (!written.ok) return none(written.detail);
   const note = written.note === null ? '' : `. ${written.note}`;

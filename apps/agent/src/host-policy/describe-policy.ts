@@ -15,6 +15,13 @@ export function describePolicy(loaded: PolicyLoad): string {
   }
 }
 
+/** Why the policy lets no update of the agent be offered; null if it does. */
+export function refusalOfAgentUpdates(loaded: PolicyLoad): string | null {
+  const isFree =
+    loaded.kind === 'none' || (loaded.kind === 'policy' && loaded.policy.agentUpdates !== 'never');
+  return isFree ? null : `the policy of this host is ${describePolicy(loaded)}`;
+}
+
 function describeRestrictions({
   ecosystems,
   neverTouch,
