@@ -41,6 +41,7 @@ const SLICES = [
   'rollbacks',
   'rollout-runs',
   'restore',
+  'evidence',
   'stream',
   'overview',
   'calendar',

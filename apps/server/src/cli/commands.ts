@@ -6,6 +6,7 @@ import { completionCommand } from './completion.ts';
 import { decisionsCommand } from './decisions.ts';
 import { doctorCommand } from './doctor.ts';
 import { eventsCommand } from './events.ts';
+import { evidenceCommand } from './evidence.ts';
 import { holdsCommand } from './holds.ts';
 import { keysCommand } from './keys.ts';
 import { operatorsCommand } from './operators.ts';
@@ -20,6 +21,7 @@ import { supportCommand } from './support.ts';
 import { tagsCommand } from './tags.ts';
 import { tokensCommand } from './tokens.ts';
 import { unfixedCommand } from './unfixed.ts';
+import { verifyEvidenceCommand } from './verify-evidence.ts';
 import { vexCommand } from './vex.ts';
 import { windowsCommand } from './windows.ts';
 
@@ -34,6 +36,8 @@ const DECLARED: readonly CliCommand[] = [
   supportCommand,
   sealsCommand,
   eventsCommand,
+  evidenceCommand,
+  verifyEvidenceCommand,
   decisionsCommand,
   advisoriesCommand,
   vexCommand,

@@ -1,0 +1,107 @@
+/** A line of the bundle that the report names, with its place. */
+export interface Named {
+  readonly line: object;
+  readonly place: string;
+}
+
+/** What the report lists beside its numbers: the first lines of each kind, and the longest waits. */
+export interface Gathered {
+  readonly lists: Readonly<Record<ListName, Named[]>>;
+  readonly longest: Named[];
+  /** Names of the rings by the digest of the policy. */
+  readonly rings: Map<string, readonly string[]>;
+  readonly names: Map<string, string>;
+  readonly hostnames: Map<string, string>;
+}
+
+type ListName =
+  | 'rollouts'
+  | 'overrides'
+  | 'exceptions'
+  | 'statements'
+  | 'unfixed'
+  | 'divergences'
+  | 'origins';
+
+/** Lines of a list that the report shows; it says where the others are. */
+export const LISTED_MAX = 60;
+const HOSTNAMES_MAX = 10_000;
+
+export function createGathering(): {
+  gathered: Gathered;
+  take(folder: string, line: object, place: string): void;
+} {
+  const lists: Gathered['lists'] = {
+    ...{ rollouts: [], overrides: [], exceptions: [], statements: [], unfixed: [], divergences: [] },
+    origins: [],
+  };
+  const longest: Named[] = [];
+  const rings = new Map<string, readonly string[]>();
+  const names = new Map<string, string>();
+  const hostnames = new Map<string, string>();
+
+  function keep(name: ListName, named: Named): void {
+    if (lists[name].length < LISTED_MAX) lists[name].push(named);
+  }
+  function keepLongest(named: Named): void {
+    const days = numberIn(named.line, 'days');
+    const least = longest.at(-1);
+    if (longest.length === LISTED_MAX && least && numberIn(least.line, 'days') >= days) return;
+    const at = longest.findIndex(({ line }) => numberIn(line, 'days') < days);
+    longest.splice(at === -1 ? longest.length : at, 0, named);
+    if (longest.length > LISTED_MAX) longest.pop();
+  }
+
+  return {
+    gathered: { lists, longest, rings, names, hostnames },
+    take(folder, line, place) {
+      const named = { line, place };
+      if (folder === 'hosts' && hostnames.size < HOSTNAMES_MAX)
+        hostnames.set(textIn(line, 'agent_id'), textIn(line, 'hostname'));
+      else if (folder === 'policies') {
+        const known = memberIn(line, 'rings');
+        names.set(textIn(line, 'sha256'), textIn(line, 'name'));
+        if (Array.isArray(known)) rings.set(textIn(line, 'sha256'), known.map(String));
+      } else if (folder === 'updates' && textIn(line, 'outcome') === 'waiting') keepLongest(named);
+      else if (folder === 'approvals' && memberIn(line, 'is_override') === true) keep('overrides', named);
+      else if (isListed(folder)) keep(folder, named);
+    },
+  };
+}
+
+const LISTED = ['rollouts', 'exceptions', 'statements', 'unfixed', 'divergences', 'origins'] as const;
+
+function isListed(folder: string): folder is (typeof LISTED)[number] {
+  return LISTED.some((name) => name === folder);
+}
+
+export function memberIn(line: object, name: string): unknown {
+  return Object.hasOwn(line, name) ? Reflect.get(line, name) : undefined;
+}
+
+/** A text member; `—` where there is none. */
+export function textIn(line: object, name: string): string {
+  const value = memberIn(line, name);
+  return typeof value === 'string' ? value : '—';
+}
+
+export function numberIn(line: object, name: string): number {
+  const value = memberIn(line, name);
+  return typeof value === 'number' ? value : 0;
+}
+
+/** The texts of a list. */
+export function textsIn(line: object, name: string): string[] {
+  const value = memberIn(line, name);
+  return Array.isArray(value) ? value.filter((each) => typeof each === 'string') : [];
+}
+
+export function objectIn(line: object, name: string): object {
+  const value = memberIn(line, name);
+  return typeof value === 'object' && value !== null ? value : {};
+}
+
+export function objectsIn(line: object, name: string): object[] {
+  const value = memberIn(line, name);
+  return Array.isArray(value) ? value.filter((each) => typeof each === 'object' && each !== null) : [];
+}

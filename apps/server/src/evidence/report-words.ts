@@ -1,0 +1,20 @@
+import type { Html } from '../platform/http/html-page.ts';
+
+/** A number of the report with the mark of its rule at the end of the page. */
+export interface Marked {
+  /** `—` where nothing is known. */
+  show(id: string): Html;
+  value(id: string): number | null;
+}
+
+export function numberText(value: number | null): string {
+  return value === null ? '—' : value.toLocaleString('en-GB');
+}
+
+export function day(time: string): string {
+  return time.slice(0, 10);
+}
+
+export function minute(time: string): string {
+  return `${time.slice(0, 10)} ${time.slice(11, 16)}`;
+}

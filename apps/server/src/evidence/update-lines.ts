@@ -1,0 +1,71 @@
+import type { RecordedDecision } from '@tidegate/protocol/decisions-api';
+import { rfc3339 } from '../platform/clock.ts';
+import type { Tables } from '../platform/db/tables.ts';
+import { REPORT_SEVERITIES, type ReportSeverity, type WAITING_REASONS } from './figure-rules.ts';
+import type { Span, UpdateRow } from './store.ts';
+
+const DAY_MS = 86_400_000;
+
+type Entry = Tables['update_history'];
+type Reason = (typeof WAITING_REASONS)[number];
+
+/** What is known of an update at the end of a span; null if it had ended before the span. */
+export function updateLine(
+  row: UpdateRow,
+  facts: { span: Span; history: readonly Entry[]; decision: RecordedDecision | null },
+) {
+  const { span, history, decision } = facts;
+  const last = history.at(-1);
+  const state = last?.to_state ?? 'pending';
+  const isEnded = state === 'installed' || state === 'superseded';
+  if (isEnded && (last?.at ?? 0) < span.sinceMs) return null;
+  const outcome = state === 'installed' || state === 'superseded' ? state : 'waiting';
+  const endMs = outcome === 'installed' ? (last?.at ?? span.untilMs) : span.untilMs;
+  return {
+    update_id: row.id,
+    agent_id: row.agent_id,
+    ecosystem: row.ecosystem,
+    name: row.name,
+    arch: row.arch,
+    from_version: row.current_version === '' ? null : row.current_version,
+    to_version: row.available_version,
+    origin: row.origin,
+    known_at: rfc3339(row.discovered_at),
+    state,
+    outcome,
+    severity: severityOf(row, decision),
+    days: outcome === 'superseded' ? null : Math.max(0, Math.floor((endMs - row.discovered_at) / DAY_MS)),
+    reason: outcome === 'waiting' ? reasonOf(state, decision) : null,
+    stopped_by: outcome === 'waiting' ? stopOf(decision) : null,
+    token_id: row.approval_id,
+    history: history.map(({ at, from_state: from, to_state: to, reason, actor }) => ({
+      ...{ at: rfc3339(at), from, to, reason, actor },
+    })),
+  };
+}
+
+export type UpdateLine = NonNullable<ReturnType<typeof updateLine>>;
+
+/** The worst vulnerability that the update fixes, as its newest decision knew it. */
+function severityOf(row: UpdateRow, decision: RecordedDecision | null): ReportSeverity {
+  const closure = decision?.facts.judged?.closure ?? null;
+  if (closure === null || decision === null) return row.fixes === 0 ? 'none' : 'unknown';
+  const isAlone = decision.updates.length === 1;
+  const fixed = closure.fixed.items.filter((fix) => isAlone || fix.package === row.name);
+  if (fixed.length === 0) return closure.unchecked === null ? 'none' : 'unknown';
+  const worst = new Set(fixed.map(({ severity }) => severity?.toLowerCase()));
+  return REPORT_SEVERITIES.find((severity) => worst.has(severity)) ?? 'unknown';
+}
+
+function reasonOf(state: string, decision: RecordedDecision | null): Reason {
+  if (state === 'rejected' || state === 'failed') return state;
+  if (state !== 'pending') return 'under_way';
+  const stop = stopOf(decision);
+  if (stop === null) return 'not_asked';
+  return stop === 'held' ? 'held' : 'stopped';
+}
+
+/** Why the gate stopped the newest attempt to approve it; null where it did not, or nobody tried. */
+function stopOf(decision: RecordedDecision | null): string | null {
+  return decision?.verdict.kind === 'blocked' ? decision.verdict.stop.reason : null;
+}

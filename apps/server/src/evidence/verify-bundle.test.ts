@@ -1,0 +1,137 @@
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { expect, test } from 'vitest';
+import { SQLITE_FILE } from '../platform/db/open.ts';
+import { ENGINES, type TestEngine } from '../testing/engines.ts';
+import { createEvidenceScene } from '../testing/evidence-scene.ts';
+import { entriesOf } from '../testing/unpack-bundle.ts';
+import { verifyBundle } from './verify-bundle.ts';
+import type { BundleFault } from './verify-fault.ts';
+
+const PYTHON_FOLDER = fileURLToPath(new URL('../../../../scripts/evidence', import.meta.url));
+/** Changed bytes in each file, and everywhere in the archive. */
+const IN_EACH_FILE = 3;
+const ANYWHERE = 40;
+
+/** Verifies every file of a folder by the second implementation (docs/evidence.md), in one process. */
+const PROGRAM = `
+import json, os, sys
+sys.dont_write_bytecode = True
+sys.path.insert(0, sys.argv[1])
+from verify_evidence import Fault, verify
+found = {}
+for name in sorted(os.listdir(sys.argv[2])):
+    with open(os.path.join(sys.argv[2], name), "rb") as file:
+        try:
+            found[name] = verify(file.read(), {sys.argv[3]})
+        except Fault as fault:
+            found[name] = {"ok": False, "fault": fault.place}
+print(json.dumps(found))
+`;
+
+async function inPython(
+  folder: string,
+  pin: string,
+): Promise<Record<string, { ok: boolean; fault?: BundleFault; events?: object }>> {
+  const args = ['-c', PROGRAM, PYTHON_FOLDER, folder, pin];
+  const { stdout } = await promisify(execFile)('python3', args, { maxBuffer: 64 * 1024 * 1024 });
+  return JSON.parse(stdout);
+}
+
+function inTypeScript(bytes: Buffer, pin: string) {
+  const archive = {
+    size: bytes.length,
+    read: (at: number, length: number) => bytes.subarray(at, at + length),
+  };
+  return verifyBundle(archive, { pins: { values: new Set([pin]) } });
+}
+
+async function bundleOf(engine: TestEngine) {
+  const it = await createEvidenceScene(engine);
+  const path = it.file('lab.tar');
+  const written = await it.run(['evidence', '--group', 'lab', '--since', it.since, '--out', path]);
+  expect(written).toMatchObject({ code: 0 });
+  const pin: string = JSON.parse(readFileSync(it.keys, 'utf8')).keys[0].public_key_hex;
+  const folder = it.file('bundles');
+  mkdirSync(folder);
+  return { bytes: readFileSync(path), pin, folder };
+}
+
+const [sqlite] = ENGINES;
+
+test('both verifiers take a bundle, and one changed byte anywhere fails both at its place', async () => {
+  if (!sqlite) throw new Error('there is no engine');
+  const { bytes, pin, folder } = await bundleOf(sqlite);
+  const whole = await inTypeScript(bytes, pin);
+  expect(whole).toMatchObject({ ok: true, events: { withheld: expect.any(Number) } });
+  writeFileSync(join(folder, 'whole'), bytes);
+
+  const entries = entriesOf(bytes);
+  const places = entries.flatMap(({ name, at, bytes: size }) =>
+    Array.from({ length: IN_EACH_FILE }, (_, i) => ({ name, at: at + (randomOf(`${name}${i}`) % size) })),
+  );
+  for (let i = 0; i < ANYWHERE; i++) places.push({ name: '', at: randomOf(`any${i}`) % bytes.length });
+  const faults = new Map<string, BundleFault>();
+  for (const [i, { name, at }] of places.entries()) {
+    const changed = Buffer.from(bytes);
+    changed[at] = (changed[at] ?? 0) ^ (1 << (randomOf(`bit${i}`) % 8));
+    const id = String(i).padStart(4, '0');
+    writeFileSync(join(folder, id), changed);
+    const verdict = await inTypeScript(changed, pin);
+    if (verdict.ok) throw new Error(`a changed byte at ${at} in ${name} is not seen`);
+    faults.set(id, verdict.fault);
+    // The file that was changed, and its line: a bad key set may instead be told by what it leaves without a key.
+    if (name !== '' && !name.startsWith('keys/')) expect([at, verdict.fault.file]).toEqual([at, name]);
+    const entry = entries.find((each) => at >= each.at && at < each.at + each.bytes);
+    if (entry && entry.name !== 'manifest.json' && verdict.fault.file === entry.name) {
+      const line = bytes.subarray(entry.at, at).filter((byte) => byte === 10).length + 1;
+      expect([entry.name, at, verdict.fault.line]).toEqual([entry.name, at, line]);
+    }
+  }
+  const found = await inPython(folder, pin);
+  expect(found.whole).toMatchObject({ ok: true, events: whole.ok ? whole.events : {} });
+  for (const [id, { file, line }] of faults)
+    expect([id, found[id]]).toMatchObject([id, { ok: false, fault: { file, line } }]);
+}, 120_000);
+
+/** What somebody who writes the database gains: the server signs a bundle of it, and the bundle shows the place. */
+test.each([
+  ['approvals/0001.ndjson', 'sha256', `UPDATE approvals SET payload_sha256 = '${'d'.repeat(64)}'`],
+  [
+    'approvals/0001.ndjson',
+    'token',
+    'UPDATE approvals SET envelope = replace(envelope, \'"sig":"\', \'"sig":"AA\')',
+  ],
+  ['approvals/0001.ndjson', 'update_ids', 'DELETE FROM approval_updates'],
+  ['decisions/0001.ndjson', 'sha256', "UPDATE decisions SET document = replace(document, 'left', 'lost')"],
+  [
+    'statements/0001.ndjson',
+    'sha256',
+    `UPDATE vex_statements SET sha256 = '${'d'.repeat(64)}', ended_at = 9e15`,
+  ],
+])('%s names its member %s after a change of the database', async (file, field, statement) => {
+  if (!sqlite) throw new Error('there is no engine');
+  const it = await createEvidenceScene(sqlite);
+  const database = new DatabaseSync(join(it.dataDir, SQLITE_FILE));
+  database.exec(statement);
+  database.close();
+  const path = it.file('changed.tar');
+  expect(await it.run(['evidence', '--since', it.since, '--out', path])).toMatchObject({ code: 0 });
+  const folder = it.file('bundles');
+  mkdirSync(folder);
+  writeFileSync(join(folder, 'changed'), readFileSync(path));
+  const pin: string = JSON.parse(readFileSync(it.keys, 'utf8')).keys[0].public_key_hex;
+  const place = { ok: false, fault: { file, line: 1, field } };
+  expect(await inTypeScript(readFileSync(path), pin)).toMatchObject(place);
+  expect((await inPython(folder, pin)).changed).toMatchObject(place);
+});
+
+/** The same numbers in every run. */
+function randomOf(text: string): number {
+  return createHash('sha256').update(text).digest().readUInt32BE();
+}

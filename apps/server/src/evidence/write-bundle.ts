@@ -1,0 +1,172 @@
+import { canonicalJson } from '@tidegate/protocol/canonical-json';
+import type { Envelope } from '@tidegate/protocol/documents';
+import { EVIDENCE_TYPE, type EvidenceManifest, type EvidenceScope } from '@tidegate/protocol/evidence-api';
+import { rfc3339 } from '../platform/clock.ts';
+import type { Db } from '../platform/db/engine.ts';
+import { sha256Hex } from '../platform/sha256.ts';
+import {
+  FILES_MAX,
+  LINE_MAX_BYTES,
+  lineDigest,
+  MANIFEST_MAX_BYTES,
+  manifestBytes,
+  PART_BYTES,
+} from './bundle-form.ts';
+import {
+  approvalLines,
+  type Collecting,
+  decisionLines,
+  divergenceLines,
+  exceptionLines,
+  hostLines,
+  inventoryLines,
+  keyLines,
+  type Lines,
+  originLines,
+  policyLines,
+  rolloutLines,
+  statementLines,
+  unfixedLines,
+  updateLines,
+} from './collect-lines.ts';
+import { chainLines, unchainedLines } from './event-lines.ts';
+import { createTally, FIGURES } from './figure-rules.ts';
+import { README } from './readme-text.ts';
+import { createReport } from './report-page.ts';
+import { hostsOfScope } from './scope.ts';
+import type { Span } from './store.ts';
+import { paddingOf, TAR_BLOCK, tarHeader } from './tar-rules.ts';
+
+/** The part of the key ring that signs a bundle. */
+export interface EvidenceSigner {
+  readonly fleetId: string;
+  signer(): { sign(payloadType: string, bytes: Uint8Array): Envelope };
+}
+
+export interface EvidenceRequest {
+  readonly scope: EvidenceScope;
+  readonly span: Span;
+  readonly madeBy: string;
+  readonly nowMs: number;
+}
+
+/** The bundle would pass a limit: a shorter span or fewer hosts make a smaller one. */
+export class BundleTooLarge extends Error {}
+
+/** Folders whose rows belong to the fleet: an operator who is bound to groups may not read them. */
+const OF_FLEET: readonly (readonly [string, (of: Collecting) => Lines])[] = [
+  ['policies', policyLines],
+  ['statements', statementLines],
+  ['origins', originLines],
+  ['exceptions', exceptionLines],
+  ['rollouts', rolloutLines],
+  ['divergences', divergenceLines],
+  ['unfixed', unfixedLines],
+];
+const OF_HOSTS: readonly (readonly [string, (of: Collecting) => Lines])[] = [
+  ['hosts', hostLines],
+  ['approvals', approvalLines],
+  ['decisions', decisionLines],
+  ['updates', updateLines],
+  ['inventory', inventoryLines],
+];
+
+/** The bundle (docs/evidence.md), a piece at a time. It holds one part in memory, whatever the span. */
+export async function* writeBundle(
+  db: Db,
+  signer: EvidenceSigner,
+  { scope, span, madeBy, nowMs }: EvidenceRequest,
+): AsyncGenerator<Buffer> {
+  const unknown: string[] = [];
+  const files: EvidenceManifest['files'] = [];
+  const lineCounts: Record<string, number> = {};
+  const hosts = await hostsOfScope(db, scope);
+  const of: Collecting = { db, scope, span, hosts, note: (sentence) => unknown.push(sentence) };
+  const tally = createTally(FIGURES);
+  const report = createReport();
+  let chain: EvidenceManifest['chain'] = null;
+
+  function* put(name: string, bytes: Buffer): Generator<Buffer> {
+    if (files.length >= FILES_MAX) throw new BundleTooLarge(`a bundle has at most ${FILES_MAX} files`);
+    files.push({ name, bytes: bytes.length, sha256: sha256Hex(bytes) });
+    yield* entry(name, bytes);
+  }
+  /** A file, and the beginnings of the hashes of its lines, by which a verifier finds a changed line. */
+  function* putLines(name: string, lines: readonly Buffer[]): Generator<Buffer> {
+    yield* put(name, Buffer.concat(lines));
+    yield* put(`lines/${name}`, Buffer.concat(lines.map((line) => Buffer.from(`${lineDigest(line)}\n`))));
+  }
+  async function* putFolder(folder: string, lines: Lines): AsyncGenerator<Buffer> {
+    let part: Buffer[] = [];
+    let size = 0;
+    let number = 1;
+    let count = 0;
+    const nameOf = () => `${folder}/${String(number).padStart(4, '0')}.ndjson`;
+    for await (const line of lines) {
+      const bytes = Buffer.from(`${JSON.stringify(line)}\n`);
+      if (bytes.length > LINE_MAX_BYTES) throw new BundleTooLarge(`a line of ${folder} is too long`);
+      if (size > 0 && size + bytes.length > PART_BYTES) {
+        yield* putLines(nameOf(), part);
+        [part, size] = [[], 0];
+        number++;
+      }
+      part.push(bytes);
+      size += bytes.length;
+      count++;
+      const place = `${nameOf()}:${part.length}`;
+      tally.take(folder, line, place);
+      report.take(folder, line, place);
+    }
+    if (part.length > 0) yield* putLines(nameOf(), part);
+    lineCounts[folder] = count;
+  }
+
+  yield* putLines('README.txt', linesOf(README));
+  yield* putFolder('keys', keyLines(of));
+  for (const [folder, lines] of OF_HOSTS) yield* putFolder(folder, lines(of));
+  if (scope.kind === 'groups') {
+    of.note(
+      `Made for an operator of some groups: ${OF_FLEET.map(([folder]) => folder).join(', ')} and the chain of the events belong to the whole fleet, and are not in the bundle.`,
+    );
+    yield* putFolder('events', unchainedLines(of));
+  } else {
+    if (scope.kind === 'host')
+      of.note('Vulnerabilities without a fix are kept by group: those of the whole fleet are listed.');
+    for (const [folder, lines] of OF_FLEET) yield* putFolder(folder, lines(of));
+    yield* putFolder(
+      'events',
+      chainLines(of, (walked) => {
+        chain = walked;
+      }),
+    );
+  }
+  const figures = tally.result();
+  const about = {
+    ...{ fleet_id: signer.fleetId, scope, since: rfc3339(span.sinceMs), until: rfc3339(span.untilMs) },
+    ...{ made_at: rfc3339(nowMs), made_by: madeBy, hosts: hosts.size },
+  };
+  yield* putLines(
+    'figures.ndjson',
+    figures.map((figure) => Buffer.from(`${JSON.stringify(figure)}\n`)),
+  );
+  yield* putLines('report.html', linesOf(report.page({ ...about, unknown, figures })));
+  const manifest: EvidenceManifest = {
+    ...{ v: 1, ...about, chain, lines: lineCounts, unknown },
+    files: files.toSorted((a, b) => (a.name < b.name ? -1 : 1)),
+  };
+  const bytes = Buffer.from(canonicalJson(manifest));
+  if (bytes.length > MANIFEST_MAX_BYTES) throw new BundleTooLarge('the list of files is too long');
+  yield* entry('manifest.json', manifestBytes(signer.signer().sign(EVIDENCE_TYPE, bytes)));
+  yield Buffer.alloc(2 * TAR_BLOCK);
+}
+
+function* entry(name: string, bytes: Buffer): Generator<Buffer> {
+  yield tarHeader({ name, bytes: bytes.length });
+  yield bytes;
+  yield Buffer.alloc(paddingOf(bytes.length));
+}
+
+/** Every line with its end. */
+function linesOf(text: string): Buffer[] {
+  return text.split(/(?<=\n)/).map((line) => Buffer.from(line));
+}
