@@ -44,8 +44,6 @@ export function updateLine(
   };
 }
 
-export type UpdateLine = NonNullable<ReturnType<typeof updateLine>>;
-
 /** The worst vulnerability that the update fixes, as its newest decision knew it. */
 function severityOf(row: UpdateRow, decision: RecordedDecision | null): ReportSeverity {
   const closure = decision?.facts.judged?.closure ?? null;

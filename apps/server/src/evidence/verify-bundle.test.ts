@@ -112,7 +112,7 @@ test.each([
   [
     'statements/0001.ndjson',
     'sha256',
-    `UPDATE vex_statements SET sha256 = '${'d'.repeat(64)}', ended_at = 9e15`,
+    `UPDATE vex_statements SET sha256 = '${'d'.repeat(64)}', ended_at = 4102444800000`,
   ],
 ])('%s names its member %s after a change of the database', async (file, field, statement) => {
   if (!sqlite) throw new Error('there is no engine');

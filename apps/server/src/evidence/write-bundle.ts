@@ -5,8 +5,8 @@ import { rfc3339 } from '../platform/clock.ts';
 import type { Db } from '../platform/db/engine.ts';
 import { sha256Hex } from '../platform/sha256.ts';
 import {
+  FILE_MAX_BYTES,
   FILES_MAX,
-  LINE_MAX_BYTES,
   lineDigest,
   MANIFEST_MAX_BYTES,
   manifestBytes,
@@ -104,7 +104,7 @@ export async function* writeBundle(
     const nameOf = () => `${folder}/${String(number).padStart(4, '0')}.ndjson`;
     for await (const line of lines) {
       const bytes = Buffer.from(`${JSON.stringify(line)}\n`);
-      if (bytes.length > LINE_MAX_BYTES) throw new BundleTooLarge(`a line of ${folder} is too long`);
+      if (bytes.length > FILE_MAX_BYTES) throw new BundleTooLarge(`a line of ${folder} is too long`);
       if (size > 0 && size + bytes.length > PART_BYTES) {
         yield* putLines(nameOf(), part);
         [part, size] = [[], 0];
