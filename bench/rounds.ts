@@ -1,13 +1,14 @@
 import { join } from 'node:path';
 import { type BenchServer, startFleet } from './fleet.ts';
 import { type LoadResult, runLoad, type Turn } from './load.ts';
-import { cpuOf, median, pinLoad, startServerProcess } from './processes.ts';
+import { cpuOf, median, memoryOf, pinLoad, startServerProcess } from './processes.ts';
 import type { BenchOptions } from './run.ts';
 
-const AGENTS = 10_000;
 const CONNECTIONS = 64;
 /** Long enough for V8 to compile the hot path. */
 const WARM_UP_SECONDS = 5;
+/** For the first request of each agent, at most. */
+const FIRST_SECONDS = 300;
 const HELLO = Buffer.from('GET / HTTP/1.1\r\nhost: bench\r\n\r\n');
 
 export interface Figures {
@@ -19,6 +20,8 @@ export interface Figures {
   perSecond: number;
   p50Ms: number;
   p99Ms: number;
+  /** Resident memory of the server after the rounds. */
+  rssMb: number;
 }
 
 export type Requests = readonly Buffer[] | (() => Turn | null);
@@ -32,21 +35,21 @@ export interface Contest {
 }
 
 /**
- * Requests of 10,000 agents over 64 connections, in rounds that alternate with a bare node:http server, each server on
+ * Requests of all agents over 64 connections, in rounds that alternate with a bare node:http server, each server on
  * the same core and the load on another. Medians of the rounds; CPU per request varies least.
  */
 export async function compareWithHello(
   options: BenchOptions,
   contest: Contest,
 ): Promise<Record<string, Figures | { missing: string }>> {
-  const { say } = options;
+  const { say, agents } = options;
   if (!pinLoad())
     say('one core, or no taskset: server and load share the core, so the figures are not reliable');
   const hello = await startServerProcess(join(import.meta.dirname, 'hello.ts'));
   const result: Record<string, Figures | { missing: string }> = {};
   try {
     for (const engine of options.engines) {
-      const fleet = await startFleet(engine, { agents: AGENTS, nodeFlags: flagsOf(engine) });
+      const fleet = await startFleet(engine, { agents, nodeFlags: flagsOf(engine) });
       if ('missing' in fleet) {
         result[engine] = fleet;
         continue;
@@ -54,7 +57,7 @@ export async function compareWithHello(
       try {
         const requests = contest.requestsOf(fleet);
         const load = { url: fleet.url, connections: CONNECTIONS, requests };
-        if (contest.firstOnce) await runLoad({ ...load, seconds: 60, maxRequests: AGENTS });
+        if (contest.firstOnce) await runLoad({ ...load, seconds: FIRST_SECONDS, maxRequests: agents });
         await runLoad({ url: hello.url, connections: CONNECTIONS, seconds: 1, requests: [HELLO] });
         await runLoad({ ...load, seconds: WARM_UP_SECONDS });
         const title = `${engine} ${contest.what}`;
@@ -113,6 +116,7 @@ async function measure(
     perSecond: Math.round(of('perSecond')),
     p50Ms: rounded(of('p50Ms')),
     p99Ms: rounded(of('p99Ms')),
+    rssMb: Math.round(memoryOf(fleet.pid).rssKb / 1_024),
   };
 }
 

@@ -39,7 +39,7 @@ const NAMES = [
 
 const USAGE = `Usage: npm run bench -- <check-in|renewals|inventory|agent|plan|advisories|lists|versions|bulk|overview|policies|capability|abuse|slow-log> [--json] [--rounds N] [--seconds N] [--engine E]
 
-  check-in    idle check-ins of 10,000 agents against a bare node:http server in the same run
+  check-in    idle check-ins of --agents agents against a bare node:http server in the same run
   renewals    durable renewals (E1) of 10,000 agents against the same bare server
   inventory   reports of 1,500 packages: unchanged, and with 10 changed
   agent       start-up time and idle memory of the agent
@@ -57,6 +57,7 @@ const USAGE = `Usage: npm run bench -- <check-in|renewals|inventory|agent|plan|a
   --json      last line of the output is one JSON object with the medians
   --rounds    alternating rounds of each candidate (default 5)
   --seconds   length of a round (default 2)
+  --agents    agents that check in (default 10,000)
   --hosts     hosts of the lists (default 100,000)
   --updates   updates of the lists, and as many events (default 500,000)
   --list      only this list: agents, updates, packages or events
@@ -65,6 +66,8 @@ const USAGE = `Usage: npm run bench -- <check-in|renewals|inventory|agent|plan|a
 export interface BenchOptions {
   rounds: number;
   seconds: number;
+  /** Agents that check in. */
+  agents: number;
   engines: readonly ('sqlite' | 'postgres')[];
   /** The one list to measure; all of them unless given. */
   list?: string | undefined;
@@ -90,6 +93,7 @@ function readOptions(): (BenchOptions & FleetSize & { bench: keyof typeof BENCHE
         rounds: { type: 'string', default: '5' },
         seconds: { type: 'string', default: '2' },
         engine: { type: 'string' },
+        agents: { type: 'string', default: '10000' },
         hosts: { type: 'string', default: '100000' },
         updates: { type: 'string', default: '500000' },
         list: { type: 'string' },
@@ -98,14 +102,15 @@ function readOptions(): (BenchOptions & FleetSize & { bench: keyof typeof BENCHE
     const bench = NAMES.find((name) => name === positionals[0]);
     const rounds = Number(values.rounds);
     const seconds = Number(values.seconds);
+    const agents = Number(values.agents);
     const hosts = Number(values.hosts);
     const updates = Number(values.updates);
     const engines = (['sqlite', 'postgres'] as const).filter((e) => !values.engine || e === values.engine);
     if (!bench || positionals.length !== 1 || engines.length === 0) return null;
-    if (!(rounds >= 1 && seconds > 0 && hosts >= 100 && updates >= 100)) return null;
+    if (!(rounds >= 1 && seconds > 0 && agents >= 1 && hosts >= 100 && updates >= 100)) return null;
     const say = (line: string) => void process.stderr.write(`${line}\n`);
     const { json, list } = values;
-    return { bench, json, list, rounds, seconds, engines, hosts, updates, events: updates, say };
+    return { bench, json, list, rounds, seconds, agents, engines, hosts, updates, events: updates, say };
   } catch {
     return null;
   }

@@ -461,6 +461,14 @@ export const SETTINGS = {
     allowed: 'true or false',
     parse: flag,
   }),
+  agentCacheMb: setting({
+    env: 'SERVICE_AGENT_CACHE_MB',
+    doc: 'Megabytes that the server may use to remember what check-ins have shown: verified tokens and last addresses. It takes about 150 bytes for each agent, when needed. A fleet beyond it is served too, and each check-in that is not remembered costs about twice the CPU.',
+    schema: Type.Integer({ minimum: 1, maximum: 4_096 }),
+    default: 72,
+    allowed: 'a whole number from 1 to 4096',
+    parse: number,
+  }),
   trustedProxies: setting({
     env: 'SERVICE_TRUSTED_PROXIES',
     doc: 'Addresses or CIDR ranges, separated by commas, whose X-Forwarded-For is trusted.',

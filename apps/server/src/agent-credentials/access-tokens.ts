@@ -1,16 +1,15 @@
-import { createSecretKey, type KeyObject } from 'node:crypto';
+import { createSecretKey, hash, type KeyObject } from 'node:crypto';
 import { Uuid } from '@tidegate/protocol/scalars';
 import { errors, jwtVerify, SignJWT } from 'jose';
 import { Type } from 'typebox';
 import { Compile } from 'typebox/compile';
 import type { Clock } from '../platform/clock.ts';
+import { createCompactCache } from '../platform/compact-cache.ts';
 import { type AgentId, isAgentId } from '../platform/http/identities.ts';
 import type { RandomBytes } from '../platform/ids.ts';
 
 /** Life of an access token (docs/protocol/requests.md). */
 export const ACCESS_TOKEN_LIFETIME_SECONDS = 900;
-/** Size of the cache of verified tokens: two per agent of the largest planned fleet, the present one and its successor. */
-export const VERIFIED_TOKENS_MAX = 50_000;
 const TOKEN_MAX_CHARS = 2_048;
 const ISSUER = 'tidegate';
 const AUDIENCE = 'agent';
@@ -33,11 +32,12 @@ export function createAccessTokens(options: {
   secret: Buffer;
   now: Clock;
   random: RandomBytes;
-  verifiedMax?: number;
+  /** Memory for verified tokens, in bytes. */
+  verifiedMaxBytes: number;
 }): AccessTokens {
-  const { now, random, verifiedMax = VERIFIED_TOKENS_MAX } = options;
+  const { now, random } = options;
   const key = createSecretKey(options.secret);
-  const verified = createCache(verifiedMax);
+  const verified = createVerifiedTokens(options.verifiedMaxBytes);
 
   return {
     async issue({ agentId, familyId }) {
@@ -53,12 +53,14 @@ export function createAccessTokens(options: {
       return { token, expiresInSeconds: ACCESS_TOKEN_LIFETIME_SECONDS };
     },
     verify(token) {
-      const known = verified.get(token);
-      if (known) return now() < known.expiresAtMs ? known.answer : EXPIRED;
-      return verifyNew(token, { key, nowMs: now() }).then((fresh) => {
+      const nowMs = now();
+      if (token.length > TOKEN_MAX_CHARS) return INVALID;
+      const known = verified.find(token, nowMs);
+      if (known !== null) return known;
+      return verifyNew(token, { key, nowMs }).then((fresh) => {
         if (fresh === null) return INVALID;
         if (fresh === 'expired') return EXPIRED;
-        verified.add(fresh);
+        verified.add(token, { fresh, nowMs });
         return fresh.answer;
       });
     },
@@ -69,9 +71,8 @@ const INVALID = { ok: false, code: 'access_token_invalid' } as const;
 const EXPIRED = { ok: false, code: 'access_token_expired' } as const;
 
 interface Verified {
-  token: string;
   answer: Extract<VerifiedToken, { ok: true }>;
-  expiresAtMs: number;
+  expiresAtSeconds: number;
 }
 
 const Claims = Compile(
@@ -83,7 +84,6 @@ async function verifyNew(
   token: string,
   { key, nowMs }: { key: KeyObject; nowMs: number },
 ): Promise<Verified | 'expired' | null> {
-  if (token.length > TOKEN_MAX_CHARS) return null;
   try {
     const { payload } = await jwtVerify(token, key, {
       algorithms: ['HS256'],
@@ -95,7 +95,7 @@ async function verifyNew(
     });
     if (!Claims.Check(payload) || !isAgentId(payload.sub)) return null;
     const answer = { ok: true, agentId: payload.sub, familyId: payload.fam } as const;
-    return { token: flat(token), answer, expiresAtMs: payload.exp * 1_000 };
+    return { answer, expiresAtSeconds: payload.exp };
   } catch (error) {
     if (error instanceof errors.JWTExpired) return 'expired';
     if (error instanceof errors.JOSEError) return null;
@@ -103,39 +103,50 @@ async function verifyNew(
   }
 }
 
-/**
- * Caches verified tokens by a number from the end of the signature, which is faster to look up than text; a hit is then
- * compared in full. Of two tokens with one number the newer stays; the other is verified again. First in, first out: all
- * tokens live equally long, so the oldest is also the first to expire.
- */
-function createCache(entriesMax: number) {
-  const entries = new Map<number, Verified>();
+const ID_BYTES = 16;
+const ID_WORDS = 4;
+
+/** What verified tokens said, by half of their SHA-256: another token with the same half is 2^128 attempts away. */
+function createVerifiedTokens(bytesMax: number) {
+  const cache = createCompactCache({ valueWords: 2 * ID_WORDS, bytesMax });
+  const digest = new Uint32Array(ID_WORDS);
+  const digestBytes = Buffer.from(digest.buffer);
+  let bytes = Buffer.from(cache.words.buffer);
+
+  /** Writes the token's digest into `digest`. */
+  function digestToken(token: string): void {
+    digestBytes.write(hash('sha256', token, 'latin1'), 'latin1');
+  }
+
+  function bytesOf(words: Uint32Array): Buffer {
+    if (bytes.buffer !== words.buffer) bytes = Buffer.from(words.buffer);
+    return bytes;
+  }
+
   return {
-    get(token: string) {
-      const entry = entries.get(slotOf(token));
-      return entry?.token === token ? entry : undefined;
+    find(token: string, nowMs: number): VerifiedToken | null {
+      digestToken(token);
+      const at = cache.find(digest, Math.floor(nowMs / 1_000)) * Uint32Array.BYTES_PER_ELEMENT;
+      if (at < 0) return null;
+      const ids = bytesOf(cache.words).toString('hex', at, at + 2 * ID_BYTES);
+      const agentId = uuidOf(ids, 0);
+      return isAgentId(agentId) ? { ok: true, agentId, familyId: uuidOf(ids, 2 * ID_BYTES) } : null;
     },
-    add(entry: Verified) {
-      if (entries.size >= entriesMax) {
-        for (const oldest of entries.keys()) {
-          entries.delete(oldest);
-          break;
-        }
-      }
-      entries.set(slotOf(entry.token), entry);
+    add(token: string, { fresh, nowMs }: { fresh: Verified; nowMs: number }): void {
+      digestToken(token);
+      const { answer, expiresAtSeconds } = fresh;
+      const at = cache.claim(digest, {
+        nowSeconds: Math.floor(nowMs / 1_000),
+        untilSeconds: expiresAtSeconds,
+      });
+      const ids = `${answer.agentId}${answer.familyId}`.replaceAll('-', '');
+      bytesOf(cache.words).write(ids, at * Uint32Array.BYTES_PER_ELEMENT, 'hex');
     },
   };
 }
 
-/** Nearly 30 bits of the signature: five base64url characters, skipping the last one, which has fewer bits. */
-function slotOf(token: string): number {
-  let slot = 0;
-  const end = token.length - 1;
-  for (let i = end - 5; i < end; i++) slot = (slot << 6) | (token.charCodeAt(i) & 0x3f);
-  return slot;
-}
-
-/** The same ASCII text as one flat string: V8 compares concatenated strings much more slowly. */
-function flat(text: string): string {
-  return Buffer.from(text, 'latin1').toString('latin1');
+/** The UUID at a place in hexadecimal digits. */
+function uuidOf(hex: string, at: number): string {
+  const part = (from: number, to: number) => hex.slice(at + from, at + to);
+  return `${part(0, 8)}-${part(8, 12)}-${part(12, 16)}-${part(16, 20)}-${part(20, 32)}`;
 }

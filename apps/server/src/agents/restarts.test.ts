@@ -47,7 +47,13 @@ describe.each(ENGINES)('what runs old code, on $name', (engine) => {
     const keyRing = createTestKeyRing();
     const config = { minAgentVersion: null };
     const lastSeen = createLastSeen({ ...platform, gatherMs: 600_000 });
-    mountCheckIn(app.routes, { platform, config, keyRing, lastSeen, addresses: createAddresses() });
+    mountCheckIn(app.routes, {
+      platform,
+      config,
+      keyRing,
+      lastSeen,
+      addresses: createAddresses({ ...platform, lastMaxBytes: 1_048_576 }),
+    });
     mountAgents(app.routes, { platform, heldOf: async () => new Map() });
     mountCommands(app.routes, { platform });
     mountAgentCommands(app.routes, { platform, config });

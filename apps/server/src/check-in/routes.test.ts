@@ -34,7 +34,7 @@ describe.each(ENGINES)('check-in on $name', (engine) => {
       config: { minAgentVersion },
       keyRing,
       lastSeen,
-      addresses: createAddresses(),
+      addresses: createAddresses({ ...platform, lastMaxBytes: 1_048_576 }),
     });
     onTestFinished(() => app.close());
     const key = await insertTestAgent(counted.database, {

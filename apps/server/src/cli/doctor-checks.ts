@@ -20,6 +20,7 @@ import { unknownSettings } from '../unknown-settings.ts';
 import type { CliWorld } from './command.ts';
 import { judgeAdvisoryMirror } from './doctor-advisories.ts';
 import { judgeAgentPackages, judgeServerCa } from './doctor-agents.ts';
+import { judgeAgentCache } from './doctor-caches.ts';
 import { judgeCertificate } from './doctor-certificate.ts';
 import { judgeSecondFactors } from './doctor-factors.ts';
 import { judgeOutsiders } from './doctor-outsiders.ts';
@@ -166,6 +167,7 @@ async function examineContent(config: Config, database: Database, now: () => num
     ...(await judgeSealedRows(config, database)),
     await judgeAdvisoryMirror(config, database, now),
     await judgeOutsiders(database, now),
+    await judgeAgentCache(config, database),
     clock,
   ];
 }

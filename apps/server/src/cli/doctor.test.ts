@@ -139,6 +139,7 @@ describe.each(ENGINES)('tidegate doctor on $name', (engine) => {
       'row seals',
       'advisory data',
       'outsiders',
+      'agent cache',
       'clock',
     ];
     expect(await it.levels()).toEqual({ code: 0, ok: true, bad: [], checks });
@@ -170,6 +171,21 @@ describe.each(ENGINES)('tidegate doctor on $name', (engine) => {
     expect(out).toContain(
       'outsiders: agent:loud 450 % of agent_events; 192.0.2.1 60 % of failed_logins; further writes are counted and dropped',
     );
+  });
+
+  test('a fleet beyond the memory of its check-ins is told which setting to raise', async () => {
+    const it = await place(engine);
+    const facts = `'linux', 'debian', '12', 'amd64', '1.0.0', 1, 1, '{}', 1`;
+    const rows = Array.from({ length: 8_000 }, (_, i) => `('agent-${i}', 'active', 'host-${i}', ${facts})`);
+    await execute(
+      it,
+      `INSERT INTO agents (id, status, hostname, os_family, os_id, os_version_id, os_arch, agent_version, key_set_version,
+        next_seq, inventory_digests, enrolled_at) VALUES ${rows.join(', ')}`,
+    );
+    const { out } = await it.run(['doctor'], { env: { SERVICE_AGENT_CACHE_MB: '1' } });
+    expect(out).toMatch(/^WARN agent cache: 1 MB .* remember 6752 agents, and 8000 are enrolled: .*$/m);
+    expect(out).toContain('set SERVICE_AGENT_CACHE_MB to 2 or more');
+    expect((await it.run(['doctor'])).out).toMatch(/^ok {3}agent cache: 72 MB .*; 8000 are enrolled$/m);
   });
 
   test('ecosystems of hosts that the mirror lacks are named, and systems that no database covers', async () => {

@@ -1,6 +1,7 @@
 import { createAccessTokens } from '../agent-credentials/access-tokens.ts';
 import { createAgentDoor } from '../agents/agent-door.ts';
 import { createAgentGuard } from '../agents/agent-guard.ts';
+import { cacheSizes } from '../agents/cache-sizes.ts';
 import { createCallerReader } from '../agents/read-callers.ts';
 import { createOfflineWatch } from '../agents/watch-offline.ts';
 import { createAddresses } from '../check-in/addresses.ts';
@@ -14,10 +15,12 @@ const DAY_MS = 86_400_000;
 export function openAgents({ config, platform, secrets, keyRing, limiter, background, bootedAt }: Opening) {
   const { database, now, random, log } = platform;
   const { refreshFamilyMaxDays: maxDays } = config;
-  const accessTokens = createAccessTokens({ secret: secrets.accessTokens, now, random });
+  const { verifiedMaxBytes, lastMaxBytes } = cacheSizes(config.agentCacheMb);
+  const accessTokens = createAccessTokens({ secret: secrets.accessTokens, now, random, verifiedMaxBytes });
   const door = createAgentDoor({ config, limiter, accessTokens, readCaller: createCallerReader(database) });
   const lastSeen = background.use('last seen', createLastSeen({ database, log }));
-  const checkIn = { platform, config, keyRing, lastSeen, addresses: createAddresses() };
+  const addresses = createAddresses({ now, random, lastMaxBytes });
+  const checkIn = { platform, config, keyRing, lastSeen, addresses };
   background.use('offline watch', createOfflineWatch(platform, { bootedAt }));
   return {
     guard: createAgentGuard({ platform, door }),

@@ -9,17 +9,17 @@ import { createLimiter, enforceLimit, STARTUP_PENALTY_MS, type Taken } from './l
 const START_MS = Date.UTC(2026, 0, 1);
 const LIMIT_CLASS = 'agent_checkin';
 
-function setUp(budget: Budget, options: { keysMax?: number; bootedAgoMs?: number } = {}) {
+function setUp(budget: Budget, options: { keysMax?: number | undefined; bootedAgoMs?: number } = {}) {
   const clock = createClock(START_MS);
   const budgets = createBudgets({ ...DEFAULT_BUDGETS, [LIMIT_CLASS]: budget });
   const bytes = createRandomBytes('limiter');
-  const { keysMax = 1_000, bootedAgoMs = STARTUP_PENALTY_MS } = options;
+  const { keysMax, bootedAgoMs } = { keysMax: 1_000, bootedAgoMs: STARTUP_PENALTY_MS, ...options };
   const limiter = createLimiter({
     now: clock.now,
     bootedAt: START_MS - bootedAgoMs,
     budgets,
     random: (size) => Buffer.from(bytes(size)),
-    keysMax,
+    ...(keysMax !== undefined && { keysMax }),
   });
   const take = (key = 'a'): Taken => limiter.take(LIMIT_CLASS, key);
   return { clock, budgets, limiter, take };
@@ -188,6 +188,8 @@ describe('start-up penalty (section 8, reading 8)', () => {
 });
 
 describe('keys', () => {
+  let key = 0;
+
   test('each key and each class has its own window', () => {
     const { take, limiter } = setUp({ requests: 1, windowSeconds: 60, enabled: true });
     expect([take('a').ok, take('b').ok, take('a').ok]).toEqual([true, true, false]);
@@ -201,6 +203,15 @@ describe('keys', () => {
     expect(accepted(times(1_000, () => take(`new${n++}`)))).toBe(2);
     clock.advance(60_000);
     expect(accepted(times(100, () => take(`late${n++}`)))).toBe(100);
+  });
+
+  test('every agent of a fleet of 300,000 has its own place; addresses share one past 250,000', () => {
+    const { limiter } = setUp({ requests: 1, windowSeconds: 60, enabled: true }, { keysMax: undefined });
+    const [agents, addresses] = (['agent_checkin', 'client_errors'] as const).map((limitClass) =>
+      accepted(times(300_000, () => limiter.take(limitClass, `${key++}`))),
+    );
+    expect(agents).toBe(300_000);
+    expect(addresses).toBeLessThan(251_000);
   });
 
   test('a key that gets a place keeps its use of the shared window', () => {

@@ -19,7 +19,10 @@ import {
 /** After boot every limit runs at half of its budget for this long (specification, section 8). */
 export const STARTUP_PENALTY_MS = 60_000;
 /** Keys kept per class. */
-export const KEYS_MAX_PER_CLASS = 250_000;
+const KEYS_MAX_PER_CLASS = 250_000;
+/** The same where keys are the ids of verified tokens: only enrolling adds one, about 200 bytes. */
+const AGENT_KEYS_MAX = 2_000_000;
+const AGENT_CLASSES: ReadonlySet<LimitClass> = new Set(['agent_checkin', 'agent_reports']);
 /** Keys checked for idleness per new key: more than one, so that idle keys leave faster than keys arrive. */
 const SWEEP_STEP = 4;
 const SWEEP_STEP_WHEN_FULL = 64;
@@ -45,6 +48,7 @@ export interface LimiterOptions {
   bootedAt: number;
   budgets: Pick<Budgets, 'of'>;
   random: RandomBytes;
+  /** For every class; tests set it. */
   keysMax?: number;
 }
 
@@ -64,7 +68,7 @@ interface Table {
  * A clock that is set back does not stop the windows; time continues from where it was.
  */
 export function createLimiter(options: LimiterOptions): Limiter {
-  const { budgets, bootedAt, random, keysMax = KEYS_MAX_PER_CLASS } = options;
+  const { budgets, bootedAt, random } = options;
   const tables = new Map<LimitClass, Table>();
   let latestMs = Number.NEGATIVE_INFINITY;
   let setBackMs = 0;
@@ -105,6 +109,7 @@ export function createLimiter(options: LimiterOptions): Limiter {
     const startup = now - bootedAt < STARTUP_PENALTY_MS;
     // Reading 8: computed when the request is judged; the stored budget never changes.
     const limit = startup ? Math.max(1, Math.floor(budget.requests / 2)) : budget.requests;
+    const keysMax = options.keysMax ?? (AGENT_CLASSES.has(limitClass) ? AGENT_KEYS_MAX : KEYS_MAX_PER_CLASS);
     const window = windowOf(tableOf(limitClass), key, { startMs: now - windowMs, keysMax });
     expire(window, now - windowMs);
     if (window.live < limit) {

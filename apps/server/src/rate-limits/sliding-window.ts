@@ -40,6 +40,11 @@ export function expire(window: Window, startMs: number): void {
 export function record(window: Window, nowMs: number, runsMax: number = RUNS_MAX_PER_KEY): void {
   const { runs } = window;
   window.live++;
+  if (runs.length === 0) {
+    // A new array of this size: a push into an empty one reserves room for sixteen.
+    window.runs = [nowMs, 1];
+    return;
+  }
   const last = runs.length - 2;
   if (last >= window.head && at(runs, last) === nowMs) {
     runs[last + 1] = at(runs, last + 1) + 1;

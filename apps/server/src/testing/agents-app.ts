@@ -52,7 +52,7 @@ export function createAgentsApp(
   });
   const limits = { now: platform.now, bootedAt: 0, budgets, random: platform.random };
   const limiter = createLimiter(limits);
-  const accessTokens = createAccessTokens({ ...platform, secret: TEST_SECRET });
+  const accessTokens = createAccessTokens({ ...platform, secret: TEST_SECRET, verifiedMaxBytes: 1_048_576 });
   const tagKey = refreshTagKey(TEST_SECRET);
   const { familyMaxAgeMs = null } = options;
   const renewal: RenewalDeps = { platform, tagKey, directory: agentDirectory, familyMaxAgeMs };
