@@ -45,6 +45,7 @@ const SLICES = [
   'stream',
   'overview',
   'calendar',
+  'notifications',
   'health',
   'client-errors',
   'views',

@@ -9,7 +9,15 @@ import {
 } from './testing/app-clients.ts';
 import { ENGINES } from './testing/engines.ts';
 import { routesOf } from './testing/routes-of.ts';
-import { BLACKOUT, HOLD, REBOOT_ASK, SLOT_LIMITS, STANDING } from './testing/standing.ts';
+import {
+  BLACKOUT,
+  CHANNEL,
+  HOLD,
+  notificationRule,
+  REBOOT_ASK,
+  SLOT_LIMITS,
+  STANDING,
+} from './testing/standing.ts';
 import { TEST_ADMIN } from './testing/test-app.ts';
 
 /** An id that does not exist: acts on it are answered 404. */
@@ -682,6 +690,58 @@ const ROWS: Readonly<Record<string, Row>> = {
   'DELETE /api/v1/admin/origins/:id': {
     path: `/api/v1/admin/origins/${NOBODY}`,
     expected: operator('admin', '404 not_found'),
+  },
+  'GET /api/v1/notifications/channels': { expected: operator('admin', '200') },
+  'GET /api/v1/notifications/channels/:id': {
+    path: `/api/v1/notifications/channels/${NOBODY}`,
+    expected: operator('admin', '404 not_found'),
+  },
+  'POST /api/v1/notifications/channels': { body: CHANNEL, expected: operator('admin', '201') },
+  'PUT /api/v1/notifications/channels/:id': {
+    ...{ path: `/api/v1/notifications/channels/${NOBODY}`, body: CHANNEL },
+    expected: operator('admin', '404 not_found'),
+  },
+  'DELETE /api/v1/notifications/channels/:id': {
+    path: `/api/v1/notifications/channels/${NOBODY}`,
+    expected: operator('admin', '404 not_found'),
+  },
+  'POST /api/v1/notifications/channels/:id/test': {
+    path: `/api/v1/notifications/channels/${NOBODY}/test`,
+    expected: operator('admin', '404 not_found'),
+  },
+  'GET /api/v1/notifications/rules': { expected: operator('admin', '200') },
+  'GET /api/v1/notifications/rules/:id': {
+    path: `/api/v1/notifications/rules/${NOBODY}`,
+    expected: operator('admin', '404 not_found'),
+  },
+  'POST /api/v1/notifications/rules': {
+    body: notificationRule(NOBODY),
+    expected: operator('admin', '400 invalid_request'),
+  },
+  'POST /api/v1/notifications/rules/preview': {
+    body: notificationRule(NOBODY),
+    expected: operator('admin', '200'),
+  },
+  'PUT /api/v1/notifications/rules/:id': {
+    ...{ path: `/api/v1/notifications/rules/${NOBODY}`, body: notificationRule(NOBODY) },
+    expected: operator('admin', '404 not_found'),
+  },
+  'DELETE /api/v1/notifications/rules/:id': {
+    path: `/api/v1/notifications/rules/${NOBODY}`,
+    expected: operator('admin', '404 not_found'),
+  },
+  'GET /api/v1/notifications/deliveries': { expected: operator('admin', '200') },
+  'GET /api/v1/notifications/deliveries/:id': {
+    path: `/api/v1/notifications/deliveries/${NOBODY}`,
+    expected: operator('admin', '404 not_found'),
+  },
+  'POST /api/v1/notifications/deliveries/resend': {
+    body: { ids: [NOBODY] },
+    expected: operator('admin', '200'),
+  },
+  'GET /api/v1/notifications/notices/:id': {
+    path: `/api/v1/notifications/notices/${NOBODY}`,
+    expected: operator('viewer', '404 not_found'),
   },
   'GET /api/v1/admin/vex-statements': { expected: operator('viewer', '200') },
   'GET /api/v1/admin/vex-statements/:id': {

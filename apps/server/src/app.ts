@@ -18,6 +18,7 @@ import { mountCommands } from './commands/routes.ts';
 import { openAgents } from './composition/open-agents.ts';
 import { mountApprovalRoutes, openApprovals } from './composition/open-approvals.ts';
 import { listen, openHttp } from './composition/open-http.ts';
+import { mountNotifications, openNotifications } from './composition/open-notifications.ts';
 import { mountOperatorRoutes, openOperators } from './composition/open-operators.ts';
 import { openOverview } from './composition/open-overview.ts';
 import { openSources } from './composition/open-sources.ts';
@@ -82,6 +83,7 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
   const sources = openSources(opening);
   const approvals = openApprovals(opening, sources);
   const { snapshots, due, changeWatch } = openOverview(opening);
+  const notifications = openNotifications(opening, due);
   background.use('reboots', createRebootBackground(platform));
   openUpkeep(opening);
 
@@ -129,6 +131,7 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
   mountStream(routes, { platform, watch: changeWatch, identify });
   mountOverview(routes, { platform, snapshots, advisories: sources.advisoryState });
   mountCalendar(routes, { platform, due });
+  mountNotifications(routes, notifications);
   mountHealth(routes, { platform, version: VERSION, bootedAt, advisories: sources.advisories.status });
   mountClientErrors(routes, { platform });
   mountViews(routes, { platform });

@@ -13,7 +13,15 @@ import { SAMPLED_ENGINES } from './testing/engines.ts';
 import { type IncidentScene, openIncidentScene } from './testing/incident-scene.ts';
 import { makeRow } from './testing/row-makers.ts';
 import { createAuthenticator } from './testing/software-authenticator.ts';
-import { BLACKOUT, HOLD, REBOOT_ASK, SLOT_LIMITS, STANDING } from './testing/standing.ts';
+import {
+  BLACKOUT,
+  CHANNEL,
+  HOLD,
+  notificationRule,
+  REBOOT_ASK,
+  SLOT_LIMITS,
+  STANDING,
+} from './testing/standing.ts';
 import { writeRaw } from './testing/write-raw.ts';
 
 /** One incident: its preparation, the one request that triggers it, and the event that it must leave. */
@@ -395,6 +403,22 @@ const INCIDENTS: Incident[] = [
       asAdmin('/api/v1/admin/rate-limits', { classes: { login: { requests: 77 } } }, 'PUT'),
   },
   {
+    ...{ type: 'NOTIFICATION_CHANNEL_CHANGED', status: 201, severity: 'warning', component: 'notifications' },
+    ...{ actor: 'admin', host: false },
+    content: ['actor', 'change', 'channel_id', 'is_enabled', 'kind', 'name'],
+    prepare: ({ asAdmin }) => asAdmin('/api/v1/notifications/channels', CHANNEL),
+  },
+  {
+    ...{ type: 'NOTIFICATION_RULE_CHANGED', status: 201, severity: 'warning', component: 'notifications' },
+    ...{ actor: 'admin', host: false },
+    content: ['actor', 'change', 'channel_id', 'is_enabled', 'name', 'rule_id'],
+    async prepare({ must, asAdmin }) {
+      const channel = await must(asAdmin('/api/v1/notifications/channels', CHANNEL), 201);
+      const { id } = Value.Parse(Type.Object({ id: Type.String() }), channel);
+      return asAdmin('/api/v1/notifications/rules', notificationRule(id));
+    },
+  },
+  {
     ...{ type: 'supply_chain_override', status: 200, severity: 'warning', component: 'security' },
     ...{ actor: 'admin', host: true, content: ['actor', 'cause', 'package', 'reason', 'update_id'] },
     prepare: async (scene) =>
@@ -722,6 +746,9 @@ const ELSEWHERE = [
   'policy_window_ahead',
   'hold_expired',
   'fix_appeared',
+  'exploited_fix_waits',
+  'notification_channel_failing',
+  'notification_channel_recovered',
   'FLEET_LOCK_TOKEN_CHANGED',
   'reboot_ended',
   'reboots_halted',

@@ -14,6 +14,7 @@ import { EVENT_FOLLOWERS, schema as events } from './events/schema.ts';
 import { schema as fleetLock } from './fleet-lock/schema.ts';
 import { schema as holds } from './holds/schema.ts';
 import { schema as inventory } from './inventory/schema.ts';
+import { NOTIFICATIONS } from './notifications/schema.ts';
 import { schema as operators } from './operators/schema.ts';
 import { schema as origins } from './origins/schema.ts';
 import { schema as outsiders } from './outsiders/schema.ts';
@@ -87,4 +88,5 @@ const BASE: readonly Migration[] = [
 export const MIGRATIONS: readonly Migration[] = [
   ...BASE.map((part) => ({ ...part, isBase: true as const })),
   { version: 220, name: 'event-followers', statements: EVENT_FOLLOWERS },
+  { version: 230, name: 'notifications', statements: NOTIFICATIONS },
 ];

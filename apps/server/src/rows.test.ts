@@ -24,6 +24,9 @@ const STAYING: readonly Kind[] = [
   'hold',
   'reboot',
   'rollout',
+  'channel',
+  'notification rule',
+  'delivery',
 ];
 
 /** Tables without named rows: presence of agents, and the budgets of outsiders. */

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Request } from './testing/app-clients.ts';
 import { ENGINES } from './testing/engines.ts';
 import { openIncidentScene } from './testing/incident-scene.ts';
+import { CHANNEL } from './testing/standing.ts';
 import { TEST_ADMIN } from './testing/test-app.ts';
 
 const NOBODY = '01900000-0000-7000-8000-00000000beef';
@@ -34,6 +35,8 @@ const ASKING: [string, Request['method'], string, object | null, string][] = [
   ['an imported document', 'POST', `${ADMIN}/vex-document`, IMPORT, '400 invalid_request'],
   ['rate limits (E5)', 'PUT', `${ADMIN}/rate-limits`, { classes: { login: { requests: 77 } } }, '200'],
   ['the vulnerability policy', 'PUT', `${ADMIN}/vulnerability-policy`, { policy: 'any' }, '200'],
+  ['a channel of notifications', 'POST', '/api/v1/notifications/channels', CHANNEL, '201'],
+  ['a rule of notifications', 'DELETE', `/api/v1/notifications/rules/${NOBODY}`, null, '404 not_found'],
   ['the default rate limits', 'POST', `${ADMIN}/rate-limits/reset`, null, '200'],
 ];
 

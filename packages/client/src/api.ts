@@ -496,15 +496,57 @@ interface Ran { "date": string; "policy_id": string | null; "policy_name": strin
 
 interface Answer60 { "as_of": string; "zone": string; "days": (Day)[]; "entries": (Entry)[]; "truncated": boolean; "always": ({ "id": string; "name": string })[]; "ran": (Ran)[]; "ran_until": string | null }
 
-interface Answer61 { "status": "ok" | "degraded"; "version": string; "uptime_seconds": number; "checks": { "database": "ok" | "down"; "advisories": "ok" | "loading" | "stale" | "missing" | "unreachable" | "off" } }
+interface Config { "kind": "webhook"; "url": string; "allow_http"?: boolean }
 
-interface Body25 { "error_type": "javascript_error" | "api_error" | "ui_error" | "validation_error" | "client_debug" | "client_trace"; "message": string; "subsystem"?: string; "url"?: string; "stack"?: string; "metadata"?: { [name: string]: string | number | boolean | null } }
+interface Config2 { "kind": "smtp"; "host": string; "port": number; "tls": "implicit" | "starttls" | "none"; "user": string | null; "from": string; "to": (string)[] }
 
-interface Item42 { "id": string; "name": string; "page": "updates" | "packages" | "hosts"; "query": { [name: string]: string | boolean }; "shared": boolean; "own": boolean; "created_by": string; "created_at": string }
+interface Config3 { "kind": "ntfy"; "server": string; "topic": string; "allow_http"?: boolean }
 
-interface Answer62 { "items": (Item42)[]; "next_cursor": string | null; "total": number }
+interface Config4 { "kind": "matrix"; "server": string; "room": string; "allow_http"?: boolean }
 
-interface Body26 { "name": string; "page": "updates" | "packages" | "hosts"; "query": { [name: string]: string | boolean }; "shared"?: boolean }
+interface Config5 { "kind": "telegram"; "server": string; "chat": string }
+
+interface LastAttempt { "at": string; "is_delivered": boolean; "reason": string | null; "answer": string | null }
+
+interface Item42 { "id": string; "name": string; "is_enabled": boolean; "config": Config | Config2 | Config3 | { "kind": "slack" } | { "kind": "teams" } | Config4 | { "kind": "discord" } | Config5; "has_secret": boolean; "receiver_key": string | null; "state": "off" | "idle" | "working" | "failing" | "paused"; "failures_in_a_row": number; "next_try_at": string | null; "last_attempt": LastAttempt | null; "waiting": number; "dead": number; "rules": number; "created_by": string; "created_at": string; "updated_at": string }
+
+interface Body25 { "name": string; "is_enabled": boolean; "config": Config | Config2 | Config3 | { "kind": "slack" } | { "kind": "teams" } | Config4 | { "kind": "discord" } | Config5; "secret"?: string | null }
+
+interface Answer61 { "is_delivered": boolean; "explanation": string; "answer": string | null; "is_permanent": boolean; "delivery_id": string }
+
+interface Conditions { "event_types": ("MACHINE_ID_MISMATCH" | "REFRESH_TOKEN_REUSE" | "REFRESH_GRACE_USED" | "REFRESH_RESYNC" | "MACHINE_REBOUND" | "MACHINE_BOUND" | "AGENT_ENROLLED" | "ENROLMENT_REFUSED" | "AGENT_REVOKED" | "HOST_GROUP_CHANGED" | "HOST_TAGS_CHANGED" | "COMMAND_REFUSED" | "PLAN_DRIFT" | "ARTIFACT_MISMATCH" | "ARTIFACT_DIVERGENCE" | "ARTIFACT_DIVERGENCE_DECIDED" | "ARTIFACT_DIVERGENCE_UNDONE" | "ARTIFACT_LEDGER_FLOOD" | "ARTIFACT_HOST_TRUSTED" | "CLONE_SUSPECTED" | "CLONE_DISMISSED" | "AGENT_ERROR" | "SIGNING_KEY_ADDED" | "SIGNING_KEY_REVOKED" | "SIGNING_ROOT_CHANGED" | "LOGIN_FAILED" | "LOGIN_SUCCEEDED" | "LOGINS_SLOWED" | "SECOND_FACTOR_ASKED" | "STEP_UP_FAILED" | "STEP_UP_SUCCEEDED" | "FACTOR_ADDED" | "FACTOR_REMOVED" | "FACTORS_RESET" | "RECOVERY_CODE_USED" | "PASSKEY_CLONE_SUSPECTED" | "SESSION_REVOKED" | "OPERATOR_CHANGED" | "API_TOKEN_CREATED" | "API_TOKEN_REVOKED" | "REGISTRATION_TOKEN_CHANGED" | "FLEET_LOCK_TOKEN_CHANGED" | "RATE_LIMITS_CHANGED" | "NOTIFICATION_CHANNEL_CHANGED" | "NOTIFICATION_RULE_CHANGED" | "OUTSIDER_BUDGET_SPENT" | "RESTORE_DETECTED" | "ROW_SEAL_BROKEN" | "ROWS_SEALED" | "supply_chain_override" | "approval_blocked" | "bulk_approval_blocked" | "age_exception_added" | "age_exception_ended" | "vulnerability_policy_changed" | "vex_statement_added" | "vex_statement_revoked" | "vex_statement_expired" | "blackout_created" | "blackout_ended" | "hold_placed" | "hold_released" | "hold_expired" | "fix_appeared" | "exploited_fix_waits" | "mitigation_noted" | "origin_registered" | "origin_revoked" | "origin_expired" | "policy_published" | "policy_revoked" | "policy_suspended" | "policy_expired" | "policy_window_ahead" | "rollout_started" | "rollout_ring_entered" | "rollout_ring_approved" | "rollout_expedited" | "rollout_halted" | "rollout_resumed" | "rollout_cancelled" | "rollout_finished" | "update_approved" | "approval_countersigned" | "update_installed" | "update_failed" | "rollback_requested" | "repair_ordered" | "repair_ended" | "reboots_asked" | "reboot_ended" | "reboots_halted" | "reboot_slot_released" | "reboot_limits_changed" | "fleet_lock_changed" | "agent_offline" | "probes_red" | "probes_recovered" | "notification_channel_failing" | "notification_channel_recovered" | "advisories_stale" | "advisories_replaced" | "events_pruned" | "events_missed" | "shared_view_changed")[]; "minimum_severity": "info" | "warning" | "error" | "critical"; "groups": (string)[]; "ecosystems": ("npm" | "pypi" | "apt" | "dnf" | "tidegate")[]; "exploited_only": boolean }
+
+interface QuietHours { "from": string; "until": string; "zone": string; "weekdays": (number)[] }
+
+interface Mode { "kind": "digest"; "at": string; "zone": string; "weekdays": (number)[] }
+
+interface Mode2 { "kind": "escalation"; "after_hours": number; "repeat_hours": number; "repeats_max": number }
+
+interface Item43 { "id": string; "name": string; "is_enabled": boolean; "channel_id": string; "conditions": Conditions; "quiet_hours": QuietHours | null; "mode": { "kind": "at_once"; "batch_seconds": number } | Mode | Mode2; "channel_name": string; "next_digest_at": string | null; "quiet_until": string | null; "created_by": string; "created_at": string; "updated_at": string }
+
+interface Body26 { "name": string; "is_enabled": boolean; "channel_id": string; "conditions": Conditions; "quiet_hours": QuietHours | null; "mode": { "kind": "at_once"; "batch_seconds": number } | Mode | Mode2 }
+
+interface Sample { "at": string; "severity": "info" | "warning" | "error" | "critical"; "text": string }
+
+interface Answer62 { "since": string; "matches": number; "messages": number; "is_complete": boolean; "samples": (Sample)[] }
+
+interface Item44 { "id": string; "kind": "events" | "digest" | "escalation" | "test"; "state": "waiting" | "delivered" | "dead"; "channel_id": string; "channel_name": string; "rule_id": string | null; "rule_name": string | null; "subject": string; "severity": "info" | "warning" | "error" | "critical"; "events": number; "updates": number; "attempts": number; "created_at": string; "next_attempt_at": string | null; "ended_at": string | null; "last_attempt": LastAttempt | null }
+
+interface Answer63 { "items": (Item44)[]; "next_cursor": string | null; "total": number }
+
+interface Answer64 { "id": string; "kind": "events" | "digest" | "escalation" | "test"; "state": "waiting" | "delivered" | "dead"; "channel_id": string; "channel_name": string; "rule_id": string | null; "rule_name": string | null; "subject": string; "severity": "info" | "warning" | "error" | "critical"; "events": number; "updates": number; "attempts": number; "created_at": string; "next_attempt_at": string | null; "ended_at": string | null; "last_attempt": LastAttempt | null; "summary": string; "sections": ({ "title": string; "items": ({ "text": string; "link": string | null })[] })[]; "link": string | null; "tries": (LastAttempt)[] }
+
+interface Answer65 { "id": string; "at": string; "severity": "info" | "warning" | "error" | "critical"; "subject": string | null; "summary": string | null; "updates": (Item10)[]; "left_out": number }
+
+interface Answer66 { "status": "ok" | "degraded"; "version": string; "uptime_seconds": number; "checks": { "database": "ok" | "down"; "advisories": "ok" | "loading" | "stale" | "missing" | "unreachable" | "off" } }
+
+interface Body27 { "error_type": "javascript_error" | "api_error" | "ui_error" | "validation_error" | "client_debug" | "client_trace"; "message": string; "subsystem"?: string; "url"?: string; "stack"?: string; "metadata"?: { [name: string]: string | number | boolean | null } }
+
+interface Item45 { "id": string; "name": string; "page": "updates" | "packages" | "hosts"; "query": { [name: string]: string | boolean }; "shared": boolean; "own": boolean; "created_by": string; "created_at": string }
+
+interface Answer67 { "items": (Item45)[]; "next_cursor": string | null; "total": number }
+
+interface Body28 { "name": string; "page": "updates" | "packages" | "hosts"; "query": { [name: string]: string | boolean }; "shared"?: boolean }
 
 export interface Api {
   /** Events in the order of the log, newest first by default (E9) */
@@ -1456,27 +1498,123 @@ export interface Api {
     answer: Answer60;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
   };
+  /** Channels of notifications, by name */
+  "GET /api/v1/notifications/channels": {
+    answer: { "items": (Item42)[] };
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
+  };
+  /** Add a channel of notifications. Its secret is stored sealed, and never shown */
+  "POST /api/v1/notifications/channels": {
+    body: Body25;
+    answer: Item42;
+    code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** One channel of notifications, and how it works */
+  "GET /api/v1/notifications/channels/{id}": {
+    path: { "id": string };
+    answer: Item42;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
+  };
+  /** Change a channel of notifications. Without a secret the stored one stays, if it goes to the same place */
+  "PUT /api/v1/notifications/channels/{id}": {
+    path: { "id": string };
+    body: Body25;
+    answer: Item42;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** Remove a channel of notifications with its deliveries, also those that wait */
+  "DELETE /api/v1/notifications/channels/{id}": {
+    path: { "id": string };
+    answer: null;
+    code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** Send a test message now, and say in words how it went */
+  "POST /api/v1/notifications/channels/{id}/test": {
+    path: { "id": string };
+    answer: Answer61;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** Rules of notifications, by name */
+  "GET /api/v1/notifications/rules": {
+    answer: { "items": (Item43)[] };
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
+  };
+  /** Add a rule of notifications. It speaks of what happens from now on */
+  "POST /api/v1/notifications/rules": {
+    body: Body26;
+    answer: Item43;
+    code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** One rule of notifications */
+  "GET /api/v1/notifications/rules/{id}": {
+    path: { "id": string };
+    answer: Item43;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
+  };
+  /** Change a rule of notifications */
+  "PUT /api/v1/notifications/rules/{id}": {
+    path: { "id": string };
+    body: Body26;
+    answer: Item43;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** Remove a rule of notifications. What it has queued is still sent */
+  "DELETE /api/v1/notifications/rules/{id}": {
+    path: { "id": string };
+    answer: null;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** What a rule would have sent in the last 7 days, without its quiet hours. Nothing is sent or stored */
+  "POST /api/v1/notifications/rules/preview": {
+    body: Body26;
+    answer: Answer62;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** Deliveries of notifications, newest first */
+  "GET /api/v1/notifications/deliveries": {
+    query?: { "limit"?: string; "cursor"?: string; "state"?: "waiting" | "delivered" | "dead"; "kind"?: "events" | "digest" | "escalation" | "test"; "channel_id"?: string; "rule_id"?: string };
+    answer: Answer63;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
+  };
+  /** One delivery with its text and its attempts */
+  "GET /api/v1/notifications/deliveries/{id}": {
+    path: { "id": string };
+    answer: Answer64;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
+  };
+  /** Send dead letters again, with the ids that they had. What was delivered, or waits, is left as it is */
+  "POST /api/v1/notifications/deliveries/resend": {
+    body: { "ids": (string)[] } | { "channel_id": string };
+    answer: { "resent": number };
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** The updates that a notice speaks of, as they are now: what its link opens */
+  "GET /api/v1/notifications/notices/{id}": {
+    path: { "id": string };
+    answer: Answer65;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
+  };
   /** Health and version (E6) */
   "GET /api/health": {
-    answer: Answer61;
+    answer: Answer66;
     code: "internal_error" | "invalid_request";
   };
   /** Report an error of the console (E7) */
   "POST /logs/client-error": {
-    body: Body25;
+    body: Body27;
     answer: { "accepted": true };
     code: "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "unavailable" | "unsupported_media_type";
   };
   /** Saved views: your own and shared ones */
   "GET /api/v1/views": {
     query?: { "limit"?: string; "cursor"?: string };
-    answer: Answer62;
+    answer: Answer67;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
   };
   /** Save a view; only an admin may share one */
   "POST /api/v1/views": {
-    body: Body26;
-    answer: Item42;
+    body: Body28;
+    answer: Item45;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Delete a view: your own, or a shared one for admins */
@@ -1650,6 +1788,22 @@ export const SUCCESSES: Readonly<Record<keyof Api, Readonly<Record<number, reado
   "GET /api/v1/overview/history": { 200: ["items"] },
   "GET /api/v1/agents/{agent_id}/heartbeats": { 200: ["agent_id","as_of","slot_minutes","slots"] },
   "GET /api/v1/calendar": { 200: ["as_of","zone","days","entries","truncated","always","ran","ran_until"] },
+  "GET /api/v1/notifications/channels": { 200: ["items"] },
+  "POST /api/v1/notifications/channels": { 201: ["id","name","is_enabled","config","has_secret","receiver_key","state","failures_in_a_row","next_try_at","last_attempt","waiting","dead","rules","created_by","created_at","updated_at"] },
+  "GET /api/v1/notifications/channels/{id}": { 200: ["id","name","is_enabled","config","has_secret","receiver_key","state","failures_in_a_row","next_try_at","last_attempt","waiting","dead","rules","created_by","created_at","updated_at"] },
+  "PUT /api/v1/notifications/channels/{id}": { 200: ["id","name","is_enabled","config","has_secret","receiver_key","state","failures_in_a_row","next_try_at","last_attempt","waiting","dead","rules","created_by","created_at","updated_at"] },
+  "DELETE /api/v1/notifications/channels/{id}": { 204: null },
+  "POST /api/v1/notifications/channels/{id}/test": { 200: ["is_delivered","explanation","answer","is_permanent","delivery_id"] },
+  "GET /api/v1/notifications/rules": { 200: ["items"] },
+  "POST /api/v1/notifications/rules": { 201: ["id","name","is_enabled","channel_id","conditions","quiet_hours","mode","channel_name","next_digest_at","quiet_until","created_by","created_at","updated_at"] },
+  "GET /api/v1/notifications/rules/{id}": { 200: ["id","name","is_enabled","channel_id","conditions","quiet_hours","mode","channel_name","next_digest_at","quiet_until","created_by","created_at","updated_at"] },
+  "PUT /api/v1/notifications/rules/{id}": { 200: ["id","name","is_enabled","channel_id","conditions","quiet_hours","mode","channel_name","next_digest_at","quiet_until","created_by","created_at","updated_at"] },
+  "DELETE /api/v1/notifications/rules/{id}": { 204: null },
+  "POST /api/v1/notifications/rules/preview": { 200: ["since","matches","messages","is_complete","samples"] },
+  "GET /api/v1/notifications/deliveries": { 200: ["items","next_cursor","total"] },
+  "GET /api/v1/notifications/deliveries/{id}": { 200: ["id","kind","state","channel_id","channel_name","rule_id","rule_name","subject","severity","events","updates","attempts","created_at","next_attempt_at","ended_at","last_attempt","summary","sections","link","tries"] },
+  "POST /api/v1/notifications/deliveries/resend": { 200: ["resent"] },
+  "GET /api/v1/notifications/notices/{id}": { 200: ["id","at","severity","subject","summary","updates","left_out"] },
   "GET /api/health": { 200: ["status","version","uptime_seconds","checks"] },
   "POST /logs/client-error": { 202: ["accepted"] },
   "GET /api/v1/views": { 200: ["items","next_cursor","total"] },
@@ -1816,6 +1970,22 @@ export const CODES: Readonly<Record<keyof Api, readonly string[]>> = {
   "GET /api/v1/overview/history": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","rate_limited","second_factor_missing","unauthenticated","unavailable"],
   "GET /api/v1/agents/{agent_id}/heartbeats": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","rate_limited","second_factor_missing","unauthenticated","unavailable"],
   "GET /api/v1/calendar": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","rate_limited","second_factor_missing","unauthenticated","unavailable"],
+  "GET /api/v1/notifications/channels": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","rate_limited","second_factor_missing","unauthenticated","unavailable"],
+  "POST /api/v1/notifications/channels": ["access_token_expired","access_token_invalid","conflict","forbidden","internal_error","invalid_request","payload_too_large","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable","unsupported_media_type"],
+  "GET /api/v1/notifications/channels/{id}": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","rate_limited","second_factor_missing","unauthenticated","unavailable"],
+  "PUT /api/v1/notifications/channels/{id}": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","payload_too_large","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable","unsupported_media_type"],
+  "DELETE /api/v1/notifications/channels/{id}": ["access_token_expired","access_token_invalid","conflict","forbidden","internal_error","invalid_request","not_found","payload_too_large","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable","unsupported_media_type"],
+  "POST /api/v1/notifications/channels/{id}/test": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","payload_too_large","rate_limited","second_factor_missing","unauthenticated","unavailable","unsupported_media_type"],
+  "GET /api/v1/notifications/rules": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","rate_limited","second_factor_missing","unauthenticated","unavailable"],
+  "POST /api/v1/notifications/rules": ["access_token_expired","access_token_invalid","conflict","forbidden","internal_error","invalid_request","payload_too_large","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable","unsupported_media_type"],
+  "GET /api/v1/notifications/rules/{id}": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","rate_limited","second_factor_missing","unauthenticated","unavailable"],
+  "PUT /api/v1/notifications/rules/{id}": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","payload_too_large","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable","unsupported_media_type"],
+  "DELETE /api/v1/notifications/rules/{id}": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","payload_too_large","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable","unsupported_media_type"],
+  "POST /api/v1/notifications/rules/preview": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","payload_too_large","rate_limited","second_factor_missing","unauthenticated","unavailable","unsupported_media_type"],
+  "GET /api/v1/notifications/deliveries": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","rate_limited","second_factor_missing","unauthenticated","unavailable"],
+  "GET /api/v1/notifications/deliveries/{id}": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","rate_limited","second_factor_missing","unauthenticated","unavailable"],
+  "POST /api/v1/notifications/deliveries/resend": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","payload_too_large","rate_limited","second_factor_missing","unauthenticated","unavailable","unsupported_media_type"],
+  "GET /api/v1/notifications/notices/{id}": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","rate_limited","second_factor_missing","unauthenticated","unavailable"],
   "GET /api/health": ["internal_error","invalid_request"],
   "POST /logs/client-error": ["internal_error","invalid_request","payload_too_large","rate_limited","unavailable","unsupported_media_type"],
   "GET /api/v1/views": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","rate_limited","second_factor_missing","unauthenticated","unavailable"],

@@ -1,10 +1,10 @@
+import { EVENT_TYPES } from '@tidegate/protocol/event-narratives';
 import { SEVERITIES } from '@tidegate/protocol/event-types';
 import type { ListSearch } from '../api/list-search.ts';
 import { Field } from '../ui/field.tsx';
 import { FilterChips } from '../ui/filter-chips.tsx';
 import { FilterSelect } from '../ui/filter-select.tsx';
 import { SearchBox } from '../ui/search-box.tsx';
-import { EVENT_TYPES } from './narrative-rules.ts';
 
 export const EVENT_FILTERS = [
   'kind',

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
+import { narrativeOf } from '@tidegate/protocol/event-narratives';
 import { oneQuery } from '../api/queries.ts';
 import { CopyText } from '../ui/copy-text.tsx';
 import { RawJson } from '../ui/fold.tsx';
@@ -8,7 +9,6 @@ import { ErrorPanel, Skeleton } from '../ui/states.tsx';
 import { Time } from '../ui/time.tsx';
 import { EventSeverityBadge } from './event-badges.tsx';
 import type { EventItem } from './event-item.ts';
-import { narrativeOf } from './narrative-rules.ts';
 
 /** One event (E9): what happened, its stored content, and its place in the chain. */
 export function EventPage() {

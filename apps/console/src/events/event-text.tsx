@@ -1,6 +1,6 @@
+import { narrativeOf } from '@tidegate/protocol/event-narratives';
 import { Fold, RawJson } from '../ui/fold.tsx';
 import type { EventItem } from './event-item.ts';
-import { narrativeOf } from './narrative-rules.ts';
 
 /** An event as a sentence, with its stored content folded below. */
 export function EventText({ event }: { event: EventItem }) {

@@ -138,6 +138,35 @@ export async function pageOfEvents(
   return query.orderBy('position').limit(limit).execute();
 }
 
+/** An event with its host as it is now. */
+export type HostedEvent = ListedEvent & { readonly group_name: string | null };
+
+/** Like `pageOfEvents`, of these types (null: of all) and severities, with the groups of their hosts. */
+export async function pageOfHostedEvents(
+  db: Db,
+  of: {
+    after: number;
+    until: number;
+    types: readonly string[] | null;
+    severities: readonly string[];
+    limit: number;
+  },
+): Promise<HostedEvent[]> {
+  let query = withHosts(db)
+    .select('a.group_name')
+    .where('e.position', '>', of.after)
+    .where('e.position', '<=', of.until)
+    .where('e.severity', 'in', of.severities);
+  if (of.types !== null) query = query.where('e.type', 'in', of.types);
+  return query.orderBy('e.position').limit(of.limit).execute();
+}
+
+/** The position of the last event before this time; 0 if there is none. It walks the log back to that time. */
+export async function positionBefore(db: Db, atMs: number): Promise<number> {
+  const query = db.selectFrom('events').select('position').where('created_at', '<', atMs);
+  return (await query.orderBy('position', 'desc').limit(1).executeTakeFirst())?.position ?? 0;
+}
+
 export async function findEvent(db: Db, id: string): Promise<ListedEvent | null> {
   return (await withHosts(db).where('e.id', '=', id).executeTakeFirst()) ?? null;
 }

@@ -12,6 +12,7 @@ export interface Secrets {
   refreshTags: Buffer;
   operatorSessions: Buffer;
   operatorFactors: Buffer;
+  notificationChannels: Buffer;
   knownDevices: Buffer;
   rowSeals: Buffer;
   backups: Buffer;
@@ -42,6 +43,7 @@ export function secretsOf(secret: string): Secrets {
     refreshTags: derive('refresh token tags'),
     operatorSessions: derive('operator sessions'),
     operatorFactors: derive('operator factors'),
+    notificationChannels: derive('notification channels'),
     knownDevices: derive('known devices'),
     rowSeals: derive('row seals'),
     backups: derive('backups'),

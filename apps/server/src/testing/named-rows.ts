@@ -1,4 +1,13 @@
-import { BLACKOUT, HOLD, REBOOT_ASK, SLOT_LIMITS, STANDING, STANDING_TERMS } from './standing.ts';
+import {
+  BLACKOUT,
+  CHANNEL,
+  HOLD,
+  notificationRule,
+  REBOOT_ASK,
+  SLOT_LIMITS,
+  STANDING,
+  STANDING_TERMS,
+} from './standing.ts';
 
 /** What a caller may name. */
 export type Kind =
@@ -19,6 +28,9 @@ export type Kind =
       | 'divergence'
       | 'host set aside'
       | 'signing key'
+      | 'channel'
+      | 'notification rule'
+      | 'delivery'
     )
   | ('session' | 'passkey' | 'view' | 'bulk run' | 'notice' | 'challenge');
 
@@ -40,6 +52,9 @@ export const OWNERS: Readonly<Record<Kind, 'host' | 'group' | 'fleet' | 'operato
     rollout: 'fleet',
     vulnerability: 'fleet',
     divergence: 'fleet',
+    channel: 'fleet',
+    'notification rule': 'fleet',
+    delivery: 'fleet',
   },
   ...{ session: 'operator', passkey: 'operator', view: 'operator', 'bulk run': 'operator' },
   ...{ notice: 'operator', challenge: 'operator' },
@@ -74,6 +89,7 @@ const SAID = { clientDataJSON: 'AAAA', authenticatorData: 'AAAA', signature: 'AA
 const ASSERTION = { ...CREDENTIAL, response: SAID };
 const ATTESTATION = { ...CREDENTIAL, response: { clientDataJSON: 'AAAA', attestationObject: 'AAAA' } };
 const OS = 'of the operating system, not a row';
+const FLEET_ALONE = 'in a request that only admins of the whole fleet may make';
 const PART = 'part of what the agent reports of itself';
 const REPORT = { scanned_at: '2026-11-21T09:00:00Z', complete: true, packages: [], updates: [] };
 export const CHECK_IN = {
@@ -303,6 +319,28 @@ export const NAMED: Readonly<Record<string, Naming | string>> = {
   'POST /api/v1/blackouts body scope.hosts[]': fleetwide('agent', (id) => ({
     ...{ ...BLACKOUT, scope: some({ hosts: [id] }) },
   })),
+  'GET /api/v1/notifications/channels/:id path id': path('channel'),
+  'PUT /api/v1/notifications/channels/:id path id': path('channel', CHANNEL),
+  'DELETE /api/v1/notifications/channels/:id path id': path('channel'),
+  'POST /api/v1/notifications/channels/:id/test path id': path('channel'),
+  'GET /api/v1/notifications/rules/:id path id': path('notification rule'),
+  'PUT /api/v1/notifications/rules/:id path id': {
+    kind: 'notification rule',
+    body: (id) => notificationRule(id),
+  },
+  'DELETE /api/v1/notifications/rules/:id path id': path('notification rule'),
+  'POST /api/v1/notifications/rules body channel_id': FLEET_ALONE,
+  'POST /api/v1/notifications/rules body conditions.groups[]': FLEET_ALONE,
+  'PUT /api/v1/notifications/rules/:id body channel_id': FLEET_ALONE,
+  'PUT /api/v1/notifications/rules/:id body conditions.groups[]': FLEET_ALONE,
+  'POST /api/v1/notifications/rules/preview body channel_id': FLEET_ALONE,
+  'POST /api/v1/notifications/rules/preview body conditions.groups[]': FLEET_ALONE,
+  'GET /api/v1/notifications/deliveries query channel_id': FLEET_ALONE,
+  'GET /api/v1/notifications/deliveries query rule_id': FLEET_ALONE,
+  'POST /api/v1/notifications/deliveries/resend body ids[]': FLEET_ALONE,
+  'POST /api/v1/notifications/deliveries/resend body channel_id': FLEET_ALONE,
+  'GET /api/v1/notifications/deliveries/:id path id': path('delivery'),
+  'GET /api/v1/notifications/notices/:id path id': path('delivery'),
   'GET /api/v1/holds/:id path id': path('hold'),
   'DELETE /api/v1/holds/:id path id': path('hold'),
   'POST /api/v1/holds body scope.groups[]': fleetwide('group', (group) => ({

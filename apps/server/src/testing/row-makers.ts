@@ -4,7 +4,7 @@ import { sealed } from '../platform/db/row-seals.ts';
 import { sha256Hex } from '../platform/sha256.ts';
 import { type HostRows, insertHostRows, insertRowsOf } from './foreign-hosts.ts';
 import type { Kind } from './named-rows.ts';
-import { BLACKOUT, STANDING } from './standing.ts';
+import { BLACKOUT, CHANNEL, notificationRule, STANDING } from './standing.ts';
 import type { TestApp } from './test-app.ts';
 
 const DAY_MS = 86_400_000;
@@ -273,6 +273,10 @@ async function insertRow(tx: Tx, { platform }: TestApp, asked: Asked & { id: str
         .execute();
       return;
     }
+    case 'channel':
+    case 'notification rule':
+    case 'delivery':
+      return insertNotificationRow(tx, { kind, id, nowMs });
     case 'hold': {
       const content = {
         ecosystems: '["apt"]',
@@ -395,5 +399,42 @@ async function insertRow(tx: Tx, { platform }: TestApp, asked: Asked & { id: str
     }
     default:
       throw new Error(`no row of the kind ${kind} is the fleet's or an operator's`);
+  }
+}
+
+async function insertNotificationRow(
+  tx: Tx,
+  { kind, id, nowMs }: { kind: 'channel' | 'notification rule' | 'delivery'; id: string; nowMs: number },
+): Promise<void> {
+  await tx
+    .insertInto('notification_channels')
+    .values({
+      ...{ id, name: `Channel ${id}`, config: JSON.stringify(CHANNEL.config), sealed_secret: null },
+      ...{ receiver_key: null, is_enabled: 0, failures: 0, paused_until: 0, last_attempt: null },
+      ...{ created_by: 'ada', created_at: nowMs, updated_at: nowMs },
+    })
+    .execute();
+  const { conditions, mode } = notificationRule(id);
+  if (kind === 'notification rule') {
+    const what = { conditions: JSON.stringify(conditions), quiet_hours: null, mode: JSON.stringify(mode) };
+    await tx
+      .insertInto('notification_rules')
+      .values({
+        ...{ id, name: `Rule ${id}`, channel_id: id, is_enabled: 1, ...what, position: 0 },
+        ...{ next_digest_at: null, created_by: 'ada', created_at: nowMs, updated_at: nowMs },
+      })
+      .execute();
+  }
+  if (kind === 'delivery') {
+    const told = { id, subject: 'test', severity: 'info', summary: 'test', sections: [], link: null };
+    await tx
+      .insertInto('notification_deliveries')
+      .values({
+        ...{ id, channel_id: id, rule_id: null, rule_name: null, kind: 'events', state: 'dead', events: 0 },
+        message: JSON.stringify({ ...told, at: '2026-11-21T09:00:00Z', payload: {} }),
+        ...{ update_ids: '[]', left_out: 0, attempts: 1, attempts_max: 1, next_attempt_at: nowMs },
+        ...{ leased_until: 0, created_at: nowMs, ended_at: nowMs },
+      })
+      .execute();
   }
 }

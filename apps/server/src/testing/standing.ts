@@ -1,5 +1,6 @@
 import type { BlackoutRequest } from '@tidegate/protocol/blackouts-api';
 import type { HoldRequest } from '@tidegate/protocol/holds-api';
+import type { ChannelRequest, RuleRequest } from '@tidegate/protocol/notifications-api';
 import type { PolicyRequest, PolicyTerms } from '@tidegate/protocol/policies-api';
 import type { RebootAsk, SlotLimits } from '@tidegate/protocol/reboots-api';
 
@@ -49,3 +50,24 @@ export const REBOOT_ASK: RebootAsk = {
 };
 
 export const SLOT_LIMITS: SlotLimits = { group: 'web', max_at_once: 1, min_healthy: 0, halt_after: 2 };
+
+/** A channel that is never called. */
+export const CHANNEL: ChannelRequest = {
+  ...{ name: 'Pager', is_enabled: false },
+  config: { kind: 'webhook', url: 'https://receiver.example/hook', allow_http: false },
+};
+
+/** A rule for everything, to this channel. */
+export function notificationRule(channelId: string): RuleRequest {
+  return {
+    ...{ name: 'Everything', is_enabled: true, channel_id: channelId, quiet_hours: null },
+    conditions: {
+      event_types: [],
+      minimum_severity: 'info',
+      groups: [],
+      ecosystems: [],
+      exploited_only: false,
+    },
+    mode: { kind: 'at_once', batch_seconds: 10 },
+  };
+}

@@ -79,6 +79,24 @@ export async function listedUpdate(
   );
 }
 
+/** Those of these updates that exist and are in the scope, in the order of the ids. */
+export async function listedUpdates(
+  db: Db,
+  { ids, scope }: { ids: readonly string[]; scope: GroupScope },
+): Promise<ListedUpdate[]> {
+  const { from, where } = found({ filter: { alternatives: true }, scope });
+  const there = new Set<string>();
+  for (const some of chunks(ids)) {
+    const { rows } = await sql<{ id: string }>`SELECT u.id FROM ${from}
+      WHERE ${and(where)} AND u.id IN (${sql.join(some)})`.execute(db);
+    for (const { id } of rows) there.add(id);
+  }
+  return rowsOf(
+    db,
+    ids.filter((id) => there.has(id)),
+  );
+}
+
 async function sortedIds(db: Db, { order, limit, after, ...selection }: UpdatePage): Promise<string[]> {
   const source = withHost(found(selection), order);
   const named = renamed(order);

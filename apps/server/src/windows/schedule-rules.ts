@@ -31,7 +31,7 @@ export function scheduleFault(schedule: Schedule): string | null {
   return zoneFault(schedule.zone) ?? ruleFault(schedule);
 }
 
-function zoneFault(zone: string): string | null {
+export function zoneFault(zone: string): string | null {
   try {
     const known = zonedStart(0, { zone, start: '00:00' }).timeZoneId;
     return known === zone ? null : `The time zone "${zone}" is written ${known}.`;

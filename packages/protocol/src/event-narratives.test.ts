@@ -1,6 +1,6 @@
-import { SECURITY_EVENT_TYPES, SYSTEM_EVENT_TYPES } from '@tidegate/protocol/event-types';
 import { describe, expect, test } from 'vitest';
-import { EVENT_TYPES, narrativeOf } from './narrative-rules.ts';
+import { EVENT_TYPES, narrativeOf } from './event-narratives.ts';
+import { SECURITY_EVENT_TYPES, SYSTEM_EVENT_TYPES } from './event-types.ts';
 
 describe('event narratives', () => {
   test('every type has a sentence, even without content', () => {

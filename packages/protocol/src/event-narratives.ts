@@ -1,4 +1,4 @@
-import type { SecurityEventType, SystemEventType } from '@tidegate/protocol/event-types';
+import type { SecurityEventType, SystemEventType } from './event-types.ts';
 
 /** Of a list, by name. */
 const LISTED_MAX = 3;
@@ -128,6 +128,10 @@ const NARRATIVES: Readonly<Record<SecurityEventType | SystemEventType, Sentence>
       `${by(actor)}: registration token “${read('label')}” ${read('change') || 'changed'} (${read('seats_used') || '0'} of ${read('seats') || '?'} seats used).`,
     RATE_LIMITS_CHANGED: (_, event) =>
       `${by(event.actor)} changed the rate limits: ${keysOf(event.content, 'classes')}.`,
+    NOTIFICATION_CHANNEL_CHANGED: (read, { actor }) =>
+      `${by(actor)}: channel “${read('name')}” of notifications ${read('change') || 'changed'}${named(read('kind'))}.`,
+    NOTIFICATION_RULE_CHANGED: (read, { actor }) =>
+      `${by(actor)}: rule “${read('name')}” of notifications ${read('change') || 'changed'}.`,
     OUTSIDER_BUDGET_SPENT: (read) =>
       `${read('subject') || 'All unknown clients together'} exceeded the daily limit for ${read('kind').replaceAll('_', ' ') || 'data'} (${read('rows_a_day') || '?'} rows, ${read('bytes_a_day') || '?'} bytes). The rest of the day is counted but not stored.`,
     RESTORE_DETECTED: (read) =>
@@ -166,6 +170,8 @@ const NARRATIVES: Readonly<Record<SecurityEventType | SystemEventType, Sentence>
     hold_expired: (read) =>
       `The hold of ${read('packages') || 'packages'} has ended. Their updates can be approved again.`,
     fix_appeared: (read) => `There is a fix of ${read('vulnerability')} in ${read('package')}.`,
+    exploited_fix_waits: (read) =>
+      `${packageOf(read)} fixes ${read('vulnerabilities') || 'a vulnerability'}, which is known to be exploited, and waits for a decision.`,
     mitigation_noted: (read, { actor }) =>
       `${by(actor)} noted ${read('hook') || 'no hook'} as mitigation of ${read('vulnerability')}.`,
     origin_registered: (read, { actor }) =>
@@ -232,6 +238,9 @@ const NARRATIVES: Readonly<Record<SecurityEventType | SystemEventType, Sentence>
     client_error: (read) => `The console failed in a browser: ${read('message') || 'no details'}.`,
     advisories_replaced: (read, { actor }) =>
       `${by(actor)} replaced the advisories for ${read('ecosystem') || 'an ecosystem'}: ${read('records_before') || 'some'} records by ${read('records') || 'others'}.`,
+    notification_channel_failing: (read) =>
+      `Notifications do not reach the channel “${read('name')}”${because(read('reason'))}. They wait, and are tried again.`,
+    notification_channel_recovered: (read) => `Notifications reach the channel “${read('name')}” again.`,
     advisories_stale: (read) =>
       `The advisories for ${read('ecosystem') || 'an ecosystem'} are too old to judge updates: they date from ${read('as_of') || 'an unknown time'}.`,
     shared_view_changed: (read, { actor }) =>
