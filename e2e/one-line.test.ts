@@ -151,7 +151,7 @@ describe.skipIf(missing !== null)(
           .getByText(/connected/)
           .waitFor();
         if (isArchive) {
-          expect(await paste('tidegate-agent doctor || true')).toMatch(
+          expect(await paste('tidegate-agent doctor 2>&1 || true')).toMatch(
             /versions of the agent: \S+ is in use/,
           );
           expect(readFileSync(path('var/log/systemctl'), 'utf8')).toMatch(
