@@ -139,6 +139,8 @@ describe.skipIf(missing !== null).each(storyEngines('sqlite'))('tidegatectl on $
     expect(await script.out('holds', 'list')).toBe(
       await server.command('holds', 'list').then((text) => `${text}\n`),
     );
+    const { items: held } = JSON.parse(await server.command('holds', 'list', '--json'));
+    expect(await script.json('holds', 'list')).toMatchObject({ items: held });
     expect(await script.out('holds', 'release', /\((\S{36})\)/.exec(placed)?.[1] ?? '')).toContain(
       'released',
     );

@@ -22,6 +22,7 @@ const world: CliWorld = {
   out: (text) => process.stdout.write(`${text}\n`),
   err: (text) => process.stderr.write(`${text}\n`),
   isTerminal: process.stderr.isTTY === true,
+  ...(process.stdout.isTTY && { columns: process.stdout.columns }),
   stdin: process.stdin,
 };
 process.exitCode = await run();

@@ -15,6 +15,8 @@ export interface CliWorld {
   err(text: string): void;
   /** Whether the error output is a terminal, so that progress can overwrite its line. */
   isTerminal: boolean;
+  /** Characters of a line of the terminal that shows the result; absent: it is none, and nothing is cut. */
+  columns?: number;
   stdin: AsyncIterable<Uint8Array | string>;
 }
 

@@ -1,11 +1,13 @@
 import { flag, text } from '@tidegate/command-line/declare';
 import { EXIT, type ExitCode, readArgs, UsageError } from '@tidegate/terminal/read-args';
-import { showTable } from '@tidegate/terminal/show-table';
+import type { Columns } from '@tidegate/terminal/show-table';
+import { atMinute } from '@tidegate/terminal/words';
 import { addToken, revokeToken, TOKENS_MAX, TOKENS_PER_GROUP_MAX } from '../fleet-lock/manage-tokens.ts';
 import { listTokens } from '../fleet-lock/store.ts';
 import { rfc3339 } from '../platform/clock.ts';
 import type { CliWorld } from './command.ts';
 import { CommandFault, type Installation, withInstallation } from './open-installation.ts';
+import { showList } from './show-list.ts';
 
 const ACTOR = 'cli';
 const OPTIONS = {
@@ -58,6 +60,13 @@ async function add(
   return EXIT.ok;
 }
 
+const COLUMNS: Columns<{ id: string; group: string; created_at: string; created_by: string }> = {
+  ID: ({ id }) => id,
+  GROUP: ({ group }) => group,
+  'MADE AT': ({ created_at: at }) => atMinute(at),
+  'MADE BY': ({ created_by: by }) => by,
+};
+
 async function list(
   { platform }: Installation,
   { world, json }: { world: CliWorld; json: boolean },
@@ -66,9 +75,7 @@ async function list(
   const tokens = rows.map(({ id, group_name: group, created_by, created_at }) => ({
     ...{ id, group, created_by, created_at: rfc3339(created_at) },
   }));
-  const table = tokens.map((one) => [one.id, one.group, one.created_at, one.created_by]);
-  const heading = ['ID', 'GROUP', 'MADE AT', 'MADE BY'];
-  world.out(json ? JSON.stringify({ tokens }, null, 2) : showTable([heading, ...table]));
+  showList(world, COLUMNS, { items: tokens, json });
   return EXIT.ok;
 }
 

@@ -10,7 +10,7 @@ describe.each(ENGINES)('tidegate holds on $name', (engine) => {
     const it = await places(engine);
     const holds = (...words: string[]) => it.run(['holds', ...words]);
     const list = async (...words: string[]) =>
-      JSON.parse((await holds('list', '--json', ...words)).out).holds;
+      JSON.parse((await holds('list', '--json', ...words)).out).items;
     return { ...it, holds, list };
   }
 

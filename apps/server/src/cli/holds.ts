@@ -3,7 +3,6 @@ import { HoldRequest } from '@tidegate/protocol/holds-api';
 import { ECOSYSTEMS } from '@tidegate/protocol/scalars';
 import { HOLDS } from '@tidegate/terminal/lists';
 import { EXIT, type ExitCode, readArgs, UsageError } from '@tidegate/terminal/read-args';
-import { rowsOf, showTable } from '@tidegate/terminal/show-table';
 import { scopeText } from '@tidegate/terminal/words';
 import { Check, Errors } from 'typebox/value';
 import { countHeld } from '../holds/count-held.ts';
@@ -13,6 +12,7 @@ import { findHold, listHolds } from '../holds/store.ts';
 import { type CliWorld, declareCommand } from './command.ts';
 import { CommandFault, type Installation, withInstallation } from './open-installation.ts';
 import { SCOPE_OPTIONS, scopeOf } from './scope-words.ts';
+import { showList } from './show-list.ts';
 
 /** Every change is an event with this actor. */
 const ACTOR = 'cli';
@@ -94,7 +94,7 @@ async function list(
   const holds = rows
     .map((row) => holdView(row, platform.now()))
     .filter(({ state }) => isAll || state === 'in_force');
-  world.out(json ? JSON.stringify({ holds }, null, 2) : showTable(rowsOf(HOLDS, holds)));
+  showList(world, HOLDS, { items: holds, json });
   return EXIT.ok;
 }
 

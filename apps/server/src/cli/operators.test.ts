@@ -12,7 +12,7 @@ const add = (it: CliPlace, name: string, role: string) =>
 
 async function statesOf(it: CliPlace): Promise<unknown[]> {
   const { out } = await it.run(['operators', 'list', '--json']);
-  return JSON.parse(out).operators.map((each: Record<string, unknown>) => [
+  return JSON.parse(out).items.map((each: Record<string, unknown>) => [
     each.username,
     each.role,
     each.disabled,

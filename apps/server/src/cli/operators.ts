@@ -3,7 +3,6 @@ import { NewPassword, RESET_ENDS, type ResetEnds, Username } from '@tidegate/pro
 import { ROLES, Role } from '@tidegate/protocol/states';
 import { OPERATORS } from '@tidegate/terminal/lists';
 import { EXIT, type ExitCode, readArgs, UsageError } from '@tidegate/terminal/read-args';
-import { rowsOf, showTable } from '@tidegate/terminal/show-table';
 import type { Static } from 'typebox';
 import { Value } from 'typebox/value';
 import { revokeTokensOf } from '../api-tokens/store.ts';
@@ -18,6 +17,7 @@ import { speaksTls } from '../plain-http.ts';
 import { type CliWorld, declareCommand } from './command.ts';
 import { CommandFault, type Installation, withInstallation } from './open-installation.ts';
 import { readNewPassword } from './read-password.ts';
+import { showList } from './show-list.ts';
 
 /** Every change is an event with this actor. No session is spared, because none is the caller's. */
 const BY: Changer = { username: 'cli', sessionId: '', address: null };
@@ -114,7 +114,7 @@ async function list({ platform, world, json }: Context): Promise<ExitCode> {
     if (page.length < PAGE) break;
   }
   const shown = await operatorViews(platform.database.read, operators);
-  world.out(json ? JSON.stringify({ operators: shown }, null, 2) : showTable(rowsOf(OPERATORS, shown)));
+  showList(world, OPERATORS, { items: shown, json });
   return EXIT.ok;
 }
 

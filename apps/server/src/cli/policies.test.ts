@@ -43,7 +43,7 @@ describe.each(ENGINES)('tidegate policies on $name', (engine) => {
       out: 'would publish: Nightly\n  at any time: install\nwould publish: Second\n  at any time: install',
       err: '',
     });
-    expect(JSON.parse((await it.policies('list', '--json')).out)).toEqual({ policies: [] });
+    expect(JSON.parse((await it.policies('list', '--json')).out)).toEqual({ items: [] });
 
     expect((await it.apply([STANDING, second])).out).toBe('published: Nightly\npublished: Second');
     expect((await it.apply([STANDING, second])).out).toBe('unchanged: Nightly\nunchanged: Second');
@@ -51,7 +51,7 @@ describe.each(ENGINES)('tidegate policies on $name', (engine) => {
     expect((await it.apply(narrower)).out).toBe(
       'changed: Nightly (terms)\nin no file, left as it is: Second',
     );
-    const { policies } = JSON.parse((await it.policies('list', '--json')).out);
+    const { items: policies } = JSON.parse((await it.policies('list', '--json')).out);
     expect(policies).toMatchObject([
       { name: 'Second', version: 1, author: 'ada', state: 'in_force' },
       { name: 'Nightly', version: 2, author: 'ada', terms: { packages: ['curl'] } },
@@ -137,13 +137,13 @@ describe.each(ENGINES)('tidegate policies on $name', (engine) => {
     await it.apply(STANDING);
     await it.run(['operators', 'disable', 'ada']);
     expect(JSON.parse((await it.policies('list', '--all', '--json')).out)).toMatchObject({
-      policies: [{ state: 'suspended', end_reason: 'author_disabled' }],
+      items: [{ state: 'suspended', end_reason: 'author_disabled' }],
     });
     expect((await it.policies('list', '--json')).out).toContain('[]');
     const ran = await it.policies('apply', '-f', it.file(STANDING), '--author', 'olga');
     expect(ran.out).toBe('changed: Nightly (author, state)');
     expect(JSON.parse((await it.policies('list', '--json')).out)).toMatchObject({
-      policies: [{ name: 'Nightly', version: 2, author: 'olga', state: 'in_force' }],
+      items: [{ name: 'Nightly', version: 2, author: 'olga', state: 'in_force' }],
     });
   });
 
@@ -153,7 +153,7 @@ describe.each(ENGINES)('tidegate policies on $name', (engine) => {
     expect(await it.policies('revoke', 'Nightly')).toMatchObject({ code: 0 });
     expect((await it.policies('revoke', 'Nightly')).err).toContain('has ended already');
     expect((await it.apply(STANDING)).out).toBe('published: Nightly');
-    expect(JSON.parse((await it.policies('list', '--json')).out).policies).toMatchObject([{ version: 1 }]);
+    expect(JSON.parse((await it.policies('list', '--json')).out).items).toMatchObject([{ version: 1 }]);
   });
 
   test('a server that runs sees what was published, signed by its own key, by the actor cli', async () => {
@@ -192,14 +192,14 @@ describe.each(ENGINES)('tidegate policies on $name', (engine) => {
     const it = await open();
     const ran = await it.apply(content);
     expect(ran).toMatchObject({ code: 1, out: '', err: expect.stringContaining(message) });
-    expect(JSON.parse((await it.policies('list', '--json')).out)).toEqual({ policies: [] });
+    expect(JSON.parse((await it.policies('list', '--json')).out)).toEqual({ items: [] });
   });
 
   test('one of several that is wrong keeps the others from being published', async () => {
     const it = await open();
     const ran = await it.apply([STANDING, { ...STANDING, name: 'Second', ends_at: '2020-01-01T00:00:00Z' }]);
     expect(ran.code).toBe(1);
-    expect(JSON.parse((await it.policies('list', '--json')).out)).toEqual({ policies: [] });
+    expect(JSON.parse((await it.policies('list', '--json')).out)).toEqual({ items: [] });
   });
 
   test.each([

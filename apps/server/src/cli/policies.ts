@@ -6,7 +6,6 @@ import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import { signEnvelope } from '@tidegate/signing/sign';
 import { POLICIES } from '@tidegate/terminal/lists';
 import { EXIT, type ExitCode, readArgs, UsageError } from '@tidegate/terminal/read-args';
-import { rowsOf, showTable } from '@tidegate/terminal/show-table';
 import { Check, Errors } from 'typebox/value';
 import { findOperatorByName } from '../operators/store.ts';
 import type { Tx } from '../platform/db/engine.ts';
@@ -26,6 +25,7 @@ import { backtestLines } from './backtest-lines.ts';
 import { type CliWorld, declareCommand } from './command.ts';
 import { type KeyContext, withKeyContext } from './key-context.ts';
 import { CommandFault, type Installation, withInstallation } from './open-installation.ts';
+import { showList } from './show-list.ts';
 import { windowLines } from './window-lines.ts';
 
 /** Every change is an event with this actor; the author of a policy is an operator. */
@@ -117,7 +117,7 @@ async function list(
   const policies = rows
     .map((row) => policyView(row, { run: runs.get(row.policy_id) ?? null, nowMs }))
     .filter(({ state }) => isAll || state === 'in_force');
-  world.out(json ? JSON.stringify({ policies }, null, 2) : showTable(rowsOf(POLICIES, policies)));
+  showList(world, POLICIES, { items: policies, json });
   return EXIT.ok;
 }
 

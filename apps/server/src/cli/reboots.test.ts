@@ -62,10 +62,10 @@ describe.each(ENGINES)('tidegate reboots on $name', (engine) => {
     if (id === undefined || secret === undefined) throw new Error(added.out);
     expect((await it.reboots('fleet-lock', 'list')).out).toMatch(new RegExp(`${id} +web +2026-.* +cli`));
     const listed = await it.reboots('fleet-lock', 'list', '--json');
-    expect(JSON.parse(listed.out)).toMatchObject({ tokens: [{ id, group: 'web', created_by: 'cli' }] });
+    expect(JSON.parse(listed.out)).toMatchObject({ items: [{ id, group: 'web', created_by: 'cli' }] });
     expect(listed.out).not.toContain(secret);
     expect((await it.reboots('fleet-lock', 'revoke', id)).out).toContain('Revoked.');
-    expect(JSON.parse((await it.reboots('fleet-lock', 'list', '--json')).out)).toEqual({ tokens: [] });
+    expect(JSON.parse((await it.reboots('fleet-lock', 'list', '--json')).out)).toEqual({ items: [] });
     expect((await it.reboots('fleet-lock', 'revoke', id)).err).toContain(`no FleetLock token "${id}"`);
     const made = JSON.parse((await it.reboots('fleet-lock', 'add', '--group', 'web', '--json')).out);
     expect(made).toEqual({ id: made.user, group: 'web', user: made.user, password: made.password });

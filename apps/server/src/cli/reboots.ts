@@ -8,7 +8,6 @@ import {
 } from '@tidegate/protocol/reboots-api';
 import { REBOOTS, SLOTS } from '@tidegate/terminal/lists';
 import { EXIT, readArgs, UsageError } from '@tidegate/terminal/read-args';
-import { rowsOf, showTable } from '@tidegate/terminal/show-table';
 import { scopeText } from '@tidegate/terminal/words';
 import { Check, Errors } from 'typebox/value';
 import { askFault, askReboots } from '../reboots/ask-reboots.ts';
@@ -16,10 +15,11 @@ import { cancelReboot } from '../reboots/cancel-reboot.ts';
 import { releaseSlot, setLimits, slotGroups } from '../reboots/manage-slots.ts';
 import { findReboot, listReboots } from '../reboots/store.ts';
 import { viewReboots } from '../reboots/view-reboots.ts';
-import { declareCommand } from './command.ts';
+import { type CliWorld, declareCommand } from './command.ts';
 import { runFleetLock } from './fleet-lock.ts';
 import { CommandFault, type Installation, withInstallation } from './open-installation.ts';
 import { SCOPE_OPTIONS, scopeOf } from './scope-words.ts';
+import { tableOf } from './show-list.ts';
 
 /** Every change is an event with this actor. */
 const ACTOR = 'cli';
@@ -98,7 +98,7 @@ All of them work on the data directory (SERVICE_DATA_DIR, SERVICE_DATABASE_URL);
     if (isNamed && (id === undefined || more.length > 0)) throw new UsageError(`${act} needs an ID`);
     if (!isNamed && id !== undefined) throw new UsageError(`unknown words: ${words.join(' ')}`);
     return withInstallation(world, async (installation) => {
-      const said = await perform(installation, { act, id: id ?? '', values });
+      const said = await perform(installation, { act, id: id ?? '', values, world });
       world.out(json ? JSON.stringify(said.json, null, 2) : said.text);
       return EXIT.ok;
     });
@@ -112,12 +112,12 @@ interface Said {
 
 async function perform(
   { platform }: Installation,
-  { act, id, values }: { act: string; id: string; values: Words },
+  { act, id, values, world }: { act: string; id: string; values: Words; world: CliWorld },
 ): Promise<Said> {
   const { database } = platform;
   switch (act) {
     case 'list':
-      return listed(platform, values);
+      return listed(platform, { state: values.state, world });
     case 'show': {
       const row = await findReboot(database.read, id);
       const [json] = await viewReboots(database.read, row ? [row] : [], platform.now());
@@ -138,7 +138,7 @@ async function perform(
     }
     case 'slots': {
       const items = await slotGroups(database.read, platform.now());
-      return { json: { items }, text: showTable(rowsOf(SLOTS, items)) };
+      return { json: { items }, text: tableOf(world, SLOTS, items) };
     }
     case 'limit':
       return limited(platform, values);
@@ -152,11 +152,14 @@ async function perform(
   }
 }
 
-async function listed({ database, now }: Installation['platform'], { state }: Words): Promise<Said> {
+async function listed(
+  { database, now }: Installation['platform'],
+  { state, world }: { state: string | undefined; world: CliWorld },
+): Promise<Said> {
   if (state !== undefined && !Check(RebootState, state)) throw new CommandFault(`there is no state ${state}`);
   const rows = await listReboots(database.read, { filter: { state }, limit: SHOWN_MAX, after: null });
   const items = await viewReboots(database.read, rows, now());
-  return { json: { items }, text: showTable(rowsOf(REBOOTS, items)) };
+  return { json: { items }, text: tableOf(world, REBOOTS, items) };
 }
 
 function shown(one: HostReboot): string {

@@ -26,7 +26,7 @@ describe.each(ENGINES)('tidegate rollouts on $name', (engine) => {
     writeFileSync(file, JSON.stringify({ ...STANDING, rings: CANARY_THEN_REST }));
     const applied = await it.run(['policies', 'apply', '--file', file, '--author', 'ada']);
     expect(applied).toMatchObject({ code: 0 });
-    const [policy] = JSON.parse((await it.run(['policies', 'list', '--json'])).out).policies;
+    const [policy] = JSON.parse((await it.run(['policies', 'list', '--json'])).out).items;
     const database = openDatabase(it, databaseOptions());
     const { agentId } = await insertTestAgent(database, { n: 1 });
     const row = { id: ID, policy_id: policy.id, policy_sha256: policy.sha256, members_sha256: 'x' };
@@ -118,8 +118,8 @@ describe.each(ENGINES)('tidegate rollouts on $name', (engine) => {
     expect(await it.rollouts('approve', ID, '--ring', '1')).toMatchObject({ code: 1 });
     expect(await it.rollouts('approve', ID, '--ring', '0')).toMatchObject({ code: 0 });
     expect((await act('cancel')).out).toBe('The rollout is cancelled. Cancelled by cli: It was looked at.');
-    expect(JSON.parse((await it.rollouts('list', '--json')).out)).toEqual({ rollouts: [] });
-    expect(JSON.parse((await it.rollouts('list', '--all', '--json')).out).rollouts).toHaveLength(1);
+    expect(JSON.parse((await it.rollouts('list', '--json')).out)).toEqual({ items: [] });
+    expect(JSON.parse((await it.rollouts('list', '--all', '--json')).out).items).toHaveLength(1);
   });
 
   test.each<[string, string]>([

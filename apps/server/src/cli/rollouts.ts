@@ -4,7 +4,6 @@ import type { RingRollbackAnswer, RolloutDetail, RolloutRing } from '@tidegate/p
 import { writtenText } from '@tidegate/protocol/scalars';
 import { ROLLOUTS } from '@tidegate/terminal/lists';
 import { EXIT, type ExitCode, readArgs, UsageError } from '@tidegate/terminal/read-args';
-import { rowsOf, showTable } from '@tidegate/terminal/show-table';
 import { Check } from 'typebox/value';
 import type { Tx } from '../platform/db/engine.ts';
 import {
@@ -22,6 +21,7 @@ import { findRollout, listRollouts, type RolloutRow } from '../rollouts/store.ts
 import { type CliWorld, declareCommand } from './command.ts';
 import { CommandFault, type Installation, withInstallation } from './open-installation.ts';
 import { rollbackAuthor, rollbackText } from './rollback.ts';
+import { showList } from './show-list.ts';
 
 /** Every change is an event with this actor. */
 const ACTOR = 'cli';
@@ -147,7 +147,7 @@ async function list(
   const rollouts = [];
   for (const ringed of await withRings(db, rows))
     rollouts.push(await rolloutItem(db, ringed, platform.now()));
-  world.out(json ? JSON.stringify({ rollouts }, null, 2) : showTable(rowsOf(ROLLOUTS, rollouts)));
+  showList(world, ROLLOUTS, { items: rollouts, json });
   return EXIT.ok;
 }
 

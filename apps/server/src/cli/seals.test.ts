@@ -20,7 +20,7 @@ async function write(it: CliPlace, statement: string): Promise<void> {
 }
 
 const names = async (it: CliPlace) => {
-  const { operators } = JSON.parse((await it.run(['operators', 'list', '--json'])).out);
+  const { items: operators } = JSON.parse((await it.run(['operators', 'list', '--json'])).out);
   return operators.map(({ username }: { username: string }) => username);
 };
 
@@ -55,14 +55,14 @@ describe.each(ENGINES)('tidegate seals, on $name', (engine) => {
   test('after the token secret is lost, every row is refused until accepted', async () => {
     const it = await place(engine);
     const env = { SERVICE_JWT_SECRET: 'another secret, of forty-eight bytes or even more of them' };
-    expect(JSON.parse((await it.run(['operators', 'list', '--json'], { env })).out).operators).toEqual([]);
+    expect(JSON.parse((await it.run(['operators', 'list', '--json'], { env })).out).items).toEqual([]);
     expect((await it.run(['seals', 'accept'], { env })).err).toContain('add --yes');
     expect(await it.run(['seals', 'accept', '--yes', '--json'], { env })).toMatchObject({
       code: 0,
       out: expect.stringMatching(/^\{"rows":\d\}$/),
     });
     const after = JSON.parse((await it.run(['operators', 'list', '--json'], { env })).out);
-    expect(after.operators.length).toBe(2);
+    expect(after.items.length).toBe(2);
     expect(await names(it)).toEqual([]);
   });
 

@@ -26,12 +26,12 @@ describe.each(ENGINES)('tidegate tags on $name', (engine) => {
     expect(await it.tags(...prod, '--dry-run')).toMatchObject({
       ...{ code: 0, err: '', out: 'Would change 2 of 2 hosts: set env=prod role=web.' },
     });
-    expect(JSON.parse((await it.tags('list', '--json')).out)).toEqual({ tags: [] });
+    expect(JSON.parse((await it.tags('list', '--json')).out)).toEqual({ items: [] });
     expect((await it.tags(...prod)).out).toBe('Changed 2 of 2 hosts: set env=prod role=web.');
     expect((await it.tags('remove', 'role', '--host', 'host-1')).out).toBe(
       'Changed 1 of 1 hosts: removed role.',
     );
-    expect(JSON.parse((await it.tags('list', '--json')).out).tags).toEqual([
+    expect(JSON.parse((await it.tags('list', '--json')).out).items).toEqual([
       { tag: 'env=prod', hosts: 2, reported: false },
       { tag: 'role=web', hosts: 1, reported: false },
     ]);

@@ -2,7 +2,6 @@ import { flag, many, text } from '@tidegate/command-line/declare';
 import { TagHostsRequest } from '@tidegate/protocol/tags-api';
 import { TAGS } from '@tidegate/terminal/lists';
 import { EXIT, type ExitCode, readArgs, UsageError } from '@tidegate/terminal/read-args';
-import { rowsOf, showTable } from '@tidegate/terminal/show-table';
 import { Check, Errors } from 'typebox/value';
 import { findAgentsInGroups } from '../agents/group-store.ts';
 import { tagHosts } from '../agents/tag-hosts.ts';
@@ -11,6 +10,7 @@ import { chunks } from '../platform/db/chunks.ts';
 import { type CliWorld, declareCommand } from './command.ts';
 import { CommandFault, type Installation, withInstallation } from './open-installation.ts';
 import { scopeOf } from './scope-words.ts';
+import { showList } from './show-list.ts';
 
 /** Every change is an event with this actor and the tags before and after. */
 const BY = { username: 'cli', groups: null };
@@ -93,7 +93,7 @@ async function list(
       }
     } while (page.length === PAGE);
   }
-  world.out(json ? JSON.stringify({ tags }, null, 2) : showTable(rowsOf(TAGS, tags)));
+  showList(world, TAGS, { items: tags, json });
   return EXIT.ok;
 }
 

@@ -26,7 +26,7 @@ describe.each(SAMPLED_ENGINES)('tidegate tokens on $name', (engine) => {
     const made = await it.spawn(['tokens', 'add', '--label', 'rack 4', '--seats', '2']);
     expect(made).toMatchObject({ code: 0, out: expect.stringMatching(/^tgr_[\w-]{43}\n$/) });
     expect(await enrol(url, made.out.trim())).toBe(201);
-    const { tokens } = JSON.parse((await it.spawn(['tokens', 'list', '--json'])).out);
+    const { items: tokens } = JSON.parse((await it.spawn(['tokens', 'list', '--json'])).out);
     expect(tokens).toMatchObject([{ label: 'rack 4', seats: 2, seats_used: 1, created_by: 'cli' }]);
     expect((await it.spawn(['tokens', 'revoke', tokens[0].id])).code).toBe(0);
     expect(await enrol(url, made.out.trim())).toBe(401);

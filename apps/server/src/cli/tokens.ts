@@ -2,7 +2,6 @@ import { flag, many, text } from '@tidegate/command-line/declare';
 import { CreateRegistrationToken, SEATS_MAX } from '@tidegate/protocol/enrolment-api';
 import { REGISTRATION_TOKENS } from '@tidegate/terminal/lists';
 import { EXIT, type ExitCode, readArgs, UsageError } from '@tidegate/terminal/read-args';
-import { rowsOf, showTable } from '@tidegate/terminal/show-table';
 import { Value } from 'typebox/value';
 import { createRegistrationToken, withdrawRegistrationToken } from '../enrolment/registration-tokens.ts';
 import { listRegistrationTokens, type RegistrationTokenRow } from '../enrolment/store.ts';
@@ -10,6 +9,7 @@ import { tokenView } from '../enrolment/token-view.ts';
 import { isAgentId } from '../platform/http/identities.ts';
 import { type CliWorld, declareCommand } from './command.ts';
 import { CommandFault, type Installation, withInstallation } from './open-installation.ts';
+import { showList } from './show-list.ts';
 
 const ACTOR = 'cli';
 const PAGE = 200;
@@ -92,9 +92,7 @@ async function list({ platform, world, json }: Context): Promise<ExitCode> {
     if (page.length < PAGE) break;
   }
   const shown = tokens.map(tokenView);
-  world.out(
-    json ? JSON.stringify({ tokens: shown }, null, 2) : showTable(rowsOf(REGISTRATION_TOKENS, shown)),
-  );
+  showList(world, REGISTRATION_TOKENS, { items: shown, json });
   return EXIT.ok;
 }
 

@@ -41,19 +41,17 @@ describe.each(ENGINES)('tidegate unfixed on $name', (engine) => {
     expect(out).toContain('Nothing has been counted yet');
     const exploited = JSON.parse((await it.unfixed('list', '--exploited', 'true', '--json')).out);
     expect(exploited).toMatchObject({
-      ...{ unfixed: [{ vulnerability: 'CVE-2024-1', hosts: 3 }], more: false },
+      ...{ items: [{ vulnerability: 'CVE-2024-1', hosts: 3 }], more: false },
       coverage: { at: null, hosts: 0, unknown_hosts: 0, left_out: 0 },
     });
-    expect(JSON.parse((await it.unfixed('list', '--search', '2024-3', '--json')).out).unfixed).toHaveLength(
-      1,
-    );
+    expect(JSON.parse((await it.unfixed('list', '--search', '2024-3', '--json')).out).items).toHaveLength(1);
   });
 
   test('mitigate notes a hook and takes the note back, and with --dry-run does neither', async () => {
     const it = await open();
     await it.add('CVE-2024-1', { hosts: 3 });
     const mitigations = async () =>
-      JSON.parse((await it.unfixed('list', '--json')).out).unfixed.map(
+      JSON.parse((await it.unfixed('list', '--json')).out).items.map(
         (one: { mitigation: object }) => one.mitigation,
       );
     const note = ['mitigate', ...NAMED, '--hook', 'web-firewall', '--note', 'Blocks the request.'];

@@ -7,7 +7,6 @@ import {
 } from '@tidegate/protocol/unfixed-api';
 import { UNFIXED } from '@tidegate/terminal/lists';
 import { EXIT, type ExitCode, readArgs, UsageError } from '@tidegate/terminal/read-args';
-import { rowsOf, showTable } from '@tidegate/terminal/show-table';
 import { Check } from 'typebox/value';
 import { rfc3339 } from '../platform/clock.ts';
 import {
@@ -23,6 +22,7 @@ import { readPass } from '../unfixed/pass-store.ts';
 import { unfixedItems } from '../unfixed/unfixed-view.ts';
 import { type CliWorld, declareCommand } from './command.ts';
 import { CommandFault, type Installation, withInstallation } from './open-installation.ts';
+import { tableOf } from './show-list.ts';
 
 const PAGE = 200;
 /** Items that one call prints. */
@@ -111,10 +111,10 @@ async function list(
   const isMore = page.length === PAGE;
   if (json) {
     const coverage = { at, hosts, unknown_hosts: unknown, left_out: leftOut };
-    world.out(JSON.stringify({ unfixed, more: isMore, coverage }, null, 2));
+    world.out(JSON.stringify({ items: unfixed, more: isMore, coverage }, null, 2));
     return EXIT.ok;
   }
-  world.out(showTable(rowsOf(UNFIXED, unfixed)));
+  world.out(tableOf(world, UNFIXED, unfixed));
   if (isMore) world.out(`There are more: these are the first ${LISTED_MAX}.`);
   world.out(
     at === null

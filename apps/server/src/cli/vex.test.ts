@@ -13,7 +13,7 @@ describe.each(ENGINES)('tidegate vex on $name', (engine) => {
   test('a fleet without statements has an empty list, and no document: that would be none of either format', async () => {
     const it = await createServedPlace(engine);
     const listed = await it.run(['vex', 'list', '--json']);
-    expect({ code: listed.code, ...JSON.parse(listed.out) }).toEqual({ code: 0, statements: [] });
+    expect({ code: listed.code, ...JSON.parse(listed.out) }).toEqual({ code: 0, items: [] });
     for (const format of ['openvex', 'cyclonedx']) {
       const exported = await it.run(['vex', 'export', '--format', format]);
       expect(exported.code).not.toBe(0);
@@ -43,7 +43,7 @@ describe.each(ENGINES)('tidegate vex on $name', (engine) => {
     const written = await call('POST', '/admin/vex-statements', STATEMENT, token);
     expect(written.status, written.text).toBe(201);
     const { id } = JSON.parse(written.text);
-    const { statements } = JSON.parse((await it.run(['vex', 'list', '--json'])).out);
+    const { items: statements } = JSON.parse((await it.run(['vex', 'list', '--json'])).out);
     expect(statements).toMatchObject([{ id, ...STATEMENT, created_by: 'olga', state: 'in_force' }]);
     expect((await it.run(['vex', 'list'])).out).toContain(`${id}  CVE-2024-1     npm:left`);
     const exported = JSON.parse((await it.run(['vex', 'export', '--format', 'openvex'])).out);
@@ -53,7 +53,7 @@ describe.each(ENGINES)('tidegate vex on $name', (engine) => {
     expect(exported.statements).toEqual(answered.statements);
     expect(exported.statements).toHaveLength(1);
     expect((await call('DELETE', `/admin/vex-statements/${id}`, undefined, token)).status).toBe(204);
-    expect(JSON.parse((await it.run(['vex', 'list', '--json'])).out)).toEqual({ statements: [] });
+    expect(JSON.parse((await it.run(['vex', 'list', '--json'])).out)).toEqual({ items: [] });
   });
 
   test.each<[string, string]>([

@@ -2,7 +2,6 @@ import { choice, flag } from '@tidegate/command-line/declare';
 import { VEX_STATEMENTS_MAX, VexFormat } from '@tidegate/protocol/vex-api';
 import { STATEMENTS } from '@tidegate/terminal/lists';
 import { EXIT, type ExitCode, readArgs, UsageError } from '@tidegate/terminal/read-args';
-import { rowsOf, showTable } from '@tidegate/terminal/show-table';
 import { Value } from 'typebox/value';
 import { readFleet } from '../signing-keys/store.ts';
 import { exportDocument, NOTHING_TO_EXPORT } from '../vex/export-document.ts';
@@ -10,6 +9,7 @@ import { statementView } from '../vex/statement-view.ts';
 import { statementsInForce } from '../vex/store.ts';
 import { type CliWorld, declareCommand } from './command.ts';
 import { CommandFault, type Installation, withInstallation } from './open-installation.ts';
+import { showList } from './show-list.ts';
 
 const OPTIONS = {
   format: choice(['openvex', 'cyclonedx'], 'form of the document'),
@@ -52,7 +52,7 @@ async function list({ platform }: Installation, world: CliWorld, json: boolean):
   const nowMs = platform.now();
   const rows = await statementsInForce(platform.database.read, { nowMs, limit: VEX_STATEMENTS_MAX });
   const statements = rows.map((row) => statementView(row, nowMs));
-  world.out(json ? JSON.stringify({ statements }, null, 2) : showTable(rowsOf(STATEMENTS, statements)));
+  showList(world, STATEMENTS, { items: statements, json });
   return EXIT.ok;
 }
 

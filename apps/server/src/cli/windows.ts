@@ -2,7 +2,6 @@ import { flag, text } from '@tidegate/command-line/declare';
 import { BlackoutEnd, BlackoutRequest } from '@tidegate/protocol/blackouts-api';
 import { OPENINGS } from '@tidegate/terminal/lists';
 import { EXIT, type ExitCode, readArgs, UsageError } from '@tidegate/terminal/read-args';
-import { rowsOf, showTable } from '@tidegate/terminal/show-table';
 import { scopeText } from '@tidegate/terminal/words';
 import { Check, Errors } from 'typebox/value';
 import { countWithheld } from '../blackouts/count-withheld.ts';
@@ -14,6 +13,7 @@ import { rfc3339Seconds } from '../platform/clock.ts';
 import { type CliWorld, declareCommand } from './command.ts';
 import { CommandFault, type Installation, withInstallation } from './open-installation.ts';
 import { SCOPE_OPTIONS, scopeOf } from './scope-words.ts';
+import { tableOf } from './show-list.ts';
 
 /** Every change is an event with this actor. */
 const ACTOR = 'cli';
@@ -110,7 +110,7 @@ async function list(
   }
   world.out(
     [
-      showTable(rowsOf(OPENINGS, entries)),
+      tableOf(world, OPENINGS, entries),
       ...always.map((name) => `at any time: the policy ${JSON.stringify(name)}`),
     ].join('\n'),
   );
