@@ -156,6 +156,21 @@ const routeTree = root.addChildren([
       name: 'OperatorsPage',
       title: 'Operators',
     }),
+    fleetPage('/notifications', {
+      load: () => import('./notifications/channels-page.tsx'),
+      name: 'ChannelsPage',
+      title: 'Notifications',
+    }),
+    fleetPage('/notifications/rules', {
+      load: () => import('./notifications/rules-page.tsx'),
+      name: 'RulesPage',
+      title: 'Notifications',
+    }),
+    fleetPage('/notifications/deliveries', {
+      load: () => import('./notifications/deliveries-page.tsx'),
+      name: 'DeliveriesPage',
+      title: 'Notifications',
+    }),
     page('/account', () => import('./account/account-page.tsx'), 'AccountPage'),
     page('/welcome', () => import('./welcome/welcome-page.tsx'), 'WelcomePage'),
     page('/settings', () => import('./settings/settings-page.tsx'), 'SettingsPage'),

@@ -228,6 +228,7 @@ export const ResendRequest = Type.Union([
 ]);
 export type ResendRequest = Static<typeof ResendRequest>;
 export const Resent = strict({ resent: Count });
+export type Resent = Static<typeof Resent>;
 
 /**
  * The updates that a notice speaks of, as they are now. Operators who are bound to groups are given the updates of

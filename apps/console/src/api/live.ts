@@ -14,6 +14,7 @@ export const TOPICS = [
   'bulk',
   'overview',
   'enrolment',
+  'notifications',
   'session',
 ] as const;
 export type Topic = (typeof TOPICS)[number];

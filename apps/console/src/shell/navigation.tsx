@@ -2,6 +2,7 @@ import type { Role } from '@tidegate/protocol/states';
 import {
   Activity,
   ArrowUpCircle,
+  Bell,
   CalendarCheck,
   CalendarDays,
   CalendarOff,
@@ -64,6 +65,7 @@ export const DESTINATIONS: readonly Destination[] = [
     isOfFleet: true,
   },
   { to: '/rate-limits', label: 'Rate limits', icon: <Gauge />, role: 'admin', isOfFleet: true },
+  { to: '/notifications', label: 'Notifications', icon: <Bell />, role: 'admin', isOfFleet: true },
   { to: '/operators', label: 'Operators', icon: <UserCog />, role: 'admin', isOfFleet: true },
   { to: '/settings', label: 'Settings', icon: <Settings />, shortcut: 'g s', role: 'viewer' },
 ];

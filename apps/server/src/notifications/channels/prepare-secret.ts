@@ -56,8 +56,7 @@ function configFault(config: ChannelConfig): FieldFault | null {
       return config.tls === 'none' && config.user !== null
         ? {
             path: '/config/tls',
-            message:
-              'must be implicit or starttls where there is a user: passwords are not sent in the clear',
+            message: 'must not be none where there is a user: passwords are not sent in the clear',
           }
         : null;
     case 'slack':
