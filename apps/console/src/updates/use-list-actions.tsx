@@ -16,7 +16,8 @@ export function useListActions(given: {
   chosen: Chosen | null;
   rows: readonly UpdateItem[];
   active: UpdateItem | null;
-  box: RefObject<HTMLInputElement | null>;
+  /** The field that filters the list; left out where there is none. */
+  box?: RefObject<HTMLInputElement | null>;
   onApprove: (chosen: Chosen) => void;
 }): readonly Action[] {
   const { selection, chosen, rows, active, box, onApprove } = given;
@@ -68,15 +69,14 @@ export function useListActions(given: {
           active &&
           void navigate({ to: '/updates/$id', params: { id: active.id }, search: { panel: 'override' } }),
       },
-      {
-        id: 'search',
-        group: 'Updates',
-        label: 'Filter the list',
-        shortcut: '/',
-        icon: <Search />,
-        isAllowed: true,
-        run: () => box.current?.focus(),
-      },
+      ...(box === undefined
+        ? []
+        : [
+            {
+              ...{ id: 'search', group: 'Updates', label: 'Filter the list', shortcut: '/' },
+              ...{ icon: <Search />, isAllowed: true, run: () => box.current?.focus() },
+            },
+          ]),
       {
         id: 'rows',
         group: 'Updates',

@@ -41,6 +41,7 @@ export const PAGES = [
   '/enrolment',
   '/signing-keys',
   '/rate-limits',
+  '/notices/:id',
   '/notifications',
   '/notifications/rules',
   '/notifications/deliveries',
