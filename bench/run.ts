@@ -5,6 +5,7 @@ import { benchAgent } from './agent.ts';
 import { benchBulk } from './bulk.ts';
 import { benchCapability } from './capability.ts';
 import { benchCheckIn } from './check-in.ts';
+import { benchEvidence } from './evidence.ts';
 import { benchInventory } from './inventory.ts';
 import type { FleetSize } from './list-fleet.ts';
 import { benchLists } from './lists.ts';
@@ -30,14 +31,15 @@ const BENCHES = {
   capability: benchCapability,
   abuse: benchAbuse,
   'slow-log': benchSlowLog,
+  evidence: benchEvidence,
 } as const;
 
 const NAMES = [
   ...(['check-in', 'renewals', 'inventory', 'agent', 'plan', 'advisories', 'versions', 'lists'] as const),
-  ...(['bulk', 'overview', 'policies', 'capability', 'abuse', 'slow-log'] as const),
+  ...(['bulk', 'overview', 'policies', 'capability', 'abuse', 'slow-log', 'evidence'] as const),
 ] as const;
 
-const USAGE = `Usage: npm run bench -- <check-in|renewals|inventory|agent|plan|advisories|lists|versions|bulk|overview|policies|capability|abuse|slow-log> [--json] [--rounds N] [--seconds N] [--engine E]
+const USAGE = `Usage: npm run bench -- <check-in|renewals|inventory|agent|plan|advisories|lists|versions|bulk|overview|policies|capability|abuse|slow-log|evidence> [--json] [--rounds N] [--seconds N] [--engine E]
 
   check-in    idle check-ins of --agents agents against a bare node:http server in the same run
   renewals    durable renewals (E1) of 10,000 agents against the same bare server
@@ -52,6 +54,7 @@ const USAGE = `Usage: npm run bench -- <check-in|renewals|inventory|agent|plan|a
   policies    which of 200,000 updates on 10,000 hosts 100 policies ask for
   capability  decisions of 100 capability files, a file of 1 MB, and hostile patterns
   abuse       CPU of each refused request, by route; fails above 2 ms
+  evidence    a bundle of a year of 300 hosts with 2,000 updates each, written and verified
   slow-log    a prepared read of SQLite, with and without the log of slow queries
 
   --json      last line of the output is one JSON object with the medians

@@ -29,6 +29,7 @@ export const GENERATED_HEAD = `// Generated from the OpenAPI document by \`npm r
 // biome-ignore-all lint: generated
 `;
 export const JSON_TYPE = 'application/json';
+const EVENTS_TYPE = 'text/event-stream';
 
 /** The operations that operators may call, but for streams: \`GET /api/v1/agents\` and the like. */
 export function operationsOf(document: unknown): { name: string; operation: Operation }[] {
@@ -59,6 +60,6 @@ function isOfOperators({ security }: Operation): boolean {
 function isStream({ responses }: Operation): boolean {
   return Object.values(responses).some(
     (answer) =>
-      'content' in answer && answer.content !== undefined && !Object.hasOwn(answer.content, JSON_TYPE),
+      'content' in answer && answer.content !== undefined && Object.hasOwn(answer.content, EVENTS_TYPE),
   );
 }

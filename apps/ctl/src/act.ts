@@ -115,6 +115,21 @@ function answered<K extends OperationName>(
   });
 }
 
+/** An answer that is a file. */
+export function file<K extends OperationName>(operation: K, words: Words & { readonly accept: string }): Act {
+  return actOf(operation, words, {}, async (asked, request) => {
+    const { world, isJson } = asked;
+    if (!isAsked(operation, request)) return refuseWrong(world);
+    if (isJson || world.columns !== null) {
+      world.err(
+        isJson ? 'The answer is a file, and no JSON.' : 'The answer is a file: send it to one with >.',
+      );
+      return EXIT.failed;
+    }
+    return saved(operation, request, { asked, accept: words.accept });
+  });
+}
+
 /** The answer in another form, on the output as it arrives. */
 async function saved<K extends OperationName>(
   operation: K,

@@ -9,7 +9,16 @@ import { ACCOUNT, AGENT_PACKAGES, API_TOKENS, OPERATORS_GROUP, TOKENS } from './
 import { HOLDS_GROUP, POLICIES_GROUP, ROLLOUTS_GROUP, WINDOWS_GROUP } from './groups/policies.ts';
 import { REBOOTS_GROUP } from './groups/reboots.ts';
 import { DIVERGENCES, EXCEPTIONS, GATE_POLICY, ORIGINS, UNFIXED_GROUP, VEX } from './groups/rules.ts';
-import { EVENTS, HEALTH, OVERVIEW, RATE_LIMITS, RESYNC, SIGNING_KEYS, VIEWS } from './groups/server.ts';
+import {
+  EVENTS,
+  EVIDENCE,
+  HEALTH,
+  OVERVIEW,
+  RATE_LIMITS,
+  RESYNC,
+  SIGNING_KEYS,
+  VIEWS,
+} from './groups/server.ts';
 import { DECISIONS, PACKAGES, ROLLBACK, UPDATES } from './groups/updates.ts';
 import { SESSIONS } from './session-commands.ts';
 
@@ -20,7 +29,7 @@ export const GROUPS: readonly Group[] = [
   ...[POLICIES_GROUP, ROLLOUTS_GROUP, WINDOWS_GROUP, HOLDS_GROUP, REBOOTS_GROUP],
   ...[UNFIXED_GROUP, VEX, EXCEPTIONS, ORIGINS, DIVERGENCES, GATE_POLICY],
   ...[TOKENS, AGENT_PACKAGES, API_TOKENS, OPERATORS_GROUP, ACCOUNT, VIEWS],
-  ...[EVENTS, CHANNELS_GROUP, NOTIFICATIONS_GROUP, SIGNING_KEYS, RATE_LIMITS, RESYNC, HEALTH],
+  ...[EVENTS, EVIDENCE, CHANNELS_GROUP, NOTIFICATIONS_GROUP, SIGNING_KEYS, RATE_LIMITS, RESYNC, HEALTH],
 ];
 
 /** Which server, in whose name: options of every command. */

@@ -386,6 +386,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     path: `/api/v1/events/${NOBODY}`,
     expected: operator('viewer', '404 not_found'),
   },
+  'GET /api/v1/evidence': { expected: operator('viewer', '200') },
   'GET /api/v1/auth/session': { expected: operator('viewer', '200') },
   // Passkeys need a host name, and this server is called by its address.
   'POST /api/v1/auth/login/passkey/options': { expected: everybody('409 conflict') },

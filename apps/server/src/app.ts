@@ -28,6 +28,7 @@ import { mountConsole } from './console/routes.ts';
 import { mountEnrolment } from './enrolment/routes.ts';
 import { mountEvents } from './events/routes.ts';
 import { watchSeals } from './events/watch-seals.ts';
+import { mountEvidence } from './evidence/routes.ts';
 import { mountFleetLock } from './fleet-lock/routes.ts';
 import { mountHealth } from './health/routes.ts';
 import { createLargeReports } from './inventory/large-reports.ts';
@@ -132,6 +133,7 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
   mountOverview(routes, { platform, snapshots, advisories: sources.advisoryState });
   mountCalendar(routes, { platform, due });
   mountNotifications(routes, notifications);
+  mountEvidence(routes, { platform, signer: keyRing });
   mountHealth(routes, { platform, version: VERSION, bootedAt, advisories: sources.advisories.status });
   mountClientErrors(routes, { platform });
   mountViews(routes, { platform });

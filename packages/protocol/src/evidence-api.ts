@@ -4,6 +4,9 @@ import { Count, nullable, Sha256Hex, strict, Timestamp, Uuid } from './scalars.t
 /** Payload type of the manifest of an evidence bundle (docs/evidence.md). */
 export const EVIDENCE_TYPE = 'application/vnd.tidegate.evidence.v1+json';
 
+/** Of a bundle: a tar archive. */
+export const EVIDENCE_MEDIA_TYPE = 'application/x-tar';
+
 const Place = strict({ position: Count, hash: nullable(Sha256Hex) });
 
 /** Whose evidence it is. `groups`: of an operator who is bound to them. */

@@ -1,7 +1,9 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
 import { useListSearch } from '../api/list-search.ts';
 import { listQuery } from '../api/queries.ts';
+import { Button } from '../ui/button.tsx';
 import { CopyText } from '../ui/copy-text.tsx';
 import type { Column } from '../ui/data-table.tsx';
 import { ListTable } from '../ui/list-table.tsx';
@@ -12,6 +14,7 @@ import { EventSeverityBadge } from './event-badges.tsx';
 import { EVENT_FILTERS, EventFilters } from './event-filters.tsx';
 import type { EventItem } from './event-item.ts';
 import { EventText } from './event-text.tsx';
+import { EvidenceDialog } from './evidence-dialog.tsx';
 import { VerifyPanel } from './verify-panel.tsx';
 
 const SHORT = 10;
@@ -77,10 +80,12 @@ const COLUMNS: readonly Column<EventItem>[] = [
 export function EventsPage() {
   const list = useListSearch(EVENT_FILTERS);
   const query = useQuery(listQuery<EventItem>('events', '/api/v1/events', list.query));
+  const [isAsking, setAsking] = useState(false);
   return (
     <Page
       title="Events"
       lead="Everything that happened. Each event contains the hash of the previous one, so changes can be detected."
+      actions={<Button onClick={() => setAsking(true)}>Evidence for an auditor</Button>}
     >
       <ListTable
         list={list}
@@ -94,6 +99,7 @@ export function EventsPage() {
         order="-created_at"
       />
       <VerifyPanel />
+      {isAsking && <EvidenceDialog onClose={() => setAsking(false)} />}
     </Page>
   );
 }

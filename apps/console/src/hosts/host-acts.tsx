@@ -2,6 +2,7 @@ import type { AgentItem, CommandQueued, RebindAnswer } from '@tidegate/protocol/
 import { type ReactNode, useState } from 'react';
 import { post } from '../api/client.ts';
 import { queryClient } from '../api/queries.ts';
+import { EvidenceDialog } from '../events/evidence-dialog.tsx';
 import { withStepUp } from '../login/step-up.tsx';
 import { ConfirmDialog } from '../ui/dialog.tsx';
 import { Field, TextArea } from '../ui/field.tsx';
@@ -12,7 +13,7 @@ import { ScanDialog } from './scan-dialog.tsx';
 import { TagDialog } from './tag-dialog.tsx';
 
 /** The acts on a host that open a dialog. */
-export type HostAct = 'scan' | 'group' | 'tags' | 'polling' | 'rebind' | 'revoke' | 'dismiss';
+export type HostAct = 'scan' | 'group' | 'tags' | 'polling' | 'rebind' | 'revoke' | 'dismiss' | 'evidence';
 
 const REASON_MAX_CHARS = 1_000;
 const INTERVAL_MAX_SECONDS = 86_400;
@@ -40,6 +41,8 @@ export function HostActDialog({
       return <RebindDialog host={host} onClose={onClose} />;
     case 'revoke':
       return <RevokeDialog host={host} onClose={onClose} />;
+    case 'evidence':
+      return <EvidenceDialog host={host} onClose={onClose} />;
     case 'dismiss':
       return <DismissDialog host={host} onClose={onClose} />;
   }

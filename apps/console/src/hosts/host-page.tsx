@@ -57,10 +57,12 @@ function Host({ host }: { host: AgentItem }) {
             verb('revoke', 'Revoke the credentials'),
           ]
         : []),
+      { ...verb('evidence', 'Evidence for an auditor'), isAllowed: true },
     ];
   }, [host.status, may]);
   useActions(verbs);
-  const [scan, ...others] = verbs;
+  const scan = verbs.find(({ id }) => id === 'host scan');
+  const others = verbs.filter((each) => each !== scan);
 
   return (
     <Page

@@ -1,5 +1,6 @@
+import { EVIDENCE_MEDIA_TYPE } from '@tidegate/protocol/evidence-api';
 import { atMinute, words } from '@tidegate/terminal/words';
-import { change, list, show, table } from '../act.ts';
+import { change, file, list, show, table } from '../act.ts';
 import type { Group } from '../group.ts';
 
 export const OVERVIEW: Group = {
@@ -47,6 +48,25 @@ export const EVENTS: Group = {
       },
     }),
     show('GET /api/v1/events/{id}', { act: 'show' }),
+  ],
+};
+
+export const EVIDENCE: Group = {
+  name: 'evidence',
+  summary: 'a signed file for an auditor: who approved what and why, what was installed',
+  about:
+    'It goes to the standard output: > FILE. "tidegate verify-evidence FILE" verifies it without the server.',
+  acts: [
+    file('GET /api/v1/evidence', {
+      act: '',
+      accept: EVIDENCE_MEDIA_TYPE,
+      about: {
+        since: 'where the span begins, such as 2026-01-01 or 2026-01-01T12:00:00Z (90 days before its end)',
+        until: 'where it ends, not included (now)',
+        host: 'of one host',
+        group: 'of the hosts of one group',
+      },
+    }),
   ],
 };
 

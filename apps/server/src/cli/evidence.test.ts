@@ -86,7 +86,7 @@ describe.each(ENGINES)('tidegate evidence on $name, beside a running server', (e
   test('words that make no bundle are refused', async () => {
     const it = await createEvidenceScene(engine);
     const refused = async (...words: string[]) => (await it.run(['evidence', ...words])).err.split('\n')[0];
-    expect(await refused()).toBe('evidence needs --since TIME');
+    expect(await refused('now')).toBe('evidence takes no words, only options');
     expect(await refused('--since', 'monday')).toContain('--since is "monday"; allowed: a day');
     expect(await refused('--since', it.since, '--host', 'a', '--group', 'b')).toContain('exclude each other');
     expect(await refused('--since', it.since, '--host', 'nobody')).toBe('there is no host "nobody"');

@@ -2,11 +2,12 @@ import { closeSync, fsyncSync, openSync, rmSync, writeSync } from 'node:fs';
 import { file, flag, text } from '@tidegate/command-line/declare';
 import type { EvidenceScope } from '@tidegate/protocol/evidence-api';
 import { EXIT, readArgs, UsageError } from '@tidegate/terminal/read-args';
-import { findAgent, findAgentsNamed } from '../agents/store.ts';
+import { findAgentsNamed } from '../agents/store.ts';
 import { openCheckpointFile } from '../events/checkpoint-file.ts';
 import { makeCheckpoint } from '../events/make-checkpoint.ts';
 import { bundleName } from '../evidence/bundle-name.ts';
 import { readSpan } from '../evidence/read-span.ts';
+import { hostsIn } from '../evidence/store.ts';
 import { BundleTooLarge, writeBundle } from '../evidence/write-bundle.ts';
 import type { Db } from '../platform/db/engine.ts';
 import { declareCommand } from './command.ts';
@@ -16,7 +17,10 @@ import { CommandFault, withInstallation } from './open-installation.ts';
 const OPTIONS = {
   host: text('HOST', 'evidence of one host, by its name or id'),
   group: text('GROUP', 'evidence of the hosts of one group'),
-  since: text('TIME', 'where the span begins, such as 2026-01-01 or 2026-01-01T12:00:00Z'),
+  since: text(
+    'TIME',
+    'where the span begins, such as 2026-01-01 or 2026-01-01T12:00:00Z (90 days before its end)',
+  ),
   until: text('TIME', 'where it ends, not included (now)'),
   out: file('a new file (a name from the scope and the span)'),
   json: flag('describe the bundle as JSON'),
@@ -25,7 +29,7 @@ const OPTIONS = {
 export const evidenceCommand = declareCommand({
   name: 'evidence',
   summary: 'write a bundle for an auditor: who approved what and why, and what was installed',
-  calls: [{ needs: ['since'], takes: ['host', 'group', 'until', 'out', 'json'] }],
+  calls: [{ takes: ['host', 'group', 'since', 'until', 'out', 'json'] }],
   options: OPTIONS,
   about: `Writes one archive (tar) of a span of time: approvals as signed, decisions with their facts, results of the hosts,
 statements and exceptions, rollouts, the log of events with its checkpoints, the key sets, the inventory, and a report for a
@@ -39,7 +43,6 @@ It works on the data directory (SERVICE_DATA_DIR, SERVICE_DATABASE_URL), with or
     const { values, positionals } = readArgs(args, OPTIONS);
     const { host = null, group = null, since, until, out = null, json = false } = values;
     if (positionals.length > 0) throw new UsageError('evidence takes no words, only options');
-    if (since === undefined) throw new UsageError('evidence needs --since TIME');
     if (host !== null && group !== null) throw new UsageError('--host and --group exclude each other');
     const read = readSpan({ since, until }, world.now());
     if (!read.ok) throw new UsageError(`--${read.fault}`);
@@ -53,7 +56,12 @@ It works on the data directory (SERVICE_DATA_DIR, SERVICE_DATABASE_URL), with or
         throw new CommandFault('the private half of the key in use is missing, so nothing can be signed');
       await makeCheckpoint({ platform, signer, file: openCheckpointFile(config.dataDir) }, 'always');
       const path = out ?? bundleName(scope, span);
-      const request = { scope, span, madeBy: `cli (${world.env.SUDO_USER ?? world.env.USER ?? 'unknown'})` };
+      const request = {
+        scope,
+        isBound: false,
+        span,
+        madeBy: `cli (${world.env.SUDO_USER ?? world.env.USER ?? 'unknown'})`,
+      };
       const bytes = await writeNew(path, writeBundle(db, signer, { ...request, nowMs: world.now() }));
       world.out(json ? JSON.stringify({ file: path, bytes }) : `Evidence written: ${path} (${bytes} bytes)`);
       return EXIT.ok;
@@ -68,7 +76,10 @@ async function scopeOf(
   if (group !== null) return { kind: 'group', group };
   if (host === null) return { kind: 'fleet' };
   const isId = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(host);
-  const ids = isId && (await findAgent(db, host)) ? [host] : await findAgentsNamed(db, host);
+  const ids =
+    isId && (await hostsIn(db, { agentId: host, groups: null, after: '' })).length > 0
+      ? [host]
+      : await findAgentsNamed(db, host);
   const [agentId, ...more] = ids;
   if (agentId === undefined) throw new CommandFault(`there is no host ${JSON.stringify(host)}`);
   if (more.length > 0)

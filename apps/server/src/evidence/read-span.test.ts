@@ -5,6 +5,7 @@ const NOW = Date.UTC(2026, 10, 21, 9);
 
 test.each([
   ['2026-01-01', '2026-02-01', Date.UTC(2026, 0, 1), Date.UTC(2026, 1, 1)],
+  [undefined, '2026-11-21', Date.UTC(2026, 7, 23), Date.UTC(2026, 10, 21)],
   ['2026-01-01T12:00Z', undefined, Date.UTC(2026, 0, 1, 12), NOW],
   ['2026-01-01T12:00:01.5Z', '2026-11-21T09:00:00Z', Date.UTC(2026, 0, 1, 12, 0, 1, 500), NOW],
 ])('from %s to %s', (since, until, sinceMs, untilMs) => {

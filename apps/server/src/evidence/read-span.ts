@@ -1,7 +1,9 @@
 import type { Span } from './store.ts';
 
 /** Longest span of one bundle, in days. */
-export const SPAN_MAX_DAYS = 3_660;
+const SPAN_MAX_DAYS = 3_660;
+/** Where it is not said when it begins. */
+const SPAN_DAYS = 90;
 const DAY_MS = 86_400_000;
 const TIME = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?Z)?$/;
 
@@ -9,16 +11,16 @@ export type ReadSpan =
   | { readonly ok: true; readonly span: Span }
   | { readonly ok: false; readonly fault: string };
 
-/** A span in UTC of days or times; it ends now unless it is said when. */
+/** A span in UTC of days or times; it ends now, and begins 90 days before, unless it is said when. */
 export function readSpan(
-  { since, until }: { since: string; until: string | undefined },
+  { since, until }: { since: string | undefined; until: string | undefined },
   nowMs: number,
 ): ReadSpan {
-  const sinceMs = timeOf(since);
   const untilMs = until === undefined ? nowMs : timeOf(until);
   const form = 'allowed: a day such as 2026-01-31 or a time such as 2026-01-31T12:00:00Z, in UTC';
-  if (sinceMs === null) return { ok: false, fault: `since is ${JSON.stringify(since)}; ${form}` };
   if (untilMs === null) return { ok: false, fault: `until is ${JSON.stringify(until)}; ${form}` };
+  const sinceMs = since === undefined ? untilMs - SPAN_DAYS * DAY_MS : timeOf(since);
+  if (sinceMs === null) return { ok: false, fault: `since is ${JSON.stringify(since)}; ${form}` };
   if (untilMs > nowMs)
     return { ok: false, fault: 'until is in the future; allowed: a time up to now, or none for now' };
   if (sinceMs >= untilMs) return { ok: false, fault: 'since is not before until' };

@@ -1,3 +1,5 @@
+import { REPORT_SEVERITIES } from './figure-rules.ts';
+
 /** A line of the bundle that the report names, with its place. */
 export interface Named {
   readonly line: object;
@@ -25,6 +27,9 @@ type ListName =
 
 /** Lines of a list that the report shows; it says where the others are. */
 export const LISTED_MAX = 60;
+/** Updates that wait: the most severe first, then those that wait longest. */
+export const LONGEST_MAX = 25;
+const SEVERITIES: readonly string[] = REPORT_SEVERITIES;
 const HOSTNAMES_MAX = 10_000;
 
 export function createGathering(): {
@@ -44,12 +49,12 @@ export function createGathering(): {
     if (lists[name].length < LISTED_MAX) lists[name].push(named);
   }
   function keepLongest(named: Named): void {
-    const days = numberIn(named.line, 'days');
+    const weight = weightOf(named);
     const least = longest.at(-1);
-    if (longest.length === LISTED_MAX && least && numberIn(least.line, 'days') >= days) return;
-    const at = longest.findIndex(({ line }) => numberIn(line, 'days') < days);
+    if (longest.length === LONGEST_MAX && least && weightOf(least) >= weight) return;
+    const at = longest.findIndex((each) => weightOf(each) < weight);
     longest.splice(at === -1 ? longest.length : at, 0, named);
-    if (longest.length > LISTED_MAX) longest.pop();
+    if (longest.length > LONGEST_MAX) longest.pop();
   }
 
   return {
@@ -67,6 +72,11 @@ export function createGathering(): {
       else if (isListed(folder)) keep(folder, named);
     },
   };
+}
+
+function weightOf({ line }: Named): number {
+  const rank = SEVERITIES.indexOf(textIn(line, 'severity'));
+  return (REPORT_SEVERITIES.length - rank) * 1_000_000 + numberIn(line, 'days');
 }
 
 const LISTED = ['rollouts', 'exceptions', 'statements', 'unfixed', 'divergences', 'origins'] as const;

@@ -32,9 +32,11 @@ h2 { font-size: 13.5pt; margin: 9mm 0 2mm; padding-top: 3mm; border-top: 1px sol
 h3 { font-size: 11pt; margin: 5mm 0 1mm; break-after: avoid; }
 p { margin: 1.5mm 0; }
 table { border-collapse: collapse; width: 100%; margin: 2mm 0 3mm; font-size: 9pt; }
-th, td { text-align: left; vertical-align: top; padding: 1mm 1.6mm; border-bottom: 1px solid #d4dbe1; overflow-wrap: anywhere; }
-th { border-bottom-color: #6b7a88; font-weight: 600; }
-td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; overflow-wrap: normal; }
+th, td { text-align: left; vertical-align: top; padding: 1mm 1.6mm; border-bottom: 1px solid #d4dbe1; overflow-wrap: break-word; }
+th { border-bottom-color: #6b7a88; font-weight: 600; white-space: nowrap; }
+td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+table.days th, table.days td { padding: 1mm .8mm; }
+table.days td:first-child { white-space: nowrap; }
 tr { break-inside: avoid; }
 thead { display: table-header-group; }
 sup { font-size: 6.5pt; line-height: 0; }

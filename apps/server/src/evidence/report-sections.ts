@@ -3,6 +3,7 @@ import { DAY_BUCKETS, REPORT_SEVERITIES, type ReportSeverity } from './figure-ru
 import {
   type Gathered,
   LISTED_MAX,
+  LONGEST_MAX,
   memberIn,
   type Named,
   numberIn,
@@ -15,7 +16,7 @@ import { day, type Marked, minute, numberText } from './report-words.ts';
 
 const SEVERITY_NAMES: Readonly<Record<ReportSeverity, string>> = {
   ...{ critical: 'Critical', high: 'High', medium: 'Medium', low: 'Low' },
-  ...{ unknown: 'Severity unknown', none: 'Fixes nothing known' },
+  ...{ unknown: 'Unknown', none: 'Nothing known' },
 };
 const BUCKET_NAMES = ['0–2', '3–7', '8–14', '15–30', '31–90', '91+'];
 /** From fast to slow; their names stand beside them, so that no colour has to be told apart. */
@@ -32,20 +33,25 @@ export function timeSection({ show, value }: Marked, { longest, hostnames }: Gat
 <p>${timeSentence(value)}</p>
 <p>Days count from the first report of a host that it could have the update, to its installation. Severities are those of the
 worst vulnerability that the update fixes.</p>
-<table><thead><tr><th>Fixes</th><th class="n">Installed</th>${BUCKET_NAMES.map((name) => html`<th class="n">${name} d</th>`)}<th class="n">Median</th><th class="n">90 %</th><th class="n">Waiting</th><th class="n">Longest</th></tr></thead><tbody>${rows}</tbody></table>
+<table class="days"><thead><tr><th>Fixes</th><th class="n">Installed</th>${BUCKET_NAMES.map((name) => html`<th class="n">${name} d</th>`)}<th class="n">Median</th><th class="n">90 %</th><th class="n">Waiting</th><th class="n">Longest</th></tr></thead><tbody>${rows}</tbody></table>
 ${chart(value)}
 <h3>What still waits, and why</h3>
 <p>${show('waiting.not_asked')} updates nobody had tried to approve. ${show('waiting.stopped')} the gate had stopped, and
 ${show('waiting.held')} were on hold. ${show('waiting.under_way')} were approved or being installed, ${show('waiting.failed')} had
 failed and ${show('waiting.rejected')} were rejected by a person. ${show('superseded')} were replaced by newer versions, or not
 needed any more.</p>
-${listOf(longest, ['Update', 'Host', 'Severity', 'Days', 'Why'], ({ line }) => [
-  html`${textIn(line, 'name')} ${textIn(line, 'to_version')}`,
-  html`${hostnames.get(textIn(line, 'agent_id')) ?? textIn(line, 'agent_id')}`,
-  html`${textIn(line, 'severity')}`,
-  html`${numberText(numberIn(line, 'days'))}`,
-  html`${words(textIn(line, 'reason'))}${memberIn(line, 'stopped_by') === null ? '' : `: ${words(textIn(line, 'stopped_by'))}`}`,
-])}`;
+${listOf(
+  longest,
+  ['Update', 'Host', 'Severity', 'Days', 'Why'],
+  ({ line }) => [
+    html`${textIn(line, 'name')} ${textIn(line, 'to_version')}`,
+    html`${hostnames.get(textIn(line, 'agent_id')) ?? textIn(line, 'agent_id')}`,
+    html`${textIn(line, 'severity')}`,
+    html`${numberText(numberIn(line, 'days'))}`,
+    html`${words(textIn(line, 'reason'))}${memberIn(line, 'stopped_by') === null ? '' : `: ${words(textIn(line, 'stopped_by'))}`}`,
+  ],
+  LONGEST_MAX,
+)}`;
 }
 
 function timeSentence(value: Marked['value']): string {
@@ -193,14 +199,18 @@ ${listOf(lists.unfixed, ['Vulnerability', 'Package', 'Severity', 'Since', 'Mitig
 ])}`;
 }
 
-function listOf(named: readonly Named[], heads: readonly string[], cells: (named: Named) => Html[]): Html {
+function listOf(
+  named: readonly Named[],
+  heads: readonly string[],
+  cells: (named: Named) => Html[],
+  most = LISTED_MAX,
+): Html {
   if (named.length === 0) return html`<p>None.</p>`;
   const rows = named.map(
     (each) =>
       html`<tr>${cells(each).map((cell) => html`<td>${cell}</td>`)}<td><span class="place">${each.place}</span></td></tr>`,
   );
-  const note =
-    named.length < LISTED_MAX ? html`` : html`<p>These are ${String(LISTED_MAX)}; the bundle has all.</p>`;
+  const note = named.length < most ? html`` : html`<p>These are ${String(most)}; the bundle has all.</p>`;
   return html`<table><thead><tr>${heads.map((head) => html`<th>${head}</th>`)}<th>Line</th></tr></thead><tbody>${rows}</tbody></table>${note}`;
 }
 

@@ -45,6 +45,8 @@ export interface EvidenceSigner {
 
 export interface EvidenceRequest {
   readonly scope: EvidenceScope;
+  /** Whether it is for an operator who is bound to groups of hosts. */
+  readonly isBound: boolean;
   readonly span: Span;
   readonly madeBy: string;
   readonly nowMs: number;
@@ -75,7 +77,7 @@ const OF_HOSTS: readonly (readonly [string, (of: Collecting) => Lines])[] = [
 export async function* writeBundle(
   db: Db,
   signer: EvidenceSigner,
-  { scope, span, madeBy, nowMs }: EvidenceRequest,
+  { scope, isBound, span, madeBy, nowMs }: EvidenceRequest,
 ): AsyncGenerator<Buffer> {
   const unknown: string[] = [];
   const files: EvidenceManifest['files'] = [];
@@ -124,7 +126,7 @@ export async function* writeBundle(
   yield* putLines('README.txt', linesOf(README));
   yield* putFolder('keys', keyLines(of));
   for (const [folder, lines] of OF_HOSTS) yield* putFolder(folder, lines(of));
-  if (scope.kind === 'groups') {
+  if (isBound) {
     of.note(
       `Made for an operator of some groups: ${OF_FLEET.map(([folder]) => folder).join(', ')} and the chain of the events belong to the whole fleet, and are not in the bundle.`,
     );

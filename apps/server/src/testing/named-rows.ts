@@ -153,6 +153,8 @@ const INSTALLED = { ecosystem: 'apt', name: 'demo', version: '1' };
 export const NAMED: Readonly<Record<string, Naming | string>> = {
   'GET /api/v1/events query agent_id': kept(list('agent')),
   'GET /api/v1/events/:id path id': kept(path('event')),
+  'GET /api/v1/evidence query agent_id': kept(path('agent')),
+  'GET /api/v1/evidence query group': path('group'),
   'POST /api/v1/admin/signing-keys/:version/use path version': path('signing key'),
   'POST /api/v1/admin/signing-keys/:version/revoke path version': path('signing key'),
   'POST /api/v1/agents/renew body request_id': 'a name that the agent makes up for its own retries',

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
+import { EVIDENCE_MEDIA_TYPE } from '@tidegate/protocol/evidence-api';
 import { REQUEST_ID_HEADER } from '@tidegate/protocol/headers';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { systemRandom } from '../ids.ts';
@@ -63,7 +64,7 @@ const REQUEST_TIMES: RequestTimes = { headersMs: 10_000, wholeMs: 30_000, checkM
  */
 const KEEP_ALIVE_MS = 75_000;
 const BODY_BUFFER_BYTES = 16_384;
-const STREAM_MEDIA_TYPES = ['text/event-stream', CSV_MEDIA_TYPE];
+const STREAM_MEDIA_TYPES = ['text/event-stream', CSV_MEDIA_TYPE, EVIDENCE_MEDIA_TYPE];
 /** Decompressions that run at once and that wait. Few, because files and DNS share the thread pool. */
 const DECOMPRESSIONS_MAX = 1;
 const DECOMPRESSIONS_WAITING_MAX = 64;
