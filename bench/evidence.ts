@@ -197,7 +197,7 @@ async function addSet(
       plan_sha256: sha(planId),
       verdict: {
         ...{
-          vulnerability: 'fixes',
+          vulnerability: 'clear',
           age: 'not_applicable',
           checked_at: issued,
           source: 'osv',

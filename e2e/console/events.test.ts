@@ -62,6 +62,30 @@ describeConsole('events in the console', { hosts: 3, operators: [VIEWER], prepar
     expect(Object.fromEntries(searchParams)).toEqual({ kind: 'security', until: '2001-01-01T10:30:00Z' });
   });
 
+  test('the evidence of a span is saved as one signed file, from the log and from the page of a host', async () => {
+    const page = await scene.openAs(VIEWER);
+    const save = async () => {
+      const download = page.waitForEvent('download');
+      await page.getByRole('button', { name: 'Download', exact: true }).click();
+      const file = await download;
+      expect(file.suggestedFilename()).toMatch(/^evidence-\d{4}-\d\d-\d\d-to-\d{4}-\d\d-\d\d\.tar$/);
+      await page.getByText('The evidence is saved.').first().waitFor();
+      return readFile(await file.path(), 'latin1');
+    };
+    await page.goto('/events');
+    await page.getByRole('button', { name: 'Evidence for an auditor' }).click();
+    await page.getByRole('heading', { name: 'Evidence of all hosts' }).waitFor();
+    await inspect(page, 'evidence');
+    const all = await save();
+    expect(all.slice(0, 10)).toBe('README.txt');
+    expect([all.includes('manifest.json'), all.includes('web-00001')]).toEqual([true, true]);
+    await page.goto(`/hosts/${agentId}`);
+    await page.getByRole('button', { name: 'Evidence for an auditor' }).click();
+    await page.getByRole('heading', { name: 'Evidence of liar' }).waitFor();
+    const one = await save();
+    expect([one.includes(agentId), one.includes('web-00001')]).toEqual([true, false]);
+  });
+
   test('what an agent reports is text on the page, and never a formula in a file', async () => {
     const page = await scene.openAs(VIEWER);
     await page.goto(`/events?agent_id=${agentId}&type=AGENT_ERROR`);

@@ -63,6 +63,7 @@ function Host({ host }: { host: AgentItem }) {
   useActions(verbs);
   const scan = verbs.find(({ id }) => id === 'host scan');
   const others = verbs.filter((each) => each !== scan);
+  const [only] = others;
 
   return (
     <Page
@@ -80,7 +81,9 @@ function Host({ host }: { host: AgentItem }) {
               {scan.label}
             </Button>
           )}
-          {others.length > 0 && (
+          {only && others.length === 1 ? (
+            <Button onClick={only.run}>{only.label}</Button>
+          ) : (
             <Menu
               actions={others}
               trigger={<Button icon={<Ellipsis aria-hidden="true" className="size-4" />}>More</Button>}

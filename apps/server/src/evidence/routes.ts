@@ -48,6 +48,7 @@ export function mountEvidence(
       produces: [EVIDENCE_MEDIA_TYPE],
       querystring: EvidenceQuery,
       response: { 200: Type.Unsafe<Readable>(Type.String()) },
+      refuses: ['not_found'],
     },
     handler: async ({ operator, query, reply }) => {
       const nowMs = platform.now();
