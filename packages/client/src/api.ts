@@ -1594,6 +1594,12 @@ export interface Api {
     answer: Answer65;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
   };
+  /** Evidence of a span of time for an auditor, as one signed archive */
+  "GET /api/v1/evidence": {
+    query?: { "since"?: string; "until"?: string; "agent_id"?: string; "group"?: string };
+    answer: unknown;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
+  };
   /** Health and version (E6) */
   "GET /api/health": {
     answer: Answer66;
@@ -1804,6 +1810,7 @@ export const SUCCESSES: Readonly<Record<keyof Api, Readonly<Record<number, reado
   "GET /api/v1/notifications/deliveries/{id}": { 200: ["id","kind","state","channel_id","channel_name","rule_id","rule_name","subject","severity","events","updates","attempts","created_at","next_attempt_at","ended_at","last_attempt","summary","sections","link","tries"] },
   "POST /api/v1/notifications/deliveries/resend": { 200: ["resent"] },
   "GET /api/v1/notifications/notices/{id}": { 200: ["id","at","severity","subject","summary","updates","left_out"] },
+  "GET /api/v1/evidence": { 200: [] },
   "GET /api/health": { 200: ["status","version","uptime_seconds","checks"] },
   "POST /logs/client-error": { 202: ["accepted"] },
   "GET /api/v1/views": { 200: ["items","next_cursor","total"] },
@@ -1986,6 +1993,7 @@ export const CODES: Readonly<Record<keyof Api, readonly string[]>> = {
   "GET /api/v1/notifications/deliveries/{id}": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","rate_limited","second_factor_missing","unauthenticated","unavailable"],
   "POST /api/v1/notifications/deliveries/resend": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","payload_too_large","rate_limited","second_factor_missing","unauthenticated","unavailable","unsupported_media_type"],
   "GET /api/v1/notifications/notices/{id}": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","rate_limited","second_factor_missing","unauthenticated","unavailable"],
+  "GET /api/v1/evidence": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","rate_limited","second_factor_missing","unauthenticated","unavailable"],
   "GET /api/health": ["internal_error","invalid_request"],
   "POST /logs/client-error": ["internal_error","invalid_request","payload_too_large","rate_limited","unavailable","unsupported_media_type"],
   "GET /api/v1/views": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","rate_limited","second_factor_missing","unauthenticated","unavailable"],
