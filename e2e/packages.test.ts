@@ -1,5 +1,5 @@
-import { cpSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { AgentPackages } from '@tidegate/protocol/agent-packages-api';
 import { CreatedRegistrationToken } from '@tidegate/protocol/enrolment-api';
@@ -54,7 +54,7 @@ describe.skipIf(missing !== null)(
         'linux-x64',
         '--format',
         'deb',
-        ...(isLong ? ['--format', 'rpm'] : []),
+        ...(isLong ? ['--format', 'rpm', '--format', 'tar.gz'] : []),
         '--release-key',
         key,
         '--out',
@@ -241,6 +241,52 @@ describe.skipIf(missing !== null)(
         expect(await rpm('--erase', 'tidegate')).toContain('Kept: /var/lib/tidegate');
         expect(existsSync(path('usr/bin/tidegate'))).toBe(false);
         expect(existsSync(path('var/lib/tidegate/tidegate.db'))).toBe(true);
+      });
+
+      test('the tar.gz does the same by the commands of the installation guide', async () => {
+        for (const name of ['etc/tidegate', 'var/lib/tidegate']) rmSync(path(name), { recursive: true });
+        await runTool('chroot', [treeOf().root, 'userdel', 'tidegate']);
+        await apt('purge', 'tidegate-agents');
+        await apt('install', 'binutils'); // for ar
+        // A tree has no systemd.
+        const standIns = {
+          systemctl: 'echo "$@" >>/var/log/systemctl',
+          'systemd-sysusers': 'useradd --system --user-group --home-dir /var/lib/tidegate tidegate',
+        };
+        for (const [name, does] of Object.entries(standIns))
+          writeFileSync(path(`usr/bin/${name}`), `#!/bin/sh\n${does}\n`, { mode: 0o755 });
+        for (const file of [fileOf('tidegate', 'tar.gz'), fileOf('tidegate-agents', 'deb')])
+          cpSync(file, path(basename(file)));
+        const guide = readFileSync(join(REPOSITORY, 'docs/install.md'), 'utf8');
+        const [, part = ''] = guide.split('### The server from the tar.gz\n');
+        const [install = '', upgrade = '', remove = ''] = [...part.matchAll(/```\n([\s\S]*?)```/g)].map(
+          ([, block]) => `set -e\n${block}`,
+        );
+        const inRoot = (block: string) => inTree(['bash', '-o', 'pipefail', '-c', `cd / && ${block}`]);
+        await inRoot(install);
+        expect(statSync(path('etc/tidegate/server.env')).mode & 0o777).toBe(0o640);
+        expect(existsSync(path('usr/share/tidegate/agents/SHA256SUMS.sig'))).toBe(true);
+        const first = startServer();
+        await becomeFirstOperator(first);
+        await stop(first);
+        const settings = 'SERVICE_DATA_DIR=/var/lib/tidegate\nSERVICE_PORT=0\n# mine\n';
+        writeFileSync(path('etc/tidegate/server.env'), settings);
+        await inRoot(upgrade);
+        expect(readFileSync(path('etc/tidegate/server.env'), 'utf8')).toBe(settings);
+        const second = startServer();
+        expect((await post(`${await urlOf(second)}/api/v1/auth/login`, FIRST_OPERATOR)).status).toBe(200);
+        await stop(second);
+        await inRoot(remove);
+        const left = await runTool('find', ['usr', '-name', '*tidegate*'], { cwd: treeOf().root });
+        expect(left).toBe('');
+        expect(existsSync(path('var/lib/tidegate/tidegate.db'))).toBe(true);
+        expect(readFileSync(path('var/log/systemctl'), 'utf8').trimEnd().split('\n')).toEqual([
+          'daemon-reload',
+          'enable --now tidegate tidegate-backup.timer',
+          'daemon-reload',
+          'restart tidegate',
+          'disable --now tidegate tidegate-backup.timer',
+        ]);
       });
     }
 
