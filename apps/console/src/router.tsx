@@ -171,7 +171,6 @@ const routeTree = root.addChildren([
       name: 'DeliveriesPage',
       title: 'Notifications',
     }),
-    page('/notices/$id', () => import('./notifications/notice-page.tsx'), 'NoticePage'),
     page('/account', () => import('./account/account-page.tsx'), 'AccountPage'),
     page('/welcome', () => import('./welcome/welcome-page.tsx'), 'WelcomePage'),
     page('/settings', () => import('./settings/settings-page.tsx'), 'SettingsPage'),

@@ -16,8 +16,7 @@ export function useListActions(given: {
   chosen: Chosen | null;
   rows: readonly UpdateItem[];
   active: UpdateItem | null;
-  /** The field that filters the list; left out where there is none. */
-  box?: RefObject<HTMLInputElement | null>;
+  box: RefObject<HTMLInputElement | null>;
   onApprove: (chosen: Chosen) => void;
 }): readonly Action[] {
   const { selection, chosen, rows, active, box, onApprove } = given;
@@ -69,14 +68,15 @@ export function useListActions(given: {
           active &&
           void navigate({ to: '/updates/$id', params: { id: active.id }, search: { panel: 'override' } }),
       },
-      ...(box === undefined
-        ? []
-        : [
-            {
-              ...{ id: 'search', group: 'Updates', label: 'Filter the list', shortcut: '/' },
-              ...{ icon: <Search />, isAllowed: true, run: () => box.current?.focus() },
-            },
-          ]),
+      {
+        id: 'search',
+        group: 'Updates',
+        label: 'Filter the list',
+        shortcut: '/',
+        icon: <Search />,
+        isAllowed: true,
+        run: () => box.current?.focus(),
+      },
       {
         id: 'rows',
         group: 'Updates',

@@ -41,7 +41,6 @@ export const PAGES = [
   '/enrolment',
   '/signing-keys',
   '/rate-limits',
-  '/notices/:id',
   '/notifications',
   '/notifications/rules',
   '/notifications/deliveries',
