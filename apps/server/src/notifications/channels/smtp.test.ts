@@ -106,6 +106,14 @@ test('a refused login names the user, and not the password that the server repea
   expect(JSON.stringify(outcome)).not.toContain('hunter3');
 });
 
+test('the login is not shown in the form in which it was sent', async () => {
+  const sent = Buffer.from('\0tidegate\0hunter2').toString('base64');
+  const { ca, port } = await startMailServer({
+    onAuth: (_, __, done) => done(replyOf(535, `AUTH PLAIN ${sent} is refused`)),
+  });
+  expect(await send(configAt(port), ca)).toMatchObject({ answer: '535 AUTH PLAIN *** is refused' });
+});
+
 test('one refused recipient of two is told, and the mail is not sent again', async () => {
   const { ca, mails, port } = await startMailServer();
   const outcome = await send(configAt(port, { to: ['nobody@example.org', 'ops@example.org'] }), ca);

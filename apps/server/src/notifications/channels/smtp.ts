@@ -19,6 +19,8 @@ export async function sendMail(
   { secret, message }: { secret: string | null; message: Message },
   deps: SenderDeps,
 ): Promise<SendOutcome> {
+  // As AUTH PLAIN sends it (RFC 4616), in case a server repeats what it refuses.
+  const secrets = [secret, secret && `\0${config.user}\0${secret}`];
   const signal = AbortSignal.any([AbortSignal.timeout(SEND_TIMEOUT_MS), deps.signal]);
   const { outgoing } = deps;
   let socket: Socket | null = null;
@@ -45,12 +47,12 @@ export async function sendMail(
     });
     // Sending again would reach the others twice.
     const refused = rejected.length > 0 ? ` Refused recipients: ${rejected.map(String).join(', ')}.` : '';
-    return { kind: 'delivered', answer: redact(`${response}${refused}`, [secret]) };
+    return { kind: 'delivered', answer: redact(`${response}${refused}`, secrets) };
   } catch (error) {
     const { reason, isPermanent, answer } = mailFault(error, config);
     return {
-      ...{ kind: 'failed', isPermanent, reason: redact(reason, [secret]) },
-      ...{ answer: answer && redact(answer, [secret]), retryAfterMs: null },
+      ...{ kind: 'failed', isPermanent, reason: redact(reason, secrets) },
+      ...{ answer: answer && redact(answer, secrets), retryAfterMs: null },
     };
   } finally {
     socket?.destroy();
