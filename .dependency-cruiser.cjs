@@ -37,6 +37,7 @@ const SLICES = [
   'api-tokens',
   'policy-runs',
   'unfixed',
+  'sboms',
   'withheld',
   'rollbacks',
   'rollout-runs',

@@ -95,6 +95,11 @@ describeConsole('hosts in the console', { hosts: 5, operators: [VIEWER] }, (scen
     await page.getByRole('link', { name: /^web-/ }).first().click();
     await page.getByRole('heading', { name: 'Credentials and keys' }).waitFor();
     await page.getByRole('link', { name: 'site=wien' }).waitFor();
+    const download = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'More' }).click();
+    await page.getByRole('menuitem', { name: 'Download what is installed (SBOM)' }).click();
+    expect((await download).suggestedFilename()).toMatch(/^web-.*\.sbom\.cdx\.json$/);
+    await page.getByText(/^The SBOM of web-.* is saved\.$/).waitFor();
     await page.getByRole('button', { name: 'More' }).click();
     await page.getByRole('menuitem', { name: 'Change tags' }).click();
     await page.getByRole('dialog').getByRole('checkbox', { name: 'site' }).check();

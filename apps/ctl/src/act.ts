@@ -115,8 +115,12 @@ function answered<K extends OperationName>(
   });
 }
 
-/** An answer that is a file. */
-export function file<K extends OperationName>(operation: K, words: Words & { readonly accept: string }): Act {
+/** An answer that is a file; `accept` is its media type, or says it for a request. */
+export function file<K extends OperationName>(
+  operation: K,
+  words: Words & { readonly accept: string | ((request: Request) => string) },
+): Act {
+  const { accept } = words;
   return actOf(operation, words, {}, async (asked, request) => {
     const { world, isJson } = asked;
     if (!isAsked(operation, request)) return refuseWrong(world);
@@ -126,7 +130,10 @@ export function file<K extends OperationName>(operation: K, words: Words & { rea
       );
       return EXIT.failed;
     }
-    return saved(operation, request, { asked, accept: words.accept });
+    return saved(operation, request, {
+      asked,
+      accept: typeof accept === 'string' ? accept : accept(request),
+    });
   });
 }
 

@@ -263,6 +263,14 @@ const ROWS: Readonly<Record<string, Row>> = {
     path: `/api/v1/agents/${NOBODY}/inventory`,
     expected: operator('viewer', '404 not_found'),
   },
+  'GET /api/v1/agents/:agent_id/sbom': {
+    path: `/api/v1/agents/${NOBODY}/sbom`,
+    expected: operator('viewer', '404 not_found'),
+  },
+  'GET /api/v1/agents/:agent_id/vex': {
+    path: `/api/v1/agents/${NOBODY}/vex`,
+    expected: operator('viewer', '404 not_found'),
+  },
   'DELETE /api/v1/agents/:agent_id': {
     path: `/api/v1/agents/${NOBODY}`,
     expected: operator('admin', '404 not_found'),
@@ -626,6 +634,11 @@ const ROWS: Readonly<Record<string, Row>> = {
     body: { reason: 'test' },
     expected: operator('admin', '404 not_found'),
   },
+  'GET /api/v1/sbom': {
+    path: '/api/v1/sbom?group=lab',
+    expected: operator('viewer', '404 not_found'),
+  },
+  'GET /api/v1/vex': { path: '/api/v1/vex?group=lab', expected: operator('viewer', '404 not_found') },
   'GET /api/v1/unfixed': { expected: operator('viewer', '200') },
   'GET /api/v1/unfixed/coverage': { expected: operator('viewer', '200') },
   'GET /api/v1/unfixed/hosts': {

@@ -34,8 +34,10 @@ const NAMED: Readonly<Record<string, keyof HostRows>> = {
   'registration-tokens': 'registrationTokenId',
 };
 
-/** Lists that are of one thing, which the query names. */
+/** Answers that are of one thing, which the query names. */
 const QUERIES: Readonly<Record<string, string>> = {
+  '/api/v1/sbom': '?group=theirs',
+  '/api/v1/vex': '?group=theirs',
   '/api/v1/unfixed/hosts': '?distribution=Debian:12&package=openssl&vulnerability=CVE-1',
 };
 

@@ -1269,6 +1269,31 @@ export interface Api {
     answer: Item34;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
+  /** What a host has installed, as a CycloneDX 1.6 SBOM */
+  "GET /api/v1/agents/{agent_id}/sbom": {
+    path: { "agent_id": string };
+    answer: unknown;
+    code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
+  };
+  /** What the hosts of a group have installed, as a CycloneDX 1.6 SBOM */
+  "GET /api/v1/sbom": {
+    query: { "group": string };
+    answer: unknown;
+    code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
+  };
+  /** What is known of the vulnerabilities of a host, as a VEX document */
+  "GET /api/v1/agents/{agent_id}/vex": {
+    path: { "agent_id": string };
+    query?: { "format"?: "openvex" | "cyclonedx" };
+    answer: unknown;
+    code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
+  };
+  /** What is known of the vulnerabilities of the hosts of a group, as a VEX document */
+  "GET /api/v1/vex": {
+    query: { "group": string; "format"?: "openvex" | "cyclonedx" };
+    answer: unknown;
+    code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "unauthenticated" | "unavailable";
+  };
   /** What holds, the own holds of a host, and a blackout keep back of its updates now */
   "GET /api/v1/agents/{agent_id}/withheld": {
     path: { "agent_id": string };
@@ -1754,6 +1779,10 @@ export const SUCCESSES: Readonly<Record<keyof Api, Readonly<Record<number, reado
   "GET /api/v1/unfixed/coverage": { 200: ["at","hosts","unknown_hosts","left_out"] },
   "GET /api/v1/unfixed/hosts": { 200: ["items","next_cursor"] },
   "PUT /api/v1/unfixed/{id}/mitigation": { 200: ["id","ecosystem","distribution","package","installed_packages","vulnerability","names","hosts","hosts_with_pending_fix","first_seen_at","severity","exploited","fixed_in","fix_known_at","fix_offered_at","statements","mitigation"] },
+  "GET /api/v1/agents/{agent_id}/sbom": { 200: [] },
+  "GET /api/v1/sbom": { 200: [] },
+  "GET /api/v1/agents/{agent_id}/vex": { 200: [] },
+  "GET /api/v1/vex": { 200: [] },
   "GET /api/v1/agents/{agent_id}/withheld": { 200: ["as_of","pending","open","installed","held","holds","own_holds","blackout"] },
   "POST /api/v1/auth/login": { 200: ["token","expires_at","operator"] },
   "POST /api/v1/auth/logout": { 204: null },
@@ -1937,6 +1966,10 @@ export const CODES: Readonly<Record<keyof Api, readonly string[]>> = {
   "GET /api/v1/unfixed/coverage": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","rate_limited","second_factor_missing","unauthenticated","unavailable"],
   "GET /api/v1/unfixed/hosts": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","rate_limited","second_factor_missing","unauthenticated","unavailable"],
   "PUT /api/v1/unfixed/{id}/mitigation": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","payload_too_large","rate_limited","second_factor_missing","unauthenticated","unavailable","unsupported_media_type"],
+  "GET /api/v1/agents/{agent_id}/sbom": ["access_token_expired","access_token_invalid","conflict","forbidden","internal_error","invalid_request","not_found","rate_limited","second_factor_missing","unauthenticated","unavailable"],
+  "GET /api/v1/sbom": ["access_token_expired","access_token_invalid","conflict","forbidden","internal_error","invalid_request","not_found","rate_limited","second_factor_missing","unauthenticated","unavailable"],
+  "GET /api/v1/agents/{agent_id}/vex": ["access_token_expired","access_token_invalid","conflict","forbidden","internal_error","invalid_request","not_found","rate_limited","second_factor_missing","unauthenticated","unavailable"],
+  "GET /api/v1/vex": ["access_token_expired","access_token_invalid","conflict","forbidden","internal_error","invalid_request","not_found","rate_limited","second_factor_missing","unauthenticated","unavailable"],
   "GET /api/v1/agents/{agent_id}/withheld": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","rate_limited","second_factor_missing","unauthenticated","unavailable"],
   "POST /api/v1/auth/login": ["forbidden","internal_error","invalid_request","payload_too_large","rate_limited","second_factor_required","unauthenticated","unavailable","unsupported_media_type"],
   "POST /api/v1/auth/logout": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","payload_too_large","rate_limited","unauthenticated","unavailable","unsupported_media_type"],

@@ -18,6 +18,7 @@ import { HeartbeatPanel } from './heartbeat-panel.tsx';
 import { type HostAct, HostActDialog } from './host-acts.tsx';
 import { HostBadges } from './host-badges.tsx';
 import { CredentialsPanel, SystemPanel } from './host-facts.tsx';
+import { hostFiles } from './host-files.ts';
 import { HostCommands, HostTimeline, HostUpdates } from './host-lists.tsx';
 import { ProbesPanel } from './probes-panel.tsx';
 import { RestartPanel } from './restart-panel.tsx';
@@ -58,12 +59,12 @@ function Host({ host }: { host: AgentItem }) {
           ]
         : []),
       { ...verb('evidence', 'Evidence for an auditor'), isAllowed: true },
+      ...hostFiles({ id: host.id, hostname: host.hostname }),
     ];
-  }, [host.status, may]);
+  }, [host.id, host.hostname, host.status, may]);
   useActions(verbs);
   const scan = verbs.find(({ id }) => id === 'host scan');
-  const others = verbs.filter((each) => each !== scan);
-  const [only] = others;
+  const others = verbs.filter((one) => one !== scan);
 
   return (
     <Page
@@ -81,14 +82,10 @@ function Host({ host }: { host: AgentItem }) {
               {scan.label}
             </Button>
           )}
-          {only && others.length === 1 ? (
-            <Button onClick={only.run}>{only.label}</Button>
-          ) : (
-            <Menu
-              actions={others}
-              trigger={<Button icon={<Ellipsis aria-hidden="true" className="size-4" />}>More</Button>}
-            />
-          )}
+          <Menu
+            actions={others}
+            trigger={<Button icon={<Ellipsis aria-hidden="true" className="size-4" />}>More</Button>}
+          />
         </>
       }
     >

@@ -1,11 +1,13 @@
 import { TAGS } from '@tidegate/terminal/lists';
 import { atMinute, words } from '@tidegate/terminal/words';
-import { change, list, show } from '../act.ts';
+import { change, file, list, show } from '../act.ts';
 import type { Group } from '../group.ts';
+import type { Request } from '../read-request.ts';
 
 const ASKED = ({ command_id: id }: { command_id: string }) =>
   `The host is asked with its next check-in: tidegatectl commands show ${id}`;
 const HOST = ['host'];
+const CYCLONEDX = 'application/vnd.cyclonedx+json';
 
 export const HOSTS: Group = {
   name: 'hosts',
@@ -38,6 +40,10 @@ export const HOSTS: Group = {
         'ON HOLD': ({ held }) => held,
       },
     }),
+    file('GET /api/v1/agents/{agent_id}/sbom', { act: 'sbom', accept: CYCLONEDX }),
+    file('GET /api/v1/agents/{agent_id}/vex', { act: 'vex', accept: vexType }),
+    file('GET /api/v1/sbom', { act: 'group-sbom', accept: CYCLONEDX }),
+    file('GET /api/v1/vex', { act: 'group-vex', accept: vexType }),
     show('GET /api/v1/agents/{agent_id}/withheld', { act: 'withheld' }),
     show('GET /api/v1/agents/{agent_id}/restarts', { act: 'restarts' }),
     show('GET /api/v1/agents/{agent_id}/probes', { act: 'probes' }),
@@ -158,4 +164,8 @@ function counted(count: number, one: string, many: string): string {
 
 function missed(missing: readonly string[]): string {
   return missing.length === 0 ? '' : ` Not found: ${missing.join(', ')}.`;
+}
+
+function vexType({ query }: Request): string {
+  return query.format === 'openvex' ? 'application/json' : CYCLONEDX;
 }

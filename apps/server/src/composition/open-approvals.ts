@@ -18,6 +18,7 @@ import { mountPolicies } from '../policy-runs/routes.ts';
 import { mountRollbacks } from '../rollbacks/routes.ts';
 import { createRolloutBackground } from '../rollout-runs/background.ts';
 import { mountRollouts } from '../rollout-runs/routes.ts';
+import { mountSboms } from '../sboms/routes.ts';
 import { createUnfixedBackground } from '../unfixed/background.ts';
 import { mountUnfixed } from '../unfixed/routes.ts';
 import { createStatementBackground } from '../vex/end-statements.ts';
@@ -68,6 +69,7 @@ export function mountApprovalRoutes(
   mountBlackouts(http.routes, platform);
   mountHolds(http.routes, platform);
   mountUnfixed(http.routes, deps);
+  mountSboms(http.routes, { ...deps, fleetId: keyRing.fleetId });
   mountWithheld(http.routes, platform);
   mountAgentApprovals(http.routes, { platform, keyRing });
 }

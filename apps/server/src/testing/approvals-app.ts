@@ -35,6 +35,7 @@ import { createRegistryClient } from '../release-times/registry-client.ts';
 import { createReleaseTimes } from '../release-times/worker.ts';
 import { mountRollbacks } from '../rollbacks/routes.ts';
 import { mountRollouts } from '../rollout-runs/routes.ts';
+import { mountSboms } from '../sboms/routes.ts';
 import { mountUnfixed } from '../unfixed/routes.ts';
 import { findUpdates } from '../updates/many-store.ts';
 import { RECOMMENDED_ALWAYS } from '../updates/offer-rules.ts';
@@ -154,6 +155,7 @@ export async function createApprovalsApp(engine: TestEngine, options: ApprovalsA
   mountBlackouts(app.routes, platform);
   mountHolds(app.routes, platform);
   mountUnfixed(app.routes, { platform, config });
+  mountSboms(app.routes, { platform, config, fleetId: keyRing.fleetId });
   mountWithheld(app.routes, platform);
   const { agentId, familyId } = await insertTestAgent(database, { n: 1 });
 

@@ -247,6 +247,10 @@ export const NAMED: Readonly<Record<string, Naming | string>> = {
   'PUT /api/v1/agents/:agent_id/inventory/:ecosystem/parts/:report_sha256/:part path report_sha256': PART,
   'PUT /api/v1/agents/:agent_id/inventory/:ecosystem/parts/:report_sha256/:part path part': PART,
   'GET /api/v1/agents/:agent_id/inventory path agent_id': path('agent'),
+  'GET /api/v1/agents/:agent_id/sbom path agent_id': path('agent'),
+  'GET /api/v1/agents/:agent_id/vex path agent_id': path('agent'),
+  'GET /api/v1/sbom query group': path('group'),
+  'GET /api/v1/vex query group': path('group'),
   'POST /api/v1/agents/:agent_id/check-in path agent_id': byAgent('agent', CHECK_IN),
   'POST /api/v1/agents/:agent_id/check-in body boot_id': PART,
   'POST /api/v1/agents/:agent_id/check-in body received[]': {

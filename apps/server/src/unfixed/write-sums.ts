@@ -1,15 +1,13 @@
 import { compareVersions } from '@tidegate/versions';
-import { readExploited, readFetchedAt } from '../advisories/exploited/store.ts';
-import { type AdvisoryDetails, advisoryDetails, fixedIn } from '../advisories/finding-details.ts';
-import { readAdvisories } from '../advisories/store.ts';
+import { type AdvisoryDetails, fixedIn } from '../advisories/finding-details.ts';
 import { appendEvent } from '../events/append-event.ts';
 import { chunks } from '../platform/db/chunks.ts';
-import type { Db, Tx } from '../platform/db/engine.ts';
+import type { Tx } from '../platform/db/engine.ts';
 import type { Platform } from '../platform/platform.ts';
 import { takeTurn } from '../platform/turns.ts';
 import { renewClaim } from './pass-store.ts';
+import { detailsOf, type Of } from './read-details.ts';
 import { keyOf, type Sum } from './tally.ts';
-import { exploitedOf } from './unfixed-rules.ts';
 import {
   dropGone,
   type GroupRow,
@@ -107,30 +105,6 @@ async function changesOf(platform: World, pairs: readonly Pair[]): Promise<(tx: 
     }
     await putGroups(tx, groups);
   };
-}
-
-interface Of {
-  readonly details: AdvisoryDetails;
-  readonly exploited: 1 | 0 | null;
-}
-
-async function detailsOf(db: Db, ids: readonly string[]): Promise<Map<string, Of>> {
-  const distinct = [...new Set(ids)];
-  const records = await readAdvisories(db, distinct);
-  const details = distinct.map((id) => [id, advisoryDetails(id, records.get(id)?.record ?? null)] as const);
-  const exploited = await readExploited(
-    db,
-    details.flatMap(([, { cves }]) => cves),
-  );
-  const isListKnown = (await readFetchedAt(db, 'kev')) !== null;
-  return new Map(
-    details.map(([id, one]) => {
-      const isListed = one.cves.some((cve) => exploited.get(cve)?.kev === true);
-      const isRecordKnown = one.record !== null;
-      const known = exploitedOf({ cves: one.cves, isListed, isListKnown, isRecordKnown });
-      return [id, { details: one, exploited: known }];
-    }),
-  );
 }
 
 function rowOf(from: {

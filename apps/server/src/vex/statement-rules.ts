@@ -89,7 +89,7 @@ function isAbout(statement: StatementFact, finding: Finding, ecosystem: Ecosyste
   );
 }
 
-function isInForce(statement: StatementFact, target: StatementTarget): boolean {
+export function isInForce(statement: StatementFact, target: StatementTarget): boolean {
   if (statement.endedAtMs !== null) return false;
   if (statement.endsAtMs <= target.nowMs) return false;
   // `zlib1g` of Debian and of Ubuntu are two packages.

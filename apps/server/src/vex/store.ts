@@ -139,7 +139,7 @@ export async function idsInForce(
 const Status = Type.Enum(['not_affected', 'accepted']);
 const Versions = Type.Array(PackageVersion);
 
-function factOf(row: StatementRow): StatementFact {
+export function factOf(row: StatementRow): StatementFact {
   return {
     id: row.id,
     sha256: row.sha256,

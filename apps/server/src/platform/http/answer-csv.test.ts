@@ -4,7 +4,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { ENGINES } from '../../testing/engines.ts';
 import { createSliceApp } from '../../testing/slice-app.ts';
 import { createTestPlatform } from '../../testing/test-platform.ts';
-import { FILES_PER_OPERATOR } from './answer-csv.ts';
+import { FILES_PER_OPERATOR } from './answer-file.ts';
 import { CSV_ROWS_MAX } from './csv-rules.ts';
 import { askedPage, cutPage, PAGE_MAX, PageQuery, pageOf } from './lists.ts';
 import { noSuch } from './refusal.ts';

@@ -1,19 +1,12 @@
-import { Readable } from 'node:stream';
 import { nullable } from '@tidegate/protocol/scalars';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { takeTurn } from '../turns.ts';
 import { createTurnstile } from '../work-queue.ts';
+import { createFileAnswers } from './answer-file.ts';
 import { CSV_MEDIA_TYPE, CSV_ROWS_MAX, type CsvList, csvEnd, csvHeader, csvRows } from './csv-rules.ts';
 import { PAGE_MAX } from './lists.ts';
-import { createSeats } from './seats.ts';
-
-/** Most open files: in total, and for one operator. */
-const FILES_MAX = 8;
-export const FILES_PER_OPERATOR = 2;
-/** The longest time that a client may take for a file, in milliseconds. */
-const FILE_MAX_MS = 10 * 60_000;
 
 const Listed = Type.Object({
   items: Type.Array(Type.Unknown()),
@@ -35,26 +28,20 @@ export type AnswerCsv = (
  * is read at a time. With `limit` it is that page alone.
  */
 export function createCsvAnswers({ stopping }: { stopping: AbortSignal }): AnswerCsv {
-  const seats = createSeats({ total: FILES_MAX, each: FILES_PER_OPERATOR, what: 'CSV files' });
+  const answerFile = createFileAnswers({ stopping, what: 'CSV files' });
   const lane = createTurnstile(1);
 
-  return async (list, request, reply) => {
-    const leave = seats.take(request.caller?.kind === 'operator' ? request.caller.operator.operatorId : '');
-    reply.raw.once('close', leave);
+  return (list, request, reply) => {
     const page = (query: unknown) =>
       lane.pass(async () => {
         await takeTurn();
         return Value.Parse(Listed, await list.page(query));
       });
-    // The first page comes before the headers, so that a refusal is a problem document.
-    const lines = linesOf({ ...list, page, query: request.query });
-    const head = await lines.next();
-    const signal = AbortSignal.any([stopping, AbortSignal.timeout(FILE_MAX_MS)]);
     const name = request.routeOptions.url?.split('/').findLast((part) => !part.startsWith(':')) ?? 'list';
-    return reply
-      .header('content-type', `${CSV_MEDIA_TYPE}; charset=utf-8; header=present`)
-      .header('content-disposition', `attachment; filename="${name}.csv"`)
-      .send(Readable.from(prepended(head, lines), { signal, objectMode: false }));
+    return answerFile({
+      ...{ request, reply, name: `${name}.csv`, type: `${CSV_MEDIA_TYPE}; charset=utf-8; header=present` },
+      pieces: linesOf({ ...list, page, query: request.query }),
+    });
   };
 }
 
@@ -77,12 +64,4 @@ async function* linesOf(args: CsvList & { page: Page; query: unknown }): AsyncGe
       return yield csvEnd(columns, { rows, cursor: next });
     cursor = next;
   }
-}
-
-async function* prepended(
-  first: IteratorResult<string>,
-  rest: AsyncGenerator<string>,
-): AsyncGenerator<string> {
-  if (first.done !== true) yield first.value;
-  yield* rest;
 }

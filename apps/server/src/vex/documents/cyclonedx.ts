@@ -17,7 +17,7 @@ const Text = Type.String({ maxLength: 4_096 });
 const Ref = Type.String({ minLength: 1, maxLength: 2_048 });
 
 /** CycloneDX has its own list of justifications; ours are kept as properties. */
-const JUSTIFICATIONS = {
+export const JUSTIFICATIONS = {
   component_not_present: 'code_not_present',
   vulnerable_code_not_present: 'code_not_present',
   vulnerable_code_not_in_execute_path: 'code_not_reachable',

@@ -20,13 +20,19 @@ const ECOSYSTEMS: ReadonlyMap<string, Ecosystem> = new Map([
 const NAMESPACES: ReadonlyMap<string, string> = new Map([['rhel', 'redhat']]);
 const DISTRIBUTIONS = new Map([...NAMESPACES].map(([id, namespace]) => [namespace, id]));
 
-/** A package URL (purl-spec): the epoch of an rpm is a qualifier. */
-export function packageUrl({ ecosystem, distribution, name, version }: PackageAt): string {
+/** A package URL (purl-spec): the epoch of an rpm is a qualifier, and more of them narrow what is meant. */
+export function packageUrl(
+  { ecosystem, distribution, name, version }: PackageAt,
+  more: Readonly<Record<string, string>> = {},
+): string {
   const [, epoch, rest = version] = (ecosystem === 'dnf' && /^(\d+):(.*)$/.exec(version)) || [];
   const namespace = distribution === null ? [] : [NAMESPACES.get(distribution) ?? distribution];
   const path = [...namespace, ...name.split('/')].map(encodeURIComponent).join('/');
-  const qualifiers = epoch === undefined ? '' : `?epoch=${epoch}`;
-  return `pkg:${TYPES[ecosystem]}/${path}@${encodeURIComponent(rest)}${qualifiers}`;
+  const qualifiers = Object.entries({ ...more, ...(epoch !== undefined && { epoch }) })
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([key, value]) => `${key}=${encodeURIComponent(value)}`);
+  const query = qualifiers.length === 0 ? '' : `?${qualifiers.join('&')}`;
+  return `pkg:${TYPES[ecosystem]}/${path}@${encodeURIComponent(rest)}${query}`;
 }
 
 /**
