@@ -20,6 +20,7 @@ const LONG =
     ? []
     : [
         'e2e/agent-upgrade.test.ts',
+        'e2e/ansible.test.ts',
         'e2e/container.test.ts',
         'e2e/deployment-files.test.ts',
         'e2e/last-release.test.ts',
