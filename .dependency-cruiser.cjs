@@ -5,6 +5,7 @@
 const SLICES = [
   'tls',
   'events',
+  'event-exports',
   'outsiders',
   'rate-limits',
   'agent-packages',
@@ -48,6 +49,7 @@ const SLICES = [
   'calendar',
   'notifications',
   'health',
+  'metrics',
   'client-errors',
   'views',
   'openapi',

@@ -4,6 +4,7 @@ import { clientApi } from './client-api.ts';
 import { clientRequests } from './client-requests.ts';
 import { configurationDoc } from './configuration-doc.ts';
 import { eventVectors } from './event-vectors.ts';
+import { metricsDoc } from './metrics-doc.ts';
 import { readOpenApi } from './read-openapi.ts';
 import { signedVectors } from './signed-vectors.ts';
 import { specMap } from './spec-map.ts';
@@ -14,6 +15,7 @@ const root = dirname(import.meta.dirname);
 const openApi = await readOpenApi();
 const documents: Readonly<Record<string, string>> = {
   'docs/configuration.md': configurationDoc(),
+  'docs/metrics.md': metricsDoc(),
   'docs/spec-map.md': specMap(root),
   'packages/client/src/api.ts': clientApi(openApi),
   'packages/client/src/requests.ts': clientRequests(openApi),

@@ -18,6 +18,7 @@ import { mountCommands } from './commands/routes.ts';
 import { openAgents } from './composition/open-agents.ts';
 import { mountApprovalRoutes, openApprovals } from './composition/open-approvals.ts';
 import { listen, openHttp } from './composition/open-http.ts';
+import { openCounts, openMetrics } from './composition/open-metrics.ts';
 import { mountNotifications, openNotifications } from './composition/open-notifications.ts';
 import { mountOperatorRoutes, openOperators } from './composition/open-operators.ts';
 import { openOverview } from './composition/open-overview.ts';
@@ -33,6 +34,7 @@ import { mountFleetLock } from './fleet-lock/routes.ts';
 import { mountHealth } from './health/routes.ts';
 import { createLargeReports } from './inventory/large-reports.ts';
 import { mountInventory } from './inventory/routes.ts';
+import { mountMetrics } from './metrics/routes.ts';
 import { mountOpenApi } from './openapi/routes.ts';
 import { mountOverview } from './overview/routes.ts';
 import { createBackground } from './platform/background.ts';
@@ -76,7 +78,8 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
   const seals = watchSeals(platform);
   background.use('broken seals', { stop: seals.settled });
   const rateLimits = background.use('rate limits', await createRateLimits({ platform, bootedAt }));
-  const opening: Opening = { ...parts, background, bootedAt, limiter: rateLimits.limiter };
+  const { limiter } = rateLimits;
+  const opening: Opening = { ...parts, background, bootedAt, limiter, counts: openCounts(parts) };
   const agents = openAgents(opening);
   const operators = openOperators(opening);
   const { identify } = operators.guard;
@@ -87,6 +90,7 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
   const notifications = openNotifications(opening, due);
   background.use('reboots', createRebootBackground(platform));
   openUpkeep(opening);
+  const scrape = await openMetrics(opening, { snapshots, advisories: sources.advisories.status });
 
   const http = await openHttp(opening, {
     plainRoute: agents.plainCheckIn,
@@ -135,6 +139,7 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
   mountNotifications(routes, notifications);
   mountEvidence(routes, { platform, signer: keyRing });
   mountHealth(routes, { platform, version: VERSION, bootedAt, advisories: sources.advisories.status });
+  mountMetrics(routes, { token: config.metricsToken, scrape });
   mountClientErrors(routes, { platform });
   mountViews(routes, { platform });
   mountOpenApi(http);

@@ -485,6 +485,15 @@ export const SETTINGS = {
     allowed: 'addresses or CIDR ranges separated by commas',
     parse: ranges,
   }),
+  metricsToken: setting({
+    env: 'SERVICE_METRICS_TOKEN',
+    doc: 'Bearer token with which Prometheus reads /metrics; empty: there are no metrics, and nothing is counted for them.',
+    schema: nullable(Type.String({ pattern: '^[\\x21-\\x7e]{32,512}$' })),
+    default: null,
+    secret: true,
+    allowed: 'empty, or 32 to 512 printable ASCII characters without spaces',
+    parse: text,
+  }),
   logLevel: setting({
     env: 'SERVICE_LOG_LEVEL',
     doc: 'Lowest level that is logged; security lines are always logged.',

@@ -23,6 +23,8 @@ export interface ApprovalDeps {
   readonly worker: Pick<AdvisoryWorker, 'ensureJudged' | 'status'>;
   readonly ageSource: Pick<AgeSource, 'ensureTimed' | 'outcomes'>;
   readonly provenance: Pick<ProvenanceWorker, 'want'>;
+  /** Told of every decision that is recorded, for metrics. */
+  readonly onDecision?: (decision: { outcome: string; stop: string | null }) => void;
   /** How long a request waits for the worker; by default WAIT_MS. */
   readonly waitMs?: number;
 }

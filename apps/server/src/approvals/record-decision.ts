@@ -63,6 +63,8 @@ export async function recordDecisions(
 ): Promise<DecisionMark[]> {
   const nowMs = deps.platform.now();
   const records = decisions.map((decision) => {
+    const { outcome, verdict } = decision;
+    deps.onDecision?.({ outcome, stop: verdict.kind === 'blocked' ? verdict.stop.reason : null });
     const record = wellFormed(recordOf(deps, decision));
     const updateIds = updateIdsOf(decision.loaded);
     return { updateIds, set: setDigest(updateIds), record, fingerprint: fingerprintOf(record) };

@@ -23,6 +23,8 @@ export interface PlainCheckInDeps {
   keyRing: Pick<KeyRing, 'state' | 'freshState'>;
   lastSeen: LastSeen;
   addresses: Pick<Addresses, 'isUnchanged'>;
+  /** Told of every answer, for metrics; null measures nothing. */
+  answered: ((answer: { route: string; statusCode: number; tookMs: number }) => void) | null;
 }
 
 const PREFIX = '/api/v1/agents/';
@@ -33,6 +35,7 @@ const URL_LENGTH = PREFIX.length + UUID_LENGTH + SUFFIX.length;
 const BODY_MAX_BYTES = 4_096;
 const HEADERS = ['content-type', 'application/json; charset=utf-8', ...AGENT_HEADERS.flat()];
 const body = Compile(CheckInRequest);
+const ANSWER = { route: '/api/v1/agents/:agent_id/check-in', statusCode: 200 };
 
 /**
  * Answers a check-in without news on either side, which is nearly every request of a fleet: with the route's
@@ -40,7 +43,7 @@ const body = Compile(CheckInRequest);
  * unchanged, already authenticated and counted by the door; the route then names the error or does the work.
  */
 export function createPlainCheckIn(deps: PlainCheckInDeps): PlainRoute {
-  const { platform, door, keyRing, lastSeen, addresses } = deps;
+  const { platform, door, keyRing, lastSeen, addresses, answered } = deps;
   const answers = createAnswers(platform.random);
 
   /** True if it answered; otherwise the request is unchanged. */
@@ -80,8 +83,12 @@ export function createPlainCheckIn(deps: PlainCheckInDeps): PlainRoute {
   return (request, response, next) => {
     const head = readHead(request);
     if (head === null) return next(request, response);
+    const startedMs = answered && performance.now();
     answer(request, response, head).then(
-      (isAnswered) => void (isAnswered || next(request, response)),
+      (isAnswered) => {
+        if (!isAnswered) next(request, response);
+        else if (startedMs !== null) answered?.({ ...ANSWER, tookMs: performance.now() - startedMs });
+      },
       // The door throws again in the framework, which answers for an unavailable database.
       () => next(request, response),
     );

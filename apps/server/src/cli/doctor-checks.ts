@@ -44,6 +44,7 @@ export async function examineServer({ env, now }: Pick<CliWorld, 'env' | 'now'>)
     judgeSettings(env),
     judgeListening(config),
     judgeAdvisories(config),
+    judgeMetrics(config),
     ...judgeProxy(config, env),
     ...judgeServerCa(config),
     ...(await judgeAgentPackages(config)),
@@ -93,6 +94,12 @@ function judgeAdvisories({ advisorySource, advisoryApiUrl }: Config): Finding {
     detail: 'off: vulnerabilities are not checked, and every apt and dnf approval is blocked as unchecked',
     todo: 'set SERVICE_ADVISORY_SOURCE to mirror+api, mirror or api',
   };
+}
+
+function judgeMetrics({ metricsToken }: Config): Finding {
+  const detail =
+    metricsToken === null ? 'off: SERVICE_METRICS_TOKEN is not set' : 'at /metrics, by their token';
+  return { check: 'metrics', level: 'ok', detail };
 }
 
 function examineFolder({ dataDir }: Config): Finding[] {

@@ -126,6 +126,7 @@ describe.each(ENGINES)('tidegate doctor on $name', (engine) => {
       'configuration',
       'listening',
       'advisory source',
+      'metrics',
       'agent packages',
       'permissions',
       'disk space',

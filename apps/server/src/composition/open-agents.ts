@@ -12,7 +12,8 @@ import type { Opening } from './parts.ts';
 const DAY_MS = 86_400_000;
 
 /** The one door of agents, their credentials, and what their check-ins share. */
-export function openAgents({ config, platform, secrets, keyRing, limiter, background, bootedAt }: Opening) {
+export function openAgents(opening: Opening) {
+  const { config, platform, secrets, keyRing, limiter, background, bootedAt, counts } = opening;
   const { database, now, random, log } = platform;
   const { refreshFamilyMaxDays: maxDays } = config;
   const { verifiedMaxBytes, lastMaxBytes } = cacheSizes(config.agentCacheMb);
@@ -31,6 +32,6 @@ export function openAgents({ config, platform, secrets, keyRing, limiter, backgr
       minAgentVersion: config.minAgentVersion,
     },
     checkIn,
-    plainCheckIn: createPlainCheckIn({ ...checkIn, door }),
+    plainCheckIn: createPlainCheckIn({ ...checkIn, door, answered: counts?.answered ?? null }),
   };
 }

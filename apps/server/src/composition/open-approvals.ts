@@ -29,13 +29,14 @@ import type { ApplicationParts, Opening } from './parts.ts';
 
 /** What approvals need, with the sweep and the upkeep of the ledger behind it. */
 export function openApprovals(
-  { config, platform, keyRing, background }: Opening,
+  { config, platform, keyRing, background, counts }: Opening,
   { advisories, releaseTimes, provenance }: Sources,
 ): ApprovalDeps {
   const deps: ApprovalDeps = {
     ...{ platform, config, keyRing, provenance },
     worker: advisories,
     ageSource: releaseTimes,
+    ...(counts && { onDecision: counts.decided }),
   };
   const intervalMs = config.sweepIntervalSeconds * 1_000;
   background.use('approvals', createApprovalBackground(deps, { intervalMs }));

@@ -11,6 +11,7 @@ import type { Log } from '../platform/log.ts';
 import { type RequestWatch, watchRequests } from '../platform/slow-log.ts';
 import { createOpenGuard, createPublicGuard } from '../rate-limits/public-guard.ts';
 import { VERSION } from '../version.ts';
+import { countAnswers } from './open-metrics.ts';
 import type { Opening } from './parts.ts';
 
 interface Doors {
@@ -34,6 +35,7 @@ export async function openHttp(opening: Opening, { plainRoute, agent, own, opera
     },
   });
   installClientFaults(http);
+  if (opening.counts) countAnswers(http, opening.counts);
   installSecurityHeaders(http, { hstsMaxAgeSeconds: config.hstsMaxAgeSeconds });
   await installOpenApi(http, { version: VERSION });
   return http;

@@ -1,4 +1,5 @@
 import type { Config } from '../config.ts';
+import type { Counts } from '../metrics/counts.ts';
 import type { Background } from '../platform/background.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { Secrets } from '../platform/secrets.ts';
@@ -32,6 +33,8 @@ export interface Opening extends ApplicationParts {
   background: Background;
   bootedAt: number;
   limiter: Limiter;
+  /** Null where metrics are off. */
+  counts: Counts | null;
 }
 
 /** Whether browsers reach the server over HTTPS: its own, or that of a proxy. */

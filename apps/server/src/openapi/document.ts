@@ -16,12 +16,14 @@ const COOKIE = 'operatorCookie';
 const MACHINE = 'machineId';
 const REGISTRATION = 'registrationToken';
 const FLEET_LOCK = 'fleetLockToken';
+const METRICS = 'metricsToken';
 
 /** The refresh token is in the body. */
 const OWN: Readonly<Record<OwnAccess['credential'], () => Record<string, string[]>>> = {
   'registration token': () => ({ [REGISTRATION]: [], [MACHINE]: [] }),
   'refresh token': () => ({ [MACHINE]: [] }),
   'token of FleetLock': () => ({ [FLEET_LOCK]: [] }),
+  'token of metrics': () => ({ [METRICS]: [] }),
 };
 
 const securitySchemes = {
@@ -34,6 +36,7 @@ const securitySchemes = {
   },
   [REGISTRATION]: { type: 'http', scheme: 'bearer', description: 'Registration token (`tgr_…`).' },
   [FLEET_LOCK]: { type: 'http', scheme: 'basic', description: 'Id and secret of a token of FleetLock.' },
+  [METRICS]: { type: 'http', scheme: 'bearer', description: 'Value of SERVICE_METRICS_TOKEN.' },
   [OPERATOR]: {
     type: 'http',
     scheme: 'bearer',

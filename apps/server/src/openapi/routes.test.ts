@@ -40,7 +40,7 @@ describe('the document', () => {
       description: 'Done',
       headers: { 'x-request-id': { $ref: '#/components/headers/RequestId' } },
     });
-    expect(Object.keys(document.components.securitySchemes)).toHaveLength(6);
+    expect(Object.keys(document.components.securitySchemes)).toHaveLength(7);
     expect(Object.keys(document.paths)).not.toContain('/setup/{secret}');
   });
 

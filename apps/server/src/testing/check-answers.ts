@@ -45,14 +45,16 @@ function faultOf(request: FastifyRequest, reply: FastifyReply, payload: unknown)
   const forms: ReadonlyMap<string, unknown> = new Map(Object.entries(response ?? { 204: Type.Null() }));
   const form = forms.get(String(statusCode));
   if (!Type.IsSchema(form)) return 'the status is not in the document';
-  return isStream(payload) ? faultOfStream(request, reply) : faultOfBody(form, reply, payload);
+  if (isStream(payload) || Value.Check(Produced, request.routeOptions.schema))
+    return faultOfStream(request, reply);
+  return faultOfBody(form, reply, payload);
 }
 
 function isStream(payload: unknown): boolean {
   return payload !== null && typeof payload === 'object';
 }
 
-/** What is streamed is tested where it is made. */
+/** What is streamed, or is no JSON, is tested where it is made. */
 function faultOfStream({ routeOptions }: FastifyRequest, reply: FastifyReply): string | null {
   const type = String(reply.getHeader('content-type')).split(';', 1)[0];
   if (type === CSV_MEDIA_TYPE && routeOptions.config.csvColumns) return null;

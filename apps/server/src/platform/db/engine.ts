@@ -34,6 +34,15 @@ export type HotRow = readonly SqlValue[];
 export type HotRead = (parameters: readonly HotParameter[]) => Promise<readonly HotRow[]>;
 export type HotWrite = (parameters: readonly HotParameter[]) => Promise<void>;
 
+export interface PoolUse {
+  readonly pool: string;
+  readonly max: number;
+  readonly open: number;
+  readonly idle: number;
+  /** Callers without a connection. */
+  readonly waiting: number;
+}
+
 export interface Database {
   readonly engine: 'sqlite' | 'postgres';
   /** Reads outside a transaction; SQLite refuses writes on it. */
@@ -48,6 +57,8 @@ export interface Database {
   transact<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
   /** How many writes have failed with a DatabaseFault since the start, for the health check. */
   writeFaults(): number;
+  /** The pools of connections; none on SQLite. */
+  pools(): readonly PoolUse[];
   /** Prepares a read of the hot path. */
   prepareRead(sql: HotSql): HotRead;
   /** Runs one prepared write of the hot path, alone in its transaction. */

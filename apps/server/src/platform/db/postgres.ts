@@ -50,10 +50,13 @@ export function openPostgres(
   const { transactions, reads, prepared } = options.connections ?? CONNECTIONS;
   const { watch = null } = options;
   const pool = openPool(url, { ...options, max: prepared });
-  const reader = Object.assign(kyselyOn(openPool(url, { ...options, max: reads }), watch), {
-    seals: options.seals,
-  });
-  const writer = kyselyOn(openPool(url, { ...options, max: transactions }), watch);
+  const pools = {
+    prepared: pool,
+    reads: openPool(url, { ...options, max: reads }),
+    transactions: openPool(url, { ...options, max: transactions }),
+  };
+  const reader = Object.assign(kyselyOn(pools.reads, watch), { seals: options.seals });
+  const writer = kyselyOn(pools.transactions, watch);
   let faults = 0;
   let ended: Promise<unknown> | null = null;
   async function run({ name, postgres }: HotSql, parameters: readonly HotParameter[]): Promise<HotRow[]> {
@@ -83,6 +86,11 @@ export function openPostgres(
     engine: 'postgres',
     read: reader,
     writeFaults: () => faults,
+    pools: () =>
+      Object.entries(pools).map(([name, one]) => ({
+        ...{ pool: name, max: one.options.max, open: one.totalCount },
+        ...{ idle: one.idleCount, waiting: one.waitingCount },
+      })),
     async transact(work) {
       for (let attempt = 1; ; attempt++) {
         try {

@@ -54,6 +54,7 @@ export function openSqlite(file: string, options: DatabaseOptions & { slices?: S
     engine: 'sqlite',
     read,
     writeFaults: () => faults,
+    pools: () => [],
     transact: (work) =>
       writes
         .transaction()

@@ -35,7 +35,7 @@ export interface OwnAccess {
    * other's budget. The handler marks the genuine ones.
    */
   readonly counts: 'requests' | 'refusals';
-  readonly credential: 'registration token' | 'refresh token' | 'token of FleetLock';
+  readonly credential: 'registration token' | 'refresh token' | 'token of FleetLock' | 'token of metrics';
 }
 
 /** The agent that the path names. */
