@@ -31,6 +31,7 @@ export async function readRouteTable(): Promise<string[]> {
     if (!keys.ok) throw new Error(keys.fault);
     const application = await createApplication({
       ...{ config, platform, keyFolder, tls: null, trustedRoot: null },
+      exportTargets: { syslog: null, otlp: null },
       serverCa: () => ({ kind: 'public' }),
       secrets: loadSecrets({ configured: null, dataDir, random, log }),
       keyRing: await openKeyRing(platform, keys),

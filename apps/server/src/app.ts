@@ -17,6 +17,7 @@ import { mountHostCommands } from './commands/host-commands.ts';
 import { mountCommands } from './commands/routes.ts';
 import { openAgents } from './composition/open-agents.ts';
 import { mountApprovalRoutes, openApprovals } from './composition/open-approvals.ts';
+import { openExports } from './composition/open-exports.ts';
 import { listen, openHttp } from './composition/open-http.ts';
 import { openCounts, openMetrics } from './composition/open-metrics.ts';
 import { mountNotifications, openNotifications } from './composition/open-notifications.ts';
@@ -90,6 +91,7 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
   const notifications = openNotifications(opening, due);
   background.use('reboots', createRebootBackground(platform));
   openUpkeep(opening);
+  openExports(opening);
   const scrape = await openMetrics(opening, { snapshots, advisories: sources.advisories.status });
 
   const http = await openHttp(opening, {

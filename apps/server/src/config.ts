@@ -41,6 +41,7 @@ const names = (s: string) => list(s).map((name) => name.toLowerCase());
 const DNS_LABEL = '[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?';
 /** The last label has a letter: an address has none. */
 const DNS_NAME = `^(?=.{1,253}$)(${DNS_LABEL}\\.)*(?![0-9]+$)${DNS_LABEL}$`;
+const HEADER = '[A-Za-z0-9-]{1,64}=([!-$&-+.-~-]|%[2-7][0-9A-Fa-f]){1,2048}';
 const secretText = (s: string) => Buffer.byteLength(s) >= JWT_SECRET_MIN_BYTES && s;
 const HttpUrl = Type.String({ pattern: '^https?://[^\\s]+$' });
 
@@ -494,6 +495,66 @@ export const SETTINGS = {
     allowed: 'empty, or 32 to 512 printable ASCII characters without spaces',
     parse: text,
   }),
+  syslogUrl: setting({
+    env: 'SERVICE_SYSLOG_URL',
+    doc: 'Syslog receiver to which every event is sent as RFC 5424 over TLS, such as syslog+tls://logs.example:6514; empty: none.',
+    schema: nullable(Type.String({ pattern: '^syslog\\+tls://[^/?#@\\s]+$' })),
+    default: null,
+    allowed: 'empty, or syslog+tls://HOST:PORT',
+    parse: text,
+  }),
+  syslogCa: setting({
+    env: 'SERVICE_SYSLOG_CA',
+    doc: 'Certificate that the receiver of SERVICE_SYSLOG_URL is trusted by, in PEM: the text, or the path of a file. Empty: the public ones.',
+    schema: nullable(Type.String({ minLength: 1 })),
+    default: null,
+    allowed: 'empty, PEM text or a path',
+    parse: text,
+  }),
+  syslogCert: setting({
+    env: 'SERVICE_SYSLOG_CERT',
+    doc: 'Certificate of this server for the receiver of SERVICE_SYSLOG_URL, in PEM: the text, or the path of a file. Requires SERVICE_SYSLOG_KEY.',
+    schema: nullable(Type.String({ minLength: 1 })),
+    default: null,
+    allowed: 'empty, PEM text or a path',
+    parse: text,
+  }),
+  syslogKey: setting({
+    env: 'SERVICE_SYSLOG_KEY',
+    doc: 'Private key of SERVICE_SYSLOG_CERT in PEM: the text, or the path of a file.',
+    schema: nullable(Type.String({ minLength: 1 })),
+    default: null,
+    secret: true,
+    allowed: 'empty, PEM text or a path',
+    parse: text,
+  }),
+  otlpLogsUrl: setting({
+    env: 'SERVICE_OTLP_LOGS_URL',
+    doc: 'OpenTelemetry collector to which every event is sent as a log record by OTLP/HTTP, such as https://otel.example:4318/v1/logs; empty: none. http:// only to a loopback address.',
+    schema: nullable(
+      Type.String({ pattern: '^(https://|http://(localhost|127\\.0\\.0\\.1|\\[::1\\])[:/])[^\\s]+$' }),
+    ),
+    default: null,
+    allowed: 'empty, an https:// URL, or an http:// URL of a loopback address',
+    parse: text,
+  }),
+  otlpLogsCa: setting({
+    env: 'SERVICE_OTLP_LOGS_CA',
+    doc: 'Certificate that the collector of SERVICE_OTLP_LOGS_URL is trusted by, in PEM: the text, or the path of a file. Empty: the public ones.',
+    schema: nullable(Type.String({ minLength: 1 })),
+    default: null,
+    allowed: 'empty, PEM text or a path',
+    parse: text,
+  }),
+  otlpLogsHeaders: setting({
+    env: 'SERVICE_OTLP_LOGS_HEADERS',
+    doc: 'Headers for the collector, such as authorization=Bearer%20TOKEN, separated by commas; values are percent-encoded.',
+    schema: nullable(Type.String({ pattern: `^${HEADER}(,${HEADER}){0,15}$` })),
+    default: null,
+    secret: true,
+    allowed: 'empty, or at most 16 NAME=VALUE separated by commas, with percent-encoded ASCII values',
+    parse: text,
+  }),
   logLevel: setting({
     env: 'SERVICE_LOG_LEVEL',
     doc: 'Lowest level that is logged; security lines are always logged.',
@@ -589,6 +650,7 @@ const PAIRS = [
   ['tlsCert', 'tlsKey'],
   ['adminUsername', 'adminPassword'],
   ['acmeEabKeyId', 'acmeEabHmacKey'],
+  ['syslogCert', 'syslogKey'],
 ] as const;
 
 function pairFault(config: Config): string | null {

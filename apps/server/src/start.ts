@@ -1,6 +1,7 @@
 import { accessSync, constants, mkdirSync } from 'node:fs';
 import { type Application, createApplication } from './app.ts';
 import type { Config } from './config.ts';
+import { type ExportTargets, readExportTargets } from './event-exports/read-targets.ts';
 import { chainEvents } from './events/append-event.ts';
 import { MIGRATIONS } from './migrations.ts';
 import { isCommonPassword } from './operators/passwords/common-passwords.ts';
@@ -59,12 +60,15 @@ export async function startServer(config: Config, world: World): Promise<StartOu
   if (!ca.ok) return ca;
   const read = readTrustedRoot(config.sigstoreTrustedRoot);
   if (!read.ok) return read;
+  const exports = readExportTargets(config);
+  if (!exports.ok) return exports;
   const weak = weakPasswordOf(config);
   if (weak !== null) return { ok: false, fault: weak };
   const opened = new AsyncDisposableStack();
   try {
     const outcome = await openAll(config, {
       ...{ world, files: tls.tls, trustedRoot: read.root, opened },
+      exportTargets: exports.targets,
       ca: ca.pem,
     });
     if (!outcome.ok) {
@@ -103,6 +107,7 @@ interface Opening {
   /** The certificate of the settings; null where there is none, or ACME gets it. */
   files: ServerTls | null;
   trustedRoot: TrustedRoot | null;
+  exportTargets: ExportTargets;
   /** Of the private CA that the settings name. */
   ca: string | null;
   /** Everything opened, to be closed in reverse order. */
@@ -113,7 +118,10 @@ type Opened =
   | { ok: true; application: Application; url: string; migrations: number; tls: ServerTls | null }
   | { ok: false; fault: string };
 
-async function openAll(config: Config, { world, files, trustedRoot, ca, opened }: Opening): Promise<Opened> {
+async function openAll(
+  config: Config,
+  { world, files, trustedRoot, exportTargets, ca, opened }: Opening,
+): Promise<Opened> {
   const { log, now, random, migrations = MIGRATIONS } = world;
   // The secret is read after the folder is locked.
   const seals = createRowSeals(() => secrets.rowSeals);
@@ -156,6 +164,7 @@ async function openAll(config: Config, { world, files, trustedRoot, ca, opened }
     tls,
     serverCa: () => serverCaOf({ configured: ca, chain: tls?.current()?.cert ?? null }),
     trustedRoot,
+    exportTargets,
     journal,
   });
   opened.defer(application.stop);

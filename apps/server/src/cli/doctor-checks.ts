@@ -22,6 +22,7 @@ import { judgeAdvisoryMirror } from './doctor-advisories.ts';
 import { judgeAgentPackages, judgeServerCa } from './doctor-agents.ts';
 import { judgeAgentCache } from './doctor-caches.ts';
 import { judgeCertificate } from './doctor-certificate.ts';
+import { judgeExports } from './doctor-exports.ts';
 import { judgeSecondFactors } from './doctor-factors.ts';
 import { judgeOutsiders } from './doctor-outsiders.ts';
 import { judgeProxy } from './doctor-proxy.ts';
@@ -175,6 +176,7 @@ async function examineContent(config: Config, database: Database, now: () => num
     await judgeAdvisoryMirror(config, database, now),
     await judgeOutsiders(database, now),
     await judgeAgentCache(config, database),
+    ...(await judgeExports(config, database, now)),
     clock,
   ];
 }

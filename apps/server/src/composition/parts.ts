@@ -1,4 +1,5 @@
 import type { Config } from '../config.ts';
+import type { ExportTargets } from '../event-exports/read-targets.ts';
 import type { Counts } from '../metrics/counts.ts';
 import type { Background } from '../platform/background.ts';
 import type { Platform } from '../platform/platform.ts';
@@ -24,6 +25,8 @@ export interface ApplicationParts {
   serverCa: () => ServerCa;
   /** What provenance is verified against; null verifies nothing. */
   trustedRoot: TrustedRoot | null;
+  /** Where events are exported to. */
+  exportTargets: ExportTargets;
   /** What was revoked for good, whatever the database says. */
   journal: Pick<RevocationJournal, 'has'>;
 }

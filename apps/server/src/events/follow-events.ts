@@ -54,6 +54,19 @@ export async function passEvents(
   return from === to || moveFollower(tx, { name, from, to, nowMs: now() });
 }
 
+/** Moves the follower past events that it will never deal with, and records how many. */
+export async function passOver(tx: Tx, world: World, { name, from, to }: Passed): Promise<void> {
+  if (!(await moveFollower(tx, { name, from, to, nowMs: world.now() }))) return;
+  await appendEvent(tx, world, {
+    kind: 'system',
+    type: 'events_missed',
+    severity: 'warning',
+    component: 'events',
+    actor: 'server',
+    content: { follower: name, position: from, continues_after: to, missed: Math.max(0, to - from) },
+  });
+}
+
 async function begin({ database, now }: World, { name, begin }: Following): Promise<Follower> {
   const { read } = database;
   const last = await (begin === 'newest' ? readHead(read) : newestAnchor(read));
@@ -69,15 +82,5 @@ async function begin({ database, now }: World, { name, begin }: Following): Prom
 async function passMissing(world: World, { name, position: from }: Follower): Promise<void> {
   const oldest = await oldestEvent(world.database.read);
   const to = (oldest?.position ?? 1) - 1;
-  await world.database.transact(async (tx) => {
-    if (!(await moveFollower(tx, { name, from, to, nowMs: world.now() }))) return;
-    await appendEvent(tx, world, {
-      kind: 'system',
-      type: 'events_missed',
-      severity: 'warning',
-      component: 'events',
-      actor: 'server',
-      content: { follower: name, position: from, continues_after: to, missed: Math.max(0, to - from) },
-    });
-  });
+  await world.database.transact((tx) => passOver(tx, world, { name, from, to }));
 }

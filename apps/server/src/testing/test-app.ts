@@ -64,6 +64,7 @@ export async function createTestApp(engine: TestEngine, settings: Partial<Config
     tls: null,
     serverCa: () => ({ kind: 'public' }),
     trustedRoot: null,
+    exportTargets: { syslog: null, otlp: null },
     journal,
   });
   checkAnswers(application.http);
