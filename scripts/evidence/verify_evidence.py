@@ -345,7 +345,7 @@ class Checks:
 
     def follow(self, event, at):
         file, number = at
-        if self.last["position"] > 0 and self.signed_up_to is None:
+        if self.chain["start"]["position"] > 0 and self.signed_up_to is None:
             raise Fault(file, "no checkpoint signs the event before it", number, "previous_hash")
         if event["position"] != self.last["position"] + 1 or event["previous_hash"] != self.last["hash"]:
             raise Fault(file, "does not follow the event before it", number, "previous_hash")

@@ -221,7 +221,11 @@ export async function* updateLines({ db, span, hosts }: Collecting): Lines {
       await takeTurn();
       const last = await lastDecisionsOf(db, { updateIds, untilMs: span.untilMs });
       const read = new Map<string, RecordedDecision | null>();
-      for (const { id, document } of last.values()) if (!read.has(id)) read.set(id, recordOf(document));
+      for (const { id, document } of last.values()) {
+        if (read.has(id)) continue;
+        await takeTurn();
+        read.set(id, recordOf(document));
+      }
       for (const row of page) {
         const decision = read.get(last.get(row.id)?.id ?? '') ?? null;
         const line = updateLine(row, { span, history: history.get(row.id) ?? [], decision });

@@ -33,7 +33,8 @@ export async function* chainLines(of: Collecting, done: (chain: Chain) => void):
   for (;;) {
     await takeTurn();
     const page = await pageOfEvents(db, { after: end.position, until, limit: PAGE_ROWS });
-    for (const event of page) {
+    for (const [i, event] of page.entries()) {
+      if (i % 50 === 0) await takeTurn();
       yield isShown(of, event) ? { event } : { withheld: withholdEvent(event) };
       end = { position: event.position, hash: event.hash };
       const checkpoint = next === -1 ? undefined : covering[next];

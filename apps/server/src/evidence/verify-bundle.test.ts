@@ -131,6 +131,29 @@ test.each([
   expect((await inPython(folder, pin)).changed).toMatchObject(place);
 });
 
+test('from the first event on, a log verifies although its first checkpoint comes later', async () => {
+  if (!sqlite) throw new Error('there is no engine');
+  const it = await createEvidenceScene(sqlite);
+  const database = new DatabaseSync(join(it.dataDir, SQLITE_FILE));
+  const guards = database.prepare(
+    "SELECT name FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'event_checkpoints'",
+  );
+  for (const { name } of guards.all()) database.exec(`DROP TRIGGER ${name}`);
+  database.exec('DELETE FROM event_checkpoints');
+  database.close();
+  const path = it.file('bundle.tar');
+  expect(await it.run(['evidence', '--since', it.since, '--out', path])).toMatchObject({ code: 0 });
+  const folder = it.file('bundles');
+  mkdirSync(folder);
+  writeFileSync(join(folder, 'first'), readFileSync(path));
+  const pin: string = JSON.parse(readFileSync(it.keys, 'utf8')).keys[0].public_key_hex;
+  const whole = { ok: true, events: { signedUpTo: expect.any(Number) } };
+  expect(await inTypeScript(readFileSync(path), pin)).toMatchObject({
+    ...{ ...whole, manifest: { chain: { start: { position: 0, hash: null } } } },
+  });
+  expect((await inPython(folder, pin)).first).toMatchObject(whole);
+});
+
 /** The same numbers in every run. */
 function randomOf(text: string): number {
   return createHash('sha256').update(text).digest().readUInt32BE();

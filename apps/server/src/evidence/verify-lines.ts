@@ -125,7 +125,7 @@ export function createLineChecks({
     of: string,
   ): void {
     // The first checkpoint of the part is what its beginning rests on.
-    if (last.position > 0 && signedUpTo === null)
+    if (chain !== null && chain.start.position > 0 && signedUpTo === null)
       throw fault(at, 'no checkpoint signs the event before it', `${of}.previous_hash`);
     if (next.position !== last.position + 1)
       throw fault(at, `has position ${next.position} after ${last.position}`, `${of}.position`);
