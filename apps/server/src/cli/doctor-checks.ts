@@ -24,6 +24,7 @@ import { judgeAgentCache } from './doctor-caches.ts';
 import { judgeCertificate } from './doctor-certificate.ts';
 import { judgeExports } from './doctor-exports.ts';
 import { judgeSecondFactors } from './doctor-factors.ts';
+import { judgeNotifications } from './doctor-notifications.ts';
 import { judgeOutsiders } from './doctor-outsiders.ts';
 import { judgeProxy } from './doctor-proxy.ts';
 import { type FileMode, type Finding, judgeClock, judgeDisk, judgeModes } from './doctor-rules.ts';
@@ -175,6 +176,7 @@ async function examineContent(config: Config, database: Database, now: () => num
     ...(await judgeSealedRows(config, database)),
     await judgeAdvisoryMirror(config, database, now),
     await judgeOutsiders(database, now),
+    await judgeNotifications(config, database),
     await judgeAgentCache(config, database),
     ...(await judgeExports(config, database, now)),
     clock,

@@ -140,6 +140,7 @@ describe.each(ENGINES)('tidegate doctor on $name', (engine) => {
       'row seals',
       'advisory data',
       'outsiders',
+      'notifications',
       'agent cache',
       'clock',
     ];
@@ -156,6 +157,29 @@ describe.each(ENGINES)('tidegate doctor on $name', (engine) => {
         .find((line) => line.includes('second factors:'));
     expect(await of('optional')).toMatch(/^ok {3}second factors: none for olga/);
     expect(await of('admins')).toMatch(/^WARN second factors: none for olga/);
+  });
+
+  test('a channel that fails is named, and so are messages without links', async () => {
+    const it = await place(engine);
+    const said = async (env: Record<string, string> = {}) =>
+      (await it.run(['doctor'], { env })).out.split('\n').find((line) => line.includes(' notifications:'));
+    expect(await said()).toBe('ok   notifications: no rule sends any');
+    await execute(
+      it,
+      `INSERT INTO notification_channels (id, name, config, is_enabled, failures, paused_until, created_by, created_at,
+        updated_at) VALUES ('c', 'Pager', '{}', 1, 0, 0, 'ada', 1, 1)`,
+    );
+    await execute(
+      it,
+      `INSERT INTO notification_rules (id, name, channel_id, is_enabled, conditions, mode, position, created_by,
+        created_at, updated_at) VALUES ('r', 'All', 'c', 1, '{"event_types":[],"minimum_severity":"info","groups":[],
+        "ecosystems":[],"exploited_only":false}', '{"kind":"at_once","batch_seconds":0}', 0, 'ada', 1, 1)`,
+    );
+    expect(await said()).toBe('WARN notifications: messages have no links to what they speak of');
+    const url = { SERVICE_BASE_URL: 'https://tidegate.example' };
+    expect(await said(url)).toBe('ok   notifications: 1 rules send them');
+    await execute(it, 'UPDATE notification_channels SET failures = 4');
+    expect(await said(url)).toBe('WARN notifications: the channel "Pager" failed 4 times in a row');
   });
 
   test('outsiders who wrote most of a day’s budget are named', async () => {

@@ -1,4 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { makeCheckpoint } from '../events/make-checkpoint.ts';
+import { pruneEvents } from '../events/prune-events.ts';
+import { createCheckpointSigner } from '../testing/checkpoint-signer.ts';
 import { ENGINES, type TestEngine } from '../testing/engines.ts';
 import { createNotificationScene, RULE, startReceiver } from '../testing/notification-scene.ts';
 import { createTestPlatform } from '../testing/test-platform.ts';
@@ -244,6 +247,27 @@ describe.each(ENGINES)('the outbox on $name', (engine) => {
     expect(tested).toMatchObject({ is_delivered: false, is_permanent: true });
     expect(tested.explanation).toContain('Enter the secret again');
     expect(other.requests).toBe(0);
+  });
+
+  test('says how many events were removed before a rule had sent them', async () => {
+    const { channel, rule, event, take, deliver, deliveries, events, platform, clock, receiver } =
+      await open(engine);
+    const id = await channel(receiver.url);
+    await rule(id, { quiet_hours: { from: '08:00', until: '10:00', zone: 'UTC', weekdays: [6] } });
+    await event({ count: 3 });
+    const signer = createCheckpointSigner();
+    const file = { path: 'none', append: () => {}, tail: () => [] };
+    await makeCheckpoint({ platform, signer, file }, 'always');
+    clock.advance(31 * DAY_MS);
+    const removed = await pruneEvents(platform, { retentionDays: 30, isStopped: () => false });
+    await take();
+    // The creation of the rule came after its place; all but the creation of the channel was behind it.
+    const about = { follower: 'the rule Rule 1', position: 1, continues_after: removed, missed: removed - 1 };
+    expect(await events('events_missed')).toEqual([about]);
+    await event();
+    await take();
+    await deliver(id);
+    expect((await deliveries()).map(({ events: count }) => count)).toEqual([1]);
   });
 
   test('removes what ended long ago, and keeps what waits', async () => {

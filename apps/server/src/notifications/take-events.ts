@@ -1,5 +1,6 @@
 import { MESSAGE_EVENTS_MAX } from '@tidegate/protocol/notifications-api';
-import { readHead } from '../events/store.ts';
+import { appendEvent } from '../events/append-event.ts';
+import { newestAnchor, readHead } from '../events/store.ts';
 import { describeEvents, eventPayload, fittingEvents } from './compose-rules.ts';
 import { countWaiting } from './delivery-store.ts';
 import type { NotificationDeps } from './deps.ts';
@@ -13,8 +14,9 @@ import { quietUntil } from './time-rules.ts';
 const WAITING_MAX = 20;
 /** Messages that one pass makes for one rule. */
 const MESSAGES_A_PASS = 10;
-/** Positions that a rule without a match is moved on in memory before this is written. */
+/** How far, and how long, a rule without a match moves on in memory alone. */
 const UNWRITTEN_MAX = 1_000;
+const UNWRITTEN_MS = 10 * 60_000;
 
 /** What a pass need not look at again: of one rule, in its version of `updatedAt`. */
 interface Look {
@@ -23,6 +25,8 @@ interface Look {
   readonly position: number;
   /** Events share a message until then. */
   readonly untilMs: number;
+  /** When the rule's place was last written. */
+  readonly writtenMs: number;
 }
 export type Looks = Map<string, Look>;
 
@@ -38,18 +42,19 @@ export async function takeEvents(
   const { platform } = deps;
   const rules = await activeRules(platform.database.read);
   const head = (await readHead(platform.database.read))?.position ?? 0;
+  const start = (await newestAnchor(platform.database.read))?.position ?? 0;
   const ids = new Set(rules.map(({ id }) => id));
   for (const id of looks.keys()) if (!ids.has(id)) looks.delete(id);
   for (const rule of rules) {
     if (isStopped()) return;
     if (!isOfMode(rule, 'at_once')) continue;
-    await takeForRule(deps, { rule, head, looks });
+    await takeForRule(deps, { rule, start, head, looks });
   }
 }
 
 async function takeForRule(
   deps: NotificationDeps,
-  { rule, head, looks }: { rule: RuleOf<'at_once'>; head: number; looks: Looks },
+  { rule, start, head, looks }: { rule: RuleOf<'at_once'>; start: number; head: number; looks: Looks },
 ): Promise<void> {
   const { platform } = deps;
   const nowMs = platform.now();
@@ -59,7 +64,14 @@ async function takeForRule(
   if (quietUntil(rule.quietHours, nowMs) !== null) return;
   let position = isCurrent ? known.position : rule.position;
   let stored = rule.position;
-  const look = (untilMs = 0) => looks.set(rule.id, { updatedAt: rule.updated_at, position, untilMs });
+  let writtenMs = isCurrent ? known.writtenMs : 0;
+  const look = (untilMs = 0) =>
+    looks.set(rule.id, { updatedAt: rule.updated_at, position, untilMs, writtenMs });
+  if (position < start) {
+    if (!(await tellMissed(deps, { rule, position, start }))) return;
+    position = start;
+    stored = start;
+  }
   let room: number | null = null;
   for (let messages = 0; messages < MESSAGES_A_PASS && position < head; messages += 1) {
     const { conditions } = rule;
@@ -70,10 +82,11 @@ async function takeForRule(
     const [first] = meant;
     if (first === undefined) {
       position = found.position;
-      if (position - stored > UNWRITTEN_MAX) {
+      if (position - stored > UNWRITTEN_MAX || nowMs - writtenMs > UNWRITTEN_MS) {
         const moved = { ...rule, position: stored };
         if (!(await platform.database.transact((tx) => moveRule(tx, moved, { position })))) return;
         stored = position;
+        writtenMs = nowMs;
       }
       continue;
     }
@@ -94,8 +107,25 @@ async function takeForRule(
     room -= 1;
     position = to;
     stored = to;
+    writtenMs = nowMs;
   }
   look();
+}
+
+/** Events were removed from the log before the rule had sent them. False if another server has moved the rule. */
+async function tellMissed(
+  { platform }: NotificationDeps,
+  { rule, position, start }: { rule: RuleOf<'at_once'>; position: number; start: number },
+): Promise<boolean> {
+  return platform.database.transact(async (tx) => {
+    if (!(await moveRule(tx, rule, { position: start }))) return false;
+    const place = { position, continues_after: start, missed: start - position };
+    await appendEvent(tx, platform, {
+      ...{ kind: 'system', type: 'events_missed', severity: 'warning', component: 'notifications' },
+      ...{ actor: 'server', content: { follower: `the rule ${rule.name}`, ...place } },
+    });
+    return true;
+  });
 }
 
 /** A channel is not told of its own failures: the message would be the next to fail. */
