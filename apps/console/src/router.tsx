@@ -71,6 +71,7 @@ const routeTree = root.addChildren([
     page('/', () => import('./overview/overview-page.tsx'), 'OverviewPage'),
     page('/updates', () => import('./updates/updates-page.tsx'), 'UpdatesPage'),
     page('/updates/$id', () => import('./updates/update-page.tsx'), 'UpdatePage'),
+    page('/notices/$id', () => import('./updates/notice-page.tsx'), 'NoticePage'),
     page('/packages', () => import('./updates/packages-page.tsx'), 'PackagesPage'),
     page('/unfixed', () => import('./unfixed/unfixed-page.tsx'), 'UnfixedPage'),
     page('/hosts', () => import('./hosts/hosts-page.tsx'), 'HostsPage'),

@@ -17,6 +17,7 @@ export const PAGES = [
   '/welcome',
   '/updates',
   '/updates/:id',
+  '/notices/:id',
   '/packages',
   '/unfixed',
   '/hosts',
