@@ -93,7 +93,7 @@ export function InstallLine({
           </li>
           <li>
             To find out why an enrolled host does not work:{' '}
-            <CopyText text="tidegate-agent doctor" label="Copy the command" />
+            <CopyText text="runuser -u tidegate-agent -- tidegate-agent doctor" label="Copy the command" />
           </li>
           <li>
             To remove the agent, its enrolment and the files kept for rollbacks, run this as root, then revoke
