@@ -36,6 +36,7 @@ const SLICES = [
   'approvals',
   'operators',
   'api-tokens',
+  'identity-providers',
   'policy-runs',
   'unfixed',
   'sboms',

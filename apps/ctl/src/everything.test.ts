@@ -16,6 +16,11 @@ const WITHOUT: Readonly<Record<string, string>> = {
   'POST /api/v1/auth/step-up/options': 'a passkey is proven by a browser',
   'POST /api/v1/auth/login/passkey/options': 'a passkey is proven by a browser',
   'POST /api/v1/auth/login/passkey': 'a passkey is proven by a browser',
+  'GET /api/v1/auth/providers': 'the login page offers them',
+  'POST /api/v1/auth/login/provider': 'a browser goes to the identity provider',
+  'POST /api/v1/auth/step-up/provider': 'a browser goes to the identity provider',
+  'POST /api/v1/auth/identities': 'a browser goes to the identity provider',
+  'POST /api/v1/auth/logout/provider': 'tidegatectl has no session of an identity provider',
   'POST /logs/client-error': 'errors of the console itself',
   'GET /api/openapi.json': 'a document for programs, open to everybody',
 };

@@ -42,7 +42,7 @@ const NAMES: Readonly<Record<string, string>> = {
   ends_at: 'until',
   deadline: 'until',
 };
-const SECRETS = new Set(['password', 'current_password', 'new_password', 'secret']);
+const SECRETS = new Set(['password', 'current_password', 'new_password', 'secret', 'client_secret']);
 
 /** Everything that the operation takes, in the order of path, query and body. */
 export function membersOf(shape: RequestShape, words: MemberWords): Member[] {

@@ -4,6 +4,7 @@ import { type Command, file, flag, type Options, type Program, text } from '@tid
 import type { Act } from './act.ts';
 import type { Group } from './group.ts';
 import { COMMANDS, HOSTS, TAGS_GROUP } from './groups/hosts.ts';
+import { IDENTITY_PROVIDERS } from './groups/identity-providers.ts';
 import { CHANNELS_GROUP, NOTIFICATIONS_GROUP } from './groups/notifications.ts';
 import { ACCOUNT, AGENT_PACKAGES, API_TOKENS, OPERATORS_GROUP, TOKENS } from './groups/people.ts';
 import { HOLDS_GROUP, POLICIES_GROUP, ROLLOUTS_GROUP, WINDOWS_GROUP } from './groups/policies.ts';
@@ -28,7 +29,7 @@ export const GROUPS: readonly Group[] = [
   ...[OVERVIEW, HOSTS, TAGS_GROUP, UPDATES, PACKAGES, ROLLBACK, DECISIONS, COMMANDS],
   ...[POLICIES_GROUP, ROLLOUTS_GROUP, WINDOWS_GROUP, HOLDS_GROUP, REBOOTS_GROUP],
   ...[UNFIXED_GROUP, VEX, EXCEPTIONS, ORIGINS, DIVERGENCES, GATE_POLICY],
-  ...[TOKENS, AGENT_PACKAGES, API_TOKENS, OPERATORS_GROUP, ACCOUNT, VIEWS],
+  ...[TOKENS, AGENT_PACKAGES, API_TOKENS, OPERATORS_GROUP, IDENTITY_PROVIDERS, ACCOUNT, VIEWS],
   ...[EVENTS, EVIDENCE, CHANNELS_GROUP, NOTIFICATIONS_GROUP, SIGNING_KEYS, RATE_LIMITS, RESYNC, HEALTH],
 ];
 

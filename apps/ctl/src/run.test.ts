@@ -315,7 +315,13 @@ test('login asks for the code where there is one, and step-up proves it again', 
   expect(asked[3]).toMatchObject({ body: { recovery_code: 'abcd-efgh' }, token: 'Bearer the-session' });
 });
 
-const SESSION = { expires_at: TIME, unread_notices: 0, second_factor_due_at: null, stepped_up_until: null };
+const SESSION = {
+  expires_at: TIME,
+  unread_notices: 0,
+  second_factor_due_at: null,
+  stepped_up_until: null,
+  method: null,
+};
 
 test('login does not write over an API token, and a wrong proxy is no way around', async () => {
   using folder = tmpDir('tidegate-ctl-');

@@ -119,6 +119,10 @@ const STATEMENT = {
   ...{ versions: ['1.0.0'], scope: { kind: 'all' }, status: 'accepted', justification: null },
   ...{ text: 'test', ends_at: '2026-12-01T00:00:00Z' },
 };
+const PROVIDER = {
+  ...{ id: 'house', name: 'House', issuer: 'https://login.example' },
+  ...{ client_id: 'tidegate', client_secret: 'a secret' },
+};
 const FLEET_LOCK = { client_params: { id: 'core-1', group: 'web' } };
 const CREDENTIAL = { id: 'AAAA', rawId: 'AAAA', type: 'public-key' };
 const ASSERTION = {
@@ -144,6 +148,59 @@ const ROWS: Readonly<Record<string, Row>> = {
   'POST /api/v1/auth/setup': {
     body: { secret: 'x'.repeat(22), username: 'mallory', password: 'a long enough password' },
     expected: everybody('404 not_found'),
+  },
+  'GET /api/v1/auth/providers': { expected: everybody('200') },
+  'POST /api/v1/auth/login/provider': {
+    body: { provider_id: 'nobody' },
+    expected: everybody('404 not_found'),
+  },
+  'GET /sign-in/:provider/callback': { path: '/sign-in/nobody/callback?state=x', expected: everybody('403') },
+  'POST /sign-in/:provider/logout': { path: '/sign-in/nobody/logout', body: {}, expected: everybody('400') },
+  'POST /api/v1/auth/step-up/provider': { body: {}, expected: operator('viewer', '409 conflict') },
+  'GET /api/v1/auth/identities': { expected: operator('viewer', '200') },
+  'POST /api/v1/auth/identities': {
+    body: { provider_id: 'nobody' },
+    expected: operator('viewer', '404 not_found'),
+  },
+  'DELETE /api/v1/auth/identities/:id': {
+    path: `/api/v1/auth/identities/${NOBODY}`,
+    expected: operator('viewer', '404 not_found'),
+  },
+  'GET /api/v1/admin/identity-providers': { expected: operator('admin', '200') },
+  'GET /api/v1/admin/identity-providers/:id': {
+    path: '/api/v1/admin/identity-providers/nobody',
+    expected: operator('admin', '404 not_found'),
+  },
+  'POST /api/v1/admin/identity-providers': { body: PROVIDER, expected: operator('admin', '201') },
+  'PATCH /api/v1/admin/identity-providers/:id': {
+    path: '/api/v1/admin/identity-providers/nobody',
+    body: { name: 'x' },
+    expected: operator('admin', '404 not_found'),
+  },
+  'DELETE /api/v1/admin/identity-providers/:id': {
+    path: '/api/v1/admin/identity-providers/nobody',
+    expected: operator('admin', '404 not_found'),
+  },
+  'POST /api/v1/admin/identity-providers/:id/test': {
+    path: '/api/v1/admin/identity-providers/nobody/test',
+    expected: operator('admin', '404 not_found'),
+  },
+  'GET /api/v1/admin/operators/:id/identities': {
+    path: `/api/v1/admin/operators/${NOBODY}/identities`,
+    expected: operator('admin', '404 not_found'),
+  },
+  'POST /api/v1/admin/operators/:id/identities': {
+    path: `/api/v1/admin/operators/${NOBODY}/identities`,
+    body: { provider_id: 'house', subject: 'x' },
+    expected: operator('admin', '404 not_found'),
+  },
+  'DELETE /api/v1/admin/operators/:id/identities/:identity_id': {
+    path: `/api/v1/admin/operators/${NOBODY}/identities/${NOBODY}`,
+    expected: operator('admin', '404 not_found'),
+  },
+  'DELETE /api/v1/admin/operators/:id/password': {
+    path: `/api/v1/admin/operators/${NOBODY}/password`,
+    expected: operator('admin', '404 not_found'),
   },
   'POST /api/v1/auth/login': {
     // A distinct name per caller: guesses at one name are throttled after five.
@@ -791,9 +848,13 @@ const ROWS: Readonly<Record<string, Row>> = {
     expected: operator('viewer', '404 not_found'),
   },
   'GET /api/v1/stream': { path: '/api/v1/stream?seconds=0', expected: operator('viewer', '200') },
-  // These two affect the other rows, so they come last.
+  // These affect the other rows, so they come last.
   'POST /api/v1/admin/rate-limits/reset': { expected: operator('admin', '200') },
-  'POST /api/v1/auth/logout': { expected: operator('viewer', '204') },
+  // The session of each caller ends with the first of the two.
+  'POST /api/v1/auth/logout/provider': { expected: operator('viewer', '200') },
+  'POST /api/v1/auth/logout': {
+    expected: (caller) => (caller === 'nobody' ? '401 unauthenticated' : '401 access_token_invalid'),
+  },
 };
 
 const [engine] = ENGINES;

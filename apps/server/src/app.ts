@@ -19,6 +19,7 @@ import { openAgents } from './composition/open-agents.ts';
 import { mountApprovalRoutes, openApprovals } from './composition/open-approvals.ts';
 import { openExports } from './composition/open-exports.ts';
 import { listen, openHttp } from './composition/open-http.ts';
+import { mountProviderRoutes } from './composition/open-identity-providers.ts';
 import { openCounts, openMetrics } from './composition/open-metrics.ts';
 import { mountNotifications, openNotifications } from './composition/open-notifications.ts';
 import { mountOperatorRoutes, openOperators } from './composition/open-operators.ts';
@@ -134,6 +135,7 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
   mountApprovalRoutes(http, parts, approvals);
   mountOperatorRoutes(http, operators);
   mountApiTokens(routes, { platform });
+  mountProviderRoutes(http, opening, operators);
   mountResync(routes, { platform });
   mountStream(routes, { platform, watch: changeWatch, identify });
   mountOverview(routes, { platform, snapshots, advisories: sources.advisoryState });

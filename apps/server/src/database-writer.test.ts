@@ -9,6 +9,7 @@ import { readGateSetting } from './approvals/gate-settings-store.ts';
 import { liveAgeExceptions } from './approvals/store.ts';
 import { awaitedSets } from './commands/awaited-store.ts';
 import { addToken, revokeToken } from './fleet-lock/manage-tokens.ts';
+import { findIdentity, findProviderSession, insertProviderSession } from './operators/identities/store.ts';
 import { originsInForce } from './origins/store.ts';
 import { openDatabase } from './platform/db/open.ts';
 import { policiesInForce } from './policies/store.ts';
@@ -87,6 +88,29 @@ async function asks({ send }: IncidentScene, token: { id: string; secret: string
   const headers = { authorization: `Basic ${basic}`, 'fleet-lock-protocol': 'true' };
   const body = { client_params: { id: 'core-1', group } };
   return (await send({ method: 'POST', url: '/v1/pre-reboot', headers, body })).status;
+}
+
+const PROVIDERS = '/api/v1/admin/identity-providers';
+const PROVIDER = {
+  ...{ id: 'house', name: 'House', issuer: 'http://127.0.0.1:1', enabled: true },
+  ...{ client_id: 'tidegate', client_secret: 'a secret' },
+};
+const ACCOUNT = { providerId: 'house', issuer: PROVIDER.issuer, subject: 'viewer-1' };
+
+/** 404 for a provider that is unknown, or off. */
+const beginSignIn = async ({ send }: IncidentScene, provider_id: string) =>
+  (await send({ method: 'POST', url: '/api/v1/auth/login/provider', body: { provider_id } })).status;
+
+async function bindViewer({ must, asAdmin, database }: IncidentScene): Promise<void> {
+  await must(asAdmin(PROVIDERS, PROVIDER), 201);
+  const viewer = await database.read
+    .selectFrom('operators')
+    .select('id')
+    .where('username', '=', 'viewer')
+    .executeTakeFirstOrThrow();
+  const body = { provider_id: PROVIDER.id, subject: ACCOUNT.subject };
+  await must(asAdmin(`${OPERATORS}/${viewer.id}/identities`, body), 201);
+  expect(await findIdentity(database.read, ACCOUNT)).not.toBeNull();
 }
 
 interface Attack {
@@ -617,6 +641,70 @@ const ATTACKS: Attack[] = [
       refused: false,
     }),
   ),
+  {
+    what: 'an inserted identity provider',
+    table: 'identity_providers',
+    async attempt(scene) {
+      await scene.must(scene.asAdmin(PROVIDERS, PROVIDER), 201);
+      await run(scene, "UPDATE identity_providers SET id = 'mallory'");
+      return beginSignIn(scene, 'mallory');
+    },
+    refused: 404,
+  },
+  ...['mapping', 'default_grant', 'issuer', 'factor_values', 'enabled'].map(
+    (column): Attack => ({
+      what: `an identity provider with ${column} changed`,
+      table: 'identity_providers',
+      async attempt(scene) {
+        const enabled = column !== 'enabled';
+        await scene.must(scene.asAdmin(PROVIDERS, { ...PROVIDER, enabled }), 201);
+        // Nothing listens there.
+        expect(await beginSignIn(scene, PROVIDER.id)).toBe(enabled ? 503 : 404);
+        const value = enabled ? "'[1]'" : '1';
+        await run(scene, `UPDATE identity_providers SET ${column} = ${value}`);
+        return beginSignIn(scene, PROVIDER.id);
+      },
+      refused: 404,
+    }),
+  ),
+  {
+    what: 'an account of an identity provider given to another operator',
+    table: 'operator_identities',
+    async attempt(scene) {
+      await bindViewer(scene);
+      await run(scene, `UPDATE operator_identities SET operator_id = ${idOf('admin')}`);
+      return (await findIdentity(scene.database.read, ACCOUNT)) !== null;
+    },
+    refused: false,
+  },
+  {
+    what: 'an account whose loss of access was made up, to enable a disabled operator',
+    table: 'operator_identities',
+    async attempt(scene) {
+      await bindViewer(scene);
+      await run(scene, 'UPDATE operator_identities SET lost_at = 1');
+      return (await findIdentity(scene.database.read, ACCOUNT)) !== null;
+    },
+    refused: false,
+  },
+  {
+    what: 'a session of an identity provider given to another account',
+    table: 'provider_sessions',
+    async attempt({ database }) {
+      const [session] = await database.read.selectFrom('operator_sessions').selectAll().execute();
+      if (!session) throw new Error('no session');
+      const of = { session_id: session.id, operator_id: session.operator_id };
+      const account = { provider_id: 'house', issuer: ACCOUNT.issuer, subject: ACCOUNT.subject };
+      const rest = { provider_sid: null, sealed_id_token: null };
+      await database.transact((tx) => insertProviderSession(tx, { ...of, ...account, ...rest }));
+      expect(await findProviderSession(database.read, session.id)).not.toBeNull();
+      await database.transact((tx) =>
+        tx.updateTable('provider_sessions').set({ subject: 'mallory' }).execute(),
+      );
+      return (await findProviderSession(database.read, session.id)) !== null;
+    },
+    refused: false,
+  },
   {
     what: 'a set-up link on a server whose operators were deleted',
     table: 'setup_links',

@@ -56,6 +56,11 @@ const TOKENS = '/api/v1/admin/registration-tokens';
 const API_TOKENS = '/api/v1/admin/api-tokens';
 const API_TOKEN = ['created_by', 'expires_at', 'groups', 'label', 'role', 'scopes', 'token_id'];
 const PASSKEYS = '/api/v1/auth/passkeys';
+const PROVIDERS = '/api/v1/admin/identity-providers';
+const PROVIDER = {
+  ...{ id: 'house', name: 'House', issuer: 'https://login.example' },
+  ...{ client_id: 'tidegate', client_secret: 'a secret' },
+};
 const DIVERGENCES = '/api/v1/artifacts/divergences';
 const FLOOD = ['day', 'day_limit', 'examples', 'month', 'month_limit', 'newcomer', 'opponents', 'role'];
 const Ids = Type.Object({ items: Type.Array(Type.Object({ id: Type.String() })) });
@@ -363,6 +368,26 @@ const INCIDENTS: Incident[] = [
       asAdmin('/api/v1/admin/operators', {
         ...{ username: 'newcomer', password: 'a long enough password', role: 'viewer' },
       }),
+  },
+  {
+    ...{ type: 'IDENTITY_PROVIDER_CHANGED', status: 201, severity: 'warning' },
+    ...{ component: 'identity-providers', actor: 'admin', host: false },
+    content: [
+      ...['change', 'client_id', 'creates_operators', 'default_grant', 'enabled', 'factor_values'],
+      ...['group_claim', 'issuer', 'mapping', 'name', 'provider'],
+    ],
+    prepare: ({ asAdmin }) => asAdmin(PROVIDERS, PROVIDER),
+  },
+  {
+    ...{ type: 'IDENTITY_CHANGED', status: 201, severity: 'warning', component: 'operators' },
+    ...{ actor: 'admin', host: false },
+    content: ['change', 'issuer', 'operator_id', 'provider', 'subject', 'username'],
+    async prepare({ asAdmin, must }) {
+      await must(asAdmin(PROVIDERS, PROVIDER), 201);
+      const newcomer = { username: 'newcomer', password: 'a long enough password', role: 'viewer' };
+      const { id } = Value.Parse(Made, await must(asAdmin('/api/v1/admin/operators', newcomer), 201));
+      return asAdmin(`/api/v1/admin/operators/${id}/identities`, { provider_id: 'house', subject: 'x' });
+    },
   },
   {
     ...{ type: 'HOST_GROUP_CHANGED', status: 200, severity: 'info', component: 'agents' },

@@ -13,8 +13,10 @@ import { schema as enrolment } from './enrolment/schema.ts';
 import { EVENT_FOLLOWERS, schema as events } from './events/schema.ts';
 import { schema as fleetLock } from './fleet-lock/schema.ts';
 import { schema as holds } from './holds/schema.ts';
+import { schema as identityProviders } from './identity-providers/schema.ts';
 import { schema as inventory } from './inventory/schema.ts';
 import { NOTIFICATIONS } from './notifications/schema.ts';
+import { schema as identities } from './operators/identities/schema.ts';
 import { schema as operators } from './operators/schema.ts';
 import { schema as origins } from './origins/schema.ts';
 import { schema as outsiders } from './outsiders/schema.ts';
@@ -89,4 +91,5 @@ export const MIGRATIONS: readonly Migration[] = [
   ...BASE.map((part) => ({ ...part, isBase: true as const })),
   { version: 220, name: 'event-followers', statements: EVENT_FOLLOWERS },
   { version: 230, name: 'notifications', statements: NOTIFICATIONS },
+  { version: 240, name: 'identity-providers', statements: [...identityProviders, ...identities] },
 ];

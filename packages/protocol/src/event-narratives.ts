@@ -94,7 +94,8 @@ const NARRATIVES: Readonly<Record<SecurityEventType | SystemEventType, Sentence>
       `${by(actor)} installed root document ${read('version')}: ${read('threshold')} of its keys must sign.`,
     LOGIN_FAILED: (read) =>
       `A login${read('username') === '' ? '' : ` as ${read('username')}`} failed${from(read('address'))}.`,
-    LOGIN_SUCCEEDED: (read, { actor }) => `${by(actor)} logged in${from(read('address'))}.`,
+    LOGIN_SUCCEEDED: (read, { actor }) =>
+      `${by(actor)} logged in${read('provider') === '' ? '' : ` by the identity provider ${read('provider')}`}${from(read('address'))}.`,
     LOGINS_SLOWED: (read) =>
       `Many wrong passwords were tried${read('username') === '' ? '' : ` for ${read('username')}`}: logins from unknown devices are delayed.`,
     SECOND_FACTOR_ASKED: (read, { actor }) =>
@@ -116,6 +117,21 @@ const NARRATIVES: Readonly<Record<SecurityEventType | SystemEventType, Sentence>
       read('change') === 'setup_link_made'
         ? 'A setup link for the first operator was created.'
         : `${by(actor)}: operator ${read('username') || '(unknown)'} ${read('change') || 'changed'}${named(read('role'))}.`,
+    IDENTITY_PROVIDER_CHANGED: (read, { actor }) =>
+      `${by(actor)}: identity provider ${read('provider')} ${read('change') || 'changed'}.`,
+    IDENTITY_CHANGED: (read, { actor }) => {
+      const whose = read('username') || 'an operator';
+      switch (read('change')) {
+        case 'bound':
+          return `${by(actor)} bound an account of ${read('provider')} to ${whose}.`;
+        case 'access_lost':
+          return `${whose} lost all access: no group at ${read('provider')} gives a role any more.`;
+        case 'access_regained':
+          return `${whose} has access again by its groups at ${read('provider')}.`;
+        default:
+          return `${by(actor)} unbound an account of an identity provider from ${whose}.`;
+      }
+    },
     API_TOKEN_CREATED: (read, { actor }) =>
       `${by(actor)} created the API token “${read('label')}”${named(read('role'))}.`,
     API_TOKEN_REVOKED: (read, { actor }) =>

@@ -7,7 +7,7 @@ export const FactorMethod = Type.Enum(FACTOR_METHODS);
 export type FactorMethod = Static<typeof FactorMethod>;
 
 /** What a refusal with `step_up_required` may ask for. */
-export const STEP_UP_METHODS = ['password', ...FACTOR_METHODS] as const;
+export const STEP_UP_METHODS = ['password', 'provider', ...FACTOR_METHODS] as const;
 export type StepUpMethod = (typeof STEP_UP_METHODS)[number];
 
 /** The second factors for sign-in; recovery codes only replace them. */

@@ -17,6 +17,9 @@ export const NOTICE_KINDS = [
   'api_token_created',
   'api_token_revoked',
   'api_tokens_ended',
+  'identity_bound',
+  'identity_unbound',
+  'identities_ended',
   'access_changed',
   'logins_slowed',
 ] as const;

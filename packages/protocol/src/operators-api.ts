@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { Factors, RecoveryCode, SecondFactor, TotpCode } from './factors-api.ts';
+import { LoginMethod } from './login-methods.ts';
 import { Count, GroupName, nullable, strict, Timestamp, Uuid } from './scalars.ts';
 import { Role } from './states.ts';
 
@@ -47,6 +48,7 @@ export const SessionAnswer = strict({
     description:
       'until this time no fresh proof is required: of a factor, or of the password if there is none',
   }),
+  method: nullable(LoginMethod, { description: 'how the session was opened; null: an API token' }),
 });
 export type SessionAnswer = Static<typeof SessionAnswer>;
 
@@ -64,6 +66,9 @@ export const Operator = strict({
   groups: Groups,
   disabled: Type.Boolean(),
   second_factors: Type.Array(SecondFactor, { description: 'the enrolled factors; empty: only the password' }),
+  has_password: Type.Boolean({
+    description: 'false: an identity provider logs the operator in, and decides role and groups',
+  }),
   created_at: Timestamp,
 });
 export type Operator = Static<typeof Operator>;
@@ -77,7 +82,7 @@ export const NewOperator = strict({
 export type NewOperator = Static<typeof NewOperator>;
 
 /** What a reset by an admin ends, unless it is asked to keep it. */
-export const RESET_ENDS = ['totp', 'passkeys', 'sessions', 'api_tokens'] as const;
+export const RESET_ENDS = ['totp', 'passkeys', 'identities', 'sessions', 'api_tokens'] as const;
 export type ResetEnds = (typeof RESET_ENDS)[number];
 
 export const OperatorChange = Type.Object(

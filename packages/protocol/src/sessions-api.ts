@@ -1,17 +1,7 @@
 import { type Static, Type } from 'typebox';
+import { LoginMethod } from './login-methods.ts';
 import { NewPassword } from './operators-api.ts';
 import { strict, Timestamp, Uuid } from './scalars.ts';
-
-/** How a session was opened. */
-export const LOGIN_METHODS = [
-  'password',
-  'password+totp',
-  'password+recovery_code',
-  'password+passkey',
-  'passkey',
-] as const;
-export const LoginMethod = Type.Enum(LOGIN_METHODS);
-export type LoginMethod = Static<typeof LoginMethod>;
 
 /** Longest kept part of what a browser says of itself, in characters. */
 export const USER_AGENT_MAX = 256;

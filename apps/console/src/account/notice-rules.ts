@@ -15,6 +15,10 @@ const WORDS: Readonly<Record<NoticeKind, (subject: string) => string>> = {
   api_token_created: (label) => `The API token ${label} was created`,
   api_token_revoked: (label) => `The API token ${label} was revoked`,
   api_tokens_ended: (count) => `${count} ${count === '1' ? 'API token was' : 'API tokens were'} revoked`,
+  identity_bound: (provider) => `An account of ${provider} can log you in from now on`,
+  identity_unbound: (provider) => `An account of ${provider} was unbound`,
+  identities_ended: (count) =>
+    `${count} ${count === '1' ? 'account of an identity provider was' : 'accounts of identity providers were'} unbound`,
   logins_slowed: () => 'Many wrong passwords were tried; logins from unknown devices are delayed',
   access_changed: () => 'The role, groups or state of the account changed',
 };

@@ -1,10 +1,16 @@
-import type { FactorMethod } from '@tidegate/protocol/factors-api';
+import type { FactorMethod, StepUpMethod } from '@tidegate/protocol/factors-api';
 import { Field } from '../ui/field.tsx';
 
 export const METHOD_LABELS: Readonly<Record<FactorMethod, string>> = {
   passkey: 'Passkey',
   totp: 'Authenticator app',
   recovery_code: 'Recovery code',
+};
+
+export const PROOF_LABELS: Readonly<Record<StepUpMethod, string>> = {
+  ...METHOD_LABELS,
+  password: 'Password',
+  provider: 'Identity provider',
 };
 
 /** The field for an app's code or a recovery code. */

@@ -8,10 +8,12 @@ export function methodsIn(members: Readonly<Record<string, unknown>> | null): re
   return METHODS.filter((method) => Array.isArray(named) && named.includes(method));
 }
 
-/** The same for a step-up, which may ask for the password instead. */
+const PROOFS: readonly StepUpMethod[] = ['password', ...METHODS, 'provider'];
+
+/** The same for a step-up, which may also take the password, or a sign-in at the identity provider. */
 export function proofsIn(members: Readonly<Record<string, unknown>> | null): readonly StepUpMethod[] {
   const named: unknown = members?.methods;
-  return Array.isArray(named) && named.includes('password') ? ['password'] : methodsIn(members);
+  return PROOFS.filter((method) => Array.isArray(named) && named.includes(method));
 }
 
 /** The passkey challenge in a refusal; null without one. */

@@ -4,9 +4,10 @@ import { ApiError, post } from '../api/client.ts';
 import { Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { Field } from '../ui/field.tsx';
-import { CodeField, METHOD_LABELS } from './code-field.tsx';
+import { CodeField, PROOF_LABELS } from './code-field.tsx';
 import { proofsIn } from './methods-rules.ts';
 import { provePasskey } from './passkeys.ts';
+import { goToProvider } from './provider-sign-in.ts';
 
 interface Asked {
   readonly methods: readonly StepUpMethod[];
@@ -70,6 +71,15 @@ function Prompt({ asked: { methods, proven, refused } }: { asked: Asked }) {
     }
   };
   const passkeyProof = async () => provePasskey(await post<PasskeyOptions>('/api/v1/auth/step-up/options'));
+  const leave = async () => {
+    setBusy(true);
+    try {
+      await goToProvider('/api/v1/auth/step-up/provider', { next: `${location.pathname}${location.search}` });
+    } catch (error) {
+      setFailure(error instanceof Error ? error.message : String(error));
+      setBusy(false);
+    }
+  };
   const close = () => {
     set(null);
     refused(new Error('Nothing was changed: you did not confirm that it is you.'));
@@ -84,11 +94,7 @@ function Prompt({ asked: { methods, proven, refused } }: { asked: Asked }) {
           void prove(async () => proofOf(form, method));
         }}
       >
-        <p>
-          {method === 'password'
-            ? 'This needs your password again: you last entered it more than five minutes ago.'
-            : 'This needs a second factor: you last confirmed one more than ten minutes ago.'}
-        </p>
+        <p>{WHY[method ?? 'totp']}</p>
         {method === 'password' && (
           <Field
             label="Your password"
@@ -103,7 +109,7 @@ function Prompt({ asked: { methods, proven, refused } }: { asked: Asked }) {
         )}
         {method === null && <p role="alert">You have no second factor to confirm with.</p>}
         {(method === 'totp' || method === 'recovery_code') && <CodeField method={method} error={failure} />}
-        {method === 'passkey' && failure && (
+        {(method === 'passkey' || method === 'provider') && failure && (
           <p role="alert" className="rounded-md bg-bad-soft px-3 py-2 text-bad">
             {failure}
           </p>
@@ -113,11 +119,15 @@ function Prompt({ asked: { methods, proven, refused } }: { asked: Asked }) {
             .filter((other) => other !== method)
             .map((other) => (
               <Button key={other} tone="quiet" onClick={() => setMethod(other)}>
-                {other === 'password' ? 'Password' : METHOD_LABELS[other]}
+                {PROOF_LABELS[other]}
               </Button>
             ))}
           <Button onClick={close}>Cancel</Button>
-          {method === 'passkey' ? (
+          {method === 'provider' ? (
+            <Button tone="primary" busy={busy} onClick={() => void leave()}>
+              Sign in again
+            </Button>
+          ) : method === 'passkey' ? (
             <Button tone="primary" busy={busy} onClick={() => void prove(passkeyProof)}>
               Use the passkey
             </Button>
@@ -131,6 +141,14 @@ function Prompt({ asked: { methods, proven, refused } }: { asked: Asked }) {
     </Dialog>
   );
 }
+
+const FACTOR = 'This needs a second factor: you last confirmed one more than ten minutes ago.';
+const WHY: Readonly<Record<StepUpMethod, string>> = {
+  password: 'This needs your password again: you last entered it more than five minutes ago.',
+  provider:
+    'This needs a new sign-in at your identity provider. You come back to this page; then do what you were doing again.',
+  ...{ passkey: FACTOR, totp: FACTOR, recovery_code: FACTOR },
+};
 
 function proofOf(form: FormData, method: StepUpMethod | null) {
   if (method === 'password') return { password: form.get('password') };

@@ -90,6 +90,7 @@ export function OperatorDialog({ operator, onSave, onClose }: Props) {
 const KEPT: Readonly<Record<ResetEnds, string>> = {
   totp: 'authenticator app',
   passkeys: 'passkeys',
+  identities: 'accounts of identity providers',
   sessions: 'sessions',
   api_tokens: 'API tokens',
 };

@@ -2,6 +2,7 @@ import { OPERATORS, REGISTRATION_TOKENS } from '@tidegate/terminal/lists';
 import { atMinute, words } from '@tidegate/terminal/words';
 import { change, list, type Shown, show, table } from '../act.ts';
 import type { Group } from '../group.ts';
+import { IDENTITIES } from './identity-providers.ts';
 
 export const TOKENS: Group = {
   name: 'tokens',
@@ -81,7 +82,7 @@ export const API_TOKENS: Group = {
 
 export const OPERATORS_GROUP: Group = {
   name: 'operators',
-  summary: 'operators: list, show, add, change, disable, enable, reset second factors, delete',
+  summary: 'operators: list, show, add, change, disable, enable, reset second factors, bind accounts, delete',
   about: `A password is asked for at the terminal, or is a line of the standard input; it is never an argument. A new password ends
 everything else that lets the operator in, but for what --keep names.`,
   acts: [
@@ -149,6 +150,31 @@ everything else that lets the operator in, but for what --keep names.`,
       about: { keep: 'what stays, separated by commas: sessions, api_tokens' },
       says: 'The second factors are removed.',
     }),
+    table('GET /api/v1/admin/operators/{id}/identities', {
+      act: 'identities',
+      byName: 'operator',
+      items: ({ items }) => items,
+      columns: IDENTITIES,
+    }),
+    change('POST /api/v1/admin/operators/{id}/identities', {
+      act: 'bind',
+      byName: 'operator',
+      operands: ['id', 'provider-id', 'subject'],
+      called: { 'provider-id': 'PROVIDER' },
+      about: { issuer: 'unless it is that of the provider' },
+      says: ({ provider_name, subject }) =>
+        `The account ${subject} of ${provider_name} logs the operator in.`,
+    }),
+    change('DELETE /api/v1/admin/operators/{id}/identities/{identity_id}', {
+      act: 'unbind',
+      byName: 'operator',
+      says: 'The account is unbound; the sessions that it opened have ended.',
+    }),
+    change('DELETE /api/v1/admin/operators/{id}/password', {
+      act: 'remove-password',
+      byName: 'operator',
+      says: ({ username }) => `${username} has no password: the identity provider alone logs it in.`,
+    }),
     change('DELETE /api/v1/admin/operators/{id}', {
       act: 'delete',
       byName: 'operator',
@@ -182,6 +208,15 @@ export const ACCOUNT: Group = {
       says: ({ name }) => `The passkey is called ${name}.`,
     }),
     change('DELETE /api/v1/auth/passkeys/{id}', { act: 'remove-passkey', says: 'The passkey is removed.' }),
+    table('GET /api/v1/auth/identities', {
+      act: 'identities',
+      items: ({ items }) => items,
+      columns: IDENTITIES,
+    }),
+    change('DELETE /api/v1/auth/identities/{id}', {
+      act: 'unbind',
+      says: 'The account is unbound; the sessions that it opened have ended.',
+    }),
     change('POST /api/v1/auth/totp', {
       act: 'add-totp',
       says: ({ otpauth_uri: uri }, { note }) => {

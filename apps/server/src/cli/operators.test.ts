@@ -158,8 +158,8 @@ describe.each(SAMPLED_ENGINES)('tidegate operators on $name', (engine) => {
   });
 
   test.each<[string, string, string, number]>([
-    ['disable olga', '', 'This is the last admin of the whole fleet.', 1],
-    ['set-role olga viewer', '', 'This is the last admin of the whole fleet.', 1],
+    ['disable olga', '', 'This is the last admin of the whole fleet with a password.', 1],
+    ['set-role olga viewer', '', 'This is the last admin of the whole fleet with a password.', 1],
     ['add olga --role viewer', PASSWORD, 'exists already', 1],
     ['add vera --role viewer', 'short', '8 to 256 characters', 1],
     ['add vera --role viewer', '', '8 to 256 characters', 1],
@@ -171,7 +171,12 @@ describe.each(SAMPLED_ENGINES)('tidegate operators on $name', (engine) => {
     ['set-role olga', '', 'a NAME and a ROLE', 2],
     ['list --role admin', '', 'no --role', 2],
     ['disable olga --keep sessions', '', 'no --keep', 2],
-    ['set-password olga --keep all', PASSWORD, 'allowed: totp, passkeys, sessions, api_tokens', 2],
+    [
+      'set-password olga --keep all',
+      PASSWORD,
+      'allowed: totp, passkeys, identities, sessions, api_tokens',
+      2,
+    ],
     ['reset-factors olga --keep totp', '', 'allowed: sessions, api_tokens', 2],
     ['list more', '', 'nothing else', 2],
     ['shout', '', 'needs one of', 2],

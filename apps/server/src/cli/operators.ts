@@ -25,7 +25,7 @@ const PAGE = 200;
 
 const OPTIONS = {
   role: choice(ROLES, 'what the new operator may do'),
-  keep: text('WHAT', 'what stays, separated by commas: totp, passkeys, sessions, api_tokens'),
+  keep: text('WHAT', 'what stays, separated by commas: totp, passkeys, identities, sessions, api_tokens'),
   json: flag('the result as JSON'),
 };
 
@@ -44,8 +44,8 @@ export const operatorsCommand = declareCommand({
   ],
   options: OPTIONS,
   about: `A password is asked for at the terminal, or is the first line of the standard input; it is never an argument. A new
-password ends everything else that lets the operator in: authenticator app, passkeys, sessions and API tokens, but for what
---keep names. Disabling an operator ends its sessions. The last admin cannot be disabled. reset-factors is for an operator
+password ends everything else that lets the operator in: authenticator app, passkeys, accounts of identity providers,
+sessions and API tokens, but for what --keep names. Disabling an operator ends its sessions. The last admin with a password cannot be disabled. reset-factors is for an operator
 who lost every second factor: it removes them all, so that the password alone logs in; sessions and API tokens end too,
 except those that --keep names. link makes a new one-time link for the first operator, if none exists and the link printed
 at the start has expired. If nobody knows a password any more, use set-password.
@@ -189,6 +189,7 @@ function endedBut(keep: readonly ResetEnds[]): string {
 const WORDS: Readonly<Record<ResetEnds, string>> = {
   totp: 'the authenticator app',
   passkeys: 'passkeys',
+  identities: 'accounts of identity providers',
   sessions: 'sessions',
   api_tokens: 'API tokens',
 };

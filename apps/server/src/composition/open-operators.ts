@@ -20,7 +20,7 @@ import { isHttps, type Opening } from './parts.ts';
 
 const DAY_MS = 86_400_000;
 
-type Operators = ReturnType<typeof openOperators>;
+export type Operators = ReturnType<typeof openOperators>;
 
 /** Sessions, passwords and the guard of operators. */
 export function openOperators(opening: Opening) {

@@ -86,6 +86,7 @@ export function mountAuth(routes: Routes, deps: AuthDeps): void {
           unread_notices: 0,
           second_factor_due_at: null,
           stepped_up_until: null,
+          method: null,
         };
       }
       const nowMs = platform.now();
@@ -102,6 +103,7 @@ export function mountAuth(routes: Routes, deps: AuthDeps): void {
         unread_notices: await countUnreadNotices(platform.database.read, operatorId),
         second_factor_due_at: session.factor_due_at === null ? null : rfc3339(session.factor_due_at),
         stepped_up_until: steppedUpUntil(session, nowMs),
+        method: session.method,
       };
     },
   });
@@ -159,7 +161,7 @@ function fitSite(request: FastifyRequest, baseUrl: string | null): PasskeySite |
 
 function steppedUpUntil(session: LiveSession, nowMs: number): string | null {
   const [provenAt, lifetimeMs] =
-    session.factors.length > 0
+    session.factors.length > 0 || session.method === 'provider+factor'
       ? [session.second_factor_at, STEP_UP_LIFETIME_MS]
       : [session.password_at, PASSWORD_LIFETIME_MS];
   return provenAt === null || nowMs - provenAt > lifetimeMs ? null : rfc3339(provenAt + lifetimeMs);

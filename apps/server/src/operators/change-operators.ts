@@ -10,6 +10,7 @@ import { type Changer, type EndTokens, endAccess } from './end-access.ts';
 import { readGroups, writeGroups } from './group-list.ts';
 import { notify } from './notices/notices.ts';
 import { demandSoundPassword } from './passwords/common-passwords.ts';
+import { hasPassword } from './passwords/no-password.ts';
 import type { Passwords } from './passwords/passwords.ts';
 import {
   deleteOperator,
@@ -69,6 +70,11 @@ export async function changeOperator(
     const admins = await lockFleetAdmins(tx);
     const before = await lockOperator(tx, id);
     if (!before) throw notFound();
+    if (!hasPassword(before) && (change.role !== undefined || change.groups !== undefined)) {
+      throw new Refusal('conflict', {
+        detail: 'An identity provider decides the role and groups of this operator: change its mapping.',
+      });
+    }
     if (change.password !== undefined) {
       const hasSecondFactor = keepsFactor(await countFactors(tx, id), keep);
       demandSoundPassword(
@@ -142,18 +148,22 @@ function isDisabled(row: OperatorRow): boolean {
 
 function disabledAt(before: OperatorRow, change: OperatorChange, nowMs: number): number | null {
   if (change.disabled === undefined) return before.disabled_at;
-  return change.disabled ? (before.disabled_at ?? nowMs) : null;
+  // An admin's word outlasts that of an identity provider, which enables again only what it disabled itself.
+  return change.disabled ? nowMs : null;
 }
 
-/** An admin who is bound to groups cannot change operators, and so could not make another admin. */
+/**
+ * An admin who is bound to groups cannot change operators, and so could not make another admin. One without a password
+ * depends on an identity provider.
+ */
 function isFleetAdmin(row: OperatorRow): boolean {
-  return row.role === 'admin' && row.disabled_at === null && row.groups === null;
+  return row.role === 'admin' && row.disabled_at === null && row.groups === null && hasPassword(row);
 }
 
 /** Without an admin nobody could make one again: the set-up link stays dead while any operator exists. */
-function keepAnAdmin(admins: readonly string[], leavingId: string): void {
+export function keepAnAdmin(admins: readonly string[], leavingId: string): void {
   if (admins.some((id) => id !== leavingId)) return;
-  throw new Refusal('conflict', { detail: 'This is the last admin of the whole fleet.' });
+  throw new Refusal('conflict', { detail: 'This is the last admin of the whole fleet with a password.' });
 }
 
 async function recordChange(

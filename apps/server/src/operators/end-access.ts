@@ -5,6 +5,7 @@ import type { OperatorCaller } from '../platform/http/access.ts';
 import type { Platform } from '../platform/platform.ts';
 import { countFactors, deleteRecoveryCodes, deleteTotp } from './codes/store.ts';
 import { methodsOf } from './factor-refusals.ts';
+import { deleteIdentities } from './identities/store.ts';
 import { type NoticeBy, notify } from './notices/notices.ts';
 import { deletePasskeys } from './passkeys/store.ts';
 import { forgetProofs } from './sessions/store.ts';
@@ -25,7 +26,8 @@ export interface AccessReset {
 }
 
 /**
- * Ends every other way in beside the password: factors, passkeys, sessions (except the caller's) and API tokens. Each
+ * Ends every other way in beside the password: factors, passkeys, accounts of identity providers, sessions (except the
+ * caller's) and API tokens. Each
  * leaves an event and a notice. Remaining sessions must prove themselves again.
  */
 export async function endAccess(tx: Tx, platform: Platform, reset: AccessReset): Promise<void> {
@@ -39,12 +41,22 @@ export async function endAccess(tx: Tx, platform: Platform, reset: AccessReset):
   const sessions = ends('sessions') ? await revokeOtherSessions(tx, { ...ofSessions, nowMs: atMs }) : 0;
   const totp = ends('totp') && (await deleteTotp(tx, operatorId));
   const passkeys = ends('passkeys') ? await deletePasskeys(tx, operatorId) : 0;
+  const identities = ends('identities') ? await deleteIdentities(tx, operatorId) : 0;
   if (methodsOf(await countFactors(tx, operatorId)).length === 0) await deleteRecoveryCodes(tx, operatorId);
   const tokens = ends('api_tokens') ? await endTokens(tx, { operatorId, atMs }) : 0;
 
   if (totp || passkeys > 0) {
     await record(tx, platform, { operator, by, type: 'FACTORS_RESET', content: { totp, passkeys } });
     await notify(tx, platform, { operatorId, kind: 'factors_reset', by });
+  }
+  if (identities > 0) {
+    await record(tx, platform, {
+      operator,
+      by,
+      type: 'IDENTITY_CHANGED',
+      content: { change: 'unbound', identities },
+    });
+    await notify(tx, platform, { operatorId, kind: 'identities_ended', subject: String(identities), by });
   }
   if (sessions > 0) {
     await record(tx, platform, {
@@ -70,7 +82,7 @@ async function record(
   tx: Tx,
   platform: Platform,
   act: Pick<AccessReset, 'operator' | 'by'> & {
-    type: 'FACTORS_RESET' | 'SESSION_REVOKED' | 'API_TOKEN_REVOKED';
+    type: 'FACTORS_RESET' | 'IDENTITY_CHANGED' | 'SESSION_REVOKED' | 'API_TOKEN_REVOKED';
     content: Readonly<Record<string, unknown>>;
   },
 ): Promise<void> {

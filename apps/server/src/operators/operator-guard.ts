@@ -20,6 +20,7 @@ import { enforceLimit, type Limiter } from '../rate-limits/limiter.ts';
 import { demandEnrolled } from './demand-factor.ts';
 import { demandReach } from './demand-reach.ts';
 import { readGroups } from './group-list.ts';
+import { demandSecondStep } from './identities/demand-second-step.ts';
 import { CSRF_HEADER, type SessionCookies } from './sessions/cookies.ts';
 import { csrfHash } from './sessions/open-session.ts';
 import type { OperatorTokens } from './sessions/operator-tokens.ts';
@@ -109,13 +110,16 @@ export function createOperatorGuard({
     }
   }
 
-  function secondFactorOf({ factors, second_factor_at, password_at }: LiveSession): SecondFactor {
+  function secondFactorOf(session: LiveSession): SecondFactor {
+    const { factors, second_factor_at, password_at, method } = session;
     const isWithin = (provenAt: number | null, lifetimeMs: number) =>
       provenAt !== null && platform.now() - provenAt <= lifetimeMs;
     return {
       methods: factors,
       isFresh: isWithin(second_factor_at, STEP_UP_LIFETIME_MS),
       isPasswordFresh: isWithin(password_at, PASSWORD_LIFETIME_MS),
+      credentials: credentialsOf(session),
+      isProviderFactor: method === 'provider+factor',
     };
   }
 
@@ -130,7 +134,10 @@ export function createOperatorGuard({
       // Guesses within one session do not use up the limit of the operator's other sessions.
       const key = access.limit === 'login' ? caller.sessionId : callerKey(caller);
       enforceLimit(limiter, { limitClass: access.limit, key });
-      if (session && !access.toEnrol) demandEnrolled(session, platform.now());
+      if (session && !access.toEnrol) {
+        demandEnrolled(session, platform.now());
+        demandSecondStep(session);
+      }
       if (session && found.byCookie && changesState(request.method)) checkSameOrigin(request, session);
       if (!roleIncludes(caller.role, access.role)) {
         throw new Refusal('forbidden', { detail: `This requires the role ${access.role}.` });
@@ -147,6 +154,11 @@ export function createOperatorGuard({
       return found.ok ? found.caller : null;
     },
   };
+}
+
+function credentialsOf({ method, hasPassword }: LiveSession): ('password' | 'provider')[] {
+  const isByProvider = method === 'provider' || method === 'provider+factor';
+  return [...(hasPassword ? ['password' as const] : []), ...(isByProvider ? ['provider' as const] : [])];
 }
 
 /** Null without the header; an empty text, which is never a token, for another scheme. */

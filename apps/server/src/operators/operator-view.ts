@@ -6,6 +6,7 @@ import type { GroupScope } from '../platform/db/group-scope.ts';
 import type { OperatorRole } from '../platform/http/identities.ts';
 import { factorsOf } from './codes/store.ts';
 import { readGroups } from './group-list.ts';
+import { hasPassword } from './passwords/no-password.ts';
 import type { OperatorRow } from './store.ts';
 
 /** Operators as the API shows them: never with the password hash. */
@@ -30,6 +31,7 @@ function viewOf(row: OperatorRow, factors: readonly SecondFactor[]): Operator {
     groups: listed(readGroups(row.groups)),
     disabled: row.disabled_at !== null,
     second_factors: SECOND_FACTORS.filter((factor) => factors.includes(factor)),
+    has_password: hasPassword(row),
     created_at: rfc3339(row.created_at),
   };
 }

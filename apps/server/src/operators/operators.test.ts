@@ -23,6 +23,7 @@ describe.each(ENGINES)('on $name', (engine) => {
         groups: null,
         disabled: false,
         second_factors: [],
+        has_password: true,
         created_at: expect.any(String),
       },
     ]);

@@ -8,9 +8,10 @@ import { hashRecoveryCode, makeRecoveryCodes } from './codes/recovery-codes.ts';
 import { countFactors, deleteRecoveryCodes, replaceRecoveryCodes } from './codes/store.ts';
 import { methodsOf } from './factor-refusals.ts';
 import { notifySelf } from './notices/notices.ts';
+import { hasPassword } from './passwords/no-password.ts';
 import { PASSWORD_MIN_ALONE } from './passwords/password-rules.ts';
 import { isPasswordLong, lockLiveSession, markProven } from './sessions/store.ts';
-import { revokeOtherSessions } from './store.ts';
+import { findOperator, revokeOtherSessions } from './store.ts';
 
 export type FactorOwner = Pick<OperatorCaller, 'operatorId' | 'username' | 'sessionId' | 'address'>;
 
@@ -100,7 +101,9 @@ const NOTICES = {
 } as const;
 
 /** After the last factor is removed, the password alone must be long enough. */
-async function demandLongPassword(tx: Tx, { sessionId }: FactorOwner): Promise<void> {
+async function demandLongPassword(tx: Tx, { operatorId, sessionId }: FactorOwner): Promise<void> {
+  const operator = await findOperator(tx, operatorId);
+  if (operator && !hasPassword(operator)) return;
   const isLong = await isPasswordLong(tx, sessionId);
   if (isLong) return;
   if (isLong === null) {

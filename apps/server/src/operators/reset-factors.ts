@@ -15,7 +15,7 @@ export async function resetFactors(
   asked: {
     id: string;
     by: Changer;
-    keep: readonly Exclude<ResetEnds, 'totp' | 'passkeys'>[];
+    keep: readonly Exclude<ResetEnds, 'totp' | 'passkeys' | 'identities'>[];
     endTokens: EndTokens;
   },
 ): Promise<OperatorRow> {
@@ -26,7 +26,8 @@ export async function resetFactors(
     if (methodsOf(await countFactors(tx, id)).length === 0) {
       throw new Refusal('conflict', { detail: 'This operator has no second factor.' });
     }
-    await endAccess(tx, platform, { ...reset, operator });
+    // The accounts of an identity provider are no factors, and stay.
+    await endAccess(tx, platform, { ...reset, keep: [...reset.keep, 'identities'], operator });
     return operator;
   });
 }

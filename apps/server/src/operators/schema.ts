@@ -1,5 +1,5 @@
+import type { LoginMethod } from '@tidegate/protocol/login-methods';
 import type { NoticeKind } from '@tidegate/protocol/notices-api';
-import type { LoginMethod } from '@tidegate/protocol/sessions-api';
 import type { SealColumn } from '../platform/db/seal.ts';
 import type { Statement } from '../platform/db/statement.ts';
 

@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import type { Covered } from '../platform/db/create-row-seals.ts';
 import type { Db, Tx } from '../platform/db/engine.ts';
 import { listOpened, type Opened, opened, sealed, type Unsealed } from '../platform/db/row-seals.ts';
+import { hasPassword, NO_PASSWORD } from './passwords/no-password.ts';
 
 export type OperatorRow = Opened<'operators'>;
 export type SessionRow = Opened<'operator_sessions'>;
@@ -85,7 +86,10 @@ export async function deleteOperator(tx: Tx, { id, atMs }: { id: string; atMs: n
   if (result.numDeletedRows === 1n) tx.context.revocations.push({ kind: 'deleted_operator', id, atMs });
 }
 
-/** Unbound admins: they can change operators. Locks their rows, so that two changes cannot remove both of two admins. */
+/**
+ * Unbound admins with a password: they can change operators, whatever happens to an identity provider. Locks their rows,
+ * so that two changes cannot remove both of two admins.
+ */
 export async function lockFleetAdmins(tx: Tx): Promise<string[]> {
   const rows = await tx
     .updateTable('operators')
@@ -93,6 +97,7 @@ export async function lockFleetAdmins(tx: Tx): Promise<string[]> {
     .where('role', '=', 'admin')
     .where('groups', 'is', null)
     .where('disabled_at', 'is', null)
+    .where('password_hash', '!=', NO_PASSWORD)
     .returningAll()
     .execute();
   return rows.flatMap((row) => opened(tx, 'operators', row)?.id ?? []);
@@ -114,10 +119,12 @@ export type LiveSession = Pick<
   | 'second_factor_at'
   | 'password_at'
   | 'factor_due_at'
+  | 'method'
 > &
   Pick<OperatorRow, 'id' | 'username' | 'role' | 'groups'> & {
     /** What the operator has enrolled. */
     factors: readonly FactorMethod[];
+    hasPassword: boolean;
   };
 
 /** The session with its operator, when neither has ended: read on every request, so that a logout counts at once. */
@@ -174,7 +181,7 @@ export async function findLiveSession(
   const operator = row ? opened(db, 'operators', operatorOf(row)) : null;
   if (!session || !operator) return null;
   const { csrf_hash, created_at, expires_at, last_used_at } = session;
-  const { second_factor_at, password_at, factor_due_at } = session;
+  const { second_factor_at, password_at, factor_due_at, method } = session;
   const { id, username, role, groups } = operator;
   const has = {
     totp: session.has_totp,
@@ -184,7 +191,7 @@ export async function findLiveSession(
   const factors = FACTOR_METHODS.filter((method) => Boolean(has[method]));
   return {
     ...{ csrf_hash, created_at, expires_at, last_used_at, second_factor_at, password_at, factor_due_at },
-    ...{ id, username, role, groups, factors },
+    ...{ method, id, username, role, groups, factors, hasPassword: hasPassword(operator) },
   };
 }
 

@@ -14,6 +14,7 @@ export type Kind =
   | ('agent' | 'update' | 'command' | 'event' | 'decision' | 'approval' | 'registration token' | 'group')
   | (
       | 'operator'
+      | 'identity provider'
       | 'api token'
       | 'age exception'
       | 'statement'
@@ -32,7 +33,7 @@ export type Kind =
       | 'notification rule'
       | 'delivery'
     )
-  | ('session' | 'passkey' | 'view' | 'bulk run' | 'notice' | 'challenge');
+  | ('session' | 'passkey' | 'identity' | 'view' | 'bulk run' | 'notice' | 'challenge');
 
 /** Whose the rows of a kind are. */
 export const OWNERS: Readonly<Record<Kind, 'host' | 'group' | 'fleet' | 'operator'>> = {
@@ -40,6 +41,7 @@ export const OWNERS: Readonly<Record<Kind, 'host' | 'group' | 'fleet' | 'operato
   ...{ 'registration token': 'host', group: 'group', 'host set aside': 'fleet', 'signing key': 'fleet' },
   ...{
     operator: 'fleet',
+    'identity provider': 'fleet',
     'api token': 'fleet',
     'age exception': 'fleet',
     statement: 'fleet',
@@ -56,7 +58,13 @@ export const OWNERS: Readonly<Record<Kind, 'host' | 'group' | 'fleet' | 'operato
     'notification rule': 'fleet',
     delivery: 'fleet',
   },
-  ...{ session: 'operator', passkey: 'operator', view: 'operator', 'bulk run': 'operator' },
+  ...{
+    session: 'operator',
+    passkey: 'operator',
+    identity: 'operator',
+    view: 'operator',
+    'bulk run': 'operator',
+  },
   ...{ notice: 'operator', challenge: 'operator' },
 };
 
@@ -90,6 +98,14 @@ const ASSERTION = { ...CREDENTIAL, response: SAID };
 const ATTESTATION = { ...CREDENTIAL, response: { clientDataJSON: 'AAAA', attestationObject: 'AAAA' } };
 const OS = 'of the operating system, not a row';
 const FLEET_ALONE = 'in a request that only admins of the whole fleet may make';
+const GRANTED = 'the body is that of POST /api/v1/admin/identity-providers, for admins of the whole fleet';
+const provider = (name: string, granted: object) => ({
+  ...{ id: name.toLowerCase().replace(/[^a-z0-9]+/g, '-'), name, issuer: 'https://login.example' },
+  ...{ client_id: 'x', client_secret: 'x', ...granted },
+});
+const OFFERED = 'everybody may see the providers to log in by';
+const CLIENT = 'a name at the provider, not a row';
+const AT_PROVIDER = 'a group at the provider, not of hosts';
 const PART = 'part of what the agent reports of itself';
 const REPORT = { scanned_at: '2026-11-21T09:00:00Z', complete: true, packages: [], updates: [] };
 export const CHECK_IN = {
@@ -463,6 +479,37 @@ export const NAMED: Readonly<Record<string, Naming | string>> = {
     records: RECORD,
   },
   'POST /api/v1/auth/login/passkey body credential.id': 'what the challenge is answered with',
+  'POST /api/v1/auth/login/provider body provider_id': OFFERED,
+  'POST /api/v1/auth/identities body provider_id': OFFERED,
+  'DELETE /api/v1/auth/identities/:id path id': path('identity'),
+  'POST /api/v1/admin/identity-providers body id': 'the id of the new provider',
+  'POST /api/v1/admin/identity-providers body client_id': CLIENT,
+  'POST /api/v1/admin/identity-providers body mapping[].group': AT_PROVIDER,
+  'POST /api/v1/admin/identity-providers body mapping[].groups[]': fleetwide('group', (group) =>
+    provider(group, { mapping: [{ group: 'x', role: 'viewer', groups: [group] }] }),
+  ),
+  'POST /api/v1/admin/identity-providers body default_grant.groups[]': fleetwide('group', (group) =>
+    provider(`default-${group}`, { default_grant: { role: 'viewer', groups: [group] } }),
+  ),
+  'PATCH /api/v1/admin/identity-providers/:id body mapping[].groups[]': GRANTED,
+  'PATCH /api/v1/admin/identity-providers/:id body default_grant.groups[]': GRANTED,
+  'GET /api/v1/admin/identity-providers/:id path id': path('identity provider'),
+  'PATCH /api/v1/admin/identity-providers/:id path id': path('identity provider', { name: 'x' }),
+  'PATCH /api/v1/admin/identity-providers/:id body client_id': CLIENT,
+  'PATCH /api/v1/admin/identity-providers/:id body mapping[].group': AT_PROVIDER,
+  'DELETE /api/v1/admin/identity-providers/:id path id': path('identity provider'),
+  'POST /api/v1/admin/identity-providers/:id/test path id': path('identity provider'),
+  'GET /api/v1/admin/operators/:id/identities path id': path('operator'),
+  'POST /api/v1/admin/operators/:id/identities path id': path('operator', {
+    ...{ provider_id: 'nobody', subject: 'x' },
+  }),
+  'POST /api/v1/admin/operators/:id/identities body provider_id': {
+    kind: 'identity provider',
+    body: (provider_id) => ({ provider_id, subject: 'x' }),
+  },
+  'DELETE /api/v1/admin/operators/:id/identities/:identity_id path id': path('operator'),
+  'DELETE /api/v1/admin/operators/:id/identities/:identity_id path identity_id': path('identity'),
+  'DELETE /api/v1/admin/operators/:id/password path id': path('operator'),
   'POST /api/v1/admin/operators body groups[]': fleetwide('group', (group) => operator([group])),
   'GET /api/v1/admin/operators/:id path id': path('operator'),
   'PATCH /api/v1/admin/operators/:id path id': path('operator', { role: 'viewer' }),

@@ -6,9 +6,14 @@ import { revokeTokensOf } from '../api-tokens/store.ts';
 import { createTokenCallers } from '../api-tokens/token-callers.ts';
 import { mountClientErrors } from '../client-errors/routes.ts';
 import { mountHealth } from '../health/routes.ts';
+import { mountIdentityProviders } from '../identity-providers/admin-routes.ts';
+import { mountProviderPages } from '../identity-providers/browser-routes.ts';
+import { createProviderClient } from '../identity-providers/provider-client.ts';
+import { createSignInCookie } from '../identity-providers/sign-in-cookie.ts';
+import { mountSignIn } from '../identity-providers/sign-in-routes.ts';
 import { installOpenApi } from '../openapi/document.ts';
 import { mountOpenApi } from '../openapi/routes.ts';
-import { mountAuth } from '../operators/auth-routes.ts';
+import { type AuthDeps, mountAuth } from '../operators/auth-routes.ts';
 import type { FactorPolicy } from '../operators/demand-factor.ts';
 import { mountFactors } from '../operators/factor-routes.ts';
 import { prepareFirstOperator } from '../operators/first-operator.ts';
@@ -22,9 +27,11 @@ import { createKnownDevices } from '../operators/sessions/known-devices.ts';
 import { createLoginThrottle } from '../operators/sessions/login-throttle.ts';
 import { createOperatorTokens, SESSION_LIFETIME_SECONDS } from '../operators/sessions/operator-tokens.ts';
 import { mountSetupPage } from '../operators/setup-page.ts';
+import { createDestinations } from '../platform/destinations.ts';
 import { Refusal } from '../platform/http/refusal.ts';
 import { installSecurityHeaders } from '../platform/http/security-headers.ts';
-import { createHttpServer } from '../platform/http/server.ts';
+import { type App, createHttpServer } from '../platform/http/server.ts';
+import { createOutgoing } from '../platform/outgoing.ts';
 import { createOpenGuard, createPublicGuard } from '../rate-limits/public-guard.ts';
 import { createRateLimits } from '../rate-limits/rate-limits.ts';
 import { mountRateLimits } from '../rate-limits/routes.ts';
@@ -46,13 +53,19 @@ export interface OperatorAppOptions {
   /** The maximum life of a session by default: most tests are not about idleness. */
   sessionIdleMs?: number;
   factorPolicy?: FactorPolicy;
+  /** Past the real time's edge: a provider has the clock of this machine. */
+  startMs?: number;
+  providers?: { privateNetworks?: readonly string[] };
 }
 
 /** The operators' side of the server on a real database, with a manual clock. */
 export async function createOperatorApp(engine: TestEngine, options: OperatorAppOptions = {}) {
   const { secure = false, withAdmin = true, sessionIdleMs = SESSION_LIFETIME_SECONDS * 1_000 } = options;
   const database = await engine.open();
-  const platform = createTestPlatform(database);
+  const platform = createTestPlatform(
+    database,
+    options.startMs === undefined ? {} : { startMs: options.startMs },
+  );
   const bootedAt = platform.now() - (options.bootedAgoMs ?? 60_000);
   const rateLimits = await createRateLimits({ platform, bootedAt });
   const { limiter } = rateLimits;
@@ -85,7 +98,7 @@ export async function createOperatorApp(engine: TestEngine, options: OperatorApp
   await installOpenApi(app, { version: '1.2.3' });
   installSecurityHeaders(app, { hstsMaxAgeSeconds: 31_536_000 });
   mountRateLimits(app.routes, rateLimits);
-  const auth = {
+  const auth: AuthDeps = {
     ...{ platform, throttle, devices, passwords, tokens, cookies, sessionIdleMs },
     baseUrl: options.baseUrl ?? null,
     factorKey: Buffer.alloc(32, 8),
@@ -99,6 +112,7 @@ export async function createOperatorApp(engine: TestEngine, options: OperatorApp
   mountSetupPage(app, { platform, passwords });
   mountOperators(app.routes, { platform, passwords, endTokens: revokeTokensOf });
   mountApiTokens(app.routes, { platform });
+  const providerClient = mountProviders(app, { ...auth, secure, providers: options.providers ?? {} });
   mountClientErrors(app.routes, { platform });
   mountHealth(app.routes, {
     platform,
@@ -131,7 +145,31 @@ export async function createOperatorApp(engine: TestEngine, options: OperatorApp
     first,
     send,
     logIn,
+    providerClient,
   };
+}
+
+/** Sign-in by providers on this machine. */
+function mountProviders(
+  app: App,
+  {
+    secure,
+    providers,
+    ...auth
+  }: AuthDeps & { secure: boolean; providers: NonNullable<OperatorAppOptions['providers']> },
+) {
+  const { platform } = auth;
+  const destinations = createDestinations(providers.privateNetworks ?? ['127.0.0.1', '::1']);
+  const dispatcher = createOutgoing({ destinations }, {});
+  onTestFinished(() => dispatcher.destroy());
+  const key = Buffer.alloc(32, 6);
+  const client = createProviderClient({ platform, dispatcher, key, keysCooldownMs: 0 });
+  const cookie = createSignInCookie({ key, now: platform.now, random: platform.random, secure });
+  const deps = { ...auth, client, cookie, key, endTokens: revokeTokensOf };
+  mountSignIn(app.routes, deps);
+  mountProviderPages(app, deps);
+  mountIdentityProviders(app.routes, deps);
+  return client;
 }
 
 export interface LoggedIn {

@@ -362,6 +362,21 @@ async function insertRow(tx: Tx, { platform }: TestApp, asked: Asked & { id: str
         .execute();
       return;
     }
+    case 'identity provider': {
+      if (!isOver) await insertProviderRow(tx, { id, nowMs });
+      return;
+    }
+    case 'identity': {
+      if (isOver) return;
+      await insertProviderRow(tx, { id: `of-${id}`, nowMs });
+      const account = { provider_id: `of-${id}`, issuer: 'https://login.example', subject: id };
+      const row = { id, operator_id, ...account, created_by: 'ada', ...made, lost_at: null };
+      await tx
+        .insertInto('operator_identities')
+        .values(sealed(tx, 'operator_identities', { ...row, last_used_at: null }))
+        .execute();
+      return;
+    }
     case 'view': {
       if (isOver) return;
       const row = { id, operator_id, created_by: 'ada', name: id, page: 'hosts', query: '{}', ...made };
@@ -437,4 +452,19 @@ async function insertNotificationRow(
       })
       .execute();
   }
+}
+
+async function insertProviderRow(tx: Tx, { id, nowMs }: { id: string; nowMs: number }): Promise<void> {
+  const row = {
+    ...{ id, name: id, issuer: 'https://login.example', client_id: 'x', sealed_secret: 'x' },
+    client_auth: 'client_secret_basic',
+    ...{ scopes: '["openid"]', group_claim: 'groups' },
+    ...{ username_claim: 'sub', mapping: '[]', default_grant: null, creates_operators: 0 },
+    ...{ factor_values: '[]', acr_values: null, enabled: 0, created_by: 'ada' },
+    ...{ created_at: nowMs, changed_at: nowMs },
+  } as const;
+  await tx
+    .insertInto('identity_providers')
+    .values(sealed(tx, 'identity_providers', row))
+    .execute();
 }

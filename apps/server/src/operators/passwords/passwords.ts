@@ -1,6 +1,7 @@
 import { hash, verify } from '@node-rs/argon2';
 import type { RandomBytes } from '../../platform/ids.ts';
 import { createWorkQueue } from '../../platform/work-queue.ts';
+import { NO_PASSWORD } from './no-password.ts';
 
 /** argon2id with 19 MiB, two passes, one lane (OWASP; about 46 ms). */
 export const PASSWORD_COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
@@ -11,7 +12,7 @@ const WAITING_MAX = 32;
 
 export interface Passwords {
   hash(password: string): Promise<string>;
-  /** For an unknown operator (`null`): false, after the same time. */
+  /** For an unknown operator (`null`), and one without a password: false, after the same time. */
   verify(passwordHash: string | null, password: string): Promise<boolean>;
 }
 
@@ -32,8 +33,9 @@ export function createPasswords({
     verify(passwordHash, password) {
       return inTurn(async () => {
         dummyHash ??= hash(random(32), cost);
-        const matches = await verify(passwordHash ?? (await dummyHash), password);
-        return matches && passwordHash !== null;
+        const known = passwordHash === NO_PASSWORD ? null : passwordHash;
+        const matches = await verify(known ?? (await dummyHash), password);
+        return matches && known !== null;
       });
     },
   };

@@ -6,6 +6,7 @@ import { demandFreshFactor } from '../../platform/http/step-up.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { notifySelf } from '../notices/notices.ts';
 import { demandSoundPassword } from '../passwords/common-passwords.ts';
+import { hasPassword } from '../passwords/no-password.ts';
 import type { Passwords } from '../passwords/passwords.ts';
 import {
   findOperator,
@@ -30,6 +31,9 @@ export async function changeOwnPassword(
   // The body proves the password; an enrolled second factor must be proven as well.
   if (caller.secondFactor.methods.length > 0) demandFreshFactor(caller);
   const operator = await findOperator(platform.database.read, operatorId);
+  if (operator && !hasPassword(operator)) {
+    throw new Refusal('conflict', { detail: 'You have no password: your identity provider logs you in.' });
+  }
   const hasSecondFactor = caller.secondFactor.methods.length > 0;
   demandSoundPassword({ password: asked.new_password, username, hasSecondFactor }, '/new_password');
   const isRight = await throttle.guess(

@@ -5,6 +5,7 @@ import { passkeyFault } from '../factor-refusals.ts';
 import { openPasskeyChallenge } from '../passkeys/challenges.ts';
 import { provePasskey, useProof } from '../passkeys/prove-passkey.ts';
 import type { PasskeySite } from '../passkeys/site.ts';
+import { hasPassword } from '../passwords/no-password.ts';
 import { findOperator } from '../store.ts';
 import { recordLogInFailure } from './log-in.ts';
 import { type Client, type LoggedIn, prepareSession, storeSession } from './open-session.ts';
@@ -31,7 +32,9 @@ export async function logInByPasskey(
     purposes: ['login', 'second_factor'],
   });
   const operatorId = outcome.ok ? outcome.passkey.operator_id : outcome.operatorId;
-  const operator = operatorId === null ? null : await findOperator(platform.database.read, operatorId);
+  const found = operatorId === null ? null : await findOperator(platform.database.read, operatorId);
+  // Without a password the provider decides at each sign-in: the passkey is the second step.
+  const operator = found && hasPassword(found) ? found : null;
   const session = operator && (await prepareSession(deps, operator));
   // The password was proven when the challenge was made.
   const passwordAt = outcome.challenge?.purpose === 'second_factor' ? outcome.challenge.created_at : null;

@@ -1,5 +1,5 @@
 import type { FactorMethod } from '@tidegate/protocol/factors-api';
-import type { LoginMethod } from '@tidegate/protocol/sessions-api';
+import type { LoginMethod } from '@tidegate/protocol/login-methods';
 import { appendEvent } from '../../events/append-event.ts';
 import { appendOutsiderEvent } from '../../outsiders/charge.ts';
 import type { Tx } from '../../platform/db/engine.ts';
@@ -164,10 +164,12 @@ export async function recordLogInFailure(
   failed: {
     operator: Pick<OperatorRow, 'id' | 'username'> | null;
     client: Client;
-    stage: 'password' | 'second_factor' | 'passkey';
+    stage: 'password' | 'second_factor' | 'passkey' | 'provider';
+    /** What else is known of the attempt. */
+    content?: Readonly<Record<string, unknown>>;
   },
 ): Promise<void> {
-  const { operator, client, stage } = failed;
+  const { operator, client, stage, content } = failed;
   await appendOutsiderEvent(tx, platform, {
     kind: 'failed_logins',
     subject: { key: keyOfAddress(client.address) },
@@ -182,6 +184,7 @@ export async function recordLogInFailure(
         username: operator?.username ?? null,
         address: client.address,
         stage,
+        ...content,
       },
     },
   });

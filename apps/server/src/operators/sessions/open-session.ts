@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { type LoginMethod, USER_AGENT_MAX } from '@tidegate/protocol/sessions-api';
+import type { LoginMethod } from '@tidegate/protocol/login-methods';
+import { USER_AGENT_MAX } from '@tidegate/protocol/sessions-api';
 import type { FastifyRequest } from 'fastify';
 import { appendEvent } from '../../events/append-event.ts';
 import type { Tx } from '../../platform/db/engine.ts';
@@ -33,11 +34,18 @@ export async function prepareSession(
   { platform, tokens }: { platform: Platform; tokens: OperatorTokens },
   operator: OperatorRow,
 ): Promise<LoggedIn> {
+  return { operator, ...(await prepareToken({ platform, tokens }, operator.id)) };
+}
+
+/** The same for an operator who is only made when the session is stored. */
+export async function prepareToken(
+  { platform, tokens }: { platform: Platform; tokens: OperatorTokens },
+  operatorId: string,
+): Promise<Omit<LoggedIn, 'operator'>> {
   const sessionId = platform.newId();
   return {
-    operator,
     sessionId,
-    token: await tokens.issue({ operatorId: operator.id, sessionId }),
+    token: await tokens.issue({ operatorId, sessionId }),
     csrfToken: platform.random(CSRF_BYTES).toString('base64url'),
     expiresAtMs: (Math.floor(platform.now() / 1_000) + SESSION_LIFETIME_SECONDS) * 1_000,
   };
@@ -57,6 +65,8 @@ export async function storeSession(
     passwordAt,
     password = null,
     factorDueAt = null,
+    provider = null,
+    secondFactorAt = method === 'password' ? null : platform.now(),
   }: {
     session: LoggedIn;
     method: LoginMethod;
@@ -65,6 +75,10 @@ export async function storeSession(
     /** The password itself, if available. */
     password?: string | null;
     factorDueAt?: number | null;
+    /** The identity provider that logged the operator in. */
+    provider?: string | null;
+    /** When a second factor was proven; now, unless the method is the password alone. */
+    secondFactorAt?: number | null;
   },
 ): Promise<boolean> {
   const { operator } = session;
@@ -83,7 +97,7 @@ export async function storeSession(
     method,
     user_agent: client.userAgent,
     last_used_at: null,
-    second_factor_at: method === 'password' ? null : now,
+    second_factor_at: secondFactorAt,
     password_at: passwordAt,
     factor_due_at: factorDueAt,
     password_is_long: password === null ? null : lengthMark(password),
@@ -94,7 +108,10 @@ export async function storeSession(
     severity: 'info',
     component: 'operators',
     actor: operator.username,
-    content: { operator_id: operator.id, username: operator.username, address: client.address, method },
+    content: {
+      ...{ operator_id: operator.id, username: operator.username, address: client.address, method },
+      ...(provider === null ? {} : { provider }),
+    },
   });
   return true;
 }

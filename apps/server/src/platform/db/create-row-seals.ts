@@ -41,6 +41,17 @@ export const SEALED_COLUMNS = {
       'expires_at',
     ],
   ] as const,
+  identity_providers: [
+    ...['id', 'name', 'issuer', 'client_id', 'sealed_secret', 'client_auth', 'scopes', 'group_claim'],
+    ...['username_claim', 'mapping', 'default_grant', 'creates_operators', 'factor_values', 'acr_values'],
+    ...['enabled', 'created_by', 'created_at', 'changed_at'],
+  ] as const,
+  operator_identities: [
+    ...['id', 'operator_id', 'provider_id', 'issuer', 'subject', 'created_by', 'created_at', 'lost_at'],
+  ] as const,
+  provider_sessions: [
+    ...['session_id', 'operator_id', 'provider_id', 'issuer', 'subject', 'provider_sid', 'sealed_id_token'],
+  ] as const,
   setup_links: ['id', 'secret_hash', 'created_at', 'expires_at'],
   api_tokens: [
     ...['id', 'operator_id', 'label', 'secret_hash', 'role', 'groups', 'scopes', 'created_by', 'created_at'],

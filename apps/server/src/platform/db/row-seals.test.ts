@@ -14,6 +14,7 @@ const OPEN: Readonly<Record<string, readonly string[]>> = {
   // Counters: an older row with its seal would bring them back as well.
   operator_totp: ['last_step', 'failures', 'last_failed_at'],
   operator_recovery_codes: ['used_at'],
+  operator_identities: ['last_used_at'],
   operator_passkeys: ['sign_count', 'transports', 'backed_up', 'name', 'last_used_at'],
   setup_links: ['used_at'],
   api_tokens: ['last_used_at', 'revoked_at'],

@@ -66,7 +66,7 @@ function refusalsOfOperators({ reach, stepUp, toEnrol }: OperatorAccess): readon
   return [
     // The role, the scope of an API token, the groups, or a change by cookie from another site.
     'forbidden',
-    ...(toEnrol ? [] : (['second_factor_missing'] as const)),
+    ...(toEnrol ? [] : (['second_factor_missing', 'step_up_required'] as const)),
     ...(stepUp ? (['step_up_required'] as const) : []),
     ...(typeof reach === 'object' ? (['not_found'] as const) : []),
   ];

@@ -12,6 +12,10 @@ export interface SecondFactor {
   readonly methods: readonly FactorMethod[];
   readonly isFresh: boolean;
   readonly isPasswordFresh: boolean;
+  /** What logs the caller in: a proof of either counts as that of the password. */
+  readonly credentials: readonly ('password' | 'provider')[];
+  /** Whether a sign-in at the provider of this session proves a second factor too. */
+  readonly isProviderFactor: boolean;
 }
 
 interface WithFactor {
@@ -19,21 +23,25 @@ interface WithFactor {
 }
 
 /** For callers who are never asked, such as API tokens: making a token required a fresh proof. */
-export const NO_SECOND_FACTOR: SecondFactor = { methods: [], isFresh: false, isPasswordFresh: true };
+export const NO_SECOND_FACTOR: SecondFactor = {
+  ...{ methods: [], isFresh: false, isPasswordFresh: true },
+  ...{ credentials: ['password'], isProviderFactor: false },
+};
 
 /**
  * Throws `step_up_required` without a fresh proof of a second factor, or of the password where there is no
  * factor.
  */
 export function demandFreshFactor({ secondFactor }: WithFactor): void {
-  if (secondFactor.methods.length === 0) {
+  const { methods, isProviderFactor } = secondFactor;
+  if (methods.length === 0 && !isProviderFactor) {
     demandFreshPassword({ secondFactor });
     return;
   }
   if (secondFactor.isFresh) return;
   throw new Refusal('step_up_required', {
     detail: 'This requires a second factor verified in the last 10 minutes.',
-    extra: { methods: secondFactor.methods },
+    extra: { methods: [...methods, ...(isProviderFactor ? ['provider'] : [])] satisfies string[] },
   });
 }
 
@@ -45,8 +53,11 @@ export function demandFreshCredentials(caller: WithFactor): void {
 
 function demandFreshPassword({ secondFactor }: WithFactor): void {
   if (secondFactor.isPasswordFresh) return;
+  const { credentials } = secondFactor;
   throw new Refusal('step_up_required', {
-    detail: 'This requires your password, entered in the last 5 minutes.',
-    extra: { methods: ['password'] satisfies StepUpMethod[] },
+    detail: credentials.includes('password')
+      ? 'This requires your password, entered in the last 5 minutes.'
+      : 'This requires that you signed in at your identity provider in the last 5 minutes.',
+    extra: { methods: credentials satisfies readonly StepUpMethod[] },
   });
 }
