@@ -29,13 +29,16 @@ const inside = createRoute({
   id: 'inside',
   component: AppShell,
   beforeLoad: async ({ location }) => {
+    let needsFactor = false;
     try {
-      await queryClient.ensureQueryData(sessionQuery);
+      const session = await queryClient.ensureQueryData(sessionQuery);
+      needsFactor = session.needs_factor;
     } catch (error) {
       if (error instanceof ApiError && error.status === 401)
         throw redirect({ to: '/login', search: { next: location.href } });
       throw error;
     }
+    if (needsFactor) throw redirect({ to: '/login', search: { step: 'factor', next: location.href } });
   },
   errorComponent: ({ error, reset }) => <ErrorPanel error={error} retry={reset} />,
 });

@@ -321,6 +321,7 @@ const SESSION = {
   second_factor_due_at: null,
   stepped_up_until: null,
   method: null,
+  needs_factor: false,
 };
 
 test('login does not write over an API token, and a wrong proxy is no way around', async () => {

@@ -49,6 +49,9 @@ export const SessionAnswer = strict({
       'until this time no fresh proof is required: of a factor, or of the password if there is none',
   }),
   method: nullable(LoginMethod, { description: 'how the session was opened; null: an API token' }),
+  needs_factor: Type.Boolean({
+    description: 'a second factor must be proven before the session opens more than the account itself',
+  }),
 });
 export type SessionAnswer = Static<typeof SessionAnswer>;
 

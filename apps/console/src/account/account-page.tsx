@@ -1,5 +1,6 @@
 import { Page } from '../ui/page.tsx';
 import { Notices } from './notices.tsx';
+import { OwnIdentities } from './own-identities.tsx';
 import { OwnPassword } from './own-password.tsx';
 import { OwnSessions } from './own-sessions.tsx';
 import { SecondFactors } from './second-factors.tsx';
@@ -11,6 +12,7 @@ export function AccountPage() {
       <div className="grid items-start grid-cols-1 gap-4 lg:grid-cols-2">
         <SecondFactors />
         <OwnPassword />
+        <OwnIdentities />
         <div className="lg:col-span-2">
           <Notices />
         </div>

@@ -1,16 +1,20 @@
+import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import type { FactorMethod, PasskeyOptions } from '@tidegate/protocol/factors-api';
+import type { OfferedProviders } from '@tidegate/protocol/identity-providers-api';
 import type { LoginAnswer } from '@tidegate/protocol/operators-api';
-import { KeyRound } from 'lucide-react';
+import { KeyRound, LogIn } from 'lucide-react';
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { ApiError, post } from '../api/client.ts';
-import { queryClient } from '../api/queries.ts';
+import { oneQuery, queryClient } from '../api/queries.ts';
 import { Button } from '../ui/button.tsx';
 import { Field } from '../ui/field.tsx';
 import { CodeField, METHOD_LABELS } from './code-field.tsx';
+import { FactorStep } from './factor-step.tsx';
 import { methodsIn, passkeyIn, waitIn } from './methods-rules.ts';
 import { placeAfterLogin } from './next-rules.ts';
 import { arePasskeysOffered, provePasskey } from './passkeys.ts';
+import { goToProvider } from './provider-sign-in.ts';
 import { useCountdown } from './use-countdown.ts';
 
 /** The password was right; it is kept until the second factor is given. */
@@ -30,22 +34,40 @@ export function LoginPage() {
   const [busy, setBusy] = useState(false);
   const [failure, setFailure] = useState<string | null>(null);
   const [waitSeconds, setWaitSeconds] = useCountdown();
+  const offered = useQuery(oneQuery<OfferedProviders>('session', '/api/v1/auth/providers'));
+  const providers = offered.data?.items ?? [];
+  /** The identity provider has opened a session that waits for a second factor. */
+  const isFactorDue = search.step === 'factor';
 
   const logIn = async (
-    open: () => Promise<LoginAnswer>,
+    act: () => Promise<LoginAnswer>,
     given: { username: string; password: string } | null,
   ) => {
     setBusy(true);
     setFailure(null);
     try {
+      await act();
       await open();
-      queryClient.clear();
-      await navigate({ href: placeAfterLogin(search.next) });
     } catch (error) {
       const next = given && secondStepOf(error, given);
       if (next && step === null) setStep(next);
       else setFailure(error instanceof Error ? error.message : String(error));
       setWaitSeconds(waitIn(error instanceof ApiError ? error.problem : null));
+      setBusy(false);
+    }
+  };
+  const open = async () => {
+    queryClient.clear();
+    await navigate({ href: placeAfterLogin(search.next) });
+  };
+  const byProvider = async (id: string) => {
+    setBusy(true);
+    setFailure(null);
+    try {
+      const next = placeAfterLogin(search.next);
+      await goToProvider('/api/v1/auth/login/provider', { provider_id: id, next });
+    } catch (error) {
+      setFailure(error instanceof Error ? error.message : String(error));
       setBusy(false);
     }
   };
@@ -67,9 +89,11 @@ export function LoginPage() {
       <div className="w-full max-w-sm space-y-4 rounded-xl border border-line bg-surface p-6">
         <h1 className="flex items-center gap-2 text-lg font-semibold">
           <img src="/icon.svg" alt="" className="size-7" />
-          {step === null ? 'Log in to Tidegate' : 'Second factor'}
+          {step === null && !isFactorDue ? 'Log in to Tidegate' : 'Second factor'}
         </h1>
-        {step === null ? (
+        {isFactorDue ? (
+          <FactorStep onProven={open} />
+        ) : step === null ? (
           <Form onSubmit={byPassword}>
             <Field
               label="Username"
@@ -109,6 +133,17 @@ export function LoginPage() {
                 Log in with a passkey
               </Button>
             )}
+            {providers.map(({ id, name }) => (
+              <Button
+                key={id}
+                busy={busy}
+                className="w-full justify-center"
+                icon={<LogIn aria-hidden="true" className="size-4" />}
+                onClick={() => void byProvider(id)}
+              >
+                Continue with {name}
+              </Button>
+            ))}
           </Form>
         ) : (
           <Form onSubmit={(form) => byCode(form, step)}>

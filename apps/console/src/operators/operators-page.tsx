@@ -1,5 +1,6 @@
 import { Page } from '../ui/page.tsx';
 import { ApiTokens } from './api-tokens.tsx';
+import { IdentityProviders } from './identity-providers.tsx';
 import { Operators } from './operators.tsx';
 
 /** The people and programs that may use the console and the API. */
@@ -12,6 +13,7 @@ export function OperatorsPage() {
       <div className="space-y-5">
         <Operators />
         <ApiTokens />
+        <IdentityProviders />
       </div>
     </Page>
   );

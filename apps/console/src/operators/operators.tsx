@@ -20,6 +20,7 @@ import { EmptyState } from '../ui/states.tsx';
 import { Time } from '../ui/time.tsx';
 import { attempt, toast } from '../ui/toasts.tsx';
 import { reachOf } from './access-rules.ts';
+import { AccountsDialog } from './accounts-dialog.tsx';
 import { OperatorDialog } from './operator-dialog.tsx';
 
 const PATH = '/api/v1/admin/operators';
@@ -27,7 +28,7 @@ const NO_FILTERS = [] as const;
 
 type Open =
   | { readonly kind: 'add' }
-  | { readonly kind: 'edit' | 'delete' | 'reset'; readonly operator: Operator };
+  | { readonly kind: 'edit' | 'delete' | 'reset' | 'accounts'; readonly operator: Operator };
 
 /** The people: add, set role and groups, disable, delete. */
 export function Operators() {
@@ -75,6 +76,7 @@ export function Operators() {
           onClose={close}
         />
       )}
+      {open?.kind === 'accounts' && <AccountsDialog operator={open.operator} onClose={close} />}
       {open?.kind === 'delete' && (
         <ConfirmDialog
           title={`Delete ${open.operator.username}?`}
@@ -219,6 +221,13 @@ function actionsOf(operator: Operator, open: (next: Open) => void): readonly Act
       label: 'Remove second factors',
       isAllowed: true,
       run: () => open({ kind: 'reset', operator }),
+    },
+    {
+      id: 'accounts',
+      group,
+      label: 'Accounts of identity providers',
+      isAllowed: true,
+      run: () => open({ kind: 'accounts', operator }),
     },
     { id: 'delete', group, label: 'Delete', isAllowed: true, run: () => open({ kind: 'delete', operator }) },
   ];

@@ -1,4 +1,5 @@
 import { useNavigate } from '@tanstack/react-router';
+import type { LogoutAnswer } from '@tidegate/protocol/identity-providers-api';
 import { useMemo } from 'react';
 import type { Action } from '../actions/actions.ts';
 import { post } from '../api/client.ts';
@@ -13,6 +14,7 @@ export function useAccountActions(): readonly Action[] {
   const navigate = useNavigate();
   const preferences = usePreferences();
   const { session } = useSession();
+  const isByProvider = session?.method?.startsWith('provider') ?? false;
   const unread = session?.unread_notices ?? 0;
   return useMemo(() => {
     const { theme, density, shortcuts } = preferences;
@@ -34,12 +36,18 @@ export function useAccountActions(): readonly Action[] {
       action('shortcuts', `Keyboard shortcuts: ${shortcuts ? 'on' : 'off'}`, () =>
         setPreferences({ shortcuts: !shortcuts }),
       ),
-      action('log-out', 'Log out', () => void attempt(logOut)),
+      action('log-out', 'Log out', () => void attempt(() => logOut(isByProvider))),
     ];
-  }, [preferences, navigate, unread]);
+  }, [preferences, navigate, unread, isByProvider]);
 }
 
-async function logOut(): Promise<void> {
+/** Also at the identity provider, if one opened the session. */
+async function logOut(isByProvider: boolean): Promise<void> {
+  if (isByProvider) {
+    const { url } = await post<LogoutAnswer>('/api/v1/auth/logout/provider');
+    location.assign(url ?? '/login');
+    return;
+  }
   await post('/api/v1/auth/logout');
   // A full page load, so that nothing of this session stays in memory.
   location.assign('/login');

@@ -90,8 +90,10 @@ function refused(reply: Parameters<typeof sendPage>[0], text: string) {
   return sendPage(reply, {
     status: 403,
     title: 'Not signed in',
-    body: html`<h1>Not signed in</h1>
+    body: html`<main>
+<h1>Not signed in</h1>
 <p role="alert">${text}</p>
-<p><a href="/login">Back to the login</a></p>`,
+<p><a href="/login">Back to the login</a></p>
+</main>`,
   });
 }

@@ -15,6 +15,7 @@ import type { GivenCode } from './codes/prove-code.ts';
 import { countFactors } from './codes/store.ts';
 import { setUpFirstOperator } from './first-operator.ts';
 import { readGroups } from './group-list.ts';
+import { needsSecondStep } from './identities/demand-second-step.ts';
 import { countUnreadNotices } from './notices/store.ts';
 import { isSameOrigin } from './operator-guard.ts';
 import { identityView } from './operator-view.ts';
@@ -87,6 +88,7 @@ export function mountAuth(routes: Routes, deps: AuthDeps): void {
           second_factor_due_at: null,
           stepped_up_until: null,
           method: null,
+          needs_factor: false,
         };
       }
       const nowMs = platform.now();
@@ -104,6 +106,7 @@ export function mountAuth(routes: Routes, deps: AuthDeps): void {
         second_factor_due_at: session.factor_due_at === null ? null : rfc3339(session.factor_due_at),
         stepped_up_until: steppedUpUntil(session, nowMs),
         method: session.method,
+        needs_factor: needsSecondStep(session),
       };
     },
   });

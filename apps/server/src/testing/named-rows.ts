@@ -103,6 +103,8 @@ const provider = (name: string, granted: object) => ({
   ...{ id: name.toLowerCase().replace(/[^a-z0-9]+/g, '-'), name, issuer: 'https://login.example' },
   ...{ client_id: 'x', client_secret: 'x', ...granted },
 });
+const BESIDE_ACCOUNT =
+  'works on an operator with an account, for admins of the whole fleet: sessions.test.ts';
 const OFFERED = 'everybody may see the providers to log in by';
 const CLIENT = 'a name at the provider, not a row';
 const AT_PROVIDER = 'a group at the provider, not of hosts';
@@ -500,16 +502,14 @@ export const NAMED: Readonly<Record<string, Naming | string>> = {
   'DELETE /api/v1/admin/identity-providers/:id path id': path('identity provider'),
   'POST /api/v1/admin/identity-providers/:id/test path id': path('identity provider'),
   'GET /api/v1/admin/operators/:id/identities path id': path('operator'),
-  'POST /api/v1/admin/operators/:id/identities path id': path('operator', {
-    ...{ provider_id: 'nobody', subject: 'x' },
-  }),
+  'POST /api/v1/admin/operators/:id/identities path id': BESIDE_ACCOUNT,
   'POST /api/v1/admin/operators/:id/identities body provider_id': {
     kind: 'identity provider',
     body: (provider_id) => ({ provider_id, subject: 'x' }),
   },
-  'DELETE /api/v1/admin/operators/:id/identities/:identity_id path id': path('operator'),
-  'DELETE /api/v1/admin/operators/:id/identities/:identity_id path identity_id': path('identity'),
-  'DELETE /api/v1/admin/operators/:id/password path id': path('operator'),
+  'DELETE /api/v1/admin/operators/:id/identities/:identity_id path id': BESIDE_ACCOUNT,
+  'DELETE /api/v1/admin/operators/:id/identities/:identity_id path identity_id': BESIDE_ACCOUNT,
+  'DELETE /api/v1/admin/operators/:id/password path id': BESIDE_ACCOUNT,
   'POST /api/v1/admin/operators body groups[]': fleetwide('group', (group) => operator([group])),
   'GET /api/v1/admin/operators/:id path id': path('operator'),
   'PATCH /api/v1/admin/operators/:id path id': path('operator', { role: 'viewer' }),
