@@ -7,8 +7,8 @@ export type Target =
   | { readonly kind: 'host'; readonly agentId: string }
   | { readonly kind: 'group'; readonly group: string };
 
-/** Hosts whose packages one query reads. */
-export const READ_HOSTS = 10;
+/** Hosts whose packages one query reads: few, as nothing else runs until it is done. */
+export const READ_HOSTS = 1;
 
 /** Active hosts by id, at most `limit`. */
 export async function hostsOf(db: Db, target: Target, limit: number) {

@@ -2,7 +2,8 @@ import { Ecosystem } from '@tidegate/protocol/scalars';
 import { VEX_STATEMENTS_MAX, VexJustification } from '@tidegate/protocol/vex-api';
 import { Value } from 'typebox/value';
 import { fixedIn } from '../advisories/finding-details.ts';
-import { distinctSubjects } from '../advisories/subjects.ts';
+import { distinctSubjects, subjectKey } from '../advisories/subjects.ts';
+import { takeTurn } from '../platform/turns.ts';
 import type { HostsDeps } from '../unfixed/list-hosts.ts';
 import { detailsOf, type Of } from '../unfixed/read-details.ts';
 import { judgementsOf } from '../unfixed/read-judgements.ts';
@@ -10,6 +11,7 @@ import {
   type Installed,
   installedOf,
   isFixedBy,
+  type Judgement,
   type Judgements,
   movedTo,
   type Vulnerable,
@@ -49,12 +51,19 @@ export async function readStandings(deps: HostsDeps, { hosts }: Subjects): Promi
   const rows = await statementsInForce(db, { nowMs, limit: VEX_STATEMENTS_MAX });
   const of = new Map<string, { component: Component; standings: Map<string, Standing> }>();
   let [packages, unjudged, count] = [0, 0, 0];
+  // Hosts of a group have much in common.
+  const asked = new Set<string>();
+  const judgements = new Map<string, Judgement>();
   for await (const part of packagesByHosts(db, hosts)) {
     const own = await ownOf(deps, part);
     const subjects = own.flatMap(({ installed, before }) =>
       [installed, ...before].flatMap((one) => one.subjects),
     );
-    const judgements = await judgementsOf(deps, distinctSubjects(subjects));
+    await takeTurn();
+    const unread = distinctSubjects(subjects).filter((subject) => !asked.has(subjectKey(subject)));
+    for (const [key, judgement] of await judgementsOf(deps, unread)) judgements.set(key, judgement);
+    for (const subject of unread) asked.add(subjectKey(subject));
+    await takeTurn();
     const found = own.map((one) => ({ one, ...vulnerableOf(one.installed, judgements) }));
     const old = own.map(({ before }) => before.flatMap((one) => vulnerableOf(one, judgements).vulnerable));
     const details = await detailsOf(
