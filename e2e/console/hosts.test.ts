@@ -317,6 +317,9 @@ describeConsole('hosts in the console', { hosts: 5, operators: [VIEWER] }, (scen
     expect(await page.getByRole('checkbox').count()).toBe(0);
     await page.getByRole('link', { name: 'web-00002.example.invalid' }).click();
     await page.getByRole('table', { name: 'Events of this host' }).waitFor();
-    expect(await page.getByRole('button', { name: /scan|more|revoke|rebind|probes/i }).count()).toBe(0);
+    expect(await page.getByRole('button', { name: /scan|revoke|rebind|probes/i }).count()).toBe(0);
+    await page.getByRole('button', { name: 'More' }).click();
+    await page.getByRole('menuitem', { name: 'Download what is installed (SBOM)' }).waitFor();
+    expect(await page.getByRole('menuitem', { name: /tags|group|rebind|revoke|interval/i }).count()).toBe(0);
   });
 });
