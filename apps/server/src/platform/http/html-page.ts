@@ -10,6 +10,8 @@ button { margin-top: 1rem; }
 pre { overflow-x: auto; padding: .75rem; border: 1px solid; border-radius: .25rem; }
 code { overflow-wrap: anywhere; }
 [role=alert] { font-weight: 600; }
+html { background: Canvas; color: CanvasText; }
+a { color: inherit; }
 `;
 
 /** Allows only the page's style, by its hash, and forms to this server; no scripts. */
