@@ -89,7 +89,7 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
   const sources = openSources(opening);
   const approvals = openApprovals(opening, sources);
   const { snapshots, due, changeWatch } = openOverview(opening);
-  const notifications = openNotifications(opening, due);
+  const notifications = openNotifications(opening, { due, advisories: sources.advisories });
   background.use('reboots', createRebootBackground(platform));
   openUpkeep(opening);
   openExports(opening);

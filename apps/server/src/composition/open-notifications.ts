@@ -10,6 +10,7 @@ import { createDestinations } from '../platform/destinations.ts';
 import type { Routes } from '../platform/http/routes.ts';
 import type { Fresh } from '../platform/keep-fresh.ts';
 import { createOutgoing } from '../platform/outgoing.ts';
+import type { Sources } from './open-sources.ts';
 import type { Opening } from './parts.ts';
 
 const TICK_MS = 1_000;
@@ -19,7 +20,7 @@ type Notifications = NotificationDeps & { readonly stopped: AbortSignal };
 /** What decides which notifications are sent, and what delivers them. */
 export function openNotifications(
   { config, platform, secrets, background }: Opening,
-  due: Fresh<Due>,
+  { due, advisories }: { due: Fresh<Due> } & Pick<Sources, 'advisories'>,
 ): Notifications {
   const destinations = createDestinations(config.privateDestinations);
   const dispatcher = createOutgoing({ destinations });
@@ -30,7 +31,10 @@ export function openNotifications(
     base: config.baseUrl?.replace(/\/+$/, '') ?? null,
   };
   const advisoryMaxAgeMs = config.advisoryMaxAgeHours * 3_600_000;
-  background.use('notifications', createNotifier({ ...deps, due }, { advisoryMaxAgeMs, tickMs: TICK_MS }));
+  background.use(
+    'notifications',
+    createNotifier({ ...deps, due }, { advisories, advisoryMaxAgeMs, tickMs: TICK_MS }),
+  );
   background.useOutgoing('deliveries', createDeliverer(deps, { tickMs: TICK_MS }));
   background.useOutgoing('calls of channels', {
     async stop() {

@@ -19,11 +19,15 @@ const KEPT_OF_CHANNEL = 5_000;
 /** Decides what is sent: events at once, digests at their time, escalations; and removes old deliveries. */
 export function createNotifier(
   deps: DigestDeps,
-  { advisoryMaxAgeMs, tickMs }: Pick<WatchDeps, 'advisoryMaxAgeMs'> & { tickMs: number },
+  {
+    advisories,
+    advisoryMaxAgeMs,
+    tickMs,
+  }: Pick<WatchDeps, 'advisories' | 'advisoryMaxAgeMs'> & { tickMs: number },
 ): BackgroundWork {
   const { platform } = deps;
   const looks: Looks = new Map();
-  const judgedAt = new Map<string, number>();
+  const againAt = new Map<string, number>();
   let nextStateMs = 0;
   let nextTidyMs = 0;
 
@@ -31,7 +35,7 @@ export function createNotifier(
     const nowMs = platform.now();
     if (nowMs >= nextStateMs) {
       nextStateMs = nowMs + STATE_MS;
-      await watchExploited({ platform, advisoryMaxAgeMs, judgedAt }, isStopped);
+      await watchExploited({ platform, advisories, advisoryMaxAgeMs, againAt }, isStopped);
       await escalate(deps);
     }
     await takeEvents(deps, looks, isStopped);

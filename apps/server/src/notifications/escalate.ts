@@ -133,9 +133,9 @@ function describeWaiting(due: readonly Waiting[], { hours, nowMs }: { hours: num
   const what = first ? `${first.name} ${first.version}${others > 0 ? ` and ${others} more` : ''}` : '';
   const updates = due.reduce((sum, { count }) => sum + count, 0);
   return {
-    subject: subjectOf(`Nobody decided on an exploited fix for ${hours} hours: ${what}`),
+    subject: subjectOf(`Nobody decided on an exploited fix for ${hoursOf(hours)}: ${what}`),
     severity: 'critical' as const,
-    summary: `${updates.toLocaleString('en')} updates fix vulnerabilities that are exploited, and have waited for more than ${hours} hours.`,
+    summary: `Updates that fix exploited vulnerabilities have waited for more than ${hoursOf(hours)}: ${updates.toLocaleString('en')}.`,
     sections: boundedSections([
       { title: 'Exploited, with a fix that waits', items: due.map((fix) => waitingItem(fix, nowMs)) },
     ]),
@@ -144,11 +144,15 @@ function describeWaiting(due: readonly Waiting[], { hours, nowMs }: { hours: num
 
 export function waitingItem({ name, version, vulnerabilities, count, knownAtMs }: Waiting, nowMs: number) {
   const hours = Math.floor((nowMs - knownAtMs) / HOUR_MS);
-  const text = `${name} ${version} fixes ${vulnerabilities.join(', ')}: ${count.toLocaleString('en')} updates wait, known for ${hours} hours`;
+  const text = `${name} ${version} fixes ${vulnerabilities.join(', ')}: ${count.toLocaleString('en')} updates wait, known for ${hoursOf(hours)}`;
   return { text, link: null };
 }
 
 export function fixPayload({ ecosystem, name, version, vulnerabilities, count, knownAtMs }: Waiting) {
   const known_at = rfc3339(knownAtMs);
   return { package: { ecosystem, name, version }, vulnerabilities, updates_waiting: count, known_at };
+}
+
+function hoursOf(count: number): string {
+  return count === 1 ? '1 hour' : `${count} hours`;
 }

@@ -30,7 +30,7 @@ async function open(engine: TestEngine) {
   mountDeliveries(it.app.routes, it.platform);
   const { platform, database, worker, stoppedUnder } = it;
   const maxAgeMs = 10 * DAY_MS;
-  const judgedAt = new Map<string, number>();
+  const againAt = new Map<string, number>();
 
   /** A pending update of the host that fixes this vulnerability. */
   async function fix({ name = 'openssl', cve = 'CVE-2026-1', agentId = it.agentId } = {}): Promise<string> {
@@ -57,7 +57,7 @@ async function open(engine: TestEngine) {
     receiver,
     fix,
     exploited,
-    watch: () => watchExploited({ platform, advisoryMaxAgeMs: maxAgeMs, judgedAt }),
+    watch: () => watchExploited({ platform, advisories: worker, advisoryMaxAgeMs: maxAgeMs, againAt }),
     digest: () => sendDigests({ ...scene.deps, due: createDueCounts(platform) }),
     escalate: () => escalate(scene.deps),
     messages: async () => (await scene.deliveries()).map(({ message }) => JSON.parse(message)),
@@ -167,6 +167,23 @@ describe.each(ENGINES)('notifications on $name', (engine) => {
     await exploited('CVE-2026-1', 'CVE-2026-2');
     await watch();
     expect((await events('exploited_fix_waits')).map((one) => one.package.name)).toEqual(['openssl', 'curl']);
+  });
+
+  test('a fix whose answers of the sources have expired is judged again at the next pass, not in an hour', async () => {
+    const { database, fix, exploited, watch, events, clock } = await open(engine);
+    await fix();
+    await exploited('CVE-2026-1');
+    await database.transact((tx) =>
+      tx.updateTable('advisory_checks').set({ checked_at: 0 }).where('verdict', '=', 'clear').execute(),
+    );
+    await watch();
+    expect(await events('exploited_fix_waits')).toEqual([]);
+    const told = async () => {
+      clock.advance(60_000);
+      await watch();
+      return (await events('exploited_fix_waits')).length;
+    };
+    await expect.poll(told).toBe(1);
   });
 
   test('an update that brings an exploited vulnerability is no fix of one', async () => {
