@@ -57,7 +57,9 @@ describe('a refused body is never awaited', () => {
       const { status } = await say(base, head(route, JSON_TYPE, 'content-length: 99999999'));
       answers.push(`${route}: ${status}`);
     }
-    expect(answers.filter((answer) => !/: (401|404|405|413|200)$/.test(answer))).toEqual([]);
+    // The page that says why nobody is logged in.
+    const refusedPages = ['GET /sign-in/:provider/callback: 403'];
+    expect(answers.filter((answer) => !/: (401|404|405|413|200)$/.test(answer))).toEqual(refusedPages);
     expect(
       answers.filter((answer) => answer.endsWith(' 200')).every((answer) => answer.startsWith('GET ')),
     ).toBe(true);
@@ -66,9 +68,11 @@ describe('a refused body is never awaited', () => {
       'POST /api/v1/auth/login: 413',
       'POST /api/v1/auth/login/passkey: 413',
       'POST /api/v1/auth/login/passkey/options: 413',
+      'POST /api/v1/auth/login/provider: 413',
       'POST /api/v1/auth/setup: 413',
       'POST /logs/client-error: 413',
       'POST /setup/:secret: 413',
+      'POST /sign-in/:provider/logout: 413',
     ]);
   });
 

@@ -23,11 +23,7 @@ describe('names of the environment that no setting reads', () => {
     ['SERVICE_SOMETHING_ELSE_ALTOGETHER', null],
     [`SERVICE_PORT${'X'.repeat(100_000)}`, null],
   ])('%s is unknown, and the nearest known one is %s', (name, nearest) => {
-    expect(unknownSettings({ [name]: 'x' })).toEqual([{ kind: 'unknown', name, nearest }]);
-  });
-
-  test.each(['SERVICE_METRICS_TOKEN', 'SERVICE_METRICS_TOKEN_FILE'])('%s is not supported yet', (name) => {
-    expect(unknownSettings({ [name]: 'x' })).toEqual([{ kind: 'not_supported', name }]);
+    expect(unknownSettings({ [name]: 'x' })).toEqual([{ name, nearest }]);
   });
 
   test('each gets one line, without its value', () => {
@@ -40,14 +36,12 @@ describe('names of the environment that no setting reads', () => {
     });
     const env = {
       SERVICE_PROT: 'secret',
-      SERVICE_METRICS_TOKEN: 'secret',
       SERVICE_ALTOGETHER_ELSE: 'secret',
     };
     warnOfUnknown(log, unknownSettings(env));
     const at = 'time=1970-01-01T00:00:00.000Z';
     expect(lines).toEqual([
       `[WARN] unknown setting ignored name=SERVICE_ALTOGETHER_ELSE ${at}`,
-      `[WARN] setting not supported yet name=SERVICE_METRICS_TOKEN ${at}`,
       `[WARN] unknown setting ignored name=SERVICE_PROT nearest=SERVICE_PORT ${at}`,
     ]);
   });

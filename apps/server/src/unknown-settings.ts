@@ -1,8 +1,6 @@
 import { SETTINGS } from './config.ts';
 import type { Log } from './platform/log.ts';
 
-/** Planned settings that this version does not have. */
-const NOT_SUPPORTED = ['SERVICE_METRICS_TOKEN'];
 const KNOWN: readonly string[] = Object.values(SETTINGS).map(({ env }) => env);
 const PREFIX = 'SERVICE_';
 const FILE_SUFFIX = '_FILE';
@@ -11,9 +9,11 @@ const NEAR_MAX_EDITS = 3;
 /** Longer names are not compared, which bounds the work. */
 const NAME_MAX_CHARS = 64;
 
-export type UnknownSetting =
-  | { readonly kind: 'unknown'; readonly name: string; readonly nearest: string | null }
-  | { readonly kind: 'not_supported'; readonly name: string };
+export interface UnknownSetting {
+  readonly name: string;
+  /** The known setting that it is probably meant to be. */
+  readonly nearest: string | null;
+}
 
 /**
  * The SERVICE_ names in the environment that no setting reads, sorted. Values are ignored, except that empty counts as
@@ -26,16 +26,14 @@ export function unknownSettings(env: Readonly<Record<string, string | undefined>
     .toSorted()
     .map((name) => {
       const base = name.endsWith(FILE_SUFFIX) ? name.slice(0, -FILE_SUFFIX.length) : name;
-      if (NOT_SUPPORTED.includes(base)) return { kind: 'not_supported', name };
-      return { kind: 'unknown', name, nearest: nearestOf(base.toUpperCase()) };
+      return { name, nearest: nearestOf(base.toUpperCase()) };
     });
 }
 
 /** Logs one line per name: a misspelt setting must not be ignored silently. */
 export function warnOfUnknown(log: Log, found: readonly UnknownSetting[]): void {
-  for (const one of found) {
-    if (one.kind === 'not_supported') log.warn('setting not supported yet', { name: one.name });
-    else log.warn('unknown setting ignored', { name: one.name, nearest: one.nearest ?? undefined });
+  for (const { name, nearest } of found) {
+    log.warn('unknown setting ignored', { name, nearest: nearest ?? undefined });
   }
 }
 

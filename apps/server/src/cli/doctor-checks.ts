@@ -65,7 +65,7 @@ function judgeSettings(env: CliWorld['env']): Finding {
   const unknown = unknownSettings(env);
   if (unknown.length === 0) return { check, level: 'ok', detail: 'every setting is valid' };
   const names = unknown.map((one) =>
-    one.kind === 'unknown' && one.nearest !== null ? `${one.name} (did you mean ${one.nearest}?)` : one.name,
+    one.nearest !== null ? `${one.name} (did you mean ${one.nearest}?)` : one.name,
   );
   return {
     check,

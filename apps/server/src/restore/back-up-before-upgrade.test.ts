@@ -11,6 +11,7 @@ import { startServer } from '../start.ts';
 import { ENGINES, type TestEngine } from '../testing/engines.ts';
 import { NO_REGISTRIES_ENV } from '../testing/no-registries.ts';
 
+const NEWEST = MIGRATIONS.at(-1)?.version;
 const NEXT: readonly Migration[] = [
   ...MIGRATIONS,
   { version: 9_000, name: 'next-release', statements: ['ALTER TABLE fleet ADD COLUMN motto TEXT'] },
@@ -61,8 +62,8 @@ describe.each(ENGINES)('an upgrade on $name', (engine) => {
     expect(await start(NEXT)).toBe('started');
     const made = readdirSync(backups);
     expect(made).toEqual([
-      expect.stringMatching(/^before-upgrade-from-210-.*\.backup$/),
-      expect.stringMatching(/^before-upgrade-from-210-.*\.backup\.revocations\.jsonl$/),
+      expect.stringMatching(new RegExp(`^before-upgrade-from-${NEWEST}-.*\\.backup$`)),
+      expect.stringMatching(new RegExp(`^before-upgrade-from-${NEWEST}-.*\\.backup\\.revocations\\.jsonl$`)),
     ]);
     expect(lines.join('\n')).toContain('backed up before the upgrade');
     expect(await start(NEXT)).toBe('started');
