@@ -36,7 +36,7 @@ const MORE_TEXTS = [
   '\ufeff',
 ];
 /** These end the session that all requests share, or reset the limits that would hide them, so they are left out. */
-const LAST = /\/(logout|reset)$/;
+const LAST = /\/(logout(\/provider)?|reset)$/;
 const SHOWN = 10;
 const isLong = process.env.TIDEGATE_LONG === '1';
 /** Outside of the long lane each endpoint gets one body in so many, each of them others. */

@@ -27,6 +27,7 @@ const LEFT_OUT: Readonly<Record<string, string>> = {
   'GET /api/v1/stream': 'is open until its client leaves',
   'GET /api/v1/commands/{id}/output': 'is open until the command ends',
   'POST /api/v1/auth/logout': 'ends the session of the run',
+  'POST /api/v1/auth/logout/provider': 'ends the session of the run',
   'PUT /api/v1/admin/rate-limits': 'sets limits that refuse the run',
   'POST /api/v1/admin/rate-limits/reset': 'brings back limits that refuse the run',
 };

@@ -80,7 +80,8 @@ describeConsole('events in the console', { hosts: 3, operators: [VIEWER], prepar
     expect(all.slice(0, 10)).toBe('README.txt');
     expect([all.includes('manifest.json'), all.includes('web-00001')]).toEqual([true, true]);
     await page.goto(`/hosts/${agentId}`);
-    await page.getByRole('button', { name: 'Evidence for an auditor' }).click();
+    await page.getByRole('button', { name: 'More', exact: true }).click();
+    await page.getByRole('menuitem', { name: 'Evidence for an auditor' }).click();
     await page.getByRole('heading', { name: 'Evidence of liar' }).waitFor();
     const one = await save();
     expect([one.includes(agentId), one.includes('web-00001')]).toEqual([true, false]);

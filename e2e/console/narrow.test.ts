@@ -87,7 +87,7 @@ const DIALOGS: readonly (readonly [path: string, title: string, press: readonly 
   ['/statements', 'State what a vulnerability means', [['button', 'Add a statement']]],
   ['/statements', 'Import statements', [['button', 'Import']]],
   ['/origins', 'Register an origin', [['button', 'Register an origin']]],
-  ['/events', 'Export events', [['button', 'Export']]],
+  ['/events', 'Evidence of all hosts', [['button', 'Evidence for an auditor']]],
 ];
 
 describeConsole('the console in a narrow window', { hosts: 4 }, (scene) => {

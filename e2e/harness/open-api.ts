@@ -75,6 +75,7 @@ const TEXTS = [
   'env=prod',
   'host.env=prod',
   'sample.service',
+  'https://example.org',
 ];
 
 /** A valid value of a schema, with every optional member. */
