@@ -28,10 +28,11 @@ export type BadAnswer = { status: number; text: string; fault: string | null };
 const NOBODY = '01900000-0000-7000-8000-00000000dead';
 const ANSWER_WITHIN_MS = 20_000;
 const LANES = 16;
+const SEAT_TRIES_MAX = 500;
 
 /** Sends requests that no client should send, with valid credentials, and checks the form of the response. */
 export function createBadClient(url: string, credentials: Credentials) {
-  async function send(request: BadRequest): Promise<BadAnswer> {
+  async function send(request: BadRequest, tries = 0): Promise<BadAnswer> {
     const { endpoint, body } = request;
     const response = await fetch(`${url}${targetOf(request, credentials)}`, {
       method: endpoint.method,
@@ -49,6 +50,10 @@ export function createBadClient(url: string, credentials: Credentials) {
       return { status: response.status, text: '', fault: null };
     }
     const text = await response.text();
+    // Lanes are one operator, who may have few files open at once: the next try finds a seat.
+    if (response.status === 503 && / open\.$/.test(detailOf(text)) && tries < SEAT_TRIES_MAX) {
+      return send(request, tries + 1);
+    }
     return { status: response.status, text, fault: faultOf(response, text) };
   }
 
@@ -63,7 +68,7 @@ export function createBadClient(url: string, credentials: Credentials) {
     return answers;
   }
 
-  return { send, sendAll };
+  return { send: (request: BadRequest) => send(request), sendAll };
 }
 
 function credentialOf({ caller, path }: Endpoint, credentials: Credentials) {
@@ -111,6 +116,11 @@ function isGuess(url: string): boolean {
 /** Its protocol has a form of its own for refusals. */
 function isFleetLock(path: string): boolean {
   return path.startsWith('/v1/');
+}
+
+function detailOf(text: string): string {
+  const problem: unknown = JSON.parse(text);
+  return Check(Problem, problem) ? (problem.detail ?? '') : '';
 }
 
 /** Null for an allowed response: a success, or a refusal as a problem document. */
