@@ -3,6 +3,7 @@ import { Value } from 'typebox/value';
 import { request } from 'undici';
 import type { EventRow } from '../events/store.ts';
 import { createOutgoing } from '../platform/outgoing.ts';
+import { readUpTo } from '../platform/read-up-to.ts';
 import { logsRequest, type OtlpSource } from './otlp-rules.ts';
 import type { ExportTargets } from './read-targets.ts';
 import type { Sent } from './run-exporter.ts';
@@ -35,7 +36,7 @@ export function createOtlpSender(
         dispatcher,
         signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
       });
-      const text = await readStart(answer.body);
+      const text = (await readUpTo(answer.body, ANSWER_MAX_BYTES)).bytes.toString('utf8');
       if (answer.statusCode === 200) return { kind: 'sent', ...refusedIn(text) };
       const reason = `status ${answer.statusCode}: ${text.slice(0, REASON_MAX_CHARS)}`;
       if (answer.statusCode === 400 || answer.statusCode === 413) return { kind: 'refused', reason };
@@ -67,17 +68,6 @@ function parsed(text: string): unknown {
 function retryAfterMs(header: string | string[] | undefined): number {
   const seconds = typeof header === 'string' && /^\d{1,6}$/.test(header) ? Number(header) : 0;
   return Math.min(seconds, RETRY_AFTER_MAX_SECONDS) * 1_000;
-}
-
-async function readStart(body: AsyncIterable<Buffer>): Promise<string> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of body) {
-    chunks.push(chunk);
-    bytes += chunk.length;
-    if (bytes > ANSWER_MAX_BYTES) break;
-  }
-  return Buffer.concat(chunks).toString('utf8');
 }
 
 function causeOf(error: unknown): string {

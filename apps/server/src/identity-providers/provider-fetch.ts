@@ -1,4 +1,5 @@
 import { type Dispatcher, request } from 'undici';
+import { readUpTo } from '../platform/read-up-to.ts';
 
 /** For one answer, in milliseconds. */
 export const ANSWER_TIMEOUT_MS = 10_000;
@@ -28,20 +29,13 @@ export function createProviderFetch(dispatcher: Dispatcher): ProviderFetch {
       dispatcher,
       signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS),
     });
-    const chunks: Buffer[] = [];
-    let bytes = 0;
-    for await (const chunk of stream) {
-      bytes += chunk.length;
-      // Leaving the loop destroys the stream, and with it the connection.
-      if (bytes > ANSWER_MAX_BYTES)
-        throw new AnswerTooLarge(`The provider answered with more than ${ANSWER_MAX_BYTES} bytes`);
-      chunks.push(chunk);
-    }
+    const { bytes, isCut } = await readUpTo(stream, ANSWER_MAX_BYTES);
+    if (isCut) throw new AnswerTooLarge(`The provider answered with more than ${ANSWER_MAX_BYTES} bytes`);
     const kept = ['content-type', 'www-authenticate', 'date'].flatMap((name) => {
       const value = answered[name];
       return value === undefined ? [] : [[name, String(value)] satisfies [string, string]];
     });
     const isEmpty = statusCode === 204 || statusCode === 304;
-    return new Response(isEmpty ? null : Buffer.concat(chunks), { status: statusCode, headers: kept });
+    return new Response(isEmpty ? null : new Uint8Array(bytes), { status: statusCode, headers: kept });
   };
 }

@@ -1,4 +1,5 @@
 import { type Dispatcher, request } from 'undici';
+import { readUpTo } from './read-up-to.ts';
 
 /** Largest answer unless the call sets another limit, in bytes. */
 export const ANSWER_MAX_BYTES = 16 * 1024 * 1024;
@@ -53,9 +54,9 @@ async function callOnce(call: UpstreamCall): Promise<OnceAnswer> {
       bodyTimeout: call.timeoutMs,
     });
     const { maxBytes = ANSWER_MAX_BYTES } = call;
-    const text = await readBounded(body, maxBytes);
-    if (text === null) return { kind: 'garbage', cause: `more than ${maxBytes} bytes` };
-    return classify(statusCode, text);
+    const { bytes, isCut } = await readUpTo(body, maxBytes);
+    if (isCut) return { kind: 'garbage', cause: `more than ${maxBytes} bytes` };
+    return classify(statusCode, bytes.toString('utf8'));
   } catch (error) {
     return { kind: 'unreachable', cause: causeOf(error), timedOut: timeout.aborted };
   }
@@ -69,18 +70,6 @@ function classify(statusCode: number, text: string): OnceAnswer {
   const cause = `status ${statusCode}`;
   if (statusCode === 429 || statusCode >= 500) return { kind: 'unreachable', cause, timedOut: false };
   return { kind: 'garbage', cause };
-}
-
-async function readBounded(body: AsyncIterable<Buffer>, maxBytes: number): Promise<string | null> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of body) {
-    bytes += chunk.length;
-    // Leaving the loop destroys the stream, and with it the connection.
-    if (bytes > maxBytes) return null;
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
 }
 
 function causeOf(error: unknown): string {

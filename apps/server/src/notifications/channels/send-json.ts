@@ -1,4 +1,6 @@
 import { type Dispatcher, request } from 'undici';
+import { readUpTo } from '../../platform/read-up-to.ts';
+import { retryAfterMs } from '../../platform/retry-after.ts';
 import { connectionFault } from './connection-faults.ts';
 import type { SenderDeps, SendOutcome } from './message.ts';
 import { redact } from './redact.ts';
@@ -44,10 +46,11 @@ export async function sendJson(call: JsonCall, deps: SenderDeps): Promise<SendOu
   if (status >= 200 && status < 300) return { kind: 'delivered', answer };
   const { reason, isPermanent } = statusFault(status, host);
   const said = words === '' ? '' : ` It says: ${words}`;
-  const retryAfterMs = waitOf(response.headers['retry-after'], deps.now()) ?? call.waitMsOf?.(text) ?? null;
+  const [header = null] = [response.headers['retry-after'] ?? []].flat();
+  const waitMs = retryAfterMs(header, deps.now()) ?? call.waitMsOf?.(text) ?? null;
   return {
     ...{ kind: 'failed', isPermanent, reason: redact(`${reason}${said}`, []), answer },
-    retryAfterMs: retryAfterMs === null ? null : Math.min(Math.max(retryAfterMs, 0), RETRY_AFTER_MAX_MS),
+    retryAfterMs: waitMs === null ? null : Math.min(Math.max(waitMs, 0), RETRY_AFTER_MAX_MS),
   };
 }
 
@@ -66,27 +69,11 @@ function statusFault(status: number, host: string): { reason: string; isPermanen
   return permanent(`does not accept the message (${status}).`);
 }
 
-/** Seconds or a date (RFC 9110, 10.2.3); null for anything else. */
-function waitOf(header: string | string[] | undefined, nowMs: number): number | null {
-  if (typeof header !== 'string') return null;
-  if (/^\d{1,9}$/.test(header)) return Number(header) * 1_000;
-  const atMs = Date.parse(header);
-  return Number.isNaN(atMs) ? null : atMs - nowMs;
-}
-
 /** The answer is only shown: a broken one changes nothing about its status. */
 async function startOf(body: AsyncIterable<Buffer>): Promise<string> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
   try {
-    for await (const chunk of body) {
-      chunks.push(chunk);
-      bytes += chunk.length;
-      // Leaving the loop ends the connection.
-      if (bytes > ANSWER_MAX_BYTES) break;
-    }
+    return (await readUpTo(body, ANSWER_MAX_BYTES)).bytes.toString('utf8');
   } catch {
     return '';
   }
-  return Buffer.concat(chunks).subarray(0, ANSWER_MAX_BYTES).toString('utf8');
 }

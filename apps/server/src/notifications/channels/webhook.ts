@@ -1,20 +1,17 @@
-import { createPrivateKey, createPublicKey, type KeyObject, sign } from 'node:crypto';
+import { generatePrivateKeyHex, loadSigningKey, type SigningKey, signDetached } from '@tidegate/signing/sign';
 import type { Message, SenderDeps, SendOutcome } from './message.ts';
 import { sendJson } from './send-json.ts';
 
-/** DER of an Ed25519 private key up to its seed (RFC 8410). */
-const PKCS8_HEAD = Buffer.from('302e020100300506032b657004220420', 'hex');
 const PRIVATE_PREFIX = 'whsk_';
 const PUBLIC_PREFIX = 'whpk_';
 export const SEED_BYTES = 32;
 
 /** The signing key of a channel and what its receiver verifies with, in the form of Standard Webhooks 1.0. */
 export function webhookKeys(seed: Buffer): { secret: string; receiverKey: string } {
-  const key = privateKeyOf(seed);
-  const raw = createPublicKey(key).export({ type: 'spki', format: 'der' }).subarray(-SEED_BYTES);
+  const { publicKeyHex } = signingKeyOf(seed);
   return {
     secret: PRIVATE_PREFIX + seed.toString('base64'),
-    receiverKey: PUBLIC_PREFIX + raw.toString('base64'),
+    receiverKey: PUBLIC_PREFIX + Buffer.from(publicKeyHex, 'hex').toString('base64'),
   };
 }
 
@@ -33,16 +30,15 @@ export function sendWebhook(
   const timestamp = String(Math.floor(deps.now() / 1_000));
   const data = { subject, severity, link, ...payload };
   const body = JSON.stringify({ type: 'tidegate.notice', timestamp: at, data });
-  const key = privateKeyOf(seedOf(secret));
-  const signature = sign(null, Buffer.from(`${id}.${timestamp}.${body}`), key);
+  const signature = signDetached(signingKeyOf(seedOf(secret)), Buffer.from(`${id}.${timestamp}.${body}`));
   const headers = {
     'webhook-id': id,
     'webhook-timestamp': timestamp,
-    'webhook-signature': `v1a,${signature.toString('base64')}`,
+    'webhook-signature': `v1a,${Buffer.from(signature).toString('base64')}`,
   };
   return sendJson({ url, headers, body, secrets: [secret] }, deps);
 }
 
-function privateKeyOf(seed: Buffer): KeyObject {
-  return createPrivateKey({ key: Buffer.concat([PKCS8_HEAD, seed]), format: 'der', type: 'pkcs8' });
+function signingKeyOf(seed: Buffer): SigningKey {
+  return loadSigningKey({ keyId: 'webhook', privateKeyHex: generatePrivateKeyHex(seed) });
 }

@@ -3,6 +3,7 @@ import type { Static, TSchema } from 'typebox';
 import { Value } from 'typebox/value';
 import { type Dispatcher, request } from 'undici';
 import { createOutgoing } from '../../platform/outgoing.ts';
+import { retryAfterMs } from '../../platform/retry-after.ts';
 import { Problem } from './acme-documents.ts';
 import { AcmeFault } from './acme-fault.ts';
 
@@ -69,14 +70,6 @@ async function answerOf(
     location: header('location'),
     retryAfterMs: retryAfterMs(header('retry-after'), nowMs),
   };
-}
-
-/** RFC 9110, section 10.2.3: seconds or a date. Null if it is neither. */
-export function retryAfterMs(header: string | null, nowMs: number): number | null {
-  if (header === null) return null;
-  if (/^\d{1,9}$/.test(header)) return Number(header) * 1_000;
-  const atMs = Date.parse(header);
-  return Number.isNaN(atMs) ? null : Math.max(0, atMs - nowMs);
 }
 
 /** The document of an answer with status 2xx; throws an AcmeFault with the server's words otherwise. */
