@@ -1,5 +1,6 @@
 import type { ChannelConfig, ChannelKind } from '@tidegate/protocol/notification-channels';
 import { type ReactNode, useState } from 'react';
+import { CheckBox } from '../ui/check-box.tsx';
 import { Field, Select, TextArea } from '../ui/field.tsx';
 import { ENCRYPTIONS, type Encryption, encryptionOf, TELEGRAM_SERVER, USUAL_PORTS } from './channel-rules.ts';
 
@@ -120,9 +121,8 @@ function MailFields({
 
 function AllowHttp({ checked = false }: { checked?: boolean | undefined }) {
   return (
-    <label className="flex min-h-6 items-center gap-2">
-      <input type="checkbox" name="allow_http" className="size-4" defaultChecked={checked} />
+    <CheckBox name="allow_http" defaultChecked={checked}>
       Also http://, where others on the way can read it
-    </label>
+    </CheckBox>
   );
 }

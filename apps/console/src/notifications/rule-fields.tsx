@@ -5,6 +5,7 @@ import { faultUnder } from '../api/field-faults.ts';
 import { useGroups } from '../hosts/groups.ts';
 import { ECOSYSTEM_KEYS, ECOSYSTEMS } from '../policies/policy-rules.ts';
 import { Button, IconButton } from '../ui/button.tsx';
+import { CheckBox } from '../ui/check-box.tsx';
 import { CheckList } from '../ui/check-list.tsx';
 import { Field, Select } from '../ui/field.tsx';
 import {
@@ -169,11 +170,12 @@ function ConditionFields({ draft, error, onChange }: RuleFieldsProps) {
         onChange={(ecosystems) => onChange({ ecosystems })}
       />
       {isAboutEvents && (
-        <Check
-          label="Only known exploited vulnerabilities"
+        <CheckBox
           checked={draft.exploitedOnly}
-          onChange={(exploitedOnly) => onChange({ exploitedOnly })}
-        />
+          onChange={({ target: { checked: exploitedOnly } }) => onChange({ exploitedOnly })}
+        >
+          Only known exploited vulnerabilities
+        </CheckBox>
       )}
     </>
   );
@@ -241,11 +243,12 @@ function QuietFields({ draft, error, onChange }: RuleFieldsProps) {
   const fault = (name: string) => faultUnder(error, `/quiet_hours/${name}`);
   return (
     <>
-      <Check
-        label="Quiet hours: no message begins in them, and what they hold back is sent at their end"
+      <CheckBox
         checked={draft.isQuiet}
-        onChange={(isQuiet) => onChange({ isQuiet })}
-      />
+        onChange={({ target: { checked: isQuiet } }) => onChange({ isQuiet })}
+      >
+        Quiet hours: no message begins in them, and what they hold back is sent at their end
+      </CheckBox>
       {draft.isQuiet && (
         <div className="space-y-3 border-l-2 border-line pl-3">
           <div className={THREE}>
@@ -296,27 +299,5 @@ function ZoneField({
         onChange={({ target: { value } }) => onChange({ zone: value })}
       />
     </>
-  );
-}
-
-function Check({
-  label,
-  checked,
-  onChange,
-}: {
-  label: string;
-  checked: boolean;
-  onChange: (checked: boolean) => void;
-}) {
-  return (
-    <label className="flex min-h-6 items-center gap-2">
-      <input
-        type="checkbox"
-        className="size-4 shrink-0"
-        checked={checked}
-        onChange={({ target }) => onChange(target.checked)}
-      />
-      {label}
-    </label>
   );
 }

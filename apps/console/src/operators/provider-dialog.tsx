@@ -2,6 +2,7 @@ import type { IdentityProvider } from '@tidegate/protocol/identity-providers-api
 import { type FormEvent, useState } from 'react';
 import { ApiError } from '../api/client.ts';
 import { Button } from '../ui/button.tsx';
+import { CheckBox } from '../ui/check-box.tsx';
 import { CopyText } from '../ui/copy-text.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { Field, Select, TextArea } from '../ui/field.tsx';
@@ -157,16 +158,12 @@ export function ProviderDialog({ provider, onSave, onClose }: Props) {
             hint="Leave empty unless the provider needs it"
           />
         </div>
-        <Check
-          name="creates_operators"
-          label="The first sign-in of an account creates an operator"
-          checked={provider?.creates_operators ?? false}
-        />
-        <Check
-          name="enabled"
-          label="On: the login page offers it. Save it off first, and test it."
-          checked={provider?.enabled ?? false}
-        />
+        <CheckBox name="creates_operators" defaultChecked={provider?.creates_operators ?? false}>
+          The first sign-in of an account creates an operator
+        </CheckBox>
+        <CheckBox name="enabled" defaultChecked={provider?.enabled ?? false}>
+          On: the login page offers it. Save it off first, and test it.
+        </CheckBox>
         {failure !== null && (
           <p role="alert" className="rounded-md bg-bad-soft px-3 py-2 text-bad">
             {failure}
@@ -180,15 +177,6 @@ export function ProviderDialog({ provider, onSave, onClose }: Props) {
         </div>
       </form>
     </Dialog>
-  );
-}
-
-function Check({ name, label, checked }: { name: string; label: string; checked: boolean }) {
-  return (
-    <label className="flex min-h-6 items-center gap-2">
-      <input type="checkbox" name={name} defaultChecked={checked} className="size-4 shrink-0" />
-      {label}
-    </label>
   );
 }
 

@@ -1,4 +1,5 @@
 import { faultUnder } from '../api/field-faults.ts';
+import { CheckBox } from '../ui/check-box.tsx';
 import { CheckList } from '../ui/check-list.tsx';
 import { dayFrom } from '../ui/day-rules.ts';
 import { Field, Select, TextArea } from '../ui/field.tsx';
@@ -77,15 +78,12 @@ function TermFields({ draft, error, onChange }: FieldsProps) {
           onChange={({ target: { value: origins } }) => onChange({ origins })}
         />
       </div>
-      <label className="flex min-h-6 items-center gap-2">
-        <input
-          type="checkbox"
-          className="size-4"
-          checked={draft.securityOnly}
-          onChange={({ target: { checked: securityOnly } }) => onChange({ securityOnly })}
-        />
+      <CheckBox
+        checked={draft.securityOnly}
+        onChange={({ target: { checked: securityOnly } }) => onChange({ securityOnly })}
+      >
         Only security updates, and what fixes a known vulnerability
-      </label>
+      </CheckBox>
       <div className="grid grid-cols-2 gap-3 max-md:grid-cols-1">
         <Select
           label="Least severity"

@@ -1,6 +1,7 @@
 import { ArrowUp, Trash2 } from 'lucide-react';
 import { faultAt, faultUnder } from '../api/field-faults.ts';
 import { IconButton } from '../ui/button.tsx';
+import { CheckBox } from '../ui/check-box.tsx';
 import { Field, Select } from '../ui/field.tsx';
 import { RING_LIMITS, type RingDraft } from './ring-draft.ts';
 import { minutesText } from './schedule-rules.ts';
@@ -124,12 +125,12 @@ function GateFields({ ring, index, error, onChange }: RingProps) {
           onChange={({ target: { value } }) => onChange({ soak: value })}
         />
       </div>
-      <Check checked={probes} onCheck={(value) => onChange({ probes: value })}>
+      <CheckBox checked={probes} onChange={({ target }) => onChange({ probes: target.checked })}>
         Green probes after the soak; a host without probes is not green
-      </Check>
-      <Check checked={approval} onCheck={(value) => onChange({ approval: value })}>
+      </CheckBox>
+      <CheckBox checked={approval} onChange={({ target }) => onChange({ approval: target.checked })}>
         A person approves the next ring
-      </Check>
+      </CheckBox>
     </fieldset>
   );
 }
@@ -159,27 +160,5 @@ function HaltFields({ ring, index, error, onChange }: RingProps) {
         onChange={({ target: { value } }) => onChange({ failedPercent: value })}
       />
     </div>
-  );
-}
-
-function Check({
-  checked,
-  onCheck,
-  children,
-}: {
-  checked: boolean;
-  onCheck: (checked: boolean) => void;
-  children: string;
-}) {
-  return (
-    <label className="flex min-h-6 items-center gap-2">
-      <input
-        type="checkbox"
-        className="size-4 shrink-0"
-        checked={checked}
-        onChange={({ target }) => onCheck(target.checked)}
-      />
-      {children}
-    </label>
   );
 }
