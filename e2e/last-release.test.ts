@@ -7,7 +7,7 @@ import { AGENT_BINARY } from './harness/agent-binary.ts';
 import { type Host, must } from './harness/host.ts';
 import { buildLastRelease, type Release } from './harness/last-release.ts';
 import { logIn, type Operator } from './harness/operator.ts';
-import { SOURCES } from './harness/server-process.ts';
+import { THIS_VERSION } from './harness/server-process.ts';
 import { TRACE, tracing } from './harness/story-packages.ts';
 import { createWorld, storyMissing } from './harness/world.ts';
 
@@ -28,7 +28,7 @@ describe.skipIf(missing !== null).each(ENGINES)('beside the last release, on $na
     expect(await versionOf(world.operator, host)).toBe(last.version);
     const eventsBefore = await world.operator.events();
 
-    await server.restart({}, SOURCES);
+    await server.restart({}, THIS_VERSION);
     const operator = await logIn(server.url);
     expect(await server.command('doctor', '--verify-events')).toContain(
       'The log of events is intact: 8 rows',

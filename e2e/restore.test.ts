@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { nullable } from '@tidegate/protocol/scalars';
 import { SYSTEM_PATH } from '@tidegate/testkit/run-tool';
 import { Type } from 'typebox';
@@ -8,12 +7,11 @@ import type { TestEngine } from '../apps/server/src/testing/engines.ts';
 import { type Host, must } from './harness/host.ts';
 import { expectAnswer, logIn, type Operator } from './harness/operator.ts';
 import { runCommands } from './harness/runbook.ts';
-import { startServer } from './harness/server-process.ts';
+import { startServer, TIDEGATE } from './harness/server-process.ts';
 import { storyEngines } from './harness/story-engines.ts';
 import { NEW, STORY, TRACE } from './harness/story-packages.ts';
 import { createWorld, storyMissing } from './harness/world.ts';
 
-const MAIN = fileURLToPath(new URL('../apps/server/src/main.ts', import.meta.url));
 const missing = storyMissing();
 
 /** A world whose data `tidegate` commands can work on. */
@@ -28,7 +26,7 @@ async function createScene(engine: TestEngine) {
   const backup = join(place.dataDir, 'story.backup');
 
   async function tidegate(words: string, settings: Record<string, string> = env): Promise<void> {
-    const run = await runCommands(`"${process.execPath}" "${MAIN}" ${words}`, {
+    const run = await runCommands(`${TIDEGATE} ${words}`, {
       env: { PATH: SYSTEM_PATH, ...settings },
       cwd: '/',
     });

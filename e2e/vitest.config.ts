@@ -50,6 +50,7 @@ export default defineConfig({
       'apps/server/src/testing/shared-databases.ts',
       'e2e/harness/build-agent-once.ts',
       'e2e/harness/build-console-once.ts',
+      'e2e/harness/build-server-once.ts',
     ],
     reporters: ['default', closingLine({ refuseSkips })],
     projects: [

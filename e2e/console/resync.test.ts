@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { SYSTEM_PATH } from '@tidegate/testkit/run-tool';
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { expect, test } from 'vitest';
@@ -8,8 +7,8 @@ import type { ConsoleStage } from '../harness/console-stage.ts';
 import { describeConsole } from '../harness/describe-console.ts';
 import { logIn } from '../harness/operator.ts';
 import { runCommands } from '../harness/runbook.ts';
+import { TIDEGATE } from '../harness/server-process.ts';
 
-const MAIN = fileURLToPath(new URL('../../apps/server/src/main.ts', import.meta.url));
 const VIEWER = { username: 'vera', password: 'a long enough password', role: 'viewer' } as const;
 const REASON = 'the disk of the database <b>failed</b>';
 
@@ -18,7 +17,7 @@ const env = { SERVICE_DATA_DIR: join(folder.path, 'data') };
 
 async function tidegate(words: string): Promise<void> {
   const settings = { env: { PATH: SYSTEM_PATH, ...env }, cwd: '/' };
-  const run = await runCommands(`"${process.execPath}" "${MAIN}" ${words}`, settings);
+  const run = await runCommands(`${TIDEGATE} ${words}`, settings);
   if (run.code !== 0) throw new Error(`tidegate ${words}: ${run.stdout}\n${run.stderr}`);
 }
 

@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process';
-import { readdirSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { newestMs } from './newest-ms.ts';
 
 const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url));
 /** The sources of the binary; a change in any of them makes it stale. */
@@ -30,13 +31,4 @@ export async function buildAgentWhenStale(): Promise<boolean> {
   const script = join(REPOSITORY, 'scripts/build-agent.ts');
   await promisify(execFile)(process.execPath, [script], { cwd: REPOSITORY, timeout: BUILD_MAX_MS });
   return true;
-}
-
-function newestMs(paths: readonly string[]): number {
-  const times = paths.map((path) => {
-    const stat = statSync(path);
-    if (!stat.isDirectory()) return stat.mtimeMs;
-    return newestMs(readdirSync(path).map((name) => join(path, name)));
-  });
-  return Math.max(0, ...times);
 }

@@ -5,8 +5,9 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { compiledModules } from '@tidegate/testkit/compile-cache';
 import { SYSTEM_PATH } from '@tidegate/testkit/run-tool';
+import { BUILT_SERVER } from './server-process.ts';
 
-const MAIN = join(import.meta.dirname, '../../apps/ctl/src/main.ts');
+const MAIN = join(BUILT_SERVER, 'server/tidegatectl.js');
 
 export interface Said {
   readonly code: number;

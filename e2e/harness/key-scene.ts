@@ -1,6 +1,5 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { compiledModules } from '@tidegate/testkit/compile-cache';
 import { SYSTEM_PATH } from '@tidegate/testkit/run-tool';
 import { tmpDir } from '@tidegate/testkit/tmp';
@@ -10,9 +9,7 @@ import { AGENT_USER, asUser, MAP_USER } from './agent-user.ts';
 import { createAgentOn, type InstalledAgent, must, ONLY_APT } from './host.ts';
 import { logIn, type Operator } from './operator.ts';
 import { type CommandRun, missingLines, type RunbookStep, runCommands, withVariables } from './runbook.ts';
-import { type ServerProcess, startServer } from './server-process.ts';
-
-const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url));
+import { type ServerProcess, startServer, TIDEGATE } from './server-process.ts';
 
 /** A server, and a shell on its machine in which `tidegate` works on its data. */
 export type KeyScene = {
@@ -49,7 +46,7 @@ export async function createKeyScene(engine: TestEngine): Promise<KeyScene> {
     SERVICE_DATA_DIR: place.dataDir,
     ...(place.databaseUrl === null ? {} : { SERVICE_DATABASE_URL: place.databaseUrl }),
   };
-  writeTool(bin, 'tidegate', `exec "${process.execPath}" "${REPOSITORY}/apps/server/src/main.ts" "$@"`);
+  writeTool(bin, 'tidegate', `exec ${TIDEGATE} "$@"`);
 
   const shell = (commands: string) =>
     runCommands(commands, {
