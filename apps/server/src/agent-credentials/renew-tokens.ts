@@ -5,17 +5,22 @@ import type { Platform } from '../platform/platform.ts';
 import { endOfToken, type FamilyMaxAgeMs, isPastMaxAge } from './family-age-rules.ts';
 import type { PresentedToken } from './refresh-tokens.ts';
 import { classOfPresented, isSameRequest, machineOf } from './renewal-facts.ts';
-import { decideRenewal, type TokenClass } from './renewal-rules.ts';
+import { decideRenewal, type RenewalFacts, type TokenClass } from './renewal-rules.ts';
 import { type Child, grace, rotate } from './rotate-family.ts';
 import { type FamilyRow, lockFamily, markFamilyRevoked } from './store.ts';
+
+/** An agent and the machine that it is bound to. */
+export interface Binding {
+  machineId: string | null;
+  status: 'active' | 'revoked' | 'deleted';
+}
 
 /** What renewal needs of the agents, whose slice comes after this one. */
 export interface AgentDirectory {
   /** Reads the agent and locks its binding until the transaction ends. */
-  lockBinding(
-    tx: Tx,
-    args: { engine: Database['engine']; agentId: string },
-  ): Promise<{ machineId: string | null; status: 'active' | 'revoked' | 'deleted' } | null>;
+  lockBinding(tx: Tx, args: { engine: Database['engine']; agentId: string }): Promise<Binding | null>;
+  /** The same of several agents, without those that another transaction has locked. PostgreSQL only. */
+  lockFreeBindings(tx: Tx, agentIds: readonly string[]): Promise<ReadonlyMap<string, Binding>>;
   bindMachine(
     tx: Tx,
     platform: Platform,
@@ -57,7 +62,7 @@ export type RenewalOutcome =
   | { ok: false; code: 'refresh_token_invalid'; agentId: string | null; why: string };
 
 /**
- * Exchanges a refresh token (E1) in one transaction, which is on disk before this returns. So is a revocation: no 401 is
+ * Exchanges a refresh token (E1) in a transaction of its own, which is on disk before this returns. So is a revocation: no 401 is
  * sent for a family that stays alive. Throws DatabaseFault if nothing was changed.
  */
 export async function renewTokens(deps: RenewalDeps, request: RenewalRequest): Promise<RenewalOutcome> {
@@ -65,7 +70,7 @@ export async function renewTokens(deps: RenewalDeps, request: RenewalRequest): P
   return deps.platform.database.transact((tx) => renew(tx, deps, { ...request, nowMs }));
 }
 
-type Renewal = RenewalRequest & { nowMs: number };
+export type Renewal = RenewalRequest & { nowMs: number };
 
 async function renew(tx: Tx, deps: RenewalDeps, request: Renewal): Promise<RenewalOutcome> {
   const { platform, directory } = deps;
@@ -77,16 +82,8 @@ async function renew(tx: Tx, deps: RenewalDeps, request: Renewal): Promise<Renew
     return { ok: false, code: 'refresh_token_invalid', agentId: null, why: 'unknown_token' };
   }
   const token = classOfPresented(family, { ...request, tagKey: deps.tagKey });
-  const machine = machineOf(agent.machineId, request.machineId);
-  const verdict = decideRenewal({
-    family: family.status,
-    machine,
-    agent: agent.status,
-    isPastMaxAge: isPastMaxAge({ createdAtMs: family.created_at, nowMs: request.nowMs }, deps.familyMaxAgeMs),
-    token,
-    sameRequest: isSameRequest(family, request.requestId),
-    resyncOpen: token === 'future' && (await isResyncOpen(tx, deps, { family, nowMs: request.nowMs })),
-  });
+  const resyncOpen = token === 'future' && (await isResyncOpen(tx, deps, { family, nowMs: request.nowMs }));
+  const verdict = decideRenewal({ ...factsOf(deps, { family, agent, request, token }), resyncOpen });
   const mismatch = { recorded: agent.machineId, tokenClass: token };
   switch (verdict.do) {
     case 'refuse':
@@ -109,6 +106,22 @@ async function renew(tx: Tx, deps: RenewalDeps, request: Renewal): Promise<Renew
       ? await grace(tx, deps, { family, presented: request, child: verdict.child })
       : await rotate(tx, deps, { family, presented: request, isResync: verdict.do === 'resync' });
   return renewed(family, child, deps.familyMaxAgeMs);
+}
+
+/** What decides a renewal, but for the resync. */
+export function factsOf(
+  { familyMaxAgeMs }: Pick<RenewalDeps, 'familyMaxAgeMs'>,
+  renewal: { family: FamilyRow; agent: Binding; request: Renewal; token: TokenClass },
+): Omit<RenewalFacts, 'resyncOpen'> {
+  const { family, agent, request, token } = renewal;
+  return {
+    family: family.status,
+    machine: machineOf(agent.machineId, request.machineId),
+    agent: agent.status,
+    isPastMaxAge: isPastMaxAge({ createdAtMs: family.created_at, nowMs: request.nowMs }, familyMaxAgeMs),
+    token,
+    sameRequest: isSameRequest(family, request.requestId),
+  };
 }
 
 /** A family whose last known token has expired was not in use at the backup: it cannot resync. */
@@ -186,7 +199,7 @@ async function bind(
   return (await directory.bindMachine(tx, platform, { agentId, machineId, by: 'renewal' })) === 'bound';
 }
 
-function renewed(family: FamilyRow, child: Child, maxAgeMs: FamilyMaxAgeMs): RenewalOutcome {
+export function renewed(family: FamilyRow, child: Child, maxAgeMs: FamilyMaxAgeMs): RenewalOutcome {
   return {
     ok: true,
     agentId: family.agent_id,

@@ -10,7 +10,7 @@ import {
 } from './refresh-tokens.ts';
 import { hashRequestId } from './renewal-facts.ts';
 import { openChild, sealChild } from './sealed-child.ts';
-import { type FamilyRow, rotateFamily } from './store.ts';
+import { type FamilyRow, type Rotation, rotateFamily } from './store.ts';
 
 /** A family's next token, as sent to the agent. */
 export interface Child {
@@ -18,7 +18,7 @@ export interface Child {
   issuedAtMs: number;
 }
 
-interface Presented {
+export interface Presented {
   token: PresentedToken;
   requestId: string | null;
   nowMs: number;
@@ -30,31 +30,10 @@ export async function rotate(
   { platform, tagKey }: { platform: Platform; tagKey: Buffer },
   { family, presented, isResync }: { family: FamilyRow; presented: Presented; isResync: boolean },
 ): Promise<Child> {
-  const { token, requestId, nowMs } = presented;
+  const { token } = presented;
   const seq = (isResync ? token.seq : family.cur_seq) + 1;
-  const child = mint(platform, { tagKey, familyId: family.id, seq });
-  const presentedHash = hashRefreshToken(token.text);
-  await swap(tx, family, {
-    cur_seq: seq,
-    cur_hash: hashRefreshToken(child),
-    cur_issued_at: nowMs,
-    prev_hash: presentedHash,
-    // After a restore its time of issue is unknown, but not before the last rotation in the database.
-    prev_issued_at: family.cur_issued_at,
-    prev_grace_used: 0,
-    displaced_hashes: '[]',
-    request_id_hash: requestId === null ? null : hashRequestId(requestId),
-    sealed_child:
-      requestId === null
-        ? null
-        : sealChild(child, {
-            parentSecret: token.secret,
-            familyId: family.id,
-            random: platform.random,
-          }),
-    last_rotated_at: nowMs,
-    expires_at: nowMs + REFRESH_TOKEN_LIFETIME_MS,
-  });
+  const { child, rotation } = rotationOf({ platform, tagKey }, { family, presented, seq });
+  await swap(tx, family, rotation);
   if (isResync) {
     await appendEvent(tx, platform, {
       kind: 'security',
@@ -66,7 +45,34 @@ export async function rotate(
       content: { family_id: family.id, presented_seq: token.seq, database_seq: family.cur_seq },
     });
   }
-  return { text: child, issuedAtMs: nowMs };
+  return child;
+}
+
+/** The next token of a family, and its row with that token. */
+export function rotationOf(
+  { platform, tagKey }: { platform: Pick<Platform, 'random'>; tagKey: Buffer },
+  { family, presented, seq }: { family: FamilyRow; presented: Presented; seq: number },
+): { child: Child; rotation: Rotation } {
+  const { token, requestId, nowMs } = presented;
+  const text = mint(platform, { tagKey, familyId: family.id, seq });
+  const rotation: Rotation = {
+    cur_seq: seq,
+    cur_hash: hashRefreshToken(text),
+    cur_issued_at: nowMs,
+    prev_hash: hashRefreshToken(token.text),
+    // After a restore its time of issue is unknown, but not before the last rotation in the database.
+    prev_issued_at: family.cur_issued_at,
+    prev_grace_used: 0,
+    displaced_hashes: '[]',
+    request_id_hash: requestId === null ? null : hashRequestId(requestId),
+    sealed_child:
+      requestId === null
+        ? null
+        : sealChild(text, { parentSecret: token.secret, familyId: family.id, random: platform.random }),
+    last_rotated_at: nowMs,
+    expires_at: nowMs + REFRESH_TOKEN_LIFETIME_MS,
+  };
+  return { child: { text, issuedAtMs: nowMs }, rotation };
 }
 
 /** Accepts the previous token once more: the same request gets its child again, another one displaces that child. */
@@ -106,17 +112,13 @@ export async function grace(
   return { text, issuedAtMs };
 }
 
-async function swap(
-  tx: Tx,
-  family: FamilyRow,
-  rotation: Parameters<typeof rotateFamily>[1]['rotation'],
-): Promise<void> {
+async function swap(tx: Tx, family: FamilyRow, rotation: Rotation): Promise<void> {
   const swapped = await rotateFamily(tx, { familyId: family.id, fromHash: family.cur_hash, rotation });
   if (!swapped) throw new Error('a family changed while its row was locked');
 }
 
 function mint(
-  platform: Platform,
+  platform: Pick<Platform, 'random'>,
   { tagKey, familyId, seq }: { tagKey: Buffer; familyId: string; seq: number },
 ): string {
   return formRefreshToken(tagKey, { familyId, seq, secret: platform.random(REFRESH_SECRET_BYTES) });

@@ -8,7 +8,8 @@ import { addressKey } from '../rate-limits/keys.ts';
 import { enforceLimit, type Limiter } from '../rate-limits/limiter.ts';
 import type { AccessTokens } from './access-tokens.ts';
 import { isGenuine, parseRefreshToken } from './refresh-tokens.ts';
-import { type RenewalDeps, renewTokens } from './renew-tokens.ts';
+import { createRenewals } from './renew-together.ts';
+import type { RenewalDeps } from './renew-tokens.ts';
 
 export interface AgentCredentialsDeps extends RenewalDeps {
   limiter: Limiter;
@@ -18,6 +19,7 @@ export interface AgentCredentialsDeps extends RenewalDeps {
 /** E1: exchanges a refresh token for a new pair of tokens. */
 export function mountAgentCredentials(routes: Routes, deps: AgentCredentialsDeps): void {
   const { platform, limiter, accessTokens, tagKey } = deps;
+  const renew = createRenewals(deps);
   routes.own({
     method: 'POST',
     url: '/api/v1/agents/renew',
@@ -41,7 +43,7 @@ export function mountAgentCredentials(routes: Routes, deps: AgentCredentialsDeps
       const header = request.headers[MACHINE_ID_HEADER];
       const machineId = isMachineId(header) ? header : null;
       const requestId = body.request_id ?? null;
-      const outcome = await renewTokens(deps, { token, machineId, requestId, address: request.ip });
+      const outcome = await renew({ token, machineId, requestId, address: request.ip });
       if (outcome.ok) {
         const access = await accessTokens.issue(outcome);
         return {

@@ -1,3 +1,4 @@
+import { type SqlBool, sql } from 'kysely';
 import type { Database, Tx } from '../platform/db/engine.ts';
 import type { Tables } from '../platform/db/tables.ts';
 
@@ -26,6 +27,20 @@ export async function lockActiveFamily(
     .where('status', '=', 'active');
   const row = await (engine === 'postgres' ? query.forUpdate() : query).executeTakeFirst();
   return row ?? null;
+}
+
+/**
+ * The families that no other transaction has locked, locked until this one ends. It waits for none of them, so that it
+ * takes part in no deadlock. PostgreSQL only.
+ */
+export async function lockFreeFamilies(tx: Tx, familyIds: readonly string[]): Promise<FamilyRow[]> {
+  return await tx
+    .selectFrom('refresh_families')
+    .selectAll()
+    .where(sql<SqlBool>`id = ANY(${familyIds}::text[])`)
+    .forUpdate()
+    .skipLocked()
+    .execute();
 }
 
 export async function insertFamily(tx: Tx, row: FamilyRow): Promise<void> {
@@ -60,6 +75,29 @@ export async function rotateFamily(
     .where('cur_hash', '=', fromHash)
     .executeTakeFirst();
   return result.numUpdatedRows === 1n;
+}
+
+/** The same of several families in one statement; how many it changed. PostgreSQL only. */
+export async function rotateFamilies(
+  tx: Tx,
+  rotations: readonly { familyId: string; fromHash: string; rotation: Rotation }[],
+): Promise<number> {
+  const rows = rotations.map(({ familyId, fromHash, rotation }) => ({
+    ...rotation,
+    id: familyId,
+    from_hash: fromHash,
+  }));
+  const { numAffectedRows } =
+    await sql`UPDATE refresh_families f SET cur_seq = r.cur_seq, cur_hash = r.cur_hash,
+      cur_issued_at = r.cur_issued_at, prev_hash = r.prev_hash, prev_issued_at = r.prev_issued_at,
+      prev_grace_used = r.prev_grace_used, displaced_hashes = r.displaced_hashes,
+      request_id_hash = r.request_id_hash, sealed_child = r.sealed_child, last_rotated_at = r.last_rotated_at,
+      expires_at = r.expires_at
+    FROM json_to_recordset(${JSON.stringify(rows)}::json) AS r (id text, from_hash text, cur_seq bigint,
+      cur_hash text, cur_issued_at bigint, prev_hash text, prev_issued_at bigint, prev_grace_used integer,
+      displaced_hashes text, request_id_hash text, sealed_child text, last_rotated_at bigint, expires_at bigint)
+    WHERE f.id = r.id AND f.status = 'active' AND f.cur_hash = r.from_hash`.execute(tx);
+  return Number(numAffectedRows ?? 0n);
 }
 
 /** Revokes an active family, which is final; false when it was not active. */

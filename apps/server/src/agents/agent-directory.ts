@@ -2,11 +2,12 @@ import type { AgentDirectory } from '../agent-credentials/renew-tokens.ts';
 import { rfc3339 } from '../platform/clock.ts';
 import { bindMachine } from './bind-machine.ts';
 import { bootsOf } from './clone-store.ts';
-import { lockBinding, markAgentRevoked } from './store.ts';
+import { lockBinding, lockFreeBindings, markAgentRevoked } from './store.ts';
 
 /** What renewal needs of the agents slice. */
 export const agentDirectory: AgentDirectory = {
   lockBinding,
+  lockFreeBindings,
   bindMachine,
   markAgentRevoked,
   async lastSeen(tx, agentId) {

@@ -1,5 +1,5 @@
 import type { RestartNeed } from '@tidegate/protocol/restarts';
-import { sql } from 'kysely';
+import { type SqlBool, sql } from 'kysely';
 import { chunks } from '../platform/db/chunks.ts';
 import type { Database, Db, Tx } from '../platform/db/engine.ts';
 import type { Tables } from '../platform/db/tables.ts';
@@ -89,6 +89,26 @@ export async function lockBinding(
   if (!row) return null;
   const status = row.deleted_at === null ? row.status : 'deleted';
   return { machineId: row.machine_id, status, bootId: row.boot_id };
+}
+
+/** The same of several agents on PostgreSQL; it leaves out those that another transaction has locked. */
+export async function lockFreeBindings(
+  tx: Tx,
+  agentIds: readonly string[],
+): Promise<ReadonlyMap<string, { machineId: string | null; status: 'active' | 'revoked' | 'deleted' }>> {
+  const rows = await tx
+    .selectFrom('agents')
+    .select(['id', 'machine_id', 'status', 'deleted_at'])
+    .where(sql<SqlBool>`id = ANY(${agentIds}::text[])`)
+    .forNoKeyUpdate()
+    .skipLocked()
+    .execute();
+  return new Map(
+    rows.map((row) => {
+      const status = row.deleted_at === null ? row.status : 'deleted';
+      return [row.id, { machineId: row.machine_id, status }];
+    }),
+  );
 }
 
 /** Lets one transaction at a time decide whose a machine is. SQLite has one writer at a time anyway. */

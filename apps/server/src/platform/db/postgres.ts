@@ -99,7 +99,7 @@ export function openPostgres(
             .setIsolationLevel('read committed')
             .execute((transaction) => runWork(transaction, options, work));
         } catch (error) {
-          if (attempt < ATTEMPTS && RETRIED.has(codeOf(error))) continue;
+          if (attempt < ATTEMPTS && lostRace(error)) continue;
           rethrowWrite(error);
         }
       }
@@ -150,6 +150,11 @@ const RETRIED = new Set(['40001', '40P01']);
 const READ_ONLY = '25006';
 /** Classes: connection exception, insufficient resources, operator intervention, system error, rollback. */
 const FAULT_CLASSES = new Set(['08', '53', '57', '58', '40', 'XX']);
+
+/** Whether the database undid the transaction because of another one: nothing of it was written. */
+export function lostRace(error: unknown): boolean {
+  return RETRIED.has(codeOf(error));
+}
 
 function codeOf(error: unknown): string {
   if (error instanceof DatabaseFault) return codeOf(error.cause);
