@@ -12,7 +12,14 @@ import { Check } from 'typebox/value';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { loadConfig } from '../identity/config-file.ts';
 import { leaveSecondStartMark } from '../journal/second-start.ts';
-import { BACK_OFF_CAP_MS, backOffMs, pollMs } from '../platform/back-off.ts';
+import {
+  BACK_OFF_CAP_MS,
+  backOffMs,
+  pollMs,
+  reconnectMs,
+  SPREAD_MAX_MS,
+  spreadMs,
+} from '../platform/back-off.ts';
 import { CLOCK_SKEW_MS, timestamp } from '../platform/clock.ts';
 import { ARTIFACT, createAgent, type TestAgent } from '../testing/agent-runtime.ts';
 import { createKey, NOW_MS, revoked, type TestFleet, updateOf, upgradeOf } from '../testing/fleet.ts';
@@ -560,7 +567,7 @@ describe('the polling loop', () => {
     expect(failure).toMatchObject({ kind: 'terminal', error });
   });
 
-  test('survives outages with growing waits, and stops on its signal', async () => {
+  test('survives outages with growing waits, none below the interval, and stops on its signal', async () => {
     const stop = new AbortController();
     // Each wait is slept in two parts: until the check-in has settled, and the rest.
     const parts: number[] = [];
@@ -573,7 +580,56 @@ describe('the polling loop', () => {
       },
     });
     expect(failure).toBeNull();
-    expect(parts).toEqual([2_000, 500, 2_000, 3_000, 2_000, 8_000, 2_000, 58_000]);
+    expect(parts).toEqual([2_000, 73_000, 2_000, 88_000, 2_000, 118_000, 2_000, 58_000]);
+  });
+
+  test('news does not shorten the wait for a server that fails, and does for one that answers', async () => {
+    const stop = new AbortController();
+    const waits: boolean[] = [];
+    agent.server.override = (path) => (path === 'check-in' && waits.length < 2 ? 'hang up' : null);
+    await runLoop(agent.start(), {
+      signal: stop.signal,
+      sleep: async (_, woken) => {
+        waits.push(woken === stop.signal);
+        if (waits.length === 4) stop.abort();
+      },
+    });
+    expect(waits).toEqual([true, true, false, false]);
+  });
+
+  test('a host that was in contact before begins at any time of an interval, a new one at once', async () => {
+    const first = async () => {
+      const stop = new AbortController();
+      const parts: number[] = [];
+      await runLoop(agent.start(), {
+        signal: stop.signal,
+        sleep: async (ms) => {
+          parts.push(ms);
+          if (parts.length === 2) stop.abort();
+        },
+      });
+      return parts;
+    };
+    expect(await first()).toEqual([2_000, 58_000]);
+    expect(await first()).toEqual([30_000, 2_000, 58_000]);
+  });
+
+  test('so does one whose machine slept', async () => {
+    const stop = new AbortController();
+    const parts: number[] = [];
+    let elapsedMs = 0;
+    await runLoop(
+      { ...agent.start(), elapsedMs: () => elapsedMs },
+      {
+        signal: stop.signal,
+        sleep: async (ms) => {
+          parts.push(ms);
+          elapsedMs += parts.length === 4 ? 3_600_000 : ms;
+          if (parts.length === 7) stop.abort();
+        },
+      },
+    );
+    expect(parts).toEqual([2_000, 58_000, 2_000, 58_000, 30_000, 2_000, 58_000]);
   });
 
   test('frees memory after a check-in: garbage only after work, nothing during work', async () => {
@@ -657,6 +713,31 @@ describe('waits', () => {
   test('Retry-After is the minimum', () => {
     expect(backOffMs(1, 0, 30_000)).toBe(30_000);
     expect(backOffMs(1, 1, 30_000)).toBe(33_000);
+  });
+
+  test.each([
+    [1, 60_000, 90_000],
+    [2, 60_000, 120_000],
+    [3, 60_000, 180_000],
+    [4, 60_000, 240_000],
+    [10_000, 60_000, 240_000],
+  ])('after %d failed check-ins: between %d and %d ms, never below the interval', (failures, from, to) => {
+    const wait = (random: number) =>
+      reconnectMs({ failures, random, intervalMs: 60_000, retryAfterMs: null });
+    expect([wait(0), wait(1)]).toEqual([from, to]);
+  });
+
+  test('Retry-After of a check-in is a minimum, spread over an interval, whoever asks for it', () => {
+    const wait = (random: number, retryAfterMs: number) =>
+      reconnectMs({ failures: 1, random, intervalMs: 60_000, retryAfterMs });
+    expect([wait(0, 100_000), wait(0.5, 100_000), wait(1, 100_000)]).toEqual([100_000, 130_000, 160_000]);
+    expect([wait(0, 5_000), wait(1, 5_000)]).toEqual([60_000, 90_000]);
+  });
+
+  test('a start is spread over an interval, of a long one over three minutes', () => {
+    expect([spreadMs(60_000, 0), spreadMs(60_000, 1), spreadMs(3_600_000, 1)]).toEqual([
+      ...[0, 60_000, SPREAD_MAX_MS],
+    ]);
   });
 
   test('an ordinary wait varies by a tenth', () => {

@@ -6,7 +6,7 @@ import { sendPlans } from '../inventory/send-plans.ts';
 import { sendProbes } from '../inventory/send-probes.ts';
 import { sendRestarts } from '../inventory/send-restarts.ts';
 import { sendTags } from '../inventory/send-tags.ts';
-import { backOffMs, type Pause, pollMs, type Sleep } from '../platform/back-off.ts';
+import { type Pause, pollMs, reconnectMs, type Sleep, spreadMs } from '../platform/back-off.ts';
 import { describeFailure, type Failure } from '../platform/failures.ts';
 import { sendJournal } from '../session/send-journal.ts';
 import { checkIn } from './check-in.ts';
@@ -97,37 +97,47 @@ export async function runLoop(
   const { spareMemory, outputs } = runtime;
   outputs.resume();
   const worker = createWorker(runtime, options);
+  const intervalMs = () => runtime.config.current().polling.check_in_seconds * 1_000;
+  const spread = () => options.sleep(spreadMs(intervalMs(), runtime.random()), signal);
   let failures = 0;
   let hasWorked = true;
+  worker.scanIfDue();
+  // A new host is seen at once. Others may start together: after a power cut, or with a release of the agent.
+  if (runtime.journal.serverTime() !== null) await spread();
   while (!signal.aborted) {
     const news = worker.listen();
     worker.scanIfDue();
     hasWorked ||= worker.isBusy();
     const outcome = await pollOnce(runtime, worker);
-    const stopped = worker.failure() ?? (isFinal(outcome.failure) ? outcome.failure : null);
+    const { failure } = outcome;
+    const stopped = worker.failure() ?? (isFinal(failure) ? failure : null);
     if (stopped !== null) {
       await worker.stop();
       await outputs.stop();
       return stopped;
     }
-    failures = outcome.failure === null ? 0 : failures + 1;
-    if (outcome.failure !== null)
-      runtime.log.warn('check-in failed', { reason: describeFailure(outcome.failure) });
-    const retryAfterMs = outcome.failure?.kind === 'retryable' ? outcome.failure.retryAfterMs : null;
+    failures = failure === null ? 0 : failures + 1;
+    if (failure !== null) runtime.log.warn('check-in failed', { reason: describeFailure(failure) });
+    const retryAfterMs = failure?.kind === 'retryable' ? failure.retryAfterMs : null;
+    const random = runtime.random();
     const waitMs =
-      outcome.failure === null
-        ? pollMs(outcome.nextMs, runtime.random())
-        : backOffMs(failures, runtime.random(), retryAfterMs);
+      failure === null
+        ? pollMs(outcome.nextMs, random)
+        : reconnectMs({ failures, intervalMs: outcome.nextMs, random, retryAfterMs });
+    const fromMs = runtime.elapsedMs();
     hasWorked ||= worker.isBusy();
-    const untilNews = AbortSignal.any([signal, news]);
+    // News may shorten a wait, but not that of a server that fails.
+    const wakes = failure === null ? AbortSignal.any([signal, news]) : signal;
     const settleMs = Math.min(waitMs, SETTLE_MS);
-    await options.sleep(settleMs, untilNews);
+    await options.sleep(settleMs, wakes);
     if (!worker.isBusy()) {
       if (hasWorked) spareMemory.collectGarbage();
       spareMemory.releaseCode();
       hasWorked = false;
     }
-    await options.sleep(waitMs - settleMs, untilNews);
+    await options.sleep(waitMs - settleMs, wakes);
+    // The machine slept, and maybe others with it.
+    if (runtime.elapsedMs() - fromMs > waitMs + intervalMs()) await spread();
   }
   await worker.stop();
   await outputs.stop();

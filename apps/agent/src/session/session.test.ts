@@ -182,3 +182,30 @@ test('a failed early renewal does not prevent the request', async () => {
   expect((await session.call(request)).ok).toBe(true);
   expect(count()).toBe(1);
 });
+
+test('an expired token and a renewal that the server has no room for: one of each, and then nothing until Retry-After', async () => {
+  const { session, count, seen, time } = await open(withNewToken, {
+    nowMs: NOW_MS + 900_000,
+    renewal: () => (time.ms < 90_000 ? problem('unavailable', { 'retry-after': '90' }) : pair(1)),
+  });
+  const held = (retryAfterMs: number) => ({ ok: false, failure: { kind: 'retryable', retryAfterMs } });
+  expect(await session.call(request)).toMatchObject(held(90_000));
+  time.ms = 89_000;
+  expect(await session.call(request)).toMatchObject(held(1_000));
+  expect([count(), seen.length]).toEqual([1, 2]);
+  time.ms = 90_000;
+  expect((await session.call(request)).ok).toBe(true);
+  expect([count(), seen.length]).toEqual([2, 4]);
+});
+
+test('a renewal without room for it does not end an identity, however often it fails (E1)', async () => {
+  const { session, count, time } = await open(withNewToken, {
+    nowMs: NOW_MS + 900_000,
+    renewal: () => (count() < 50 ? problem(count() % 2 === 0 ? 'unavailable' : 'rate_limited') : pair(1)),
+  });
+  for (let n = 0; n < 49; n++) {
+    expect(await session.call(request)).toMatchObject({ failure: { kind: 'retryable' } });
+    time.ms += 60_000;
+  }
+  expect((await session.call(request)).ok).toBe(true);
+});

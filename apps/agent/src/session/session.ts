@@ -9,8 +9,8 @@ import type { ServerAnswer, ServerClient, ServerRequest } from './server-client.
 
 /** A token is renewed when half of its life, and up to this much more by chance, is gone. */
 const RENEWAL_JITTER = 0.2;
-/** Pause after an early renewal that did not succeed. */
-const EARLY_RETRY_MS = 30_000;
+/** Least time from a renewal that did not succeed to the next one. */
+const RENEWAL_RETRY_MS = 30_000;
 
 export interface SessionDependencies {
   config: ConfigFile;
@@ -34,28 +34,39 @@ export function createSession(dependencies: SessionDependencies): Session {
   const jitter = random() * RENEWAL_JITTER;
   let dueAtMs = elapsedMs() + msUntilHalfLife(config.current().access_token, dependencies.nowMs(), jitter);
 
+  /** The last renewal, if it failed in a way that passes: none follows it before `untilMs`. */
+  let held: { failure: Extract<Failure, { kind: 'retryable' }>; untilMs: number } | null = null;
+  /** An access token that the server has refused: nothing is asked with it again. */
+  let refused: string | null = null;
   async function renew(): Promise<Failure | null> {
+    if (held !== null && elapsedMs() < held.untilMs) {
+      return { ...held.failure, retryAfterMs: held.untilMs - elapsedMs() };
+    }
     const renewed = await renewer.renew();
-    if (!renewed.ok) return renewed.failure;
-    dueAtMs = elapsedMs() + renewed.value.lifetimeMs * (0.5 + random() * RENEWAL_JITTER);
-    return null;
+    if (renewed.ok) {
+      held = null;
+      dueAtMs = elapsedMs() + renewed.value.lifetimeMs * (0.5 + random() * RENEWAL_JITTER);
+      return null;
+    }
+    const { failure } = renewed;
+    if (failure.kind !== 'retryable') return failure;
+    dueAtMs = elapsedMs() + Math.max(RENEWAL_RETRY_MS, failure.retryAfterMs ?? 0);
+    held = { failure, untilMs: dueAtMs };
+    return failure;
   }
-
   function send(request: ServerRequest): Promise<ServerAnswer> {
     const authorization = `Bearer ${config.current().access_token}`;
     const headers = { ...request.headers, authorization, [MACHINE_ID_HEADER]: dependencies.machineId };
     return client.request({ ...request, headers });
   }
 
-  /** If early renewal fails, the current token is used until it expires. */
+  /** If early renewal fails, the current token is used until the server refuses it. */
   async function renewIfDue(): Promise<Failure | null> {
-    if (elapsedMs() < dueAtMs) return null;
+    const isRefused = config.current().access_token === refused;
+    if (elapsedMs() < dueAtMs && !isRefused) return null;
     const failure = await renew();
-    if (failure?.kind !== 'retryable') return failure;
-    dueAtMs = elapsedMs() + Math.max(EARLY_RETRY_MS, failure.retryAfterMs ?? 0);
-    return null;
+    return failure?.kind === 'retryable' && !isRefused ? null : failure;
   }
-
   async function call(request: ServerRequest): Promise<Outcome<{ status: number; body: unknown }>> {
     const early = await renewIfDue();
     if (early !== null) return { ok: false, failure: early };
@@ -66,6 +77,7 @@ export function createSession(dependencies: SessionDependencies): Session {
       answer = await send(request);
     }
     if (!isTokenRefused(answer)) return toOutcome(answer);
+    refused = config.current().access_token;
     const failure = await renew();
     if (failure !== null) return { ok: false, failure };
     const last = await send(request);
