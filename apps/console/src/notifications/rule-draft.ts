@@ -18,7 +18,7 @@ export const NOTIFIABLE: EventTypes = [
 export const MODES: Readonly<Record<ModeKind, string>> = {
   at_once: 'at once: a message when something happens',
   digest: 'as a digest: one message at a time of day',
-  escalation: 'as an escalation: when nobody decided on an exploited fix in time',
+  escalation: 'as an escalation: when nobody approved, rejected or held an exploited fix in time',
 };
 export const MODE_KEYS = ['at_once', 'digest', 'escalation'] as const satisfies readonly ModeKind[];
 

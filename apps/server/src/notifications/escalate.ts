@@ -1,4 +1,8 @@
 import { NOTICE_UPDATES_MAX } from '@tidegate/protocol/notifications-api';
+import { Ecosystem } from '@tidegate/protocol/scalars';
+import { Value } from 'typebox/value';
+import { type HoldInForce, namesPackage } from '../holds/hold-rules.ts';
+import { holdsInForce } from '../holds/store.ts';
 import { rfc3339 } from '../platform/clock.ts';
 import type { Db } from '../platform/db/engine.ts';
 import { boundedSections, subjectOf } from './compose-rules.ts';
@@ -22,6 +26,8 @@ const HOUR_MS = 3_600_000;
 /** A fix on whose updates nobody has decided. */
 export interface Waiting extends ExploitedFix {
   readonly count: number;
+  /** Updates that wait besides because somebody placed a hold on the package, which is a decision. */
+  readonly held: number;
   readonly ids: readonly string[];
 }
 
@@ -72,24 +78,39 @@ export async function overdueFixes(
   db: Db,
   { rule, nowMs }: { rule: Pick<RuleOf<'escalation'>, 'conditions' | 'mode'>; nowMs: number },
 ): Promise<Waiting[]> {
-  return waitingFixes(db, { rule, foundBeforeMs: nowMs - rule.mode.after_hours * HOUR_MS });
+  const waiting = await waitingFixes(db, {
+    rule,
+    nowMs,
+    foundBeforeMs: nowMs - rule.mode.after_hours * HOUR_MS,
+  });
+  return waiting.filter(({ count }) => count > 0);
 }
 
-/** Exploited fixes that were known at a time, with the updates that waited then and still do. */
+/** Exploited fixes that were known at a time, with the updates that waited then and still do, held ones too. */
 export async function waitingFixes(
   db: Db,
-  { rule: { conditions }, foundBeforeMs }: { rule: Pick<Rule, 'conditions'>; foundBeforeMs: number },
+  {
+    rule: { conditions },
+    nowMs,
+    foundBeforeMs,
+  }: { rule: Pick<Rule, 'conditions'>; nowMs: number; foundBeforeMs: number },
 ): Promise<Waiting[]> {
   const { ecosystems, groups } = conditions;
   const scope = groups.length > 0 ? groups : null;
+  const holds = await holdsInForce(db, nowMs);
   const found: Waiting[] = [];
   for (const fix of await knownFixes(db)) {
     if (fix.knownAtMs > foundBeforeMs) continue;
     if (ecosystems.length > 0 && !ecosystems.some((one) => one === fix.ecosystem)) continue;
-    const waiting = await waitingWith(db, { ...fix, scope, foundBeforeMs, limit: NOTICE_UPDATES_MAX });
-    if (waiting.count > 0) found.push({ ...fix, ...waiting });
+    const held = holds.filter((hold) => holdsFix(hold, fix)).map((hold) => hold.scope);
+    const waiting = await waitingWith(db, { ...fix, scope, held, foundBeforeMs, limit: NOTICE_UPDATES_MAX });
+    if (waiting.count + waiting.held > 0) found.push({ ...fix, ...waiting });
   }
   return found;
+}
+
+function holdsFix(hold: HoldInForce, { ecosystem, name }: ExploitedFix): boolean {
+  return Value.Check(Ecosystem, ecosystem) && namesPackage(hold, { ecosystem, name });
 }
 
 interface Known {
@@ -135,22 +156,26 @@ function describeWaiting(due: readonly Waiting[], { hours, nowMs }: { hours: num
   return {
     subject: subjectOf(`Nobody decided on an exploited fix for ${hoursOf(hours)}: ${what}`),
     severity: 'critical' as const,
-    summary: `Updates that fix exploited vulnerabilities have waited for more than ${hoursOf(hours)}: ${updates.toLocaleString('en')}.`,
+    summary: `Updates that fix exploited vulnerabilities have waited for more than ${hoursOf(hours)}: ${updates.toLocaleString('en')}. Approving, rejecting and holding are decisions; looking is none.`,
     sections: boundedSections([
       { title: 'Exploited, with a fix that waits', items: due.map((fix) => waitingItem(fix, nowMs)) },
     ]),
   };
 }
 
-export function waitingItem({ name, version, vulnerabilities, count, knownAtMs }: Waiting, nowMs: number) {
+export function waitingItem(
+  { name, version, vulnerabilities, count, held, knownAtMs }: Waiting,
+  nowMs: number,
+) {
   const hours = Math.floor((nowMs - knownAtMs) / HOUR_MS);
-  const text = `${name} ${version} fixes ${vulnerabilities.join(', ')}: ${count.toLocaleString('en')} updates wait, known for ${hoursOf(hours)}`;
+  const waits = `${count.toLocaleString('en')} updates wait${held > 0 ? `, ${held.toLocaleString('en')} held` : ''}`;
+  const text = `${name} ${version} fixes ${vulnerabilities.join(', ')}: ${waits}, known for ${hoursOf(hours)}`;
   return { text, link: null };
 }
 
-export function fixPayload({ ecosystem, name, version, vulnerabilities, count, knownAtMs }: Waiting) {
-  const known_at = rfc3339(knownAtMs);
-  return { package: { ecosystem, name, version }, vulnerabilities, updates_waiting: count, known_at };
+export function fixPayload({ ecosystem, name, version, vulnerabilities, count, held, knownAtMs }: Waiting) {
+  const counts = { updates_waiting: count, updates_held: held };
+  return { package: { ecosystem, name, version }, vulnerabilities, ...counts, known_at: rfc3339(knownAtMs) };
 }
 
 function hoursOf(count: number): string {

@@ -142,7 +142,7 @@ describe.each(ENGINES)('notifications on $name', (engine) => {
     await event({ content: { reason: 'the last one' } });
     expect(await preview()).toMatchObject({ matches: 301, messages: 3, is_complete: true });
     expect((await preview()).samples[0]?.text).toContain('the last one');
-    const mode = { kind: 'digest', at: '07:00', zone: 'UTC', weekdays: [1, 2, 3, 4, 5, 6, 7] };
+    const mode = { kind: 'digest' as const, at: '07:00', zone: 'UTC', weekdays: [1, 2, 3, 4, 5, 6, 7] };
     expect(await preview({ mode })).toMatchObject({ matches: 301, messages: 7 });
     expect(await deliveries()).toEqual([]);
   });
@@ -234,10 +234,78 @@ describe.each(ENGINES)('notifications on $name', (engine) => {
     expect(after.updates).toMatchObject([{ id, state: 'rejected' }]);
   });
 
+  test('a hold is a decision: what it keeps back does not escalate while it lasts, and a digest says how much', async () => {
+    const it = await open(engine);
+    const { call, channel, rule, fix, exploited, watch, escalate, digest, messages, clock, receiver } = it;
+    const conditions = { ...RULE.conditions, event_types: [] };
+    const to = await channel(receiver.url);
+    await rule(to, { mode: ESCALATION, conditions });
+    const mode = { kind: 'digest' as const, at: '10:00', zone: 'UTC', weekdays: [1, 2, 3, 4, 5, 6, 7] };
+    await fix();
+    const { agentId: other } = await insertTestAgent(it.database, { n: 2, group: 'db' });
+    const waiting = await fix({ agentId: other });
+    await exploited('CVE-2026-1');
+    await watch();
+    const hold = {
+      ...{ ecosystems: ['apt'], packages: ['opens*'], reason: 'breaks the shop' },
+      scope: { kind: 'some', groups: [], hosts: [it.agentId], tags: [] },
+    };
+    const placed = await call('POST', '/api/v1/holds', { ...hold, ends_at: '2026-11-22T09:00:00Z' });
+    expect(placed.status).toBe(201);
+    clock.advance(4 * HOUR_MS);
+    await escalate();
+    const [first] = await messages();
+    expect(first.payload.fixes).toMatchObject([{ updates_waiting: 1, updates_held: 1 }]);
+    expect(first.summary).toContain('Approving, rejecting and holding are decisions');
+    const { body: set } = await call('GET', `${URL}/notices/${first.id}`);
+    expect(set.updates).toMatchObject([{ id: waiting }]);
+
+    await call('POST', `/api/v1/updates/${waiting}/reject`, {});
+    await rule(to, { mode, conditions });
+    clock.advance(12 * HOUR_MS);
+    await escalate();
+    expect(await messages()).toHaveLength(1);
+    clock.advance(Date.parse('2026-11-22T08:59:59Z') - it.platform.now());
+    await escalate();
+    expect(await messages()).toHaveLength(1);
+    clock.advance(2_000);
+    await escalate();
+    expect((await messages()).at(-1).payload.fixes).toMatchObject([{ updates_waiting: 1, updates_held: 0 }]);
+    await call('POST', '/api/v1/holds', { ...hold, ends_at: '2026-11-29T09:00:00Z' });
+    clock.advance(2 * HOUR_MS);
+    await digest();
+    const shown = (await messages())
+      .at(-1)
+      .sections.find(({ title }: { title: string }) => title === 'Exploited');
+    expect(shown.items[0].text).toMatch(/openssl 2 fixes CVE-2026-1: 0 updates wait, 1 held, known for/);
+  });
+
+  test('a digest counts everything since the last one, however much, and lists the first failures', async () => {
+    const { channel, rule, event, digest, messages, clock, receiver } = await open(engine);
+    const mode = { kind: 'digest' as const, at: '10:00', zone: 'UTC', weekdays: [1, 2, 3, 4, 5, 6, 7] };
+    const conditions = { ...RULE.conditions, event_types: [] };
+    await rule(await channel(receiver.url), { mode, conditions });
+    await event({ count: 25 });
+    for (let i = 0; i < 11; i += 1) await event({ count: 1_000, type: 'events_missed', severity: 'warning' });
+    await event({ severity: 'critical' });
+    clock.advance(3 * HOUR_MS);
+    await digest();
+    const [message] = await messages();
+    expect(message.summary).toContain('26 failed since the last digest');
+    expect(message.severity).toBe('critical');
+    expect(message.payload).toMatchObject({
+      failed: 26,
+      events_by_type: { update_failed: 26, events_missed: 11_000 },
+    });
+    const failed = message.sections.find(({ title }: { title: string }) => title === 'Failed');
+    expect(failed.items).toHaveLength(21);
+    expect(failed.items.at(-1).text).toBe('and 6 more');
+  });
+
   test('a digest says what waits, failed, is due and is exploited, at its time and once', async () => {
     const { call, channel, event, fix, exploited, watch, digest, messages, clock, receiver } =
       await open(engine);
-    const mode = { kind: 'digest', at: '10:00', zone: 'UTC', weekdays: [1, 2, 3, 4, 5, 6, 7] };
+    const mode = { kind: 'digest' as const, at: '10:00', zone: 'UTC', weekdays: [1, 2, 3, 4, 5, 6, 7] };
     const conditions = { ...RULE.conditions, event_types: [], minimum_severity: 'error' };
     const body = { ...RULE, name: 'Morning', channel_id: await channel(receiver.url), mode, conditions };
     const added = await call('POST', `${URL}/rules`, body);

@@ -1,3 +1,4 @@
+import type { Severity } from '@tidegate/protocol/event-types';
 import type { Due } from '../calendar/count-due.ts';
 import { daysOf } from '../calendar/day-rules.ts';
 import { readCalendar } from '../calendar/read-calendar.ts';
@@ -16,8 +17,7 @@ import { nextDigest, quietUntil } from './time-rules.ts';
 
 /** Failures, and other events, that a digest lists; of more it counts the types. */
 const LISTED = 20;
-/** Events since the last digest that one digest looks at; of more, it says that there are more. */
-const EVENTS_MAX = 10_000;
+const FAILED = 'update_failed';
 const EVENTS_A_STEP = 1_000;
 
 export interface DigestDeps extends NotificationDeps {
@@ -34,26 +34,28 @@ export async function sendDigests(deps: DigestDeps, isStopped: () => boolean = (
     if (!isOfMode(rule, 'digest')) continue;
     const nowMs = platform.now();
     if (rule.next_digest_at === null || rule.next_digest_at > nowMs) continue;
-    if (quietUntil(rule.quietHours, nowMs) === null) await sendDigest(deps, rule, nowMs);
+    if (quietUntil(rule.quietHours, nowMs) === null) await sendDigest(deps, { rule, nowMs, isStopped });
   }
 }
 
-async function sendDigest(deps: DigestDeps, rule: DigestRule, nowMs: number): Promise<void> {
+async function sendDigest(
+  deps: DigestDeps,
+  { rule, nowMs, isStopped }: { rule: DigestRule; nowMs: number; isStopped: () => boolean },
+): Promise<void> {
   const { platform, base } = deps;
-  const since = await eventsSince(deps, rule);
+  const since = await countSince(deps, { rule, isStopped });
+  if (since === null) return;
   const facts = await digestFacts(deps, { rule, nowMs });
-  const failed = since.events.filter(({ type }) => type === 'update_failed');
+  const failed = since.types.get(FAILED) ?? 0;
   const sections: Sections = [
     { title: 'Waits', items: facts.waits },
-    { title: 'Failed', items: eventItems(failed, base) },
+    { title: 'Failed', items: failedItems(since.failed, { base, total: failed }) },
     { title: 'Due', items: facts.due },
     { title: 'Exploited', items: facts.fixes.map((fix) => waitingItem(fix, nowMs)) },
-    {
-      title: since.isComplete ? 'Events since the last digest' : 'Events (there are more)',
-      items: typeItems(since.events),
-    },
+    { title: 'Events since the last digest', items: typeItems(since.types) },
   ].filter(({ items }) => items.length > 0);
-  const summary = `${facts.pending.toLocaleString('en')} updates wait, ${failed.length} failed since the last digest, ${facts.fixes.length} exploited vulnerabilities have a fix that waits.`;
+  const unheld = facts.fixes.filter(({ count }) => count > 0);
+  const summary = `${facts.pending.toLocaleString('en')} updates wait, ${failed.toLocaleString('en')} failed since the last digest, ${unheld.length} exploited vulnerabilities have a fix that waits.`;
   await platform.database.transact(async (tx) => {
     const nextDigestAt = nextDigest(rule.mode, nowMs);
     if (!(await moveRule(tx, rule, { position: since.position, nextDigestAt }))) return;
@@ -61,16 +63,15 @@ async function sendDigest(deps: DigestDeps, rule: DigestRule, nowMs: number): Pr
       tx,
       platform,
       {
-        ...{ kind: 'digest', channelId: rule.channel_id, rule, events: since.events.length },
+        ...{ kind: 'digest', channelId: rule.channel_id, rule, events: since.total },
         told: {
           ...{ subject: subjectOf(`Digest: ${summary}`), summary },
-          severity:
-            facts.fixes.length > 0 ? 'critical' : worstOf(since.events.map(({ severity }) => severity)),
+          severity: unheld.length > 0 ? 'critical' : since.worst,
           sections: boundedSections(sections),
         },
         payload: {
-          ...{ waiting: facts.pending, failed: failed.length, fixes: facts.fixes.map(fixPayload) },
-          events_by_type: Object.fromEntries(countsOfTypes(since.events)),
+          ...{ waiting: facts.pending, failed, fixes: facts.fixes.map(fixPayload) },
+          events_by_type: Object.fromEntries(mostFirst(since.types)),
         },
         updateIds: facts.fixes.flatMap(({ ids }) => ids),
         updateCount: facts.fixes.reduce((sum, { count }) => sum + count, 0),
@@ -80,19 +81,39 @@ async function sendDigest(deps: DigestDeps, rule: DigestRule, nowMs: number): Pr
   });
 }
 
-async function eventsSince({ platform }: DigestDeps, rule: DigestRule) {
+interface Since {
+  readonly total: number;
+  readonly types: ReadonlyMap<string, number>;
+  readonly worst: Severity;
+  /** The first failures. */
+  readonly failed: readonly KnownEvent[];
+  readonly position: number;
+}
+
+/** Counts the events that a rule means since its last digest, in steps: memory holds one. Null: the server stops. */
+async function countSince(
+  { platform }: DigestDeps,
+  { rule, isStopped }: { rule: DigestRule; isStopped: () => boolean },
+): Promise<Since | null> {
   const db = platform.database.read;
   const head = (await readHead(db))?.position ?? 0;
-  const events: KnownEvent[] = [];
-  let position = rule.position;
-  while (position < head && events.length < EVENTS_MAX) {
+  const types = new Map<string, number>();
+  const failed: KnownEvent[] = [];
+  let { position } = rule;
+  let worst: Severity = 'info';
+  let total = 0;
+  while (position < head) {
+    if (isStopped()) return null;
     const { conditions } = rule;
     const found = await readMeantEvents(db, { conditions, after: position, head, limit: EVENTS_A_STEP });
-    events.push(...found.events);
+    for (const { type } of found.events) types.set(type, (types.get(type) ?? 0) + 1);
+    const failures = found.events.filter(({ type }) => type === FAILED);
+    failed.push(...failures.slice(0, LISTED - failed.length));
+    worst = worstOf([worst, ...found.events.map(({ severity }) => severity)]);
+    total += found.events.length;
     position = found.position;
   }
-  // The next digest begins behind them all, so that one busy night does not fill the digests of a week.
-  return { events, position: head, isComplete: position >= head };
+  return { total, types, worst, failed, position: head };
 }
 
 interface DigestFacts {
@@ -116,7 +137,7 @@ async function digestFacts(
       if (state === 'pending' && exposed) counts.fixing += updates;
     }
   }
-  const fixes = await waitingFixes(db, { rule, foundBeforeMs: nowMs });
+  const fixes = await waitingFixes(db, { rule, nowMs, foundBeforeMs: nowMs });
   const link = deps.base === null ? null : `${deps.base}/updates`;
   const waits = [
     { text: `${counts.pending.toLocaleString('en')} updates wait for a decision`, link },
@@ -156,25 +177,22 @@ async function dueItems(deps: DigestDeps, { rule, nowMs }: { rule: DigestRule; n
     });
 }
 
-function eventItems(
+function failedItems(
   events: readonly KnownEvent[],
-  base: NotificationDeps['base'],
+  { base, total }: Pick<NotificationDeps, 'base'> & { total: number },
 ): Sections[number]['items'] {
-  const { sections } = describeEvents(events.slice(0, LISTED), { base });
+  const { sections } = describeEvents(events, { base });
   const items = sections.flatMap((section) => section.items);
-  const more = events.length - LISTED;
+  const more = total - events.length;
   return more > 0 ? [...items, { text: `and ${more.toLocaleString('en')} more`, link: null }] : items;
 }
 
-function typeItems(events: readonly KnownEvent[]): Sections[number]['items'] {
-  return countsOfTypes(events)
+function typeItems(types: Since['types']): Sections[number]['items'] {
+  return mostFirst(types)
     .slice(0, LISTED)
     .map(([type, count]) => ({ text: `${type}: ${count.toLocaleString('en')}`, link: null }));
 }
 
-function countsOfTypes(events: readonly KnownEvent[]): [string, number][] {
-  const counts = [...Map.groupBy(events, ({ type }) => type)].map(
-    ([type, some]) => [type, some.length] as const,
-  );
-  return counts.toSorted((a, b) => b[1] - a[1]).map(([type, count]) => [type, count]);
+function mostFirst(types: Since['types']): [string, number][] {
+  return [...types].toSorted(([, a], [, b]) => b - a);
 }
