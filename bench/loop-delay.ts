@@ -5,12 +5,15 @@ import { isMainThread } from 'node:worker_threads';
 const EVERY_MS = 2;
 const LONGEST = 10;
 
-/**
- * Preloaded into a server (`--import …/loop-delay.ts?out=FILE`): records how late each timer fires. `blocked` leaves out
- * the time in which the thread was ready but another program had the core, which is not the server's fault. On SIGUSR2
- * it writes the longest delays since the last signal to the file, in milliseconds, and starts again.
- */
-function watchLoop(file: string): void {
+/** The longest delays of a timer, in milliseconds. */
+export interface LoopDelays {
+  readonly longestMs: number;
+  /** Without the time in which the thread was ready but another program had the core, which is not its fault. */
+  readonly blockedMs: readonly number[];
+}
+
+/** Records from now on how late each timer of this thread fires; the answer tells it and starts again. */
+export function watchLoop(): () => LoopDelays {
   let blocked: number[] = [];
   let longestMs = 0;
   let lastMs = performance.now();
@@ -25,11 +28,11 @@ function watchLoop(file: string): void {
     lastMs = nowMs;
     lastWaitMs = waitMs;
   }, EVERY_MS).unref();
-  process.on('SIGUSR2', () => {
-    writeFileSync(file, JSON.stringify({ longestMs, blockedMs: longestOf(blocked) }));
-    blocked = [];
-    longestMs = 0;
-  });
+  return () => {
+    const delays = { longestMs, blockedMs: longestOf(blocked) };
+    [blocked, longestMs] = [[], 0];
+    return delays;
+  };
 }
 
 function longestOf(blocked: readonly number[]): number[] {
@@ -45,5 +48,9 @@ function waitedMs(): number {
   }
 }
 
+/** Preloaded into a server (`--import …/loop-delay.ts?out=FILE`): SIGUSR2 writes the delays since the last one to the file. */
 const out = new URL(import.meta.url).searchParams.get('out');
-if (isMainThread && out !== null) watchLoop(out);
+if (isMainThread && out !== null) {
+  const take = watchLoop();
+  process.on('SIGUSR2', () => writeFileSync(out, JSON.stringify(take())));
+}

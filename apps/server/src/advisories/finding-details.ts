@@ -1,6 +1,7 @@
 import type { Ecosystem } from '@tidegate/protocol/scalars';
+import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import { compareVersions } from '@tidegate/versions';
-import { parseAs } from '../platform/parse-as.ts';
+import { Compile } from 'typebox/compile';
 import { type OsvRecord as Osv, OsvRecord } from './osv-schema.ts';
 import { severityOf } from './severity.ts';
 import type { Subject } from './subjects.ts';
@@ -23,12 +24,14 @@ const SUMMARY_MAX_CHARS = 500;
 const ALIASES_MAX = 100;
 const CVES_MAX = 300;
 const NAMES_MAX = 20;
+/** Compiled: a judgment reads thousands. */
+const records = Compile(OsvRecord);
 /** CWE-506, embedded malicious code: how GHSA marks malware. */
 const MALICIOUS_CODE = 'CWE-506';
 
 /** Reads a stored record; a missing or unreadable one still yields its id. */
 export function advisoryDetails(id: string, text: string | null): AdvisoryDetails {
-  const record = text === null ? null : parseAs(OsvRecord, text);
+  const record = text === null ? null : recordOf(text);
   const aliases = (record?.aliases ?? []).slice(0, ALIASES_MAX);
   const isMalware =
     [id, ...aliases].some((one) => one.startsWith('MAL-')) ||
@@ -43,6 +46,11 @@ export function advisoryDetails(id: string, text: string | null): AdvisoryDetail
     malicious: isMalware,
     record,
   };
+}
+
+function recordOf(text: string): Osv | null {
+  const json = parseStrictJson(text);
+  return json.ok && records.Check(json.value) ? json.value : null;
 }
 
 /**

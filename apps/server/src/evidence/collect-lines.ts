@@ -2,8 +2,12 @@ import { RecordedDecision } from '@tidegate/protocol/decisions-api';
 import { ApprovalPayload } from '@tidegate/protocol/documents';
 import type { EvidenceScope } from '@tidegate/protocol/evidence-api';
 import { PolicyPayload } from '@tidegate/protocol/policies-api';
+import { Ecosystem } from '@tidegate/protocol/scalars';
 import { Compile } from 'typebox/compile';
+import { Value } from 'typebox/value';
+import { storedPackages } from '../inventory/store.ts';
 import { rfc3339 } from '../platform/clock.ts';
+import { chunks, weighedChunks } from '../platform/db/chunks.ts';
 import type { Db } from '../platform/db/engine.ts';
 import { takeTurn } from '../platform/turns.ts';
 import { keySetsAfter, rootsAfter } from '../signing-keys/store.ts';
@@ -14,6 +18,7 @@ import {
   decisionIds,
   decisionsIn,
   divergencesIn,
+  documentsOf,
   type HostRow,
   historyOf,
   holdsIn,
@@ -22,17 +27,19 @@ import {
   lastDecisionsOf,
   originsIn,
   PAGE_ROWS,
-  packagesOfHost,
+  PAGE_UPDATES,
   packagesOfRollout,
   policiesIn,
   reportsOfHost,
   rolloutsIn,
   type Span,
   statementsIn,
+  type UpdatePlace,
+  type UpdateRow,
   unfixedIn,
   updatesOfHost,
 } from './store.ts';
-import { updateLine } from './update-lines.ts';
+import { type Judged, judgedIn, updateLine } from './update-lines.ts';
 
 export interface Collecting {
   readonly db: Db;
@@ -51,9 +58,9 @@ const policyPayloads = Compile(PolicyPayload);
 
 /** How long before a span something may have begun that still counts in it: approvals and commands end much earlier. */
 const EARLIER_MS = 92 * 86_400_000;
-/** Approvals have up to 4 MiB each. */
-const APPROVALS_AT_ONCE = 20;
-const DECISIONS_AT_ONCE = 50;
+/** Approvals and decisions that are read at once: approvals have up to 4 MiB each. */
+const AT_ONCE = 20;
+const AT_ONCE_BYTES = 1024 * 1024;
 
 /** Root documents and key sets, the oldest first: each is signed by keys of the one before. */
 export async function* keyLines({ db }: Collecting): Lines {
@@ -154,7 +161,7 @@ export async function* exceptionLines(of: Collecting): Lines {
 /** Approvals as signed, with what the agent reported of each. */
 export async function* approvalLines(of: Collecting): Lines {
   let unreadable = 0;
-  for await (const ids of idsOf(of, approvalIds, APPROVALS_AT_ONCE)) {
+  for await (const ids of idsOf(of, approvalIds)) {
     for (const { row, updateIds, results } of await approvalsIn(of.db, { ids, span: of.span })) {
       const token = json(row.envelope);
       const payload = payloadOf(token);
@@ -198,7 +205,7 @@ const FAILED = new Set(['failed', 'refused', 'interrupted']);
 
 /** Decisions of the gate: the record is the text whose hash was stored with it. */
 export async function* decisionLines(of: Collecting): Lines {
-  for await (const ids of idsOf(of, decisionIds, DECISIONS_AT_ONCE)) {
+  for await (const ids of idsOf(of, decisionIds)) {
     for (const row of await decisionsIn(of.db, { ids, span: of.span })) {
       yield {
         ...{ id: row.id, agent_id: row.agent_id, outcome: row.outcome, actor: row.actor },
@@ -213,51 +220,62 @@ export async function* decisionLines(of: Collecting): Lines {
 /** Updates by host, as they stood at the end of the span. */
 export async function* updateLines({ db, span, hosts }: Collecting): Lines {
   for (const agentId of hosts.keys()) {
-    for (let after = ''; ; ) {
+    for (let after: UpdatePlace | null = null; ; ) {
       await takeTurn();
-      const page = await updatesOfHost(db, { agentId, span, after });
+      const rows: UpdateRow[] = await updatesOfHost(db, { agentId, after });
+      const page = rows.filter((row) => isOfSpan(row, span));
       const updateIds = page.map(({ id }) => id);
       const history = await historyOf(db, { updateIds, untilMs: span.untilMs });
       await takeTurn();
       const last = await lastDecisionsOf(db, { updateIds, untilMs: span.untilMs });
-      const read = new Map<string, RecordedDecision | null>();
-      for (const { id, document } of last.values()) {
-        if (read.has(id)) continue;
-        await takeTurn();
-        read.set(id, recordOf(document));
-      }
+      const judged = await judgedOf(db, page, last);
       for (const row of page) {
-        const decision = read.get(last.get(row.id)?.id ?? '') ?? null;
-        const line = updateLine(row, { span, history: history.get(row.id) ?? [], decision });
+        const facts = { span, history: history.get(row.id) ?? [], judged: judged.get(row.id) ?? null };
+        const line = updateLine(row, facts);
         if (line !== null) yield line;
       }
-      after = page.at(-1)?.id ?? after;
-      if (page.length < PAGE_ROWS) break;
+      after = rows.at(-1) ?? after;
+      if (rows.length < PAGE_UPDATES) break;
     }
   }
+}
+
+/** Whether it was known before the end of the span, and had not ended before it. */
+function isOfSpan({ state, discovered_at, updated_at }: UpdateRow, { sinceMs, untilMs }: Span): boolean {
+  const isEnded = state === 'installed' || state === 'superseded';
+  return discovered_at < untilMs && (!isEnded || updated_at >= sinceMs);
+}
+
+/** What the newest decision says of each update: of the records, which are long, only that is kept. */
+async function judgedOf(
+  db: Db,
+  updates: readonly UpdateRow[],
+  last: ReadonlyMap<string, string>,
+): Promise<Map<string, Judged>> {
+  const judged = new Map<string, Judged>();
+  const byDecision = Map.groupBy(updates, ({ id }) => last.get(id));
+  for (const ids of chunks([...new Set(last.values())], AT_ONCE)) {
+    await takeTurn();
+    for (const { id, document } of await documentsOf(db, ids)) {
+      await takeTurn();
+      const decision = recordOf(document);
+      if (decision === null) continue;
+      for (const row of byDecision.get(id) ?? []) judged.set(row.id, judgedIn(decision, row));
+    }
+  }
+  return judged;
 }
 
 /** Rollouts that reached a host of the scope, or all of them for the fleet. */
 export async function* rolloutLines(of: Collecting): Lines {
   const { db, hosts, scope } = of;
   for await (const row of paged(of, rolloutsIn, ({ id }) => id)) {
-    const here: object[] = [];
-    let elsewhere = 0;
-    for (let after = ''; ; ) {
-      await takeTurn();
-      const page = await hostsOfRollout(db, { id: row.id, after });
-      for (const host of page) {
-        if (!hosts.has(host.agent_id)) elsewhere++;
-        else
-          here.push({
-            ...{ agent_id: host.agent_id, ring: host.ring, outcome: host.outcome, reason: host.reason },
-            ...{ delivered_at: timeOf(host.delivered_at), settled_at: timeOf(host.settled_at) },
-          });
-      }
-      after = page.at(-1)?.agent_id ?? after;
-      if (page.length < PAGE_ROWS) break;
+    let [here, elsewhere] = [0, 0];
+    for await (const { agent_id } of hostsReached(db, row.id)) {
+      if (hosts.has(agent_id)) here++;
+      else elsewhere++;
     }
-    if (here.length === 0 && scope.kind !== 'fleet') continue;
+    if (here === 0 && scope.kind !== 'fleet') continue;
     const packages = await packagesOfRollout(db, row.id);
     yield {
       ...{ rollout_id: row.id, policy_id: row.policy_id, policy_sha256: row.policy_sha256, lane: row.lane },
@@ -267,9 +285,31 @@ export async function* rolloutLines(of: Collecting): Lines {
       ...{ halted_at: timeOf(row.halted_at), halted_by: row.halted_by, halt_reason: row.halt_reason },
       ...{ ended_at: timeOf(row.ended_at), end_reason: row.end_reason },
       packages: packages.map(({ ecosystem, name, version }) => ({ ecosystem, name, version })),
-      hosts: here,
-      hosts_elsewhere: elsewhere,
+      ...{ hosts: here, hosts_elsewhere: elsewhere },
     };
+  }
+}
+
+/** The hosts of the scope that rollouts reached: a line each, as one rollout may reach all of a large fleet. */
+export async function* rolloutHostLines(of: Collecting): Lines {
+  for await (const { id } of paged(of, rolloutsIn, (row) => row.id)) {
+    for await (const { agent_id, ring, outcome, reason, ...host } of hostsReached(of.db, id)) {
+      if (!of.hosts.has(agent_id)) continue;
+      yield {
+        ...{ rollout_id: id, agent_id, ring, outcome, reason },
+        ...{ delivered_at: timeOf(host.delivered_at), settled_at: timeOf(host.settled_at) },
+      };
+    }
+  }
+}
+
+async function* hostsReached(db: Db, id: string) {
+  for (let after = ''; ; ) {
+    await takeTurn();
+    const page = await hostsOfRollout(db, { id, after });
+    yield* page;
+    after = page.at(-1)?.agent_id ?? after;
+    if (page.length < PAGE_ROWS) return;
   }
 }
 
@@ -321,14 +361,14 @@ export async function* inventoryLines({ db, hosts, span, note }: Collecting): Li
           ...{ is_complete: report.complete === 1, is_after_span: isLater, packages: report.package_count },
         },
       };
+      const ecosystem = Value.Parse(Ecosystem, report.ecosystem);
       await takeTurn();
-      for (const row of await packagesOfHost(db, { agentId, ecosystem: report.ecosystem })) {
-        yield {
-          package: {
-            ...{ agent_id: agentId, ecosystem: row.ecosystem, name: row.name, arch: row.arch },
-            ...{ version: row.version, origin: row.origin, is_held: row.held === 1 },
-          },
-        };
+      for await (const page of storedPackages(db, { agentId, ecosystem })) {
+        for (const { name, arch, version, origin, held } of page)
+          yield {
+            package: { agent_id: agentId, ecosystem, name, arch, version, origin, is_held: held === 1 },
+          };
+        await takeTurn();
       }
     }
   }
@@ -343,16 +383,16 @@ export async function* inventoryLines({ db, hosts, span, note }: Collecting): Li
 async function* idsOf(
   { db, hosts, span }: Collecting,
   read: (db: Db, page: { from: string; after: string }) => Promise<IdPage>,
-  size: number,
 ): AsyncGenerator<string[]> {
+  const weigh = ({ bytes }: { bytes: number }) => Math.max(bytes, AT_ONCE_BYTES / AT_ONCE);
   const from = firstIdAt(span.sinceMs - EARLIER_MS);
   for (let after = ''; ; ) {
     await takeTurn();
     const { rows, isLast } = await read(db, { from, after });
-    const ours = rows.filter(({ agent_id }) => hosts.has(agent_id)).map(({ id }) => id);
-    for (let i = 0; i < ours.length; i += size) {
+    const ours = rows.filter(({ agent_id }) => hosts.has(agent_id));
+    for (const some of weighedChunks(ours, { weigh, most: AT_ONCE_BYTES })) {
       await takeTurn();
-      yield ours.slice(i, i + size);
+      yield some.map(({ id }) => id);
     }
     after = rows.at(-1)?.id ?? after;
     if (isLast) return;

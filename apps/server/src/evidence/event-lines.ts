@@ -1,8 +1,9 @@
 import type { EvidenceManifest } from '@tidegate/protocol/evidence-api';
-import { type EventRow, newestAnchor, pageOfEvents, readHead } from '../events/store.ts';
+import { type CheckpointRow, type EventRow, newestAnchor, pageOfEvents, readHead } from '../events/store.ts';
+import type { Db } from '../platform/db/engine.ts';
 import { takeTurn } from '../platform/turns.ts';
 import type { Collecting, Lines } from './collect-lines.ts';
-import { checkpointAfter, checkpointBefore, checkpointsFrom, eventsOfHost, PAGE_ROWS } from './store.ts';
+import { checkpointsFrom, checkpointTimesBefore, eventsOfHost, PAGE_ROWS } from './store.ts';
 import { withholdEvent } from './withheld-rules.ts';
 
 type Chain = NonNullable<EvidenceManifest['chain']>;
@@ -23,33 +24,57 @@ export async function* chainLines(of: Collecting, done: (chain: Chain) => void):
   if (anchor !== null && begin === anchor && (before === null || before.position < anchor.position))
     note(`Events up to position ${anchor.position} were pruned and are not in the bundle.`);
   const head = await readHead(db);
-  const after = await checkpointAfter(db, span.untilMs);
-  const until = after?.position ?? head?.position ?? 0;
   const start = { position: begin?.position ?? 0, hash: begin?.hash ?? null };
-  const covering = await checkpointsFrom(db, { from: start.position, until });
   if (begin !== null) yield { checkpoint: JSON.parse(begin.envelope) };
   let end = start;
-  let next = covering.findIndex(({ position }) => position > start.position);
-  for (;;) {
-    await takeTurn();
-    const page = await pageOfEvents(db, { after: end.position, until, limit: PAGE_ROWS });
-    for (const [i, event] of page.entries()) {
-      if (i % 50 === 0) await takeTurn();
-      yield isShown(of, event) ? { event } : { withheld: withholdEvent(event) };
-      end = { position: event.position, hash: event.hash };
-      const checkpoint = next === -1 ? undefined : covering[next];
-      if (checkpoint?.position !== event.position) continue;
-      yield { checkpoint: JSON.parse(checkpoint.envelope) };
-      next++;
+  async function* eventsUpTo(until: number): Lines {
+    for (;;) {
+      await takeTurn();
+      const page = await pageOfEvents(db, { after: end.position, until, limit: PAGE_ROWS });
+      for (const event of page) {
+        yield isShown(of, event) ? { event } : { withheld: withholdEvent(event) };
+        end = { position: event.position, hash: event.hash };
+      }
+      if (page.length < PAGE_ROWS) return;
     }
-    if (page.length < PAGE_ROWS) break;
   }
-  const signed = covering.at(-1)?.position ?? start.position;
+  let signed = start.position;
+  let isBehind = false;
+  for await (const checkpoint of checkpointsAfter(db, start.position)) {
+    yield* eventsUpTo(checkpoint.position);
+    yield { checkpoint: JSON.parse(checkpoint.envelope) };
+    signed = checkpoint.position;
+    isBehind = checkpoint.created_at > span.untilMs;
+    if (isBehind) break;
+  }
+  if (!isBehind) yield* eventsUpTo(head?.position ?? 0);
   if (signed < end.position)
     note(
       `The events from position ${signed + 1} to ${end.position} are chained, but no checkpoint signs them.`,
     );
   done({ start, end });
+}
+
+/** The newest checkpoint at or before a time, after which the events of a span begin. */
+async function checkpointBefore(db: Db, ms: number): Promise<CheckpointRow | null> {
+  for (let before: number | null = null; ; ) {
+    await takeTurn();
+    const page = await checkpointTimesBefore(db, before);
+    const found = page.find(({ created_at: at }) => at <= ms);
+    if (found) return (await checkpointsFrom(db, { from: found.position, limit: 1 }))[0] ?? null;
+    if (page.length < PAGE_ROWS) return null;
+    before = page.at(-1)?.position ?? 0;
+  }
+}
+
+async function* checkpointsAfter(db: Db, position: number): AsyncGenerator<CheckpointRow> {
+  for (let from = position + 1; ; ) {
+    await takeTurn();
+    const page = await checkpointsFrom(db, { from, limit: PAGE_ROWS });
+    yield* page;
+    if (page.length < PAGE_ROWS) return;
+    from = (page.at(-1)?.position ?? from) + 1;
+  }
 }
 
 function isShown({ scope, span, hosts }: Collecting, event: EventRow): boolean {

@@ -34,14 +34,18 @@ export interface FigureTally {
 const VALUE_MAX = 36_525;
 
 export function createTally(figures: readonly Figure[]): FigureTally {
-  const counts = figures.map((figure) => ({ figure, ...EMPTY, byValue: new Map<number, number>() }));
+  const counts = figures.map((figure) => ({
+    ...{ figure, ...EMPTY, byValue: new Map<number, number>() },
+    conditions: Object.entries(figure.where).map(([path, wanted]) => ({ path: path.split('.'), wanted })),
+    member: figure.member === null ? null : figure.member.split('.'),
+  }));
   const byFolder = Map.groupBy(counts, ({ figure }) => figure.of);
   return {
     take(of, line, place) {
       for (const count of byFolder.get(of) ?? []) {
-        const { figure } = count;
-        if (!fits(line, figure.where)) continue;
-        const value = figure.member === null ? 0 : memberAt(line, figure.member);
+        const { figure, conditions, member } = count;
+        if (!conditions.every((condition) => fits(line, condition))) continue;
+        const value = member === null ? 0 : memberAt(line, member);
         if (typeof value !== 'number') continue;
         count.lines++;
         count.first ??= place;
@@ -90,18 +94,16 @@ function nearestRank(
   return null;
 }
 
-function fits(line: object, where: Where): boolean {
-  return Object.entries(where).every(([path, wanted]) => {
-    const value = memberAt(line, path);
-    if (typeof wanted !== 'object') return value === wanted;
-    const [from, to] = wanted;
-    return typeof value === 'number' && value >= from && value <= to;
-  });
+function fits(line: object, { path, wanted }: { path: readonly string[]; wanted: Where[string] }): boolean {
+  const value = memberAt(line, path);
+  if (typeof wanted !== 'object') return value === wanted;
+  const [from, to] = wanted;
+  return typeof value === 'number' && value >= from && value <= to;
 }
 
-function memberAt(line: object, path: string): unknown {
+function memberAt(line: object, path: readonly string[]): unknown {
   let value: unknown = line;
-  for (const name of path.split('.')) {
+  for (const name of path) {
     if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined;
     value = Reflect.get(value, name);
   }

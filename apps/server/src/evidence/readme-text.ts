@@ -9,7 +9,7 @@ approvals/       what was approved, by whom, as signed; and what the agents repo
 decisions/       what the gate judged, on which facts
 updates/         every update of the hosts, its history, and why it waits
 events/          the log; events of other hosts and times only prove their place in it
-policies/ statements/ origins/ exceptions/ rollouts/ divergences/ unfixed/ hosts/ inventory/
+policies/ statements/ origins/ exceptions/ rollouts/ rollouthosts/ divergences/ unfixed/ hosts/ inventory/
 lines/           the beginning of the SHA-256 of each line, to find a changed one
 
 Nothing here is compressed, and nothing is a secret.

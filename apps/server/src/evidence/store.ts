@@ -1,4 +1,4 @@
-import type { Selectable } from 'kysely';
+import { type Selectable, type SqlBool, sql } from 'kysely';
 import { chunks } from '../platform/db/chunks.ts';
 import type { Db } from '../platform/db/engine.ts';
 import type { Tables } from '../platform/db/tables.ts';
@@ -7,8 +7,10 @@ import type { Tables } from '../platform/db/tables.ts';
 
 /** Rows that are read at once, which bounds the memory of a bundle and the time of a statement. */
 export const PAGE_ROWS = 500;
+/** Updates that are read at once, with the history of each. */
+export const PAGE_UPDATES = 200;
 /** Ids of a page in which few may belong to the hosts. */
-const IDS_AT_ONCE = 5_000;
+const IDS_AT_ONCE = 2_000;
 
 /** From `sinceMs` (inclusive) to `untilMs` (exclusive). */
 export interface Span {
@@ -43,24 +45,26 @@ export type UpdateRow = Pick<
   | ('state' | 'state_reason' | 'out_of_band' | 'approval_id' | 'fixes' | 'discovered_at' | 'updated_at')
 >;
 
-/** Updates of a host that were known before the end of the span, by id, and had not ended before it. */
+/** A place in the updates of a host: their index has them in this order. */
+export type UpdatePlace = Pick<UpdateRow, 'ecosystem' | 'name' | 'id'>;
+
+/** A page of the updates of a host, of any time: a statement that left some out could read all of them. */
 export async function updatesOfHost(
   db: Db,
-  { agentId, span, after }: { agentId: string; span: Span; after: string },
+  { agentId, after }: { agentId: string; after: UpdatePlace | null },
 ): Promise<UpdateRow[]> {
-  return db
+  const query = db
     .selectFrom('updates')
     .select(['id', 'agent_id', 'ecosystem', 'name', 'arch', 'current_version', 'available_version', 'origin'])
     .select(['state', 'state_reason', 'out_of_band', 'approval_id', 'fixes', 'discovered_at', 'updated_at'])
     .where('agent_id', '=', agentId)
-    .where('id', '>', after)
-    .where('discovered_at', '<', span.untilMs)
-    .where((e) =>
-      e.or([e('state', 'not in', ['installed', 'superseded']), e('updated_at', '>=', span.sinceMs)]),
-    )
+    .orderBy('ecosystem')
+    .orderBy('name')
     .orderBy('id')
-    .limit(PAGE_ROWS)
-    .execute();
+    .limit(PAGE_UPDATES);
+  if (after === null) return query.execute();
+  const { ecosystem, name, id } = after;
+  return query.where(sql<SqlBool>`(ecosystem, name, id) > (${ecosystem}, ${name}, ${id})`).execute();
 }
 
 /** What happened to each of these updates before a time, oldest first. */
@@ -83,11 +87,11 @@ export async function historyOf(
   return Map.groupBy(found, ({ update_id }) => update_id);
 }
 
-/** The newest decision about each of these updates before a time. */
+/** The id of the newest decision about each of these updates before a time. */
 export async function lastDecisionsOf(
   db: Db,
   { updateIds, untilMs }: { updateIds: readonly string[]; untilMs: number },
-): Promise<Map<string, { id: string; document: string }>> {
+): Promise<Map<string, string>> {
   const newest = new Map<string, string>();
   for (const some of chunks(updateIds)) {
     const rows = await db
@@ -100,28 +104,27 @@ export async function lastDecisionsOf(
       .execute();
     for (const { update_id, id } of rows) newest.set(update_id, id);
   }
-  const documents = new Map<string, string>();
-  for (const some of chunks([...new Set(newest.values())])) {
-    const rows = await db
-      .selectFrom('decisions')
-      .select(['id', 'document'])
-      .where('id', 'in', some)
-      .execute();
-    for (const { id, document } of rows) documents.set(id, document);
-  }
-  return new Map([...newest].map(([update, id]) => [update, { id, document: documents.get(id) ?? '' }]));
+  return newest;
 }
 
-/** A page of ids with their hosts, by id: the rows are read for the hosts that count alone. */
+/** The records of these few decisions. */
+export async function documentsOf(
+  db: Db,
+  ids: readonly string[],
+): Promise<{ id: string; document: string }[]> {
+  return db.selectFrom('decisions').select(['id', 'document']).where('id', 'in', ids).execute();
+}
+
+/** A page of ids with their hosts, by id: the rows are read for the hosts that count alone, as their bytes allow. */
 export interface IdPage {
-  readonly rows: readonly { readonly id: string; readonly agent_id: string }[];
+  readonly rows: readonly { readonly id: string; readonly agent_id: string; readonly bytes: number }[];
   readonly isLast: boolean;
 }
 
 export async function approvalIds(db: Db, { from, after }: { from: string; after: string }): Promise<IdPage> {
   const rows = await db
     .selectFrom('approvals')
-    .select(['token_id as id', 'agent_id'])
+    .select(['token_id as id', 'agent_id', sql<number>`octet_length(envelope)`.as('bytes')])
     .where('token_id', '>=', from)
     .where('token_id', '>', after)
     .orderBy('token_id')
@@ -133,7 +136,7 @@ export async function approvalIds(db: Db, { from, after }: { from: string; after
 export async function decisionIds(db: Db, { from, after }: { from: string; after: string }): Promise<IdPage> {
   const rows = await db
     .selectFrom('decisions')
-    .select(['id', 'agent_id'])
+    .select(['id', 'agent_id', sql<number>`octet_length(document)`.as('bytes')])
     .where('id', '>=', from)
     .where('id', '>', after)
     .orderBy('id')
@@ -378,54 +381,27 @@ export async function reportsOfHost(db: Db, agentId: string): Promise<Tables['in
     .execute();
 }
 
-export async function packagesOfHost(
+/** Places and times of checkpoints before a position, the newest first. */
+export async function checkpointTimesBefore(
   db: Db,
-  { agentId, ecosystem }: { agentId: string; ecosystem: string },
-): Promise<Tables['agent_packages'][]> {
-  return db
-    .selectFrom('agent_packages')
-    .selectAll()
-    .where('agent_id', '=', agentId)
-    .where('ecosystem', '=', ecosystem)
-    .orderBy('name')
-    .orderBy('arch')
-    .orderBy('version')
-    .execute();
-}
-
-/** The newest checkpoint at or before a time, after which the events of a span begin. */
-export async function checkpointBefore(db: Db, ms: number): Promise<Tables['event_checkpoints'] | null> {
-  const query = db
-    .selectFrom('event_checkpoints')
-    .selectAll()
-    .where('created_at', '<=', ms)
-    .orderBy('position', 'desc')
-    .limit(1);
-  return (await query.executeTakeFirst()) ?? null;
-}
-
-/** The first checkpoint after a time, with which they end. */
-export async function checkpointAfter(db: Db, ms: number): Promise<Tables['event_checkpoints'] | null> {
-  const query = db
-    .selectFrom('event_checkpoints')
-    .selectAll()
-    .where('created_at', '>', ms)
-    .orderBy('position')
-    .limit(1);
-  return (await query.executeTakeFirst()) ?? null;
+  position: number | null,
+): Promise<Pick<Tables['event_checkpoints'], 'position' | 'created_at'>[]> {
+  const all = db.selectFrom('event_checkpoints').select(['position', 'created_at']);
+  const query = position === null ? all : all.where('position', '<', position);
+  return query.orderBy('position', 'desc').limit(PAGE_ROWS).execute();
 }
 
 /** Checkpoints from a position on, in order. */
 export async function checkpointsFrom(
   db: Db,
-  { from, until }: { from: number; until: number },
+  { from, limit }: { from: number; limit: number },
 ): Promise<Tables['event_checkpoints'][]> {
   return db
     .selectFrom('event_checkpoints')
     .selectAll()
     .where('position', '>=', from)
-    .where('position', '<=', until)
     .orderBy('position')
+    .limit(limit)
     .execute();
 }
 

@@ -9,12 +9,20 @@ const DAY_MS = 86_400_000;
 type Entry = Tables['update_history'];
 type Reason = (typeof WAITING_REASONS)[number];
 
+/** What a decision says of one of its updates. */
+export interface Judged {
+  readonly severity: ReportSeverity;
+  /** Why the gate stopped it; null where it did not. */
+  readonly stop: string | null;
+}
+
 /** What is known of an update at the end of a span; null if it had ended before the span. */
 export function updateLine(
   row: UpdateRow,
-  facts: { span: Span; history: readonly Entry[]; decision: RecordedDecision | null },
+  /** `judged` is null where nobody tried to approve it. */
+  { span, history, judged }: { span: Span; history: readonly Entry[]; judged: Judged | null },
 ) {
-  const { span, history, decision } = facts;
+  const stop = judged?.stop ?? null;
   const last = history.at(-1);
   const state = last?.to_state ?? 'pending';
   const isEnded = state === 'installed' || state === 'superseded';
@@ -33,10 +41,10 @@ export function updateLine(
     known_at: rfc3339(row.discovered_at),
     state,
     outcome,
-    severity: severityOf(row, decision),
+    severity: judged?.severity ?? (row.fixes === 0 ? 'none' : 'unknown'),
     days: outcome === 'superseded' ? null : Math.max(0, Math.floor((endMs - row.discovered_at) / DAY_MS)),
-    reason: outcome === 'waiting' ? reasonOf(state, decision) : null,
-    stopped_by: outcome === 'waiting' ? stopOf(decision) : null,
+    reason: outcome === 'waiting' ? reasonOf(state, stop) : null,
+    stopped_by: outcome === 'waiting' ? stop : null,
     token_id: row.approval_id,
     history: history.map(({ at, from_state: from, to_state: to, reason, actor }) => ({
       ...{ at: rfc3339(at), from, to, reason, actor },
@@ -44,26 +52,31 @@ export function updateLine(
   };
 }
 
-/** The worst vulnerability that the update fixes, as its newest decision knew it. */
-function severityOf(row: UpdateRow, decision: RecordedDecision | null): ReportSeverity {
-  const closure = decision?.facts.judged?.closure ?? null;
-  if (closure === null || decision === null) return row.fixes === 0 ? 'none' : 'unknown';
-  const isAlone = decision.updates.length === 1;
-  const fixed = closure.fixed.items.filter((fix) => isAlone || fix.package === row.name);
+export function judgedIn(decision: RecordedDecision, row: Pick<UpdateRow, 'name' | 'fixes'>): Judged {
+  const { verdict } = decision;
+  return {
+    severity: severityOf(decision, row),
+    stop: verdict.kind === 'blocked' ? verdict.stop.reason : null,
+  };
+}
+
+/** The worst vulnerability that the update fixes, as the decision knew it. */
+function severityOf(
+  { facts, updates }: RecordedDecision,
+  { name, fixes }: Pick<UpdateRow, 'name' | 'fixes'>,
+): ReportSeverity {
+  const closure = facts.judged?.closure ?? null;
+  if (closure === null) return fixes === 0 ? 'none' : 'unknown';
+  const isAlone = updates.length === 1;
+  const fixed = closure.fixed.items.filter((fix) => isAlone || fix.package === name);
   if (fixed.length === 0) return closure.unchecked === null ? 'none' : 'unknown';
   const worst = new Set(fixed.map(({ severity }) => severity?.toLowerCase()));
   return REPORT_SEVERITIES.find((severity) => worst.has(severity)) ?? 'unknown';
 }
 
-function reasonOf(state: string, decision: RecordedDecision | null): Reason {
+function reasonOf(state: string, stop: string | null): Reason {
   if (state === 'rejected' || state === 'failed') return state;
   if (state !== 'pending') return 'under_way';
-  const stop = stopOf(decision);
   if (stop === null) return 'not_asked';
   return stop === 'held' ? 'held' : 'stopped';
-}
-
-/** Why the gate stopped the newest attempt to approve it; null where it did not, or nobody tried. */
-function stopOf(decision: RecordedDecision | null): string | null {
-  return decision?.verdict.kind === 'blocked' ? decision.verdict.stop.reason : null;
 }

@@ -4,6 +4,7 @@ import { EVIDENCE_TYPE, type EvidenceManifest, type EvidenceScope } from '@tideg
 import { rfc3339 } from '../platform/clock.ts';
 import type { Db } from '../platform/db/engine.ts';
 import { sha256Hex } from '../platform/sha256.ts';
+import { takeTurn } from '../platform/turns.ts';
 import {
   FILE_MAX_BYTES,
   FILES_MAX,
@@ -24,6 +25,7 @@ import {
   type Lines,
   originLines,
   policyLines,
+  rolloutHostLines,
   rolloutLines,
   statementLines,
   unfixedLines,
@@ -62,6 +64,7 @@ const OF_FLEET: readonly (readonly [string, (of: Collecting) => Lines])[] = [
   ['origins', originLines],
   ['exceptions', exceptionLines],
   ['rollouts', rolloutLines],
+  ['rollouthosts', rolloutHostLines],
   ['divergences', divergenceLines],
   ['unfixed', unfixedLines],
 ];
@@ -94,36 +97,41 @@ export async function* writeBundle(
     yield* entry(name, bytes);
   }
   /** A file, and the beginnings of the hashes of its lines, by which a verifier finds a changed line. */
-  function* putLines(name: string, lines: readonly Buffer[]): Generator<Buffer> {
-    yield* put(name, Buffer.concat(lines));
-    yield* put(`lines/${name}`, Buffer.concat(lines.map((line) => Buffer.from(`${lineDigest(line)}\n`))));
+  async function* putLines(name: string, { lines, digests }: Part): AsyncGenerator<Buffer> {
+    for (const [file, texts] of [[name, lines] as const, [`lines/${name}`, digests] as const]) {
+      await takeTurn();
+      yield* put(file, Buffer.concat(texts));
+    }
   }
   async function* putFolder(folder: string, lines: Lines): AsyncGenerator<Buffer> {
-    let part: Buffer[] = [];
+    let part: Part = { lines: [], digests: [] };
     let size = 0;
     let number = 1;
     let count = 0;
     const nameOf = () => `${folder}/${String(number).padStart(4, '0')}.ndjson`;
     for await (const line of lines) {
+      await takeTurn();
       const bytes = Buffer.from(`${JSON.stringify(line)}\n`);
       if (bytes.length > FILE_MAX_BYTES) throw new BundleTooLarge(`a line of ${folder} is too long`);
       if (size > 0 && size + bytes.length > PART_BYTES) {
         yield* putLines(nameOf(), part);
-        [part, size] = [[], 0];
+        part = { lines: [], digests: [] };
+        size = 0;
         number++;
       }
-      part.push(bytes);
+      part.lines.push(bytes);
+      part.digests.push(digestOf(bytes));
       size += bytes.length;
       count++;
-      const place = `${nameOf()}:${part.length}`;
+      const place = `${nameOf()}:${part.lines.length}`;
       tally.take(folder, line, place);
       report.take(folder, line, place);
     }
-    if (part.length > 0) yield* putLines(nameOf(), part);
+    if (part.lines.length > 0) yield* putLines(nameOf(), part);
     lineCounts[folder] = count;
   }
 
-  yield* putLines('README.txt', linesOf(README));
+  yield* putLines('README.txt', partOf(README));
   yield* putFolder('keys', keyLines(of));
   for (const [folder, lines] of OF_HOSTS) yield* putFolder(folder, lines(of));
   if (isBound) {
@@ -147,11 +155,9 @@ export async function* writeBundle(
     ...{ fleet_id: signer.fleetId, scope, since: rfc3339(span.sinceMs), until: rfc3339(span.untilMs) },
     ...{ made_at: rfc3339(nowMs), made_by: madeBy, hosts: hosts.size },
   };
-  yield* putLines(
-    'figures.ndjson',
-    figures.map((figure) => Buffer.from(`${JSON.stringify(figure)}\n`)),
-  );
-  yield* putLines('report.html', linesOf(report.page({ ...about, unknown, figures })));
+  const rules = figures.map((figure) => `${JSON.stringify(figure)}\n`).join('');
+  yield* putLines('figures.ndjson', partOf(rules));
+  yield* putLines('report.html', partOf(report.page({ ...about, unknown, figures })));
   const manifest: EvidenceManifest = {
     ...{ v: 1, ...about, chain, lines: lineCounts, unknown },
     files: files.toSorted((a, b) => (a.name < b.name ? -1 : 1)),
@@ -168,7 +174,17 @@ function* entry(name: string, bytes: Buffer): Generator<Buffer> {
   yield Buffer.alloc(paddingOf(bytes.length));
 }
 
-/** Every line with its end. */
-function linesOf(text: string): Buffer[] {
-  return text.split(/(?<=\n)/).map((line) => Buffer.from(line));
+/** The lines of a file that is being made, each with its end. */
+interface Part {
+  readonly lines: Buffer[];
+  readonly digests: Buffer[];
+}
+
+function partOf(text: string): Part {
+  const lines = text.split(/(?<=\n)/).map((line) => Buffer.from(line));
+  return { lines, digests: lines.map(digestOf) };
+}
+
+function digestOf(line: Buffer): Buffer {
+  return Buffer.from(`${lineDigest(line)}\n`);
 }

@@ -17,3 +17,39 @@ export async function inTurns<T>(
     await work(part);
   }
 }
+
+/** Items that are sorted or merged between two turns: some milliseconds. */
+const SORTED_AT_ONCE = 2_000;
+
+/** Sorts as `toSorted` does, and lets the event loop turn meanwhile. */
+export async function sortInTurns<T>(items: readonly T[], compare: (a: T, b: T) => number): Promise<T[]> {
+  let runs: T[][] = [];
+  await inTurns(items, { size: SORTED_AT_ONCE, work: (part) => void runs.push(part.toSorted(compare)) });
+  while (runs.length > 1) {
+    const merged: T[][] = [];
+    for (const [first = [], second = []] of chunks(runs, 2)) merged.push(await merge(first, second, compare));
+    runs = merged;
+  }
+  return runs[0] ?? [];
+}
+
+/** Of two sorted lists; of equal items those of the first come first. */
+async function merge<T>(
+  first: readonly T[],
+  second: readonly T[],
+  compare: (a: T, b: T) => number,
+): Promise<T[]> {
+  const merged: T[] = [];
+  const others = second.values();
+  let other = others.next();
+  for (const item of first) {
+    if (merged.length % SORTED_AT_ONCE === 0) await takeTurn();
+    for (; other.done !== true && compare(other.value, item) < 0; other = others.next()) {
+      merged.push(other.value);
+      if (merged.length % SORTED_AT_ONCE === 0) await takeTurn();
+    }
+    merged.push(item);
+  }
+  for (; other.done !== true; other = others.next()) merged.push(other.value);
+  return merged;
+}

@@ -1,7 +1,11 @@
 import type { Ecosystem } from '@tidegate/protocol/scalars';
 import { canonicalName } from '@tidegate/versions/names';
+import type { PackageVersionOf } from '../advisories/subjects.ts';
 import { packageUrl } from '../vex/documents/package-url.ts';
-import type { HostRow, PackageRow, Target } from './facts-store.ts';
+import type { HostRow, Target } from './facts-store.ts';
+
+/** An installed package. */
+export type PackageRow = PackageVersionOf & { readonly arch: string };
 
 /** A component of CycloneDX 1.6, the members that are used here. */
 export interface Component {
@@ -12,7 +16,7 @@ export interface Component {
   readonly purl?: string;
 }
 
-/** An installed package. Its URL has what scanners choose advisories by: release, architecture and source. */
+/** Its URL has what scanners choose advisories by: release, architecture and source. */
 export function packageComponent(host: HostRow, ecosystem: Ecosystem, row: PackageRow): Component {
   const isOfSystem = ecosystem === 'apt' || ecosystem === 'dnf';
   const { version, arch, sourceName, sourceVersion } = row;

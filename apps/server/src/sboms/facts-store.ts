@@ -1,4 +1,3 @@
-import type { PackageVersionOf } from '../advisories/subjects.ts';
 import { chunks } from '../platform/db/chunks.ts';
 import type { Db } from '../platform/db/engine.ts';
 
@@ -6,9 +5,6 @@ import type { Db } from '../platform/db/engine.ts';
 export type Target =
   | { readonly kind: 'host'; readonly agentId: string }
   | { readonly kind: 'group'; readonly group: string };
-
-/** Hosts whose packages one query reads: few, as nothing else runs until it is done. */
-export const READ_HOSTS = 1;
 
 /** Active hosts by id, at most `limit`. */
 export async function hostsOf(db: Db, target: Target, limit: number) {
@@ -34,28 +30,17 @@ export async function reportsOf(db: Db, ids: readonly string[]) {
   return found;
 }
 
-export type PackageRow = PackageVersionOf & {
-  readonly agent_id: string;
-  readonly ecosystem: string;
-  readonly arch: string;
-};
-
-/** Everything installed on these few hosts. */
-export async function packagesOf(db: Db, ids: readonly string[]): Promise<PackageRow[]> {
-  return db
-    .selectFrom('agent_packages')
-    .select(['agent_id', 'ecosystem', 'name', 'version', 'arch', 'origin'])
-    .select(['source_name as sourceName', 'source_version as sourceVersion'])
-    .where('agent_id', 'in', ids)
-    .execute();
-}
-
-/** The updates that brought these hosts to a version. */
-export async function installedUpdatesOf(db: Db, ids: readonly string[]) {
+/** The updates of these packages that a host has installed. */
+export async function installedUpdatesOf(
+  db: Db,
+  { agentId, ecosystem, names }: { agentId: string; ecosystem: string; names: readonly string[] },
+) {
   return db
     .selectFrom('updates')
-    .select(['agent_id', 'ecosystem', 'name', 'arch', 'current_version', 'available_version'])
-    .where('agent_id', 'in', ids)
+    .select(['name', 'arch', 'current_version', 'available_version'])
+    .where('agent_id', '=', agentId)
+    .where('ecosystem', '=', ecosystem)
+    .where('name', 'in', names)
     .where('state', '=', 'installed')
     .execute();
 }

@@ -1,21 +1,24 @@
+import { createHash } from 'node:crypto';
+import { ECOSYSTEMS, type Ecosystem } from '@tidegate/protocol/scalars';
+import type { PackageRecord } from '../inventory/diff-packages.ts';
+import { storedPackages } from '../inventory/store.ts';
 import { rfc3339 } from '../platform/clock.ts';
 import { chunks } from '../platform/db/chunks.ts';
 import type { Db } from '../platform/db/engine.ts';
 import { noSuch, Refusal } from '../platform/http/refusal.ts';
-import { sha256Hex } from '../platform/sha256.ts';
 import { takeTurn } from '../platform/turns.ts';
-import {
-  type HostRow,
-  hostsOf,
-  type PackageRow,
-  packagesOf,
-  READ_HOSTS,
-  reportsOf,
-  type Target,
-} from './facts-store.ts';
+import type { PackageRow } from './component-rules.ts';
+import { type HostRow, hostsOf, reportsOf, type Target } from './facts-store.ts';
 
 /** Most hosts of one document. */
 const HOSTS_MAX = 1_000;
+/** Packages that are handled at once: nothing else runs meanwhile. */
+const PART_PACKAGES = 200;
+
+export interface PackagesOfHost {
+  readonly ecosystem: Ecosystem;
+  readonly packages: readonly PackageRow[];
+}
 
 /** How whole the list of a host's packages is (CycloneDX, compositions). */
 type Aggregate = 'complete' | 'incomplete' | 'unknown';
@@ -49,28 +52,35 @@ export async function readTarget(db: Db, target: Target): Promise<Subjects> {
   };
 }
 
-/** The packages of the hosts, a few hosts at a time. */
-export async function* packagesByHosts(
-  db: Db,
-  hosts: readonly HostRow[],
-): AsyncGenerator<{ hosts: readonly HostRow[]; packages: ReadonlyMap<string, readonly PackageRow[]> }> {
-  for (const some of chunks(hosts, READ_HOSTS)) {
+/** The packages of a host, some at a time. */
+export async function* packagesOfHost(db: Db, { id: agentId }: HostRow): AsyncGenerator<PackagesOfHost> {
+  for (const ecosystem of ECOSYSTEMS) {
     await takeTurn();
-    const rows = await packagesOf(
-      db,
-      some.map(({ id }) => id),
-    );
-    yield { hosts: some, packages: Map.groupBy(rows, ({ agent_id: id }) => id) };
+    for await (const page of storedPackages(db, { agentId, ecosystem })) {
+      for (const records of chunks(page, PART_PACKAGES)) {
+        await takeTurn();
+        yield { ecosystem, packages: records.map(packageOf) };
+      }
+    }
   }
+}
+
+function packageOf({ source_name, source_version, ...record }: PackageRecord): PackageRow {
+  return { ...record, sourceName: source_name, sourceVersion: source_version };
 }
 
 export function tooLarge(why: string): Refusal {
   return new Refusal('conflict', { detail: `${why} Ask for each host by itself.` });
 }
 
-/** The same for the same content: UUID version 8 (RFC 9562). */
-export function contentId(content: string): string {
-  const hex = sha256Hex(content);
+/** The same for the same texts: UUID version 8 (RFC 9562). */
+export async function contentId(texts: Iterable<string>): Promise<string> {
+  const hash = createHash('sha256');
+  for (const text of texts) {
+    await takeTurn();
+    hash.update(text).update('\n');
+  }
+  const hex = hash.digest('hex');
   const parts = [hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(13, 16)}`, `8${hex.slice(17, 20)}`];
   return [...parts, hex.slice(20, 32)].join('-');
 }

@@ -1,6 +1,7 @@
 import type { VexFormat } from '@tidegate/protocol/vex-api';
 import { jsonPieces } from '../platform/http/answer-file.ts';
 import { Refusal } from '../platform/http/refusal.ts';
+import { sortInTurns, takeTurn } from '../platform/turns.ts';
 import type { HostsDeps } from '../unfixed/list-hosts.ts';
 import { JUSTIFICATIONS } from '../vex/documents/cyclonedx.ts';
 import { OPENVEX_CONTEXT } from '../vex/documents/openvex.ts';
@@ -33,20 +34,18 @@ export async function* writeVex(
 ): AsyncGenerator<string> {
   const subjects = await readTarget(deps.platform.database.read, target);
   const { of, packages, unjudged } = await readStandings(deps, subjects);
-  const groups = groupsOf(of);
+  const groups = await groupsOf(of);
   if (groups.length === 0)
     throw new Refusal('conflict', { detail: `${NOTHING} ${unjudgedText({ packages, unjudged })}` });
   const about = targetComponent(target, subjects.hosts);
   const timestamp = subjects.at ?? undefined;
-  const content = groups.map(({ id, standing, components }) => [
-    id,
-    standing,
-    components.map((one) => one.purl),
-  ]);
-  const id = contentId(JSON.stringify([about['bom-ref'], timestamp, content]));
+  const id = await contentId(textsOf({ of: about['bom-ref'], at: subjects.at }, groups));
   switch (format) {
     case 'cyclonedx': {
-      const components = [...of.values()].map(({ component }) => component).toSorted(byRef);
+      const components = await sortInTurns(
+        [...of.values()].map(({ component }) => component),
+        byRef,
+      );
       yield* jsonPieces(
         {
           ...{ bomFormat: 'CycloneDX', specVersion: '1.6', serialNumber: `urn:uuid:${id}`, version: 1 },
@@ -79,24 +78,28 @@ function unjudgedText({ packages, unjudged }: { packages: number; unjudged: numb
 
 type Standings = Awaited<ReturnType<typeof readStandings>>['of'];
 
-function groupsOf(of: Standings): Group[] {
+async function groupsOf(of: Standings): Promise<Group[]> {
   const groups = new Map<string, Group>();
-  for (const { component, standings } of of.values()) {
+  const components = await sortInTurns([...of.values()], (a, b) => byRef(a.component, b.component));
+  for (const { component, standings } of components) {
+    await takeTurn();
     for (const [id, standing] of standings) {
-      const key = JSON.stringify([
-        id,
-        standing.state,
-        standing.isAccepted,
-        standing.justification,
-        standing.text,
-      ]);
+      const { state, isAccepted, justification, text } = standing;
+      const key = JSON.stringify([id, state, isAccepted, justification, text]);
       const group = groups.get(key) ?? { id, standing, components: [] };
       group.components.push(component);
       groups.set(key, group);
     }
   }
-  for (const { components } of groups.values()) components.sort(byRef);
-  return [...groups].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, group]) => group);
+  const sorted = await sortInTurns([...groups], ([a], [b]) => (a < b ? -1 : 1));
+  return sorted.map(([, group]) => group);
+}
+
+/** What the id of a document covers. */
+function* textsOf({ of, at }: { of: string; at: string | null }, groups: readonly Group[]): Iterable<string> {
+  yield JSON.stringify([of, at]);
+  for (const { id, standing, components } of groups)
+    yield JSON.stringify([id, standing, components.map((one) => one.purl)]);
 }
 
 function vulnerabilityOf({ id, standing, components }: Group) {

@@ -2,6 +2,7 @@ import { readExploited, readFetchedAt } from '../advisories/exploited/store.ts';
 import { type AdvisoryDetails, advisoryDetails } from '../advisories/finding-details.ts';
 import { readAdvisories } from '../advisories/store.ts';
 import type { Db } from '../platform/db/engine.ts';
+import { takeTurn } from '../platform/turns.ts';
 import { exploitedOf } from './unfixed-rules.ts';
 
 export interface Of {
@@ -13,7 +14,11 @@ export interface Of {
 export async function detailsOf(db: Db, ids: readonly string[]): Promise<Map<string, Of>> {
   const distinct = [...new Set(ids)];
   const records = await readAdvisories(db, distinct);
-  const details = distinct.map((id) => [id, advisoryDetails(id, records.get(id)?.record ?? null)] as const);
+  const details: [string, AdvisoryDetails][] = [];
+  for (const id of distinct) {
+    await takeTurn();
+    details.push([id, advisoryDetails(id, records.get(id)?.record ?? null)]);
+  }
   const exploited = await readExploited(
     db,
     details.flatMap(([, { cves }]) => cves),

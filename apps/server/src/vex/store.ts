@@ -79,8 +79,15 @@ export async function statementsInForce(
   db: Db,
   { nowMs, limit }: { nowMs: number; limit: number },
 ): Promise<StatementRow[]> {
+  return pageInForce(db, { nowMs, limit, after: null });
+}
+
+async function pageInForce(
+  db: Db,
+  { nowMs, after, limit }: { nowMs: number; after: string | null; limit: number },
+): Promise<StatementRow[]> {
   return listOpened(db, 'vex_statements', {
-    ...{ limit, after: null, keyOf: ({ id }) => id },
+    ...{ limit, after, keyOf: ({ id }) => id },
     page(last) {
       const query = db
         .selectFrom('vex_statements')
@@ -91,6 +98,17 @@ export async function statementsInForce(
       return page.orderBy('id').limit(limit).execute();
     },
   });
+}
+
+/** Statements of one page: each is opened, which takes longer than reading it. */
+const PAGE_STATEMENTS = 200;
+
+/** A page of them, by id. */
+export async function statementsInForceAfter(
+  db: Db,
+  { nowMs, after }: { nowMs: number; after: string | null },
+): Promise<StatementRow[]> {
+  return pageInForce(db, { nowMs, after, limit: PAGE_STATEMENTS });
 }
 
 /** The statements in force about these packages. */

@@ -8,8 +8,8 @@ const FILES_MAX = 8;
 export const FILES_PER_OPERATOR = 2;
 /** The longest time that a client may take for a file, in milliseconds. */
 const FILE_MAX_MS = 10 * 60_000;
-/** Items of one piece. */
-const PIECE_ITEMS = 200;
+/** A piece ends with the item that makes it this long, in characters: items may be long themselves. */
+const PIECE_CHARS = 64 * 1024;
 
 export interface AnswerFile {
   readonly request: FastifyRequest;
@@ -44,13 +44,15 @@ export async function* jsonPieces(
   yield JSON.stringify(members).slice(0, -1);
   for (const [name, items] of Object.entries(lists)) {
     const opening = `,\n${JSON.stringify(name)}:[\n`;
-    let [before, piece]: [string, string[]] = [opening, []];
+    let [before, piece, chars]: [string, string[], number] = [opening, [], 0];
     for (const item of items) {
-      piece.push(JSON.stringify(item));
-      if (piece.length < PIECE_ITEMS) continue;
+      const text = JSON.stringify(item);
+      piece.push(text);
+      chars += text.length;
+      if (chars < PIECE_CHARS) continue;
       await takeTurn();
       yield before + piece.join(',\n');
-      [before, piece] = [',\n', []];
+      [before, piece, chars] = [',\n', [], 0];
     }
     yield piece.length > 0 || before === opening ? `${before}${piece.join(',\n')}]` : ']';
   }
