@@ -10,7 +10,7 @@ import { schema as calendar } from './calendar/schema.ts';
 import { schema as clientErrors } from './client-errors/schema.ts';
 import { schema as commands } from './commands/schema.ts';
 import { schema as enrolment } from './enrolment/schema.ts';
-import { EVENT_FOLLOWERS, schema as events } from './events/schema.ts';
+import { EVENT_FOLLOWERS, schema as events, FOLLOWER_LEASES } from './events/schema.ts';
 import { schema as fleetLock } from './fleet-lock/schema.ts';
 import { schema as holds } from './holds/schema.ts';
 import { schema as identityProviders } from './identity-providers/schema.ts';
@@ -92,4 +92,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 220, name: 'event-followers', statements: EVENT_FOLLOWERS },
   { version: 230, name: 'notifications', statements: NOTIFICATIONS },
   { version: 240, name: 'identity-providers', statements: [...identityProviders, ...identities] },
+  { version: 245, name: 'follower-leases', statements: FOLLOWER_LEASES },
 ];

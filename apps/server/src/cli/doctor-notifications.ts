@@ -11,13 +11,12 @@ export async function judgeNotifications(
 ): Promise<Finding> {
   const check = 'notifications';
   const rules = await activeRules(read);
-  if (rules.length === 0) return { check, level: 'ok', detail: 'no rule sends any' };
   const counts = await countsOfChannels(read);
   const named = (await listChannels(read)).flatMap(({ id, name, failures, is_enabled: isEnabled }) => {
     const dead = counts.get(id)?.dead ?? 0;
     const faults = [
       ...(isEnabled === 1 && failures > 0 ? [`failed ${failures} times in a row`] : []),
-      ...(dead > 0 ? [`has ${dead} dead letters`] : []),
+      ...(dead > 0 ? [`has ${dead} dead ${dead === 1 ? 'letter' : 'letters'}`] : []),
     ];
     return faults.length > 0 ? [`the channel ${JSON.stringify(name)} ${faults.join(' and ')}`] : [];
   });
@@ -25,6 +24,7 @@ export async function judgeNotifications(
     const todo = 'test the channel in the console, correct it, and send the dead letters again';
     return { check, level: 'warn', detail: named.join('; '), todo };
   }
+  if (rules.length === 0) return { check, level: 'ok', detail: 'no rule sends any' };
   if (baseUrl === null) {
     const todo = 'set SERVICE_BASE_URL to the address of the console';
     return { check, level: 'warn', detail: 'messages have no links to what they speak of', todo };

@@ -159,7 +159,7 @@ describe.each(ENGINES)('tidegate doctor on $name', (engine) => {
     expect(await of('admins')).toMatch(/^WARN second factors: none for olga/);
   });
 
-  test('a channel that fails is named, and so are messages without links', async () => {
+  test('a channel that fails or has dead letters is named, and so are messages without links', async () => {
     const it = await place(engine);
     const said = async (env: Record<string, string> = {}) =>
       (await it.run(['doctor'], { env })).out.split('\n').find((line) => line.includes(' notifications:'));
@@ -180,6 +180,19 @@ describe.each(ENGINES)('tidegate doctor on $name', (engine) => {
     expect(await said(url)).toBe('ok   notifications: 1 rules send them');
     await execute(it, 'UPDATE notification_channels SET failures = 4');
     expect(await said(url)).toBe('WARN notifications: the channel "Pager" failed 4 times in a row');
+    await execute(
+      it,
+      `INSERT INTO notification_deliveries (id, channel_id, kind, state, message, events, update_ids, left_out, attempts,
+        attempts_max, next_attempt_at, leased_until, created_at, ended_at)
+        VALUES ('d', 'c', 'test', 'dead', '{}', 0, '[]', 0, 12, 12, 1, 0, 1, 1)`,
+    );
+    expect(await said(url)).toBe(
+      'WARN notifications: the channel "Pager" failed 4 times in a row and has 1 dead letter',
+    );
+    // What was not delivered stays so without a rule.
+    await execute(it, 'UPDATE notification_rules SET is_enabled = 0');
+    await execute(it, 'UPDATE notification_channels SET failures = 0');
+    expect(await said(url)).toBe('WARN notifications: the channel "Pager" has 1 dead letter');
   });
 
   test('outsiders who wrote most of a day’s budget are named', async () => {

@@ -13,7 +13,7 @@ export function openExports({ platform, exportTargets: { syslog, otlp }, backgro
     background.useOutgoing('syslog', createExporter(platform, { name: 'syslog', send }));
   }
   if (otlp) {
-    const send = createOtlpSender(otlp, source);
+    const send = createOtlpSender(otlp, { ...source, now: platform.now });
     background.useOutgoing('otlp', createExporter(platform, { name: 'otlp', send }));
   }
 }

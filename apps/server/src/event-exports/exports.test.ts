@@ -6,7 +6,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { judgeExports } from '../cli/doctor-exports.ts';
 import { defaultConfig } from '../config.ts';
 import { appendEvent } from '../events/append-event.ts';
-import { readFollower } from '../events/followers-store.ts';
+import { leaseFollower, readFollower } from '../events/followers-store.ts';
 import { ENGINES, type TestEngine } from '../testing/engines.ts';
 import { createTestPlatform } from '../testing/test-platform.ts';
 import { createExporter, type Send } from './run-exporter.ts';
@@ -14,6 +14,7 @@ import { createOtlpSender } from './send-otlp.ts';
 import { createSyslogSender } from './send-syslog.ts';
 
 const SOURCE = { hostname: 'server.example', version: '1.2.3' };
+const sourceOf = ({ now }: { now: () => number }) => ({ ...SOURCE, now });
 
 async function open(engine: TestEngine) {
   const platform = createTestPlatform(await engine.open());
@@ -90,6 +91,62 @@ async function startReceiver({ port = 0, wantsClient = false } = {}) {
 }
 
 const positionOf = (message: string) => Number(/ position="(\d+)"/.exec(message)?.[1]);
+
+describe.each(ENGINES)('several servers on $name', (engine) => {
+  test('send each batch once', async () => {
+    const { platform, append, position } = await open(engine);
+    const sent: number[] = [];
+    const send: Send = async (events) => {
+      sent.push(...events.map((event) => event.position));
+      return { kind: 'sent' };
+    };
+    const exporters = [1, 2, 3].map(() => createExporter(platform, { name: 'siem', send, lookMs: 1 }));
+    // A server that starts sends again what another is sending at that moment, so they start before the first event.
+    for (const exporter of exporters) exporter.start();
+    await append(1_500);
+    await expect.poll(position).toBe(1_500);
+    await Promise.all(exporters.map((exporter) => exporter.stop()));
+    expect(sent).toEqual(Array.from({ length: 1_500 }, (_, i) => i + 1));
+  });
+
+  test('leave a batch to the one that sends it, for a minute', async () => {
+    const { platform, append, position } = await open(engine);
+    let looks = 0;
+    const { database } = platform;
+    const transact: typeof database.transact = (work) => {
+      looks += 1;
+      return database.transact(work);
+    };
+    const watched = { ...platform, database: { ...database, transact } };
+    const send: Send = async () => ({ kind: 'sent' });
+    const exporter = createExporter(watched, { name: 'siem', send, lookMs: 1 });
+    onTestFinished(() => exporter.stop());
+    await append(3);
+    exporter.start();
+    await expect.poll(position).toBe(3);
+    const lease = { name: 'siem', position: 3, nowMs: platform.now(), leaseMs: 60_000 };
+    expect(await database.transact((tx) => leaseFollower(tx, lease))).toBe(true);
+    await append(3);
+    looks = 0;
+    platform.clock.advance(59_999);
+    await expect.poll(() => looks).toBeGreaterThan(5);
+    expect(await position()).toBe(3);
+    platform.clock.advance(1);
+    await expect.poll(position).toBe(6);
+  });
+
+  test('give a batch back that could not be sent', async () => {
+    const { platform, append, exporting, position } = await open(engine);
+    await append(1);
+    let calls = 0;
+    const send: Send = async () => (calls++ === 0 ? { kind: 'failed', reason: 'away' } : { kind: 'sent' });
+    await exporting(send, async () => {
+      await expect.poll(() => platform.lines.join()).toContain('cannot be exported');
+      platform.clock.advance(1_500);
+      await expect.poll(position).toBe(1);
+    });
+  });
+});
 
 test.each([
   ['of now', 60_000, 'ok'],
@@ -208,7 +265,7 @@ function positionsIn(body: string): number[] {
 
 describe.each(ENGINES)('OTLP on $name', (engine) => {
   test('every event arrives in order, with the headers of the settings', async () => {
-    const { append, exporting, position } = await open(engine);
+    const { platform, append, exporting, position } = await open(engine);
     await append(250);
     const seen: number[] = [];
     const target = await startCollector(({ headers }, body) => {
@@ -216,20 +273,23 @@ describe.each(ENGINES)('OTLP on $name', (engine) => {
       seen.push(...positionsIn(body));
       return { status: 200 };
     });
-    await exporting(createOtlpSender(target, SOURCE), () => expect.poll(position).toBe(250));
+    await exporting(createOtlpSender(target, sourceOf(platform)), () => expect.poll(position).toBe(250));
     expect(seen).toEqual(Array.from({ length: 250 }, (_, i) => i + 1));
   });
 
-  test.each([429, 502, 503, 504, 401, 301])(
-    '%i: the same events are sent again after a pause',
-    async (status) => {
+  test.each([429, 502, 503, 504, 401, 301, 'date'])(
+    '%s: the same events are sent again after a pause',
+    async (given) => {
+      const status = typeof given === 'number' ? given : 503;
       const { platform, append, exporting, position } = await open(engine);
       await append(2);
+      const at = new Date(platform.now() + 120_000).toUTCString();
+      const retryAfter = typeof given === 'number' ? '120' : at;
       let calls = 0;
       const target = await startCollector(() =>
-        calls++ === 0 ? { status, headers: { 'retry-after': '120' } } : { status: 200 },
+        calls++ === 0 ? { status, headers: { 'retry-after': retryAfter } } : { status: 200 },
       );
-      await exporting(createOtlpSender(target, SOURCE), async () => {
+      await exporting(createOtlpSender(target, sourceOf(platform)), async () => {
         await expect.poll(() => platform.lines.join()).toContain(`status ${status}`);
         platform.clock.advance(119_000);
         expect([calls, await position()]).toEqual([1, 0]);
@@ -240,6 +300,20 @@ describe.each(ENGINES)('OTLP on $name', (engine) => {
     },
   );
 
+  test('an answer that asks for a day is asked again after an hour', async () => {
+    const { platform, append, exporting, position } = await open(engine);
+    await append(1);
+    let calls = 0;
+    const target = await startCollector(() =>
+      calls++ === 0 ? { status: 503, headers: { 'retry-after': '86400' } } : { status: 200 },
+    );
+    await exporting(createOtlpSender(target, sourceOf(platform)), async () => {
+      await expect.poll(() => platform.lines.join()).toContain('status 503');
+      platform.clock.advance(3_600_000);
+      await expect.poll(position).toBe(1);
+    });
+  });
+
   test('what a collector has thrown away is logged, and not sent again', async () => {
     const { platform, append, exporting, position } = await open(engine);
     await append(2);
@@ -248,7 +322,7 @@ describe.each(ENGINES)('OTLP on $name', (engine) => {
       calls++;
       return { status: 200, body: '{"partialSuccess":{"rejectedLogRecords":"1","errorMessage":"too old"}}' };
     });
-    await exporting(createOtlpSender(target, SOURCE), () => expect.poll(position).toBe(2));
+    await exporting(createOtlpSender(target, sourceOf(platform)), () => expect.poll(position).toBe(2));
     expect(calls).toBe(1);
     expect(platform.lines.join()).toMatch(/threw events away .*rejected=1 .*too old/);
   });
@@ -263,7 +337,7 @@ describe.each(ENGINES)('OTLP on $name', (engine) => {
       seen.push(...positions);
       return { status: 200 };
     });
-    await exporting(createOtlpSender(target, SOURCE), () => expect.poll(position).toBe(6));
+    await exporting(createOtlpSender(target, sourceOf(platform)), () => expect.poll(position).toBe(6));
     expect(seen).toEqual([1, 2, 4, 5, 6]);
     const missed = await platform.database.read
       .selectFrom('events')

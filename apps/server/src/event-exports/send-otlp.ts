@@ -4,13 +4,14 @@ import { request } from 'undici';
 import type { EventRow } from '../events/store.ts';
 import { createOutgoing } from '../platform/outgoing.ts';
 import { readUpTo } from '../platform/read-up-to.ts';
+import { retryAfterMs } from '../platform/retry-after.ts';
 import { logsRequest, type OtlpSource } from './otlp-rules.ts';
 import type { ExportTargets } from './read-targets.ts';
 import type { Sent } from './run-exporter.ts';
 
 const TIMEOUT_MS = 30_000;
 const ANSWER_MAX_BYTES = 65_536;
-const RETRY_AFTER_MAX_SECONDS = 3_600;
+const RETRY_AFTER_MAX_MS = 3_600_000;
 const REASON_MAX_CHARS = 300;
 
 /** What a collector may say in a 200: it took the request, but not these records, which are not to be sent again. */
@@ -24,7 +25,7 @@ const PartialSuccess = Type.Object({
 /** Sends a batch to a collector by OTLP/HTTP with JSON. */
 export function createOtlpSender(
   { url, ca, headers }: NonNullable<ExportTargets['otlp']>,
-  source: OtlpSource,
+  source: OtlpSource & { readonly now: () => number },
 ) {
   const dispatcher = createOutgoing({ ca, connections: 1 });
   return async (events: readonly EventRow[], signal: AbortSignal): Promise<Sent> => {
@@ -40,7 +41,9 @@ export function createOtlpSender(
       if (answer.statusCode === 200) return { kind: 'sent', ...refusedIn(text) };
       const reason = `status ${answer.statusCode}: ${text.slice(0, REASON_MAX_CHARS)}`;
       if (answer.statusCode === 400 || answer.statusCode === 413) return { kind: 'refused', reason };
-      return { kind: 'failed', reason, retryAfterMs: retryAfterMs(answer.headers['retry-after']) };
+      const [header = null] = [answer.headers['retry-after'] ?? []].flat();
+      const waitMs = Math.min(retryAfterMs(header, source.now()) ?? 0, RETRY_AFTER_MAX_MS);
+      return { kind: 'failed', reason, retryAfterMs: waitMs };
     } catch (error) {
       // Any fault of the network or the collector: the same events are sent again.
       return { kind: 'failed', reason: causeOf(error) };
@@ -63,11 +66,6 @@ function parsed(text: string): unknown {
     if (error instanceof SyntaxError) return null;
     throw error;
   }
-}
-
-function retryAfterMs(header: string | string[] | undefined): number {
-  const seconds = typeof header === 'string' && /^\d{1,6}$/.test(header) ? Number(header) : 0;
-  return Math.min(seconds, RETRY_AFTER_MAX_SECONDS) * 1_000;
 }
 
 function causeOf(error: unknown): string {

@@ -29,7 +29,7 @@ export interface Passed {
 /**
  * Reads the events after a follower's position. Positions follow the order of commits and have no gaps, so none is
  * missed. Nothing moves until `passEvents`: after a crash the same events are read again, and each is seen at least
- * once. Two servers on one database may both see an event.
+ * once. Of two servers on one database both see an event, unless they lease the follower.
  */
 export async function nextEvents(world: World, how: Following & { limit: number }): Promise<Followed> {
   const { read } = world.database;
@@ -70,7 +70,7 @@ export async function passOver(tx: Tx, world: World, { name, from, to }: Passed)
 async function begin({ database, now }: World, { name, begin }: Following): Promise<Follower> {
   const { read } = database;
   const last = await (begin === 'newest' ? readHead(read) : newestAnchor(read));
-  const follower = { name, position: last?.position ?? 0, moved_at: now() };
+  const follower = { name, position: last?.position ?? 0, moved_at: now(), leased_until: 0 };
   await database.transact((tx) => addFollower(tx, follower));
   return (await readFollower(read, name)) ?? follower;
 }

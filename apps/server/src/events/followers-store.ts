@@ -17,6 +17,29 @@ export async function addFollower(tx: Tx, row: Follower): Promise<void> {
     .execute();
 }
 
+/**
+ * Takes the follower to deal with the events after its position; moving it gives it back. False: another server has it,
+ * or has moved it.
+ */
+export async function leaseFollower(
+  tx: Tx,
+  { name, position, nowMs, leaseMs }: { name: string; position: number; nowMs: number; leaseMs: number },
+): Promise<boolean> {
+  const result = await tx
+    .updateTable('event_followers')
+    .set({ leased_until: nowMs + leaseMs })
+    .where('name', '=', name)
+    .where('position', '=', position)
+    .where('leased_until', '<=', nowMs)
+    .executeTakeFirst();
+  return Number(result.numUpdatedRows) === 1;
+}
+
+/** Gives it back as it is. */
+export async function endFollowerLease(tx: Tx, name: string): Promise<void> {
+  await tx.updateTable('event_followers').set({ leased_until: 0 }).where('name', '=', name).execute();
+}
+
 /** Compare and swap: false if the follower is no longer at `from`. */
 export async function moveFollower(
   tx: Tx,
@@ -24,7 +47,7 @@ export async function moveFollower(
 ): Promise<boolean> {
   const result = await tx
     .updateTable('event_followers')
-    .set({ position: to, moved_at: nowMs })
+    .set({ position: to, moved_at: nowMs, leased_until: 0 })
     .where('name', '=', name)
     .where('position', '=', from)
     .executeTakeFirst();

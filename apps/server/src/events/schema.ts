@@ -62,6 +62,11 @@ export const EVENT_FOLLOWERS: readonly Statement[] = [
   )`,
 ];
 
+/** Of release 0.2: until when a server sends the events after the position of a follower. */
+export const FOLLOWER_LEASES: readonly Statement[] = [
+  'ALTER TABLE event_followers ADD COLUMN leased_until BIGINT NOT NULL DEFAULT 0',
+];
+
 declare module '../platform/db/tables.ts' {
   interface Tables {
     events: {
@@ -87,6 +92,6 @@ declare module '../platform/db/tables.ts' {
       created_at: number;
     };
     event_anchors: { position: number; hash: string; envelope: string; moved_at: number };
-    event_followers: { name: string; position: number; moved_at: number };
+    event_followers: { name: string; position: number; moved_at: number; leased_until: number };
   }
 }
