@@ -11,7 +11,8 @@ export function benchCheckIn(options: BenchOptions): Promise<Record<string, Figu
   });
 }
 
-function checkInRequest({ agentId, machineId, token }: BenchAgent): Buffer {
+/** A complete idle check-in of this agent. */
+export function checkInRequest({ agentId, machineId, token }: BenchAgent): Buffer {
   const head = [
     `POST /api/v1/agents/${agentId}/check-in HTTP/1.1`,
     'host: bench',

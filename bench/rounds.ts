@@ -17,11 +17,26 @@ export interface Figures {
   cpuUs: number;
   /** With the CPU of the database's own processes. */
   cpuWithDatabaseUs: number;
+  /** CPU of the bare server per request, in the same rounds. */
+  helloUs: number;
   perSecond: number;
   p50Ms: number;
   p99Ms: number;
   /** Resident memory of the server after the rounds. */
   rssMb: number;
+}
+
+/** A server that answers these requests. */
+export interface Candidate {
+  /** What is measured of which server, for people. */
+  title: string;
+  url: string;
+  pid: number;
+  /** CPU time so far, in microseconds; `database` is that of a database's own processes. */
+  cpuUs(): { server: number; database: number };
+  requests: Requests;
+  /** Sends this many of the requests before anything is measured. */
+  firstRequests: number;
 }
 
 export type Requests = readonly Buffer[] | (() => Turn | null);
@@ -42,12 +57,9 @@ export async function compareWithHello(
   options: BenchOptions,
   contest: Contest,
 ): Promise<Record<string, Figures | { missing: string }>> {
-  const { say, agents } = options;
-  if (!pinLoad())
-    say('one core, or no taskset: server and load share the core, so the figures are not reliable');
-  const hello = await startServerProcess(join(import.meta.dirname, 'hello.ts'));
-  const result: Record<string, Figures | { missing: string }> = {};
-  try {
+  const { agents } = options;
+  return besideHello(options, async (compare) => {
+    const result: Record<string, Figures | { missing: string }> = {};
     for (const engine of options.engines) {
       const fleet = await startFleet(engine, { agents, nodeFlags: flagsOf(engine) });
       if ('missing' in fleet) {
@@ -55,21 +67,50 @@ export async function compareWithHello(
         continue;
       }
       try {
-        const requests = contest.requestsOf(fleet);
-        const load = { url: fleet.url, connections: CONNECTIONS, requests };
-        if (contest.firstOnce) await runLoad({ ...load, seconds: FIRST_SECONDS, maxRequests: agents });
-        await runLoad({ url: hello.url, connections: CONNECTIONS, seconds: 1, requests: [HELLO] });
-        await runLoad({ ...load, seconds: WARM_UP_SECONDS });
-        const title = `${engine} ${contest.what}`;
-        result[engine] = await measure(options, { title, fleet, requests, hello });
+        result[engine] = await compare({
+          ...{ url: fleet.url, pid: fleet.pid, cpuUs: fleet.cpuUs, requests: contest.requestsOf(fleet) },
+          title: `${engine} ${contest.what}`,
+          firstRequests: contest.firstOnce ? agents : 0,
+        });
       } finally {
         await fleet.stop();
       }
     }
+    return result;
+  });
+}
+
+/** Starts the bare server for a comparison of one candidate or several, each for itself. */
+export async function besideHello<T>(
+  options: BenchOptions,
+  work: (compare: (candidate: Candidate) => Promise<Figures>) => Promise<T>,
+): Promise<T> {
+  if (!pinLoad())
+    options.say('one core, or no taskset: server and load share the core, so the figures are not reliable');
+  const hello = await startServerProcess(join(import.meta.dirname, 'hello.ts'));
+  try {
+    return await work(async (candidate) => {
+      const requests = inTurn(candidate.requests);
+      const load = { url: candidate.url, connections: CONNECTIONS, requests };
+      const { firstRequests: maxRequests } = candidate;
+      if (maxRequests > 0) await runLoad({ ...load, seconds: FIRST_SECONDS, maxRequests });
+      await runLoad({ url: hello.url, connections: CONNECTIONS, seconds: 1, requests: [HELLO] });
+      await runLoad({ ...load, seconds: WARM_UP_SECONDS });
+      return measure(options, { candidate: { ...candidate, requests }, hello });
+    });
   } finally {
     await hello.stop();
   }
-  return result;
+}
+
+/** Goes on where the round before ended: a round is shorter than one turn of a large fleet. */
+function inTurn(requests: Requests): () => Turn | null {
+  if (typeof requests === 'function') return requests;
+  let next = 0;
+  return () => {
+    const request = requests[next++ % requests.length];
+    return request === undefined ? null : { request };
+  };
 }
 
 function flagsOf(engine: string): string[] {
@@ -82,27 +123,24 @@ interface Round extends LoadResult {
   cpuWithDatabaseUs: number;
 }
 
-interface Candidates {
-  title: string;
-  fleet: BenchServer;
-  requests: Requests;
-  hello: { pid: number; url: string };
-}
-
 async function measure(
   { rounds, seconds, say }: BenchOptions,
-  { title, fleet, requests, hello }: Candidates,
+  { candidate, hello }: { candidate: Candidate; hello: { pid: number; url: string } },
 ): Promise<Figures> {
   const floors: number[] = [];
   const measuredRounds: Round[] = [];
   for (let round = 1; round <= rounds; round++) {
     const helloCpu = () => ({ server: cpuOf(hello.pid), database: 0 });
     const floor = await measured(helloCpu, { url: hello.url, seconds, requests: [HELLO] });
-    const one = await measured(fleet.cpuUs, { url: fleet.url, seconds, requests });
+    const one = await measured(candidate.cpuUs, {
+      url: candidate.url,
+      seconds,
+      requests: candidate.requests,
+    });
     floors.push(floor.cpuUs);
     measuredRounds.push(one);
     say(
-      `${title} ${round}/${rounds}: hello ${floor.cpuUs.toFixed(1)} µs, ${one.cpuUs.toFixed(1)} µs ` +
+      `${candidate.title} ${round}/${rounds}: hello ${floor.cpuUs.toFixed(1)} µs, ${one.cpuUs.toFixed(1)} µs ` +
         `(${one.cpuWithDatabaseUs.toFixed(1)} with the database), ${one.perSecond.toFixed(0)}/s, ` +
         `p99 ${one.p99Ms.toFixed(1)} ms`,
     );
@@ -113,10 +151,11 @@ async function measure(
     cpuRatio: rounded(of('cpuUs') / median(floors)),
     cpuUs: rounded(of('cpuUs')),
     cpuWithDatabaseUs: rounded(of('cpuWithDatabaseUs')),
+    helloUs: rounded(median(floors)),
     perSecond: Math.round(of('perSecond')),
     p50Ms: rounded(of('p50Ms')),
     p99Ms: rounded(of('p99Ms')),
-    rssMb: Math.round(memoryOf(fleet.pid).rssKb / 1_024),
+    rssMb: Math.round(memoryOf(candidate.pid).rssKb / 1_024),
   };
 }
 

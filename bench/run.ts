@@ -5,6 +5,7 @@ import { benchAgent } from './agent.ts';
 import { benchBulk } from './bulk.ts';
 import { benchCapability } from './capability.ts';
 import { benchCheckIn } from './check-in.ts';
+import { benchCurve, type CurveOptions } from './curve.ts';
 import { benchEvidence } from './evidence.ts';
 import { benchInventory } from './inventory.ts';
 import type { FleetSize } from './list-fleet.ts';
@@ -18,6 +19,7 @@ import { benchVersions } from './versions.ts';
 
 const BENCHES = {
   'check-in': benchCheckIn,
+  curve: benchCurve,
   renewals: benchRenewals,
   inventory: benchInventory,
   agent: benchAgent,
@@ -34,14 +36,11 @@ const BENCHES = {
   evidence: benchEvidence,
 } as const;
 
-const NAMES = [
-  ...(['check-in', 'renewals', 'inventory', 'agent', 'plan', 'advisories', 'versions', 'lists'] as const),
-  ...(['bulk', 'overview', 'policies', 'capability', 'abuse', 'slow-log', 'evidence'] as const),
-] as const;
-
-const USAGE = `Usage: npm run bench -- <check-in|renewals|inventory|agent|plan|advisories|lists|versions|bulk|overview|policies|capability|abuse|slow-log|evidence> [--json] [--rounds N] [--seconds N] [--engine E]
+const USAGE = `Usage: npm run bench -- <${Object.keys(BENCHES).join('|')}> [--json] [--rounds N] [--seconds N] [--engine E]
 
   check-in    idle check-ins of --agents agents against a bare node:http server in the same run
+  curve       the same at each size of --sizes: a record and a page with plots in bench/out; --baseline FILE compares
+              (bench/baseline.json is kept), --target FILE measures another server (bench/target.ts)
   renewals    durable renewals (E1) of 10,000 agents against the same bare server
   inventory   reports of 1,500 packages: unchanged, and with 10 changed
   agent       start-up time and idle memory of the agent
@@ -61,6 +60,7 @@ const USAGE = `Usage: npm run bench -- <check-in|renewals|inventory|agent|plan|a
   --rounds    alternating rounds of each candidate (default 5)
   --seconds   length of a round (default 2)
   --agents    agents that check in (default 10,000)
+  --sizes     sizes of the fleet for the curve (default 1000,10000,100000,500000)
   --hosts     hosts of the lists (default 100,000) or of the evidence (20; 300 for the figures of bench/README.md)
   --updates   updates of the lists, and as many events (default 500,000)
   --list      only this list: agents, updates, packages or events
@@ -89,7 +89,9 @@ if (options === null) {
   process.stdout.write(`${options.json ? JSON.stringify(result) : JSON.stringify(result, null, 2)}\n`);
 }
 
-function readOptions(): (BenchOptions & FleetSize & { bench: keyof typeof BENCHES; json: boolean }) | null {
+function readOptions():
+  | (BenchOptions & FleetSize & CurveOptions & { bench: keyof typeof BENCHES; json: boolean })
+  | null {
   try {
     const { values, positionals } = parseArgs({
       allowPositionals: true,
@@ -102,9 +104,12 @@ function readOptions(): (BenchOptions & FleetSize & { bench: keyof typeof BENCHE
         hosts: { type: 'string' },
         updates: { type: 'string', default: '500000' },
         list: { type: 'string' },
+        sizes: { type: 'string', default: '1000,10000,100000,500000' },
+        target: { type: 'string' },
+        baseline: { type: 'string' },
       },
     });
-    const bench = NAMES.find((name) => name === positionals[0]);
+    const [bench = ''] = positionals;
     const rounds = Number(values.rounds);
     const seconds = Number(values.seconds);
     const agents = Number(values.agents);
@@ -112,23 +117,36 @@ function readOptions(): (BenchOptions & FleetSize & { bench: keyof typeof BENCHE
     const evidenceHosts = Number(values.hosts ?? 20);
     const updates = Number(values.updates);
     const engines = (['sqlite', 'postgres'] as const).filter((e) => !values.engine || e === values.engine);
-    if (!bench || positionals.length !== 1 || engines.length === 0) return null;
-    if (
-      !(
-        rounds >= 1 &&
-        seconds > 0 &&
-        agents >= 1 &&
-        (hosts >= 100 || bench === 'evidence') &&
-        evidenceHosts >= 1 &&
-        updates >= 100
-      )
-    )
-      return null;
+    if (!isBench(bench) || positionals.length !== 1 || engines.length === 0) return null;
+    if (!(rounds >= 1 && seconds > 0 && agents >= 1 && updates >= 100 && evidenceHosts >= 1)) return null;
+    if (hosts < 100 && bench !== 'evidence') return null;
+    const sizes = values.sizes.split(',').map(Number);
+    if (!sizes.every((size) => Number.isSafeInteger(size) && size >= 1)) return null;
+    const { target = null, baseline = null } = values;
     const say = (line: string) => void process.stderr.write(`${line}\n`);
     const { json, list } = values;
-    const size = { agents, evidenceHosts, hosts, updates, events: updates };
-    return { bench, json, list, rounds, seconds, engines, ...size, say };
+    return {
+      bench,
+      json,
+      list,
+      sizes,
+      target,
+      baseline,
+      rounds,
+      seconds,
+      agents,
+      engines,
+      hosts,
+      evidenceHosts,
+      updates,
+      events: updates,
+      say,
+    };
   } catch {
     return null;
   }
+}
+
+function isBench(name: string): name is keyof typeof BENCHES {
+  return Object.hasOwn(BENCHES, name);
 }
