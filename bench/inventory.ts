@@ -83,7 +83,8 @@ function medians(all: readonly Figures[]): Figures {
   };
 }
 
-function reportRequest({ agentId, machineId, token }: BenchAgent, round: number): Buffer {
+/** A report of 1,500 packages, of which ten have another version in each round. */
+export function reportBody(round: number): Buffer<ArrayBuffer> {
   const packages = Array.from({ length: PACKAGES }, (_, n) => {
     const version = n < CHANGED ? `1.${n}.${round}-1` : `1.${n}.0-1`;
     return {
@@ -94,9 +95,13 @@ function reportRequest({ agentId, machineId, token }: BenchAgent, round: number)
       source_version: version,
     };
   });
-  const body = Buffer.from(
+  return Buffer.from(
     JSON.stringify({ scanned_at: '2026-11-21T09:00:00Z', complete: true, packages, updates: [] }),
   );
+}
+
+function reportRequest({ agentId, machineId, token }: BenchAgent, round: number): Buffer {
+  const body = reportBody(round);
   const head = [
     `PUT /api/v1/agents/${agentId}/inventory/apt HTTP/1.1`,
     'host: bench',

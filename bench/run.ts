@@ -15,6 +15,7 @@ import { benchPlan } from './plan.ts';
 import { benchPolicies } from './policies.ts';
 import { benchRenewals } from './renewals.ts';
 import { benchSlowLog } from './slow-log.ts';
+import { benchSoak, type SoakOptions } from './soak.ts';
 import { benchVersions } from './versions.ts';
 
 const BENCHES = {
@@ -34,6 +35,7 @@ const BENCHES = {
   abuse: benchAbuse,
   'slow-log': benchSlowLog,
   evidence: benchEvidence,
+  soak: benchSoak,
 } as const;
 
 const USAGE = `Usage: npm run bench -- <${Object.keys(BENCHES).join('|')}> [--json] [--rounds N] [--seconds N] [--engine E]
@@ -55,11 +57,13 @@ const USAGE = `Usage: npm run bench -- <${Object.keys(BENCHES).join('|')}> [--js
   abuse       CPU of each refused request, by route; fails above 2 ms
   evidence    a year of --hosts hosts with 2,000 updates each: a bundle, its verification, an SBOM and a VEX
   slow-log    a prepared read of SQLite, with and without the log of slow queries
+  soak        half an hour of a fleet's day: fails if memory goes on growing or files stay open
 
   --json      last line of the output is one JSON object with the medians
   --rounds    alternating rounds of each candidate (default 5)
   --seconds   length of a round (default 2)
   --agents    agents that check in (default 10,000)
+  --minutes   length of the soak (default 30)
   --sizes     sizes of the fleet for the curve (default 1000,10000,100000,500000)
   --hosts     hosts of the lists (default 100,000) or of the evidence (20; 300 for the figures of bench/README.md)
   --updates   updates of the lists, and as many events (default 500,000)
@@ -90,7 +94,7 @@ if (options === null) {
 }
 
 function readOptions():
-  | (BenchOptions & FleetSize & CurveOptions & { bench: keyof typeof BENCHES; json: boolean })
+  | (BenchOptions & FleetSize & CurveOptions & SoakOptions & { bench: keyof typeof BENCHES; json: boolean })
   | null {
   try {
     const { values, positionals } = parseArgs({
@@ -105,6 +109,7 @@ function readOptions():
         updates: { type: 'string', default: '500000' },
         list: { type: 'string' },
         sizes: { type: 'string', default: '1000,10000,100000,500000' },
+        minutes: { type: 'string', default: '30' },
         target: { type: 'string' },
         baseline: { type: 'string' },
       },
@@ -113,12 +118,14 @@ function readOptions():
     const rounds = Number(values.rounds);
     const seconds = Number(values.seconds);
     const agents = Number(values.agents);
+    const minutes = Number(values.minutes);
     const hosts = Number(values.hosts ?? 100_000);
     const evidenceHosts = Number(values.hosts ?? 20);
     const updates = Number(values.updates);
     const engines = (['sqlite', 'postgres'] as const).filter((e) => !values.engine || e === values.engine);
     if (!isBench(bench) || positionals.length !== 1 || engines.length === 0) return null;
-    if (!(rounds >= 1 && seconds > 0 && agents >= 1 && updates >= 100 && evidenceHosts >= 1)) return null;
+    if (!(rounds >= 1 && seconds > 0 && agents >= 1 && minutes > 0 && updates >= 100 && evidenceHosts >= 1))
+      return null;
     if (hosts < 100 && bench !== 'evidence') return null;
     const sizes = values.sizes.split(',').map(Number);
     if (!sizes.every((size) => Number.isSafeInteger(size) && size >= 1)) return null;
@@ -129,6 +136,7 @@ function readOptions():
       bench,
       json,
       list,
+      minutes,
       sizes,
       target,
       baseline,
