@@ -97,6 +97,10 @@ export const INVENTORY_PARTS_MAX_PACKAGES = 200_000;
 export const INVENTORY_PARTS_MAX_BYTES = 64 * 1024 * 1024;
 /** Most updates that one inventory report, or one part of it, may hold. */
 export const INVENTORY_MAX_UPDATES = 5_000;
+/** Most packages that a delta may add or change, most that it may remove, and most updates in it. */
+export const DELTA_MAX_ITEMS = 1_000;
+/** Largest delta after decompression, in bytes. */
+export const DELTA_MAX_BYTES = 256 * 1024;
 /** Largest body of every other request, in bytes. */
 export const BODY_MAX_BYTES = 1024 * 1024;
 
@@ -138,6 +142,24 @@ export const InventoryReport = strict({
   condition: Type.Optional(PackageCondition),
 });
 export type InventoryReport = Static<typeof InventoryReport>;
+
+/** What has changed since a complete report that the server has, and the report that comes of it, which is complete too. */
+export const InventoryDelta = strict({
+  base_sha256: Sha256Hex,
+  report_sha256: Sha256Hex,
+  scanned_at: Timestamp,
+  /** Packages in the report that comes of it. */
+  package_count: Type.Integer({ minimum: 0, maximum: INVENTORY_MAX_PACKAGES }),
+  /** New, or with changed members. */
+  put: Type.Array(InventoryPackage, { maxItems: DELTA_MAX_ITEMS }),
+  gone: Type.Array(strict({ name: PackageName, version: PackageVersion, arch: Type.Optional(ShortText) }), {
+    maxItems: DELTA_MAX_ITEMS,
+  }),
+  /** All of the report, changed or not. */
+  updates: Type.Array(InventoryUpdate, { maxItems: DELTA_MAX_ITEMS }),
+  condition: Type.Optional(PackageCondition),
+});
+export type InventoryDelta = Static<typeof InventoryDelta>;
 
 export const InventoryAnswer = strict({
   accepted: Type.Boolean(),

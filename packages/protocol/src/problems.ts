@@ -25,6 +25,7 @@ export const PROBLEM_STATUS = {
   binding_pending: 409,
   plan_drift: 409,
   command_finished: 409,
+  whole_report_required: 409,
   payload_too_large: 413,
   inventory_too_large: 413,
   unsupported_media_type: 415,

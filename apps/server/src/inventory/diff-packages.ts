@@ -1,4 +1,4 @@
-import type { InventoryPackage } from '@tidegate/protocol/agent-api';
+import type { InventoryDelta, InventoryPackage } from '@tidegate/protocol/agent-api';
 
 export interface PackageRecord {
   name: string;
@@ -45,6 +45,37 @@ export function createPackageDiff(): PackageDiffing {
     },
     result: () => ({ put, gone: [...left.values()] }),
   };
+}
+
+/**
+ * The writes of a delta, by the stored packages of its names, and how many packages there are more afterwards. Null if a
+ * package to be removed is not stored.
+ */
+export function diffDelta(
+  stored: readonly PackageRecord[],
+  { put, gone }: Pick<InventoryDelta, 'put' | 'gone'>,
+): (PackageDiff & { added: number }) | null {
+  const left = new Map(stored.map((record) => [keyOf(record), record]));
+  const removed: PackageRecord[] = [];
+  for (const item of gone) {
+    const key = keyOf(recordOf(item));
+    const record = left.get(key);
+    if (!record) return null;
+    left.delete(key);
+    removed.push(record);
+  }
+  const seen = new Set<string>();
+  const written: PackageRecord[] = [];
+  let added = -removed.length;
+  for (const record of put.map(recordOf)) {
+    const key = keyOf(record);
+    if (seen.has(key)) continue;
+    seen.add(key);
+    const known = left.get(key);
+    if (!known) added += 1;
+    if (!known || !isSame(known, record)) written.push(record);
+  }
+  return { put: written, gone: removed, added };
 }
 
 function recordOf(item: InventoryPackage): PackageRecord {

@@ -10,7 +10,7 @@ import {
   closeUpdates,
   offerUpdates,
   openUpdates,
-  readScan,
+  readKnown,
   type ScannedUpdate,
 } from '../updates/record-scan.ts';
 import { closedByScan, createScanFacts } from '../updates/scan-rules.ts';
@@ -82,7 +82,9 @@ export async function recordLargeReport(
   const facts = createScanFacts({ ecosystem, complete: report.complete });
   await inTurns(report.updates, { size: COMPARED_ITEMS, work: facts.addUpdates });
   await inTurns(report.packages, { size: COMPARED_ITEMS, work: facts.addPackages });
-  const scan = await readScan(database.read, { ...section, scannedAtMs, complete: report.complete, facts });
+  const { complete, updates } = report;
+  const known = await readKnown(database.read, { ...section, updates });
+  const scan = { ...section, scannedAtMs, complete, facts, known };
   for (const part of partsOf(report.updates, weightOf)) {
     let added = new Map<string, UpdateRow>();
     const isOurs = await write(async (tx) => {

@@ -14,9 +14,10 @@ import {
   openUpdates,
   recordScan,
   type ScannedUpdate,
+  type ScanReport,
 } from '../updates/record-scan.ts';
 import { closedByScan, hasPlaces, scanFacts } from '../updates/scan-rules.ts';
-import { createPackageDiff } from './diff-packages.ts';
+import { createPackageDiff, type PackageRecord } from './diff-packages.ts';
 import type { ReadReport, ReadUpdate } from './read-report.ts';
 import {
   copyDigests,
@@ -40,11 +41,11 @@ export interface ReportDeps {
  */
 export async function recordReport(
   tx: Tx,
-  { platform, maxChange = 'any' }: ReportDeps,
+  deps: ReportDeps,
   section: Section & { report: ReadReport; digest: string },
 ): Promise<ScannedUpdate[] | null> {
-  const { agentId, ecosystem, report, digest } = section;
-  if (!(await lockAgent(tx, agentId))) return null;
+  const { report } = section;
+  if (!(await lockAgent(tx, section.agentId))) return null;
   const diff = createPackageDiff();
   for await (const page of storedPackages(tx, section)) diff.addStored(page);
   diff.addReported(report.packages);
@@ -52,6 +53,28 @@ export async function recordReport(
   // Removals first: a new version of a package is a separate row.
   if (report.complete) await dropPackages(tx, section, gone);
   await putPackages(tx, section, put);
+  return recordFindings(tx, deps, { ...section, put, packageCount: report.packages.length });
+}
+
+/** What a report says besides its packages, once those are stored: the row of the report, and its updates. */
+export async function recordFindings(
+  tx: Tx,
+  { platform, maxChange = 'any' }: ReportDeps,
+  {
+    agentId,
+    ecosystem,
+    report,
+    digest,
+    put,
+    packageCount,
+  }: Section & {
+    report: ScanReport & Pick<ReadReport, 'condition'>;
+    digest: string;
+    /** The packages that were new or changed. */
+    put: readonly PackageRecord[];
+    packageCount: number;
+  },
+): Promise<ScannedUpdate[]> {
   await recordFirstSeen(tx, platform, {
     agentId,
     ecosystem,
@@ -65,7 +88,7 @@ export async function recordReport(
     scanned_at: Date.parse(report.scanned_at),
     received_at: platform.now(),
     complete: report.complete ? 1 : 0,
-    package_count: report.packages.length,
+    package_count: packageCount,
     condition: report.condition ? JSON.stringify(report.condition) : null,
   });
   await copyDigests(tx, agentId);
@@ -74,7 +97,7 @@ export async function recordReport(
   if (!hasPlaces(ecosystem)) return updates;
   await recordCandidates(tx, { agentId, ecosystem, report });
   await recommendOffers(tx, { agentId, ecosystem, maxChange });
-  return openUpdates(tx, section);
+  return openUpdates(tx, { agentId, ecosystem });
 }
 
 /**

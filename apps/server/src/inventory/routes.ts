@@ -1,7 +1,9 @@
 import {
+  DELTA_MAX_BYTES,
   INVENTORY_MAX_BYTES,
   INVENTORY_MAX_PARTS,
   InventoryAnswer,
+  InventoryDelta,
   InventoryReport,
   PartAnswer,
 } from '@tidegate/protocol/agent-api';
@@ -14,6 +16,7 @@ import type { Routes } from '../platform/http/routes.ts';
 import { mountInstalled } from './installed-routes.ts';
 import { LARGE_COMPRESSED_BYTES, SMALL_REPORT_MAX_BYTES } from './large-reports.ts';
 import { mountRepairs } from './repair-routes.ts';
+import { takeDelta } from './take-delta.ts';
 import { takePart } from './take-part.ts';
 import { type TakeDeps, takeReport } from './take-report.ts';
 
@@ -40,6 +43,25 @@ export function mountInventory(routes: Routes, deps: TakeDeps): void {
     },
     handler: async ({ agent: { agentId }, params, request }) => {
       return takeReport(deps, { agentId, ecosystem: params.ecosystem, bytes: takeBytes(request) });
+    },
+  });
+  routes.agent({
+    method: 'PATCH',
+    url: '/api/v1/agents/:agent_id/inventory/:ecosystem',
+    access: { limit: 'agent_reports' },
+    bodyMaxBytes: DELTA_MAX_BYTES,
+    rawBody: InventoryDelta,
+    schema: {
+      summary: 'What has changed since a complete report that the server has',
+      description:
+        'base_sha256 is the digest of the report that the server has, report_sha256 that of the report that comes of it, both as check-ins name them. The server refuses with 409 whole_report_required what does not fit its report.',
+      tags: ['agents'],
+      params: strict({ agent_id: Uuid, ecosystem: Ecosystem }),
+      response: { 200: InventoryAnswer },
+      refuses: ['whole_report_required', 'host_budget_spent'],
+    },
+    handler: async ({ agent: { agentId }, params, request }) => {
+      return takeDelta(deps, { agentId, ecosystem: params.ecosystem, bytes: takeBytes(request) });
     },
   });
   routes.agent({

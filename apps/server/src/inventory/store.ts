@@ -50,17 +50,17 @@ export async function* storedPackages(
   }
 }
 
-/** The versions installed under these names, of every architecture. */
+/** The packages installed under these names, in every version and of every architecture. */
 export async function packagesNamed(
   db: Db,
   { agentId, ecosystem }: Section,
   names: readonly string[],
-): Promise<{ name: string; arch: string; version: string }[]> {
-  const found: { name: string; arch: string; version: string }[] = [];
+): Promise<PackageRecord[]> {
+  const found: PackageRecord[] = [];
   for (let i = 0; i < names.length; i += WRITE_ROWS) {
     const rows = await db
       .selectFrom('agent_packages')
-      .select(['name', 'arch', 'version'])
+      .select(['name', 'arch', 'version', 'source_name', 'source_version', 'origin', 'held'])
       .where('agent_id', '=', agentId)
       .where('ecosystem', '=', ecosystem)
       .where('name', 'in', names.slice(i, i + WRITE_ROWS))
@@ -68,6 +68,16 @@ export async function packagesNamed(
     found.push(...rows);
   }
   return found;
+}
+
+export async function countPackages(db: Db, { agentId, ecosystem }: Section): Promise<number> {
+  const { count } = await db
+    .selectFrom('agent_packages')
+    .select((e) => e.fn.countAll<number>().as('count'))
+    .where('agent_id', '=', agentId)
+    .where('ecosystem', '=', ecosystem)
+    .executeTakeFirstOrThrow();
+  return Number(count);
 }
 
 export async function putPackages(

@@ -101,15 +101,19 @@ export async function appendOutsiderEvent(
 /** Charges a host's report before any write; throws 429 until the next day if the budget is spent. */
 export async function chargeReport(
   platform: Pick<Platform, 'database' | 'newId' | 'now'>,
-  { agentId, rows, bytes }: { agentId: string } & Amount,
+  { agentId, ...amount }: { agentId: string } & Amount,
 ): Promise<void> {
   const isWithin = await platform.database.transact((tx) =>
-    charge(tx, platform, { kind: 'reports', subject: { agentId }, rows, bytes }),
+    charge(tx, platform, { kind: 'reports', subject: { agentId }, ...amount }),
   );
-  if (isWithin) return;
-  const { rows: rowsMax, bytes: bytesMax } = BUDGETS.reports;
-  throw new Refusal('host_budget_spent', {
-    detail: `A host may report ${rowsMax} rows and ${bytesMax} bytes a day; this host has. The budget resets at midnight UTC.`,
+  if (!isWithin) throw reportsSpent(platform);
+}
+
+/** The refusal of a report whose charge was not within the budget. */
+export function reportsSpent(platform: Pick<Platform, 'now'>): Refusal {
+  const { rows, bytes } = BUDGETS.reports;
+  return new Refusal('host_budget_spent', {
+    detail: `A host may report ${rows} rows and ${bytes} bytes a day; this host has. The budget resets at midnight UTC.`,
     retryAfterSeconds: secondsToNextDay(platform.now()),
   });
 }

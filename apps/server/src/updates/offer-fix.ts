@@ -4,8 +4,7 @@ import type { Platform } from '../platform/platform.ts';
 import type { Candidates } from './candidates-store.ts';
 import { bitOf, isSmallestFix } from './offer-rules.ts';
 import { newRow } from './record-scan.ts';
-import { insertHistory, insertUpdates, refreshUpdate, type UpdateRow, updatesOf } from './store.ts';
-import { CLOSED_STATES } from './transition-rules.ts';
+import { insertHistory, insertUpdates, openUpdatesOf, refreshUpdate, type UpdateRow } from './store.ts';
 import { transitionUpdate } from './transition-update.ts';
 
 const FIX = bitOf('smallest_fix');
@@ -20,7 +19,7 @@ export async function offerFix(
   platform: Pick<Platform, 'newId' | 'now'>,
   { of, fixVersion }: { of: Candidates; fixVersion: string | null },
 ): Promise<UpdateRow | null> {
-  const all = await updatesOf(tx, { ...of, but: CLOSED_STATES });
+  const all = await openUpdatesOf(tx, of);
   const open = all.filter(({ name, arch }) => name === of.name && arch === of.arch);
   for (const row of open) {
     if (row.available_version === fixVersion) await markFix(tx, platform, { row, of });

@@ -2,8 +2,7 @@ import type { MaxChange } from '@tidegate/protocol/offers';
 import type { Tx } from '../platform/db/engine.ts';
 import { recommend } from './offer-rules.ts';
 import { hasPlaces, packageKey } from './scan-rules.ts';
-import { setRecommended, updatesOf } from './store.ts';
-import { CLOSED_STATES } from './transition-rules.ts';
+import { openUpdatesOf, setRecommended } from './store.ts';
 
 /**
  * Marks which of the open versions of each npm or PyPI package of a host is recommended, and writes what has changed. The
@@ -14,7 +13,7 @@ export async function recommendOffers(
   { agentId, ecosystem, maxChange }: { agentId: string; ecosystem: string; maxChange: MaxChange },
 ): Promise<void> {
   if (!hasPlaces(ecosystem)) return;
-  const open = await updatesOf(tx, { agentId, ecosystem, but: CLOSED_STATES });
+  const open = await openUpdatesOf(tx, { agentId, ecosystem });
   for (const versions of Map.groupBy(open, packageKey).values()) {
     const bits = recommend(versions, maxChange);
     for (const { id, recommended: before } of versions) {

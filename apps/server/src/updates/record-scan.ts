@@ -1,4 +1,4 @@
-import type { InventoryPackage, InventoryUpdate } from '@tidegate/protocol/agent-api';
+import type { InventoryUpdate } from '@tidegate/protocol/agent-api';
 import type { Ecosystem } from '@tidegate/protocol/scalars';
 import type { UpdateState } from '@tidegate/protocol/states';
 import { type Change, changeOf } from '@tidegate/versions/change';
@@ -9,12 +9,20 @@ import { offerBits, RECOMMENDED_ALWAYS, RECOMMENDED_HERE, rescanned } from './of
 import {
   closedByScan,
   hasPlaces,
+  type InstalledVersion,
   packageKey,
   type ScanClosure,
   type ScanFacts,
   scanFacts,
 } from './scan-rules.ts';
-import { insertHistory, insertUpdates, refreshUpdate, type UpdateRow, updatesOf } from './store.ts';
+import {
+  closedUpdatesOf,
+  insertHistory,
+  insertUpdates,
+  openUpdatesOf,
+  refreshUpdate,
+  type UpdateRow,
+} from './store.ts';
 import { storePlan } from './store-plan.ts';
 import { CLOSED_STATES, SCAN_CLOSES, stepsToSeenInstalled } from './transition-rules.ts';
 import { transitionUpdate } from './transition-update.ts';
@@ -46,7 +54,10 @@ export interface ClosedUpdate {
 export interface ScanReport {
   readonly scanned_at: string;
   readonly complete: boolean;
-  readonly packages: readonly InventoryPackage[];
+  /** All packages of the report, or what finds those of the updates that the scan concerns. */
+  readonly packages:
+    | readonly InstalledVersion[]
+    | ((names: readonly string[]) => Promise<readonly InstalledVersion[]>);
   readonly updates: readonly ScannedOffer[];
 }
 
@@ -60,9 +71,11 @@ export interface Scan {
   readonly scannedAtMs: number;
   readonly complete: boolean;
   readonly facts: ScanFacts;
-  /** For each version the open row, or the one closed last. */
-  readonly known: Map<string, UpdateRow>;
+  readonly known: KnownUpdates;
 }
+
+/** The open updates of the host, and for each other version on offer the one closed last. */
+export type KnownUpdates = Map<string, UpdateRow>;
 
 /**
  * Records the findings of a scan: new updates are pending, newer versions supersede older ones, and versions
@@ -75,18 +88,37 @@ export async function recordScan(
   platform: Pick<Platform, 'newId' | 'now'>,
   { agentId, ecosystem, report }: { agentId: string; ecosystem: Ecosystem; report: ScanReport },
 ): Promise<ScanOutcome> {
-  const facts = scanFacts({ ecosystem, ...report });
-  const { complete, updates } = report;
-  const scannedAtMs = Date.parse(report.scanned_at);
-  const scan = await readScan(tx, { agentId, ecosystem, scannedAtMs, complete, facts });
-  for (const [key, row] of await offerUpdates(tx, platform, { scan, updates })) scan.known.set(key, row);
-  const closed = await closeUpdates(tx, platform, { scan, rows: [...scan.known.values()] });
+  const { complete, updates, packages } = report;
+  const known = await readKnown(tx, { agentId, ecosystem, updates });
+  const names = () => [...new Set([...known.values(), ...updates].map(({ name }) => name))];
+  const installed = typeof packages === 'function' ? await packages(names()) : packages;
+  const facts = scanFacts({ ecosystem, complete, packages: installed, updates });
+  const scan = {
+    ...{ agentId, ecosystem, complete, facts, known },
+    scannedAtMs: Date.parse(report.scanned_at),
+  };
+  for (const [key, row] of await offerUpdates(tx, platform, { scan, updates })) known.set(key, row);
+  const closed = await closeUpdates(tx, platform, { scan, rows: [...known.values()] });
   return { updates: await openUpdates(tx, { agentId, ecosystem }), closed };
 }
 
-/** Reads the updates of the host for a scan. */
-export async function readScan(db: Db, of: Omit<Scan, 'known'>): Promise<Scan> {
-  return { ...of, known: await newestRows(await updatesOf(db, of)) };
+/** Reads the updates of the host that a scan with these offers concerns. */
+export async function readKnown(
+  db: Db,
+  {
+    updates,
+    ...of
+  }: { agentId: string; ecosystem: Ecosystem; updates: readonly Pick<InventoryUpdate, 'name'>[] },
+): Promise<KnownUpdates> {
+  const names = [...new Set(updates.map(({ name }) => name))];
+  const known: KnownUpdates = new Map();
+  const add = (rows: readonly UpdateRow[]) => {
+    for (const row of rows) known.set(rowKey(row), row);
+  };
+  for (const rows of [await closedUpdatesOf(db, { ...of, names }), await openUpdatesOf(db, of)]) {
+    await inTurns(rows, { size: ROWS_A_TURN, work: add });
+  }
+  return known;
 }
 
 /** Records offers of a scan; the caller adds the new rows to `known` once the transaction has committed. */
@@ -151,7 +183,7 @@ export async function changedSince(
   db: Db,
   { sinceMs, ...of }: { agentId: string; ecosystem: Ecosystem; sinceMs: number },
 ): Promise<UpdateRow[]> {
-  const open = await updatesOf(db, { ...of, but: CLOSED_STATES });
+  const open = await openUpdatesOf(db, of);
   return open.filter(
     ({ state, updated_at: at }) => at > sinceMs && SCAN_CLOSES.some((closes) => closes === state),
   );
@@ -162,7 +194,7 @@ export async function openUpdates(
   db: Db,
   of: { agentId: string; ecosystem: Ecosystem },
 ): Promise<ScannedUpdate[]> {
-  const open = await updatesOf(db, { ...of, but: CLOSED_STATES });
+  const open = await openUpdatesOf(db, of);
   const offered = open.filter(({ rollback_of: undone }) => undone === null);
   return offered.map((row) => ({
     update_id: row.id,
@@ -172,18 +204,6 @@ export async function openUpdates(
     ...(row.arch !== '' && hasPlaces(of.ecosystem) && { arch: row.arch }),
     ...((row.recommended & RECOMMENDED_HERE) === 0 && { alternative: true as const }),
   }));
-}
-
-/** For each version the open row, or the one closed last. */
-async function newestRows(rows: readonly UpdateRow[]): Promise<Map<string, UpdateRow>> {
-  const newest = new Map<string, UpdateRow>();
-  await inTurns(rows, {
-    size: ROWS_A_TURN,
-    work: (part) => {
-      for (const row of part) newest.set(rowKey(row), row);
-    },
-  });
-  return newest;
 }
 
 /**

@@ -6,6 +6,8 @@ import { SCAN_CLOSES } from './transition-rules.ts';
 
 export type ScanClosure = { kind: 'installed' } | { kind: 'superseded'; reason: string };
 
+export type InstalledVersion = Pick<InventoryPackage, 'name' | 'arch' | 'version'>;
+
 /** The versions of one package: one of them is the greatest, unless none can be ordered. */
 export interface Versions {
   readonly greatest: string;
@@ -32,7 +34,7 @@ export function packageKey(of: { name: string; arch?: string | undefined }): str
 /** Takes a report in any number of pieces. Its cost is linear, however many versions a package has. */
 export interface GrowingFacts extends ScanFacts {
   addUpdates(updates: readonly InventoryUpdate[]): void;
-  addPackages(packages: readonly InventoryPackage[]): void;
+  addPackages(packages: readonly InstalledVersion[]): void;
 }
 
 export function createScanFacts({
@@ -68,7 +70,7 @@ export function createScanFacts({
 export function scanFacts(report: {
   ecosystem: string;
   complete: boolean;
-  packages: readonly InventoryPackage[];
+  packages: readonly InstalledVersion[];
   updates: readonly InventoryUpdate[];
 }): ScanFacts {
   const facts = createScanFacts(report);
@@ -159,9 +161,12 @@ function add(map: Map<string, KnownVersions>, ecosystem: string, key: string, ve
   }
 }
 
-/** A version that cannot be ordered gives way to any other. */
+/** A version that cannot be ordered gives way to one that can; between equals the text decides, not their order in the report. */
 function greaterOf(ecosystem: string, current: string, next: string): string {
   const order = compareVersions(ecosystem, next, current);
-  if (order !== 'undecidable') return order > 0 ? next : current;
-  return compareVersions(ecosystem, current, current) === 'undecidable' ? next : current;
+  const later = next > current ? next : current;
+  if (order !== 'undecidable') return order === 0 ? later : order > 0 ? next : current;
+  const isOrdered = (version: string) => compareVersions(ecosystem, version, version) !== 'undecidable';
+  if (isOrdered(current) === isOrdered(next)) return later;
+  return isOrdered(next) ? next : current;
 }

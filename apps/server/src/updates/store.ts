@@ -1,6 +1,6 @@
 import { PlanAction } from '@tidegate/protocol/plan';
 import type { UpdateState } from '@tidegate/protocol/states';
-import type { Insertable, Selectable, Updateable } from 'kysely';
+import { type Insertable, type Selectable, type SqlBool, sql, type Updateable } from 'kysely';
 import { Type } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { chunks } from '../platform/db/chunks.ts';
@@ -33,20 +33,41 @@ export async function findUpdate(db: Db, id: string): Promise<UpdateRow | null> 
   return (await db.selectFrom('updates').selectAll().where('id', '=', id).executeTakeFirst()) ?? null;
 }
 
-/** In name order, rows of one name in the order found; `but` omits states. */
-export async function updatesOf(
+/** The index of open updates has these states in its condition, so they are written as it has them. */
+const IS_OPEN = sql<SqlBool>`state NOT IN ('installed', 'superseded')`;
+const IS_CLOSED = sql<SqlBool>`state IN ('installed', 'superseded')`;
+
+/** All open updates of a host. */
+export async function openUpdatesOf(
   db: Db,
-  { agentId, ecosystem, but = [] }: { agentId: string; ecosystem: string; but?: readonly UpdateState[] },
+  of: { agentId: string; ecosystem: string },
 ): Promise<UpdateRow[]> {
-  const query = db
+  return pagesOf(updatesOf(db, of).where(IS_OPEN));
+}
+
+/** The installed and superseded updates of these packages; the last of a version comes last. */
+export async function closedUpdatesOf(
+  db: Db,
+  { names, ...of }: { agentId: string; ecosystem: string; names: readonly string[] },
+): Promise<UpdateRow[]> {
+  const found: UpdateRow[] = [];
+  for (const some of chunks(names)) {
+    found.push(...(await pagesOf(updatesOf(db, of).where(IS_CLOSED).where('name', 'in', some))));
+  }
+  return found;
+}
+
+function updatesOf(db: Db, { agentId, ecosystem }: { agentId: string; ecosystem: string }) {
+  return db
     .selectFrom('updates')
     .selectAll()
     .where('agent_id', '=', agentId)
-    .where('ecosystem', '=', ecosystem)
-    .$if(but.length > 0, (open) => open.where('state', 'not in', but))
-    .orderBy('name')
-    .orderBy('id')
-    .limit(READ_ROWS);
+    .where('ecosystem', '=', ecosystem);
+}
+
+/** In name order, rows of one name in the order found. */
+async function pagesOf(updates: ReturnType<typeof updatesOf>): Promise<UpdateRow[]> {
+  const query = updates.orderBy('name').orderBy('id').limit(READ_ROWS);
   const found: UpdateRow[] = [];
   let page = await query.execute();
   for (;;) {

@@ -1,0 +1,287 @@
+import { createHash } from 'node:crypto';
+import {
+  DELTA_MAX_BYTES,
+  DELTA_MAX_ITEMS,
+  type InventoryDelta,
+  type InventoryReport,
+} from '@tidegate/protocol/agent-api';
+import { deltaBetween, type NamedReport } from '@tidegate/protocol/inventory-delta';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { BUDGETS, dayOf } from '../outsiders/budget-rules.ts';
+import type { Tx } from '../platform/db/engine.ts';
+import { insertTestAgent } from '../testing/agent-rows.ts';
+import { ENGINES } from '../testing/engines.ts';
+import { createSliceApp } from '../testing/slice-app.ts';
+import { createTestPlatform } from '../testing/test-platform.ts';
+import { createLargeReports, SMALL_REPORT_MAX_ITEMS } from './large-reports.ts';
+import { recordLargeReport } from './record-large-report.ts';
+import { mountInventory } from './routes.ts';
+
+const BASE = reportOf([
+  ['curl', '8.0-1'],
+  ['openssl', '3.0.1-1'],
+  ['zlib1g', '1.2-1'],
+]);
+const NEXT = reportOf([
+  ['curl', '8.0-1'],
+  ['openssl', '3.0.2-1'],
+  ['jq', '1.6-1'],
+  ['vim', '9.0-1'],
+]);
+
+function reportOf(packages: [string, string][], more: Partial<InventoryReport> = {}): NamedReport {
+  const content = {
+    ...{ scanned_at: '2026-11-21T08:59:00Z', complete: true },
+    packages: packages.map(([name, version]) => ({ name, version, arch: 'amd64' })),
+    updates: [
+      { name: 'curl', arch: 'amd64', current_version: '8.0-1', available_version: '8.1-1' },
+      { name: 'openssl', arch: 'amd64', current_version: '3.0.1-1', available_version: '3.0.2-1' },
+    ],
+    ...more,
+  };
+  return { sha256: createHash('sha256').update(JSON.stringify(content)).digest('hex'), content };
+}
+
+function deltaOf(base: NamedReport, next: NamedReport): InventoryDelta {
+  const delta = deltaBetween(base, next);
+  if (!delta) throw new Error('no delta');
+  return delta;
+}
+
+describe.each(ENGINES)('deltas of an inventory on $name', (engine) => {
+  async function setUp() {
+    const database = await engine.open();
+    const platform = createTestPlatform(database);
+    const large = createLargeReports(platform);
+    onTestFinished(large.stop);
+    const app = createSliceApp(platform);
+    const deps = { platform, large };
+    mountInventory(app.routes, deps);
+    onTestFinished(() => app.close());
+    const { agentId, familyId } = await insertTestAgent(database, { n: 1 });
+    async function send(method: 'PUT' | 'PATCH', body: object | string) {
+      platform.clock.advance(1_000);
+      const answer = await app.inject({
+        ...{ method, url: `/api/v1/agents/${agentId}/inventory/apt` },
+        payload: typeof body === 'string' ? body : JSON.stringify(body),
+        headers: {
+          ...{ 'content-type': 'application/json', 'x-machine-id': 'machine-1' },
+          ...{ 'x-test-agent': agentId, 'x-test-family': familyId },
+        },
+      });
+      const { code, detail, updates } = answer.json();
+      return { status: answer.statusCode, code, detail, updates };
+    }
+    const packages = async () => {
+      const rows = await database.read.selectFrom('agent_packages').select(['name', 'version']).execute();
+      return rows.map(({ name, version }) => `${name} ${version}`).toSorted();
+    };
+    const report = () => database.read.selectFrom('inventory_reports').selectAll().executeTakeFirstOrThrow();
+    const digests = async () =>
+      (await database.read.selectFrom('agents').select('inventory_digests').executeTakeFirstOrThrow())
+        .inventory_digests;
+    const write = (work: (tx: Tx) => Promise<unknown>) =>
+      database.transact(async (tx) => void (await work(tx)));
+    return { database, platform, deps, agentId, send, packages, report, digests, write };
+  }
+
+  const asOf = ({ content }: NamedReport) =>
+    content.packages.map(({ name, version }) => `${name} ${version}`).toSorted();
+  const wantsWhole = { status: 409, code: 'whole_report_required' };
+
+  test('a delta leaves the packages, updates and digest of the report that comes of it', async () => {
+    const { send, packages, report, digests } = await setUp();
+    const first = await send('PUT', BASE.content);
+    const answer = await send('PATCH', deltaOf(BASE, NEXT));
+    expect(answer.status).toBe(200);
+    // openssl was seen installed.
+    expect(answer.updates).toEqual(first.updates.filter(({ name }: { name: string }) => name === 'curl'));
+    expect(await packages()).toEqual(asOf(NEXT));
+    expect(await report()).toMatchObject({ digest: NEXT.sha256, complete: 1, package_count: 4 });
+    expect(await digests()).toBe(JSON.stringify({ apt: NEXT.sha256 }));
+    expect((await send('PATCH', deltaOf(NEXT, BASE))).status).toBe(200);
+    expect(await packages()).toEqual(asOf(BASE));
+  });
+
+  test('a delta whose answer was lost is answered again, and writes nothing', async () => {
+    const { send, report } = await setUp();
+    await send('PUT', BASE.content);
+    const first = await send('PATCH', deltaOf(BASE, NEXT));
+    const before = await report();
+    expect(await send('PATCH', deltaOf(BASE, NEXT))).toEqual(first);
+    expect(await report()).toEqual(before);
+  });
+
+  test('a base that is not the stored report, or none, asks for the whole and changes nothing', async () => {
+    const { send, packages, report } = await setUp();
+    expect(await send('PATCH', deltaOf(BASE, NEXT))).toMatchObject(wantsWhole);
+    await send('PUT', BASE.content);
+    const other = reportOf([['curl', '7.9-1']]);
+    const answer = await send('PATCH', deltaOf(other, NEXT));
+    expect(answer).toMatchObject({ ...wantsWhole, detail: expect.stringContaining('base_sha256') });
+    expect(await packages()).toEqual(asOf(BASE));
+    expect((await report()).digest).toBe(BASE.sha256);
+    expect((await send('PUT', NEXT.content)).status).toBe(200);
+  });
+
+  test('an incomplete report, and one that is being written, is no base', async () => {
+    const { send, write } = await setUp();
+    const part = reportOf([['curl', '8.0-1']], { complete: false });
+    await send('PUT', part.content);
+    const delta = { ...deltaOf(BASE, NEXT), base_sha256: part.sha256 };
+    expect(await send('PATCH', delta)).toMatchObject(wantsWhole);
+    await send('PUT', BASE.content);
+    const mark = { writing: 'somebody', digest: '', complete: 0 };
+    await write((tx) => tx.updateTable('inventory_reports').set(mark).execute());
+    expect(await send('PATCH', deltaOf(BASE, NEXT))).toMatchObject(wantsWhole);
+    expect((await send('PUT', NEXT.content)).status).toBe(200);
+  });
+
+  test.each([
+    ['a package to be removed is not stored', 'gone'],
+    ['the packages are not as many afterwards', 'package_count'],
+  ])(
+    'rows that differ from what the host believes heal: where %s, the whole is asked for',
+    async (_, named) => {
+      const { send, packages, report, write } = await setUp();
+      await send('PUT', BASE.content);
+      const lost = named === 'gone' ? 'zlib1g' : 'curl';
+      await write((tx) => tx.deleteFrom('agent_packages').where('name', '=', lost).execute());
+      const before = [await packages(), await report()];
+      const answer = await send('PATCH', deltaOf(BASE, NEXT));
+      expect(answer).toMatchObject({ ...wantsWhole, detail: expect.stringContaining(named) });
+      expect([await packages(), await report()]).toEqual(before);
+      expect((await send('PUT', NEXT.content)).status).toBe(200);
+      expect(await packages()).toEqual(asOf(NEXT));
+    },
+  );
+
+  test('a package named twice counts once', async () => {
+    const { send, packages } = await setUp();
+    await send('PUT', BASE.content);
+    const delta = deltaOf(BASE, NEXT);
+    const [first] = delta.put;
+    expect((await send('PATCH', { ...delta, put: [...delta.put, first] })).status).toBe(200);
+    expect(await packages()).toEqual(asOf(NEXT));
+    const back = deltaOf(NEXT, BASE);
+    const [gone] = back.gone;
+    expect(await send('PATCH', { ...back, gone: [...back.gone, gone] })).toMatchObject(wantsWhole);
+  });
+
+  test.each([
+    ['an unknown member', { extra: 1 }],
+    ['a base that is no digest', { base_sha256: 'x' }],
+    ['too many packages', { put: Array(DELTA_MAX_ITEMS + 1).fill({ name: 'a', version: '1' }) }],
+    ['too many removals', { gone: Array(DELTA_MAX_ITEMS + 1).fill({ name: 'a', version: '1' }) }],
+    [
+      'a plan that does not bring its update',
+      {
+        updates: [
+          {
+            ...{ name: 'curl', current_version: '1', available_version: '2' },
+            plan: { resolved_at: '2026-11-21T08:59:00Z', actions: [{ action: 'remove', name: 'x' }] },
+          },
+        ],
+      },
+    ],
+  ])('%s is 400 and changes nothing', async (_, member) => {
+    const { send, packages } = await setUp();
+    await send('PUT', BASE.content);
+    const answer = await send('PATCH', { ...deltaOf(BASE, NEXT), ...member });
+    expect([answer.status, answer.code]).toEqual([400, 'invalid_request']);
+    expect(await packages()).toEqual(asOf(BASE));
+  });
+
+  test('a member named twice is 400, and a body above the bound 413', async () => {
+    const { send } = await setUp();
+    await send('PUT', BASE.content);
+    const text = JSON.stringify(deltaOf(BASE, NEXT));
+    expect((await send('PATCH', `{"gone":[],${text.slice(1)}`)).status).toBe(400);
+    const answer = await send('PATCH', text.padEnd(DELTA_MAX_BYTES + 1));
+    expect([answer.status, answer.code]).toEqual([413, 'payload_too_large']);
+  });
+
+  test('a host past its budget is refused, with one event, and keeps its report', async () => {
+    const { database, platform, agentId, send, packages } = await setUp();
+    await send('PUT', BASE.content);
+    const day = dayOf(platform.now());
+    const set = { rows: BUDGETS.reports.rows };
+    await database.transact((tx) =>
+      tx
+        .updateTable('outsider_usage')
+        .set(set)
+        .where('kind', '=', 'reports')
+        .where('day', '=', day)
+        .execute(),
+    );
+    for (let n = 0; n < 2; n++) {
+      const answer = await send('PATCH', deltaOf(BASE, NEXT));
+      expect([answer.status, answer.code]).toEqual([429, 'host_budget_spent']);
+    }
+    expect(await packages()).toEqual(asOf(BASE));
+    const events = await database.read.selectFrom('events').select(['type', 'agent_id']).execute();
+    expect(events).toEqual([{ type: 'OUTSIDER_BUDGET_SPENT', agent_id: agentId }]);
+  });
+
+  test('of two deltas on one base at once, one counts', async () => {
+    const { send, packages } = await setUp();
+    await send('PUT', BASE.content);
+    const others = [NEXT, reportOf([['curl', '8.0-1']])];
+    const answers = await Promise.all(others.map((next) => send('PATCH', deltaOf(BASE, next))));
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 409]);
+    const winner = others[answers.findIndex(({ status }) => status === 200)] ?? BASE;
+    expect(await packages()).toEqual(asOf(winner));
+  });
+
+  test('a delta beside a whole report that many transactions write: the whole one counts', async () => {
+    const { deps, agentId, send, packages, report } = await setUp();
+    await send('PUT', BASE.content);
+    const many = reportOf(Array.from({ length: SMALL_REPORT_MAX_ITEMS }, (_, n) => [`p${n}`, '1']));
+    const section = { agentId, ecosystem: 'apt' as const };
+    const whole = recordLargeReport(deps, { ...section, report: many.content, digest: many.sha256 });
+    const statuses: number[] = [];
+    let isDone = false;
+    void whole.finally(() => {
+      isDone = true;
+    });
+    while (!isDone) statuses.push((await send('PATCH', deltaOf(BASE, NEXT))).status);
+    expect((await whole).kind).toBe('recorded');
+    // The delta counts before the whole one has begun, and is repeated then.
+    expect(statuses.filter((status) => status !== 200)).toEqual(expect.arrayContaining([409]));
+    expect((await packages()).length).toBe(SMALL_REPORT_MAX_ITEMS);
+    expect(await report()).toMatchObject({ digest: many.sha256, complete: 1, writing: null });
+  });
+
+  test('a delta of an agent that was deleted meanwhile is 404', async () => {
+    const { send, platform, database, agentId, packages } = await setUp();
+    await send('PUT', BASE.content);
+    const transact = database.transact.bind(database);
+    platform.database.transact = async (work) => {
+      platform.database.transact = transact;
+      await transact((tx) =>
+        tx.updateTable('agents').set({ deleted_at: 1 }).where('id', '=', agentId).execute(),
+      );
+      return transact(work);
+    };
+    const answer = await send('PATCH', deltaOf(BASE, NEXT));
+    expect([answer.status, answer.code]).toEqual([404, 'not_found']);
+    expect(await packages()).toEqual(asOf(BASE));
+  });
+
+  test('ten changed packages of 1,500 write ten rows and remove ten', async () => {
+    const { database, send, write } = await setUp();
+    const versions = (of: string): [string, string][] =>
+      Array.from({ length: 1_500 }, (_, n) => [`p${n}`, n < 10 ? of : '1']);
+    const before = reportOf(versions('1'));
+    await send('PUT', before.content);
+    await write((tx) => tx.updateTable('agent_packages').set({ origin: 'untouched' }).execute());
+    const after = reportOf(versions('2'));
+    expect((await send('PATCH', deltaOf(before, after))).status).toBe(200);
+    const touched = await database.read
+      .selectFrom('agent_packages')
+      .select('version')
+      .where('origin', 'is', null)
+      .execute();
+    expect(touched).toEqual(Array(10).fill({ version: '2' }));
+  });
+});

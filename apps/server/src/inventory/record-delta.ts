@@ -1,0 +1,78 @@
+import { lockAgent } from '../agents/store.ts';
+import { charge } from '../outsiders/charge.ts';
+import type { Tx } from '../platform/db/engine.ts';
+import type { ScannedUpdate } from '../updates/record-scan.ts';
+import { diffDelta } from './diff-packages.ts';
+import type { ReadDelta } from './read-report.ts';
+import { type ReportDeps, recordFindings } from './record-report.ts';
+import {
+  countPackages,
+  dropPackages,
+  findReport,
+  packagesNamed,
+  putPackages,
+  type Section,
+} from './store.ts';
+
+export type DeltaOutcome =
+  | { kind: 'recorded'; updates: ScannedUpdate[] }
+  /** The report that comes of the delta is stored already. */
+  | { kind: 'known'; receivedAtMs: number }
+  /** It does not fit what is stored: only the whole report helps. Nothing was written. */
+  | { kind: 'unfit'; reason: string }
+  | { kind: 'budget_spent' }
+  | { kind: 'gone' };
+
+/**
+ * Records a delta in one transaction: it leaves what the whole report would leave. The agent's lock keeps every other report
+ * away, and a report that is being written in many transactions has no digest that a delta could name.
+ */
+export async function recordDelta(
+  tx: Tx,
+  deps: ReportDeps,
+  { delta, sizeBytes, ...section }: Section & { delta: ReadDelta; sizeBytes: number },
+): Promise<DeltaOutcome> {
+  const { platform } = deps;
+  const { agentId } = section;
+  const { put, gone, updates } = delta;
+  if (!(await lockAgent(tx, agentId))) return { kind: 'gone' };
+  const stored = await findReport(tx, section);
+  const isComplete = stored?.complete === 1;
+  if (isComplete && stored.digest === delta.report_sha256) {
+    return { kind: 'known', receivedAtMs: stored.received_at };
+  }
+  if (!isComplete || stored.digest !== delta.base_sha256) {
+    return { kind: 'unfit', reason: 'The server does not have the complete report that base_sha256 names.' };
+  }
+  const items = [...put, ...gone];
+  const rows = chargedRows(delta);
+  if (!(await charge(tx, platform, { kind: 'reports', subject: { agentId }, rows, bytes: sizeBytes }))) {
+    return { kind: 'budget_spent' };
+  }
+  const named = await packagesNamed(tx, section, [...new Set(items.map(({ name }) => name))]);
+  const diff = diffDelta(named, delta);
+  if (!diff) return { kind: 'unfit', reason: 'A package in gone is not among the stored ones.' };
+  const packageCount = (await countPackages(tx, section)) + diff.added;
+  if (packageCount !== delta.package_count) {
+    const reason = `The stored packages and this delta make ${packageCount} packages, not package_count.`;
+    return { kind: 'unfit', reason };
+  }
+  // Removals first: a new version of a package is a separate row.
+  await dropPackages(tx, section, diff.gone);
+  await putPackages(tx, section, diff.put);
+  const { scanned_at, condition } = delta;
+  const packages = (names: readonly string[]) => packagesNamed(tx, section, names);
+  const answered = await recordFindings(tx, deps, {
+    ...{ ...section, put: diff.put, packageCount, digest: delta.report_sha256 },
+    report: { scanned_at, complete: true, packages, updates, ...(condition && { condition }) },
+  });
+  return { kind: 'recorded', updates: answered };
+}
+
+/** As a whole report is charged: for what is written, and for each candidate that may be looked up. */
+function chargedRows({ put, gone, updates }: ReadDelta): number {
+  return updates.reduce(
+    (sum, { plan, candidates = [] }) => sum + 1 + (plan?.actions.length ?? 0) + candidates.length,
+    put.length + gone.length,
+  );
+}
