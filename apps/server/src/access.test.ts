@@ -107,6 +107,10 @@ const CHECK_IN = {
   inventory_digest: {},
 };
 const REPORT = { scanned_at: '2026-11-21T09:00:00Z', complete: true, packages: [], updates: [] };
+const DELTA = {
+  ...{ base_sha256: 'a'.repeat(64), report_sha256: 'b'.repeat(64), scanned_at: '2026-11-21T09:00:00Z' },
+  ...{ package_count: 0, put: [], gone: [], updates: [] },
+};
 const EXCEPTION = {
   ecosystem: 'npm',
   name: 'left-pad',
@@ -250,6 +254,11 @@ const ROWS: Readonly<Record<string, Row>> = {
     path: '/api/v1/agents/{own}/inventory/apt',
     body: REPORT,
     expected: agent('200'),
+  },
+  'PATCH /api/v1/agents/:agent_id/inventory/:ecosystem': {
+    path: '/api/v1/agents/{own}/inventory/apt',
+    body: DELTA,
+    expected: agent('409 whole_report_required'),
   },
   'PUT /api/v1/agents/:agent_id/inventory/:ecosystem/parts/:report_sha256/:part': {
     path: `/api/v1/agents/{own}/inventory/apt/parts/${'a'.repeat(64)}/1?parts=2`,

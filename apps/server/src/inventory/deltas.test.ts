@@ -126,7 +126,7 @@ describe.each(ENGINES)('deltas of an inventory on $name', (engine) => {
 
   test('an incomplete report, and one that is being written, is no base', async () => {
     const { send, write } = await setUp();
-    const part = reportOf([['curl', '8.0-1']], { complete: false });
+    const part = reportOf([], { packages: BASE.content.packages, complete: false });
     await send('PUT', part.content);
     const delta = { ...deltaOf(BASE, NEXT), base_sha256: part.sha256 };
     expect(await send('PATCH', delta)).toMatchObject(wantsWhole);
@@ -223,14 +223,20 @@ describe.each(ENGINES)('deltas of an inventory on $name', (engine) => {
     expect(events).toEqual([{ type: 'OUTSIDER_BUDGET_SPENT', agent_id: agentId }]);
   });
 
-  test('of two deltas on one base at once, one counts', async () => {
-    const { send, packages } = await setUp();
+  test('of several deltas on one base at once, one counts', async () => {
+    const { database, send, report } = await setUp();
     await send('PUT', BASE.content);
-    const others = [NEXT, reportOf([['curl', '8.0-1']])];
+    // They fit whatever packages are stored: only the base tells them apart.
+    const origins = ['a', 'b', 'c', 'd'];
+    const others = origins.map((origin) =>
+      reportOf([], { packages: BASE.content.packages.map((item) => ({ ...item, origin })) }),
+    );
     const answers = await Promise.all(others.map((next) => send('PATCH', deltaOf(BASE, next))));
-    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 409]);
-    const winner = others[answers.findIndex(({ status }) => status === 200)] ?? BASE;
-    expect(await packages()).toEqual(asOf(winner));
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 409, 409, 409]);
+    const winner = answers.findIndex(({ status }) => status === 200);
+    expect((await report()).digest).toBe(others[winner]?.sha256);
+    const stored = await database.read.selectFrom('agent_packages').select('origin').distinct().execute();
+    expect(stored).toEqual([{ origin: origins[winner] }]);
   });
 
   test('a delta beside a whole report that many transactions write: the whole one counts', async () => {

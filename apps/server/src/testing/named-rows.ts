@@ -110,6 +110,10 @@ const CLIENT = 'a name at the provider, not a row';
 const AT_PROVIDER = 'a group at the provider, not of hosts';
 const PART = 'part of what the agent reports of itself';
 const REPORT = { scanned_at: '2026-11-21T09:00:00Z', complete: true, packages: [], updates: [] };
+const DELTA = {
+  ...{ base_sha256: 'a'.repeat(64), report_sha256: 'b'.repeat(64), scanned_at: '2026-11-21T09:00:00Z' },
+  ...{ package_count: 0, put: [], gone: [], updates: [] },
+};
 export const CHECK_IN = {
   ...{ agent_version: '1.0.0', boot_id: 'boot', uptime_seconds: 1, received: [], key_set_version: 1 },
   inventory_digest: {},
@@ -257,6 +261,8 @@ export const NAMED: Readonly<Record<string, Naming | string>> = {
   'POST /api/v1/agents/:agent_id/events path agent_id': byAgent('agent', { events: [] }),
   'PUT /api/v1/agents/:agent_id/inventory/:ecosystem path agent_id': byAgent('agent', REPORT),
   'PUT /api/v1/agents/:agent_id/inventory/:ecosystem path ecosystem': PART,
+  'PATCH /api/v1/agents/:agent_id/inventory/:ecosystem path agent_id': byAgent('agent', DELTA),
+  'PATCH /api/v1/agents/:agent_id/inventory/:ecosystem path ecosystem': PART,
   'PUT /api/v1/agents/:agent_id/inventory/:ecosystem/parts/:report_sha256/:part path agent_id': byAgent(
     'agent',
     REPORT,
