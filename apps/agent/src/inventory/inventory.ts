@@ -1,22 +1,14 @@
 import { join } from 'node:path';
-import {
-  INVENTORY_MAX_PARTS,
-  INVENTORY_PARTS_MAX_BYTES,
-  InventoryReport,
-  type InventoryUpdate,
-} from '@tidegate/protocol/agent-api';
-import { canonicalJson } from '@tidegate/protocol/canonical-json';
+import type { InventoryReport, InventoryUpdate } from '@tidegate/protocol/agent-api';
 import { type Ecosystem, PackageName, PackageVersion } from '@tidegate/protocol/scalars';
-import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import { Check } from 'typebox/value';
 import type { EcosystemDriver, HostPaths, Scan } from '../ecosystems/ecosystem.ts';
 import { timestamp } from '../platform/clock.ts';
-import { errorCode, ownUid, readTrusted, writeDurably } from '../platform/file-layer.ts';
+import type { Failure } from '../platform/failures.ts';
 import type { Log } from '../platform/log.ts';
-import { type EncodedReport, encodedOf, encodeReport, sha256 } from './split-report.ts';
-
-/** All parts of a report with the line ends between them. */
-const FILE_MAX_BYTES = INVENTORY_PARTS_MAX_BYTES + INVENTORY_MAX_PARTS;
+import { openDeltas } from './deltas.ts';
+import { contentDigest, loadReport, type Report, saveReport } from './report-file.ts';
+import { type EncodedReport, encodeReport } from './split-report.ts';
 
 export interface InventoryDependencies {
   folder: string;
@@ -25,6 +17,7 @@ export interface InventoryDependencies {
   /** The ecosystems that the configuration allows; null for all. */
   allowed: readonly Ecosystem[] | null;
   nowMs: () => number;
+  random: () => number;
   log: Log;
 }
 
@@ -37,31 +30,33 @@ export interface Inventory {
   /** The rows of the latest report about these packages: installed, and as updates. */
   rowsOf(ecosystem: Ecosystem, names: ReadonlySet<string>): readonly unknown[];
   report(ecosystem: Ecosystem): EncodedReport | null;
+  /** What leads to it from the last report that the server has; null: it goes out whole. */
+  delta(ecosystem: Ecosystem): Uint8Array | null;
+  /** A delta was not accepted: the report goes out whole. */
+  deltaFailed(ecosystem: Ecosystem, failure: Failure): void;
+  /** The server has the report with this digest, be it the newest or not. */
+  acknowledged(ecosystem: Ecosystem, sha256: string): void;
   /** The digest of each report, as the check-in reports it. */
   digests(): Partial<Record<Ecosystem, string>>;
-}
-
-interface Report {
-  encoded: EncodedReport;
-  /** Digest of the package manager's data, without the time. */
-  contentSha256: string;
-  content: InventoryReport;
 }
 
 /** Opens the inventory of a folder, with the reports of the last run where they are still there. */
 export function openInventory(dependencies: InventoryDependencies): Inventory {
   const { folder, drivers, allowed, log } = dependencies;
   const reports = new Map<Ecosystem, Report>();
+  const deltas = openDeltas(dependencies);
   for (const { ecosystem } of drivers) {
-    const report = loadReport(folder, ecosystem);
+    const report = loadReport(reportPath(folder, ecosystem));
     if (report !== null) reports.set(ecosystem, report);
   }
 
   function keep(ecosystem: Ecosystem, content: InventoryReport): boolean {
     const encoded = encodeReport(content);
     if (encoded === null) return false;
+    const before = reports.get(ecosystem);
+    if (before !== undefined) deltas.replaced(ecosystem, before);
     reports.set(ecosystem, { encoded, contentSha256: contentDigest(content), content });
-    saveReport(folder, ecosystem, encoded, log);
+    saveReport(reportPath(folder, ecosystem), encoded, log);
     return true;
   }
 
@@ -108,6 +103,12 @@ export function openInventory(dependencies: InventoryDependencies): Inventory {
       return [...packages, ...updates].filter(({ name }) => names.has(name));
     },
     report: (ecosystem) => reports.get(ecosystem)?.encoded ?? null,
+    delta: (ecosystem) => {
+      const report = reports.get(ecosystem);
+      return report === undefined ? null : deltas.to(ecosystem, report);
+    },
+    deltaFailed: deltas.failed,
+    acknowledged: deltas.acknowledged,
     digests: () =>
       Object.fromEntries([...reports].map(([ecosystem, { encoded }]) => [ecosystem, encoded.sha256])),
   };
@@ -122,58 +123,6 @@ function withoutHiddenNames({ packages, updates, ...scan }: Omit<Scan, 'reason'>
     packages: packages.filter(({ name, version }) => isShown(name, [version])),
     updates: updates.filter((one) => isShown(one.name, [one.current_version, one.available_version])),
   };
-}
-
-function contentDigest({
-  complete,
-  packages,
-  updates,
-  condition,
-}: Pick<Scan, 'complete' | 'packages' | 'updates' | 'condition'>): string {
-  return sha256(canonicalJson({ complete, packages, updates, ...(condition && { condition }) }));
-}
-
-/** JSON on one line holds no line end: each body is a line of the file. */
-const LINE_END = 0x0a;
-
-function loadReport(folder: string, ecosystem: Ecosystem): Report | null {
-  const trust = { maxBytes: FILE_MAX_BYTES, ownerUid: ownUid(), forbiddenMode: 0o022 };
-  const read = readTrusted(reportPath(folder, ecosystem), trust);
-  if (!read.ok) return null; // it is only a cache of the last scan
-  const bodies = linesOf(read.bytes);
-  const parts: InventoryReport[] = [];
-  for (const body of bodies) {
-    const parsed = parseStrictJson(body);
-    if (!parsed.ok || !Check(InventoryReport, parsed.value)) return null;
-    parts.push(parsed.value);
-  }
-  const [first] = parts;
-  if (first === undefined) return null;
-  const { scanned_at, complete, condition } = first;
-  const packages = parts.flatMap((part) => part.packages);
-  const updates = parts.flatMap((part) => part.updates);
-  const content = { scanned_at, complete, packages, updates, ...(condition && { condition }) };
-  return { encoded: encodedOf(bodies), contentSha256: contentDigest(content), content };
-}
-
-function linesOf(bytes: Uint8Array): Uint8Array[] {
-  const lines: Uint8Array[] = [];
-  let start = 0;
-  for (let end = bytes.indexOf(LINE_END); end >= 0; end = bytes.indexOf(LINE_END, start)) {
-    lines.push(bytes.subarray(start, end));
-    start = end + 1;
-  }
-  return [...lines, bytes.subarray(start)];
-}
-
-function saveReport(folder: string, ecosystem: Ecosystem, { bodies }: EncodedReport, log: Log): void {
-  const lines = bodies.flatMap((body, index) => (index === 0 ? [body] : [Uint8Array.of(LINE_END), body]));
-  try {
-    writeDurably(reportPath(folder, ecosystem), Buffer.concat(lines), { mode: 0o600 });
-  } catch (error) {
-    // A cache only: without it the next start sends the report once more.
-    log.warn('the inventory cannot be stored', { ecosystem, reason: errorCode(error) });
-  }
 }
 
 function reportPath(folder: string, ecosystem: Ecosystem): string {

@@ -31,7 +31,9 @@ export async function sendInventory(
     const report = inventory.report(ecosystem);
     if (report === null) continue;
     const { sha256 } = report;
-    const answer = await sendReport(parts, { ecosystem, report });
+    const delta = inventory.delta(ecosystem);
+    const changed = delta === null ? null : await sendDelta(parts, { ecosystem, delta });
+    const answer = changed ?? (await sendReport(parts, { ecosystem, report }));
     if (!answer.ok && answer.failure.kind !== 'rejected') return { sent, failure: answer.failure };
     const isAskedFor = askedFor.includes(ecosystem);
     if (!answer.ok || !Check(InventoryAnswer, answer.value.body)) {
@@ -41,11 +43,24 @@ export async function sendInventory(
       continue;
     }
     const { updates } = answer.value.body;
+    inventory.acknowledged(ecosystem, sha256);
     plans.reported(ecosystem, { sha256, updates, isAskedFor });
     sent += 1;
-    log.info('inventory reported', { ecosystem, updates: updates.length });
+    log.info('inventory reported', { ecosystem, updates: updates.length, whole: changed === null });
   }
   return { sent, failure: null };
+}
+
+/** Null where the whole report has to be sent at once. */
+async function sendDelta(
+  parts: ReportParts,
+  { ecosystem, delta }: { ecosystem: Ecosystem; delta: Uint8Array },
+): Promise<Awaited<ReturnType<typeof callAgent>> | null> {
+  const request = { method: 'PATCH', path: `/inventory/${ecosystem}`, body: delta } as const;
+  const answer = await callAgent(parts, { ...request, timeoutMs: REPORT_TIMEOUT_MS });
+  if (answer.ok) return answer;
+  parts.inventory.deltaFailed(ecosystem, answer.failure);
+  return answer.failure.kind === 'rejected' ? null : answer;
 }
 
 /** Sends the bodies of a report in their order, and returns the last answer: that to the report. */

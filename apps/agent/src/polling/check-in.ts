@@ -1,10 +1,11 @@
 import { CheckInAnswer } from '@tidegate/protocol/agent-api';
 import type { Envelope, StatePayload } from '@tidegate/protocol/documents';
-import { type Ecosystem, strict } from '@tidegate/protocol/scalars';
+import { ECOSYSTEMS, type Ecosystem, strict } from '@tidegate/protocol/scalars';
 import { Type } from 'typebox';
 import { Check } from 'typebox/value';
 import type { Runtime } from '../commands/runtime.ts';
 import type { SaveOutcome } from '../identity/config-file.ts';
+import type { Inventory } from '../inventory/inventory.ts';
 import { agentEvent } from '../journal/events.ts';
 import { noteSecondStart } from '../journal/second-start.ts';
 import { type Failure, type Outcome, retryable } from '../platform/failures.ts';
@@ -41,6 +42,7 @@ export async function checkIn(runtime: Runtime): Promise<Outcome<CheckedIn>> {
   if (!noted.ok) return storage(noted.detail);
   const received = journal.unacknowledged().slice(0, RECEIVED_MAX);
   const load = runtime.loadAverage();
+  const digests = inventory.digests();
   const answer = await callAgent(runtime, {
     method: 'POST',
     path: '/check-in',
@@ -51,12 +53,13 @@ export async function checkIn(runtime: Runtime): Promise<Outcome<CheckedIn>> {
       ...(load.length === 0 ? {} : { load }),
       received,
       key_set_version: config.current().trusted_keys.version,
-      inventory_digest: inventory.digests(),
+      inventory_digest: digests,
     },
   });
   if (!answer.ok) return answer;
   const { body } = answer.value;
   if (!Check(LenientAnswer, body)) return retryable('check-in: an answer in an unknown format');
+  noteReports(runtime, { digests, report: body.report });
   const acknowledged = journal.acknowledge(received);
   if (!acknowledged.ok) return storage(acknowledged.detail);
   const fresh = await judgeState(runtime, body.state);
@@ -70,6 +73,17 @@ export async function checkIn(runtime: Runtime): Promise<Outcome<CheckedIn>> {
       nextMs: body.next_check_in_seconds * 1_000,
     },
   };
+}
+
+/** What the server does not ask for it has, even if its answer to a report was lost. */
+function noteReports(
+  { inventory }: Runtime,
+  { digests, report }: { digests: ReturnType<Inventory['digests']>; report: readonly Ecosystem[] },
+): void {
+  for (const ecosystem of ECOSYSTEMS) {
+    const sha256 = digests[ecosystem];
+    if (sha256 !== undefined && !report.includes(ecosystem)) inventory.acknowledged(ecosystem, sha256);
+  }
 }
 
 /** T12: fetches a newer key set named by the signed state before any command is judged. False: commands must wait. */

@@ -96,7 +96,8 @@ describe('run --once', () => {
     expect(agent.server.received('inventory/apt')).toHaveLength(1);
     agent.driver.scanned = { ...agent.driver.scanned, packages: [{ name: 'demo', version: '1.1' }] };
     await runOnce(agent.start());
-    expect(agent.server.received('inventory/apt')).toHaveLength(2);
+    expect(agent.server.received('inventory/apt')).toHaveLength(1);
+    expect(agent.server.received('inventory/apt delta')).toHaveLength(1);
     expect(agent.server.digests.get('apt')).not.toBe(digest);
   });
 

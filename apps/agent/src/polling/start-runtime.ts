@@ -111,7 +111,7 @@ export function startRuntime(
     }),
   };
   const allowed = loaded.ecosystems;
-  const inventory = openInventory({ folder, drivers, paths, allowed, nowMs, log });
+  const inventory = openInventory({ folder, drivers, paths, allowed, nowMs, random, log });
   const outputs = createOutputFollower({
     folder,
     executorState: executor.how === 'none' ? null : executor.state,

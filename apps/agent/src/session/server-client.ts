@@ -17,7 +17,7 @@ const RETRY_AFTER_MAX_MS = 3_600_000;
 const COMPRESS_FROM_BYTES = 16 * 1024;
 
 export interface ServerRequest {
-  method: 'GET' | 'POST' | 'PUT';
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH';
   path: string;
   headers?: Readonly<Record<string, string>>;
   /** Bytes go out as they are (their digest matters); anything else as JSON. */

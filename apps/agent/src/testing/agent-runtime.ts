@@ -49,6 +49,8 @@ export interface TestAgent {
   logged: string[];
   /** What the host's own clock says. */
   localMs: number;
+  /** What chance says. */
+  random: () => number;
   /** In which boot the host is at the next start. */
   bootId: string;
   /** What the executor will say; null when it ends without a result. */
@@ -77,6 +79,7 @@ export async function createAgent(): Promise<TestAgent> {
     folder: folder.path,
     logged: [],
     localMs: NOW_MS,
+    random: () => 0.5,
     bootId: 'boot',
     executorSays: () => null,
     executor: {
@@ -109,13 +112,13 @@ function startRuntime(agent: TestAgent): Runtime {
   const { machineId, machineSha256 } = fleet;
   const nowMs = () => trustedNow(agent.localMs, journal.serverTime());
   const elapsedMs = () => performance.now();
-  const random = () => 0.5;
+  const random = () => agent.random();
   const renewer = createRenewer({ config, client, machineId, elapsedMs });
   const session = createSession({ config, client, renewer, machineId, nowMs, elapsedMs, random });
   const log = createLog((line) => logged.push(line));
   const paths = USUAL_PLACES;
   const drivers = [driver];
-  const inventory = openInventory({ folder, drivers, paths, allowed: null, nowMs, log });
+  const inventory = openInventory({ folder, drivers, paths, allowed: null, nowMs, random, log });
   const state = join(folder, 'state');
   const outputs = createOutputFollower({
     ...{ folder, executorState: state, writerUid: ownUid(), sleep: agent.sleep, nowMs, random, log },

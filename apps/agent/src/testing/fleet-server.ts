@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
-import type { InventoryReport } from '@tidegate/protocol/agent-api';
+import type { InventoryDelta, InventoryReport } from '@tidegate/protocol/agent-api';
 import { KEY_SETS_PAGE } from '@tidegate/protocol/documents';
 import { timestamp } from '../platform/clock.ts';
 import { NOW_MS, type TestFleet } from './fleet.ts';
@@ -23,7 +23,7 @@ export interface FleetServer {
   approvals: Map<string, unknown>;
   /** Answers in place of the usual ones; by the end of the path. */
   override: (path: string) => Reply | 'hang up' | null;
-  /** What arrived, by the end of the path. */
+  /** What arrived, by the end of the path; ` delta` after that of a report is for its deltas. */
   received(path: string): unknown[];
   /** sha256 of the last inventory body of each ecosystem. */
   digests: Map<string, string>;
@@ -36,12 +36,13 @@ export interface FleetServer {
 export async function startFleetServer(fleet: TestFleet): Promise<FleetServer> {
   const calls: { path: string; body: unknown }[] = [];
   let since = 0;
-  const server: ScriptedServer = await startServer(({ path, body }) => {
+  const server: ScriptedServer = await startServer(({ method, path, body }) => {
     const [bare = '', query] = path.split('?');
     since = Number(new URLSearchParams(query).get('since'));
     const name = bare.replace(/^\/api\/v1\//, '').replace(`agents/${fleet.agentId}/`, '');
-    calls.push({ path: name, body: body === '' ? null : JSON.parse(body) });
-    return self.override(name) ?? answer(name, body);
+    const called = method === 'PATCH' ? `${name} delta` : name;
+    calls.push({ path: called, body: body === '' ? null : JSON.parse(body) });
+    return self.override(called) ?? answer(called, body);
   });
 
   function answer(name: string, body: string): Reply {
@@ -54,6 +55,8 @@ export async function startFleetServer(fleet: TestFleet): Promise<FleetServer> {
       self.digests.set(ecosystem, createHash('sha256').update(body).digest('hex'));
       return json({ accepted: true, updates: nameUpdates(JSON.parse(body)) });
     }
+    const [, changed] = /^inventory\/(\w+) delta$/.exec(name) ?? [];
+    if (changed !== undefined) return takeDelta(changed, JSON.parse(body));
     const [, tokenId] = /^approvals\/(.+)$/.exec(name) ?? [];
     if (tokenId !== undefined) {
       const approval = self.approvals.get(tokenId);
@@ -62,7 +65,13 @@ export async function startFleetServer(fleet: TestFleet): Promise<FleetServer> {
     return json({}, 202);
   }
 
-  function nameUpdates({ updates }: InventoryReport) {
+  function takeDelta(ecosystem: string, delta: InventoryDelta): Reply {
+    if (self.digests.get(ecosystem) !== delta.base_sha256) return problem('whole_report_required');
+    self.digests.set(ecosystem, delta.report_sha256);
+    return json({ accepted: true, updates: nameUpdates(delta) });
+  }
+
+  function nameUpdates({ updates }: Pick<InventoryReport, 'updates'>) {
     return updates.map(({ name, arch, available_version }) => {
       const isAlternative = self.alternatives.has(`${name}:${available_version}`);
       const key = `${name}:${arch ?? ''}${isAlternative ? `:${available_version}` : ''}`;
