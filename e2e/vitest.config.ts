@@ -31,6 +31,7 @@ const LONG =
         'e2e/real-registries.test.ts',
         'e2e/release.test.ts',
         'e2e/rollout-kill.test.ts',
+        'e2e/siem.test.ts',
       ];
 
 const each = {
