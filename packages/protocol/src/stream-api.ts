@@ -12,6 +12,7 @@ export const STREAM_TOPICS = [
   'operators',
   'advisories',
   'bulk',
+  'notifications',
 ] as const;
 export const StreamTopic = Type.Enum(STREAM_TOPICS);
 export type StreamTopic = Static<typeof StreamTopic>;

@@ -22,7 +22,7 @@ import { DeliveryState } from './delivery-state.tsx';
 import { DELIVERIES, isResendable, KIND_WORDS, STATE_WORDS } from './delivery-words.ts';
 import { NotificationsFrame } from './notifications-frame.tsx';
 import { resendDeliveries } from './resend-deliveries.ts';
-import { REFRESH_MS, wholeList } from './whole-list.ts';
+import { wholeList } from './whole-list.ts';
 
 const FILTERS = ['state', 'kind', 'channel_id', 'rule_id'] as const;
 const NONE: readonly Delivery[] = [];
@@ -64,10 +64,7 @@ function LastAttempt({ delivery: { last_attempt: last, next_attempt_at: next } }
 /** What was sent, what waits, and what could not be delivered. */
 export function DeliveriesPage() {
   const list = useListSearch(FILTERS);
-  const query = useQuery({
-    ...listQuery<Delivery>('notifications', DELIVERIES, list.query),
-    refetchInterval: REFRESH_MS,
-  });
+  const query = useQuery(listQuery<Delivery>('notifications', DELIVERIES, list.query));
   const { data: channels } = useQuery(wholeList<NotificationChannel>(CHANNELS));
   const selection = useSelection(list.key);
   const [opened, setOpened] = useState<string | null>(null);

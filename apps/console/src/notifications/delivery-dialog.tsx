@@ -12,7 +12,6 @@ import { Time } from '../ui/time.tsx';
 import { attempt } from '../ui/toasts.tsx';
 import { DeliveryState } from './delivery-state.tsx';
 import { DELIVERIES, isResendable, KIND_WORDS } from './delivery-words.ts';
-import { REFRESH_MS } from './whole-list.ts';
 
 /** One message: its text, and each attempt with what the receiver said. */
 export function DeliveryDialog({
@@ -24,10 +23,9 @@ export function DeliveryDialog({
   onResend: (id: string) => Promise<void>;
   onClose: () => void;
 }) {
-  const { data, error, isPending } = useQuery({
-    ...oneQuery<DeliveryDetail>('notifications', `${DELIVERIES}/${id}`),
-    refetchInterval: REFRESH_MS,
-  });
+  const { data, error, isPending } = useQuery(
+    oneQuery<DeliveryDetail>('notifications', `${DELIVERIES}/${id}`),
+  );
   return (
     <Dialog title={data?.subject ?? 'Delivery'} wide onClose={onClose}>
       {error && <ErrorPanel error={error} />}

@@ -3,9 +3,6 @@ import { get } from '../api/client.ts';
 import type { ListedPage } from '../api/queries.ts';
 import type { Pager } from '../ui/list-panel.tsx';
 
-/** Deliveries change without an event that the stream would tell. */
-export const REFRESH_MS = 5_000;
-
 /** A short list that the server answers as a whole, in the form of a page. */
 export function wholeList<T>(path: string) {
   return queryOptions({
@@ -14,7 +11,6 @@ export function wholeList<T>(path: string) {
       const { items } = await get<{ items: readonly T[] }>(path, { signal });
       return { items, next_cursor: null, total: items.length, list: { path, query: {} } };
     },
-    refetchInterval: REFRESH_MS,
   });
 }
 

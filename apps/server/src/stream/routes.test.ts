@@ -7,6 +7,7 @@ import type { OperatorCaller } from '../platform/http/access.ts';
 import { NO_SECOND_FACTOR } from '../platform/http/step-up.ts';
 import { insertTestAgent, insertTestUpdate } from '../testing/agent-rows.ts';
 import { ENGINES, type TestEngine } from '../testing/engines.ts';
+import { createNotificationScene, startReceiver } from '../testing/notification-scene.ts';
 import { createSliceApp } from '../testing/slice-app.ts';
 import { createTestPlatform } from '../testing/test-platform.ts';
 import { createOutbox } from './outbox.ts';
@@ -138,6 +139,32 @@ describe.each(ENGINES)('the stream of changes on $name', (engine) => {
       .toEqual(new Set(['events', 'hosts', 'limits', 'operators', 'keys', 'advisories', 'bulk', 'commands']));
     expect(stream.messages().find(({ topic }) => topic === 'hosts')?.ids).toEqual([agentId]);
     expect(stream.read.text).not.toContain('not for the stream');
+  });
+
+  test('reports notifications: channels, rules, and what becomes of deliveries', async () => {
+    const { database, platform, open } = await createScene(engine);
+    const stream = await open();
+    const told = () => stream.messages().filter(({ topic }) => topic === 'notifications').length;
+    const scene = createNotificationScene(platform);
+    const receiver = await startReceiver();
+    async function isTold(work: () => Promise<unknown>): Promise<void> {
+      const before = told();
+      await work();
+      await expect.poll(told).toBeGreaterThan(before);
+    }
+    let channel = '';
+    await isTold(async () => {
+      channel = await scene.channel(receiver.url);
+    });
+    await isTold(() => scene.rule(channel));
+    await scene.event();
+    await isTold(() => scene.take());
+    receiver.status = 500;
+    await isTold(() => scene.deliver(channel));
+    platform.clock.advance(60_000);
+    receiver.status = 200;
+    await isTold(() => scene.deliver(channel));
+    await isTold(() => database.transact((tx) => tx.deleteFrom('notification_rules').execute()));
   });
 
   test('sees rows that are committed after newer ones', async () => {

@@ -47,8 +47,10 @@ export async function idsWrittenSince(
   return rows.map((row) => ({ id: row.id, atMs: row.at }));
 }
 
-/** The contents of small tables: the text of a topic differs after each change. */
-export type Marks = Readonly<Record<Extract<StreamTopic, 'keys' | 'advisories' | 'bulk'>, string>>;
+/** The contents of small tables, and of what waits in the outbox, which is bounded: the text of a topic differs after each change. */
+export type Marks = Readonly<
+  Record<Extract<StreamTopic, 'keys' | 'advisories' | 'bulk' | 'notifications'>, string>
+>;
 
 export async function readMarks(db: Db): Promise<Marks & { readonly eventsHead: number }> {
   const { rows } = await sql<Record<'head' | keyof typeof MARKS, number | string | null>>`
@@ -62,6 +64,10 @@ export async function readMarks(db: Db): Promise<Marks & { readonly eventsHead: 
     keys: text('keys', 'key_in_use', 'keys_revoked', 'key_set'),
     advisories: text('snapshots', 'newest_load', 'feeds', 'stretches'),
     bulk: text('runs', 'newest_run', 'runs_done'),
+    notifications: text(
+      ...(['channels', 'channels_changed', 'channels_paused', 'rules', 'rules_changed'] as const),
+      ...(['newest_delivery', 'newest_end', 'waiting', 'waiting_tries'] as const),
+    ),
   };
 }
 
@@ -77,6 +83,15 @@ const MARKS = {
   runs: 'SELECT count(*) FROM bulk_runs',
   newest_run: 'SELECT max(updated_at) FROM bulk_runs',
   runs_done: 'SELECT sum(done) FROM bulk_runs',
+  channels: 'SELECT count(*) FROM notification_channels',
+  channels_changed: 'SELECT sum(updated_at + failures) FROM notification_channels',
+  channels_paused: 'SELECT sum(paused_until) FROM notification_channels',
+  rules: 'SELECT count(*) FROM notification_rules',
+  rules_changed: 'SELECT sum(updated_at) FROM notification_rules',
+  newest_delivery: 'SELECT max(id) FROM notification_deliveries',
+  newest_end: 'SELECT max(ended_at) FROM notification_deliveries WHERE ended_at IS NOT NULL',
+  waiting: "SELECT count(*) FROM notification_deliveries WHERE state = 'waiting'",
+  waiting_tries: "SELECT sum(attempts) FROM notification_deliveries WHERE state = 'waiting'",
 } as const;
 
 /** In the order of the log, from `after` (exclusive). */

@@ -117,7 +117,7 @@ async function openLook(platform: Pick<Platform, 'database' | 'now'>): Promise<(
 }
 
 function differences(before: Marks, after: Marks): Change[] {
-  return (['keys', 'advisories', 'bulk'] as const)
+  return (['keys', 'advisories', 'bulk', 'notifications'] as const)
     .filter((topic) => before[topic] !== after[topic])
     .map((topic) => ({ topic, ids: null }));
 }
