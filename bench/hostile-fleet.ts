@@ -25,7 +25,7 @@ const GRACE_SECONDS = 5;
 const BLOCKED_MAX_MS = 50;
 const HONEST_P99_MAX_MS = 200;
 
-interface Loop {
+export interface Loop {
   /** Wall-clock time, including the time in which other programs had the server's core. */
   longestMs: number;
   /** The ten longest delays without that time, the longest first. */
@@ -206,7 +206,8 @@ function blockedFault({ blockedMs: [blockedMs = 0] }: Loop): string | null {
   return blockedMs > BLOCKED_MAX_MS ? fault : null;
 }
 
-async function readLoop(pid: number, out: string): Promise<Loop> {
+/** The delays of the loop of a server with the preload, since the last time. */
+export async function readLoop(pid: number, out: string): Promise<Loop> {
   rmSync(out, { force: true });
   const folder = watch(join(out, '..'));
   const written = new Promise((resolve) => folder.on('change', resolve));

@@ -1,12 +1,23 @@
+import { hash } from 'node:crypto';
+import { join } from 'node:path';
+import type { InventoryReport } from '@tidegate/protocol/agent-api';
+import { deltaBetween, type NamedReport } from '@tidegate/protocol/inventory-delta';
 import { type BenchAgent, startFleet } from './fleet.ts';
+import { benchLargeInventory } from './large-inventory.ts';
 import { type LoadResult, runLoad } from './load.ts';
-import { median, pinLoad } from './processes.ts';
+import { cpuOf, median, pinLoad, startServerProcess } from './processes.ts';
+import { flagsOf, HELLO } from './rounds.ts';
 import type { BenchOptions } from './run.ts';
 
 const AGENTS = 50;
 const PACKAGES = 1_500;
 const CHANGED = 10;
 const CONNECTIONS = 8;
+/** Deltas of each host, and requests of the bare server, in a round: long compared with the ticks of CPU time. */
+const DELTAS = 20;
+const HELLOS = 20_000;
+/** Updates of a host that has some. */
+const UPDATES = 30;
 
 interface Figures {
   cpuUs: number;
@@ -16,47 +27,72 @@ interface Figures {
   p99Ms: number;
 }
 
-/** Reports of 1,500 packages: the first of each host, the same bytes again, and with 10 packages changed; medians. */
+/**
+ * Reports of 1,500 packages: the first of each host, the same bytes again, whole with 10 packages changed, and these 10 as a
+ * delta, of hosts without updates and with 30; medians, with a bare server in the same rounds. Then 20,000 packages in parts.
+ */
 export async function benchInventory(options: BenchOptions): Promise<Record<string, unknown>> {
   const { rounds, say } = options;
   pinLoad();
+  const hello = await startServerProcess(join(import.meta.dirname, 'hello.ts'));
   const result: Record<string, unknown> = {};
   for (const engine of options.engines) {
-    const fleet = await startFleet(engine, { agents: AGENTS });
+    const fleet = await startFleet(engine, { agents: AGENTS, nodeFlags: flagsOf(engine) });
     if ('missing' in fleet) {
       result[engine] = fleet;
       continue;
     }
     try {
-      const measured = async (requests: readonly Buffer[]): Promise<Figures> => {
+      const send = async (requests: readonly Buffer[]): Promise<Figures> => {
         const before = fleet.cpuUs();
-        const load = { url: fleet.url, connections: CONNECTIONS, seconds: 60 };
+        const load = { url: fleet.url, connections: CONNECTIONS, seconds: 120 };
         const run = await runLoad({ ...load, requests, maxRequests: requests.length });
         const after = fleet.cpuUs();
-        return figuresOf(run, {
-          server: after.server - before.server,
-          database: after.database - before.database,
+        const database = after.database - before.database;
+        return figuresOf(run, { server: after.server - before.server, database });
+      };
+      const bare = async (): Promise<Figures> => {
+        const before = cpuOf(hello.pid);
+        const load = { url: hello.url, connections: CONNECTIONS, seconds: 60, requests: [HELLO] };
+        const run = await runLoad({ ...load, maxRequests: HELLOS });
+        return figuresOf(run, { server: cpuOf(hello.pid) - before, database: 0 });
+      };
+      const whole = (version: number, updates = 0) =>
+        fleet.agents.map((agent) => putRequest(agent, reportOf(version, updates)));
+      const deltas = (from: number, updates = 0) =>
+        Array.from({ length: DELTAS }, (_, n) => from + n).flatMap((version) => {
+          const delta = deltaBetween(reportOf(version, updates), reportOf(version + 1, updates));
+          return fleet.agents.map((agent) => request(agent, 'PATCH', JSON.stringify(delta)));
         });
+      const kinds = {
+        hello: [] as Figures[],
+        unchanged: [] as Figures[],
+        changed: [] as Figures[],
+        delta: [] as Figures[],
+        deltaWithUpdates: [] as Figures[],
       };
-      const kinds = { first: [] as Figures[], unchanged: [] as Figures[], changed: [] as Figures[] };
-      kinds.first.push(await measured(fleet.agents.map((agent) => reportRequest(agent, 0))));
+      const first = await send(whole(0));
+      let version = 1;
       for (let round = 1; round <= rounds; round++) {
-        const changed = fleet.agents.map((agent) => reportRequest(agent, round));
-        kinds.changed.push(await measured(changed));
-        // Each report is sent several times, so that a round is long compared with the ticks of CPU time.
-        kinds.unchanged.push(await measured(Array.from({ length: 10 }, () => changed).flat()));
+        const changed = whole(version);
+        kinds.hello.push(await bare());
+        kinds.changed.push(await send(changed));
+        kinds.unchanged.push(await send(Array.from({ length: 10 }, () => changed).flat()));
+        kinds.delta.push(await send(deltas(version)));
+        version += DELTAS + 1;
+        await send(whole(version, UPDATES));
+        kinds.deltaWithUpdates.push(await send(deltas(version, UPDATES)));
+        version += DELTAS + 1;
       }
-      result[engine] = {
-        first: kinds.first[0],
-        unchanged: medians(kinds.unchanged),
-        changed: medians(kinds.changed),
-      };
-      say(`${engine}: ${JSON.stringify(result[engine])}`);
+      const named = Object.entries(kinds).map(([kind, figures]) => [kind, medians(figures)] as const);
+      result[engine] = { ...Object.fromEntries(named), first };
+      for (const [kind, figures] of named) say(`${engine} ${kind}: ${JSON.stringify(figures)}`);
     } finally {
       await fleet.stop();
     }
   }
-  return result;
+  await hello.stop();
+  return { ...result, large: await benchLargeInventory(options) };
 }
 
 function figuresOf(run: LoadResult, cpu: { server: number; database: number }): Figures {
@@ -83,27 +119,36 @@ function medians(all: readonly Figures[]): Figures {
   };
 }
 
-/** A report of 1,500 packages, of which ten have another version in each round. */
-export function reportBody(round: number): Buffer<ArrayBuffer> {
-  const packages = Array.from({ length: PACKAGES }, (_, n) => {
-    const version = n < CHANGED ? `1.${n}.${round}-1` : `1.${n}.0-1`;
-    return {
-      name: `package-${n}`,
-      version,
-      arch: 'amd64',
-      source_name: `source-${n}`,
-      source_version: version,
-    };
-  });
-  return Buffer.from(
-    JSON.stringify({ scanned_at: '2026-11-21T09:00:00Z', complete: true, packages, updates: [] }),
-  );
+/** The whole report of a host whose packages changed so many times. */
+export function reportBody(changes: number): Buffer<ArrayBuffer> {
+  return Buffer.from(JSON.stringify(reportOf(changes, 0).content));
 }
 
-function reportRequest({ agentId, machineId, token }: BenchAgent, round: number): Buffer {
-  const body = reportBody(round);
+function reportOf(changes: number, offered: number): NamedReport {
+  const content: InventoryReport = {
+    scanned_at: '2026-11-21T09:00:00Z',
+    complete: true,
+    packages: Array.from({ length: PACKAGES }, (_, n) => {
+      const version = n < CHANGED ? `1.${n}.${changes}-1` : `1.${n}.0-1`;
+      const source = { source_name: `source-${n}`, source_version: version };
+      return { name: `package-${n}`, version, arch: 'amd64', ...source };
+    }),
+    updates: Array.from({ length: offered }, (_, n) => ({
+      ...{ name: `package-${CHANGED + n}`, arch: 'amd64', origin: 'Debian:12/stable' },
+      ...{ current_version: `1.${CHANGED + n}.0-1`, available_version: `2.${n}.0-1`, size_bytes: 1_000_000 },
+    })),
+  };
+  return { sha256: hash('sha256', JSON.stringify(content), 'hex'), content };
+}
+
+function putRequest(agent: BenchAgent, { content }: NamedReport): Buffer {
+  return request(agent, 'PUT', JSON.stringify(content));
+}
+
+function request({ agentId, machineId, token }: BenchAgent, method: 'PUT' | 'PATCH', json: string): Buffer {
+  const body = Buffer.from(json);
   const head = [
-    `PUT /api/v1/agents/${agentId}/inventory/apt HTTP/1.1`,
+    `${method} /api/v1/agents/${agentId}/inventory/apt HTTP/1.1`,
     'host: bench',
     `authorization: Bearer ${token}`,
     `x-machine-id: ${machineId}`,

@@ -9,7 +9,7 @@ const CONNECTIONS = 64;
 const WARM_UP_SECONDS = 5;
 /** For the first request of each agent, at most. */
 const FIRST_SECONDS = 300;
-const HELLO = Buffer.from('GET / HTTP/1.1\r\nhost: bench\r\n\r\n');
+export const HELLO = Buffer.from('GET / HTTP/1.1\r\nhost: bench\r\n\r\n');
 
 export interface Figures {
   /** CPU of the server process per request, as a multiple of the bare server's. */
@@ -113,7 +113,7 @@ function inTurn(requests: Requests): () => Turn | null {
   };
 }
 
-function flagsOf(engine: string): string[] {
+export function flagsOf(engine: string): string[] {
   const folder = process.env.TIDEGATE_BENCH_PROFILE;
   return folder === undefined ? [] : ['--cpu-prof', '--cpu-prof-dir', join(folder, engine)];
 }

@@ -44,7 +44,7 @@ const USAGE = `Usage: npm run bench -- <${Object.keys(BENCHES).join('|')}> [--js
   curve       the same at each size of --sizes: a record and a page with plots in bench/out; --baseline FILE compares
               (bench/baseline.json is kept), --target FILE measures another server (bench/target.ts)
   renewals    durable renewals (E1) of 10,000 agents against the same bare server
-  inventory   reports of 1,500 packages: unchanged, and with 10 changed
+  inventory   reports of 1,500 packages: unchanged, with 10 changed, and as deltas; 20,000 packages in parts
   agent       start-up time and idle memory of the agent
   plan        scan and plans of apt hosts with 120 and 400 updates, of a place of npm and one of PyPI, and of this machine, on one core
   advisories  10,000 packages, and closures of 500, judged from a mirror of AlmaLinux's size
