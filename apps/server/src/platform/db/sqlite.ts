@@ -7,7 +7,6 @@ import {
   type QueryResult,
   SqliteAdapter,
   SqliteIntrospector,
-  SqliteQueryCompiler,
 } from 'kysely';
 import { slices as ofProcess, type Slices } from '../slices.ts';
 import type { QueryWatch } from '../slow-log.ts';
@@ -23,6 +22,7 @@ import {
 import { createGroupCommit, type GroupCommit, GroupLost, type Member } from './group-commit.ts';
 import { measure } from './measure.ts';
 import { runWork } from './run-work.ts';
+import { LiteralLimits } from './sqlite-compiler.ts';
 import type { Tables } from './tables.ts';
 
 /** Statements kept prepared for each connection. */
@@ -114,7 +114,7 @@ function kyselyOn(connection: DatabaseSync, sharing: Sharing): Kysely<Tables> {
       createAdapter: () => new WaitingAdapter(),
       createDriver: () => createDriver(connection, sharing),
       createIntrospector: (db) => new SqliteIntrospector(db),
-      createQueryCompiler: () => new SqliteQueryCompiler(),
+      createQueryCompiler: () => new LiteralLimits(),
     },
   });
 }
