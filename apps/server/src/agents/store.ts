@@ -22,6 +22,12 @@ export async function findAgent(db: Db, agentId: string): Promise<AgentRow | nul
   return row ?? null;
 }
 
+/** The system of an agent that is not deleted, as os-release names it. */
+export async function osIdOf(db: Db, agentId: string): Promise<string | null> {
+  const query = db.selectFrom('agents').select('os_id').where('id', '=', agentId);
+  return (await query.where('deleted_at', 'is', null).executeTakeFirst())?.os_id ?? null;
+}
+
 /** Those of these agents that are not deleted, by id. */
 export async function findAgents(db: Db, ids: readonly string[]): Promise<Map<string, AgentRow>> {
   const found = new Map<string, AgentRow>();

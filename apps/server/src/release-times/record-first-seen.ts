@@ -1,6 +1,6 @@
 import type { PlanAction } from '@tidegate/protocol/plan';
 import type { Ecosystem } from '@tidegate/protocol/scalars';
-import { findAgent } from '../agents/store.ts';
+import { osIdOf } from '../agents/store.ts';
 import { charge } from '../outsiders/charge.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import type { Platform } from '../platform/platform.ts';
@@ -27,9 +27,9 @@ export async function recordFirstSeen(
 ): Promise<void> {
   const { agentId, ecosystem, packages, actions } = sighted;
   if (packages.length === 0 && actions.length === 0) return;
-  const agent = await findAgent(tx, agentId);
-  if (!agent) return;
-  const host = { ecosystem, osId: agent.os_id };
+  const osId = await osIdOf(tx, agentId);
+  if (osId === null) return;
+  const host = { ecosystem, osId };
   const versions = [
     ...packages.map((one) => seenVersion(host, one)),
     ...plannedVersions({ ...host, actions }),

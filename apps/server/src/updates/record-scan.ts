@@ -19,6 +19,7 @@ import {
   closedUpdatesOf,
   insertHistory,
   insertUpdates,
+  openAnswersOf,
   openUpdatesOf,
   refreshUpdate,
   type UpdateRow,
@@ -194,7 +195,7 @@ export async function openUpdates(
   db: Db,
   of: { agentId: string; ecosystem: Ecosystem },
 ): Promise<ScannedUpdate[]> {
-  const open = await openUpdatesOf(db, of);
+  const open = await openAnswersOf(db, of);
   const offered = open.filter(({ rollback_of: undone }) => undone === null);
   return offered.map((row) => ({
     update_id: row.id,

@@ -1,6 +1,13 @@
 import { PlanAction } from '@tidegate/protocol/plan';
 import type { UpdateState } from '@tidegate/protocol/states';
-import { type Insertable, type Selectable, type SqlBool, sql, type Updateable } from 'kysely';
+import {
+  type Insertable,
+  type Selectable,
+  type SelectQueryBuilder,
+  type SqlBool,
+  sql,
+  type Updateable,
+} from 'kysely';
 import { Type } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { chunks } from '../platform/db/chunks.ts';
@@ -45,6 +52,12 @@ export async function openUpdatesOf(
   return pagesOf(updatesOf(db, of).where(IS_OPEN));
 }
 
+/** The members of all open updates of a host that the answer to a report has, or needs. */
+export async function openAnswersOf(db: Db, of: { agentId: string; ecosystem: string }) {
+  const answered = ['id', 'name', 'arch', 'available_version', 'recommended', 'rollback_of'] as const;
+  return pagesOf(updatesOf(db, of).clearSelect().select(answered).where(IS_OPEN));
+}
+
 /** The installed and superseded updates of these packages; the last of a version comes last. */
 export async function closedUpdatesOf(
   db: Db,
@@ -66,9 +79,11 @@ function updatesOf(db: Db, { agentId, ecosystem }: { agentId: string; ecosystem:
 }
 
 /** In name order, rows of one name in the order found. */
-async function pagesOf(updates: ReturnType<typeof updatesOf>): Promise<UpdateRow[]> {
-  const query = updates.orderBy('name').orderBy('id').limit(READ_ROWS);
-  const found: UpdateRow[] = [];
+async function pagesOf<R extends Pick<UpdateRow, 'id' | 'name'>>(
+  updates: SelectQueryBuilder<Tables, 'updates', R>,
+): Promise<R[]> {
+  const query = updates.orderBy('name').orderBy('id').limit(READ_ROWS).$castTo<R>();
+  const found: R[] = [];
   let page = await query.execute();
   for (;;) {
     found.push(...page);
