@@ -3,6 +3,10 @@ import type { Page } from 'playwright-core';
 import { afterAll, expect, test } from 'vitest';
 import { inspect } from '../harness/browser.ts';
 import { describeConsole } from '../harness/describe-console.ts';
+import { totpAt } from '../harness/totp.ts';
+
+const STEP_MS = 30_000;
+const PHONE = { width: 390, height: 844 };
 
 let provider: TestIdentityProvider | null = null;
 afterAll(() => provider?.stop());
@@ -33,6 +37,16 @@ describeConsole(
       await page.getByRole('button', { name: /^Sign in as/ }).click();
     }
 
+    /** The same on a phone: nothing scrolls sideways. */
+    async function onPhone(page: Page, name: string): Promise<void> {
+      const before = page.viewportSize();
+      await page.setViewportSize(PHONE);
+      await inspect(page, `${name}-phone`, ['light']);
+      const wider = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
+      expect(await page.evaluate(wider), name).toBe(0);
+      if (before) await page.setViewportSize(before);
+    }
+
     test('an admin adds one, is told by the test that its secret is wrong, corrects it and turns it on', async () => {
       const page = await scene.openAs();
       await page.goto('/operators');
@@ -49,6 +63,7 @@ describeConsole(
       await dialog.getByRole('button', { name: 'Save' }).click();
       await dialog.getByText('This is no rule: admins = root').waitFor();
       await inspect(page, 'identity-provider-add');
+      await onPhone(page, 'identity-provider-add');
       await dialog.getByLabel('Groups and roles').fill('admins = admin\nweb team = approver: web');
       await dialog.getByLabel(/creates an operator/).check();
       await dialog.getByRole('button', { name: 'Save' }).click();
@@ -62,6 +77,7 @@ describeConsole(
       const told = page.getByRole('dialog', { name: 'Test of House' });
       await told.getByText(/does not accept the client id with this secret/).waitFor();
       await inspect(page, 'identity-provider-test');
+      await onPhone(page, 'identity-provider-test');
       await told.getByRole('button', { name: 'Done' }).click();
       await choose('Change');
       const change = page.getByRole('dialog', { name: 'Change House' });
@@ -74,6 +90,7 @@ describeConsole(
       await choose('Turn on');
       await row.getByText('on', { exact: true }).waitFor();
       await inspect(page, 'identity-providers');
+      await onPhone(page, 'identity-providers');
     });
 
     test('the login page offers it beside the password, and it leads to the page that was asked for', async () => {
@@ -104,6 +121,63 @@ describeConsole(
       await inspect(page, 'login-provider-refused');
       await page.getByRole('link', { name: 'Back to the login' }).click();
       await page.getByRole('heading', { name: 'Log in to Tidegate' }).waitFor();
+    });
+
+    test('an authenticator app is asked for after the provider, and the provider before what outlives a session', async () => {
+      opened().signInAs({ sub: 'eve-1', groups: ['admins'], preferred_username: 'eve' });
+      const page = await scene.open();
+      await page.goto('/login?next=/account');
+      await signIn(page);
+      await page.getByRole('heading', { name: 'Your account' }).waitFor();
+      await page.getByRole('button', { name: 'Add an app' }).click();
+      const adding = page.getByRole('dialog', { name: 'Add an authenticator app' });
+      const title = await adding.getByTitle('Copy the secret').getAttribute('title');
+      const secret = title?.split(': ')[1] ?? '';
+      await adding.getByLabel('Code from the app').fill(totpAt(secret, Date.now()));
+      await adding.getByRole('button', { name: 'Turn it on' }).click();
+      const codes = page.getByRole('dialog', { name: 'Recovery codes' });
+      await codes.getByRole('button', { name: 'I have saved them' }).click();
+      await page.getByRole('button', { name: 'Remove the app' }).waitFor();
+
+      // Out of the session here only: the provider still knows the browser, and asks nothing.
+      await page.getByRole('button', { name: /^eve/ }).click();
+      await page.getByRole('menuitem', { name: 'Log out' }).click();
+      await page.waitForURL(/\/session\/end/);
+      await page.goto(`${scene.stage.server.url}/login?next=/account`);
+      await page.getByRole('button', { name: 'Continue with House' }).click();
+      await page.getByText('Your second factor is needed as well.').waitFor();
+      await inspect(page, 'login-provider-factor');
+      await onPhone(page, 'login-provider-factor');
+      await page.goto('/hosts');
+      await page.getByText('Your second factor is needed as well.').waitFor();
+      const code = page.getByLabel('Code from your authenticator app');
+      await code.fill('000000');
+      await page.keyboard.press('Enter');
+      await page.getByText(/code is wrong/i).waitFor();
+      await code.fill(totpAt(secret, Date.now() + STEP_MS));
+      await page.keyboard.press('Enter');
+      await page.getByRole('heading', { name: 'Hosts', exact: true }).waitFor();
+      await page.goto('/account');
+
+      // The sign-in at the provider is older than this session, which proves nobody's presence.
+      const remove = async () => {
+        await page.getByRole('button', { name: 'Remove the app' }).click();
+        await page
+          .getByRole('dialog', { name: 'Remove the authenticator app?' })
+          .getByRole('button', { name: 'Remove' })
+          .click();
+      };
+      const confirmed = page.getByRole('dialog', { name: 'Confirm that it is you' });
+      await remove();
+      await confirmed.getByText(/a new sign-in at your identity provider/).waitFor();
+      await inspect(page, 'step-up-provider');
+      await onPhone(page, 'step-up-provider');
+      await confirmed.getByRole('button', { name: 'Sign in again' }).click();
+      await page.getByRole('button', { name: 'Sign in as eve' }).click();
+      await page.getByRole('heading', { name: 'Your account' }).waitFor();
+      expect(new URL(page.url()).pathname).toBe('/account');
+      await remove();
+      await page.getByRole('button', { name: 'Add an app' }).waitFor();
     });
 
     test('an admin sees the accounts of an operator, and operators see their own', async () => {

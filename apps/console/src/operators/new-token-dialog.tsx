@@ -1,5 +1,5 @@
 import type { ApiScope, CreatedApiToken } from '@tidegate/protocol/api-tokens-api';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { post } from '../api/client.ts';
 import { queryClient } from '../api/queries.ts';
 import { withStepUp } from '../login/step-up.tsx';
@@ -7,6 +7,7 @@ import { Button } from '../ui/button.tsx';
 import { CopyText } from '../ui/copy-text.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { Field, Select } from '../ui/field.tsx';
+import { FormDialog } from '../ui/form-dialog.tsx';
 import { endAfter, groupsOf } from './access-rules.ts';
 import { GroupsField, RoleField } from './operator-dialog.tsx';
 
@@ -43,10 +44,6 @@ export function NewTokenDialog({ path, onClose }: { path: string; onClose: () =>
       setBusy(false);
     }
   };
-  const submit = (event: FormEvent<HTMLFormElement>) => {
-    event.preventDefault();
-    void make(new FormData(event.currentTarget));
-  };
   if (made !== null) {
     return (
       <Dialog title={`The token ${made.label}`} onClose={onClose}>
@@ -65,50 +62,46 @@ export function NewTokenDialog({ path, onClose }: { path: string; onClose: () =>
     );
   }
   return (
-    <Dialog title="Create an API token" onClose={onClose}>
-      <form className="space-y-3" onSubmit={submit}>
-        <Field
-          label="Label"
-          name="label"
-          hint="What it is for. It appears next to your name in events."
-          required
-          maxLength={64}
-          autoFocus
-          autoComplete="off"
-        />
-        <RoleField chosen="viewer" />
-        <fieldset className="space-y-1">
-          <legend className="font-medium">Scopes</legend>
-          <p className="text-[0.9rem] text-muted">
-            None selected: everything the role may do, except overrides.
-          </p>
-          {Object.entries(SCOPES).map(([scope, text]) => (
-            <label key={scope} className="flex min-h-6 items-center gap-2">
-              <input type="checkbox" name="scope" value={scope} className="size-4" />
-              {scope}: {text}
-            </label>
-          ))}
-        </fieldset>
-        <GroupsField groups={null} />
-        <Select label="Expires in" name="days" defaultValue="90">
-          {LIFETIMES_DAYS.map((days) => (
-            <option key={days} value={days}>
-              {days} days
-            </option>
-          ))}
-        </Select>
-        {failure !== null && (
-          <p role="alert" className="rounded-md bg-bad-soft px-3 py-2 text-bad">
-            {failure}
-          </p>
-        )}
-        <div className="flex flex-wrap justify-end gap-2">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" tone="primary" busy={busy}>
-            Create the token
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+    <FormDialog
+      title="Create an API token"
+      lead="A program with the token acts in your name, within what is chosen here."
+      submit="Create the token"
+      tone="primary"
+      busy={busy}
+      error={failure}
+      onSubmit={(form) => void make(form)}
+      onClose={onClose}
+    >
+      <Field
+        label="Label"
+        name="label"
+        hint="What it is for. It appears next to your name in events."
+        required
+        maxLength={64}
+        autoFocus
+        autoComplete="off"
+      />
+      <RoleField chosen="viewer" />
+      <fieldset className="space-y-1">
+        <legend className="font-medium">Scopes</legend>
+        <p className="text-[0.9rem] text-muted">
+          None selected: everything the role may do, except overrides.
+        </p>
+        {Object.entries(SCOPES).map(([scope, text]) => (
+          <label key={scope} className="flex min-h-6 items-center gap-2">
+            <input type="checkbox" name="scope" value={scope} className="size-4" />
+            {scope}: {text}
+          </label>
+        ))}
+      </fieldset>
+      <GroupsField groups={null} />
+      <Select label="Expires in" name="days" defaultValue="90">
+        {LIFETIMES_DAYS.map((days) => (
+          <option key={days} value={days}>
+            {days} days
+          </option>
+        ))}
+      </Select>
+    </FormDialog>
   );
 }

@@ -1,9 +1,8 @@
 import type { Operator, ResetEnds } from '@tidegate/protocol/operators-api';
 import type { Role } from '@tidegate/protocol/states';
-import { type FormEvent, useState } from 'react';
-import { Button } from '../ui/button.tsx';
-import { Dialog } from '../ui/dialog.tsx';
+import { useState } from 'react';
 import { Field, Select } from '../ui/field.tsx';
+import { FormDialog } from '../ui/form-dialog.tsx';
 import { groupsOf, ROLES } from './access-rules.ts';
 
 interface Props {
@@ -36,54 +35,46 @@ export function OperatorDialog({ operator, onSave, onClose }: Props) {
       setBusy(false);
     }
   };
-  const submit = (event: FormEvent<HTMLFormElement>) => {
-    event.preventDefault();
-    void save(new FormData(event.currentTarget));
-  };
   return (
-    <Dialog title={operator === null ? 'Add an operator' : `Change ${operator.username}`} onClose={onClose}>
-      <form className="space-y-3" onSubmit={submit}>
-        {operator === null && (
-          <Field
-            label="Username"
-            name="username"
-            pattern="[A-Za-z0-9._@\-]{1,64}"
-            hint="1 to 64 letters, digits and . _ @ -"
-            autoComplete="off"
-            required
-            autoFocus
-          />
-        )}
+    <FormDialog
+      title={operator === null ? 'Add an operator' : `Change ${operator.username}`}
+      lead="The role says what an operator may do, and the groups on which hosts."
+      submit="Save"
+      tone="primary"
+      busy={busy}
+      error={failure}
+      onSubmit={(form) => void save(form)}
+      onClose={onClose}
+    >
+      {operator === null && (
         <Field
-          label={operator === null ? 'Initial password' : 'New password'}
-          name="password"
-          type="password"
-          autoComplete="new-password"
-          hint={
-            operator === null
-              ? '15 to 256 characters. They should change it after logging in.'
-              : 'Leave empty to keep it. At least 15 characters, or 8 if a factor is kept. A new one ends all access that is not kept below.'
-          }
-          minLength={8}
-          maxLength={256}
-          required={operator === null}
+          label="Username"
+          name="username"
+          pattern="[A-Za-z0-9._@\-]{1,64}"
+          hint="1 to 64 letters, digits and . _ @ -"
+          autoComplete="off"
+          required
+          autoFocus
         />
-        {operator !== null && <KeptFields />}
-        <RoleField chosen={operator?.role ?? 'viewer'} />
-        <GroupsField groups={operator?.groups ?? null} />
-        {failure !== null && (
-          <p role="alert" className="rounded-md bg-bad-soft px-3 py-2 text-bad">
-            {failure}
-          </p>
-        )}
-        <div className="flex flex-wrap justify-end gap-2">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" tone="primary" busy={busy}>
-            Save
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+      )}
+      <Field
+        label={operator === null ? 'Initial password' : 'New password'}
+        name="password"
+        type="password"
+        autoComplete="new-password"
+        hint={
+          operator === null
+            ? '15 to 256 characters. They should change it after logging in.'
+            : 'Leave empty to keep it. At least 15 characters, or 8 if a factor is kept. A new one ends all access that is not kept below.'
+        }
+        minLength={8}
+        maxLength={256}
+        required={operator === null}
+      />
+      {operator !== null && <KeptFields />}
+      <RoleField chosen={operator?.role ?? 'viewer'} />
+      <GroupsField groups={operator?.groups ?? null} />
+    </FormDialog>
   );
 }
 

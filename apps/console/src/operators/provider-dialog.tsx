@@ -1,11 +1,10 @@
 import type { IdentityProvider } from '@tidegate/protocol/identity-providers-api';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { ApiError } from '../api/client.ts';
-import { Button } from '../ui/button.tsx';
 import { CheckBox } from '../ui/check-box.tsx';
 import { CopyText } from '../ui/copy-text.tsx';
-import { Dialog } from '../ui/dialog.tsx';
 import { Field, Select, TextArea } from '../ui/field.tsx';
+import { FormDialog } from '../ui/form-dialog.tsx';
 import { groupsOf, ROLES } from './access-rules.ts';
 import { mappingText, readMapping } from './mapping-text-rules.ts';
 
@@ -34,149 +33,142 @@ export function ProviderDialog({ provider, onSave, onClose }: Props) {
       setBusy(false);
     }
   };
-  const submit = (event: FormEvent<HTMLFormElement>) => {
-    event.preventDefault();
-    void save(new FormData(event.currentTarget));
-  };
   const title = provider === null ? 'Add an identity provider' : `Change ${provider.name}`;
   return (
-    <Dialog title={title} wide onClose={onClose}>
-      <form className="space-y-3" onSubmit={submit}>
-        {provider === null && (
-          <Field
-            label="Id"
-            name="id"
-            value={id}
-            onChange={({ target }) => setId(target.value)}
-            pattern="[a-z0-9]([a-z0-9\-]{0,38}[a-z0-9])?"
-            hint="Lower-case letters, digits and hyphens, such as entra. Part of the redirect URI; it never changes."
-            required
-            autoFocus
-          />
-        )}
-        <p>
-          Redirect URI to register at the provider:{' '}
-          <CopyText text={provider?.redirect_uri ?? `${location.origin}/sign-in/${id || 'ID'}/callback`} />
-        </p>
-        <div className="grid gap-3 sm:grid-cols-2">
-          <Field
-            label="Name"
-            name="name"
-            defaultValue={provider?.name}
-            hint="As the login page shows it"
-            maxLength={64}
-            required
-          />
-          {provider === null ? (
-            <Field
-              label="Issuer"
-              name="issuer"
-              type="url"
-              hint="https://…, exactly as the provider writes it"
-              required
-            />
-          ) : (
-            <div className="space-y-1">
-              <p className="font-medium">Issuer</p>
-              <p className="mono break-all">{provider.issuer}</p>
-            </div>
-          )}
-          <Field label="Client id" name="client_id" defaultValue={provider?.client_id} required />
-          <Field
-            label={provider === null ? 'Client secret' : 'New client secret'}
-            name="client_secret"
-            type="password"
-            autoComplete="off"
-            hint={provider === null ? 'Stored encrypted, never shown' : 'Leave empty to keep it'}
-            required={provider === null}
-          />
-          <Select
-            label="The secret is sent"
-            name="client_auth"
-            defaultValue={provider?.client_auth ?? 'client_secret_basic'}
-          >
-            <option value="client_secret_basic">in the header (client_secret_basic)</option>
-            <option value="client_secret_post">in the body (client_secret_post)</option>
-          </Select>
-          <Field
-            label="Scopes"
-            name="scopes"
-            defaultValue={provider?.scopes.join(' ') ?? 'openid profile email'}
-            hint="Separated by spaces; openid is needed"
-            required
-          />
-          <Field
-            label="Claim with the groups"
-            name="group_claim"
-            defaultValue={provider?.group_claim ?? 'groups'}
-            required
-          />
-          <Field
-            label="Claim with the name"
-            name="username_claim"
-            defaultValue={provider?.username_claim ?? 'preferred_username'}
-            hint="Names operators that a sign-in creates"
-            required
-          />
-        </div>
-        <TextArea
-          label="Groups and roles"
-          name="mapping"
-          rows={4}
-          defaultValue={mappingText(provider?.mapping ?? [])}
-          hint="One rule in a line: tidegate-admins = admin, or web-team = approver: web, db. The rules of the highest role that match count. Without a match there is no access."
+    <FormDialog
+      title={title}
+      wide
+      lead="People sign in with their accounts there, and their groups decide what they may do here."
+      submit="Save"
+      tone="primary"
+      busy={busy}
+      error={failure}
+      onSubmit={(form) => void save(form)}
+      onClose={onClose}
+    >
+      {provider === null && (
+        <Field
+          label="Id"
+          name="id"
+          value={id}
+          onChange={({ target }) => setId(target.value)}
+          pattern="[a-z0-9]([a-z0-9\-]{0,38}[a-z0-9])?"
+          hint="Lower-case letters, digits and hyphens, such as entra. Part of the redirect URI; it never changes."
+          required
+          autoFocus
         />
-        <div className="grid gap-3 sm:grid-cols-2">
-          <Select
-            label="Without a match"
-            name="default_role"
-            defaultValue={provider?.default_grant?.role ?? ''}
-          >
-            <option value="">no access</option>
-            {Object.entries(ROLES).map(([name, text]) => (
-              <option key={name} value={name}>
-                {text}
-              </option>
-            ))}
-          </Select>
+      )}
+      <p>
+        Redirect URI to register at the provider:{' '}
+        <CopyText text={provider?.redirect_uri ?? `${location.origin}/sign-in/${id || 'ID'}/callback`} />
+      </p>
+      <div className="grid gap-3 sm:grid-cols-2">
+        <Field
+          label="Name"
+          name="name"
+          defaultValue={provider?.name}
+          hint="As the login page shows it"
+          maxLength={64}
+          required
+        />
+        {provider === null ? (
           <Field
-            label="Host groups without a match"
-            name="default_groups"
-            defaultValue={provider?.default_grant?.groups?.join(', ') ?? ''}
-            hint="Separated by commas. Leave empty for the whole fleet."
+            label="Issuer"
+            name="issuer"
+            type="url"
+            hint="https://…, exactly as the provider writes it"
+            required
           />
-          <Field
-            label="Counts as a second factor"
-            name="factor_values"
-            defaultValue={provider?.factor_values.join(', ') ?? ''}
-            hint="Values of acr or amr, separated by commas, such as mfa"
-          />
-          <Field
-            label="Ask for (acr_values)"
-            name="acr_values"
-            defaultValue={provider?.acr_values ?? ''}
-            hint="Leave empty unless the provider needs it"
-          />
-        </div>
-        <CheckBox name="creates_operators" defaultChecked={provider?.creates_operators ?? false}>
-          The first sign-in of an account creates an operator
-        </CheckBox>
-        <CheckBox name="enabled" defaultChecked={provider?.enabled ?? false}>
-          On: the login page offers it. Save it off first, and test it.
-        </CheckBox>
-        {failure !== null && (
-          <p role="alert" className="rounded-md bg-bad-soft px-3 py-2 text-bad">
-            {failure}
-          </p>
+        ) : (
+          <div className="space-y-1">
+            <p className="font-medium">Issuer</p>
+            <p className="mono break-all">{provider.issuer}</p>
+          </div>
         )}
-        <div className="flex flex-wrap justify-end gap-2">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" tone="primary" busy={busy}>
-            Save
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+        <Field label="Client id" name="client_id" defaultValue={provider?.client_id} required />
+        <Field
+          label={provider === null ? 'Client secret' : 'New client secret'}
+          name="client_secret"
+          type="password"
+          autoComplete="off"
+          hint={provider === null ? 'Stored encrypted, never shown' : 'Leave empty to keep it'}
+          required={provider === null}
+        />
+        <Select
+          label="The secret is sent"
+          name="client_auth"
+          defaultValue={provider?.client_auth ?? 'client_secret_basic'}
+        >
+          <option value="client_secret_basic">in the header (client_secret_basic)</option>
+          <option value="client_secret_post">in the body (client_secret_post)</option>
+        </Select>
+        <Field
+          label="Scopes"
+          name="scopes"
+          defaultValue={provider?.scopes.join(' ') ?? 'openid profile email'}
+          hint="Separated by spaces; openid is needed"
+          required
+        />
+        <Field
+          label="Claim with the groups"
+          name="group_claim"
+          defaultValue={provider?.group_claim ?? 'groups'}
+          required
+        />
+        <Field
+          label="Claim with the name"
+          name="username_claim"
+          defaultValue={provider?.username_claim ?? 'preferred_username'}
+          hint="Names operators that a sign-in creates"
+          required
+        />
+      </div>
+      <TextArea
+        label="Groups and roles"
+        name="mapping"
+        rows={4}
+        defaultValue={mappingText(provider?.mapping ?? [])}
+        hint="One rule in a line: tidegate-admins = admin, or web-team = approver: web, db. The rules of the highest role that match count. Without a match there is no access."
+      />
+      <div className="grid gap-3 sm:grid-cols-2">
+        <Select
+          label="Without a match"
+          name="default_role"
+          defaultValue={provider?.default_grant?.role ?? ''}
+        >
+          <option value="">no access</option>
+          {Object.entries(ROLES).map(([name, text]) => (
+            <option key={name} value={name}>
+              {text}
+            </option>
+          ))}
+        </Select>
+        <Field
+          label="Host groups without a match"
+          name="default_groups"
+          defaultValue={provider?.default_grant?.groups?.join(', ') ?? ''}
+          hint="Separated by commas. Leave empty for the whole fleet."
+        />
+        <Field
+          label="Counts as a second factor"
+          name="factor_values"
+          defaultValue={provider?.factor_values.join(', ') ?? ''}
+          hint="Values of acr or amr, separated by commas, such as mfa"
+        />
+        <Field
+          label="Ask for (acr_values)"
+          name="acr_values"
+          defaultValue={provider?.acr_values ?? ''}
+          hint="Leave empty unless the provider needs it"
+        />
+      </div>
+      <CheckBox name="creates_operators" defaultChecked={provider?.creates_operators ?? false}>
+        The first sign-in of an account creates an operator
+      </CheckBox>
+      <CheckBox name="enabled" defaultChecked={provider?.enabled ?? false}>
+        On: the login page offers it. Save it off first, and test it.
+      </CheckBox>
+    </FormDialog>
   );
 }
 
