@@ -6,8 +6,9 @@ import { clientOf } from '../operators/sessions/open-session.ts';
 import { createRoutes } from '../platform/http/create-routes.ts';
 import { html, sendPage } from '../platform/http/html-page.ts';
 import type { App } from '../platform/http/server.ts';
-import { type FinishDeps, finishSignIn } from './finish-sign-in.ts';
+import { finishSignIn } from './finish-sign-in.ts';
 import { logOutByProvider } from './log-out.ts';
+import type { FinishDeps } from './sign-in-answer.ts';
 import { answers, type SignInCookie } from './sign-in-cookie.ts';
 
 const FORM_MAX_BYTES = 32_768;
