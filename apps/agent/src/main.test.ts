@@ -287,9 +287,9 @@ describe.skipIf(noExecutor !== null)('an approved update on a throw-away apt hos
     });
     expect(ran.exit).toBe(0);
     expect((await parts.apt.installed()).get('demo')).toBe('1.1-1');
-    expect(parts.server.received('inventory/apt').at(-1)).toMatchObject({
-      packages: expect.arrayContaining([expect.objectContaining({ name: 'demo', version: '1.1-1' })]),
-    });
+    // What has changed, or by chance the whole report.
+    const told = ['inventory/apt', 'inventory/apt delta'].flatMap(parts.server.received);
+    expect(JSON.stringify(told.at(-1))).toContain('"name":"demo","version":"1.1-1"');
   }, 60_000);
 
   test('is not installed when the archive now has other bytes under that version', async () => {
