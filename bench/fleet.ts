@@ -55,6 +55,8 @@ export interface FleetOptions {
   nodeFlags?: readonly string[];
   /** The core of PostgreSQL; that of the server unless given. */
   databaseCore?: number;
+  /** When the access tokens were issued; now unless given. */
+  tokensFromMs?: number;
   /** Further settings of the server. */
   env?: Record<string, string>;
   /** Adds more to the database before the server starts. */
@@ -70,6 +72,7 @@ export async function startFleet(
     env = {},
     prepare = async () => {},
     databaseCore = SERVER_CORE,
+    tokensFromMs = Date.now(),
   }: FleetOptions,
 ): Promise<BenchServer | { missing: string }> {
   const folder = tmpDir('tidegate-bench-');
@@ -92,7 +95,7 @@ export async function startFleet(
     keys.map(({ agentId }) => agentId),
   );
   await database.close();
-  const agents = await withTokens(keys, secrets.accessTokens);
+  const agents = await withTokens(keys, { secret: secrets.accessTokens, now: () => tokensFromMs });
   const server: ServerProcess = await startServerProcess(MAIN, {
     nodeFlags,
     env: {
@@ -215,8 +218,11 @@ function idOf(group: '8' | '9', n: number): string {
   return `${time.slice(0, 8)}-${time.slice(8)}-7000-${group}000-${random.toString(16).padStart(12, '0')}`;
 }
 
-async function withTokens(keys: readonly Key[], secret: Buffer): Promise<BenchAgent[]> {
-  const tokens = createAccessTokens({ secret, now: Date.now, random: randomBytes, verifiedMaxBytes: 0 });
+async function withTokens(
+  keys: readonly Key[],
+  { secret, now }: { secret: Buffer; now: () => number },
+): Promise<BenchAgent[]> {
+  const tokens = createAccessTokens({ secret, now, random: randomBytes, verifiedMaxBytes: 0 });
   const agents: BenchAgent[] = [];
   for (const { agentId, familyId, machineId, refreshToken } of keys) {
     const { token } = await tokens.issue({ agentId, familyId });

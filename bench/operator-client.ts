@@ -2,7 +2,10 @@ import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { BENCH_PASSWORD, BENCH_USER } from './fleet.ts';
 
-export type Call = (method: 'GET' | 'POST', path: string, body?: object) => Promise<unknown>;
+export interface Call {
+  (method: 'GET' | 'POST', path: string, body?: object): Promise<unknown>;
+  readonly token: string;
+}
 
 const LoggedIn = Type.Object({ token: Type.String() });
 
@@ -29,5 +32,7 @@ export async function logIn(url: string): Promise<Call> {
   const credentials = { username: BENCH_USER, password: BENCH_PASSWORD };
   const answer = await send('POST', '/api/v1/auth/login', { body: credentials });
   const { token } = Value.Parse(LoggedIn, answer);
-  return (method, path, body) => send(method, path, { token, ...(body === undefined ? {} : { body }) });
+  const call = (method: 'GET' | 'POST', path: string, body?: object) =>
+    send(method, path, { token, ...(body === undefined ? {} : { body }) });
+  return Object.assign(call, { token });
 }

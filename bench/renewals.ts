@@ -26,7 +26,7 @@ function renewalsOf(agents: readonly BenchAgent[]): () => Turn | null {
     const agent = idle.shift();
     if (!agent) return null;
     return {
-      request: renewRequest(agent),
+      request: renewRequest({ ...agent, requestId: randomUUID() }),
       onAnswer(answer) {
         const body: unknown = JSON.parse(answer.toString('utf8', answer.indexOf('\r\n\r\n') + 4));
         // An answer without a new token ends the run as failed, because of its status.
@@ -36,8 +36,9 @@ function renewalsOf(agents: readonly BenchAgent[]): () => Turn | null {
   };
 }
 
-function renewRequest({ machineId, token }: { machineId: string; token: string }): Buffer {
-  const body = JSON.stringify({ refresh_token: token, request_id: randomUUID() });
+export function renewRequest(one: { machineId: string; token: string; requestId: string }): Buffer {
+  const { machineId, token, requestId } = one;
+  const body = JSON.stringify({ refresh_token: token, request_id: requestId });
   const head = [
     'POST /api/v1/agents/renew HTTP/1.1',
     'host: bench',

@@ -7,6 +7,7 @@ import { benchCapability } from './capability.ts';
 import { benchCheckIn } from './check-in.ts';
 import { benchCurve, type CurveOptions } from './curve.ts';
 import { benchEvidence } from './evidence.ts';
+import { benchHerd } from './herd.ts';
 import { benchInventory } from './inventory.ts';
 import type { FleetSize } from './list-fleet.ts';
 import { benchLists } from './lists.ts';
@@ -35,6 +36,7 @@ const BENCHES = {
   abuse: benchAbuse,
   'slow-log': benchSlowLog,
   evidence: benchEvidence,
+  herd: benchHerd,
   soak: benchSoak,
 } as const;
 
@@ -56,6 +58,7 @@ const USAGE = `Usage: npm run bench -- <${Object.keys(BENCHES).join('|')}> [--js
   capability  decisions of 100 capability files, a file of 1 MB, and hostile patterns
   abuse       CPU of each refused request, by route; fails above 2 ms
   evidence    a year of --hosts hosts with 2,000 updates each: a bundle, its verification, an SBOM and a VEX
+  herd        --agents that come back within a minute of a start, after an hour, with --tokens valid or expired
   slow-log    a prepared read of SQLite, with and without the log of slow queries
   soak        half an hour of a fleet's day: fails if memory goes on growing or files stay open
 
@@ -68,6 +71,7 @@ const USAGE = `Usage: npm run bench -- <${Object.keys(BENCHES).join('|')}> [--js
   --hosts     hosts of the lists (default 100,000) or of the evidence (20; 300 for the figures of bench/README.md)
   --updates   updates of the lists, and as many events (default 500,000)
   --list      only this list: agents, updates, packages or events
+  --tokens    of a herd: valid or expired (default expired)
   --engine    only sqlite or only postgres (default both)`;
 
 export interface BenchOptions {
@@ -80,6 +84,8 @@ export interface BenchOptions {
   engines: readonly ('sqlite' | 'postgres')[];
   /** The one list to measure; all of them unless given. */
   list?: string | undefined;
+  /** Access tokens of a herd. */
+  tokens?: 'valid' | 'expired' | undefined;
   /** Prints progress for people; the result is printed separately. */
   say: (line: string) => void;
 }
@@ -112,6 +118,7 @@ function readOptions():
         minutes: { type: 'string', default: '30' },
         target: { type: 'string' },
         baseline: { type: 'string' },
+        tokens: { type: 'string', default: 'expired' },
       },
     });
     const [bench = ''] = positionals;
@@ -131,6 +138,8 @@ function readOptions():
     if (!sizes.every((size) => Number.isSafeInteger(size) && size >= 1)) return null;
     const { target = null, baseline = null } = values;
     const say = (line: string) => void process.stderr.write(`${line}\n`);
+    const tokens = (['valid', 'expired'] as const).find((one) => one === values.tokens);
+    if (!tokens) return null;
     const { json, list } = values;
     return {
       bench,
@@ -140,6 +149,7 @@ function readOptions():
       sizes,
       target,
       baseline,
+      tokens,
       rounds,
       seconds,
       agents,

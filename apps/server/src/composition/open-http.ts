@@ -7,6 +7,7 @@ import { installClientFaults } from '../platform/http/client-faults.ts';
 import { listenOnOthers } from '../platform/http/other-addresses.ts';
 import { installSecurityHeaders } from '../platform/http/security-headers.ts';
 import { type App, createHttpServer, type PlainRoute } from '../platform/http/server.ts';
+import { createLoadShedding, type Lane, type LoadShedding } from '../platform/http/shed-load.ts';
 import type { Log } from '../platform/log.ts';
 import { type RequestWatch, watchRequests } from '../platform/slow-log.ts';
 import { createOpenGuard, createPublicGuard } from '../rate-limits/public-guard.ts';
@@ -28,6 +29,7 @@ export async function openHttp(opening: Opening, { plainRoute, agent, own, opera
   const http = createHttpServer({
     ...{ plainRoute, log: platform.log, trustedProxies: config.trustedProxies, tls },
     watch: slow(config.logSlowRequestMs, platform.log),
+    shedding: shedAgents(opening),
     guards: {
       ...{ agent, own, operator: operators.guard },
       public: createPublicGuard(limiter),
@@ -39,6 +41,41 @@ export async function openHttp(opening: Opening, { plainRoute, agent, own, opera
   installSecurityHeaders(http, { hstsMaxAgeSeconds: config.hstsMaxAgeSeconds });
   await installOpenApi(http, { version: VERSION });
   return http;
+}
+
+const CHECK_IN = '/api/v1/agents/:agent_id/check-in';
+const RENEWAL = '/api/v1/agents/renew';
+
+/** What a whole fleet sends at once when it comes back. */
+const AGENT_LANES: readonly Lane[] = [
+  {
+    ...{ name: 'check-ins', route: CHECK_IN, inProgressMax: 1_024 },
+    has: ({ method, url }) =>
+      method === 'POST' && url?.startsWith('/api/v1/agents/') === true && url.endsWith('/check-in'),
+  },
+  {
+    ...{ name: 'renewals', route: RENEWAL, inProgressMax: 512 },
+    has: ({ method, url }) => method === 'POST' && url === RENEWAL,
+  },
+];
+/** Least time between two lines of the log about refusals. */
+const TOLD_EVERY_MS = 60_000;
+
+function shedAgents({ platform: { log, random }, counts }: Opening): LoadShedding {
+  const elapsedMs = () => performance.now();
+  const refused = new Map<string, number>();
+  let toldMs = Number.NEGATIVE_INFINITY;
+  return createLoadShedding({
+    ...{ lanes: AGENT_LANES, elapsedMs, random },
+    onRefused({ lane: { name, route }, tookMs }) {
+      counts?.answered({ route, statusCode: 503, tookMs });
+      refused.set(name, (refused.get(name) ?? 0) + 1);
+      if (elapsedMs() - toldMs < TOLD_EVERY_MS) return;
+      toldMs = elapsedMs();
+      log.warn('requests of agents refused: too many at once', Object.fromEntries(refused));
+      refused.clear();
+    },
+  });
 }
 
 function slow(thresholdMs: number, log: Log): RequestWatch | null {

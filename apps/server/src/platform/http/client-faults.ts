@@ -52,6 +52,18 @@ export function answerFault(request: IncomingMessage, response: ServerResponse, 
   response.end(body);
 }
 
+/** Answers a request that the server has no room for before the framework sees it, and closes the connection. */
+export function answerUnavailable(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { detail, retryAfterSeconds }: { detail: string; retryAfterSeconds: number },
+): void {
+  const { status, headers, body } = problemOf({ status: 503, code: 'unavailable', detail });
+  response.writeHead(status, { ...headers, 'retry-after': String(retryAfterSeconds), connection: 'close' });
+  leaveUnreadBody(request, response);
+  response.end(body);
+}
+
 function answerOf(fault: Fault): string {
   const { status, headers, body } = problemOf(fault);
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);

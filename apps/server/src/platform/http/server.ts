@@ -20,6 +20,7 @@ import { createErrorHandler, sendProblem } from './problem.ts';
 import { Refusal } from './refusal.ts';
 import type { Routes } from './routes.ts';
 import { LEAST_TLS_VERSION, type ServerCertificate } from './server-certificate.ts';
+import type { LoadShedding } from './shed-load.ts';
 import { strictSchema } from './strict-routes.ts';
 import { leaveUnreadBody } from './unread-body.ts';
 import { compileValidator } from './validate.ts';
@@ -33,6 +34,8 @@ export interface HttpOptions {
   tls: ServerCertificate | null;
   /** Runs in front of the framework. */
   plainRoute?: PlainRoute;
+  /** Refuses what is too much; absent refuses nothing. */
+  shedding?: LoadShedding;
   /** Default: REQUEST_TIMES. */
   times?: RequestTimes;
   /** Tells of slow requests; null or absent measures nothing. */
@@ -156,13 +159,14 @@ export function createHttpServer(options: HttpOptions): App {
 }
 
 function createNodeServer(
-  { plainRoute, tls, times = REQUEST_TIMES, watch = null }: HttpOptions,
+  { plainRoute, shedding, tls, times = REQUEST_TIMES, watch = null }: HttpOptions,
   { next, isClosing, ...known }: Known & { next: RequestListener; isClosing: () => boolean },
 ) {
   const listener: RequestListener = (request, response) => {
     if (watch !== null) time(watch, { request, response, ...known });
     const fault = headerFault(request);
     if (fault !== null) return answerFault(request, response, fault);
+    if (shedding?.refuses(request, response)) return;
     if (plainRoute === undefined || isClosing()) next(request, response);
     else plainRoute(request, response, next);
   };
@@ -176,11 +180,16 @@ function createNodeServer(
     // `headerFault` checks it and answers with problem+json.
     requireHostHeader: false,
   };
-  if (!tls) return createServer(limits, listener);
+  if (!tls) {
+    const plain = createServer(limits, listener);
+    shedding?.watch(plain);
+    return plain;
+  }
   const server = createTlsServer(
     { ...limits, minVersion: LEAST_TLS_VERSION, handshakeTimeout: times.headersMs },
     listener,
   );
+  shedding?.watch(server);
   tls.attach(server);
   return server;
 }

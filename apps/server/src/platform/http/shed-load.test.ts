@@ -1,0 +1,114 @@
+import { once } from 'node:events';
+import { createServer, type ServerResponse } from 'node:http';
+import { connect } from 'node:net';
+import { Problem } from '@tidegate/protocol/problems';
+import { Check } from 'typebox/value';
+import { expect, onTestFinished, test } from 'vitest';
+import { ACCEPTED_IN_A_ROW_MAX, createLoadShedding } from './shed-load.ts';
+
+/** A server whose answers to `/visit` wait until they are released, if `isHeld`. */
+async function open({ inProgressMax = 2, isHeld = false, fraction = 0 } = {}) {
+  const held: ServerResponse[] = [];
+  const refused: string[] = [];
+  const time = { ms: 0 };
+  const shedding = createLoadShedding({
+    lanes: [{ name: 'visits', route: '/visit', inProgressMax, has: ({ url }) => url === '/visit' }],
+    elapsedMs: () => time.ms,
+    random: (bytes) => Buffer.alloc(bytes, Math.round(fraction * 255)),
+    onRefused: ({ lane }) => void refused.push(lane.name),
+  });
+  const server = createServer((request, response) => {
+    if (shedding.refuses(request, response)) return;
+    if (isHeld && request.url === '/visit') held.push(response);
+    else response.end('served');
+  });
+  shedding.watch(server);
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  });
+  const address = server.address();
+  const port = typeof address === 'object' ? (address?.port ?? 0) : 0;
+  const visit = (path = '/visit') => fetch(`http://127.0.0.1:${port}${path}`, { method: 'POST', body: 'x' });
+  const inProgress = (count: number) => expect.poll(() => held.length).toBe(count);
+  const release = () => held.splice(0).map((response) => response.end('served'));
+  return { visit, inProgress, release, refused, time, port };
+}
+
+test('above its bound a lane refuses with a problem and Retry-After; other requests and later ones are served', async () => {
+  const { visit, inProgress, release, refused } = await open({ isHeld: true });
+  const admitted = [visit(), visit()];
+  await inProgress(2);
+  const shed = await visit();
+  const body: unknown = await shed.json();
+  expect([shed.status, shed.headers.get('content-type')]).toEqual([503, 'application/problem+json']);
+  expect(Check(Problem, body)).toBe(true);
+  expect(body).toMatchObject({ code: 'unavailable', detail: expect.stringContaining('Too many visits') });
+  expect(Number(shed.headers.get('retry-after'))).toBeGreaterThanOrEqual(5);
+  expect((await visit('/page')).status).toBe(200);
+  expect(refused).toEqual(['visits']);
+  release();
+  expect((await Promise.all(admitted)).map(({ status }) => status)).toEqual([200, 200]);
+  const next = visit();
+  await inProgress(1);
+  release();
+  expect((await next).status).toBe(200);
+});
+
+test.each([
+  [0, 5],
+  [0.5, 15],
+  [1, 25],
+])(
+  'Retry-After is spread over the 20 s that the backlog needs: %d drawn is %d s',
+  async (fraction, seconds) => {
+    const { visit, inProgress, release, time } = await open({ isHeld: true, inProgressMax: 1, fraction });
+    const asked: number[] = [];
+    // One is served in each second, and five are refused.
+    for (let n = 0; n < 4; n++) {
+      time.ms = n * 1_000;
+      const one = visit();
+      await inProgress(1);
+      for (let i = 0; i < 5; i++) asked.push(Number((await visit()).headers.get('retry-after')));
+      release();
+      await one;
+      await expect.poll(async () => (await visit('/page')).status).toBe(200);
+    }
+    expect(asked.at(-1)).toBe(seconds);
+  },
+);
+
+test('refusals that are a minute old are forgotten', async () => {
+  const { visit, inProgress, release, time } = await open({ isHeld: true, inProgressMax: 1, fraction: 1 });
+  const first = visit();
+  await inProgress(1);
+  for (let i = 0; i < 30; i++) await visit();
+  expect((await visit()).headers.get('retry-after')).toBe('36');
+  time.ms = 61_000;
+  expect((await visit()).headers.get('retry-after')).toBe('6');
+  release();
+  await first;
+});
+
+test('connections in a row beyond the bound are refused in the lane, but for a quarter, and nowhere else', async () => {
+  const { port, visit, refused } = await open({ inProgressMax: 10_000 });
+  const beyond = 200;
+  const statuses = (path: string) =>
+    Promise.all(
+      Array.from({ length: ACCEPTED_IN_A_ROW_MAX + beyond }, async () => {
+        const socket = connect({ port, host: '127.0.0.1' });
+        socket.write(`POST ${path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`);
+        const [chunk] = await once(socket, 'data');
+        socket.destroy();
+        return Number(String(chunk).slice(9, 12));
+      }),
+    );
+  const visits = await statuses('/visit');
+  expect(visits.filter((status) => status === 503)).toHaveLength(refused.length);
+  expect(refused.length).toBeGreaterThan(beyond / 2);
+  expect(refused.length).toBeLessThanOrEqual(beyond);
+  expect((await visit()).status).toBe(200);
+  expect(new Set(await statuses('/page'))).toEqual(new Set([200]));
+});

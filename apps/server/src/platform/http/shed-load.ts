@@ -1,0 +1,132 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Server } from 'node:net';
+import type { RandomBytes } from '../ids.ts';
+import { answerUnavailable } from './client-faults.ts';
+
+/** Requests of one kind, which are refused before any work when there are too many. */
+export interface Lane {
+  /** For the log, such as `renewals`. */
+  name: string;
+  /** Pattern of its route, for metrics. */
+  route: string;
+  /** Most requests without an answer; the next one is refused. */
+  inProgressMax: number;
+  has(request: Pick<IncomingMessage, 'method' | 'url'>): boolean;
+}
+
+export interface LoadShedding {
+  /** Notices connections that wait to be accepted. */
+  watch(server: Server): void;
+  /** Answers 503 if the request is one too many of its lane; otherwise it counts until its answer. */
+  refuses(request: IncomingMessage, response: ServerResponse): boolean;
+}
+
+export interface SheddingOptions {
+  lanes: readonly Lane[];
+  elapsedMs: () => number;
+  random: RandomBytes;
+  /** Told of every refusal. */
+  onRefused: (refused: { lane: Lane; tookMs: number }) => void;
+}
+
+/**
+ * Connections accepted in a row, one in each turn of the event loop as libuv does it, after which others wait in the
+ * queue of the kernel for sure. It holds 511; the next ones, those of operators as well, would wait for a second.
+ */
+export const ACCEPTED_IN_A_ROW_MAX = 256;
+/** One of so many is admitted after that, or anyone who opens connections fast enough would shut the agents out. */
+const ADMITTED_OF = 4;
+/** Retry-After is at least this, in seconds, and at most this longer. */
+const RETRY_SECONDS = 5;
+const RETRY_SPREAD_MAX_SECONDS = 180;
+/** Refused requests of this time are expected back. */
+const WINDOW_SECONDS = 60;
+
+/**
+ * Refuses requests of lanes above their bounds, before their body is parsed and the database is asked. Each refusal costs a
+ * tenth of the work, so that what is admitted, and every request outside the lanes, is answered in time.
+ */
+export function createLoadShedding(options: SheddingOptions): LoadShedding {
+  const { elapsedMs, random } = options;
+  const lanes = options.lanes.map((lane) => ({
+    lane,
+    inProgress: 0,
+    inRow: 0,
+    answers: createAnswerCounts(elapsedMs),
+  }));
+  const row = { length: 0, hasAccepted: false, isWatched: false };
+
+  /** Runs at the end of each turn while every turn accepts a connection. */
+  function endTurn(): void {
+    row.isWatched = row.hasAccepted;
+    if (row.hasAccepted) setImmediate(endTurn);
+    else row.length = 0;
+    row.hasAccepted = false;
+  }
+
+  return {
+    watch(server) {
+      server.on('connection', () => {
+        row.length++;
+        row.hasAccepted = true;
+        if (row.isWatched) return;
+        row.isWatched = true;
+        setImmediate(endTurn);
+      });
+    },
+    refuses(request, response) {
+      const own = lanes.find(({ lane }) => lane.has(request));
+      if (own === undefined) return false;
+      const { lane, answers } = own;
+      const isInRow = row.length > ACCEPTED_IN_A_ROW_MAX && own.inRow++ % ADMITTED_OF !== 0;
+      if (own.inProgress < lane.inProgressMax && !isInRow) {
+        own.inProgress++;
+        response.once('close', () => {
+          own.inProgress--;
+          answers.served();
+        });
+        return false;
+      }
+      const beganMs = elapsedMs();
+      answers.refused();
+      const fraction = random(2).readUInt16LE() / 0x1_0000;
+      const retryAfterSeconds = RETRY_SECONDS + Math.round(fraction * answers.backlogSeconds());
+      const detail = `Too many ${lane.name} at once; retry after the time in Retry-After.`;
+      answerUnavailable(request, response, { detail, retryAfterSeconds });
+      options.onRefused({ lane, tookMs: elapsedMs() - beganMs });
+      return true;
+    },
+  };
+}
+
+/** Counts the answers of the last minute by second. */
+function createAnswerCounts(elapsedMs: () => number) {
+  const served = new Uint32Array(WINDOW_SECONDS);
+  const refused = new Uint32Array(WINDOW_SECONDS);
+  let atSecond = 0;
+  function slot(): number {
+    const second = Math.floor(elapsedMs() / 1_000);
+    for (; atSecond < second; atSecond = Math.max(atSecond + 1, second - WINDOW_SECONDS)) {
+      const next = (atSecond + 1) % WINDOW_SECONDS;
+      served[next] = 0;
+      refused[next] = 0;
+    }
+    return second % WINDOW_SECONDS;
+  }
+  const count = (counts: Uint32Array) => {
+    const at = slot();
+    counts[at] = (counts[at] ?? 0) + 1;
+  };
+  const sum = (counts: Uint32Array) => counts.reduce((total, one) => total + one, 0);
+  return {
+    served: () => count(served),
+    refused: () => count(refused),
+    /** How long the refused ones take when they come back, at the rate of the last minute. */
+    backlogSeconds(): number {
+      slot();
+      const busySeconds = served.reduce((seconds, one) => seconds + (one > 0 ? 1 : 0), 0);
+      const perSecond = sum(served) / Math.max(1, busySeconds);
+      return Math.min(RETRY_SPREAD_MAX_SECONDS, sum(refused) / Math.max(1, perSecond));
+    },
+  };
+}

@@ -1,0 +1,195 @@
+import { connect } from 'node:net';
+import { pollMs, reconnectMs } from '../apps/agent/src/platform/back-off.ts';
+import { type BenchAgent, IDLE_CHECK_IN } from './fleet.ts';
+import { renewRequest } from './renewals.ts';
+
+/** As the agent (apps/agent/src/session): how long it waits for an answer, and holds a renewal that failed. */
+const CHECK_IN_TIMEOUT_MS = 20_000;
+const RENEW_TIMEOUT_MS = 45_000;
+const RENEWAL_RETRY_MS = 30_000;
+const RENEWAL_SILENCE_MS = 60_000;
+const INTERVAL_MS = 60_000;
+const TICK_MS = 20;
+
+export interface Herd {
+  /** When each agent was first back, in milliseconds since the begin. */
+  readonly backMs: readonly number[];
+  /** Answers other than 200, and faults of connections, by kind. */
+  readonly refused: Readonly<Record<string, number>>;
+  /** Requests that were begun in each second. */
+  readonly requestsPerSecond: readonly number[];
+  /** Agents that gave up for good. */
+  readonly lost: number;
+}
+
+interface HostState extends BenchAgent {
+  address: string;
+  isExpired: boolean;
+  isRefused: boolean;
+  heldUntilMs: number;
+  requestId: string | null;
+  failures: number;
+  isBack: boolean;
+}
+
+/**
+ * Agents that come back at random times of `withinMs`, each with new connections and the waits of the real agent, until all are
+ * back and have polled for a while, or `untilMs`.
+ */
+export async function runHerd(
+  agents: readonly BenchAgent[],
+  options: { url: string; areExpired: boolean; withinMs: number; untilMs: number; settleMs: number },
+): Promise<Herd> {
+  const { hostname: host, port } = new URL(options.url);
+  const beganMs = performance.now();
+  const nowMs = () => performance.now() - beganMs;
+  const backMs: number[] = [];
+  const refused: Record<string, number> = {};
+  const requestsPerSecond: number[] = [];
+  let lost = 0;
+  const due = new Map<number, HostState[]>();
+  function schedule(one: HostState, atMs: number): void {
+    const tick = Math.ceil(Math.max(atMs, nowMs() + TICK_MS) / TICK_MS);
+    const others = due.get(tick);
+    if (others) others.push(one);
+    else due.set(tick, [one]);
+  }
+  async function ask({ address }: HostState, request: Buffer, timeoutMs: number): Promise<Answer> {
+    const second = Math.floor(nowMs() / 1_000);
+    requestsPerSecond[second] = (requestsPerSecond[second] ?? 0) + 1;
+    return await exchange({ host, address, port: Number(port), request, timeoutMs });
+  }
+  function count(what: string, { status }: Answer): void {
+    if (status !== '200') refused[`${what} ${status}`] = (refused[`${what} ${status}`] ?? 0) + 1;
+  }
+  /** Null when it renewed; otherwise how long the server asks to wait. */
+  async function renew(one: HostState): Promise<{ retryAfterMs: number | null } | null> {
+    if (nowMs() < one.heldUntilMs) return { retryAfterMs: one.heldUntilMs - nowMs() };
+    const { machineId, refreshToken: token } = one;
+    one.requestId ??= crypto.randomUUID();
+    const request = renewRequest({ machineId, token, requestId: one.requestId });
+    const answer = await ask(one, request, RENEW_TIMEOUT_MS);
+    count('renewal', answer);
+    if (answer.status === '200') {
+      const { access_token, refresh_token } = JSON.parse(answer.body);
+      Object.assign(one, { token: access_token, refreshToken: refresh_token, requestId: null });
+      Object.assign(one, { isExpired: false, isRefused: false });
+      return null;
+    }
+    if (answer.status === '401' || answer.status === '403') lost++;
+    const silenceMs = answer.isSilent ? RENEWAL_SILENCE_MS : RENEWAL_RETRY_MS;
+    one.heldUntilMs = nowMs() + Math.max(silenceMs, answer.retryAfterMs ?? 0);
+    return { retryAfterMs: answer.retryAfterMs };
+  }
+  /** One check-in as `Session.call` makes it; the wait that the server asks for, or the next interval. */
+  async function poll(one: HostState): Promise<{ nextMs: number } | { retryAfterMs: number | null }> {
+    if (one.isExpired) {
+      const failure = await renew(one);
+      if (failure && one.isRefused) return failure;
+    }
+    const answer = await ask(one, checkInRequest(one), CHECK_IN_TIMEOUT_MS);
+    count('check-in', answer);
+    if (answer.status === '200') return { nextMs: JSON.parse(answer.body).next_check_in_seconds * 1_000 };
+    if (answer.status !== '401') return { retryAfterMs: answer.retryAfterMs };
+    Object.assign(one, { isExpired: true, isRefused: true });
+    return (await renew(one)) ?? poll(one);
+  }
+  async function turn(one: HostState): Promise<void> {
+    const outcome = await poll(one);
+    if ('nextMs' in outcome) {
+      if (!one.isBack) backMs.push(nowMs());
+      one.isBack = true;
+      one.failures = 0;
+      return schedule(one, nowMs() + pollMs(outcome.nextMs, Math.random()));
+    }
+    one.failures++;
+    const { retryAfterMs } = outcome;
+    const { failures } = one;
+    const waitMs = reconnectMs({ failures, intervalMs: INTERVAL_MS, random: Math.random(), retryAfterMs });
+    schedule(one, nowMs() + waitMs);
+  }
+
+  for (const [n, agent] of agents.entries()) {
+    const address = `127.${1 + (n >> 16)}.${(n >> 8) & 255}.${n & 255}`;
+    const fresh = { requestId: null, failures: 0, heldUntilMs: 0, isBack: false, isRefused: false };
+    schedule(
+      { ...agent, ...fresh, address, isExpired: options.areExpired },
+      Math.random() * options.withinMs,
+    );
+  }
+  let tick = 0;
+  let endMs = options.untilMs;
+  while (nowMs() < endMs) {
+    for (; tick * TICK_MS <= nowMs(); tick++) {
+      for (const one of due.get(tick) ?? []) void turn(one);
+      due.delete(tick);
+    }
+    if (backMs.length === agents.length) endMs = Math.min(endMs, (backMs.at(-1) ?? 0) + options.settleMs);
+    await new Promise((resolve) => setTimeout(resolve, TICK_MS));
+  }
+  return { backMs, refused, requestsPerSecond, lost };
+}
+
+function checkInRequest({ agentId, machineId, token }: BenchAgent): Buffer {
+  const head = [
+    `POST /api/v1/agents/${agentId}/check-in HTTP/1.1`,
+    'host: bench',
+    `authorization: Bearer ${token}`,
+    `x-machine-id: ${machineId}`,
+    'content-type: application/json',
+    'connection: close',
+    `content-length: ${Buffer.byteLength(IDLE_CHECK_IN)}`,
+  ];
+  return Buffer.from(`${head.join('\r\n')}\r\n\r\n${IDLE_CHECK_IN}`);
+}
+
+interface Answer {
+  /** Of HTTP, or what happened to the connection. */
+  status: string;
+  body: string;
+  retryAfterMs: number | null;
+  isSilent: boolean;
+}
+
+interface Exchange {
+  host: string;
+  port: number;
+  /** The agent's own, of the loopback network: one address has too few ports for a fleet. */
+  address: string;
+  request: Buffer;
+  timeoutMs: number;
+}
+
+/** One request on a connection of its own. */
+function exchange(one: Exchange): Promise<Answer> {
+  return new Promise((resolve) => {
+    const socket = connect({ host: one.host, port: one.port, localAddress: one.address, noDelay: true });
+    const timer = setTimeout(() => end('timeout'), one.timeoutMs);
+    let text = '';
+    let isOver = false;
+    function end(fault: string): void {
+      if (isOver) return;
+      isOver = true;
+      clearTimeout(timer);
+      socket.destroy();
+      const isWhole = text.includes('\r\n\r\n');
+      const retryAfter = /^retry-after: (\d+)/im.exec(text)?.[1];
+      resolve({
+        status: isWhole ? text.slice(9, 12) : fault,
+        body: text.slice(text.indexOf('\r\n\r\n') + 4),
+        retryAfterMs: retryAfter === undefined ? null : Number(retryAfter) * 1_000,
+        isSilent: !isWhole,
+      });
+    }
+    socket.setEncoding('latin1');
+    socket.once('connect', () => socket.write(one.request));
+    socket.on('data', (chunk: string) => {
+      text += chunk;
+      const headEnd = text.indexOf('\r\n\r\n');
+      const length = Number(/^content-length: (\d+)/im.exec(text)?.[1] ?? Number.NaN);
+      if (headEnd > 0 && text.length >= headEnd + 4 + length) end('whole');
+    });
+    socket.once('end', () => end('no answer'));
+    socket.once('error', (error) => end('code' in error ? String(error.code) : error.name));
+  });
+}
