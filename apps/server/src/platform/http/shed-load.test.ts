@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { Problem } from '@tidegate/protocol/problems';
 import { Check } from 'typebox/value';
 import { expect, onTestFinished, test } from 'vitest';
-import { ACCEPTED_IN_A_ROW_MAX, createLoadShedding } from './shed-load.ts';
+import { ACCEPTED_IN_A_ROW_MAX, createLoadShedding, SLOW_MIN, SLOW_MS } from './shed-load.ts';
 
 /** A server whose answers to `/visit` wait until they are released, if `isHeld`. */
 async function open({ inProgressMax = 2, isHeld = false, fraction = 0 } = {}) {
@@ -90,6 +90,43 @@ test('refusals that are a minute old are forgotten', async () => {
   expect((await visit()).headers.get('retry-after')).toBe('6');
   release();
   await first;
+});
+
+test('a lane whose requests wait for longer than a second takes no more, and a few slow ones close it for nobody', async () => {
+  const { visit, inProgress, release, time, refused } = await open({ isHeld: true, inProgressMax: 1_000 });
+  const first = Array.from({ length: SLOW_MIN - 1 }, () => visit());
+  await inProgress(SLOW_MIN - 1);
+  time.ms = SLOW_MS + 1;
+  const last = visit();
+  await inProgress(SLOW_MIN);
+  const younger = visit();
+  await inProgress(SLOW_MIN + 1);
+  expect(refused).toEqual([]);
+  time.ms = 2 * SLOW_MS + 2;
+  expect((await visit()).status).toBe(503);
+  release();
+  await Promise.all([...first, last, younger]);
+  const next = visit();
+  await inProgress(1);
+  release();
+  expect((await next).status).toBe(200);
+});
+
+test('requests whose bodies are sent slowly keep nobody out', async () => {
+  const { port, visit, inProgress, release, time, refused } = await open({ isHeld: true });
+  const slow = Array.from({ length: 2 * SLOW_MIN }, () => {
+    const socket = connect({ port, host: '127.0.0.1' });
+    socket.write('POST /visit HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\n1');
+    onTestFinished(() => void socket.destroy());
+    return socket;
+  });
+  await inProgress(slow.length);
+  time.ms = 2 * SLOW_MS;
+  const honest = visit();
+  await inProgress(slow.length + 1);
+  release();
+  expect((await honest).status).toBe(200);
+  expect(refused).toEqual([]);
 });
 
 test('connections in a row beyond the bound are refused in the lane, but for a quarter, and nowhere else', async () => {

@@ -9,7 +9,7 @@ export interface Lane {
   name: string;
   /** Pattern of its route, for metrics. */
   route: string;
-  /** Most requests without an answer; the next one is refused. */
+  /** Most requests that arrived whole and wait for their answer; the next one is refused. */
   inProgressMax: number;
   has(request: Pick<IncomingMessage, 'method' | 'url'>): boolean;
 }
@@ -34,6 +34,9 @@ export interface SheddingOptions {
  * queue of the kernel for sure. It holds 511; the next ones, those of operators as well, would wait for a second.
  */
 export const ACCEPTED_IN_A_ROW_MAX = 256;
+/** A lane is slow while so many of its requests have waited longer than this; a few may wait for a lock. */
+export const SLOW_MIN = 32;
+export const SLOW_MS = 1_000;
 /** One of so many is admitted after that, or anyone who opens connections fast enough would shut the agents out. */
 const ADMITTED_OF = 4;
 /** Retry-After is at least this, in seconds, and at most this longer. */
@@ -50,7 +53,8 @@ export function createLoadShedding(options: SheddingOptions): LoadShedding {
   const { elapsedMs, random } = options;
   const lanes = options.lanes.map((lane) => ({
     lane,
-    inProgress: 0,
+    // Oldest first, with the time of each.
+    inProgress: new Map<IncomingMessage, number>(),
     inRow: 0,
     answers: createAnswerCounts(elapsedMs),
   }));
@@ -79,15 +83,15 @@ export function createLoadShedding(options: SheddingOptions): LoadShedding {
       if (own === undefined) return false;
       const { lane, answers } = own;
       const isInRow = row.length > ACCEPTED_IN_A_ROW_MAX && own.inRow++ % ADMITTED_OF !== 0;
-      if (own.inProgress < lane.inProgressMax && !isInRow) {
-        own.inProgress++;
+      const beganMs = elapsedMs();
+      if (!isInRow && hasRoom(own.inProgress, { lane, nowMs: beganMs })) {
+        own.inProgress.set(request, beganMs);
         response.once('close', () => {
-          own.inProgress--;
+          own.inProgress.delete(request);
           answers.served();
         });
         return false;
       }
-      const beganMs = elapsedMs();
       answers.refused();
       const fraction = random(2).readUInt16LE() / 0x1_0000;
       const retryAfterSeconds = RETRY_SECONDS + Math.round(fraction * answers.backlogSeconds());
@@ -97,6 +101,24 @@ export function createLoadShedding(options: SheddingOptions): LoadShedding {
       return true;
     },
   };
+}
+
+/** Only requests that arrived whole count: bodies that are sent slowly keep nobody out. */
+function hasRoom(
+  inProgress: ReadonlyMap<IncomingMessage, number>,
+  { lane, nowMs }: { lane: Lane; nowMs: number },
+): boolean {
+  if (inProgress.size < Math.min(SLOW_MIN, lane.inProgressMax)) return true;
+  let whole = 0;
+  for (const [request, sinceMs] of inProgress) {
+    if (!request.complete) continue;
+    whole++;
+    if (whole >= lane.inProgressMax) return false;
+    if (whole === SLOW_MIN && nowMs - sinceMs > SLOW_MS) return false;
+    // The rest is younger, and too few.
+    if (whole === SLOW_MIN && inProgress.size < lane.inProgressMax) return true;
+  }
+  return true;
 }
 
 /** Counts the answers of the last minute by second. */
