@@ -16,6 +16,7 @@ import { createRoutes } from './create-routes.ts';
 import { CSV_MEDIA_TYPE } from './csv-rules.ts';
 import { headerFault } from './header-faults.ts';
 import { createKnownPaths, type KnownPaths } from './known-paths.ts';
+import type { OpenConnections } from './open-connections.ts';
 import { createErrorHandler, sendProblem } from './problem.ts';
 import { Refusal } from './refusal.ts';
 import type { Routes } from './routes.ts';
@@ -36,6 +37,8 @@ export interface HttpOptions {
   plainRoute?: PlainRoute;
   /** Refuses what is too much; absent refuses nothing. */
   shedding?: LoadShedding;
+  /** Bounds the connections that are kept; absent keeps all. */
+  connections?: OpenConnections;
   /** Default: REQUEST_TIMES. */
   times?: RequestTimes;
   /** Tells of slow requests; null or absent measures nothing. */
@@ -159,13 +162,14 @@ export function createHttpServer(options: HttpOptions): App {
 }
 
 function createNodeServer(
-  { plainRoute, shedding, tls, times = REQUEST_TIMES, watch = null }: HttpOptions,
+  { plainRoute, shedding, connections, tls, times = REQUEST_TIMES, watch = null }: HttpOptions,
   { next, isClosing, ...known }: Known & { next: RequestListener; isClosing: () => boolean },
 ) {
   const listener: RequestListener = (request, response) => {
     if (watch !== null) time(watch, { request, response, ...known });
     const fault = headerFault(request);
     if (fault !== null) return answerFault(request, response, fault);
+    connections?.endIfCrowded(response);
     if (shedding?.refuses(request, response)) return;
     if (plainRoute === undefined || isClosing()) next(request, response);
     else plainRoute(request, response, next);
@@ -183,6 +187,7 @@ function createNodeServer(
   if (!tls) {
     const plain = createServer(limits, listener);
     shedding?.watch(plain);
+    connections?.watch(plain);
     return plain;
   }
   const server = createTlsServer(
@@ -190,6 +195,7 @@ function createNodeServer(
     listener,
   );
   shedding?.watch(server);
+  connections?.watch(server);
   tls.attach(server);
   return server;
 }
