@@ -212,8 +212,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     rule: 'row 7: the token that was presented becomes the previous one',
     file: ROTATE,
-    from: 'prev_hash: presentedHash,',
-    to: 'prev_hash: family.prev_hash ?? presentedHash,',
+    from: 'prev_hash: hashRefreshToken(token.text),',
+    to: 'prev_hash: family.prev_hash ?? hashRefreshToken(token.text),',
     test: [HTTP_TEST, 'I10: a reply lost after the second renewal'],
   },
   {
@@ -268,8 +268,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     rule: 'row 9: the child is kept sealed',
     file: ROTATE,
-    from: ': sealChild(child, {',
-    to: ': ((text: string, _: object) => text)(child, {',
+    from: ': sealChild(text, {',
+    to: ': ((plain: string, _: object) => plain)(text, {',
     test: [MODEL_TEST, 'any history answers and stores the same as the model'],
   },
   {
