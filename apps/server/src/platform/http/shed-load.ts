@@ -46,8 +46,8 @@ const RETRY_SPREAD_MAX_SECONDS = 180;
 const WINDOW_SECONDS = 60;
 
 /**
- * Refuses requests of lanes above their bounds, before their body is parsed and the database is asked. Each refusal costs a
- * tenth of the work, so that what is admitted, and every request outside the lanes, is answered in time.
+ * Refuses requests of lanes above their bounds, before their body is parsed and the database is asked. A refusal costs
+ * little of that work, so that what is admitted, and every request outside the lanes, is answered in time.
  */
 export function createLoadShedding(options: SheddingOptions): LoadShedding {
   const { elapsedMs, random } = options;
