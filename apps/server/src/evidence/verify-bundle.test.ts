@@ -1,55 +1,18 @@
-import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { SQLITE_FILE } from '../platform/db/open.ts';
 import { ENGINES, type TestEngine } from '../testing/engines.ts';
 import { createEvidenceScene } from '../testing/evidence-scene.ts';
+import { inPython, inTypeScript } from '../testing/two-verifiers.ts';
 import { entriesOf } from '../testing/unpack-bundle.ts';
-import { verifyBundle } from './verify-bundle.ts';
 import type { BundleFault } from './verify-fault.ts';
 
-const PYTHON_FOLDER = fileURLToPath(new URL('../../../../scripts/evidence', import.meta.url));
 /** Changed bytes in each file, and everywhere in the archive. */
 const IN_EACH_FILE = 3;
 const ANYWHERE = 40;
-
-/** Verifies every file of a folder by the second implementation (docs/evidence.md), in one process. */
-const PROGRAM = `
-import json, os, sys
-sys.dont_write_bytecode = True
-sys.path.insert(0, sys.argv[1])
-from verify_evidence import Fault, verify
-found = {}
-for name in sorted(os.listdir(sys.argv[2])):
-    with open(os.path.join(sys.argv[2], name), "rb") as file:
-        try:
-            found[name] = verify(file.read(), {sys.argv[3]})
-        except Fault as fault:
-            found[name] = {"ok": False, "fault": fault.place}
-print(json.dumps(found))
-`;
-
-async function inPython(
-  folder: string,
-  pin: string,
-): Promise<Record<string, { ok: boolean; fault?: BundleFault; events?: object }>> {
-  const args = ['-c', PROGRAM, PYTHON_FOLDER, folder, pin];
-  const { stdout } = await promisify(execFile)('python3', args, { maxBuffer: 64 * 1024 * 1024 });
-  return JSON.parse(stdout);
-}
-
-function inTypeScript(bytes: Buffer, pin: string) {
-  const archive = {
-    size: bytes.length,
-    read: (at: number, length: number) => bytes.subarray(at, at + length),
-  };
-  return verifyBundle(archive, { pins: { values: new Set([pin]) } });
-}
 
 async function bundleOf(engine: TestEngine) {
   const it = await createEvidenceScene(engine);

@@ -17,7 +17,7 @@ export async function createEvidenceScene(engine: TestEngine) {
   const { clock } = place;
   const added = await place.run(['operators', 'add', 'ada', '--role', 'admin'], { stdin: `${PASSWORD}\n` });
   expect(added).toMatchObject({ code: 0 });
-  const { url } = await place.start();
+  const { url, stop } = await place.start();
   const at = () => new Date(clock.now()).toISOString().replace(/\.\d+/, '');
 
   async function send(method: string, path: string, { token, body, machine = 'machine-1' }: Sent = {}) {
@@ -126,7 +126,7 @@ export async function createEvidenceScene(engine: TestEngine) {
   writeFileSync(keys, JSON.stringify(await call('GET', '/api/v1/public-keys')));
   clock.advance(DAY_MS);
   return {
-    ...{ ...place, send, call, login, token, keys, reason, lab, other, left, right, system, sinceMs },
+    ...{ ...place, stop, send, call, login, token, keys, reason, lab, other, left, right, system, sinceMs },
     since: new Date(sinceMs).toISOString(),
     file: (name: string) => join(place.dataDir, name),
   };
