@@ -55,7 +55,6 @@ async function months() {
   const bob = await it.call('POST', '/api/v1/admin/operators', { token: await it.login(), body });
   await it.call('DELETE', `/api/v1/admin/operators/${bob.id}`, { token: await it.login() });
   await it.call('DELETE', `/api/v1/agents/${it.other.id}`, { token: await it.login() });
-  // Two connections of one thread that write could wait for each other.
   await it.stop();
   clock.advance(5 * DAY_MS);
   const roots = [await keys(`root make --out ${file('a')}`), await keys(`root make --out ${file('b')}`)];

@@ -16,6 +16,7 @@ const ANYWHERE = 40;
 
 async function bundleOf(engine: TestEngine) {
   const it = await createEvidenceScene(engine);
+  await it.stop();
   const path = it.file('lab.tar');
   const written = await it.run(['evidence', '--group', 'lab', '--since', it.since, '--out', path]);
   expect(written).toMatchObject({ code: 0 });
@@ -80,6 +81,7 @@ test.each([
 ])('%s names its member %s after a change of the database', async (file, field, statement) => {
   if (!sqlite) throw new Error('there is no engine');
   const it = await createEvidenceScene(sqlite);
+  await it.stop();
   const database = new DatabaseSync(join(it.dataDir, SQLITE_FILE));
   database.exec(statement);
   database.close();
@@ -97,6 +99,7 @@ test.each([
 test('from the first event on, a log verifies although its first checkpoint comes later', async () => {
   if (!sqlite) throw new Error('there is no engine');
   const it = await createEvidenceScene(sqlite);
+  await it.stop();
   const database = new DatabaseSync(join(it.dataDir, SQLITE_FILE));
   const guards = database.prepare(
     "SELECT name FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'event_checkpoints'",

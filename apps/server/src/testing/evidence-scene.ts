@@ -103,16 +103,13 @@ export async function createEvidenceScene(engine: TestEngine) {
   await lab.install();
   await other.install();
   const ends_at = new Date(clock.now() + 30 * DAY_MS).toISOString();
-  const held = await place.run([
-    'holds',
-    'place',
-    'right',
-    '--until',
-    ends_at,
-    '--reason',
-    'breaks the build',
-  ]);
-  expect(held).toMatchObject({ code: 0, err: '' });
+  await call('POST', '/api/v1/holds', {
+    token,
+    body: {
+      ...{ ecosystems: ['npm'], packages: ['right'], scope: { kind: 'all' } },
+      ...{ reason: 'breaks the build', ends_at },
+    },
+  });
   expect((await send('POST', `/api/v1/updates/${right}/approve`, { token })).ok).toBe(false);
   await call('POST', '/api/v1/admin/vex-statements', {
     token,
@@ -126,6 +123,7 @@ export async function createEvidenceScene(engine: TestEngine) {
   writeFileSync(keys, JSON.stringify(await call('GET', '/api/v1/public-keys')));
   clock.advance(DAY_MS);
   return {
+    // Stop it before a command that writes: two connections of one thread could wait for each other.
     ...{ ...place, stop, send, call, login, token, keys, reason, lab, other, left, right, system, sinceMs },
     since: new Date(sinceMs).toISOString(),
     file: (name: string) => join(place.dataDir, name),
