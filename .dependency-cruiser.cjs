@@ -11,6 +11,7 @@ const SLICES = [
   'agent-packages',
   'agent-credentials',
   'agents',
+  'installed',
   'windows',
   'blackouts',
   'holds',

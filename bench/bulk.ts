@@ -4,6 +4,7 @@ import type { PlanAction } from '@tidegate/protocol/plan';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import type { Database } from '../apps/server/src/platform/db/engine.ts';
+import { insertInstalled } from '../apps/server/src/testing/installed-rows.ts';
 import { planDigest } from '../apps/server/src/updates/store-plan.ts';
 import { setDigest } from '../apps/server/src/updates/update-set.ts';
 import { type BenchServer, startFleet } from './fleet.ts';
@@ -135,7 +136,7 @@ async function insertUpdates(database: Database, agentIds: readonly string[]): P
         ...{ agent_id: agentId, ecosystem: 'apt', name, arch: 'amd64', version: '1.0-1' },
         ...{ source_name: name, source_version: '1.0-1', held: 0 },
       }));
-      for (const some of parts(installed)) await tx.insertInto('agent_packages').values(some).execute();
+      for (const some of parts(installed)) await insertInstalled(tx, some);
       await tx
         .insertInto('updates')
         .values(

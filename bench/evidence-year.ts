@@ -12,6 +12,7 @@ import type { Database, Tx } from '../apps/server/src/platform/db/engine.ts';
 import { migrate } from '../apps/server/src/platform/db/migrate.ts';
 import { sealed } from '../apps/server/src/platform/db/row-seals.ts';
 import type { Tables } from '../apps/server/src/platform/db/tables.ts';
+import { insertInstalled } from '../apps/server/src/testing/installed-rows.ts';
 
 export interface YearSize {
   readonly hosts: number;
@@ -158,7 +159,7 @@ async function addHost(tx: Tx, host: number): Promise<void> {
     ...{ agent_id: id, ecosystem: 'apt', name: nameOf(n), arch: 'amd64', version: TO_VERSION, held: 0 },
     ...{ source_name: nameOf(n), source_version: TO_VERSION, origin: 'Debian:bookworm-security' },
   }));
-  for (const some of chunks(packages, ROWS)) await tx.insertInto('agent_packages').values(some).execute();
+  await insertInstalled(tx, packages);
 }
 
 /** All updates of a host with what came of them; returns what the log tells of them. */

@@ -14,6 +14,8 @@ import { EVENT_FOLLOWERS, schema as events, FOLLOWER_LEASES } from './events/sch
 import { schema as fleetLock } from './fleet-lock/schema.ts';
 import { schema as holds } from './holds/schema.ts';
 import { schema as identityProviders } from './identity-providers/schema.ts';
+import { movePackages } from './installed/move-packages.ts';
+import { INSTALLED, INSTALLED_MOVED } from './installed/schema.ts';
 import { schema as inventory } from './inventory/schema.ts';
 import { NOTIFICATIONS } from './notifications/schema.ts';
 import { schema as identities } from './operators/identities/schema.ts';
@@ -93,4 +95,6 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 230, name: 'notifications', statements: NOTIFICATIONS },
   { version: 240, name: 'identity-providers', statements: [...identityProviders, ...identities] },
   { version: 245, name: 'follower-leases', statements: FOLLOWER_LEASES },
+  { version: 260, name: 'installed-packages', statements: INSTALLED, move: movePackages },
+  { version: 261, name: 'installed-packages-moved', statements: INSTALLED_MOVED },
 ];

@@ -4,6 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { sql } from 'kysely';
 import { Client } from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { packagesNamed } from './installed/store.ts';
 import { MIGRATIONS } from './migrations.ts';
 import type { Database } from './platform/db/engine.ts';
 import { migrate } from './platform/db/migrate.ts';
@@ -55,7 +56,8 @@ describe.each(ENGINES)('a database of a release, on $name', (engine) => {
 
   test.each(VERSIONS)('%i: becomes the same as a new database, and keeps every row', async (version) => {
     const database = await load(engine, version);
-    const before = await rowsOf(database);
+    // Its packages are moved: the test below says where to.
+    const { agent_packages: _, ...before } = await rowsOf(database);
     expect(before.updates).toHaveLength(4);
     const newer = MIGRATIONS.filter((migration) => migration.version > version);
     expect(await migrate(database, { migrations: MIGRATIONS, now })).toMatchObject({
@@ -64,6 +66,53 @@ describe.each(ENGINES)('a database of a release, on $name', (engine) => {
     });
     expect(await describeSchema(database)).toEqual(await describeSchema(await engine.open()));
     expect(await rowsOf(database)).toMatchObject(before);
+  });
+
+  test('210: the packages of each host are the same, and what two hosts say alike is stored once', async () => {
+    const database = await load(engine, 210);
+    const hosts = ['01900000-0000-7000-8000-000000000001', '01900000-0000-7000-8000-000000000002'];
+    const rows = hosts.flatMap((agent_id) => [
+      // More than one page of a host, so that the next page goes on within it.
+      ...Array.from({ length: 2_100 }, (_, n) => ({
+        ...{ agent_id, ecosystem: 'apt', name: `package-${n}`, arch: 'amd64', version: '1', held: n % 2 },
+        ...{ source_name: 'source', source_version: null, origin: null },
+      })),
+      // The same name elsewhere, and the same package with another origin on each host.
+      ...['npm', 'dnf'].map((ecosystem) => ({
+        ...{ agent_id, ecosystem, name: 'package-1', arch: '', version: '1', held: 0 },
+        ...{ source_name: null, source_version: null, origin: ecosystem === 'dnf' ? agent_id : null },
+      })),
+    ]);
+    const report = { ecosystem: 'apt', digest: 'd', scanned_at: 5, received_at: 7, complete: 1 };
+    await database.transact(async (tx) => {
+      for (const row of rows) {
+        const values = sql.join(Object.values(row));
+        const columns = sql.join(Object.keys(row).map((column) => sql.ref(column)));
+        await sql`INSERT INTO agent_packages (${columns}) VALUES (${values})`.execute(tx);
+      }
+      for (const [i, agent_id] of hosts.entries()) {
+        const writing = i === 0 ? null : 'a writer';
+        const values = { ...report, agent_id, package_count: 2_102, writing };
+        await tx.insertInto('inventory_reports').values(values).execute();
+      }
+    });
+    expect(await migrate(database, { migrations: MIGRATIONS, now })).toMatchObject({ ok: true });
+    const moved = database.read.selectFrom('host_packages');
+    const found = await moved
+      .select(['agent_id', 'ecosystem', 'name', 'arch', 'version', 'held'])
+      .select(['source_name', 'source_version', 'origin'])
+      .execute();
+    const sorted = (all: readonly object[]) =>
+      all.map((row) => JSON.stringify(Object.entries(row).toSorted())).toSorted();
+    expect(sorted(found)).toEqual(sorted(rows));
+    const identities = await database.read.selectFrom('package_identities').select('digest').execute();
+    expect(identities).toHaveLength(2_100 + 1 + 2);
+    const named = await packagesNamed(database.read, { agentId: hosts[0] ?? '', ecosystem: 'npm' }, [
+      'package-1',
+    ]);
+    expect(named).toMatchObject([{ name: 'package-1', arch: '' }]);
+    const since = database.read.selectFrom('inventory_reports').select('changes_since').orderBy('agent_id');
+    expect((await since.execute()).map((row) => row.changes_since)).toEqual([7, null]);
   });
 
   test.each(VERSIONS)('%i: keeps its counters and triggers', async (version) => {

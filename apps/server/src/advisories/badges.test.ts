@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { actionOf, createApprovalsApp } from '../testing/approvals-app.ts';
 import { ENGINES } from '../testing/engines.ts';
+import { insertInstalled } from '../testing/installed-rows.ts';
 import { findUpdate } from '../updates/store.ts';
 import { createBadgeRefresher, refreshBadges } from './badges.ts';
 
@@ -82,7 +83,7 @@ describe.each(ENGINES)('badges of open updates on $name', (engine) => {
       const source = { source_name: name, source_version: '1.0.0-1', held: 0 };
       const present = { agent_id: agentId, ecosystem: 'apt', name, arch: '', version: '1.0.0-1', ...source };
       if (isInstalled) {
-        await database.transact((tx) => tx.insertInto('agent_packages').values(present).execute());
+        await database.transact((tx) => insertInstalled(tx, present));
       }
       await refreshBadges(options, { onlyUnjudged: true });
       const row = await findUpdate(database.read, id);
@@ -104,12 +105,7 @@ describe.each(ENGINES)('badges of open updates on $name', (engine) => {
     const id = await addUpdate({ name: 'curl' });
     const row = { agent_id: agentId, ecosystem: 'apt', name: 'curl', arch: '', version: '1.0.0-1' };
     const source = { source_name: 'curl', source_version: '1.0.0-1', held: 0 };
-    await database.transact((tx) =>
-      tx
-        .insertInto('agent_packages')
-        .values({ ...row, ...source })
-        .execute(),
-    );
+    await database.transact((tx) => insertInstalled(tx, { ...row, ...source }));
     await refreshBadges(options, { onlyUnjudged: true });
     const judgedAt = platform.now();
     const read = async () => {

@@ -1,5 +1,6 @@
 import { CompiledQuery, type Selectable, sql } from 'kysely';
 import { Type } from 'typebox';
+import { nameKeys } from '../installed/identity.ts';
 import { chunks } from '../platform/db/chunks.ts';
 import type { Db, Tx } from '../platform/db/engine.ts';
 import type { Tables } from '../platform/db/tables.ts';
@@ -244,9 +245,10 @@ export async function readInstalled(
   const found: InstalledPackage[] = [];
   for (const some of chunks([...new Set(names)])) {
     const rows = await db
-      .selectFrom('agent_packages')
+      .selectFrom('host_packages')
       .select(['name', 'arch', 'version', 'source_name', 'source_version', 'origin'])
       .where('agent_id', '=', agentId)
+      .where('name_key', 'in', nameKeys(ecosystem, some))
       .where('ecosystem', '=', ecosystem)
       .where('name', 'in', some)
       .execute();

@@ -6,6 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { listCommands } from '../commands/store.ts';
 import { type ApprovalsApp, actionOf, createApprovalsApp } from '../testing/approvals-app.ts';
 import { ENGINES } from '../testing/engines.ts';
+import { insertInstalled } from '../testing/installed-rows.ts';
 import { findUpdate, readHistory } from '../updates/store.ts';
 import { planDigest } from '../updates/store-plan.ts';
 import { transitionUpdate } from '../updates/transition-update.ts';
@@ -394,20 +395,17 @@ describe.each(ENGINES)('approving one update (E3) on $name', (engine) => {
     it.vulnerable({ id: 'OLD-1', version: '3.0.12-1' });
     it.osv.addRecord({ id: 'OLD-1' }, [{ ecosystem: 'Debian:12', name: 'openssl', all: true }]);
     await it.database.transact((tx) =>
-      tx
-        .insertInto('agent_packages')
-        .values({
-          agent_id: it.agentId,
-          ecosystem: 'apt',
-          name: 'openssl',
-          arch: '',
-          version: '1.0.0-1',
-          source_name: 'openssl',
-          source_version: '1.0.0-1',
-          origin: null,
-          held: 0,
-        })
-        .execute(),
+      insertInstalled(tx, {
+        agent_id: it.agentId,
+        ecosystem: 'apt',
+        name: 'openssl',
+        arch: '',
+        version: '1.0.0-1',
+        source_name: 'openssl',
+        source_version: '1.0.0-1',
+        origin: null,
+        held: 0,
+      }),
     );
     expect((await it.approve(await it.addUpdate())).status).toBe(200);
     it.vulnerable({ id: 'NEW-1', version: '3.0.13-1' });

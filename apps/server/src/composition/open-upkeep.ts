@@ -1,6 +1,7 @@
 import { tidyClientErrors } from '../client-errors/tidy.ts';
 import { openCheckpointFile } from '../events/checkpoint-file.ts';
 import { createEventUpkeep } from '../events/upkeep.ts';
+import { tidyChanges, tidyIdentities } from '../installed/tidy-installed.ts';
 import { createOutsiderUpkeep } from '../outsiders/upkeep.ts';
 import { tidyFirstSeen } from '../release-times/tidy-seen.ts';
 import { tidyRollouts } from '../rollouts/tidy-rollouts.ts';
@@ -20,6 +21,8 @@ export function openUpkeep({ config, platform, keyRing, background }: Opening): 
     createOutsiderUpkeep(platform, [
       tidyClientErrors(platform),
       tidyFirstSeen(platform),
+      tidyChanges(platform),
+      tidyIdentities(platform),
       tidyRollouts(platform),
     ]),
   );

@@ -5,7 +5,7 @@ import { PolicyPayload } from '@tidegate/protocol/policies-api';
 import { Ecosystem } from '@tidegate/protocol/scalars';
 import { Compile } from 'typebox/compile';
 import { Value } from 'typebox/value';
-import { storedPackages } from '../inventory/store.ts';
+import { storedPackages } from '../installed/store.ts';
 import { rfc3339 } from '../platform/clock.ts';
 import { chunks, weighedChunks } from '../platform/db/chunks.ts';
 import type { Db } from '../platform/db/engine.ts';

@@ -35,7 +35,7 @@ const WORLDS = {
 /** The tables that nearly every report writes: compared after each; all others at the end. */
 const WRITTEN = [
   'agents',
-  'agent_packages',
+  'host_packages',
   'inventory_reports',
   'updates',
   'update_history',

@@ -8,7 +8,7 @@ import {
 import { deltaBetween, type NamedReport } from '@tidegate/protocol/inventory-delta';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { BUDGETS, dayOf } from '../outsiders/budget-rules.ts';
-import type { Tx } from '../platform/db/engine.ts';
+import type { Tx, Tx } from '../platform/db/engine.ts';
 import { insertTestAgent } from '../testing/agent-rows.ts';
 import { ENGINES } from '../testing/engines.ts';
 import { createSliceApp } from '../testing/slice-app.ts';
@@ -73,7 +73,7 @@ describe.each(ENGINES)('deltas of an inventory on $name', (engine) => {
       return { status: answer.statusCode, code, detail, updates };
     }
     const packages = async () => {
-      const rows = await database.read.selectFrom('agent_packages').select(['name', 'version']).execute();
+      const rows = await database.read.selectFrom('host_packages').select(['name', 'version']).execute();
       return rows.map(({ name, version }) => `${name} ${version}`).toSorted();
     };
     const report = () => database.read.selectFrom('inventory_reports').selectAll().executeTakeFirstOrThrow();
@@ -146,7 +146,7 @@ describe.each(ENGINES)('deltas of an inventory on $name', (engine) => {
       const { send, packages, report, write } = await setUp();
       await send('PUT', BASE.content);
       const lost = named === 'gone' ? 'zlib1g' : 'curl';
-      await write((tx) => tx.deleteFrom('agent_packages').where('name', '=', lost).execute());
+      await write((tx) => removeNamed(tx, lost));
       const before = [await packages(), await report()];
       const answer = await send('PATCH', deltaOf(BASE, NEXT));
       expect(answer).toMatchObject({ ...wantsWhole, detail: expect.stringContaining(named) });
@@ -235,7 +235,7 @@ describe.each(ENGINES)('deltas of an inventory on $name', (engine) => {
     expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 409, 409, 409]);
     const winner = answers.findIndex(({ status }) => status === 200);
     expect((await report()).digest).toBe(others[winner]?.sha256);
-    const stored = await database.read.selectFrom('agent_packages').select('origin').distinct().execute();
+    const stored = await database.read.selectFrom('host_packages').select('origin').distinct().execute();
     expect(stored).toEqual([{ origin: origins[winner] }]);
   });
 
@@ -280,14 +280,19 @@ describe.each(ENGINES)('deltas of an inventory on $name', (engine) => {
       Array.from({ length: 1_500 }, (_, n) => [`p${n}`, n < 10 ? of : '1']);
     const before = reportOf(versions('1'));
     await send('PUT', before.content);
-    await write((tx) => tx.updateTable('agent_packages').set({ origin: 'untouched' }).execute());
+    await write((tx) => tx.updateTable('installed_packages').set({ held: 1 }).execute());
     const after = reportOf(versions('2'));
     expect((await send('PATCH', deltaOf(before, after))).status).toBe(200);
     const touched = await database.read
-      .selectFrom('agent_packages')
+      .selectFrom('host_packages')
       .select('version')
-      .where('origin', 'is', null)
+      .where('held', '=', 0)
       .execute();
     expect(touched).toEqual(Array(10).fill({ version: '2' }));
   });
 });
+
+async function removeNamed(tx: Tx, name: string): Promise<void> {
+  const ids = tx.selectFrom('package_identities').select('id').where('name', '=', name);
+  await tx.deleteFrom('installed_packages').where('package_id', 'in', ids).execute();
+}

@@ -1,14 +1,5 @@
 import type { InventoryDelta, InventoryPackage } from '@tidegate/protocol/agent-api';
-
-export interface PackageRecord {
-  name: string;
-  arch: string;
-  version: string;
-  source_name: string | null;
-  source_version: string | null;
-  origin: string | null;
-  held: number;
-}
+import type { PackageRecord } from '../installed/store.ts';
 
 export interface PackageDiff {
   /** New, or with changed facts. */

@@ -7,6 +7,7 @@ import { directionOf, TOTAL_MAX } from '@tidegate/protocol/lists-api';
 import type { Ecosystem } from '@tidegate/protocol/scalars';
 import type { VulnerabilityVerdict } from '@tidegate/protocol/states';
 import { type RawBuilder, type Selectable, type SqlBool, sql } from 'kysely';
+import { nameKeys } from '../installed/identity.ts';
 import { chunks } from '../platform/db/chunks.ts';
 import type { Db } from '../platform/db/engine.ts';
 import { isBehind, type Order, type Position, sortedBy } from '../platform/db/keyset.ts';
@@ -31,7 +32,7 @@ export interface InstalledPage extends InstalledSelection {
   readonly after: Position | null;
 }
 
-export type InstalledRow = Selectable<Tables['agent_packages']>;
+export type InstalledRow = Selectable<Tables['host_packages']>;
 export type OfferRow = Pick<
   Selectable<Tables['updates']>,
   | 'id'
@@ -70,9 +71,9 @@ export async function installedVersions(
 ): Promise<(of: { name: string; arch?: string | undefined }) => readonly string[]> {
   const rows: Pick<InstalledRow, 'name' | 'arch' | 'version'>[] = [];
   for (const some of chunks(names)) {
-    const query = db.selectFrom('agent_packages').select(['name', 'arch', 'version']);
-    const own = query.where('agent_id', '=', agentId).where('ecosystem', '=', ecosystem);
-    rows.push(...(await own.where('name', 'in', some).execute()));
+    const query = db.selectFrom('host_packages').select(['name', 'arch', 'version']);
+    const own = query.where('agent_id', '=', agentId).where('name_key', 'in', nameKeys(ecosystem, some));
+    rows.push(...(await own.where('ecosystem', '=', ecosystem).where('name', 'in', some).execute()));
   }
   const byName = Map.groupBy(rows, ({ name }) => name);
   return ({ name, arch }) =>
@@ -92,10 +93,10 @@ export async function listInstalled(
   const { order, after, limit } = page;
   const where = conditionsOf(page);
   const behind = after === null ? [] : [isBehind(order, after)];
-  const { rows } = await sql<InstalledRow>`SELECT p.* FROM agent_packages AS p
+  const { rows } = await sql<InstalledRow>`SELECT p.* FROM host_packages AS p
     WHERE ${and([...where, ...behind])} ORDER BY ${sortedBy(order)} LIMIT ${limit}`.execute(db);
   const counted = await sql<{ total: number }>`SELECT count(*) AS total FROM
-    (SELECT 1 FROM agent_packages AS p WHERE ${and(where)} LIMIT ${TOTAL_MAX + 1}) AS counted`.execute(db);
+    (SELECT 1 FROM host_packages AS p WHERE ${and(where)} LIMIT ${TOTAL_MAX + 1}) AS counted`.execute(db);
   return { rows, count: Number(counted.rows[0]?.total) };
 }
 

@@ -44,7 +44,7 @@ describe.each(SAMPLED_ENGINES)('large inventory reports on $name', (engine) => {
     /** Packages that each transaction added, where it added any. */
     const added: number[] = [];
     const countPackages = async (tx: Tx) => {
-      const count = tx.selectFrom('agent_packages').select((e) => e.fn.countAll<number>().as('n'));
+      const count = tx.selectFrom('host_packages').select((e) => e.fn.countAll<number>().as('n'));
       return Number((await count.executeTakeFirstOrThrow()).n);
     };
     const counted: Database = {
@@ -82,7 +82,7 @@ describe.each(SAMPLED_ENGINES)('large inventory reports on $name', (engine) => {
       });
     }
     const stored = async () => {
-      const rows = await database.read.selectFrom('agent_packages').select('version').execute();
+      const rows = await database.read.selectFrom('host_packages').select('version').execute();
       return Object.fromEntries(
         [...Map.groupBy(rows, (row) => row.version)].map(([v, all]) => [v, all.length]),
       );

@@ -1,18 +1,12 @@
 import { lockAgent } from '../agents/store.ts';
+import { countPackages, dropPackages, packagesNamed, putPackages } from '../installed/store.ts';
 import { charge } from '../outsiders/charge.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import type { ScannedUpdate } from '../updates/record-scan.ts';
 import { diffDelta } from './diff-packages.ts';
 import type { ReadDelta } from './read-report.ts';
 import { type ReportDeps, recordFindings } from './record-report.ts';
-import {
-  countPackages,
-  dropPackages,
-  findReport,
-  packagesNamed,
-  putPackages,
-  type Section,
-} from './store.ts';
+import { findReport, type Section } from './store.ts';
 
 export type DeltaOutcome =
   | { kind: 'recorded'; updates: ScannedUpdate[] }
@@ -58,8 +52,9 @@ export async function recordDelta(
     return { kind: 'unfit', reason };
   }
   // Removals first: a new version of a package is a separate row.
-  await dropPackages(tx, section, diff.gone);
-  await putPackages(tx, section, diff.put);
+  const place = { ...section, nowMs: platform.now() };
+  await dropPackages(tx, place, diff.gone);
+  await putPackages(tx, place, diff.put);
   const { scanned_at, condition } = delta;
   const packages = (names: readonly string[]) => packagesNamed(tx, section, names);
   const answered = await recordFindings(tx, deps, {

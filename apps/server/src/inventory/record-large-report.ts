@@ -1,5 +1,6 @@
 import type { InventoryPackage } from '@tidegate/protocol/agent-api';
 import { lockAgent } from '../agents/store.ts';
+import { dropPackages, type PackageRecord, putPackages, storedPackages } from '../installed/store.ts';
 import { weighedChunks } from '../platform/db/chunks.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import { inTurns } from '../platform/turns.ts';
@@ -15,19 +16,10 @@ import {
 } from '../updates/record-scan.ts';
 import { closedByScan, createScanFacts } from '../updates/scan-rules.ts';
 import type { UpdateRow } from '../updates/store.ts';
-import { createPackageDiff, type PackageRecord } from './diff-packages.ts';
+import { createPackageDiff } from './diff-packages.ts';
 import type { ReadReport, ReadUpdate } from './read-report.ts';
 import { endClosed, plannedBy, type ReportDeps } from './record-report.ts';
-import {
-  beginWriting,
-  copyDigests,
-  dropPackages,
-  holdWriting,
-  putPackages,
-  putReport,
-  type Section,
-  storedPackages,
-} from './store.ts';
+import { beginWriting, copyDigests, holdWriting, putReport, type Section } from './store.ts';
 
 /** Packages compared per turn of the event loop. */
 const COMPARED_ITEMS = 1_000;
@@ -73,7 +65,7 @@ export async function recordLargeReport(
   const { put, gone } = await compare(deps, { section, packages: report.packages });
   for (const part of partsOf(put, () => 1)) {
     const isOurs = await write(async (tx) => {
-      await putPackages(tx, section, part);
+      await putPackages(tx, { ...section, nowMs: platform.now() }, part);
       await recordFirstSeen(tx, platform, { ...section, packages: part, actions: [] });
     });
     if (!isOurs) return { kind: 'overtaken' };
@@ -108,7 +100,8 @@ export async function recordLargeReport(
 
   // An incomplete report removes nothing.
   for (const part of report.complete ? partsOf(gone, () => 1) : []) {
-    if (!(await write((tx) => dropPackages(tx, section, part)))) return { kind: 'overtaken' };
+    if (!(await write((tx) => dropPackages(tx, { ...section, nowMs: platform.now() }, part))))
+      return { kind: 'overtaken' };
   }
   const isDone = await write(async (tx) => {
     await recordCandidates(tx, { ...section, report });

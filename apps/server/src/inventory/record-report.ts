@@ -2,6 +2,13 @@ import type { MaxChange } from '@tidegate/protocol/offers';
 import type { PlanAction } from '@tidegate/protocol/plan';
 import { lockAgent } from '../agents/store.ts';
 import { planOthersAgain, withdrawFinished } from '../commands/withdraw-approvals.ts';
+import {
+  dropPackages,
+  type PackageRecord,
+  packagesNamed,
+  putPackages,
+  storedPackages,
+} from '../installed/store.ts';
 import type { Db, Tx } from '../platform/db/engine.ts';
 import type { Platform } from '../platform/platform.ts';
 import { recordFirstSeen } from '../release-times/record-first-seen.ts';
@@ -17,17 +24,9 @@ import {
   type ScanReport,
 } from '../updates/record-scan.ts';
 import { closedByScan, hasPlaces, scanFacts } from '../updates/scan-rules.ts';
-import { createPackageDiff, type PackageRecord } from './diff-packages.ts';
+import { createPackageDiff } from './diff-packages.ts';
 import type { ReadReport, ReadUpdate } from './read-report.ts';
-import {
-  copyDigests,
-  dropPackages,
-  packagesNamed,
-  putPackages,
-  putReport,
-  type Section,
-  storedPackages,
-} from './store.ts';
+import { copyDigests, putReport, type Section } from './store.ts';
 
 export interface ReportDeps {
   platform: Platform;
@@ -51,8 +50,9 @@ export async function recordReport(
   diff.addReported(report.packages);
   const { put, gone } = diff.result();
   // Removals first: a new version of a package is a separate row.
-  if (report.complete) await dropPackages(tx, section, gone);
-  await putPackages(tx, section, put);
+  const place = { agentId: section.agentId, ecosystem: section.ecosystem, nowMs: deps.platform.now() };
+  if (report.complete) await dropPackages(tx, place, gone);
+  await putPackages(tx, place, put);
   return recordFindings(tx, deps, { ...section, put, packageCount: report.packages.length });
 }
 
@@ -120,7 +120,9 @@ export async function recordUnchanged(
 async function findClosed(db: Db, { receivedAtMs: sinceMs, ...section }: Section & { receivedAtMs: number }) {
   const changed = await changedSince(db, { ...section, sinceMs });
   const names = [...new Set(changed.map(({ name }) => name))];
-  const packages = await packagesNamed(db, section, names);
+  const packages = (await packagesNamed(db, section, names)).map(({ name, arch, version }) => ({
+    ...{ name, arch, version },
+  }));
   const facts = scanFacts({ ecosystem: section.ecosystem, complete: true, packages, updates: [] });
   return { facts, rows: changed.filter((row) => closedByScan(row, facts) !== null) };
 }

@@ -69,7 +69,7 @@ describe.each(ENGINES)('inventory reports on $name', (engine) => {
     }
     const stored = () =>
       database.read
-        .selectFrom('agent_packages')
+        .selectFrom('host_packages')
         .select(['ecosystem', 'name', 'version', 'held'])
         .orderBy('name')
         .execute();

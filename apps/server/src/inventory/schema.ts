@@ -50,17 +50,6 @@ export const schema: readonly Statement[] = [
 
 declare module '../platform/db/tables.ts' {
   interface Tables {
-    agent_packages: {
-      agent_id: string;
-      ecosystem: string;
-      name: string;
-      arch: string;
-      version: string;
-      source_name: string | null;
-      source_version: string | null;
-      origin: string | null;
-      held: number;
-    };
     inventory_reports: {
       agent_id: string;
       ecosystem: string;
@@ -76,6 +65,8 @@ declare module '../platform/db/tables.ts' {
       writing: string | null;
       /** `PackageCondition`; null: not known. */
       condition: string | null;
+      /** From when on `inventory_changes` has every change; null: no report is stored yet. */
+      changes_since: number | null;
     };
     inventory_parts: {
       agent_id: string;

@@ -1,13 +1,7 @@
 import { ECOSYSTEMS, type Ecosystem } from '@tidegate/protocol/scalars';
-import { type Selectable, type SqlBool, sql } from 'kysely';
+import type { Selectable } from 'kysely';
 import type { Db, Tx } from '../platform/db/engine.ts';
 import type { Tables } from '../platform/db/tables.ts';
-import type { PackageRecord } from './diff-packages.ts';
-
-/** Rows per statement; SQLite binds at most 32,766 values. */
-const WRITE_ROWS = 500;
-/** Rows read per statement, because SQLite cannot be interrupted. */
-const READ_ROWS = 2_000;
 
 export interface Section {
   agentId: string;
@@ -26,111 +20,19 @@ export async function findReport(db: Db, { agentId, ecosystem }: Section): Promi
   return row ?? null;
 }
 
-/** All packages, page by page in key order. */
-export async function* storedPackages(
-  db: Db,
-  { agentId, ecosystem }: Section,
-): AsyncGenerator<PackageRecord[]> {
-  const query = db
-    .selectFrom('agent_packages')
-    .select(['name', 'arch', 'version', 'source_name', 'source_version', 'origin', 'held'])
-    .where('agent_id', '=', agentId)
-    .where('ecosystem', '=', ecosystem)
-    .orderBy('name')
-    .orderBy('arch')
-    .orderBy('version')
-    .limit(READ_ROWS);
-  let page = await query.execute();
-  for (;;) {
-    if (page.length > 0) yield page;
-    const last = page.at(-1);
-    if (!last || page.length < READ_ROWS) return;
-    const behind = sql<SqlBool>`(name, arch, version) > (${last.name}, ${last.arch}, ${last.version})`;
-    page = await query.where(behind).execute();
-  }
-}
-
-/** The packages installed under these names, in every version and of every architecture. */
-export async function packagesNamed(
-  db: Db,
-  { agentId, ecosystem }: Section,
-  names: readonly string[],
-): Promise<PackageRecord[]> {
-  const found: PackageRecord[] = [];
-  for (let i = 0; i < names.length; i += WRITE_ROWS) {
-    const rows = await db
-      .selectFrom('agent_packages')
-      .select(['name', 'arch', 'version', 'source_name', 'source_version', 'origin', 'held'])
-      .where('agent_id', '=', agentId)
-      .where('ecosystem', '=', ecosystem)
-      .where('name', 'in', names.slice(i, i + WRITE_ROWS))
-      .execute();
-    found.push(...rows);
-  }
-  return found;
-}
-
-export async function countPackages(db: Db, { agentId, ecosystem }: Section): Promise<number> {
-  const { count } = await db
-    .selectFrom('agent_packages')
-    .select((e) => e.fn.countAll<number>().as('count'))
-    .where('agent_id', '=', agentId)
-    .where('ecosystem', '=', ecosystem)
-    .executeTakeFirstOrThrow();
-  return Number(count);
-}
-
-export async function putPackages(
-  tx: Tx,
-  { agentId, ecosystem }: Section,
-  records: readonly PackageRecord[],
-): Promise<void> {
-  for (let i = 0; i < records.length; i += WRITE_ROWS) {
-    const rows = records.slice(i, i + WRITE_ROWS).map((record) => ({
-      agent_id: agentId,
-      ecosystem,
-      ...record,
-    }));
-    await tx
-      .insertInto('agent_packages')
-      .values(rows)
-      .onConflict((conflict) =>
-        conflict.columns(['agent_id', 'ecosystem', 'name', 'arch', 'version']).doUpdateSet((e) => ({
-          source_name: e.ref('excluded.source_name'),
-          source_version: e.ref('excluded.source_version'),
-          origin: e.ref('excluded.origin'),
-          held: e.ref('excluded.held'),
-        })),
-      )
-      .execute();
-  }
-}
-
-export async function dropPackages(
-  tx: Tx,
-  { agentId, ecosystem }: Section,
-  records: readonly PackageRecord[],
-): Promise<void> {
-  for (const { name, arch, version } of records) {
-    await tx
-      .deleteFrom('agent_packages')
-      .where('agent_id', '=', agentId)
-      .where('ecosystem', '=', ecosystem)
-      .where('name', '=', name)
-      .where('arch', '=', arch)
-      .where('version', '=', version)
-      .execute();
-  }
-}
-
 /** Takes over from any writer of another report of this ecosystem. */
-export async function putReport(tx: Tx, report: Omit<ReportRow, 'writing'>): Promise<void> {
-  const row = { ...report, writing: null };
-  const { agent_id: _, ecosystem: __, ...facts } = row;
+export async function putReport(tx: Tx, report: Omit<ReportRow, 'writing' | 'changes_since'>): Promise<void> {
+  const row = { ...report, writing: null, changes_since: report.received_at };
+  const { agent_id: _, ecosystem: __, changes_since: ___, ...facts } = row;
   await tx
     .insertInto('inventory_reports')
     .values(row)
-    .onConflict((conflict) => conflict.columns(['agent_id', 'ecosystem']).doUpdateSet(facts))
+    .onConflict((conflict) =>
+      conflict.columns(['agent_id', 'ecosystem']).doUpdateSet((e) => ({
+        ...facts,
+        changes_since: e.fn.coalesce('inventory_reports.changes_since', 'excluded.changes_since'),
+      })),
+    )
     .execute();
 }
 

@@ -53,7 +53,7 @@ describe.each(ENGINES)('inventory reports in parts on $name', (engine) => {
       { of = parts.length, name = nameOf(parts) } = {},
     ) => put(`apt/parts/${name}/${part}?parts=${of}`, parts[part - 1] ?? '');
     const names = async () =>
-      (await database.read.selectFrom('agent_packages').select('name').orderBy('name').execute()).map(
+      (await database.read.selectFrom('host_packages').select('name').orderBy('name').execute()).map(
         ({ name }) => name,
       );
     const kept = async () =>

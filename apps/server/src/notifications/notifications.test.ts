@@ -7,6 +7,7 @@ import { createDueCounts } from '../calendar/count-due.ts';
 import { insertTestAgent } from '../testing/agent-rows.ts';
 import { createApprovalsApp } from '../testing/approvals-app.ts';
 import { ENGINES, type TestEngine } from '../testing/engines.ts';
+import { insertInstalled } from '../testing/installed-rows.ts';
 import { createNotificationScene, RULE, startReceiver } from '../testing/notification-scene.ts';
 import { mountChannels } from './channel-routes.ts';
 import { mountDeliveries } from './delivery-routes.ts';
@@ -37,7 +38,7 @@ async function open(engine: TestEngine) {
     it.osv.addRecord({ id: cve }, [{ ecosystem: 'Debian:12', name, versions: ['1.0.0-1'] }]);
     const installed = { ecosystem: 'apt', name, arch: '', version: '1.0.0-1', held: 0 };
     const row = { agent_id: agentId, ...installed, source_name: name, source_version: '1.0.0-1' };
-    await database.transact((tx) => tx.insertInto('agent_packages').values(row).execute());
+    await database.transact((tx) => insertInstalled(tx, row));
     return it.addUpdate({ name, version: '2', agentId });
   }
   async function exploited(...cves: string[]): Promise<void> {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { actionOf, createApprovalsApp } from '../testing/approvals-app.ts';
 import { ENGINES } from '../testing/engines.ts';
+import { insertInstalled } from '../testing/installed-rows.ts';
 
 const DOCKER = 'Docker CE:bookworm';
 const KEY = 'a'.repeat(40);
@@ -9,15 +10,13 @@ describe.each(ENGINES)('a package that another vendor publishes on $name', (engi
   async function scene(installed: { name: string; origin: string | null }[]) {
     const it = await createApprovalsApp(engine);
     await it.database.transact((tx) =>
-      tx
-        .insertInto('agent_packages')
-        .values(
-          installed.map((one) => ({
-            ...{ agent_id: it.agentId, ecosystem: 'apt', arch: 'amd64', version: '1.0.0-1', held: 0 },
-            ...{ source_name: one.name, source_version: '1.0.0-1', ...one },
-          })),
-        )
-        .execute(),
+      insertInstalled(
+        tx,
+        installed.map((one) => ({
+          ...{ agent_id: it.agentId, ecosystem: 'apt', arch: 'amd64', version: '1.0.0-1', held: 0 },
+          ...{ source_name: one.name, source_version: '1.0.0-1', ...one },
+        })),
+      ),
     );
     const eventsOf = async (type: string) => {
       const rows = await it.database.read.selectFrom('events').selectAll().where('type', '=', type).execute();

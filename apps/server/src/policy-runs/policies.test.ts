@@ -23,6 +23,7 @@ import { insertTestAgent } from '../testing/agent-rows.ts';
 import type { ApprovalsAppOptions } from '../testing/approvals-app.ts';
 import { actionOf, createApprovalsApp } from '../testing/approvals-app.ts';
 import { ENGINES } from '../testing/engines.ts';
+import { insertInstalled } from '../testing/installed-rows.ts';
 import { STANDING, STANDING_TERMS } from '../testing/standing.ts';
 import { findUpdate } from '../updates/store.ts';
 import { transitionUpdate } from '../updates/transition-update.ts';
@@ -175,13 +176,10 @@ describe.each(ENGINES)('policies on $name', (engine) => {
   ])('leave to people what passes by %s', async (_, settings, change) => {
     const it = await scene({ settings });
     await it.database.transact((tx) =>
-      tx
-        .insertInto('agent_packages')
-        .values({
-          ...{ agent_id: it.agentId, ecosystem: 'apt', name: 'openssl', arch: '', version: '3.0.11-1' },
-          ...{ source_name: 'openssl', source_version: '3.0.11-1', origin: null, held: 0 },
-        })
-        .execute(),
+      insertInstalled(tx, {
+        ...{ agent_id: it.agentId, ecosystem: 'apt', name: 'openssl', arch: '', version: '3.0.11-1' },
+        ...{ source_name: 'openssl', source_version: '3.0.11-1', origin: null, held: 0 },
+      }),
     );
     await it.database.transact(async (tx) => {
       await saveScores(tx, 'kev', []);
@@ -216,13 +214,10 @@ describe.each(ENGINES)('policies on $name', (engine) => {
   test('leave to people what is known to be exploited, also if it stays', async () => {
     const it = await scene({ settings: { vulnerabilityPolicy: 'introduced' } });
     await it.database.transact(async (tx) => {
-      await tx
-        .insertInto('agent_packages')
-        .values({
-          ...{ agent_id: it.agentId, ecosystem: 'apt', name: 'openssl', arch: '', version: '3.0.11-1' },
-          ...{ source_name: 'openssl', source_version: '3.0.11-1', origin: null, held: 0 },
-        })
-        .execute();
+      await insertInstalled(tx, {
+        ...{ agent_id: it.agentId, ecosystem: 'apt', name: 'openssl', arch: '', version: '3.0.11-1' },
+        ...{ source_name: 'openssl', source_version: '3.0.11-1', origin: null, held: 0 },
+      });
       await saveScores(tx, 'kev', [['CVE-2024-1', 1]]);
       await saveFetched(tx, { feed: 'kev', nowMs: it.platform.now(), entries: 1 });
     });

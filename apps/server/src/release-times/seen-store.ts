@@ -78,6 +78,10 @@ export async function pageOfFirstSeen(
   return rows.map(({ host, ...row }) => ({ ...row, isOrphan: host === null }));
 }
 
+const IS_ON_A_LIVING_HOST = sql<boolean>`EXISTS (SELECT 1 FROM installed_packages AS i
+  CROSS JOIN inventory_agents AS h CROSS JOIN agents AS a
+  WHERE i.package_id = p.id AND h.number = i.agent_number AND a.id = h.agent_id AND a.status = 'active')`;
+
 /** The versions among these that a living host has or is offered, by `seenKey`, in any scope and place. */
 export async function supportedVersions(db: Db, versions: readonly SeenVersion[]): Promise<Set<string>> {
   const present = new Set<string>();
@@ -94,13 +98,11 @@ export async function supportedVersions(db: Db, versions: readonly SeenVersion[]
     const names = [...new Set(some.flatMap(({ name }) => spellingsOf(ecosystem, name)))];
     for (const part of chunks(names)) {
       const installed = await db
-        .selectFrom('agent_packages as p')
-        .innerJoin('agents as a', 'a.id', 'p.agent_id')
+        .selectFrom('package_identities as p')
         .select(['p.name', 'p.version'])
-        .distinct()
-        .where('a.status', '=', 'active')
         .where('p.ecosystem', '=', ecosystem)
         .where('p.name', 'in', part)
+        .where(IS_ON_A_LIVING_HOST)
         .execute();
       const offered = await db
         .selectFrom('updates as u')

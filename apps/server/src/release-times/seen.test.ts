@@ -6,6 +6,7 @@ import { insertTestAgent } from '../testing/agent-rows.ts';
 import { actionOf, createApprovalsApp } from '../testing/approvals-app.ts';
 import { countStatements } from '../testing/count-statements.ts';
 import { ENGINES, type TestEngine } from '../testing/engines.ts';
+import { insertInstalled } from '../testing/installed-rows.ts';
 import { createSliceApp } from '../testing/slice-app.ts';
 import { createTestPlatform } from '../testing/test-platform.ts';
 import { recordFirstSeen } from './record-first-seen.ts';
@@ -126,10 +127,14 @@ describe.each(ENGINES)('the ledger of first sightings on $name', (engine) => {
         packages: [],
         actions: [openssl, here].filter((one) => one !== undefined),
       });
-      await tx
-        .insertInto('agent_packages')
-        .values({ agent_id: agentId, ecosystem: 'apt', name: 'here', arch: '', version: '2', held: 0 })
-        .execute();
+      await insertInstalled(tx, {
+        agent_id: agentId,
+        ecosystem: 'apt',
+        name: 'here',
+        arch: '',
+        version: '2',
+        held: 0,
+      });
     });
     it.clock.advance(3_600_000);
     const id = await it.addUpdate({ plan: actions });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { insertTestAgent } from '../testing/agent-rows.ts';
 import { ENGINES, type TestEngine } from '../testing/engines.ts';
+import { insertInstalled } from '../testing/installed-rows.ts';
 import { createTestPlatform } from '../testing/test-platform.ts';
 import { recordFirstSeen } from './record-first-seen.ts';
 import { tidyFirstSeen } from './tidy-seen.ts';
@@ -25,13 +26,10 @@ async function setUp(engine: TestEngine) {
       ),
     install: (agentId: string, name: string, ecosystem: Ecosystem = 'apt') =>
       database.transact((tx) =>
-        tx
-          .insertInto('agent_packages')
-          .values({
-            ...{ agent_id: agentId, ecosystem, name, version: '1', arch: '', held: 0 },
-            ...{ source_name: null, source_version: null, origin: null },
-          })
-          .execute(),
+        insertInstalled(tx, {
+          ...{ agent_id: agentId, ecosystem, name, version: '1', arch: '', held: 0 },
+          ...{ source_name: null, source_version: null, origin: null },
+        }),
       ),
     revoke: (agentId: string) =>
       database.transact((tx) =>

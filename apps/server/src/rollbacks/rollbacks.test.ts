@@ -5,6 +5,7 @@ import { sweepOnce } from '../approvals/sweep.ts';
 import { recordResult } from '../commands/record-result.ts';
 import { type ApprovalsApp, actionOf, createApprovalsApp } from '../testing/approvals-app.ts';
 import { ENGINES } from '../testing/engines.ts';
+import { insertInstalled } from '../testing/installed-rows.ts';
 import { recordScan } from '../updates/record-scan.ts';
 import { updatesThatBrought } from '../updates/rollbacks-store.ts';
 import { findUpdate } from '../updates/store.ts';
@@ -48,11 +49,11 @@ describe.each(ENGINES)('rollbacks on $name', (engine) => {
 
   async function setInstalled(it: ApprovalsApp, versions: Record<string, string>) {
     await it.database.transact(async (tx) => {
-      await tx.deleteFrom('agent_packages').execute();
+      await tx.deleteFrom('installed_packages').execute();
       const nothing = { source_name: null, source_version: null, origin: null, held: 0 };
       const host = { agent_id: it.agentId, ecosystem: 'apt', arch: 'amd64', ...nothing };
       const rows = Object.entries(versions).map(([name, version]) => ({ ...host, name, version }));
-      await tx.insertInto('agent_packages').values(rows).execute();
+      await insertInstalled(tx, rows);
     });
   }
 

@@ -4,6 +4,7 @@ import { chunks } from '../platform/db/chunks.ts';
 import { insertTestAgent } from '../testing/agent-rows.ts';
 import { createApprovalsApp } from '../testing/approvals-app.ts';
 import { ENGINES } from '../testing/engines.ts';
+import { insertInstalled } from '../testing/installed-rows.ts';
 import { longestTurn } from '../testing/longest-turn.ts';
 
 const validator = new Validation.JsonStrictValidator(Spec.Version.v1dot6);
@@ -39,10 +40,7 @@ describe.each(ENGINES)('documents of what is installed, on $name', (engine) => {
         } of packages) {
           const of = { agent_id: agentId, ecosystem, name, arch, version, origin: null, held: 0 };
           const [source_name, source_version] = source ?? [null, null];
-          await tx
-            .insertInto('agent_packages')
-            .values({ ...of, source_name, source_version })
-            .execute();
+          await insertInstalled(tx, { ...of, source_name, source_version });
         }
         if (reports === 0) return;
         const report = { agent_id: agentId, ecosystem: 'apt', digest: 'x', package_count: 1, writing: null };

@@ -20,6 +20,7 @@ import { findUpdate } from '../updates/store.ts';
 import { insertTestAgent } from './agent-rows.ts';
 import { type ApprovalsAppOptions, actionOf, createApprovalsApp } from './approvals-app.ts';
 import type { TestEngine } from './engines.ts';
+import { insertInstalled } from './installed-rows.ts';
 import { STANDING } from './standing.ts';
 
 const MINUTE_MS = 60_000;
@@ -140,7 +141,7 @@ export async function createRolloutScene(
     const nothing = { source_name: null, source_version: null, origin: null, held: 0 };
     const row = { agent_id: agentId, ecosystem: 'apt', arch: 'amd64', ...nothing } as const;
     const rows = Object.entries(versions).map(([name, version]) => ({ ...row, name, version }));
-    await database.transact((tx) => tx.insertInto('agent_packages').values(rows).execute());
+    await database.transact((tx) => insertInstalled(tx, rows));
   }
 
   async function rollouts(): Promise<RolloutDetail[]> {

@@ -1,9 +1,9 @@
 import { type SqlBool, sql } from 'kysely';
 import type { PackageVersionOf, Subject } from '../advisories/subjects.ts';
+import { keysOf, nameKeys } from '../installed/identity.ts';
 import { chunks } from '../platform/db/chunks.ts';
 import type { Db } from '../platform/db/engine.ts';
 import { fromHosts } from '../platform/db/from-hosts.ts';
-import { type GroupScope, groupInScope } from '../platform/db/group-scope.ts';
 import { placeOf } from './tally.ts';
 
 const CHECKS_PAGE = 5_000;
@@ -54,10 +54,13 @@ export async function packagesOf(
   const found = new Map<string, PackageVersionOf[]>();
   const byEcosystem = Map.groupBy(reports, ({ ecosystem }) => ecosystem);
   for (const [ecosystem, some] of byEcosystem) {
+    const [first, last] = keysOf(ecosystem);
     const ids = some.map(({ agentId }) => agentId);
     for (const part of chunks(ids, READ_HOSTS)) {
       const rows = await selectPackages(db)
         .where('ecosystem', '=', ecosystem)
+        .where('name_key', '>=', first)
+        .where('name_key', '<=', last)
         .where('agent_id', 'in', part)
         .execute();
       for (const { agent_id: agentId, ...row } of rows) {
@@ -87,44 +90,19 @@ export interface Affected {
   readonly names: readonly string[];
 }
 
-/** Hosts of a scope that have one of these packages, by id, page by page. */
-export async function hostsWith(
-  db: Db,
-  { scope, ecosystem, names, after, limit }: Affected & { scope: GroupScope; after: string; limit: number },
-) {
-  return db
-    .selectFrom('agents')
-    .select(['id', 'hostname', 'os_id', 'os_version_id', 'group_name'])
-    .where('status', '=', 'active')
-    .where('deleted_at', 'is', null)
-    .where(groupInScope(scope, 'group_name'))
-    .where('id', '>', after)
-    .where(({ exists, selectFrom }) =>
-      exists(
-        selectFrom('agent_packages as p')
-          .select('p.name')
-          .whereRef('p.agent_id', '=', 'agents.id')
-          .where('p.ecosystem', '=', ecosystem)
-          .where('p.name', 'in', names),
-      ),
-    )
-    .orderBy('id')
-    .limit(limit)
-    .execute();
-}
-
 /** These packages of these hosts. */
 export async function installedOn(db: Db, ids: readonly string[], { ecosystem, names }: Affected) {
   return selectPackages(db)
-    .where('ecosystem', '=', ecosystem)
     .where('agent_id', 'in', ids)
+    .where('name_key', 'in', nameKeys(ecosystem, names))
+    .where('ecosystem', '=', ecosystem)
     .where('name', 'in', names)
     .execute();
 }
 
 function selectPackages(db: Db) {
   return db
-    .selectFrom('agent_packages')
+    .selectFrom('host_packages')
     .select(['agent_id', 'name', 'version', 'origin'])
     .select(['source_name as sourceName', 'source_version as sourceVersion']);
 }

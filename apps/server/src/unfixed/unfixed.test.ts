@@ -4,6 +4,7 @@ import { saveFetched, saveScores } from '../advisories/exploited/store.ts';
 import { insertTestAgent } from '../testing/agent-rows.ts';
 import { actionOf, createApprovalsApp } from '../testing/approvals-app.ts';
 import { ENGINES } from '../testing/engines.ts';
+import { insertInstalled, removeInstalled } from '../testing/installed-rows.ts';
 import { createImageCache } from './image-cache.ts';
 import { runUnfixedPass } from './run-pass.ts';
 
@@ -39,14 +40,11 @@ describe.each(ENGINES)('the list of vulnerabilities without a fix on $name', (en
       const at = { scanned_at: it.platform.now(), received_at: it.platform.now() };
       const report = { ...of, ...at, digest, complete, package_count: 1, writing: null, condition: null };
       await it.database.transact(async (tx) => {
-        await tx.deleteFrom('agent_packages').where('agent_id', '=', agentId).execute();
+        await removeInstalled(tx, agentId);
         await tx.deleteFrom('inventory_reports').where('agent_id', '=', agentId).execute();
         for (const [name, version] of Object.entries(packages)) {
           const source = { source_name: name, source_version: version, origin: null };
-          await tx
-            .insertInto('agent_packages')
-            .values({ ...of, name, arch: '', version, ...source, held: 0 })
-            .execute();
+          await insertInstalled(tx, { ...of, name, arch: '', version, ...source, held: 0 });
         }
         await tx.insertInto('inventory_reports').values(report).execute();
       });
@@ -176,12 +174,7 @@ describe.each(ENGINES)('the list of vulnerabilities without a fix on $name', (en
     const host = await it.addHost({ openssl: '3.0.11-1' });
     const libssl = { agent_id: host, ecosystem: 'apt', name: 'libssl3', arch: '', version: '3.0.11-1' };
     const source = { source_name: 'openssl', source_version: '3.0.11-1', origin: null, held: 0 };
-    await it.database.transact((tx) =>
-      tx
-        .insertInto('agent_packages')
-        .values({ ...libssl, ...source })
-        .execute(),
-    );
+    await it.database.transact((tx) => insertInstalled(tx, { ...libssl, ...source }));
     await it.worker.ensureJudged([{ ecosystem: 'Debian:12', name: 'openssl', version: '3.0.13-1' }], 10_000);
     await it.addUpdate({ agentId: host, version: '3.0.13-1' });
     await it.pass();
@@ -458,7 +451,7 @@ describe.each(ENGINES)('the list of vulnerabilities without a fix on $name', (en
     await it.pass();
     const before = await it.database.read.selectFrom('unfixed').selectAll().execute();
     // Were the packages read again, the host would have none.
-    await it.database.transact((tx) => sql`DELETE FROM agent_packages`.execute(tx));
+    await it.database.transact((tx) => sql`DELETE FROM installed_packages`.execute(tx));
     await it.pass();
     expect(await it.database.read.selectFrom('unfixed').selectAll().execute()).toEqual(before);
   });

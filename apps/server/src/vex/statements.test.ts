@@ -7,6 +7,7 @@ import type { Database } from '../platform/db/engine.ts';
 import { sha256Hex } from '../platform/sha256.ts';
 import { actionOf, createApprovalsApp } from '../testing/approvals-app.ts';
 import { ENGINES } from '../testing/engines.ts';
+import { insertInstalled } from '../testing/installed-rows.ts';
 import { findUpdate } from '../updates/store.ts';
 import { recordExpired } from './end-statements.ts';
 
@@ -43,13 +44,10 @@ describe.each(ENGINES)('statements about vulnerabilities on $name', (engine) => 
     /** An update of what the host has already: its vulnerability stays. */
     const staying = async () => {
       await it.database.transact((tx) =>
-        tx
-          .insertInto('agent_packages')
-          .values({
-            ...{ agent_id: it.agentId, ecosystem: 'apt', name: 'openssl', arch: '', version: '3.0.11-1' },
-            ...{ source_name: 'openssl', source_version: '3.0.11-1', origin: null, held: 0 },
-          })
-          .execute(),
+        insertInstalled(tx, {
+          ...{ agent_id: it.agentId, ecosystem: 'apt', name: 'openssl', arch: '', version: '3.0.11-1' },
+          ...{ source_name: 'openssl', source_version: '3.0.11-1', origin: null, held: 0 },
+        }),
       );
       const [action] = [actionOf({ name: 'openssl', version: '3.0.12-1', ecosystem: 'apt' })];
       return it.addUpdate({ plan: [{ ...action, action: 'upgrade', from_version: '3.0.11-1' }] });

@@ -56,7 +56,7 @@ export async function countInstalled(db: Db, agentId: string): Promise<number | 
 
 /** The packages that the package managers of a host keep as they are, the first of them by name. */
 export async function ownHoldsOf(db: Db, agentId: string) {
-  const own = db.selectFrom('agent_packages').where('agent_id', '=', agentId).where('held', '=', 1);
+  const own = db.selectFrom('host_packages').where('agent_id', '=', agentId).where('held', '=', 1);
   const counted = await own.select((e) => e.fn.countAll<number>().as('total')).executeTakeFirstOrThrow();
   const rows = await own
     .select(['ecosystem', 'name', 'version'])

@@ -3,6 +3,7 @@ import { changeTags } from '../agents/tag-store.ts';
 import { insertTestAgent } from '../testing/agent-rows.ts';
 import { createApprovalsApp } from '../testing/approvals-app.ts';
 import { ENGINES } from '../testing/engines.ts';
+import { insertInstalled } from '../testing/installed-rows.ts';
 import { BLACKOUT, HOLD } from '../testing/standing.ts';
 import { heldOfPackages } from './held-of-packages.ts';
 
@@ -146,7 +147,7 @@ describe.each(ENGINES)('what keeps a host as it is, on $name,', (engine) => {
       },
     };
     await it.database.transact(async (tx) => {
-      await tx.insertInto('agent_packages').values(packages).execute();
+      await insertInstalled(tx, packages);
       await tx.insertInto('inventory_reports').values(report).execute();
     });
     const named = (name: string) => ({ ecosystem: 'apt', name, version: '1' });

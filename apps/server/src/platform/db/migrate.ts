@@ -8,6 +8,8 @@ export interface Migration {
   version: number;
   name: string;
   statements: readonly Statement[];
+  /** Moves rows that no statement can move, after the statements; bounded in memory, whatever the size of the database. */
+  move?: (tx: Tx) => Promise<void>;
   /** Part of the schema of the first release: a database has all of these parts or none. */
   isBase?: true;
 }
@@ -58,6 +60,7 @@ export async function migrate(
         const text = textOf(statement, database.engine);
         if (text !== '') await sql.raw(text).execute(tx);
       }
+      await migration.move?.(tx);
       const row = { version: migration.version, name: migration.name, applied_at: now() };
       await tx.insertInto('schema_migrations').values(row).execute();
     }

@@ -1,0 +1,47 @@
+import { hash } from 'node:crypto';
+
+/** What a host says of a package, apart from its own state: two hosts share an identity only if they say the same. */
+export interface PackageIdentity {
+  readonly name: string;
+  readonly arch: string;
+  readonly version: string;
+  readonly source_name: string | null;
+  readonly source_version: string | null;
+  readonly origin: string | null;
+}
+
+/** Stored: a number never changes its meaning, and a new ecosystem takes the next one. */
+const NUMBERS: Readonly<Record<string, number>> = { npm: 0, pypi: 1, apt: 2, dnf: 3, tidegate: 4 };
+const OTHER = 15;
+/** Values of a name within its ecosystem: with its number in front, a key is a positive integer of 31 bits. */
+const NAMES = 2 ** 27;
+
+/** By which identities are found. Stored: the text that is hashed never changes. */
+export function identityDigest(ecosystem: string, of: PackageIdentity): string {
+  const { name, arch, version, source_name, source_version, origin } = of;
+  const text = JSON.stringify([ecosystem, name, arch, version, source_name, source_version, origin]);
+  return hash('sha256', text, 'base64url');
+}
+
+/**
+ * The part of a host's packages in which those of this name are. Two names may share a key, so that a query by key names
+ * the packages too.
+ */
+export function nameKey(ecosystem: string, name: string): number {
+  const digest = hash('sha256', name, 'buffer');
+  return firstKeyOf(ecosystem) + (digest.readUInt32BE(0) % NAMES);
+}
+
+export function nameKeys(ecosystem: string, names: readonly string[]): number[] {
+  return [...new Set(names.map((name) => nameKey(ecosystem, name)))];
+}
+
+/** The keys of all names of an ecosystem, the first and the last. */
+export function keysOf(ecosystem: string): readonly [number, number] {
+  const first = firstKeyOf(ecosystem);
+  return [first, first + NAMES - 1];
+}
+
+function firstKeyOf(ecosystem: string): number {
+  return (NUMBERS[ecosystem] ?? OTHER) * NAMES;
+}

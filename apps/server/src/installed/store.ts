@@ -1,0 +1,195 @@
+import { type SqlBool, sql } from 'kysely';
+import { chunks } from '../platform/db/chunks.ts';
+import type { Db, Tx } from '../platform/db/engine.ts';
+import { type Change, recordChanges } from './changes-store.ts';
+import { keysOf, nameKey, nameKeys, type PackageIdentity } from './identity.ts';
+import { internPackages } from './identity-store.ts';
+
+export interface PackageRecord extends PackageIdentity {
+  readonly held: number;
+}
+
+/** What one package manager of a host has installed. */
+export interface Section {
+  readonly agentId: string;
+  readonly ecosystem: string;
+}
+
+/** Rows read per statement, because SQLite cannot be interrupted. */
+const READ_ROWS = 2_000;
+/** Attempts to number an agent: only a drawn number that is taken needs another one. */
+const ATTEMPTS = 10;
+
+/** All packages, page by page, in an order that depends on nothing but them: by key, name, architecture and version. */
+export async function* storedPackages(
+  db: Db,
+  { agentId, ecosystem }: Section,
+): AsyncGenerator<PackageRecord[]> {
+  const [first, last] = keysOf(ecosystem);
+  const query = db
+    .selectFrom('host_packages')
+    .select(['name', 'arch', 'version', 'source_name', 'source_version', 'origin', 'held', 'name_key'])
+    .where('agent_id', '=', agentId)
+    .where('name_key', '<=', last)
+    .orderBy('name_key')
+    .orderBy('name')
+    .orderBy('arch')
+    .orderBy('version')
+    .limit(READ_ROWS);
+  let page = await query.where('name_key', '>=', first).execute();
+  for (;;) {
+    if (page.length > 0) yield page.map(({ name_key: _, ...record }) => record);
+    const end = page.at(-1);
+    if (!end || page.length < READ_ROWS) return;
+    const behind = sql<SqlBool>`(name_key > ${end.name_key}
+      OR (name, arch, version) > (${end.name}, ${end.arch}, ${end.version}))`;
+    page = await query.where('name_key', '>=', end.name_key).where(behind).execute();
+  }
+}
+
+/** The packages of a host with these names, of every version and architecture. */
+export async function packagesNamed(db: Db, { agentId, ecosystem }: Section, names: readonly string[]) {
+  const found = [];
+  for (const some of chunks([...new Set(names)])) {
+    const rows = await db
+      .selectFrom('host_packages')
+      .select(['package_id', 'name', 'arch', 'version', 'source_name', 'source_version', 'origin', 'held'])
+      .where('agent_id', '=', agentId)
+      .where('name_key', 'in', nameKeys(ecosystem, some))
+      .where('ecosystem', '=', ecosystem)
+      .where('name', 'in', some)
+      .execute();
+    found.push(...rows);
+  }
+  return found;
+}
+
+export async function countPackages(db: Db, { agentId, ecosystem }: Section): Promise<number> {
+  const [first, last] = keysOf(ecosystem);
+  const { count } = await db
+    .selectFrom('inventory_agents as h')
+    .innerJoin('installed_packages as i', 'i.agent_number', 'h.number')
+    .select((e) => e.fn.countAll<number>().as('count'))
+    .where('h.agent_id', '=', agentId)
+    .where('i.name_key', '>=', first)
+    .where('i.name_key', '<=', last)
+    .executeTakeFirstOrThrow();
+  return Number(count);
+}
+
+/**
+ * Stores packages of a host, each in place of the one of the same name, architecture and version. The caller holds the lock of the
+ * agent. Changes after the first report are recorded.
+ */
+export async function putPackages(
+  tx: Tx,
+  { nowMs, ...place }: Section & { nowMs: number },
+  records: readonly PackageRecord[],
+): Promise<void> {
+  if (records.length === 0) return;
+  const { ecosystem } = place;
+  const host = await numberedHost(tx, place);
+  for (const some of chunks(records)) {
+    const ids = await internPackages(tx, { ecosystem, packages: some });
+    const present = host.isNew
+      ? []
+      : await packagesNamed(
+          tx,
+          place,
+          some.map(({ name }) => name),
+        );
+    const byKey = new Map(present.map((row) => [keyOf(row), row]));
+    const changes: Change[] = [];
+    const rows = some.map((record, i) => {
+      const [packageId = 0, known] = [ids[i], byKey.get(keyOf(record))];
+      const { held } = record;
+      if (known?.package_id === packageId) {
+        if (known.held !== held) changes.push({ packageId, change: 'held', held });
+      } else {
+        if (known) changes.push({ packageId: known.package_id, change: 'removed', held: known.held });
+        changes.push({ packageId, change: 'added', held });
+      }
+      return {
+        agent_number: host.number,
+        name_key: nameKey(ecosystem, record.name),
+        package_id: packageId,
+        held,
+      };
+    });
+    await deleteInstalled(tx, host.number, idsRemoved(changes));
+    await tx
+      .insertInto('installed_packages')
+      .values(rows)
+      .onConflict((conflict) =>
+        conflict
+          .columns(['agent_number', 'name_key', 'package_id'])
+          .doUpdateSet((e) => ({ held: e.ref('excluded.held') })),
+      )
+      .execute();
+    if (host.hasBaseline) await recordChanges(tx, { agentNumber: host.number, changes, nowMs });
+  }
+}
+
+/** Removes packages of a host, by name, architecture and version, and records that. */
+export async function dropPackages(
+  tx: Tx,
+  { nowMs, ...place }: Section & { nowMs: number },
+  records: readonly PackageIdentity[],
+): Promise<void> {
+  if (records.length === 0) return;
+  const host = await numberedHost(tx, place);
+  for (const some of chunks(records)) {
+    const gone = new Set(some.map(keyOf));
+    const present = await packagesNamed(
+      tx,
+      place,
+      some.map(({ name }) => name),
+    );
+    const changes = present
+      .filter((row) => gone.has(keyOf(row)))
+      .map(({ package_id: packageId, held }): Change => ({ packageId, change: 'removed', held }));
+    await deleteInstalled(tx, host.number, idsRemoved(changes));
+    if (host.hasBaseline) await recordChanges(tx, { agentNumber: host.number, changes, nowMs });
+  }
+}
+
+function keyOf({ name, arch, version }: Pick<PackageIdentity, 'name' | 'arch' | 'version'>): string {
+  return `${name}\n${arch}\n${version}`;
+}
+
+function idsRemoved(changes: readonly Change[]): number[] {
+  return changes.filter(({ change }) => change === 'removed').map(({ packageId }) => packageId);
+}
+
+async function deleteInstalled(tx: Tx, agentNumber: number, ids: readonly number[]): Promise<void> {
+  if (ids.length === 0) return;
+  await tx
+    .deleteFrom('installed_packages')
+    .where('agent_number', '=', agentNumber)
+    .where('package_id', 'in', ids)
+    .execute();
+}
+
+/** The number of a host, and whether an earlier report of the ecosystem is there to compare with. */
+async function numberedHost(
+  tx: Tx,
+  { agentId, ecosystem }: Section,
+): Promise<{ number: number; isNew: boolean; hasBaseline: boolean }> {
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    const row = await tx
+      .selectFrom('inventory_agents as h')
+      .leftJoin('inventory_reports as r', (join) =>
+        join.onRef('r.agent_id', '=', 'h.agent_id').on('r.ecosystem', '=', ecosystem),
+      )
+      .select(['h.number', 'r.changes_since'])
+      .where('h.agent_id', '=', agentId)
+      .executeTakeFirst();
+    if (row) return { number: row.number, isNew: attempt > 0, hasBaseline: row.changes_since !== null };
+    await tx
+      .insertInto('inventory_agents')
+      .values({ agent_id: agentId })
+      .onConflict((conflict) => conflict.doNothing())
+      .execute();
+  }
+  throw new Error('an agent could not be numbered');
+}
