@@ -9,6 +9,7 @@ import { benchCurve, type CurveOptions } from './curve.ts';
 import { benchEvidence } from './evidence.ts';
 import { benchHerd } from './herd.ts';
 import { benchInventory } from './inventory.ts';
+import { benchInventoryScale } from './inventory-scale.ts';
 import type { FleetSize } from './list-fleet.ts';
 import { benchLists } from './lists.ts';
 import { benchOverview } from './overview.ts';
@@ -38,6 +39,7 @@ const BENCHES = {
   evidence: benchEvidence,
   herd: benchHerd,
   soak: benchSoak,
+  'inventory-scale': benchInventoryScale,
 } as const;
 
 const USAGE = `Usage: npm run bench -- <${Object.keys(BENCHES).join('|')}> [--json] [--rounds N] [--seconds N] [--engine E]
@@ -59,6 +61,7 @@ const USAGE = `Usage: npm run bench -- <${Object.keys(BENCHES).join('|')}> [--js
   abuse       CPU of each refused request, by route; fails above 2 ms
   evidence    a year of --hosts hosts with 2,000 updates each: a bundle, its verification, an SBOM and a VEX
   herd        --agents that come back within a minute of a start, after an hour, with --tokens valid or expired
+  inventory-scale  size of --hosts inventories of 1,500 packages, and questions about the fleet
   slow-log    a prepared read of SQLite, with and without the log of slow queries
   soak        half an hour of a fleet's day: fails if memory goes on growing or files stay open
 
@@ -68,7 +71,7 @@ const USAGE = `Usage: npm run bench -- <${Object.keys(BENCHES).join('|')}> [--js
   --agents    agents that check in (default 10,000)
   --minutes   length of the soak (default 30)
   --sizes     sizes of the fleet for the curve (default 1000,10000,100000,500000)
-  --hosts     hosts of the lists (default 100,000) or of the evidence (20; 300 for the figures of bench/README.md)
+  --hosts     hosts of the lists and inventories (default 100,000) or of the evidence (20; 300 for the figures of bench/README.md)
   --updates   updates of the lists, and as many events (default 500,000)
   --list      only this list: agents, updates, packages or events
   --tokens    of a herd: valid or expired (default expired)
