@@ -39,7 +39,7 @@ export async function hostsWith(
     ${versions ? sql`AND p.version IN (${sql.join(versions)})` : sql``}`;
   const { rows } = await sql<{ installed: number }>`SELECT count(*) AS installed FROM (SELECT 1
     FROM package_identities AS p CROSS JOIN installed_packages AS i
-    WHERE ${wanted} AND i.package_id = p.id LIMIT ${COLLECTED_MAX}) AS some`.execute(db);
+    WHERE ${wanted} AND i.package_id = p.id LIMIT ${COLLECTED_MAX}) AS few`.execute(db);
   const has =
     Number(rows[0]?.installed) < COLLECTED_MAX
       ? sql<SqlBool>`a.id IN (SELECT h.agent_id FROM package_identities AS p
