@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { ECOSYSTEMS, type Ecosystem } from '@tidegate/protocol/scalars';
-import type { PackageRecord } from '../installed/store.ts';
-import { storedPackages } from '../installed/store.ts';
+import { type PackageRecord, storedPackages } from '../installed/store.ts';
 import { rfc3339 } from '../platform/clock.ts';
 import { chunks } from '../platform/db/chunks.ts';
 import type { Db } from '../platform/db/engine.ts';
