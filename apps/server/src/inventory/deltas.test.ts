@@ -8,7 +8,7 @@ import {
 import { deltaBetween, type NamedReport } from '@tidegate/protocol/inventory-delta';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { BUDGETS, dayOf } from '../outsiders/budget-rules.ts';
-import type { Tx, Tx } from '../platform/db/engine.ts';
+import type { Tx } from '../platform/db/engine.ts';
 import { insertTestAgent } from '../testing/agent-rows.ts';
 import { ENGINES } from '../testing/engines.ts';
 import { createSliceApp } from '../testing/slice-app.ts';
