@@ -5,7 +5,6 @@ import { startPostgres } from '@tidegate/testkit/postgres';
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { compareVersions } from '@tidegate/versions';
 import { sql } from 'kysely';
-import { Client } from 'pg';
 import { hostsWith, knownVersions } from '../apps/server/src/installed/hosts-store.ts';
 import { nameKey } from '../apps/server/src/installed/identity.ts';
 import { internPackages } from '../apps/server/src/installed/identity-store.ts';
@@ -58,12 +57,11 @@ async function onPostgres(hosts: number, say: Say) {
     const url = await postgres.createDatabase();
     const open = () => openPostgres(url, databaseOptions());
     const evict = async () => {
-      const client = new Client({ connectionString: url });
-      await client.connect();
-      const { rows } = await client.query('SHOW data_directory');
-      await client.query('CHECKPOINT');
-      await client.end();
-      evictAll(rows[0].data_directory);
+      const database = open();
+      const { rows } = await sql<{ data_directory: string }>`SHOW data_directory`.execute(database.read);
+      await sql`CHECKPOINT`.execute(database.read);
+      await database.close();
+      evictAll(String(rows[0]?.data_directory));
     };
     return await measure({ hosts, say, open, evict });
   } finally {
