@@ -14,7 +14,7 @@ import { EVENT_FOLLOWERS, schema as events, FOLLOWER_LEASES } from './events/sch
 import { schema as fleetLock } from './fleet-lock/schema.ts';
 import { schema as holds } from './holds/schema.ts';
 import { schema as identityProviders } from './identity-providers/schema.ts';
-import { movePackages } from './installed/move-packages.ts';
+import { movePackages } from './installed/move-store.ts';
 import { INSTALLED, INSTALLED_MOVED } from './installed/schema.ts';
 import { schema as inventory } from './inventory/schema.ts';
 import { NOTIFICATIONS } from './notifications/schema.ts';
