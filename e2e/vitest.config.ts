@@ -30,6 +30,7 @@ const LONG =
         'e2e/podman.test.ts',
         'e2e/real-registries.test.ts',
         'e2e/release.test.ts',
+        'e2e/replicas.test.ts',
         'e2e/rollout-kill.test.ts',
         'e2e/siem.test.ts',
       ];
