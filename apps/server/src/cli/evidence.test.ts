@@ -79,7 +79,7 @@ describe.each(ENGINES)('tidegate evidence on $name, beside a running server', (e
     await it.run(['evidence', '--host', it.lab.id, '--since', it.since, '--out', again]);
     expect(readFileSync(again).equals(readFileSync(one))).toBe(true);
     expect(await it.run(['evidence', '--since', it.since, '--out', one])).toMatchObject({
-      ...{ code: 1, err: expect.stringContaining('cannot be created (EEXIST)') },
+      ...{ code: 1, err: expect.stringContaining('is there already, and is not overwritten') },
     });
   });
 
@@ -90,6 +90,9 @@ describe.each(ENGINES)('tidegate evidence on $name, beside a running server', (e
     expect(await refused('--since', 'monday')).toContain('--since is "monday"; allowed: a day');
     expect(await refused('--since', it.since, '--host', 'a', '--group', 'b')).toContain('exclude each other');
     expect(await refused('--since', it.since, '--host', 'nobody')).toBe('there is no host "nobody"');
+    expect(await refused('--since', it.since, '--group', 'labs')).toBe(
+      'no host is or was in the group "labs"',
+    );
     const verify = async (...words: string[]) =>
       (await it.run(['verify-evidence', ...words])).err.split('\n')[0];
     const empty = it.file('empty.tar');

@@ -73,7 +73,12 @@ async function scopeOf(
   db: Db,
   { host, group }: { host: string | null; group: string | null },
 ): Promise<EvidenceScope> {
-  if (group !== null) return { kind: 'group', group };
+  if (group !== null) {
+    // A bundle of nobody looks like a group in which nothing happened. Hosts that were removed still count.
+    if ((await hostsIn(db, { agentId: null, groups: [group], after: '' })).length === 0)
+      throw new CommandFault(`no host is or was in the group ${JSON.stringify(group)}`);
+    return { kind: 'group', group };
+  }
   if (host === null) return { kind: 'fleet' };
   const isId = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(host);
   const ids =
@@ -95,7 +100,12 @@ async function writeNew(path: string, pieces: AsyncIterable<Buffer>): Promise<nu
   try {
     file = openSync(path, 'wx', 0o600);
   } catch (error) {
-    throw new CommandFault(`${path} cannot be created (${codeOf(error)})`);
+    const code = codeOf(error);
+    throw new CommandFault(
+      code === 'EEXIST'
+        ? `${path} is there already, and is not overwritten: choose another name with --out`
+        : `${path} cannot be created (${code})`,
+    );
   }
   let bytes = 0;
   try {

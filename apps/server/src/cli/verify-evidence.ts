@@ -114,7 +114,7 @@ function inWords(verified: VerifiedBundle): string {
       ? 'without their chain, which belongs to the whole fleet'
       : `chained from position ${manifest.chain.start.position + 1} to ${manifest.chain.end.position}, signed up to ${events.signedUpTo ?? 'none'}`;
   return [
-    `The bundle is what fleet ${manifest.fleet_id} signed: ${manifest.files.length} files, ${manifest.hosts} hosts.`,
+    `The bundle is what fleet ${manifest.fleet_id} signed: ${manifest.files.length} files of ${manifest.hosts === 1 ? 'one host' : `${manifest.hosts} hosts`}.`,
     `  span       ${manifest.since} to ${manifest.until}`,
     `  made       ${manifest.made_at} by ${manifest.made_by}, signed by key ${keyId} of key set ${keys.keySetVersion}`,
     `  approvals  ${lines.approvals ?? 0} with good signatures, ${lines.decisions ?? 0} decisions, ${lines.updates ?? 0} updates`,
