@@ -3,11 +3,10 @@ import { dirname, join } from 'node:path';
 import { nullable } from '@tidegate/protocol/scalars';
 import { Type } from 'typebox';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { loadConfig, saveConfig } from '../apps/agent/src/identity/config-file.ts';
 import { outputPath } from '../apps/agent/src/jobs/job-folder.ts';
 import { ENGINES } from '../apps/server/src/testing/engines.ts';
 import type { Child } from './harness/child.ts';
-import { finish, type Host, must } from './harness/host.ts';
+import { finish, type Host, must, pollEachSecond } from './harness/host.ts';
 import { expectAnswer, type Operator } from './harness/operator.ts';
 import { createWorld, storyMissing, type World } from './harness/world.ts';
 
@@ -110,13 +109,6 @@ async function approvedSlow(): Promise<{ world: World; host: Host; id: string }>
 
 function open(host: Host): void {
   writeFileSync(join(host.apt.root, GATE), '');
-}
-
-function pollEachSecond({ configDir }: Host): void {
-  const loaded = loadConfig(configDir);
-  if (!loaded.ok) throw new Error(loaded.detail);
-  const { config } = loaded;
-  saveConfig(configDir, { ...config, polling: { ...config.polling, check_in_seconds: 1 } });
 }
 
 function startPolling(host: Host): Child {

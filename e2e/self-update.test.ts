@@ -24,7 +24,7 @@ import { compileAgent, OWN_TARGET } from '../scripts/compile-agent.ts';
 import { writeTarGz } from '../scripts/release/archive.ts';
 import { AGENT_BINARY } from './harness/agent-binary.ts';
 import { type Child, startChild } from './harness/child.ts';
-import { createAgentOn, finish, must } from './harness/host.ts';
+import { createAgentOn, finish, must, pollEachSecond } from './harness/host.ts';
 import { type Operator, pause } from './harness/operator.ts';
 import { createWorld, storyMissing } from './harness/world.ts';
 
@@ -122,6 +122,7 @@ async function aHost() {
     places,
   });
   must(await agent.enrol(await world.operator.registrationToken()));
+  pollEachSecond(agent);
 
   const run = (...args: string[]) =>
     startChild(

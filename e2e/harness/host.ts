@@ -4,6 +4,7 @@ import { type AptHost, type AptHostOptions, createAptHost } from '@tidegate/test
 import { SYSTEM_PATH } from '@tidegate/testkit/run-tool';
 import { Type } from 'typebox';
 import { Check } from 'typebox/value';
+import { loadConfig, saveConfig } from '../../apps/agent/src/identity/config-file.ts';
 import { agentFor, asUser } from './agent-user.ts';
 import { type Child, startChild } from './child.ts';
 
@@ -157,4 +158,12 @@ export async function finish(child: Child): Promise<AgentRun> {
 export function must(run: AgentRun): AgentRun {
   if (run.code === 0) return run;
   throw new Error(`the agent ended with ${run.code}: ${JSON.stringify(run.json)}\n${run.log.join('\n')}`);
+}
+
+/** For stories that start an agent which was in contact before: its first check-in comes at any time of an interval. */
+export function pollEachSecond({ configDir }: { configDir: string }): void {
+  const loaded = loadConfig(configDir);
+  if (!loaded.ok) throw new Error(loaded.detail);
+  const { config } = loaded;
+  saveConfig(configDir, { ...config, polling: { ...config.polling, check_in_seconds: 1 } });
 }
