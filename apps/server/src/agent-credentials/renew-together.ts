@@ -1,5 +1,6 @@
 import { DatabaseFault } from '../platform/db/engine.ts';
 import { lostRace } from '../platform/db/postgres.ts';
+import { gather } from '../platform/gather.ts';
 import {
   factsOf,
   type Renewal,
@@ -33,32 +34,15 @@ interface Waiting {
 export function createRenewals(deps: RenewalDeps): (request: RenewalRequest) => Promise<RenewalOutcome> {
   const { platform } = deps;
   if (platform.database.engine === 'sqlite') return (request) => renewTokens(deps, request);
-  const waiting: Waiting[] = [];
-  let inFlight = 0;
-  let isScheduled = false;
-
-  function schedule(): void {
-    if (isScheduled || inFlight >= IN_FLIGHT_MAX || waiting.length === 0) return;
-    isScheduled = true;
-    // Runs after all readable sockets have been served, so that their requests join this transaction.
-    setImmediate(next);
-  }
-  function next(): void {
-    isScheduled = false;
-    const batch = waiting.splice(0, TOGETHER_MAX);
-    inFlight++;
-    void renewBatch(deps, batch).finally(() => {
-      inFlight--;
-      schedule();
-    });
-    schedule();
-  }
-
+  const add = gather<Waiting>({
+    most: TOGETHER_MAX,
+    inFlightMax: IN_FLIGHT_MAX,
+    run: (batch) => renewBatch(deps, batch),
+  });
   return (request) =>
-    new Promise((resolve, reject) => {
-      waiting.push({ request: { ...request, nowMs: platform.now() }, resolve, reject });
-      schedule();
-    });
+    new Promise((resolve, reject) =>
+      add({ request: { ...request, nowMs: platform.now() }, resolve, reject }),
+    );
 }
 
 /** Ends each wait of the batch; never rejects. */

@@ -1,4 +1,5 @@
 import type { Database, HotRow, HotSql } from '../platform/db/engine.ts';
+import { gather } from '../platform/gather.ts';
 import type { AgentFacts } from '../platform/http/access.ts';
 
 /** The identity that a token claims; only the database knows whether it is still valid. */
@@ -35,41 +36,18 @@ const BATCH_MAX = 200;
  */
 export function createCallerReader(database: Database): CallerReader {
   const read = database.prepareRead(READ_CALLERS);
-  let waiting: CallerQuestion[] = [];
-  let inFlight = 0;
-  let scheduled = false;
-
-  function schedule(): void {
-    if (scheduled || inFlight >= IN_FLIGHT_MAX || waiting.length === 0) return;
-    scheduled = true;
-    // Runs after all readable sockets have been served, so that their requests join this statement.
-    setImmediate(readBatch);
-  }
-
-  function readBatch(): void {
-    scheduled = false;
-    const batch = waiting;
-    waiting = batch.length > BATCH_MAX ? batch.splice(BATCH_MAX) : [];
-    inFlight++;
-    read([batch.map((question) => question.key.familyId)])
-      .then(
+  const ask = gather<CallerQuestion>({
+    most: BATCH_MAX,
+    inFlightMax: IN_FLIGHT_MAX,
+    run: (batch) =>
+      read([batch.map((question) => question.key.familyId)]).then(
         (rows) => settle(batch, rows),
         (error: unknown) => {
           for (const question of batch) question.reject(error);
         },
-      )
-      .finally(() => {
-        inFlight--;
-        schedule();
-      });
-    schedule();
-  }
-
-  return (key) =>
-    new Promise((resolve, reject) => {
-      waiting.push({ key, resolve, reject });
-      schedule();
-    });
+      ),
+  });
+  return (key) => new Promise((resolve, reject) => ask({ key, resolve, reject }));
 }
 
 /** Rows carry the question's index; no row means an unknown agent. */
