@@ -1,5 +1,5 @@
+import { useMutation } from '@tanstack/react-query';
 import type { ApiScope, CreatedApiToken } from '@tidegate/protocol/api-tokens-api';
-import { useState } from 'react';
 import { post } from '../api/client.ts';
 import { queryClient } from '../api/queries.ts';
 import { withStepUp } from '../login/step-up.tsx';
@@ -22,29 +22,23 @@ const LIFETIMES_DAYS = [7, 30, 90, 180, 365] as const;
 
 /** Creates a token and shows it once. */
 export function NewTokenDialog({ path, onClose }: { path: string; onClose: () => void }) {
-  const [made, setMade] = useState<CreatedApiToken | null>(null);
-  const [busy, setBusy] = useState(false);
-  const [failure, setFailure] = useState<string | null>(null);
-  const make = async (form: FormData) => {
-    setBusy(true);
-    setFailure(null);
-    const scopes = form.getAll('scope').map(String);
-    const asked = {
-      label: form.get('label'),
-      role: form.get('role'),
-      groups: groupsOf(String(form.get('groups'))),
-      scopes: scopes.length === 0 ? null : scopes,
-      expires_at: endAfter(Number(form.get('days')), Date.now()),
-    };
-    try {
-      setMade(await withStepUp(() => post<CreatedApiToken>(path, asked)));
-      await queryClient.invalidateQueries({ queryKey: ['operators'] });
-    } catch (error) {
-      setFailure(error instanceof Error ? error.message : String(error));
-      setBusy(false);
-    }
-  };
-  if (made !== null) {
+  const making = useMutation({
+    mutationFn: (form: FormData) => {
+      const scopes = form.getAll('scope').map(String);
+      const asked = {
+        label: form.get('label'),
+        role: form.get('role'),
+        groups: groupsOf(String(form.get('groups'))),
+        scopes: scopes.length === 0 ? null : scopes,
+        expires_at: endAfter(Number(form.get('days')), Date.now()),
+      };
+      return withStepUp(() => post<CreatedApiToken>(path, asked));
+    },
+    // The token is shown without waiting for the list.
+    onSuccess: () => void queryClient.invalidateQueries({ queryKey: ['operators'] }),
+  });
+  const { data: made } = making;
+  if (made !== undefined) {
     return (
       <Dialog title={`The token ${made.label}`} onClose={onClose}>
         <div className="space-y-3">
@@ -67,9 +61,9 @@ export function NewTokenDialog({ path, onClose }: { path: string; onClose: () =>
       lead="A program with the token acts in your name, within what is chosen here."
       submit="Create the token"
       tone="primary"
-      busy={busy}
-      error={failure}
-      onSubmit={(form) => void make(form)}
+      busy={making.isPending}
+      error={making.error?.message}
+      onSubmit={(form) => making.mutate(form)}
       onClose={onClose}
     >
       <Field

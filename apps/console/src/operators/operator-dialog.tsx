@@ -1,6 +1,6 @@
+import { useMutation } from '@tanstack/react-query';
 import type { Operator, ResetEnds } from '@tidegate/protocol/operators-api';
 import type { Role } from '@tidegate/protocol/states';
-import { useState } from 'react';
 import { Field, Select } from '../ui/field.tsx';
 import { FormDialog } from '../ui/form-dialog.tsx';
 import { groupsOf, ROLES } from './access-rules.ts';
@@ -14,26 +14,16 @@ interface Props {
 
 /** Adds an operator, or changes role, groups and password. */
 export function OperatorDialog({ operator, onSave, onClose }: Props) {
-  const [busy, setBusy] = useState(false);
-  const [failure, setFailure] = useState<string | null>(null);
-  const save = async (form: FormData) => {
-    setBusy(true);
-    setFailure(null);
+  const saving = useMutation({ mutationFn: onSave, onSuccess: onClose });
+  const save = (form: FormData) => {
     const password = String(form.get('password'));
-    const asked = {
+    saving.mutate({
       ...(operator === null ? { username: form.get('username') } : {}),
       ...(password === '' ? {} : { password }),
       ...(password === '' || operator === null ? {} : { keep: form.getAll('keep') }),
       role: form.get('role'),
       groups: groupsOf(String(form.get('groups'))),
-    };
-    try {
-      await onSave(asked);
-      onClose();
-    } catch (error) {
-      setFailure(error instanceof Error ? error.message : String(error));
-      setBusy(false);
-    }
+    });
   };
   return (
     <FormDialog
@@ -41,9 +31,9 @@ export function OperatorDialog({ operator, onSave, onClose }: Props) {
       lead="The role says what an operator may do, and the groups on which hosts."
       submit="Save"
       tone="primary"
-      busy={busy}
-      error={failure}
-      onSubmit={(form) => void save(form)}
+      busy={saving.isPending}
+      error={saving.error?.message}
+      onSubmit={save}
       onClose={onClose}
     >
       {operator === null && (

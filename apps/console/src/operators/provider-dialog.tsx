@@ -1,3 +1,4 @@
+import { useMutation } from '@tanstack/react-query';
 import type { IdentityProvider } from '@tidegate/protocol/identity-providers-api';
 import { useState } from 'react';
 import { ApiError } from '../api/client.ts';
@@ -18,21 +19,14 @@ interface Props {
 /** Adds an identity provider, or changes all of it but its id and issuer. */
 export function ProviderDialog({ provider, onSave, onClose }: Props) {
   const [id, setId] = useState(provider?.id ?? '');
-  const [busy, setBusy] = useState(false);
-  const [failure, setFailure] = useState<string | null>(null);
-  const save = async (form: FormData) => {
-    const read = askedOf(form, provider === null);
-    if (!read.ok) return setFailure(read.why);
-    setBusy(true);
-    setFailure(null);
-    try {
+  const saving = useMutation({
+    mutationFn: async (form: FormData) => {
+      const read = askedOf(form, provider === null);
+      if (!read.ok) throw new Error(read.why);
       await onSave(read.asked);
-      onClose();
-    } catch (error) {
-      setFailure(wordsOf(error));
-      setBusy(false);
-    }
-  };
+    },
+    onSuccess: onClose,
+  });
   const title = provider === null ? 'Add an identity provider' : `Change ${provider.name}`;
   return (
     <FormDialog
@@ -41,9 +35,9 @@ export function ProviderDialog({ provider, onSave, onClose }: Props) {
       lead="People sign in with their accounts there, and their groups decide what they may do here."
       submit="Save"
       tone="primary"
-      busy={busy}
-      error={failure}
-      onSubmit={(form) => void save(form)}
+      busy={saving.isPending}
+      error={saving.error && wordsOf(saving.error)}
+      onSubmit={(form) => saving.mutate(form)}
       onClose={onClose}
     >
       {provider === null && (
@@ -198,9 +192,9 @@ function askedOf(form: FormData, isNew: boolean): Read {
   };
 }
 
-function wordsOf(error: unknown): string {
+function wordsOf(error: Error): string {
   const faults = error instanceof ApiError ? (error.problem?.errors ?? []) : [];
   const words = faults.map(({ path, message }) => `${path.slice(1).replaceAll('_', ' ')} ${message}`);
   if (words.length > 0) return `${words.join('; ')}.`;
-  return error instanceof Error ? error.message : String(error);
+  return error.message;
 }
