@@ -16,6 +16,8 @@ import { webviewMissing } from './shell-stage.ts';
 
 const missing = screenMissing() ?? browserMissing() ?? webviewMissing();
 const MAIN = join(import.meta.dirname, '../../apps/shell/src/main.ts');
+/** More than a caret, less than a word. */
+const TYPED_PIXELS = 80;
 
 describe.skipIf(missing !== null)(`the console in the shell${missing ? ` (${missing})` : ''}`, () => {
   let screen: Screen;
@@ -63,6 +65,17 @@ describe.skipIf(missing !== null)(`the console in the shell${missing ? ` (${miss
   const keys = (...args: string[]) =>
     execFileSync('xdotool', args, { env: { ...process.env, DISPLAY: screen.display } });
 
+  /** Types over what the focused field has until the screen shows it: a new window takes keys only after a while. */
+  async function typeInto(field: string, text: string) {
+    const before = screen.picture(field);
+    const isShown = () => {
+      keys('key', 'ctrl+a');
+      keys('type', '--delay', '5', text);
+      return screen.picture(field).differsFrom(before);
+    };
+    await expect.poll(isShown, { timeout: 30_000 }).toBeGreaterThan(TYPED_PIXELS);
+  }
+
   /** Waits for a drawn page: its text has many shades of colour, an empty window has few. */
   const untilDrawn = (name: string, colours: number) =>
     expect.poll(() => screen.picture(name).colours, { timeout: 30_000 }).toBeGreaterThan(colours);
@@ -84,9 +97,9 @@ describe.skipIf(missing !== null)(`the console in the shell${missing ? ` (${miss
       await expect.poll(titles).toContainEqual(expect.stringContaining('Tidegate (http://'));
       keys('mousemove', '640', '400');
       await untilDrawn(`login-${backend}`, 100);
-      keys('type', '--delay', '5', OPERATOR.username);
+      await typeInto(`username-${backend}`, OPERATOR.username);
       keys('key', 'Tab');
-      keys('type', '--delay', '5', OPERATOR.password);
+      await typeInto(`password-${backend}`, OPERATOR.password);
       keys('key', 'Return');
       await expect
         .poll(titles, { timeout: 30_000 })

@@ -11,12 +11,19 @@ import { tmpDir } from '@tidegate/testkit/tmp';
 const OUT = fileURLToPath(new URL('../out/shell', import.meta.url));
 const XVFB = '/usr/bin/Xvfb';
 
+export interface Picture {
+  readonly colours: number;
+  /** How many pixels have another colour in the other picture. */
+  differsFrom(other: Picture): number;
+  readonly pixels: Uint32Array;
+}
+
 /** A virtual screen. */
 export interface Screen extends AsyncDisposable {
   /** The value of DISPLAY. */
   readonly display: string;
-  /** Writes a screenshot to e2e/out/shell/NAME.png and counts its colours. */
-  picture(name: string): { colours: number };
+  /** Writes a screenshot to e2e/out/shell/NAME.png. */
+  picture(name: string): Picture;
 }
 
 /** Says which package has it; null if it is installed. */
@@ -46,7 +53,12 @@ export async function startScreen(): Promise<Screen> {
       const image = readXwd(readFileSync(join(folder.path, 'Xvfb_screen0')));
       mkdirSync(OUT, { recursive: true });
       writeFileSync(join(OUT, `${name}.png`), png(image));
-      return { colours: new Set(new Uint32Array(image.rgb.buffer)).size };
+      const pixels = new Uint32Array(image.rgb.buffer);
+      return {
+        pixels,
+        colours: new Set(pixels).size,
+        differsFrom: (other) => pixels.filter((pixel, at) => pixel !== other.pixels[at]).length,
+      };
     },
     async [Symbol.asyncDispose]() {
       const gone = once(child, 'exit');

@@ -28,6 +28,8 @@ export interface CdpPipe {
     params?: object,
     session?: string,
   ): Promise<Type.Static<T>>;
+  /** Whether Chromium can still answer. */
+  isOpen(): boolean;
 }
 
 export function openCdpPipe(
@@ -83,6 +85,7 @@ export function openCdpPipe(
 
   return {
     send,
+    isOpen: () => isOpen,
     async ask(schema, method, params, session) {
       const answer = await send(method, params, session);
       if (!Check(schema, answer)) throw new Error(`Chromium sent an unknown response to ${method}`);

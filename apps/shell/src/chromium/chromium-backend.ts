@@ -37,6 +37,8 @@ export async function openChromiumBackend(
   const cdp = openCdpPipe(chromium, {
     event: route,
     ended: () => {
+      // With its last window Chromium may exit before it has said that the window is gone.
+      for (const [label, page] of pages) if (page.isAskedToClose()) forget(label);
       if (!isClosing) events.ended('Chromium has ended');
     },
   });
@@ -75,11 +77,12 @@ export async function openChromiumBackend(
   }
 
   function detach(session: string): void {
-    for (const [label, page] of pages) {
-      if (page.session !== session) continue;
-      pages.delete(label);
-      if (!isClosing) events.windowClosed(label);
-    }
+    for (const [label, page] of pages) if (page.session === session) forget(label);
+  }
+
+  function forget(label: string): void {
+    pages.delete(label);
+    if (!isClosing) events.windowClosed(label);
   }
 
   async function newWindow(): Promise<{ session: string; target: string } | null> {

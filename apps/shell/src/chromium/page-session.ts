@@ -46,6 +46,9 @@ export interface PageSession {
   deliver(document: string, text: string): void;
   /** Sets the title of the document, which is also that of the window. */
   setTitle(title: string): Promise<void>;
+  /** Closes the window. Resolves as well if Chromium exits with it, its last window, instead of answering. */
+  close(): Promise<void>;
+  isAskedToClose(): boolean;
 }
 
 export function createPageSession(
@@ -64,6 +67,7 @@ export function createPageSession(
   let mainUrl = '';
   /** The last title that the document reported; null before the first. */
   let seenTitle: string | null = null;
+  let isAskedToClose = false;
 
   const send = (method: string, params: object = {}) => cdp.send(method, params, session);
   /** For commands that may fail because the page is gone, when nothing is left to do. */
@@ -189,5 +193,12 @@ export function createPageSession(
       if (uniqueContextId === undefined) return;
       attempt('Runtime.evaluate', { expression: deliveryScript(document, text), uniqueContextId });
     },
+    async close() {
+      isAskedToClose = true;
+      await cdp.send('Target.closeTarget', { targetId: target }).catch((error) => {
+        if (cdp.isOpen()) throw error;
+      });
+    },
+    isAskedToClose: () => isAskedToClose,
   };
 }

@@ -107,7 +107,7 @@ async function bringToFront({ cdp, page }: WindowCall): Promise<null> {
   return null;
 }
 
-async function close({ cdp, page }: WindowCall): Promise<null> {
-  await cdp.send('Target.closeTarget', { targetId: page.target });
+async function close({ page }: WindowCall): Promise<null> {
+  await page.close();
   return null;
 }
