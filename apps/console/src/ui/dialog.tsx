@@ -15,7 +15,21 @@ interface DialogProps {
 const AT_LEFT = 'm-0 h-dvh max-h-none w-[min(20rem,88vw)] rounded-r-xl border-r';
 const IN_THE_MIDDLE = 'max-h-[88vh] rounded-xl border';
 
-/** A modal dialog, open while it is rendered; Escape closes it and the focus goes back to where it was. */
+const FIELD = 'input:not([type=hidden]), select, textarea';
+const CONTROL = 'a[href], button, summary, [tabindex]:not([tabindex="-1"])';
+
+/** Moves the focus to the first field, or the first control after the header; the browser takes the close button. */
+function focusFirst(dialog: HTMLElement): void {
+  const body = dialog.querySelector('[data-body]');
+  for (const wanted of [FIELD, CONTROL]) {
+    for (const one of body?.querySelectorAll<HTMLElement>(wanted) ?? []) {
+      one.focus();
+      if (document.activeElement === one) return;
+    }
+  }
+}
+
+/** A modal dialog, open while it is rendered; its first field has the focus; Escape closes it and the focus goes back. */
 export function Dialog({ title, onClose, children, wide = false, at }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
   const titleId = useId();
@@ -25,6 +39,7 @@ export function Dialog({ title, onClose, children, wide = false, at }: DialogPro
     const dialog = element.current;
     const before = document.activeElement;
     dialog?.showModal();
+    if (dialog) focusFirst(dialog);
     return () => {
       dialog?.close();
       if (before instanceof HTMLElement) before.focus();
@@ -48,7 +63,9 @@ export function Dialog({ title, onClose, children, wide = false, at }: DialogPro
           <X className="size-4" />
         </IconButton>
       </header>
-      <div className={at === 'left' ? 'py-2' : 'px-5 py-4 max-md:px-4'}>{children}</div>
+      <div data-body="" className={at === 'left' ? 'py-2' : 'px-5 py-4 max-md:px-4'}>
+        {children}
+      </div>
     </dialog>
   );
 }
