@@ -30,7 +30,14 @@ export async function readRouteTable(): Promise<string[]> {
     const keys = await loadKeys(platform, config, keyFolder);
     if (!keys.ok) throw new Error(keys.fault);
     const application = await createApplication({
-      ...{ config, platform, keyFolder, tls: null, trustedRoot: null },
+      ...{
+        config,
+        platform,
+        keyFolder,
+        schemaVersion: MIGRATIONS.at(-1)?.version ?? 0,
+        tls: null,
+        trustedRoot: null,
+      },
       exportTargets: { syslog: null, otlp: null },
       serverCa: () => ({ kind: 'public' }),
       secrets: loadSecrets({ configured: null, dataDir, random, log }),

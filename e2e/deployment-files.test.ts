@@ -156,9 +156,10 @@ describe.skipIf(missing !== null)(`deployment files${missing === null ? '' : ` (
   ])('a server that is reached by %s is asked by it', { timeout: COMPILE_MAX_MS }, async (scheme, values) => {
     const { env, startupProbe, readinessProbe, livenessProbe } = await container(values);
     expect(env).toContainEqual({ name: 'SERVICE_HOST', value: '0.0.0.0' });
-    for (const probe of [startupProbe, readinessProbe, livenessProbe]) {
+    for (const probe of [startupProbe, livenessProbe]) {
       expect(probe).toMatchObject({ httpGet: { path: '/api/health', port: 'web', scheme } });
     }
+    expect(readinessProbe).toMatchObject({ httpGet: { path: '/api/ready', port: 'web', scheme } });
   });
 
   test.each([

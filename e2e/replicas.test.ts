@@ -1,6 +1,5 @@
 import { cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { Health } from '@tidegate/protocol/health-api';
 import { startFakeOsv } from '@tidegate/testkit/fake-osv';
 import { startFakeOsvExport } from '@tidegate/testkit/fake-osv-export';
 import { createFleet, type Fleet } from '@tidegate/testkit/fleet';
@@ -187,8 +186,8 @@ async function installed(operator: Operator): Promise<number> {
 }
 
 async function isReady({ url }: ServerProcess): Promise<boolean> {
-  const answer = await fetch(`${url}/api/health`, { signal: AbortSignal.timeout(2_000) }).catch(() => null);
-  return answer !== null && Value.Parse(Health, await answer.json()).checks.database === 'ok';
+  const answer = await fetch(`${url}/api/ready`, { signal: AbortSignal.timeout(2_000) }).catch(() => null);
+  return answer?.status === 200;
 }
 
 async function statusesOf(fleet: Fleet): Promise<Record<string, number>> {

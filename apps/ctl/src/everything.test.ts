@@ -23,6 +23,7 @@ const WITHOUT: Readonly<Record<string, string>> = {
   'POST /api/v1/auth/logout/provider': 'tidegatectl has no session of an identity provider',
   'POST /logs/client-error': 'errors of the console itself',
   'GET /api/openapi.json': 'a document for programs, open to everybody',
+  'GET /api/ready': 'balancers ask it; the command health is for people',
 };
 
 const acts = GROUPS.flatMap((group) => group.acts.map((act) => ({ group, act })));

@@ -139,6 +139,7 @@ const ADMIN_CLASS = { classes: { approvals: { requests: 100_000 } } };
 /** Every route of the server. `{own}` is the agent `own agent`; every other id does not exist. */
 const ROWS: Readonly<Record<string, Row>> = {
   'GET /api/health': { expected: everybody('200') },
+  'GET /api/ready': { expected: everybody('200') },
   'GET /metrics': { expected: everybody('404 not_found') },
   'GET /api/v1/public-keys': { expected: everybody('200') },
   'GET /api/openapi.json': { expected: everybody('200') },

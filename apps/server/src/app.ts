@@ -65,6 +65,8 @@ export interface Application {
   settled(): Promise<void>;
   /** Listens, starts the background work, and returns the URL. */
   listen(): Promise<string>;
+  /** From now on the server is not ready, and each connection ends with its answer. */
+  drain(): void;
   /** Ends requests under way, then the background work, which writes what it has buffered. */
   stop(): Promise<void>;
 }
@@ -73,6 +75,7 @@ export interface Application {
 export async function createApplication(parts: ApplicationParts): Promise<Application> {
   const { config, platform, keyFolder, keyRing, journal } = parts;
   const bootedAt = platform.now();
+  let isDraining = false;
   const background = createBackground(platform.log);
   const closing = new AsyncDisposableStack();
   closing.defer(background.stop);
@@ -81,7 +84,10 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
   background.use('broken seals', { stop: seals.settled });
   const rateLimits = background.use('rate limits', await createRateLimits({ platform, bootedAt }));
   const { limiter } = rateLimits;
-  const opening: Opening = { ...parts, background, bootedAt, limiter, counts: openCounts(parts) };
+  const opening: Opening = {
+    ...{ ...parts, background, bootedAt, limiter, counts: openCounts(parts) },
+    isDraining: () => isDraining,
+  };
   const agents = openAgents(opening);
   const operators = openOperators(opening);
   const { identify } = operators.guard;
@@ -142,7 +148,7 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
   mountCalendar(routes, { platform, due });
   mountNotifications(routes, notifications);
   mountEvidence(routes, { platform, signer: keyRing });
-  mountHealth(routes, { platform, version: VERSION, bootedAt, advisories: sources.advisories.status });
+  mountHealth(routes, { ...opening, version: VERSION, advisories: sources.advisories.status });
   mountMetrics(routes, { token: config.metricsToken, scrape });
   mountClientErrors(routes, { platform });
   mountViews(routes, { platform });
@@ -157,6 +163,9 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
       const url = await listen(http, opening);
       background.start();
       return url;
+    },
+    drain() {
+      isDraining = true;
     },
     stop: () => closing.disposeAsync(),
   };

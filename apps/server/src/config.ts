@@ -228,6 +228,14 @@ export const SETTINGS = {
     allowed: 'patch, minor or any',
     parse: text,
   }),
+  drainSeconds: setting({
+    env: 'SERVICE_DRAIN_SECONDS',
+    doc: 'How long a server that is asked to stop goes on serving while GET /api/ready is 503, so that a balancer sends requests to another one; 0 where there is no other.',
+    schema: Type.Integer({ minimum: 0, maximum: 40 }),
+    default: 0,
+    allowed: 'a whole number of seconds from 0 to 40',
+    parse: number,
+  }),
   sweepIntervalSeconds: setting({
     env: 'SERVICE_SWEEP_INTERVAL_SECONDS',
     doc: 'Interval at which approvals that wait for a plan are checked (A8).',

@@ -161,6 +161,18 @@ describe('the start', () => {
     });
   });
 
+  test('while it drains it serves and is not ready, and every connection ends with its answer', async () => {
+    const { outcome } = await start({ SERVICE_DRAIN_SECONDS: '1' });
+    if (!outcome.ok) throw new Error(outcome.fault);
+    expect(await connectionOf(outcome.url, '/api/ready')).toEqual([200, 'keep-alive']);
+    const drained = outcome.drain();
+    expect(await connectionOf(outcome.url, '/api/ready')).toEqual([503, 'close']);
+    expect(await connectionOf(outcome.url, '/api/health')).toEqual([200, 'close']);
+    await drained;
+    await outcome.stop();
+    await expect(fetch(`${outcome.url}/api/health`)).rejects.toThrow();
+  });
+
   test('stops at once, and then answers no requests', async () => {
     const { outcome } = await start({});
     if (!outcome.ok) throw new Error(outcome.fault);
@@ -216,3 +228,8 @@ describe('the start', () => {
     );
   });
 });
+
+async function connectionOf(url: string, path: string) {
+  const { status, headers } = await fetch(url + path);
+  return [status, headers.get('connection')];
+}

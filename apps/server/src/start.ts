@@ -1,4 +1,5 @@
 import { accessSync, constants, mkdirSync } from 'node:fs';
+import { setTimeout } from 'node:timers/promises';
 import { type Application, createApplication } from './app.ts';
 import type { Config } from './config.ts';
 import { type ExportTargets, readExportTargets } from './event-exports/read-targets.ts';
@@ -43,6 +44,8 @@ export type StartOutcome =
       ok: true;
       application: Application;
       url: string;
+      /** From now on the server is not ready; resolves after the time in which balancers notice it. */
+      drain: () => Promise<void>;
       /** Looks for a newer certificate at once; null where the server has none. */
       lookForCertificate: (() => Promise<void>) | null;
       stop: () => Promise<void>;
@@ -80,7 +83,11 @@ export async function startServer(config: Config, world: World): Promise<StartOu
     world.log.info('listening', { url });
     if (application.setupPath !== null) announce(`${config.baseUrl ?? url}${application.setupPath}`);
     const lookForCertificate = inUse && (() => inUse.look('operator'));
-    return { ok: true, application, url, lookForCertificate, stop: () => opened.disposeAsync() };
+    async function drain(): Promise<void> {
+      application.drain();
+      await setTimeout(config.drainSeconds * 1_000);
+    }
+    return { ok: true, application, url, lookForCertificate, drain, stop: () => opened.disposeAsync() };
   } catch (error) {
     await opened.disposeAsync();
     if (error instanceof DatabaseFault) {
@@ -158,6 +165,7 @@ async function openAll(
   const application = await createApplication({
     config,
     platform,
+    schemaVersion: migrated.version,
     secrets,
     keyFolder,
     keyRing,

@@ -1748,6 +1748,11 @@ export interface Api {
     answer: Answer68;
     code: "internal_error" | "invalid_request";
   };
+  /** Whether to send requests to this server */
+  "GET /api/ready": {
+    answer: { "status": "ready" };
+    code: "internal_error" | "invalid_request" | "unavailable";
+  };
   /** Report an error of the console (E7) */
   "POST /logs/client-error": {
     body: Body30;
@@ -1976,6 +1981,7 @@ export const SUCCESSES: Readonly<Record<keyof Api, Readonly<Record<number, reado
   "GET /api/v1/notifications/notices/{id}": { 200: ["id","at","severity","subject","summary","updates","left_out"] },
   "GET /api/v1/evidence": { 200: [] },
   "GET /api/health": { 200: ["status","version","uptime_seconds","checks"] },
+  "GET /api/ready": { 200: ["status"] },
   "POST /logs/client-error": { 202: ["accepted"] },
   "GET /api/v1/views": { 200: ["items","next_cursor","total"] },
   "POST /api/v1/views": { 201: ["id","name","page","query","shared","own","created_by","created_at"] },
@@ -2180,6 +2186,7 @@ export const CODES: Readonly<Record<keyof Api, readonly string[]>> = {
   "GET /api/v1/notifications/notices/{id}": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable"],
   "GET /api/v1/evidence": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable"],
   "GET /api/health": ["internal_error","invalid_request"],
+  "GET /api/ready": ["internal_error","invalid_request","unavailable"],
   "POST /logs/client-error": ["internal_error","invalid_request","payload_too_large","rate_limited","unavailable","unsupported_media_type"],
   "GET /api/v1/views": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable"],
   "POST /api/v1/views": ["access_token_expired","access_token_invalid","conflict","forbidden","internal_error","invalid_request","payload_too_large","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable","unsupported_media_type"],

@@ -16,3 +16,7 @@ export const Health = strict({
   checks: strict({ database: Type.Enum(DATABASE_CHECKS), advisories: Type.Enum(ADVISORY_CHECKS) }),
 });
 export type Health = Static<typeof Health>;
+
+/** Answered where requests may be sent to; 503 otherwise. */
+export const Ready = strict({ status: Type.Literal('ready') });
+export type Ready = Static<typeof Ready>;

@@ -48,6 +48,7 @@ async function runServer({ env, now, random, err }: CliWorld): Promise<ExitCode>
     if (isStopping) return;
     isStopping = true;
     log.info('stopping', { signal });
+    if (started.ok) await started.drain();
     const timer = setTimeout(() => {
       log.error('stopped before all requests had ended');
       process.exit(1);

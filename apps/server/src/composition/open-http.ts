@@ -35,7 +35,7 @@ export async function openHttp(opening: Opening, { plainRoute, agent, own, opera
     ...{ plainRoute, log: platform.log, trustedProxies: config.trustedProxies, tls },
     watch: slow(config.logSlowRequestMs, platform.log),
     shedding: shedAgents(opening),
-    connections: boundConnections(platform.log),
+    connections: boundConnections(opening),
     guards: {
       ...{ agent, own, operator: operators.guard },
       public: createPublicGuard(limiter),
@@ -84,11 +84,11 @@ function shedAgents({ platform: { log, random }, counts }: Opening): LoadSheddin
   });
 }
 
-function boundConnections(log: Log): OpenConnections {
+function boundConnections({ platform: { log }, isDraining }: Opening): OpenConnections {
   const filesMax = openFilesMax();
   let toldMs = Number.NEGATIVE_INFINITY;
   return createOpenConnections({
-    filesMax,
+    ...{ filesMax, isDraining },
     onCrowded(open) {
       if (performance.now() - toldMs < TOLD_EVERY_MS) return;
       toldMs = performance.now();

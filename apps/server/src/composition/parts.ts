@@ -16,6 +16,8 @@ import type { ServerTls } from '../tls/server-tls.ts';
 export interface ApplicationParts {
   config: Config;
   platform: Platform;
+  /** Of the database, after its migrations. */
+  schemaVersion: number;
   secrets: Secrets;
   keyFolder: KeyFolder;
   keyRing: KeyRing;
@@ -35,6 +37,8 @@ export interface ApplicationParts {
 export interface Opening extends ApplicationParts {
   background: Background;
   bootedAt: number;
+  /** Whether the server is about to stop. */
+  isDraining: () => boolean;
   limiter: Limiter;
   /** Null where metrics are off. */
   counts: Counts | null;

@@ -1,10 +1,14 @@
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/engine.ts';
-import { ping, pingWrite } from '../platform/db/ping.ts';
+import { pingWrite } from '../platform/db/ping.ts';
+import { newestMigration } from '../platform/db/schema-version.ts';
 
 const PROBE_TIMEOUT_MS = 1_000;
 /** Health has no rate limit: a result younger than this is reused. */
 const PROBE_REUSE_MS = 1_000;
+
+/** `newer`: it answers, and a newer release has upgraded it. */
+export type DatabaseState = 'ok' | 'newer' | 'down';
 
 type Probed = Pick<Database, 'read' | 'transact' | 'writeFaults'>;
 
@@ -14,22 +18,26 @@ type Probed = Pick<Database, 'read' | 'transact' | 'writeFaults'>;
  */
 export function createDatabaseProbe({
   database,
+  schemaVersion,
   now,
   timeoutMs = PROBE_TIMEOUT_MS,
 }: {
   database: Probed;
+  /** That this program made or found at its start. */
+  schemaVersion: number;
   now: Clock;
   timeoutMs?: number;
-}): () => Promise<'ok' | 'down'> {
+}): () => Promise<DatabaseState> {
   let faultsPast = database.writeFaults();
-  let last: { atMs: number; answer: Promise<'ok' | 'down'> } | null = null;
+  let last: { atMs: number; answer: Promise<DatabaseState> } | null = null;
 
-  async function question(): Promise<void> {
-    await ping(database.read);
+  async function question(): Promise<DatabaseState> {
+    const state = ((await newestMigration(database.read)) ?? 0) > schemaVersion ? 'newer' : 'ok';
     const faults = database.writeFaults();
-    if (faults === faultsPast) return;
+    if (faults === faultsPast) return state;
     await pingWrite(database);
     faultsPast = faults;
+    return state;
   }
 
   return () => {
@@ -41,14 +49,11 @@ export function createDatabaseProbe({
   };
 }
 
-async function probe(question: () => Promise<void>, timeoutMs: number): Promise<'ok' | 'down'> {
+async function probe(question: () => Promise<DatabaseState>, timeoutMs: number): Promise<DatabaseState> {
   const { promise: late, resolve } = Promise.withResolvers<'down'>();
   const timer = setTimeout(() => resolve('down'), timeoutMs);
   // Any error means that the database is unusable.
-  const answer = question().then(
-    () => 'ok' as const,
-    () => 'down' as const,
-  );
+  const answer = question().catch(() => 'down' as const);
   const first = await Promise.race([answer, late]);
   clearTimeout(timer);
   return first;

@@ -1,31 +1,76 @@
-import { type AdvisoryCheck, Health } from '@tidegate/protocol/health-api';
+import { type AdvisoryCheck, Health, Ready } from '@tidegate/protocol/health-api';
+import { Refusal } from '../platform/http/refusal.ts';
 import type { Routes } from '../platform/http/routes.ts';
 import type { Platform } from '../platform/platform.ts';
-import { createDatabaseProbe } from './probe-database.ts';
+import { createDatabaseProbe, type DatabaseState } from './probe-database.ts';
 
 export interface HealthDeps {
   platform: Pick<Platform, 'database' | 'now'>;
   version: string;
+  schemaVersion: number;
   bootedAt: number;
   advisories: () => AdvisoryCheck;
+  /** Whether the server is about to stop. */
+  isDraining: () => boolean;
 }
 
 /** States in which approvals stop, or pass unchecked. */
 const DEGRADED: ReadonlySet<AdvisoryCheck> = new Set(['stale', 'missing', 'unreachable']);
 
-/** E6: status and version, and nothing that would help an attacker. */
-export function mountHealth(routes: Routes, { platform, version, bootedAt, advisories }: HealthDeps): void {
-  const probe = createDatabaseProbe(platform);
+const RETRY_AFTER_SECONDS = 5;
+
+/**
+ * E6: status and version, and nothing that would help an attacker. Health says that the process lives: a restart helps against
+ * nothing that it tells of. Readiness says whether to send requests here.
+ */
+export function mountHealth(routes: Routes, deps: HealthDeps): void {
+  const { platform, version, schemaVersion, bootedAt, advisories, isDraining } = deps;
+  const probe = createDatabaseProbe({ ...platform, schemaVersion });
   routes.public({
     method: 'GET',
     url: '/api/health',
     access: { limit: null },
     schema: { tags: ['service'], summary: 'Health and version (E6)', response: { 200: Health } },
     handler: async (): Promise<Health> => {
-      const checks = { database: await probe(), advisories: advisories() };
+      const database = (await probe()) === 'down' ? ('down' as const) : ('ok' as const);
+      const checks = { database, advisories: advisories() };
       const isDegraded = checks.database === 'down' || DEGRADED.has(checks.advisories);
       const uptimeSeconds = Math.max(0, Math.floor((platform.now() - bootedAt) / 1_000));
       return { status: isDegraded ? 'degraded' : 'ok', version, uptime_seconds: uptimeSeconds, checks };
     },
   });
+  routes.public({
+    method: 'GET',
+    url: '/api/ready',
+    access: { limit: null },
+    schema: {
+      tags: ['service'],
+      summary: 'Whether to send requests to this server',
+      response: { 200: Ready },
+      refuses: ['unavailable'],
+    },
+    handler: async (): Promise<Ready> => {
+      const detail = whyNotReady({ database: await probe(), isDraining: isDraining() });
+      if (detail === null) return { status: 'ready' };
+      throw new Refusal('unavailable', { detail, retryAfterSeconds: RETRY_AFTER_SECONDS });
+    },
+  });
+}
+
+function whyNotReady({
+  database,
+  isDraining,
+}: {
+  database: DatabaseState;
+  isDraining: boolean;
+}): string | null {
+  if (isDraining) return 'The server is about to stop.';
+  switch (database) {
+    case 'down':
+      return 'The database cannot be reached or takes no writes.';
+    case 'newer':
+      return 'A newer release has upgraded the database: start that release here too.';
+    case 'ok':
+      return null;
+  }
 }

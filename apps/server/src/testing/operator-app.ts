@@ -11,6 +11,7 @@ import { mountProviderPages } from '../identity-providers/browser-routes.ts';
 import { createProviderClient } from '../identity-providers/provider-client.ts';
 import { createSignInCookie } from '../identity-providers/sign-in-cookie.ts';
 import { mountSignIn } from '../identity-providers/sign-in-routes.ts';
+import { MIGRATIONS } from '../migrations.ts';
 import { installOpenApi } from '../openapi/document.ts';
 import { mountOpenApi } from '../openapi/routes.ts';
 import { type AuthDeps, mountAuth } from '../operators/auth-routes.ts';
@@ -48,6 +49,7 @@ export interface OperatorAppOptions {
   /** Time since the server started; past the start-up penalty unless set. */
   bootedAgoMs?: number;
   advisories?: () => AdvisoryCheck;
+  isDraining?: () => boolean;
   withAdmin?: boolean;
   baseUrl?: string;
   /** The maximum life of a session by default: most tests are not about idleness. */
@@ -115,10 +117,11 @@ export async function createOperatorApp(engine: TestEngine, options: OperatorApp
   const providerClient = mountProviders(app, { ...auth, secure, providers: options.providers ?? {} });
   mountClientErrors(app.routes, { platform });
   mountHealth(app.routes, {
-    platform,
+    ...{ platform, schemaVersion: MIGRATIONS.at(-1)?.version ?? 0 },
     version: '1.2.3',
     bootedAt,
     advisories: options.advisories ?? (() => 'ok'),
+    isDraining: options.isDraining ?? (() => false),
   });
   mountOpenApi(app);
   const first = await prepareFirstOperator(platform, { passwords, configured: withAdmin ? ADMIN : null });

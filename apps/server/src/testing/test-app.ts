@@ -3,6 +3,7 @@ import { onTestFinished } from 'vitest';
 import { type Application, createApplication } from '../app.ts';
 import { firstOperatorOf } from '../composition/open-operators.ts';
 import { type Config, defaultConfig } from '../config.ts';
+import { MIGRATIONS } from '../migrations.ts';
 import { prepareFirstOperator } from '../operators/first-operator.ts';
 import { loadSecrets } from '../platform/secrets.ts';
 import { openKeyFolder } from '../signing-keys/key-folder.ts';
@@ -58,6 +59,7 @@ export async function createTestApp(engine: TestEngine, settings: Partial<Config
   const application = await createApplication({
     config,
     platform,
+    schemaVersion: MIGRATIONS.at(-1)?.version ?? 0,
     secrets,
     keyFolder,
     keyRing,

@@ -51,13 +51,13 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- end }}
 {{- end }}
 
-{{/* One probe: HTTP costs nothing; the server that listens in its pod alone is asked by a command in there. */}}
+{{/* HTTP costs nothing; a server that listens in its pod alone is asked by a command in there. */}}
 {{- define "tidegate.probe" -}}
-{{- if include "tidegate.reachable" . -}}
+{{- if include "tidegate.reachable" .root -}}
 httpGet:
-  path: /api/health
+  path: {{ .path }}
   port: web
-  scheme: {{ include "tidegate.scheme" . | upper }}
+  scheme: {{ include "tidegate.scheme" .root | upper }}
 {{- else -}}
 exec:
   command: [/usr/bin/tidegate, doctor, --running]

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { Clock } from '../clock.ts';
 import type { Database, Tx } from './engine.ts';
+import { newestMigration } from './schema-version.ts';
 import { type Statement, textOf } from './statement.ts';
 
 /** One numbered step; its statements run in order. */
@@ -47,7 +48,7 @@ export async function migrate(
       await sql`SELECT pg_advisory_xact_lock(${POSTGRES_LOCK_KEY})`.execute(tx);
     }
     await sql.raw(SCHEMA_MIGRATIONS).execute(tx);
-    const databaseVersion = await currentVersion(tx);
+    const databaseVersion = (await newestMigration(tx)) ?? 0;
     if (databaseVersion > programVersion) {
       return { ok: false, reason: 'newer_database', databaseVersion, programVersion } as const;
     }
@@ -76,12 +77,4 @@ export function isBeforeFirstRelease(version: number, migrations: readonly Migra
 /** What is wrong with such a database and what to do, in one line. */
 export function beforeReleaseFault(databaseVersion: number): string {
   return `the database is at version ${databaseVersion}, from before the first release, and cannot be brought up to date: set SERVICE_DATA_DIR to an empty folder (with PostgreSQL, SERVICE_DATABASE_URL to an empty database) and enrol the hosts again`;
-}
-
-async function currentVersion(tx: Tx): Promise<number> {
-  const row = await tx
-    .selectFrom('schema_migrations')
-    .select((e) => e.fn.max('version').as('version'))
-    .executeTakeFirst();
-  return row?.version ?? 0;
 }

@@ -9,7 +9,7 @@ const MOST_SHARE = 0.9;
 export interface OpenConnections {
   /** Counts the connections of a server, which takes no more than fit. */
   watch(server: Server): void;
-  /** Lets the connection end with this answer if there are too many to keep idle ones. */
+  /** Lets the connection end with this answer if the server stops soon, or has too many to keep idle ones. */
   endIfCrowded(response: ServerResponse): void;
 }
 
@@ -20,6 +20,8 @@ export interface OpenConnections {
 export function createOpenConnections(options: {
   filesMax: number | null;
   onCrowded: (open: number) => void;
+  /** Whether each connection is to end with its answer; absent: none is. */
+  isDraining?: () => boolean;
 }): OpenConnections {
   const filesMax = options.filesMax ?? Number.POSITIVE_INFINITY;
   const keptMax = Math.floor(filesMax * KEPT_SHARE);
@@ -35,6 +37,7 @@ export function createOpenConnections(options: {
       });
     },
     endIfCrowded(response) {
+      if (options.isDraining?.()) response.shouldKeepAlive = false;
       if (open <= keptMax) return;
       response.shouldKeepAlive = false;
       options.onCrowded(open);
