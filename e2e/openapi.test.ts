@@ -37,6 +37,8 @@ const ENDING: readonly string[] = [
   'DELETE /api/v1/auth/sessions/{id}',
   'DELETE /api/v1/admin/operators/{id}',
   'DELETE /api/v1/admin/operators/{id}/factors',
+  'DELETE /api/v1/admin/operators/{id}/sessions',
+  'DELETE /api/v1/admin/sessions',
   'PATCH /api/v1/admin/operators/{id}',
 ];
 const ALL_SCOPES = ['read', 'hosts', 'approve', 'override', 'admin'];

@@ -92,4 +92,50 @@ describeConsole('operators in the console', { hosts: 2 }, (scene) => {
       .first()
       .waitFor();
   });
+
+  // Ends the session of the stage too, so it comes last.
+  test('an admin sees who is in, ends one session, all of one operator, and those of everybody else', async () => {
+    const page = await scene.openAs();
+    const ivan = { username: 'ivan', password: PASSWORD, role: 'approver' } as const;
+    await scene.stage.addOperator(ivan);
+    const windows = [await scene.openAs(ivan), await scene.openAs(ivan), await scene.openAs(ivan)];
+    await page.goto('/operators');
+    const rows = page.getByRole('table', { name: 'Who is in' }).getByRole('row', { name: /ivan/ });
+    await expect.poll(() => rows.count()).toBe(3);
+    const [first] = await rows.all();
+    expect(await first?.innerText()).toMatch(/Chrome \d+ on Linux[\s\S]*password[\s\S]*none/);
+    for (const [name, size] of [
+      ['who-is-in', { width: 1440, height: 900 }],
+      ['who-is-in-phone', { width: 390, height: 844 }],
+    ] as const) {
+      await page.setViewportSize(size);
+      await inspect(page, name);
+      expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+    }
+    await page.setViewportSize({ width: 1440, height: 900 });
+    const end = rows.first().getByRole('button', { name: /^End the session of ivan in Chrome/ });
+    await end.focus();
+    await page.keyboard.press('Enter');
+    await page.getByText('The session of ivan has ended.').waitFor();
+    await expect.poll(() => rows.count()).toBe(2);
+    await page.getByRole('button', { name: 'Actions for ivan' }).click();
+    await page.getByRole('menuitem', { name: 'End all sessions' }).click();
+    await page.getByText('The sessions of ivan have ended.').waitFor();
+    await expect.poll(() => rows.count()).toBe(0);
+    const statusOf = async (one: (typeof windows)[number]) =>
+      (await one.context().request.get('/api/v1/auth/session')).status();
+    expect(await Promise.all(windows.map(statusOf))).toEqual([401, 401, 401]);
+
+    const back = await scene.openAs(ivan);
+    await page.getByRole('button', { name: 'End all' }).click();
+    const confirm = page.getByRole('dialog', { name: 'End all sessions?' });
+    await inspect(page, 'end-all-sessions');
+    await confirm.getByRole('button', { name: 'End all' }).click();
+    await page.getByText('Every session but yours has ended.').waitFor();
+    expect(await statusOf(back)).toBe(401);
+    await page.getByRole('link', { name: 'What was changed' }).click();
+    await page.getByText(/ended 2 sessions of ivan\.$/).waitFor();
+    expect(await page.getByText(/logged in/).count()).toBe(0);
+    await inspect(page, 'what-was-changed');
+  });
 });

@@ -136,6 +136,8 @@ const ASSERTION = {
 const NEW_CREDENTIAL = { ...CREDENTIAL, response: { clientDataJSON: 'AAAA', attestationObject: 'AAAA' } };
 const ADMIN_CLASS = { classes: { approvals: { requests: 100_000 } } };
 
+const END_ALL = 'DELETE /api/v1/admin/sessions';
+
 /** Every route of the server. `{own}` is the agent `own agent`; every other id does not exist. */
 const ROWS: Readonly<Record<string, Row>> = {
   'GET /api/health': { expected: everybody('200') },
@@ -537,6 +539,11 @@ const ROWS: Readonly<Record<string, Row>> = {
     path: `/api/v1/admin/registration-tokens/${NOBODY}`,
     expected: operator('admin', '404 not_found'),
   },
+  'GET /api/v1/admin/sessions': { expected: operator('admin', '200') },
+  'DELETE /api/v1/admin/operators/:id/sessions': {
+    path: `/api/v1/admin/operators/${NOBODY}/sessions`,
+    expected: operator('admin', '404 not_found'),
+  },
   'GET /api/v1/admin/operators': { expected: operator('admin', '200') },
   'GET /api/v1/admin/operators/:id': {
     path: `/api/v1/admin/operators/${NOBODY}`,
@@ -860,6 +867,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   'GET /api/v1/stream': { path: '/api/v1/stream?seconds=0', expected: operator('viewer', '200') },
   // These affect the other rows, so they come last.
   'POST /api/v1/admin/rate-limits/reset': { expected: operator('admin', '200') },
+  [END_ALL]: { expected: operator('admin', '204') },
   // The session of each caller ends with the first of the two.
   'POST /api/v1/auth/logout/provider': { expected: operator('viewer', '200') },
   'POST /api/v1/auth/logout': {
@@ -896,6 +904,8 @@ describe('who may call what', () => {
         expected.push(`${route} by ${caller}: ${row.expected(caller)}`);
         actual.push(`${route} by ${caller}: ${[answer.status, answer.code].filter(Boolean).join(' ')}`);
       }
+      if (route !== END_ALL) continue;
+      for (const role of ['viewer', 'approver'] as const) credentials[role].token = await clients.logIn(role);
     }
     expect(actual).toEqual(expected);
   });

@@ -13,6 +13,7 @@ const LISTS = [
   '/api/v1/admin/registration-tokens',
   '/api/v1/admin/signing-keys',
   '/api/v1/admin/operators',
+  '/api/v1/admin/sessions',
   '/api/v1/admin/age-exceptions',
   '/api/v1/admin/vex-statements',
   '/api/v1/auth/sessions',

@@ -348,13 +348,13 @@ const INCIDENTS: Incident[] = [
   },
   {
     ...{ type: 'SESSION_REVOKED', status: 204, severity: 'info', component: 'operators', actor: 'admin' },
-    ...{ host: false, content: ['kept_session_id', 'operator_id', 'sessions'] },
+    ...{ host: false, content: ['kept_session_id', 'operator_id', 'sessions', 'username'] },
     prepare: ({ admin }) => ({ method: 'DELETE', url: '/api/v1/auth/sessions', token: admin }),
   },
   {
     ...{ type: 'SESSION_REVOKED', what: 'of another', status: 204, severity: 'info' },
     ...{ component: 'operators', actor: 'viewer', host: false },
-    content: ['operator_id', 'session_id', 'sessions'],
+    content: ['operator_id', 'session_id', 'sessions', 'username'],
     async prepare({ must, viewer }) {
       const list = { method: 'GET', url: '/api/v1/auth/sessions', token: viewer } as const;
       const { items } = Value.Parse(Ids, await must(list));
@@ -436,7 +436,10 @@ const INCIDENTS: Incident[] = [
   {
     ...{ type: 'NOTIFICATION_RULE_CHANGED', status: 201, severity: 'warning', component: 'notifications' },
     ...{ actor: 'admin', host: false },
-    content: ['actor', 'change', 'channel_id', 'is_enabled', 'name', 'rule_id'],
+    content: [
+      ...['actor', 'change', 'channel_id', 'conditions', 'is_enabled', 'mode', 'name'],
+      ...['quiet_hours', 'rule_id'],
+    ],
     async prepare({ must, asAdmin }) {
       const channel = await must(asAdmin('/api/v1/notifications/channels', CHANNEL), 201);
       const { id } = Value.Parse(Type.Object({ id: Type.String() }), channel);

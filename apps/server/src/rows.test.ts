@@ -339,7 +339,9 @@ async function shutOut(
     const isJudged = answer.status === 400 && ofUnknown?.status === 404;
     const isOpen = (answer.status >= 200 && answer.status < 300) || isDomainRefusal(answer) || isJudged;
     if (!isOpen || tellsNothing) faults.push(`${titleOf(one)} by ${caller.name}, its own: ${show(answer)}`);
-    if (one.method !== 'DELETE' || one.name === 'keep' || one.pattern.endsWith('/factors')) continue;
+    // The operator stays when its factors or sessions end.
+    const ends = /\/(factors|sessions)$/.test(one.pattern) && one.name === 'id';
+    if (one.method !== 'DELETE' || one.name === 'keep' || ends) continue;
     const again = await send(app, caller, requestOf(one, id, by));
     if (ofUnknown && shapeOf(again, id) !== shapeOf(ofUnknown, unknown))
       faults.push(`${titleOf(one)} by ${caller.name}, deleted: ${show(again)}`);

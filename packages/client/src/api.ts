@@ -422,17 +422,21 @@ interface Item36 { "id": string; "created_at": string; "last_used_at": string; "
 
 interface Answer51 { "items": (Item36)[]; "next_cursor": string | null; "total": number }
 
+interface Item37 { "id": string; "created_at": string; "last_used_at": string; "expires_at": string; "address": string; "user_agent": string; "method": "password" | "password+totp" | "password+recovery_code" | "password+passkey" | "passkey" | "provider" | "provider+factor"; "is_current": boolean; "operator_id": string; "username": string }
+
+interface Answer52 { "items": (Item37)[]; "next_cursor": string | null; "total": number }
+
 interface Response { "clientDataJSON": string; "authenticatorData": string; "signature": string; "userHandle"?: string | null }
 
 interface Credential { "id": string; "rawId": string; "type": "public-key"; "authenticatorAttachment"?: string | null; "clientExtensionResults"?: { [name: string]: unknown }; "response": Response }
 
-interface Item37 { "id": string; "kind": "totp_added" | "totp_removed" | "passkey_added" | "passkey_renamed" | "passkey_removed" | "recovery_codes_made" | "recovery_code_used" | "password_changed" | "password_reset" | "factors_reset" | "sessions_ended" | "api_token_created" | "api_token_revoked" | "api_tokens_ended" | "identity_bound" | "identity_unbound" | "identities_ended" | "access_changed" | "logins_slowed"; "subject": string | null; "at": string; "actor": string; "address": string | null; "is_new": boolean }
-
-interface Answer52 { "items": (Item37)[]; "next_cursor": string | null; "total": number }
-
-interface Item38 { "id": string; "name": string; "created_at": string; "last_used_at": string | null; "backed_up": boolean }
+interface Item38 { "id": string; "kind": "totp_added" | "totp_removed" | "passkey_added" | "passkey_renamed" | "passkey_removed" | "recovery_codes_made" | "recovery_code_used" | "password_changed" | "password_reset" | "factors_reset" | "sessions_ended" | "api_token_created" | "api_token_revoked" | "api_tokens_ended" | "identity_bound" | "identity_unbound" | "identities_ended" | "access_changed" | "logins_slowed"; "subject": string | null; "at": string; "actor": string; "address": string | null; "is_new": boolean }
 
 interface Answer53 { "items": (Item38)[]; "next_cursor": string | null; "total": number }
+
+interface Item39 { "id": string; "name": string; "created_at": string; "last_used_at": string | null; "backed_up": boolean }
+
+interface Answer54 { "items": (Item39)[]; "next_cursor": string | null; "total": number }
 
 interface Response2 { "clientDataJSON": string; "attestationObject": string; "transports"?: (string)[] }
 
@@ -440,29 +444,29 @@ interface Credential2 { "id": string; "rawId": string; "type": "public-key"; "au
 
 interface Body21 { "challenge_id": string; "name": string; "credential": Credential2 }
 
-interface Item39 { "id": string; "username": string; "role": "viewer" | "approver" | "admin"; "groups": (string)[] | null; "disabled": boolean; "second_factors": ("totp" | "passkey")[]; "has_password": boolean; "created_at": string }
+interface Item40 { "id": string; "username": string; "role": "viewer" | "approver" | "admin"; "groups": (string)[] | null; "disabled": boolean; "second_factors": ("totp" | "passkey")[]; "has_password": boolean; "created_at": string }
 
-interface Answer54 { "items": (Item39)[]; "next_cursor": string | null; "total": number }
+interface Answer55 { "items": (Item40)[]; "next_cursor": string | null; "total": number }
 
 interface Body22 { "username": string; "password": string; "role": "viewer" | "approver" | "admin"; "groups"?: (string)[] | null }
 
 interface Body23 { "password"?: string; "keep"?: ("totp" | "passkeys" | "identities" | "sessions" | "api_tokens")[]; "role"?: "viewer" | "approver" | "admin"; "groups"?: (string)[] | null; "disabled"?: boolean }
 
-interface Item40 { "id": string; "label": string; "role": "viewer" | "approver" | "admin"; "groups": (string)[] | null; "scopes": ("read" | "approve" | "override" | "hosts" | "admin")[] | null; "state": "active" | "expired" | "suspended"; "created_by": string; "created_at": string; "expires_at": string; "last_used_at": string | null }
+interface Item41 { "id": string; "label": string; "role": "viewer" | "approver" | "admin"; "groups": (string)[] | null; "scopes": ("read" | "approve" | "override" | "hosts" | "admin")[] | null; "state": "active" | "expired" | "suspended"; "created_by": string; "created_at": string; "expires_at": string; "last_used_at": string | null }
 
-interface Answer55 { "items": (Item40)[]; "next_cursor": string | null; "total": number }
+interface Answer56 { "items": (Item41)[]; "next_cursor": string | null; "total": number }
 
 interface Body24 { "label": string; "role": "viewer" | "approver" | "admin"; "groups"?: (string)[] | null; "scopes"?: ("read" | "approve" | "override" | "hosts" | "admin")[] | null; "expires_at": string }
 
-interface Answer56 { "id": string; "label": string; "role": "viewer" | "approver" | "admin"; "groups": (string)[] | null; "scopes": ("read" | "approve" | "override" | "hosts" | "admin")[] | null; "state": "active" | "expired" | "suspended"; "created_by": string; "created_at": string; "expires_at": string; "last_used_at": string | null; "token": string }
+interface Answer57 { "id": string; "label": string; "role": "viewer" | "approver" | "admin"; "groups": (string)[] | null; "scopes": ("read" | "approve" | "override" | "hosts" | "admin")[] | null; "state": "active" | "expired" | "suspended"; "created_by": string; "created_at": string; "expires_at": string; "last_used_at": string | null; "token": string }
 
-interface Item41 { "id": string; "provider_id": string; "provider_name": string; "issuer": string; "subject": string; "created_by": string; "created_at": string; "last_used_at": string | null }
+interface Item42 { "id": string; "provider_id": string; "provider_name": string; "issuer": string; "subject": string; "created_by": string; "created_at": string; "last_used_at": string | null }
 
 interface Mapping { "group": string; "role": "viewer" | "approver" | "admin"; "groups": (string)[] | null }
 
-interface Item42 { "id": string; "issuer": string; "name": string; "client_id": string; "client_auth": "client_secret_basic" | "client_secret_post"; "scopes": (string)[]; "group_claim": string; "username_claim": string; "mapping": (Mapping)[]; "default_grant": { "role": "viewer" | "approver" | "admin"; "groups": (string)[] | null } | null; "creates_operators": boolean; "factor_values": (string)[]; "acr_values": string | null; "enabled": boolean; "operators": number; "redirect_uri": string; "logout_uri": string; "created_by": string; "created_at": string; "changed_at": string }
+interface Item43 { "id": string; "issuer": string; "name": string; "client_id": string; "client_auth": "client_secret_basic" | "client_secret_post"; "scopes": (string)[]; "group_claim": string; "username_claim": string; "mapping": (Mapping)[]; "default_grant": { "role": "viewer" | "approver" | "admin"; "groups": (string)[] | null } | null; "creates_operators": boolean; "factor_values": (string)[]; "acr_values": string | null; "enabled": boolean; "operators": number; "redirect_uri": string; "logout_uri": string; "created_by": string; "created_at": string; "changed_at": string }
 
-interface Answer57 { "items": (Item42)[]; "next_cursor": string | null; "total": number }
+interface Answer58 { "items": (Item43)[]; "next_cursor": string | null; "total": number }
 
 interface Body25 { "id": string; "issuer": string; "name": string; "client_id": string; "client_secret": string; "client_auth"?: "client_secret_basic" | "client_secret_post"; "scopes"?: (string)[]; "group_claim"?: string; "username_claim"?: string; "mapping"?: (Mapping)[]; "default_grant"?: { "role": "viewer" | "approver" | "admin"; "groups": (string)[] | null } | null; "creates_operators"?: boolean; "factor_values"?: (string)[]; "acr_values"?: string | null; "enabled"?: boolean }
 
@@ -470,7 +474,7 @@ interface Body26 { "name"?: string; "client_id"?: string; "client_auth"?: "clien
 
 interface Check { "check": "discovery" | "issuer" | "endpoints" | "clock" | "algorithms" | "keys" | "client" | "claims" | "logout"; "outcome": "passed" | "failed" | "warning" | "skipped"; "text": string }
 
-interface Answer58 { "passed": boolean; "checks": (Check)[]; "redirect_uri": string }
+interface Answer59 { "passed": boolean; "checks": (Check)[]; "redirect_uri": string }
 
 interface Body27 { "provider_id": string; "issuer"?: string; "subject": string }
 
@@ -478,7 +482,7 @@ interface Restored { "event_id": string; "at": string; "details": { [name: strin
 
 interface Resync { "id": string; "opened_at": string; "closes_at": string; "opened_by": string; "reason": string; "resynced": number }
 
-interface Answer59 { "epoch": number; "restored": Restored | null; "active_families": number; "resync": Resync | null }
+interface Answer60 { "epoch": number; "restored": Restored | null; "active_families": number; "resync": Resync | null }
 
 interface Clear { "count": number; "as_of": string; "opens": { "list": "agents" | "updates" | "commands" | "events" | "divergences" | "signing-keys" | "registration-tokens"; "filter": { [name: string]: string } } | null }
 
@@ -498,13 +502,13 @@ interface Totals { "hosts": Clear; "hosts_bound": Clear; "hosts_online": Clear; 
 
 interface Verdicts { "clear": number; "vulnerable": number; "unchecked": number; "not_judged": number; "as_of": string }
 
-interface Answer60 { "as_of": string; "of": "fleet" | "groups"; "needs_me": NeedsMe; "changed": Changed; "lying": Lying; "totals": Totals; "held": HeldUpdates; "verdicts": Verdicts }
+interface Answer61 { "as_of": string; "of": "fleet" | "groups"; "needs_me": NeedsMe; "changed": Changed; "lying": Lying; "totals": Totals; "held": HeldUpdates; "verdicts": Verdicts }
 
 interface Open2 { "clear": number; "vulnerable": number; "unchecked": number; "not_judged": number }
 
-interface Item43 { "day": string; "as_of": string; "complete": boolean; "open": Open2; "exposed": number; "median_age_hours": number | null; "p95_age_hours": number | null; "hosts_seen": number }
+interface Item44 { "day": string; "as_of": string; "complete": boolean; "open": Open2; "exposed": number; "median_age_hours": number | null; "p95_age_hours": number | null; "hosts_seen": number }
 
-interface Answer61 { "agent_id": string; "as_of": string; "slot_minutes": 30; "slots": ({ "from": string; "status": "seen" | "late" | "missed" | "unknown" })[] }
+interface Answer62 { "agent_id": string; "as_of": string; "slot_minutes": 30; "slots": ({ "from": string; "status": "seen" | "late" | "missed" | "unknown" })[] }
 
 interface Day { "date": string; "starts_at": string; "ends_at": string }
 
@@ -512,7 +516,7 @@ interface Entry { "kind": "window" | "blackout" | "policy_ends" | "hold_ends" | 
 
 interface Ran { "date": string; "policy_id": string | null; "policy_name": string | null; "approved": number | null; "installed": number; "failed": number; "refused": number }
 
-interface Answer62 { "as_of": string; "zone": string; "days": (Day)[]; "entries": (Entry)[]; "truncated": boolean; "always": ({ "id": string; "name": string })[]; "ran": (Ran)[]; "ran_until": string | null }
+interface Answer63 { "as_of": string; "zone": string; "days": (Day)[]; "entries": (Entry)[]; "truncated": boolean; "always": ({ "id": string; "name": string })[]; "ran": (Ran)[]; "ran_until": string | null }
 
 interface Config { "kind": "webhook"; "url": string; "allow_http"?: boolean }
 
@@ -526,11 +530,11 @@ interface Config5 { "kind": "telegram"; "server": string; "chat": string }
 
 interface LastAttempt { "at": string; "is_delivered": boolean; "reason": string | null; "answer": string | null }
 
-interface Item44 { "id": string; "name": string; "is_enabled": boolean; "config": Config | Config2 | Config3 | { "kind": "slack" } | { "kind": "teams" } | Config4 | { "kind": "discord" } | Config5; "has_secret": boolean; "receiver_key": string | null; "state": "off" | "idle" | "working" | "failing" | "paused"; "failures_in_a_row": number; "next_try_at": string | null; "last_attempt": LastAttempt | null; "waiting": number; "dead": number; "rules": number; "created_by": string; "created_at": string; "updated_at": string }
+interface Item45 { "id": string; "name": string; "is_enabled": boolean; "config": Config | Config2 | Config3 | { "kind": "slack" } | { "kind": "teams" } | Config4 | { "kind": "discord" } | Config5; "has_secret": boolean; "receiver_key": string | null; "state": "off" | "idle" | "working" | "failing" | "paused"; "failures_in_a_row": number; "next_try_at": string | null; "last_attempt": LastAttempt | null; "waiting": number; "dead": number; "rules": number; "created_by": string; "created_at": string; "updated_at": string }
 
 interface Body28 { "name": string; "is_enabled": boolean; "config": Config | Config2 | Config3 | { "kind": "slack" } | { "kind": "teams" } | Config4 | { "kind": "discord" } | Config5; "secret"?: string | null }
 
-interface Answer63 { "is_delivered": boolean; "explanation": string; "answer": string | null; "is_permanent": boolean; "delivery_id": string }
+interface Answer64 { "is_delivered": boolean; "explanation": string; "answer": string | null; "is_permanent": boolean; "delivery_id": string }
 
 interface Conditions { "event_types": ("MACHINE_ID_MISMATCH" | "REFRESH_TOKEN_REUSE" | "REFRESH_GRACE_USED" | "REFRESH_RESYNC" | "MACHINE_REBOUND" | "MACHINE_BOUND" | "AGENT_ENROLLED" | "ENROLMENT_REFUSED" | "AGENT_REVOKED" | "HOST_GROUP_CHANGED" | "HOST_TAGS_CHANGED" | "COMMAND_REFUSED" | "PLAN_DRIFT" | "ARTIFACT_MISMATCH" | "ARTIFACT_DIVERGENCE" | "ARTIFACT_DIVERGENCE_DECIDED" | "ARTIFACT_DIVERGENCE_UNDONE" | "ARTIFACT_LEDGER_FLOOD" | "ARTIFACT_HOST_TRUSTED" | "CLONE_SUSPECTED" | "CLONE_DISMISSED" | "AGENT_ERROR" | "SIGNING_KEY_ADDED" | "SIGNING_KEY_REVOKED" | "SIGNING_ROOT_CHANGED" | "LOGIN_FAILED" | "LOGIN_SUCCEEDED" | "LOGINS_SLOWED" | "SECOND_FACTOR_ASKED" | "STEP_UP_FAILED" | "STEP_UP_SUCCEEDED" | "FACTOR_ADDED" | "FACTOR_REMOVED" | "FACTORS_RESET" | "RECOVERY_CODE_USED" | "PASSKEY_CLONE_SUSPECTED" | "SESSION_REVOKED" | "OPERATOR_CHANGED" | "IDENTITY_PROVIDER_CHANGED" | "IDENTITY_CHANGED" | "API_TOKEN_CREATED" | "API_TOKEN_REVOKED" | "REGISTRATION_TOKEN_CHANGED" | "FLEET_LOCK_TOKEN_CHANGED" | "RATE_LIMITS_CHANGED" | "NOTIFICATION_CHANNEL_CHANGED" | "NOTIFICATION_RULE_CHANGED" | "OUTSIDER_BUDGET_SPENT" | "RESTORE_DETECTED" | "ROW_SEAL_BROKEN" | "ROWS_SEALED" | "supply_chain_override" | "approval_blocked" | "bulk_approval_blocked" | "age_exception_added" | "age_exception_ended" | "vulnerability_policy_changed" | "vex_statement_added" | "vex_statement_revoked" | "vex_statement_expired" | "blackout_created" | "blackout_ended" | "hold_placed" | "hold_released" | "hold_expired" | "fix_appeared" | "exploited_fix_waits" | "mitigation_noted" | "origin_registered" | "origin_revoked" | "origin_expired" | "policy_published" | "policy_revoked" | "policy_suspended" | "policy_expired" | "policy_window_ahead" | "rollout_started" | "rollout_ring_entered" | "rollout_ring_approved" | "rollout_expedited" | "rollout_halted" | "rollout_resumed" | "rollout_cancelled" | "rollout_finished" | "update_approved" | "approval_countersigned" | "update_installed" | "update_failed" | "rollback_requested" | "repair_ordered" | "repair_ended" | "reboots_asked" | "reboot_ended" | "reboots_halted" | "reboot_slot_released" | "reboot_limits_changed" | "fleet_lock_changed" | "agent_offline" | "probes_red" | "probes_recovered" | "notification_channel_failing" | "notification_channel_recovered" | "advisories_stale" | "advisories_replaced" | "events_pruned" | "events_missed" | "shared_view_changed")[]; "minimum_severity": "info" | "warning" | "error" | "critical"; "groups": (string)[]; "ecosystems": ("npm" | "pypi" | "apt" | "dnf" | "tidegate")[]; "exploited_only": boolean }
 
@@ -540,36 +544,36 @@ interface Mode { "kind": "digest"; "at": string; "zone": string; "weekdays": (nu
 
 interface Mode2 { "kind": "escalation"; "after_hours": number; "repeat_hours": number; "repeats_max": number }
 
-interface Item45 { "id": string; "name": string; "is_enabled": boolean; "channel_id": string; "conditions": Conditions; "quiet_hours": QuietHours | null; "mode": { "kind": "at_once"; "batch_seconds": number } | Mode | Mode2; "channel_name": string; "next_digest_at": string | null; "quiet_until": string | null; "created_by": string; "created_at": string; "updated_at": string }
+interface Item46 { "id": string; "name": string; "is_enabled": boolean; "channel_id": string; "conditions": Conditions; "quiet_hours": QuietHours | null; "mode": { "kind": "at_once"; "batch_seconds": number } | Mode | Mode2; "channel_name": string; "next_digest_at": string | null; "quiet_until": string | null; "created_by": string; "created_at": string; "updated_at": string }
 
 interface Body29 { "name": string; "is_enabled": boolean; "channel_id": string; "conditions": Conditions; "quiet_hours": QuietHours | null; "mode": { "kind": "at_once"; "batch_seconds": number } | Mode | Mode2 }
 
 interface Sample { "at": string; "severity": "info" | "warning" | "error" | "critical"; "text": string }
 
-interface Answer64 { "since": string; "matches": number; "messages": number; "is_complete": boolean; "samples": (Sample)[] }
+interface Answer65 { "since": string; "matches": number; "messages": number; "is_complete": boolean; "samples": (Sample)[] }
 
-interface Item46 { "id": string; "kind": "events" | "digest" | "escalation" | "test"; "state": "waiting" | "delivered" | "dead"; "channel_id": string; "channel_name": string; "rule_id": string | null; "rule_name": string | null; "subject": string; "severity": "info" | "warning" | "error" | "critical"; "events": number; "updates": number; "attempts": number; "created_at": string; "next_attempt_at": string | null; "ended_at": string | null; "last_attempt": LastAttempt | null }
+interface Item47 { "id": string; "kind": "events" | "digest" | "escalation" | "test"; "state": "waiting" | "delivered" | "dead"; "channel_id": string; "channel_name": string; "rule_id": string | null; "rule_name": string | null; "subject": string; "severity": "info" | "warning" | "error" | "critical"; "events": number; "updates": number; "attempts": number; "created_at": string; "next_attempt_at": string | null; "ended_at": string | null; "last_attempt": LastAttempt | null }
 
-interface Answer65 { "items": (Item46)[]; "next_cursor": string | null; "total": number }
+interface Answer66 { "items": (Item47)[]; "next_cursor": string | null; "total": number }
 
-interface Answer66 { "id": string; "kind": "events" | "digest" | "escalation" | "test"; "state": "waiting" | "delivered" | "dead"; "channel_id": string; "channel_name": string; "rule_id": string | null; "rule_name": string | null; "subject": string; "severity": "info" | "warning" | "error" | "critical"; "events": number; "updates": number; "attempts": number; "created_at": string; "next_attempt_at": string | null; "ended_at": string | null; "last_attempt": LastAttempt | null; "summary": string; "sections": ({ "title": string; "items": ({ "text": string; "link": string | null })[] })[]; "link": string | null; "tries": (LastAttempt)[] }
+interface Answer67 { "id": string; "kind": "events" | "digest" | "escalation" | "test"; "state": "waiting" | "delivered" | "dead"; "channel_id": string; "channel_name": string; "rule_id": string | null; "rule_name": string | null; "subject": string; "severity": "info" | "warning" | "error" | "critical"; "events": number; "updates": number; "attempts": number; "created_at": string; "next_attempt_at": string | null; "ended_at": string | null; "last_attempt": LastAttempt | null; "summary": string; "sections": ({ "title": string; "items": ({ "text": string; "link": string | null })[] })[]; "link": string | null; "tries": (LastAttempt)[] }
 
-interface Answer67 { "id": string; "at": string; "severity": "info" | "warning" | "error" | "critical"; "subject": string | null; "summary": string | null; "updates": (Item10)[]; "left_out": number }
+interface Answer68 { "id": string; "at": string; "severity": "info" | "warning" | "error" | "critical"; "subject": string | null; "summary": string | null; "updates": (Item10)[]; "left_out": number }
 
-interface Answer68 { "status": "ok" | "degraded"; "version": string; "uptime_seconds": number; "checks": { "database": "ok" | "down"; "advisories": "ok" | "loading" | "stale" | "missing" | "unreachable" | "off" } }
+interface Answer69 { "status": "ok" | "degraded"; "version": string; "uptime_seconds": number; "checks": { "database": "ok" | "down"; "advisories": "ok" | "loading" | "stale" | "missing" | "unreachable" | "off" } }
 
 interface Body30 { "error_type": "javascript_error" | "api_error" | "ui_error" | "validation_error" | "client_debug" | "client_trace"; "message": string; "subsystem"?: string; "url"?: string; "stack"?: string; "metadata"?: { [name: string]: string | number | boolean | null } }
 
-interface Item47 { "id": string; "name": string; "page": "updates" | "packages" | "hosts"; "query": { [name: string]: string | boolean }; "shared": boolean; "own": boolean; "created_by": string; "created_at": string }
+interface Item48 { "id": string; "name": string; "page": "updates" | "packages" | "hosts"; "query": { [name: string]: string | boolean }; "shared": boolean; "own": boolean; "created_by": string; "created_at": string }
 
-interface Answer69 { "items": (Item47)[]; "next_cursor": string | null; "total": number }
+interface Answer70 { "items": (Item48)[]; "next_cursor": string | null; "total": number }
 
 interface Body31 { "name": string; "page": "updates" | "packages" | "hosts"; "query": { [name: string]: string | boolean }; "shared"?: boolean }
 
 export interface Api {
   /** Events in the order of the log, newest first by default (E9) */
   "GET /api/v1/events": {
-    query?: { "limit"?: string; "cursor"?: string; "sort"?: "created_at" | "-created_at"; "kind"?: "security" | "system"; "type"?: string; "severity"?: "info" | "warning" | "error" | "critical"; "component"?: string; "agent_id"?: string; "q"?: string; "since"?: string; "until"?: string };
+    query?: { "limit"?: string; "cursor"?: string; "sort"?: "created_at" | "-created_at"; "kind"?: "security" | "system"; "type"?: string; "about"?: "administration"; "severity"?: "info" | "warning" | "error" | "critical"; "component"?: string; "agent_id"?: string; "q"?: string; "since"?: string; "until"?: string };
     answer: Answer;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
@@ -1363,6 +1367,23 @@ export interface Api {
     answer: null;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
+  /** Open sessions of every operator, newest first */
+  "GET /api/v1/admin/sessions": {
+    query?: { "limit"?: string; "cursor"?: string };
+    answer: Answer52;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
+  };
+  /** End all sessions of all operators, except your own; API tokens stay */
+  "DELETE /api/v1/admin/sessions": {
+    answer: null;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
+  /** End all sessions of an operator, except your own; API tokens stay */
+  "DELETE /api/v1/admin/operators/{id}/sessions": {
+    path: { "id": string };
+    answer: null;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
+  };
   /** Set up an authenticator app; the secret is shown once and inactive until confirmed */
   "POST /api/v1/auth/totp": {
     answer: { "secret": string; "otpauth_uri": string };
@@ -1392,7 +1413,7 @@ export interface Api {
   };
   /** What changed in your password, factors, sessions and API tokens: the newest 50 */
   "GET /api/v1/auth/notices": {
-    answer: Answer52;
+    answer: Answer53;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "unauthenticated" | "unavailable";
   };
   /** Mark the notices up to this one as seen */
@@ -1403,13 +1424,13 @@ export interface Api {
   };
   /** Your passkeys */
   "GET /api/v1/auth/passkeys": {
-    answer: Answer53;
+    answer: Answer54;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "unauthenticated" | "unavailable";
   };
   /** Store the passkey that the browser made; the first factor returns recovery codes, once */
   "POST /api/v1/auth/passkeys": {
     body: Body21;
-    answer: { "passkey": Item38; "recovery_codes": (string)[] | null };
+    answer: { "passkey": Item39; "recovery_codes": (string)[] | null };
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Options for a new passkey */
@@ -1421,7 +1442,7 @@ export interface Api {
   "PATCH /api/v1/auth/passkeys/{id}": {
     path: { "id": string };
     body: { "name": string };
-    answer: Item38;
+    answer: Item39;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Remove a passkey */
@@ -1449,26 +1470,26 @@ export interface Api {
   /** Operators by name, with their second factors */
   "GET /api/v1/admin/operators": {
     query?: { "limit"?: string; "cursor"?: string };
-    answer: Answer54;
+    answer: Answer55;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Add an operator */
   "POST /api/v1/admin/operators": {
     body: Body22;
-    answer: Item39;
+    answer: Item40;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** One operator */
   "GET /api/v1/admin/operators/{id}": {
     path: { "id": string };
-    answer: Item39;
+    answer: Item40;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Change role or password, disable or enable; not the last admin. A new password ends factors, sessions and API tokens, except those in `keep` */
   "PATCH /api/v1/admin/operators/{id}": {
     path: { "id": string };
     body: Body23;
-    answer: Item39;
+    answer: Item40;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Delete an operator; not the last admin */
@@ -1487,13 +1508,13 @@ export interface Api {
   /** API tokens that are not revoked, newest first */
   "GET /api/v1/admin/api-tokens": {
     query?: { "limit"?: string; "cursor"?: string };
-    answer: Answer55;
+    answer: Answer56;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Make an API token; the secret is shown once */
   "POST /api/v1/admin/api-tokens": {
     body: Body24;
-    answer: Answer56;
+    answer: Answer57;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Revoke an API token permanently */
@@ -1521,7 +1542,7 @@ export interface Api {
   };
   /** Accounts of identity providers that log you in */
   "GET /api/v1/auth/identities": {
-    answer: { "items": (Item41)[]; "has_password": boolean };
+    answer: { "items": (Item42)[]; "has_password": boolean };
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "unauthenticated" | "unavailable";
   };
   /** Begin to bind an account of an identity provider to yourself */
@@ -1543,26 +1564,26 @@ export interface Api {
   };
   /** Identity providers by name */
   "GET /api/v1/admin/identity-providers": {
-    answer: Answer57;
+    answer: Answer58;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Add an identity provider; off unless `enabled` says otherwise */
   "POST /api/v1/admin/identity-providers": {
     body: Body25;
-    answer: Item42;
+    answer: Item43;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** One identity provider */
   "GET /api/v1/admin/identity-providers/{id}": {
     path: { "id": string };
-    answer: Item42;
+    answer: Item43;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Change an identity provider; ends its sessions where that changes who may do what */
   "PATCH /api/v1/admin/identity-providers/{id}": {
     path: { "id": string };
     body: Body26;
-    answer: Item42;
+    answer: Item43;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Delete an identity provider with its accounts; ends its sessions */
@@ -1574,20 +1595,20 @@ export interface Api {
   /** Try an identity provider: what works without a person, and what is wrong, in words */
   "POST /api/v1/admin/identity-providers/{id}/test": {
     path: { "id": string };
-    answer: Answer58;
+    answer: Answer59;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Accounts of identity providers that log an operator in */
   "GET /api/v1/admin/operators/{id}/identities": {
     path: { "id": string };
-    answer: { "items": (Item41)[]; "has_password": boolean };
+    answer: { "items": (Item42)[]; "has_password": boolean };
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Bind an operator to an account, by issuer and subject */
   "POST /api/v1/admin/operators/{id}/identities": {
     path: { "id": string };
     body: Body27;
-    answer: Item41;
+    answer: Item42;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Unbind an account of an operator; ends the sessions that it opened */
@@ -1599,18 +1620,18 @@ export interface Api {
   /** Remove the password of an operator with an account; not of the last admin with one */
   "DELETE /api/v1/admin/operators/{id}/password": {
     path: { "id": string };
-    answer: Item39;
+    answer: Item40;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** The newest restore, and the open resync */
   "GET /api/v1/admin/resync": {
-    answer: Answer59;
+    answer: Answer60;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Open a resync: each host with tokens newer than the restored database may resync once */
   "POST /api/v1/admin/resync": {
     body: { "hours": number; "reason": string };
-    answer: Answer59;
+    answer: Answer60;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Close the resync early */
@@ -1620,49 +1641,49 @@ export interface Api {
   };
   /** What needs attention, what changed, and which data may be stale or wrong */
   "GET /api/v1/overview": {
-    answer: Answer60;
+    answer: Answer61;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** The fleet day by day, oldest first */
   "GET /api/v1/overview/history": {
     query?: { "days"?: string };
-    answer: { "items": (Item43)[] };
+    answer: { "items": (Item44)[] };
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Check-ins of a host in the last 24 hours */
   "GET /api/v1/agents/{agent_id}/heartbeats": {
     path: { "agent_id": string };
-    answer: Answer61;
+    answer: Answer62;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Windows, blackouts and ends on these days of a time zone, what ran on them and what is due */
   "GET /api/v1/calendar": {
     query: { "from": string; "days": string; "zone": string };
-    answer: Answer62;
+    answer: Answer63;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Channels of notifications, by name */
   "GET /api/v1/notifications/channels": {
-    answer: { "items": (Item44)[] };
+    answer: { "items": (Item45)[] };
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Add a channel of notifications. Its secret is stored sealed, and never shown */
   "POST /api/v1/notifications/channels": {
     body: Body28;
-    answer: Item44;
+    answer: Item45;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** One channel of notifications, and how it works */
   "GET /api/v1/notifications/channels/{id}": {
     path: { "id": string };
-    answer: Item44;
+    answer: Item45;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Change a channel of notifications. Without a secret the stored one stays, if it goes to the same place */
   "PUT /api/v1/notifications/channels/{id}": {
     path: { "id": string };
     body: Body28;
-    answer: Item44;
+    answer: Item45;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Remove a channel of notifications with its deliveries, also those that wait */
@@ -1674,31 +1695,31 @@ export interface Api {
   /** Send a test message now, and say in words how it went */
   "POST /api/v1/notifications/channels/{id}/test": {
     path: { "id": string };
-    answer: Answer63;
+    answer: Answer64;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Rules of notifications, by name */
   "GET /api/v1/notifications/rules": {
-    answer: { "items": (Item45)[] };
+    answer: { "items": (Item46)[] };
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Add a rule of notifications. It speaks of what happens from now on */
   "POST /api/v1/notifications/rules": {
     body: Body29;
-    answer: Item45;
+    answer: Item46;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** One rule of notifications */
   "GET /api/v1/notifications/rules/{id}": {
     path: { "id": string };
-    answer: Item45;
+    answer: Item46;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Change a rule of notifications */
   "PUT /api/v1/notifications/rules/{id}": {
     path: { "id": string };
     body: Body29;
-    answer: Item45;
+    answer: Item46;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Remove a rule of notifications. What it has queued is still sent */
@@ -1710,19 +1731,19 @@ export interface Api {
   /** What a rule would have sent in the last 7 days, without its quiet hours. Nothing is sent or stored */
   "POST /api/v1/notifications/rules/preview": {
     body: Body29;
-    answer: Answer64;
+    answer: Answer65;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Deliveries of notifications, newest first */
   "GET /api/v1/notifications/deliveries": {
     query?: { "limit"?: string; "cursor"?: string; "state"?: "waiting" | "delivered" | "dead"; "kind"?: "events" | "digest" | "escalation" | "test"; "channel_id"?: string; "rule_id"?: string };
-    answer: Answer65;
+    answer: Answer66;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** One delivery with its text and its attempts */
   "GET /api/v1/notifications/deliveries/{id}": {
     path: { "id": string };
-    answer: Answer66;
+    answer: Answer67;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Send dead letters again, with the ids that they had. What was delivered, or waits, is left as it is */
@@ -1734,7 +1755,7 @@ export interface Api {
   /** The updates that a notice speaks of, as they are now: what its link opens */
   "GET /api/v1/notifications/notices/{id}": {
     path: { "id": string };
-    answer: Answer67;
+    answer: Answer68;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Evidence of a span of time for an auditor, as one signed archive */
@@ -1745,7 +1766,7 @@ export interface Api {
   };
   /** Health and version (E6) */
   "GET /api/health": {
-    answer: Answer68;
+    answer: Answer69;
     code: "internal_error" | "invalid_request";
   };
   /** Whether to send requests to this server */
@@ -1762,13 +1783,13 @@ export interface Api {
   /** Saved views: your own and shared ones */
   "GET /api/v1/views": {
     query?: { "limit"?: string; "cursor"?: string };
-    answer: Answer69;
+    answer: Answer70;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Save a view; only an admin may share one */
   "POST /api/v1/views": {
     body: Body31;
-    answer: Item47;
+    answer: Item48;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Delete a view: your own, or a shared one for admins */
@@ -1915,6 +1936,9 @@ export const SUCCESSES: Readonly<Record<keyof Api, Readonly<Record<number, reado
   "DELETE /api/v1/auth/sessions": { 204: null },
   "DELETE /api/v1/auth/sessions/{id}": { 204: null },
   "POST /api/v1/auth/password": { 204: null },
+  "GET /api/v1/admin/sessions": { 200: ["items","next_cursor","total"] },
+  "DELETE /api/v1/admin/sessions": { 204: null },
+  "DELETE /api/v1/admin/operators/{id}/sessions": { 204: null },
   "POST /api/v1/auth/totp": { 200: ["secret","otpauth_uri"] },
   "DELETE /api/v1/auth/totp": { 204: null },
   "POST /api/v1/auth/totp/confirm": { 200: ["recovery_codes"] },
@@ -2120,6 +2144,9 @@ export const CODES: Readonly<Record<keyof Api, readonly string[]>> = {
   "DELETE /api/v1/auth/sessions": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","payload_too_large","rate_limited","step_up_required","unauthenticated","unavailable","unsupported_media_type"],
   "DELETE /api/v1/auth/sessions/{id}": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","payload_too_large","rate_limited","step_up_required","unauthenticated","unavailable","unsupported_media_type"],
   "POST /api/v1/auth/password": ["access_token_expired","access_token_invalid","conflict","forbidden","internal_error","invalid_request","payload_too_large","rate_limited","unauthenticated","unavailable","unsupported_media_type"],
+  "GET /api/v1/admin/sessions": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable"],
+  "DELETE /api/v1/admin/sessions": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","payload_too_large","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable","unsupported_media_type"],
+  "DELETE /api/v1/admin/operators/{id}/sessions": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","payload_too_large","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable","unsupported_media_type"],
   "POST /api/v1/auth/totp": ["access_token_expired","access_token_invalid","conflict","forbidden","internal_error","invalid_request","payload_too_large","rate_limited","step_up_required","unauthenticated","unavailable","unsupported_media_type"],
   "DELETE /api/v1/auth/totp": ["access_token_expired","access_token_invalid","conflict","forbidden","internal_error","invalid_request","not_found","payload_too_large","rate_limited","step_up_required","unauthenticated","unavailable","unsupported_media_type"],
   "POST /api/v1/auth/totp/confirm": ["access_token_expired","access_token_invalid","conflict","forbidden","internal_error","invalid_request","payload_too_large","rate_limited","step_up_required","unauthenticated","unavailable","unsupported_media_type"],

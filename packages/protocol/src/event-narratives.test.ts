@@ -47,6 +47,92 @@ describe('event narratives', () => {
   });
 
   test.each<[string, object, string]>([
+    [
+      'OPERATOR_CHANGED',
+      {
+        change: 'changed',
+        username: 'victor',
+        role: { before: 'viewer', after: 'viewer' },
+        disabled: { before: false, after: true },
+      },
+      'olga disabled victor.',
+    ],
+    [
+      'OPERATOR_CHANGED',
+      {
+        ...{ change: 'changed', username: 'victor', role: { before: 'viewer', after: 'approver' } },
+        ...{ groups: { before: null, after: ['web', 'db'] }, disabled: { before: true, after: false } },
+        password_changed: true,
+      },
+      'olga enabled victor and changed the role of victor from viewer to approver and changed what victor can see from the whole fleet to web, db and gave victor a new password.',
+    ],
+    [
+      'OPERATOR_CHANGED',
+      { change: 'created', username: 'vera', role: 'viewer', groups: ['web'] },
+      'olga added vera as viewer, for the hosts of web.',
+    ],
+    ['OPERATOR_CHANGED', { change: 'deleted', username: 'vera' }, 'olga deleted the operator vera.'],
+    ['OPERATOR_CHANGED', { change: 'own_password', username: 'olga' }, 'olga changed their own password.'],
+    [
+      'OPERATOR_CHANGED',
+      { change: 'changed', username: 'vera', role: 7, groups: 'x' },
+      'olga changed the operator vera.',
+    ],
+    [
+      'RATE_LIMITS_CHANGED',
+      {
+        classes: {
+          login: {
+            before: { requests: 10, window_seconds: 60, enabled: true },
+            after: { requests: 1200, window_seconds: 60, enabled: true },
+          },
+          check_in: {
+            before: { requests: 10, window_seconds: 60, enabled: true },
+            after: { requests: 10, window_seconds: 60, enabled: false },
+          },
+        },
+      },
+      'olga changed the rate limits: login from 10 in 60 s to 1,200 in 60 s; check in from 10 in 60 s to off.',
+    ],
+    [
+      'NOTIFICATION_CHANNEL_CHANGED',
+      {
+        ...{ change: 'changed', name: 'night', kind: 'smtp', is_enabled: false, address_changed: true },
+        ...{ before: { name: 'night', is_enabled: true }, secret_changed: true },
+      },
+      'olga changed the channel “night” of notifications (smtp): is enabled from on to off (it sends to another address) (with a new secret).',
+    ],
+    [
+      'NOTIFICATION_RULE_CHANGED',
+      {
+        ...{ change: 'changed', name: 'new', conditions: { groups: [] } },
+        before: { name: 'old', conditions: { groups: ['web'] } },
+      },
+      'olga changed the rule “new” of notifications: name from old to new; conditions.',
+    ],
+    [
+      'IDENTITY_PROVIDER_CHANGED',
+      {
+        change: 'changed',
+        provider: 'corp',
+        before: { enabled: true },
+        after: { enabled: false },
+        secret_changed: true,
+      },
+      'olga changed the identity provider corp: enabled from on to off (with a new secret).',
+    ],
+    [
+      'vulnerability_policy_changed',
+      { before: 'any', after: 'introduced' },
+      'olga set the vulnerability policy from "any" to "introduced": what a host has already no longer stops an update.',
+    ],
+    [
+      'reboot_limits_changed',
+      { group: 'web', max_at_once: 3, before: { max_at_once: 1 } },
+      'olga lets 3 host(s) of the group web reboot at once (before: 1).',
+    ],
+    ['SESSION_REVOKED', { username: 'vera', sessions: 1 }, 'olga ended a session of vera.'],
+    ['SESSION_REVOKED', { username: 'vera', sessions: 3 }, 'olga ended 3 sessions of vera.'],
     ['probes_red', { probes: ['web'], count: 1 }, 'Probes turned red: web (1 in all).'],
     [
       'probes_red',

@@ -1,3 +1,4 @@
+import { differences, operatorChange, rateLimitChange } from './change-narratives.ts';
 import type { SecurityEventType, SystemEventType } from './event-types.ts';
 
 /** Of a list, by name. */
@@ -112,13 +113,10 @@ const NARRATIVES: Readonly<Record<SecurityEventType | SystemEventType, Sentence>
     SESSION_REVOKED: (read, { actor }) =>
       read('by_reset') === 'true'
         ? `${by(actor)} reset the access of ${read('username') || 'an operator'}: ${read('sessions')} sessions were ended.`
-        : `${by(actor)} ended a session${named(read('username'))}.`,
-    OPERATOR_CHANGED: (read, { actor }) =>
-      read('change') === 'setup_link_made'
-        ? 'A setup link for the first operator was created.'
-        : `${by(actor)}: operator ${read('username') || '(unknown)'} ${read('change') || 'changed'}${named(read('role'))}.`,
-    IDENTITY_PROVIDER_CHANGED: (read, { actor }) =>
-      `${by(actor)}: identity provider ${read('provider')} ${read('change') || 'changed'}.`,
+        : `${by(actor)} ended ${read('sessions') === '1' ? 'a session' : `${read('sessions') || 'some'} sessions`}${read('provider') === '' ? '' : ` opened by the identity provider ${read('provider')}`}${read('username') === '' ? '' : ` of ${read('username')}`}.`,
+    OPERATOR_CHANGED: (_, { actor, content }) => operatorChange(content, by(actor)),
+    IDENTITY_PROVIDER_CHANGED: (read, { actor, content }) =>
+      `${by(actor)} ${didTo(read)} the identity provider ${read('provider')}${changesIn(content)}${read('secret_changed') === 'true' ? ' (with a new secret)' : ''}.`,
     IDENTITY_CHANGED: (read, { actor }) => {
       const whose = read('username') || 'an operator';
       switch (read('change')) {
@@ -142,12 +140,11 @@ const NARRATIVES: Readonly<Record<SecurityEventType | SystemEventType, Sentence>
       `${by(actor)} changed the FleetLock token of ${groupOf(read('group'))}: ${read('change')}.`,
     REGISTRATION_TOKEN_CHANGED: (read, { actor }) =>
       `${by(actor)}: registration token “${read('label')}” ${read('change') || 'changed'} (${read('seats_used') || '0'} of ${read('seats') || '?'} seats used).`,
-    RATE_LIMITS_CHANGED: (_, event) =>
-      `${by(event.actor)} changed the rate limits: ${keysOf(event.content, 'classes')}.`,
-    NOTIFICATION_CHANNEL_CHANGED: (read, { actor }) =>
-      `${by(actor)}: channel “${read('name')}” of notifications ${read('change') || 'changed'}${named(read('kind'))}.`,
-    NOTIFICATION_RULE_CHANGED: (read, { actor }) =>
-      `${by(actor)}: rule “${read('name')}” of notifications ${read('change') || 'changed'}.`,
+    RATE_LIMITS_CHANGED: (_, { actor, content }) => rateLimitChange(content, by(actor)),
+    NOTIFICATION_CHANNEL_CHANGED: (read, { actor, content }) =>
+      `${by(actor)} ${didTo(read)} the channel “${read('name')}” of notifications${named(read('kind'))}${changesIn(content)}${read('address_changed') === 'true' ? ' (it sends to another address)' : ''}${read('secret_changed') === 'true' ? ' (with a new secret)' : ''}.`,
+    NOTIFICATION_RULE_CHANGED: (read, { actor, content }) =>
+      `${by(actor)} ${didTo(read)} the rule “${read('name')}” of notifications${changesIn(content)}.`,
     OUTSIDER_BUDGET_SPENT: (read) =>
       `${read('subject') || 'All unknown clients together'} exceeded the daily limit for ${read('kind').replaceAll('_', ' ') || 'data'} (${read('rows_a_day') || '?'} rows, ${read('bytes_a_day') || '?'} bytes). The rest of the day is counted but not stored.`,
     RESTORE_DETECTED: (read) =>
@@ -167,8 +164,8 @@ const NARRATIVES: Readonly<Record<SecurityEventType | SystemEventType, Sentence>
     age_exception_ended: (read, { actor }) => `${by(actor)} ended the age exception for ${packageOf(read)}.`,
     vulnerability_policy_changed: (read, { actor }) =>
       read('after') === 'introduced'
-        ? `${by(actor)} set the vulnerability policy to "introduced": what a host has already no longer stops an update.`
-        : `${by(actor)} set the vulnerability policy to "any": every known vulnerability stops an update.`,
+        ? `${by(actor)} set the vulnerability policy${changedFrom(read)} to "introduced": what a host has already no longer stops an update.`
+        : `${by(actor)} set the vulnerability policy${changedFrom(read)} to "any": every known vulnerability stops an update.`,
     vex_statement_added: (read, { actor }) =>
       `${by(actor)} ${read('status') === 'accepted' ? 'accepted the risk of' : 'stated that nothing is affected by'} ${read('vulnerability') || 'a vulnerability'} in ${packageOf(read)} until ${read('ends_at') || '(no end)'}${because(read('text'))}.`,
     vex_statement_revoked: (read, { actor }) =>
@@ -243,7 +240,7 @@ const NARRATIVES: Readonly<Record<SecurityEventType | SystemEventType, Sentence>
     reboot_slot_released: (read, { actor }) =>
       `${by(actor)} released the slot of ${read('client') || 'the host'}${because(read('reason'))}.`,
     reboot_limits_changed: (read, { actor }) =>
-      `${by(actor)} lets ${read('max_at_once') || 'some'} host(s) of ${groupOf(read('group'))} reboot at once.`,
+      `${by(actor)} lets ${read('max_at_once') || 'some'} host(s) of ${groupOf(read('group'))} reboot at once${read('before.max_at_once') === '' ? '' : ` (before: ${read('before.max_at_once')})`}.`,
     fleet_lock_changed: (read) =>
       `FleetLock client ${read('client')} of ${groupOf(read('group'))}: slot ${read('change')}.`,
     agent_offline: (read) =>
@@ -293,15 +290,21 @@ function listOf(names: readonly string[]): string {
   return `${names.slice(0, LISTED_MAX).join(', ')}${others > 0 ? ` and ${others} more` : ''}`;
 }
 
-function keysOf(content: unknown, name: string): string {
-  const value: unknown = typeof content === 'object' && content !== null ? Reflect.get(content, name) : null;
-  return typeof value === 'object' && value !== null ? Object.keys(value).join(', ') : 'unknown';
-}
-
 const by = (actor: string | null): string => actor ?? 'Somebody';
 const because = (reason: string): string => (reason === '' ? '' : ` (${reason})`);
 const from = (address: string): string => (address === '' ? '' : ` from ${address}`);
 const groupOf = (name: string): string => (name === '' ? 'no group' : `the group ${name}`);
+/** Events name the act in the past: created, changed, deleted. */
+const didTo = (read: Read): string => read('change') || 'changed';
+const changedFrom = (read: Read): string => (read('before') === '' ? '' : ` from "${read('before')}"`);
+
+/** What differs between `before` and `after`, or the content itself where it has no `after`. */
+function changesIn(content: unknown): string {
+  if (typeof content !== 'object' || content === null || !('before' in content)) return '';
+  const told = differences(content.before, 'after' in content ? content.after : content);
+  return told === '' ? '' : `: ${told}`;
+}
+
 const named = (name: string): string => (name === '' ? '' : ` (${name})`);
 
 function packageOf(read: Read, at = 'package'): string {

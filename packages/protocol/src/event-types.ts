@@ -115,6 +115,34 @@ export const SYSTEM_EVENT_TYPES = [
 ] as const;
 export type SystemEventType = (typeof SYSTEM_EVENT_TYPES)[number];
 
+/** Who may do what, and by which settings: what an administrator changes, apart from logins and updates. */
+export const ADMINISTRATION_EVENT_TYPES = [
+  'OPERATOR_CHANGED',
+  'SESSION_REVOKED',
+  'FACTORS_RESET',
+  'IDENTITY_PROVIDER_CHANGED',
+  'IDENTITY_CHANGED',
+  'API_TOKEN_CREATED',
+  'API_TOKEN_REVOKED',
+  'REGISTRATION_TOKEN_CHANGED',
+  'FLEET_LOCK_TOKEN_CHANGED',
+  'RATE_LIMITS_CHANGED',
+  'NOTIFICATION_CHANNEL_CHANGED',
+  'NOTIFICATION_RULE_CHANGED',
+  'SIGNING_KEY_ADDED',
+  'SIGNING_KEY_REVOKED',
+  'SIGNING_ROOT_CHANGED',
+  'HOST_GROUP_CHANGED',
+  'AGENT_REVOKED',
+  'vulnerability_policy_changed',
+  'reboot_limits_changed',
+  'policy_published',
+  'policy_revoked',
+  'origin_registered',
+  'origin_revoked',
+  'shared_view_changed',
+] as const satisfies readonly (SecurityEventType | SystemEventType)[];
+
 /** The only types that an agent may report by itself. */
 export const AGENT_EVENT_TYPES = [
   'COMMAND_REFUSED',

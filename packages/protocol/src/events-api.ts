@@ -7,6 +7,11 @@ import { Timestamp, Uuid } from './scalars.ts';
 export const EventFilter = {
   kind: Type.Optional(Type.Enum(['security', 'system'])),
   type: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
+  about: Type.Optional(
+    Type.Enum(['administration'], {
+      description: 'changes of people, access and settings',
+    }),
+  ),
   severity: Type.Optional(Type.Enum(SEVERITIES)),
   component: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
   agent_id: Type.Optional(Uuid),

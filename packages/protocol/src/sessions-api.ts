@@ -18,6 +18,14 @@ export const Session = strict({
 });
 export type Session = Static<typeof Session>;
 
+/** A session as admins of the whole fleet see it: with whose it is. */
+export const OperatorSession = strict({
+  ...Session.properties,
+  operator_id: Uuid,
+  username: Type.String(),
+});
+export type OperatorSession = Static<typeof OperatorSession>;
+
 export const PasswordChange = strict({
   current_password: Type.String({ minLength: 1, maxLength: 256 }),
   new_password: NewPassword,

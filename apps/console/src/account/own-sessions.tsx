@@ -12,6 +12,8 @@ import { ListTable } from '../ui/list-table.tsx';
 import { EmptyState } from '../ui/states.tsx';
 import { Time } from '../ui/time.tsx';
 import { attempt, toast } from '../ui/toasts.tsx';
+import { clientInWords } from './client-words.ts';
+import { LOGIN_WORDS } from './login-words.ts';
 
 const PATH = '/api/v1/auth/sessions';
 const NO_FILTERS = [] as const;
@@ -50,12 +52,12 @@ function columnsOf(endOne: (path: string) => void): readonly Column<Session>[] {
   return [
     {
       id: 'user_agent',
-      header: 'Client',
+      header: 'Browser',
       wide: true,
       cell: ({ user_agent, is_current }) => (
         <>
           {is_current && <Badge tone="accent">this session</Badge>}{' '}
-          <span title={user_agent}>{user_agent || 'unknown'}</span>
+          <span title={user_agent}>{clientInWords(user_agent)}</span>
         </>
       ),
     },
@@ -63,7 +65,10 @@ function columnsOf(endOne: (path: string) => void): readonly Column<Session>[] {
     {
       id: 'method',
       header: 'Logged in with',
-      cell: ({ method }) => method.replace('+', ' and ').replace('_', ' '),
+      cell: ({ method }) => {
+        const { by, factor } = LOGIN_WORDS[method];
+        return factor === null || factor === by ? by : `${by} and ${factor}`;
+      },
     },
     { id: 'created_at', header: 'Since', cell: ({ created_at }) => <Time at={created_at} /> },
     { id: 'last_used_at', header: 'Last used', cell: ({ last_used_at }) => <Time at={last_used_at} /> },
@@ -74,7 +79,7 @@ function columnsOf(endOne: (path: string) => void): readonly Column<Session>[] {
         is_current ? null : (
           <Button
             tone="quiet"
-            aria-label={`End the session of ${user_agent || 'an unknown client'}`}
+            aria-label={`End the session of ${clientInWords(user_agent)}`}
             onClick={() => endOne(`${PATH}/${id}`)}
           >
             End

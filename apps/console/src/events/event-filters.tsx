@@ -7,6 +7,7 @@ import { FilterSelect } from '../ui/filter-select.tsx';
 import { SearchBox } from '../ui/search-box.tsx';
 
 export const EVENT_FILTERS = [
+  'about',
   'kind',
   'type',
   'severity',
@@ -18,8 +19,9 @@ export const EVENT_FILTERS = [
 ] as const;
 type Name = (typeof EVENT_FILTERS)[number];
 
-const WITH_FIELD: readonly Name[] = ['kind', 'type', 'severity', 'component', 'q', 'since', 'until'];
+const WITH_FIELD: readonly Name[] = ['about', 'kind', 'type', 'severity', 'component', 'q', 'since', 'until'];
 
+const TOPICS = { administration: 'People, access and settings' };
 const KINDS = { security: 'Security', system: 'System' };
 
 /** The filters of the event list. Times are in UTC. */
@@ -37,6 +39,12 @@ export function EventFilters({ list }: { list: ListSearch<Name> }) {
         label="Type or actor"
         value={filter.q ?? ''}
         onSearch={(text) => setFilter({ q: text || undefined })}
+      />
+      <FilterSelect
+        label="About"
+        value={filter.about}
+        choices={TOPICS}
+        onChoose={(about) => setFilter({ about })}
       />
       <FilterSelect
         label="Kind"

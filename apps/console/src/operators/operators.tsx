@@ -22,6 +22,7 @@ import { attempt, toast } from '../ui/toasts.tsx';
 import { reachOf } from './access-rules.ts';
 import { AccountsDialog } from './accounts-dialog.tsx';
 import { OperatorDialog } from './operator-dialog.tsx';
+import { endSessionsOf } from './who-is-in.tsx';
 
 const PATH = '/api/v1/admin/operators';
 const NO_FILTERS = [] as const;
@@ -214,6 +215,13 @@ function actionsOf(operator: Operator, open: (next: Open) => void): readonly Act
       label: operator.disabled ? 'Enable' : 'Disable',
       isAllowed: true,
       run: () => void attempt(() => setDisabled(!operator.disabled)),
+    },
+    {
+      id: 'end-sessions',
+      group,
+      label: 'End all sessions',
+      isAllowed: true,
+      run: () => void attempt(() => endSessionsOf(operator)),
     },
     {
       id: 'reset',

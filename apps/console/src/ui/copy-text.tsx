@@ -16,7 +16,9 @@ export function CopyText({ text, short, label = 'Copy' }: { text: string; short?
       title={`${label}: ${text}`}
       className="mono inline-flex max-w-full items-center gap-1 rounded px-1 text-left break-all hover:bg-sunken"
     >
-      <span className="whitespace-pre-wrap">{short ?? text}</span>
+      <span className={short === undefined ? 'whitespace-pre-wrap' : 'whitespace-nowrap'}>
+        {short ?? text}
+      </span>
       {copied ? (
         <Check aria-hidden="true" className="size-3.5 shrink-0 text-good" />
       ) : (

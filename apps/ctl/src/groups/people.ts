@@ -82,7 +82,8 @@ export const API_TOKENS: Group = {
 
 export const OPERATORS_GROUP: Group = {
   name: 'operators',
-  summary: 'operators: list, show, add, change, disable, enable, reset second factors, bind accounts, delete',
+  summary:
+    'operators: list, show, add, change, disable, enable, sessions, reset second factors, bind accounts, delete',
   about: `A password is asked for at the terminal, or is a line of the standard input; it is never an argument. A new password ends
 everything else that lets the operator in, but for what --keep names.`,
   acts: [
@@ -143,6 +144,27 @@ everything else that lets the operator in, but for what --keep names.`,
       fixed: { disabled: false },
       without: ['password', 'role', 'groups', 'keep'],
       says: ({ username }) => `${username} is active again.`,
+    }),
+    list('GET /api/v1/admin/sessions', {
+      act: 'sessions',
+      columns: {
+        ID: ({ id }) => id,
+        OPERATOR: ({ username }) => username,
+        SINCE: ({ created_at: at }) => atMinute(at),
+        'LAST USED': ({ last_used_at: at }) => atMinute(at),
+        FROM: ({ address }) => address,
+        BY: ({ method }) => words(method),
+        PROGRAM: ({ user_agent: agent }) => agent,
+      },
+    }),
+    change('DELETE /api/v1/admin/operators/{id}/sessions', {
+      act: 'end-sessions',
+      byName: 'operator',
+      says: 'Their sessions have ended.',
+    }),
+    change('DELETE /api/v1/admin/sessions', {
+      act: 'end-all-sessions',
+      says: 'Every session but your own has ended.',
     }),
     change('DELETE /api/v1/admin/operators/{id}/factors', {
       act: 'reset-factors',

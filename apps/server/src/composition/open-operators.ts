@@ -1,6 +1,7 @@
 import { revokeTokensOf } from '../api-tokens/store.ts';
 import { createTokenCallers } from '../api-tokens/token-callers.ts';
 import type { Config } from '../config.ts';
+import { mountAllSessions } from '../operators/all-sessions-routes.ts';
 import { mountAuth } from '../operators/auth-routes.ts';
 import { mountFactors } from '../operators/factor-routes.ts';
 import { prepareFirstOperator } from '../operators/first-operator.ts';
@@ -57,6 +58,7 @@ export function openOperators(opening: Opening) {
 export function mountOperatorRoutes(http: App, { platform, auth, knownPasswords }: Operators): void {
   mountAuth(http.routes, auth);
   mountSessions(http.routes, { ...auth, passwords: knownPasswords });
+  mountAllSessions(http.routes, auth);
   mountFactors(http.routes, auth);
   mountNotices(http.routes, { platform });
   mountPasskeys(http.routes, auth);

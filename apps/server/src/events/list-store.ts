@@ -6,7 +6,11 @@ import { containing, lowered } from '../platform/db/like.ts';
 import { type EventSelection, type ListedEvent, withHosts } from './store.ts';
 
 export interface EventPage {
-  readonly selection: EventSelection & { readonly q?: string | undefined };
+  readonly selection: EventSelection & {
+    readonly q?: string | undefined;
+    /** Null: every type. */
+    readonly types: readonly string[] | null;
+  };
   readonly descending: boolean;
   readonly limit: number;
   /** The position of the last event of the previous page. */
@@ -79,12 +83,13 @@ async function textsOf(db: Db, column: 'type' | 'actor'): Promise<string[] | nul
   return rows.length > MOST_TEXTS ? null : rows.map(({ text }) => text);
 }
 
-function conditionsOf({ filter, scope }: EventPage['selection']): RawBuilder<SqlBool>[] {
+function conditionsOf({ filter, scope, types }: EventPage['selection']): RawBuilder<SqlBool>[] {
   const all: (RawBuilder<SqlBool> | false)[] = [
     sql<SqlBool>`1 = 1`,
     // Only operators of the whole fleet see events without a host.
     scope !== null && agentInScope(scope, 'agent_id'),
     filter.kind !== undefined && sql<SqlBool>`kind = ${filter.kind}`,
+    types !== null && sql<SqlBool>`type IN (${sql.join(types)})`,
     filter.type !== undefined && sql<SqlBool>`type = ${filter.type}`,
     filter.severity !== undefined && sql<SqlBool>`severity = ${filter.severity}`,
     // The index of severities has all except these.

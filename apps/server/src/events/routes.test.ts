@@ -51,6 +51,26 @@ describe.each(ENGINES)('E9 on $name', (engine) => {
     }
   });
 
+  test('what administrators change is listed apart from logins and updates', async () => {
+    const { app, get, append } = await open(engine);
+    await append(OVERRIDE);
+    const authorization = `Bearer ${await app.adminToken()}`;
+    const payload = { username: 'vera', password: 'a long enough password', role: 'viewer' };
+    await app.http.inject({
+      method: 'POST',
+      url: '/api/v1/admin/operators',
+      headers: { authorization },
+      payload,
+    });
+    const { body } = await get('?about=administration&limit=1');
+    expect(body.items).toMatchObject([{ type: 'OPERATOR_CHANGED', content: { username: 'vera' } }]);
+    const types = (await get('?about=administration')).body.items.map(({ type }: { type: string }) => type);
+    expect(types).not.toContain('supply_chain_override');
+    expect(types).not.toContain('LOGIN_SUCCEEDED');
+    expect((await get('?about=administration&type=supply_chain_override')).body.total).toBe(0);
+    expect((await get('?about=everything')).status).toBe(400);
+  });
+
   test.each([
     ['q=CHAIN_over', 1],
     ['q=ADM&type=supply_chain_override', 1],

@@ -1,3 +1,4 @@
+import { ADMINISTRATION_EVENT_TYPES } from '@tidegate/protocol/event-types';
 import { EVENT_SORT_DEFAULT, EVENT_SORTS, EventFilter, EventSort } from '@tidegate/protocol/events-api';
 import { directionOf } from '@tidegate/protocol/lists-api';
 import { nullable, strict, Timestamp, Uuid } from '@tidegate/protocol/scalars';
@@ -86,7 +87,12 @@ export function mountEvents(
         return { items: page.map(separateItemOf), next_cursor, ...totalOf(found.count) };
       }
       const { rows, count } = await listPageOfEvents(platform.database.read, {
-        selection: { filter: filterOf(filter), scope: groups, q: filter.q },
+        selection: {
+          filter: filterOf(filter),
+          scope: groups,
+          q: filter.q,
+          types: TYPES_ABOUT[filter.about ?? 'all'],
+        },
         descending,
         limit: limit + 1,
         after: after === null ? null : positionIn(after.id),
@@ -115,6 +121,9 @@ export function mountEvents(
     },
   });
 }
+
+/** Null: every type. */
+const TYPES_ABOUT = { all: null, administration: ADMINISTRATION_EVENT_TYPES } as const;
 
 const NONE: { rows: SeparateEvent[]; count: number } = { rows: [], count: 0 };
 

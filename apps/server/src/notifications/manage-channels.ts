@@ -70,7 +70,8 @@ export async function changeChannel(
       await moveRulesOfChannel(tx, { channelId: id, position: (await readHead(tx))?.position ?? 0 });
     }
     const row = { ...kept, ...change };
-    await tell(tx, deps, { row, actor, change: 'changed' });
+    const hasNewSecret = (request.secret ?? null) !== null;
+    await tell(tx, deps, { row, from: { ...kept, hasNewSecret }, actor, change: 'changed' });
     return row;
   });
 }
@@ -155,13 +156,33 @@ async function rowOf(
 async function tell(
   tx: Tx,
   { platform }: NotificationDeps,
-  { row, actor, change }: { row: ChannelRow; actor: string; change: 'added' | 'changed' | 'removed' },
+  {
+    row,
+    from,
+    actor,
+    change,
+  }: {
+    row: ChannelRow;
+    from?: ChannelRow & { hasNewSecret: boolean };
+    actor: string;
+    change: 'added' | 'changed' | 'removed';
+  },
 ): Promise<void> {
-  const { id: channel_id, name, is_enabled: isEnabled } = row;
-  const content = { channel_id, name, kind: configOf(row).kind, change, is_enabled: isEnabled === 1, actor };
+  const content = {
+    ...{ channel_id: row.id, ...shown(row), kind: configOf(row).kind, change, actor },
+    // Addresses may contain tokens, so only that they changed is recorded.
+    ...(from && {
+      ...{ before: shown(from), address_changed: from.config !== row.config },
+      secret_changed: from.hasNewSecret,
+    }),
+  };
   await appendEvent(tx, platform, {
     // It decides who hears of everything else.
     ...{ kind: 'security', type: 'NOTIFICATION_CHANNEL_CHANGED', severity: 'warning' },
     ...{ component: 'notifications', actor, content },
   });
+}
+
+function shown({ name, is_enabled: isEnabled }: ChannelRow) {
+  return { name, is_enabled: isEnabled === 1 };
 }

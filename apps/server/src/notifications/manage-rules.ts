@@ -13,6 +13,7 @@ import {
   listRules,
   type RuleRow,
   ruleNamed,
+  ruleOf,
   updateRule,
 } from './rule-store.ts';
 import { nextDigest } from './time-rules.ts';
@@ -72,7 +73,7 @@ export async function changeRule(
     const position = isNewlyOn ? ((await readHead(tx))?.position ?? 0) : kept.position;
     const row = { ...kept, ...columnsOf(request, nowMs), position, updated_at: nowMs };
     await updateRule(tx, id, row);
-    await tell(tx, platform, { row, actor, change: 'changed' });
+    await tell(tx, platform, { row, before: kept, actor, change: 'changed' });
     return row;
   });
 }
@@ -112,12 +113,24 @@ function columnsOf(request: RuleRequest, nowMs: number) {
 async function tell(
   tx: Tx,
   platform: Platform,
-  { row, actor, change }: { row: RuleRow; actor: string; change: 'added' | 'changed' | 'removed' },
+  {
+    row,
+    before,
+    actor,
+    change,
+  }: { row: RuleRow; before?: RuleRow; actor: string; change: 'added' | 'changed' | 'removed' },
 ): Promise<void> {
-  const { id: rule_id, name, channel_id, is_enabled: isEnabled } = row;
   await appendEvent(tx, platform, {
     ...{ kind: 'security', type: 'NOTIFICATION_RULE_CHANGED', severity: 'warning' },
     ...{ component: 'notifications', actor },
-    content: { rule_id, name, channel_id, change, is_enabled: isEnabled === 1, actor },
+    content: { rule_id: row.id, ...shown(row), change, actor, ...(before && { before: shown(before) }) },
   });
+}
+
+function shown(row: RuleRow) {
+  const { name, channel_id, is_enabled: isEnabled, conditions, quietHours, mode } = ruleOf(row);
+  return {
+    ...{ name, channel_id, is_enabled: isEnabled === 1 },
+    ...{ conditions, quiet_hours: quietHours, mode },
+  };
 }

@@ -103,11 +103,14 @@ describe.each(ENGINES)('notifications on $name', (engine) => {
     const { body: rules } = await call('GET', `${URL}/rules`);
     expect((await call('DELETE', `${URL}/rules/${rules.items[0].id}`)).status).toBe(204);
     expect((await call('DELETE', `${URL}/channels/${id}`)).status).toBe(204);
-    expect((await events('NOTIFICATION_CHANNEL_CHANGED')).map(({ change }) => change)).toEqual([
-      'added',
-      'changed',
-      'removed',
-    ]);
+    const told = await events('NOTIFICATION_CHANNEL_CHANGED');
+    expect(told.map(({ change }) => change)).toEqual(['added', 'changed', 'removed']);
+    expect(told[1]).toMatchObject({
+      ...{ name: 'Off', is_enabled: false, address_changed: false, secret_changed: false },
+      before: { name: 'Pager', is_enabled: true },
+    });
+    // An address may contain a token.
+    expect(JSON.stringify(told)).not.toContain(receiver.url);
   });
 
   test.each([

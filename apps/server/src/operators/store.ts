@@ -52,6 +52,18 @@ export async function listOperators(
   });
 }
 
+/** The names of these operators, by id. */
+export async function operatorNames(db: Db, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  if (ids.length === 0) return new Map();
+  const rows = await db.selectFrom('operators').selectAll().where('id', 'in', ids).execute();
+  return new Map(
+    rows.flatMap((row) => {
+      const operator = opened(db, 'operators', row);
+      return operator ? [[operator.id, operator.username] as const] : [];
+    }),
+  );
+}
+
 /** Null when the name is taken. */
 export async function insertOperator(tx: Tx, row: Unsealed<'operators'>): Promise<OperatorRow | null> {
   const inserted = await tx

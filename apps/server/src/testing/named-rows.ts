@@ -522,6 +522,7 @@ export const NAMED: Readonly<Record<string, Naming | string>> = {
   'PATCH /api/v1/admin/operators/:id body groups[]': fleetwide('group', (group) => ({ groups: [group] })),
   'DELETE /api/v1/admin/operators/:id path id': path('operator'),
   'DELETE /api/v1/admin/operators/:id/factors path id': path('operator'),
+  'DELETE /api/v1/admin/operators/:id/sessions path id': path('operator'),
   'POST /api/v1/admin/api-tokens body groups[]': fleetwide('group', (group) => ({
     ...{ label: `for ${group}`, role: 'viewer', groups: [group], expires_at: '2026-11-22T00:00:00Z' },
   })),

@@ -14,6 +14,7 @@ import { mountSignIn } from '../identity-providers/sign-in-routes.ts';
 import { MIGRATIONS } from '../migrations.ts';
 import { installOpenApi } from '../openapi/document.ts';
 import { mountOpenApi } from '../openapi/routes.ts';
+import { mountAllSessions } from '../operators/all-sessions-routes.ts';
 import { type AuthDeps, mountAuth } from '../operators/auth-routes.ts';
 import type { FactorPolicy } from '../operators/demand-factor.ts';
 import { mountFactors } from '../operators/factor-routes.ts';
@@ -108,6 +109,7 @@ export async function createOperatorApp(engine: TestEngine, options: OperatorApp
   };
   mountAuth(app.routes, auth);
   mountSessions(app.routes, auth);
+  mountAllSessions(app.routes, auth);
   mountFactors(app.routes, auth);
   mountNotices(app.routes, { platform });
   mountPasskeys(app.routes, auth);

@@ -4,6 +4,7 @@ import { createFactorScene } from '../../testing/factor-scene.ts';
 import { ADMIN } from '../../testing/operator-app.ts';
 
 const URL = '/api/v1/auth/sessions';
+const ALL = '/api/v1/admin/sessions';
 const SESSION = '/api/v1/auth/session';
 const PASSWORD = '/api/v1/auth/password';
 const LOGIN = '/api/v1/auth/login';
@@ -116,6 +117,74 @@ describe.each(ENGINES)('sessions, on $name', (engine) => {
     expect(seen).toMatchObject({ is_current: false });
     expect((await send('DELETE', `${URL}/${seen?.id}`, { headers })).statusCode).toBe(204);
     expect([await statusOf(hers), await statusOf(his), await statusOf(headers)]).toEqual([401, 200, 200]);
+  });
+
+  test('an admin of the fleet sees who is in, in pages, with names and without those that ended', async () => {
+    const { headers, send, logInWith, addOperator, clock } = await open();
+    const eve = await addOperator(headers, 'eve');
+    clock.advance(1_000);
+    const hers = await logInWith({}, eve.credentials);
+    clock.advance(1_000);
+    await logInWith({}, eve.credentials);
+    const all = async (query = '') => (await send('GET', `${ALL}${query}`, { headers })).json();
+    const { items, total, next_cursor } = await all('?limit=2');
+    expect([items.length, total]).toEqual([2, 3]);
+    expect(items[0]).toMatchObject({ username: 'eve', operator_id: eve.id, is_current: false });
+    const rest = await all(`?limit=2&cursor=${next_cursor}`);
+    expect(rest.items).toMatchObject([{ username: ADMIN.username, is_current: true }]);
+    await send('DELETE', `/api/v1/auth/sessions/${items[1].id}`, { headers });
+    expect((await all()).total).toBe(2);
+    expect((await send('GET', ALL, { headers: hers })).statusCode).toBe(401);
+    const again = await logInWith({}, eve.credentials);
+    for (const [method, url] of [
+      ['GET', ALL],
+      ['DELETE', ALL],
+      ['DELETE', `/api/v1/admin/operators/${eve.id}/sessions`],
+    ] as const) {
+      expect((await send(method, url, { headers: again })).statusCode).toBe(403);
+    }
+  });
+
+  test('an admin ends all sessions of one operator, who is told, and whose API tokens stay', async () => {
+    const { headers, send, logInWith, addOperator, statusOf, eventsOf, must } = await open();
+    const [eve, max] = [await addOperator(headers, 'eve'), await addOperator(headers, 'max')];
+    const hers = [await logInWith({}, eve.credentials), await logInWith({}, eve.credentials)];
+    const his = await logInWith({}, max.credentials);
+    const end = () => send('DELETE', `/api/v1/admin/operators/${eve.id}/sessions`, { headers });
+    expect((await end()).statusCode).toBe(204);
+    const left = await Promise.all([...hers, his, headers].map((each) => statusOf(each)));
+    expect(left).toEqual([401, 401, 200, 200]);
+    expect((await end()).statusCode).toBe(204);
+    expect(await eventsOf('SESSION_REVOKED')).toEqual([
+      { operator_id: eve.id, username: 'eve', sessions: 2 },
+    ]);
+    const mine = await logInWith({}, eve.credentials);
+    const { items } = Object(await must('GET', '/api/v1/auth/notices', { headers: mine }));
+    expect(items).toMatchObject([{ kind: 'sessions_ended', subject: '2', actor: ADMIN.username }]);
+    const nobody = `/api/v1/admin/operators/${crypto.randomUUID()}/sessions`;
+    expect((await send('DELETE', nobody, { headers })).statusCode).toBe(404);
+  });
+
+  test('an admin ends every session but the own one, with an event for each operator', async () => {
+    const { headers, send, logInWith, addOperator, statusOf, eventsOf } = await open();
+    const [eve, max] = [await addOperator(headers, 'eve'), await addOperator(headers, 'max')];
+    const others = [
+      await logInWith({}),
+      await logInWith({}, eve.credentials),
+      await logInWith({}, eve.credentials),
+      await logInWith({}, max.credentials),
+    ];
+    expect((await send('DELETE', ALL, { headers })).statusCode).toBe(204);
+    const left = await Promise.all([headers, ...others].map((each) => statusOf(each)));
+    expect(left).toEqual([200, 401, 401, 401, 401]);
+    const told = (await eventsOf('SESSION_REVOKED')).map(({ username, sessions }) => [username, sessions]);
+    expect(told.toSorted()).toEqual(
+      [
+        [ADMIN.username, 1],
+        ['eve', 2],
+        ['max', 1],
+      ].toSorted(),
+    );
   });
 
   test('an admin bound to groups of hosts sees only its own sessions', async () => {

@@ -3,10 +3,17 @@ import type { Db, Tx } from '../../platform/db/engine.ts';
 import { listOpened, opened, sealed, type Unsealed } from '../../platform/db/row-seals.ts';
 import { type SessionRow, wasUsedSince } from '../store.ts';
 
-/** Live sessions of an operator, newest first; `before` is the last id of the previous page. */
+interface Live {
+  /** Null: of every operator. */
+  readonly operatorId: string | null;
+  readonly nowMs: number;
+  readonly idleMs: number;
+}
+
+/** Live sessions, newest first; `before` is the last id of the previous page. */
 export async function listSessions(
   db: Db,
-  asked: { operatorId: string; nowMs: number; idleMs: number; limit: number; before: string | null },
+  asked: Live & { limit: number; before: string | null },
 ): Promise<SessionRow[]> {
   return listOpened(db, 'operator_sessions', {
     ...{ limit: asked.limit, after: asked.before, keyOf: ({ id }) => id },
@@ -17,26 +24,33 @@ export async function listSessions(
   });
 }
 
-export async function countSessions(
-  db: Db,
-  of: { operatorId: string; nowMs: number; idleMs: number },
-): Promise<number> {
+export async function countSessions(db: Db, of: Live): Promise<number> {
   const row = await liveOf(db, of)
     .select((e) => e.fn.countAll<number>().as('total'))
     .executeTakeFirstOrThrow();
   return Number(row.total);
 }
 
-function liveOf(
-  db: Db,
-  { operatorId, nowMs, idleMs }: { operatorId: string; nowMs: number; idleMs: number },
-) {
-  return db
+/** Operators with an open session, also one that is idle. */
+export async function operatorsLoggedIn(db: Db, nowMs: number): Promise<string[]> {
+  const rows = await db
     .selectFrom('operator_sessions')
-    .where('operator_id', '=', operatorId)
+    .select('operator_id')
+    .distinct()
+    .where('revoked_at', 'is', null)
+    .where('expires_at', '>', nowMs)
+    .orderBy('operator_id')
+    .execute();
+  return rows.map(({ operator_id }) => operator_id);
+}
+
+function liveOf(db: Db, { operatorId, nowMs, idleMs }: Live) {
+  const live = db
+    .selectFrom('operator_sessions')
     .where('revoked_at', 'is', null)
     .where('expires_at', '>', nowMs)
     .where(wasUsedSince(nowMs - idleMs));
+  return operatorId === null ? live : live.where('operator_id', '=', operatorId);
 }
 
 /** Compare-and-swap: null when it had already ended, or belongs to another operator (null: any operator). */
