@@ -55,6 +55,14 @@ const PAGES: readonly (readonly [path: string, heading: string | RegExp])[] = [
   ['/settings', 'Settings'],
 ];
 
+/** Says whether the focus of the open dialog is where typing starts, and not on its close button. */
+const FOCUS = `(({ activeElement }) => {
+  const body = document.querySelector('dialog[open] [data-body]');
+  const fields = [...body.querySelectorAll('input:not([type=hidden]), select, textarea')];
+  const first = fields.find(({ disabled, offsetParent }) => !disabled && offsetParent) ?? body.querySelector('a, button, summary') ?? body;
+  return activeElement === first ? 'first field, or first control without a field, or the text' : activeElement?.outerHTML;
+})(document)`;
+
 type Press = readonly [role: 'button' | 'menuitem', name: string];
 
 /** Dialogs by page, title and the controls that open them. */
@@ -180,6 +188,9 @@ describeConsole('the console in a narrow window', { hosts: 4 }, (scene) => {
     for (const [role, name] of press) await page.getByRole(role, { name, exact: true }).first().click();
     const dialog = page.getByRole('dialog', { name: title });
     await dialog.waitFor();
+    expect(await page.evaluate(FOCUS), 'the focus').toBe(
+      'first field, or first control without a field, or the text',
+    );
     for (const { width, height } of [PHONE, ENLARGED]) {
       await resize(page, { width, height });
       const fits = async () => {

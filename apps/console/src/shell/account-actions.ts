@@ -6,6 +6,7 @@ import { post } from '../api/client.ts';
 import { useSession } from '../api/session.ts';
 import { attempt } from '../ui/toasts.tsx';
 import { setPreferences, usePreferences } from './preferences.ts';
+import { forgetRecents } from './recents.ts';
 
 const NEXT_THEME = { system: 'light', light: 'dark', dark: 'system' } as const;
 
@@ -43,6 +44,7 @@ export function useAccountActions(): readonly Action[] {
 
 /** Also at the identity provider, if one opened the session. */
 async function logOut(isByProvider: boolean): Promise<void> {
+  forgetRecents();
   if (isByProvider) {
     const { url } = await post<LogoutAnswer>('/api/v1/auth/logout/provider');
     location.assign(url ?? '/login');

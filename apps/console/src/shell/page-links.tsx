@@ -110,7 +110,7 @@ function Entry({
         to={to}
         onClick={onGo}
         activeOptions={{ exact: to === '/', includeSearch: false }}
-        className="flex min-h-8 items-center gap-2.5 rounded-md py-1 pr-12 pl-2 text-text no-underline hover:bg-sunken hover:no-underline aria-[current=page]:bg-accent-soft aria-[current=page]:font-semibold aria-[current=page]:text-accent max-md:min-h-10"
+        className={`${count ? 'pr-12' : 'pr-2'} flex min-h-8 items-center gap-2.5 rounded-md py-1 pl-2 text-text no-underline hover:bg-sunken hover:no-underline aria-[current=page]:bg-accent-soft aria-[current=page]:font-semibold aria-[current=page]:text-accent max-md:min-h-10`}
       >
         <span aria-hidden="true" className="[&>svg]:size-4">
           {icon}

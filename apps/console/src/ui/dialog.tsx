@@ -18,15 +18,16 @@ const IN_THE_MIDDLE = 'max-h-[88vh] rounded-xl border';
 const FIELD = 'input:not([type=hidden]), select, textarea';
 const CONTROL = 'a[href], button, summary, [tabindex]:not([tabindex="-1"])';
 
-/** Moves the focus to the first field, or the first control after the header; the browser takes the close button. */
+/** Moves the focus to the first field, else the first control, else the text; the browser would take the close button. */
 function focusFirst(dialog: HTMLElement): void {
-  const body = dialog.querySelector('[data-body]');
+  const body = dialog.querySelector<HTMLElement>('[data-body]');
   for (const wanted of [FIELD, CONTROL]) {
     for (const one of body?.querySelectorAll<HTMLElement>(wanted) ?? []) {
       one.focus();
       if (document.activeElement === one) return;
     }
   }
+  body?.focus();
 }
 
 /** A modal dialog, open while it is rendered; its first field has the focus; Escape closes it and the focus goes back. */
@@ -63,7 +64,11 @@ export function Dialog({ title, onClose, children, wide = false, at }: DialogPro
           <X className="size-4" />
         </IconButton>
       </header>
-      <div data-body="" className={at === 'left' ? 'py-2' : 'px-5 py-4 max-md:px-4'}>
+      <div
+        data-body=""
+        tabIndex={-1}
+        className={`outline-none ${at === 'left' ? 'py-2' : 'px-5 py-4 max-md:px-4'}`}
+      >
         {children}
       </div>
     </dialog>
