@@ -129,7 +129,7 @@ describeConsole('the console in a narrow window', { hosts: 4 }, (scene) => {
       const page = await openNarrow();
       await page.goto(await pathOf(path));
       await page.getByRole('heading', { level: 1, name: heading }).waitFor();
-      if (path === '/') await page.getByRole('heading', { name: 'What needs me?' }).waitFor();
+      if (path === '/') await page.getByRole('heading', { name: 'To do' }).waitFor();
       await expect
         .poll(() => page.getByText('Loading', { exact: true }).count(), { timeout: 30_000 })
         .toBe(0);

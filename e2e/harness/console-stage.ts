@@ -23,6 +23,7 @@ export interface ConsoleStageOptions {
 /** The real server on SQLite, a fake OSV, and a simulated fleet that has reported its packages. */
 export interface ConsoleStage extends AsyncDisposable {
   readonly server: ServerProcess;
+  readonly dataDir: string;
   /** The API session of the first operator, an admin. */
   readonly operator: Operator;
   readonly osv: FakeOsv;
@@ -62,6 +63,7 @@ export async function openConsoleStage(options: ConsoleStageOptions = {}): Promi
     const held = stack.move();
     return {
       ...{ server, operator, osv, fleet },
+      dataDir: folder.path,
       async addOperator(added) {
         const answer = await operator.call('POST', '/api/v1/admin/operators', added);
         if (answer.status !== 201) throw new Error(`operator not created: ${JSON.stringify(answer.body)}`);

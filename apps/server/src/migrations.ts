@@ -22,7 +22,7 @@ import { schema as identities } from './operators/identities/schema.ts';
 import { schema as operators } from './operators/schema.ts';
 import { schema as origins } from './origins/schema.ts';
 import { schema as outsiders } from './outsiders/schema.ts';
-import { schema as overview } from './overview/schema.ts';
+import { EXPOSED_HOSTS, schema as overview } from './overview/schema.ts';
 import type { Migration } from './platform/db/migrate.ts';
 import { schema as policies } from './policies/schema.ts';
 import { schema as probes } from './probes/schema.ts';
@@ -97,4 +97,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 245, name: 'follower-leases', statements: FOLLOWER_LEASES },
   { version: 260, name: 'installed-packages', statements: INSTALLED, move: movePackages },
   { version: 261, name: 'installed-packages-moved', statements: INSTALLED_MOVED },
+  { version: 277, name: 'exposed-hosts', statements: EXPOSED_HOSTS },
 ];

@@ -484,11 +484,11 @@ interface Resync { "id": string; "opened_at": string; "closes_at": string; "open
 
 interface Answer60 { "epoch": number; "restored": Restored | null; "active_families": number; "resync": Resync | null }
 
-interface Clear { "count": number; "as_of": string; "opens": { "list": "agents" | "updates" | "commands" | "events" | "divergences" | "signing-keys" | "registration-tokens"; "filter": { [name: string]: string } } | null }
+interface Clear { "count": number; "as_of": string; "opens": { "list": "agents" | "updates" | "commands" | "events" | "divergences" | "signing-keys" | "registration-tokens" | "notification-deliveries"; "filter": { [name: string]: string } } | null }
 
 interface Waiting { "clear": Clear; "vulnerable": Clear; "unchecked": Clear; "not_judged": Clear }
 
-interface NeedsMe { "waiting": Waiting; "exploited": Clear; "blocked": Clear; "failed": Clear; "approvals_undelivered": Clear; "clones_suspected": Clear; "hosts_unbound": Clear; "hosts_offline": Clear; "divergences_open": Clear | null; "keys_due": Clear | null; "registration_tokens_ending": Clear | null }
+interface NeedsMe { "waiting": Waiting; "exploited": Clear; "fixes": Clear; "security": Clear; "blocked": Clear; "failed": Clear; "approvals_undelivered": Clear; "clones_suspected": Clear; "hosts_unbound": Clear; "hosts_offline": Clear; "divergences_open": Clear | null; "keys_due": Clear | null; "registration_tokens_ending": Clear | null; "dead_letters": Clear | null }
 
 interface Changed { "since": string; "installed": Clear; "failed": Clear; "approved": Clear; "new_updates": Clear; "hosts_enrolled": Clear }
 
@@ -506,7 +506,7 @@ interface Answer61 { "as_of": string; "of": "fleet" | "groups"; "needs_me": Need
 
 interface Open2 { "clear": number; "vulnerable": number; "unchecked": number; "not_judged": number }
 
-interface Item44 { "day": string; "as_of": string; "complete": boolean; "open": Open2; "exposed": number; "median_age_hours": number | null; "p95_age_hours": number | null; "hosts_seen": number }
+interface Item44 { "day": string; "as_of": string; "complete": boolean; "open": Open2; "exposed": number; "exposed_hosts": number | null; "median_age_hours": number | null; "p95_age_hours": number | null; "hosts_seen": number }
 
 interface Answer62 { "agent_id": string; "as_of": string; "slot_minutes": 30; "slots": ({ "from": string; "status": "seen" | "late" | "missed" | "unknown" })[] }
 

@@ -12,6 +12,7 @@ export const OVERVIEW_LISTS = [
   'divergences',
   'signing-keys',
   'registration-tokens',
+  'notification-deliveries',
 ] as const;
 
 /** Where to look at what a number counts: a list, and the query parameters that give these rows. */
@@ -35,6 +36,9 @@ export const Overview = strict({
     waiting: strict({ clear: Figure, vulnerable: Figure, unchecked: Figure, not_judged: Figure }),
     /** Waiting updates that fix or introduce a known exploited vulnerability. */
     exploited: Figure,
+    /** Waiting updates that fix known vulnerabilities, and those that their publisher calls security updates. */
+    fixes: Figure,
+    security: Figure,
     /** Waiting updates that the gate stopped when somebody asked, or handed back. */
     blocked: Figure,
     failed: Figure,
@@ -48,6 +52,8 @@ export const Overview = strict({
     keys_due: nullable(Figure),
     /** Registration tokens with free seats in the last quarter of their time. */
     registration_tokens_ending: nullable(Figure),
+    /** Notifications that were given up. */
+    dead_letters: nullable(Figure),
   }),
   /** What happened since, which is the begin of an hour, 24 hours ago at least. */
   changed: strict({
@@ -109,6 +115,8 @@ export const HistoryDay = strict({
   open: strict({ clear: Count, vulnerable: Count, unchecked: Count, not_judged: Count }),
   /** Open updates that fix known vulnerabilities. */
   exposed: Count,
+  /** Hosts with an open update that fixes known vulnerabilities: each is one host-day of exposure. Null: not recorded then. */
+  exposed_hosts: nullable(Count),
   /** Age of open updates since the fleet was told of them; null where there were none. */
   median_age_hours: nullable(Type.Number({ minimum: 0 })),
   p95_age_hours: nullable(Type.Number({ minimum: 0 })),

@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router';
-import { Check, ChevronRight } from 'lucide-react';
+import { ChevronRight } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { placeOf, type Row, type Tone } from './overview-rules.ts';
 
@@ -60,16 +60,5 @@ export function StateRow({ icon, children }: { icon: ReactNode; children: ReactN
       </span>
       <span>{children}</span>
     </li>
-  );
-}
-
-/** Shown when all counts are zero. */
-export function AllQuiet({ rows, children }: { rows: readonly Row[]; children: ReactNode }) {
-  if (rows.some(({ figure }) => figure.count > 0)) return null;
-  return (
-    <p className="mb-2 flex items-center gap-2 font-medium text-good">
-      <Check aria-hidden="true" className="size-4" />
-      {children}
-    </p>
   );
 }

@@ -3,25 +3,8 @@ import type { Figure, Overview } from '@tidegate/protocol/overview-api';
 import type { ReactNode } from 'react';
 import { heldText, securityHeldText } from '../holds/held-rules.ts';
 import { Panel } from '../ui/page.tsx';
-import { type BarPart, StackedBar } from '../ui/stacked-bar.tsx';
 import { HostsSeen } from './history-panels.tsx';
 import { currentText, placeOf } from './overview-rules.ts';
-
-/** The verdicts of all open updates, as parts of one bar. */
-export function VerdictsPanel({ overview: { verdicts } }: { overview: Overview }) {
-  const { clear, vulnerable, unchecked, not_judged } = verdicts;
-  const parts: readonly BarPart[] = [
-    { id: 'clear', word: 'clear', count: clear, tone: 'good' },
-    { id: 'vulnerable', word: 'vulnerable', count: vulnerable, tone: 'bad' },
-    { id: 'unchecked', word: 'unchecked', count: unchecked, tone: 'unknown' },
-    { id: 'not_judged', word: 'not judged yet', count: not_judged, tone: 'neutral' },
-  ];
-  return (
-    <Panel title="Verdicts of open updates">
-      <StackedBar label="Open updates by verdict" parts={parts} />
-    </Panel>
-  );
-}
 
 /** The size of the fleet, and how much of it is online. */
 export function TotalsPanel({ overview }: { overview: Overview }) {
@@ -33,10 +16,8 @@ export function TotalsPanel({ overview }: { overview: Overview }) {
     >
       <dl className="flex flex-wrap gap-x-8 gap-y-3">
         <Total word="hosts" figure={totals.hosts} />
-        <Total word="bound" figure={totals.hosts_bound} />
         <Total word="online" figure={totals.hosts_online} />
-        <Total word="revoked" figure={totals.hosts_revoked} />
-        <Total word="open updates" figure={totals.updates_open} />
+        {totals.hosts_revoked.count > 0 && <Total word="revoked" figure={totals.hosts_revoked} />}
       </dl>
       <p className="mt-3">
         {currentText(overview)} {held.updates > 0 && <Link to="/holds">{heldText(held)}</Link>}

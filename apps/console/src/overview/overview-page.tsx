@@ -9,18 +9,20 @@ import { UndecidedPolicy } from '../gate-policy/undecided-policy.tsx';
 import { Page, Panel } from '../ui/page.tsx';
 import { ErrorPanel, Skeleton } from '../ui/states.tsx';
 import { Time } from '../ui/time.tsx';
-import { AllQuiet, FigureList } from './figure-list.tsx';
-import { TotalsPanel, VerdictsPanel } from './fleet-panels.tsx';
+import { ActList } from './act-list.tsx';
+import { actsOf } from './acts-rules.ts';
+import { FigureList } from './figure-list.tsx';
+import { TotalsPanel } from './fleet-panels.tsx';
 import { HistoryPanels } from './history-panels.tsx';
 import { LyingPanel } from './lying-panel.tsx';
-import { changed, needsMe } from './overview-rules.ts';
+import { changed } from './overview-rules.ts';
 
 // Only an empty fleet shows it.
 const FirstHost = lazy(async () => ({ default: (await import('./first-host.tsx')).FirstHost }));
 
 const FIRST_POLL_MS = 3_000;
 
-/** Answers three questions: what needs me, what changed, can I trust this? */
+/** What to do today, how the fleet is, what changed, and whether the numbers can be trusted. */
 export function OverviewPage() {
   const { may } = useSession();
   const [token, setToken] = useState<CreatedRegistrationToken | null>(null);
@@ -58,29 +60,28 @@ function AsOf({ overview: { as_of, of } }: { overview: Overview }) {
 
 function Answers({ overview }: { overview: Overview }) {
   const { groups, may } = useSession();
-  const waiting = needsMe(overview);
+  const acts = actsOf(overview);
+  const news = changed(overview).filter(({ figure }) => figure.count > 0);
   return (
     <div className="space-y-4">
       {groups === null && may('admin') && <UndecidedPolicy />}
-      <div className="grid items-start grid-cols-1 gap-4 lg:grid-cols-[1fr_2fr]">
-        <Panel title="What needs me?">
-          <AllQuiet rows={waiting}>Nothing needs you.</AllQuiet>
-          <FigureList rows={waiting} />
-        </Panel>
-        <div className="grid items-start grid-cols-1 gap-4 lg:grid-cols-2">
-          <Panel
-            title="What changed?"
-            aside={
-              <span className="text-muted">
-                since <Time at={overview.changed.since} />
-              </span>
-            }
-          >
-            <FigureList rows={changed(overview)} />
-          </Panel>
-          <LyingPanel overview={overview} />
-          <VerdictsPanel overview={overview} />
+      <div className="grid items-start grid-cols-1 gap-4 lg:grid-cols-[3fr_2fr]">
+        <ActList acts={acts} />
+        <div className="grid items-start grid-cols-1 gap-4">
           <TotalsPanel overview={overview} />
+          {news.length > 0 && (
+            <Panel
+              title="What changed?"
+              aside={
+                <span className="text-muted">
+                  since <Time at={overview.changed.since} />
+                </span>
+              }
+            >
+              <FigureList rows={news} />
+            </Panel>
+          )}
+          <LyingPanel overview={overview} />
         </div>
       </div>
       {groups === null ? (

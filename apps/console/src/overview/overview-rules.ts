@@ -10,6 +10,7 @@ const PAGES: Readonly<Record<Opens['list'], string>> = {
   divergences: '/divergences',
   'signing-keys': '/signing-keys',
   'registration-tokens': '/enrolment',
+  'notification-deliveries': '/notifications/deliveries',
 };
 
 export interface Place {
@@ -39,46 +40,6 @@ function shown(rows: Rows): readonly Row[] {
   return rows.flatMap(({ figure, ...rest }) => (figure === null ? [] : [{ ...rest, figure }]));
 }
 
-/** What needs attention, the most serious first. */
-export function needsMe({ needs_me: now }: Pick<Overview, 'needs_me'>): readonly Row[] {
-  return shown([
-    { id: 'exploited', word: 'updates pending, known to be exploited', figure: now.exploited, tone: 'bad' },
-    { id: 'clones', word: 'hosts suspected to be clones', figure: now.clones_suspected, tone: 'bad' },
-    {
-      id: 'divergences',
-      word: 'packages with conflicting hashes',
-      figure: now.divergences_open,
-      tone: 'bad',
-    },
-    { id: 'clear', word: 'updates pending, clear', figure: now.waiting.clear, tone: 'plain' },
-    { id: 'vulnerable', word: 'updates pending, vulnerable', figure: now.waiting.vulnerable, tone: 'bad' },
-    { id: 'unchecked', word: 'updates pending, unchecked', figure: now.waiting.unchecked, tone: 'unknown' },
-    {
-      id: 'not_judged',
-      word: 'updates pending, not judged yet',
-      figure: now.waiting.not_judged,
-      tone: 'unknown',
-    },
-    { id: 'blocked', word: 'updates blocked, or returned to pending', figure: now.blocked, tone: 'warn' },
-    { id: 'failed', word: 'installations failed', figure: now.failed, tone: 'bad' },
-    {
-      id: 'undelivered',
-      word: 'approvals not delivered yet',
-      figure: now.approvals_undelivered,
-      tone: 'warn',
-    },
-    { id: 'offline', word: 'hosts offline', figure: now.hosts_offline, tone: 'warn' },
-    { id: 'unbound', word: 'hosts bound to no machine', figure: now.hosts_unbound, tone: 'warn' },
-    { id: 'keys', word: 'signing keys due for rotation', figure: now.keys_due, tone: 'warn' },
-    {
-      id: 'tokens',
-      word: 'registration tokens about to expire',
-      figure: now.registration_tokens_ending,
-      tone: 'warn',
-    },
-  ]);
-}
-
 /** What happened in the last day. */
 export function changed({ changed: now }: Pick<Overview, 'changed'>): readonly Row[] {
   return shown([
@@ -87,26 +48,6 @@ export function changed({ changed: now }: Pick<Overview, 'changed'>): readonly R
     { id: 'approved', word: 'updates approved', figure: now.approved, tone: 'plain' },
     { id: 'new', word: 'updates found', figure: now.new_updates, tone: 'plain' },
     { id: 'enrolled', word: 'hosts enrolled', figure: now.hosts_enrolled, tone: 'plain' },
-  ]);
-}
-
-/** Signs that an identity or a verdict cannot be trusted. */
-export function lying({ lying: now, needs_me }: Pick<Overview, 'lying' | 'needs_me'>): readonly Row[] {
-  return shown([
-    {
-      id: 'mismatches',
-      word: 'requests from the wrong machine',
-      figure: now.machine_mismatches,
-      tone: 'bad',
-    },
-    { id: 'reuse', word: 'refresh tokens reused', figure: now.token_reuse, tone: 'bad' },
-    { id: 'clones', word: 'hosts suspected to be clones', figure: needs_me.clones_suspected, tone: 'bad' },
-    {
-      id: 'unchecked',
-      word: 'updates pending, unchecked',
-      figure: now.unchecked,
-      tone: 'unknown',
-    },
   ]);
 }
 
@@ -121,14 +62,26 @@ export function currentText({
   return held.updates > 0 ? `${text},` : `${text}.`;
 }
 
+/** Days of history before a chart says anything. */
+export const CHART_DAYS_MIN = 7;
+
+/** Whether a line has enough days to be drawn. */
+export function isDrawable(values: readonly (number | null)[]): boolean {
+  return values.filter((value) => value !== null).length >= CHART_DAYS_MIN;
+}
+
+/** The sum of the days: hosts times days with a known fix that is not installed. */
+export function hostDays(exposedHosts: readonly (number | null)[]): number {
+  return exposedHosts.reduce<number>((sum, hosts) => sum + (hosts ?? 0), 0);
+}
+
 /** The series of the charts: days, and one value per day each. */
 export function seriesOf(items: readonly HistoryDay[]) {
   return {
     days: items.map(({ day }) => day),
     median: items.map(({ median_age_hours }) => median_age_hours),
     p95: items.map(({ p95_age_hours }) => p95_age_hours),
-    exposed: items.map(({ exposed }) => exposed),
-    open: items.map(({ open }) => open.clear + open.vulnerable + open.unchecked + open.not_judged),
+    exposedHosts: items.map(({ exposed_hosts }) => exposed_hosts),
   };
 }
 

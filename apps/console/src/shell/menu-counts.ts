@@ -15,7 +15,15 @@ export function useMenuCounts(): ReadonlyMap<string, MenuCount> {
 }
 
 export function menuCounts(
-  overview: Pick<Overview, 'needs_me' | 'totals'> | undefined,
+  overview:
+    | {
+        readonly needs_me: Pick<
+          Overview['needs_me'],
+          'waiting' | 'divergences_open' | 'approvals_undelivered'
+        >;
+        readonly totals: Pick<Overview['totals'], 'hosts'>;
+      }
+    | undefined,
 ): ReadonlyMap<string, MenuCount> {
   if (!overview) return new Map();
   const { needs_me, totals } = overview;

@@ -1,5 +1,4 @@
-import { lazy, Suspense, useState } from 'react';
-import { Button } from './button.tsx';
+import { lazy, Suspense } from 'react';
 import { Fold } from './fold.tsx';
 import type { Line } from './line.ts';
 import { PlainLines } from './plain-lines.tsx';
@@ -10,8 +9,8 @@ const LineDrawing = lazy(() =>
 );
 
 /**
- * Daily numbers as lines, and as a table for screen readers. The code that draws scales is loaded on demand, so that
- * the first load does not wait for it.
+ * Daily numbers as lines, and as a table for screen readers. The code that draws scales is loaded beside the page, so
+ * that the first load does not wait for it.
  */
 export function LineChart({
   label,
@@ -28,10 +27,8 @@ export function LineChart({
   /** The preferred steps of the grid; automatic unless given. */
   steps?: readonly number[];
 }) {
-  const [isScaled, setScaled] = useState(false);
-  const plain = <PlainLines lines={lines} />;
   return (
-    <div className="space-y-2" onPointerEnter={() => setScaled(true)}>
+    <div className="space-y-2">
       <ul className="flex flex-wrap gap-x-5 gap-y-1">
         {lines.map(({ id, word, tone, dash, values }) => (
           <li key={id} className="inline-flex items-center gap-2">
@@ -46,22 +43,11 @@ export function LineChart({
             {word}: <strong>{textOf(values.at(-1) ?? null, format)}</strong>
           </li>
         ))}
-        {!isScaled && (
-          <li className="ml-auto">
-            <Button tone="quiet" onClick={() => setScaled(true)}>
-              Show the scales
-            </Button>
-          </li>
-        )}
       </ul>
-      {isScaled ? (
-        <Suspense fallback={plain}>
-          <LineDrawing days={days} lines={lines} format={format} steps={steps} />
-        </Suspense>
-      ) : (
-        plain
-      )}
-      <Fold summary="Show as a table">
+      <Suspense fallback={<PlainLines lines={lines} />}>
+        <LineDrawing days={days} lines={lines} format={format} steps={steps} />
+      </Suspense>
+      <Fold summary="Show the numbers">
         <ScrollArea label={`${label}, as a table`} className="max-h-72">
           <table className="w-full text-left [&_td]:py-0.5 [&_td]:pr-4 [&_th]:pr-4">
             <caption className="sr-only">{label}</caption>

@@ -120,6 +120,7 @@ export interface SmallCounts {
   readonly divergences: number;
   readonly keysDue: number;
   readonly tokensEnding: number;
+  readonly deadLetters: number;
 }
 
 export async function smallCounts(
@@ -136,7 +137,10 @@ export async function smallCounts(
       AND created_at <= ${nowMs - keyMaxAgeMs}) AS ${sql.ref('keysDue')},
     (SELECT count(*) FROM registration_tokens WHERE deleted_at IS NULL AND seats_used < seats
       AND expires_at > ${nowMs} AND (expires_at - ${nowMs}) * 4 < expires_at - created_at)
-      AS ${sql.ref('tokensEnding')}`.execute(db);
+      AS ${sql.ref('tokensEnding')},
+    (SELECT count(*) FROM notification_deliveries WHERE state = 'dead') AS ${sql.ref('deadLetters')}`.execute(
+    db,
+  );
   const [row] = rows;
   return {
     undelivered: Number(row?.undelivered ?? 0),
@@ -144,6 +148,7 @@ export async function smallCounts(
     divergences: Number(row?.divergences ?? 0),
     keysDue: Number(row?.keysDue ?? 0),
     tokensEnding: Number(row?.tokensEnding ?? 0),
+    deadLetters: Number(row?.deadLetters ?? 0),
   };
 }
 

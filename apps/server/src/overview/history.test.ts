@@ -52,6 +52,8 @@ describe.each(ENGINES)('the history of the fleet on $name', (engine) => {
     await addUpdate(1, { agentId, hoursAgo: 10, fields: { verdict: 'clear', fixes: 2 } });
     await addUpdate(2, { agentId, hoursAgo: 20, fields: { verdict: 'vulnerable', fixes: 0 } });
     await addUpdate(3, { agentId, hoursAgo: 300 });
+    const gone = await insertTestAgent(database, { n: 2, deletedAtMs: 1 });
+    await addUpdate(9, { agentId: gone.agentId, hoursAgo: 1, fields: { fixes: 1 } });
     await keep();
     const first: HistoryDay = {
       day: '2026-11-21',
@@ -62,6 +64,7 @@ describe.each(ENGINES)('the history of the fleet on $name', (engine) => {
       median_age_hours: 19.5,
       p95_age_hours: 299.5,
       hosts_seen: 1,
+      exposed_hosts: 1,
     };
     expect(await get('/api/v1/overview/history')).toEqual({ status: 200, body: { items: [first] } });
     await addUpdate(4, { agentId, hoursAgo: 0, fields: { verdict: 'unchecked' } });
@@ -87,7 +90,7 @@ describe.each(ENGINES)('the history of the fleet on $name', (engine) => {
     const { keep, get, platform, database } = await openScene(engine);
     const old = {
       ...{ as_of: 0, open_clear: 0, open_vulnerable: 0, open_unchecked: 0, open_not_judged: 0 },
-      ...{ exposed: 0, median_age_ms: null, p95_age_ms: null, hosts_seen: 0 },
+      ...{ exposed: 0, median_age_ms: null, p95_age_ms: null, hosts_seen: 0, exposed_hosts: null },
     };
     const days = [400, 399].map((ago) => ({ ...old, day: dayOf(platform.now() - ago * DAY_MS) }));
     await database.transact((tx) => tx.insertInto('fleet_days').values(days).execute());

@@ -1,5 +1,7 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import { HEARTBEAT_SLOTS } from '@tidegate/protocol/overview-api';
 import { slotOf } from '../agents/heartbeat-rules.ts';
+import type { Db } from '../platform/db/engine.ts';
 import type { Platform } from '../platform/platform.ts';
 import { type BackgroundWork, repeat } from '../platform/repeat.ts';
 import { ageAt, dayOf, oldestDay } from './day-rules.ts';
@@ -7,7 +9,7 @@ import { dropDaysBefore, writeDay, writeServedSlot } from './history-store.ts';
 import type { Snapshots } from './keep-snapshots.ts';
 import { verdictsOf } from './overview-view.ts';
 import { type Snapshot, totalOf } from './take-snapshot.ts';
-import { HOUR_MS } from './update-counts-store.ts';
+import { deletedHosts, exposedHosts, HOUR_MS } from './update-counts-store.ts';
 
 /** Interval of counts without requests, so that the next request is answered immediately. */
 const EVERY_MS = 60_000;
@@ -50,11 +52,26 @@ export async function keepHistory({ platform, snapshots }: HistoryDeps, state: H
   const snapshot = await snapshots.count();
   const hour = Math.floor(snapshot.asOfMs / HOUR_MS);
   if (hour === state.hour) return;
+  const exposed_hosts = await countExposed(platform.database.read);
   await platform.database.transact(async (tx) => {
-    await writeDay(tx, dayRow(snapshot));
+    await writeDay(tx, { ...dayRow(snapshot), exposed_hosts });
     await dropDaysBefore(tx, oldestDay(nowMs));
   });
   state.hour = hour;
+}
+
+/** Existing hosts with a known fix that is not installed; other requests run between the parts. */
+async function countExposed(db: Db): Promise<number> {
+  const hosts = new Set<string>();
+  for await (const some of exposedHosts(db)) {
+    for (const id of some) hosts.add(id);
+    await turn();
+  }
+  for await (const some of deletedHosts(db)) {
+    for (const id of some) hosts.delete(id);
+    await turn();
+  }
+  return hosts.size;
 }
 
 function dayRow({ asOfMs, updates, hosts }: Snapshot) {

@@ -48,6 +48,14 @@ export function overviewOf(
         list: 'updates',
         filter: { state: 'pending', exploited: 'true' },
       }),
+      fixes: figure(totalOf(pending.filter(({ exposed }) => exposed)), {
+        list: 'updates',
+        filter: { state: 'pending', fixes: 'true' },
+      }),
+      security: figure(totalOf(pending.filter(({ security }) => security)), {
+        list: 'updates',
+        filter: { state: 'pending', security: 'true' },
+      }),
       blocked: figure(snapshot.stopped, null),
       failed: figure(totalOf(updates.filter(({ state }) => state === 'failed')), {
         list: 'updates',
@@ -69,6 +77,11 @@ export function overviewOf(
       registration_tokens_ending: ofFleet(
         small.tokensEnding,
         { list: 'registration-tokens', filter: {} },
+        isFleetAdmin,
+      ),
+      dead_letters: ofFleet(
+        small.deadLetters,
+        { list: 'notification-deliveries', filter: { state: 'dead' } },
         isFleetAdmin,
       ),
     },

@@ -19,6 +19,7 @@ const PATHS: Readonly<Record<string, string>> = {
   divergences: 'artifacts/divergences',
   'signing-keys': 'admin/signing-keys',
   'registration-tokens': 'admin/registration-tokens',
+  'notification-deliveries': 'notifications/deliveries',
 };
 
 async function openApp(engine: TestEngine) {
@@ -50,14 +51,14 @@ async function fillFleet(platform: OperatorPlatform, { group = null }: { group?:
   const [first = '', second = '', , fourth = ''] = agents;
   const updates: [agentId: string, state: string, verdict: string | null, fields?: object][] = [
     [first, 'pending', 'clear', { known_exploited: 1, fixes: 3 }],
-    [first, 'pending', 'vulnerable'],
+    [first, 'pending', 'vulnerable', { security: 1 }],
     [first, 'pending', null],
     [second, 'pending', 'unchecked', { known_exploited: 0 }],
     [second, 'pending', 'clear', { fixes: 0 }],
     [second, 'approved', 'clear', { fixes: 1 }],
     [second, 'failed', 'vulnerable'],
     [second, 'installed', 'clear', { fixes: 9 }],
-    [deleted, 'pending', 'clear', { known_exploited: 1, fixes: 1 }],
+    [deleted, 'pending', 'clear', { known_exploited: 1, fixes: 1, security: 1 }],
     [deleted, 'failed', null],
   ];
   const ids: string[] = [];
@@ -159,6 +160,8 @@ describe.each(ENGINES)('the overview on $name', (engine) => {
     expect(counts(body.needs_me)).toEqual({
       waiting: { clear: 2, vulnerable: 1, unchecked: 1, not_judged: 1 },
       exploited: 1,
+      fixes: 1,
+      security: 1,
       blocked: 2,
       failed: 1,
       approvals_undelivered: 1,
@@ -168,6 +171,7 @@ describe.each(ENGINES)('the overview on $name', (engine) => {
       divergences_open: 1,
       keys_due: 0,
       registration_tokens_ending: 0,
+      dead_letters: 0,
     });
     expect(counts(body.changed)).toMatchObject({
       installed: 2,
@@ -233,6 +237,7 @@ describe.each(ENGINES)('the overview on $name', (engine) => {
       divergences_open: null,
       keys_due: null,
       registration_tokens_ending: null,
+      dead_letters: null,
     });
     expect(counts(body.totals)).toMatchObject({ hosts: 1, hosts_online: 1, updates_open: 3 });
     expect(counts(body.changed)).toMatchObject({ installed: 1, new_updates: 2 });

@@ -127,6 +127,7 @@ function dayView(row: DayRow, today: string): HistoryDay {
     median_age_hours: hours(row.median_age_ms),
     p95_age_hours: hours(row.p95_age_ms),
     hosts_seen: row.hosts_seen,
+    exposed_hosts: row.exposed_hosts,
   };
 }
 

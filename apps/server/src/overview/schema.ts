@@ -19,6 +19,9 @@ export const schema: readonly Statement[] = [
   'CREATE TABLE served_slots (slot BIGINT PRIMARY KEY)',
 ];
 
+/** Hosts with a known fix that is not installed; null on days before it was counted. */
+export const EXPOSED_HOSTS: readonly Statement[] = ['ALTER TABLE fleet_days ADD COLUMN exposed_hosts BIGINT'];
+
 declare module '../platform/db/tables.ts' {
   interface Tables {
     fleet_days: {
@@ -32,6 +35,7 @@ declare module '../platform/db/tables.ts' {
       median_age_ms: number | null;
       p95_age_ms: number | null;
       hosts_seen: number;
+      exposed_hosts: number | null;
     };
     served_slots: { slot: number };
   }

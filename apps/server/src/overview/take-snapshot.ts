@@ -99,8 +99,8 @@ function createTally() {
   return {
     add(groups: readonly UpdateGroup[], sign: 1 | -1): void {
       for (const group of groups) {
-        const { state, verdict, knownExploited, exposed, hour, updates } = group;
-        const key = `${state} ${verdict} ${knownExploited} ${exposed} ${hour}`;
+        const { state, verdict, knownExploited, exposed, security, hour, updates } = group;
+        const key = `${state} ${verdict} ${knownExploited} ${exposed} ${security} ${hour}`;
         const before = tally.get(key)?.updates ?? 0;
         tally.set(key, { ...group, updates: before + sign * updates });
       }

@@ -18,22 +18,25 @@ export interface UpdateGroup {
   readonly knownExploited: boolean;
   /** Whether they fix known vulnerabilities. */
   readonly exposed: boolean;
+  /** Whether their publisher calls them security updates. */
+  readonly security: boolean;
   /** Hour in which they were first reported, since 1970. */
   readonly hour: number;
   readonly updates: number;
 }
 
 const GROUP = sql`u.state AS state, u.verdict AS verdict, coalesce(u.known_exploited, 0) AS known_exploited,
-  CASE WHEN u.fixes > 0 THEN 1 ELSE 0 END AS exposed, u.discovered_at / ${sql.lit(HOUR_MS)} AS hour, count(*) AS updates`;
+  CASE WHEN u.fixes > 0 THEN 1 ELSE 0 END AS exposed, u.security AS security, u.discovered_at / ${sql.lit(HOUR_MS)} AS hour, count(*) AS updates`;
 /** Of several versions that wait for one package the recommended one counts, as in lists. */
 const IS_COUNTED = sql.raw(`(u.state <> 'pending' OR (u.recommended & ${RECOMMENDED_HERE}) <> 0)`);
-const BY_GROUP = sql.raw('GROUP BY 1, 2, 3, 4, 5');
+const BY_GROUP = sql.raw('GROUP BY 1, 2, 3, 4, 5, 6');
 
 interface Row {
   state: string;
   verdict: string | null;
   known_exploited: number;
   exposed: number;
+  security: number;
   hour: number;
   updates: number;
 }
@@ -67,6 +70,44 @@ async function endOfStep(db: Db, { state, after }: { state: string; after: numbe
     .limit(1)
     .executeTakeFirst();
   return row?.discovered_at ?? null;
+}
+
+/** Hosts with an open update that fixes known vulnerabilities, also deleted ones; reads only an index, in parts. */
+export async function* exposedHosts(db: Db): AsyncGenerator<string[]> {
+  for (const state of OPEN_STATES) {
+    let after = -1;
+    for (;;) {
+      const end: number | null = await endOfStep(db, { state, after });
+      let query = db
+        .selectFrom('updates')
+        .select('agent_id')
+        .distinct()
+        .where('state', '=', state)
+        .where('discovered_at', '>', after)
+        .where('fixes', '>', 0);
+      if (end !== null) query = query.where('discovered_at', '<=', end);
+      yield (await query.execute()).map(({ agent_id }) => agent_id);
+      if (end === null) break;
+      after = end;
+    }
+  }
+}
+
+export async function* deletedHosts(db: Db): AsyncGenerator<string[]> {
+  for (let after = ''; ; ) {
+    const rows = await db
+      .selectFrom('agents')
+      .select('id')
+      .where('deleted_at', 'is not', null)
+      .where('id', '>', after)
+      .orderBy('id')
+      .limit(STEP_ROWS)
+      .execute();
+    yield rows.map(({ id }) => id);
+    const last = rows.at(-1);
+    if (!last || rows.length < STEP_ROWS) return;
+    after = last.id;
+  }
 }
 
 /** Open updates of some hosts: those in existing groups, or the deleted ones. */
@@ -113,6 +154,7 @@ function groupOf(row: Row): UpdateGroup {
     verdict: row.verdict,
     knownExploited: row.known_exploited === 1,
     exposed: row.exposed === 1,
+    security: row.security === 1,
     hour: Number(row.hour),
     updates: Number(row.updates),
   };

@@ -1,0 +1,180 @@
+import type { Figure, Overview } from '@tidegate/protocol/overview-api';
+import { type Place, placeOf, type Tone } from './overview-rules.ts';
+
+/** Something to do, and where. */
+export interface Act {
+  readonly id: string;
+  /** What there is to do, with its number: `3 hosts are offline`. */
+  readonly text: string;
+  /** What it means. */
+  readonly why: string;
+  readonly button: string;
+  readonly place: Place;
+  readonly tone: Tone;
+}
+
+/**
+ * What there is to do, the most urgent first: exploited, fixes, what stands still and why, hosts that are gone,
+ * housekeeping. What is zero, or not for this caller, is left out.
+ */
+export function actsOf({ needs_me: now, lying }: Pick<Overview, 'needs_me' | 'lying'>): readonly Act[] {
+  return [
+    ...counted(now.exploited, 'bad', {
+      id: 'exploited',
+      text: (n) => `${updates(n)} ${n === 1 ? 'concerns' : 'concern'} a vulnerability that attackers use`,
+      why: 'Known to be exploited. Decide on these first.',
+      button: 'Review',
+    }),
+    ...counted(now.fixes, 'bad', {
+      id: 'fixes',
+      text: (n) => `${updates(n)} ${n === 1 ? 'fixes' : 'fix'} known vulnerabilities`,
+      why: 'The hosts stay vulnerable until they are installed.',
+      button: 'Review',
+    }),
+    ...counted(now.security, 'warn', {
+      id: 'security',
+      text: (n) =>
+        `${n.toLocaleString('en')} security ${n === 1 ? 'update waits' : 'updates wait'} for approval`,
+      why: 'Their publishers mark them as security updates.',
+      button: 'Review',
+    }),
+    ...counted(now.clones_suspected, 'bad', {
+      id: 'clones',
+      text: (n) => `${hosts(n)} may be ${n === 1 ? 'a clone' : 'clones'}`,
+      why: 'Two machines use the identity of one host. Decide which is the real one.',
+      button: 'Decide',
+    }),
+    ...counted(lying.token_reuse, 'bad', {
+      id: 'reuse',
+      text: (n) => `Used credentials came back ${times(n)} in the last day`,
+      why: 'A copy of a host\u2019s credentials may be in use.',
+      button: 'See the events',
+    }),
+    ...counted(lying.machine_mismatches, 'bad', {
+      id: 'mismatches',
+      text: (n) => `Requests came from the wrong machine ${times(n)} in the last day`,
+      why: 'Changed hardware, or credentials that were copied to another machine.',
+      button: 'See the events',
+    }),
+    ...counted(now.divergences_open, 'bad', {
+      id: 'divergences',
+      text: (n) =>
+        `${n === 1 ? '1 package has' : `${n.toLocaleString('en')} packages have`} different files under one version`,
+      why: 'Their updates are stopped until somebody decides which file is right.',
+      button: 'Decide',
+    }),
+    ...counted(now.waiting.vulnerable, 'warn', {
+      id: 'vulnerable',
+      text: (n) => `${updates(n)} ${n === 1 ? 'is' : 'are'} stopped by known vulnerabilities`,
+      why: 'In what would be installed. Each can wait for a better version, or be approved with a reason.',
+      button: 'Review',
+    }),
+    ...counted(now.waiting.unchecked, 'unknown', {
+      id: 'unchecked',
+      text: (n) => `${updates(n)} could not be checked for vulnerabilities`,
+      why: 'No source knows the packages, or it did not answer.',
+      button: 'Review',
+    }),
+    ...counted(now.failed, 'bad', {
+      id: 'failed',
+      text: (n) => `${n.toLocaleString('en')} ${n === 1 ? 'installation' : 'installations'} failed`,
+      why: 'The page of each update has the reason and the output.',
+      button: 'See why',
+    }),
+    ...counted(now.approvals_undelivered, 'warn', {
+      id: 'undelivered',
+      text: (n) =>
+        `${n.toLocaleString('en')} approved ${n === 1 ? 'installation has' : 'installations have'} not reached ${n === 1 ? 'its host' : 'their hosts'}`,
+      why: 'Hosts fetch them when they check in.',
+      button: 'See which',
+    }),
+    ...counted(now.waiting.clear, 'plain', {
+      id: 'clear',
+      text: (n) =>
+        `${updates(n)} ${n === 1 ? 'is' : 'are'} clear and ${n === 1 ? 'waits' : 'wait'} for approval`,
+      why: 'Nothing is known against them.',
+      button: 'Review',
+    }),
+    ...counted(now.hosts_offline, 'warn', {
+      id: 'offline',
+      text: (n) => `${hosts(n)} ${n === 1 ? 'is' : 'are'} offline`,
+      why: 'They report nothing and get no updates until they check in.',
+      button: 'See which',
+    }),
+    ...counted(now.hosts_unbound, 'warn', {
+      id: 'unbound',
+      text: (n) => `${hosts(n)} ${n === 1 ? 'is' : 'are'} not bound to a machine`,
+      why: 'The next machine that shows their credentials becomes the host.',
+      button: 'See which',
+    }),
+    ...ofTheSource(lying),
+    ...counted(now.keys_due, 'warn', {
+      id: 'keys',
+      text: () => 'The signing key is older than a year',
+      why: 'Rotate it: hosts follow by themselves.',
+      button: 'Rotate',
+    }),
+    ...counted(now.registration_tokens_ending, 'warn', {
+      id: 'tokens',
+      text: (n) =>
+        `${n === 1 ? '1 line that adds hosts expires' : `${n.toLocaleString('en')} lines that add hosts expire`} soon`,
+      why: 'Hosts that still have to join need a new one.',
+      button: 'See which',
+    }),
+    ...counted(now.dead_letters, 'warn', {
+      id: 'dead_letters',
+      text: (n) =>
+        `${n.toLocaleString('en')} ${n === 1 ? 'notification was' : 'notifications were'} never delivered`,
+      why: 'The receiver refused them, or did not answer for days. They can be sent again.',
+      button: 'See why',
+    }),
+  ];
+}
+
+/** What keeps the server from judging well. */
+function ofTheSource({ advisories, clock, restore }: Overview['lying']): readonly Act[] {
+  const settings = { button: 'Open settings', place: { to: '/settings', search: {} }, tone: 'warn' } as const;
+  return [
+    ...advisories.stale.map(({ ecosystem }) => ({
+      ...{ id: `stale ${ecosystem}`, text: `The vulnerability data of ${ecosystem} is too old` },
+      ...{ why: 'Its updates cannot be judged until newer data is fetched.', ...settings },
+    })),
+    ...advisories.missing.map((ecosystem) => ({
+      ...{ id: `missing ${ecosystem}`, text: `There is no vulnerability data for ${ecosystem}` },
+      ...{ why: 'Its packages cannot be checked.', ...settings },
+    })),
+    ...(clock.ok
+      ? []
+      : [
+          {
+            ...{ id: 'clock', text: 'The clock of the server is behind its own records', ...settings },
+            why: 'Correct it: hosts refuse what is signed at the wrong time.',
+          },
+        ]),
+    ...(restore.resync_open
+      ? [
+          {
+            ...{ id: 'resync', text: 'The fleet is catching up with a restored database', ...settings },
+            why: 'Hosts with credentials newer than the database are accepted once. Close it when all are back.',
+          },
+        ]
+      : []),
+  ];
+}
+
+interface Words {
+  readonly id: string;
+  readonly text: (count: number) => string;
+  readonly why: string;
+  readonly button: string;
+}
+
+function counted(figure: Figure | null, tone: Tone, { text, ...words }: Words): readonly Act[] {
+  const place = figure && placeOf(figure.opens);
+  if (!figure || !place || figure.count === 0) return [];
+  return [{ ...words, text: text(figure.count), place, tone }];
+}
+
+const updates = (n: number): string => `${n.toLocaleString('en')} ${n === 1 ? 'update' : 'updates'}`;
+const hosts = (n: number): string => `${n.toLocaleString('en')} ${n === 1 ? 'host' : 'hosts'}`;
+const times = (n: number): string => (n === 1 ? 'once' : `${n.toLocaleString('en')} times`);
