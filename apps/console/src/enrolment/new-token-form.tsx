@@ -21,6 +21,8 @@ const LIFETIMES = [
 /** The margin below the server's maximum lifetime, as its clock may be behind the browser's. */
 const SLACK_MS = 60_000;
 const SEATS_MAX = 100_000;
+/** Shown where nothing is typed, and used then. */
+const LABEL = 'new hosts';
 
 /** Creates a registration token and passes it, with its secret, to the caller. */
 export function NewTokenForm({ onCreated }: { onCreated: (token: CreatedRegistrationToken) => void }) {
@@ -34,7 +36,7 @@ export function NewTokenForm({ onCreated }: { onCreated: (token: CreatedRegistra
   const create = useMutation({
     mutationFn: () => {
       const body: CreateRegistrationToken = {
-        label,
+        label: label.trim() || LABEL,
         seats: Number(seats),
         expires_at: new Date(Date.now() + Number(hours) * HOUR_MS - SLACK_MS).toISOString(),
         ...(group === '' ? {} : { group }),
@@ -59,10 +61,9 @@ export function NewTokenForm({ onCreated }: { onCreated: (token: CreatedRegistra
       }}
     >
       <Field
-        label="Label"
-        required
+        label="Label (optional)"
         maxLength={256}
-        placeholder="rack 4"
+        placeholder={LABEL}
         value={label}
         error={faults.label}
         onChange={(event) => setLabel(event.target.value)}

@@ -47,7 +47,10 @@ describe.each(ENGINES)('on $name', (engine) => {
     expect(page.headers['referrer-policy']).toBe('no-referrer');
     const payload = 'username=root&password=correct+horse+battery&repeated=correct+horse+battery';
     const made = await send('POST', path, { headers: form, payload });
-    expect([made.statusCode, made.headers.location]).toEqual([303, '/login?next=/welcome']);
+    expect([made.statusCode, made.headers.location]).toEqual([303, '/welcome']);
+    const cookies = [made.headers['set-cookie'] ?? []].flat().map((cookie) => cookie.split(';')[0] ?? '');
+    const session = await send('GET', '/api/v1/auth/session', { headers: { cookie: cookies.join('; ') } });
+    expect(session.json().operator).toMatchObject({ username: 'root', role: 'admin' });
     await logIn();
     for (const [tried, status] of [
       [path, 404],

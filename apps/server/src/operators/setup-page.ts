@@ -6,24 +6,25 @@ import { createRoutes } from '../platform/http/create-routes.ts';
 import { type Html, html, sendPage } from '../platform/http/html-page.ts';
 import { Refusal } from '../platform/http/refusal.ts';
 import type { App } from '../platform/http/server.ts';
-import type { Platform } from '../platform/platform.ts';
+import { answerLogIn } from './auth-routes.ts';
 import { isSetupOpen, setUpFirstOperator } from './first-operator.ts';
 import { isCommonPassword } from './passwords/common-passwords.ts';
 import { passwordFault } from './passwords/password-rules.ts';
-import type { Passwords } from './passwords/passwords.ts';
+import type { SessionCookies } from './sessions/cookies.ts';
+import { type LogInDeps, logIn } from './sessions/log-in.ts';
+import { clientOf } from './sessions/open-session.ts';
 
 const FORM_MAX_BYTES = 4_096;
 const Form = Compile(SetupRequest);
 const Secret = Type.Object({ secret: Type.String() });
 const text = Type.String({ maxLength: FORM_MAX_BYTES });
 const Fields = Compile(strict({ username: text, password: text, repeated: text }));
+const PAGE = { title: 'Set up Tidegate', isCard: true } as const;
 const NO_FIELDS = { username: '', password: '', repeated: '' };
 
 /** The page behind the one-time link: a form without script. It is gone once an operator exists. */
-export function mountSetupPage(
-  app: App,
-  { platform, passwords }: { platform: Platform; passwords: Passwords },
-): void {
+export function mountSetupPage(app: App, deps: LogInDeps & { cookies: SessionCookies }): void {
+  const { platform, passwords } = deps;
   // A separate scope: forms are parsed here and nowhere else.
   app.register(async (scope) => {
     scope.addContentTypeParser<string>(
@@ -39,7 +40,7 @@ export function mountSetupPage(
       schema: { params: Secret },
       handler: async ({ params: { secret }, reply }) => {
         if (!(await isSetupOpen(platform, secret))) throw notFound();
-        return sendPage(reply, { title: 'Set up Tidegate', body: form({ username: '', fault: null }) });
+        return sendPage(reply, { ...PAGE, body: form({ username: '', fault: null }) });
       },
     });
     routes.page({
@@ -48,17 +49,20 @@ export function mountSetupPage(
       access: { limit: 'login' },
       // The handler validates the form: people get the form again with the fault, not a problem document.
       schema: { params: Secret, body: Type.Unknown() },
-      handler: async ({ params: { secret }, body, reply }) => {
+      handler: async ({ params: { secret }, body, request, reply }) => {
         const fields = Fields.Check(body) ? body : NO_FIELDS;
         const { username, password, repeated } = fields;
         const asked = { secret, username, password };
         if (!(await isSetupOpen(platform, secret))) throw notFound();
         const fault = faultOf(asked, repeated);
         if (fault !== null) {
-          return sendPage(reply, { status: 400, title: 'Set up Tidegate', body: form({ username, fault }) });
+          return sendPage(reply, { ...PAGE, status: 400, body: form({ username, fault }) });
         }
         await setUpFirstOperator(platform, passwords, asked);
-        return reply.code(303).header('location', '/login?next=/welcome').send();
+        const { cookie: cookieHeader } = request.headers;
+        const who = { username, password, given: null, client: clientOf(request), cookieHeader, site: null };
+        answerLogIn(deps, reply, await logIn(deps, who));
+        return reply.code(303).header('location', '/welcome').send();
       },
     });
   });
@@ -84,9 +88,15 @@ function faultOf(asked: SetupRequest, repeated: string): string | null {
   return fault === null ? null : `The password ${fault}.`;
 }
 
+/** The icon of the console, inline: this page may load nothing. */
+const LOGO = html`<svg viewBox="0 0 32 32" aria-hidden="true"><rect width="32" height="32" rx="7" fill="#1f5fbf"/>
+<path d="M7 9h18M10 9v14M16 9v14M22 9v14" stroke="#fff" stroke-width="2.4" stroke-linecap="round" fill="none"/>
+<path d="M5 23c2.5-2 5-2 7.5 0s5 2 7.5 0 4-1.6 7 0" stroke="#9fd0ff" stroke-width="2.4" stroke-linecap="round"
+fill="none"/></svg>`;
+
 function form({ username, fault }: { username: string; fault: string | null }): Html {
-  return html`<h1>Set up Tidegate</h1>
-<p>Create the first operator. This page works once.</p>
+  return html`<main><h1>${LOGO}Set up Tidegate</h1>
+<p>Create the first operator, an admin. This page works once, and logs you in.</p>
 ${fault === null ? '' : html`<p role="alert">${fault}</p>`}
 <form method="post">
 <label for="username">Username</label>
@@ -95,8 +105,8 @@ ${fault === null ? '' : html`<p role="alert">${fault}</p>`}
 <input id="password" name="password" type="password" autocomplete="new-password" minlength="15" maxlength="256" required>
 <label for="repeated">Password again</label>
 <input id="repeated" name="repeated" type="password" autocomplete="new-password" minlength="15" maxlength="256" required>
-<br><button type="submit">Create operator</button>
-</form>`;
+<button type="submit">Create operator</button>
+</form></main>`;
 }
 
 function notFound(): Refusal {

@@ -113,7 +113,7 @@ export async function createOperatorApp(engine: TestEngine, options: OperatorApp
   mountFactors(app.routes, auth);
   mountNotices(app.routes, { platform });
   mountPasskeys(app.routes, auth);
-  mountSetupPage(app, { platform, passwords });
+  mountSetupPage(app, auth);
   mountOperators(app.routes, { platform, passwords, endTokens: revokeTokensOf });
   mountApiTokens(app.routes, { platform });
   const providerClient = mountProviders(app, { ...auth, secure, providers: options.providers ?? {} });

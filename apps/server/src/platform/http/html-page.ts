@@ -12,6 +12,21 @@ code { overflow-wrap: anywhere; }
 [role=alert] { font-weight: 600; }
 html { background: Canvas; color: CanvasText; }
 a { color: inherit; }
+/* As the console's login page: one card in the middle of the window. */
+body.card { display: grid; place-items: center; min-height: 100vh; max-width: none; margin: 0; padding: 1.5rem; }
+body.card { box-sizing: border-box; font-size: 14px; line-height: 1.45; }
+body.card { background: light-dark(#f7f8fa, #0f1216); color: light-dark(#171b22, #e8ebf0); }
+.card main { width: 100%; max-width: 24rem; padding: 1.5rem; box-sizing: border-box; border-radius: .75rem; }
+.card main { background: light-dark(#fff, #171b21); border: 1px solid light-dark(#dde1e8, #2b323c); }
+.card h1 { display: flex; align-items: center; gap: .5rem; margin: 0; font-size: 1.125rem; font-weight: 600; }
+.card h1 svg { width: 1.75rem; height: 1.75rem; }
+.card label { font-weight: 500; }
+.card input { width: 100%; box-sizing: border-box; border: 1px solid light-dark(#8a93a3, #6a7585); border-radius: .375rem; }
+.card input, .card button { min-height: 2.25rem; }
+.card button { width: 100%; border: 0; border-radius: .375rem; background: light-dark(#1f5fbf, #2a6bd0); color: #fff; }
+.card button { font-weight: 500; cursor: pointer; }
+.card [role=alert] { color: light-dark(#b3201f, #ff9d94); }
+.card :focus-visible { outline: 2px solid light-dark(#1f5fbf, #8fbcff); outline-offset: 2px; }
 `;
 
 /** Allows only the page's style, by its hash, and forms to this server; no scripts. */
@@ -42,7 +57,12 @@ function markup(value: string | Html | readonly Html[] | undefined): string {
 /** Sends a page without scripts. */
 export function sendPage(
   reply: FastifyReply,
-  { status = 200, title, body }: { status?: number; title: string; body: Html },
+  {
+    status = 200,
+    title,
+    body,
+    isCard = false,
+  }: { status?: number; title: string; body: Html; isCard?: boolean },
 ): FastifyReply {
   const page = html`<!doctype html>
 <html lang="en">
@@ -52,7 +72,7 @@ export function sendPage(
 <title>${title}</title>
 <style>${{ html: STYLE }}</style>
 </head>
-<body>
+<body class="${isCard ? 'card' : ''}">
 ${body}
 </body>
 </html>
