@@ -21,7 +21,7 @@ body.card { background: light-dark(#f7f8fa, #0f1216); color: light-dark(#171b22,
 .card h1 { display: flex; align-items: center; gap: .5rem; margin: 0; font-size: 1.125rem; font-weight: 600; }
 .card h1 svg { width: 1.75rem; height: 1.75rem; }
 .card label { font-weight: 500; }
-.card input { width: 100%; box-sizing: border-box; border: 1px solid light-dark(#8a93a3, #6a7585); border-radius: .375rem; }
+.card input { color: inherit; background: transparent; width: 100%; box-sizing: border-box; border: 1px solid light-dark(#8a93a3, #6a7585); border-radius: .375rem; }
 .card input, .card button { min-height: 2.25rem; }
 .card button { width: 100%; border: 0; border-radius: .375rem; background: light-dark(#1f5fbf, #2a6bd0); color: #fff; }
 .card button { font-weight: 500; cursor: pointer; }
