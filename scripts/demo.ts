@@ -8,44 +8,56 @@ import { buildAgentWhenStale } from '../e2e/harness/agent-binary.ts';
 import { logIn } from '../e2e/harness/operator.ts';
 import { ecosystemsOfThisHost } from '../e2e/harness/os-release.ts';
 import { OPERATOR, startServer } from '../e2e/harness/server-process.ts';
-import { showFleet } from './demo-fleet.ts';
-import { showOneUpdate } from './demo-update.ts';
-import { say, title } from './demo-voice.ts';
+import { liveDemo } from './demo/live.ts';
+import { showFleet } from './demo/show-fleet.ts';
+import { showOneUpdate } from './demo/show-update.ts';
+import { say, title } from './demo/voice.ts';
 
-const USAGE = `Usage: npm run demo [-- --keep] [-- --hosts N]
-Shows Tidegate on temporary data: one real update from outdated host to installed package, and a
-simulated fleet of N hosts (default 300).
-  --keep   keep the server running at the end, until Ctrl-C
+const USAGE = `Usage: npm run demo [-- --port N]
+       npm run demo -- --once [--hosts N]
+Shows Tidegate on temporary data: a simulated fleet with 30 days of history, which goes on living until Ctrl C.
+  --port N    where the console is (default 8090; 0 takes any free port)
+  --once      instead: one real update from outdated host to installed package, and a fleet that reports once, then ends
+  --hosts N   hosts of that fleet (default 300)
 `;
 const HOSTS_MAX = 5_000;
+const PORT_MAX = 65_535;
+/** The sources: `npm run demo` needs no built server. */
+const PROGRAM = [process.execPath, join(import.meta.dirname, '../apps/server/src/main.ts')] as const;
 
 const { values } = parseArgs({
   options: {
-    keep: { type: 'boolean' },
+    once: { type: 'boolean' },
+    port: { type: 'string', default: '8090' },
     hosts: { type: 'string', default: '300' },
     help: { type: 'boolean', short: 'h' },
   },
 });
-const hosts = Number(values.hosts);
-if (values.help) {
-  process.stdout.write(USAGE);
-} else if (!Number.isInteger(hosts) || hosts < 1 || hosts > HOSTS_MAX) {
+const hosts = wholeNumber('hosts', { from: 1, to: HOSTS_MAX });
+const port = wholeNumber('port', { from: 0, to: PORT_MAX });
+if (values.help) process.stdout.write(USAGE);
+else if (hosts === null || port === null) process.exitCode = 2;
+else if (values.once) await demoOnce(hosts);
+else await liveDemo({ port });
+
+/** Null where the option is none, and then says so. */
+function wholeNumber(name: 'hosts' | 'port', { from, to }: { from: number; to: number }): number | null {
+  const number = Number(values[name]);
+  if (Number.isInteger(number) && number >= from && number <= to) return number;
   process.stderr.write(
-    `--hosts "${values.hosts}" is not allowed: give a whole number from 1 to ${HOSTS_MAX}.\n${USAGE}`,
+    `--${name} "${values[name]}" is not allowed: give a whole number from ${from} to ${to}.\n${USAGE}`,
   );
-  process.exitCode = 2;
-} else {
-  await demo({ hosts, keep: values.keep ?? false });
+  return null;
 }
 
-async function demo({ hosts, keep }: { hosts: number; keep: boolean }): Promise<void> {
+async function demoOnce(hosts: number): Promise<void> {
   using folder = tmpDir('tidegate-demo-');
   chmodSync(folder.path, 0o755); // the user that downloads needs access to its host
   title('The parts');
   const osv = await startFakeOsv({ covered: ecosystemsOfThisHost() });
   say('osv', `listens at ${osv.url}, in place of the public vulnerability database`);
   const dataDir = join(folder.path, 'data');
-  const server = await startServer({ dataDir, advisoryUrl: osv.url });
+  const server = await startServer({ dataDir, advisoryUrl: osv.url, program: PROGRAM });
   try {
     say('server', `listens at ${server.url}, with its embedded database in ${dataDir}`);
     const operator = await logIn(server.url);
@@ -64,21 +76,9 @@ async function demo({ hosts, keep }: { hosts: number; keep: boolean }): Promise<
       );
     }
     await showFleet({ hosts, server, operator, osv });
-    if (keep) await waitForCtrlC(server.url);
   } finally {
     await server.stop();
     await osv.stop();
   }
   title('The demo is over; all of its data has been removed');
-}
-
-async function waitForCtrlC(url: string): Promise<void> {
-  title('The server keeps running');
-  say('server', `${url}/api/docs describes the API; Ctrl-C stops the server`);
-  say('operator', `logs in as ${OPERATOR.username} with "${OPERATOR.password}"`);
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const alive = setInterval(() => {}, 60_000); // keeps this process alive, which nothing else does
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve());
-  await promise;
-  clearInterval(alive);
 }

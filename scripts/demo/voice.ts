@@ -1,5 +1,14 @@
 /** The part of the system that acts. */
-export type Part = 'osv' | 'server' | 'operator' | 'host' | 'agent' | 'executor' | 'fleet';
+export type Part =
+  | 'console'
+  | 'login'
+  | 'osv'
+  | 'server'
+  | 'operator'
+  | 'host'
+  | 'agent'
+  | 'executor'
+  | 'fleet';
 
 /** Prints one line: the part, and what it does. */
 export function say(part: Part, text: string): void {

@@ -1,9 +1,9 @@
 import type { FakeOsv } from '@tidegate/testkit/fake-osv';
 import { createFleet, type Fleet } from '@tidegate/testkit/fleet';
 import { Type } from 'typebox';
-import { expectAnswer, type Operator } from '../e2e/harness/operator.ts';
-import type { ServerProcess } from '../e2e/harness/server-process.ts';
-import { say, title } from './demo-voice.ts';
+import { expectAnswer, type Operator } from '../../e2e/harness/operator.ts';
+import type { ServerProcess } from '../../e2e/harness/server-process.ts';
+import { say, title } from './voice.ts';
 
 /** Enough for all hosts to register at once, also in the first minute, when only half of the limit applies. */
 const REGISTRATIONS = 20_000;

@@ -5,11 +5,11 @@ import { ApprovalPayload } from '@tidegate/protocol/documents';
 import type { UpdateItem } from '@tidegate/protocol/updates-api';
 import type { FakeOsv } from '@tidegate/testkit/fake-osv';
 import { Value } from 'typebox/value';
-import { createHost, type Host, must } from '../e2e/harness/host.ts';
-import { type Approved, Blocked, expectAnswer, type Operator } from '../e2e/harness/operator.ts';
-import type { ServerProcess } from '../e2e/harness/server-process.ts';
-import { ADVISORY, AFFECTED, STORY, TRACE } from '../e2e/harness/story-packages.ts';
-import { say, title } from './demo-voice.ts';
+import { createHost, type Host, must } from '../../e2e/harness/host.ts';
+import { type Approved, Blocked, expectAnswer, type Operator } from '../../e2e/harness/operator.ts';
+import type { ServerProcess } from '../../e2e/harness/server-process.ts';
+import { ADVISORY, AFFECTED, STORY, TRACE } from '../../e2e/harness/story-packages.ts';
+import { say, title } from './voice.ts';
 
 export type Stage = { folder: string; server: ServerProcess; operator: Operator; osv: FakeOsv };
 
