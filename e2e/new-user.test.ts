@@ -66,6 +66,8 @@ async function npmStart(uid: number | null): Promise<Child> {
 
 async function expectFirstOperator(child: Child): Promise<void> {
   await child.line(/Installing packages/);
+  // Offered while there is no host.
+  await child.line(/^ {2}npm run demo$/, INSTALL_MAX_MS);
   const { url, login } = await becomeFirstOperator(child, INSTALL_MAX_MS);
   expect(login.operator.role).toBe('admin');
   const made = await post(`${url}/api/v1/admin/registration-tokens`, { label: 'first host' }, login.token);

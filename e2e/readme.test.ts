@@ -38,7 +38,7 @@ test('something runs each command of the README', () => {
 
 if (process.env.TIDEGATE_LONG === '1') {
   test('the demo shows one update and a fleet', { timeout: DEMO_MAX_MS }, async () => {
-    const shown = await runTool('sh', ['-c', readmeCommand('npm run demo')], {
+    const shown = await runTool('sh', ['-c', `${readmeCommand('npm run demo')} -- --once`], {
       cwd: REPOSITORY,
       env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '/' },
     });

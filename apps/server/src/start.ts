@@ -1,5 +1,6 @@
 import { accessSync, constants, mkdirSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
+import { hasAgents } from './agents/store.ts';
 import { type Application, createApplication } from './app.ts';
 import type { Config } from './config.ts';
 import { type ExportTargets, readExportTargets } from './event-exports/read-targets.ts';
@@ -44,6 +45,8 @@ export type StartOutcome =
       ok: true;
       application: Application;
       url: string;
+      /** False until the first host has ever enrolled. */
+      hasHosts: boolean;
       /** From now on the server is not ready; resolves after the time in which balancers notice it. */
       drain: () => Promise<void>;
       /** Looks for a newer certificate at once; null where the server has none. */
@@ -78,7 +81,7 @@ export async function startServer(config: Config, world: World): Promise<StartOu
       await opened.disposeAsync();
       return outcome;
     }
-    const { application, url, tls: inUse } = outcome;
+    const { application, url, hasHosts, tls: inUse } = outcome;
     world.log.info(`migrations applied ${outcome.migrations}`);
     world.log.info('listening', { url });
     if (application.setupPath !== null) announce(`${config.baseUrl ?? url}${application.setupPath}`);
@@ -87,7 +90,15 @@ export async function startServer(config: Config, world: World): Promise<StartOu
       application.drain();
       await setTimeout(config.drainSeconds * 1_000);
     }
-    return { ok: true, application, url, lookForCertificate, drain, stop: () => opened.disposeAsync() };
+    return {
+      ok: true,
+      application,
+      url,
+      hasHosts,
+      lookForCertificate,
+      drain,
+      stop: () => opened.disposeAsync(),
+    };
   } catch (error) {
     await opened.disposeAsync();
     if (error instanceof DatabaseFault) {
@@ -122,7 +133,14 @@ interface Opening {
 }
 
 type Opened =
-  | { ok: true; application: Application; url: string; migrations: number; tls: ServerTls | null }
+  | {
+      ok: true;
+      application: Application;
+      url: string;
+      hasHosts: boolean;
+      migrations: number;
+      tls: ServerTls | null;
+    }
   | { ok: false; fault: string };
 
 async function openAll(
@@ -181,7 +199,8 @@ async function openAll(
   const url = await listen(application, config);
   if (!url.ok) return url;
   recovery.state.start();
-  return { ok: true, application, url: url.url, migrations: migrated.applied, tls };
+  const hasHosts = await hasAgents(database.read);
+  return { ok: true, application, url: url.url, hasHosts, migrations: migrated.applied, tls };
 }
 
 function faultOf(refused: Extract<MigrateOutcome, { ok: false }>): string {

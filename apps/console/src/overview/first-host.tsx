@@ -5,6 +5,7 @@ import { post } from '../api/client.ts';
 import { InstallPanel } from '../enrolment/install-panel.tsx';
 import { withStepUp } from '../login/step-up.tsx';
 import { Button } from '../ui/button.tsx';
+import { CopyText } from '../ui/copy-text.tsx';
 import { EmptyState } from '../ui/states.tsx';
 
 /** Shown before there is a host: the command that enrols the first one, and the wait for it. */
@@ -46,6 +47,10 @@ export function FirstHost({
           {mayAdd
             ? 'A host joins by one line, pasted into a root shell. It contains a token for one host that expires in a day.'
             : 'Only admins can add hosts.'}
+        </p>
+        <p className="mt-2">
+          To look around first, run <CopyText text="npm run demo" label="Copy the command" /> in a copy of the
+          repository: a demo fleet with 30 days of history, apart from the data of this server.
         </p>
         {create.error && (
           <p role="alert" className="mt-2 text-bad">

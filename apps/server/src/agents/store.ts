@@ -206,6 +206,11 @@ export async function setPollingInterval(
     .execute();
 }
 
+/** False until the first host has ever enrolled. */
+export async function hasAgents(db: Db): Promise<boolean> {
+  return (await db.selectFrom('agents').select('id').limit(1).executeTakeFirst()) !== undefined;
+}
+
 /** Number of active agents with a key set of at least this version. */
 export async function countAgentsWithKeySet(db: Db, version: number): Promise<number> {
   const row = await db

@@ -9,6 +9,9 @@ import { type CliWorld, declareCommand } from './command.ts';
 const STOP_TIMEOUT_MS = 15_000;
 const ORPHAN_CHECK_MS = 250;
 
+const LOOK_AROUND = `No host has joined yet. To look around with a demo fleet, which has a data folder of its own, run in another terminal:
+  npm run demo
+`;
 const OPTIONS = {};
 
 export const serverCommand = declareCommand({
@@ -42,6 +45,8 @@ async function runServer({ env, now, random, err }: CliWorld): Promise<ExitCode>
   warnOfUnknown(log, unknownSettings(env));
   const started = await startServer(config, { log, now, random });
   if (!started.ok) return refuse(started.fault);
+  // `npm start` runs in a copy of the repository, which has the demo.
+  if (env.npm_lifecycle_event === 'start' && !started.hasHosts) err(LOOK_AROUND);
 
   let isStopping = false;
   async function stop(signal: string): Promise<void> {
