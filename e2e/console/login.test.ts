@@ -80,6 +80,47 @@ describeConsole('logging in to the console', { hosts: 2 }, (scene) => {
     await page.getByRole('heading', { name: 'Log in to Tidegate' }).waitFor();
   });
 
+  test('a session that ends asks for the login in place, and what was typed survives', async () => {
+    const page = await scene.openAs();
+    await page.goto('/operators');
+    await page.getByRole('button', { name: 'Add an operator' }).click();
+    const form = page.getByRole('dialog', { name: 'Add an operator' });
+    await form.getByLabel('Username').fill('walter');
+    await form.getByLabel('Initial password').fill('correct horse battery');
+    await page.context().clearCookies();
+    await form.getByRole('button', { name: 'Save' }).click();
+    const login = page.getByRole('dialog', { name: 'Log in again' });
+    await login.waitFor();
+    expect(await login.getByLabel('Username').inputValue()).toBe(OPERATOR.username);
+    await login.getByLabel('Password').and(page.locator(':focus')).waitFor();
+    await inspect(page, 'login-again');
+    await page.keyboard.type('a wrong password');
+    await page.keyboard.press('Enter');
+    await login.getByText('The username or the password is wrong.').waitFor();
+    await login.getByLabel('Password').fill(OPERATOR.password);
+    await page.keyboard.press('Enter');
+    await page.getByRole('row', { name: /walter/ }).waitFor();
+    expect(await login.count()).toBe(0);
+    expect(new URL(page.url()).pathname).toBe('/operators');
+  });
+
+  test('the login can be put off: the page stays, and the next act asks again', async () => {
+    const page = await scene.openAs();
+    await page.goto('/operators');
+    await page.getByRole('button', { name: 'Add an operator' }).click();
+    const form = page.getByRole('dialog', { name: 'Add an operator' });
+    await form.getByLabel('Username').fill('wanda');
+    await form.getByLabel('Initial password').fill('correct horse battery');
+    await page.context().clearCookies();
+    const login = page.getByRole('dialog', { name: 'Log in again' });
+    for (const _ of ['once', 'twice']) {
+      await form.getByRole('button', { name: 'Save' }).click();
+      await login.getByRole('button', { name: 'Close' }).click();
+      await expect.poll(() => login.count()).toBe(0);
+      expect(await form.getByLabel('Username').inputValue()).toBe('wanda');
+    }
+  });
+
   test('the console cannot be framed', async () => {
     const page = await scene.open();
     const answer = await page.goto('/login');

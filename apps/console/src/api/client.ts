@@ -1,6 +1,7 @@
 import { BACKGROUND_HEADER } from '@tidegate/protocol/headers';
 import type { Problem } from '@tidegate/protocol/problems';
 import { isAttended } from './activity.ts';
+import { noteServerTime } from './server-time.ts';
 
 /** A response that is not a success, or no usable response at all. */
 export class ApiError extends Error {
@@ -55,7 +56,22 @@ export async function call<T>(method: string, path: string, options: Call = {}):
 export const getFile = (path: string, options: Call & { readonly accept: string }): Promise<string> =>
   read('GET', path, options);
 
+/** Once more after a login, if the session has ended meanwhile. */
 async function read(
+  method: string,
+  path: string,
+  options: Call & { readonly accept: string },
+): Promise<string> {
+  try {
+    return await readOnce(method, path, options);
+  } catch (error) {
+    const hasEnded = error instanceof ApiError && error.status === 401 && !path.startsWith('/api/v1/auth/');
+    if (!hasEnded || !(await askForLogin?.({ isAct: method !== 'GET' }))) throw error;
+    return readOnce(method, path, options);
+  }
+}
+
+async function readOnce(
   method: string,
   path: string,
   { query, body, signal, accept }: Call & { readonly accept: string },
@@ -72,8 +88,20 @@ async function read(
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     ...(signal ? { signal } : {}),
   });
+  noteServerTime(response.headers.get('date'));
   if (!response.ok) throw await failureOf(response);
   return response.text();
+}
+
+type AskForLogin = (asked: { readonly isAct: boolean }) => Promise<boolean>;
+let askForLogin: AskForLogin | null = null;
+
+/** Sets who asks for the login once the session has ended; false where nobody logged in. */
+export function onSessionEnd(ask: AskForLogin): () => void {
+  askForLogin = ask;
+  return () => {
+    askForLogin = null;
+  };
 }
 
 export const get = <T>(path: string, options?: Call): Promise<T> => call<T>('GET', path, options);

@@ -1,218 +1,35 @@
-import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import type { FactorMethod, PasskeyOptions } from '@tidegate/protocol/factors-api';
-import type { OfferedProviders } from '@tidegate/protocol/identity-providers-api';
-import type { LoginAnswer } from '@tidegate/protocol/operators-api';
-import { KeyRound, LogIn } from 'lucide-react';
-import { type FormEvent, type ReactNode, useState } from 'react';
-import { ApiError, post } from '../api/client.ts';
-import { oneQuery, queryClient } from '../api/queries.ts';
-import { Button } from '../ui/button.tsx';
-import { Field } from '../ui/field.tsx';
-import { CodeField, METHOD_LABELS } from './code-field.tsx';
+import { useState } from 'react';
+import { queryClient } from '../api/queries.ts';
 import { FactorStep } from './factor-step.tsx';
-import { methodsIn, passkeyIn, waitIn } from './methods-rules.ts';
+import { LoginForm } from './login-form.tsx';
 import { placeAfterLogin } from './next-rules.ts';
-import { arePasskeysOffered, provePasskey } from './passkeys.ts';
-import { goToProvider } from './provider-sign-in.ts';
-import { useCountdown } from './use-countdown.ts';
 
-/** The password was right; it is kept until the second factor is given. */
-interface SecondStep {
-  readonly username: string;
-  readonly password: string;
-  readonly methods: readonly FactorMethod[];
-  readonly method: FactorMethod;
-  readonly passkey: PasskeyOptions | null;
-}
-
-/** Logs in by password and second factor, if there is one, or by a passkey alone; then opens the requested page. */
+/** The login of a browser without a session; opens the requested page after it. */
 export function LoginPage() {
   const navigate = useNavigate();
   const search: Readonly<Record<string, unknown>> = useSearch({ strict: false });
-  const [step, setStep] = useState<SecondStep | null>(null);
-  const [busy, setBusy] = useState(false);
-  const [failure, setFailure] = useState<string | null>(null);
-  const [waitSeconds, setWaitSeconds] = useCountdown();
-  const offered = useQuery(oneQuery<OfferedProviders>('session', '/api/v1/auth/providers'));
-  const providers = offered.data?.items ?? [];
+  const next = placeAfterLogin(search.next);
   /** The identity provider has opened a session that waits for a second factor. */
   const isFactorDue = search.step === 'factor';
-
-  const logIn = async (
-    act: () => Promise<LoginAnswer>,
-    given: { username: string; password: string } | null,
-  ) => {
-    setBusy(true);
-    setFailure(null);
-    try {
-      await act();
-      await open();
-    } catch (error) {
-      const next = given && secondStepOf(error, given);
-      if (next && step === null) setStep(next);
-      else setFailure(error instanceof Error ? error.message : String(error));
-      setWaitSeconds(waitIn(error instanceof ApiError ? error.problem : null));
-      setBusy(false);
-    }
-  };
+  const [isSecond, setSecond] = useState(false);
   const open = async () => {
     queryClient.clear();
-    await navigate({ href: placeAfterLogin(search.next) });
+    await navigate({ href: next });
   };
-  const byProvider = async (id: string) => {
-    setBusy(true);
-    setFailure(null);
-    try {
-      const next = placeAfterLogin(search.next);
-      await goToProvider('/api/v1/auth/login/provider', { provider_id: id, next });
-    } catch (error) {
-      setFailure(error instanceof Error ? error.message : String(error));
-      setBusy(false);
-    }
-  };
-  const byPassword = (form: FormData) => {
-    const given = { username: String(form.get('username')), password: String(form.get('password')) };
-    void logIn(() => post('/api/v1/auth/login', given), given);
-  };
-  const byCode = (form: FormData, { username, password, method }: SecondStep) => {
-    const code = form.get('code');
-    const factor = method === 'totp' ? { totp: code } : { recovery_code: code };
-    void logIn(() => post('/api/v1/auth/login', { username, password, ...factor }), { username, password });
-  };
-  const byPasskey = (options: () => Promise<PasskeyOptions>) =>
-    void logIn(async () => post('/api/v1/auth/login/passkey', await provePasskey(await options())), null);
-  const anyPasskey = () => post<PasskeyOptions>('/api/v1/auth/login/passkey/options');
-
   return (
     <main className="grid min-h-screen place-items-center p-6">
       <div className="w-full max-w-sm space-y-4 rounded-xl border border-line bg-surface p-6">
         <h1 className="flex items-center gap-2 text-lg font-semibold">
           <img src="/icon.svg" alt="" className="size-7" />
-          {step === null && !isFactorDue ? 'Log in to Tidegate' : 'Second factor'}
+          {isSecond || isFactorDue ? 'Second factor' : 'Log in to Tidegate'}
         </h1>
         {isFactorDue ? (
           <FactorStep onProven={open} />
-        ) : step === null ? (
-          <Form onSubmit={byPassword}>
-            <Field
-              label="Username"
-              name="username"
-              autoComplete="username"
-              autoCapitalize="none"
-              spellCheck={false}
-              required
-              maxLength={64}
-              autoFocus
-            />
-            <Field
-              label="Password"
-              name="password"
-              type="password"
-              autoComplete="current-password"
-              required
-              maxLength={256}
-            />
-            <Failure text={failure} />
-            <Button
-              type="submit"
-              tone="primary"
-              busy={busy}
-              disabled={waitSeconds > 0}
-              className="w-full justify-center"
-            >
-              {waitSeconds > 0 ? `Log in (wait ${waitSeconds} s)` : 'Log in'}
-            </Button>
-            {arePasskeysOffered() && (
-              <Button
-                busy={busy}
-                className="w-full justify-center"
-                icon={<KeyRound aria-hidden="true" className="size-4" />}
-                onClick={() => byPasskey(anyPasskey)}
-              >
-                Log in with a passkey
-              </Button>
-            )}
-            {providers.map(({ id, name }) => (
-              <Button
-                key={id}
-                busy={busy}
-                className="w-full justify-center"
-                icon={<LogIn aria-hidden="true" className="size-4" />}
-                onClick={() => void byProvider(id)}
-              >
-                Continue with {name}
-              </Button>
-            ))}
-          </Form>
         ) : (
-          <Form onSubmit={(form) => byCode(form, step)}>
-            {(step.method === 'totp' || step.method === 'recovery_code') && (
-              <CodeField method={step.method} />
-            )}
-            <Failure text={failure} />
-            {step.method === 'passkey' ? (
-              <Button
-                tone="primary"
-                busy={busy}
-                className="w-full justify-center"
-                // The challenge of the first response works once; after a failure the passkey logs in alone.
-                onClick={() => byPasskey(async () => (failure === null && step.passkey) || anyPasskey())}
-              >
-                Use the passkey
-              </Button>
-            ) : (
-              <Button type="submit" tone="primary" busy={busy} className="w-full justify-center">
-                Log in
-              </Button>
-            )}
-            <div className="flex flex-wrap justify-between gap-2">
-              {step.methods
-                .filter((method) => method !== step.method)
-                .map((method) => (
-                  <Button key={method} tone="quiet" onClick={() => setStep({ ...step, method })}>
-                    {METHOD_LABELS[method]}
-                  </Button>
-                ))}
-              <Button tone="quiet" onClick={() => setStep(null)}>
-                Start again
-              </Button>
-            </div>
-          </Form>
+          <LoginForm next={next} onLoggedIn={open} onStep={setSecond} />
         )}
       </div>
     </main>
   );
-}
-
-function Form({ onSubmit, children }: { onSubmit: (form: FormData) => void; children: ReactNode }) {
-  const submit = (event: FormEvent<HTMLFormElement>) => {
-    event.preventDefault();
-    onSubmit(new FormData(event.currentTarget));
-  };
-  return (
-    <form className="space-y-4" onSubmit={submit}>
-      {children}
-    </form>
-  );
-}
-
-function Failure({ text }: { text: string | null }) {
-  return (
-    text !== null && (
-      <p role="alert" className="rounded-md bg-bad-soft px-3 py-2 text-bad">
-        {text}
-      </p>
-    )
-  );
-}
-
-function secondStepOf(error: unknown, given: { username: string; password: string }): SecondStep | null {
-  if (!(error instanceof ApiError) || error.code !== 'second_factor_required') return null;
-  const passkey = passkeyIn(error.problem);
-  const methods = methodsIn(error.problem).filter(
-    (method) => method !== 'passkey' || (passkey !== null && arePasskeysOffered()),
-  );
-  const [method] = methods;
-  return method === undefined ? null : { ...given, methods, method, passkey };
 }

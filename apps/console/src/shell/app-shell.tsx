@@ -7,6 +7,7 @@ import { followChanges } from '../api/live.ts';
 import { queryClient } from '../api/queries.ts';
 import { useSession } from '../api/session.ts';
 import { FactorDemand } from '../login/factor-demand.tsx';
+import { SessionEnd } from '../login/session-end.tsx';
 import { StepUpPrompt } from '../login/step-up.tsx';
 import { Toasts } from '../ui/toasts.tsx';
 import { useAccountActions } from './account-actions.ts';
@@ -95,6 +96,7 @@ export function AppShell() {
         {open === 'help' && <ShortcutHelp onClose={() => setOpen(null)} />}
       </Suspense>
       <StepUpPrompt />
+      <SessionEnd />
       <Toasts />
     </div>
   );

@@ -15,7 +15,7 @@ interface DialogProps {
 const AT_LEFT = 'm-0 h-dvh max-h-none w-[min(20rem,88vw)] rounded-r-xl border-r';
 const IN_THE_MIDDLE = 'max-h-[88vh] rounded-xl border';
 
-const FIELD = 'input:not([type=hidden]), select, textarea';
+const FIELD = 'input:not([type=hidden], [readonly]), select, textarea';
 const CONTROL = 'a[href], button, summary, [tabindex]:not([tabindex="-1"])';
 
 /** Moves the focus to the first field, else the first control, else the text; the browser would take the close button. */

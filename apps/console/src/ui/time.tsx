@@ -1,20 +1,23 @@
 import { useSyncExternalStore } from 'react';
+import { onShift, serverNow } from '../api/server-time.ts';
 import { relativeTime } from './relative-time-rules.ts';
 
 const TICK_MS = 15_000;
-let nowMs = Date.now();
+let nowMs = serverNow();
 const listeners = new Set<() => void>();
-setInterval(() => {
-  nowMs = Date.now();
+function tick(): void {
+  nowMs = serverNow();
   for (const listener of listeners) listener();
-}, TICK_MS);
+}
+setInterval(tick, TICK_MS);
+onShift(tick);
 
 function subscribe(listener: () => void): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
 }
 
-/** The time now, in milliseconds, updated every 15 seconds. */
+/** The time now by the server's clock, in milliseconds, updated every 15 seconds. */
 export function useNow(): number {
   return useSyncExternalStore(subscribe, () => nowMs);
 }
