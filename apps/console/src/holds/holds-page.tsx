@@ -32,7 +32,7 @@ export function HoldsPage() {
   return (
     <Page
       title="Holds"
-      lead="Packages that stay as they are until a day. Nothing that would change one is approved, wherever it is in a closure."
+      lead="Packages that stay as they are until a day. No update that would change one is approved, also not as a dependency of another."
       actions={
         isApprover && (
           <Button

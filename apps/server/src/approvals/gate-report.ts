@@ -212,15 +212,18 @@ function provenanceReport({ information }: UpdateFacts): GateReport['provenance'
 
 const WARNING_DETAILS: Readonly<Record<GateWarning, string>> = {
   override_not_needed: 'Nothing blocked this update: it was approved without the override.',
-  closure_unchecked: 'The closure could not be checked for known vulnerabilities.',
+  closure_unchecked: 'What would be installed could not be checked for known vulnerabilities.',
   distribution_uncovered:
     'No vulnerability database covers the distribution of this host, or the origin of a package.',
-  age_violation: 'A version in the closure is younger than the minimum age, or its age is unknown.',
+  age_violation: 'A version that would be installed is younger than the minimum age, or its age is unknown.',
   unimportant_not_counted:
-    'A vulnerability in the closure did not count: its distribution calls it unimportant.',
-  statement_used: "A vulnerability in the closure did not count: an operator's statement excuses it.",
-  provenance_dropped: 'A version in the closure has no provenance, although the version on the host has one.',
-  provenance_mismatch: 'The provenance of a version in the closure is for another artifact than the plan.',
+    'A vulnerability of what would be installed did not count: its distribution calls it unimportant.',
+  statement_used:
+    "A vulnerability of what would be installed did not count: an operator's statement excuses it.",
+  provenance_dropped:
+    'A version that would be installed has no provenance, although the version on the host has one.',
+  provenance_mismatch:
+    'The provenance of a version that would be installed is for another artifact than the plan.',
   registered_origin_used:
     'No database covers a package of a third party: it passes because its origin is registered.',
   origin_changed: 'A package comes from another vendor than the version on the host.',
