@@ -9,6 +9,7 @@ import { ArrowDown, ArrowUp, ChevronsUpDown } from 'lucide-react';
 import {
   type KeyboardEvent,
   type MouseEvent,
+  type PointerEvent,
   type ReactNode,
   useEffect,
   useMemo,
@@ -172,7 +173,8 @@ export function DataTable<T extends object>(props: TableProps<T>) {
                 {row.getVisibleCells().map((cell, i) => (
                   <td
                     key={cell.id}
-                    className={`px-3 py-1 ${shown[i]?.align === 'right' ? 'text-right tabular-nums' : ''} ${shown[i]?.wide ? 'w-full max-w-0 min-w-48 truncate' : 'whitespace-nowrap'}`}
+                    onPointerEnter={showCut}
+                    className={`px-3 py-1 ${shown[i]?.align === 'right' ? 'text-right tabular-nums' : ''} ${shown[i]?.wide ? 'w-full max-w-0 min-w-48 truncate' : 'max-w-80 truncate'}`}
                   >
                     <table.FlexRender cell={cell} />
                   </td>
@@ -184,6 +186,12 @@ export function DataTable<T extends object>(props: TableProps<T>) {
       </table>
     </div>
   );
+}
+
+/** Names a text that its column cuts off. */
+function showCut({ currentTarget: cell }: PointerEvent<HTMLTableCellElement>): void {
+  if (cell.scrollWidth > cell.clientWidth) cell.title = cell.textContent ?? '';
+  else cell.removeAttribute('title');
 }
 
 /** Focuses the row of the page's table that last had the focus, or else the first. */

@@ -1,4 +1,6 @@
 import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 
 /** Words of the inside, and how people say it. */
@@ -12,7 +14,8 @@ const BANNED: readonly (readonly [word: RegExp, instead: string])[] = [
   [/\b[ACER][1-9]\b/, 'what the rule says'],
 ];
 
-const FILES = globSync('**/*.tsx', { cwd: import.meta.dirname });
+const CONSOLE = fileURLToPath(new URL('../apps/console/src', import.meta.url));
+const FILES = globSync('**/*.tsx', { cwd: CONSOLE });
 
 /** What people read of a source: text between tags, and quoted sentences. */
 function readableText(source: string): readonly string[] {
@@ -27,7 +30,7 @@ function readableText(source: string): readonly string[] {
 test('no page uses a word of the inside', () => {
   expect(FILES.length).toBeGreaterThan(100);
   const found = FILES.flatMap((file) =>
-    readableText(readFileSync(`${import.meta.dirname}/${file}`, 'utf8')).flatMap((text) =>
+    readableText(readFileSync(join(CONSOLE, file), 'utf8')).flatMap((text) =>
       BANNED.filter(([word]) => word.test(text)).map(
         ([, instead]) => `${file}: ${text.trim()} (say: ${instead})`,
       ),
