@@ -2,7 +2,8 @@ import { startFakeOsv } from '@tidegate/testkit/fake-osv';
 import { createFleet } from '@tidegate/testkit/fleet';
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { browserMissing, inspect, startBrowser } from '../harness/browser.ts';
+import { inspect, startBrowser } from '../harness/browser.ts';
+import { browserMissing } from '../harness/chromium.ts';
 import { startServer } from '../harness/server-process.ts';
 
 const missing = browserMissing();

@@ -1,35 +1,21 @@
-import { existsSync, mkdirSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import axe from 'axe-core';
-import { type BrowserContext, chromium, type Page } from 'playwright-core';
+import type { BrowserContext, Page } from 'playwright-core';
 import { expect, onTestFinished } from 'vitest';
+import { launchChromium } from './chromium.ts';
 import { OPERATOR } from './server-process.ts';
 
 /** Screenshots of every page in both themes, kept by CI. */
 const OUT = fileURLToPath(new URL('../out/console', import.meta.url));
-const CHROMIUM = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium';
-const FLAGS = [
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-];
 const THEMES = ['light', 'dark'] as const;
 const VIEWPORT = { width: 1440, height: 900 };
 /** How long a page may take to show something on a busy machine. */
 const SHOWN_MAX_MS = 20_000;
 /** In the long lane each change takes so long, so that a story that does not wait for one fails. */
 const WRITE_DELAY_MS = process.env.TIDEGATE_LONG === '1' ? 800 : 0;
-
-/** Says which package has the browser; null if it is installed. */
-export function browserMissing(): string | null {
-  return existsSync(CHROMIUM) ? null : 'chromium is missing (Debian package chromium)';
-}
 
 export interface Browser extends AsyncDisposable {
   /** Opens a window without a session; closed when the test ends, which fails if the page had errors. */
@@ -42,7 +28,7 @@ export interface Browser extends AsyncDisposable {
 
 /** Debian's Chromium without a window. `trustsAll`: also certificates of a test's own CA. */
 export async function startBrowser({ trustsAll = false } = {}): Promise<Browser> {
-  const browser = await chromium.launch({ executablePath: CHROMIUM, args: FLAGS });
+  const browser = await launchChromium();
 
   async function contextOf(url: string, colorScheme: 'light' | 'dark'): Promise<BrowserContext> {
     const context = await browser.newContext({

@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe } from 'vitest';
-import { type Browser, browserMissing, startBrowser } from './browser.ts';
+import { type Browser, startBrowser } from './browser.ts';
+import { browserMissing } from './chromium.ts';
 import { type ConsoleStage, type ConsoleStageOptions, openConsoleStage } from './console-stage.ts';
 
 export interface ConsoleSceneOptions extends ConsoleStageOptions {

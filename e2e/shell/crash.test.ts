@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { browserMissing } from '../harness/browser.ts';
+import { browserMissing } from '../harness/chromium.ts';
 import { page } from './attack-pages.ts';
 import { type Screen, screenMissing, startScreen } from './screen.ts';
 import { descendants, openShellStage, webviewMissing } from './shell-stage.ts';

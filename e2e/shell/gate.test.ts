@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { browserMissing } from '../harness/browser.ts';
+import { browserMissing } from '../harness/chromium.ts';
 import {
   BLOB_DOCUMENT,
   DATA_DOCUMENT,

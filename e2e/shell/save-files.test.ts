@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { browserMissing } from '../harness/browser.ts';
+import { browserMissing } from '../harness/chromium.ts';
 import { page } from './attack-pages.ts';
 import { type Screen, screenMissing, startScreen } from './screen.ts';
 import { openShellStage, STORY_BACKENDS, webviewMissing } from './shell-stage.ts';

@@ -13,6 +13,7 @@ const DAY_MS = 24 * HOUR_MS;
 const COARSE_MS = 8 * HOUR_MS;
 const FINE_MS = HOUR_MS / 2;
 const FINE_DAYS = 2;
+const SPARE_MS = 5 * 60_000;
 /** The background of the server looks about so often while nothing happens. */
 const LOOKS = 3;
 const LOOK_MS = 21_000;
@@ -32,7 +33,8 @@ export async function makeHistory(
   { sources, onDay }: { sources: Sources; onDay: (day: number) => void },
 ): Promise<{ hosts: DemoHost[]; place: Place; isUp: (host: DemoHost) => boolean }> {
   const endMs = Date.now();
-  const beginMs = endMs - DAYS * DAY_MS;
+  // What the server has recorded must never be of the future.
+  const beginMs = endMs - DAYS * DAY_MS - SPARE_MS;
   using clock = startDemoClock(beginMs);
   const place: Place = { url: '', now: clock.now };
   const dayAt = () => Math.floor((clock.now() - beginMs) / DAY_MS);
@@ -115,10 +117,7 @@ async function enrolAll(hosts: readonly DemoHost[], call: Call): Promise<void> {
 }
 
 /** A few at a time. */
-export async function each(
-  hosts: readonly DemoHost[],
-  act: (host: DemoHost) => Promise<void>,
-): Promise<void> {
+async function each(hosts: readonly DemoHost[], act: (host: DemoHost) => Promise<void>): Promise<void> {
   const queue = hosts.values();
   const lane = async () => {
     for (const host of queue) await act(host);

@@ -157,8 +157,11 @@ export function createHost(given: Given, world: HostWorld) {
         boot = { id: randomUUID(), sinceMs: world.now() };
         stale.kernel = false;
         stale.services.clear();
+        // The server takes a report of the boot that it knows.
+        await checkIn();
+        await tellRestarts();
         await end({ boot_id: boot.id });
-        return tellRestarts();
+        return tellProbes(true);
       case 'restart_services': {
         const units = [...stale.services].map((unit) => ({ unit, outcome: 'restarted' as const }));
         stale.services.clear();
@@ -212,6 +215,12 @@ export function createHost(given: Given, world: HostWorld) {
 
   const tellRestarts = async () => void (await ask('PUT', '/restarts', { body: restarts() }));
 
+  async function tellProbes(isGreen: boolean): Promise<void> {
+    const own = { name: given.group, kind: 'http', state: isGreen ? 'green' : 'red' };
+    const probes = [{ name: 'ssh', kind: 'tcp', state: 'green' }, own];
+    await ask('PUT', '/probes', { body: { at: text(), probes } });
+  }
+
   function restarts(): RestartReport {
     const services = [...stale.services].map((name) => ({
       ...{ name, kind: 'service' as const, processes: 3, more_files: 0 },
@@ -264,7 +273,7 @@ export function createHost(given: Given, world: HostWorld) {
 
   return {
     ...given,
-    ...{ enrol, checkIn, report, work, tellRestarts },
+    ...{ enrol, checkIn, report, work, tellRestarts, tellProbes },
     get id() {
       return session.agentId;
     },
@@ -272,16 +281,6 @@ export function createHost(given: Given, world: HostWorld) {
     moveToOtherHardware() {
       machine = `another-${machine}`;
     },
-    tellProbes: async (isGreen: boolean) =>
-      void (await ask('PUT', '/probes', {
-        body: {
-          at: text(),
-          probes: [
-            { name: 'ssh', kind: 'tcp', state: 'green' },
-            { name: given.group, kind: 'http', state: isGreen ? 'green' : 'red' },
-          ],
-        },
-      })),
   };
 }
 export type DemoHost = ReturnType<typeof createHost>;

@@ -121,7 +121,7 @@ export function storyOf({ call, hosts, now, chatUrl }: Stage) {
       await approve(ben, 'q=kernel');
     },
     17: async () => {
-      const asked = { kind: 'reboot', scope: { kind: 'all' }, reason: 'The new kernel.', deadline: later(5) };
+      const asked = { kind: 'reboot', scope: { kind: 'all' }, reason: 'The new kernel.', deadline: later(9) };
       await ada('POST', '/reboots', asked);
     },
     18: () => approve(ben, 'q=nginx'),
