@@ -7,6 +7,7 @@ describeConsole('while the server is away', { hosts: 3 }, (scene) => {
     const page = await scene.openAs();
     await page.goto('/hosts');
     await page.getByText('Live', { exact: true }).waitFor();
+    await page.getByRole('link', { name: /^web-/ }).first().waitFor();
     await scene.stage.server.kill();
     await page.getByRole('button', { name: 'Refresh the hosts' }).click();
     await page.getByText('The server does not answer', { exact: true }).first().waitFor();
@@ -15,6 +16,23 @@ describeConsole('while the server is away', { hosts: 3 }, (scene) => {
     await scene.stage.server.restart();
     await page.getByText('Live', { exact: true }).waitFor();
     await expect.poll(() => page.getByText('The server does not answer').count()).toBe(0);
+  });
+
+  test('on a slow network the page that was asked for is shown as a skeleton, not the old one', async () => {
+    const page = await scene.openAs();
+    await page.goto('/settings');
+    await page.getByRole('heading', { level: 1, name: 'Settings' }).waitFor();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    await page.route('**/assets/events-page*.js', async (route) => {
+      await promise;
+      await route.continue();
+    });
+    await page.keyboard.press('g');
+    await page.keyboard.press('e');
+    await page.getByText('Loading', { exact: true }).waitFor();
+    expect(await page.getByRole('heading', { level: 1, name: 'Settings' }).count()).toBe(0);
+    resolve();
+    await page.getByRole('heading', { level: 1, name: 'Events' }).waitFor();
   });
 
   test('an act fails with a message and the form keeps its input', async () => {

@@ -13,7 +13,7 @@ import { sessionQuery } from './api/session.ts';
 import { AppShell } from './shell/app-shell.tsx';
 import { FailedPage, reportError } from './shell/failures.tsx';
 import { WholeFleet } from './shell/whole-fleet.tsx';
-import { EmptyState, ErrorPanel } from './ui/states.tsx';
+import { EmptyState, ErrorPanel, Skeleton } from './ui/states.tsx';
 
 const root = createRootRoute({ notFoundComponent: NotFound });
 
@@ -181,11 +181,18 @@ const routeTree = root.addChildren([
   ]),
 ]);
 
+/** A page that is there already must not flash. */
+const PENDING_AFTER_MS = 100;
+
 export const router = createRouter({
   routeTree,
   parseSearch,
   stringifySearch,
   defaultPreload: 'intent',
+  // The page that was asked for, not the one before under its address.
+  defaultPendingMs: PENDING_AFTER_MS,
+  defaultPendingMinMs: 0,
+  defaultPendingComponent: Pending,
   scrollRestoration: true,
   defaultErrorComponent: FailedPage,
   defaultOnCatch: (error) => reportError(error, 'ui_error'),
@@ -195,6 +202,10 @@ declare module '@tanstack/react-router' {
   interface Register {
     router: typeof router;
   }
+}
+
+function Pending() {
+  return <Skeleton rows={8} />;
 }
 
 function NotFound() {

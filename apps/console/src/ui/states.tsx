@@ -4,9 +4,9 @@ import { ApiError } from '../api/client.ts';
 import { Button } from './button.tsx';
 import { CopyText } from './copy-text.tsx';
 
-const SKELETON_AFTER_MS = 200;
+const SKELETON_AFTER_MS = 100;
 
-/** Grey bars in place of content that is loading; nothing during the first 200 ms. */
+/** Grey bars in place of content that is loading; nothing during the first 100 ms. */
 export function Skeleton({ rows = 6 }: { rows?: number }) {
   const [shown, setShown] = useState(false);
   useEffect(() => {
