@@ -725,6 +725,16 @@ const ROWS: Readonly<Record<string, Row>> = {
     body: { mitigation: null },
     expected: operator('approver', '404 not_found'),
   },
+  'GET /api/v1/vulnerabilities': { expected: operator('viewer', '200') },
+  'GET /api/v1/vulnerabilities/coverage': { expected: operator('viewer', '200') },
+  'GET /api/v1/vulnerabilities/:id': {
+    path: '/api/v1/vulnerabilities/CVE-2024-1',
+    expected: operator('viewer', '404 not_found'),
+  },
+  'GET /api/v1/vulnerabilities/:id/hosts': {
+    path: '/api/v1/vulnerabilities/CVE-2024-1/hosts',
+    expected: operator('viewer', '404 not_found'),
+  },
   'GET /api/v1/policies': { expected: operator('viewer', '200') },
   'GET /api/v1/policies/:id': {
     path: `/api/v1/policies/${NOBODY}`,

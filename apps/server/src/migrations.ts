@@ -1,3 +1,4 @@
+import { KEV_DATES } from './advisories/exploited/schema.ts';
 import { schema as advisories } from './advisories/schema.ts';
 import { schema as agentCredentials } from './agent-credentials/schema.ts';
 import { schema as agents } from './agents/schema.ts';
@@ -38,6 +39,7 @@ import { schema as unfixed } from './unfixed/schema.ts';
 import { schema as updates } from './updates/schema.ts';
 import { schema as vex } from './vex/schema.ts';
 import { schema as views } from './views/schema.ts';
+import { VULNERABILITY_INDEX } from './vulnerability-index/schema.ts';
 
 /** The schema of the first release; each part follows those that it refers to. */
 const BASE: readonly Migration[] = [
@@ -98,4 +100,6 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 260, name: 'installed-packages', statements: INSTALLED, move: movePackages },
   { version: 261, name: 'installed-packages-moved', statements: INSTALLED_MOVED },
   { version: 277, name: 'exposed-hosts', statements: EXPOSED_HOSTS },
+  { version: 278, name: 'vulnerability-index', statements: VULNERABILITY_INDEX },
+  { version: 279, name: 'kev-dates', statements: KEV_DATES },
 ];

@@ -16,6 +16,7 @@ import {
   strict,
   Timestamp,
   Uuid,
+  VulnerabilityId,
 } from './scalars.ts';
 import { HostTag } from './tags-api.ts';
 
@@ -114,6 +115,8 @@ export const AgentFilter = {
   services_restart: Type.Optional(RestartNeed),
   reboot: Type.Optional(RestartNeed),
   probes: Type.Optional(ProbesState),
+  /** Only hosts that have this vulnerability, named by any of its ids. */
+  cve: Type.Optional(VulnerabilityId),
 };
 
 export const AGENT_SORTS = [

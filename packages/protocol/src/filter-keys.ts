@@ -16,6 +16,7 @@ export const FILTER_KEYS = {
   verdict: 'verdict',
   security: 'security',
   exploited: 'exploited',
+  cve: 'cve',
   introduces: 'introduces',
   stays: 'stays',
   fixes: 'fixes',

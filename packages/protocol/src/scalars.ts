@@ -112,3 +112,10 @@ export const KeyFingerprint = Type.String({
   pattern: '^([0-9a-f]{40}|[0-9a-f]{64})$',
   description: 'fingerprint of an OpenPGP key: 40 or 64 hexadecimal digits in lower case',
 });
+
+/** The id of an advisory or CVE, as databases write it. */
+export const VulnerabilityId = Type.String({
+  pattern: '^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$',
+  maxLength: 128,
+  description: 'id of a vulnerability, such as CVE-2024-1 or GHSA-xxxx-xxxx-xxxx',
+});

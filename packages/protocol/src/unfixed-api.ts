@@ -1,8 +1,16 @@
 import { type Static, Type } from 'typebox';
 import { sortBy } from './lists-api.ts';
 import { CheckName } from './probes.ts';
-import { Count, Ecosystem, nullable, strict, Timestamp, Uuid, writtenText } from './scalars.ts';
-import { VulnerabilityId } from './vex-api.ts';
+import {
+  Count,
+  Ecosystem,
+  nullable,
+  strict,
+  Timestamp,
+  Uuid,
+  VulnerabilityId,
+  writtenText,
+} from './scalars.ts';
 
 export const UNFIXED_SORTS = ['hosts', 'first_seen_at'] as const;
 export const UNFIXED_SORT_DEFAULT = '-hosts';

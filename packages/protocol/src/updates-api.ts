@@ -16,6 +16,7 @@ import {
   strict,
   Timestamp,
   Uuid,
+  VulnerabilityId,
 } from './scalars.ts';
 import { UpdateState, VulnerabilityVerdict } from './states.ts';
 import { HostTag } from './tags-api.ts';
@@ -38,6 +39,8 @@ export const UpdateFilter = strict({
   verdict: Type.Optional(VulnerabilityVerdict),
   security: Type.Optional(Flag),
   exploited: Type.Optional(Flag),
+  /** Only updates that are judged to fix this vulnerability, named by any of its ids. */
+  cve: Type.Optional(VulnerabilityId),
   /** Whether the part of the verdict has known vulnerabilities; neither value matches what is not known. */
   introduces: Type.Optional(Flag),
   stays: Type.Optional(Flag),

@@ -14,6 +14,7 @@ import {
   strict,
   Timestamp,
   Uuid,
+  VulnerabilityId,
   writtenText,
 } from './scalars.ts';
 
@@ -25,13 +26,6 @@ export const VEX_VERSIONS_MAX = 100;
 export const VEX_STATEMENTS_MAX = 2_000;
 /** Statements of one imported document. */
 export const VEX_IMPORT_MAX = 500;
-
-/** The id of an advisory or CVE, as databases write it. */
-export const VulnerabilityId = Type.String({
-  pattern: '^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$',
-  maxLength: 128,
-  description: 'id of a vulnerability, such as CVE-2024-1 or GHSA-xxxx-xxxx-xxxx',
-});
 
 /** Why a package is not affected (OpenVEX 0.2.0, "Status Justifications"). */
 export const VEX_JUSTIFICATIONS = [

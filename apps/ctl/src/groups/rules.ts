@@ -199,3 +199,36 @@ export const UNFIXED_GROUP: Group = {
     }),
   ],
 };
+
+export const VULNERABILITIES_GROUP: Group = {
+  name: 'vulnerabilities',
+  summary: 'known vulnerabilities of what is installed: list, show, hosts, coverage',
+  acts: [
+    list('GET /api/v1/vulnerabilities', {
+      act: 'list',
+      about: { search: 'part of its name, summary or package' },
+      columns: {
+        VULNERABILITY: ({ id }) => id,
+        SEVERITY: ({ severity }) => severity ?? 'unknown',
+        EXPLOITED: ({ exploited }) => (exploited === null ? 'unknown' : exploited ? 'yes' : 'not known of'),
+        HOSTS: ({ hosts }) => hosts,
+        FIXABLE: ({ fixable_hosts: hosts }) => hosts,
+        WAITING: ({ waiting_hosts: hosts }) => hosts,
+        'NO FIX': ({ unfixed_hosts: hosts }) => hosts,
+        PACKAGES: ({ packages }) => packages.map((one) => one.package).join(', '),
+      },
+    }),
+    show('GET /api/v1/vulnerabilities/{id}', { act: 'show' }),
+    list('GET /api/v1/vulnerabilities/{id}/hosts', {
+      act: 'hosts',
+      columns: {
+        HOST: ({ hostname }) => hostname,
+        GROUP: ({ group }) => group,
+        STATE: ({ state }) => state,
+        PACKAGES: ({ packages }) => packages.map(({ name, version }) => `${name} ${version}`).join(', '),
+        ID: ({ agent_id: id }) => id,
+      },
+    }),
+    show('GET /api/v1/vulnerabilities/coverage', { act: 'coverage' }),
+  ],
+};

@@ -5,6 +5,7 @@ import { isReported, partsOfTag } from '@tidegate/protocol/tags-api';
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import { type GroupScope, groupInScope } from '../platform/db/group-scope.ts';
 import { containing } from '../platform/db/like.ts';
+import { hasVulnerability } from '../vulnerability-index/filter-store.ts';
 
 export interface AgentListFilter {
   /** Part of a host name or machine id in any case, or a prefix of an agent id. */
@@ -20,6 +21,8 @@ export interface AgentListFilter {
   servicesRestart?: RestartNeed | undefined;
   reboot?: RestartNeed | undefined;
   probes?: ProbesState | undefined;
+  /** An id or alias of a vulnerability. */
+  cve?: string | undefined;
 }
 
 /** The present time, and how long a host may be silent: the same rule as `isOnline` for one host. */
@@ -67,6 +70,7 @@ export function agentConditions(
     servicesRestart,
     reboot,
     probes,
+    cve,
   } = filter;
   const all: (Condition | false)[] = [
     sql<SqlBool>`a.deleted_at IS NULL`,
@@ -86,6 +90,7 @@ export function agentConditions(
     servicesRestart !== undefined && hasNeed('services', servicesRestart, matches),
     reboot !== undefined && hasNeed('reboot', reboot, matches),
     probes !== undefined && hasProbes(probes, { matches, nowMs: presence.nowMs }),
+    cve !== undefined && hasVulnerability(cve, matches),
   ];
   return all.filter((condition) => condition !== false);
 }

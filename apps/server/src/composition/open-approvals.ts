@@ -23,6 +23,7 @@ import { createUnfixedBackground } from '../unfixed/background.ts';
 import { mountUnfixed } from '../unfixed/routes.ts';
 import { createStatementBackground } from '../vex/end-statements.ts';
 import { mountStatements } from '../vex/routes.ts';
+import { mountVulnerabilities } from '../vulnerabilities/routes.ts';
 import { mountWithheld } from '../withheld/routes.ts';
 import type { Sources } from './open-sources.ts';
 import type { ApplicationParts, Opening } from './parts.ts';
@@ -70,6 +71,7 @@ export function mountApprovalRoutes(
   mountBlackouts(http.routes, platform);
   mountHolds(http.routes, platform);
   mountUnfixed(http.routes, deps);
+  mountVulnerabilities(http.routes, deps);
   mountSboms(http.routes, { ...deps, fleetId: keyRing.fleetId });
   mountWithheld(http.routes, platform);
   mountAgentApprovals(http.routes, { platform, keyRing });

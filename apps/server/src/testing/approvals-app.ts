@@ -44,6 +44,7 @@ import { insertUpdates } from '../updates/store.ts';
 import { storePlan } from '../updates/store-plan.ts';
 import { setDigest } from '../updates/update-set.ts';
 import { mountStatements } from '../vex/routes.ts';
+import { mountVulnerabilities } from '../vulnerabilities/routes.ts';
 import { heldOfHosts } from '../withheld/held-of-hosts.ts';
 import { mountWithheld } from '../withheld/routes.ts';
 import { insertTestAgent } from './agent-rows.ts';
@@ -155,6 +156,7 @@ export async function createApprovalsApp(engine: TestEngine, options: ApprovalsA
   mountBlackouts(app.routes, platform);
   mountHolds(app.routes, platform);
   mountUnfixed(app.routes, { platform, config });
+  mountVulnerabilities(app.routes, { platform, config });
   mountSboms(app.routes, { platform, config, fleetId: keyRing.fleetId });
   mountWithheld(app.routes, platform);
   const { agentId, familyId } = await insertTestAgent(database, { n: 1 });

@@ -2,6 +2,7 @@ import type { AdvisoryWorker } from '../advisories/worker.ts';
 import type { Config } from '../config.ts';
 import type { Platform } from '../platform/platform.ts';
 import { type BackgroundWork, repeat } from '../platform/repeat.ts';
+import { createAdvisorySubjects } from './advisory-subjects.ts';
 import { createImageCache } from './image-cache.ts';
 import { runUnfixedPass } from './run-pass.ts';
 
@@ -9,18 +10,18 @@ import { runUnfixedPass } from './run-pass.ts';
 export function createUnfixedBackground(
   deps: {
     platform: Platform;
-    config: Pick<Config, 'advisoryMaxAgeHours'>;
+    config: Pick<Config, 'advisoryMaxAgeHours' | 'vulnerabilityPolicy'>;
     worker: Pick<AdvisoryWorker, 'judgeInBackground'>;
   },
   { intervalMs }: { intervalMs: number },
 ): BackgroundWork {
   const { platform } = deps;
-  const images = createImageCache();
+  const caches = { images: createImageCache(), advisorySubjects: createAdvisorySubjects() };
   return repeat({
     intervalMs,
     async run(isStopped) {
       try {
-        await runUnfixedPass({ ...deps, images }, { intervalMs, isStopped });
+        await runUnfixedPass({ ...deps, ...caches }, { intervalMs, isStopped });
       } catch (error) {
         // An unavailable database must not end the process: the next run tries again.
         if (!isStopped())

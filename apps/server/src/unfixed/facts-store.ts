@@ -78,7 +78,15 @@ export async function packagesOf(
 export async function pendingOf(db: Db, ids: readonly string[]) {
   return fromHosts(db, ids)
     .crossJoin('updates as u')
-    .select(['u.agent_id', 'u.ecosystem', 'u.name', 'u.available_version'])
+    .select([
+      'u.id',
+      'u.agent_id',
+      'u.ecosystem',
+      'u.name',
+      'u.available_version',
+      'u.state',
+      'u.stopped_under',
+    ])
     .whereRef('u.agent_id', '=', 'h.id')
     .where('u.gone', '=', 0)
     .where('u.state', 'in', ['pending', 'awaiting_plan', 'approved', 'installing'])

@@ -1,14 +1,18 @@
 import { Ecosystem } from '@tidegate/protocol/scalars';
 import { Value } from 'typebox/value';
 import type { AdvisoryWorker } from '../advisories/worker.ts';
+import { withTags } from '../agents/host-scope.ts';
 import type { Config } from '../config.ts';
 import type { Platform } from '../platform/platform.ts';
 import { takeTurn } from '../platform/turns.ts';
+import type { AdvisorySubjects } from './advisory-subjects.ts';
 import { activeHosts, packagesOf, pendingOf, reportsOf } from './facts-store.ts';
 import type { Image, ImageCache, Reported } from './image-cache.ts';
 import { claimPass, endPass, releasePass, renewClaim } from './pass-store.ts';
 import { readJudgements } from './read-judgements.ts';
-import { createTally, placeOf } from './tally.ts';
+import { createTally, type Offer, placeOf } from './tally.ts';
+import { type Stops, stopsOf, waitsFor } from './waits-for.ts';
+import { writeIndex } from './write-index.ts';
 import { writeSums } from './write-sums.ts';
 
 /** Hosts read in one turn. */
@@ -19,9 +23,10 @@ const JUDGE_WAIT_MS = 60_000;
 
 export interface UnfixedDeps {
   readonly platform: Pick<Platform, 'database' | 'newId' | 'now'>;
-  readonly config: Pick<Config, 'advisoryMaxAgeHours'>;
+  readonly config: Pick<Config, 'advisoryMaxAgeHours' | 'vulnerabilityPolicy'>;
   readonly worker: Pick<AdvisoryWorker, 'judgeInBackground'>;
   readonly images: ImageCache;
+  readonly advisorySubjects: AdvisorySubjects;
 }
 
 export type PassOutcome = 'ended' | 'not_due' | 'stopped' | 'claim_lost';
@@ -44,8 +49,15 @@ export async function runUnfixedPass(
     const startMs = platform.now();
     const counted = await countHosts(deps, { isStopped, holds });
     if (typeof counted === 'string') return counted;
-    const written = await writeSums(platform, counted.sums, { claim, isStopped });
+    const turn = { claim, isStopped };
+    const written = await writeSums(platform, counted.sums, turn);
     if (written !== 'written') return written;
+    const indexed = await writeIndex(
+      platform,
+      { counts: counted.index, judgements: counted.judgements },
+      turn,
+    );
+    if (indexed !== 'written') return indexed;
     const { coverage, leftOut, wanted } = counted;
     const end = { claim, nowMs: platform.now(), tookMs: platform.now() - startMs, leftOut, coverage };
     if (!(await database.transact((tx) => endPass(tx, end)))) return 'claim_lost';
@@ -67,20 +79,20 @@ async function countHosts(
 ) {
   const { platform, images } = deps;
   const db = platform.database.read;
-  const tally = createTally(await readJudgements(deps));
+  const judgements = await readJudgements(deps);
+  const known = await deps.advisorySubjects.read(db, judgements);
+  const tally = createTally(judgements, known);
+  const stops = await stopsOf(deps);
   images.begin();
   for (let after = ''; ; ) {
     const page = await activeHosts(db, { after, limit: PAGE_HOSTS });
     const last = page.at(-1);
-    if (!last) return tally.end();
+    if (!last) return { ...tally.end(), judgements };
     if (isStopped()) return 'stopped' as const;
     if (!(await holds())) return 'claim_lost' as const;
     after = last.id;
     const imagesOf = await readImages(deps, page);
-    const pending = await readPending(
-      deps,
-      page.map(({ id }) => id),
-    );
+    const pending = await readPending(deps, page, stops);
     for (const { id, group_name: group } of page) {
       const own = imagesOf.get(id) ?? { images: [], isWhole: false };
       tally.add({ group: group ?? '', ...own, pending: pending.get(id) ?? new Map() });
@@ -120,13 +132,32 @@ async function readImages(
   return found;
 }
 
-async function readPending({ platform }: UnfixedDeps, ids: readonly string[]) {
-  const byHost = new Map<string, Map<string, string[]>>();
-  for (const row of await pendingOf(platform.database.read, ids)) {
-    const own = byHost.get(row.agent_id) ?? new Map<string, string[]>();
+async function readPending(
+  { platform }: UnfixedDeps,
+  hosts: readonly { id: string; group_name: string | null }[],
+  stops: Stops,
+) {
+  const db = platform.database.read;
+  const byHost = new Map<string, Map<string, Offer[]>>();
+  const scopes = stops.holds.map(({ scope }) => scope);
+  const tagged = await withTags(
+    db,
+    hosts.map(({ id, group_name: group }) => ({ id, group })),
+    scopes,
+  );
+  const byId = new Map(tagged.map((host) => [host.id, host]));
+  for (const row of await pendingOf(db, [...byId.keys()])) {
+    const host = byId.get(row.agent_id);
+    if (!host) continue;
+    const own = byHost.get(row.agent_id) ?? new Map<string, Offer[]>();
     byHost.set(row.agent_id, own);
     const place = placeOf(row.ecosystem, row.name);
-    own.set(place, [...(own.get(place) ?? []), row.available_version].sort());
+    const offer = { version: row.available_version, isApprovable: waitsFor(row, host, stops) === 'approval' };
+    const offers = [...(own.get(place) ?? []), offer];
+    own.set(
+      place,
+      offers.toSorted((a, b) => (a.version < b.version ? -1 : 1)),
+    );
   }
   return byHost;
 }

@@ -1,5 +1,6 @@
 import type { Subject } from '../advisories/subjects.ts';
 import { subjectKey } from '../advisories/subjects.ts';
+import type { Tables } from '../platform/db/tables.ts';
 import type { Image } from './image-cache.ts';
 import {
   type Installed,
@@ -35,8 +36,33 @@ export interface Sum extends Counted {
   readonly groups: Map<string, Counted>;
 }
 
-/** Versions that updates bring to one host, by package. */
-export type Pending = ReadonlyMap<string, readonly string[]>;
+/** A version that an update brings to one host. */
+export interface Offer {
+  readonly version: string;
+  /** Whether nothing but an approval is missing. */
+  readonly isApprovable: boolean;
+}
+
+/** What updates bring to one host, by package. */
+export type Pending = ReadonlyMap<string, readonly Offer[]>;
+
+/** How many hosts have one vulnerability, whatever packages it is in; every host counts once. */
+export interface VulnerabilitySum extends VulnerabilityCounts {
+  readonly id: string;
+  /** Ids of the records that tell of it. */
+  readonly advisories: Set<string>;
+  /** Keys of `sums`. */
+  readonly keys: Set<string>;
+  /** Subjects that have it, each with the versions that are judged to fix it. */
+  readonly fixes: Map<string, Set<string>>;
+  readonly groups: Map<string, VulnerabilityCounts>;
+}
+
+export interface VulnerabilityCounts {
+  hosts: number;
+  fixable: number;
+  waiting: number;
+}
 
 interface Finding {
   readonly key: string;
@@ -53,14 +79,38 @@ interface Analysis {
 }
 
 interface Kind {
+  readonly number: number;
   readonly image: Image;
   readonly pending: Pending;
   readonly groups: Map<string, number>;
+  /** By vulnerability; known once the kind is counted. */
+  outcomes: ReadonlyMap<string, Outcome>;
 }
 
-/** Adds up hosts. Those that have the same packages and the same updates of vulnerable ones are judged once. */
-export function createTally(judgements: Judgements, { most = VULNERABILITIES_MAX } = {}) {
+interface Outcome {
+  readonly isFixed: boolean;
+  readonly isApprovable: boolean;
+}
+
+/** Hosts of several kinds, one for each package manager. */
+interface Mixture {
+  readonly kinds: readonly Kind[];
+  readonly groups: Map<string, number>;
+}
+
+/**
+ * Adds up hosts. Those that have the same packages and the same updates of vulnerable ones are judged once.
+ * `vulnerabilitiesOf` names what an advisory is about.
+ */
+export function createTally(
+  judgements: Judgements,
+  vulnerabilitiesOf: (advisory: string) => readonly string[],
+  { most = VULNERABILITIES_MAX } = {},
+) {
   const sums = new Map<string, Sum>();
+  const vulnerabilities = new Map<string, VulnerabilitySum>();
+  const affected = new Map<string, Set<Installed>>();
+  let mixtures = new Map<string, Mixture>();
   const coverage = new Map<string, { hosts: number; unknown: number }>();
   const wanted = new Map<string, { subject: Subject; hosts: number }>();
   const leftOut = new Set<string>();
@@ -73,38 +123,48 @@ export function createTally(judgements: Judgements, { most = VULNERABILITIES_MAX
   function add(host: { group: string; images: readonly Image[]; pending: Pending; isWhole: boolean }): void {
     const { group, images, pending, isWhole } = host;
     let isKnown = isWhole && images.length > 0;
+    const own: Kind[] = [];
     for (const image of images) {
       const { names, isKnown: isImageKnown } = analysisOf(image);
       isKnown &&= isImageKnown;
-      const own = names.flatMap((name) => {
-        const versions = pending.get(placeOf(image.ecosystem, name));
-        return versions ? [[name, versions] as const] : [];
+      const offered = names.flatMap((name) => {
+        const offers = pending.get(placeOf(image.ecosystem, name));
+        return offers ? [[name, offers] as const] : [];
       });
-      const signature = JSON.stringify(own);
+      const signature = JSON.stringify(offered);
       const ofThis = kinds.get(image) ?? new Map<string, Kind>();
       kinds.set(image, ofThis);
       const kind = ofThis.get(signature) ?? {
-        image,
-        pending: new Map(own),
-        groups: new Map<string, number>(),
+        ...{ number: kindCount, image, pending: new Map(offered) },
+        ...{ groups: new Map<string, number>(), outcomes: new Map() },
       };
       if (!ofThis.has(signature)) kindCount += 1;
       ofThis.set(signature, kind);
       kind.groups.set(group, (kind.groups.get(group) ?? 0) + 1);
+      own.push(kind);
     }
+    const numbers = own.map(({ number }) => number).join();
+    const mixture = mixtures.get(numbers) ?? { kinds: own, groups: new Map<string, number>() };
+    mixtures.set(numbers, mixture);
+    mixture.groups.set(group, (mixture.groups.get(group) ?? 0) + 1);
     const covered = coverage.get(group) ?? { hosts: 0, unknown: 0 };
     coverage.set(group, { hosts: covered.hosts + 1, unknown: covered.unknown + (isKnown ? 0 : 1) });
-    if (kindCount >= KINDS_MAX) countKinds();
+    if (kindCount >= KINDS_MAX || mixtures.size >= KINDS_MAX) countKinds();
   }
 
   function countKinds(): void {
     for (const ofThis of kinds.values()) for (const kind of ofThis.values()) countKind(kind);
+    for (const mixture of mixtures.values()) countMixture(mixture);
     kinds = new Map();
+    mixtures = new Map();
     kindCount = 0;
     ofImage.clear();
   }
 
-  function countKind({ image, pending, groups }: Kind): void {
+  function countKind(kind: Kind): void {
+    const { image, pending, groups } = kind;
+    const outcomes = new Map<string, Outcome>();
+    kind.outcomes = outcomes;
     const { findings, unknown } = analysisOf(image);
     const total = groups.values().reduce((sum, hosts) => sum + hosts, 0);
     for (const subject of unknown) {
@@ -118,11 +178,30 @@ export function createTally(judgements: Judgements, { most = VULNERABILITIES_MAX
         if (sum.packages.size < NAMES_MAX) sum.packages.add(installed.package.name);
         if (sum.subjects.size < VERSIONS_MAX) sum.subjects.set(subjectKey(subject), subject);
       }
-      const isFixed = all.every((one) =>
-        (pending.get(one.installed.package.name) ?? []).some((version) =>
+      const fixing = all.map((one) => ({
+        subject: subjectKey(one.subject),
+        offers: (pending.get(one.installed.package.name) ?? []).filter(({ version }) =>
           isFixedBy(one, version, judgements),
         ),
-      );
+      }));
+      const isFixed = fixing.every(({ offers }) => offers.length > 0);
+      const isApprovable = fixing.every(({ offers }) => offers.some((offer) => offer.isApprovable));
+      for (const id of vulnerabilitiesOf(first.id)) {
+        const before = outcomes.get(id) ?? { isFixed: true, isApprovable: true };
+        outcomes.set(id, {
+          isFixed: before.isFixed && isFixed,
+          isApprovable: before.isApprovable && isApprovable,
+        });
+        const vulnerability = vulnerabilities.get(id) ?? newVulnerability(id);
+        if (vulnerability === null) continue;
+        vulnerability.advisories.add(first.id);
+        vulnerability.keys.add(key);
+        for (const { subject, offers } of fixing) {
+          const versions = vulnerability.fixes.get(subject) ?? new Set();
+          vulnerability.fixes.set(subject, versions);
+          for (const { version } of offers) versions.add(version);
+        }
+      }
       for (const [group, hosts] of groups) {
         const own = sum.groups.get(group) ?? { hosts: 0, pending: 0 };
         sum.groups.set(group, own);
@@ -132,6 +211,38 @@ export function createTally(judgements: Judgements, { most = VULNERABILITIES_MAX
         }
       }
     }
+  }
+
+  function countMixture({ kinds: own, groups }: Mixture): void {
+    const ids = new Set(own.flatMap(({ outcomes }) => [...outcomes.keys()]));
+    for (const id of ids) {
+      const vulnerability = vulnerabilities.get(id);
+      if (!vulnerability) continue;
+      const outcomes = own.flatMap((kind) => kind.outcomes.get(id) ?? []);
+      const isFixed = outcomes.every((one) => one.isFixed);
+      const isApprovable = outcomes.every((one) => one.isApprovable);
+      for (const [group, hosts] of groups) {
+        const ofGroup = vulnerability.groups.get(group) ?? { hosts: 0, fixable: 0, waiting: 0 };
+        vulnerability.groups.set(group, ofGroup);
+        for (const counted of [vulnerability, ofGroup]) {
+          counted.hosts += hosts;
+          if (isApprovable) counted.fixable += hosts;
+          else if (isFixed) counted.waiting += hosts;
+        }
+      }
+    }
+  }
+
+  function newVulnerability(id: string): VulnerabilitySum | null {
+    if (vulnerabilities.size >= most) {
+      if (leftOut.size < most) leftOut.add(id);
+      return null;
+    }
+    const sets = { advisories: new Set<string>(), keys: new Set<string>() };
+    const maps = { fixes: new Map<string, Set<string>>(), groups: new Map<string, VulnerabilityCounts>() };
+    const vulnerability = { id, ...sets, ...maps, hosts: 0, fixable: 0, waiting: 0 };
+    vulnerabilities.set(id, vulnerability);
+    return vulnerability;
   }
 
   function newSum(key: string, { ecosystem }: Image, { id }: Vulnerable): Sum | null {
@@ -151,6 +262,10 @@ export function createTally(judgements: Judgements, { most = VULNERABILITIES_MAX
     const all = image.packages.map((installed) => {
       const found = ofPackage.get(installed) ?? vulnerableOf(installed, judgements);
       ofPackage.set(installed, found);
+      for (const { subject } of found.vulnerable) {
+        const own = affected.get(subjectKey(subject)) ?? new Set();
+        affected.set(subjectKey(subject), own.add(installed));
+      }
       return found;
     });
     const vulnerable = all.flatMap((one) => one.vulnerable);
@@ -174,9 +289,34 @@ export function createTally(judgements: Judgements, { most = VULNERABILITIES_MAX
     /** The result, once every host is counted. */
     end() {
       countKinds();
-      return { sums, coverage, leftOut: leftOut.size, wanted: [...wanted.values()] };
+      return {
+        ...{ sums, coverage, leftOut: leftOut.size, wanted: [...wanted.values()] },
+        index: { vulnerabilities, affected, sums, unjudged: unjudgedOf(ofPackage) },
+      };
     },
   };
+}
+
+/** What the index of vulnerabilities is written from. */
+export interface Counts {
+  readonly vulnerabilities: ReadonlyMap<string, VulnerabilitySum>;
+  /** Packages that have any vulnerability, by `subjectKey`. */
+  readonly affected: ReadonlyMap<string, ReadonlySet<Installed>>;
+  readonly sums: ReadonlyMap<string, Sum>;
+  readonly unjudged: readonly Tables['unjudged_packages'][];
+}
+
+/** How many kinds of packages are not judged, by ecosystem, system and reason. */
+function unjudgedOf(all: ReadonlyMap<Installed, { readonly isKnown: boolean }>): Counts['unjudged'] {
+  const found = new Map<string, Tables['unjudged_packages']>();
+  for (const [{ ecosystem, system, subjects }, { isKnown }] of all) {
+    if (isKnown) continue;
+    const of = { ecosystem, os: `${system.id} ${system.versionId}` };
+    const reason = subjects.length === 0 ? ('cannot' as const) : ('not_yet' as const);
+    const key = JSON.stringify([of, reason]);
+    found.set(key, { ...of, reason, packages: (found.get(key)?.packages ?? 0) + 1 });
+  }
+  return [...found.values()];
 }
 
 export function keyOf({ subject, id }: { subject: Subject; id: string }): string {

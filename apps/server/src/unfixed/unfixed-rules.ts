@@ -108,3 +108,12 @@ export function exploitedOf(facts: {
   if (facts.isListed) return 1;
   return facts.isListKnown && facts.isRecordKnown && facts.cves.length > 0 ? 0 : null;
 }
+
+/**
+ * The vulnerabilities that an advisory is about: its CVEs; itself, where it names none; and where it names several itself as
+ * well, so that it can be looked up as a whole.
+ */
+export function vulnerabilitiesOf(advisory: string, cves: readonly string[]): string[] {
+  const distinct = [...new Set(cves)];
+  return distinct.length === 1 ? distinct : [...distinct.filter((cve) => cve !== advisory), advisory];
+}

@@ -1,15 +1,13 @@
 import { sql } from 'kysely';
 import { describe, expect, test } from 'vitest';
 import { saveFetched, saveScores } from '../advisories/exploited/store.ts';
-import { insertTestAgent } from '../testing/agent-rows.ts';
-import { actionOf, createApprovalsApp } from '../testing/approvals-app.ts';
+import { actionOf } from '../testing/approvals-app.ts';
 import { ENGINES } from '../testing/engines.ts';
-import { insertInstalled, removeInstalled } from '../testing/installed-rows.ts';
-import { createImageCache } from './image-cache.ts';
+import { createInstalledFleet, INTERVAL_MS } from '../testing/installed-fleet.ts';
+import { insertInstalled } from '../testing/installed-rows.ts';
 import { runUnfixedPass } from './run-pass.ts';
 
 const URL = '/api/v1/unfixed';
-const INTERVAL_MS = 60_000;
 const MINUTE = 60_000;
 const DAY_MS = 86_400_000;
 
@@ -25,48 +23,9 @@ interface Item {
 
 describe.each(ENGINES)('the list of vulnerabilities without a fix on $name', (engine) => {
   async function scene() {
-    const it = await createApprovalsApp(engine);
-    const images = createImageCache();
-    const deps = { ...it.deps, worker: it.worker, images };
-    let hosts = 1;
-
-    /** What a host reports as installed. */
-    async function install(
-      agentId: string,
-      packages: Record<string, string>,
-      { digest = `${agentId} ${JSON.stringify(packages)}`, complete = 1 } = {},
-    ): Promise<void> {
-      const of = { agent_id: agentId, ecosystem: 'apt' };
-      const at = { scanned_at: it.platform.now(), received_at: it.platform.now() };
-      const report = { ...of, ...at, digest, complete, package_count: 1, writing: null, condition: null };
-      await it.database.transact(async (tx) => {
-        await removeInstalled(tx, agentId);
-        await tx.deleteFrom('inventory_reports').where('agent_id', '=', agentId).execute();
-        for (const [name, version] of Object.entries(packages)) {
-          const source = { source_name: name, source_version: version, origin: null };
-          await insertInstalled(tx, { ...of, name, arch: '', version, ...source, held: 0 });
-        }
-        await tx.insertInto('inventory_reports').values(report).execute();
-      });
-    }
-
+    const it = await createInstalledFleet(engine);
     return {
       ...it,
-      deps,
-      install,
-      async addHost(packages: Record<string, string>, group?: string): Promise<string> {
-        hosts += 1;
-        const { agentId } = await insertTestAgent(it.database, { n: hosts, ...(group ? { group } : {}) });
-        await install(agentId, packages);
-        return agentId;
-      },
-      /** Counts, has what is unknown judged, and counts again. */
-      async pass(): Promise<void> {
-        for (const _ of [1, 2]) {
-          it.clock.advance(MINUTE);
-          expect(await runUnfixedPass(deps, { intervalMs: INTERVAL_MS })).toBe('ended');
-        }
-      },
       async list(query = ''): Promise<Item[]> {
         const { status, body } = await it.call('GET', `${URL}${query}`);
         expect(status, JSON.stringify(body)).toBe(200);

@@ -21,12 +21,12 @@ import {
 
 const WRITE_ROWS = 200;
 /** How long a vulnerability that no host has any more keeps its times, and what operators recorded. */
-const GONE_DAYS = 90;
-const DAY_MS = 86_400_000;
+export const GONE_DAYS = 90;
+export const DAY_MS = 86_400_000;
 
-type World = Pick<Platform, 'database' | 'newId' | 'now'>;
-type Turn = { claim: string; isStopped: () => boolean };
-type Written = 'written' | 'stopped' | 'claim_lost';
+export type World = Pick<Platform, 'database' | 'newId' | 'now'>;
+export type Turn = { claim: string; isStopped: () => boolean };
+export type Written = 'written' | 'stopped' | 'claim_lost';
 
 /** Brings the stored counts up to date. Each transaction asks first whether this server still has the claim. */
 export async function writeSums(
@@ -130,7 +130,7 @@ function rowOf(from: {
 }
 
 /** The lowest fixed version that the record names for one of the installed versions. */
-function lowestFix(sum: Sum, { record }: AdvisoryDetails): string | null {
+export function lowestFix(sum: Sum, { record }: Pick<AdvisoryDetails, 'record'>): string | null {
   const fixes = [...sum.subjects.values()].flatMap(
     (subject) => fixedIn(record, sum.ecosystem, subject) ?? [],
   );

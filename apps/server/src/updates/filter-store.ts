@@ -7,6 +7,7 @@ import type { Db } from '../platform/db/engine.ts';
 import { type GroupScope, groupInScope } from '../platform/db/group-scope.ts';
 import type { Position } from '../platform/db/keyset.ts';
 import { containing, globbing } from '../platform/db/like.ts';
+import { fixesVulnerability, packagesFixing } from '../vulnerability-index/filter-store.ts';
 import { bitOf, RECOMMENDED_HERE, recommendedBit } from './offer-rules.ts';
 import { EPSS_ROOM, SEVERITIES_RISING } from './queue-rules.ts';
 import { SEVERITY_RANK, type UpdateOrder } from './sort-store.ts';
@@ -53,11 +54,14 @@ export function found(selection: UpdateSelection): Source {
       isJoined: true,
     };
   }
-  const isNarrow = filter.agent_id !== undefined || filter.name !== undefined || filter.q !== undefined;
+  const isNarrow = NARROW.some((member) => filter[member] !== undefined);
   const by = isNarrow ? { state: sql`u.state || ''` } : {};
   const where = [...rowConditions(filter, by), ...everyState(filter), ...shown(filter), IS_THERE];
   return { from: sql`updates AS u`, where, isJoined: false };
 }
+
+/** Members whose own indexes find the rows. */
+const NARROW = ['agent_id', 'name', 'q', 'cve'] as const;
 
 /** An index that starts with the state finds times. */
 function everyState(filter: UpdateFilter): Condition[] {
@@ -232,6 +236,7 @@ const PASSED: Columns = { ...CHECKS, state: sql`u.state || ''` };
 function rowConditions(filter: UpdateFilter, columns: Columns): Condition[] {
   const { state = sql`u.state`, ecosystem = sql`u.ecosystem`, name = sql`u.name` } = columns;
   const { agent = sql`u.agent_id`, discovered = sql`u.discovered_at`, named = amongNames } = columns;
+  const { cve: fixing } = filter;
   const all: (Condition | false)[] = [
     filter.state !== undefined && sql<SqlBool>`${state} = ${filter.state}`,
     filter.ecosystem !== undefined && sql<SqlBool>`${ecosystem} = ${filter.ecosystem}`,
@@ -244,6 +249,8 @@ function rowConditions(filter: UpdateFilter, columns: Columns): Condition[] {
     filter.verdict !== undefined && sql<SqlBool>`u.verdict = ${filter.verdict}`,
     filter.security !== undefined && sql<SqlBool>`u.security = ${truth(filter.security)}`,
     filter.exploited !== undefined && sql<SqlBool>`u.known_exploited = ${truth(filter.exploited)}`,
+    fixing !== undefined && fixesVulnerability(fixing),
+    fixing !== undefined && columns.name === undefined && amongFixed(fixing),
     ...PARTS.map((part) => isPart(part, filter[part])),
     filter.offer !== undefined && sql<SqlBool>`(u.offers & ${sql.lit(bitOf(filter.offer))}) <> 0`,
     filter.max_change !== undefined &&
@@ -271,6 +278,10 @@ function inEveryEcosystem(column: RawBuilder<unknown>): Condition {
 function amongNames(part: string): Condition {
   return sql<SqlBool>`(u.ecosystem, u.name) IN
     (SELECT n.ecosystem, n.name FROM update_names AS n WHERE lower(n.name) LIKE ${part} ESCAPE '\\')`;
+}
+
+function amongFixed(vulnerability: string): Condition {
+  return sql<SqlBool>`(u.ecosystem, u.name) IN (${packagesFixing(vulnerability)})`;
 }
 
 interface HostColumns {
