@@ -188,7 +188,7 @@ interface Body6 { "override_supply_chain"?: boolean; "override_reason"?: string;
 
 interface Answer23 { "update_id": string; "state": "approved"; "token": KeySet; "warnings": ({ "code": string; "detail": string })[] }
 
-interface Filter { "state"?: "pending" | "awaiting_plan" | "approved" | "installing" | "installed" | "failed" | "rejected" | "superseded"; "ecosystem"?: "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "name"?: string; "q"?: string; "agent_id"?: string; "group"?: string; "tag"?: string; "severity"?: "none" | "low" | "medium" | "high" | "critical" | "unknown"; "verdict"?: "clear" | "vulnerable" | "unchecked"; "security"?: "true" | "false" | boolean; "exploited"?: "true" | "false" | boolean; "introduces"?: "true" | "false" | boolean; "stays"?: "true" | "false" | boolean; "fixes"?: "true" | "false" | boolean; "offer"?: "series" | "newest" | "smallest_fix"; "max_change"?: "patch" | "minor" | "any"; "alternatives"?: "true" | "false" | boolean; "os"?: string; "host"?: string; "since"?: string; "until"?: string }
+interface Filter { "state"?: "pending" | "awaiting_plan" | "approved" | "installing" | "installed" | "failed" | "rejected" | "superseded"; "ecosystem"?: "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "name"?: string; "q"?: string; "agent_id"?: string; "group"?: string; "tag"?: string; "severity"?: "none" | "low" | "medium" | "high" | "critical" | "unknown"; "verdict"?: "clear" | "vulnerable" | "unchecked"; "security"?: "true" | "false" | boolean; "exploited"?: "true" | "false" | boolean; "cve"?: string; "introduces"?: "true" | "false" | boolean; "stays"?: "true" | "false" | boolean; "fixes"?: "true" | "false" | boolean; "offer"?: "series" | "newest" | "smallest_fix"; "max_change"?: "patch" | "minor" | "any"; "alternatives"?: "true" | "false" | boolean; "os"?: string; "host"?: string; "since"?: string; "until"?: string }
 
 interface Body7 { "filter": Filter; "confirm_count": number; "progress_id"?: string }
 
@@ -400,43 +400,59 @@ interface Answer47 { "at": string | null; "hosts": number; "unknown_hosts": numb
 
 interface Item35 { "agent_id": string; "hostname": string; "group": string | null; "packages": ({ "name": string; "version": string })[] }
 
+interface Package3 { "ecosystem": "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "distribution": string; "package": string; "installed_packages": (string)[]; "fixed_in": string | null }
+
+interface Item36 { "id": string; "names": (string)[]; "summary": string; "severity": string | null; "exploited": boolean | null; "epss": number | null; "packages": (Package3)[]; "hosts": number; "fixable_hosts": number; "waiting_hosts": number; "unfixed_hosts": number; "first_seen_at": string; "gone_at": string | null }
+
+interface Answer48 { "items": (Item36)[]; "next_cursor": string | null; "total": number; "total_is_capped"?: true }
+
+interface NotJudged { "ecosystem": "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "os": string; "reason": "cannot" | "not_yet"; "packages": number }
+
+interface Answer49 { "at": string | null; "hosts": number; "unknown_hosts": number; "not_judged": (NotJudged)[] }
+
+interface Answer50 { "id": string; "names": (string)[]; "summary": string; "severity": string | null; "exploited": boolean | null; "epss": number | null; "packages": (Package3)[]; "hosts": number; "fixable_hosts": number; "waiting_hosts": number; "unfixed_hosts": number; "first_seen_at": string; "gone_at": string | null; "covers": (string)[]; "exploited_since": string | null; "fix_due_on": string | null; "counted_at": string | null; "unknown_hosts": number }
+
+interface Fixe2 { "update_id": string; "name": string; "version": string; "state": "pending" | "awaiting_plan" | "approved" | "installing" | "installed" | "failed" | "rejected" | "superseded"; "waits_for": "approval" | "plan" | "check" | "gate" | "hold" | "installation" }
+
+interface Item37 { "agent_id": string; "hostname": string; "group": string | null; "state": "fixable" | "waiting" | "unfixed" | "fixed"; "packages": ({ "name": string; "version": string })[]; "fixes": (Fixe2)[]; "fixed_at": string | null }
+
 interface Hold { "id": string; "packages": (string)[]; "reason": string; "ends_at": string; "updates": number; "security_updates": number }
 
 interface Blackout { "id": string; "name": string; "until": string }
 
-interface Answer48 { "as_of": string; "pending": number; "open": number; "installed": number | null; "held": HeldUpdates; "holds": (Hold)[]; "own_holds": { "total": number; "packages": (Package2)[] }; "blackout": Blackout | null }
+interface Answer51 { "as_of": string; "pending": number; "open": number; "installed": number | null; "held": HeldUpdates; "holds": (Hold)[]; "own_holds": { "total": number; "packages": (Package2)[] }; "blackout": Blackout | null }
 
 interface Body19 { "username": string; "password": string; "totp"?: string; "recovery_code"?: string }
 
 interface Operator { "id": string; "username": string; "role": "viewer" | "approver" | "admin"; "groups": (string)[] | null }
 
-interface Answer49 { "token": string; "expires_at": string; "operator": Operator }
+interface Answer52 { "token": string; "expires_at": string; "operator": Operator }
 
 interface Factors { "totp": boolean; "passkeys": number; "recovery_codes_left": number }
 
-interface Answer50 { "operator": Operator; "expires_at": string; "factors": Factors; "unread_notices": number; "second_factor_due_at": string | null; "stepped_up_until": string | null; "method": "password" | "password+totp" | "password+recovery_code" | "password+passkey" | "passkey" | "provider" | "provider+factor" | null; "needs_factor": boolean }
+interface Answer53 { "operator": Operator; "expires_at": string; "factors": Factors; "unread_notices": number; "second_factor_due_at": string | null; "stepped_up_until": string | null; "method": "password" | "password+totp" | "password+recovery_code" | "password+passkey" | "passkey" | "provider" | "provider+factor" | null; "needs_factor": boolean }
 
 interface Body20 { "secret": string; "username": string; "password": string }
 
-interface Item36 { "id": string; "created_at": string; "last_used_at": string; "expires_at": string; "address": string; "user_agent": string; "method": "password" | "password+totp" | "password+recovery_code" | "password+passkey" | "passkey" | "provider" | "provider+factor"; "is_current": boolean }
+interface Item38 { "id": string; "created_at": string; "last_used_at": string; "expires_at": string; "address": string; "user_agent": string; "method": "password" | "password+totp" | "password+recovery_code" | "password+passkey" | "passkey" | "provider" | "provider+factor"; "is_current": boolean }
 
-interface Answer51 { "items": (Item36)[]; "next_cursor": string | null; "total": number }
+interface Answer54 { "items": (Item38)[]; "next_cursor": string | null; "total": number }
 
-interface Item37 { "id": string; "created_at": string; "last_used_at": string; "expires_at": string; "address": string; "user_agent": string; "method": "password" | "password+totp" | "password+recovery_code" | "password+passkey" | "passkey" | "provider" | "provider+factor"; "is_current": boolean; "operator_id": string; "username": string }
+interface Item39 { "id": string; "created_at": string; "last_used_at": string; "expires_at": string; "address": string; "user_agent": string; "method": "password" | "password+totp" | "password+recovery_code" | "password+passkey" | "passkey" | "provider" | "provider+factor"; "is_current": boolean; "operator_id": string; "username": string }
 
-interface Answer52 { "items": (Item37)[]; "next_cursor": string | null; "total": number }
+interface Answer55 { "items": (Item39)[]; "next_cursor": string | null; "total": number }
 
 interface Response { "clientDataJSON": string; "authenticatorData": string; "signature": string; "userHandle"?: string | null }
 
 interface Credential { "id": string; "rawId": string; "type": "public-key"; "authenticatorAttachment"?: string | null; "clientExtensionResults"?: { [name: string]: unknown }; "response": Response }
 
-interface Item38 { "id": string; "kind": "totp_added" | "totp_removed" | "passkey_added" | "passkey_renamed" | "passkey_removed" | "recovery_codes_made" | "recovery_code_used" | "password_changed" | "password_reset" | "factors_reset" | "sessions_ended" | "api_token_created" | "api_token_revoked" | "api_tokens_ended" | "identity_bound" | "identity_unbound" | "identities_ended" | "access_changed" | "logins_slowed"; "subject": string | null; "at": string; "actor": string; "address": string | null; "is_new": boolean }
+interface Item40 { "id": string; "kind": "totp_added" | "totp_removed" | "passkey_added" | "passkey_renamed" | "passkey_removed" | "recovery_codes_made" | "recovery_code_used" | "password_changed" | "password_reset" | "factors_reset" | "sessions_ended" | "api_token_created" | "api_token_revoked" | "api_tokens_ended" | "identity_bound" | "identity_unbound" | "identities_ended" | "access_changed" | "logins_slowed"; "subject": string | null; "at": string; "actor": string; "address": string | null; "is_new": boolean }
 
-interface Answer53 { "items": (Item38)[]; "next_cursor": string | null; "total": number }
+interface Answer56 { "items": (Item40)[]; "next_cursor": string | null; "total": number }
 
-interface Item39 { "id": string; "name": string; "created_at": string; "last_used_at": string | null; "backed_up": boolean }
+interface Item41 { "id": string; "name": string; "created_at": string; "last_used_at": string | null; "backed_up": boolean }
 
-interface Answer54 { "items": (Item39)[]; "next_cursor": string | null; "total": number }
+interface Answer57 { "items": (Item41)[]; "next_cursor": string | null; "total": number }
 
 interface Response2 { "clientDataJSON": string; "attestationObject": string; "transports"?: (string)[] }
 
@@ -444,29 +460,29 @@ interface Credential2 { "id": string; "rawId": string; "type": "public-key"; "au
 
 interface Body21 { "challenge_id": string; "name": string; "credential": Credential2 }
 
-interface Item40 { "id": string; "username": string; "role": "viewer" | "approver" | "admin"; "groups": (string)[] | null; "disabled": boolean; "second_factors": ("totp" | "passkey")[]; "has_password": boolean; "created_at": string }
+interface Item42 { "id": string; "username": string; "role": "viewer" | "approver" | "admin"; "groups": (string)[] | null; "disabled": boolean; "second_factors": ("totp" | "passkey")[]; "has_password": boolean; "created_at": string }
 
-interface Answer55 { "items": (Item40)[]; "next_cursor": string | null; "total": number }
+interface Answer58 { "items": (Item42)[]; "next_cursor": string | null; "total": number }
 
 interface Body22 { "username": string; "password": string; "role": "viewer" | "approver" | "admin"; "groups"?: (string)[] | null }
 
 interface Body23 { "password"?: string; "keep"?: ("totp" | "passkeys" | "identities" | "sessions" | "api_tokens")[]; "role"?: "viewer" | "approver" | "admin"; "groups"?: (string)[] | null; "disabled"?: boolean }
 
-interface Item41 { "id": string; "label": string; "role": "viewer" | "approver" | "admin"; "groups": (string)[] | null; "scopes": ("read" | "approve" | "override" | "hosts" | "admin")[] | null; "state": "active" | "expired" | "suspended"; "created_by": string; "created_at": string; "expires_at": string; "last_used_at": string | null }
+interface Item43 { "id": string; "label": string; "role": "viewer" | "approver" | "admin"; "groups": (string)[] | null; "scopes": ("read" | "approve" | "override" | "hosts" | "admin")[] | null; "state": "active" | "expired" | "suspended"; "created_by": string; "created_at": string; "expires_at": string; "last_used_at": string | null }
 
-interface Answer56 { "items": (Item41)[]; "next_cursor": string | null; "total": number }
+interface Answer59 { "items": (Item43)[]; "next_cursor": string | null; "total": number }
 
 interface Body24 { "label": string; "role": "viewer" | "approver" | "admin"; "groups"?: (string)[] | null; "scopes"?: ("read" | "approve" | "override" | "hosts" | "admin")[] | null; "expires_at": string }
 
-interface Answer57 { "id": string; "label": string; "role": "viewer" | "approver" | "admin"; "groups": (string)[] | null; "scopes": ("read" | "approve" | "override" | "hosts" | "admin")[] | null; "state": "active" | "expired" | "suspended"; "created_by": string; "created_at": string; "expires_at": string; "last_used_at": string | null; "token": string }
+interface Answer60 { "id": string; "label": string; "role": "viewer" | "approver" | "admin"; "groups": (string)[] | null; "scopes": ("read" | "approve" | "override" | "hosts" | "admin")[] | null; "state": "active" | "expired" | "suspended"; "created_by": string; "created_at": string; "expires_at": string; "last_used_at": string | null; "token": string }
 
-interface Item42 { "id": string; "provider_id": string; "provider_name": string; "issuer": string; "subject": string; "created_by": string; "created_at": string; "last_used_at": string | null }
+interface Item44 { "id": string; "provider_id": string; "provider_name": string; "issuer": string; "subject": string; "created_by": string; "created_at": string; "last_used_at": string | null }
 
 interface Mapping { "group": string; "role": "viewer" | "approver" | "admin"; "groups": (string)[] | null }
 
-interface Item43 { "id": string; "issuer": string; "name": string; "client_id": string; "client_auth": "client_secret_basic" | "client_secret_post"; "scopes": (string)[]; "group_claim": string; "username_claim": string; "mapping": (Mapping)[]; "default_grant": { "role": "viewer" | "approver" | "admin"; "groups": (string)[] | null } | null; "creates_operators": boolean; "factor_values": (string)[]; "acr_values": string | null; "enabled": boolean; "operators": number; "redirect_uri": string; "logout_uri": string; "created_by": string; "created_at": string; "changed_at": string }
+interface Item45 { "id": string; "issuer": string; "name": string; "client_id": string; "client_auth": "client_secret_basic" | "client_secret_post"; "scopes": (string)[]; "group_claim": string; "username_claim": string; "mapping": (Mapping)[]; "default_grant": { "role": "viewer" | "approver" | "admin"; "groups": (string)[] | null } | null; "creates_operators": boolean; "factor_values": (string)[]; "acr_values": string | null; "enabled": boolean; "operators": number; "redirect_uri": string; "logout_uri": string; "created_by": string; "created_at": string; "changed_at": string }
 
-interface Answer58 { "items": (Item43)[]; "next_cursor": string | null; "total": number }
+interface Answer61 { "items": (Item45)[]; "next_cursor": string | null; "total": number }
 
 interface Body25 { "id": string; "issuer": string; "name": string; "client_id": string; "client_secret": string; "client_auth"?: "client_secret_basic" | "client_secret_post"; "scopes"?: (string)[]; "group_claim"?: string; "username_claim"?: string; "mapping"?: (Mapping)[]; "default_grant"?: { "role": "viewer" | "approver" | "admin"; "groups": (string)[] | null } | null; "creates_operators"?: boolean; "factor_values"?: (string)[]; "acr_values"?: string | null; "enabled"?: boolean }
 
@@ -474,7 +490,7 @@ interface Body26 { "name"?: string; "client_id"?: string; "client_auth"?: "clien
 
 interface Check { "check": "discovery" | "issuer" | "endpoints" | "clock" | "algorithms" | "keys" | "client" | "claims" | "logout"; "outcome": "passed" | "failed" | "warning" | "skipped"; "text": string }
 
-interface Answer59 { "passed": boolean; "checks": (Check)[]; "redirect_uri": string }
+interface Answer62 { "passed": boolean; "checks": (Check)[]; "redirect_uri": string }
 
 interface Body27 { "provider_id": string; "issuer"?: string; "subject": string }
 
@@ -482,7 +498,7 @@ interface Restored { "event_id": string; "at": string; "details": { [name: strin
 
 interface Resync { "id": string; "opened_at": string; "closes_at": string; "opened_by": string; "reason": string; "resynced": number }
 
-interface Answer60 { "epoch": number; "restored": Restored | null; "active_families": number; "resync": Resync | null }
+interface Answer63 { "epoch": number; "restored": Restored | null; "active_families": number; "resync": Resync | null }
 
 interface Clear { "count": number; "as_of": string; "opens": { "list": "agents" | "updates" | "commands" | "events" | "divergences" | "signing-keys" | "registration-tokens" | "notification-deliveries"; "filter": { [name: string]: string } } | null }
 
@@ -502,13 +518,13 @@ interface Totals { "hosts": Clear; "hosts_bound": Clear; "hosts_online": Clear; 
 
 interface Verdicts { "clear": number; "vulnerable": number; "unchecked": number; "not_judged": number; "as_of": string }
 
-interface Answer61 { "as_of": string; "of": "fleet" | "groups"; "needs_me": NeedsMe; "changed": Changed; "lying": Lying; "totals": Totals; "held": HeldUpdates; "verdicts": Verdicts }
+interface Answer64 { "as_of": string; "of": "fleet" | "groups"; "needs_me": NeedsMe; "changed": Changed; "lying": Lying; "totals": Totals; "held": HeldUpdates; "verdicts": Verdicts }
 
 interface Open2 { "clear": number; "vulnerable": number; "unchecked": number; "not_judged": number }
 
-interface Item44 { "day": string; "as_of": string; "complete": boolean; "open": Open2; "exposed": number; "exposed_hosts": number | null; "median_age_hours": number | null; "p95_age_hours": number | null; "hosts_seen": number }
+interface Item46 { "day": string; "as_of": string; "complete": boolean; "open": Open2; "exposed": number; "exposed_hosts": number | null; "median_age_hours": number | null; "p95_age_hours": number | null; "hosts_seen": number }
 
-interface Answer62 { "agent_id": string; "as_of": string; "slot_minutes": 30; "slots": ({ "from": string; "status": "seen" | "late" | "missed" | "unknown" })[] }
+interface Answer65 { "agent_id": string; "as_of": string; "slot_minutes": 30; "slots": ({ "from": string; "status": "seen" | "late" | "missed" | "unknown" })[] }
 
 interface Day { "date": string; "starts_at": string; "ends_at": string }
 
@@ -516,7 +532,7 @@ interface Entry { "kind": "window" | "blackout" | "policy_ends" | "hold_ends" | 
 
 interface Ran { "date": string; "policy_id": string | null; "policy_name": string | null; "approved": number | null; "installed": number; "failed": number; "refused": number }
 
-interface Answer63 { "as_of": string; "zone": string; "days": (Day)[]; "entries": (Entry)[]; "truncated": boolean; "always": ({ "id": string; "name": string })[]; "ran": (Ran)[]; "ran_until": string | null }
+interface Answer66 { "as_of": string; "zone": string; "days": (Day)[]; "entries": (Entry)[]; "truncated": boolean; "always": ({ "id": string; "name": string })[]; "ran": (Ran)[]; "ran_until": string | null }
 
 interface Config { "kind": "webhook"; "url": string; "allow_http"?: boolean }
 
@@ -530,11 +546,11 @@ interface Config5 { "kind": "telegram"; "server": string; "chat": string }
 
 interface LastAttempt { "at": string; "is_delivered": boolean; "reason": string | null; "answer": string | null }
 
-interface Item45 { "id": string; "name": string; "is_enabled": boolean; "config": Config | Config2 | Config3 | { "kind": "slack" } | { "kind": "teams" } | Config4 | { "kind": "discord" } | Config5; "has_secret": boolean; "receiver_key": string | null; "state": "off" | "idle" | "working" | "failing" | "paused"; "failures_in_a_row": number; "next_try_at": string | null; "last_attempt": LastAttempt | null; "waiting": number; "dead": number; "rules": number; "created_by": string; "created_at": string; "updated_at": string }
+interface Item47 { "id": string; "name": string; "is_enabled": boolean; "config": Config | Config2 | Config3 | { "kind": "slack" } | { "kind": "teams" } | Config4 | { "kind": "discord" } | Config5; "has_secret": boolean; "receiver_key": string | null; "state": "off" | "idle" | "working" | "failing" | "paused"; "failures_in_a_row": number; "next_try_at": string | null; "last_attempt": LastAttempt | null; "waiting": number; "dead": number; "rules": number; "created_by": string; "created_at": string; "updated_at": string }
 
 interface Body28 { "name": string; "is_enabled": boolean; "config": Config | Config2 | Config3 | { "kind": "slack" } | { "kind": "teams" } | Config4 | { "kind": "discord" } | Config5; "secret"?: string | null }
 
-interface Answer64 { "is_delivered": boolean; "explanation": string; "answer": string | null; "is_permanent": boolean; "delivery_id": string }
+interface Answer67 { "is_delivered": boolean; "explanation": string; "answer": string | null; "is_permanent": boolean; "delivery_id": string }
 
 interface Conditions { "event_types": ("MACHINE_ID_MISMATCH" | "REFRESH_TOKEN_REUSE" | "REFRESH_GRACE_USED" | "REFRESH_RESYNC" | "MACHINE_REBOUND" | "MACHINE_BOUND" | "AGENT_ENROLLED" | "ENROLMENT_REFUSED" | "AGENT_REVOKED" | "HOST_GROUP_CHANGED" | "HOST_TAGS_CHANGED" | "COMMAND_REFUSED" | "PLAN_DRIFT" | "ARTIFACT_MISMATCH" | "ARTIFACT_DIVERGENCE" | "ARTIFACT_DIVERGENCE_DECIDED" | "ARTIFACT_DIVERGENCE_UNDONE" | "ARTIFACT_LEDGER_FLOOD" | "ARTIFACT_HOST_TRUSTED" | "CLONE_SUSPECTED" | "CLONE_DISMISSED" | "AGENT_ERROR" | "SIGNING_KEY_ADDED" | "SIGNING_KEY_REVOKED" | "SIGNING_ROOT_CHANGED" | "LOGIN_FAILED" | "LOGIN_SUCCEEDED" | "LOGINS_SLOWED" | "SECOND_FACTOR_ASKED" | "STEP_UP_FAILED" | "STEP_UP_SUCCEEDED" | "FACTOR_ADDED" | "FACTOR_REMOVED" | "FACTORS_RESET" | "RECOVERY_CODE_USED" | "PASSKEY_CLONE_SUSPECTED" | "SESSION_REVOKED" | "OPERATOR_CHANGED" | "IDENTITY_PROVIDER_CHANGED" | "IDENTITY_CHANGED" | "API_TOKEN_CREATED" | "API_TOKEN_REVOKED" | "REGISTRATION_TOKEN_CHANGED" | "FLEET_LOCK_TOKEN_CHANGED" | "RATE_LIMITS_CHANGED" | "NOTIFICATION_CHANNEL_CHANGED" | "NOTIFICATION_RULE_CHANGED" | "OUTSIDER_BUDGET_SPENT" | "RESTORE_DETECTED" | "ROW_SEAL_BROKEN" | "ROWS_SEALED" | "supply_chain_override" | "approval_blocked" | "bulk_approval_blocked" | "age_exception_added" | "age_exception_ended" | "vulnerability_policy_changed" | "vex_statement_added" | "vex_statement_revoked" | "vex_statement_expired" | "blackout_created" | "blackout_ended" | "hold_placed" | "hold_released" | "hold_expired" | "fix_appeared" | "exploited_fix_waits" | "mitigation_noted" | "origin_registered" | "origin_revoked" | "origin_expired" | "policy_published" | "policy_revoked" | "policy_suspended" | "policy_expired" | "policy_window_ahead" | "rollout_started" | "rollout_ring_entered" | "rollout_ring_approved" | "rollout_expedited" | "rollout_halted" | "rollout_resumed" | "rollout_cancelled" | "rollout_finished" | "update_approved" | "approval_countersigned" | "update_installed" | "update_failed" | "rollback_requested" | "repair_ordered" | "repair_ended" | "reboots_asked" | "reboot_ended" | "reboots_halted" | "reboot_slot_released" | "reboot_limits_changed" | "fleet_lock_changed" | "agent_offline" | "probes_red" | "probes_recovered" | "notification_channel_failing" | "notification_channel_recovered" | "advisories_stale" | "advisories_replaced" | "events_pruned" | "events_missed" | "shared_view_changed")[]; "minimum_severity": "info" | "warning" | "error" | "critical"; "groups": (string)[]; "ecosystems": ("npm" | "pypi" | "apt" | "dnf" | "tidegate")[]; "exploited_only": boolean }
 
@@ -544,29 +560,29 @@ interface Mode { "kind": "digest"; "at": string; "zone": string; "weekdays": (nu
 
 interface Mode2 { "kind": "escalation"; "after_hours": number; "repeat_hours": number; "repeats_max": number }
 
-interface Item46 { "id": string; "name": string; "is_enabled": boolean; "channel_id": string; "conditions": Conditions; "quiet_hours": QuietHours | null; "mode": { "kind": "at_once"; "batch_seconds": number } | Mode | Mode2; "channel_name": string; "next_digest_at": string | null; "quiet_until": string | null; "created_by": string; "created_at": string; "updated_at": string }
+interface Item48 { "id": string; "name": string; "is_enabled": boolean; "channel_id": string; "conditions": Conditions; "quiet_hours": QuietHours | null; "mode": { "kind": "at_once"; "batch_seconds": number } | Mode | Mode2; "channel_name": string; "next_digest_at": string | null; "quiet_until": string | null; "created_by": string; "created_at": string; "updated_at": string }
 
 interface Body29 { "name": string; "is_enabled": boolean; "channel_id": string; "conditions": Conditions; "quiet_hours": QuietHours | null; "mode": { "kind": "at_once"; "batch_seconds": number } | Mode | Mode2 }
 
 interface Sample { "at": string; "severity": "info" | "warning" | "error" | "critical"; "text": string }
 
-interface Answer65 { "since": string; "matches": number; "messages": number; "is_complete": boolean; "samples": (Sample)[] }
+interface Answer68 { "since": string; "matches": number; "messages": number; "is_complete": boolean; "samples": (Sample)[] }
 
-interface Item47 { "id": string; "kind": "events" | "digest" | "escalation" | "test"; "state": "waiting" | "delivered" | "dead"; "channel_id": string; "channel_name": string; "rule_id": string | null; "rule_name": string | null; "subject": string; "severity": "info" | "warning" | "error" | "critical"; "events": number; "updates": number; "attempts": number; "created_at": string; "next_attempt_at": string | null; "ended_at": string | null; "last_attempt": LastAttempt | null }
+interface Item49 { "id": string; "kind": "events" | "digest" | "escalation" | "test"; "state": "waiting" | "delivered" | "dead"; "channel_id": string; "channel_name": string; "rule_id": string | null; "rule_name": string | null; "subject": string; "severity": "info" | "warning" | "error" | "critical"; "events": number; "updates": number; "attempts": number; "created_at": string; "next_attempt_at": string | null; "ended_at": string | null; "last_attempt": LastAttempt | null }
 
-interface Answer66 { "items": (Item47)[]; "next_cursor": string | null; "total": number }
+interface Answer69 { "items": (Item49)[]; "next_cursor": string | null; "total": number }
 
-interface Answer67 { "id": string; "kind": "events" | "digest" | "escalation" | "test"; "state": "waiting" | "delivered" | "dead"; "channel_id": string; "channel_name": string; "rule_id": string | null; "rule_name": string | null; "subject": string; "severity": "info" | "warning" | "error" | "critical"; "events": number; "updates": number; "attempts": number; "created_at": string; "next_attempt_at": string | null; "ended_at": string | null; "last_attempt": LastAttempt | null; "summary": string; "sections": ({ "title": string; "items": ({ "text": string; "link": string | null })[] })[]; "link": string | null; "tries": (LastAttempt)[] }
+interface Answer70 { "id": string; "kind": "events" | "digest" | "escalation" | "test"; "state": "waiting" | "delivered" | "dead"; "channel_id": string; "channel_name": string; "rule_id": string | null; "rule_name": string | null; "subject": string; "severity": "info" | "warning" | "error" | "critical"; "events": number; "updates": number; "attempts": number; "created_at": string; "next_attempt_at": string | null; "ended_at": string | null; "last_attempt": LastAttempt | null; "summary": string; "sections": ({ "title": string; "items": ({ "text": string; "link": string | null })[] })[]; "link": string | null; "tries": (LastAttempt)[] }
 
-interface Answer68 { "id": string; "at": string; "severity": "info" | "warning" | "error" | "critical"; "subject": string | null; "summary": string | null; "updates": (Item10)[]; "left_out": number }
+interface Answer71 { "id": string; "at": string; "severity": "info" | "warning" | "error" | "critical"; "subject": string | null; "summary": string | null; "updates": (Item10)[]; "left_out": number }
 
-interface Answer69 { "status": "ok" | "degraded"; "version": string; "uptime_seconds": number; "checks": { "database": "ok" | "down"; "advisories": "ok" | "loading" | "stale" | "missing" | "unreachable" | "off" } }
+interface Answer72 { "status": "ok" | "degraded"; "version": string; "uptime_seconds": number; "checks": { "database": "ok" | "down"; "advisories": "ok" | "loading" | "stale" | "missing" | "unreachable" | "off" } }
 
 interface Body30 { "error_type": "javascript_error" | "api_error" | "ui_error" | "validation_error" | "client_debug" | "client_trace"; "message": string; "subsystem"?: string; "url"?: string; "stack"?: string; "metadata"?: { [name: string]: string | number | boolean | null } }
 
-interface Item48 { "id": string; "name": string; "page": "updates" | "packages" | "hosts"; "query": { [name: string]: string | boolean }; "shared": boolean; "own": boolean; "created_by": string; "created_at": string }
+interface Item50 { "id": string; "name": string; "page": "updates" | "packages" | "hosts"; "query": { [name: string]: string | boolean }; "shared": boolean; "own": boolean; "created_by": string; "created_at": string }
 
-interface Answer70 { "items": (Item48)[]; "next_cursor": string | null; "total": number }
+interface Answer73 { "items": (Item50)[]; "next_cursor": string | null; "total": number }
 
 interface Body31 { "name": string; "page": "updates" | "packages" | "hosts"; "query": { [name: string]: string | boolean }; "shared"?: boolean }
 
@@ -601,7 +617,7 @@ export interface Api {
   };
   /** Hosts, sorted and filtered, page by page */
   "GET /api/v1/agents": {
-    query?: { "limit"?: string; "cursor"?: string; "sort"?: "hostname" | "last_seen_at" | "status" | "pending_updates" | "os" | "enrolled_at" | "-hostname" | "-last_seen_at" | "-status" | "-pending_updates" | "-os" | "-enrolled_at"; "q"?: string; "status"?: "online" | "offline" | "never" | "bound" | "unbound" | "revoked" | "clone_suspected" | "needs_attention"; "os"?: string; "ecosystem"?: "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "agent_version"?: string; "online"?: "true" | "false"; "clone_suspected"?: "true" | "false"; "group"?: string; "tag"?: string; "services_restart"?: "needed" | "not_needed" | "unknown"; "reboot"?: "needed" | "not_needed" | "unknown"; "probes"?: "green" | "red" | "unknown" | "none" };
+    query?: { "limit"?: string; "cursor"?: string; "sort"?: "hostname" | "last_seen_at" | "status" | "pending_updates" | "os" | "enrolled_at" | "-hostname" | "-last_seen_at" | "-status" | "-pending_updates" | "-os" | "-enrolled_at"; "q"?: string; "status"?: "online" | "offline" | "never" | "bound" | "unbound" | "revoked" | "clone_suspected" | "needs_attention"; "os"?: string; "ecosystem"?: "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "agent_version"?: string; "online"?: "true" | "false"; "clone_suspected"?: "true" | "false"; "group"?: string; "tag"?: string; "services_restart"?: "needed" | "not_needed" | "unknown"; "reboot"?: "needed" | "not_needed" | "unknown"; "probes"?: "green" | "red" | "unknown" | "none"; "cve"?: string };
     answer: Answer2;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
@@ -788,7 +804,7 @@ export interface Api {
   };
   /** Updates, sorted and filtered, page by page */
   "GET /api/v1/updates": {
-    query?: { "limit"?: string; "cursor"?: string; "sort"?: "discovered_at" | "name" | "hostname" | "severity" | "exploited" | "state" | "updated_at" | "-discovered_at" | "-name" | "-hostname" | "-severity" | "-exploited" | "-state" | "-updated_at"; "state"?: "pending" | "awaiting_plan" | "approved" | "installing" | "installed" | "failed" | "rejected" | "superseded"; "ecosystem"?: "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "name"?: string; "q"?: string; "agent_id"?: string; "group"?: string; "tag"?: string; "severity"?: "none" | "low" | "medium" | "high" | "critical" | "unknown"; "verdict"?: "clear" | "vulnerable" | "unchecked"; "security"?: "true" | "false" | boolean; "exploited"?: "true" | "false" | boolean; "introduces"?: "true" | "false" | boolean; "stays"?: "true" | "false" | boolean; "fixes"?: "true" | "false" | boolean; "offer"?: "series" | "newest" | "smallest_fix"; "max_change"?: "patch" | "minor" | "any"; "alternatives"?: "true" | "false" | boolean; "os"?: string; "host"?: string; "since"?: string; "until"?: string };
+    query?: { "limit"?: string; "cursor"?: string; "sort"?: "discovered_at" | "name" | "hostname" | "severity" | "exploited" | "state" | "updated_at" | "-discovered_at" | "-name" | "-hostname" | "-severity" | "-exploited" | "-state" | "-updated_at"; "state"?: "pending" | "awaiting_plan" | "approved" | "installing" | "installed" | "failed" | "rejected" | "superseded"; "ecosystem"?: "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "name"?: string; "q"?: string; "agent_id"?: string; "group"?: string; "tag"?: string; "severity"?: "none" | "low" | "medium" | "high" | "critical" | "unknown"; "verdict"?: "clear" | "vulnerable" | "unchecked"; "security"?: "true" | "false" | boolean; "exploited"?: "true" | "false" | boolean; "cve"?: string; "introduces"?: "true" | "false" | boolean; "stays"?: "true" | "false" | boolean; "fixes"?: "true" | "false" | boolean; "offer"?: "series" | "newest" | "smallest_fix"; "max_change"?: "patch" | "minor" | "any"; "alternatives"?: "true" | "false" | boolean; "os"?: string; "host"?: string; "since"?: string; "until"?: string };
     answer: Answer13;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
@@ -800,7 +816,7 @@ export interface Api {
   };
   /** Updates of all hosts, grouped by package */
   "GET /api/v1/packages": {
-    query?: { "limit"?: string; "cursor"?: string; "sort"?: "name" | "hosts" | "updates" | "newest" | "severity" | "-name" | "-hosts" | "-updates" | "-newest" | "-severity"; "state"?: "pending" | "awaiting_plan" | "approved" | "installing" | "installed" | "failed" | "rejected" | "superseded"; "ecosystem"?: "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "name"?: string; "q"?: string; "agent_id"?: string; "group"?: string; "tag"?: string; "severity"?: "none" | "low" | "medium" | "high" | "critical" | "unknown"; "verdict"?: "clear" | "vulnerable" | "unchecked"; "security"?: "true" | "false" | boolean; "exploited"?: "true" | "false" | boolean; "introduces"?: "true" | "false" | boolean; "stays"?: "true" | "false" | boolean; "fixes"?: "true" | "false" | boolean; "offer"?: "series" | "newest" | "smallest_fix"; "max_change"?: "patch" | "minor" | "any"; "alternatives"?: "true" | "false" | boolean; "os"?: string; "host"?: string; "since"?: string; "until"?: string };
+    query?: { "limit"?: string; "cursor"?: string; "sort"?: "name" | "hosts" | "updates" | "newest" | "severity" | "-name" | "-hosts" | "-updates" | "-newest" | "-severity"; "state"?: "pending" | "awaiting_plan" | "approved" | "installing" | "installed" | "failed" | "rejected" | "superseded"; "ecosystem"?: "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "name"?: string; "q"?: string; "agent_id"?: string; "group"?: string; "tag"?: string; "severity"?: "none" | "low" | "medium" | "high" | "critical" | "unknown"; "verdict"?: "clear" | "vulnerable" | "unchecked"; "security"?: "true" | "false" | boolean; "exploited"?: "true" | "false" | boolean; "cve"?: string; "introduces"?: "true" | "false" | boolean; "stays"?: "true" | "false" | boolean; "fixes"?: "true" | "false" | boolean; "offer"?: "series" | "newest" | "smallest_fix"; "max_change"?: "patch" | "minor" | "any"; "alternatives"?: "true" | "false" | boolean; "os"?: string; "host"?: string; "since"?: string; "until"?: string };
     answer: Answer15;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
@@ -1291,6 +1307,30 @@ export interface Api {
     answer: Item34;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
+  /** Known vulnerabilities of what is installed, the most urgent first */
+  "GET /api/v1/vulnerabilities": {
+    query?: { "limit"?: string; "cursor"?: string; "sort"?: "urgency" | "hosts" | "first_seen_at" | "-urgency" | "-hosts" | "-first_seen_at"; "severity"?: "none" | "low" | "medium" | "high" | "critical" | "unknown"; "exploited"?: "true" | "false" | "unknown"; "fix"?: "fixable" | "waiting" | "unfixed"; "cve"?: string; "q"?: string };
+    answer: Answer48;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
+  };
+  /** What the list of vulnerabilities rests on, and what nobody could judge */
+  "GET /api/v1/vulnerabilities/coverage": {
+    answer: Answer49;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
+  };
+  /** One vulnerability, by its id or an alias */
+  "GET /api/v1/vulnerabilities/{id}": {
+    path: { "id": string };
+    answer: Answer50;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
+  };
+  /** The hosts that have a vulnerability now, or had it, with what fixes it */
+  "GET /api/v1/vulnerabilities/{id}/hosts": {
+    path: { "id": string };
+    query?: { "limit"?: string; "cursor"?: string; "state"?: "fixable" | "waiting" | "unfixed" | "fixed" };
+    answer: { "items": (Item37)[]; "next_cursor": string | null };
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
+  };
   /** What a host has installed, as a CycloneDX 1.6 SBOM */
   "GET /api/v1/agents/{agent_id}/sbom": {
     path: { "agent_id": string };
@@ -1319,13 +1359,13 @@ export interface Api {
   /** What holds, the own holds of a host, and a blackout keep back of its updates now */
   "GET /api/v1/agents/{agent_id}/withheld": {
     path: { "agent_id": string };
-    answer: Answer48;
+    answer: Answer51;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Log in */
   "POST /api/v1/auth/login": {
     body: Body19;
-    answer: Answer49;
+    answer: Answer52;
     code: "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Log out and revoke the token */
@@ -1335,7 +1375,7 @@ export interface Api {
   };
   /** Whose session or API token this is */
   "GET /api/v1/auth/session": {
-    answer: Answer50;
+    answer: Answer53;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "unauthenticated" | "unavailable";
   };
   /** Create the first operator with the one-time secret; 404 once an operator exists */
@@ -1347,7 +1387,7 @@ export interface Api {
   /** Open sessions, newest first: your own, or an operator's for admins */
   "GET /api/v1/auth/sessions": {
     query?: { "limit"?: string; "cursor"?: string; "operator_id"?: string };
-    answer: Answer51;
+    answer: Answer54;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "unauthenticated" | "unavailable";
   };
   /** End all of your other sessions */
@@ -1370,7 +1410,7 @@ export interface Api {
   /** Open sessions of every operator, newest first */
   "GET /api/v1/admin/sessions": {
     query?: { "limit"?: string; "cursor"?: string };
-    answer: Answer52;
+    answer: Answer55;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** End all sessions of all operators, except your own; API tokens stay */
@@ -1413,7 +1453,7 @@ export interface Api {
   };
   /** What changed in your password, factors, sessions and API tokens: the newest 50 */
   "GET /api/v1/auth/notices": {
-    answer: Answer53;
+    answer: Answer56;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "unauthenticated" | "unavailable";
   };
   /** Mark the notices up to this one as seen */
@@ -1424,13 +1464,13 @@ export interface Api {
   };
   /** Your passkeys */
   "GET /api/v1/auth/passkeys": {
-    answer: Answer54;
+    answer: Answer57;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "unauthenticated" | "unavailable";
   };
   /** Store the passkey that the browser made; the first factor returns recovery codes, once */
   "POST /api/v1/auth/passkeys": {
     body: Body21;
-    answer: { "passkey": Item39; "recovery_codes": (string)[] | null };
+    answer: { "passkey": Item41; "recovery_codes": (string)[] | null };
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Options for a new passkey */
@@ -1442,7 +1482,7 @@ export interface Api {
   "PATCH /api/v1/auth/passkeys/{id}": {
     path: { "id": string };
     body: { "name": string };
-    answer: Item39;
+    answer: Item41;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Remove a passkey */
@@ -1464,32 +1504,32 @@ export interface Api {
   /** Log in by passkey: alone, or after the password with the challenge from its answer */
   "POST /api/v1/auth/login/passkey": {
     body: { "challenge_id": string; "credential": Credential };
-    answer: Answer49;
+    answer: Answer52;
     code: "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Operators by name, with their second factors */
   "GET /api/v1/admin/operators": {
     query?: { "limit"?: string; "cursor"?: string };
-    answer: Answer55;
+    answer: Answer58;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Add an operator */
   "POST /api/v1/admin/operators": {
     body: Body22;
-    answer: Item40;
+    answer: Item42;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** One operator */
   "GET /api/v1/admin/operators/{id}": {
     path: { "id": string };
-    answer: Item40;
+    answer: Item42;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Change role or password, disable or enable; not the last admin. A new password ends factors, sessions and API tokens, except those in `keep` */
   "PATCH /api/v1/admin/operators/{id}": {
     path: { "id": string };
     body: Body23;
-    answer: Item40;
+    answer: Item42;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Delete an operator; not the last admin */
@@ -1508,13 +1548,13 @@ export interface Api {
   /** API tokens that are not revoked, newest first */
   "GET /api/v1/admin/api-tokens": {
     query?: { "limit"?: string; "cursor"?: string };
-    answer: Answer56;
+    answer: Answer59;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Make an API token; the secret is shown once */
   "POST /api/v1/admin/api-tokens": {
     body: Body24;
-    answer: Answer57;
+    answer: Answer60;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Revoke an API token permanently */
@@ -1542,7 +1582,7 @@ export interface Api {
   };
   /** Accounts of identity providers that log you in */
   "GET /api/v1/auth/identities": {
-    answer: { "items": (Item42)[]; "has_password": boolean };
+    answer: { "items": (Item44)[]; "has_password": boolean };
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "unauthenticated" | "unavailable";
   };
   /** Begin to bind an account of an identity provider to yourself */
@@ -1564,26 +1604,26 @@ export interface Api {
   };
   /** Identity providers by name */
   "GET /api/v1/admin/identity-providers": {
-    answer: Answer58;
+    answer: Answer61;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Add an identity provider; off unless `enabled` says otherwise */
   "POST /api/v1/admin/identity-providers": {
     body: Body25;
-    answer: Item43;
+    answer: Item45;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** One identity provider */
   "GET /api/v1/admin/identity-providers/{id}": {
     path: { "id": string };
-    answer: Item43;
+    answer: Item45;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Change an identity provider; ends its sessions where that changes who may do what */
   "PATCH /api/v1/admin/identity-providers/{id}": {
     path: { "id": string };
     body: Body26;
-    answer: Item43;
+    answer: Item45;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Delete an identity provider with its accounts; ends its sessions */
@@ -1595,20 +1635,20 @@ export interface Api {
   /** Try an identity provider: what works without a person, and what is wrong, in words */
   "POST /api/v1/admin/identity-providers/{id}/test": {
     path: { "id": string };
-    answer: Answer59;
+    answer: Answer62;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Accounts of identity providers that log an operator in */
   "GET /api/v1/admin/operators/{id}/identities": {
     path: { "id": string };
-    answer: { "items": (Item42)[]; "has_password": boolean };
+    answer: { "items": (Item44)[]; "has_password": boolean };
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Bind an operator to an account, by issuer and subject */
   "POST /api/v1/admin/operators/{id}/identities": {
     path: { "id": string };
     body: Body27;
-    answer: Item42;
+    answer: Item44;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Unbind an account of an operator; ends the sessions that it opened */
@@ -1620,18 +1660,18 @@ export interface Api {
   /** Remove the password of an operator with an account; not of the last admin with one */
   "DELETE /api/v1/admin/operators/{id}/password": {
     path: { "id": string };
-    answer: Item40;
+    answer: Item42;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** The newest restore, and the open resync */
   "GET /api/v1/admin/resync": {
-    answer: Answer60;
+    answer: Answer63;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Open a resync: each host with tokens newer than the restored database may resync once */
   "POST /api/v1/admin/resync": {
     body: { "hours": number; "reason": string };
-    answer: Answer60;
+    answer: Answer63;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Close the resync early */
@@ -1641,49 +1681,49 @@ export interface Api {
   };
   /** What needs attention, what changed, and which data may be stale or wrong */
   "GET /api/v1/overview": {
-    answer: Answer61;
+    answer: Answer64;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** The fleet day by day, oldest first */
   "GET /api/v1/overview/history": {
     query?: { "days"?: string };
-    answer: { "items": (Item44)[] };
+    answer: { "items": (Item46)[] };
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Check-ins of a host in the last 24 hours */
   "GET /api/v1/agents/{agent_id}/heartbeats": {
     path: { "agent_id": string };
-    answer: Answer62;
+    answer: Answer65;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Windows, blackouts and ends on these days of a time zone, what ran on them and what is due */
   "GET /api/v1/calendar": {
     query: { "from": string; "days": string; "zone": string };
-    answer: Answer63;
+    answer: Answer66;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Channels of notifications, by name */
   "GET /api/v1/notifications/channels": {
-    answer: { "items": (Item45)[] };
+    answer: { "items": (Item47)[] };
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Add a channel of notifications. Its secret is stored sealed, and never shown */
   "POST /api/v1/notifications/channels": {
     body: Body28;
-    answer: Item45;
+    answer: Item47;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** One channel of notifications, and how it works */
   "GET /api/v1/notifications/channels/{id}": {
     path: { "id": string };
-    answer: Item45;
+    answer: Item47;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Change a channel of notifications. Without a secret the stored one stays, if it goes to the same place */
   "PUT /api/v1/notifications/channels/{id}": {
     path: { "id": string };
     body: Body28;
-    answer: Item45;
+    answer: Item47;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Remove a channel of notifications with its deliveries, also those that wait */
@@ -1695,31 +1735,31 @@ export interface Api {
   /** Send a test message now, and say in words how it went */
   "POST /api/v1/notifications/channels/{id}/test": {
     path: { "id": string };
-    answer: Answer64;
+    answer: Answer67;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Rules of notifications, by name */
   "GET /api/v1/notifications/rules": {
-    answer: { "items": (Item46)[] };
+    answer: { "items": (Item48)[] };
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Add a rule of notifications. It speaks of what happens from now on */
   "POST /api/v1/notifications/rules": {
     body: Body29;
-    answer: Item46;
+    answer: Item48;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** One rule of notifications */
   "GET /api/v1/notifications/rules/{id}": {
     path: { "id": string };
-    answer: Item46;
+    answer: Item48;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Change a rule of notifications */
   "PUT /api/v1/notifications/rules/{id}": {
     path: { "id": string };
     body: Body29;
-    answer: Item46;
+    answer: Item48;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Remove a rule of notifications. What it has queued is still sent */
@@ -1731,19 +1771,19 @@ export interface Api {
   /** What a rule would have sent in the last 7 days, without its quiet hours. Nothing is sent or stored */
   "POST /api/v1/notifications/rules/preview": {
     body: Body29;
-    answer: Answer65;
+    answer: Answer68;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Deliveries of notifications, newest first */
   "GET /api/v1/notifications/deliveries": {
     query?: { "limit"?: string; "cursor"?: string; "state"?: "waiting" | "delivered" | "dead"; "kind"?: "events" | "digest" | "escalation" | "test"; "channel_id"?: string; "rule_id"?: string };
-    answer: Answer66;
+    answer: Answer69;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** One delivery with its text and its attempts */
   "GET /api/v1/notifications/deliveries/{id}": {
     path: { "id": string };
-    answer: Answer67;
+    answer: Answer70;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Send dead letters again, with the ids that they had. What was delivered, or waits, is left as it is */
@@ -1755,7 +1795,7 @@ export interface Api {
   /** The updates that a notice speaks of, as they are now: what its link opens */
   "GET /api/v1/notifications/notices/{id}": {
     path: { "id": string };
-    answer: Answer68;
+    answer: Answer71;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Evidence of a span of time for an auditor, as one signed archive */
@@ -1766,7 +1806,7 @@ export interface Api {
   };
   /** Health and version (E6) */
   "GET /api/health": {
-    answer: Answer69;
+    answer: Answer72;
     code: "internal_error" | "invalid_request";
   };
   /** Whether to send requests to this server */
@@ -1783,13 +1823,13 @@ export interface Api {
   /** Saved views: your own and shared ones */
   "GET /api/v1/views": {
     query?: { "limit"?: string; "cursor"?: string };
-    answer: Answer70;
+    answer: Answer73;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Save a view; only an admin may share one */
   "POST /api/v1/views": {
     body: Body31;
-    answer: Item48;
+    answer: Item50;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Delete a view: your own, or a shared one for admins */
@@ -1923,6 +1963,10 @@ export const SUCCESSES: Readonly<Record<keyof Api, Readonly<Record<number, reado
   "GET /api/v1/unfixed/coverage": { 200: ["at","hosts","unknown_hosts","left_out"] },
   "GET /api/v1/unfixed/hosts": { 200: ["items","next_cursor"] },
   "PUT /api/v1/unfixed/{id}/mitigation": { 200: ["id","ecosystem","distribution","package","installed_packages","vulnerability","names","hosts","hosts_with_pending_fix","first_seen_at","severity","exploited","fixed_in","fix_known_at","fix_offered_at","statements","mitigation"] },
+  "GET /api/v1/vulnerabilities": { 200: ["items","next_cursor","total"] },
+  "GET /api/v1/vulnerabilities/coverage": { 200: ["at","hosts","unknown_hosts","not_judged"] },
+  "GET /api/v1/vulnerabilities/{id}": { 200: ["id","names","summary","severity","exploited","epss","packages","hosts","fixable_hosts","waiting_hosts","unfixed_hosts","first_seen_at","gone_at","covers","exploited_since","fix_due_on","counted_at","unknown_hosts"] },
+  "GET /api/v1/vulnerabilities/{id}/hosts": { 200: ["items","next_cursor"] },
   "GET /api/v1/agents/{agent_id}/sbom": { 200: [] },
   "GET /api/v1/sbom": { 200: [] },
   "GET /api/v1/agents/{agent_id}/vex": { 200: [] },
@@ -2131,6 +2175,10 @@ export const CODES: Readonly<Record<keyof Api, readonly string[]>> = {
   "GET /api/v1/unfixed/coverage": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable"],
   "GET /api/v1/unfixed/hosts": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable"],
   "PUT /api/v1/unfixed/{id}/mitigation": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","payload_too_large","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable","unsupported_media_type"],
+  "GET /api/v1/vulnerabilities": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable"],
+  "GET /api/v1/vulnerabilities/coverage": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable"],
+  "GET /api/v1/vulnerabilities/{id}": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable"],
+  "GET /api/v1/vulnerabilities/{id}/hosts": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable"],
   "GET /api/v1/agents/{agent_id}/sbom": ["access_token_expired","access_token_invalid","conflict","forbidden","internal_error","invalid_request","not_found","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable"],
   "GET /api/v1/sbom": ["access_token_expired","access_token_invalid","conflict","forbidden","internal_error","invalid_request","not_found","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable"],
   "GET /api/v1/agents/{agent_id}/vex": ["access_token_expired","access_token_invalid","conflict","forbidden","internal_error","invalid_request","not_found","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable"],
