@@ -14,6 +14,7 @@ import { createTestApp, type TestApp } from './testing/test-app.ts';
 
 /** Kinds of the fleet whose rows are never deleted. */
 const STAYING: readonly Kind[] = [
+  'known vulnerability',
   'divergence',
   'signing key',
   'host set aside',

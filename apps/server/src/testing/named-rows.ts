@@ -26,6 +26,7 @@ export type Kind =
       | 'reboot slot'
       | 'rollout'
       | 'vulnerability'
+      | 'known vulnerability'
       | 'divergence'
       | 'host set aside'
       | 'signing key'
@@ -53,6 +54,7 @@ export const OWNERS: Readonly<Record<Kind, 'host' | 'group' | 'fleet' | 'operato
     'reboot slot': 'fleet',
     rollout: 'fleet',
     vulnerability: 'fleet',
+    'known vulnerability': 'fleet',
     divergence: 'fleet',
     channel: 'fleet',
     'notification rule': 'fleet',
@@ -418,6 +420,8 @@ export const NAMED: Readonly<Record<string, Naming | string>> = {
       [`${route} body rings[].members.hosts[]`, RINGS_SAME],
     ]),
   ),
+  'GET /api/v1/vulnerabilities/:id path id': path('known vulnerability'),
+  'GET /api/v1/vulnerabilities/:id/hosts path id': path('known vulnerability'),
   'PUT /api/v1/unfixed/:id/mitigation path id': path('vulnerability', { mitigation: MITIGATION }),
   'GET /api/v1/policies/:id path id': path('policy'),
   'GET /api/v1/policies/:id/preview path id': path('policy'),

@@ -327,6 +327,18 @@ async function insertRow(tx: Tx, { platform }: TestApp, asked: Asked & { id: str
         .execute();
       return;
     }
+    case 'known vulnerability': {
+      const told = { names: '[]', covers: '[]', summary: '', packages: '[]', search: '', digest: '' };
+      const rated = { severity: null, exploited: null, epss: null, urgency: 0 };
+      const counted = { hosts: 1, fixable: 0, waiting: 0, first_seen_at: nowMs, gone_at: overAt };
+      await tx
+        .insertInto('vulnerabilities')
+        .values({ id, ...told, ...rated, ...counted })
+        .execute();
+      const name = { name: id.toUpperCase(), vulnerability_id: id };
+      await tx.insertInto('vulnerability_names').values(name).execute();
+      return;
+    }
     case 'divergence': {
       const what = { ecosystem: 'npm', scope: 'npm', name: id, version: '1.0.0', variant: '' };
       const state = { algorithm: 'sha256', state: 'open', hash_count: 0, opened_at: nowMs } as const;
