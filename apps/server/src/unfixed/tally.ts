@@ -58,7 +58,7 @@ export interface VulnerabilitySum extends VulnerabilityCounts {
   readonly groups: Map<string, VulnerabilityCounts>;
 }
 
-export interface VulnerabilityCounts {
+interface VulnerabilityCounts {
   hosts: number;
   fixable: number;
   waiting: number;

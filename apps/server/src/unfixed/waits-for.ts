@@ -24,7 +24,7 @@ export async function stopsOf(deps: {
   return { policy, holds: await holdsInForce(read, deps.platform.now()) };
 }
 
-export interface OpenUpdate {
+interface OpenUpdate {
   readonly ecosystem: string;
   readonly name: string;
   readonly available_version: string;

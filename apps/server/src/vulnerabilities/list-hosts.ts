@@ -11,7 +11,7 @@ import { stopsOf, waitsFor } from '../unfixed/waits-for.ts';
 import { affectedPackages, fixesOf, fixKey, hostsFixed, hostsHaving } from './hosts-store.ts';
 
 /** Hosts that one page looks at; where few are in the wanted state a page is shorter, and has a cursor. */
-export const LOOKED_AT_MAX = 200;
+const LOOKED_AT_MAX = 200;
 /** Hosts up to which they are found from their packages; of more a walk soon fills a page. */
 const FEW_HOSTS = 20_000;
 
