@@ -6,6 +6,7 @@ import { benchBulk } from './bulk.ts';
 import { benchCapability } from './capability.ts';
 import { benchCheckIn } from './check-in.ts';
 import { benchCurve, type CurveOptions } from './curve.ts';
+import { benchEvents } from './events.ts';
 import { benchEvidence } from './evidence.ts';
 import { benchHerd } from './herd.ts';
 import { benchInventory } from './inventory.ts';
@@ -37,6 +38,7 @@ const BENCHES = {
   abuse: benchAbuse,
   'slow-log': benchSlowLog,
   evidence: benchEvidence,
+  events: benchEvents,
   herd: benchHerd,
   soak: benchSoak,
   'inventory-scale': benchInventoryScale,
@@ -60,6 +62,7 @@ const USAGE = `Usage: npm run bench -- <${Object.keys(BENCHES).join('|')}> [--js
   capability  decisions of 100 capability files, a file of 1 MB, and hostile patterns
   abuse       CPU of each refused request, by route; fails above 2 ms
   evidence    a year of --hosts hosts with 2,000 updates each: a bundle, its verification, an SBOM and a VEX
+  events      acts of the same moment with an event each, and the walk over a chain of --updates events
   herd        --agents that come back within a minute of a start, after an hour, with --tokens valid or expired
   inventory-scale  size of --hosts inventories of 1,500 packages, and questions about the fleet
   slow-log    a prepared read of SQLite, with and without the log of slow queries

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { chainEvents } from '../apps/server/src/events/append-event.ts';
+import { chainEvents } from '../apps/server/src/events/chain-events.ts';
 import { createRowSeals } from '../apps/server/src/platform/db/create-row-seals.ts';
 import { openSqlite } from '../apps/server/src/platform/db/sqlite.ts';
 import { createLog } from '../apps/server/src/platform/log.ts';

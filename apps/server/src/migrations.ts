@@ -11,7 +11,7 @@ import { schema as calendar } from './calendar/schema.ts';
 import { schema as clientErrors } from './client-errors/schema.ts';
 import { schema as commands } from './commands/schema.ts';
 import { schema as enrolment } from './enrolment/schema.ts';
-import { EVENT_FOLLOWERS, schema as events, FOLLOWER_LEASES } from './events/schema.ts';
+import { EVENT_FOLLOWERS, schema as events, FOLLOWER_LEASES, UNCHAINED_EVENTS } from './events/schema.ts';
 import { schema as fleetLock } from './fleet-lock/schema.ts';
 import { schema as holds } from './holds/schema.ts';
 import { schema as identityProviders } from './identity-providers/schema.ts';
@@ -102,4 +102,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 277, name: 'exposed-hosts', statements: EXPOSED_HOSTS },
   { version: 278, name: 'vulnerability-index', statements: VULNERABILITY_INDEX },
   { version: 279, name: 'kev-dates', statements: KEV_DATES },
+  { version: 290, name: 'unchained-events', statements: UNCHAINED_EVENTS },
 ];

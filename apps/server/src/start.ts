@@ -4,7 +4,7 @@ import { hasAgents } from './agents/store.ts';
 import { type Application, createApplication } from './app.ts';
 import type { Config } from './config.ts';
 import { type ExportTargets, readExportTargets } from './event-exports/read-targets.ts';
-import { chainEvents } from './events/append-event.ts';
+import { CHAINING } from './events/chain-events.ts';
 import { MIGRATIONS } from './migrations.ts';
 import { isCommonPassword } from './operators/passwords/common-passwords.ts';
 import { passwordFault } from './operators/passwords/password-rules.ts';
@@ -230,7 +230,7 @@ function openDataDir(config: Config, { log, seals }: { log: Log; seals: RowSeals
     const { logSlowQueryMs: thresholdMs } = config;
     const elapsedMs = () => performance.now();
     const watch = thresholdMs === 0 ? null : watchQueries({ thresholdMs, log, elapsedMs });
-    const options = { seals, beforeCommit: chainEvents, onError, watch };
+    const options = { seals, chaining: CHAINING, onError, watch };
     return { ok: true, lock, database: openDatabase(config, options) };
   } catch (error) {
     lock?.release();

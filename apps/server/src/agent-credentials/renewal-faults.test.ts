@@ -3,7 +3,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { sql } from 'kysely';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { chainEvents } from '../events/append-event.ts';
+import { chainEvents } from '../events/chain-events.ts';
 import { MIGRATIONS } from '../migrations.ts';
 import type { Database, Tx } from '../platform/db/engine.ts';
 import { migrate } from '../platform/db/migrate.ts';

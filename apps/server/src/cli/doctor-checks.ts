@@ -1,11 +1,12 @@
 import { existsSync, readdirSync, statfsSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type Config, readConfig } from '../config.ts';
-import { chainEvents } from '../events/append-event.ts';
-import { listEvents, newestCheckpoint, readHead } from '../events/store.ts';
+import { CHAINING } from '../events/chain-events.ts';
+import { listEvents, newestCheckpoint, oldestUnchained, readHead } from '../events/store.ts';
 import { MIGRATIONS } from '../migrations.ts';
 import { countOperators } from '../operators/store.ts';
 import { isLoopback, plainHttpFault } from '../plain-http.ts';
+import { rfc3339Seconds } from '../platform/clock.ts';
 import { checkIntegrity, databaseNowMs } from '../platform/db/check-integrity.ts';
 import { type Database, DatabaseFault } from '../platform/db/engine.ts';
 import { isBeforeFirstRelease } from '../platform/db/migrate.ts';
@@ -33,6 +34,8 @@ import { sealsBeside } from './open-installation.ts';
 
 /** Entries of the data folder to check: a handful, keys, and backups. */
 const FILES_MAX = 10_000;
+/** A running server gives events their place at once, and after a crash within 15 seconds. */
+const UNCHAINED_MAX_MS = 60_000;
 
 /** Checks everything that the server needs, without changing anything; a check that cannot run is a finding. */
 export async function examineServer({ env, now }: Pick<CliWorld, 'env' | 'now'>): Promise<Finding[]> {
@@ -133,7 +136,7 @@ async function examineDatabase(config: Config, now: () => number): Promise<Findi
   }
   let database: Database | null = null;
   try {
-    database = openDatabase(config, { seals: sealsBeside(config), beforeCommit: chainEvents });
+    database = openDatabase(config, { seals: sealsBeside(config), chaining: CHAINING });
     const version = await schemaVersion(database.read);
     const expected = MIGRATIONS.at(-1)?.version ?? 0;
     if (version !== expected) {
@@ -171,7 +174,7 @@ async function examineContent(config: Config, database: Database, now: () => num
     integrity,
     await judgeKeys(config, database),
     await judgeEpochFile(config, database),
-    await judgeLog(database),
+    await judgeLog(database, now()),
     await judgeOperators(database),
     ...(await judgeSealedRows(config, database)),
     await judgeAdvisoryMirror(config, database, now),
@@ -261,13 +264,18 @@ async function judgeEpochFile({ dataDir }: Config, { read }: Database): Promise<
   return { check, level: 'ok', detail: `epoch ${known}, up to event ${events.position}` };
 }
 
-async function judgeLog({ read }: Database): Promise<Finding> {
+async function judgeLog({ read }: Database, nowMs: number): Promise<Finding> {
   const check = 'event log';
   const newest = await newestCheckpoint(read);
   const head = (await readHead(read))?.position ?? 0;
   if (newest && newest.position > head) {
     const detail = `it ends at ${head}, before its checkpoint at ${newest.position}: its end is missing`;
     return { check, level: 'fail', detail, todo: 'run `tidegate doctor --verify-events`' };
+  }
+  const waiting = await oldestUnchained(read);
+  if (waiting !== null && waiting.created_at < nowMs - UNCHAINED_MAX_MS) {
+    const detail = `events since ${rfc3339Seconds(waiting.created_at)} wait for their place in it`;
+    return { check, level: 'warn', detail, todo: 'start the server, or read why in its log' };
   }
   const signed = newest === null ? 'not signed yet' : `signed up to ${newest.position}`;
   return { check, level: 'ok', detail: `${head} events, ${signed}; --verify-events checks them all` };

@@ -337,6 +337,17 @@ describe.each(ENGINES)('tidegate doctor on $name', (engine) => {
         );
       },
     ],
+    [
+      'events without their place in the log',
+      'event log',
+      'warn',
+      (it) =>
+        execute(
+          it,
+          `INSERT INTO unchained_events (id, kind, type, severity, component, content, created_at)
+            VALUES ('x', 'system', 'client_error', 'info', 'console', '{}', 1)`,
+        ),
+    ],
     ['no operator', 'operators', 'warn', (it) => execute(it, 'DELETE FROM operators')],
     ['a clock that was set back', 'clock', 'fail', (it) => it.clock.advance(-3_600_000)],
     [

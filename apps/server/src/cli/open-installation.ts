@@ -2,7 +2,7 @@ import { accessSync, constants, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { EXIT, type ExitCode } from '@tidegate/terminal/read-args';
 import { type Config, readConfig } from '../config.ts';
-import { chainEvents } from '../events/append-event.ts';
+import { CHAINING } from '../events/chain-events.ts';
 import { watchSeals } from '../events/watch-seals.ts';
 import { MIGRATIONS } from '../migrations.ts';
 import { createRowSeals, type RowSeals } from '../platform/db/create-row-seals.ts';
@@ -84,7 +84,7 @@ async function openExisting(config: Config): Promise<Database> {
   } catch {
     throw new CommandFault(`you may not write to ${JSON.stringify(dataDir)}; run this as the server's user`);
   }
-  const database = openDatabase(config, { seals: sealsBeside(config), beforeCommit: chainEvents });
+  const database = openDatabase(config, { seals: sealsBeside(config), chaining: CHAINING });
   const version = await schemaVersion(database.read);
   const expected = MIGRATIONS.at(-1)?.version ?? 0;
   if (version === expected) return database;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { SEVERITIES } from '@tidegate/protocol/event-types';
 import { PROXY_VARIABLES } from '@tidegate/protocol/proxy-route';
 import { type Config, SETTINGS } from '../config.ts';
-import { chainEvents } from '../events/append-event.ts';
+import { CHAINING } from '../events/chain-events.ts';
 import { listEvents } from '../events/store.ts';
 import type { Database } from '../platform/db/engine.ts';
 import { openDatabase, SQLITE_FILE } from '../platform/db/open.ts';
@@ -70,7 +70,7 @@ export async function databaseFacts(config: Config, nowMs: number) {
   if (file !== null && !existsSync(file)) return { fault: `${SQLITE_FILE} is not in the data folder` };
   let database: Database | null = null;
   try {
-    database = openDatabase(config, { seals: sealsBeside(config), beforeCommit: chainEvents });
+    database = openDatabase(config, { seals: sealsBeside(config), chaining: CHAINING });
     const { read, engine } = database;
     const byValue: Record<string, unknown> = {};
     for (const each of COUNTED) byValue[`${each.table} by ${each.column}`] = await countByValue(read, each);

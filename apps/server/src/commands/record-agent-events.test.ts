@@ -17,8 +17,8 @@ const event = (message: string, details?: AgentEvent['details']): AgentEvent => 
 const identified = (message: string) => event(message, { check: 'expired', event_id: randomUUID() });
 
 describe.each(ENGINES)('events of agents on $name', (engine) => {
-  async function setUp() {
-    const database = await engine.open();
+  async function setUp(options: Parameters<typeof engine.open>[0] = {}) {
+    const database = await engine.open(options);
     const platform = createTestPlatform(database);
     const [one, other] = [
       await insertTestAgent(database, { n: 1 }),
@@ -46,6 +46,15 @@ describe.each(ENGINES)('events of agents on $name', (engine) => {
     const { record, messages } = await setUp();
     const batch = [identified('a'), identified('b')];
     await Promise.all([record(batch), record(batch), record(batch)]);
+    expect(await messages()).toEqual(['a', 'b']);
+  });
+
+  test('a repetition finds events that still wait for their place in the log', async () => {
+    const { record, messages } = await setUp({ afterCommit: async () => false });
+    const a = identified('a');
+    await record([a]);
+    await record([a, identified('b')]);
+    await record([a]); // chains b
     expect(await messages()).toEqual(['a', 'b']);
   });
 

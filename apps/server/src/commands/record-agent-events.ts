@@ -2,7 +2,8 @@ import type { AgentEvent } from '@tidegate/protocol/agent-api';
 import { Uuid } from '@tidegate/protocol/scalars';
 import { Type } from 'typebox';
 import { Check } from 'typebox/value';
-import { lockHead, newestContents } from '../events/store.ts';
+import { chainKept } from '../events/chain-events.ts';
+import { newestContents } from '../events/store.ts';
 import { appendOutsiderEvent } from '../outsiders/charge.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import type { Platform } from '../platform/platform.ts';
@@ -49,7 +50,7 @@ export async function recordAgentEvents(
 
 async function storedIds(tx: Tx, agentId: string, events: readonly AgentEvent[]): Promise<Set<string>> {
   if (events.every(({ details }) => eventId(details) === null)) return new Set();
-  await lockHead(tx); // serializes a repeated request, so that the second sees the first
+  await chainKept(tx); // serializes a repeated request, so that the second sees the first
   const contents = await newestContents(tx, { agentId, component: COMPONENT, limit: LOOK_BACK_EVENTS });
   return new Set(contents.flatMap((content) => idOfStored(content) ?? []));
 }

@@ -3,7 +3,6 @@ import { canonicalJson } from '@tidegate/protocol/canonical-json';
 import type { SecurityEventType, Severity, SystemEventType } from '@tidegate/protocol/event-types';
 import type { Tx } from '../platform/db/engine.ts';
 import type { Platform } from '../platform/platform.ts';
-import { type EventRow, insertEvents, lockHead, moveHead } from './store.ts';
 
 interface EventBase {
   severity: Severity;
@@ -20,7 +19,7 @@ export type NewEvent =
   | (EventBase & { kind: 'security'; type: SecurityEventType })
   | (EventBase & { kind: 'system'; type: SystemEventType });
 
-/** Adds an event to the transaction of the act that it records; `chainEvents` writes its row. Returns the id. */
+/** Adds an event to the transaction of the act that it records; the steps of `chain-events.ts` write its row. Returns the id. */
 export async function appendEvent(
   tx: Tx,
   platform: Pick<Platform, 'newId' | 'now'>,
@@ -39,26 +38,6 @@ export async function appendEvent(
     created_at: platform.now(),
   });
   return id;
-}
-
-/**
- * Runs before each commit: chains the events of the transaction to the newest one. The hash is SHA-256 over
- * the RFC 8785 form of the row with the previous hash inside. Every writer locks the head of the chain last,
- * after all other locks.
- */
-export async function chainEvents(tx: Tx): Promise<void> {
-  const events = tx.context.events.splice(0);
-  if (events.length === 0) return;
-  let { position, hash } = await lockHead(tx);
-  const chained: EventRow[] = [];
-  for (const event of events) {
-    const row = { position: position + 1, ...event, previous_hash: hash };
-    hash = hashOfEvent(row);
-    position = row.position;
-    chained.push({ ...row, hash });
-  }
-  await insertEvents(tx, chained);
-  if (hash !== null) await moveHead(tx, { position, hash });
 }
 
 /** The hash of an event with these columns; content is hashed as the stored text. */

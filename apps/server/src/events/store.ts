@@ -3,6 +3,7 @@ import { chunks } from '../platform/db/chunks.ts';
 import type { Db, Tx } from '../platform/db/engine.ts';
 import { agentInScope, type GroupScope } from '../platform/db/group-scope.ts';
 import type { Tables } from '../platform/db/tables.ts';
+import type { UnchainedEvent } from '../platform/db/write-context.ts';
 
 export type EventRow = Tables['events'];
 /** With the current name of its host; null without a host, or if the host no longer exists. */
@@ -43,6 +44,27 @@ export async function moveHead(tx: Tx, head: { position: number; hash: string })
 
 export async function insertEvents(tx: Tx, rows: readonly EventRow[]): Promise<void> {
   for (const some of chunks(rows)) await tx.insertInto('events').values(some).execute();
+}
+
+/** Stores events without their place in the chain. */
+export async function keepUnchained(tx: Tx, events: readonly UnchainedEvent[]): Promise<void> {
+  for (const some of chunks(events)) await tx.insertInto('unchained_events').values(some).execute();
+}
+
+/** Removes the oldest ones, and returns them in the order in which they were stored. */
+export async function takeUnchained(tx: Tx, limit: number): Promise<UnchainedEvent[]> {
+  const oldest = tx.selectFrom('unchained_events').select('number').orderBy('number').limit(limit);
+  const taken = await tx
+    .deleteFrom('unchained_events')
+    .where('number', 'in', oldest)
+    .returningAll()
+    .execute();
+  return taken.toSorted((a, b) => a.number - b.number).map(({ number: _, ...event }) => event);
+}
+
+export async function oldestUnchained(db: Db): Promise<Pick<UnchainedEvent, 'created_at'> | null> {
+  const query = db.selectFrom('unchained_events').select('created_at').orderBy('number').limit(1);
+  return (await query.executeTakeFirst()) ?? null;
 }
 
 /** Position and hash of the newest event; null while there is none. */

@@ -1,7 +1,9 @@
 import type { BackgroundWork } from '../platform/repeat.ts';
 import { repeat } from '../platform/repeat.ts';
+import { chainKept } from './chain-events.ts';
 import { type CheckpointDeps, makeCheckpoint } from './make-checkpoint.ts';
 import { pruneEvents } from './prune-events.ts';
+import { oldestUnchained } from './store.ts';
 
 /** How often checkpoints are checked. */
 const LOOK_MS = 15_000;
@@ -14,6 +16,8 @@ export function createEventUpkeep(deps: CheckpointDeps & { retentionDays: number
   let isTruncationTold = false;
 
   async function look(isStopped: () => boolean): Promise<void> {
+    // Those of a process that ended between its commit and their place in the chain.
+    if ((await oldestUnchained(platform.database.read)) !== null) await platform.database.transact(chainKept);
     const outcome = await makeCheckpoint(deps, 'due');
     if (outcome.kind === 'truncated' && !isTruncationTold) {
       isTruncationTold = true;

@@ -1,6 +1,6 @@
 import { existsSync, linkSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { chainEvents } from '../events/append-event.ts';
+import { CHAINING, chainEvents } from '../events/chain-events.ts';
 import { rfc3339 } from '../platform/clock.ts';
 import type { RowSeals } from '../platform/db/create-row-seals.ts';
 import type { Database } from '../platform/db/engine.ts';
@@ -150,7 +150,7 @@ function setAside(file: string, nowMs: number): string {
 }
 
 async function fillPostgres(job: RestoreJob, filling: Filling): Promise<Filled> {
-  const database = openDatabase(job, { seals: job.seals, beforeCommit: chainEvents });
+  const database = openDatabase(job, { seals: job.seals, chaining: CHAINING });
   try {
     if ((await contentOf(database)) === 'foreign') {
       const fault =

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { Client } from 'pg';
 import { inject, onTestFinished } from 'vitest';
+import { CHAINING } from '../events/chain-events.ts';
 import type { Database, DatabaseOptions } from '../platform/db/engine.ts';
 import { type Connections, openPostgres } from '../platform/db/postgres.ts';
 import { openSqlite } from '../platform/db/sqlite.ts';
@@ -58,7 +59,7 @@ const sqlite: TestEngine = {
 /** Many databases at once share one server. */
 const CONNECTIONS = { transactions: 8, reads: 3, prepared: 2 };
 
-const ours = () => ({ ...databaseOptions(), connections: CONNECTIONS });
+const ours = () => ({ ...databaseOptions(), ...CHAINING.postgres, connections: CONNECTIONS });
 
 function postgres({ url, template }: { url: string; template: string }): TestEngine {
   return {

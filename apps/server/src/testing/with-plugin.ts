@@ -1,4 +1,4 @@
-import { chainEvents } from '../events/append-event.ts';
+import { chainEvents } from '../events/chain-events.ts';
 import type { Tx } from '../platform/db/engine.ts';
 
 export type Plugin = Parameters<Tx['withPlugin']>[0];

@@ -66,14 +66,22 @@ export interface Database {
   close(): Promise<void>;
 }
 
-/** What a database of either engine is opened with. */
-export interface DatabaseOptions {
-  seals: RowSeals;
+export interface CommitSteps {
   /**
    * Runs in each transaction after its work. Locks that every writer takes are taken here: as the last lock of each
    * writer they cannot deadlock, and they are held only for the commit.
    */
   beforeCommit: (tx: Tx) => Promise<void>;
+  /**
+   * Runs on PostgreSQL in a transaction of its own after transactions whose events were kept: one for all that committed
+   * meanwhile. They wait for it and do not fail with it. Resolves with whether there is more to do.
+   */
+  afterCommit?: (tx: Tx) => Promise<boolean>;
+}
+
+/** What a database of either engine is opened with. */
+export interface DatabaseOptions extends CommitSteps {
+  seals: RowSeals;
   /** Tells of slow queries; null or absent measures nothing. */
   watch?: QueryWatch | null;
 }

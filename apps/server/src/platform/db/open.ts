@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { Database, DatabaseOptions } from './engine.ts';
+import type { CommitSteps, Database, DatabaseOptions } from './engine.ts';
 import { openPostgres } from './postgres.ts';
 import { openSqlite } from './sqlite.ts';
 
@@ -9,9 +9,15 @@ export const SQLITE_FILE = 'tidegate.db';
 /** Opens the configured database. Throws if the SQLite file cannot be opened; PostgreSQL is connected to later. */
 export function openDatabase(
   { dataDir, databaseUrl }: { dataDir: string; databaseUrl: string | null },
-  options: DatabaseOptions & { onError?: (error: Error) => void },
+  {
+    chaining,
+    ...options
+  }: Omit<DatabaseOptions, keyof CommitSteps> & {
+    chaining: Readonly<Record<Database['engine'], CommitSteps>>;
+    onError?: (error: Error) => void;
+  },
 ): Database {
   return databaseUrl === null
-    ? openSqlite(join(dataDir, SQLITE_FILE), options)
-    : openPostgres(databaseUrl, options);
+    ? openSqlite(join(dataDir, SQLITE_FILE), { ...options, ...chaining.sqlite })
+    : openPostgres(databaseUrl, { ...options, ...chaining.postgres });
 }

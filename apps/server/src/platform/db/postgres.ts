@@ -1,5 +1,6 @@
-import { type DatabaseConnection, type Dialect, type Driver, Kysely, PostgresDialect } from 'kysely';
+import { type DatabaseConnection, type Dialect, type Driver, Kysely, PostgresDialect, sql } from 'kysely';
 import { Pool, types } from 'pg';
+import { gather } from '../gather.ts';
 import type { QueryWatch } from '../slow-log.ts';
 import {
   type Database,
@@ -8,10 +9,12 @@ import {
   type HotParameter,
   type HotRow,
   type HotSql,
+  type Tx,
 } from './engine.ts';
 import { measure } from './measure.ts';
 import { runWork } from './run-work.ts';
 import type { Tables } from './tables.ts';
+import { emptyContext } from './write-context.ts';
 
 const INT8_OID = 20;
 /** Attempts of a transaction that loses a deadlock or a serialization race. */
@@ -41,6 +44,8 @@ export interface Connections {
 }
 
 const CONNECTIONS: Connections = { transactions: 6, reads: 4, prepared: 2 };
+/** How long the step after commits waits for another server that has the same lock: the acts wait for it. */
+const AFTER_COMMIT_WAIT = '2s';
 
 /** Opens PostgreSQL with a pool for each kind, so transactions that wait for one another never delay a check-in. */
 export function openPostgres(
@@ -54,9 +59,32 @@ export function openPostgres(
     prepared: pool,
     reads: openPool(url, { ...options, max: reads }),
     transactions: openPool(url, { ...options, max: transactions }),
+    // It never waits behind the transactions that wait for it.
+    after: openPool(url, { ...options, max: 1 }),
   };
   const reader = Object.assign(kyselyOn(pools.reads, watch), { seals: options.seals });
   const writer = kyselyOn(pools.transactions, watch);
+  const afterWriter = kyselyOn(pools.after, watch);
+  const { seals, afterCommit } = options;
+  const waitForStep = gather<() => void>({
+    most: Number.POSITIVE_INFINITY,
+    inFlightMax: 1,
+    async run(committed) {
+      await stepAfterCommits().catch(() => {}); // what it missed waits for the next one
+      for (const goOn of committed) goOn();
+    },
+  });
+
+  async function stepAfterCommits(): Promise<void> {
+    let hasMore = afterCommit !== undefined;
+    while (hasMore) {
+      hasMore = await afterWriter.transaction().execute(async (transaction) => {
+        await sql.raw(`SET LOCAL lock_timeout = '${AFTER_COMMIT_WAIT}'`).execute(transaction);
+        const tx: Tx = Object.assign(transaction, { seals, context: emptyContext() });
+        return (await afterCommit?.(tx)) ?? false;
+      });
+    }
+  }
   let faults = 0;
   let ended: Promise<unknown> | null = null;
   async function run({ name, postgres }: HotSql, parameters: readonly HotParameter[]): Promise<HotRow[]> {
@@ -94,10 +122,12 @@ export function openPostgres(
     async transact(work) {
       for (let attempt = 1; ; attempt++) {
         try {
-          return await writer
+          const { result, context } = await writer
             .transaction()
             .setIsolationLevel('read committed')
             .execute((transaction) => runWork(transaction, options, work));
+          if (context.hasKeptEvents) await new Promise<void>(waitForStep);
+          return result;
         } catch (error) {
           if (attempt < ATTEMPTS && lostRace(error)) continue;
           rethrowWrite(error);
@@ -110,7 +140,7 @@ export function openPostgres(
     },
     async close() {
       // A pool ends once; later calls wait for the same end.
-      ended ??= Promise.all([reader.destroy(), writer.destroy(), pool.end()]);
+      ended ??= Promise.all([reader.destroy(), writer.destroy(), afterWriter.destroy(), pool.end()]);
       await ended;
     },
   };

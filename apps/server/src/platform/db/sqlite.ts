@@ -58,7 +58,7 @@ export function openSqlite(file: string, options: DatabaseOptions & { slices?: S
     transact: (work) =>
       writes
         .transaction()
-        .execute((transaction) => runWork(transaction, options, work))
+        .execute(async (transaction) => (await runWork(transaction, options, work)).result)
         .catch(rethrowWrite),
     prepareRead({ sqlite }: HotSql) {
       const statement = reader.prepare(sqlite);

@@ -7,6 +7,8 @@ import type { Tables } from './tables.ts';
 export interface WriteContext {
   /** In the order in which they were appended; the step before the commit chains them. */
   readonly events: UnchainedEvent[];
+  /** Whether the step before the commit stored events without their place in the chain. */
+  hasKeptEvents: boolean;
   /** The revocation journal holds them before the commit. */
   readonly revocations: Revocation[];
   /** Whether the fleet has a new key set; the data folder gets it after the commit. */
@@ -26,5 +28,5 @@ export interface Revocation {
 }
 
 export function emptyContext(): WriteContext {
-  return { events: [], revocations: [], hasNewKeySet: false };
+  return { events: [], hasKeptEvents: false, revocations: [], hasNewKeySet: false };
 }
