@@ -23,7 +23,7 @@ describeConsole('adding hosts in the console', OPTIONS, (scene) => {
     const page = await scene.openAs();
     await page.goto('/enrolment');
     await page.getByLabel('Label').fill(HOSTILE);
-    await page.getByLabel('Hosts', { exact: true }).fill('2');
+    await page.getByRole('spinbutton', { name: 'Hosts', exact: true }).fill('2');
     await page.getByLabel('Group').fill('rack 4');
     await page.getByRole('button', { name: 'Create a token' }).click();
     const line = page.getByTitle(/TIDEGATE_TOKEN=/);
