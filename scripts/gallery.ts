@@ -1,4 +1,4 @@
-import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { browserMissing, launchChromium } from '../e2e/harness/chromium.ts';
@@ -49,6 +49,9 @@ async function buildGallery(): Promise<void> {
   const pages = all.filter(({ name }) => name.includes(values.only));
   title(`Pictures of ${pages.length} pages`);
   rmSync(out, { recursive: true, force: true });
+  mkdirSync(out, { recursive: true });
+  // One that is broken off can be replaced too.
+  writeFileSync(join(out, 'index.html'), galleryPage([]));
   const browser = await launchChromium();
   try {
     const pictures = await takePictures(browser, { url: demo.url, pages, folder: out });

@@ -1,4 +1,3 @@
-import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser, BrowserContext } from 'playwright-core';
 import { ADMIN, PASSWORD } from '../demo/people.ts';
@@ -30,7 +29,6 @@ export async function takePictures(
   browser: Browser,
   { url, pages, folder }: { url: string; pages: readonly GalleryPage[]; folder: string },
 ): Promise<Picture[]> {
-  mkdirSync(folder, { recursive: true });
   const kinds = STATES.flatMap((state) =>
     (state === 'full' ? WIDTHS : OTHER_WIDTHS).flatMap((width) =>
       (state === 'full' ? THEMES : (['light'] as const)).map((theme) => ({ state, width, theme })),
