@@ -33,6 +33,8 @@ const ABOUT: Readonly<Record<string, string>> = {
   enabled: 'whether it is in force',
   exploited: 'whether it is known to be exploited',
   file: 'the request as JSON, as the API takes it; - is the standard input',
+  'fixes-exploited': 'whether it fixes what is known to be exploited',
+  'fixes-severity': 'how severe the worst is that it fixes',
   fixes: 'whether it fixes a vulnerability',
   force: 'true: also where hosts have to enrol again',
   format: 'form of the document',

@@ -20,6 +20,8 @@ export const FILTER_KEYS = {
   introduces: 'introduces',
   stays: 'stays',
   fixes: 'fixes',
+  fixes_severity: 'fixes-severity',
+  fixes_exploited: 'fixes-exploited',
   offer: 'offer',
   max_change: 'max-change',
   alternatives: 'alternatives',

@@ -71,6 +71,8 @@ const filters: fc.Arbitrary<UpdateFilter> = fc
       introduces: fc.boolean(),
       stays: fc.boolean(),
       fixes: fc.boolean(),
+      fixes_severity: fc.constantFrom(...ADVISORY_SEVERITIES),
+      fixes_exploited: fc.boolean(),
       os: fc.constantFrom('debian', 'rocky', 'opensuse-leap'),
       host: line,
       since: time,

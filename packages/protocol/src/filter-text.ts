@@ -97,7 +97,14 @@ function faultOf(member: string, value: string): string | null {
   return `${key} is ${descriptionOf(schema)}`;
 }
 
-const FLAGS: ReadonlySet<string> = new Set(['security', 'exploited', 'introduces', 'stays', 'fixes']);
+const FLAGS: ReadonlySet<string> = new Set([
+  'security',
+  'exploited',
+  'introduces',
+  'stays',
+  'fixes',
+  'fixes_exploited',
+]);
 
 function isFlag(member: string): boolean {
   return FLAGS.has(member);

@@ -45,6 +45,9 @@ export const UpdateFilter = strict({
   introduces: Type.Optional(Flag),
   stays: Type.Optional(Flag),
   fixes: Type.Optional(Flag),
+  /** The worst severity of what the update fixes, and whether that has something known to be exploited. */
+  fixes_severity: Type.Optional(Type.Enum(ADVISORY_SEVERITIES)),
+  fixes_exploited: Type.Optional(Flag),
   /** npm and PyPI: only versions that are offered as this. */
   offer: Type.Optional(Offer),
   /** npm and PyPI: of each package the newest version that is no greater change; the others as without it. */
@@ -64,6 +67,7 @@ export const UPDATE_SORTS = [
   'hostname',
   'severity',
   'exploited',
+  'urgency',
   'state',
   'updated_at',
 ] as const;
@@ -71,7 +75,7 @@ export type UpdateSortField = (typeof UPDATE_SORTS)[number];
 export const UPDATE_SORT_DEFAULT = '-discovered_at';
 export const UpdateSort = sortBy(
   UPDATE_SORTS,
-  'default -discovered_at, newest first; severity: most severe first; exploited: known exploited first, then the most likely to be exploited, then the most severe, then the newest',
+  'default -discovered_at, newest first; severity: most severe first; exploited: known exploited first, then the most likely to be exploited, then the most severe, then the newest; urgency: what the update fixes, known exploited first, then the most severe, then the longest known; fixes that are not known come last',
 );
 export type UpdateSort = Static<typeof UpdateSort>;
 
@@ -109,8 +113,9 @@ export const UpdateItem = strict({
   state_reason: TextOrNull,
   out_of_band: Type.Boolean(),
   verdict: nullable(VulnerabilityVerdict),
+  /** The worst of what its packages have after it. */
   severity: TextOrNull,
-  /** Whether something that the closure brings is known to be exploited (KEV); null: not known. Decides nothing. */
+  /** Whether something that it fixes, brings or keeps is known to be exploited (KEV); null: not known. Decides nothing. */
   known_exploited: nullable(Type.Boolean()),
   /** The likelihood that it will be (EPSS), the highest in the closure; null: not known. Decides nothing. */
   epss: nullable(Type.Number({ minimum: 0, maximum: 1 })),
@@ -118,6 +123,10 @@ export const UpdateItem = strict({
   introduces: nullable(Count),
   stays: nullable(Count),
   fixes: nullable(Count),
+  /** The worst severity of what it fixes, `unknown` if none of it is rated; null: it fixes nothing, or not known. */
+  fixes_severity: TextOrNull,
+  /** Whether something that it fixes is known to be exploited; null: it fixes nothing, or not known. */
+  fixes_exploited: nullable(Type.Boolean()),
   has_plan: Type.Boolean(),
   /** How many other open updates of the host have this transaction as their plan; null: there is no plan. */
   siblings: nullable(Count),

@@ -15,7 +15,16 @@ function item(id: string, fields: Partial<UpdateItem> = {}): UpdateItem {
     },
     ...{ offers: ['newest'], change: 'patch', recommended: false, state: 'pending', state_reason: null },
     ...{ out_of_band: false, verdict: null, severity: null, known_exploited: null, epss: null },
-    ...{ introduces: null, stays: null, fixes: null, has_plan: false, siblings: null, rollback_of: null },
+    ...{
+      introduces: null,
+      stays: null,
+      fixes: null,
+      fixes_severity: null,
+      fixes_exploited: null,
+      has_plan: false,
+      siblings: null,
+      rollback_of: null,
+    },
     ...{
       not_before: null,
       discovered_at: '2026-11-21T09:00:00Z',

@@ -5,7 +5,7 @@ import type { Platform } from '../platform/platform.ts';
 import { type BackgroundWork, repeat } from '../platform/repeat.ts';
 import { lockUpdates } from '../updates/lock-updates.ts';
 import { judgedParts, readPlans, setVerdicts } from '../updates/many-store.ts';
-import { queueRank, type Urgency } from '../updates/queue-rules.ts';
+import { fixRank, queueRank, UNKNOWN_FIX, type Urgency } from '../updates/queue-rules.ts';
 import type { UpdateRow } from '../updates/store.ts';
 import type { ClosureFacts } from './closure-facts.ts';
 import { closureSubjects } from './closure-packages.ts';
@@ -161,6 +161,9 @@ async function writeBadges(
       update.introduces === row.introduces &&
       update.stays === row.stays &&
       update.fixes === row.fixes &&
+      update.fixes_severity === row.fixes_severity &&
+      update.fixes_exploited === row.fixes_exploited &&
+      update.fix_rank === row.fix_rank &&
       update.stopped_under === row.stopped_under;
     return isSame ? [] : [{ updateId: update.id, badge: row }];
   });
@@ -173,9 +176,29 @@ async function writeBadges(
   });
 }
 
-interface Badge extends Urgency, PartCounts {
+interface Badge extends Urgency, PartCounts, FixedBadge {
   readonly verdict: string | null;
   readonly stopped_under: UpdateRow['stopped_under'];
+}
+
+type FixedBadge = Pick<UpdateRow, 'fixes_severity' | 'fixes_exploited' | 'fix_rank'>;
+
+/** The worst of what the update fixes. */
+function fixedBadge({ fixed, isFixedComplete = false }: ClosureFacts, fixes: number | null): FixedBadge {
+  const severity = worstOf(fixed);
+  const isNone = isFixedComplete && fixed.every(({ kev }) => kev === false);
+  const exploited = fixed.some(({ kev }) => kev) || (isNone && fixed.length > 0 ? false : null);
+  return {
+    fixes_severity: severity,
+    fixes_exploited: exploited === null ? null : Number(exploited),
+    fix_rank: fixRank({ fixes, severity, exploited }),
+  };
+}
+
+/** The worst severity; of those without one it is unknown, and of nothing it is null. */
+function worstOf(some: readonly { readonly severity?: string | null }[]): string | null {
+  const severities = new Set(some.map(({ severity }) => severity));
+  return SEVERITIES.find((severity) => severities.has(severity)) ?? (some.length > 0 ? 'unknown' : null);
 }
 
 function exploitationOf(badge: Badge) {
@@ -192,6 +215,7 @@ const NONE: ReadonlyMap<string, string> = new Map();
 const NOTHING: Badge = {
   ...{ verdict: null, severity: null, knownExploited: null, epss: null },
   ...{ introduces: null, stays: null, fixes: null, stopped_under: null },
+  ...{ fixes_severity: null, fixes_exploited: null, fix_rank: UNKNOWN_FIX },
 };
 
 /** The badge fails open (specification, "Advisory checks"): while the source is unreachable there is no hint. */
@@ -201,16 +225,16 @@ function badgeOf(
 ): Badge {
   if (!facts) return NOTHING;
   if (facts.verdict === 'unchecked' && facts.unchecked === 'unreachable') return NOTHING;
-  const severities = new Set(facts.findings.map(({ severity }) => severity));
-  const unrated = facts.findings.length > 0 ? 'unknown' : null;
+  const counts = partCounts(facts);
   const { kev = false, epss = null, isComplete = false } = facts.exploitation ?? {};
   return {
     verdict: facts.verdict,
-    severity: SEVERITIES.find((severity) => severities.has(severity)) ?? unrated,
+    severity: worstOf(facts.findings),
     // "No" needs every vulnerability to be looked up in a loaded feed.
     knownExploited: kev || (isKevKnown && isComplete ? false : null),
     epss,
-    ...partCounts(facts),
+    ...counts,
+    ...fixedBadge(facts, counts.fixes),
     stopped_under: stoppedUnder(facts),
   };
 }

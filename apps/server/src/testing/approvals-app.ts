@@ -39,6 +39,7 @@ import { mountSboms } from '../sboms/routes.ts';
 import { mountUnfixed } from '../unfixed/routes.ts';
 import { findUpdates } from '../updates/many-store.ts';
 import { RECOMMENDED_ALWAYS } from '../updates/offer-rules.ts';
+import { UNKNOWN_FIX } from '../updates/queue-rules.ts';
 import type { UpdateRow } from '../updates/store.ts';
 import { insertUpdates } from '../updates/store.ts';
 import { storePlan } from '../updates/store-plan.ts';
@@ -317,6 +318,7 @@ export function updateRow(given: {
     epss: null,
     queue_rank: null,
     ...{ introduces: null, stays: null, fixes: null, stopped_under: null },
+    ...{ fixes_severity: null, fixes_exploited: null, fix_rank: UNKNOWN_FIX },
     judged_at: null,
     discovered_at: now,
     updated_at: now,

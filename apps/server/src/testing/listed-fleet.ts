@@ -1,7 +1,7 @@
 import { UPDATE_STATES, VERDICTS } from '@tidegate/protocol/states';
 import { ADVISORY_SEVERITIES } from '@tidegate/protocol/updates-api';
 import type { Database } from '../platform/db/engine.ts';
-import { queueRank } from '../updates/queue-rules.ts';
+import { fixRank, queueRank } from '../updates/queue-rules.ts';
 import { insertUpdates } from '../updates/store.ts';
 
 export interface ListedTestUpdate {
@@ -22,6 +22,9 @@ export interface ListedTestUpdate {
   introduces: number | null;
   stays: number | null;
   fixes: number | null;
+  fixes_severity: string | null;
+  fixes_exploited: number | null;
+  fix_rank: number;
   recommended: number;
   offers: number;
   discovered_at: number;
@@ -63,6 +66,9 @@ export async function insertListedFleet(
     const known_exploited = [null, 0, 1][pick(n, 5) % 3] ?? null;
     const epss = pick(n, 6) % 3 === 0 ? (pick(n, 7) % 4) / 4 : null;
     const knownExploited = known_exploited === null ? null : known_exploited === 1;
+    const fixes = [null, 0, 9][pick(n, 18) % 3] ?? null;
+    const fixes_severity = fixes ? (ADVISORY_SEVERITIES[pick(n, 21) % 6] ?? null) : null;
+    const fixes_exploited = fixes ? ([null, 0, 1][pick(n, 22) % 3] ?? null) : null;
     return {
       id: idOf('9', pick(n, 8) * 1_000 + n),
       agent_id: host.id,
@@ -81,7 +87,8 @@ export async function insertListedFleet(
       queue_rank: queueRank({ severity, knownExploited, epss }),
       introduces: [null, 0, 2][pick(n, 16) % 3] ?? null,
       stays: [null, 0, 1][pick(n, 17) % 3] ?? null,
-      fixes: [null, 0, 9][pick(n, 18) % 3] ?? null,
+      ...{ fixes, fixes_severity, fixes_exploited },
+      fix_rank: fixRank({ fixes, severity: fixes_severity, exploited: fixes_exploited === 1 }),
       recommended: [15, 15, 15, 7, 10, 0][pick(n, 19) % 6] ?? 15,
       offers: pick(n, 20) % 8,
       discovered_at: (pick(n, 14) % 7) * 1_000,

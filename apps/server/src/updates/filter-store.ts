@@ -9,7 +9,7 @@ import type { Position } from '../platform/db/keyset.ts';
 import { containing, globbing } from '../platform/db/like.ts';
 import { fixesVulnerability, packagesFixing } from '../vulnerability-index/filter-store.ts';
 import { bitOf, RECOMMENDED_HERE, recommendedBit } from './offer-rules.ts';
-import { EPSS_ROOM, SEVERITIES_RISING } from './queue-rules.ts';
+import { EPSS_ROOM, EXPLOITED_FIX, SEVERITIES_RISING } from './queue-rules.ts';
 import { SEVERITY_RANK, type UpdateOrder } from './sort-store.ts';
 
 /** The updates that a caller means: a filter, within the caller's scope. */
@@ -251,6 +251,9 @@ function rowConditions(filter: UpdateFilter, columns: Columns): Condition[] {
     filter.exploited !== undefined && sql<SqlBool>`u.known_exploited = ${truth(filter.exploited)}`,
     fixing !== undefined && fixesVulnerability(fixing),
     fixing !== undefined && columns.name === undefined && amongFixed(fixing),
+    filter.fixes_severity !== undefined && sql<SqlBool>`u.fixes_severity = ${filter.fixes_severity}`,
+    filter.fixes_exploited !== undefined &&
+      sql<SqlBool>`u.fixes_exploited = ${truth(filter.fixes_exploited)}`,
     ...PARTS.map((part) => isPart(part, filter[part])),
     filter.offer !== undefined && sql<SqlBool>`(u.offers & ${sql.lit(bitOf(filter.offer))}) <> 0`,
     filter.max_change !== undefined &&
@@ -313,6 +316,10 @@ function pins(filter: UpdateFilter, { field }: UpdateOrder): Condition[] {
   if (field === 'exploited' && filter.exploited !== undefined) {
     const sign = truth(filter.exploited) === 1 ? sql`>=` : sql`<`;
     return [sql<SqlBool>`u.queue_rank ${sign} ${EPSS_ROOM}`];
+  }
+  if (field === 'urgency' && filter.fixes_exploited !== undefined) {
+    const sign = truth(filter.fixes_exploited) === 1 ? sql`>=` : sql`<`;
+    return [sql<SqlBool>`u.fix_rank ${sign} ${EXPLOITED_FIX}`];
   }
   return [];
 }

@@ -29,6 +29,12 @@ const FILTERS: readonly [UpdateFilter, (row: ListedTestUpdate) => boolean][] = [
   [{ introduces: 'false' }, ({ introduces }) => introduces === 0],
   [{ stays: true, fixes: false }, ({ stays, fixes }) => stays === 1 && fixes === 0],
   [{ fixes: 'true', state: 'pending' }, ({ fixes, state }) => fixes === 9 && state === 'pending'],
+  [{ fixes_severity: 'critical' }, ({ fixes_severity }) => fixes_severity === 'critical'],
+  [{ fixes_exploited: true }, ({ fixes_exploited }) => fixes_exploited === 1],
+  [
+    { fixes_exploited: 'false', state: 'pending' },
+    ({ fixes_exploited, state }) => fixes_exploited === 0 && state === 'pending',
+  ],
   [{ offer: 'newest' }, ({ offers }) => [2, 3, 6, 7].includes(offers)],
   [{ offer: 'smallest_fix', state: 'pending' }, ({ offers, state }) => offers > 3 && state === 'pending'],
   [{ max_change: 'minor' }, ({ recommended }) => recommended !== 0],
@@ -167,7 +173,7 @@ const RANKS: readonly (string | null)[] = ['unknown', 'none', 'low', 'medium', '
 
 /** The expected order: null is last, texts sort by their bytes, and the id breaks ties. */
 function comparing(sort: UpdateSort): (a: ListedTestUpdate, b: ListedTestUpdate) => number {
-  const isFalling = sort.startsWith('-') !== /severity|exploited/.test(sort);
+  const isFalling = sort.startsWith('-') !== /severity|exploited|urgency/.test(sort);
   const keyOf = (row: ListedTestUpdate): (string | number | null)[] => {
     const rank = row.severity === null ? null : RANKS.indexOf(row.severity);
     switch (sort.replace('-', '')) {
@@ -175,6 +181,8 @@ function comparing(sort: UpdateSort): (a: ListedTestUpdate, b: ListedTestUpdate)
         return [rank, row.id];
       case 'exploited':
         return [row.queue_rank, row.discovered_at, row.id];
+      case 'urgency':
+        return [row.fix_rank, -row.discovered_at, row.id];
       case 'hostname':
         return [row.hostname, row.id];
       case 'name':

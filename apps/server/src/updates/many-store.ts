@@ -220,6 +220,9 @@ export type Badge = Pick<
   | 'introduces'
   | 'stays'
   | 'fixes'
+  | 'fixes_severity'
+  | 'fixes_exploited'
+  | 'fix_rank'
   | 'stopped_under'
 >;
 
@@ -231,12 +234,13 @@ export async function setVerdicts(
   for (const some of chunks(badges, CHANGED_ROWS)) {
     const rows = some.map(
       ({ updateId, badge: of }) =>
-        sql`(${updateId}, ${of.verdict}, ${of.severity}, ${of.known_exploited}, ${of.epss}, ${of.queue_rank}, ${of.introduces}, ${of.stays}, ${of.fixes}, ${of.stopped_under})`,
+        sql`(${updateId}, ${of.verdict}, ${of.severity}, ${of.known_exploited}, ${of.epss}, ${of.queue_rank}, ${of.introduces}, ${of.stays}, ${of.fixes}, ${of.stopped_under}, ${of.fixes_severity}, ${of.fixes_exploited}, ${of.fix_rank})`,
     );
     await sql`UPDATE updates SET verdict = v.column2, severity = v.column3,
       known_exploited = CAST(v.column4 AS INTEGER), epss = CAST(v.column5 AS DOUBLE PRECISION),
       queue_rank = CAST(v.column6 AS BIGINT), introduces = CAST(v.column7 AS INTEGER), stays = CAST(v.column8 AS INTEGER),
-      fixes = CAST(v.column9 AS INTEGER), stopped_under = v.column10, judged_at = ${nowMs}
+      fixes = CAST(v.column9 AS INTEGER), stopped_under = v.column10, fixes_severity = v.column11,
+      fixes_exploited = CAST(v.column12 AS INTEGER), fix_rank = CAST(v.column13 AS INTEGER), judged_at = ${nowMs}
       FROM (VALUES ${sql.join(rows)}) AS v
       WHERE updates.id = v.column1`.execute(tx);
   }

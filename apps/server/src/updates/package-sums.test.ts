@@ -8,7 +8,7 @@ import { insertTestAgent } from '../testing/agent-rows.ts';
 import { ENGINES } from '../testing/engines.ts';
 import { setVerdicts, swapStates } from './many-store.ts';
 import { SUMMED } from './package-store.ts';
-import { SEVERITIES_RISING } from './queue-rules.ts';
+import { SEVERITIES_RISING, UNKNOWN_FIX } from './queue-rules.ts';
 import { compareAndSwapState, insertUpdates, refreshUpdate, setRecommended } from './store.ts';
 import { foldSums } from './sums-store.ts';
 
@@ -52,7 +52,8 @@ const act: fc.Arbitrary<Act> = fc.oneof(
         queue_rank: null,
       };
       const parts = { introduces: null, stays: null, fixes: null, stopped_under: null };
-      const badges = some.map((n) => ({ updateId: idOf(n), badge: { ...facts, ...parts } }));
+      const fix = { fixes_severity: null, fixes_exploited: null, fix_rank: UNKNOWN_FIX };
+      const badges = some.map((n) => ({ updateId: idOf(n), badge: { ...facts, ...parts, ...fix } }));
       return setVerdicts(tx, { badges, nowMs: 2 });
     }),
   ),

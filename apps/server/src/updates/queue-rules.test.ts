@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { queueRank, type Urgency } from './queue-rules.ts';
+import { fixRank, queueRank, type Urgency } from './queue-rules.ts';
 
 const urgency = (knownExploited: boolean | null, epss: number | null, severity: string | null): Urgency => ({
   ...{ knownExploited, epss, severity },
@@ -27,4 +27,16 @@ test('the queue is ordered by exploitation, then by likelihood, then by severity
   expect(new Set(ranks).size).toBe(ranks.length);
   expect(Math.min(...ranks)).toBeGreaterThanOrEqual(0);
   expect(queueRank(urgency(null, null, null))).toBeNull();
+});
+
+test.each([
+  [{ fixes: 2, severity: 'low', exploited: true }, 13],
+  [{ fixes: 1, severity: 'unknown', exploited: true }, 11],
+  [{ fixes: 1, severity: 'critical', exploited: false }, 6],
+  [{ fixes: 1, severity: 'critical', exploited: null }, 6],
+  [{ fixes: 1, severity: 'unknown', exploited: null }, 1],
+  [{ fixes: 0, severity: null, exploited: null }, 0],
+  [{ fixes: null, severity: null, exploited: null }, -1],
+])('of fixes the exploited ones are the most urgent, then the most severe: %j has rank %s', (worst, rank) => {
+  expect(fixRank(worst)).toBe(rank);
 });

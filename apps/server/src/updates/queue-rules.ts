@@ -13,6 +13,28 @@ const SEVERITY_ROOM = 10;
 /** Lowest rank of known exploitation. */
 export const EPSS_ROOM = (EPSS_STEPS + 2) * SEVERITY_ROOM;
 
+/** What an update fixes; null: unknown. */
+export interface FixedWorst {
+  readonly fixes: number | null;
+  readonly severity: string | null;
+  readonly exploited: boolean | null;
+}
+
+/** Lowest fix rank of an update that fixes what is known to be exploited. */
+export const EXPLOITED_FIX = 10;
+/** Not null: PostgreSQL would sort all such rows, although the index has them in order. */
+export const UNKNOWN_FIX = -1;
+
+/**
+ * The sort key of what an update fixes, higher is more urgent: known exploitation, then severity; 0 if it is known to fix
+ * nothing, `UNKNOWN_FIX` if that is not known. It only orders; no decision reads it.
+ */
+export function fixRank({ fixes, severity, exploited }: FixedWorst): number {
+  if (fixes === null) return UNKNOWN_FIX;
+  if (fixes === 0) return 0;
+  return (exploited ? EXPLOITED_FIX : 0) + 1 + SEVERITIES_RISING.indexOf(severity ?? 'unknown');
+}
+
 /**
  * The sort key of the queue, higher is more urgent: known exploitation, then likelihood, then severity. Null
  * if nothing is known. It only orders; no decision reads it.

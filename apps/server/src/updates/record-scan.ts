@@ -6,6 +6,7 @@ import type { Db, Tx } from '../platform/db/engine.ts';
 import type { Platform } from '../platform/platform.ts';
 import { inTurns } from '../platform/turns.ts';
 import { offerBits, RECOMMENDED_ALWAYS, RECOMMENDED_HERE, rescanned } from './offer-rules.ts';
+import { UNKNOWN_FIX } from './queue-rules.ts';
 import {
   closedByScan,
   hasPlaces,
@@ -265,6 +266,7 @@ export function newRow(
     epss: null,
     queue_rank: null,
     ...{ introduces: null, stays: null, fixes: null, stopped_under: null },
+    ...{ fixes_severity: null, fixes_exploited: null, fix_rank: UNKNOWN_FIX },
     judged_at: null,
     discovered_at: nowMs,
     updated_at: nowMs,

@@ -2,11 +2,13 @@ import type { UpdateFilter } from '@tidegate/protocol/updates-api';
 import { type RawBuilder, sql } from 'kysely';
 import { describe, expect, test } from 'vitest';
 import type { Database, Db } from '../platform/db/engine.ts';
+import { rangesOf } from '../platform/db/keyset.ts';
 import { insertTestAgent, insertTestUpdate } from '../testing/agent-rows.ts';
 import { ENGINES } from '../testing/engines.ts';
-import { and, found } from './filter-store.ts';
+import { and, found, walked } from './filter-store.ts';
 import { otherVersions } from './rivals-store.ts';
 import { openOfPlans } from './siblings-store.ts';
+import { updateOrder } from './sort-store.ts';
 
 describe.each(ENGINES)('updates of a host, on $name', (engine) => {
   async function explain(database: Database, question: RawBuilder<unknown>): Promise<string> {
@@ -15,6 +17,7 @@ describe.each(ENGINES)('updates of a host, on $name', (engine) => {
         ? await sql`EXPLAIN QUERY PLAN ${question}`.execute(database.read)
         : await database.transact(async (tx) => {
             await sql`SET LOCAL enable_seqscan = off`.execute(tx);
+            await sql`SET LOCAL enable_sort = off`.execute(tx);
             return sql`EXPLAIN ${question}`.execute(tx);
           });
     return JSON.stringify(plan.rows);
@@ -37,6 +40,21 @@ describe.each(ENGINES)('updates of a host, on $name', (engine) => {
         ? /COVERING INDEX updates_siblings \(plan_id=\?/
         : /updates_siblings.*Index Cond: \(plan_id = ANY/,
     );
+  });
+
+  test('an index gives them by the urgency of what they fix, also those that fix what is exploited', async () => {
+    const database = await engine.open();
+    const order = updateOrder('urgency');
+    for (const filter of [{}, { fixes_exploited: true }]) {
+      const { from, where } = walked({ filter, scope: null }, { order, state: 'pending', hosts: 'many' });
+      for (const range of rangesOf(order, null)) {
+        const all = and([...where, ...range.where]);
+        const page = sql`SELECT u.id FROM ${from} WHERE ${all} ORDER BY ${range.orderBy} LIMIT 20`;
+        const plan = await explain(database, page);
+        expect(plan).toContain('updates_by_fix');
+        expect(plan).not.toMatch(/TEMP B-TREE|Sort Key/);
+      }
+    }
   });
 
   test('stay as long as plans and approvals refer to them', async () => {

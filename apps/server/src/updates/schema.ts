@@ -167,6 +167,15 @@ export const schema: readonly Statement[] = [
   ...HOST_SUMS,
 ];
 
+/** The worst of what each update fixes, and the order of urgency: of equal ones the longest known comes first. */
+export const FIX_URGENCY: readonly Statement[] = [
+  perEngine`ALTER TABLE updates ADD COLUMN fixes_severity TEXT${BYTEWISE}`,
+  'ALTER TABLE updates ADD COLUMN fixes_exploited INTEGER',
+  'ALTER TABLE updates ADD COLUMN fix_rank INTEGER NOT NULL DEFAULT -1',
+  `CREATE INDEX updates_by_fix ON updates (state, fix_rank, (-discovered_at), id, fixes_severity, fixes_exploited)
+    WHERE gone = 0`,
+];
+
 declare module '../platform/db/tables.ts' {
   interface Tables {
     updates: {
@@ -208,6 +217,11 @@ declare module '../platform/db/tables.ts' {
       introduces: number | null;
       stays: number | null;
       fixes: number | null;
+      /** The worst severity of what it fixes, and whether that is known to be exploited; null: not known, or nothing. */
+      fixes_severity: string | null;
+      fixes_exploited: number | null;
+      /** Of `fixRank`. */
+      fix_rank: Generated<number>;
       /** The vulnerability policies that stop it: `any` is A1 to the letter alone; null: not judged. */
       stopped_under: 'introduced' | 'any' | 'neither' | null;
       /** When the badge last changed. */

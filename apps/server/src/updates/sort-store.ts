@@ -33,6 +33,7 @@ interface Sorted {
   readonly state: string;
   readonly severity: string | null;
   readonly queue_rank: number | null;
+  readonly fix_rank: number;
 }
 
 const FIELDS: Record<UpdateSortField, Sorting> = {
@@ -45,6 +46,11 @@ const FIELDS: Record<UpdateSortField, Sorting> = {
   exploited: {
     parts: [maybe(sql`u.queue_rank`), number(sql`u.discovered_at`)],
     of: (row) => [row.queue_rank, row.discovered_at],
+    falls: true,
+  },
+  urgency: {
+    parts: [number(sql`u.fix_rank`), number(sql`(-u.discovered_at)`)],
+    of: (row) => [row.fix_rank, -row.discovered_at],
     falls: true,
   },
 };

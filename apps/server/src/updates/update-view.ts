@@ -43,6 +43,8 @@ export function updateItem(row: ListedUpdate): UpdateItem {
     introduces: row.introduces,
     stays: row.stays,
     fixes: row.fixes,
+    fixes_severity: row.fixes_severity,
+    fixes_exploited: yesOrNo(row.fixes_exploited),
     has_plan: row.plan_id !== null,
     siblings: row.siblings,
     rollback_of: row.rollback_of,
