@@ -7,7 +7,7 @@ import { CHANGES_DAYS, CHANGES_MAX } from './changes-store.ts';
 import { hostsWith } from './hosts-store.ts';
 import { identityDigest, nameKey } from './identity.ts';
 import { internPackages } from './identity-store.ts';
-import { dropPackages, type PackageRecord, packagesNamed, putPackages, storedPackages } from './store.ts';
+import { changePackages, type PackageRecord, packagesNamed, storedPackages } from './store.ts';
 import { tidyChanges, tidyIdentities } from './tidy-installed.ts';
 
 const HOUR_MS = 3_600_000;
@@ -32,9 +32,9 @@ describe.each(ENGINES)('packages of hosts on $name', (engine) => {
     const section = (host = 0) => ({ agentId: agentIds[host] ?? '', ecosystem: 'apt' });
     const write = (work: (tx: Tx) => Promise<void>) => database.transact(work);
     const put = (records: readonly PackageRecord[], host = 0) =>
-      write((tx) => putPackages(tx, { ...section(host), nowMs: platform.now() }, records));
+      write((tx) => changePackages(tx, { ...section(host), nowMs: platform.now() }, { put: records }));
     const drop = (records: readonly PackageRecord[], host = 0) =>
-      write((tx) => dropPackages(tx, { ...section(host), nowMs: platform.now() }, records));
+      write((tx) => changePackages(tx, { ...section(host), nowMs: platform.now() }, { gone: records }));
     /** From now on changes are recorded, as after a first report. */
     const reported = (host = 0) =>
       write(async (tx) => {
@@ -89,7 +89,7 @@ describe.each(ENGINES)('packages of hosts on $name', (engine) => {
     const many = Array.from({ length: 4_100 }, (_, n) => packageOf(`p${n}`));
     await put(many);
     const npm = { ...section(), ecosystem: 'npm' };
-    await database.transact((tx) => putPackages(tx, { ...npm, nowMs: 1 }, [packageOf('p1')]));
+    await database.transact((tx) => changePackages(tx, { ...npm, nowMs: 1 }, { put: [packageOf('p1')] }));
     expect(await stored()).toHaveLength(4_100);
     expect(await Array.fromAsync(storedPackages(database.read, npm))).toHaveLength(1);
     expect(await packagesNamed(database.read, npm, ['p1', 'p2'])).toHaveLength(1);

@@ -9,6 +9,10 @@ export interface PackageRecord extends PackageIdentity {
   readonly held: number;
 }
 
+export interface StoredPackage extends PackageRecord {
+  readonly package_id: number;
+}
+
 /** What one package manager of a host has installed. */
 export interface Section {
   readonly agentId: string;
@@ -48,8 +52,12 @@ export async function* storedPackages(
 }
 
 /** The packages of a host with these names, of every version and architecture. */
-export async function packagesNamed(db: Db, { agentId, ecosystem }: Section, names: readonly string[]) {
-  const found = [];
+export async function packagesNamed(
+  db: Db,
+  { agentId, ecosystem }: Section,
+  names: readonly string[],
+): Promise<StoredPackage[]> {
+  const found: StoredPackage[] = [];
   for (const some of chunks([...new Set(names)])) {
     const rows = await db
       .selectFrom('host_packages')
@@ -77,31 +85,39 @@ export async function countPackages(db: Db, { agentId, ecosystem }: Section): Pr
   return Number(count);
 }
 
+export interface PackageChanges {
+  readonly gone?: readonly PackageIdentity[];
+  readonly put?: readonly PackageRecord[];
+  /** The stored packages of all these names, where the caller has read them. */
+  readonly stored?: readonly StoredPackage[];
+}
+
 /**
- * Stores packages of a host, each in place of the one of the same name, architecture and version. The caller holds the lock of the
- * agent. Changes after the first report are recorded.
+ * Removes packages of a host by name, architecture and version, then stores others, each in place of the one of the same name,
+ * architecture and version. The caller holds the lock of the agent. Changes after the first report are recorded.
  */
-export async function putPackages(
+export async function changePackages(
   tx: Tx,
   { nowMs, ...place }: Section & { nowMs: number },
-  records: readonly PackageRecord[],
+  { gone = [], put = [], stored }: PackageChanges,
 ): Promise<void> {
-  if (records.length === 0) return;
-  const { ecosystem } = place;
+  const items = [...gone.map((record) => ({ record, to: null })), ...put.map((to) => ({ record: to, to }))];
+  if (items.length === 0) return;
   const host = await numberedHost(tx, place);
-  for (const some of chunks(records)) {
-    const ids = await internPackages(tx, { ecosystem, packages: some });
-    const present = host.isNew
-      ? []
-      : await packagesNamed(
-          tx,
-          place,
-          some.map(({ name }) => name),
-        );
-    const byKey = new Map(present.map((row) => [keyOf(row), row]));
+  for (const some of chunks(items)) {
+    const names = some.map(({ record }) => record.name);
+    const present = stored ?? (host.isNew ? [] : await packagesNamed(tx, place, names));
     const changes: Change[] = [];
-    const rows = some.map((record, i) => {
-      const [packageId = 0, known] = [ids[i], byKey.get(keyOf(record))];
+    const byKey = new Map(present.map((row) => [keyOf(row), row]));
+    for (const { record } of some.filter(({ to }) => to === null)) {
+      const known = byKey.get(keyOf(record));
+      if (known) changes.push({ packageId: known.package_id, change: 'removed', held: known.held });
+      byKey.delete(keyOf(record));
+    }
+    const written = some.flatMap(({ to }) => to ?? []);
+    const rows = await rowsOf(tx, { ...place, agentNumber: host.number, records: written });
+    written.forEach((record, i) => {
+      const [packageId = 0, known] = [rows[i]?.package_id, byKey.get(keyOf(record))];
       const { held } = record;
       if (known?.package_id === packageId) {
         if (known.held !== held) changes.push({ packageId, change: 'held', held });
@@ -109,48 +125,42 @@ export async function putPackages(
         if (known) changes.push({ packageId: known.package_id, change: 'removed', held: known.held });
         changes.push({ packageId, change: 'added', held });
       }
-      return {
-        agent_number: host.number,
-        name_key: nameKey(ecosystem, record.name),
-        package_id: packageId,
-        held,
-      };
     });
     await deleteInstalled(tx, host.number, idsRemoved(changes));
-    await tx
-      .insertInto('installed_packages')
-      .values(rows)
-      .onConflict((conflict) =>
-        conflict
-          .columns(['agent_number', 'name_key', 'package_id'])
-          .doUpdateSet((e) => ({ held: e.ref('excluded.held') })),
-      )
-      .execute();
+    await insertInstalled(tx, rows);
     if (host.hasBaseline) await recordChanges(tx, { agentNumber: host.number, changes, nowMs });
   }
 }
 
-/** Removes packages of a host, by name, architecture and version, and records that. */
-export async function dropPackages(
+interface InstalledRow {
+  agent_number: number;
+  name_key: number;
+  package_id: number;
+  held: number;
+}
+
+async function rowsOf(
   tx: Tx,
-  { nowMs, ...place }: Section & { nowMs: number },
-  records: readonly PackageIdentity[],
-): Promise<void> {
-  if (records.length === 0) return;
-  const host = await numberedHost(tx, place);
-  for (const some of chunks(records)) {
-    const gone = new Set(some.map(keyOf));
-    const present = await packagesNamed(
-      tx,
-      place,
-      some.map(({ name }) => name),
-    );
-    const changes = present
-      .filter((row) => gone.has(keyOf(row)))
-      .map(({ package_id: packageId, held }): Change => ({ packageId, change: 'removed', held }));
-    await deleteInstalled(tx, host.number, idsRemoved(changes));
-    if (host.hasBaseline) await recordChanges(tx, { agentNumber: host.number, changes, nowMs });
-  }
+  { agentNumber, ecosystem, records }: Section & { agentNumber: number; records: readonly PackageRecord[] },
+): Promise<InstalledRow[]> {
+  const ids = await internPackages(tx, { ecosystem, packages: records });
+  return records.map(({ name, held }, i) => ({
+    ...{ agent_number: agentNumber, name_key: nameKey(ecosystem, name) },
+    ...{ package_id: ids[i] ?? 0, held },
+  }));
+}
+
+async function insertInstalled(tx: Tx, rows: readonly InstalledRow[]): Promise<void> {
+  if (rows.length === 0) return;
+  await tx
+    .insertInto('installed_packages')
+    .values(rows)
+    .onConflict((conflict) =>
+      conflict
+        .columns(['agent_number', 'name_key', 'package_id'])
+        .doUpdateSet((e) => ({ held: e.ref('excluded.held') })),
+    )
+    .execute();
 }
 
 function keyOf({ name, arch, version }: Pick<PackageIdentity, 'name' | 'arch' | 'version'>): string {

@@ -1,5 +1,5 @@
 import { lockAgent } from '../agents/store.ts';
-import { countPackages, dropPackages, packagesNamed, putPackages } from '../installed/store.ts';
+import { changePackages, countPackages, packagesNamed } from '../installed/store.ts';
 import { charge } from '../outsiders/charge.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import type { ScannedUpdate } from '../updates/record-scan.ts';
@@ -51,10 +51,7 @@ export async function recordDelta(
     const reason = `The stored packages and this delta make ${packageCount} packages, not package_count.`;
     return { kind: 'unfit', reason };
   }
-  // Removals first: a new version of a package is a separate row.
-  const place = { ...section, nowMs: platform.now() };
-  await dropPackages(tx, place, diff.gone);
-  await putPackages(tx, place, diff.put);
+  await changePackages(tx, { ...section, nowMs: platform.now() }, { ...diff, stored: named });
   const { scanned_at, condition } = delta;
   const packages = (names: readonly string[]) => packagesNamed(tx, section, names);
   const answered = await recordFindings(tx, deps, {

@@ -1,6 +1,6 @@
 import type { InventoryPackage } from '@tidegate/protocol/agent-api';
 import { lockAgent } from '../agents/store.ts';
-import { dropPackages, type PackageRecord, putPackages, storedPackages } from '../installed/store.ts';
+import { changePackages, type PackageRecord, storedPackages } from '../installed/store.ts';
 import { weighedChunks } from '../platform/db/chunks.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import { inTurns } from '../platform/turns.ts';
@@ -65,7 +65,7 @@ export async function recordLargeReport(
   const { put, gone } = await compare(deps, { section, packages: report.packages });
   for (const part of partsOf(put, () => 1)) {
     const isOurs = await write(async (tx) => {
-      await putPackages(tx, { ...section, nowMs: platform.now() }, part);
+      await changePackages(tx, { ...section, nowMs: platform.now() }, { put: part });
       await recordFirstSeen(tx, platform, { ...section, packages: part, actions: [] });
     });
     if (!isOurs) return { kind: 'overtaken' };
@@ -100,8 +100,8 @@ export async function recordLargeReport(
 
   // An incomplete report removes nothing.
   for (const part of report.complete ? partsOf(gone, () => 1) : []) {
-    if (!(await write((tx) => dropPackages(tx, { ...section, nowMs: platform.now() }, part))))
-      return { kind: 'overtaken' };
+    const drop = (tx: Tx) => changePackages(tx, { ...section, nowMs: platform.now() }, { gone: part });
+    if (!(await write(drop))) return { kind: 'overtaken' };
   }
   const isDone = await write(async (tx) => {
     await recordCandidates(tx, { ...section, report });

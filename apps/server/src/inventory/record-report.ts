@@ -2,13 +2,7 @@ import type { MaxChange } from '@tidegate/protocol/offers';
 import type { PlanAction } from '@tidegate/protocol/plan';
 import { lockAgent } from '../agents/store.ts';
 import { planOthersAgain, withdrawFinished } from '../commands/withdraw-approvals.ts';
-import {
-  dropPackages,
-  type PackageRecord,
-  packagesNamed,
-  putPackages,
-  storedPackages,
-} from '../installed/store.ts';
+import { changePackages, type PackageRecord, packagesNamed, storedPackages } from '../installed/store.ts';
 import type { Db, Tx } from '../platform/db/engine.ts';
 import type { Platform } from '../platform/platform.ts';
 import { recordFirstSeen } from '../release-times/record-first-seen.ts';
@@ -49,10 +43,8 @@ export async function recordReport(
   for await (const page of storedPackages(tx, section)) diff.addStored(page);
   diff.addReported(report.packages);
   const { put, gone } = diff.result();
-  // Removals first: a new version of a package is a separate row.
   const place = { agentId: section.agentId, ecosystem: section.ecosystem, nowMs: deps.platform.now() };
-  if (report.complete) await dropPackages(tx, place, gone);
-  await putPackages(tx, place, put);
+  await changePackages(tx, place, { put, ...(report.complete && { gone }) });
   return recordFindings(tx, deps, { ...section, put, packageCount: report.packages.length });
 }
 

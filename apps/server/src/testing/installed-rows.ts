@@ -1,4 +1,4 @@
-import { type PackageRecord, putPackages } from '../installed/store.ts';
+import { changePackages, type PackageRecord } from '../installed/store.ts';
 import type { Tx } from '../platform/db/engine.ts';
 
 type Row = Pick<PackageRecord, 'name' | 'version'> &
@@ -16,7 +16,7 @@ export async function insertInstalled(tx: Tx, rows: Row | readonly Row[]): Promi
       ...{ source_name: row.source_name ?? null, source_version: row.source_version ?? null },
       origin: row.origin ?? null,
     }));
-    await putPackages(tx, { agentId, ecosystem, nowMs: 1 }, records);
+    await changePackages(tx, { agentId, ecosystem, nowMs: 1 }, { put: records });
   }
 }
 
