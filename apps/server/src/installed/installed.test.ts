@@ -72,6 +72,29 @@ describe.each(ENGINES)('packages of hosts on $name', (engine) => {
     );
   });
 
+  test('a removal and an addition in one call are two changes of the history, also by packages that the caller has read', async () => {
+    const { database, platform, section, put, reported, stored, changes } = await setUp();
+    await put([packageOf('curl'), packageOf('sed')]);
+    await reported();
+    const present = await packagesNamed(database.read, section(), ['curl', 'sed']);
+    const edit = {
+      gone: [packageOf('curl')],
+      put: [packageOf('curl', { version: '2' }), packageOf('sed', { held: 1 })],
+      stored: present,
+    };
+    await database.transact((tx) => changePackages(tx, { ...section(), nowMs: platform.now() }, edit));
+    expect((await stored()).map(({ name, version, held }) => [name, version, held])).toEqual([
+      ['curl', '2', 0],
+      ['sed', '1', 1],
+    ]);
+    // 0 removed, 1 added, 2 held.
+    expect((await changes()).map(({ position, change, held }) => [position, change, held])).toEqual([
+      [1, 0, 0],
+      [2, 1, 0],
+      [3, 2, 1],
+    ]);
+  });
+
   test('what two hosts say alike is one identity; what one says is never said of the other', async () => {
     const { put, stored, identities } = await setUp(2);
     await put([packageOf('curl', { origin: 'Debian', source_name: 'curl' })], 0);
