@@ -52,8 +52,14 @@ export const UPDATE_COLUMNS: readonly Column<UpdateItem>[] = [
   { id: 'verdict', header: 'Verdict', cell: ({ verdict }) => <VerdictBadge verdict={verdict} /> },
   { id: 'parts', header: 'Vulnerabilities', cell: (update) => <PartCounts {...update} /> },
   {
+    id: 'fixes',
+    header: 'Fixes',
+    sort: 'urgency',
+    cell: (update) => <WorstFixed {...update} />,
+  },
+  {
     id: 'severity',
-    header: 'Severity',
+    header: 'Brings or keeps',
     sort: 'severity',
     sortFirst: 'descending',
     cell: ({ severity }) => <SeverityBadge severity={severity} />,
@@ -159,6 +165,19 @@ function Count(props: { count: number | null; sign: string; word: string; tone: 
       {sign}
       {text}
       <span className="sr-only"> {word}</span>
+    </span>
+  );
+}
+
+/** The worst of what the update fixes; that it fixes nothing known differs from not knowing. */
+function WorstFixed(update: Pick<UpdateItem, 'fixes' | 'fixes_severity' | 'fixes_exploited'>) {
+  const { fixes, fixes_severity: severity, fixes_exploited: isExploited } = update;
+  if (fixes === null) return <Nothing />;
+  if (fixes === 0) return <span className="text-muted">nothing known</span>;
+  return (
+    <span className="inline-flex items-center gap-1.5">
+      <SeverityBadge severity={severity} />
+      {isExploited && <ExploitedBadge />}
     </span>
   );
 }
