@@ -24,6 +24,8 @@ import { useFirstVisit } from './use-first-visit.ts';
 import { useListActions } from './use-list-actions.tsx';
 
 const HIDEABLE = UPDATE_COLUMNS.filter(({ id }) => id !== 'name');
+/** What fixes the worst first. */
+const MOST_URGENT = 'urgency';
 const NONE: readonly UpdateItem[] = [];
 
 /** All updates of the fleet; at first those that are pending. */
@@ -38,7 +40,7 @@ export function UpdatesPage() {
   const [active, setActive] = useState<UpdateItem | null>(null);
   const [approving, setApproving] = useState<Chosen | null>(null);
   const query = useQuery({
-    ...listQuery<UpdateItem>('updates', '/api/v1/updates', list.query),
+    ...listQuery<UpdateItem>('updates', '/api/v1/updates', { ...list.query, sort: list.sort ?? MOST_URGENT }),
     enabled: isReady,
   });
   const rows = query.data?.items ?? NONE;
@@ -92,7 +94,7 @@ export function UpdatesPage() {
         rowName={nameOf}
         onOpen={(update) => void navigate({ to: '/updates/$id', params: { id: update.id } })}
         onActive={setActive}
-        order="-discovered_at"
+        order={MOST_URGENT}
         hidden={columns.hidden}
         {...(isApprover ? { selection } : {})}
       />
