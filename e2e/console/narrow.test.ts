@@ -22,6 +22,7 @@ const PAGES: readonly (readonly [path: string, heading: string | RegExp])[] = [
   ['/updates', 'Updates'],
   ['/updates/:update', /on web-/],
   ['/packages', 'Packages'],
+  ['/vulnerabilities', 'Vulnerabilities'],
   ['/unfixed', 'Vulnerabilities without a fix'],
   ['/hosts', 'Hosts'],
   ['/hosts/:host', /^web-/],

@@ -76,6 +76,16 @@ const routeTree = root.addChildren([
     page('/updates/$id', () => import('./updates/update-page.tsx'), 'UpdatePage'),
     page('/notices/$id', () => import('./updates/notice-page.tsx'), 'NoticePage'),
     page('/packages', () => import('./updates/packages-page.tsx'), 'PackagesPage'),
+    page(
+      '/vulnerabilities',
+      () => import('./vulnerabilities/vulnerabilities-page.tsx'),
+      'VulnerabilitiesPage',
+    ),
+    page(
+      '/vulnerabilities/$id',
+      () => import('./vulnerabilities/vulnerability-page.tsx'),
+      'VulnerabilityPage',
+    ),
     page('/unfixed', () => import('./unfixed/unfixed-page.tsx'), 'UnfixedPage'),
     page('/hosts', () => import('./hosts/hosts-page.tsx'), 'HostsPage'),
     page('/hosts/$id', () => import('./hosts/host-page.tsx'), 'HostPage'),

@@ -1,8 +1,8 @@
 import { useQueries } from '@tanstack/react-query';
 import type { AgentItem } from '@tidegate/protocol/agents-api';
 import type { Operator } from '@tidegate/protocol/operators-api';
-import type { UnfixedItem } from '@tidegate/protocol/unfixed-api';
 import type { PackageItem } from '@tidegate/protocol/updates-api';
+import type { VulnerabilityItem } from '@tidegate/protocol/vulnerabilities-api';
 import { useEffect, useState } from 'react';
 import { get, type Page, type Query, search } from '../api/client.ts';
 import type { Topic } from '../api/live.ts';
@@ -32,7 +32,7 @@ export function useFound(text: string): Found {
     queries: [
       asked('hosts', '/api/v1/agents', { q, limit: EACH }, isOn, hostOf),
       asked('updates', '/api/v1/packages', { q, limit: EACH }, isOn, packageOf),
-      asked('advisories', '/api/v1/unfixed', { q, limit: EACH }, isOn, vulnerabilityOf),
+      asked('advisories', '/api/v1/vulnerabilities', { q, limit: EACH }, isOn, vulnerabilityOf),
       asked('operators', '/api/v1/admin/operators', { limit: 100 }, isOn && seesOperators, operatorOf),
     ],
     combine: (results) => ({
@@ -70,9 +70,9 @@ const packageOf = ({ id, ecosystem, name }: PackageItem): Entry => ({
   href: `/updates${search({ ecosystem, name })}`,
 });
 
-const vulnerabilityOf = ({ id, vulnerability, package: name }: UnfixedItem): Entry => ({
-  ...{ id: `vulnerability ${id}`, group: 'Vulnerabilities', label: `${vulnerability} in ${name}` },
-  href: `/unfixed${search({ q: vulnerability })}`,
+const vulnerabilityOf = ({ id, summary }: VulnerabilityItem): Entry => ({
+  ...{ id: `vulnerability ${id}`, group: 'Vulnerabilities', label: summary ? `${id}: ${summary}` : id },
+  href: `/vulnerabilities/${encodeURIComponent(id)}`,
 });
 
 const operatorOf = ({ id, username }: Operator): Entry => ({

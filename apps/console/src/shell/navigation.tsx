@@ -19,6 +19,7 @@ import {
   Power,
   Server,
   Settings,
+  ShieldAlert,
   SquareTerminal,
   TriangleAlert,
   UserCog,
@@ -55,6 +56,7 @@ const TODAY: readonly Entry[] = [
 ];
 
 const UPDATES: readonly Entry[] = [
+  { to: '/vulnerabilities', label: 'Vulnerabilities', icon: <ShieldAlert />, role: 'viewer' },
   { to: '/updates', label: 'Updates', icon: <ArrowUpCircle />, shortcut: 'g u', role: 'viewer' },
   { to: '/packages', label: 'Packages', icon: <Package />, shortcut: 'g p', role: 'viewer' },
   { to: '/unfixed', label: 'No fix', icon: <TriangleAlert />, role: 'viewer' },

@@ -20,9 +20,14 @@ export function unfixedColumns({
       id: 'vulnerability',
       header: 'Vulnerability',
       cell: ({ vulnerability, names }) => (
-        <span className="font-medium" title={names.join(', ')}>
+        <Link
+          to="/vulnerabilities/$id"
+          params={{ id: vulnerability }}
+          className="font-medium underline"
+          title={names.join(', ')}
+        >
           {vulnerability}
-        </span>
+        </Link>
       ),
     },
     {

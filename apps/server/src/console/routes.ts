@@ -19,6 +19,8 @@ export const PAGES = [
   '/updates/:id',
   '/notices/:id',
   '/packages',
+  '/vulnerabilities',
+  '/vulnerabilities/:id',
   '/unfixed',
   '/hosts',
   '/hosts/:id',

@@ -1,0 +1,152 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link, useNavigate } from '@tanstack/react-router';
+import {
+  VULNERABILITY_SORT_DEFAULT,
+  type VulnerabilityCoverage,
+  type VulnerabilityItem,
+} from '@tidegate/protocol/vulnerabilities-api';
+import { useListSearch } from '../api/list-search.ts';
+import { listQuery, oneQuery } from '../api/queries.ts';
+import { ExploitedBadge, SeverityBadge } from '../ui/badge.tsx';
+import type { Column } from '../ui/data-table.tsx';
+import { FilterSelect } from '../ui/filter-select.tsx';
+import { ListTable } from '../ui/list-table.tsx';
+import { Page } from '../ui/page.tsx';
+import { SearchBox } from '../ui/search-box.tsx';
+import { EmptyState } from '../ui/states.tsx';
+import { Time } from '../ui/time.tsx';
+import { FIX_WORDS, unknownText, VULNERABILITIES } from './vulnerability-rules.ts';
+
+const FILTERS = ['q', 'cve', 'severity', 'exploited', 'fix'] as const;
+const SEVERITIES = { critical: 'critical', high: 'high', medium: 'medium', low: 'low', unknown: 'unknown' };
+const EXPLOITED = { true: 'known', false: 'no report', unknown: 'not known' };
+
+/** Known vulnerabilities of what hosts have installed, the most urgent first. */
+export function VulnerabilitiesPage() {
+  const list = useListSearch(FILTERS);
+  const navigate = useNavigate();
+  const query = useQuery(listQuery<VulnerabilityItem>('advisories', VULNERABILITIES, list.query));
+  const { data: coverage } = useQuery(
+    oneQuery<VulnerabilityCoverage>('advisories', `${VULNERABILITIES}/coverage`),
+  );
+  const unknown = coverage ? unknownText(coverage) : null;
+  const { filter, setFilter } = list;
+  return (
+    <Page title="Vulnerabilities" lead="Known vulnerabilities of what is installed, the most urgent first.">
+      {coverage && (
+        <p role="status" className="mb-3 rounded-lg border border-line bg-surface px-4 py-2">
+          {unknown ?? 'Every installed package is judged.'}
+          {coverage.at !== null && (
+            <>
+              {' '}
+              Counted <Time at={coverage.at} />.
+            </>
+          )}
+        </p>
+      )}
+      <ListTable
+        list={list}
+        query={query}
+        noun="vulnerabilities"
+        order={VULNERABILITY_SORT_DEFAULT}
+        toolbar={
+          <>
+            <SearchBox
+              label="Id, summary or package"
+              value={filter.q ?? ''}
+              onSearch={(text) => setFilter({ q: text || undefined })}
+            />
+            <FilterSelect
+              label="Severity"
+              value={filter.severity}
+              choices={SEVERITIES}
+              onChoose={(severity) => setFilter({ severity })}
+            />
+            <FilterSelect
+              label="Exploited"
+              value={filter.exploited}
+              choices={EXPLOITED}
+              onChoose={(exploited) => setFilter({ exploited })}
+            />
+            <FilterSelect
+              label="Fix"
+              value={filter.fix}
+              choices={FIX_WORDS}
+              onChoose={(fix) => setFilter({ fix })}
+            />
+          </>
+        }
+        empty={
+          <EmptyState title="No vulnerability is known" action={<Link to="/hosts">See the hosts</Link>}>
+            {unknown ?? 'Every installed package is judged, and none has a known vulnerability.'}
+          </EmptyState>
+        }
+        label="Vulnerabilities"
+        columns={COLUMNS}
+        rowId={({ id }) => id}
+        onOpen={({ id }) => void navigate({ to: '/vulnerabilities/$id', params: { id } })}
+      />
+    </Page>
+  );
+}
+
+const COLUMNS: readonly Column<VulnerabilityItem>[] = [
+  {
+    id: 'vulnerability',
+    header: 'Vulnerability',
+    wide: true,
+    cell: ({ id, names, summary, packages }) => (
+      <span className="block min-w-0 break-words">
+        <Link
+          to="/vulnerabilities/$id"
+          params={{ id }}
+          className="font-medium underline"
+          title={names.join(', ')}
+        >
+          {id}
+        </Link>{' '}
+        <span className="text-muted">{summary || packages.map((one) => one.package).join(', ')}</span>
+      </span>
+    ),
+  },
+  {
+    id: 'severity',
+    header: 'Severity',
+    cell: ({ severity }) => <SeverityBadge severity={severity ?? 'unknown'} />,
+  },
+  {
+    id: 'exploited',
+    header: 'Exploited',
+    cell: ({ exploited, epss }) =>
+      exploited ? (
+        <ExploitedBadge />
+      ) : (
+        <span className="text-muted">
+          {epss === null ? 'not known' : `${(epss * 100).toFixed(1)}% likely`}
+        </span>
+      ),
+  },
+  {
+    id: 'hosts',
+    header: 'Hosts',
+    sort: 'hosts',
+    sortFirst: 'descending',
+    align: 'right',
+    cell: ({ hosts }) => hosts,
+  },
+  {
+    id: 'fix',
+    header: 'Fix',
+    cell: ({ fixable_hosts: now, waiting_hosts: later, unfixed_hosts: none }) =>
+      [now > 0 && `${now} now`, later > 0 && `${later} waiting`, none > 0 && `${none} without`]
+        .filter(Boolean)
+        .join(', '),
+  },
+  {
+    id: 'since',
+    header: 'Since',
+    sort: 'first_seen_at',
+    sortFirst: 'descending',
+    cell: ({ first_seen_at }) => <Time at={first_seen_at} />,
+  },
+];
