@@ -19,8 +19,8 @@ describeUpdates(
       await expect
         .poll(
           async () => {
-            const { status, json } = await scene.stage.operator.call('GET', `/api/v1/vulnerabilities/${CVE}`);
-            return status === 200 ? json : null;
+            const { status, body } = await scene.stage.operator.call('GET', `/api/v1/vulnerabilities/${CVE}`);
+            return status === 200 ? body : null;
           },
           { timeout: JUDGED_MS, interval: 500 },
         )
