@@ -12,10 +12,10 @@ import { ConfirmDialog } from '../ui/dialog.tsx';
 import { Fold, RawJson } from '../ui/fold.tsx';
 import { Facts, Page, Panel } from '../ui/page.tsx';
 import { ErrorPanel, Skeleton } from '../ui/states.tsx';
-import { Time } from '../ui/time.tsx';
 import { AroundPanel } from './around-panel.tsx';
 import { ACTION_WORDS, CommandStatusBadge, STATUS_LOOKS } from './command-words.tsx';
 import { LiveOutput } from './live-output.tsx';
+import { Stepper } from './stepper.tsx';
 import { useCommandVerbs } from './use-command-verbs.ts';
 
 /** One command: what was requested of which host, its progress, and its output. */
@@ -43,7 +43,7 @@ export function CommandPage() {
         <LiveOutput key={command.id} commandId={command.id} tail={command.output_tail} />
         <div className="space-y-4">
           <Panel title="Progress">
-            <Facts facts={timesOf(command)} />
+            <Stepper command={command} />
           </Panel>
           <AroundPanel command={command} />
           <About command={command} />
@@ -56,19 +56,6 @@ export function CommandPage() {
       </div>
     </Page>
   );
-}
-
-function timesOf(command: CommandItem): (readonly [string, React.ReactNode])[] {
-  const time = (at: string | null) => <Time key={at} at={at} empty="not yet" />;
-  return [
-    ['Requested', time(command.created_at)],
-    ['Not before', time(command.not_before)],
-    ['Sent', time(command.sent_at)],
-    ['Received', time(command.received_at)],
-    ['Started', time(command.started_at)],
-    ['Finished', time(command.finished_at)],
-    ...(STATUS_LOOKS[command.status].isOver ? [] : [['Expires', time(command.expires_at)] as const]),
-  ];
 }
 
 function About({ command }: { command: CommandItem }) {
