@@ -3,7 +3,9 @@ import { stepsOf, waitOf } from './step-rules.ts';
 
 const AT = '2026-11-01T10:00:00Z';
 const NEW = {
-  ...{ action: 'install_update', status: 'pending', created_at: AT, not_before: AT },
+  action: 'install_update',
+  status: 'pending',
+  ...{ created_at: AT, not_before: AT },
   ...{ sent_at: null, received_at: null, started_at: null, finished_at: null },
 } as const;
 const states = (command: Parameters<typeof stepsOf>[0]) =>

@@ -25,7 +25,7 @@ export function stepsOf(command: Timed): readonly Step[] {
     { label: 'Started', at: command.started_at },
     { label: isOver && status !== 'success' ? status : last, at: command.finished_at },
   ];
-  const reached = isOver ? steps.length - 1 : REACHED[status];
+  const reached = isOver ? steps.length - 1 : (REACHED[status] ?? 0);
   return steps.map(({ label, at }, index) => {
     if (index === steps.length - 1 && isOver)
       return { label, at, state: status === 'success' ? 'done' : 'stopped' };
