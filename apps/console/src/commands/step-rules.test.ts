@@ -37,12 +37,14 @@ test('a command that was cancelled before it was sent has not reached the host',
     'Signed and sent: later',
     'Received: later',
     'Started: later',
-    'cancelled: stopped',
+    'Ended: cancelled: stopped',
   ]);
 });
 
 test('a command that ended otherwise has stopped', () => {
-  expect(states({ ...NEW, action: 'scan', status: 'failed', sent_at: AT }).at(-1)).toBe('failed: stopped');
+  expect(states({ ...NEW, action: 'scan', status: 'failed', sent_at: AT }).at(-1)).toBe(
+    'Ended: failed: stopped',
+  );
 });
 
 test.each([

@@ -23,7 +23,7 @@ export function stepsOf(command: Timed): readonly Step[] {
     { label: 'Signed and sent', at: command.sent_at },
     { label: 'Received', at: command.received_at },
     { label: 'Started', at: command.started_at },
-    { label: isOver && status !== 'success' ? status : last, at: command.finished_at },
+    { label: isOver && status !== 'success' ? `Ended: ${status}` : last, at: command.finished_at },
   ];
   const reached = isOver ? steps.length - 1 : (REACHED[status] ?? 0);
   return steps.map(({ label, at }, index) => {
