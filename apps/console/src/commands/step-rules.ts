@@ -25,7 +25,7 @@ export function stepsOf(command: Timed): readonly Step[] {
     { label: 'Started', at: command.started_at },
     { label: isOver && status !== 'success' ? `Ended: ${status}` : last, at: command.finished_at },
   ];
-  const reached = isOver ? steps.length - 1 : (REACHED[status] ?? 0);
+  const reached = isOver ? steps.length - 1 : OPEN.indexOf(status);
   return steps.map(({ label, at }, index) => {
     if (index === steps.length - 1 && isOver)
       return { label, at, state: status === 'success' ? 'done' : 'stopped' };
@@ -37,7 +37,8 @@ export function stepsOf(command: Timed): readonly Step[] {
   });
 }
 
-const REACHED: Readonly<Record<string, number>> = { pending: 0, sent: 1, received: 2, running: 3 };
+/** The states of an open command, one for each step but the last. */
+const OPEN: readonly CommandItem['status'][] = ['pending', 'sent', 'received', 'running'];
 
 /** What an open command waits for, as far as its own times say; null where it waits for nothing or is over. */
 export function waitOf({ status, not_before: notBefore }: Timed, nowMs: number): string | null {
