@@ -19,17 +19,20 @@ export function ApproveHost({ agentId }: { agentId: string }): ReactNode {
   const secure = { ...pending, security: 'true' };
   const all = useQuery(listQuery<UpdateItem>('updates', '/api/v1/updates', { ...pending, limit: NAMED_MAX }));
   const security = useQuery(listQuery<UpdateItem>('updates', '/api/v1/updates', { ...secure, limit: 1 }));
-  if (!may('approver') || !all.data || all.data.total === 0) return null;
-  const { items, total } = all.data;
+  const { items = [], total = 0 } = all.data ?? {};
+  // The result stays on screen although nothing is left to approve.
+  if (!may('approver') || (total === 0 && chosen === null)) return null;
   const securityTotal = security.data?.total ?? 0;
   return (
     <div className="flex flex-wrap gap-2 border-b border-line px-4 py-2.5">
-      <Button
-        icon={<Check aria-hidden="true" className="size-4" />}
-        onClick={() => setChosen({ kind: 'filter', filter: pending, count: total })}
-      >
-        Approve all that is clear
-      </Button>
+      {total > 0 && (
+        <Button
+          icon={<Check aria-hidden="true" className="size-4" />}
+          onClick={() => setChosen({ kind: 'filter', filter: pending, count: total })}
+        >
+          Approve all that is clear
+        </Button>
+      )}
       {securityTotal > 0 && securityTotal < total && (
         <Button
           icon={<ShieldCheck aria-hidden="true" className="size-4" />}

@@ -102,7 +102,6 @@ function columnsOf(filter: UrlFilter): readonly Column<PackageItem>[] {
       id: 'severity',
       header: 'Severity',
       sort: 'severity',
-      sortFirst: 'descending',
       cell: ({ severity, known_exploited: exploited }) => (
         <span className="inline-flex gap-1.5">
           <SeverityBadge severity={severity} />
