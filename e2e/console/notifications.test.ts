@@ -33,6 +33,7 @@ describeConsole(
       const receiver = await startReceiver();
       const page = await scene.openAs();
       await page.goto('/');
+      await press(page, 'Administration');
       await page.getByRole('link', { name: 'Notifications' }).click();
       await page.getByText('No channels').waitFor();
       await inspect(page, 'notifications-none');
@@ -185,8 +186,8 @@ describeConsole(
 
     test('a viewer is not offered the page, and is refused when opening its address', async () => {
       const page = await scene.openAs(VIEWER);
-      await page.goto('/hosts');
-      await page.getByRole('heading', { name: 'Hosts', exact: true }).waitFor();
+      await page.goto('/settings');
+      await page.getByRole('heading', { name: 'Settings', exact: true }).waitFor();
       expect(await page.getByRole('link', { name: 'Notifications' }).count()).toBe(0);
       await page.goto('/notifications');
       await page

@@ -83,8 +83,8 @@ describeConsole('operators in the console', { hosts: 2 }, (scene) => {
     const viewer = { username: 'vera', password: PASSWORD, role: 'viewer' } as const;
     await scene.stage.addOperator(viewer);
     const page = await scene.openAs(viewer);
-    await page.goto('/hosts');
-    await page.getByRole('heading', { name: 'Hosts', exact: true }).waitFor();
+    await page.goto('/settings');
+    await page.getByRole('heading', { name: 'Settings', exact: true }).waitFor();
     expect(await page.getByRole('link', { name: 'Operators' }).count()).toBe(0);
     await page.goto('/operators');
     await page
