@@ -22,7 +22,7 @@ describeConsole(
       await scene.stage.addOperator(viewer);
       const page = await scene.openAs(viewer);
       await page.goto('/');
-      await page.getByRole('link', { name: /packages with conflicting hashes/ }).click();
+      await page.getByRole('link', { name: /packages? ha(s|ve) different files under one version/ }).click();
       await page.getByRole('heading', { name: 'Divergences', exact: true }).waitFor();
       await inspect(page, 'divergences');
       await page.getByRole('button', { name: 'Review xz@5.4-1' }).click();
