@@ -387,8 +387,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     rule: 'one write context: each attempt begins with an empty one',
     file: `${DB}/run-work.ts`,
-    from: 'context: emptyContext() }',
-    to: 'context: Object.assign(beforeCommit, { context: emptyContext(), ...beforeCommit }).context }',
+    from: 'const context = emptyContext();',
+    to: 'const { context } = Object.assign(beforeCommit, { context: emptyContext(), ...beforeCommit });',
     test: [ATTEMPTS_TEST, 'by the next transaction on the same connection'],
   },
   {
@@ -2940,8 +2940,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     rule: 'without a fix: all packages of a host have to be fixed',
     file: 'apps/server/src/unfixed/tally.ts',
-    from: 'const isFixed = all.every(',
-    to: 'const isFixed = all.some(',
+    from: 'const isFixed = fixing.every(',
+    to: 'const isFixed = fixing.some(',
     test: [UNFIXED_TEST, 'each of its packages'],
   },
   {
