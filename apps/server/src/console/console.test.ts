@@ -53,7 +53,7 @@ const ROUTER = fileURLToPath(new URL('../../../console/src/router.tsx', import.m
 describe('the built console', () => {
   test('every page of the console is served at its address, also after a reload', async () => {
     const router = await readFile(ROUTER, 'utf8');
-    const paths = [...router.matchAll(/(?:age\(|path: )'([^']+)'/g)].map(([, path = '']) => path);
+    const paths = [...router.matchAll(/(?:age\(\s*|path: )'([^']+)'/g)].map(([, path = '']) => path);
     expect(paths.map((path) => path.replaceAll('$', ':')).toSorted()).toEqual([...PAGES].toSorted());
   });
 
