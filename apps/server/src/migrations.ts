@@ -36,7 +36,7 @@ import { schema as restore } from './restore/schema.ts';
 import { schema as rollouts } from './rollouts/schema.ts';
 import { schema as signingKeys } from './signing-keys/schema.ts';
 import { schema as unfixed } from './unfixed/schema.ts';
-import { FIX_URGENCY, schema as updates } from './updates/schema.ts';
+import { COUNTED_SECURITY, FIX_URGENCY, schema as updates } from './updates/schema.ts';
 import { schema as vex } from './vex/schema.ts';
 import { schema as views } from './views/schema.ts';
 import { VULNERABILITY_INDEX } from './vulnerability-index/schema.ts';
@@ -104,4 +104,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 279, name: 'kev-dates', statements: KEV_DATES },
   { version: 290, name: 'unchained-events', statements: UNCHAINED_EVENTS },
   { version: 300, name: 'fix-urgency', statements: FIX_URGENCY },
+  { version: 301, name: 'counted-security', statements: COUNTED_SECURITY },
 ];

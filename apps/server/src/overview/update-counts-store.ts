@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import type { Db } from '../platform/db/engine.ts';
 import { agentInScope, type GroupScope, groupInScope } from '../platform/db/group-scope.ts';
 import { RECOMMENDED_HERE } from '../updates/offer-rules.ts';
@@ -41,22 +41,51 @@ interface Row {
   updates: number;
 }
 
+/** A part of the open updates of one state, by the time at which they were found. */
+interface Step {
+  readonly state: string;
+  /** Exclusive. */
+  readonly after: number;
+  /** Null: to the newest. */
+  readonly end: number | null;
+}
+
 /** All open updates, also of deleted hosts; reads only an index, in parts. */
 export async function* openUpdates(db: Db): AsyncGenerator<UpdateGroup[]> {
+  for await (const step of openSteps(db)) {
+    const { rows } = await groupsOf(step).execute(db);
+    yield rows.map(groupOf);
+  }
+}
+
+export function groupsOf(step: Step): RawBuilder<Row> {
+  return sql<Row>`SELECT ${GROUP} FROM updates AS u WHERE ${within(step)} AND ${IS_COUNTED} ${BY_GROUP}`;
+}
+
+/** Hosts with an open update that fixes known vulnerabilities, also deleted ones; reads an index and these updates, in parts. */
+export async function* exposedHosts(db: Db): AsyncGenerator<string[]> {
+  for await (const step of openSteps(db)) {
+    const { rows } = await sql<{ agent_id: string }>`SELECT DISTINCT u.agent_id FROM updates AS u
+      WHERE ${within(step)} AND u.fixes > 0`.execute(db);
+    yield rows.map(({ agent_id }) => agent_id);
+  }
+}
+
+async function* openSteps(db: Db): AsyncGenerator<Step> {
   for (const state of OPEN_STATES) {
     let after = -1;
     for (;;) {
       const end: number | null = await endOfStep(db, { state, after });
-      const upTo = end === null ? sql`` : sql`AND u.discovered_at <= ${end}`;
-      const { rows } = await sql<Row>`SELECT ${GROUP} FROM updates AS u
-        WHERE u.state = ${state} AND u.discovered_at > ${after} ${upTo} AND ${IS_COUNTED} ${BY_GROUP}`.execute(
-        db,
-      );
-      yield rows.map(groupOf);
+      yield { state, after, end };
       if (end === null) break;
       after = end;
     }
   }
+}
+
+function within({ state, after, end }: Step): RawBuilder<SqlBool> {
+  const upTo = end === null ? sql`` : sql`AND u.discovered_at <= ${end}`;
+  return sql<SqlBool>`u.state = ${state} AND u.discovered_at > ${after} ${upTo}`;
 }
 
 async function endOfStep(db: Db, { state, after }: { state: string; after: number }): Promise<number | null> {
@@ -70,27 +99,6 @@ async function endOfStep(db: Db, { state, after }: { state: string; after: numbe
     .limit(1)
     .executeTakeFirst();
   return row?.discovered_at ?? null;
-}
-
-/** Hosts with an open update that fixes known vulnerabilities, also deleted ones; reads only an index, in parts. */
-export async function* exposedHosts(db: Db): AsyncGenerator<string[]> {
-  for (const state of OPEN_STATES) {
-    let after = -1;
-    for (;;) {
-      const end: number | null = await endOfStep(db, { state, after });
-      let query = db
-        .selectFrom('updates')
-        .select('agent_id')
-        .distinct()
-        .where('state', '=', state)
-        .where('discovered_at', '>', after)
-        .where('fixes', '>', 0);
-      if (end !== null) query = query.where('discovered_at', '<=', end);
-      yield (await query.execute()).map(({ agent_id }) => agent_id);
-      if (end === null) break;
-      after = end;
-    }
-  }
 }
 
 export async function* deletedHosts(db: Db): AsyncGenerator<string[]> {

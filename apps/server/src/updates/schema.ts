@@ -176,6 +176,12 @@ export const FIX_URGENCY: readonly Statement[] = [
     WHERE gone = 0`,
 ];
 
+/** Whether an update is a security update is counted too, and so has to be in the index that the overview counts from. */
+export const COUNTED_SECURITY: readonly Statement[] = [
+  'DROP INDEX updates_counted',
+  'CREATE INDEX updates_counted ON updates (state, discovered_at, verdict, known_exploited, fixes, recommended, security)',
+];
+
 declare module '../platform/db/tables.ts' {
   interface Tables {
     updates: {
