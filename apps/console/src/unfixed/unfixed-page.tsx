@@ -5,12 +5,12 @@ import { useMemo, useState } from 'react';
 import { useListSearch } from '../api/list-search.ts';
 import { listQuery, oneQuery } from '../api/queries.ts';
 import { useSession } from '../api/session.ts';
+import { CoverageNote } from '../ui/coverage-note.tsx';
 import { FilterSelect } from '../ui/filter-select.tsx';
 import { ListTable } from '../ui/list-table.tsx';
 import { Page } from '../ui/page.tsx';
 import { SearchBox } from '../ui/search-box.tsx';
 import { EmptyState } from '../ui/states.tsx';
-import { Time } from '../ui/time.tsx';
 import { counted } from '../updates/update-words.ts';
 import { AffectedHosts } from './affected-hosts.tsx';
 import { MitigateDialog } from './mitigate-dialog.tsx';
@@ -41,15 +41,9 @@ export function UnfixedPage() {
       lead="Known vulnerabilities of what is installed that no pending update is judged to fix."
     >
       {coverage && (
-        <p role="status" className="mb-3 rounded-lg border border-line bg-surface px-4 py-2">
-          {gap === null ? `Every package of ${counted(coverage.hosts, 'host')} is judged.` : gap}
-          {coverage.at !== null && (
-            <>
-              {' '}
-              Counted <Time at={coverage.at} />.
-            </>
-          )}
-        </p>
+        <CoverageNote at={coverage.at}>
+          {gap ?? `Every package of ${counted(coverage.hosts, 'host')} is judged.`}
+        </CoverageNote>
       )}
       <ListTable
         list={list}

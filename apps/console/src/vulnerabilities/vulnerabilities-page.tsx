@@ -7,7 +7,8 @@ import {
 } from '@tidegate/protocol/vulnerabilities-api';
 import { useListSearch } from '../api/list-search.ts';
 import { listQuery, oneQuery } from '../api/queries.ts';
-import { ExploitedBadge, SeverityBadge } from '../ui/badge.tsx';
+import { SeverityBadge } from '../ui/badge.tsx';
+import { CoverageNote } from '../ui/coverage-note.tsx';
 import type { Column } from '../ui/data-table.tsx';
 import { FilterSelect } from '../ui/filter-select.tsx';
 import { ListTable } from '../ui/list-table.tsx';
@@ -15,11 +16,12 @@ import { Page } from '../ui/page.tsx';
 import { SearchBox } from '../ui/search-box.tsx';
 import { EmptyState } from '../ui/states.tsx';
 import { Time } from '../ui/time.tsx';
+import { EXPLOITED_WORDS } from '../unfixed/unfixed-rules.ts';
+import { Exploitation } from '../updates/update-columns.tsx';
 import { FIX_WORDS, unknownText, VULNERABILITIES } from './vulnerability-rules.ts';
 
 const FILTERS = ['q', 'cve', 'severity', 'exploited', 'fix'] as const;
 const SEVERITIES = { critical: 'critical', high: 'high', medium: 'medium', low: 'low', unknown: 'unknown' };
-const EXPLOITED = { true: 'known', false: 'no report', unknown: 'not known' };
 
 /** Known vulnerabilities of what hosts have installed, the most urgent first. */
 export function VulnerabilitiesPage() {
@@ -34,15 +36,7 @@ export function VulnerabilitiesPage() {
   return (
     <Page title="Vulnerabilities" lead="Known vulnerabilities of what is installed, the most urgent first.">
       {coverage && (
-        <p role="status" className="mb-3 rounded-lg border border-line bg-surface px-4 py-2">
-          {unknown ?? 'Every installed package is judged.'}
-          {coverage.at !== null && (
-            <>
-              {' '}
-              Counted <Time at={coverage.at} />.
-            </>
-          )}
-        </p>
+        <CoverageNote at={coverage.at}>{unknown ?? 'Every installed package is judged.'}</CoverageNote>
       )}
       <ListTable
         list={list}
@@ -65,7 +59,7 @@ export function VulnerabilitiesPage() {
             <FilterSelect
               label="Exploited"
               value={filter.exploited}
-              choices={EXPLOITED}
+              choices={EXPLOITED_WORDS}
               onChoose={(exploited) => setFilter({ exploited })}
             />
             <FilterSelect
@@ -117,14 +111,7 @@ const COLUMNS: readonly Column<VulnerabilityItem>[] = [
   {
     id: 'exploited',
     header: 'Exploited',
-    cell: ({ exploited, epss }) =>
-      exploited ? (
-        <ExploitedBadge />
-      ) : (
-        <span className="text-muted">
-          {epss === null ? 'not known' : `${(epss * 100).toFixed(1)}% likely`}
-        </span>
-      ),
+    cell: ({ exploited, epss }) => <Exploitation known_exploited={exploited} epss={epss} />,
   },
   {
     id: 'hosts',
