@@ -9,7 +9,7 @@ const CHAINED_AT_ONCE = 2_000;
 /** Runs before each commit: chains the events of the transaction to the newest one. */
 export async function chainEvents(tx: Tx): Promise<void> {
   const events = tx.context.events.splice(0);
-  if (events.length > 0) await chain(tx, events);
+  if (events.length > 0) await chain(tx, events, await lockHead(tx));
 }
 
 /**
@@ -48,9 +48,9 @@ export const CHAINING = {
 async function chain(
   tx: Tx,
   events: readonly UnchainedEvent[],
-  head?: { position: number; hash: string | null },
+  head: { position: number; hash: string | null },
 ): Promise<void> {
-  let { position, hash } = head ?? (await lockHead(tx));
+  let { position, hash } = head;
   const chained: EventRow[] = [];
   for (const event of events) {
     const row = { position: position + 1, ...event, previous_hash: hash };
