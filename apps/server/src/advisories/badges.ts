@@ -5,7 +5,7 @@ import type { Platform } from '../platform/platform.ts';
 import { type BackgroundWork, repeat } from '../platform/repeat.ts';
 import { lockUpdates } from '../updates/lock-updates.ts';
 import { judgedParts, readPlans, setVerdicts } from '../updates/many-store.ts';
-import { fixRank, queueRank, UNKNOWN_FIX, type Urgency } from '../updates/queue-rules.ts';
+import { fixRank, queueRank, UNKNOWN_FIX, type Urgency, worstSeverity } from '../updates/queue-rules.ts';
 import type { UpdateRow } from '../updates/store.ts';
 import type { ClosureFacts } from './closure-facts.ts';
 import { closureSubjects } from './closure-packages.ts';
@@ -185,7 +185,7 @@ type FixedBadge = Pick<UpdateRow, 'fixes_severity' | 'fixes_exploited' | 'fix_ra
 
 /** The worst of what the update fixes. */
 function fixedBadge({ fixed, isFixedComplete = false }: ClosureFacts, fixes: number | null): FixedBadge {
-  const severity = worstOf(fixed);
+  const severity = worstSeverity(fixed.map((one) => one.severity));
   const isNone = isFixedComplete && fixed.every(({ kev }) => kev === false);
   const exploited = fixed.some(({ kev }) => kev) || (isNone && fixed.length > 0 ? false : null);
   return {
@@ -193,12 +193,6 @@ function fixedBadge({ fixed, isFixedComplete = false }: ClosureFacts, fixes: num
     fixes_exploited: exploited === null ? null : Number(exploited),
     fix_rank: fixRank({ fixes, severity, exploited }),
   };
-}
-
-/** The worst severity; of those without one it is unknown, and of nothing it is null. */
-function worstOf(some: readonly { readonly severity?: string | null }[]): string | null {
-  const severities = new Set(some.map(({ severity }) => severity));
-  return SEVERITIES.find((severity) => severities.has(severity)) ?? (some.length > 0 ? 'unknown' : null);
 }
 
 function exploitationOf(badge: Badge) {
@@ -210,7 +204,6 @@ function exploitationOf(badge: Badge) {
   };
 }
 
-const SEVERITIES = ['critical', 'high', 'medium', 'low', 'none'];
 const NONE: ReadonlyMap<string, string> = new Map();
 const NOTHING: Badge = {
   ...{ verdict: null, severity: null, knownExploited: null, epss: null },
@@ -229,7 +222,7 @@ function badgeOf(
   const { kev = false, epss = null, isComplete = false } = facts.exploitation ?? {};
   return {
     verdict: facts.verdict,
-    severity: worstOf(facts.findings),
+    severity: worstSeverity(facts.findings.map((one) => one.severity)),
     // "No" needs every vulnerability to be looked up in a loaded feed.
     knownExploited: kev || (isKevKnown && isComplete ? false : null),
     epss,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { fixRank, queueRank, type Urgency } from './queue-rules.ts';
+import { fixRank, queueRank, type Urgency, worstSeverity } from './queue-rules.ts';
 
 const urgency = (knownExploited: boolean | null, epss: number | null, severity: string | null): Urgency => ({
   ...{ knownExploited, epss, severity },
@@ -39,4 +39,14 @@ test.each([
   [{ fixes: null, severity: null, exploited: null }, -1],
 ])('of fixes the exploited ones are the most urgent, then the most severe: %j has rank %s', (worst, rank) => {
   expect(fixRank(worst)).toBe(rank);
+});
+
+test.each([
+  [[], null],
+  [[null], 'unknown'],
+  [[undefined, 'none'], 'none'],
+  [['low', 'critical', null, 'high'], 'critical'],
+  [['of another kind'], 'unknown'],
+] as const)('the worst of %j is %s', (severities, worst) => {
+  expect(worstSeverity(severities)).toBe(worst);
 });

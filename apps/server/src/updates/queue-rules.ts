@@ -8,6 +8,13 @@ export interface Urgency {
 /** Steps of a score in a rank: the feed has five digits. */
 const EPSS_STEPS = 1_000_000;
 export const SEVERITIES_RISING = ['unknown', 'none', 'low', 'medium', 'high', 'critical'];
+
+/** The worst severity; of those without one it is `unknown`, and of nothing it is null. */
+export function worstSeverity(severities: readonly (string | null | undefined)[]): string | null {
+  if (severities.length === 0) return null;
+  const ranks = severities.map((severity) => SEVERITIES_RISING.indexOf(severity ?? 'unknown'));
+  return SEVERITIES_RISING[Math.max(0, ...ranks)] ?? null;
+}
 /** One more than the highest severity rank. */
 const SEVERITY_ROOM = 10;
 /** Lowest rank of known exploitation. */
