@@ -46,7 +46,7 @@ export type StartOutcome =
       application: Application;
       url: string;
       /** False until the first host has ever enrolled. */
-      hasHosts: boolean;
+      hasHosts: () => Promise<boolean>;
       /** From now on the server is not ready; resolves after the time in which balancers notice it. */
       drain: () => Promise<void>;
       /** Looks for a newer certificate at once; null where the server has none. */
@@ -81,7 +81,7 @@ export async function startServer(config: Config, world: World): Promise<StartOu
       await opened.disposeAsync();
       return outcome;
     }
-    const { application, url, hasHosts, tls: inUse } = outcome;
+    const { application, url, database, tls: inUse } = outcome;
     world.log.info(`migrations applied ${outcome.migrations}`);
     world.log.info('listening', { url });
     if (application.setupPath !== null) announce(`${config.baseUrl ?? url}${application.setupPath}`);
@@ -94,7 +94,7 @@ export async function startServer(config: Config, world: World): Promise<StartOu
       ok: true,
       application,
       url,
-      hasHosts,
+      hasHosts: () => hasAgents(database.read),
       lookForCertificate,
       drain,
       stop: () => opened.disposeAsync(),
@@ -137,7 +137,7 @@ type Opened =
       ok: true;
       application: Application;
       url: string;
-      hasHosts: boolean;
+      database: Database;
       migrations: number;
       tls: ServerTls | null;
     }
@@ -199,8 +199,7 @@ async function openAll(
   const url = await listen(application, config);
   if (!url.ok) return url;
   recovery.state.start();
-  const hasHosts = await hasAgents(database.read);
-  return { ok: true, application, url: url.url, hasHosts, migrations: migrated.applied, tls };
+  return { ok: true, application, url: url.url, database, migrations: migrated.applied, tls };
 }
 
 function faultOf(refused: Extract<MigrateOutcome, { ok: false }>): string {

@@ -46,7 +46,7 @@ async function runServer({ env, now, random, err }: CliWorld): Promise<ExitCode>
   const started = await startServer(config, { log, now, random });
   if (!started.ok) return refuse(started.fault);
   // `npm start` runs in a copy of the repository, which has the demo.
-  if (env.npm_lifecycle_event === 'start' && !started.hasHosts) err(LOOK_AROUND);
+  if (env.npm_lifecycle_event === 'start' && !(await started.hasHosts())) err(LOOK_AROUND);
 
   let isStopping = false;
   async function stop(signal: string): Promise<void> {

@@ -4,7 +4,14 @@ import { servedPlaces } from '../testing/cli-place.ts';
 import { databaseOptions } from '../testing/database-options.ts';
 import { ENGINES } from '../testing/engines.ts';
 
-const places = servedPlaces();
+const places = servedPlaces({
+  // The server that was there may have counted before it stopped.
+  async prepare(place) {
+    const database = openDatabase(place, databaseOptions());
+    await database.transact((tx) => tx.updateTable('unfixed_pass').set({ ended_at: null }).execute());
+    await database.close();
+  },
+});
 const NAMED = ['CVE-2024-1', 'Debian:12', 'openssl'];
 
 describe.each(ENGINES)('tidegate unfixed on $name', (engine) => {
