@@ -40,9 +40,9 @@ const LAST = /\/(logout(\/provider)?|reset)$/;
 const SHOWN = 10;
 const isLong = process.env.TIDEGATE_LONG === '1';
 /** Outside of the long lane each endpoint gets one body in so many, each of them others. */
-const BODY_TURNS = isLong ? 1 : 12;
+const BODY_TURNS = isLong ? 1 : 48;
 /** The same with texts, which takes two requests for each. */
-const TEXT_TURNS = isLong ? 1 : 10;
+const TEXT_TURNS = isLong ? 1 : 40;
 
 describe.skipIf(missing !== null).each(storyEngines('postgres'))(
   `bad input on $name${missing ? ` (${missing})` : ''}`,
@@ -107,7 +107,7 @@ describe.skipIf(missing !== null).each(storyEngines('postgres'))(
       }
       const newest = (type: string) => operator.events({ type, limit: '1' });
       const rebind = `/api/admin/agents/${agent.agentId}/rebind-machine-id`;
-      const texts = textsInTurn(4);
+      const texts = textsInTurn(16);
       for (const text of texts) {
         const label = await operator.call('POST', '/api/v1/admin/registration-tokens', { label: text });
         await check('label', text, label, async () => label.body);
@@ -137,7 +137,7 @@ describe.skipIf(missing !== null).each(storyEngines('postgres'))(
     }, async () => {
       const scene = await openScene(engine);
       const { operator, agent } = scene;
-      const texts = textsInTurn(2);
+      const texts = textsInTurn(8);
       const answer = expectAnswer(await agent.report(plannedReport(texts.length)), 200, InventoryAnswer);
       const changed: string[] = [];
       let approved = 0;
@@ -164,7 +164,7 @@ describe.skipIf(missing !== null).each(storyEngines('postgres'))(
       const scene = await openScene(engine);
       const faults: string[] = [];
       let taken = 0;
-      for (const text of naughtyTexts()) {
+      for (const text of textsInTurn(4)) {
         const { status, body } = await registerRaw(scene, text);
         const shown = JSON.stringify(text);
         if (status >= 400 && status < 500) {
@@ -186,7 +186,7 @@ describe.skipIf(missing !== null).each(storyEngines('postgres'))(
     test('a naughty host name, at enrolment, comes back byte for byte', async () => {
       const scene = await openScene(engine);
       const changed: string[] = [];
-      for (const [index, hostname] of textsInTurn(2).entries()) {
+      for (const [index, hostname] of textsInTurn(8).entries()) {
         const host = { registrationToken: scene.registrationToken, machineId: `naughty-${index}`, hostname };
         const agent = await enrolBareAgent(scene.server.url, host).catch(() => null);
         if (agent === null) continue;

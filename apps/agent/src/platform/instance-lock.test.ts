@@ -51,7 +51,11 @@ async function enrolled() {
   writeFileSync(machineFile, fleet.machineId);
   saveConfig(
     folder.path,
-    configOf(fleet, { server_url: server.url, machine_id_source: `file:${machineFile}`, ecosystems: [] }),
+    configOf(fleet, {
+      ...{ server_url: server.url, machine_id_source: `file:${machineFile}`, ecosystems: [] },
+      // A start waits at random for up to an interval.
+      polling: { check_in_seconds: 1, scan_seconds: 3_600 },
+    }),
   );
   let seen = Promise.withResolvers<void>();
   server.override = (path) => {
