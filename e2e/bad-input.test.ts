@@ -164,7 +164,8 @@ describe.skipIf(missing !== null).each(storyEngines('postgres'))(
       const scene = await openScene(engine);
       const faults: string[] = [];
       let taken = 0;
-      for (const text of textsInTurn(4)) {
+      const texts = textsInTurn(4);
+      for (const text of texts) {
         const { status, body } = await registerRaw(scene, text);
         const shown = JSON.stringify(text);
         if (status >= 400 && status < 500) {
@@ -179,7 +180,7 @@ describe.skipIf(missing !== null).each(storyEngines('postgres'))(
         if (kept !== text.replace(/^[ \t]+|[ \t]+$/g, '')) faults.push(`${shown}: kept as ${kept}`);
       }
       expect(faults).toEqual([]);
-      expect(taken).toBeGreaterThan(50);
+      expect(taken).toBeGreaterThan(texts.length / 4);
       await scene.expectUnharmed();
     });
 
