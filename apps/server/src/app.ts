@@ -41,6 +41,7 @@ import { mountOpenApi } from './openapi/routes.ts';
 import { mountOverview } from './overview/routes.ts';
 import { createBackground } from './platform/background.ts';
 import type { App } from './platform/http/server.ts';
+import { createWorkOfOne } from './platform/leases/work-of-one.ts';
 import { PROGRAM_ROOT, SHIPPED_AGENTS, SHIPPED_CONSOLE } from './platform/program.ts';
 import { mountProbes } from './probes/routes.ts';
 import { createRateLimits } from './rate-limits/rate-limits.ts';
@@ -84,8 +85,10 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
   background.use('broken seals', { stop: seals.settled });
   const rateLimits = background.use('rate limits', await createRateLimits({ platform, bootedAt }));
   const { limiter } = rateLimits;
+  // A SQLite file has one server: the lock of its folder.
+  const workOfOne = createWorkOfOne(platform, { isAlone: platform.database.engine === 'sqlite' });
   const opening: Opening = {
-    ...{ ...parts, background, bootedAt, limiter, counts: openCounts(parts) },
+    ...{ ...parts, background, workOfOne, bootedAt, limiter, counts: openCounts(parts) },
     isDraining: () => isDraining,
   };
   const agents = openAgents(opening);
@@ -96,8 +99,9 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
   const approvals = openApprovals(opening, sources);
   const { snapshots, due, changeWatch } = openOverview(opening);
   const notifications = openNotifications(opening, { due, advisories: sources.advisories });
-  background.use('reboots', createRebootBackground(platform));
+  workOfOne.use('reboots', createRebootBackground);
   openUpkeep(opening);
+  background.use('work of one server', workOfOne);
   openExports(opening);
   const scrape = await openMetrics(opening, { snapshots, advisories: sources.advisories.status });
 

@@ -25,6 +25,7 @@ import { schema as origins } from './origins/schema.ts';
 import { schema as outsiders } from './outsiders/schema.ts';
 import { EXPOSED_HOSTS, schema as overview } from './overview/schema.ts';
 import type { Migration } from './platform/db/migrate.ts';
+import { LEASES } from './platform/leases/schema.ts';
 import { schema as policies } from './policies/schema.ts';
 import { schema as probes } from './probes/schema.ts';
 import { schema as provenance } from './provenance/schema.ts';
@@ -105,4 +106,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 290, name: 'unchained-events', statements: UNCHAINED_EVENTS },
   { version: 300, name: 'fix-urgency', statements: FIX_URGENCY },
   { version: 301, name: 'counted-security', statements: COUNTED_SECURITY },
+  { version: 307, name: 'leases', statements: LEASES },
 ];

@@ -13,6 +13,7 @@ import { mountHolds } from '../holds/routes.ts';
 import { createOriginBackground } from '../origins/register-origin.ts';
 import { mountOrigins } from '../origins/routes.ts';
 import type { App } from '../platform/http/server.ts';
+import type { Platform } from '../platform/platform.ts';
 import { createPolicyBackground } from '../policy-runs/background.ts';
 import { mountPolicies } from '../policy-runs/routes.ts';
 import { mountRollbacks } from '../rollbacks/routes.ts';
@@ -30,7 +31,7 @@ import type { ApplicationParts, Opening } from './parts.ts';
 
 /** What approvals need, with the sweep and the upkeep of the ledger behind it. */
 export function openApprovals(
-  { config, platform, keyRing, background, counts }: Opening,
+  { config, platform, keyRing, workOfOne, counts }: Opening,
   { advisories, releaseTimes, provenance }: Sources,
 ): ApprovalDeps {
   const deps: ApprovalDeps = {
@@ -40,16 +41,18 @@ export function openApprovals(
     ...(counts && { onDecision: counts.decided }),
   };
   const intervalMs = config.sweepIntervalSeconds * 1_000;
-  background.use('approvals', createApprovalBackground(deps, { intervalMs }));
-  background.use('artifact ledger', createLedgerBackground(deps, { intervalMs }));
-  background.use('statements about vulnerabilities', createStatementBackground(platform, { intervalMs }));
-  background.use('smallest fixes', createFixFinder({ platform, config, worker: advisories }));
-  background.use('policies', createPolicyBackground(deps, { intervalMs }));
-  background.use('rollouts', createRolloutBackground(deps, { intervalMs }));
-  background.use('holds', createHoldBackground(platform, { intervalMs }));
-  const unfixed = createUnfixedBackground({ platform, config, worker: advisories }, { intervalMs });
-  background.use('vulnerabilities without a fix', unfixed);
-  background.use('registered origins', createOriginBackground(platform, { intervalMs }));
+  const every = { intervalMs };
+  const by = (fenced: Platform): ApprovalDeps => ({ ...deps, platform: fenced });
+  const judging = (fenced: Platform) => ({ platform: fenced, config, worker: advisories });
+  workOfOne.use('approvals', (fenced) => createApprovalBackground(by(fenced), every));
+  workOfOne.use('artifact ledger', (fenced) => createLedgerBackground(by(fenced), every));
+  workOfOne.use('statements about vulnerabilities', (fenced) => createStatementBackground(fenced, every));
+  workOfOne.use('smallest fixes', (fenced) => createFixFinder(judging(fenced)));
+  workOfOne.use('policies', (fenced) => createPolicyBackground(by(fenced), every));
+  workOfOne.use('rollouts', (fenced) => createRolloutBackground(by(fenced), every));
+  workOfOne.use('holds', (fenced) => createHoldBackground(fenced, every));
+  workOfOne.use('vulnerabilities without a fix', (fenced) => createUnfixedBackground(judging(fenced), every));
+  workOfOne.use('registered origins', (fenced) => createOriginBackground(fenced, every));
   return deps;
 }
 

@@ -19,7 +19,7 @@ type Notifications = NotificationDeps & { readonly stopped: AbortSignal };
 
 /** What decides which notifications are sent, and what delivers them. */
 export function openNotifications(
-  { config, platform, secrets, background }: Opening,
+  { config, platform, secrets, background, workOfOne }: Opening,
   { due, advisories }: { due: Fresh<Due> } & Pick<Sources, 'advisories'>,
 ): Notifications {
   const destinations = createDestinations(config.privateDestinations);
@@ -31,9 +31,8 @@ export function openNotifications(
     base: config.baseUrl?.replace(/\/+$/, '') ?? null,
   };
   const advisoryMaxAgeMs = config.advisoryMaxAgeHours * 3_600_000;
-  background.use(
-    'notifications',
-    createNotifier({ ...deps, due }, { advisories, advisoryMaxAgeMs, tickMs: TICK_MS }),
+  workOfOne.use('notifications', (fenced) =>
+    createNotifier({ ...deps, platform: fenced, due }, { advisories, advisoryMaxAgeMs, tickMs: TICK_MS }),
   );
   background.useOutgoing('deliveries', createDeliverer(deps, { tickMs: TICK_MS }));
   background.useOutgoing('calls of channels', {

@@ -16,7 +16,7 @@ import type { Opening } from './parts.ts';
 export type Sources = ReturnType<typeof openSources>;
 
 /** Everything that calls other servers: advisories, times of release and provenance. */
-export function openSources({ config, platform, trustedRoot, background, bootedAt }: Opening) {
+export function openSources({ config, platform, trustedRoot, background, workOfOne, bootedAt }: Opening) {
   const maxAgeMs = config.advisoryMaxAgeHours * 3_600_000;
   const client = createOsvClient({ baseUrl: config.advisoryApiUrl });
   const mirror = openMirror({ platform, config, api: client });
@@ -38,16 +38,15 @@ export function openSources({ config, platform, trustedRoot, background, bootedA
     'provenance',
     createProvenanceWorker({ platform, client: createProvenanceClient({ config, verify }) }),
   );
-  background.use(
-    'staleness watch',
+  const { advisorySource: source } = config;
+  workOfOne.use('staleness watch', (fenced) =>
     createStalenessWatch({
-      ...{ platform, bootedAt, mirror, worker: advisories, source: config.advisorySource, maxAgeMs },
+      ...{ platform: fenced, bootedAt, mirror, worker: advisories, source, maxAgeMs },
     }),
   );
-  background.use(
-    'advisory badges',
+  workOfOne.use('advisory badges', (fenced) =>
     createBadgeRefresher({
-      ...{ platform, worker: advisories, maxAgeMs },
+      ...{ platform: fenced, worker: advisories, maxAgeMs },
       stoppedUnder: (closure) => stoppedUnder(closure, policyOf({ config })),
     }),
   );

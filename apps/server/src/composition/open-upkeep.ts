@@ -8,7 +8,7 @@ import { tidyRollouts } from '../rollouts/tidy-rollouts.ts';
 import type { Opening } from './parts.ts';
 
 /** Checkpoints and retention of events, and of what outsiders and rollouts make the server keep. */
-export function openUpkeep({ config, platform, keyRing, background }: Opening): void {
+export function openUpkeep({ config, platform, keyRing, background, workOfOne }: Opening): void {
   background.use(
     'events',
     createEventUpkeep({
@@ -16,14 +16,13 @@ export function openUpkeep({ config, platform, keyRing, background }: Opening): 
       retentionDays: config.eventsRetentionDays,
     }),
   );
-  background.use(
-    'outsiders',
-    createOutsiderUpkeep(platform, [
-      tidyClientErrors(platform),
-      tidyFirstSeen(platform),
-      tidyChanges(platform),
-      tidyIdentities(platform),
-      tidyRollouts(platform),
+  workOfOne.use('outsiders', (fenced) =>
+    createOutsiderUpkeep(fenced, [
+      tidyClientErrors(fenced),
+      tidyFirstSeen(fenced),
+      tidyChanges(fenced),
+      tidyIdentities(fenced),
+      tidyRollouts(fenced),
     ]),
   );
 }

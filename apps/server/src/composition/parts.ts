@@ -2,6 +2,7 @@ import type { Config } from '../config.ts';
 import type { ExportTargets } from '../event-exports/read-targets.ts';
 import type { Counts } from '../metrics/counts.ts';
 import type { Background } from '../platform/background.ts';
+import type { WorkOfOne } from '../platform/leases/work-of-one.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { Secrets } from '../platform/secrets.ts';
 import type { TrustedRoot } from '../provenance/verify-bundle.ts';
@@ -36,6 +37,8 @@ export interface ApplicationParts {
 /** What each `open…` function of this folder gets. It registers its background work there and then. */
 export interface Opening extends ApplicationParts {
   background: Background;
+  /** Background work that one of several servers does. */
+  workOfOne: Pick<WorkOfOne, 'use'>;
   bootedAt: number;
   /** Whether the server is about to stop. */
   isDraining: () => boolean;
