@@ -28,6 +28,7 @@ const SLICES = [
   'reboots',
   'fleet-lock',
   'inventory',
+  'package-history',
   'advisories',
   'origins',
   'vex',

@@ -333,6 +333,18 @@ const ROWS: Readonly<Record<string, Row>> = {
     path: `/api/v1/agents/${NOBODY}/inventory`,
     expected: operator('viewer', '404 not_found'),
   },
+  'GET /api/v1/agents/:agent_id/inventory/changes': {
+    path: `/api/v1/agents/${NOBODY}/inventory/changes`,
+    expected: operator('viewer', '404 not_found'),
+  },
+  'GET /api/v1/agents/:agent_id/inventory/at': {
+    path: `/api/v1/agents/${NOBODY}/inventory/at?at=2026-01-01T00:00:00Z`,
+    expected: operator('viewer', '404 not_found'),
+  },
+  'GET /api/v1/agents/:agent_id/inventory/difference': {
+    path: `/api/v1/agents/${NOBODY}/inventory/difference?from=2026-01-01T00:00:00Z`,
+    expected: operator('viewer', '404 not_found'),
+  },
   'GET /api/v1/agents/:agent_id/sbom': {
     path: `/api/v1/agents/${NOBODY}/sbom`,
     expected: operator('viewer', '404 not_found'),

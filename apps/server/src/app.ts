@@ -39,6 +39,7 @@ import { mountInventory } from './inventory/routes.ts';
 import { mountMetrics } from './metrics/routes.ts';
 import { mountOpenApi } from './openapi/routes.ts';
 import { mountOverview } from './overview/routes.ts';
+import { mountPackageHistory } from './package-history/routes.ts';
 import { createBackground } from './platform/background.ts';
 import type { App } from './platform/http/server.ts';
 import { createWorkOfOne } from './platform/leases/work-of-one.ts';
@@ -141,6 +142,7 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
   mountFleetLock(routes, { platform, limiter: rateLimits.limiter });
   mountAgentCommands(routes, { platform, config });
   mountInventory(routes, { platform, large, maxChange: config.maxChange });
+  mountPackageHistory(routes, { platform });
   mountCheckIn(routes, agents.checkIn);
   mountApprovalRoutes(http, parts, approvals);
   mountOperatorRoutes(http, operators);

@@ -38,6 +38,8 @@ const NAMED: Readonly<Record<string, keyof HostRows>> = {
 const QUERIES: Readonly<Record<string, string>> = {
   '/api/v1/sbom': '?group=theirs',
   '/api/v1/vex': '?group=theirs',
+  '/api/v1/agents/:agent_id/inventory/at': '?at=2026-01-01T00:00:00Z',
+  '/api/v1/agents/:agent_id/inventory/difference': '?from=2026-01-01T00:00:00Z',
   '/api/v1/unfixed/hosts': '?distribution=Debian:12&package=openssl&vulnerability=CVE-1',
 };
 
@@ -143,6 +145,7 @@ describe.each(ENGINES)('an admin who is bound to a group, on $name', (engine) =>
     for (const url of [
       `/api/v1/agents/${agentId}`,
       `/api/v1/agents/${agentId}/inventory`,
+      `/api/v1/agents/${agentId}/inventory/changes`,
       `/api/v1/updates/${updateId}`,
       `/api/v1/commands/${commandId}`,
       `/api/v1/events/${eventId}`,

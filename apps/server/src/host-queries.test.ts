@@ -3,6 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { usualDurations } from './commands/durations-store.ts';
 import { isSiblingDrift } from './commands/sibling-drift.ts';
 import { hasOpenRepair, listCommands } from './commands/store.ts';
+import { changesBetween } from './installed/changes-store.ts';
+import { installationsOf } from './package-history/installations-store.ts';
 import type { Db } from './platform/db/engine.ts';
 import { waitingUpdates } from './policy-runs/candidates-store.ts';
 import { hostsToFollowUp } from './policy-runs/follow-ups-store.ts';
@@ -23,7 +25,11 @@ const [sqlite] = ENGINES;
 if (!sqlite) throw new Error('there is no engine');
 
 /** How SQLite looks up the rows of each table of a fleet, for every statement that `ask` runs. */
-async function lookupsOf(db: Db, ask: (db: Db) => Promise<unknown>): Promise<string[]> {
+async function lookupsOf(
+  db: Db,
+  ask: (db: Db) => Promise<unknown>,
+  wanted = / (updates|agent_commands)_/,
+): Promise<string[]> {
   const asked: CompiledQuery[] = [];
   // Also called for each part of a statement; those that ran have a result.
   const compiled = new WeakMap<object, CompiledQuery>();
@@ -43,9 +49,7 @@ async function lookupsOf(db: Db, ask: (db: Db) => Promise<unknown>): Promise<str
   for (const { sql, parameters } of asked) {
     const plan = CompiledQuery.raw(`EXPLAIN QUERY PLAN ${sql}`, [...parameters]);
     const { rows } = await db.executeQuery<{ detail: string }>(plan);
-    lookups.push(
-      ...rows.map(({ detail }) => detail).filter((detail) => / (updates|agent_commands)_/.test(detail)),
-    );
+    lookups.push(...rows.map(({ detail }) => detail).filter((detail) => wanted.test(detail)));
   }
   return lookups;
 }
@@ -75,6 +79,10 @@ describe('of a page of hosts SQLite reads the rows of these hosts alone:', () =>
       (db, agent_ids) =>
         updatesThatBrought(db, { agent_ids, ecosystem: 'apt', name: 'openssl', version: '1' }),
     ],
+    [
+      'installations that changes came of',
+      (db, [agentId = '']) => installationsOf(db, { agentId, sentUntilMs: 9, heardSinceMs: 1, limit: 10 }),
+    ],
   ])('%s', async (_, ask) => {
     const { read } = await sqlite.open();
     for (const count of [1, 300]) {
@@ -83,6 +91,16 @@ describe('of a page of hosts SQLite reads the rows of these hosts alone:', () =>
       expect(lookups).not.toEqual([]);
       expect(lookups.filter((detail) => !detail.includes('(agent_id=?'))).toEqual([]);
     }
+  });
+
+  test('the history of its packages', async () => {
+    const { read } = await sqlite.open();
+    const span = { agentId: 'host', afterMs: 1, untilMs: 9 };
+    const lookups = await lookupsOf(read, (db) => changesBetween(db, span), /./);
+    expect(lookups).toContainEqual(
+      expect.stringContaining('SEARCH c USING PRIMARY KEY (agent_number=? AND position>?)'),
+    );
+    expect(lookups.filter((detail) => /SCAN|TEMP/.test(detail))).toEqual([]);
   });
 
   test('whom a policy follows up', async () => {

@@ -377,6 +377,8 @@ async function ownRow(
   return id;
 }
 
+const LONG_AGO = '2026-01-01T00:00:00Z';
+
 /** The request that names this row; anything else that it names is the caller's own, or of the group `ours`. */
 function requestOf({ method, pattern, at, name, naming }: Case, id: string, { caller, beside }: By): Sent {
   const { agentId, updateId, commandId, tokenId, operatorId } = beside(caller);
@@ -388,6 +390,8 @@ function requestOf({ method, pattern, at, name, naming }: Case, id: string, { ca
   const path = pattern.replace(/:(\w+)/g, (_, key: string) => values[key] ?? unknownOf('agent'));
   const query = new URLSearchParams({
     ...(pattern.endsWith('/:part') ? { parts: '2' } : {}),
+    ...(pattern.endsWith('/inventory/at') ? { at: LONG_AGO } : {}),
+    ...(pattern.endsWith('/inventory/difference') ? { from: LONG_AGO } : {}),
     ...(at === 'query' ? { [name]: id } : {}),
   });
   const url = query.size === 0 ? path : `${path}?${query}`;

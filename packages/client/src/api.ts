@@ -154,7 +154,23 @@ interface Report2 { "ecosystem": "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "s
 
 interface Answer20 { "items": (Item15)[]; "next_cursor": string | null; "total": number; "total_is_capped"?: true; "reports": (Report2)[] }
 
-interface Answer21 { "progress_id": string; "state": "running" | "done" | "failed"; "done": number; "total": number; "approved": number; "blocked": number; "waiting": number; "skipped": number; "started_at": string; "updated_at": string }
+interface Command { "id": string; "update_id": string | null; "approved_by": string | null; "policy_id": string | null }
+
+interface Item16 { "position": number; "ecosystem": "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "name": string; "arch": string | null; "kind": "installed" | "removed" | "changed" | "held" | "released" | "described"; "from_version": string | null; "to_version": string | null; "reported_at": string; "cause": "tidegate" | "outside" | "unknown"; "command": Command | null }
+
+interface Ecosystem { "ecosystem": "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "known_since": string | null; "known": boolean }
+
+interface Answer21 { "items": (Item16)[]; "next_cursor": string | null; "total": number; "total_is_capped"?: true; "ecosystems": (Ecosystem)[] }
+
+interface Item17 { "ecosystem": "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "name": string; "version": string; "arch": string | null; "source_name": string | null; "source_version": string | null; "origin": string | null; "held": boolean }
+
+interface Answer22 { "items": (Item17)[]; "next_cursor": string | null; "total": number; "total_is_capped"?: true; "ecosystems": (Ecosystem)[] }
+
+interface Item18 { "position": number; "ecosystem": "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "name": string; "arch": string | null; "kind": "installed" | "removed" | "changed" | "held" | "released" | "described"; "from_version": string | null; "to_version": string | null }
+
+interface Answer23 { "items": (Item18)[]; "next_cursor": string | null; "total": number; "total_is_capped"?: true; "ecosystems": (Ecosystem)[] }
+
+interface Answer24 { "progress_id": string; "state": "running" | "done" | "failed"; "done": number; "total": number; "approved": number; "blocked": number; "waiting": number; "skipped": number; "started_at": string; "updated_at": string }
 
 interface Package2 { "ecosystem": "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "name": string; "version": string }
 
@@ -182,11 +198,11 @@ interface ThirdParty { "package": string; "version": string; "arch": string | nu
 
 interface Blocked { "update_id": string; "package": Package2; "blocked_by": "divergence" | "registry" | "hold" | "age" | "policy" | "vulnerability" | "unchecked"; "reason": "artifact_divergence" | "artifact_unknown_to_registry" | "held" | "known_vulnerability" | "too_young" | "unknown_age" | "unreachable" | "uncovered" | "undecidable" | "not_chosen" | "ecosystem" | "package" | "excepted" | "origin" | "not_security" | "severity" | "change" | "policy_age" | "policy_age_unknown" | "age_exception" | "ring_not_entered" | "unproven"; "introduces": (Introduce)[]; "stays": (Introduce)[]; "fixes": (Fixe)[]; "fixes_complete": boolean; "unchecked": "unreachable" | "undecidable" | "uncovered" | null; "age": Age | null; "divergences": (Divergence)[]; "unknown_artifacts": (UnknownArtifact)[]; "held": (Held)[]; "third_party": (ThirdParty)[] }
 
-interface Answer22 { "approved": ({ "update_id": string; "token_id": string })[]; "awaiting_plan": (string)[]; "blocked": (Blocked)[]; "skipped": ({ "update_id": string; "code": string })[] }
+interface Answer25 { "approved": ({ "update_id": string; "token_id": string })[]; "awaiting_plan": (string)[]; "blocked": (Blocked)[]; "skipped": ({ "update_id": string; "code": string })[] }
 
 interface Body6 { "override_supply_chain"?: boolean; "override_reason"?: string; "not_before"?: string }
 
-interface Answer23 { "update_id": string; "state": "approved"; "token": KeySet; "warnings": ({ "code": string; "detail": string })[] }
+interface Answer26 { "update_id": string; "state": "approved"; "token": KeySet; "warnings": ({ "code": string; "detail": string })[] }
 
 interface Filter { "state"?: "pending" | "awaiting_plan" | "approved" | "installing" | "installed" | "failed" | "rejected" | "superseded"; "ecosystem"?: "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "name"?: string; "q"?: string; "agent_id"?: string; "group"?: string; "tag"?: string; "severity"?: "none" | "low" | "medium" | "high" | "critical" | "unknown"; "verdict"?: "clear" | "vulnerable" | "unchecked"; "security"?: "true" | "false" | boolean; "exploited"?: "true" | "false" | boolean; "cve"?: string; "introduces"?: "true" | "false" | boolean; "stays"?: "true" | "false" | boolean; "fixes"?: "true" | "false" | boolean; "fixes_severity"?: "none" | "low" | "medium" | "high" | "critical" | "unknown"; "fixes_exploited"?: "true" | "false" | boolean; "offer"?: "series" | "newest" | "smallest_fix"; "max_change"?: "patch" | "minor" | "any"; "alternatives"?: "true" | "false" | boolean; "os"?: string; "host"?: string; "since"?: string; "until"?: string }
 
@@ -198,7 +214,7 @@ interface Plan2 { "removes": (string)[]; "installs": (string)[]; "downgrades": (
 
 interface Set { "agent_id": string; "hostname": string; "ecosystem": "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "place": string | null; "update_ids": (string)[]; "plan": Plan2 | null }
 
-interface Answer24 { "updates": number; "hosts": number; "transactions": number; "unplanned": number; "sets": (Set)[]; "left_out": ({ "update_id": string; "code": string })[]; "left_out_count": number }
+interface Answer27 { "updates": number; "hosts": number; "transactions": number; "unplanned": number; "sets": (Set)[]; "left_out": ({ "update_id": string; "code": string })[]; "left_out_count": number }
 
 interface FirstSeen { "package": string; "version": string; "first_seen_at": string }
 
@@ -206,13 +222,13 @@ interface Provenance { "package": string; "version": string; "status": "verified
 
 interface OriginChange { "package": string; "arch": string | null; "from": string | null; "to": string }
 
-interface Answer25 { "update_id": string; "package": Package2; "blocked_by": "divergence" | "registry" | "hold" | "age" | "policy" | "vulnerability" | "unchecked" | null; "overridable": boolean; "reason": "artifact_divergence" | "artifact_unknown_to_registry" | "held" | "known_vulnerability" | "too_young" | "unknown_age" | "unreachable" | "uncovered" | "undecidable" | "not_chosen" | "ecosystem" | "package" | "excepted" | "origin" | "not_security" | "severity" | "change" | "policy_age" | "policy_age_unknown" | "age_exception" | "ring_not_entered" | "unproven" | null; "introduces": (Introduce)[]; "stays": (Introduce)[]; "fixes": (Fixe)[]; "fixes_complete": boolean; "unchecked": "unreachable" | "undecidable" | "uncovered" | null; "age": Age | null; "divergences": (Divergence)[]; "unknown_artifacts": (UnknownArtifact)[]; "held": (Held)[]; "first_seen": (FirstSeen)[]; "provenance": (Provenance)[]; "origin_changes": (OriginChange)[]; "third_party": (ThirdParty)[]; "verdict": "clear" | "vulnerable" | "unchecked"; "vulnerability_policy": "any" | "introduced" | null; "checked_at": string | null; "source": string | null; "snapshot": string | null }
+interface Answer28 { "update_id": string; "package": Package2; "blocked_by": "divergence" | "registry" | "hold" | "age" | "policy" | "vulnerability" | "unchecked" | null; "overridable": boolean; "reason": "artifact_divergence" | "artifact_unknown_to_registry" | "held" | "known_vulnerability" | "too_young" | "unknown_age" | "unreachable" | "uncovered" | "undecidable" | "not_chosen" | "ecosystem" | "package" | "excepted" | "origin" | "not_security" | "severity" | "change" | "policy_age" | "policy_age_unknown" | "age_exception" | "ring_not_entered" | "unproven" | null; "introduces": (Introduce)[]; "stays": (Introduce)[]; "fixes": (Fixe)[]; "fixes_complete": boolean; "unchecked": "unreachable" | "undecidable" | "uncovered" | null; "age": Age | null; "divergences": (Divergence)[]; "unknown_artifacts": (UnknownArtifact)[]; "held": (Held)[]; "first_seen": (FirstSeen)[]; "provenance": (Provenance)[]; "origin_changes": (OriginChange)[]; "third_party": (ThirdParty)[]; "verdict": "clear" | "vulnerable" | "unchecked"; "vulnerability_policy": "any" | "introduced" | null; "checked_at": string | null; "source": string | null; "snapshot": string | null }
 
 interface Statement { "id": string; "status": "not_affected" | "accepted"; "vulnerability": string; "package": string }
 
-interface Item16 { "id": string; "decided_at": string; "outcome": "minted" | "blocked" | "handed_back"; "actor": string; "token_id": string | null; "unchecked": "unreachable" | "undecidable" | "uncovered" | null; "statements": (Statement)[]; "sha256": string; "repeats": number; "repeated_at": string | null }
+interface Item19 { "id": string; "decided_at": string; "outcome": "minted" | "blocked" | "handed_back"; "actor": string; "token_id": string | null; "unchecked": "unreachable" | "undecidable" | "uncovered" | null; "statements": (Statement)[]; "sha256": string; "repeats": number; "repeated_at": string | null }
 
-interface Answer26 { "items": (Item16)[]; "next_cursor": string | null; "total": number }
+interface Answer29 { "items": (Item19)[]; "next_cursor": string | null; "total": number }
 
 interface Update2 { "id": string; "name": string; "arch": string | null; "from_version": string | null; "to_version": string }
 
@@ -222,41 +238,41 @@ interface Terms { "ecosystems": ("npm" | "pypi" | "apt" | "dnf" | "tidegate")[];
 
 interface Update3 { "ecosystem": "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "name": string; "version"?: string; "origin": string | null; "security": boolean; "fixes": (string | null)[] | null; "change": "patch" | "minor" | "major" | null }
 
-interface Item17 { "package": string; "version": string; "since_ms": number | null }
+interface Item20 { "package": string; "version": string; "since_ms": number | null }
 
 interface Ring { "ring": number; "name": string; "entered": boolean; "rollouts": (string)[]; "entered_at_ms": number | null; "rule": "ask" | { "wait_days": number }; "unproven": { "total": number; "items": ({ "package": string; "version": string })[] } }
 
-interface Standing { "policy_id": string; "sha256": string; "terms": Terms; "updates": (Update3)[]; "brought": { "total": number; "items": (Item17)[] }; "at_ms": number; "ring"?: Ring }
+interface Standing { "policy_id": string; "sha256": string; "terms": Terms; "updates": (Update3)[]; "brought": { "total": number; "items": (Item20)[] }; "at_ms": number; "ring"?: Ring }
 
 interface Request { "by": "operator" | "sweep" | "policy"; "override": boolean; "override_reason": { "sha256": string; "blank": boolean } | null; "standing"?: Standing }
 
-interface Item18 { "package": string; "version": string; "status": "verified" | "unverified" | "absent" | "unknown" | "mismatch"; "dropped": boolean }
+interface Item21 { "package": string; "version": string; "status": "verified" | "unverified" | "absent" | "unknown" | "mismatch"; "dropped": boolean }
 
-interface Item19 { "package": string; "version": string; "id": string; "aliases": (string)[]; "severity": string | null; "summary": string; "fixed_in": string | null; "in_closure": "top" | "dependency"; "change": "introduced" | "still_present"; "malicious": boolean; "kev"?: boolean; "epss"?: number | null; "names"?: (string)[]; "vendor"?: { "by": "debian" | "ubuntu" | "redhat"; "status": "unimportant" | "negligible" | "not_affected" | "ignored" | "postponed" | "deferred" | "no_dsa" | "will_not_fix" | "under_investigation" | "end_of_life" | "out_of_support" } | null }
+interface Item22 { "package": string; "version": string; "id": string; "aliases": (string)[]; "severity": string | null; "summary": string; "fixed_in": string | null; "in_closure": "top" | "dependency"; "change": "introduced" | "still_present"; "malicious": boolean; "kev"?: boolean; "epss"?: number | null; "names"?: (string)[]; "vendor"?: { "by": "debian" | "ubuntu" | "redhat"; "status": "unimportant" | "negligible" | "not_affected" | "ignored" | "postponed" | "deferred" | "no_dsa" | "will_not_fix" | "under_investigation" | "end_of_life" | "out_of_support" } | null }
 
-interface Item20 { "id": string; "package": string; "version"?: string; "aliases"?: (string)[]; "severity"?: string | null; "summary"?: string; "kev"?: boolean; "epss"?: number | null }
+interface Item23 { "id": string; "package": string; "version"?: string; "aliases"?: (string)[]; "severity"?: string | null; "summary"?: string; "kev"?: boolean; "epss"?: number | null }
 
-interface Closure { "verdict": "clear" | "vulnerable" | "unchecked"; "unchecked": "unreachable" | "undecidable" | "uncovered" | null; "findings": { "total": number; "items": (Item19)[] }; "fixed": { "total": number; "items": (Item20)[] }; "missing": { "after": number; "before": number }; "checked_at_ms": number | null; "source": string | null; "snapshot": string | null }
+interface Closure { "verdict": "clear" | "vulnerable" | "unchecked"; "unchecked": "unreachable" | "undecidable" | "uncovered" | null; "findings": { "total": number; "items": (Item22)[] }; "fixed": { "total": number; "items": (Item23)[] }; "missing": { "after": number; "before": number }; "checked_at_ms": number | null; "source": string | null; "snapshot": string | null }
 
-interface Item21 { "package": string; "version": string; "published_at_ms": number | null; "age_hours": number | null }
+interface Item24 { "package": string; "version": string; "published_at_ms": number | null; "age_hours": number | null }
 
-interface Item22 { "package": string; "version": string; "published_at_ms": number | null; "source": string }
+interface Item25 { "package": string; "version": string; "published_at_ms": number | null; "source": string }
 
-interface Age2 { "status": "ok" | "violation" | "unknown_age" | "not_applicable" | "off"; "minimum_hours": number; "pending": boolean; "violations": { "total": number; "items": (Item21)[] }; "times": { "total": number; "items": (Item22)[] }; "excepted": { "total": number; "items": ({ "package": string; "version": string })[] } }
+interface Age2 { "status": "ok" | "violation" | "unknown_age" | "not_applicable" | "off"; "minimum_hours": number; "pending": boolean; "violations": { "total": number; "items": (Item24)[] }; "times": { "total": number; "items": (Item25)[] }; "excepted": { "total": number; "items": ({ "package": string; "version": string })[] } }
 
-interface Item23 { "package": string; "version": string | null; "hold_id": string; "reason": string; "ends_at_ms": number }
+interface Item26 { "package": string; "version": string | null; "hold_id": string; "reason": string; "ends_at_ms": number }
 
-interface Item24 { "id": string; "sha256": string; "status": "not_affected" | "accepted"; "vulnerability": string; "package": string; "distribution": string | null; "versions": (string)[]; "scope": { "kind": "all" } | { "kind": "group"; "group": string } | { "kind": "host"; "agent_id": string }; "ends_at_ms": number }
+interface Item27 { "id": string; "sha256": string; "status": "not_affected" | "accepted"; "vulnerability": string; "package": string; "distribution": string | null; "versions": (string)[]; "scope": { "kind": "all" } | { "kind": "group"; "group": string } | { "kind": "host"; "agent_id": string }; "ends_at_ms": number }
 
 interface Registration2 { "id": string; "sha256": string; "rule": "ask" | "allow_older_than" | "allow"; "min_age_days": number | null; "reason": string; "ends_at_ms": number }
 
-interface Item25 { "package": string; "version": string; "arch": string | null; "origin": string; "key": string | null; "standing": "allowed" | "asks" | "too_young" | "disputed" | "not_registered" | "key_unknown"; "registration": Registration2 | null; "first_seen_at_ms": number | null }
+interface Item28 { "package": string; "version": string; "arch": string | null; "origin": string; "key": string | null; "standing": "allowed" | "asks" | "too_young" | "disputed" | "not_registered" | "key_unknown"; "registration": Registration2 | null; "first_seen_at_ms": number | null }
 
-interface Origins { "total": number; "uncovered": number; "items": (Item25)[] }
+interface Origins { "total": number; "uncovered": number; "items": (Item28)[] }
 
-interface Judged { "closure": Closure; "age": Age2; "divergences": { "total": number; "items": (Divergence)[] }; "held"?: { "total": number; "items": (Item23)[] }; "statements"?: { "total": number; "items": (Item24)[] }; "origins"?: Origins; "registry"?: { "pending": boolean; "contradicted": { "total": number; "items": (UnknownArtifact)[] } } }
+interface Judged { "closure": Closure; "age": Age2; "divergences": { "total": number; "items": (Divergence)[] }; "held"?: { "total": number; "items": (Item26)[] }; "statements"?: { "total": number; "items": (Item27)[] }; "origins"?: Origins; "registry"?: { "pending": boolean; "contradicted": { "total": number; "items": (UnknownArtifact)[] } } }
 
-interface Facts { "ecosystem": "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "advisories": "judged" | "pending" | "unreachable"; "provenance"?: { "total": number; "items": (Item18)[] }; "origin_changes"?: { "total": number; "items": (OriginChange)[] }; "judged": Judged | null }
+interface Facts { "ecosystem": "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "advisories": "judged" | "pending" | "unreachable"; "provenance"?: { "total": number; "items": (Item21)[] }; "origin_changes"?: { "total": number; "items": (OriginChange)[] }; "judged": Judged | null }
 
 interface Verdict { "kind": "mint"; "waived": { "by": string; "reason": string } | null; "warnings": (string)[]; "statements"?: (string)[] }
 
@@ -264,39 +280,39 @@ interface Verdict2 { "kind": "blocked"; "stop": { "by": string; "reason": string
 
 interface Record2 { "v": 1; "id": string; "gate_version": number; "decided_at": string; "via": "approve" | "bulk" | "sweep" | "policy"; "actor": string; "approved_by": string | null; "agent_id": string; "updates": (Update2)[]; "plan": { "id": string; "plan_sha256": string } | null; "policy": Policy; "request": Request; "facts": Facts; "verdict": Verdict | Verdict2 | { "kind": "plan_unknown" | "plan_required" | "override_reason_required" | "verdict_pending" }; "outcome": "minted" | "blocked" | "handed_back"; "outcome_reason": string | null; "token_id": string | null }
 
-interface Answer27 { "id": string; "decided_at": string; "outcome": "minted" | "blocked" | "handed_back"; "actor": string; "token_id": string | null; "unchecked": "unreachable" | "undecidable" | "uncovered" | null; "statements": (Statement)[]; "sha256": string; "repeats": number; "repeated_at": string | null; "record": Record2; "replays": boolean }
+interface Answer30 { "id": string; "decided_at": string; "outcome": "minted" | "blocked" | "handed_back"; "actor": string; "token_id": string | null; "unchecked": "unreachable" | "undecidable" | "uncovered" | null; "statements": (Statement)[]; "sha256": string; "repeats": number; "repeated_at": string | null; "record": Record2; "replays": boolean }
 
-interface Item26 { "id": string; "ecosystem": "npm" | "pypi"; "name": string; "version": string; "reason": string; "expires_at": string; "created_by": string; "created_at": string }
+interface Item29 { "id": string; "ecosystem": "npm" | "pypi"; "name": string; "version": string; "reason": string; "expires_at": string; "created_by": string; "created_at": string }
 
-interface Answer28 { "items": (Item26)[]; "next_cursor": string | null; "total": number }
+interface Answer31 { "items": (Item29)[]; "next_cursor": string | null; "total": number }
 
 interface Body8 { "ecosystem": "npm" | "pypi"; "name": string; "version": string; "reason": string; "expires_at": string }
 
 interface Open { "judged": number; "not_judged": number; "stopped": { "any": number; "introduced": number } }
 
-interface Answer29 { "policy": "any" | "introduced"; "set_by": "default" | "operator" | "environment"; "changed_at": string | null; "changed_by": string | null; "open": Open }
+interface Answer32 { "policy": "any" | "introduced"; "set_by": "default" | "operator" | "environment"; "changed_at": string | null; "changed_by": string | null; "open": Open }
 
 interface Imported { "format": "openvex" | "cyclonedx"; "author": string; "document_sha256": string }
 
-interface Item27 { "id": string; "vulnerability": string; "ecosystem": "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "package": string; "distribution": string | null; "versions": (string)[]; "scope": { "kind": "all" } | { "kind": "group"; "group": string } | { "kind": "host"; "agent_id": string }; "status": "not_affected" | "accepted"; "justification": "component_not_present" | "vulnerable_code_not_present" | "vulnerable_code_not_in_execute_path" | "vulnerable_code_cannot_be_controlled_by_adversary" | "inline_mitigations_already_exist" | null; "text": string; "ends_at": string; "state": "in_force" | "expired" | "revoked"; "sha256": string; "imported": Imported | null; "created_by": string; "created_at": string; "ended_by": string | null; "ended_at": string | null }
+interface Item30 { "id": string; "vulnerability": string; "ecosystem": "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "package": string; "distribution": string | null; "versions": (string)[]; "scope": { "kind": "all" } | { "kind": "group"; "group": string } | { "kind": "host"; "agent_id": string }; "status": "not_affected" | "accepted"; "justification": "component_not_present" | "vulnerable_code_not_present" | "vulnerable_code_not_in_execute_path" | "vulnerable_code_cannot_be_controlled_by_adversary" | "inline_mitigations_already_exist" | null; "text": string; "ends_at": string; "state": "in_force" | "expired" | "revoked"; "sha256": string; "imported": Imported | null; "created_by": string; "created_at": string; "ended_by": string | null; "ended_at": string | null }
 
-interface Answer30 { "items": (Item27)[]; "next_cursor": string | null; "total": number }
+interface Answer33 { "items": (Item30)[]; "next_cursor": string | null; "total": number }
 
 interface Body9 { "vulnerability": string; "ecosystem": "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "package": string; "distribution": string | null; "versions": (string)[]; "scope": { "kind": "all" } | { "kind": "group"; "group": string } | { "kind": "host"; "agent_id": string }; "status": "not_affected" | "accepted"; "justification": "component_not_present" | "vulnerable_code_not_present" | "vulnerable_code_not_in_execute_path" | "vulnerable_code_cannot_be_controlled_by_adversary" | "inline_mitigations_already_exist" | null; "text": string; "ends_at": string }
 
-interface Answer31 { "id": string; "vulnerability": string; "ecosystem": "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "package": string; "distribution": string | null; "versions": (string)[]; "scope": { "kind": "all" } | { "kind": "group"; "group": string } | { "kind": "host"; "agent_id": string }; "status": "not_affected" | "accepted"; "justification": "component_not_present" | "vulnerable_code_not_present" | "vulnerable_code_not_in_execute_path" | "vulnerable_code_cannot_be_controlled_by_adversary" | "inline_mitigations_already_exist" | null; "text": string; "ends_at": string; "state": "in_force" | "expired" | "revoked"; "sha256": string; "imported": Imported | null; "created_by": string; "created_at": string; "ended_by": string | null; "ended_at": string | null; "envelope": KeySet }
+interface Answer34 { "id": string; "vulnerability": string; "ecosystem": "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "package": string; "distribution": string | null; "versions": (string)[]; "scope": { "kind": "all" } | { "kind": "group"; "group": string } | { "kind": "host"; "agent_id": string }; "status": "not_affected" | "accepted"; "justification": "component_not_present" | "vulnerable_code_not_present" | "vulnerable_code_not_in_execute_path" | "vulnerable_code_cannot_be_controlled_by_adversary" | "inline_mitigations_already_exist" | null; "text": string; "ends_at": string; "state": "in_force" | "expired" | "revoked"; "sha256": string; "imported": Imported | null; "created_by": string; "created_at": string; "ended_by": string | null; "ended_at": string | null; "envelope": KeySet }
 
 interface Body10 { "format": "openvex" | "cyclonedx"; "document": { [name: string]: unknown }; "scope": { "kind": "all" } | { "kind": "group"; "group": string } | { "kind": "host"; "agent_id": string }; "ends_at": string }
 
-interface Answer32 { "imported": (string)[]; "already": number; "skipped": ({ "vulnerability": string; "reason": string })[] }
+interface Answer35 { "imported": (string)[]; "already": number; "skipped": ({ "vulnerability": string; "reason": string })[] }
 
-interface Item28 { "id": string; "ecosystem": "apt" | "dnf"; "key": string; "suites": (string)[]; "rule": "ask" | "allow_older_than" | "allow"; "min_age_days": number | null; "reason": string; "ends_at": string; "state": "in_force" | "expired" | "revoked"; "sha256": string; "created_by": string; "created_at": string; "ended_by": string | null; "ended_at": string | null }
+interface Item31 { "id": string; "ecosystem": "apt" | "dnf"; "key": string; "suites": (string)[]; "rule": "ask" | "allow_older_than" | "allow"; "min_age_days": number | null; "reason": string; "ends_at": string; "state": "in_force" | "expired" | "revoked"; "sha256": string; "created_by": string; "created_at": string; "ended_by": string | null; "ended_at": string | null }
 
-interface Answer33 { "items": (Item28)[]; "next_cursor": string | null; "total": number }
+interface Answer36 { "items": (Item31)[]; "next_cursor": string | null; "total": number }
 
 interface Body11 { "ecosystem": "apt" | "dnf"; "key": string; "suites": (string)[]; "rule": "ask" | "allow_older_than" | "allow"; "min_age_days": number | null; "reason": string; "ends_at": string }
 
-interface Answer34 { "id": string; "ecosystem": "apt" | "dnf"; "key": string; "suites": (string)[]; "rule": "ask" | "allow_older_than" | "allow"; "min_age_days": number | null; "reason": string; "ends_at": string; "state": "in_force" | "expired" | "revoked"; "sha256": string; "created_by": string; "created_at": string; "ended_by": string | null; "ended_at": string | null; "envelope": KeySet }
+interface Answer37 { "id": string; "ecosystem": "apt" | "dnf"; "key": string; "suites": (string)[]; "rule": "ask" | "allow_older_than" | "allow"; "min_age_days": number | null; "reason": string; "ends_at": string; "state": "in_force" | "expired" | "revoked"; "sha256": string; "created_by": string; "created_at": string; "ended_by": string | null; "ended_at": string | null; "envelope": KeySet }
 
 interface Window { "rrule": string | null; "starts_on": string; "start": string; "zone": string; "duration_minutes": number; "except"?: (string)[]; "actions"?: ("install" | "restart_services" | "reboot" | "update_agent")[]; "catch_up_hours"?: number }
 
@@ -308,15 +324,15 @@ interface LastRun { "at": string; "hosts": number; "approved": number; "awaiting
 
 interface Window2 { "opens_at": string; "closes_at": string; "actions": ("install" | "restart_services" | "reboot" | "update_agent")[] }
 
-interface Item29 { "id": string; "version": number; "sha256": string; "name": string; "text": string; "scope": { "kind": "all" } | Scope; "terms": Terms; "windows": (Window)[]; "ends_at": string; "reboot"?: { "when": "never" | "needed" | "always"; "warn_minutes": number }; "restart_services"?: "never" | "needed"; "rings"?: (Ring2)[]; "unproven"?: "ask" | { "wait_days": number }; "state": "in_force" | "suspended" | "expired" | "revoked" | "replaced"; "end_reason": "replaced" | "revoked" | "expired" | "author_disabled" | "author_demoted" | "author_bound" | "author_deleted" | null; "author": string; "created_at": string; "ended_by": string | null; "ended_at": string | null; "last_run": LastRun | null; "window": Window2 | null }
+interface Item32 { "id": string; "version": number; "sha256": string; "name": string; "text": string; "scope": { "kind": "all" } | Scope; "terms": Terms; "windows": (Window)[]; "ends_at": string; "reboot"?: { "when": "never" | "needed" | "always"; "warn_minutes": number }; "restart_services"?: "never" | "needed"; "rings"?: (Ring2)[]; "unproven"?: "ask" | { "wait_days": number }; "state": "in_force" | "suspended" | "expired" | "revoked" | "replaced"; "end_reason": "replaced" | "revoked" | "expired" | "author_disabled" | "author_demoted" | "author_bound" | "author_deleted" | null; "author": string; "created_at": string; "ended_by": string | null; "ended_at": string | null; "last_run": LastRun | null; "window": Window2 | null }
 
-interface Answer35 { "items": (Item29)[]; "next_cursor": string | null; "total": number }
+interface Answer38 { "items": (Item32)[]; "next_cursor": string | null; "total": number }
 
 interface Body12 { "name": string; "text": string; "scope": { "kind": "all" } | Scope; "terms": Terms; "windows": (Window)[]; "ends_at": string; "reboot"?: { "when": "never" | "needed" | "always"; "warn_minutes": number }; "restart_services"?: "never" | "needed"; "rings"?: (Ring2)[]; "unproven"?: "ask" | { "wait_days": number } }
 
 interface Version { "version": number; "sha256": string; "author": string; "created_at": string; "end_reason": "replaced" | "revoked" | "expired" | "author_disabled" | "author_demoted" | "author_bound" | "author_deleted" | null; "ended_at": string | null }
 
-interface Answer36 { "id": string; "version": number; "sha256": string; "name": string; "text": string; "scope": { "kind": "all" } | Scope; "terms": Terms; "windows": (Window)[]; "ends_at": string; "reboot"?: { "when": "never" | "needed" | "always"; "warn_minutes": number }; "restart_services"?: "never" | "needed"; "rings"?: (Ring2)[]; "unproven"?: "ask" | { "wait_days": number }; "state": "in_force" | "suspended" | "expired" | "revoked" | "replaced"; "end_reason": "replaced" | "revoked" | "expired" | "author_disabled" | "author_demoted" | "author_bound" | "author_deleted" | null; "author": string; "created_at": string; "ended_by": string | null; "ended_at": string | null; "last_run": LastRun | null; "envelope": KeySet; "follow_ups_stopped": boolean; "versions": (Version)[] }
+interface Answer39 { "id": string; "version": number; "sha256": string; "name": string; "text": string; "scope": { "kind": "all" } | Scope; "terms": Terms; "windows": (Window)[]; "ends_at": string; "reboot"?: { "when": "never" | "needed" | "always"; "warn_minutes": number }; "restart_services"?: "never" | "needed"; "rings"?: (Ring2)[]; "unproven"?: "ask" | { "wait_days": number }; "state": "in_force" | "suspended" | "expired" | "revoked" | "replaced"; "end_reason": "replaced" | "revoked" | "expired" | "author_disabled" | "author_demoted" | "author_bound" | "author_deleted" | null; "author": string; "created_at": string; "ended_by": string | null; "ended_at": string | null; "last_run": LastRun | null; "envelope": KeySet; "follow_ups_stopped": boolean; "versions": (Version)[] }
 
 interface Body13 { "name": string; "text": string; "scope": { "kind": "all" } | Scope; "terms": Terms; "windows": (Window)[]; "ends_at": string; "reboot"?: { "when": "never" | "needed" | "always"; "warn_minutes": number }; "restart_services"?: "never" | "needed"; "rings"?: (Ring2)[]; "unproven"?: "ask" | { "wait_days": number }; "replaces": string }
 
@@ -326,13 +342,13 @@ interface Unrepresented { "os_id": string | null; "os_version": string | null; "
 
 interface Missed { "window": Window2; "catch_up_until": string | null; "hosts": number; "hosts_shown": ({ "agent_id": string; "hostname": string })[] }
 
-interface Answer37 { "open_window": Window2 | null; "open_besides": (Window2)[]; "next_windows": (Window2)[]; "hosts": number; "hosts_shown": ({ "agent_id": string; "hostname": string })[]; "approves": number; "unplanned": number; "leaves": number; "reasons": ({ "reason": string; "count": number })[]; "updates": (Update4)[]; "rings"?: { "rings": ({ "name": string; "hosts": number })[]; "unrepresented": (Unrepresented)[] }; "missed"?: Missed }
+interface Answer40 { "open_window": Window2 | null; "open_besides": (Window2)[]; "next_windows": (Window2)[]; "hosts": number; "hosts_shown": ({ "agent_id": string; "hostname": string })[]; "approves": number; "unplanned": number; "leaves": number; "reasons": ({ "reason": string; "count": number })[]; "updates": (Update4)[]; "rings"?: { "rings": ({ "name": string; "hosts": number })[]; "unrepresented": (Unrepresented)[] }; "missed"?: Missed }
 
 interface Approves { "approved": number; "taken_back": number; "not_approved": number }
 
 interface Update5 { "update_id": string; "agent_id": string; "hostname": string; "ecosystem": "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "name": string; "to_version": string; "decided_at": string; "reason": string | null; "fate": "approved" | "taken_back" | "not_approved" }
 
-interface Answer38 { "since": string; "until": string; "decisions": number; "cut": boolean; "unreadable": number; "approves": Approves; "leaves": Approves; "reasons": ({ "reason": string; "count": number })[]; "updates": (Update5)[] }
+interface Answer41 { "since": string; "until": string; "decisions": number; "cut": boolean; "unreadable": number; "approves": Approves; "leaves": Approves; "reasons": ({ "reason": string; "count": number })[]; "updates": (Update5)[] }
 
 interface Body14 { "scope": { "kind": "all" } | Scope; "terms": Terms; "windows": (Window)[]; "reboot"?: { "when": "never" | "needed" | "always"; "warn_minutes": number }; "restart_services"?: "never" | "needed"; "rings"?: (Ring2)[] }
 
@@ -348,9 +364,9 @@ interface Skipped { "update_id"?: string; "agent_id"?: string; "code": "not_foun
 
 interface Outcomes { "waiting": number; "offline": number; "running": number; "installed": number; "failed": number; "probe_failed": number; "silent": number; "refused": number; "unfit": number; "not_offered": number }
 
-interface Item30 { "id": string; "policy_id": string; "policy_sha256": string; "policy_name": string; "lane": "wave" | "emergency"; "state": "running" | "halted" | "finished" | "cancelled"; "ring": number; "ring_name": string; "rings": number; "started_at": string; "ring_entered_at": string; "ended_at": string | null; "waits_for": string; "packages": number; "hosts": number; "outcomes": Outcomes }
+interface Item33 { "id": string; "policy_id": string; "policy_sha256": string; "policy_name": string; "lane": "wave" | "emergency"; "state": "running" | "halted" | "finished" | "cancelled"; "ring": number; "ring_name": string; "rings": number; "started_at": string; "ring_entered_at": string; "ended_at": string | null; "waits_for": string; "packages": number; "hosts": number; "outcomes": Outcomes }
 
-interface Answer39 { "items": (Item30)[]; "next_cursor": string | null; "total": number }
+interface Answer42 { "items": (Item33)[]; "next_cursor": string | null; "total": number }
 
 interface Condition2 { "kind": "success_count" | "success_rate" | "soak" | "probes" | "divergences" | "approval"; "met": boolean; "has": number; "wants": number; "text": string }
 
@@ -360,99 +376,99 @@ interface Halt { "at": string; "by": string; "reason": string }
 
 interface PackageList { "ecosystem": "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "name": string; "version": string; "hosts": number }
 
-interface Answer40 { "id": string; "policy_id": string; "policy_sha256": string; "policy_name": string; "lane": "wave" | "emergency"; "state": "running" | "halted" | "finished" | "cancelled"; "ring": number; "ring_name": string; "rings": number; "started_at": string; "ring_entered_at": string; "ended_at": string | null; "waits_for": string; "packages": number; "hosts": number; "outcomes": Outcomes; "lanes": (Lane)[]; "halt": Halt | null; "package_list": (PackageList)[]; "unrepresented": (Unrepresented)[]; "in_force": boolean }
+interface Answer43 { "id": string; "policy_id": string; "policy_sha256": string; "policy_name": string; "lane": "wave" | "emergency"; "state": "running" | "halted" | "finished" | "cancelled"; "ring": number; "ring_name": string; "rings": number; "started_at": string; "ring_entered_at": string; "ended_at": string | null; "waits_for": string; "packages": number; "hosts": number; "outcomes": Outcomes; "lanes": (Lane)[]; "halt": Halt | null; "package_list": (PackageList)[]; "unrepresented": (Unrepresented)[]; "in_force": boolean }
 
-interface Item31 { "agent_id": string; "hostname": string; "ring": number; "late": boolean; "outcome": "waiting" | "offline" | "running" | "installed" | "failed" | "probe_failed" | "silent" | "refused" | "unfit" | "not_offered"; "excused": boolean; "reason": string | null; "delivered_at": string | null; "settled_at": string | null }
+interface Item34 { "agent_id": string; "hostname": string; "ring": number; "late": boolean; "outcome": "waiting" | "offline" | "running" | "installed" | "failed" | "probe_failed" | "silent" | "refused" | "unfit" | "not_offered"; "excused": boolean; "reason": string | null; "delivered_at": string | null; "settled_at": string | null }
 
-interface Answer41 { "items": (Item31)[]; "next_cursor": string | null; "total": number }
+interface Answer44 { "items": (Item34)[]; "next_cursor": string | null; "total": number }
 
 interface Body16 { "ring": number; "reason"?: string; "dry_run"?: boolean; "after"?: string }
 
-interface Answer42 { "requested": (Requested)[]; "skipped": (Skipped)[]; "next": string | null }
+interface Answer45 { "requested": (Requested)[]; "skipped": (Skipped)[]; "next": string | null }
 
 interface Times { "kind": "once"; "starts_at": string; "ends_at": string }
 
 interface Schedule { "rrule": string | null; "starts_on": string; "start": string; "zone": string; "duration_minutes": number; "except"?: (string)[] }
 
-interface Item32 { "id": string; "name": string; "reason": string; "scope": { "kind": "all" } | Scope; "times": Times | { "kind": "recurring"; "schedule": Schedule }; "state": "active" | "upcoming" | "over" | "ended"; "active": { "starts_at": string; "ends_at": string } | null; "next": ({ "starts_at": string; "ends_at": string })[]; "created_by": string; "created_at": string; "ended_by": string | null; "ended_at": string | null; "end_reason": string | null }
+interface Item35 { "id": string; "name": string; "reason": string; "scope": { "kind": "all" } | Scope; "times": Times | { "kind": "recurring"; "schedule": Schedule }; "state": "active" | "upcoming" | "over" | "ended"; "active": { "starts_at": string; "ends_at": string } | null; "next": ({ "starts_at": string; "ends_at": string })[]; "created_by": string; "created_at": string; "ended_by": string | null; "ended_at": string | null; "end_reason": string | null }
 
-interface Answer43 { "items": (Item32)[]; "next_cursor": string | null; "total": number }
+interface Answer46 { "items": (Item35)[]; "next_cursor": string | null; "total": number }
 
 interface Body17 { "name": string; "reason": string; "scope": { "kind": "all" } | Scope; "times": Times | { "kind": "recurring"; "schedule": Schedule } }
 
-interface Item33 { "id": string; "ecosystems": ("npm" | "pypi" | "apt" | "dnf" | "tidegate")[]; "packages": (string)[]; "scope": { "kind": "all" } | Scope; "reason": string; "ends_at": string; "state": "in_force" | "expired" | "released"; "created_by": string; "created_at": string; "ended_by": string | null; "ended_at": string | null }
+interface Item36 { "id": string; "ecosystems": ("npm" | "pypi" | "apt" | "dnf" | "tidegate")[]; "packages": (string)[]; "scope": { "kind": "all" } | Scope; "reason": string; "ends_at": string; "state": "in_force" | "expired" | "released"; "created_by": string; "created_at": string; "ended_by": string | null; "ended_at": string | null }
 
-interface Answer44 { "items": (Item33)[]; "next_cursor": string | null; "total": number }
+interface Answer47 { "items": (Item36)[]; "next_cursor": string | null; "total": number }
 
 interface Body18 { "ecosystems": ("npm" | "pypi" | "apt" | "dnf" | "tidegate")[]; "packages": (string)[]; "scope": { "kind": "all" } | Scope; "reason": string; "ends_at": string }
 
 interface Held2 { "updates": number; "security_updates": number; "hosts": number }
 
-interface Answer45 { "id": string; "ecosystems": ("npm" | "pypi" | "apt" | "dnf" | "tidegate")[]; "packages": (string)[]; "scope": { "kind": "all" } | Scope; "reason": string; "ends_at": string; "state": "in_force" | "expired" | "released"; "created_by": string; "created_at": string; "ended_by": string | null; "ended_at": string | null; "held": Held2 | null }
+interface Answer48 { "id": string; "ecosystems": ("npm" | "pypi" | "apt" | "dnf" | "tidegate")[]; "packages": (string)[]; "scope": { "kind": "all" } | Scope; "reason": string; "ends_at": string; "state": "in_force" | "expired" | "released"; "created_by": string; "created_at": string; "ended_by": string | null; "ended_at": string | null; "held": Held2 | null }
 
 interface Mitigation { "hook": string; "note": string; "by": string; "at": string }
 
-interface Item34 { "id": string; "ecosystem": "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "distribution": string; "package": string; "installed_packages": (string)[]; "vulnerability": string; "names": (string)[]; "hosts": number; "hosts_with_pending_fix": number; "first_seen_at": string; "severity": string | null; "exploited": boolean | null; "fixed_in": string | null; "fix_known_at": string | null; "fix_offered_at": string | null; "statements": ({ "id": string; "status": string })[]; "mitigation": Mitigation | null }
+interface Item37 { "id": string; "ecosystem": "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "distribution": string; "package": string; "installed_packages": (string)[]; "vulnerability": string; "names": (string)[]; "hosts": number; "hosts_with_pending_fix": number; "first_seen_at": string; "severity": string | null; "exploited": boolean | null; "fixed_in": string | null; "fix_known_at": string | null; "fix_offered_at": string | null; "statements": ({ "id": string; "status": string })[]; "mitigation": Mitigation | null }
 
-interface Answer46 { "items": (Item34)[]; "next_cursor": string | null; "total": number; "total_is_capped"?: true }
+interface Answer49 { "items": (Item37)[]; "next_cursor": string | null; "total": number; "total_is_capped"?: true }
 
-interface Answer47 { "at": string | null; "hosts": number; "unknown_hosts": number; "left_out": number }
+interface Answer50 { "at": string | null; "hosts": number; "unknown_hosts": number; "left_out": number }
 
-interface Item35 { "agent_id": string; "hostname": string; "group": string | null; "packages": ({ "name": string; "version": string })[] }
+interface Item38 { "agent_id": string; "hostname": string; "group": string | null; "packages": ({ "name": string; "version": string })[] }
 
 interface Package3 { "ecosystem": "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "distribution": string; "package": string; "installed_packages": (string)[]; "fixed_in": string | null }
 
-interface Item36 { "id": string; "names": (string)[]; "summary": string; "severity": string | null; "exploited": boolean | null; "epss": number | null; "packages": (Package3)[]; "hosts": number; "fixable_hosts": number; "waiting_hosts": number; "unfixed_hosts": number; "first_seen_at": string; "gone_at": string | null }
+interface Item39 { "id": string; "names": (string)[]; "summary": string; "severity": string | null; "exploited": boolean | null; "epss": number | null; "packages": (Package3)[]; "hosts": number; "fixable_hosts": number; "waiting_hosts": number; "unfixed_hosts": number; "first_seen_at": string; "gone_at": string | null }
 
-interface Answer48 { "items": (Item36)[]; "next_cursor": string | null; "total": number; "total_is_capped"?: true }
+interface Answer51 { "items": (Item39)[]; "next_cursor": string | null; "total": number; "total_is_capped"?: true }
 
 interface NotJudged { "ecosystem": "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "os": string; "reason": "cannot" | "not_yet"; "packages": number }
 
-interface Answer49 { "at": string | null; "hosts": number; "unknown_hosts": number; "not_judged": (NotJudged)[] }
+interface Answer52 { "at": string | null; "hosts": number; "unknown_hosts": number; "not_judged": (NotJudged)[] }
 
-interface Answer50 { "id": string; "names": (string)[]; "summary": string; "severity": string | null; "exploited": boolean | null; "epss": number | null; "packages": (Package3)[]; "hosts": number; "fixable_hosts": number; "waiting_hosts": number; "unfixed_hosts": number; "first_seen_at": string; "gone_at": string | null; "covers": (string)[]; "exploited_since": string | null; "fix_due_on": string | null; "counted_at": string | null; "unknown_hosts": number }
+interface Answer53 { "id": string; "names": (string)[]; "summary": string; "severity": string | null; "exploited": boolean | null; "epss": number | null; "packages": (Package3)[]; "hosts": number; "fixable_hosts": number; "waiting_hosts": number; "unfixed_hosts": number; "first_seen_at": string; "gone_at": string | null; "covers": (string)[]; "exploited_since": string | null; "fix_due_on": string | null; "counted_at": string | null; "unknown_hosts": number }
 
 interface Fixe2 { "update_id": string; "name": string; "version": string; "state": "pending" | "awaiting_plan" | "approved" | "installing" | "installed" | "failed" | "rejected" | "superseded"; "waits_for": "approval" | "plan" | "check" | "gate" | "hold" | "installation" }
 
-interface Item37 { "agent_id": string; "hostname": string; "group": string | null; "state": "fixable" | "waiting" | "unfixed" | "fixed"; "packages": ({ "name": string; "version": string })[]; "fixes": (Fixe2)[]; "fixed_at": string | null }
+interface Item40 { "agent_id": string; "hostname": string; "group": string | null; "state": "fixable" | "waiting" | "unfixed" | "fixed"; "packages": ({ "name": string; "version": string })[]; "fixes": (Fixe2)[]; "fixed_at": string | null }
 
 interface Hold { "id": string; "packages": (string)[]; "reason": string; "ends_at": string; "updates": number; "security_updates": number }
 
 interface Blackout { "id": string; "name": string; "until": string }
 
-interface Answer51 { "as_of": string; "pending": number; "open": number; "installed": number | null; "held": HeldUpdates; "holds": (Hold)[]; "own_holds": { "total": number; "packages": (Package2)[] }; "blackout": Blackout | null }
+interface Answer54 { "as_of": string; "pending": number; "open": number; "installed": number | null; "held": HeldUpdates; "holds": (Hold)[]; "own_holds": { "total": number; "packages": (Package2)[] }; "blackout": Blackout | null }
 
 interface Body19 { "username": string; "password": string; "totp"?: string; "recovery_code"?: string }
 
 interface Operator { "id": string; "username": string; "role": "viewer" | "approver" | "admin"; "groups": (string)[] | null }
 
-interface Answer52 { "token": string; "expires_at": string; "operator": Operator }
+interface Answer55 { "token": string; "expires_at": string; "operator": Operator }
 
 interface Factors { "totp": boolean; "passkeys": number; "recovery_codes_left": number }
 
-interface Answer53 { "operator": Operator; "expires_at": string; "factors": Factors; "unread_notices": number; "second_factor_due_at": string | null; "stepped_up_until": string | null; "method": "password" | "password+totp" | "password+recovery_code" | "password+passkey" | "passkey" | "provider" | "provider+factor" | null; "needs_factor": boolean }
+interface Answer56 { "operator": Operator; "expires_at": string; "factors": Factors; "unread_notices": number; "second_factor_due_at": string | null; "stepped_up_until": string | null; "method": "password" | "password+totp" | "password+recovery_code" | "password+passkey" | "passkey" | "provider" | "provider+factor" | null; "needs_factor": boolean }
 
 interface Body20 { "secret": string; "username": string; "password": string }
 
-interface Item38 { "id": string; "created_at": string; "last_used_at": string; "expires_at": string; "address": string; "user_agent": string; "method": "password" | "password+totp" | "password+recovery_code" | "password+passkey" | "passkey" | "provider" | "provider+factor"; "is_current": boolean }
+interface Item41 { "id": string; "created_at": string; "last_used_at": string; "expires_at": string; "address": string; "user_agent": string; "method": "password" | "password+totp" | "password+recovery_code" | "password+passkey" | "passkey" | "provider" | "provider+factor"; "is_current": boolean }
 
-interface Answer54 { "items": (Item38)[]; "next_cursor": string | null; "total": number }
+interface Answer57 { "items": (Item41)[]; "next_cursor": string | null; "total": number }
 
-interface Item39 { "id": string; "created_at": string; "last_used_at": string; "expires_at": string; "address": string; "user_agent": string; "method": "password" | "password+totp" | "password+recovery_code" | "password+passkey" | "passkey" | "provider" | "provider+factor"; "is_current": boolean; "operator_id": string; "username": string }
+interface Item42 { "id": string; "created_at": string; "last_used_at": string; "expires_at": string; "address": string; "user_agent": string; "method": "password" | "password+totp" | "password+recovery_code" | "password+passkey" | "passkey" | "provider" | "provider+factor"; "is_current": boolean; "operator_id": string; "username": string }
 
-interface Answer55 { "items": (Item39)[]; "next_cursor": string | null; "total": number }
+interface Answer58 { "items": (Item42)[]; "next_cursor": string | null; "total": number }
 
 interface Response { "clientDataJSON": string; "authenticatorData": string; "signature": string; "userHandle"?: string | null }
 
 interface Credential { "id": string; "rawId": string; "type": "public-key"; "authenticatorAttachment"?: string | null; "clientExtensionResults"?: { [name: string]: unknown }; "response": Response }
 
-interface Item40 { "id": string; "kind": "totp_added" | "totp_removed" | "passkey_added" | "passkey_renamed" | "passkey_removed" | "recovery_codes_made" | "recovery_code_used" | "password_changed" | "password_reset" | "factors_reset" | "sessions_ended" | "api_token_created" | "api_token_revoked" | "api_tokens_ended" | "identity_bound" | "identity_unbound" | "identities_ended" | "access_changed" | "logins_slowed"; "subject": string | null; "at": string; "actor": string; "address": string | null; "is_new": boolean }
+interface Item43 { "id": string; "kind": "totp_added" | "totp_removed" | "passkey_added" | "passkey_renamed" | "passkey_removed" | "recovery_codes_made" | "recovery_code_used" | "password_changed" | "password_reset" | "factors_reset" | "sessions_ended" | "api_token_created" | "api_token_revoked" | "api_tokens_ended" | "identity_bound" | "identity_unbound" | "identities_ended" | "access_changed" | "logins_slowed"; "subject": string | null; "at": string; "actor": string; "address": string | null; "is_new": boolean }
 
-interface Answer56 { "items": (Item40)[]; "next_cursor": string | null; "total": number }
+interface Answer59 { "items": (Item43)[]; "next_cursor": string | null; "total": number }
 
-interface Item41 { "id": string; "name": string; "created_at": string; "last_used_at": string | null; "backed_up": boolean }
+interface Item44 { "id": string; "name": string; "created_at": string; "last_used_at": string | null; "backed_up": boolean }
 
-interface Answer57 { "items": (Item41)[]; "next_cursor": string | null; "total": number }
+interface Answer60 { "items": (Item44)[]; "next_cursor": string | null; "total": number }
 
 interface Response2 { "clientDataJSON": string; "attestationObject": string; "transports"?: (string)[] }
 
@@ -460,29 +476,29 @@ interface Credential2 { "id": string; "rawId": string; "type": "public-key"; "au
 
 interface Body21 { "challenge_id": string; "name": string; "credential": Credential2 }
 
-interface Item42 { "id": string; "username": string; "role": "viewer" | "approver" | "admin"; "groups": (string)[] | null; "disabled": boolean; "second_factors": ("totp" | "passkey")[]; "has_password": boolean; "created_at": string }
+interface Item45 { "id": string; "username": string; "role": "viewer" | "approver" | "admin"; "groups": (string)[] | null; "disabled": boolean; "second_factors": ("totp" | "passkey")[]; "has_password": boolean; "created_at": string }
 
-interface Answer58 { "items": (Item42)[]; "next_cursor": string | null; "total": number }
+interface Answer61 { "items": (Item45)[]; "next_cursor": string | null; "total": number }
 
 interface Body22 { "username": string; "password": string; "role": "viewer" | "approver" | "admin"; "groups"?: (string)[] | null }
 
 interface Body23 { "password"?: string; "keep"?: ("totp" | "passkeys" | "identities" | "sessions" | "api_tokens")[]; "role"?: "viewer" | "approver" | "admin"; "groups"?: (string)[] | null; "disabled"?: boolean }
 
-interface Item43 { "id": string; "label": string; "role": "viewer" | "approver" | "admin"; "groups": (string)[] | null; "scopes": ("read" | "approve" | "override" | "hosts" | "admin")[] | null; "state": "active" | "expired" | "suspended"; "created_by": string; "created_at": string; "expires_at": string; "last_used_at": string | null }
+interface Item46 { "id": string; "label": string; "role": "viewer" | "approver" | "admin"; "groups": (string)[] | null; "scopes": ("read" | "approve" | "override" | "hosts" | "admin")[] | null; "state": "active" | "expired" | "suspended"; "created_by": string; "created_at": string; "expires_at": string; "last_used_at": string | null }
 
-interface Answer59 { "items": (Item43)[]; "next_cursor": string | null; "total": number }
+interface Answer62 { "items": (Item46)[]; "next_cursor": string | null; "total": number }
 
 interface Body24 { "label": string; "role": "viewer" | "approver" | "admin"; "groups"?: (string)[] | null; "scopes"?: ("read" | "approve" | "override" | "hosts" | "admin")[] | null; "expires_at": string }
 
-interface Answer60 { "id": string; "label": string; "role": "viewer" | "approver" | "admin"; "groups": (string)[] | null; "scopes": ("read" | "approve" | "override" | "hosts" | "admin")[] | null; "state": "active" | "expired" | "suspended"; "created_by": string; "created_at": string; "expires_at": string; "last_used_at": string | null; "token": string }
+interface Answer63 { "id": string; "label": string; "role": "viewer" | "approver" | "admin"; "groups": (string)[] | null; "scopes": ("read" | "approve" | "override" | "hosts" | "admin")[] | null; "state": "active" | "expired" | "suspended"; "created_by": string; "created_at": string; "expires_at": string; "last_used_at": string | null; "token": string }
 
-interface Item44 { "id": string; "provider_id": string; "provider_name": string; "issuer": string; "subject": string; "created_by": string; "created_at": string; "last_used_at": string | null }
+interface Item47 { "id": string; "provider_id": string; "provider_name": string; "issuer": string; "subject": string; "created_by": string; "created_at": string; "last_used_at": string | null }
 
 interface Mapping { "group": string; "role": "viewer" | "approver" | "admin"; "groups": (string)[] | null }
 
-interface Item45 { "id": string; "issuer": string; "name": string; "client_id": string; "client_auth": "client_secret_basic" | "client_secret_post"; "scopes": (string)[]; "group_claim": string; "username_claim": string; "mapping": (Mapping)[]; "default_grant": { "role": "viewer" | "approver" | "admin"; "groups": (string)[] | null } | null; "creates_operators": boolean; "factor_values": (string)[]; "acr_values": string | null; "enabled": boolean; "operators": number; "redirect_uri": string; "logout_uri": string; "created_by": string; "created_at": string; "changed_at": string }
+interface Item48 { "id": string; "issuer": string; "name": string; "client_id": string; "client_auth": "client_secret_basic" | "client_secret_post"; "scopes": (string)[]; "group_claim": string; "username_claim": string; "mapping": (Mapping)[]; "default_grant": { "role": "viewer" | "approver" | "admin"; "groups": (string)[] | null } | null; "creates_operators": boolean; "factor_values": (string)[]; "acr_values": string | null; "enabled": boolean; "operators": number; "redirect_uri": string; "logout_uri": string; "created_by": string; "created_at": string; "changed_at": string }
 
-interface Answer61 { "items": (Item45)[]; "next_cursor": string | null; "total": number }
+interface Answer64 { "items": (Item48)[]; "next_cursor": string | null; "total": number }
 
 interface Body25 { "id": string; "issuer": string; "name": string; "client_id": string; "client_secret": string; "client_auth"?: "client_secret_basic" | "client_secret_post"; "scopes"?: (string)[]; "group_claim"?: string; "username_claim"?: string; "mapping"?: (Mapping)[]; "default_grant"?: { "role": "viewer" | "approver" | "admin"; "groups": (string)[] | null } | null; "creates_operators"?: boolean; "factor_values"?: (string)[]; "acr_values"?: string | null; "enabled"?: boolean }
 
@@ -490,7 +506,7 @@ interface Body26 { "name"?: string; "client_id"?: string; "client_auth"?: "clien
 
 interface Check { "check": "discovery" | "issuer" | "endpoints" | "clock" | "algorithms" | "keys" | "client" | "claims" | "logout"; "outcome": "passed" | "failed" | "warning" | "skipped"; "text": string }
 
-interface Answer62 { "passed": boolean; "checks": (Check)[]; "redirect_uri": string }
+interface Answer65 { "passed": boolean; "checks": (Check)[]; "redirect_uri": string }
 
 interface Body27 { "provider_id": string; "issuer"?: string; "subject": string }
 
@@ -498,7 +514,7 @@ interface Restored { "event_id": string; "at": string; "details": { [name: strin
 
 interface Resync { "id": string; "opened_at": string; "closes_at": string; "opened_by": string; "reason": string; "resynced": number }
 
-interface Answer63 { "epoch": number; "restored": Restored | null; "active_families": number; "resync": Resync | null }
+interface Answer66 { "epoch": number; "restored": Restored | null; "active_families": number; "resync": Resync | null }
 
 interface Clear { "count": number; "as_of": string; "opens": { "list": "agents" | "updates" | "commands" | "events" | "divergences" | "signing-keys" | "registration-tokens" | "notification-deliveries"; "filter": { [name: string]: string } } | null }
 
@@ -518,13 +534,13 @@ interface Totals { "hosts": Clear; "hosts_bound": Clear; "hosts_online": Clear; 
 
 interface Verdicts { "clear": number; "vulnerable": number; "unchecked": number; "not_judged": number; "as_of": string }
 
-interface Answer64 { "as_of": string; "of": "fleet" | "groups"; "needs_me": NeedsMe; "changed": Changed; "lying": Lying; "totals": Totals; "held": HeldUpdates; "verdicts": Verdicts }
+interface Answer67 { "as_of": string; "of": "fleet" | "groups"; "needs_me": NeedsMe; "changed": Changed; "lying": Lying; "totals": Totals; "held": HeldUpdates; "verdicts": Verdicts }
 
 interface Open2 { "clear": number; "vulnerable": number; "unchecked": number; "not_judged": number }
 
-interface Item46 { "day": string; "as_of": string; "complete": boolean; "open": Open2; "exposed": number; "exposed_hosts": number | null; "median_age_hours": number | null; "p95_age_hours": number | null; "hosts_seen": number }
+interface Item49 { "day": string; "as_of": string; "complete": boolean; "open": Open2; "exposed": number; "exposed_hosts": number | null; "median_age_hours": number | null; "p95_age_hours": number | null; "hosts_seen": number }
 
-interface Answer65 { "agent_id": string; "as_of": string; "slot_minutes": 30; "slots": ({ "from": string; "status": "seen" | "late" | "missed" | "unknown" })[] }
+interface Answer68 { "agent_id": string; "as_of": string; "slot_minutes": 30; "slots": ({ "from": string; "status": "seen" | "late" | "missed" | "unknown" })[] }
 
 interface Day { "date": string; "starts_at": string; "ends_at": string }
 
@@ -532,7 +548,7 @@ interface Entry { "kind": "window" | "blackout" | "policy_ends" | "hold_ends" | 
 
 interface Ran { "date": string; "policy_id": string | null; "policy_name": string | null; "approved": number | null; "installed": number; "failed": number; "refused": number }
 
-interface Answer66 { "as_of": string; "zone": string; "days": (Day)[]; "entries": (Entry)[]; "truncated": boolean; "always": ({ "id": string; "name": string })[]; "ran": (Ran)[]; "ran_until": string | null }
+interface Answer69 { "as_of": string; "zone": string; "days": (Day)[]; "entries": (Entry)[]; "truncated": boolean; "always": ({ "id": string; "name": string })[]; "ran": (Ran)[]; "ran_until": string | null }
 
 interface Config { "kind": "webhook"; "url": string; "allow_http"?: boolean }
 
@@ -546,11 +562,11 @@ interface Config5 { "kind": "telegram"; "server": string; "chat": string }
 
 interface LastAttempt { "at": string; "is_delivered": boolean; "reason": string | null; "answer": string | null }
 
-interface Item47 { "id": string; "name": string; "is_enabled": boolean; "config": Config | Config2 | Config3 | { "kind": "slack" } | { "kind": "teams" } | Config4 | { "kind": "discord" } | Config5; "has_secret": boolean; "receiver_key": string | null; "state": "off" | "idle" | "working" | "failing" | "paused"; "failures_in_a_row": number; "next_try_at": string | null; "last_attempt": LastAttempt | null; "waiting": number; "dead": number; "rules": number; "created_by": string; "created_at": string; "updated_at": string }
+interface Item50 { "id": string; "name": string; "is_enabled": boolean; "config": Config | Config2 | Config3 | { "kind": "slack" } | { "kind": "teams" } | Config4 | { "kind": "discord" } | Config5; "has_secret": boolean; "receiver_key": string | null; "state": "off" | "idle" | "working" | "failing" | "paused"; "failures_in_a_row": number; "next_try_at": string | null; "last_attempt": LastAttempt | null; "waiting": number; "dead": number; "rules": number; "created_by": string; "created_at": string; "updated_at": string }
 
 interface Body28 { "name": string; "is_enabled": boolean; "config": Config | Config2 | Config3 | { "kind": "slack" } | { "kind": "teams" } | Config4 | { "kind": "discord" } | Config5; "secret"?: string | null }
 
-interface Answer67 { "is_delivered": boolean; "explanation": string; "answer": string | null; "is_permanent": boolean; "delivery_id": string }
+interface Answer70 { "is_delivered": boolean; "explanation": string; "answer": string | null; "is_permanent": boolean; "delivery_id": string }
 
 interface Conditions { "event_types": ("MACHINE_ID_MISMATCH" | "REFRESH_TOKEN_REUSE" | "REFRESH_GRACE_USED" | "REFRESH_RESYNC" | "MACHINE_REBOUND" | "MACHINE_BOUND" | "AGENT_ENROLLED" | "ENROLMENT_REFUSED" | "AGENT_REVOKED" | "HOST_GROUP_CHANGED" | "HOST_TAGS_CHANGED" | "COMMAND_REFUSED" | "PLAN_DRIFT" | "ARTIFACT_MISMATCH" | "ARTIFACT_DIVERGENCE" | "ARTIFACT_DIVERGENCE_DECIDED" | "ARTIFACT_DIVERGENCE_UNDONE" | "ARTIFACT_LEDGER_FLOOD" | "ARTIFACT_HOST_TRUSTED" | "CLONE_SUSPECTED" | "CLONE_DISMISSED" | "AGENT_ERROR" | "SIGNING_KEY_ADDED" | "SIGNING_KEY_REVOKED" | "SIGNING_ROOT_CHANGED" | "LOGIN_FAILED" | "LOGIN_SUCCEEDED" | "LOGINS_SLOWED" | "SECOND_FACTOR_ASKED" | "STEP_UP_FAILED" | "STEP_UP_SUCCEEDED" | "FACTOR_ADDED" | "FACTOR_REMOVED" | "FACTORS_RESET" | "RECOVERY_CODE_USED" | "PASSKEY_CLONE_SUSPECTED" | "SESSION_REVOKED" | "OPERATOR_CHANGED" | "IDENTITY_PROVIDER_CHANGED" | "IDENTITY_CHANGED" | "API_TOKEN_CREATED" | "API_TOKEN_REVOKED" | "REGISTRATION_TOKEN_CHANGED" | "FLEET_LOCK_TOKEN_CHANGED" | "RATE_LIMITS_CHANGED" | "NOTIFICATION_CHANNEL_CHANGED" | "NOTIFICATION_RULE_CHANGED" | "OUTSIDER_BUDGET_SPENT" | "RESTORE_DETECTED" | "ROW_SEAL_BROKEN" | "ROWS_SEALED" | "supply_chain_override" | "approval_blocked" | "bulk_approval_blocked" | "age_exception_added" | "age_exception_ended" | "vulnerability_policy_changed" | "vex_statement_added" | "vex_statement_revoked" | "vex_statement_expired" | "blackout_created" | "blackout_ended" | "hold_placed" | "hold_released" | "hold_expired" | "fix_appeared" | "exploited_fix_waits" | "mitigation_noted" | "origin_registered" | "origin_revoked" | "origin_expired" | "policy_published" | "policy_revoked" | "policy_suspended" | "policy_expired" | "policy_window_ahead" | "rollout_started" | "rollout_ring_entered" | "rollout_ring_approved" | "rollout_expedited" | "rollout_halted" | "rollout_resumed" | "rollout_cancelled" | "rollout_finished" | "update_approved" | "approval_countersigned" | "update_installed" | "update_failed" | "rollback_requested" | "repair_ordered" | "repair_ended" | "reboots_asked" | "reboot_ended" | "reboots_halted" | "reboot_slot_released" | "reboot_limits_changed" | "fleet_lock_changed" | "agent_offline" | "probes_red" | "probes_recovered" | "notification_channel_failing" | "notification_channel_recovered" | "advisories_stale" | "advisories_replaced" | "events_pruned" | "events_missed" | "shared_view_changed")[]; "minimum_severity": "info" | "warning" | "error" | "critical"; "groups": (string)[]; "ecosystems": ("npm" | "pypi" | "apt" | "dnf" | "tidegate")[]; "exploited_only": boolean }
 
@@ -560,29 +576,29 @@ interface Mode { "kind": "digest"; "at": string; "zone": string; "weekdays": (nu
 
 interface Mode2 { "kind": "escalation"; "after_hours": number; "repeat_hours": number; "repeats_max": number }
 
-interface Item48 { "id": string; "name": string; "is_enabled": boolean; "channel_id": string; "conditions": Conditions; "quiet_hours": QuietHours | null; "mode": { "kind": "at_once"; "batch_seconds": number } | Mode | Mode2; "channel_name": string; "next_digest_at": string | null; "quiet_until": string | null; "created_by": string; "created_at": string; "updated_at": string }
+interface Item51 { "id": string; "name": string; "is_enabled": boolean; "channel_id": string; "conditions": Conditions; "quiet_hours": QuietHours | null; "mode": { "kind": "at_once"; "batch_seconds": number } | Mode | Mode2; "channel_name": string; "next_digest_at": string | null; "quiet_until": string | null; "created_by": string; "created_at": string; "updated_at": string }
 
 interface Body29 { "name": string; "is_enabled": boolean; "channel_id": string; "conditions": Conditions; "quiet_hours": QuietHours | null; "mode": { "kind": "at_once"; "batch_seconds": number } | Mode | Mode2 }
 
 interface Sample { "at": string; "severity": "info" | "warning" | "error" | "critical"; "text": string }
 
-interface Answer68 { "since": string; "matches": number; "messages": number; "is_complete": boolean; "samples": (Sample)[] }
+interface Answer71 { "since": string; "matches": number; "messages": number; "is_complete": boolean; "samples": (Sample)[] }
 
-interface Item49 { "id": string; "kind": "events" | "digest" | "escalation" | "test"; "state": "waiting" | "delivered" | "dead"; "channel_id": string; "channel_name": string; "rule_id": string | null; "rule_name": string | null; "subject": string; "severity": "info" | "warning" | "error" | "critical"; "events": number; "updates": number; "attempts": number; "created_at": string; "next_attempt_at": string | null; "ended_at": string | null; "last_attempt": LastAttempt | null }
+interface Item52 { "id": string; "kind": "events" | "digest" | "escalation" | "test"; "state": "waiting" | "delivered" | "dead"; "channel_id": string; "channel_name": string; "rule_id": string | null; "rule_name": string | null; "subject": string; "severity": "info" | "warning" | "error" | "critical"; "events": number; "updates": number; "attempts": number; "created_at": string; "next_attempt_at": string | null; "ended_at": string | null; "last_attempt": LastAttempt | null }
 
-interface Answer69 { "items": (Item49)[]; "next_cursor": string | null; "total": number }
+interface Answer72 { "items": (Item52)[]; "next_cursor": string | null; "total": number }
 
-interface Answer70 { "id": string; "kind": "events" | "digest" | "escalation" | "test"; "state": "waiting" | "delivered" | "dead"; "channel_id": string; "channel_name": string; "rule_id": string | null; "rule_name": string | null; "subject": string; "severity": "info" | "warning" | "error" | "critical"; "events": number; "updates": number; "attempts": number; "created_at": string; "next_attempt_at": string | null; "ended_at": string | null; "last_attempt": LastAttempt | null; "summary": string; "sections": ({ "title": string; "items": ({ "text": string; "link": string | null })[] })[]; "link": string | null; "tries": (LastAttempt)[] }
+interface Answer73 { "id": string; "kind": "events" | "digest" | "escalation" | "test"; "state": "waiting" | "delivered" | "dead"; "channel_id": string; "channel_name": string; "rule_id": string | null; "rule_name": string | null; "subject": string; "severity": "info" | "warning" | "error" | "critical"; "events": number; "updates": number; "attempts": number; "created_at": string; "next_attempt_at": string | null; "ended_at": string | null; "last_attempt": LastAttempt | null; "summary": string; "sections": ({ "title": string; "items": ({ "text": string; "link": string | null })[] })[]; "link": string | null; "tries": (LastAttempt)[] }
 
-interface Answer71 { "id": string; "at": string; "severity": "info" | "warning" | "error" | "critical"; "subject": string | null; "summary": string | null; "updates": (Item10)[]; "left_out": number }
+interface Answer74 { "id": string; "at": string; "severity": "info" | "warning" | "error" | "critical"; "subject": string | null; "summary": string | null; "updates": (Item10)[]; "left_out": number }
 
-interface Answer72 { "status": "ok" | "degraded"; "version": string; "uptime_seconds": number; "checks": { "database": "ok" | "down"; "advisories": "ok" | "loading" | "stale" | "missing" | "unreachable" | "off" } }
+interface Answer75 { "status": "ok" | "degraded"; "version": string; "uptime_seconds": number; "checks": { "database": "ok" | "down"; "advisories": "ok" | "loading" | "stale" | "missing" | "unreachable" | "off" } }
 
 interface Body30 { "error_type": "javascript_error" | "api_error" | "ui_error" | "validation_error" | "client_debug" | "client_trace"; "message": string; "subsystem"?: string; "url"?: string; "stack"?: string; "metadata"?: { [name: string]: string | number | boolean | null } }
 
-interface Item50 { "id": string; "name": string; "page": "updates" | "packages" | "hosts"; "query": { [name: string]: string | boolean }; "shared": boolean; "own": boolean; "created_by": string; "created_at": string }
+interface Item53 { "id": string; "name": string; "page": "updates" | "packages" | "hosts"; "query": { [name: string]: string | boolean }; "shared": boolean; "own": boolean; "created_by": string; "created_at": string }
 
-interface Answer73 { "items": (Item50)[]; "next_cursor": string | null; "total": number }
+interface Answer76 { "items": (Item53)[]; "next_cursor": string | null; "total": number }
 
 interface Body31 { "name": string; "page": "updates" | "packages" | "hosts"; "query": { [name: string]: string | boolean }; "shared"?: boolean }
 
@@ -940,41 +956,62 @@ export interface Api {
     answer: { "command_id": string };
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
+  /** Packages that a host installed, changed or removed, the newest first */
+  "GET /api/v1/agents/{agent_id}/inventory/changes": {
+    path: { "agent_id": string };
+    query?: { "limit"?: string; "cursor"?: string; "q"?: string; "ecosystem"?: "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "kind"?: "installed" | "removed" | "changed" | "held" | "released" | "described"; "cause"?: "tidegate" | "outside"; "since"?: string; "until"?: string };
+    answer: Answer21;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
+  };
+  /** Packages that a host had installed at a time, by name */
+  "GET /api/v1/agents/{agent_id}/inventory/at": {
+    path: { "agent_id": string };
+    query: { "limit"?: string; "cursor"?: string; "at": string; "q"?: string; "ecosystem"?: "npm" | "pypi" | "apt" | "dnf" | "tidegate" };
+    answer: Answer22;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
+  };
+  /** Packages of a host that differ between two times, by name */
+  "GET /api/v1/agents/{agent_id}/inventory/difference": {
+    path: { "agent_id": string };
+    query: { "limit"?: string; "cursor"?: string; "from": string; "to"?: string; "q"?: string; "ecosystem"?: "npm" | "pypi" | "apt" | "dnf" | "tidegate" };
+    answer: Answer23;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
+  };
   /** Progress of a bulk request */
   "GET /api/v1/bulk/{progress_id}": {
     path: { "progress_id": string };
-    answer: Answer21;
+    answer: Answer24;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** The answer of a bulk request that has ended, even if its client disconnected */
   "GET /api/v1/bulk/{progress_id}/result": {
     path: { "progress_id": string };
-    answer: Answer22;
+    answer: Answer25;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Approve one update (E3) */
   "POST /api/v1/updates/{id}/approve": {
     path: { "id": string };
     body?: Body6 | null;
-    answer: Answer23 | { "update_id": string; "state": "awaiting_plan" };
+    answer: Answer26 | { "update_id": string; "state": "awaiting_plan" };
     code: "access_token_expired" | "access_token_invalid" | "approval_blocked" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "override_reason_required" | "payload_too_large" | "plan_required" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type" | "verdict_pending";
   };
   /** Approve several updates (E4); takes no override (A6) */
   "POST /api/v1/updates/approve": {
     body: { "update_ids": (string)[]; "progress_id"?: string } | Body7;
-    answer: Answer22;
+    answer: Answer25;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** What an approval of several updates would do now; approves nothing */
   "POST /api/v1/updates/preview": {
     body: { "update_ids": (string)[]; "progress_id"?: string } | Body7;
-    answer: Answer24;
+    answer: Answer27;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** The gate's verdict, without minting an approval */
   "POST /api/v1/updates/{id}/preview": {
     path: { "id": string };
-    answer: Answer25;
+    answer: Answer28;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type" | "verdict_pending";
   };
   /** Reject an update */
@@ -995,13 +1032,13 @@ export interface Api {
   "GET /api/v1/updates/{id}/decisions": {
     path: { "id": string };
     query?: { "limit"?: string; "cursor"?: string };
-    answer: Answer26;
+    answer: Answer29;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** One decision with its evidence */
   "GET /api/v1/decisions/{id}": {
     path: { "id": string };
-    answer: Answer27;
+    answer: Answer30;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** One decision as an in-toto statement, signed now by the key in use */
@@ -1020,19 +1057,19 @@ export interface Api {
   /** Exceptions from the age gate, newest first */
   "GET /api/v1/admin/age-exceptions": {
     query?: { "limit"?: string; "cursor"?: string };
-    answer: Answer28;
+    answer: Answer31;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Except one version from the age gate */
   "POST /api/v1/admin/age-exceptions": {
     body: Body8;
-    answer: Item26;
+    answer: Item29;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** One exception */
   "GET /api/v1/admin/age-exceptions/{id}": {
     path: { "id": string };
-    answer: Item26;
+    answer: Item29;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** End an exception */
@@ -1043,31 +1080,31 @@ export interface Api {
   };
   /** The vulnerability policy in force, and how many open updates each policy stops */
   "GET /api/v1/admin/vulnerability-policy": {
-    answer: Answer29;
+    answer: Answer32;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Choose the vulnerability policy; 409 if the environment fixes it */
   "PUT /api/v1/admin/vulnerability-policy": {
     body: { "policy": "any" | "introduced" };
-    answer: Answer29;
+    answer: Answer32;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Statements about vulnerabilities, newest first, with those that have ended */
   "GET /api/v1/admin/vex-statements": {
     query?: { "limit"?: string; "cursor"?: string };
-    answer: Answer30;
+    answer: Answer33;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** State that a vulnerability does not affect a package, or that its risk is accepted */
   "POST /api/v1/admin/vex-statements": {
     body: Body9;
-    answer: Answer31;
+    answer: Answer34;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** One statement, with the envelope that the server signed */
   "GET /api/v1/admin/vex-statements/{id}": {
     path: { "id": string };
-    answer: Answer31;
+    answer: Answer34;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Revoke a statement. Approvals that were signed with it keep their token */
@@ -1085,25 +1122,25 @@ export interface Api {
   /** Import the statements of an OpenVEX or CycloneDX document, all or nothing */
   "POST /api/v1/admin/vex-document": {
     body: Body10;
-    answer: Answer32;
+    answer: Answer35;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Registered third-party origins, newest first, with those that have ended */
   "GET /api/v1/admin/origins": {
     query?: { "limit"?: string; "cursor"?: string };
-    answer: Answer33;
+    answer: Answer36;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Register a third-party origin by its signing key and suites */
   "POST /api/v1/admin/origins": {
     body: Body11;
-    answer: Answer34;
+    answer: Answer37;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** One registered origin, with the envelope that the server signed */
   "GET /api/v1/admin/origins/{id}": {
     path: { "id": string };
-    answer: Answer34;
+    answer: Answer37;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Revoke a registered origin. Approvals that were signed with it keep their token */
@@ -1115,26 +1152,26 @@ export interface Api {
   /** Policies in their newest version, newest first, with those that have ended */
   "GET /api/v1/policies": {
     query?: { "limit"?: string; "cursor"?: string };
-    answer: Answer35;
+    answer: Answer38;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Publish a policy, which approves in the name of the caller until it ends */
   "POST /api/v1/policies": {
     body: Body12;
-    answer: Answer36;
+    answer: Answer39;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** One policy with the envelope that the server signed, and its versions */
   "GET /api/v1/policies/{id}": {
     path: { "id": string };
-    answer: Answer36;
+    answer: Answer39;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Replace a policy by a new version; one that has ended comes into force again */
   "PUT /api/v1/policies/{id}": {
     path: { "id": string };
     body: Body13;
-    answer: Answer36;
+    answer: Answer39;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Revoke a policy. What it has approved keeps its token */
@@ -1146,25 +1183,25 @@ export interface Api {
   /** What a policy would do now: its hosts, what it would approve, and what it leaves and why */
   "GET /api/v1/policies/{id}/preview": {
     path: { "id": string };
-    answer: Answer37;
+    answer: Answer40;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** What a policy would have decided in the last 30 days, from the recorded decisions */
   "GET /api/v1/policies/{id}/backtest": {
     path: { "id": string };
-    answer: Answer38;
+    answer: Answer41;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** What a policy with this scope and these terms would have decided; stores nothing */
   "POST /api/v1/policies/backtest": {
     body: Body14;
-    answer: Answer38;
+    answer: Answer41;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** What a policy with this scope and these terms would do now; stores nothing */
   "POST /api/v1/policies/preview": {
     body: Body14;
-    answer: Answer37;
+    answer: Answer40;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Undo installations: take packages back to the versions before */
@@ -1176,105 +1213,105 @@ export interface Api {
   /** Rollouts of policies with rings, newest first, with those that have ended */
   "GET /api/v1/rollouts": {
     query?: { "limit"?: string; "cursor"?: string; "policy"?: string; "state"?: "running" | "halted" | "finished" | "cancelled" };
-    answer: Answer39;
+    answer: Answer42;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** One rollout: each ring with its outcomes and its gate, and what it waits for */
   "GET /api/v1/rollouts/{id}": {
     path: { "id": string };
-    answer: Answer40;
+    answer: Answer43;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Hosts of a rollout with their outcomes */
   "GET /api/v1/rollouts/{id}/hosts": {
     path: { "id": string };
     query?: { "limit"?: string; "cursor"?: string; "ring"?: string; "outcome"?: "waiting" | "offline" | "running" | "installed" | "failed" | "probe_failed" | "silent" | "refused" | "unfit" | "not_offered" };
-    answer: Answer41;
+    answer: Answer44;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Halt a rollout at once: nothing more is approved, and what no host has taken yet is withdrawn */
   "POST /api/v1/rollouts/{id}/halt": {
     path: { "id": string };
     body: { "reason": string };
-    answer: Answer40;
+    answer: Answer43;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Cancel a rollout: its versions are left to people, and newer ones need not wait for it */
   "POST /api/v1/rollouts/{id}/cancel": {
     path: { "id": string };
     body: { "reason": string };
-    answer: Answer40;
+    answer: Answer43;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Let a halted rollout go on; the hosts that have failed do not count any more */
   "POST /api/v1/rollouts/{id}/resume": {
     path: { "id": string };
     body: { "reason": string };
-    answer: Answer40;
+    answer: Answer43;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Skip the soak of the rings from now on; no ring and nothing of the gate is skipped */
   "POST /api/v1/rollouts/{id}/emergency": {
     path: { "id": string };
     body: { "reason": string };
-    answer: Answer40;
+    answer: Answer43;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Approve the gate of the ring that was entered last; its other conditions still have to be met */
   "POST /api/v1/rollouts/{id}/approve": {
     path: { "id": string };
     body: { "ring": number };
-    answer: Answer40;
+    answer: Answer43;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Undo what a rollout that stands still or has ended has installed on the hosts of a ring */
   "POST /api/v1/rollouts/{id}/rollback": {
     path: { "id": string };
     body: Body16;
-    answer: Answer42;
+    answer: Answer45;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Blackouts, newest first, with those that are over */
   "GET /api/v1/blackouts": {
     query?: { "limit"?: string; "cursor"?: string };
-    answer: Answer43;
+    answer: Answer46;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Withhold every change from hosts for a time, whoever approved it */
   "POST /api/v1/blackouts": {
     body: Body17;
-    answer: Item32;
+    answer: Item35;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** One blackout, with its next occurrences */
   "GET /api/v1/blackouts/{id}": {
     path: { "id": string };
-    answer: Item32;
+    answer: Item35;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** End a blackout before its time: what it withheld is delivered at once */
   "POST /api/v1/blackouts/{id}/end": {
     path: { "id": string };
     body: { "reason": string };
-    answer: Item32;
+    answer: Item35;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Holds of packages, newest first, with those that have ended */
   "GET /api/v1/holds": {
     query?: { "limit"?: string; "cursor"?: string };
-    answer: Answer44;
+    answer: Answer47;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Keep packages as they are on hosts until a time: nothing that would change one is approved */
   "POST /api/v1/holds": {
     body: Body18;
-    answer: Answer45;
+    answer: Answer48;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** One hold, with what it keeps back now */
   "GET /api/v1/holds/{id}": {
     path: { "id": string };
-    answer: Answer45;
+    answer: Answer48;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Release held packages. Their updates still have to be approved */
@@ -1286,49 +1323,49 @@ export interface Api {
   /** Known vulnerabilities of what is installed that no pending update is judged to fix */
   "GET /api/v1/unfixed": {
     query?: { "limit"?: string; "cursor"?: string; "sort"?: "hosts" | "first_seen_at" | "-hosts" | "-first_seen_at"; "exploited"?: "true" | "false" | "unknown"; "mitigated"?: "true" | "false"; "ecosystem"?: "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "q"?: string };
-    answer: Answer46;
+    answer: Answer49;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** What the list of vulnerabilities without a fix rests on, and of how many hosts it does not know all */
   "GET /api/v1/unfixed/coverage": {
-    answer: Answer47;
+    answer: Answer50;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** The hosts that have such a vulnerability without a pending fix now */
   "GET /api/v1/unfixed/hosts": {
     query: { "limit"?: string; "cursor"?: string; "distribution": string; "package": string; "vulnerability": string };
-    answer: { "items": (Item35)[]; "next_cursor": string | null };
+    answer: { "items": (Item38)[]; "next_cursor": string | null };
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Note the hook that mitigates a vulnerability, or take the note back */
   "PUT /api/v1/unfixed/{id}/mitigation": {
     path: { "id": string };
     body: { "mitigation": { "hook": string; "note": string } | null };
-    answer: Item34;
+    answer: Item37;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Known vulnerabilities of what is installed, the most urgent first */
   "GET /api/v1/vulnerabilities": {
     query?: { "limit"?: string; "cursor"?: string; "sort"?: "urgency" | "hosts" | "first_seen_at" | "-urgency" | "-hosts" | "-first_seen_at"; "severity"?: "none" | "low" | "medium" | "high" | "critical" | "unknown"; "exploited"?: "true" | "false" | "unknown"; "fix"?: "fixable" | "waiting" | "unfixed"; "cve"?: string; "q"?: string };
-    answer: Answer48;
+    answer: Answer51;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** What the list of vulnerabilities rests on, and what nobody could judge */
   "GET /api/v1/vulnerabilities/coverage": {
-    answer: Answer49;
+    answer: Answer52;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** One vulnerability, by its id or an alias */
   "GET /api/v1/vulnerabilities/{id}": {
     path: { "id": string };
-    answer: Answer50;
+    answer: Answer53;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** The hosts that have a vulnerability now, or had it, with what fixes it */
   "GET /api/v1/vulnerabilities/{id}/hosts": {
     path: { "id": string };
     query?: { "limit"?: string; "cursor"?: string; "state"?: "fixable" | "waiting" | "unfixed" | "fixed" };
-    answer: { "items": (Item37)[]; "next_cursor": string | null };
+    answer: { "items": (Item40)[]; "next_cursor": string | null };
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** What a host has installed, as a CycloneDX 1.6 SBOM */
@@ -1359,13 +1396,13 @@ export interface Api {
   /** What holds, the own holds of a host, and a blackout keep back of its updates now */
   "GET /api/v1/agents/{agent_id}/withheld": {
     path: { "agent_id": string };
-    answer: Answer51;
+    answer: Answer54;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Log in */
   "POST /api/v1/auth/login": {
     body: Body19;
-    answer: Answer52;
+    answer: Answer55;
     code: "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Log out and revoke the token */
@@ -1375,7 +1412,7 @@ export interface Api {
   };
   /** Whose session or API token this is */
   "GET /api/v1/auth/session": {
-    answer: Answer53;
+    answer: Answer56;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "unauthenticated" | "unavailable";
   };
   /** Create the first operator with the one-time secret; 404 once an operator exists */
@@ -1387,7 +1424,7 @@ export interface Api {
   /** Open sessions, newest first: your own, or an operator's for admins */
   "GET /api/v1/auth/sessions": {
     query?: { "limit"?: string; "cursor"?: string; "operator_id"?: string };
-    answer: Answer54;
+    answer: Answer57;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "unauthenticated" | "unavailable";
   };
   /** End all of your other sessions */
@@ -1410,7 +1447,7 @@ export interface Api {
   /** Open sessions of every operator, newest first */
   "GET /api/v1/admin/sessions": {
     query?: { "limit"?: string; "cursor"?: string };
-    answer: Answer55;
+    answer: Answer58;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** End all sessions of all operators, except your own; API tokens stay */
@@ -1453,7 +1490,7 @@ export interface Api {
   };
   /** What changed in your password, factors, sessions and API tokens: the newest 50 */
   "GET /api/v1/auth/notices": {
-    answer: Answer56;
+    answer: Answer59;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "unauthenticated" | "unavailable";
   };
   /** Mark the notices up to this one as seen */
@@ -1464,13 +1501,13 @@ export interface Api {
   };
   /** Your passkeys */
   "GET /api/v1/auth/passkeys": {
-    answer: Answer57;
+    answer: Answer60;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "unauthenticated" | "unavailable";
   };
   /** Store the passkey that the browser made; the first factor returns recovery codes, once */
   "POST /api/v1/auth/passkeys": {
     body: Body21;
-    answer: { "passkey": Item41; "recovery_codes": (string)[] | null };
+    answer: { "passkey": Item44; "recovery_codes": (string)[] | null };
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Options for a new passkey */
@@ -1482,7 +1519,7 @@ export interface Api {
   "PATCH /api/v1/auth/passkeys/{id}": {
     path: { "id": string };
     body: { "name": string };
-    answer: Item41;
+    answer: Item44;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Remove a passkey */
@@ -1504,32 +1541,32 @@ export interface Api {
   /** Log in by passkey: alone, or after the password with the challenge from its answer */
   "POST /api/v1/auth/login/passkey": {
     body: { "challenge_id": string; "credential": Credential };
-    answer: Answer52;
+    answer: Answer55;
     code: "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Operators by name, with their second factors */
   "GET /api/v1/admin/operators": {
     query?: { "limit"?: string; "cursor"?: string };
-    answer: Answer58;
+    answer: Answer61;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Add an operator */
   "POST /api/v1/admin/operators": {
     body: Body22;
-    answer: Item42;
+    answer: Item45;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** One operator */
   "GET /api/v1/admin/operators/{id}": {
     path: { "id": string };
-    answer: Item42;
+    answer: Item45;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Change role or password, disable or enable; not the last admin. A new password ends factors, sessions and API tokens, except those in `keep` */
   "PATCH /api/v1/admin/operators/{id}": {
     path: { "id": string };
     body: Body23;
-    answer: Item42;
+    answer: Item45;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Delete an operator; not the last admin */
@@ -1548,13 +1585,13 @@ export interface Api {
   /** API tokens that are not revoked, newest first */
   "GET /api/v1/admin/api-tokens": {
     query?: { "limit"?: string; "cursor"?: string };
-    answer: Answer59;
+    answer: Answer62;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Make an API token; the secret is shown once */
   "POST /api/v1/admin/api-tokens": {
     body: Body24;
-    answer: Answer60;
+    answer: Answer63;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Revoke an API token permanently */
@@ -1582,7 +1619,7 @@ export interface Api {
   };
   /** Accounts of identity providers that log you in */
   "GET /api/v1/auth/identities": {
-    answer: { "items": (Item44)[]; "has_password": boolean };
+    answer: { "items": (Item47)[]; "has_password": boolean };
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "unauthenticated" | "unavailable";
   };
   /** Begin to bind an account of an identity provider to yourself */
@@ -1604,26 +1641,26 @@ export interface Api {
   };
   /** Identity providers by name */
   "GET /api/v1/admin/identity-providers": {
-    answer: Answer61;
+    answer: Answer64;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Add an identity provider; off unless `enabled` says otherwise */
   "POST /api/v1/admin/identity-providers": {
     body: Body25;
-    answer: Item45;
+    answer: Item48;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** One identity provider */
   "GET /api/v1/admin/identity-providers/{id}": {
     path: { "id": string };
-    answer: Item45;
+    answer: Item48;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Change an identity provider; ends its sessions where that changes who may do what */
   "PATCH /api/v1/admin/identity-providers/{id}": {
     path: { "id": string };
     body: Body26;
-    answer: Item45;
+    answer: Item48;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Delete an identity provider with its accounts; ends its sessions */
@@ -1635,20 +1672,20 @@ export interface Api {
   /** Try an identity provider: what works without a person, and what is wrong, in words */
   "POST /api/v1/admin/identity-providers/{id}/test": {
     path: { "id": string };
-    answer: Answer62;
+    answer: Answer65;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Accounts of identity providers that log an operator in */
   "GET /api/v1/admin/operators/{id}/identities": {
     path: { "id": string };
-    answer: { "items": (Item44)[]; "has_password": boolean };
+    answer: { "items": (Item47)[]; "has_password": boolean };
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Bind an operator to an account, by issuer and subject */
   "POST /api/v1/admin/operators/{id}/identities": {
     path: { "id": string };
     body: Body27;
-    answer: Item44;
+    answer: Item47;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Unbind an account of an operator; ends the sessions that it opened */
@@ -1660,18 +1697,18 @@ export interface Api {
   /** Remove the password of an operator with an account; not of the last admin with one */
   "DELETE /api/v1/admin/operators/{id}/password": {
     path: { "id": string };
-    answer: Item42;
+    answer: Item45;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** The newest restore, and the open resync */
   "GET /api/v1/admin/resync": {
-    answer: Answer63;
+    answer: Answer66;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Open a resync: each host with tokens newer than the restored database may resync once */
   "POST /api/v1/admin/resync": {
     body: { "hours": number; "reason": string };
-    answer: Answer63;
+    answer: Answer66;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Close the resync early */
@@ -1681,49 +1718,49 @@ export interface Api {
   };
   /** What needs attention, what changed, and which data may be stale or wrong */
   "GET /api/v1/overview": {
-    answer: Answer64;
+    answer: Answer67;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** The fleet day by day, oldest first */
   "GET /api/v1/overview/history": {
     query?: { "days"?: string };
-    answer: { "items": (Item46)[] };
+    answer: { "items": (Item49)[] };
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Check-ins of a host in the last 24 hours */
   "GET /api/v1/agents/{agent_id}/heartbeats": {
     path: { "agent_id": string };
-    answer: Answer65;
+    answer: Answer68;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Windows, blackouts and ends on these days of a time zone, what ran on them and what is due */
   "GET /api/v1/calendar": {
     query: { "from": string; "days": string; "zone": string };
-    answer: Answer66;
+    answer: Answer69;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Channels of notifications, by name */
   "GET /api/v1/notifications/channels": {
-    answer: { "items": (Item47)[] };
+    answer: { "items": (Item50)[] };
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Add a channel of notifications. Its secret is stored sealed, and never shown */
   "POST /api/v1/notifications/channels": {
     body: Body28;
-    answer: Item47;
+    answer: Item50;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** One channel of notifications, and how it works */
   "GET /api/v1/notifications/channels/{id}": {
     path: { "id": string };
-    answer: Item47;
+    answer: Item50;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Change a channel of notifications. Without a secret the stored one stays, if it goes to the same place */
   "PUT /api/v1/notifications/channels/{id}": {
     path: { "id": string };
     body: Body28;
-    answer: Item47;
+    answer: Item50;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Remove a channel of notifications with its deliveries, also those that wait */
@@ -1735,31 +1772,31 @@ export interface Api {
   /** Send a test message now, and say in words how it went */
   "POST /api/v1/notifications/channels/{id}/test": {
     path: { "id": string };
-    answer: Answer67;
+    answer: Answer70;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Rules of notifications, by name */
   "GET /api/v1/notifications/rules": {
-    answer: { "items": (Item48)[] };
+    answer: { "items": (Item51)[] };
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Add a rule of notifications. It speaks of what happens from now on */
   "POST /api/v1/notifications/rules": {
     body: Body29;
-    answer: Item48;
+    answer: Item51;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** One rule of notifications */
   "GET /api/v1/notifications/rules/{id}": {
     path: { "id": string };
-    answer: Item48;
+    answer: Item51;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Change a rule of notifications */
   "PUT /api/v1/notifications/rules/{id}": {
     path: { "id": string };
     body: Body29;
-    answer: Item48;
+    answer: Item51;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Remove a rule of notifications. What it has queued is still sent */
@@ -1771,19 +1808,19 @@ export interface Api {
   /** What a rule would have sent in the last 7 days, without its quiet hours. Nothing is sent or stored */
   "POST /api/v1/notifications/rules/preview": {
     body: Body29;
-    answer: Answer68;
+    answer: Answer71;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Deliveries of notifications, newest first */
   "GET /api/v1/notifications/deliveries": {
     query?: { "limit"?: string; "cursor"?: string; "state"?: "waiting" | "delivered" | "dead"; "kind"?: "events" | "digest" | "escalation" | "test"; "channel_id"?: string; "rule_id"?: string };
-    answer: Answer69;
+    answer: Answer72;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** One delivery with its text and its attempts */
   "GET /api/v1/notifications/deliveries/{id}": {
     path: { "id": string };
-    answer: Answer70;
+    answer: Answer73;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Send dead letters again, with the ids that they had. What was delivered, or waits, is left as it is */
@@ -1795,7 +1832,7 @@ export interface Api {
   /** The updates that a notice speaks of, as they are now: what its link opens */
   "GET /api/v1/notifications/notices/{id}": {
     path: { "id": string };
-    answer: Answer71;
+    answer: Answer74;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Evidence of a span of time for an auditor, as one signed archive */
@@ -1806,7 +1843,7 @@ export interface Api {
   };
   /** Health and version (E6) */
   "GET /api/health": {
-    answer: Answer72;
+    answer: Answer75;
     code: "internal_error" | "invalid_request";
   };
   /** Whether to send requests to this server */
@@ -1823,13 +1860,13 @@ export interface Api {
   /** Saved views: your own and shared ones */
   "GET /api/v1/views": {
     query?: { "limit"?: string; "cursor"?: string };
-    answer: Answer73;
+    answer: Answer76;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Save a view; only an admin may share one */
   "POST /api/v1/views": {
     body: Body31;
-    answer: Item50;
+    answer: Item53;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Delete a view: your own, or a shared one for admins */
@@ -1904,6 +1941,9 @@ export const SUCCESSES: Readonly<Record<keyof Api, Readonly<Record<number, reado
   "POST /api/v1/reboot-slots/{id}/release": { 204: null },
   "GET /api/v1/agents/{agent_id}/inventory": { 200: ["items","next_cursor","total","reports"] },
   "POST /api/v1/agents/{agent_id}/repair": { 202: ["command_id"] },
+  "GET /api/v1/agents/{agent_id}/inventory/changes": { 200: ["items","next_cursor","total","ecosystems"] },
+  "GET /api/v1/agents/{agent_id}/inventory/at": { 200: ["items","next_cursor","total","ecosystems"] },
+  "GET /api/v1/agents/{agent_id}/inventory/difference": { 200: ["items","next_cursor","total","ecosystems"] },
   "GET /api/v1/bulk/{progress_id}": { 200: ["progress_id","state","done","total","approved","blocked","waiting","skipped","started_at","updated_at"] },
   "GET /api/v1/bulk/{progress_id}/result": { 200: ["approved","awaiting_plan","blocked","skipped"] },
   "POST /api/v1/updates/{id}/approve": { 200: ["update_id","state","token","warnings"], 202: ["update_id","state"] },
@@ -2116,6 +2156,9 @@ export const CODES: Readonly<Record<keyof Api, readonly string[]>> = {
   "POST /api/v1/reboot-slots/{id}/release": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","payload_too_large","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable","unsupported_media_type"],
   "GET /api/v1/agents/{agent_id}/inventory": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable"],
   "POST /api/v1/agents/{agent_id}/repair": ["access_token_expired","access_token_invalid","conflict","forbidden","internal_error","invalid_request","not_found","payload_too_large","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable","unsupported_media_type"],
+  "GET /api/v1/agents/{agent_id}/inventory/changes": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable"],
+  "GET /api/v1/agents/{agent_id}/inventory/at": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable"],
+  "GET /api/v1/agents/{agent_id}/inventory/difference": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable"],
   "GET /api/v1/bulk/{progress_id}": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable"],
   "GET /api/v1/bulk/{progress_id}/result": ["access_token_expired","access_token_invalid","conflict","forbidden","internal_error","invalid_request","not_found","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable"],
   "POST /api/v1/updates/{id}/approve": ["access_token_expired","access_token_invalid","approval_blocked","conflict","forbidden","internal_error","invalid_request","not_found","override_reason_required","payload_too_large","plan_required","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable","unsupported_media_type","verdict_pending"],

@@ -40,6 +40,38 @@ export const HOSTS: Group = {
         'ON HOLD': ({ held }) => held,
       },
     }),
+    list('GET /api/v1/agents/{agent_id}/inventory/changes', {
+      act: 'changes',
+      about: { cause: 'what a command brought (tidegate), or what did not' },
+      columns: {
+        REPORTED: ({ reported_at: at }) => atMinute(at),
+        PACKAGE: ({ name }) => name,
+        CHANGE: ({ kind }) => kind,
+        FROM: ({ from_version: version }) => version,
+        TO: ({ to_version: version }) => version,
+        CAUSE: ({ cause }) => cause,
+        'APPROVED BY': ({ command }) => command?.approved_by ?? null,
+      },
+    }),
+    list('GET /api/v1/agents/{agent_id}/inventory/at', {
+      act: 'packages-at',
+      columns: {
+        PACKAGE: ({ name }) => name,
+        VERSION: ({ version }) => version,
+        ARCH: ({ arch }) => arch,
+        MANAGER: ({ ecosystem }) => ecosystem,
+      },
+    }),
+    list('GET /api/v1/agents/{agent_id}/inventory/difference', {
+      act: 'difference',
+      columns: {
+        PACKAGE: ({ name }) => name,
+        CHANGE: ({ kind }) => kind,
+        FROM: ({ from_version: version }) => version,
+        TO: ({ to_version: version }) => version,
+        MANAGER: ({ ecosystem }) => ecosystem,
+      },
+    }),
     file('GET /api/v1/agents/{agent_id}/sbom', { act: 'sbom', accept: CYCLONEDX }),
     file('GET /api/v1/agents/{agent_id}/vex', { act: 'vex', accept: vexType }),
     file('GET /api/v1/sbom', { act: 'group-sbom', accept: CYCLONEDX }),

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '../platform/db/engine.ts';
+import type { PackageIdentity } from './identity.ts';
 
 /** Changes that are kept of one host: a release upgrade of 2,000 packages leaves 4,000. */
 export const CHANGES_MAX = 5_000;
@@ -38,19 +39,21 @@ export async function recordChanges(
   await forgetChanges(tx, { agentNumber, upTo: newest - CHANGES_MAX });
 }
 
-/** Deletes a host's changes up to a position. From the last of them on, what it had is no longer known. */
+/** Deletes a host's changes up to a position. From the latest of them on, what it had is no longer known. */
 export async function forgetChanges(
   tx: Tx,
   { agentNumber, upTo }: { agentNumber: number; upTo: number },
 ): Promise<number> {
   if (upTo <= 0) return 0;
-  const last = await tx
+  // Reports of two ecosystems may be written at once: the latest time is not always that of the last position.
+  const { latest } = await tx
     .selectFrom('inventory_changes')
-    .select('changed_at')
+    .select((e) => e.fn.max<number | null>('changed_at').as('latest'))
     .where('agent_number', '=', agentNumber)
-    .where('position', '=', upTo)
-    .executeTakeFirst();
-  if (!last) return 0;
+    .where('position', '<=', upTo)
+    .executeTakeFirstOrThrow();
+  if (latest === null) return 0;
+  const since = Number(latest);
   const { numDeletedRows } = await tx
     .deleteFrom('inventory_changes')
     .where('agent_number', '=', agentNumber)
@@ -58,13 +61,64 @@ export async function forgetChanges(
     .executeTakeFirst();
   await tx
     .updateTable('inventory_reports')
-    .set({ changes_since: last.changed_at })
-    .where('changes_since', '<', last.changed_at)
+    .set({ changes_since: since })
+    .where('changes_since', '<', since)
     .where('agent_id', '=', (e) =>
       e.selectFrom('inventory_agents').select('agent_id').where('number', '=', agentNumber),
     )
     .execute();
   return Number(numDeletedRows);
+}
+
+/** A change of a host's history, and the package that it is about. */
+export interface RecordedChange extends PackageIdentity {
+  readonly position: number;
+  readonly ecosystem: string;
+  readonly change: ChangeKind;
+  /** As `Change` has it. */
+  readonly held: number;
+  readonly changed_at: number;
+}
+
+/** Rows read per statement, because SQLite cannot be interrupted. */
+const READ_ROWS = 2_000;
+
+/** All changes of a host after a time and up to another, in their order. */
+export async function changesBetween(
+  db: Db,
+  { agentId, afterMs, untilMs }: { agentId: string; afterMs: number; untilMs: number },
+): Promise<RecordedChange[]> {
+  const found: RecordedChange[] = [];
+  for (let position = 0; ; ) {
+    const { rows } = await sql<
+      Omit<RecordedChange, 'change'> & { change: number }
+    >`SELECT c.position, c.change, c.held, c.changed_at,
+        p.ecosystem, p.name, p.arch, p.version, p.source_name, p.source_version, p.origin
+      FROM inventory_agents AS h CROSS JOIN inventory_changes AS c CROSS JOIN package_identities AS p
+      WHERE h.agent_id = ${agentId} AND c.agent_number = h.number AND c.position > ${position}
+        AND c.changed_at > ${afterMs} AND c.changed_at <= ${untilMs} AND p.id = c.package_id
+      ORDER BY c.position LIMIT ${READ_ROWS}`.execute(db);
+    found.push(...rows.map((row) => ({ ...row, change: KINDS[row.change] ?? unknownKind(row.change) })));
+    const last = rows.at(-1);
+    if (!last || rows.length < READ_ROWS) return found;
+    position = last.position;
+  }
+}
+
+const KINDS: readonly ChangeKind[] = ['removed', 'added', 'held'];
+
+function unknownKind(change: number): never {
+  throw new Error(`a change of kind ${change} is not of this version`);
+}
+
+/** The position of a host's newest change; null: it has reported nothing. */
+export async function newestChange(db: Db, agentId: string): Promise<number | null> {
+  const row = await db
+    .selectFrom('inventory_agents')
+    .select('changes')
+    .where('agent_id', '=', agentId)
+    .executeTakeFirst();
+  return row?.changes ?? null;
 }
 
 /** Hosts by number, page by page, with the last change before a time where there is one. */

@@ -45,10 +45,12 @@ export async function recordLargeReport(
   const { database } = platform;
   const section = { agentId, ecosystem };
   const writing = platform.newId();
+  // One time for all its changes, so that a package that is replaced is one change.
+  const nowMs = platform.now();
   const scannedAtMs = Date.parse(report.scanned_at);
   const begun = await database.transact(async (tx) => {
     if (!(await lockAgent(tx, agentId))) return false;
-    await beginWriting(tx, { ...section, writing, scannedAtMs, nowMs: platform.now() });
+    await beginWriting(tx, { ...section, writing, scannedAtMs, nowMs });
     await copyDigests(tx, agentId);
     return true;
   });
@@ -65,7 +67,7 @@ export async function recordLargeReport(
   const { put, gone } = await compare(deps, { section, packages: report.packages });
   for (const part of partsOf(put, () => 1)) {
     const isOurs = await write(async (tx) => {
-      await changePackages(tx, { ...section, nowMs: platform.now() }, { put: part });
+      await changePackages(tx, { ...section, nowMs }, { put: part });
       await recordFirstSeen(tx, platform, { ...section, packages: part, actions: [] });
     });
     if (!isOurs) return { kind: 'overtaken' };
@@ -100,7 +102,7 @@ export async function recordLargeReport(
 
   // An incomplete report removes nothing.
   for (const part of report.complete ? partsOf(gone, () => 1) : []) {
-    const drop = (tx: Tx) => changePackages(tx, { ...section, nowMs: platform.now() }, { gone: part });
+    const drop = (tx: Tx) => changePackages(tx, { ...section, nowMs }, { gone: part });
     if (!(await write(drop))) return { kind: 'overtaken' };
   }
   const isDone = await write(async (tx) => {
