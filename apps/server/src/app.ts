@@ -15,6 +15,7 @@ import { separateClientErrors } from './client-errors/separate-events.ts';
 import { mountAgentCommands } from './commands/agent-routes.ts';
 import { mountHostCommands } from './commands/host-commands.ts';
 import { mountCommands } from './commands/routes.ts';
+import { boundConnections } from './composition/bound-connections.ts';
 import { openAgents } from './composition/open-agents.ts';
 import { mountApprovalRoutes, openApprovals } from './composition/open-approvals.ts';
 import { openExports } from './composition/open-exports.ts';
@@ -88,9 +89,10 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
   const { limiter } = rateLimits;
   // A SQLite file has one server: the lock of its folder.
   const workOfOne = createWorkOfOne(platform, { isAlone: platform.database.engine === 'sqlite' });
+  const draining = () => isDraining;
   const opening: Opening = {
     ...{ ...parts, background, workOfOne, bootedAt, limiter, counts: openCounts(parts) },
-    isDraining: () => isDraining,
+    ...{ isDraining: draining, connections: boundConnections(platform.log, draining) },
   };
   const agents = openAgents(opening);
   const operators = openOperators(opening);

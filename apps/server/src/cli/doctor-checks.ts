@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, statfsSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { countAgentsWithKeySet } from '../agents/store.ts';
 import { type Config, readConfig } from '../config.ts';
 import { CHAINING } from '../events/chain-events.ts';
 import { listEvents, newestCheckpoint, oldestUnchained, readHead } from '../events/store.ts';
@@ -25,6 +26,7 @@ import { judgeAgentCache } from './doctor-caches.ts';
 import { judgeCertificate } from './doctor-certificate.ts';
 import { judgeExports } from './doctor-exports.ts';
 import { judgeSecondFactors } from './doctor-factors.ts';
+import { judgeOpenFiles } from './doctor-files.ts';
 import { judgeNotifications } from './doctor-notifications.ts';
 import { judgeOutsiders } from './doctor-outsiders.ts';
 import { judgeProxy } from './doctor-proxy.ts';
@@ -181,6 +183,7 @@ async function examineContent(config: Config, database: Database, now: () => num
     await judgeOutsiders(database, now),
     await judgeNotifications(config, database),
     await judgeAgentCache(config, database),
+    judgeOpenFiles(await countAgentsWithKeySet(database.read, 0)),
     ...(await judgeExports(config, database, now)),
     clock,
   ];

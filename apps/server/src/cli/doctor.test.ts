@@ -142,6 +142,7 @@ describe.each(ENGINES)('tidegate doctor on $name', (engine) => {
       'outsiders',
       'notifications',
       'agent cache',
+      'open files',
       'clock',
     ];
     expect(await it.levels()).toEqual({ code: 0, ok: true, bad: [], checks });

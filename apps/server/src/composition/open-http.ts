@@ -4,11 +4,6 @@ import { installOpenApi } from '../openapi/document.ts';
 import type { OperatorGuard } from '../operators/operator-guard.ts';
 import type { Guards } from '../platform/http/admit.ts';
 import { installClientFaults } from '../platform/http/client-faults.ts';
-import {
-  createOpenConnections,
-  type OpenConnections,
-  openFilesMax,
-} from '../platform/http/open-connections.ts';
 import { listenOnOthers } from '../platform/http/other-addresses.ts';
 import { installSecurityHeaders } from '../platform/http/security-headers.ts';
 import { type App, createHttpServer, type PlainRoute } from '../platform/http/server.ts';
@@ -35,7 +30,7 @@ export async function openHttp(opening: Opening, { plainRoute, agent, own, opera
     ...{ plainRoute, log: platform.log, trustedProxies: config.trustedProxies, tls },
     watch: slow(config.logSlowRequestMs, platform.log),
     shedding: shedAgents(opening),
-    connections: boundConnections(opening),
+    connections: opening.connections,
     guards: {
       ...{ agent, own, operator: operators.guard },
       public: createPublicGuard(limiter),
@@ -80,25 +75,6 @@ function shedAgents({ platform: { log, random }, counts }: Opening): LoadSheddin
       toldMs = elapsedMs();
       log.warn('requests of agents refused: too many at once', Object.fromEntries(refused));
       refused.clear();
-    },
-  });
-}
-
-function boundConnections({ platform: { log }, isDraining }: Opening): OpenConnections {
-  const filesMax = openFilesMax();
-  let toldMs = Number.NEGATIVE_INFINITY;
-  return createOpenConnections({
-    ...{ filesMax, isDraining },
-    onCrowded(open) {
-      if (performance.now() - toldMs < TOLD_EVERY_MS) return;
-      toldMs = performance.now();
-      log.warn(
-        'too many connections to keep: they end with their answers until the limit of open files is raised',
-        {
-          open,
-          open_files_max: filesMax,
-        },
-      );
     },
   });
 }

@@ -17,12 +17,15 @@ export function openCounts({ config }: Pick<ApplicationParts, 'config'>): Counts
 
 /** The answer to a scrape. */
 export async function openMetrics(
-  { platform, background, counts }: Opening,
+  { platform, background, counts, connections }: Opening,
   { snapshots, advisories }: { snapshots: Snapshots; advisories: () => AdvisoryCheck },
 ): Promise<() => Promise<string>> {
   if (counts === null) return async () => '';
   const eventsHead = (await readHead(platform.database.read))?.position ?? 0;
-  const { collectors, stop } = createCollectors({ platform, snapshots, advisories, eventsHead });
+  const { collectors, stop } = createCollectors({
+    ...{ platform, snapshots, advisories, eventsHead },
+    connections: connections.counts,
+  });
   background.use('metrics', { stop });
   return createScrape({ collectors, counted: counts, now: platform.now, log: platform.log });
 }

@@ -2,6 +2,7 @@ import type { Config } from '../config.ts';
 import type { ExportTargets } from '../event-exports/read-targets.ts';
 import type { Counts } from '../metrics/counts.ts';
 import type { Background } from '../platform/background.ts';
+import type { OpenConnections } from '../platform/http/open-connections.ts';
 import type { WorkOfOne } from '../platform/leases/work-of-one.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { Secrets } from '../platform/secrets.ts';
@@ -42,6 +43,7 @@ export interface Opening extends ApplicationParts {
   bootedAt: number;
   /** Whether the server is about to stop. */
   isDraining: () => boolean;
+  connections: OpenConnections;
   limiter: Limiter;
   /** Null where metrics are off. */
   counts: Counts | null;

@@ -7,6 +7,7 @@ import { readUsage } from '../outsiders/store.ts';
 import type { Snapshots } from '../overview/keep-snapshots.ts';
 import type { Snapshot } from '../overview/take-snapshot.ts';
 import { ping } from '../platform/db/ping.ts';
+import type { ConnectionCounts } from '../platform/http/open-connections.ts';
 import { type Counted, type Fresh, keepFresh } from '../platform/keep-fresh.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { Collector, Sample } from './scrape.ts';
@@ -30,6 +31,7 @@ export interface Collected {
   platform: Pick<Platform, 'database' | 'now' | 'log'>;
   snapshots: Pick<Snapshots, 'of' | 'count'>;
   advisories: () => AdvisoryCheck;
+  connections: () => ConnectionCounts;
   /** Position of the newest event at the start. */
   eventsHead: number;
 }
@@ -48,6 +50,7 @@ export function createCollectors(deps: Collected) {
     events(deps),
     outsiders(deps),
     database(deps),
+    connections(deps),
   ];
   return { collectors, stop: waiting.stop };
 }
@@ -218,6 +221,17 @@ function database({ platform: { database, now } }: Collected): Collector {
           }),
         ),
       ),
+    ];
+  });
+}
+
+function connections({ platform: { now }, connections: counts }: Collected): Collector {
+  return collector('connections', now, async () => {
+    const { open, waiting, max, ended } = counts();
+    return [
+      ...each('tidegate_connections', 'state', Object.entries({ busy: open - waiting, waiting })),
+      ...(max === null ? [] : [{ metric: 'tidegate_connections_max', value: max } as const]),
+      ...each('tidegate_connections_ended_total', 'state', Object.entries(ended)),
     ];
   });
 }

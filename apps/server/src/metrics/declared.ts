@@ -85,6 +85,20 @@ export const METRICS = metrics({
     help: 'Requests over a limit (429), by template of the route.',
     labels: ['route'],
   },
+  tidegate_connections: {
+    kind: 'gauge',
+    help: 'Open connections of hosts and operators: busy with a request, or waiting for the next one.',
+    labels: ['state'],
+  },
+  tidegate_connections_max: {
+    kind: 'gauge',
+    help: 'Most connections that are taken, nine tenths of process_max_fds; absent where the system tells no limit.',
+  },
+  tidegate_connections_ended_total: {
+    kind: 'counter',
+    help: 'Connections ended because there were too many for the limit of open files: answered ones from four fifths of it, waiting ones to make room for new ones.',
+    labels: ['state'],
+  },
 
   tidegate_advisories_age_seconds: {
     kind: 'gauge',

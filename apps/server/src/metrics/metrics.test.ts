@@ -1,6 +1,7 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { appendEvent } from '../events/append-event.ts';
 import { createSnapshots } from '../overview/keep-snapshots.ts';
+import { openFilesMax } from '../platform/http/open-connections.ts';
 import { REFUSALS_PER_BUDGET } from '../rate-limits/address-guard.ts';
 import { insertTestAgent } from '../testing/agent-rows.ts';
 import { countStatements } from '../testing/count-statements.ts';
@@ -113,6 +114,20 @@ describe.each(ENGINES)('/metrics on $name', (engine) => {
     expect(new Set(answers.map(({ statusCode }) => statusCode))).toEqual(new Set([200]));
   });
 
+  test('tells open connections and how many are taken', async () => {
+    const { app, scrape } = await open(engine);
+    const url = await app.http.listen({ host: '127.0.0.1', port: 0 });
+    onTestFinished(() => app.http.close());
+    const answer = await fetch(`${url}/api/v1/health`);
+    await answer.bytes();
+    const states = (series: ReadonlyMap<string, number>) =>
+      ['busy', 'waiting'].map((state) => series.get(`tidegate_connections{state="${state}"}`));
+    await expect.poll(async () => states(await scrape())).toEqual([0, 1]);
+    const series = await scrape();
+    expect(series.get('tidegate_connections_max')).toBe(Math.floor((openFilesMax() ?? 0) * 0.9));
+    expect(series.get('tidegate_connections_ended_total{state="waiting"}')).toBe(0);
+  });
+
   test('a collector that fails is told, and its metrics are missing', async () => {
     const { app, scrape } = await open(engine);
     expect((await scrape()).get('tidegate_collector_up{collector="queues"}')).toBe(1);
@@ -141,6 +156,7 @@ describe.each(ENGINES)('a scrape on $name', (engine) => {
       platform,
       snapshots: createSnapshots(platform),
       advisories: () => 'ok',
+      connections: () => ({ open: 0, waiting: 0, max: null, ended: { answered: 0, waiting: 0 } }),
       eventsHead: 0,
     });
     async function readsOfScrape(): Promise<number> {

@@ -1,17 +1,29 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type RequestListener } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import { connect, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import { createSelfSigned } from '@tidegate/testkit/certificates';
 import { expect, onTestFinished, test } from 'vitest';
 import { createOpenConnections, openFilesMax } from './open-connections.ts';
 
-async function open(filesMax: number | null) {
+const pair = await createSelfSigned(['localhost']);
+
+async function open(filesMax: number | null, scheme: 'http' | 'https' = 'http') {
   const crowded: number[] = [];
   const connections = createOpenConnections({ filesMax, onCrowded: (count) => void crowded.push(count) });
-  const server = createServer((_, response) => {
-    connections.endIfCrowded(response);
-    response.end('served');
-  });
+  const held: (() => void)[] = [];
+  const listener: RequestListener = (request, response) => {
+    connections.follow(response);
+    if (request.url === '/slow') held.push(() => response.end('served'));
+    else response.end('served');
+  };
+  const kept = { keepAliveTimeout: 60_000 };
+  const server =
+    scheme === 'http' ? createServer(kept, listener) : createTlsServer({ ...kept, ...pair }, listener);
   connections.watch(server);
+  let accepted = 0;
+  server.on(scheme === 'http' ? 'connection' : 'secureConnection', () => void accepted++);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   onTestFinished(async () => {
@@ -20,34 +32,92 @@ async function open(filesMax: number | null) {
   });
   const address = server.address();
   const port = typeof address === 'object' ? (address?.port ?? 0) : 0;
-  /** Sends a request on a new connection; the answer's header `connection`, or null if there is no answer. */
-  async function ask(socket: Socket = connect({ port, host: '127.0.0.1' })) {
+  /** A connection that the server has accepted, and that has sent nothing. */
+  async function reach(): Promise<Socket> {
+    const before = accepted;
+    const to = { port, host: '127.0.0.1', ca: pair.cert, servername: 'localhost' };
+    const socket = scheme === 'http' ? connect(to) : connectTls(to);
     onTestFinished(() => void socket.destroy());
     socket.on('error', () => {});
+    // Notices the end while nobody reads.
+    socket.resume();
+    await once(socket, scheme === 'http' ? 'connect' : 'secureConnect');
+    await expect.poll(() => accepted).toBe(before + 1);
+    return socket;
+  }
+  /** Sends a request; the answer's header `connection`, or null if there is no answer. */
+  async function ask(given?: Socket) {
+    const socket = given ?? (await reach());
     socket.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n');
     const answer = await Promise.race([once(socket, 'data'), once(socket, 'close').then(() => null)]);
     return { socket, kept: answer && /^connection: (\S+)/im.exec(String(answer[0]))?.[1] };
   }
-  return { ask, crowded };
+  return { ask, reach, crowded, connections, held, port };
 }
 
-test('connections are kept up to four fifths of the open files; past it they end with their answer, and there is an end', async () => {
-  const { ask, crowded } = await open(10);
+const isOpen = ({ destroyed, readableEnded }: Socket) => !destroyed && !readableEnded;
+
+test('connections are kept up to four fifths of the open files; past it they end with their answer', async () => {
+  const { ask, crowded, connections } = await open(20);
   const kept = [];
-  for (let n = 0; n < 8; n++) kept.push(await ask());
-  expect(kept.map((one) => one.kept)).toEqual(Array.from({ length: 8 }, () => 'keep-alive'));
-  const ninth = await ask();
-  expect(ninth.kept).toBe('close');
-  expect(crowded).toEqual([9]);
-  await once(ninth.socket, 'close');
-  // One that sends nothing takes a place as well.
-  const silent = connectTo(kept[0]?.socket);
-  await once(silent, 'connect');
-  expect((await ask()).kept).toBeNull();
-  silent.destroy();
-  const [first] = kept;
-  first?.socket.destroy();
+  for (let n = 0; n < 16; n++) kept.push(await ask());
+  expect(kept.map((one) => one.kept)).toEqual(Array.from({ length: 16 }, () => 'keep-alive'));
+  const last = await ask();
+  expect(last.kept).toBe('close');
+  expect(crowded).toEqual([17]);
+  await once(last.socket, 'close');
+  kept.at(-1)?.socket.destroy();
   await expect.poll(async () => (await ask()).kept).toBe('keep-alive');
+  expect(connections.counts().max).toBe(18);
+});
+
+test.each(['http', 'https'] as const)(
+  'over %s a new connection past the bound ends the one that waits longest: silent ones, then kept ones, never a busy one',
+  async (scheme) => {
+    const { ask, reach, connections, held } = await open(20, scheme);
+    const keepBusy = async (socket: Socket) => {
+      const before = held.length;
+      socket.write('GET /slow HTTP/1.1\r\nhost: x\r\n\r\n');
+      await expect.poll(() => held.length).toBe(before + 1);
+    };
+    const busy = await reach();
+    // The answer to the first of two requests leaves it busy.
+    busy.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n');
+    await keepBusy(busy);
+    const kept: Socket[] = [];
+    for (let n = 0; n < 14; n++) kept.push((await ask()).socket);
+    const [first, second, ...others] = kept;
+    await ask(first);
+    const silent = [await reach(), await reach()];
+    expect(connections.counts()).toMatchObject({ open: 17, waiting: 16 });
+
+    const last = await reach();
+    await expect.poll(() => silent.map(isOpen)).toEqual([false, true]);
+    expect((await ask(last)).kept).toBe('close');
+    await expect.poll(() => connections.counts().open).toBe(16);
+    const next = [await reach(), await reach()];
+    await expect.poll(() => silent.map(isOpen)).toEqual([false, false]);
+    expect([...kept, ...next, busy].every(isOpen)).toBe(true);
+
+    for (const one of next) await keepBusy(one);
+    const newcomer = await reach();
+    await expect.poll(() => second && isOpen(second)).toBe(false);
+    expect([first, ...others, ...next, busy, newcomer].every((one) => one && isOpen(one))).toBe(true);
+    expect(connections.counts().ended).toEqual({ answered: 3, waiting: 3 });
+    for (const socket of [...kept, ...next, busy, newcomer]) socket.destroy();
+    await expect.poll(() => connections.counts()).toMatchObject({ open: 0, waiting: 0 });
+  },
+);
+
+test('there is an end where every connection is busy', async () => {
+  const { reach, held, port } = await open(10);
+  for (let n = 0; n < 9; n++) {
+    const socket = await reach();
+    socket.write('GET /slow HTTP/1.1\r\nhost: x\r\n\r\n');
+    await expect.poll(() => held.length).toBe(n + 1);
+  }
+  const refused = connect({ port, host: '127.0.0.1' }).on('error', () => {});
+  await once(refused.resume(), 'close');
 });
 
 test('without a known limit every connection is kept', async () => {
@@ -59,9 +129,3 @@ if (process.platform === 'linux')
   test('Linux tells the limit of open files', () => {
     expect(openFilesMax()).toBeGreaterThan(100);
   });
-
-function connectTo(other: Socket | undefined): Socket {
-  const socket = connect({ port: other?.remotePort ?? 0, host: '127.0.0.1' });
-  onTestFinished(() => void socket.destroy());
-  return socket;
-}

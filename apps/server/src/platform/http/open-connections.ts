@@ -1,21 +1,43 @@
 import { readFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
-import type { Server } from 'node:net';
+import type { Server, Socket } from 'node:net';
+import { Server as TlsServer } from 'node:tls';
+import { createLinkedQueue, type Linked } from './linked-queue.ts';
 
-/** Shares of the process's limit of open files: beyond the first, a connection ends with its answer; the second is the end. */
+/**
+ * Shares of the process's limit of open files. Beyond the first, a connection ends with its answer; beyond the second, each new one
+ * ends one that waits; the last is the end.
+ */
 const KEPT_SHARE = 0.8;
+const ROOM_SHARE = 0.85;
 const MOST_SHARE = 0.9;
 
 export interface OpenConnections {
   /** Counts the connections of a server, which takes no more than fit. */
   watch(server: Server): void;
-  /** Lets the connection end with this answer if the server stops soon, or has too many to keep idle ones. */
-  endIfCrowded(response: ServerResponse): void;
+  /** Follows a request. Its connection ends with the answer if the server stops soon, or has too many to keep. */
+  follow(response: ServerResponse): void;
+  counts(): ConnectionCounts;
+}
+
+export interface ConnectionCounts {
+  open: number;
+  /** Those of them that have no request to answer. */
+  waiting: number;
+  /** No more are taken; null: any number is. */
+  max: number | null;
+  /** Ended since the start because there were too many: with their answers, and while they waited. */
+  ended: { answered: number; waiting: number };
+}
+
+interface Connection extends Linked<Connection> {
+  socket: Socket;
+  requests: number;
 }
 
 /**
  * Bounds the connections that hosts keep between their check-ins, so that files and the database can always be opened.
- * `filesMax` null bounds nothing. `onCrowded` is told at each answer that ends a connection.
+ * `filesMax` null bounds nothing. `onCrowded` is told of each connection that is ended.
  */
 export function createOpenConnections(options: {
   filesMax: number | null;
@@ -24,25 +46,92 @@ export function createOpenConnections(options: {
   isDraining?: () => boolean;
 }): OpenConnections {
   const filesMax = options.filesMax ?? Number.POSITIVE_INFINITY;
-  const keptMax = Math.floor(filesMax * KEPT_SHARE);
+  const keptMax = keptConnections(filesMax);
+  const roomMax = Math.floor(filesMax * ROOM_SHARE);
+  const max = options.filesMax === null ? null : Math.floor(filesMax * MOST_SHARE);
+  const connections = new Map<Socket, Connection>();
+  // Those that have sent no request go first, or a flood of them would end the ones that hosts keep.
+  const silent = createLinkedQueue<Connection>();
+  const idle = createLinkedQueue<Connection>();
+  const ended = { answered: 0, waiting: 0 };
   let open = 0;
+
+  function accept(socket: Socket): Connection {
+    open++;
+    if (open > roomMax) makeRoom();
+    const connection: Connection = { socket, requests: 0, queue: null, before: null, after: null };
+    connections.set(socket, connection);
+    silent.add(connection);
+    socket.once('close', () => {
+      open--;
+      forget(connection);
+    });
+    return connection;
+  }
+
+  function makeRoom(): void {
+    const longest = silent.first() ?? idle.first();
+    if (longest === null) return;
+    forget(longest);
+    longest.socket.destroy();
+    ended.waiting++;
+    options.onCrowded(open);
+  }
+
+  function forget(connection: Connection): void {
+    connection.queue?.remove(connection);
+    connections.delete(connection.socket);
+  }
+
+  /** One function for all answers: a closure for each would be kept as long as its request. */
+  function endRequest(this: ServerResponse): void {
+    const connection = connections.get(this.req.socket);
+    if (connection !== undefined && --connection.requests === 0) idle.add(connection);
+  }
+
   return {
     watch(server) {
-      if (filesMax !== Number.POSITIVE_INFINITY) server.maxConnections = Math.floor(filesMax * MOST_SHARE);
-      server.on('connection', (socket) => {
-        open++;
-        socket.once('close', () => {
-          open--;
-        });
+      if (max !== null) server.maxConnections = max;
+      if (!(server instanceof TlsServer)) return void server.on('connection', accept);
+      // Requests come on another socket than the one that was accepted, and nothing public leads from it to that one.
+      const shaking = new Map<string, Connection>();
+      server.on('connection', (raw: Socket) => {
+        const peer = peerOf(raw);
+        shaking.set(peer, accept(raw));
+        raw.once('close', () => shaking.delete(peer));
+      });
+      server.on('secureConnection', (socket) => {
+        const connection = shaking.get(peerOf(socket));
+        if (connection === undefined) return;
+        connections.delete(connection.socket);
+        connection.socket = socket;
+        connections.set(socket, connection);
       });
     },
-    endIfCrowded(response) {
+    follow(response) {
+      const connection = connections.get(response.req.socket);
+      if (connection !== undefined) {
+        connection.queue?.remove(connection);
+        connection.requests++;
+        response.on('close', endRequest);
+      }
       if (options.isDraining?.()) response.shouldKeepAlive = false;
       if (open <= keptMax) return;
       response.shouldKeepAlive = false;
+      ended.answered++;
       options.onCrowded(open);
     },
+    counts: () => ({ open, waiting: silent.size() + idle.size(), max, ended: { ...ended } }),
   };
+}
+
+/** How many connections are kept between their requests. */
+export function keptConnections(filesMax: number): number {
+  return Math.floor(filesMax * KEPT_SHARE);
+}
+
+function peerOf({ remoteAddress, remotePort, localAddress }: Socket): string {
+  return `${remoteAddress} ${remotePort} ${localAddress}`;
 }
 
 /** The limit of open files of this process; null where the system does not tell. */

@@ -169,7 +169,7 @@ function createNodeServer(
     if (watch !== null) time(watch, { request, response, ...known });
     const fault = headerFault(request);
     if (fault !== null) return answerFault(request, response, fault);
-    connections?.endIfCrowded(response);
+    connections?.follow(response);
     if (shedding?.refuses(request, response)) return;
     if (plainRoute === undefined || isClosing()) next(request, response);
     else plainRoute(request, response, next);
