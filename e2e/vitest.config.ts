@@ -27,6 +27,7 @@ const LONG =
         'e2e/one-line.test.ts',
         'e2e/openapi.test.ts',
         'e2e/package-upgrade.test.ts',
+        'e2e/pgbouncer.test.ts',
         'e2e/podman.test.ts',
         'e2e/real-registries.test.ts',
         'e2e/release.test.ts',

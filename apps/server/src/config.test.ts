@@ -14,6 +14,8 @@ function settingOf(env: Record<string, string>, name: keyof typeof SETTINGS): un
   return outcome.ok ? outcome.config[name] : outcome.fault;
 }
 
+const POSTGRES_URL = 'empty, or a postgres:// URL; if it has the parameter pgbouncer, that is true or false';
+
 describe('defaults', () => {
   test('no setting is required, and empty counts as absent', () => {
     expect(readConfig({})).toEqual({ ok: true, config: defaultConfig() });
@@ -77,7 +79,8 @@ describe('a bad value is one line that names the variable, what was given and wh
     ['SERVICE_SIGNING_PRIVATE_KEY', 'abcdef', '128 hex digits (seed then public half)'],
     ['SERVICE_SIGNING_PREVIOUS_PRIVATE_KEY', 'abcdef', '128 hex digits (seed then public half)'],
     ['SERVICE_JWT_SECRET', 'abcdef', 'text of 32 bytes or more'],
-    ['SERVICE_DATABASE_URL', 'mysql://root:abcdef@db', 'empty, or a postgres:// URL'],
+    ['SERVICE_DATABASE_URL', 'mysql://root:abcdef@db', POSTGRES_URL],
+    ['SERVICE_DATABASE_URL', 'postgres://u:p@db/t?a=b&pgbouncer=yes', POSTGRES_URL],
     ['SERVICE_ADMIN_PASSWORD', 'abcdef', '15 to 256 characters'],
   ])('%s is secret: what was given is hidden', (name, given, allowed) => {
     expect(faultOf({ [name]: given })).toBe(`${name} is a hidden value; allowed: ${allowed}`);
@@ -162,6 +165,12 @@ describe('good values', () => {
       ['age1qqqqqqqqqqqq', 'age1pppppppppppp'],
     ],
     ['SERVICE_DATABASE_URL', 'postgresql://u:p@h/db', 'databaseUrl', 'postgresql://u:p@h/db'],
+    [
+      'SERVICE_DATABASE_URL',
+      'postgres://h/db?pgbouncer=true',
+      'databaseUrl',
+      'postgres://h/db?pgbouncer=true',
+    ],
     ['SERVICE_SIGNING_PRIVATE_KEY', ` ${'aB'.repeat(64)}\n`, 'signingPrivateKey', 'aB'.repeat(64)],
     ['SERVICE_MIN_AGENT_VERSION', '1.2.3-rc.1', 'minAgentVersion', '1.2.3-rc.1'],
   ] as const)('%s=%s', (name, given, key, value) => {

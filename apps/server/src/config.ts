@@ -97,11 +97,11 @@ export const SETTINGS = {
   }),
   databaseUrl: setting({
     env: 'SERVICE_DATABASE_URL',
-    doc: 'PostgreSQL to use; empty means SQLite in the data folder.',
-    schema: nullable(Type.String({ pattern: '^postgres(ql)?://' })),
+    doc: 'PostgreSQL to use; empty means SQLite in the data folder. `pgbouncer=true` among its parameters: through a pooler that works by transaction.',
+    schema: nullable(Type.String({ pattern: '^postgres(ql)?://(?!.*[?&]pgbouncer=(?!(true|false)(&|$)))' })),
     default: null,
     secret: true,
-    allowed: 'empty, or a postgres:// URL',
+    allowed: 'empty, or a postgres:// URL; if it has the parameter pgbouncer, that is true or false',
     parse: text,
   }),
   signingPrivateKey: setting({

@@ -1,6 +1,8 @@
 import { sql } from 'kysely';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { databaseOptions } from '../../testing/database-options.ts';
 import { ENGINES } from '../../testing/engines.ts';
+import { openPostgres } from './postgres.ts';
 
 const FULL = 2;
 /** Settings of connections, whatever the defaults of the database are. */
@@ -18,6 +20,11 @@ const SETTINGS: Record<'sqlite' | 'postgres', readonly (readonly [string, string
     ['random_page_cost', '1.1'],
   ],
 };
+const IN_TRANSACTIONS: readonly (readonly [string, string | number])[] = [
+  ...SETTINGS.postgres,
+  ['statement_timeout', '30s'],
+  ['transaction_isolation', 'read committed'],
+];
 
 describe.each(ENGINES)('a connection that writes to $name', (engine) => {
   test.each(SETTINGS[engine.name])('has %s %s', async (name, value) => {
@@ -26,6 +33,32 @@ describe.each(ENGINES)('a connection that writes to $name', (engine) => {
     const { rows } = await database.transact((tx) => sql.raw<Record<string, unknown>>(text).execute(tx));
     expect(rows.map((row) => Object.values(row))).toEqual([[value]]);
   });
+});
+
+describe.each(ENGINES.filter(({ name }) => name === 'postgres'))('behind a pooler, $name', (engine) => {
+  test.each(IN_TRANSACTIONS)(
+    'begins each transaction with %s %s, and leaves the connection as it was',
+    async (name, value) => {
+      const { databaseUrl } = await engine.place();
+      const database = openPostgres(`${databaseUrl}&pgbouncer=true`, {
+        ...databaseOptions(),
+        connections: { transactions: 1, reads: 1, prepared: 1 },
+      });
+      onTestFinished(() => database.close());
+      const show = sql.raw<Record<string, unknown>>(`SHOW ${name}`);
+      const before = await show.execute(database.read);
+      const inside = await database.transact((tx) => show.execute(tx));
+      expect(inside.rows.map((row) => Object.values(row))).toEqual([[value]]);
+      expect(await show.execute(database.read)).toEqual(before);
+      const one = { name: 'one', sqlite: 'SELECT 1', postgres: 'SELECT 1' };
+      expect(await database.prepareRead(one)([])).toEqual([[1]]);
+      const named = {
+        ...{ name: 'named', sqlite: '' },
+        postgres: 'SELECT count(*)::int FROM pg_prepared_statements',
+      };
+      expect(await database.prepareRead(named)([])).toEqual([[0]]);
+    },
+  );
 });
 
 describe.each(ENGINES)('transactions that wait for one another on $name', (engine) => {

@@ -1,4 +1,13 @@
-import { type DatabaseConnection, type Dialect, type Driver, Kysely, PostgresDialect, sql } from 'kysely';
+import {
+  CompiledQuery,
+  type DatabaseConnection,
+  type Dialect,
+  type Driver,
+  Kysely,
+  PostgresDialect,
+  sql,
+  type TransactionSettings,
+} from 'kysely';
 import { Pool, types } from 'pg';
 import { gather } from '../gather.ts';
 import type { QueryWatch } from '../slow-log.ts';
@@ -32,6 +41,14 @@ const SETTINGS = {
   max_parallel_workers_per_gather: '0',
   random_page_cost: '1.1',
 };
+const TIMEOUTS = { statement_timeout: 30_000, idle_in_transaction_session_timeout: 60_000 };
+const STARTUP = Object.entries(SETTINGS)
+  .map(([name, value]) => `-c ${name}=${value}`)
+  .join(' ');
+/** A pooler gives each transaction another connection, which knows nothing of the last: it begins with its settings. */
+const SET_LOCAL = Object.entries({ ...SETTINGS, ...TIMEOUTS })
+  .map(([name, value]) => `SET LOCAL ${name} = '${value}'`)
+  .join('; ');
 
 /** Connections of each kind. A kind never waits for connections of another. */
 export interface Connections {
@@ -54,6 +71,7 @@ export function openPostgres(
 ): Database {
   const { transactions, reads, prepared } = options.connections ?? CONNECTIONS;
   const { watch = null } = options;
+  const isPooled = isBehindPooler(url);
   const pool = openPool(url, { ...options, max: prepared });
   const pools = {
     prepared: pool,
@@ -62,9 +80,9 @@ export function openPostgres(
     // It never waits behind the transactions that wait for it.
     after: openPool(url, { ...options, max: 1 }),
   };
-  const reader = Object.assign(kyselyOn(pools.reads, watch), { seals: options.seals });
-  const writer = kyselyOn(pools.transactions, watch);
-  const afterWriter = kyselyOn(pools.after, watch);
+  const reader = Object.assign(kyselyOn(pools.reads, { watch, isPooled }), { seals: options.seals });
+  const writer = kyselyOn(pools.transactions, { watch, isPooled });
+  const afterWriter = kyselyOn(pools.after, { watch, isPooled });
   const { seals, afterCommit } = options;
   const waitForStep = gather<() => void>({
     most: Number.POSITIVE_INFINITY,
@@ -92,7 +110,8 @@ export function openPostgres(
     let count: number | null = null;
     try {
       const result = await pool.query<[...HotRow]>({
-        name,
+        // The statement that a name stands for is on one connection of the pooler, not on the next.
+        name: isPooled ? undefined : name,
         text: postgres,
         values: [...parameters],
         rowMode: 'array',
@@ -154,11 +173,7 @@ function openPool(
     connectionString,
     max,
     connectionTimeoutMillis: 5_000,
-    statement_timeout: 30_000,
-    idle_in_transaction_session_timeout: 60_000,
-    options: Object.entries(SETTINGS)
-      .map(([name, value]) => `-c ${name}=${value}`)
-      .join(' '),
+    ...(isBehindPooler(connectionString) ? {} : { ...TIMEOUTS, options: STARTUP }),
     types: { getTypeParser: (oid, format) => (oid === INT8_OID ? Number : types.getTypeParser(oid, format)) },
   });
   // A broken connection must not end the process. A transaction on it fails at its next statement; later queries open
@@ -170,8 +185,18 @@ function openPool(
   return pool;
 }
 
-function kyselyOn(pool: Pool, watch: QueryWatch | null): Kysely<Tables> {
-  return new Kysely<Tables>({ dialect: mapped(new PostgresDialect({ pool }), watch) });
+/** Whether the URL says that its connections are given out for one transaction each. */
+function isBehindPooler(url: string): boolean {
+  return new URL(url).searchParams.get('pgbouncer') === 'true';
+}
+
+interface Means {
+  watch: QueryWatch | null;
+  isPooled: boolean;
+}
+
+function kyselyOn(pool: Pool, means: Means): Kysely<Tables> {
+  return new Kysely<Tables>({ dialect: mapped(new PostgresDialect({ pool }), means) });
 }
 
 /** serialization_failure, deadlock_detected */
@@ -205,12 +230,12 @@ function mapFault(error: unknown): unknown {
  * The same dialect; its connections throw a DatabaseFault when the database is unavailable, not for a wrong
  * statement.
  */
-function mapped(dialect: PostgresDialect, watch: QueryWatch | null): Dialect {
+function mapped(dialect: PostgresDialect, means: Means): Dialect {
   return {
     createAdapter: () => dialect.createAdapter(),
     createIntrospector: (db) => dialect.createIntrospector(db),
     createQueryCompiler: () => dialect.createQueryCompiler(),
-    createDriver: () => mappedDriver(dialect.createDriver(), watch),
+    createDriver: () => mappedDriver(dialect.createDriver(), means),
   };
 }
 
@@ -227,7 +252,7 @@ function plainOf(connection: DatabaseConnection): DatabaseConnection {
   return isMapped(connection) ? connection.plain : connection;
 }
 
-function mappedDriver(driver: Driver, watch: QueryWatch | null): Driver {
+function mappedDriver(driver: Driver, { watch, isPooled }: Means): Driver {
   function rethrow(error: unknown): never {
     throw mapFault(error);
   }
@@ -257,10 +282,22 @@ function mappedDriver(driver: Driver, watch: QueryWatch | null): Driver {
       };
       return connection;
     },
-    beginTransaction: (connection, settings) => driver.beginTransaction(plainOf(connection), settings),
+    beginTransaction: (connection, settings) =>
+      isPooled
+        ? beginWithSettings(connection, settings)
+        : driver.beginTransaction(plainOf(connection), settings),
     commitTransaction: (connection) => driver.commitTransaction(plainOf(connection)),
     rollbackTransaction: (connection) => driver.rollbackTransaction(plainOf(connection)),
     releaseConnection: (connection, options) => driver.releaseConnection(plainOf(connection), options),
     destroy: (options) => driver.destroy(options),
   };
+}
+
+async function beginWithSettings(
+  connection: DatabaseConnection,
+  { isolationLevel = 'read committed' }: TransactionSettings,
+): Promise<void> {
+  await connection.executeQuery(
+    CompiledQuery.raw(`START TRANSACTION ISOLATION LEVEL ${isolationLevel}; ${SET_LOCAL}`),
+  );
 }

@@ -66,7 +66,6 @@ async function openPostgresSnapshot(url: string): Promise<Snapshot> {
   const client = new Client({
     connectionString: url,
     connectionTimeoutMillis: 5_000,
-    options: '-c timezone=UTC',
     types: { getTypeParser: (oid, format) => (oid === INT8_OID ? Number : types.getTypeParser(oid, format)) },
   });
   // A broken connection makes the current query fail, and the next one.
