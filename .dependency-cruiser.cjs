@@ -45,6 +45,7 @@ const SLICES = [
   'vulnerabilities',
   'sboms',
   'withheld',
+  'host-faults',
   'rollbacks',
   'rollout-runs',
   'restore',

@@ -304,7 +304,7 @@ describeConsole('hosts in the console', { hosts: 5, operators: [VIEWER] }, (scen
     await dialog.getByLabel('Type moved to continue').fill('moved');
     await dialog.getByLabel('Reason').fill('new mainboard');
     await dialog.getByRole('button', { name: 'Clear the binding' }).click();
-    await page.getByText('bound to no machine').waitFor();
+    await page.getByText('bound to no machine', { exact: true }).waitFor();
     await page.getByText('not bound', { exact: true }).first().waitFor();
     const [event] = await scene.stage.operator.events({ type: 'MACHINE_REBOUND', agent_id: agent.agentId });
     expect(event?.content.reason).toBe('new mainboard');

@@ -321,6 +321,10 @@ const ROWS: Readonly<Record<string, Row>> = {
     path: `/api/v1/agents/${NOBODY}/withheld`,
     expected: operator('viewer', '404 not_found'),
   },
+  'GET /api/v1/agents/:agent_id/faults': {
+    path: `/api/v1/agents/${NOBODY}/faults`,
+    expected: operator('viewer', '404 not_found'),
+  },
   'GET /api/v1/agents/:agent_id/probes': {
     path: `/api/v1/agents/${NOBODY}/probes`,
     expected: operator('viewer', '404 not_found'),

@@ -35,6 +35,7 @@ import { watchSeals } from './events/watch-seals.ts';
 import { mountEvidence } from './evidence/routes.ts';
 import { mountFleetLock } from './fleet-lock/routes.ts';
 import { mountHealth } from './health/routes.ts';
+import { mountHostFaults } from './host-faults/routes.ts';
 import { createLargeReports } from './inventory/large-reports.ts';
 import { mountInventory } from './inventory/routes.ts';
 import { mountMetrics } from './metrics/routes.ts';
@@ -152,6 +153,7 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
   mountProviderRoutes(http, opening, operators);
   mountResync(routes, { platform });
   mountStream(routes, { platform, watch: changeWatch, identify });
+  mountHostFaults(routes, { platform, config });
   mountOverview(routes, { platform, snapshots, advisories: sources.advisoryState });
   mountCalendar(routes, { platform, due });
   mountNotifications(routes, notifications);

@@ -516,6 +516,8 @@ interface Resync { "id": string; "opened_at": string; "closes_at": string; "open
 
 interface Answer66 { "epoch": number; "restored": Restored | null; "active_families": number; "resync": Resync | null }
 
+interface Item49 { "kind": "clone_suspected" | "revoked" | "credentials_ended" | "other_machine" | "unbound" | "never_seen" | "offline" | "packages_broken" | "transaction_interrupted" | "space_insufficient" | "packages_locked" | "agent_too_old" | "probes_red" | "command_failed" | "packages_unknown" | "packages_incomplete" | "reboot_needed" | "services_restart"; "since": string | null; "urgent": boolean; "text": string; "why": string; "mend": "decide_clone" | "enrol" | "rebind" | "see_events" | "repair" | "see_condition" | "update_agent" | "see_probes" | "see_command" | "scan" | "see_restarts" | null; "command_id": string | null }
+
 interface Clear { "count": number; "as_of": string; "opens": { "list": "agents" | "updates" | "commands" | "events" | "divergences" | "signing-keys" | "registration-tokens" | "notification-deliveries"; "filter": { [name: string]: string } } | null }
 
 interface Waiting { "clear": Clear; "vulnerable": Clear; "unchecked": Clear; "not_judged": Clear }
@@ -538,7 +540,7 @@ interface Answer67 { "as_of": string; "of": "fleet" | "groups"; "needs_me": Need
 
 interface Open2 { "clear": number; "vulnerable": number; "unchecked": number; "not_judged": number }
 
-interface Item49 { "day": string; "as_of": string; "complete": boolean; "open": Open2; "exposed": number; "exposed_hosts": number | null; "median_age_hours": number | null; "p95_age_hours": number | null; "hosts_seen": number }
+interface Item50 { "day": string; "as_of": string; "complete": boolean; "open": Open2; "exposed": number; "exposed_hosts": number | null; "median_age_hours": number | null; "p95_age_hours": number | null; "hosts_seen": number }
 
 interface Answer68 { "agent_id": string; "as_of": string; "slot_minutes": 30; "slots": ({ "from": string; "status": "seen" | "late" | "missed" | "unknown" })[] }
 
@@ -562,7 +564,7 @@ interface Config5 { "kind": "telegram"; "server": string; "chat": string }
 
 interface LastAttempt { "at": string; "is_delivered": boolean; "reason": string | null; "answer": string | null }
 
-interface Item50 { "id": string; "name": string; "is_enabled": boolean; "config": Config | Config2 | Config3 | { "kind": "slack" } | { "kind": "teams" } | Config4 | { "kind": "discord" } | Config5; "has_secret": boolean; "receiver_key": string | null; "state": "off" | "idle" | "working" | "failing" | "paused"; "failures_in_a_row": number; "next_try_at": string | null; "last_attempt": LastAttempt | null; "waiting": number; "dead": number; "rules": number; "created_by": string; "created_at": string; "updated_at": string }
+interface Item51 { "id": string; "name": string; "is_enabled": boolean; "config": Config | Config2 | Config3 | { "kind": "slack" } | { "kind": "teams" } | Config4 | { "kind": "discord" } | Config5; "has_secret": boolean; "receiver_key": string | null; "state": "off" | "idle" | "working" | "failing" | "paused"; "failures_in_a_row": number; "next_try_at": string | null; "last_attempt": LastAttempt | null; "waiting": number; "dead": number; "rules": number; "created_by": string; "created_at": string; "updated_at": string }
 
 interface Body28 { "name": string; "is_enabled": boolean; "config": Config | Config2 | Config3 | { "kind": "slack" } | { "kind": "teams" } | Config4 | { "kind": "discord" } | Config5; "secret"?: string | null }
 
@@ -576,7 +578,7 @@ interface Mode { "kind": "digest"; "at": string; "zone": string; "weekdays": (nu
 
 interface Mode2 { "kind": "escalation"; "after_hours": number; "repeat_hours": number; "repeats_max": number }
 
-interface Item51 { "id": string; "name": string; "is_enabled": boolean; "channel_id": string; "conditions": Conditions; "quiet_hours": QuietHours | null; "mode": { "kind": "at_once"; "batch_seconds": number } | Mode | Mode2; "channel_name": string; "next_digest_at": string | null; "quiet_until": string | null; "created_by": string; "created_at": string; "updated_at": string }
+interface Item52 { "id": string; "name": string; "is_enabled": boolean; "channel_id": string; "conditions": Conditions; "quiet_hours": QuietHours | null; "mode": { "kind": "at_once"; "batch_seconds": number } | Mode | Mode2; "channel_name": string; "next_digest_at": string | null; "quiet_until": string | null; "created_by": string; "created_at": string; "updated_at": string }
 
 interface Body29 { "name": string; "is_enabled": boolean; "channel_id": string; "conditions": Conditions; "quiet_hours": QuietHours | null; "mode": { "kind": "at_once"; "batch_seconds": number } | Mode | Mode2 }
 
@@ -584,9 +586,9 @@ interface Sample { "at": string; "severity": "info" | "warning" | "error" | "cri
 
 interface Answer71 { "since": string; "matches": number; "messages": number; "is_complete": boolean; "samples": (Sample)[] }
 
-interface Item52 { "id": string; "kind": "events" | "digest" | "escalation" | "test"; "state": "waiting" | "delivered" | "dead"; "channel_id": string; "channel_name": string; "rule_id": string | null; "rule_name": string | null; "subject": string; "severity": "info" | "warning" | "error" | "critical"; "events": number; "updates": number; "attempts": number; "created_at": string; "next_attempt_at": string | null; "ended_at": string | null; "last_attempt": LastAttempt | null }
+interface Item53 { "id": string; "kind": "events" | "digest" | "escalation" | "test"; "state": "waiting" | "delivered" | "dead"; "channel_id": string; "channel_name": string; "rule_id": string | null; "rule_name": string | null; "subject": string; "severity": "info" | "warning" | "error" | "critical"; "events": number; "updates": number; "attempts": number; "created_at": string; "next_attempt_at": string | null; "ended_at": string | null; "last_attempt": LastAttempt | null }
 
-interface Answer72 { "items": (Item52)[]; "next_cursor": string | null; "total": number }
+interface Answer72 { "items": (Item53)[]; "next_cursor": string | null; "total": number }
 
 interface Answer73 { "id": string; "kind": "events" | "digest" | "escalation" | "test"; "state": "waiting" | "delivered" | "dead"; "channel_id": string; "channel_name": string; "rule_id": string | null; "rule_name": string | null; "subject": string; "severity": "info" | "warning" | "error" | "critical"; "events": number; "updates": number; "attempts": number; "created_at": string; "next_attempt_at": string | null; "ended_at": string | null; "last_attempt": LastAttempt | null; "summary": string; "sections": ({ "title": string; "items": ({ "text": string; "link": string | null })[] })[]; "link": string | null; "tries": (LastAttempt)[] }
 
@@ -596,9 +598,9 @@ interface Answer75 { "status": "ok" | "degraded"; "version": string; "uptime_sec
 
 interface Body30 { "error_type": "javascript_error" | "api_error" | "ui_error" | "validation_error" | "client_debug" | "client_trace"; "message": string; "subsystem"?: string; "url"?: string; "stack"?: string; "metadata"?: { [name: string]: string | number | boolean | null } }
 
-interface Item53 { "id": string; "name": string; "page": "updates" | "packages" | "hosts"; "query": { [name: string]: string | boolean }; "shared": boolean; "own": boolean; "created_by": string; "created_at": string }
+interface Item54 { "id": string; "name": string; "page": "updates" | "packages" | "hosts"; "query": { [name: string]: string | boolean }; "shared": boolean; "own": boolean; "created_by": string; "created_at": string }
 
-interface Answer76 { "items": (Item53)[]; "next_cursor": string | null; "total": number }
+interface Answer76 { "items": (Item54)[]; "next_cursor": string | null; "total": number }
 
 interface Body31 { "name": string; "page": "updates" | "packages" | "hosts"; "query": { [name: string]: string | boolean }; "shared"?: boolean }
 
@@ -1716,6 +1718,12 @@ export interface Api {
     answer: null;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
+  /** What is wrong with a host and what mends it, the most urgent first */
+  "GET /api/v1/agents/{agent_id}/faults": {
+    path: { "agent_id": string };
+    answer: { "as_of": string; "items": (Item49)[] };
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
+  };
   /** What needs attention, what changed, and which data may be stale or wrong */
   "GET /api/v1/overview": {
     answer: Answer67;
@@ -1724,7 +1732,7 @@ export interface Api {
   /** The fleet day by day, oldest first */
   "GET /api/v1/overview/history": {
     query?: { "days"?: string };
-    answer: { "items": (Item49)[] };
+    answer: { "items": (Item50)[] };
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Check-ins of a host in the last 24 hours */
@@ -1741,26 +1749,26 @@ export interface Api {
   };
   /** Channels of notifications, by name */
   "GET /api/v1/notifications/channels": {
-    answer: { "items": (Item50)[] };
+    answer: { "items": (Item51)[] };
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Add a channel of notifications. Its secret is stored sealed, and never shown */
   "POST /api/v1/notifications/channels": {
     body: Body28;
-    answer: Item50;
+    answer: Item51;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** One channel of notifications, and how it works */
   "GET /api/v1/notifications/channels/{id}": {
     path: { "id": string };
-    answer: Item50;
+    answer: Item51;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Change a channel of notifications. Without a secret the stored one stays, if it goes to the same place */
   "PUT /api/v1/notifications/channels/{id}": {
     path: { "id": string };
     body: Body28;
-    answer: Item50;
+    answer: Item51;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Remove a channel of notifications with its deliveries, also those that wait */
@@ -1777,26 +1785,26 @@ export interface Api {
   };
   /** Rules of notifications, by name */
   "GET /api/v1/notifications/rules": {
-    answer: { "items": (Item51)[] };
+    answer: { "items": (Item52)[] };
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Add a rule of notifications. It speaks of what happens from now on */
   "POST /api/v1/notifications/rules": {
     body: Body29;
-    answer: Item51;
+    answer: Item52;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** One rule of notifications */
   "GET /api/v1/notifications/rules/{id}": {
     path: { "id": string };
-    answer: Item51;
+    answer: Item52;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Change a rule of notifications */
   "PUT /api/v1/notifications/rules/{id}": {
     path: { "id": string };
     body: Body29;
-    answer: Item51;
+    answer: Item52;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Remove a rule of notifications. What it has queued is still sent */
@@ -1866,7 +1874,7 @@ export interface Api {
   /** Save a view; only an admin may share one */
   "POST /api/v1/views": {
     body: Body31;
-    answer: Item53;
+    answer: Item54;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Delete a view: your own, or a shared one for admins */
@@ -2067,6 +2075,7 @@ export const SUCCESSES: Readonly<Record<keyof Api, Readonly<Record<number, reado
   "GET /api/v1/admin/resync": { 200: ["epoch","restored","active_families","resync"] },
   "POST /api/v1/admin/resync": { 201: ["epoch","restored","active_families","resync"] },
   "DELETE /api/v1/admin/resync": { 204: null },
+  "GET /api/v1/agents/{agent_id}/faults": { 200: ["as_of","items"] },
   "GET /api/v1/overview": { 200: ["as_of","of","needs_me","changed","lying","totals","held","verdicts"] },
   "GET /api/v1/overview/history": { 200: ["items"] },
   "GET /api/v1/agents/{agent_id}/heartbeats": { 200: ["agent_id","as_of","slot_minutes","slots"] },
@@ -2282,6 +2291,7 @@ export const CODES: Readonly<Record<keyof Api, readonly string[]>> = {
   "GET /api/v1/admin/resync": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable"],
   "POST /api/v1/admin/resync": ["access_token_expired","access_token_invalid","conflict","forbidden","internal_error","invalid_request","payload_too_large","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable","unsupported_media_type"],
   "DELETE /api/v1/admin/resync": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","payload_too_large","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable","unsupported_media_type"],
+  "GET /api/v1/agents/{agent_id}/faults": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable"],
   "GET /api/v1/overview": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable"],
   "GET /api/v1/overview/history": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable"],
   "GET /api/v1/agents/{agent_id}/heartbeats": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable"],

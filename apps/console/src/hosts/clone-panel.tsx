@@ -25,10 +25,11 @@ export function ClonePanel({
 }) {
   return (
     <section
-      aria-labelledby="clone"
+      id="clone"
+      aria-labelledby="clone-title"
       className="rounded-xl border border-bad/50 bg-bad-soft px-4 py-3 [&_td]:py-1 [&_td]:pr-6 [&_th]:pr-6"
     >
-      <h2 id="clone" className="flex items-center gap-2 font-semibold text-bad">
+      <h2 id="clone-title" className="flex items-center gap-2 font-semibold text-bad">
         <Copy aria-hidden="true" className="size-4" /> Two machines seem to use the identity of this host
       </h2>
       <p className="mt-1">

@@ -2,8 +2,6 @@ import { useQuery } from '@tanstack/react-query';
 import type { ReportItem } from '@tidegate/protocol/inventory-api';
 import type { PackageCondition } from '@tidegate/protocol/package-condition';
 import { CircleCheck, CircleHelp, Wrench } from 'lucide-react';
-import type { ReactNode } from 'react';
-import { oneQuery } from '../api/queries.ts';
 import { Badge } from '../ui/badge.tsx';
 import { Fold } from '../ui/fold.tsx';
 import { Panel } from '../ui/page.tsx';
@@ -11,23 +9,21 @@ import { ErrorPanel, Skeleton } from '../ui/states.tsx';
 import { Time } from '../ui/time.tsx';
 import { counted } from '../updates/update-words.ts';
 import { MANAGERS } from './package-managers.ts';
-import { RepairOffer } from './repair-offer.tsx';
+import { reportsQuery } from './reports-query.ts';
 
-/** What keeps updates from being installed on the host, how to mend it, and the files that wait for a person there. */
+/** What keeps updates from being installed on the host, and the files that wait for a person there. */
 export function ConditionPanel({ id }: { id: string }) {
-  const { data, error, isPending } = useQuery(
-    oneQuery<{ reports: readonly ReportItem[] }>('hosts', `/api/v1/agents/${id}/inventory?limit=1`),
-  );
+  const { data, error, isPending } = useQuery(reportsQuery(id));
   const reports = (data?.reports ?? []).filter(
     ({ ecosystem, condition }) => condition || isOfSystem(ecosystem),
   );
   if (data && reports.length === 0) return null;
   return (
-    <Panel title="Condition of the packages">
+    <Panel id="condition" title="Condition of the packages">
       {error && <ErrorPanel error={error} />}
       {isPending && !error && <Skeleton rows={2} />}
       <ul className="space-y-3">
-        {reports.map(({ ecosystem, condition, repair_sha256: sha256, scanned_at }) => (
+        {reports.map(({ ecosystem, condition, scanned_at }) => (
           <li key={ecosystem} className="space-y-2">
             <p className="flex flex-wrap items-center gap-x-2">
               <strong>{MANAGERS[ecosystem]}</strong>
@@ -36,13 +32,7 @@ export function ConditionPanel({ id }: { id: string }) {
                 as of <Time at={scanned_at} />
               </span>
             </p>
-            {condition && (
-              <Condition condition={condition}>
-                {condition.repair && sha256 !== null && (
-                  <RepairOffer agentId={id} repair={condition.repair} sha256={sha256} />
-                )}
-              </Condition>
-            )}
+            {condition && <Condition condition={condition} />}
           </li>
         ))}
       </ul>
@@ -75,8 +65,7 @@ function Word({ condition }: { condition: PackageCondition | null }) {
   );
 }
 
-/** `children` follow what is broken. */
-function Condition({ condition, children }: { condition: PackageCondition; children: ReactNode }) {
+function Condition({ condition }: { condition: PackageCondition }) {
   const { trouble, broken, more_broken: moreBroken, left_files: left } = condition;
   const leftCount = left.length + condition.more_left_files;
   return (
@@ -101,7 +90,6 @@ function Condition({ condition, children }: { condition: PackageCondition; child
           )}
         </div>
       )}
-      {children}
       {leftCount > 0 && (
         <Fold summary={`${counted(leftCount, 'configuration file')} left beside changed ones`}>
           <p className="text-muted">

@@ -14,6 +14,7 @@ import { Page } from '../ui/page.tsx';
 import { ErrorPanel, Skeleton } from '../ui/states.tsx';
 import { ClonePanel } from './clone-panel.tsx';
 import { ConditionPanel } from './condition-panel.tsx';
+import { FaultsPanel } from './faults-panel.tsx';
 import { HeartbeatPanel } from './heartbeat-panel.tsx';
 import { type HostAct, HostActDialog } from './host-acts.tsx';
 import { HostBadges } from './host-badges.tsx';
@@ -90,6 +91,7 @@ function Host({ host }: { host: AgentItem }) {
       }
     >
       <div className="space-y-4">
+        <FaultsPanel host={host} onAct={setAct} />
         {host.clone_suspected && (
           <ClonePanel clone={host.clone_suspected} mayAct={may('admin')} onAct={setAct} />
         )}

@@ -23,7 +23,7 @@ export function ProbesPanel({ id }: { id: string }) {
     oneQuery<HostProbes>('hosts', `/api/v1/agents/${encodeURIComponent(id)}/probes`),
   );
   return (
-    <Panel title="Probes" aside={data && <Looked at={data.at} />}>
+    <Panel id="probes" title="Probes" aside={data && <Looked at={data.at} />}>
       {error && <ErrorPanel error={error} />}
       {isPending && !error && <Skeleton rows={2} />}
       {data && <Probes probes={data} />}

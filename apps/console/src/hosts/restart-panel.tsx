@@ -24,7 +24,7 @@ export function RestartPanel({ id }: { id: string }) {
   );
   const report = data?.report ?? null;
   return (
-    <Panel title="Restarts" aside={report && <Aside at={report.observed_at} />}>
+    <Panel id="restarts" title="Restarts" aside={report && <Aside at={report.observed_at} />}>
       {error && <ErrorPanel error={error} />}
       {isPending && !error && <Skeleton rows={2} />}
       {data && report === null && (

@@ -32,9 +32,20 @@ export function Page({
 }
 
 /** A bordered box with its own heading. */
-export function Panel({ title, aside, children }: { title: string; aside?: ReactNode; children: ReactNode }) {
+export function Panel({
+  id,
+  title,
+  aside,
+  children,
+}: {
+  /** What a link on the same page leads to. */
+  id?: string;
+  title: string;
+  aside?: ReactNode;
+  children: ReactNode;
+}) {
   return (
-    <section className="rounded-xl border border-line bg-surface">
+    <section id={id} className="scroll-mt-4 rounded-xl border border-line bg-surface">
       <header className="flex flex-wrap items-center justify-between gap-x-3 gap-y-1 border-b border-line px-4 py-2.5">
         <h2 className="font-semibold">{title}</h2>
         {aside}

@@ -76,6 +76,7 @@ export const HOSTS: Group = {
     file('GET /api/v1/agents/{agent_id}/vex', { act: 'vex', accept: vexType }),
     file('GET /api/v1/sbom', { act: 'group-sbom', accept: CYCLONEDX }),
     file('GET /api/v1/vex', { act: 'group-vex', accept: vexType }),
+    show('GET /api/v1/agents/{agent_id}/faults', { act: 'faults' }),
     show('GET /api/v1/agents/{agent_id}/withheld', { act: 'withheld' }),
     show('GET /api/v1/agents/{agent_id}/restarts', { act: 'restarts' }),
     show('GET /api/v1/agents/{agent_id}/probes', { act: 'probes' }),
