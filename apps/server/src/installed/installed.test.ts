@@ -1,3 +1,4 @@
+import { CompiledQuery } from 'kysely';
 import { describe, expect, test } from 'vitest';
 import type { Database, Tx } from '../platform/db/engine.ts';
 import { insertTestAgent } from '../testing/agent-rows.ts';
@@ -21,6 +22,27 @@ test('what is hashed and keyed never changes: rows of older versions are found b
   const curl = packageOf('curl', { source_name: 'curl-src', origin: 'Debian' });
   expect(identityDigest('apt', curl)).toBe('OMDdFTTt4u4Zvz9Mx0avjcwvW9nnalGXv8_1uWUMpkQ');
   expect([nameKey('npm', 'curl'), nameKey('apt', 'curl')]).toEqual([41831289, 310266745]);
+});
+
+test('SQLite finds each package that goes by its whole key, and reads no other of the host', async () => {
+  const asked: string[] = [];
+  const watch = { thresholdMs: 0, elapsedMs: () => 0, tell: ({ sql }: { sql: string }) => asked.push(sql) };
+  const [sqlite] = ENGINES;
+  const database = await sqlite?.open({ watch });
+  if (!database) throw new Error('there is no engine');
+  const { agentId } = await insertTestAgent(database, { n: 1 });
+  const place = { agentId, ecosystem: 'apt', nowMs: 1 };
+  await database.transact((tx) => changePackages(tx, place, { put: [packageOf('curl'), packageOf('sed')] }));
+  await database.transact((tx) => changePackages(tx, place, { gone: [packageOf('curl'), packageOf('sed')] }));
+  const [deletion = '', ...more] = asked.filter((sql) => sql.startsWith('delete from "installed_packages"'));
+  expect(more).toEqual([]);
+  const unbound = Array.from(deletion.matchAll(/\?/g), () => null);
+  const { rows } = await database.read.executeQuery<{ detail: string }>(
+    CompiledQuery.raw(`EXPLAIN QUERY PLAN ${deletion}`, unbound),
+  );
+  expect(rows.map(({ detail }) => detail)).toContain(
+    'SEARCH installed_packages USING PRIMARY KEY (agent_number=? AND name_key=? AND package_id=?)',
+  );
 });
 
 describe.each(ENGINES)('packages of hosts on $name', (engine) => {

@@ -28,7 +28,7 @@ const ATTEMPTS = 10;
 export async function* storedPackages(
   db: Db,
   { agentId, ecosystem }: Section,
-): AsyncGenerator<PackageRecord[]> {
+): AsyncGenerator<readonly PackageRecord[]> {
   const [first, last] = keysOf(ecosystem);
   const query = db
     .selectFrom('host_packages')
@@ -42,7 +42,8 @@ export async function* storedPackages(
     .limit(READ_ROWS);
   let page = await query.where('name_key', '>=', first).execute();
   for (;;) {
-    if (page.length > 0) yield page.map(({ name_key: _, ...record }) => record);
+    // As read: a copy of each row would cost as much as reading it.
+    if (page.length > 0) yield page;
     const end = page.at(-1);
     if (!end || page.length < READ_ROWS) return;
     const behind = sql<SqlBool>`(name_key > ${end.name_key}
@@ -108,10 +109,15 @@ export async function changePackages(
     const names = some.map(({ record }) => record.name);
     const present = stored ?? (host.isNew ? [] : await packagesNamed(tx, place, names));
     const changes: Change[] = [];
+    const removed: StoredPackage[] = [];
+    const remove = (known: StoredPackage) => {
+      removed.push(known);
+      changes.push({ packageId: known.package_id, change: 'removed', held: known.held });
+    };
     const byKey = new Map(present.map((row) => [keyOf(row), row]));
     for (const { record } of some.filter(({ to }) => to === null)) {
       const known = byKey.get(keyOf(record));
-      if (known) changes.push({ packageId: known.package_id, change: 'removed', held: known.held });
+      if (known) remove(known);
       byKey.delete(keyOf(record));
     }
     const written = some.flatMap(({ to }) => to ?? []);
@@ -122,11 +128,11 @@ export async function changePackages(
       if (known?.package_id === packageId) {
         if (known.held !== held) changes.push({ packageId, change: 'held', held });
       } else {
-        if (known) changes.push({ packageId: known.package_id, change: 'removed', held: known.held });
+        if (known) remove(known);
         changes.push({ packageId, change: 'added', held });
       }
     });
-    await deleteInstalled(tx, host.number, idsRemoved(changes));
+    await deleteInstalled(tx, { agentNumber: host.number, ecosystem: place.ecosystem, removed });
     await insertInstalled(tx, rows);
     if (host.hasBaseline) await recordChanges(tx, { agentNumber: host.number, changes, nowMs });
   }
@@ -167,16 +173,23 @@ function keyOf({ name, arch, version }: Pick<PackageIdentity, 'name' | 'arch' | 
   return `${name}\n${arch}\n${version}`;
 }
 
-function idsRemoved(changes: readonly Change[]): number[] {
-  return changes.filter(({ change }) => change === 'removed').map(({ packageId }) => packageId);
-}
-
-async function deleteInstalled(tx: Tx, agentNumber: number, ids: readonly number[]): Promise<void> {
-  if (ids.length === 0) return;
+/** By whole keys: with the numbers alone SQLite would read all packages of the host. */
+async function deleteInstalled(
+  tx: Tx,
+  {
+    agentNumber,
+    ecosystem,
+    removed,
+  }: { agentNumber: number; ecosystem: string; removed: readonly StoredPackage[] },
+): Promise<void> {
+  if (removed.length === 0) return;
+  const keys = removed.map(
+    ({ name, package_id: id }) => sql`(CAST(${nameKey(ecosystem, name)} AS INTEGER), CAST(${id} AS INTEGER))`,
+  );
   await tx
     .deleteFrom('installed_packages')
     .where('agent_number', '=', agentNumber)
-    .where('package_id', 'in', ids)
+    .where(sql<SqlBool>`(name_key, package_id) IN (VALUES ${sql.join(keys)})`)
     .execute();
 }
 

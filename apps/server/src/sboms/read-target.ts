@@ -64,8 +64,9 @@ export async function* packagesOfHost(db: Db, { id: agentId }: HostRow): AsyncGe
   }
 }
 
-function packageOf({ source_name, source_version, ...record }: PackageRecord): PackageRow {
-  return { ...record, sourceName: source_name, sourceVersion: source_version };
+function packageOf({ name, arch, version, origin, held, ...source }: PackageRecord): PackageRow {
+  const { source_name: sourceName, source_version: sourceVersion } = source;
+  return { name, arch, version, origin, held, sourceName, sourceVersion };
 }
 
 export function tooLarge(why: string): Refusal {

@@ -92,8 +92,11 @@ export async function recordScan(
 ): Promise<ScanOutcome> {
   const { complete, updates, packages } = report;
   const known = await readKnown(tx, { agentId, ecosystem, updates });
-  const names = () => [...new Set([...known.values(), ...updates].map(({ name }) => name))];
-  const installed = typeof packages === 'function' ? await packages(names()) : packages;
+  const names = new Set([...known.values(), ...updates].map(({ name }) => name));
+  const installed =
+    typeof packages === 'function'
+      ? await packages([...names])
+      : packages.filter(({ name }) => names.has(name));
   const facts = scanFacts({ ecosystem, complete, packages: installed, updates });
   const scan = {
     ...{ agentId, ecosystem, complete, facts, known },
