@@ -149,7 +149,7 @@ export const InventoryDelta = strict({
   report_sha256: Sha256Hex,
   scanned_at: Timestamp,
   /** Packages in the report that comes of it. */
-  package_count: Type.Integer({ minimum: 0, maximum: INVENTORY_MAX_PACKAGES }),
+  package_count: Type.Integer({ minimum: 0, maximum: INVENTORY_PARTS_MAX_PACKAGES }),
   /** New, or with changed members. */
   put: Type.Array(InventoryPackage, { maxItems: DELTA_MAX_ITEMS }),
   gone: Type.Array(strict({ name: PackageName, version: PackageVersion, arch: Type.Optional(ShortText) }), {

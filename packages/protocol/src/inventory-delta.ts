@@ -37,6 +37,12 @@ export function deltaBetween(base: NamedReport, next: NamedReport): InventoryDel
   };
 }
 
+/** What asks a server that has this complete report for the ids of its updates: a delta of nothing. */
+export function sameReport({ sha256, content: { scanned_at, packages } }: NamedReport): InventoryDelta {
+  const named = { base_sha256: sha256, report_sha256: sha256, scanned_at, package_count: packages.length };
+  return { ...named, put: [], gone: [], updates: [] };
+}
+
 function byKey(packages: readonly InventoryPackage[]): Map<string, InventoryPackage> {
   return new Map(packages.map((item) => [keyOf(item), item]));
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import {
   DELTA_MAX_BYTES,
   DELTA_MAX_ITEMS,
+  INVENTORY_MAX_PACKAGES,
   InventoryDelta,
   type InventoryPackage,
 } from '@tidegate/protocol/agent-api';
@@ -76,6 +77,59 @@ test('the base waits on the disk until the server has the report, through a rest
   expect(agent.server.received(DELTA)).toMatchObject([{ put: packagesOf('2', '2') }]);
   expect(isInStep()).toBe(true);
   expect(existsSync(path('inventory-apt-base.json'))).toBe(false);
+});
+
+test.each([
+  ['the ids of its updates by a delta of nothing', {}, { whole: 1, deltas: 1 }],
+  [
+    'its whole report where that is incomplete',
+    { complete: false, reason: 'cut off' },
+    { whole: 2, deltas: 0 },
+  ],
+])('an agent that has plans left when it restarts asks for %s', async (_, scanned, expected) => {
+  const updates = [{ name: 'demo', current_version: '1.0', available_version: '2.0' }];
+  agent.driver.scanned = { ...agent.driver.scanned, updates, ...scanned };
+  const runtime = agent.start();
+  await runtime.inventory.scan(null);
+  await sendInventory(runtime, { askedFor: ['apt'] });
+  await runOnce(agent.start());
+  expect(sent()).toEqual(expected);
+  // Nothing else comes of it: the update has its plan.
+  expect(agent.server.received('plans')).toHaveLength(1);
+  for (const delta of agent.server.received(DELTA)) {
+    expect(delta).toMatchObject({ put: [], gone: [], updates: [] });
+    expect(Check(InventoryDelta, delta)).toBe(true);
+  }
+});
+
+test('a server that has lost the report meanwhile gets it whole', async () => {
+  const updates = [{ name: 'demo', current_version: '1.0', available_version: '2.0' }];
+  agent.driver.scanned = { ...agent.driver.scanned, updates };
+  await agent.start().inventory.scan(null);
+  const runtime = agent.start();
+  await sendInventory(runtime, { askedFor: ['apt'] });
+  agent.server.digests.clear();
+  expect(await sendInventory(runtime, { wanted: ['apt'] })).toEqual({ sent: 1, failure: null });
+  expect(sent()).toEqual({ whole: 2, deltas: 1 });
+  expect(isInStep()).toBe(true);
+});
+
+test('a host whose report goes in parts sends what has changed as any other', async () => {
+  const many = Array.from({ length: INVENTORY_MAX_PACKAGES + 1 }, (_, n) => ({
+    name: `p${n}`,
+    version: '1',
+  }));
+  const runtime = agent.start();
+  agent.driver.scanned = { ...agent.driver.scanned, packages: many };
+  await runtime.inventory.scan(null);
+  const base = runtime.inventory.report('apt');
+  expect(base?.bodies.length).toBeGreaterThan(1);
+  agent.driver.scanned = { ...agent.driver.scanned, packages: [...many, { name: 'new', version: '1' }] };
+  await runtime.inventory.scan(null);
+  const delta = runtime.inventory.delta('apt', { isAskedFor: true });
+  const next = runtime.inventory.report('apt');
+  const named = { base_sha256: base?.sha256, report_sha256: next?.sha256, package_count: many.length + 1 };
+  expect(JSON.parse(new TextDecoder().decode(delta ?? undefined))).toMatchObject(named);
 });
 
 test('the whole report follows at once where the server wants it: it was restored, or differs', async () => {
@@ -179,7 +233,7 @@ test.each([
   for (const one of [packagesOf('2', '1'), packages]) {
     agent.driver.scanned = { ...agent.driver.scanned, packages: one };
     await runtime.inventory.scan(null);
-    expect(runtime.inventory.delta('apt') === null).toBe(one === packages);
+    expect(runtime.inventory.delta('apt', { isAskedFor: true }) === null).toBe(one === packages);
   }
 });
 

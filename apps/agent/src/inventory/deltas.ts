@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { DELTA_MAX_BYTES } from '@tidegate/protocol/agent-api';
-import { deltaBetween } from '@tidegate/protocol/inventory-delta';
+import { DELTA_MAX_BYTES, type InventoryDelta } from '@tidegate/protocol/agent-api';
+import { deltaBetween, type NamedReport, sameReport } from '@tidegate/protocol/inventory-delta';
 import { ECOSYSTEMS, type Ecosystem } from '@tidegate/protocol/scalars';
 import type { Failure } from '../platform/failures.ts';
 import { errorCode } from '../platform/file-layer.ts';
@@ -20,8 +20,11 @@ export const UNKNOWN_MS = 24 * 3_600_000;
 export interface Deltas {
   /** A report was replaced by a newer one. It is the base of deltas, unless an older one that the server has still is. */
   replaced(ecosystem: Ecosystem, before: Report): void;
-  /** The body of a delta to the newest report; null: the whole report goes out. */
-  to(ecosystem: Ecosystem, newest: Report): Uint8Array | null;
+  /**
+   * The body of a delta to the newest report, which has no changes where the server has that and its ids are missing; null: the
+   * whole report goes out.
+   */
+  to(ecosystem: Ecosystem, newest: Report, options: { isAskedFor: boolean }): Uint8Array | null;
   /** A delta was not accepted: this report goes out whole. */
   failed(ecosystem: Ecosystem, failure: Failure): void;
   /** The server has the report with this digest: another base has served. */
@@ -47,21 +50,29 @@ export function openDeltas({
     const base = loadReport(pathOf(ecosystem));
     if (base !== null) bases.set(ecosystem, base.encoded.sha256);
   }
+  /** Digests of the last reports that the server had: it may be restored at any time. */
+  const held = new Map<Ecosystem, string>();
   const whole = new Set<Ecosystem>();
   let unknownUntilMs = 0;
 
+  function fromBase(ecosystem: Ecosystem, newest: NamedReport): InventoryDelta | null {
+    if (!bases.has(ecosystem)) return null;
+    const base = loadReport(pathOf(ecosystem));
+    if (base === null || base.encoded.sha256 === newest.sha256) return null;
+    return deltaBetween({ sha256: base.encoded.sha256, content: base.content }, newest);
+  }
+
   return {
     replaced: (ecosystem, { encoded }) => {
-      if (bases.has(ecosystem) || encoded.bodies.length > 1) return;
+      if (bases.has(ecosystem)) return;
       if (random() < 1 / WHOLE_EVERY) return;
       if (saveReport(pathOf(ecosystem), encoded, log)) bases.set(ecosystem, encoded.sha256);
     },
-    to: (ecosystem, { encoded, content }) => {
-      if (!bases.has(ecosystem) || whole.has(ecosystem) || nowMs() < unknownUntilMs) return null;
-      const base = loadReport(pathOf(ecosystem));
-      if (base === null || encoded.bodies.length > 1 || base.encoded.sha256 === encoded.sha256) return null;
-      const named = { sha256: base.encoded.sha256, content: base.content };
-      const delta = deltaBetween(named, { sha256: encoded.sha256, content });
+    to: (ecosystem, { encoded: { sha256 }, content }, { isAskedFor }) => {
+      if (whole.has(ecosystem) || nowMs() < unknownUntilMs) return null;
+      const newest = { sha256, content };
+      const isHeld = !isAskedFor && content.complete && held.get(ecosystem) === sha256;
+      const delta = isHeld ? sameReport(newest) : fromBase(ecosystem, newest);
       if (delta === null) return null;
       const bytes = new TextEncoder().encode(JSON.stringify(delta));
       return bytes.length <= DELTA_MAX_BYTES ? bytes : null;
@@ -74,6 +85,7 @@ export function openDeltas({
       if (isUnknown) unknownUntilMs = nowMs() + UNKNOWN_MS * (1 + random());
     },
     acknowledged: (ecosystem, sha256) => {
+      held.set(ecosystem, sha256);
       if (bases.get(ecosystem) === sha256) return;
       whole.delete(ecosystem);
       if (!bases.delete(ecosystem)) return;

@@ -31,7 +31,7 @@ export interface Inventory {
   rowsOf(ecosystem: Ecosystem, names: ReadonlySet<string>): readonly unknown[];
   report(ecosystem: Ecosystem): EncodedReport | null;
   /** What leads to it from the last report that the server has; null: it goes out whole. */
-  delta(ecosystem: Ecosystem): Uint8Array | null;
+  delta(ecosystem: Ecosystem, options: { isAskedFor: boolean }): Uint8Array | null;
   /** A delta was not accepted: the report goes out whole. */
   deltaFailed(ecosystem: Ecosystem, failure: Failure): void;
   /** The server has the report with this digest, be it the newest or not. */
@@ -103,9 +103,9 @@ export function openInventory(dependencies: InventoryDependencies): Inventory {
       return [...packages, ...updates].filter(({ name }) => names.has(name));
     },
     report: (ecosystem) => reports.get(ecosystem)?.encoded ?? null,
-    delta: (ecosystem) => {
+    delta: (ecosystem, options) => {
       const report = reports.get(ecosystem);
-      return report === undefined ? null : deltas.to(ecosystem, report);
+      return report === undefined ? null : deltas.to(ecosystem, report, options);
     },
     deltaFailed: deltas.failed,
     acknowledged: deltas.acknowledged,

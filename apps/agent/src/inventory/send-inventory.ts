@@ -31,11 +31,11 @@ export async function sendInventory(
     const report = inventory.report(ecosystem);
     if (report === null) continue;
     const { sha256 } = report;
-    const delta = inventory.delta(ecosystem);
+    const isAskedFor = askedFor.includes(ecosystem);
+    const delta = inventory.delta(ecosystem, { isAskedFor });
     const changed = delta === null ? null : await sendDelta(parts, { ecosystem, delta });
     const answer = changed ?? (await sendReport(parts, { ecosystem, report }));
     if (!answer.ok && answer.failure.kind !== 'rejected') return { sent, failure: answer.failure };
-    const isAskedFor = askedFor.includes(ecosystem);
     if (!answer.ok || !Check(InventoryAnswer, answer.value.body)) {
       const reason = answer.ok ? 'an answer in an unknown format' : describeRejection(answer.failure);
       log.error('the inventory was not accepted', { ecosystem, reason });

@@ -35,6 +35,8 @@ export interface FleetServer {
 
 export async function startFleetServer(fleet: TestFleet): Promise<FleetServer> {
   const calls: { path: string; body: unknown }[] = [];
+  /** The updates of the last report of each ecosystem. */
+  const offered = new Map<string, InventoryReport['updates']>();
   let since = 0;
   const server: ScriptedServer = await startServer(({ method, path, body }) => {
     const [bare = '', query] = path.split('?');
@@ -53,7 +55,7 @@ export async function startFleetServer(fleet: TestFleet): Promise<FleetServer> {
     const [, ecosystem] = /^inventory\/(\w+)$/.exec(name) ?? [];
     if (ecosystem !== undefined) {
       self.digests.set(ecosystem, createHash('sha256').update(body).digest('hex'));
-      return json({ accepted: true, updates: nameUpdates(JSON.parse(body)) });
+      return answerReport(ecosystem, JSON.parse(body).updates);
     }
     const [, changed] = /^inventory\/(\w+) delta$/.exec(name) ?? [];
     if (changed !== undefined) return takeDelta(changed, JSON.parse(body));
@@ -68,10 +70,16 @@ export async function startFleetServer(fleet: TestFleet): Promise<FleetServer> {
   function takeDelta(ecosystem: string, delta: InventoryDelta): Reply {
     if (self.digests.get(ecosystem) !== delta.base_sha256) return problem('whole_report_required');
     self.digests.set(ecosystem, delta.report_sha256);
-    return json({ accepted: true, updates: nameUpdates(delta) });
+    const isSame = delta.base_sha256 === delta.report_sha256;
+    return answerReport(ecosystem, isSame ? (offered.get(ecosystem) ?? []) : delta.updates);
   }
 
-  function nameUpdates({ updates }: Pick<InventoryReport, 'updates'>) {
+  function answerReport(ecosystem: string, updates: InventoryReport['updates']): Reply {
+    offered.set(ecosystem, updates);
+    return json({ accepted: true, updates: nameUpdates(updates) });
+  }
+
+  function nameUpdates(updates: InventoryReport['updates']) {
     return updates.map(({ name, arch, available_version }) => {
       const isAlternative = self.alternatives.has(`${name}:${available_version}`);
       const key = `${name}:${arch ?? ''}${isAlternative ? `:${available_version}` : ''}`;

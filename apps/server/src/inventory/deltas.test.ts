@@ -2,10 +2,11 @@ import { createHash } from 'node:crypto';
 import {
   DELTA_MAX_BYTES,
   DELTA_MAX_ITEMS,
+  INVENTORY_PARTS_MAX_PACKAGES,
   type InventoryDelta,
   type InventoryReport,
 } from '@tidegate/protocol/agent-api';
-import { deltaBetween, type NamedReport } from '@tidegate/protocol/inventory-delta';
+import { deltaBetween, type NamedReport, sameReport } from '@tidegate/protocol/inventory-delta';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { BUDGETS, dayOf } from '../outsiders/budget-rules.ts';
 import type { Tx } from '../platform/db/engine.ts';
@@ -112,9 +113,28 @@ describe.each(ENGINES)('deltas of an inventory on $name', (engine) => {
     expect(await report()).toEqual(before);
   });
 
+  test('a delta of nothing answers the ids of a report that the server has, without a transaction; any other report goes whole', async () => {
+    const { platform, send, report } = await setUp();
+    const { transact } = platform.database;
+    expect(await send('PATCH', sameReport(BASE))).toMatchObject(wantsWhole);
+    const first = await send('PUT', BASE.content);
+    const before = await report();
+    platform.database.transact = () => Promise.reject(new Error('a transaction'));
+    expect(await send('PATCH', sameReport(BASE))).toEqual(first);
+    expect(await send('PATCH', sameReport(NEXT))).toMatchObject(wantsWhole);
+    expect(await report()).toEqual(before);
+    platform.database.transact = transact;
+    const part = reportOf([], { packages: BASE.content.packages, complete: false });
+    await send('PUT', part.content);
+    expect(await send('PATCH', sameReport(part))).toMatchObject(wantsWhole);
+  });
+
   test('a base that is not the stored report, or none, asks for the whole and changes nothing', async () => {
     const { send, packages, report } = await setUp();
     expect(await send('PATCH', deltaOf(BASE, NEXT))).toMatchObject(wantsWhole);
+    // A host may have as many packages as all parts of its report.
+    const large = { ...deltaOf(BASE, NEXT), package_count: INVENTORY_PARTS_MAX_PACKAGES };
+    expect(await send('PATCH', large)).toMatchObject(wantsWhole);
     await send('PUT', BASE.content);
     const other = reportOf([['curl', '7.9-1']]);
     const answer = await send('PATCH', deltaOf(other, NEXT));

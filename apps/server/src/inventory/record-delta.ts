@@ -8,6 +8,8 @@ import type { ReadDelta } from './read-report.ts';
 import { type ReportDeps, recordFindings } from './record-report.ts';
 import { findReport, type Section } from './store.ts';
 
+export const NO_BASE = 'The server does not have the complete report that base_sha256 names.';
+
 export type DeltaOutcome =
   | { kind: 'recorded'; updates: ScannedUpdate[] }
   /** The report that comes of the delta is stored already. */
@@ -36,7 +38,7 @@ export async function recordDelta(
     return { kind: 'known', receivedAtMs: stored.received_at };
   }
   if (!isComplete || stored.digest !== delta.base_sha256) {
-    return { kind: 'unfit', reason: 'The server does not have the complete report that base_sha256 names.' };
+    return { kind: 'unfit', reason: NO_BASE };
   }
   const items = [...put, ...gone];
   const rows = chargedRows(delta);

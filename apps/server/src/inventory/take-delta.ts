@@ -3,9 +3,9 @@ import { reportsSpent } from '../outsiders/charge.ts';
 import { Refusal } from '../platform/http/refusal.ts';
 import { openUpdates } from '../updates/record-scan.ts';
 import { readDelta } from './read-report.ts';
-import { recordDelta } from './record-delta.ts';
+import { NO_BASE, recordDelta } from './record-delta.ts';
 import { type ReportDeps, recordUnchanged } from './record-report.ts';
-import type { Section } from './store.ts';
+import { findReport, type Section } from './store.ts';
 import { noAgent, refusalOf } from './take-report.ts';
 
 /** Takes what has changed since a report that the server has. A repeated delta is answered like the first. */
@@ -17,19 +17,43 @@ export async function takeDelta(
   const { database } = platform;
   const read = readDelta(section.ecosystem, bytes);
   if (!read.ok) throw refusalOf(read);
+  if (read.delta.base_sha256 === read.delta.report_sha256)
+    return answerSame(deps, { ...section, digest: read.delta.report_sha256 });
   const args = { ...section, delta: read.delta, sizeBytes: bytes.length };
   const outcome = await database.transact((tx) => recordDelta(tx, deps, args));
   switch (outcome.kind) {
     case 'recorded':
       return { accepted: true, updates: outcome.updates };
     case 'known':
-      await recordUnchanged(deps, { ...section, receivedAtMs: outcome.receivedAtMs });
-      return { accepted: true, updates: await openUpdates(database.read, section) };
+      return answerKnown(deps, { ...section, receivedAtMs: outcome.receivedAtMs });
     case 'unfit':
-      throw new Refusal('whole_report_required', { detail: `${outcome.reason} Send the whole report.` });
+      throw unfit(outcome.reason);
     case 'budget_spent':
       throw reportsSpent(platform);
     case 'gone':
       throw noAgent();
   }
+}
+
+/** Answers a host that wants only the ids of its updates, by a report that the server has: it reads, and writes nothing. */
+async function answerSame(
+  deps: ReportDeps,
+  { digest, ...section }: Section & { digest: string },
+): Promise<InventoryAnswer> {
+  const { database } = deps.platform;
+  const stored = await findReport(database.read, section);
+  if (stored?.complete !== 1 || stored.digest !== digest) throw unfit(NO_BASE);
+  return answerKnown(deps, { ...section, receivedAtMs: stored.received_at });
+}
+
+async function answerKnown(
+  deps: ReportDeps,
+  section: Section & { receivedAtMs: number },
+): Promise<InventoryAnswer> {
+  await recordUnchanged(deps, section);
+  return { accepted: true, updates: await openUpdates(deps.platform.database.read, section) };
+}
+
+function unfit(reason: string): Refusal {
+  return new Refusal('whole_report_required', { detail: `${reason} Send the whole report.` });
 }

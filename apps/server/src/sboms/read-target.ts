@@ -64,9 +64,9 @@ export async function* packagesOfHost(db: Db, { id: agentId }: HostRow): AsyncGe
   }
 }
 
-function packageOf({ name, arch, version, origin, held, ...source }: PackageRecord): PackageRow {
+function packageOf({ name, arch, version, origin, ...source }: PackageRecord): PackageRow {
   const { source_name: sourceName, source_version: sourceVersion } = source;
-  return { name, arch, version, origin, held, sourceName, sourceVersion };
+  return { name, arch, version, origin, sourceName, sourceVersion };
 }
 
 export function tooLarge(why: string): Refusal {
