@@ -965,10 +965,10 @@ export interface Api {
     answer: Answer21;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
-  /** Packages that a host had installed at a time, by name */
+  /** Packages that a host had installed at a time, by name; now, unless a time is given */
   "GET /api/v1/agents/{agent_id}/inventory/at": {
     path: { "agent_id": string };
-    query: { "limit"?: string; "cursor"?: string; "at": string; "q"?: string; "ecosystem"?: "npm" | "pypi" | "apt" | "dnf" | "tidegate" };
+    query?: { "limit"?: string; "cursor"?: string; "at"?: string; "q"?: string; "ecosystem"?: "npm" | "pypi" | "apt" | "dnf" | "tidegate" };
     answer: Answer22;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };

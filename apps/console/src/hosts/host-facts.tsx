@@ -33,6 +33,12 @@ export function SystemPanel({ host }: { host: AgentItem }) {
               What is installed
             </Link>,
           ],
+          [
+            'History',
+            <Link key="history" to="/hosts/$id/history" params={{ id: host.id }}>
+              What changed, and what was installed on a day
+            </Link>,
+          ],
           ['Group', host.group ?? <span className="text-muted">none</span>],
           ['Tags', <TagList key="tags" tags={host.tags} />],
           ['Check-in interval', intervalText(host.check_in_interval_seconds)],

@@ -5,12 +5,15 @@ export function FilterSelect({
   label,
   value,
   choices,
+  any = 'any',
   onChoose,
 }: {
   label: string;
   value: string | undefined;
   /** The choices with their labels. */
   choices: Readonly<Record<string, string>>;
+  /** What no choice means. */
+  any?: string;
   onChoose: (value: string | undefined) => void;
 }) {
   return (
@@ -20,7 +23,7 @@ export function FilterSelect({
         value={value ?? ''}
         onChange={({ target }) => onChoose(target.value === '' ? undefined : target.value)}
       >
-        <option value="">any</option>
+        <option value="">{any}</option>
         {Object.entries(choices).map(([choice, word]) => (
           <option key={choice} value={choice}>
             {word}

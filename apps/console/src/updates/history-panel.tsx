@@ -1,12 +1,20 @@
+import { Link } from '@tanstack/react-router';
 import type { UpdateHistoryEntry } from '@tidegate/protocol/updates-api';
 import { Panel } from '../ui/page.tsx';
 import { Time } from '../ui/time.tsx';
 
 /** The state changes of the update, newest first. */
-export function HistoryPanel({ history }: { history: readonly UpdateHistoryEntry[] }) {
+export function HistoryPanel({ id, history }: { id: string; history: readonly UpdateHistoryEntry[] }) {
   if (history.length === 0) return null;
   return (
-    <Panel title="History">
+    <Panel
+      title="History"
+      aside={
+        <Link to="/updates/$id/record" params={{ id }}>
+          Record to print
+        </Link>
+      }
+    >
       <ol className="space-y-2">
         {history
           .toSorted((a, b) => b.at.localeCompare(a.at))

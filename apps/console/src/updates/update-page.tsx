@@ -55,7 +55,7 @@ export function UpdatePage() {
           <Siblings update={update} />
           <OtherVersions update={update} />
           <AboutPanel update={update} />
-          <HistoryPanel history={update.history} />
+          <HistoryPanel id={update.id} history={update.history} />
           <DecisionsPanel updateId={update.id} />
         </div>
       </div>

@@ -275,7 +275,7 @@ describe.each(ENGINES)('the history of packages on $name', (engine) => {
       400,
       ['querystring/from must not be later than to'],
     ]);
-    expect((await fault('at', {}))[0]).toBe(400);
+    expect((await fault('difference', {}))[0]).toBe(400);
     expect((await fault('at', { at: 'yesterday' }))[0]).toBe(400);
   });
 

@@ -117,12 +117,12 @@ export function mountPackageHistory(
     url: '/api/v1/agents/:agent_id/inventory/at',
     access,
     schema: {
-      summary: 'Packages that a host had installed at a time, by name',
+      summary: 'Packages that a host had installed at a time, by name; now, unless a time is given',
       description:
         'Without those of ecosystems of which it is not known: `ecosystems` says which, and from when on it is.',
       tags: ['hosts'],
       params: HostPath,
-      querystring: strict({ ...Page, at: Timestamp, ...PackageHistoryFilter }),
+      querystring: strict({ ...Page, at: Type.Optional(Timestamp), ...PackageHistoryFilter }),
       response: { 200: Type.Object({ ...sortedPageOf(PackageThen).properties, ecosystems: Known }) },
       refuses: ['unavailable'],
     },
@@ -130,7 +130,7 @@ export function mountPackageHistory(
       await demandHost(agentId);
       const { limit: _, cursor, ...filter } = query;
       const nowMs = platform.now();
-      const atMs = pastTime('at', filter.at, nowMs);
+      const atMs = filter.at === undefined ? nowMs : pastTime('at', filter.at, nowMs);
       const of = { sort: 'name', filter, key: NAMES };
       const after = positionOf(cursor, of);
       const then = await inventoryAt(db, { agentId, atMs, nowMs });

@@ -1,0 +1,163 @@
+import { useQuery } from '@tanstack/react-query';
+import type { KnownSince, PackageDifference, PackageThen } from '@tidegate/protocol/package-history-api';
+import type { Page } from '../api/client.ts';
+import { useListSearch } from '../api/list-search.ts';
+import { listQuery } from '../api/queries.ts';
+import { MANAGERS } from '../hosts/package-managers.ts';
+import { Badge } from '../ui/badge.tsx';
+import type { Column } from '../ui/data-table.tsx';
+import { FilterSelect } from '../ui/filter-select.tsx';
+import { ListTable } from '../ui/list-table.tsx';
+import { SearchBox } from '../ui/search-box.tsx';
+import { EmptyState } from '../ui/states.tsx';
+import { CHANGE_LOOKS } from './change-words.tsx';
+import { TooOld } from './too-old.tsx';
+
+const FILTERS = ['q', 'ecosystem'] as const;
+
+interface Past<T> extends Page<T> {
+  readonly ecosystems: readonly KnownSince[];
+}
+
+const NAME: Column<{ name: string }> = {
+  id: 'name',
+  header: 'Package',
+  wide: true,
+  cell: ({ name }) => (
+    <span title={name} className="block truncate font-medium">
+      {name}
+    </span>
+  ),
+};
+
+const PACKAGES: readonly Column<PackageThen>[] = [
+  NAME,
+  { id: 'version', header: 'Version', cell: ({ version }) => <Cut text={version} /> },
+  { id: 'ecosystem', header: 'Ecosystem', cell: ({ ecosystem }) => MANAGERS[ecosystem] },
+  { id: 'arch', header: 'Arch or folder', cell: ({ arch }) => <Cut text={arch ?? '–'} /> },
+];
+
+const DIFFERENCES: readonly Column<PackageDifference>[] = [
+  NAME,
+  {
+    id: 'kind',
+    header: 'Change',
+    cell: ({ kind }) => {
+      const { tone, word, means } = CHANGE_LOOKS[kind];
+      return (
+        <Badge tone={tone} title={means}>
+          {word}
+        </Badge>
+      );
+    },
+  },
+  { id: 'from', header: 'Before', cell: ({ from_version: text }) => <Cut text={text ?? '–'} /> },
+  { id: 'to', header: 'After', cell: ({ to_version: text }) => <Cut text={text ?? '–'} /> },
+  { id: 'ecosystem', header: 'Ecosystem', cell: ({ ecosystem }) => MANAGERS[ecosystem] },
+];
+
+/** Packages that a host had at the end of a day; `at` is undefined for now. */
+export function InstalledThen({ id, at, label }: { id: string; at: string | undefined; label: string }) {
+  return (
+    <PastList<PackageThen>
+      path={`/api/v1/agents/${encodeURIComponent(id)}/inventory/at`}
+      time={{ at }}
+      noun="packages"
+      label={label}
+      columns={PACKAGES}
+      rowId={({ ecosystem, name, arch, version }) => JSON.stringify([ecosystem, name, arch, version])}
+      empty="The host had no packages on that day, or has reported none yet."
+    />
+  );
+}
+
+/** Packages that differ between the ends of two days; `to` is undefined for now. */
+export function DifferenceOf({
+  id,
+  from,
+  to,
+  label,
+}: {
+  id: string;
+  from: string;
+  to: string | undefined;
+  label: string;
+}) {
+  return (
+    <PastList<PackageDifference>
+      path={`/api/v1/agents/${encodeURIComponent(id)}/inventory/difference`}
+      time={{ from, to }}
+      noun="differences"
+      label={label}
+      columns={DIFFERENCES}
+      rowId={({ position, kind }) => `${position} ${kind}`}
+      empty="The host had the same packages on both days."
+    />
+  );
+}
+
+function PastList<T extends { name: string }>({
+  path,
+  time,
+  noun,
+  label,
+  columns,
+  rowId,
+  empty,
+}: {
+  path: string;
+  time: Readonly<Record<string, string | undefined>>;
+  noun: string;
+  label: string;
+  columns: readonly Column<T>[];
+  rowId: (row: T) => string;
+  empty: string;
+}) {
+  const list = useListSearch(FILTERS);
+  const query = useQuery(listQuery<T, Past<T>>('updates', path, { ...list.query, ...time }));
+  const { filter, setFilter } = list;
+  const ecosystems = query.data?.ecosystems ?? [];
+  const isUnknown = ecosystems.length > 0 && ecosystems.every(({ known }) => !known);
+  return (
+    <div className="space-y-3">
+      <TooOld ecosystems={ecosystems} />
+      <ListTable
+        list={isUnknown ? { ...list, isFiltered: false } : list}
+        query={query}
+        noun={noun}
+        label={label}
+        columns={columns}
+        rowId={rowId}
+        empty={
+          <EmptyState title={isUnknown ? 'Not known' : 'Nothing to list'}>
+            {isUnknown ? 'No report of that day is kept.' : empty}
+          </EmptyState>
+        }
+        toolbar={
+          <>
+            <SearchBox
+              label="Package name"
+              value={filter.q ?? ''}
+              onSearch={(text) => setFilter({ q: text || undefined })}
+            />
+            <FilterSelect
+              label="Ecosystem"
+              value={filter.ecosystem}
+              choices={MANAGERS}
+              onChoose={(ecosystem) => setFilter({ ecosystem })}
+            />
+          </>
+        }
+      />
+    </div>
+  );
+}
+
+/** Host-supplied text may be long: it is truncated, and complete on hover. */
+function Cut({ text }: { text: string }) {
+  return (
+    <span title={text} className="mono inline-block max-w-56 truncate align-bottom">
+      {text}
+    </span>
+  );
+}
