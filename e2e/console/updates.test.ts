@@ -9,6 +9,19 @@ const poll = <T>(look: () => T) => expect.poll(look, { timeout: 20_000 });
 const rows = (page: Page) => page.locator('main tbody tr');
 const filterBox = (page: Page) => page.getByRole('searchbox', { name: 'Filter' });
 
+/** The action of a plan that brings the offered version of a package. */
+function actionOf(name: string, more: object = {}) {
+  return {
+    ...{ action: 'upgrade', name, arch: 'amd64', from_version: '1.0.0', to_version: OFFERED.apt },
+    ...{ source_name: name, source_version: OFFERED.apt, origin: 'Debian:12/stable' },
+    artifact: {
+      ...{ filename: `${name}.pkg`, url: `https://mirror.example/${name}.pkg` },
+      ...{ size_bytes: 10_345, sha256: 'a'.repeat(64) },
+    },
+    ...more,
+  };
+}
+
 describeUpdates('updates in the console', (scene) => {
   test('an update is found, opened and approved by keyboard alone', async () => {
     const { hostname, idOf } = await scene.hostWith(['one', 'two']);
@@ -96,18 +109,9 @@ describeUpdates('updates in the console', (scene) => {
   test('what is clear on a host is approved from its page, as one transaction that is shown first', async () => {
     const { agent, hostname, idOf } = await scene.hostWith(['alpha', 'bad', 'beta']);
     const ids = [idOf('alpha'), idOf('beta')];
-    const action = (name: string, more: object) => ({
-      ...{ action: 'upgrade', name, arch: 'amd64', from_version: '1.0.0', to_version: OFFERED.apt },
-      ...{ source_name: name, source_version: OFFERED.apt, origin: 'Debian:12/stable' },
-      artifact: {
-        ...{ filename: `${name}.pkg`, url: `https://mirror.example/${name}.pkg` },
-        ...{ size_bytes: 10_345, sha256: 'a'.repeat(64) },
-      },
-      ...more,
-    });
     const actions = [
-      ...['alpha', 'beta'].map((name) => action(name, {})),
-      action('gamma', { action: 'install', from_version: undefined }),
+      ...['alpha', 'beta'].map((name) => actionOf(name)),
+      actionOf('gamma', { action: 'install', from_version: undefined }),
       { action: 'remove', name: 'obsolete', arch: 'amd64', from_version: '1.0.0' },
     ];
     const plan = { resolved_at: new Date().toISOString(), actions };
@@ -183,6 +187,55 @@ describeUpdates('updates in the console', (scene) => {
     const { searchParams } = new URL(page.url());
     expect(Object.fromEntries(searchParams)).toEqual({ ecosystem: 'dnf', state: 'pending', name: 'openssl' });
     await poll(() => rows(page).count()).toBeGreaterThan(0);
+  });
+
+  test('updates are shown one by one or by package under one filter, and what fixes the worst is first', async () => {
+    const { hostname } = await scene.hostWith(['plain', 'spare']);
+    const page = await scene.openAs();
+    await page.goto(`/updates?state=pending&host=${hostname}`);
+    await poll(() => rows(page).count()).toBe(2);
+    await page.getByRole('link', { name: 'By package' }).click();
+    await page.getByRole('heading', { name: 'Packages', exact: true }).waitFor();
+    await poll(() => rows(page).count()).toBe(2);
+    const fixes = page.getByRole('columnheader', { name: 'Fixes', exact: true });
+    await poll(() => fixes.getAttribute('aria-sort')).toBe('ascending');
+    await inspect(page, 'updates-by-package');
+    await page.getByRole('link', { name: 'Each update' }).click();
+    await page.getByRole('heading', { name: 'Updates', exact: true }).waitFor();
+    expect(Object.fromEntries(new URL(page.url()).searchParams)).toEqual({
+      state: 'pending',
+      host: hostname,
+    });
+  });
+
+  test('the safe updates of one group are approved with four clicks', async () => {
+    const { agent, idOf } = await scene.hostWith(['alpha', 'bad', 'beta']);
+    const { operator } = scene.stage;
+    const plan = {
+      resolved_at: new Date().toISOString(),
+      actions: ['alpha', 'beta'].map((name) => actionOf(name)),
+    };
+    const sets = [[idOf('alpha'), idOf('beta')]];
+    expect((await agent.call('PUT', '/plans', { sets, plan })).status).toBe(200);
+    await operator.moveTo(agent.agentId, 'shop');
+    const safe = { state: 'pending', verdict: 'clear', group: 'shop' };
+    // Badges follow within half a minute.
+    await expect.poll(async () => (await operator.updates(safe)).length, { timeout: 60_000 }).toBe(2);
+    const page = await scene.openAs();
+    await page.goto('/');
+    await page.getByRole('link', { name: /^Updates/ }).click();
+    await page.getByRole('heading', { name: 'Updates', exact: true }).waitFor();
+    await poll(() => filterBox(page).isEnabled()).toBe(true);
+    await filterBox(page).fill('state:pending verdict:clear group:shop');
+    await poll(() => rows(page).count()).toBe(2);
+    await page.getByLabel('Select all on this page').click();
+    await page.getByRole('button', { name: /^Approve/ }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('button', { name: 'Approve 2 updates' }).click();
+    await page.getByText('2 approved, 0 waiting for a plan, 0 blocked, 0 skipped').waitFor();
+    expect(await Promise.all(['alpha', 'beta', 'bad'].map((name) => scene.stateOf(idOf(name))))).toEqual([
+      ...['approved', 'approved', 'pending'],
+    ]);
   });
 
   test('a package name is text, whatever the agent sends', async () => {

@@ -37,7 +37,7 @@ import { schema as restore } from './restore/schema.ts';
 import { schema as rollouts } from './rollouts/schema.ts';
 import { schema as signingKeys } from './signing-keys/schema.ts';
 import { schema as unfixed } from './unfixed/schema.ts';
-import { COUNTED_SECURITY, FIX_URGENCY, schema as updates } from './updates/schema.ts';
+import { COUNTED_SECURITY, FIX_URGENCY, PACKAGE_URGENCY, schema as updates } from './updates/schema.ts';
 import { schema as vex } from './vex/schema.ts';
 import { schema as views } from './views/schema.ts';
 import { VULNERABILITY_INDEX } from './vulnerability-index/schema.ts';
@@ -107,4 +107,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 300, name: 'fix-urgency', statements: FIX_URGENCY },
   { version: 301, name: 'counted-security', statements: COUNTED_SECURITY },
   { version: 307, name: 'leases', statements: LEASES },
+  { version: 320, name: 'package-urgency', statements: PACKAGE_URGENCY },
 ];

@@ -79,12 +79,13 @@ export const UpdateSort = sortBy(
 );
 export type UpdateSort = Static<typeof UpdateSort>;
 
-export const PACKAGE_SORTS = ['name', 'hosts', 'updates', 'newest', 'severity'] as const;
+export const PACKAGE_SORTS = ['name', 'hosts', 'updates', 'newest', 'severity', 'urgency'] as const;
 export type PackageSortField = (typeof PACKAGE_SORTS)[number];
 export const PACKAGE_SORT_DEFAULT = 'name';
 export const PackageSort = sortBy(
   PACKAGE_SORTS,
-  'default name; newest: by the latest discovered update; severity: most severe first',
+  'default name; newest: by the latest discovered update; severity: most severe first; urgency: what its waiting ' +
+    'updates fix, known exploited first, then the most severe; packages without a waiting update come last',
 );
 export type PackageSort = Static<typeof PackageSort>;
 
@@ -196,6 +197,11 @@ export const PackageItem = strict({
   severity: TextOrNull,
   /** True where one of the updates is about what is known to be exploited; null: of none is it known. */
   known_exploited: nullable(Type.Boolean()),
+  /** Whether one of its waiting updates fixes known vulnerabilities; null: not known of each, or none waits. */
+  fixes: nullable(Type.Boolean()),
+  /** Of the most urgent of its waiting updates; null: it fixes nothing, or that is not known. */
+  fixes_severity: TextOrNull,
+  fixes_exploited: nullable(Type.Boolean()),
   states: Type.Record(Type.String(), Count),
   /** Of all its updates that wait, whatever the filter. */
   held_updates: HeldBack,

@@ -35,6 +35,8 @@ const YES_NO: Choices = { true: 'yes', false: 'no' };
 const SELECTS: readonly (readonly [FilterName, string, Choices])[] = [
   ['state', 'State', STATE_WORDS],
   ['ecosystem', 'Ecosystem', ECOSYSTEMS],
+  ['fixes_severity', 'Fixes', SEVERITIES],
+  ['fixes_exploited', 'Fixes exploited', YES_NO],
   ['verdict', 'Verdict', VERDICTS],
   ['severity', 'Severity', SEVERITIES],
   ['exploited', 'Exploited', YES_NO],

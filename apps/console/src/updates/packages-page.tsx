@@ -13,16 +13,22 @@ import { EmptyState } from '../ui/states.tsx';
 import { Time } from '../ui/time.tsx';
 import { FilterBar } from './filter-bar.tsx';
 import { UPDATE_FILTERS, type UrlFilter } from './filter-rules.ts';
+import { Grouping } from './grouping.tsx';
 import { SavedViews } from './saved-views.tsx';
-import { SecurityBadge } from './update-columns.tsx';
+import { SecurityBadge, WorstFixed } from './update-columns.tsx';
 import { STATE_WORDS } from './update-words.ts';
+
+/** What fixes the worst first. */
+const MOST_URGENT = 'urgency';
 
 /** Updates grouped by package. Each row opens its updates under the same filter. */
 export function PackagesPage() {
   const list = useListSearch(UPDATE_FILTERS);
   const navigate = useNavigate();
   const box = useRef<HTMLInputElement>(null);
-  const query = useQuery(listQuery<PackageItem>('updates', '/api/v1/packages', list.query));
+  const query = useQuery(
+    listQuery<PackageItem>('updates', '/api/v1/packages', { ...list.query, sort: list.sort ?? MOST_URGENT }),
+  );
   const columns = useMemo(() => columnsOf(list.filter), [list.filter]);
   return (
     <Page title="Packages" lead="The available updates by package, across all hosts.">
@@ -37,6 +43,7 @@ export function PackagesPage() {
         }
         toolbar={
           <FilterBar list={list} box={box}>
+            <Grouping filter={list.filter} />
             <SavedViews list={list} page="packages" />
           </FilterBar>
         }
@@ -44,7 +51,7 @@ export function PackagesPage() {
         columns={columns}
         rowId={idOf}
         onOpen={(item) => void navigate({ to: '/updates', search: searchOf(list.filter, item) })}
-        order="name"
+        order={MOST_URGENT}
       />
     </Page>
   );
@@ -75,6 +82,12 @@ function columnsOf(filter: UrlFilter): readonly Column<PackageItem>[] {
         </span>
       ),
     },
+    {
+      id: 'fixes',
+      header: 'Fixes',
+      sort: MOST_URGENT,
+      cell: (item) => <WorstFixed {...item} />,
+    },
     { id: 'ecosystem', header: 'Ecosystem', cell: ({ ecosystem }) => ecosystem },
     {
       id: 'hosts',
@@ -100,7 +113,7 @@ function columnsOf(filter: UrlFilter): readonly Column<PackageItem>[] {
     },
     {
       id: 'severity',
-      header: 'Severity',
+      header: 'Brings or keeps',
       sort: 'severity',
       cell: ({ severity, known_exploited: exploited }) => (
         <span className="inline-flex gap-1.5">

@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router';
-import type { UpdateItem } from '@tidegate/protocol/updates-api';
+import type { PackageItem, UpdateItem } from '@tidegate/protocol/updates-api';
 import { ArrowRight, Layers, ShieldCheck } from 'lucide-react';
 import { Badge, ExploitedBadge, SeverityBadge, StateBadge, VerdictBadge } from '../ui/badge.tsx';
 import type { Column } from '../ui/data-table.tsx';
@@ -168,10 +168,12 @@ function Count(props: { count: number | null; sign: string; word: string; tone: 
 }
 
 /** The worst of what the update fixes; that it fixes nothing known differs from not knowing. */
-function WorstFixed(update: Pick<UpdateItem, 'fixes' | 'fixes_severity' | 'fixes_exploited'>) {
+export function WorstFixed(
+  update: Pick<UpdateItem | PackageItem, 'fixes' | 'fixes_severity' | 'fixes_exploited'>,
+) {
   const { fixes, fixes_severity: severity, fixes_exploited: isExploited } = update;
   if (fixes === null) return <Nothing />;
-  if (fixes === 0) return <span className="text-muted">nothing known</span>;
+  if (!fixes) return <span className="text-muted">nothing known</span>;
   return (
     <span className="inline-flex items-center gap-1.5">
       <SeverityBadge severity={severity} />

@@ -17,6 +17,7 @@ import { BulkApproval } from './bulk-approval.tsx';
 import { type Chosen, sizeOf } from './bulk-rules.ts';
 import { FilterBar } from './filter-bar.tsx';
 import { UPDATE_FILTERS } from './filter-rules.ts';
+import { Grouping } from './grouping.tsx';
 import { SavedViews } from './saved-views.tsx';
 import { HIDDEN_AT_FIRST, UPDATE_COLUMNS } from './update-columns.tsx';
 import { counted } from './update-words.ts';
@@ -84,6 +85,7 @@ export function UpdatesPage() {
         }
         toolbar={
           <FilterBar list={list} box={box}>
+            <Grouping filter={list.filter} />
             <SavedViews list={list} page="updates" />
             <ColumnChooser columns={HIDEABLE} choice={columns} />
           </FilterBar>

@@ -121,6 +121,7 @@ export const PACKAGES: Group = {
         MANAGER: ({ ecosystem }) => ecosystem,
         HOSTS: ({ hosts }) => hosts,
         UPDATES: ({ updates }) => updates,
+        FIXES: ({ fixes, fixes_severity: severity }) => (fixes === false ? 'nothing known' : severity),
         SECURITY: ({ security }) => security,
         SEVERITY: ({ severity }) => severity,
         EXPLOITED: ({ known_exploited: exploited }) => exploited,

@@ -114,7 +114,7 @@ export function scannedByPackage(selection: UpdateSelection): Source & { readonl
   if (meantHosts(besideSystem(selection)) !== null)
     return { from: sql`updates AS u`, where, isJoined: false, table: 'u' };
   // Ordered, with an unbounded limit: otherwise PostgreSQL would read whole rows instead of the index.
-  const rows = sql`SELECT u.ecosystem, u.name, u.agent_id, u.discovered_at, u.severity FROM updates AS u
+  const rows = sql`SELECT u.ecosystem, u.name, u.agent_id, u.discovered_at, u.severity, u.state, u.fix_rank FROM updates AS u
     WHERE ${and(where)} ORDER BY u.ecosystem, u.name, u.agent_id LIMIT ${sql.lit(Number.MAX_SAFE_INTEGER)}`;
   return { from: sql`(${rows}) AS u`, where: [], isJoined: false, table: 'u' };
 }

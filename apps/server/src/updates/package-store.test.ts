@@ -7,7 +7,7 @@ import { countStatements } from '../testing/count-statements.ts';
 import { ENGINES } from '../testing/engines.ts';
 import { insertListedFleet, type ListedTestUpdate } from '../testing/listed-fleet.ts';
 import { type ListedPackage, listPackages, packageOrder } from './package-store.ts';
-import { SEVERITIES_RISING } from './queue-rules.ts';
+import { fixedTogether, SEVERITIES_RISING } from './queue-rules.ts';
 
 const DIRECTED: readonly PackageSort[] = PACKAGE_SORTS.flatMap((field) => [field, `-${field}` as const]);
 const FILTERS: readonly [UpdateFilter, (row: ListedTestUpdate) => boolean][] = [
@@ -50,6 +50,8 @@ async function pagesOf(
 function rolledUp(updates: readonly ListedTestUpdate[]) {
   return [...Map.groupBy(updates, ({ ecosystem, name }) => `${ecosystem}/${name}`)].map(([, of]) => {
     const known = of.flatMap(({ known_exploited: flag }) => flag ?? []);
+    const waiting = of.filter(({ state }) => state === 'pending' || state === 'awaiting_plan');
+    const fixRanks = waiting.map((row) => row.fix_rank).toSorted((a, b) => a - b);
     const rank = Math.max(...of.map(({ severity }) => (severity ? SEVERITIES_RISING.indexOf(severity) : -1)));
     return {
       ecosystem: of[0]?.ecosystem ?? '',
@@ -61,6 +63,8 @@ function rolledUp(updates: readonly ListedTestUpdate[]) {
       security: of.some((row) => row.security === 1),
       severity: SEVERITIES_RISING[rank] ?? null,
       knownExploited: known.length === 0 ? null : known.includes(1),
+      fixed: fixedTogether(fixRanks.at(0) ?? null, fixRanks.at(-1) ?? null),
+      fixRank: fixRanks.at(-1) ?? null,
       states: Object.fromEntries([...Map.groupBy(of, ({ state }) => state)].map(([k, v]) => [k, v.length])),
     };
   });
@@ -70,7 +74,7 @@ type Rolled = ReturnType<typeof rolledUp>[number];
 
 /** The expected order: null is last, and names and ecosystems sort by their bytes. */
 function comparing(sort: PackageSort): (a: Rolled, b: Rolled) => number {
-  const isFalling = sort.startsWith('-') !== /severity/.test(sort);
+  const isFalling = sort.startsWith('-') !== /severity|urgency/.test(sort);
   const keyOf = (row: Rolled): (string | number | null)[] => {
     const rank = row.severity === null ? null : SEVERITIES_RISING.indexOf(row.severity);
     const measures = {
@@ -79,6 +83,7 @@ function comparing(sort: PackageSort): (a: Rolled, b: Rolled) => number {
       updates: row.updates,
       newest: row.newestUpdateAtMs,
       severity: rank,
+      urgency: row.fixRank,
     };
     const [, measure] = Object.entries(measures).find(([field]) => sort.endsWith(field)) ?? [];
     return [measure ?? null, row.name, row.ecosystem];
@@ -103,7 +108,7 @@ describe.each(ENGINES)('the list of packages on $name', (engine) => {
     return { database, updates: await insertListedFleet(database, { hosts: 14, updates: 160 }) };
   }
   const shown = (rows: readonly (Rolled | ListedPackage)[]) =>
-    rows.map((row) => ({ ...row, key: undefined }));
+    rows.map((row) => ({ ...row, key: undefined, fixRank: undefined }));
 
   test('has every package in order, over all pages, for any filter and source', async () => {
     const { database, updates } = await setUp();

@@ -19,7 +19,7 @@ import {
   scannedByPackage,
   type UpdateSelection,
 } from './filter-store.ts';
-import { SEVERITIES_RISING } from './queue-rules.ts';
+import { type FixedTogether, fixedTogether, SEVERITIES_RISING } from './queue-rules.ts';
 import { SEVERITY_RANK } from './sort-store.ts';
 
 /** The columns of `package_counts` beside its key (package-sums-schema.ts). */
@@ -45,8 +45,18 @@ export interface PackageRow {
   security: boolean;
   severity: string | null;
   knownExploited: boolean | null;
+  /** By its waiting updates. */
+  fixed: FixedTogether;
   states: Record<string, number>;
 }
+
+/** As the index of waiting updates by package has it. */
+const IS_WAITING = sql`u.state IN ('pending', 'awaiting_plan')`;
+const WAITING_RANK = sql`CASE WHEN ${IS_WAITING} THEN u.fix_rank END`;
+/** The end of a range of that index, for a package named by a row of another table. */
+const rankOf = (end: 'min' | 'max', table: string) =>
+  sql`(SELECT ${sql.raw(end)}(u.fix_rank) FROM updates AS u WHERE u.ecosystem = ${sql.ref(`${table}.ecosystem`)}
+    AND u.name = ${sql.ref(`${table}.name`)} AND u.gone = 0 AND ${IS_WAITING})`;
 
 /** Sort keys of packages, as aggregates over the updates of one. */
 const MEASURES: Record<
@@ -63,6 +73,7 @@ const MEASURES: Record<
     isNullable: true,
     falls: true,
   },
+  urgency: { by: sql`max(${WAITING_RANK})`, summed: sql`NULL`, isNullable: true, falls: true },
 };
 
 export interface PackageOrder extends Order {
@@ -120,14 +131,21 @@ async function summedNames(db: Db, page: PackagePage): Promise<Names> {
   const counted = sql`SELECT c.ecosystem AS ecosystem, c.name AS name, ${MEASURES[field].summed} AS measure
     FROM package_counts AS c WHERE ${and(nameConditions(page.filter))}
     GROUP BY c.ecosystem, c.name HAVING sum(c.updates) > 0`;
-  if (field !== 'newest') return namesOf(db, page, counted);
+  const found = FOUND[field];
+  if (found === undefined) return namesOf(db, page, counted);
   return namesOf(
     db,
     page,
-    sql`SELECT s.ecosystem AS ecosystem, s.name AS name, (SELECT max(u.discovered_at) FROM updates AS u
-      WHERE u.ecosystem = s.ecosystem AND u.name = s.name AND u.gone = 0) AS measure FROM (${counted}) AS s`,
+    sql`SELECT s.ecosystem AS ecosystem, s.name AS name, ${found} AS measure FROM (${counted}) AS s`,
   );
 }
+
+/** What no sum has, and an index finds for each package. */
+const FOUND: Partial<Record<PackageSortField, RawBuilder<unknown>>> = {
+  newest: sql`(SELECT max(u.discovered_at) FROM updates AS u
+    WHERE u.ecosystem = s.ecosystem AND u.name = s.name AND u.gone = 0)`,
+  urgency: rankOf('max', 's'),
+};
 
 const HOSTS_LOOKED_UP = 2_500;
 
@@ -186,6 +204,7 @@ async function summedUp(db: Db, names: readonly Named[]): Promise<PackageRow[]> 
       ${sums(UPDATE_STATES)}, sum(CASE WHEN c.updates > 0 THEN 1 ELSE 0 END) AS versions,
       (SELECT max(u.discovered_at) FROM updates AS u
         WHERE u.ecosystem = c.ecosystem AND u.name = c.name AND u.gone = 0) AS newest,
+      ${rankOf('min', 'c')} AS least_fix, ${rankOf('max', 'c')} AS greatest_fix,
       CASE WHEN sum(c.security) > 0 THEN 1 ELSE 0 END AS security,
       CASE WHEN sum(c.exploited) > 0 THEN 1 WHEN sum(c.unexploited) > 0 THEN 0 END AS known_exploited,
       ${sql.raw(SUMMED_RANK)} AS severity_rank
@@ -210,7 +229,8 @@ async function rolledUp(
   const { rows } = await sql<RolledUp>`SELECT u.ecosystem AS ecosystem, u.name AS name,
       count(DISTINCT u.agent_id) AS hosts, count(*) AS updates, count(DISTINCT u.available_version) AS versions,
       max(u.discovered_at) AS newest, max(u.security) AS security, max(u.known_exploited) AS known_exploited,
-      max(${sql.raw(SEVERITY_RANK)}) AS severity_rank, ${counts}
+      max(${sql.raw(SEVERITY_RANK)}) AS severity_rank, min(${WAITING_RANK}) AS least_fix,
+      max(${WAITING_RANK}) AS greatest_fix, ${counts}
     FROM updates AS u WHERE (u.ecosystem, u.name) IN (VALUES ${some}) AND ${and(ofPackage(selection))}
     GROUP BY u.ecosystem, u.name`.execute(db);
   return rows.map(packageRow);
@@ -226,6 +246,8 @@ type RolledUp = Record<(typeof UPDATE_STATES)[number], number | string> & {
   security: number;
   known_exploited: number | null;
   severity_rank: number | null;
+  least_fix: number | null;
+  greatest_fix: number | null;
 };
 
 function packageRow(row: RolledUp): PackageRow {
@@ -240,6 +262,7 @@ function packageRow(row: RolledUp): PackageRow {
     security: row.security === 1,
     severity: row.severity_rank === null ? null : (SEVERITIES_RISING[Number(row.severity_rank) - 1] ?? null),
     knownExploited: row.known_exploited === null ? null : row.known_exploited === 1,
+    fixed: fixedTogether(row.least_fix, row.greatest_fix),
     states: Object.fromEntries(counts.filter(([, count]) => count > 0)),
   };
 }

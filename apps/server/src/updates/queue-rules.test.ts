@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { fixRank, queueRank, type Urgency, worstSeverity } from './queue-rules.ts';
+import { fixedTogether, fixRank, queueRank, type Urgency, worstSeverity } from './queue-rules.ts';
 
 const urgency = (knownExploited: boolean | null, epss: number | null, severity: string | null): Urgency => ({
   ...{ knownExploited, epss, severity },
@@ -39,6 +39,24 @@ test.each([
   [{ fixes: null, severity: null, exploited: null }, -1],
 ])('of fixes the exploited ones are the most urgent, then the most severe: %j has rank %s', (worst, rank) => {
   expect(fixRank(worst)).toBe(rank);
+});
+
+const of = (fixes: number | null, severity: string | null, exploited: boolean | null) =>
+  fixRank({ fixes, severity, exploited });
+const NOT_KNOWN = { fixes: null, severity: null, exploited: null };
+
+test.each([
+  [[], NOT_KNOWN],
+  [[of(null, null, null)], NOT_KNOWN],
+  [[of(0, null, null), of(null, null, null)], NOT_KNOWN],
+  [[of(0, null, null)], { ...NOT_KNOWN, fixes: false }],
+  [[of(null, null, null), of(1, 'low', null)], { fixes: true, severity: 'low', exploited: null }],
+  [[of(1, 'critical', false), of(1, 'high', null)], { fixes: true, severity: 'critical', exploited: null }],
+  [[of(1, 'critical', false), of(1, 'unknown', true)], { fixes: true, severity: 'unknown', exploited: true }],
+  [[of(2, 'critical', true)], { fixes: true, severity: 'critical', exploited: true }],
+])('updates of the ranks %j together fix %j', (ranks, fixed) => {
+  const sorted = ranks.toSorted((a, b) => a - b);
+  expect(fixedTogether(sorted.at(0) ?? null, sorted.at(-1) ?? null)).toEqual(fixed);
 });
 
 test.each([

@@ -42,6 +42,23 @@ export function fixRank({ fixes, severity, exploited }: FixedWorst): number {
   return (exploited ? EXPLOITED_FIX : 0) + 1 + SEVERITIES_RISING.indexOf(severity ?? 'unknown');
 }
 
+/** What several updates fix, and of the most urgent one how bad that is; null: not known. */
+export interface FixedTogether {
+  readonly fixes: boolean | null;
+  readonly severity: string | null;
+  readonly exploited: true | null;
+}
+
+/** The same from the least and the greatest of their fix ranks; null: there are no updates. */
+export function fixedTogether(least: number | null, greatest: number | null): FixedTogether {
+  if (least === null || greatest === null || (greatest <= 0 && least === UNKNOWN_FIX))
+    return { fixes: null, severity: null, exploited: null };
+  if (greatest === 0) return { fixes: false, severity: null, exploited: null };
+  const isExploited = greatest > EXPLOITED_FIX;
+  const severity = SEVERITIES_RISING[greatest - 1 - (isExploited ? EXPLOITED_FIX : 0)] ?? null;
+  return { fixes: true, severity, exploited: isExploited || null };
+}
+
 /**
  * The sort key of the queue, higher is more urgent: known exploitation, then likelihood, then severity. Null
  * if nothing is known. It only orders; no decision reads it.

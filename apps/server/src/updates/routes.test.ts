@@ -309,6 +309,7 @@ describe.each(ENGINES)('updates over HTTP on $name', (engine) => {
         security: true,
         severity: null,
         known_exploited: null,
+        ...{ fixes: null, fixes_severity: null, fixes_exploited: null },
         states: { pending: 2 },
         held_updates: { updates: 0, security_updates: 0, first_end: null, last_end: null },
       },

@@ -182,6 +182,15 @@ export const COUNTED_SECURITY: readonly Statement[] = [
   'CREATE INDEX updates_counted ON updates (state, discovered_at, verdict, known_exploited, fixes, recommended, security)',
 ];
 
+/** What the waiting updates of each package fix, and the same for lists of packages that are narrowed by other columns. */
+export const PACKAGE_URGENCY: readonly Statement[] = [
+  `CREATE INDEX updates_package_fix ON updates (ecosystem, name, fix_rank)
+    WHERE gone = 0 AND state IN ('pending', 'awaiting_plan')`,
+  'DROP INDEX updates_by_package',
+  `CREATE INDEX updates_by_package ON updates (ecosystem, name, agent_id, state, security, severity, verdict, known_exploited,
+    available_version, discovered_at, host_os_id, recommended, fix_rank) WHERE gone = 0`,
+];
+
 declare module '../platform/db/tables.ts' {
   interface Tables {
     updates: {

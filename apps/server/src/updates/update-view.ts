@@ -89,6 +89,7 @@ export function packageItem(row: PackageRow, held: HeldBack): PackageItem {
     security: row.security,
     severity: row.severity,
     known_exploited: row.knownExploited,
+    ...{ fixes: row.fixed.fixes, fixes_severity: row.fixed.severity, fixes_exploited: row.fixed.exploited },
     states: row.states,
     held_updates: held,
   };
