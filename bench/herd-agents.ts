@@ -22,6 +22,17 @@ export interface Herd {
   readonly lost: number;
 }
 
+export interface HerdOptions {
+  url: string;
+  agents: readonly BenchAgent[];
+  /** Of these agents among all; each index has an address of its own. */
+  firstIndex: number;
+  areExpired: boolean;
+  withinMs: number;
+  untilMs: number;
+  settleMs: number;
+}
+
 interface HostState extends BenchAgent {
   address: string;
   isExpired: boolean;
@@ -36,10 +47,8 @@ interface HostState extends BenchAgent {
  * Agents that come back at random times of `withinMs`, each with new connections and the waits of the real agent, until all are
  * back and have polled for a while, or `untilMs`.
  */
-export async function runHerd(
-  agents: readonly BenchAgent[],
-  options: { url: string; areExpired: boolean; withinMs: number; untilMs: number; settleMs: number },
-): Promise<Herd> {
+export async function runHerd(options: HerdOptions): Promise<Herd> {
+  const { agents, firstIndex } = options;
   const { hostname: host, port } = new URL(options.url);
   const beganMs = performance.now();
   const nowMs = () => performance.now() - beganMs;
@@ -109,7 +118,8 @@ export async function runHerd(
     schedule(one, nowMs() + waitMs);
   }
 
-  for (const [n, agent] of agents.entries()) {
+  for (const [i, agent] of agents.entries()) {
+    const n = firstIndex + i;
     const address = `127.${1 + (n >> 16)}.${(n >> 8) & 255}.${n & 255}`;
     const fresh = { requestId: null, failures: 0, heldUntilMs: 0, isBack: false, isRefused: false };
     schedule(

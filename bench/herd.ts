@@ -2,7 +2,7 @@ import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { startFleet } from './fleet.ts';
-import { runHerd } from './herd-agents.ts';
+import { runHerds } from './herd-processes.ts';
 import { logIn } from './operator-client.ts';
 import type { PageTimes } from './operator-watch.ts';
 import { peakOf, pinLoad } from './processes.ts';
@@ -32,8 +32,15 @@ export async function benchHerd({ engines, agents, tokens = 'expired', say }: Be
       const loadBefore = loadavg()[0];
       const cpuBefore = fleet.cpuUs();
       const pages = watchPages({ url: fleet.url, token, durationMs: WITHIN_MS * 2 });
-      const herd = await runHerd(fleet.agents, {
-        ...{ url: fleet.url, areExpired, withinMs: WITHIN_MS, untilMs: UNTIL_MS, settleMs: SETTLE_MS },
+      const herd = await runHerds({
+        ...{
+          url: fleet.url,
+          agents: fleet.agents,
+          areExpired,
+          withinMs: WITHIN_MS,
+          untilMs: UNTIL_MS,
+          settleMs: SETTLE_MS,
+        },
       });
       const cpu = fleet.cpuUs();
       const back = herd.backMs.toSorted((a, b) => a - b);

@@ -104,7 +104,7 @@ function runConnection(socket: Socket, { take, isOver, onAnswer }: Turns): Promi
 }
 
 /** Length of the answer in bytes with its header; null while the header is not complete. */
-function answerLength(bytes: Buffer): number | null {
+export function answerLength(bytes: Buffer): number | null {
   const headerEnd = bytes.indexOf('\r\n\r\n');
   if (headerEnd < 0) return null;
   const header = bytes.toString('latin1', 0, headerEnd).toLowerCase();

@@ -7,11 +7,25 @@ const UPLOT = dirname(
   createRequire(join(import.meta.dirname, '../apps/console/package.json')).resolve('uplot/package.json'),
 );
 
+interface Words {
+  /** Its name in `bench/out`. */
+  file: string;
+  title: string;
+  about: string;
+}
+
+const CURVES: Words = {
+  file: 'curves.html',
+  title: 'Cost against the size of the fleet',
+  about: `Idle check-ins of all agents in turn over 64 kept connections. The server has one core, the load another; the hello is a bare
+node:http server in the same rounds.`,
+};
+
 /** Writes a page that needs no network: the cost against the size of the fleet, a line for each server and run. */
-export function drawPage(records: readonly RunRecord[]): string {
+export function drawPage(records: readonly RunRecord[], words: Words = CURVES): string {
   mkdirSync(OUT, { recursive: true });
-  const file = join(OUT, 'curves.html');
-  writeFileSync(file, pageOf(records));
+  const file = join(OUT, words.file);
+  writeFileSync(file, pageOf(records, words));
   return file;
 }
 
@@ -22,7 +36,7 @@ const PLOTS = [
   { key: 'rssMb', title: 'Resident memory, MB' },
 ] as const;
 
-function pageOf(records: readonly RunRecord[]): string {
+function pageOf(records: readonly RunRecord[], { title, about }: Words): string {
   const sizes = [...new Set(records.flatMap(({ points }) => points.map(({ agents }) => agents)))].sort(
     (a, b) => a - b,
   );
@@ -43,7 +57,7 @@ function pageOf(records: readonly RunRecord[]): string {
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
-<title>Cost against the size of the fleet</title>
+<title>${title}</title>
 <style>
 ${readFileSync(join(UPLOT, 'dist/uPlot.min.css'), 'utf8')}
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
@@ -52,9 +66,8 @@ table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 td, th { padding: 0.2rem 0.8rem; text-align: right; border-bottom: 1px solid #ddd; }
 td:first-child, th:first-child { text-align: left; padding-left: 0; }
 </style>
-<h1>Cost against the size of the fleet</h1>
-<p>Idle check-ins of all agents in turn over 64 kept connections. The server has one core, the load another; the hello is a bare
-node:http server in the same rounds.</p>
+<h1>${title}</h1>
+<p>${about}</p>
 <div id="plots"></div>
 ${records.map(tableOf).join('\n')}
 <script>

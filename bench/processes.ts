@@ -61,7 +61,7 @@ function readUrl(child: ChildProcess): Promise<string> {
     if (!child.stdout) return reject(new Error('the server has no output to read'));
     child.once('exit', (code) => reject(new Error(`the server ended with ${code}`)));
     createInterface({ input: child.stdout }).on('line', (line) => {
-      const url = /url=(http:\S+)/.exec(line)?.[1];
+      const url = /url=(https?:\S+)/.exec(line)?.[1];
       if (url) resolve(url);
     });
   });

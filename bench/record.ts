@@ -49,9 +49,9 @@ export function finishRecord({ loadBefore, ...started }: Started, points: readon
 }
 
 /** Returns the path of the file. */
-export function writeRecord(record: RunRecord): string {
+export function writeRecord(record: RunRecord, name = 'curve'): string {
   mkdirSync(OUT, { recursive: true });
-  const file = join(OUT, `curve-${record.at.replaceAll(/[:.]/g, '-')}.json`);
+  const file = join(OUT, `${name}-${record.at.replaceAll(/[:.]/g, '-')}.json`);
   writeFileSync(file, `${JSON.stringify(record, null, 2)}\n`);
   return file;
 }

@@ -5,6 +5,7 @@ import { benchAgent } from './agent.ts';
 import { benchBulk } from './bulk.ts';
 import { benchCapability } from './capability.ts';
 import { benchCheckIn } from './check-in.ts';
+import { benchConnections } from './connections.ts';
 import { benchCurve, type CurveOptions } from './curve.ts';
 import { benchEvents } from './events.ts';
 import { benchEvidence } from './evidence.ts';
@@ -24,6 +25,7 @@ import { benchVersions } from './versions.ts';
 const BENCHES = {
   'check-in': benchCheckIn,
   curve: benchCurve,
+  connections: benchConnections,
   renewals: benchRenewals,
   inventory: benchInventory,
   agent: benchAgent,
@@ -49,6 +51,7 @@ const USAGE = `Usage: npm run bench -- <${Object.keys(BENCHES).join('|')}> [--js
   check-in    idle check-ins of --agents agents against a bare node:http server in the same run
   curve       the same at each size of --sizes: a record and a page with plots in bench/out; --baseline FILE compares
               (bench/baseline.json is kept), --target FILE measures another server (bench/target.ts)
+  connections idle sockets of --agents hosts: memory for each, and check-ins on them and on new connections, with TLS too
   renewals    durable renewals (E1) of 10,000 agents against the same bare server
   inventory   reports of 1,500 packages: unchanged, with 10 changed, and as deltas; 20,000 packages in parts
   agent       start-up time and idle memory of the agent
