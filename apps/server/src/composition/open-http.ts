@@ -2,6 +2,7 @@ import { lookup } from 'node:dns/promises';
 import type { AddressInfo } from 'node:net';
 import { installOpenApi } from '../openapi/document.ts';
 import type { OperatorGuard } from '../operators/operator-guard.ts';
+import { createAcceptWait } from '../platform/http/accept-wait.ts';
 import type { Guards } from '../platform/http/admit.ts';
 import { installClientFaults } from '../platform/http/client-faults.ts';
 import { listenOnOthers } from '../platform/http/other-addresses.ts';
@@ -67,7 +68,7 @@ function shedAgents({ platform: { log, random }, counts }: Opening): LoadSheddin
   const refused = new Map<string, number>();
   let toldMs = Number.NEGATIVE_INFINITY;
   return createLoadShedding({
-    ...{ lanes: AGENT_LANES, elapsedMs, random },
+    ...{ lanes: AGENT_LANES, elapsedMs, random, acceptWait: createAcceptWait(elapsedMs) },
     onRefused({ lane: { name, route }, tookMs }) {
       counts?.answered({ route, statusCode: 503, tookMs });
       refused.set(name, (refused.get(name) ?? 0) + 1);

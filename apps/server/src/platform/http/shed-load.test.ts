@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { ACCEPTED_IN_A_ROW_MAX, createLoadShedding, SLOW_MIN, SLOW_MS } from './shed-load.ts';
 
 /** A server whose answers to `/visit` wait until they are released, if `isHeld`. */
-async function open({ inProgressMax = 2, isHeld = false, fraction = 0 } = {}) {
+async function open({ inProgressMax = 2, isHeld = false, fraction = 0, isLong = true } = {}) {
   const held: ServerResponse[] = [];
   const refused: string[] = [];
   const time = { ms: 0 };
@@ -15,6 +15,7 @@ async function open({ inProgressMax = 2, isHeld = false, fraction = 0 } = {}) {
     lanes: [{ name: 'visits', route: '/visit', inProgressMax, has: ({ url }) => url === '/visit' }],
     elapsedMs: () => time.ms,
     random: (bytes) => Buffer.alloc(bytes, Math.round(fraction * 255)),
+    acceptWait: { watch: () => {}, isLong: () => isLong },
     onRefused: ({ lane }) => void refused.push(lane.name),
   });
   const server = createServer((request, response) => {
@@ -129,23 +130,34 @@ test('requests whose bodies are sent slowly keep nobody out', async () => {
   expect(refused).toEqual([]);
 });
 
-test('connections in a row beyond the bound are refused in the lane, but for a quarter, and nowhere else', async () => {
+/** The answers to connections that are opened at once, so many beyond the bound. */
+function statusesInRow({ port, path, beyond }: { port: number; path: string; beyond: number }) {
+  return Promise.all(
+    Array.from({ length: ACCEPTED_IN_A_ROW_MAX + beyond }, async () => {
+      const socket = connect({ port, host: '127.0.0.1' });
+      socket.write(`POST ${path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`);
+      const [chunk] = await once(socket, 'data');
+      socket.destroy();
+      return Number(String(chunk).slice(9, 12));
+    }),
+  );
+}
+
+test('connections in a row that wait long are refused in the lane, but for a quarter, and nowhere else', async () => {
   const { port, visit, refused } = await open({ inProgressMax: 10_000 });
   const beyond = 200;
-  const statuses = (path: string) =>
-    Promise.all(
-      Array.from({ length: ACCEPTED_IN_A_ROW_MAX + beyond }, async () => {
-        const socket = connect({ port, host: '127.0.0.1' });
-        socket.write(`POST ${path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`);
-        const [chunk] = await once(socket, 'data');
-        socket.destroy();
-        return Number(String(chunk).slice(9, 12));
-      }),
-    );
+  const statuses = (path: string) => statusesInRow({ port, path, beyond });
   const visits = await statuses('/visit');
   expect(visits.filter((status) => status === 503)).toHaveLength(refused.length);
   expect(refused.length).toBeGreaterThan(beyond / 2);
   expect(refused.length).toBeLessThanOrEqual(beyond);
   expect((await visit()).status).toBe(200);
   expect(new Set(await statuses('/page'))).toEqual(new Set([200]));
+});
+
+test('connections in a row that are accepted at once are served', async () => {
+  const { port, refused } = await open({ inProgressMax: 10_000, isLong: false });
+  const visits = await statusesInRow({ port, path: '/visit', beyond: 200 });
+  expect(new Set(visits)).toEqual(new Set([200]));
+  expect(refused).toEqual([]);
 });

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Server } from 'node:net';
 import type { RandomBytes } from '../ids.ts';
+import type { AcceptWait } from './accept-wait.ts';
 import { answerUnavailable } from './client-faults.ts';
 
 /** Requests of one kind, which are refused before any work when there are too many. */
@@ -25,13 +26,15 @@ export interface SheddingOptions {
   lanes: readonly Lane[];
   elapsedMs: () => number;
   random: RandomBytes;
+  acceptWait: AcceptWait;
   /** Told of every refusal. */
   onRefused: (refused: { lane: Lane; tookMs: number }) => void;
 }
 
 /**
- * Connections accepted in a row, one in each turn of the event loop as libuv does it, after which others wait in the
- * queue of the kernel for sure. It holds 511; the next ones, those of operators as well, would wait for a second.
+ * Connections accepted in a row, one in each turn of the event loop as libuv does it, after which the wait in the queue of the
+ * kernel is measured: a few clients that open one after the other make a row as well. The queue holds 511; the next
+ * ones, those of operators as well, would wait for a second.
  */
 export const ACCEPTED_IN_A_ROW_MAX = 256;
 /** A lane is slow while so many of its requests have waited longer than this; a few may wait for a lock. */
@@ -50,7 +53,7 @@ const WINDOW_SECONDS = 60;
  * little of that work, so that what is admitted, and every request outside the lanes, is answered in time.
  */
 export function createLoadShedding(options: SheddingOptions): LoadShedding {
-  const { elapsedMs, random } = options;
+  const { elapsedMs, random, acceptWait } = options;
   const lanes = options.lanes.map((lane) => ({
     lane,
     // Oldest first, with the time of each.
@@ -70,6 +73,7 @@ export function createLoadShedding(options: SheddingOptions): LoadShedding {
 
   return {
     watch(server) {
+      acceptWait.watch(server);
       server.on('connection', () => {
         row.length++;
         row.hasAccepted = true;
@@ -82,7 +86,8 @@ export function createLoadShedding(options: SheddingOptions): LoadShedding {
       const own = lanes.find(({ lane }) => lane.has(request));
       if (own === undefined) return false;
       const { lane, answers } = own;
-      const isInRow = row.length > ACCEPTED_IN_A_ROW_MAX && own.inRow++ % ADMITTED_OF !== 0;
+      const isHerd = row.length > ACCEPTED_IN_A_ROW_MAX && acceptWait.isLong();
+      const isInRow = isHerd && own.inRow++ % ADMITTED_OF !== 0;
       const beganMs = elapsedMs();
       if (!isInRow && hasRoom(own.inProgress, { lane, nowMs: beganMs })) {
         own.inProgress.set(request, beganMs);
