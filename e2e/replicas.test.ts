@@ -81,6 +81,12 @@ describe.each(ENGINES.filter(({ name }) => name === 'postgres'))('three servers 
     const events = await operator.events({ type: 'update_installed' });
     const named = events.flatMap(({ content }) => Value.Parse(Installed, content).updates);
     expect(named.map(({ update_id }) => update_id).toSorted()).toEqual(ids.toSorted());
+    const begun = servers.flatMap((server) =>
+      server.lines().filter((line) => line.includes('background work begins on this server')),
+    );
+    const epochs = begun.map((line) => Number(/epoch=(\d+)/.exec(line)?.[1]));
+    expect(epochs.toSorted((a, b) => a - b)).toEqual(begun.map((_, i) => i + 1));
+    expect(epochs.length).toBeGreaterThan(1);
     for (const server of servers) {
       const errors = server.lines().filter((line) => line.includes('[ERROR]'));
       expect(errors.filter((line) => !/database|connection/i.test(line))).toEqual([]);

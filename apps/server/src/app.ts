@@ -51,8 +51,10 @@ import { createRateLimits } from './rate-limits/rate-limits.ts';
 import { mountRateLimits } from './rate-limits/routes.ts';
 import { mountReboots } from './reboots/routes.ts';
 import { createRebootBackground } from './reboots/run-reboots.ts';
+import { SERVER_GONE_MS } from './restore/recover.ts';
 import { createResyncGate } from './restore/resync.ts';
 import { mountResync } from './restore/routes.ts';
+import { countLiveServers } from './restore/store.ts';
 import { mountSigningKeys } from './signing-keys/routes.ts';
 import { mountStream } from './stream/routes.ts';
 import { mountUpdates } from './updates/routes.ts';
@@ -86,7 +88,13 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
 
   const seals = watchSeals(platform);
   background.use('broken seals', { stop: seals.settled });
-  const rateLimits = background.use('rate limits', await createRateLimits({ platform, bootedAt }));
+  const rateLimits = background.use(
+    'rate limits',
+    await createRateLimits({
+      ...{ platform, bootedAt },
+      countServers: (db) => countLiveServers(db, platform.now() - SERVER_GONE_MS),
+    }),
+  );
   const { limiter } = rateLimits;
   // A SQLite file has one server: the lock of its folder.
   const workOfOne = createWorkOfOne(platform, { isAlone: platform.database.engine === 'sqlite' });

@@ -29,7 +29,7 @@ import { LEASES } from './platform/leases/schema.ts';
 import { schema as policies } from './policies/schema.ts';
 import { schema as probes } from './probes/schema.ts';
 import { schema as provenance } from './provenance/schema.ts';
-import { schema as rateLimits } from './rate-limits/schema.ts';
+import { schema as rateLimits, SHARED_COUNTS } from './rate-limits/schema.ts';
 import { schema as rebootSlots } from './reboot-slots/schema.ts';
 import { schema as reboots } from './reboots/schema.ts';
 import { schema as releaseTimes } from './release-times/schema.ts';
@@ -108,4 +108,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 301, name: 'counted-security', statements: COUNTED_SECURITY },
   { version: 307, name: 'leases', statements: LEASES },
   { version: 320, name: 'package-urgency', statements: PACKAGE_URGENCY },
+  { version: 321, name: 'shared-counts', statements: SHARED_COUNTS },
 ];

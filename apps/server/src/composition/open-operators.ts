@@ -12,6 +12,7 @@ import { mountPasskeys } from '../operators/passkey-routes.ts';
 import { createPasswords } from '../operators/passwords/passwords.ts';
 import { mountSessions } from '../operators/session-routes.ts';
 import { createSessionCookies } from '../operators/sessions/cookies.ts';
+import { guessStates } from '../operators/sessions/guess-states.ts';
 import { createKnownDevices } from '../operators/sessions/known-devices.ts';
 import { createLoginThrottle } from '../operators/sessions/login-throttle.ts';
 import { createOperatorTokens } from '../operators/sessions/operator-tokens.ts';
@@ -39,7 +40,7 @@ export function openOperators(opening: Opening) {
     }),
     auth: {
       ...{ platform, passwords, tokens, cookies, sessionIdleMs, baseUrl: config.baseUrl },
-      throttle: createLoginThrottle({ now }),
+      throttle: createLoginThrottle({ now, states: guessStates(platform) }),
       devices: createKnownDevices({ key: secrets.knownDevices, now, random, secure: isHttps(opening) }),
       factorKey: secrets.operatorFactors,
       factorPolicy: { who: config.secondFactor, graceMs: config.secondFactorGraceDays * DAY_MS },

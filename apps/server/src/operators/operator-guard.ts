@@ -16,7 +16,7 @@ import {
 import { demandScope } from '../platform/http/token-scopes.ts';
 import type { Platform } from '../platform/platform.ts';
 import { addressKey, callerKey } from '../rate-limits/keys.ts';
-import { enforceLimit, type Limiter } from '../rate-limits/limiter.ts';
+import { enforceForAll, enforceLimit, type Limiter } from '../rate-limits/limiter.ts';
 import { demandEnrolled } from './demand-factor.ts';
 import { demandReach } from './demand-reach.ts';
 import { readGroups } from './group-list.ts';
@@ -133,7 +133,7 @@ export function createOperatorGuard({
       const { caller, session } = found;
       // Guesses within one session do not use up the limit of the operator's other sessions.
       const key = access.limit === 'login' ? caller.sessionId : callerKey(caller);
-      enforceLimit(limiter, { limitClass: access.limit, key });
+      await enforceForAll(limiter, { limitClass: access.limit, key });
       if (session && !access.toEnrol) {
         demandEnrolled(session, platform.now());
         demandSecondStep(session);

@@ -107,7 +107,7 @@ describe('requests', () => {
         },
       },
       guards: {
-        public: () => {},
+        public: async () => {},
         anyone: async () => null,
         own: { judge: () => {}, countRefusal: () => {} },
         operator: async () => expect.unreachable(),

@@ -28,20 +28,34 @@ export const DEFAULT_BUDGETS: BudgetTable = {
   fleet_lock: perMinute(120),
 };
 
+/** Counted for all servers together: what slows guessing down, and what approves. */
+export const SHARED_CLASSES: ReadonlySet<LimitClass> = new Set(['login', 'approvals']);
+
 /** The current budgets, read at every request, so that a change applies from the next one on (E5). */
 export interface Budgets {
+  /** What this server may accept: its part of the budget, or all of one that is counted together. */
   of(limitClass: LimitClass): Budget;
   table(): BudgetTable;
   replace(table: BudgetTable): void;
+  /** Divides the budgets among so many servers. */
+  divide(servers: number): void;
 }
 
 export function createBudgets(initial: BudgetTable = DEFAULT_BUDGETS): Budgets {
   let table = initial;
+  let parts = 1;
   return {
-    of: (limitClass) => table[limitClass],
+    of(limitClass) {
+      const budget = table[limitClass];
+      if (parts === 1 || SHARED_CLASSES.has(limitClass)) return budget;
+      return { ...budget, requests: Math.max(1, Math.floor(budget.requests / parts)) };
+    },
     table: () => table,
     replace(next) {
       table = next;
+    },
+    divide(servers) {
+      parts = Math.max(1, servers);
     },
   };
 }

@@ -37,6 +37,8 @@ export type Taken =
 export interface Limiter {
   /** Judges and counts in one synchronous step. A refused request does not count. */
   take(limitClass: LimitClass, key: string): Taken;
+  /** The same for all servers together, where the class is counted so. */
+  takeForAll(limitClass: LimitClass, key: string): Promise<Taken>;
   /** Judges like `take`, without counting. */
   look(limitClass: LimitClass, key: string): Taken;
   /** The current start-up penalty; `endsAtMs` is on the limiter's clock. */
@@ -93,12 +95,6 @@ export function createLimiter(options: LimiterOptions): Limiter {
     return table;
   }
 
-  function retryAfter(waitMs: number, budget: Budget, startup: boolean): number {
-    const spread = startup ? STARTUP_JITTER_SECONDS : Math.min(JITTER_MAX_SECONDS, budget.windowSeconds / 4);
-    const fraction = random(4).readUInt32BE(0) / 0x1_0000_0000;
-    return Math.max(1, Math.ceil(waitMs / 1_000 + fraction * spread));
-  }
-
   function judge(limitClass: LimitClass, key: string, counts: boolean): Taken {
     const budget = budgets.of(limitClass);
     if (!budget.enabled) {
@@ -106,27 +102,15 @@ export function createLimiter(options: LimiterOptions): Limiter {
     }
     const now = steadyNow();
     const windowMs = budget.windowSeconds * 1_000;
-    const startup = now - bootedAt < STARTUP_PENALTY_MS;
-    // Reading 8: computed when the request is judged; the stored budget never changes.
-    const limit = startup ? Math.max(1, Math.floor(budget.requests / 2)) : budget.requests;
     const keysMax = options.keysMax ?? (AGENT_CLASSES.has(limitClass) ? AGENT_KEYS_MAX : KEYS_MAX_PER_CLASS);
     const window = windowOf(tableOf(limitClass), key, { startMs: now - windowMs, keysMax });
-    expire(window, now - windowMs);
-    if (window.live < limit) {
-      if (counts) record(window, now);
-      const resetSeconds = window.live === 0 ? 0 : Math.ceil((oldestMs(window) + windowMs - now) / 1_000);
-      return { ok: true, limit, remaining: limit - window.live, resetSeconds };
-    }
-    let freeAt = freeAtMs(window, { limit, windowMs });
-    if (startup && window.live < budget.requests) freeAt = Math.min(freeAt, bootedAt + STARTUP_PENALTY_MS);
-    const waitMs = freeAt - now;
-    const resetSeconds = Math.ceil(waitMs / 1_000);
-    const retryAfterSeconds = retryAfter(waitMs, budget, startup);
-    return { ok: false, limit, remaining: 0, resetSeconds, retryAfterSeconds };
+    const penaltyMs = bootedAt + STARTUP_PENALTY_MS - now;
+    return judgeWindow(window, { budget, nowMs: now, penaltyMs, random, counts });
   }
 
   return {
     take: (limitClass, key) => judge(limitClass, key, true),
+    takeForAll: async (limitClass, key) => judge(limitClass, key, true),
     look: (limitClass, key) => judge(limitClass, key, false),
     penalty() {
       return {
@@ -134,6 +118,38 @@ export function createLimiter(options: LimiterOptions): Limiter {
         endsAtMs: bootedAt + STARTUP_PENALTY_MS,
       };
     },
+  };
+}
+
+interface Judging {
+  budget: Budget;
+  nowMs: number;
+  /** How long the start-up penalty still lasts; it is over at 0. */
+  penaltyMs: number;
+  random: RandomBytes;
+  counts: boolean;
+}
+
+/** Whether one more request fits into the window; it is recorded if it does and `counts`. */
+export function judgeWindow(window: Window, { budget, nowMs, penaltyMs, random, counts }: Judging): Taken {
+  const windowMs = budget.windowSeconds * 1_000;
+  const startup = penaltyMs > 0;
+  // Reading 8: computed when the request is judged; the stored budget never changes.
+  const limit = startup ? Math.max(1, Math.floor(budget.requests / 2)) : budget.requests;
+  expire(window, nowMs - windowMs);
+  if (window.live < limit) {
+    if (counts) record(window, nowMs);
+    const resetSeconds = window.live === 0 ? 0 : Math.ceil((oldestMs(window) + windowMs - nowMs) / 1_000);
+    return { ok: true, limit, remaining: limit - window.live, resetSeconds };
+  }
+  let freeAt = freeAtMs(window, { limit, windowMs });
+  if (startup && window.live < budget.requests) freeAt = Math.min(freeAt, nowMs + penaltyMs);
+  const waitMs = freeAt - nowMs;
+  const spread = startup ? STARTUP_JITTER_SECONDS : Math.min(JITTER_MAX_SECONDS, budget.windowSeconds / 4);
+  const fraction = random(4).readUInt32BE(0) / 0x1_0000_0000;
+  return {
+    ...{ ok: false, limit, remaining: 0, resetSeconds: Math.ceil(waitMs / 1_000) },
+    retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1_000 + fraction * spread)),
   };
 }
 
@@ -173,6 +189,15 @@ export function enforceLimit(
   const taken = limiter.take(limitClass, key);
   if (!taken.ok) throw overLimit(taken);
   reply?.headers(limitHeaders(taken));
+}
+
+/** The same for all servers together, where the class is counted so. */
+export async function enforceForAll(
+  limiter: Pick<Limiter, 'takeForAll'>,
+  { limitClass, key }: { limitClass: LimitClass; key: string },
+): Promise<void> {
+  const taken = await limiter.takeForAll(limitClass, key);
+  if (!taken.ok) throw overLimit(taken);
 }
 
 export function overLimit(taken: Extract<Taken, { ok: false }>): Refusal {

@@ -2,12 +2,13 @@ import type { FastifyRequest } from 'fastify';
 import type { OperatorCaller } from '../platform/http/access.ts';
 import type { Guards } from '../platform/http/admit.ts';
 import { addressKey, callerKey } from './keys.ts';
-import { enforceLimit, type Limiter } from './limiter.ts';
+import { enforceForAll, enforceLimit, type Limiter } from './limiter.ts';
 
 /** Routes without a credential: limited by address in the route's class. */
 export function createPublicGuard(limiter: Limiter): Guards['public'] {
-  return (request, access) => {
-    if (access.limit !== null) enforceLimit(limiter, { limitClass: access.limit, key: addressKey(request) });
+  return async (request, access) => {
+    if (access.limit === null) return;
+    await enforceForAll(limiter, { limitClass: access.limit, key: addressKey(request) });
   };
 }
 

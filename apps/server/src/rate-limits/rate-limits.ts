@@ -10,9 +10,11 @@ import { createAddressGuard } from './address-guard.ts';
 import { type BudgetTable, createBudgets, DEFAULT_BUDGETS } from './budgets.ts';
 import { createLimiter, type Limiter } from './limiter.ts';
 import { mergeBudgets, wireBudget } from './merge-budgets.ts';
+import { deleteIdleCounts } from './shared-counts-store.ts';
+import { shareCounts } from './shared-limits.ts';
 import { deleteLimits, readLimits, writeLimit } from './store.ts';
 
-/** Interval at which a replica reads the changes of others. */
+/** Interval at which a replica reads the changes of others, and how many they are. */
 const RELOAD_INTERVAL_MS = 10_000;
 
 export interface RateLimits {
@@ -27,6 +29,8 @@ export interface RateLimits {
   /** Back to the defaults. */
   reset(actor: string): Promise<void>;
   reload(): Promise<void>;
+  /** Removes counts that say nothing any more. */
+  tidy(): Promise<void>;
   /** Polls for changes by other replicas. */
   start(): void;
   stop(): void;
@@ -37,25 +41,41 @@ export interface RateLimitsOptions {
   bootedAt: number;
   /** For the windows; preferably monotonic. Default: the platform's. */
   now?: Clock;
+  /** How many servers are on this database, this one among them; default: one. */
+  countServers?: (db: Db) => Promise<number>;
 }
 
 /** Reads the stored budgets and creates the limiter that applies them. */
-export async function createRateLimits({ platform, bootedAt, now }: RateLimitsOptions): Promise<RateLimits> {
+export async function createRateLimits({
+  platform,
+  bootedAt,
+  now,
+  countServers = async () => 1,
+}: RateLimitsOptions): Promise<RateLimits> {
   const { database, log } = platform;
   const budgets = createBudgets();
   const options = { now: now ?? platform.now, bootedAt, budgets, random: platform.random };
-  const limiter = createLimiter(options);
+  // SQLite has one server.
+  const isShared = database.engine === 'postgres';
+  const own = createLimiter(options);
+  const limiter = isShared ? shareCounts(own, { ...options, database }) : own;
   let timer: NodeJS.Timeout | null = null;
 
   async function reload(): Promise<void> {
     const { table, badClasses } = await loadTable(database.read);
     budgets.replace(table);
+    if (isShared) budgets.divide(await countServers(database.read));
     for (const limitClass of badClasses) log.warn('stored rate limit ignored', { class: limitClass });
+  }
+
+  async function tidy(): Promise<void> {
+    if (isShared) await database.transact((tx) => deleteIdleCounts(tx, platform.now()));
   }
 
   async function reloadOrKeep(): Promise<void> {
     try {
       await reload();
+      await tidy();
     } catch (error) {
       if (!(error instanceof DatabaseFault)) throw error;
       log.warn('rate limits not reloaded', { cause: error.message });
@@ -93,6 +113,7 @@ export async function createRateLimits({ platform, bootedAt, now }: RateLimitsOp
       await reload();
     },
     reload,
+    tidy,
     start() {
       timer ??= setInterval(() => void reloadOrKeep(), RELOAD_INTERVAL_MS).unref();
     },

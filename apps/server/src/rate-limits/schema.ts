@@ -1,4 +1,4 @@
-import type { Statement } from '../platform/db/statement.ts';
+import { HOT_ROWS, perEngine, type Statement } from '../platform/db/statement.ts';
 
 export const schema: readonly Statement[] = [
   `CREATE TABLE rate_limits (
@@ -10,6 +10,17 @@ export const schema: readonly Statement[] = [
   )`,
 ];
 
+/** Of release 0.2: what several servers count together. */
+export const SHARED_COUNTS: readonly Statement[] = [
+  perEngine`CREATE TABLE shared_counts (
+    name TEXT NOT NULL,
+    key TEXT NOT NULL,
+    state TEXT NOT NULL,
+    idle_at BIGINT NOT NULL,
+    PRIMARY KEY (name, key)
+  )${HOT_ROWS}`,
+];
+
 declare module '../platform/db/tables.ts' {
   interface Tables {
     rate_limits: {
@@ -18,6 +29,14 @@ declare module '../platform/db/tables.ts' {
       window_seconds: number;
       enabled: number;
       updated_at: number;
+    };
+    shared_counts: {
+      name: string;
+      key: string;
+      /** JSON; empty until it is first written. */
+      state: string;
+      /** From then on the row says nothing. */
+      idle_at: number;
     };
   }
 }

@@ -15,7 +15,7 @@ async function faultsOf(answer: (reply: FastifyReply) => unknown): Promise<strin
   const { log } = createTestPlatform(await engine.open());
   const nobody = () => Promise.reject(new Refusal('unauthenticated', { detail: 'nobody' }));
   const own = { judge: () => {}, countRefusal: () => {} };
-  const guards = { public: () => {}, anyone: async () => null, own, agent: nobody, operator: nobody };
+  const guards = { public: async () => {}, anyone: async () => null, own, agent: nobody, operator: nobody };
   const app = createHttpServer({ log, guards, trustedProxies: [], tls: null });
   onTestFinished(() => app.close());
   const faults = watchAnswers(app);

@@ -25,6 +25,7 @@ import { mountOperators } from '../operators/operators-routes.ts';
 import { mountPasskeys } from '../operators/passkey-routes.ts';
 import { mountSessions } from '../operators/session-routes.ts';
 import { createSessionCookies } from '../operators/sessions/cookies.ts';
+import { guessStates } from '../operators/sessions/guess-states.ts';
 import { createKnownDevices } from '../operators/sessions/known-devices.ts';
 import { createLoginThrottle } from '../operators/sessions/login-throttle.ts';
 import { createOperatorTokens, SESSION_LIFETIME_SECONDS } from '../operators/sessions/operator-tokens.ts';
@@ -75,7 +76,7 @@ export async function createOperatorApp(engine: TestEngine, options: OperatorApp
   const tokens = createOperatorTokens({ secret: Buffer.alloc(32, 7), now: platform.now });
   const passwords = createCheapPasswords(platform.random);
   const cookies = createSessionCookies({ secure });
-  const throttle = createLoginThrottle({ now: platform.now });
+  const throttle = createLoginThrottle({ now: platform.now, states: guessStates(platform) });
   const devices = createKnownDevices({
     ...{ key: Buffer.alloc(32, 9), now: platform.now },
     ...{ random: platform.random, secure },

@@ -20,7 +20,7 @@ export function createSliceApp(platform: Platform, times?: RequestTimes): App {
     tls: null,
     ...(times && { times }),
     guards: {
-      public: () => {},
+      public: async () => {},
       anyone: async () => null,
       own: { judge: () => {}, countRefusal: () => {} },
       operator: async (request) => ({

@@ -20,6 +20,10 @@ export const TURN_WAIT_MS = 60_000;
 /** How long a turn stays open. */
 const TURN_LIFE_MS = 600_000;
 
+/** After this long without a guess a guesser, or a name, is as if it were new. */
+export const GUESSER_KEPT_MS = Math.max(FORGOTTEN_AFTER_MS, TURN_WAIT_MS + TURN_LIFE_MS);
+export const BUDGET_KEPT_MS = NAME_BURST * NAME_STEP_MS;
+
 /** One guesser at one name: an address, a known device, or a session. */
 export interface Guesser {
   /** Consecutive wrong passwords; one being checked counts as wrong. */

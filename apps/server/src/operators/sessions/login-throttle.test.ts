@@ -2,6 +2,7 @@ import { createClock } from '@tidegate/testkit/clock';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Refusal } from '../../platform/http/refusal.ts';
+import { statesInMemory } from './guess-states.ts';
 import { createLoginThrottle, type GuessedBy } from './login-throttle.ts';
 import { waitAfter } from './login-throttle-rules.ts';
 
@@ -24,7 +25,10 @@ test.each([
 /** A throttle, and how many guesses it checked. */
 function open({ keysMax = 100_000 } = {}) {
   const clock = createClock(Date.UTC(2026, 10, 21, 9));
-  const throttle = createLoginThrottle({ now: clock.now, keysMax });
+  const throttle = createLoginThrottle({
+    now: clock.now,
+    states: statesInMemory({ now: clock.now, keysMax }),
+  });
   const looked: number[] = [];
   /** Null when it was checked, else the seconds to wait. */
   const guess = async (by: GuessedBy, isRight = false, name = 'root'): Promise<number | null> => {

@@ -1,18 +1,7 @@
 import type { Clock } from '../../platform/clock.ts';
 import { Refusal } from '../../platform/http/refusal.ts';
-import { createBoundedTable } from './bounded-table.ts';
-import {
-  admit,
-  isIdleBudget,
-  isIdleGuesser,
-  newBudget,
-  newGuesser,
-  refundGuess,
-  uncount,
-} from './login-throttle-rules.ts';
-
-/** Names, and pairs of a name and its guesser, held in memory. */
-export const THROTTLE_KEYS_MAX = 100_000;
+import { type GuessStates, statesInMemory } from './guess-states.ts';
+import { admit, newGuesser, refundGuess, uncount } from './login-throttle-rules.ts';
 
 /** Who guesses: an unknown device counts by its address, a known device and a session by themselves. */
 export type GuessedBy =
@@ -31,35 +20,20 @@ export interface LoginThrottle {
   ): Promise<boolean>;
 }
 
-/** The state of `admit`, in memory: a restart forgets it. No request is held; a throttled one gets the time to wait. */
+/** No request is held; a throttled one gets the time to wait. */
 export function createLoginThrottle({
   now,
-  keysMax = THROTTLE_KEYS_MAX,
+  states = statesInMemory({ now }),
 }: {
   now: Clock;
-  keysMax?: number;
+  states?: GuessStates;
 }): LoginThrottle {
-  const guessers = createBoundedTable({
-    max: keysMax,
-    isIdle: (one) => isIdleGuesser(one, now()),
-    create: newGuesser,
-  });
-  const budgets = createBoundedTable({
-    max: keysMax,
-    isIdle: (one) => isIdleBudget(one, now()),
-    create: () => newBudget(now()),
-  });
-
   return {
     async guess({ name, by }, { verify, onTurns }) {
-      const key = `${by.kind} ${by.key} ${name}`;
       const isBudgeted = by.kind === 'address';
-      const guesser = guessers.get(key);
-      const asked = { guesser, budget: isBudgeted ? budgets.get(name) : null };
+      const at = { guesser: `${by.kind} ${by.key} ${name}`, name: isBudgeted ? name : null };
       // Counted as wrong before the check, so that no burst passes.
-      const admission = admit(asked, now());
-      guessers.set(key, admission.guesser);
-      if (admission.budget) budgets.set(name, admission.budget);
+      const admission = await states.change(at, (state) => admit(state, now()));
       if (!admission.ok) {
         if (admission.beganTurns) await onTurns();
         throw rateLimited(admission.waitMs);
@@ -70,9 +44,10 @@ export function createLoginThrottle({
         return outcome === 'right';
       } finally {
         if (outcome !== 'wrong') {
-          if (outcome === 'right') guessers.set(key, newGuesser());
-          else guessers.set(key, uncount(guessers.get(key)));
-          if (isBudgeted) budgets.set(name, refundGuess(budgets.get(name)));
+          await states.change(at, ({ guesser, budget }) => ({
+            guesser: outcome === 'right' ? newGuesser() : uncount(guesser),
+            budget: budget && refundGuess(budget),
+          }));
         }
       }
     },

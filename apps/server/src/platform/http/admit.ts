@@ -13,7 +13,7 @@ import type {
 
 /** The guard of each kind of access: checks credential and limit, and returns the caller. Throws a Refusal. */
 export interface Guards {
-  public(request: FastifyRequest, access: PublicAccess): void;
+  public(request: FastifyRequest, access: PublicAccess): Promise<void>;
   /** Null: nobody has logged in. */
   anyone(request: FastifyRequest, access: AnyoneAccess): Promise<OperatorCaller | null>;
   own: OwnGuard;
@@ -37,7 +37,7 @@ export async function admit(
 ): Promise<Caller> {
   switch (access.kind) {
     case 'public':
-      guards.public(request, access);
+      await guards.public(request, access);
       return { kind: 'public' };
     case 'anyone':
       return { kind: 'anyone', operator: await guards.anyone(request, access) };
