@@ -229,6 +229,7 @@ const COMMAND = {
     agent_id: ID,
     params: {},
     update_ids: [],
+    packages: { total: 0, first: [] },
     seq: 1,
     created_by: 'x',
     created_at: TIME,

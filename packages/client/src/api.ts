@@ -110,11 +110,13 @@ interface Item11 { "id": string; "ecosystem": "npm" | "pypi" | "apt" | "dnf" | "
 
 interface Answer15 { "items": (Item11)[]; "next_cursor": string | null; "total": number; "total_is_capped"?: true }
 
+interface First { "name": string; "from": string; "to": string }
+
 interface Probe { "name": string; "kind"?: "unit" | "failed_units" | "tcp" | "http" | "program"; "state": "green" | "red" | "unknown"; "detail"?: string }
 
 interface Hook { "name": string; "stage": "before" | "after"; "outcome": "ok" | "failed" | "timed_out"; "seconds": number }
 
-interface Item12 { "id": string; "agent_id": string; "hostname": string; "action": "scan" | "plan_update" | "install_update" | "repair" | "reboot" | "restart_services" | "update_agent" | "refresh_keys" | "set_polling" | "run_probes"; "params": unknown; "update_ids": (string)[]; "status": "pending" | "sent" | "received" | "running" | "success" | "failed" | "refused" | "interrupted" | "expired" | "cancelled"; "seq": number | null; "created_by": string; "created_at": string; "not_before": string; "expires_at": string; "sent_at": string | null; "received_at": string | null; "started_at": string | null; "finished_at": string | null; "reason": string | null; "exit_code": number | null; "output_tail": string | null; "way_back": { "kept": number; "replaced": number } | null; "restarts": Report | null; "probes": { "before"?: { "at": string; "probes": (Probe)[] } } | null; "hooks": (Hook)[] | null }
+interface Item12 { "id": string; "agent_id": string; "hostname": string; "action": "scan" | "plan_update" | "install_update" | "repair" | "reboot" | "restart_services" | "update_agent" | "refresh_keys" | "set_polling" | "run_probes"; "params": unknown; "update_ids": (string)[]; "packages": { "total": number; "first": (First)[] }; "status": "pending" | "sent" | "received" | "running" | "success" | "failed" | "refused" | "interrupted" | "expired" | "cancelled"; "seq": number | null; "created_by": string; "created_at": string; "not_before": string; "expires_at": string; "sent_at": string | null; "received_at": string | null; "started_at": string | null; "finished_at": string | null; "reason": string | null; "exit_code": number | null; "output_tail": string | null; "way_back": { "kept": number; "replaced": number } | null; "restarts": Report | null; "probes": { "before"?: { "at": string; "probes": (Probe)[] } } | null; "hooks": (Hook)[] | null }
 
 interface Answer16 { "items": (Item12)[]; "next_cursor": string | null; "total": number; "total_is_capped"?: true }
 
@@ -1931,8 +1933,8 @@ export const SUCCESSES: Readonly<Record<keyof Api, Readonly<Record<number, reado
   "GET /api/v1/updates/{id}": { 200: ["id","agent_id","hostname","ecosystem","name","arch","current_version","available_version","origin","security","size_bytes","offers","change","recommended","state","state_reason","out_of_band","verdict","severity","known_exploited","epss","introduces","stays","fixes","fixes_severity","fixes_exploited","has_plan","siblings","rollback_of","not_before","discovered_at","updated_at","listed_siblings","plan","way_back","history","gate"] },
   "GET /api/v1/packages": { 200: ["items","next_cursor","total"] },
   "GET /api/v1/commands": { 200: ["items","next_cursor","total"] },
-  "GET /api/v1/commands/{id}": { 200: ["id","agent_id","hostname","action","params","update_ids","status","seq","created_by","created_at","not_before","expires_at","sent_at","received_at","started_at","finished_at","reason","exit_code","output_tail","way_back","restarts","probes","hooks"] },
-  "POST /api/v1/commands/{id}/cancel": { 200: ["id","agent_id","hostname","action","params","update_ids","status","seq","created_by","created_at","not_before","expires_at","sent_at","received_at","started_at","finished_at","reason","exit_code","output_tail","way_back","restarts","probes","hooks"] },
+  "GET /api/v1/commands/{id}": { 200: ["id","agent_id","hostname","action","params","update_ids","packages","status","seq","created_by","created_at","not_before","expires_at","sent_at","received_at","started_at","finished_at","reason","exit_code","output_tail","way_back","restarts","probes","hooks"] },
+  "POST /api/v1/commands/{id}/cancel": { 200: ["id","agent_id","hostname","action","params","update_ids","packages","status","seq","created_by","created_at","not_before","expires_at","sent_at","received_at","started_at","finished_at","reason","exit_code","output_tail","way_back","restarts","probes","hooks"] },
   "POST /api/v1/commands/{id}/retry": { 202: ["command_id"] },
   "POST /api/v1/agents/{agent_id}/scan": { 202: ["command_id"] },
   "POST /api/v1/agents/{agent_id}/reboot": { 202: ["command_id"] },

@@ -3,12 +3,26 @@ import { sortBy } from './lists-api.ts';
 import { HookRun, ProbesAround } from './probes.ts';
 import { RestartReport } from './restarts.ts';
 import { KeptWayBack } from './rollbacks.ts';
-import { nullable, strict, Timestamp, Uuid } from './scalars.ts';
+import { Count, nullable, PackageName, strict, Timestamp, Uuid } from './scalars.ts';
 import { CommandAction, CommandStatus } from './states.ts';
 
 const TextOrNull = nullable(Type.String());
 const TimeOrNull = nullable(Timestamp);
 const IntegerOrNull = nullable(Type.Integer());
+
+/** Packages of a command that its item names. */
+export const COMMAND_PACKAGES_SHOWN = 3;
+
+/** A package that a command changes. */
+const CommandPackage = strict({ name: PackageName, from: Type.String(), to: Type.String() });
+export type CommandPackage = Static<typeof CommandPackage>;
+
+/** The packages of the updates that a command names. */
+const CommandPackages = strict({
+  total: Count,
+  /** By name; fewer than `total` where there are more, or where their updates are deleted. */
+  first: Type.Array(CommandPackage, { maxItems: COMMAND_PACKAGES_SHOWN }),
+});
 
 /** A command as operators see it (R5). */
 export const CommandItem = strict({
@@ -19,6 +33,7 @@ export const CommandItem = strict({
   params: Type.Unknown(),
   /** The updates that its parameters name. */
   update_ids: Type.Array(Uuid),
+  packages: CommandPackages,
   status: CommandStatus,
   seq: IntegerOrNull,
   created_by: Type.String(),

@@ -13,6 +13,7 @@ import { Fold, RawJson } from '../ui/fold.tsx';
 import { Facts, Page, Panel } from '../ui/page.tsx';
 import { ErrorPanel, Skeleton } from '../ui/states.tsx';
 import { AroundPanel } from './around-panel.tsx';
+import { CommandPackages } from './command-packages.tsx';
 import { ACTION_WORDS, CommandStatusBadge, STATUS_LOOKS } from './command-words.tsx';
 import { LiveOutput } from './live-output.tsx';
 import { Stepper } from './stepper.tsx';
@@ -35,7 +36,12 @@ export function CommandPage() {
   return (
     <Page
       title={`${ACTION_WORDS[command.action]} on ${command.hostname}`}
-      lead={<CommandStatusBadge status={command.status} />}
+      lead={
+        <span className="flex flex-wrap items-center gap-2">
+          <CommandStatusBadge status={command.status} />
+          {command.packages.total > 0 && <CommandPackages of={command.packages} empty="" />}
+        </span>
+      }
       actions={<Verbs command={command} />}
     >
       {error && <ErrorPanel error={error} retry={() => void refetch()} />}

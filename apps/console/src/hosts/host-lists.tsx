@@ -5,6 +5,7 @@ import type { UpdateItem } from '@tidegate/protocol/updates-api';
 import type { ReactNode } from 'react';
 import type { Page } from '../api/client.ts';
 import { listQuery } from '../api/queries.ts';
+import { CommandPackages } from '../commands/command-packages.tsx';
 import { ACTION_WORDS } from '../commands/command-words.tsx';
 import { EventSeverityBadge } from '../events/event-badges.tsx';
 import type { EventItem } from '../events/event-item.ts';
@@ -27,6 +28,15 @@ const COMMANDS: readonly Column<CommandItem>[] = [
       <Link to="/commands/$id" params={{ id }}>
         {ACTION_WORDS[action]}
       </Link>
+    ),
+  },
+  {
+    id: 'packages',
+    header: 'Packages',
+    cell: ({ packages }) => (
+      <span className="inline-block max-w-72 truncate align-bottom">
+        <CommandPackages of={packages} empty="none" />
+      </span>
     ),
   },
   { id: 'status', header: 'Status', cell: ({ status }) => status },

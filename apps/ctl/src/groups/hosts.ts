@@ -175,6 +175,7 @@ export const COMMANDS: Group = {
         ID: ({ id }) => id,
         HOST: ({ hostname }) => hostname,
         ACTION: ({ action }) => words(action),
+        PACKAGES: ({ packages }) => packagesText(packages),
         STATUS: ({ status }) => status,
         CREATED: ({ created_at: at }) => atMinute(at),
       },
@@ -201,4 +202,17 @@ function missed(missing: readonly string[]): string {
 
 function vexType({ query }: Request): string {
   return query.format === 'openvex' ? 'application/json' : CYCLONEDX;
+}
+
+/** `curl 8.1 to 8.2 and 3 more`. */
+function packagesText({
+  total,
+  first: [one],
+}: {
+  total: number;
+  first: readonly { name: string; from: string; to: string }[];
+}): string {
+  if (!one) return total === 0 ? '' : counted(total, 'update', 'updates');
+  const more = total > 1 ? ` and ${total - 1} more` : '';
+  return `${one.name} ${one.from} to ${one.to}${more}`;
 }

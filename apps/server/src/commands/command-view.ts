@@ -1,4 +1,4 @@
-import type { CommandItem } from '@tidegate/protocol/commands-api';
+import type { CommandItem, CommandPackage } from '@tidegate/protocol/commands-api';
 import { HookRun, ProbesAround } from '@tidegate/protocol/probes';
 import { RestartReport } from '@tidegate/protocol/restarts';
 import { KeptWayBack } from '@tidegate/protocol/rollbacks';
@@ -6,19 +6,36 @@ import { CommandAction, CommandStatus } from '@tidegate/protocol/states';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { rfc3339 } from '../platform/clock.ts';
+import type { Db } from '../platform/db/engine.ts';
 import { updatesOfCommand } from './named-updates.ts';
+import { firstPackages } from './packages-store.ts';
 import type { HostedCommand } from './store.ts';
 
-/** A command's row for operators: without the envelope, which is only for the agent. */
-export function commandItem(row: HostedCommand): CommandItem {
+/** Commands for operators, with the packages that they change. */
+export async function commandItems(db: Db, rows: readonly HostedCommand[]): Promise<CommandItem[]> {
+  const packages = await firstPackages(
+    db,
+    rows.map(({ id }) => id),
+  );
+  return rows.map((row) => commandItem(row, packages.get(row.id) ?? []));
+}
+
+export async function oneCommandItem(db: Db, row: HostedCommand): Promise<CommandItem> {
+  return commandItem(row, (await firstPackages(db, [row.id])).get(row.id) ?? []);
+}
+
+/** Without the envelope, which is only for the agent. */
+function commandItem(row: HostedCommand, first: CommandPackage[]): CommandItem {
   const params: unknown = JSON.parse(row.params);
+  const updateIds = [...updatesOfCommand(row)];
   return {
     id: row.id,
     agent_id: row.agent_id,
     hostname: row.hostname,
     action: Value.Parse(CommandAction, row.action),
     params,
-    update_ids: [...updatesOfCommand(row)],
+    update_ids: updateIds,
+    packages: { total: updateIds.length, first },
     status: Value.Parse(CommandStatus, row.status),
     seq: row.seq,
     created_by: row.created_by,

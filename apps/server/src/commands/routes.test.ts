@@ -7,6 +7,7 @@ import { insertTestAgent, insertTestUpdate, voidedApprovals } from '../testing/a
 import { ENGINES } from '../testing/engines.ts';
 import { createSliceApp, createTestKeyRing } from '../testing/slice-app.ts';
 import { createTestPlatform } from '../testing/test-platform.ts';
+import { writeRaw } from '../testing/write-raw.ts';
 import { findUpdate } from '../updates/store.ts';
 import { mountAgentCommands } from './agent-routes.ts';
 import { cancelCommand } from './change-command.ts';
@@ -117,6 +118,38 @@ describe.each(ENGINES)('commands over HTTP on $name', (engine) => {
       expect(await pending(database)).toEqual([]);
       expect(await findUpdate(database.read, updateId)).toMatchObject({ state: 'failed' });
     });
+  });
+
+  test('a command names the packages that it changes, the first of them with their versions', async () => {
+    const { app, database, queue, install, key } = await setUp();
+    const { id } = await install();
+    const more = ['zlib', 'curl', 'bash', 'apt'].map((name, i) => ({ name, n: i + 10 }));
+    const updateIds: string[] = [];
+    for (const { n } of more) {
+      const { updateId } = await insertTestUpdate(database, {
+        ...{ agentId: key.agentId, n, state: 'pending', expiresAtMs: 1, hasApproval: false },
+      });
+      updateIds.push(updateId);
+    }
+    for (const [i, updateId] of updateIds.entries())
+      await database.transact((tx) =>
+        tx
+          .updateTable('updates')
+          .set({ name: more[i]?.name ?? '', current_version: '1', available_version: '2' })
+          .where('id', '=', updateId)
+          .execute(),
+      );
+    const many = await queue();
+    for (const update_id of updateIds)
+      await writeRaw(database, 'command_updates', { command_id: many, update_id });
+    const read = async (url: string) => (await app.inject({ method: 'GET', url })).json();
+    const { items } = await read('/api/v1/commands');
+    const packagesOf = (wanted: string) => items.find((one: { id: string }) => one.id === wanted).packages;
+    expect(packagesOf(id)).toMatchObject({ total: 1, first: [{ name: expect.any(String) }] });
+    expect(packagesOf(many).first).toEqual(
+      ['apt', 'bash', 'curl'].map((name) => ({ name, from: '1', to: '2' })),
+    );
+    expect((await read(`/api/v1/commands/${many}`)).packages).toEqual(packagesOf(many));
   });
 
   test('an install that runs and succeeds: installing, then installed with its event', async () => {

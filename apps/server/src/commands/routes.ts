@@ -26,7 +26,7 @@ import {
 } from '../platform/http/sorted-lists.ts';
 import type { Platform } from '../platform/platform.ts';
 import { cancelCommand, retryCommand } from './change-command.ts';
-import { commandItem } from './command-view.ts';
+import { commandItems, oneCommandItem } from './command-view.ts';
 import { commandOrder, listPageOfCommands } from './list-store.ts';
 import { type CommandRow, findCommand, findHostedCommand, type HostedCommand } from './store.ts';
 import { streamOutput } from './stream-output.ts';
@@ -74,7 +74,7 @@ export function mountCommands(routes: Routes, { platform }: CommandsDeps): void 
       });
       const position = (row: HostedCommand) => ({ key: [row.created_at], id: row.id });
       const { page, next_cursor } = pageOfRows(rows, { limit, of, positionOf: position });
-      return { items: page.map(commandItem), next_cursor, ...totalOf(count) };
+      return { items: await commandItems(database.read, page), next_cursor, ...totalOf(count) };
     },
   });
 
@@ -86,7 +86,7 @@ export function mountCommands(routes: Routes, { platform }: CommandsDeps): void 
     handler: async ({ params }) => {
       const command = await findHostedCommand(database.read, params.id);
       if (!command) throw noSuch('command');
-      return commandItem(command);
+      return oneCommandItem(database.read, command);
     },
   });
 
@@ -119,7 +119,7 @@ export function mountCommands(routes: Routes, { platform }: CommandsDeps): void 
         return findHostedCommand(tx, found.id);
       });
       if (!command) throw noSuch('command');
-      return commandItem(command);
+      return oneCommandItem(database.read, command);
     },
   });
 
