@@ -48,6 +48,7 @@ const SLICES = [
   'host-faults',
   'rollbacks',
   'rollout-runs',
+  'progress',
   'restore',
   'evidence',
   'stream',

@@ -321,6 +321,18 @@ const ROWS: Readonly<Record<string, Row>> = {
     path: `/api/v1/agents/${NOBODY}/withheld`,
     expected: operator('viewer', '404 not_found'),
   },
+  'GET /api/v1/agents/:agent_id/progress': {
+    path: `/api/v1/agents/${NOBODY}/progress`,
+    expected: operator('viewer', '404 not_found'),
+  },
+  'GET /api/v1/updates/:id/progress': {
+    path: `/api/v1/updates/${NOBODY}/progress`,
+    expected: operator('viewer', '404 not_found'),
+  },
+  'GET /api/v1/commands/:id/progress': {
+    path: `/api/v1/commands/${NOBODY}/progress`,
+    expected: operator('viewer', '404 not_found'),
+  },
   'GET /api/v1/agents/:agent_id/faults': {
     path: `/api/v1/agents/${NOBODY}/faults`,
     expected: operator('viewer', '404 not_found'),

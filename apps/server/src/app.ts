@@ -47,6 +47,7 @@ import type { App } from './platform/http/server.ts';
 import { createWorkOfOne } from './platform/leases/work-of-one.ts';
 import { PROGRAM_ROOT, SHIPPED_AGENTS, SHIPPED_CONSOLE } from './platform/program.ts';
 import { mountProbes } from './probes/routes.ts';
+import { mountProgress } from './progress/routes.ts';
 import { createRateLimits } from './rate-limits/rate-limits.ts';
 import { mountRateLimits } from './rate-limits/routes.ts';
 import { mountReboots } from './reboots/routes.ts';
@@ -161,6 +162,7 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
   mountProviderRoutes(http, opening, operators);
   mountResync(routes, { platform });
   mountStream(routes, { platform, watch: changeWatch, identify });
+  mountProgress(routes, platform);
   mountHostFaults(routes, { platform, config });
   mountOverview(routes, { platform, snapshots, advisories: sources.advisoryState });
   mountCalendar(routes, { platform, due });

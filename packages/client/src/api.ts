@@ -518,6 +518,10 @@ interface Resync { "id": string; "opened_at": string; "closes_at": string; "open
 
 interface Answer66 { "epoch": number; "restored": Restored | null; "active_families": number; "resync": Resync | null }
 
+interface Wait { "kind": "host_revoked" | "plan" | "hold" | "ring" | "decision" | "blackout" | "time" | "host_offline" | "other_command" | "check_in" | "receipt" | "start" | "end" | "restart"; "text": string; "until": string | null; "id": string | null }
+
+interface Answer67 { "as_of": string; "command": Item12 | null; "waits": (Wait)[] }
+
 interface Item49 { "kind": "clone_suspected" | "revoked" | "credentials_ended" | "other_machine" | "unbound" | "never_seen" | "offline" | "packages_broken" | "transaction_interrupted" | "space_insufficient" | "packages_locked" | "agent_too_old" | "probes_red" | "command_failed" | "packages_unknown" | "packages_incomplete" | "reboot_needed" | "services_restart"; "since": string | null; "urgent": boolean; "text": string; "why": string; "mend": "decide_clone" | "enrol" | "rebind" | "see_events" | "repair" | "see_condition" | "update_agent" | "see_probes" | "see_command" | "scan" | "see_restarts" | null; "command_id": string | null }
 
 interface Clear { "count": number; "as_of": string; "opens": { "list": "agents" | "updates" | "commands" | "events" | "divergences" | "signing-keys" | "registration-tokens" | "notification-deliveries"; "filter": { [name: string]: string } } | null }
@@ -538,13 +542,13 @@ interface Totals { "hosts": Clear; "hosts_bound": Clear; "hosts_online": Clear; 
 
 interface Verdicts { "clear": number; "vulnerable": number; "unchecked": number; "not_judged": number; "as_of": string }
 
-interface Answer67 { "as_of": string; "of": "fleet" | "groups"; "needs_me": NeedsMe; "changed": Changed; "lying": Lying; "totals": Totals; "held": HeldUpdates; "verdicts": Verdicts }
+interface Answer68 { "as_of": string; "of": "fleet" | "groups"; "needs_me": NeedsMe; "changed": Changed; "lying": Lying; "totals": Totals; "held": HeldUpdates; "verdicts": Verdicts }
 
 interface Open2 { "clear": number; "vulnerable": number; "unchecked": number; "not_judged": number }
 
 interface Item50 { "day": string; "as_of": string; "complete": boolean; "open": Open2; "exposed": number; "exposed_hosts": number | null; "median_age_hours": number | null; "p95_age_hours": number | null; "hosts_seen": number }
 
-interface Answer68 { "agent_id": string; "as_of": string; "slot_minutes": 30; "slots": ({ "from": string; "status": "seen" | "late" | "missed" | "unknown" })[] }
+interface Answer69 { "agent_id": string; "as_of": string; "slot_minutes": 30; "slots": ({ "from": string; "status": "seen" | "late" | "missed" | "unknown" })[] }
 
 interface Day { "date": string; "starts_at": string; "ends_at": string }
 
@@ -552,7 +556,7 @@ interface Entry { "kind": "window" | "blackout" | "policy_ends" | "hold_ends" | 
 
 interface Ran { "date": string; "policy_id": string | null; "policy_name": string | null; "approved": number | null; "installed": number; "failed": number; "refused": number }
 
-interface Answer69 { "as_of": string; "zone": string; "days": (Day)[]; "entries": (Entry)[]; "truncated": boolean; "always": ({ "id": string; "name": string })[]; "ran": (Ran)[]; "ran_until": string | null }
+interface Answer70 { "as_of": string; "zone": string; "days": (Day)[]; "entries": (Entry)[]; "truncated": boolean; "always": ({ "id": string; "name": string })[]; "ran": (Ran)[]; "ran_until": string | null }
 
 interface Config { "kind": "webhook"; "url": string; "allow_http"?: boolean }
 
@@ -570,7 +574,7 @@ interface Item51 { "id": string; "name": string; "is_enabled": boolean; "config"
 
 interface Body28 { "name": string; "is_enabled": boolean; "config": Config | Config2 | Config3 | { "kind": "slack" } | { "kind": "teams" } | Config4 | { "kind": "discord" } | Config5; "secret"?: string | null }
 
-interface Answer70 { "is_delivered": boolean; "explanation": string; "answer": string | null; "is_permanent": boolean; "delivery_id": string }
+interface Answer71 { "is_delivered": boolean; "explanation": string; "answer": string | null; "is_permanent": boolean; "delivery_id": string }
 
 interface Conditions { "event_types": ("MACHINE_ID_MISMATCH" | "REFRESH_TOKEN_REUSE" | "REFRESH_GRACE_USED" | "REFRESH_RESYNC" | "MACHINE_REBOUND" | "MACHINE_BOUND" | "AGENT_ENROLLED" | "ENROLMENT_REFUSED" | "AGENT_REVOKED" | "HOST_GROUP_CHANGED" | "HOST_TAGS_CHANGED" | "COMMAND_REFUSED" | "PLAN_DRIFT" | "ARTIFACT_MISMATCH" | "ARTIFACT_DIVERGENCE" | "ARTIFACT_DIVERGENCE_DECIDED" | "ARTIFACT_DIVERGENCE_UNDONE" | "ARTIFACT_LEDGER_FLOOD" | "ARTIFACT_HOST_TRUSTED" | "CLONE_SUSPECTED" | "CLONE_DISMISSED" | "AGENT_ERROR" | "SIGNING_KEY_ADDED" | "SIGNING_KEY_REVOKED" | "SIGNING_ROOT_CHANGED" | "LOGIN_FAILED" | "LOGIN_SUCCEEDED" | "LOGINS_SLOWED" | "SECOND_FACTOR_ASKED" | "STEP_UP_FAILED" | "STEP_UP_SUCCEEDED" | "FACTOR_ADDED" | "FACTOR_REMOVED" | "FACTORS_RESET" | "RECOVERY_CODE_USED" | "PASSKEY_CLONE_SUSPECTED" | "SESSION_REVOKED" | "OPERATOR_CHANGED" | "IDENTITY_PROVIDER_CHANGED" | "IDENTITY_CHANGED" | "API_TOKEN_CREATED" | "API_TOKEN_REVOKED" | "REGISTRATION_TOKEN_CHANGED" | "FLEET_LOCK_TOKEN_CHANGED" | "RATE_LIMITS_CHANGED" | "NOTIFICATION_CHANNEL_CHANGED" | "NOTIFICATION_RULE_CHANGED" | "OUTSIDER_BUDGET_SPENT" | "RESTORE_DETECTED" | "ROW_SEAL_BROKEN" | "ROWS_SEALED" | "supply_chain_override" | "approval_blocked" | "bulk_approval_blocked" | "age_exception_added" | "age_exception_ended" | "vulnerability_policy_changed" | "vex_statement_added" | "vex_statement_revoked" | "vex_statement_expired" | "blackout_created" | "blackout_ended" | "hold_placed" | "hold_released" | "hold_expired" | "fix_appeared" | "exploited_fix_waits" | "mitigation_noted" | "origin_registered" | "origin_revoked" | "origin_expired" | "policy_published" | "policy_revoked" | "policy_suspended" | "policy_expired" | "policy_window_ahead" | "rollout_started" | "rollout_ring_entered" | "rollout_ring_approved" | "rollout_expedited" | "rollout_halted" | "rollout_resumed" | "rollout_cancelled" | "rollout_finished" | "update_approved" | "approval_countersigned" | "update_installed" | "update_failed" | "rollback_requested" | "repair_ordered" | "repair_ended" | "reboots_asked" | "reboot_ended" | "reboots_halted" | "reboot_slot_released" | "reboot_limits_changed" | "fleet_lock_changed" | "agent_offline" | "probes_red" | "probes_recovered" | "notification_channel_failing" | "notification_channel_recovered" | "advisories_stale" | "advisories_replaced" | "events_pruned" | "events_missed" | "shared_view_changed")[]; "minimum_severity": "info" | "warning" | "error" | "critical"; "groups": (string)[]; "ecosystems": ("npm" | "pypi" | "apt" | "dnf" | "tidegate")[]; "exploited_only": boolean }
 
@@ -586,23 +590,23 @@ interface Body29 { "name": string; "is_enabled": boolean; "channel_id": string; 
 
 interface Sample { "at": string; "severity": "info" | "warning" | "error" | "critical"; "text": string }
 
-interface Answer71 { "since": string; "matches": number; "messages": number; "is_complete": boolean; "samples": (Sample)[] }
+interface Answer72 { "since": string; "matches": number; "messages": number; "is_complete": boolean; "samples": (Sample)[] }
 
 interface Item53 { "id": string; "kind": "events" | "digest" | "escalation" | "test"; "state": "waiting" | "delivered" | "dead"; "channel_id": string; "channel_name": string; "rule_id": string | null; "rule_name": string | null; "subject": string; "severity": "info" | "warning" | "error" | "critical"; "events": number; "updates": number; "attempts": number; "created_at": string; "next_attempt_at": string | null; "ended_at": string | null; "last_attempt": LastAttempt | null }
 
-interface Answer72 { "items": (Item53)[]; "next_cursor": string | null; "total": number }
+interface Answer73 { "items": (Item53)[]; "next_cursor": string | null; "total": number }
 
-interface Answer73 { "id": string; "kind": "events" | "digest" | "escalation" | "test"; "state": "waiting" | "delivered" | "dead"; "channel_id": string; "channel_name": string; "rule_id": string | null; "rule_name": string | null; "subject": string; "severity": "info" | "warning" | "error" | "critical"; "events": number; "updates": number; "attempts": number; "created_at": string; "next_attempt_at": string | null; "ended_at": string | null; "last_attempt": LastAttempt | null; "summary": string; "sections": ({ "title": string; "items": ({ "text": string; "link": string | null })[] })[]; "link": string | null; "tries": (LastAttempt)[] }
+interface Answer74 { "id": string; "kind": "events" | "digest" | "escalation" | "test"; "state": "waiting" | "delivered" | "dead"; "channel_id": string; "channel_name": string; "rule_id": string | null; "rule_name": string | null; "subject": string; "severity": "info" | "warning" | "error" | "critical"; "events": number; "updates": number; "attempts": number; "created_at": string; "next_attempt_at": string | null; "ended_at": string | null; "last_attempt": LastAttempt | null; "summary": string; "sections": ({ "title": string; "items": ({ "text": string; "link": string | null })[] })[]; "link": string | null; "tries": (LastAttempt)[] }
 
-interface Answer74 { "id": string; "at": string; "severity": "info" | "warning" | "error" | "critical"; "subject": string | null; "summary": string | null; "updates": (Item10)[]; "left_out": number }
+interface Answer75 { "id": string; "at": string; "severity": "info" | "warning" | "error" | "critical"; "subject": string | null; "summary": string | null; "updates": (Item10)[]; "left_out": number }
 
-interface Answer75 { "status": "ok" | "degraded"; "version": string; "uptime_seconds": number; "checks": { "database": "ok" | "down"; "advisories": "ok" | "loading" | "stale" | "missing" | "unreachable" | "off" } }
+interface Answer76 { "status": "ok" | "degraded"; "version": string; "uptime_seconds": number; "checks": { "database": "ok" | "down"; "advisories": "ok" | "loading" | "stale" | "missing" | "unreachable" | "off" } }
 
 interface Body30 { "error_type": "javascript_error" | "api_error" | "ui_error" | "validation_error" | "client_debug" | "client_trace"; "message": string; "subsystem"?: string; "url"?: string; "stack"?: string; "metadata"?: { [name: string]: string | number | boolean | null } }
 
 interface Item54 { "id": string; "name": string; "page": "updates" | "packages" | "hosts"; "query": { [name: string]: string | boolean }; "shared": boolean; "own": boolean; "created_by": string; "created_at": string }
 
-interface Answer76 { "items": (Item54)[]; "next_cursor": string | null; "total": number }
+interface Answer77 { "items": (Item54)[]; "next_cursor": string | null; "total": number }
 
 interface Body31 { "name": string; "page": "updates" | "packages" | "hosts"; "query": { [name: string]: string | boolean }; "shared"?: boolean }
 
@@ -1720,6 +1724,24 @@ export interface Api {
     answer: null;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
+  /** What a command waits for */
+  "GET /api/v1/commands/{id}/progress": {
+    path: { "id": string };
+    answer: Answer67;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
+  };
+  /** Where the installation of an update stands, and what it waits for */
+  "GET /api/v1/updates/{id}/progress": {
+    path: { "id": string };
+    answer: Answer67;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
+  };
+  /** What a host does now, or did last, and what that waits for */
+  "GET /api/v1/agents/{agent_id}/progress": {
+    path: { "agent_id": string };
+    answer: Answer67;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
+  };
   /** What is wrong with a host and what mends it, the most urgent first */
   "GET /api/v1/agents/{agent_id}/faults": {
     path: { "agent_id": string };
@@ -1728,7 +1750,7 @@ export interface Api {
   };
   /** What needs attention, what changed, and which data may be stale or wrong */
   "GET /api/v1/overview": {
-    answer: Answer67;
+    answer: Answer68;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** The fleet day by day, oldest first */
@@ -1740,13 +1762,13 @@ export interface Api {
   /** Check-ins of a host in the last 24 hours */
   "GET /api/v1/agents/{agent_id}/heartbeats": {
     path: { "agent_id": string };
-    answer: Answer68;
+    answer: Answer69;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Windows, blackouts and ends on these days of a time zone, what ran on them and what is due */
   "GET /api/v1/calendar": {
     query: { "from": string; "days": string; "zone": string };
-    answer: Answer69;
+    answer: Answer70;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Channels of notifications, by name */
@@ -1782,7 +1804,7 @@ export interface Api {
   /** Send a test message now, and say in words how it went */
   "POST /api/v1/notifications/channels/{id}/test": {
     path: { "id": string };
-    answer: Answer70;
+    answer: Answer71;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Rules of notifications, by name */
@@ -1818,19 +1840,19 @@ export interface Api {
   /** What a rule would have sent in the last 7 days, without its quiet hours. Nothing is sent or stored */
   "POST /api/v1/notifications/rules/preview": {
     body: Body29;
-    answer: Answer71;
+    answer: Answer72;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Deliveries of notifications, newest first */
   "GET /api/v1/notifications/deliveries": {
     query?: { "limit"?: string; "cursor"?: string; "state"?: "waiting" | "delivered" | "dead"; "kind"?: "events" | "digest" | "escalation" | "test"; "channel_id"?: string; "rule_id"?: string };
-    answer: Answer72;
+    answer: Answer73;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** One delivery with its text and its attempts */
   "GET /api/v1/notifications/deliveries/{id}": {
     path: { "id": string };
-    answer: Answer73;
+    answer: Answer74;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Send dead letters again, with the ids that they had. What was delivered, or waits, is left as it is */
@@ -1842,7 +1864,7 @@ export interface Api {
   /** The updates that a notice speaks of, as they are now: what its link opens */
   "GET /api/v1/notifications/notices/{id}": {
     path: { "id": string };
-    answer: Answer74;
+    answer: Answer75;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Evidence of a span of time for an auditor, as one signed archive */
@@ -1853,7 +1875,7 @@ export interface Api {
   };
   /** Health and version (E6) */
   "GET /api/health": {
-    answer: Answer75;
+    answer: Answer76;
     code: "internal_error" | "invalid_request";
   };
   /** Whether to send requests to this server */
@@ -1870,7 +1892,7 @@ export interface Api {
   /** Saved views: your own and shared ones */
   "GET /api/v1/views": {
     query?: { "limit"?: string; "cursor"?: string };
-    answer: Answer76;
+    answer: Answer77;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Save a view; only an admin may share one */
@@ -2077,6 +2099,9 @@ export const SUCCESSES: Readonly<Record<keyof Api, Readonly<Record<number, reado
   "GET /api/v1/admin/resync": { 200: ["epoch","restored","active_families","resync"] },
   "POST /api/v1/admin/resync": { 201: ["epoch","restored","active_families","resync"] },
   "DELETE /api/v1/admin/resync": { 204: null },
+  "GET /api/v1/commands/{id}/progress": { 200: ["as_of","command","waits"] },
+  "GET /api/v1/updates/{id}/progress": { 200: ["as_of","command","waits"] },
+  "GET /api/v1/agents/{agent_id}/progress": { 200: ["as_of","command","waits"] },
   "GET /api/v1/agents/{agent_id}/faults": { 200: ["as_of","items"] },
   "GET /api/v1/overview": { 200: ["as_of","of","needs_me","changed","lying","totals","held","verdicts"] },
   "GET /api/v1/overview/history": { 200: ["items"] },
@@ -2293,6 +2318,9 @@ export const CODES: Readonly<Record<keyof Api, readonly string[]>> = {
   "GET /api/v1/admin/resync": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable"],
   "POST /api/v1/admin/resync": ["access_token_expired","access_token_invalid","conflict","forbidden","internal_error","invalid_request","payload_too_large","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable","unsupported_media_type"],
   "DELETE /api/v1/admin/resync": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","payload_too_large","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable","unsupported_media_type"],
+  "GET /api/v1/commands/{id}/progress": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable"],
+  "GET /api/v1/updates/{id}/progress": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable"],
+  "GET /api/v1/agents/{agent_id}/progress": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable"],
   "GET /api/v1/agents/{agent_id}/faults": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable"],
   "GET /api/v1/overview": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable"],
   "GET /api/v1/overview/history": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable"],

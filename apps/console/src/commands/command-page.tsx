@@ -16,7 +16,7 @@ import { AroundPanel } from './around-panel.tsx';
 import { CommandPackages } from './command-packages.tsx';
 import { ACTION_WORDS, CommandStatusBadge, STATUS_LOOKS } from './command-words.tsx';
 import { LiveOutput } from './live-output.tsx';
-import { Stepper } from './stepper.tsx';
+import { CommandProgress } from './progress-panel.tsx';
 import { useCommandVerbs } from './use-command-verbs.ts';
 
 /** One command: what was requested of which host, its progress, and its output. */
@@ -48,9 +48,7 @@ export function CommandPage() {
       <div className="grid grid-cols-[minmax(0,1fr)_26rem] items-start gap-4 max-lg:grid-cols-1">
         <LiveOutput key={command.id} commandId={command.id} tail={command.output_tail} />
         <div className="space-y-4">
-          <Panel title="Progress">
-            <Stepper command={command} />
-          </Panel>
+          <CommandProgress command={command} />
           <AroundPanel command={command} />
           <About command={command} />
           {command.restarts && (

@@ -1,15 +1,16 @@
+import type { RestartReport } from '@tidegate/protocol/restarts';
 import { expect, test } from 'vitest';
-import { stepsOf, waitOf } from './step-rules.ts';
+import { STEPS_AHEAD, stepsOf } from './step-rules.ts';
 
 const AT = '2026-11-01T10:00:00Z';
 const NEW = {
   action: 'install_update',
   status: 'pending',
-  ...{ created_at: AT, not_before: AT },
+  ...{ created_at: AT, restarts: null },
   ...{ sent_at: null, received_at: null, started_at: null, finished_at: null },
 } as const;
 const states = (command: Parameters<typeof stepsOf>[0]) =>
-  stepsOf(command).map(({ label, state }) => `${label}: ${state}`);
+  stepsOf(command, []).map(({ label, state }) => `${label}: ${state}`);
 
 test('a step with no time is next or later while the command is open', () => {
   expect(states(NEW)).toEqual([
@@ -48,12 +49,21 @@ test('a command that ended otherwise has stopped', () => {
 });
 
 test.each([
-  ['pending', Date.parse(AT) - 1, 'its time'],
-  ['pending', Date.parse(AT), 'the next check-in of the host'],
-  ['sent', Date.parse(AT), 'the host to say that it has it'],
-  ['received', Date.parse(AT), 'the host to start'],
-  ['running', Date.parse(AT), null],
-  ['cancelled', Date.parse(AT), null],
-] as const)('%s at %d waits for %s', (status, nowMs, text) => {
-  expect(waitOf({ ...NEW, status }, nowMs)).toBe(text);
+  [[{ kind: 'restart' }], 'Restarted: next'],
+  [[], 'Restarted: unknown'],
+] as const)('what still runs the old version is a step of its own: %j', (waits, step) => {
+  const done = { ...NEW, status: 'success', sent_at: AT, finished_at: AT } as const;
+  const restarts = (need: 'needed' | 'not_needed'): RestartReport => ({
+    ...{ boot_id: 'boot', observed_at: AT },
+    services: { need: 'not_needed', stale: [], more_services: 0 },
+    reboot: { need, evidence: [], packages: [], livepatch: 'unknown' },
+  });
+  const last = (need: 'needed' | 'not_needed') =>
+    stepsOf({ ...done, restarts: restarts(need) }, waits).at(-1);
+  expect(`${last('needed')?.label}: ${last('needed')?.state}`).toBe(step);
+  expect(last('not_needed')?.label).toBe('Installed');
+});
+
+test('an installation that nobody has approved waits for that first', () => {
+  expect(STEPS_AHEAD.map(({ state }) => state)).toEqual(['next', 'later', 'later', 'later', 'later']);
 });

@@ -1,4 +1,5 @@
 import type { CommandItem } from '@tidegate/protocol/commands-api';
+import type { Wait } from '@tidegate/protocol/progress-api';
 import { STATUS_LOOKS } from './command-words.tsx';
 
 export interface Step {
@@ -10,11 +11,19 @@ export interface Step {
 
 type Timed = Pick<
   CommandItem,
-  'action' | 'status' | 'created_at' | 'not_before' | 'sent_at' | 'received_at' | 'started_at' | 'finished_at'
+  'action' | 'status' | 'created_at' | 'sent_at' | 'received_at' | 'started_at' | 'finished_at' | 'restarts'
 >;
 
+/** The steps of an installation that nobody has approved yet. */
+export const STEPS_AHEAD: readonly Step[] = [
+  { label: 'Approved', state: 'next', at: null },
+  ...['Signed and sent', 'Received', 'Started', 'Installed'].map(
+    (label) => ({ label, state: 'later', at: null }) as const,
+  ),
+];
+
 /** Where a command is. A command is signed when it is first sent, and a host may leave out `received` and `running`. */
-export function stepsOf(command: Timed): readonly Step[] {
+export function stepsOf(command: Timed, waits: readonly Pick<Wait, 'kind'>[]): readonly Step[] {
   const { action, status } = command;
   const isOver = STATUS_LOOKS[status].isOver;
   const last = action === 'install_update' && status === 'success' ? 'Installed' : 'Finished';
@@ -26,7 +35,7 @@ export function stepsOf(command: Timed): readonly Step[] {
     { label: isOver && status !== 'success' ? `Ended: ${status}` : last, at: command.finished_at },
   ];
   const reached = isOver ? steps.length - 1 : OPEN.indexOf(status);
-  return steps.map(({ label, at }, index) => {
+  const taken = steps.map(({ label, at }, index): Step => {
     if (index === steps.length - 1 && isOver)
       return { label, at, state: status === 'success' ? 'done' : 'stopped' };
     if (at !== null) return { label, at, state: 'done' };
@@ -35,18 +44,21 @@ export function stepsOf(command: Timed): readonly Step[] {
     if (index > reached) return { label, at, state: index === reached + 1 ? 'next' : 'later' };
     return { label, at, state: 'unknown' };
   });
+  return [...taken, ...restartOf(command, waits)];
+}
+
+/** Only where the installation left old code running; the host does not say when that ended. */
+function restartOf({ status, restarts }: Timed, waits: readonly Pick<Wait, 'kind'>[]): Step[] {
+  const isNeeded = restarts?.reboot.need === 'needed' || restarts?.services.need === 'needed';
+  if (status !== 'success' || !isNeeded) return [];
+  return [
+    {
+      label: 'Restarted',
+      at: null,
+      state: waits.some(({ kind }) => kind === 'restart') ? 'next' : 'unknown',
+    },
+  ];
 }
 
 /** The states of an open command, one for each step but the last. */
 const OPEN: readonly CommandItem['status'][] = ['pending', 'sent', 'received', 'running'];
-
-/** What an open command waits for, as far as its own times say; null where it waits for nothing or is over. */
-export function waitOf({ status, not_before: notBefore }: Timed, nowMs: number): string | null {
-  if (status === 'pending')
-    return Date.parse(notBefore) > nowMs ? 'its time' : 'the next check-in of the host';
-  return status === 'sent'
-    ? 'the host to say that it has it'
-    : status === 'received'
-      ? 'the host to start'
-      : null;
-}

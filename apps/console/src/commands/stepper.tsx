@@ -1,9 +1,11 @@
 import type { CommandItem } from '@tidegate/protocol/commands-api';
+import type { Wait } from '@tidegate/protocol/progress-api';
 import { Check, Circle, CircleDot, CircleHelp, X } from 'lucide-react';
 import type { ReactNode } from 'react';
-import { Time, useNow } from '../ui/time.tsx';
+import { Time } from '../ui/time.tsx';
 import { STATUS_LOOKS } from './command-words.tsx';
-import { type Step, stepsOf, waitOf } from './step-rules.ts';
+import { STEPS_AHEAD, type Step, stepsOf } from './step-rules.ts';
+import { Waits } from './waits.tsx';
 
 const ICONS: Readonly<Record<Step['state'], ReactNode>> = {
   done: <Check className="size-4 text-good" aria-hidden="true" />,
@@ -13,13 +15,13 @@ const ICONS: Readonly<Record<Step['state'], ReactNode>> = {
   stopped: <X className="size-4 text-bad" aria-hidden="true" />,
 };
 
-/** Where a command is: its steps with their times, and what it waits for. */
-export function Stepper({ command }: { command: CommandItem }) {
-  const wait = waitOf(command, useNow());
+/** Where a command is, or an installation without one yet: its steps with their times, and what it waits for. */
+export function Stepper({ command, waits }: { command: CommandItem | null; waits: readonly Wait[] }) {
   return (
     <div className="space-y-3">
+      <Waits waits={waits} />
       <ol aria-label="Steps" className="space-y-1.5">
-        {stepsOf(command).map(({ label, state, at }) => (
+        {(command ? stepsOf(command, waits) : STEPS_AHEAD).map(({ label, state, at }) => (
           <li key={label} className="flex flex-wrap items-center gap-x-2">
             {ICONS[state]}
             <span className="min-w-36">{label}</span>
@@ -27,8 +29,7 @@ export function Stepper({ command }: { command: CommandItem }) {
           </li>
         ))}
       </ol>
-      {wait && <p>Waits for {wait}.</p>}
-      {!STATUS_LOOKS[command.status].isOver && (
+      {command && !STATUS_LOOKS[command.status].isOver && (
         <p className="text-muted">
           Not before <Time at={command.not_before} />; expires <Time at={command.expires_at} />.
         </p>

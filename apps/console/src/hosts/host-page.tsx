@@ -7,6 +7,7 @@ import type { Action } from '../actions/actions.ts';
 import { useActions } from '../actions/registry.ts';
 import { oneQuery } from '../api/queries.ts';
 import { useSession } from '../api/session.ts';
+import { HostProgress } from '../commands/progress-panel.tsx';
 import { SetAsidePanel } from '../divergences/set-aside-panel.tsx';
 import { Button } from '../ui/button.tsx';
 import { Menu } from '../ui/menu.tsx';
@@ -100,6 +101,7 @@ function Host({ host }: { host: AgentItem }) {
           <SystemPanel host={host} />
           <CredentialsPanel host={host} />
         </div>
+        <HostProgress id={host.id} />
         <WithheldPanel id={host.id} />
         <ConditionPanel id={host.id} />
         <ProbesPanel id={host.id} />

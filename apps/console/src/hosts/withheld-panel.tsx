@@ -54,10 +54,10 @@ function Withheld({ of }: { of: HostWithheld }) {
                 none now
               </span>
             ) : (
-              <span key="blackout">
+              <p key="blackout">
                 <Link to="/blackouts">{blackout.name}</Link> withholds changes; ends{' '}
                 <Time at={blackout.until} />
-              </span>
+              </p>
             ),
           ],
         ]}

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { RefreshCw } from 'lucide-react';
 import { useSession } from '../api/session.ts';
+import { UpdateProgress } from '../commands/progress-panel.tsx';
 import { SeverityBadge, VerdictBadge } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
 import { CopyText } from '../ui/copy-text.tsx';
@@ -51,6 +52,7 @@ export function UpdatePage() {
         </div>
         <div className="space-y-4 max-lg:order-first">
           <DecisionPanel key={update.id} update={update} />
+          <UpdateProgress id={update.id} />
           <RollBack key={`back ${update.id}`} update={update} />
           <Siblings update={update} />
           <OtherVersions update={update} />

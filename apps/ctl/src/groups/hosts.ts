@@ -77,6 +77,7 @@ export const HOSTS: Group = {
     file('GET /api/v1/sbom', { act: 'group-sbom', accept: CYCLONEDX }),
     file('GET /api/v1/vex', { act: 'group-vex', accept: vexType }),
     show('GET /api/v1/agents/{agent_id}/faults', { act: 'faults' }),
+    show('GET /api/v1/agents/{agent_id}/progress', { act: 'progress' }),
     show('GET /api/v1/agents/{agent_id}/withheld', { act: 'withheld' }),
     show('GET /api/v1/agents/{agent_id}/restarts', { act: 'restarts' }),
     show('GET /api/v1/agents/{agent_id}/probes', { act: 'probes' }),
@@ -181,6 +182,7 @@ export const COMMANDS: Group = {
       },
     }),
     show('GET /api/v1/commands/{id}', { act: 'show' }),
+    show('GET /api/v1/commands/{id}/progress', { act: 'progress' }),
     change('POST /api/v1/commands/{id}/cancel', {
       act: 'cancel',
       says: ({ action, status }) =>

@@ -30,6 +30,7 @@ filter finds, and their number as "updates list" counts them, so that nothing is
       },
     }),
     show('GET /api/v1/updates/{id}', { act: 'show' }),
+    show('GET /api/v1/updates/{id}/progress', { act: 'progress' }),
     show('POST /api/v1/updates/{id}/preview', { act: 'preview' }),
     change('POST /api/v1/updates/{id}/approve', {
       act: 'approve',

@@ -28,6 +28,7 @@ import { mountHolds } from '../holds/routes.ts';
 import { mountOrigins } from '../origins/routes.ts';
 import type { Database } from '../platform/db/engine.ts';
 import { mountPolicies } from '../policy-runs/routes.ts';
+import { mountProgress } from '../progress/routes.ts';
 import { createProvenanceClient } from '../provenance/fetch-provenance.ts';
 import { createBundleVerifier, type TrustedRoot } from '../provenance/verify-bundle.ts';
 import { createProvenanceWorker } from '../provenance/worker.ts';
@@ -160,6 +161,7 @@ export async function createApprovalsApp(engine: TestEngine, options: ApprovalsA
   mountVulnerabilities(app.routes, { platform, config });
   mountSboms(app.routes, { platform, config, fleetId: keyRing.fleetId });
   mountWithheld(app.routes, platform);
+  mountProgress(app.routes, platform);
   const { agentId, familyId } = await insertTestAgent(database, { n: 1 });
 
   async function call(method: 'GET' | 'POST' | 'PUT' | 'DELETE', url: string, payload?: object) {

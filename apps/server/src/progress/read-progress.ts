@@ -1,0 +1,120 @@
+import type { Progress } from '@tidegate/protocol/progress-api';
+import { RestartReport } from '@tidegate/protocol/restarts';
+import { Ecosystem } from '@tidegate/protocol/scalars';
+import { CommandStatus, UpdateState } from '@tidegate/protocol/states';
+import { Value } from 'typebox/value';
+import { hostsInScope, withTags } from '../agents/host-scope.ts';
+import { isOnline } from '../agents/presence.ts';
+import { type AgentRow, findAgent } from '../agents/store.ts';
+import { CHANGING_ACTIONS, createFreezes, createThaws } from '../blackouts/blackout-rules.ts';
+import { liveBlackouts } from '../blackouts/store.ts';
+import { oneCommandItem } from '../commands/command-view.ts';
+import { findHostedCommand, type HostedCommand } from '../commands/store.ts';
+import { namesPackage } from '../holds/hold-rules.ts';
+import { holdsInForce } from '../holds/store.ts';
+import { rfc3339 } from '../platform/clock.ts';
+import type { Db } from '../platform/db/engine.ts';
+import { findUpdate, type UpdateRow } from '../updates/store.ts';
+import { commandAhead, commandOf, currentCommand, packagesOf, ringOf } from './store.ts';
+import { type WaitFacts, waitsOf } from './wait-rules.ts';
+
+interface Asked {
+  readonly id: string;
+  readonly nowMs: number;
+}
+
+/** Null: there is no such command; the same for those below. */
+export async function progressOfCommand(db: Db, { id, nowMs }: Asked): Promise<Progress | null> {
+  const command = await findHostedCommand(db, id);
+  return command && progressOf(db, { agentId: command.agent_id, command, update: null, nowMs });
+}
+
+export async function progressOfUpdate(db: Db, { id, nowMs }: Asked): Promise<Progress | null> {
+  const update = await findUpdate(db, id);
+  if (update === null) return null;
+  const command = await commandOf(db, update);
+  return progressOf(db, { agentId: update.agent_id, command, update, nowMs });
+}
+
+/** What the host does, will do next, or did last. */
+export async function progressOfHost(db: Db, { id, nowMs }: Asked): Promise<Progress | null> {
+  return progressOf(db, { agentId: id, command: await currentCommand(db, id), update: null, nowMs });
+}
+
+interface Subject {
+  readonly agentId: string;
+  readonly command: HostedCommand | null;
+  readonly update: UpdateRow | null;
+  readonly nowMs: number;
+}
+
+async function progressOf(db: Db, subject: Subject): Promise<Progress | null> {
+  const { agentId, command, nowMs } = subject;
+  const agent = await findAgent(db, agentId);
+  // The history of a deleted host stays, and waits for nothing.
+  const waits = agent ? waitsOf(await factsOf(db, subject, agent), nowMs) : [];
+  if (agent === null && command === null) return null;
+  return {
+    as_of: rfc3339(nowMs),
+    command: command && (await oneCommandItem(db, command)),
+    waits: waits.map(({ untilMs, ...wait }) => ({
+      ...wait,
+      until: untilMs === null ? null : rfc3339(untilMs),
+    })),
+  };
+}
+
+async function factsOf(db: Db, { command, update, nowMs }: Subject, agent: AgentRow): Promise<WaitFacts> {
+  const isChanging = CHANGING_ACTIONS.some((action) => action === command?.action);
+  return {
+    host: { id: agent.id, isRevoked: agent.status === 'revoked', isOnline: isOnline(agent, nowMs) },
+    update: update && Value.Parse(UpdateState, update.state),
+    command: command && {
+      status: Value.Parse(CommandStatus, command.status),
+      isChanging,
+      notBeforeMs: command.not_before,
+    },
+    ...(await standing(db, { command, update, nowMs }, agent)),
+    ring: update && (await ringOf(db, update)),
+    ahead: command && (await commandAhead(db, command)),
+    restart: command && restartAfter(command, agent),
+  };
+}
+
+/** The holds and the blackout that are for this host, and of the holds those on these packages. */
+async function standing(
+  db: Db,
+  { command, update, nowMs }: Omit<Subject, 'agentId'>,
+  agent: AgentRow,
+): Promise<Pick<WaitFacts, 'holds' | 'blackout'>> {
+  const inForce = await holdsInForce(db, nowMs);
+  const blackouts = await liveBlackouts(db, nowMs);
+  if (inForce.length + blackouts.length === 0) return { holds: [], blackout: null };
+  const scopes = [...inForce, ...blackouts].map(({ scope }) => scope);
+  const [host] = await withTags(db, [{ id: agent.id, group: agent.group_name }], scopes);
+  if (!host) throw new Error('a host without its tags');
+  const named = command ? await packagesOf(db, command.id) : update ? [update] : [];
+  const packages = named.map(({ ecosystem, name }) => ({
+    ecosystem: Value.Parse(Ecosystem, ecosystem),
+    name,
+  }));
+  const frozen = createFreezes(blackouts, nowMs).of(host);
+  return {
+    holds: inForce.filter(
+      (hold) => hostsInScope(hold.scope)(host) && packages.some((one) => namesPackage(hold, one)),
+    ),
+    blackout: frozen && {
+      ...{ id: frozen.blackout.id, name: frozen.blackout.name },
+      untilMs: createThaws(blackouts, nowMs)(host),
+    },
+  };
+}
+
+/** What of an installation still runs the old version: as long as the host has not booted, and reports it. */
+function restartAfter({ restarts }: HostedCommand, agent: AgentRow): WaitFacts['restart'] {
+  if (restarts === null) return null;
+  const { boot_id: bootId, reboot, services } = Value.Parse(RestartReport, JSON.parse(restarts));
+  if (bootId !== agent.boot_id) return null;
+  if (reboot.need === 'needed' && agent.reboot_need === 'needed') return 'reboot';
+  return services.need === 'needed' && agent.services_restart === 'needed' ? 'services' : null;
+}
