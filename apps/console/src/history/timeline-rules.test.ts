@@ -23,7 +23,15 @@ function eventOf(hour: number, type: string): EventItem {
 
 function commandOf(hour: number, action: CommandItem['action']): CommandItem {
   return {
-    ...{ id: `${action} ${hour}`, agent_id: '', hostname: '', action, params: {}, update_ids: [] },
+    ...{
+      id: `${action} ${hour}`,
+      agent_id: '',
+      hostname: '',
+      action,
+      params: {},
+      update_ids: [],
+      packages: { total: 0, first: [] },
+    },
     ...{ status: 'success', seq: 1, created_by: 'ada', created_at: at(hour), not_before: '', expires_at: '' },
     ...{ sent_at: null, received_at: null, started_at: null, finished_at: null, reason: null },
     ...{ exit_code: null, output_tail: null, way_back: null, restarts: null, probes: null, hooks: null },
