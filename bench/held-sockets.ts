@@ -27,6 +27,7 @@ const held: { socket: Socket; request: string }[] = [];
 let ended = 0;
 let next = 0;
 
+process.once('disconnect', () => process.exit());
 process.on('message', (order: HeldOrder) => {
   const work = order.kind === 'open' ? openAll(order) : poll(order);
   work.then(
@@ -94,7 +95,16 @@ function open(to: Target, ca: string | null): Promise<Socket> {
 /** Check-ins over all sockets in turn. */
 function poll({ seconds, perSecond }: HeldOrder & { kind: 'poll' }): Promise<number[]> {
   return takeTurns({ seconds, perSecond: perSecond ?? Number.POSITIVE_INFINITY }, async () => {
-    const one = held[next++ % held.length];
-    if (one !== undefined) await exchange(one.socket, one.request);
+    const { socket, request } = nextOpen();
+    await exchange(socket, request);
   });
+}
+
+/** A slow run leaves some idle for longer than the server keeps them. */
+function nextOpen(): { socket: Socket; request: string } {
+  for (let tries = 0; tries < held.length; tries++) {
+    const one = held[next++ % held.length];
+    if (one !== undefined && !one.socket.destroyed) return one;
+  }
+  throw new Error('the server has ended every socket');
 }

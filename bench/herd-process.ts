@@ -1,5 +1,6 @@
 import { type HerdOptions, runHerd } from './herd-agents.ts';
 
+process.once('disconnect', () => process.exit());
 process.once('message', (options: HerdOptions) => {
   runHerd(options).then(
     (herd) => process.send?.(herd, () => process.exit()),
