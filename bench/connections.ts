@@ -56,8 +56,9 @@ export async function benchConnections(options: BenchOptions): Promise<Result> {
     throw new Error(
       `a limit of ${filesMax} open files keeps ${keptConnections(filesMax)} connections; raise ulimit -n`,
     );
-  if (!pinLoad()) say('one core, or no taskset: server and load share the core');
+  // Counts the cores before the process is confined to one.
   const started = startRecord();
+  if (!pinLoad()) say('one core, or no taskset: server and load share the core');
   const points: Point[] = [];
   const memory: Record<string, OfSocket> = {};
   const hello = await startServerProcess(join(import.meta.dirname, 'hello.ts'));
