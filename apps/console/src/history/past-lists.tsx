@@ -1,16 +1,19 @@
 import { useQuery } from '@tanstack/react-query';
 import type { KnownSince, PackageDifference, PackageThen } from '@tidegate/protocol/package-history-api';
+import type { ReactNode } from 'react';
 import type { Page } from '../api/client.ts';
 import { useListSearch } from '../api/list-search.ts';
 import { listQuery } from '../api/queries.ts';
 import { MANAGERS } from '../hosts/package-managers.ts';
+import { useNarrow } from '../shell/use-narrow.ts';
 import { Badge } from '../ui/badge.tsx';
 import type { Column } from '../ui/data-table.tsx';
 import { FilterSelect } from '../ui/filter-select.tsx';
+import { ListPanel } from '../ui/list-panel.tsx';
 import { ListTable } from '../ui/list-table.tsx';
 import { SearchBox } from '../ui/search-box.tsx';
 import { EmptyState } from '../ui/states.tsx';
-import { CHANGE_LOOKS } from './change-words.tsx';
+import { CHANGE_LOOKS, ChangeLine } from './change-words.tsx';
 import { TooOld } from './too-old.tsx';
 
 const FILTERS = ['q', 'ecosystem'] as const;
@@ -66,6 +69,16 @@ export function InstalledThen({ id, at, label }: { id: string; at: string | unde
       label={label}
       columns={PACKAGES}
       rowId={({ ecosystem, name, arch, version }) => JSON.stringify([ecosystem, name, arch, version])}
+      card={({ name, version, ecosystem, arch }) => (
+        <>
+          <p className="font-medium break-all">{name}</p>
+          <p className="flex flex-wrap gap-x-3 text-muted">
+            <span className="mono break-all text-text">{version}</span>
+            <span>{MANAGERS[ecosystem]}</span>
+            {arch !== null && <span className="break-all">{arch}</span>}
+          </p>
+        </>
+      )}
       empty="The host had no packages on that day, or has reported none yet."
     />
   );
@@ -91,6 +104,7 @@ export function DifferenceOf({
       label={label}
       columns={DIFFERENCES}
       rowId={({ position, kind }) => `${position} ${kind}`}
+      card={(change) => <ChangeLine change={change} />}
       empty="The host had the same packages on both days."
     />
   );
@@ -103,6 +117,7 @@ function PastList<T extends { name: string }>({
   label,
   columns,
   rowId,
+  card,
   empty,
 }: {
   path: string;
@@ -111,6 +126,8 @@ function PastList<T extends { name: string }>({
   label: string;
   columns: readonly Column<T>[];
   rowId: (row: T) => string;
+  /** A row on a narrow window, which has no room for columns. */
+  card: (row: T) => ReactNode;
   empty: string;
 }) {
   const list = useListSearch(FILTERS);
@@ -118,37 +135,50 @@ function PastList<T extends { name: string }>({
   const { filter, setFilter } = list;
   const ecosystems = query.data?.ecosystems ?? [];
   const isUnknown = ecosystems.length > 0 && ecosystems.every(({ known }) => !known);
+  // What is not known is not missing because of a filter.
+  const isFiltered = list.isFiltered && !isUnknown;
+  const isNarrow = useNarrow();
+  const panel = {
+    ...{ query, noun },
+    empty: (
+      <EmptyState title={isUnknown ? 'Not known' : 'Nothing to list'}>
+        {isUnknown ? 'No report of that day is kept.' : empty}
+      </EmptyState>
+    ),
+    toolbar: (
+      <>
+        <SearchBox
+          label="Package name"
+          value={filter.q ?? ''}
+          onSearch={(text) => setFilter({ q: text || undefined })}
+        />
+        <FilterSelect
+          label="Ecosystem"
+          value={filter.ecosystem}
+          choices={MANAGERS}
+          onChoose={(ecosystem) => setFilter({ ecosystem })}
+        />
+      </>
+    ),
+  };
   return (
     <div className="space-y-3">
       <TooOld ecosystems={ecosystems} />
-      <ListTable
-        list={isUnknown ? { ...list, isFiltered: false } : list}
-        query={query}
-        noun={noun}
-        label={label}
-        columns={columns}
-        rowId={rowId}
-        empty={
-          <EmptyState title={isUnknown ? 'Not known' : 'Nothing to list'}>
-            {isUnknown ? 'No report of that day is kept.' : empty}
-          </EmptyState>
-        }
-        toolbar={
-          <>
-            <SearchBox
-              label="Package name"
-              value={filter.q ?? ''}
-              onSearch={(text) => setFilter({ q: text || undefined })}
-            />
-            <FilterSelect
-              label="Ecosystem"
-              value={filter.ecosystem}
-              choices={MANAGERS}
-              onChoose={(ecosystem) => setFilter({ ecosystem })}
-            />
-          </>
-        }
-      />
+      {isNarrow ? (
+        <ListPanel {...panel} pager={list.pager} clearFilter={isFiltered ? list.clearFilter : null}>
+          {(rows) => (
+            <ul aria-label={label} className="divide-y divide-line">
+              {rows.map((row) => (
+                <li key={rowId(row)} className="px-4 py-2">
+                  {card(row)}
+                </li>
+              ))}
+            </ul>
+          )}
+        </ListPanel>
+      ) : (
+        <ListTable {...panel} {...{ label, columns, rowId }} list={{ ...list, isFiltered }} />
+      )}
     </div>
   );
 }

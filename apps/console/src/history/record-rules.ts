@@ -56,7 +56,11 @@ export function recordOf({ update, decisions, commands, changes }: RecordFacts):
     },
     {
       ...{ label: 'Received', at: command?.received_at ?? null },
-      text: command?.received_at ? 'The host said that it has the command.' : 'The host has not said so.',
+      text: command?.received_at
+        ? 'The host said that it has the command.'
+        : isOver
+          ? 'The host did not say so before it was done.'
+          : 'The host has not said so.',
     },
     {
       ...{ label: 'Installed', at: isOver ? command.finished_at : null },
