@@ -20,19 +20,14 @@ export interface Difference {
   readonly to: string | null;
 }
 
-/** What was installed before these changes. They are in their order, and the last of them led to `present`. */
-export function packagesBefore(
-  present: Iterable<PackageOf>,
-  changes: readonly RecordedChange[],
-): Map<string, PackageOf> {
-  const packages = new Map<string, PackageOf>();
-  for (const one of present) packages.set(keyOf(one), one);
-  for (const change of changes.toReversed()) {
-    const before = heldBefore(change);
-    if (before) packages.set(keyOf(change), before);
-    else packages.delete(keyOf(change));
+/** What there was of each package that changed, before these changes, which are in their order; null: it was not there. */
+export function stateBefore(changes: readonly RecordedChange[]): Map<string, PackageOf | null> {
+  const before = new Map<string, PackageOf | null>();
+  for (const change of changes) {
+    const key = packageKey(change);
+    if (!before.has(key)) before.set(key, heldBefore(change));
   }
-  return packages;
+  return before;
 }
 
 /** The changes of each report, the newest first. */
@@ -118,6 +113,6 @@ function heldAfter(change: RecordedChange): PackageOf | null {
 }
 
 /** A host has one package of an ecosystem, name, architecture and version. */
-function keyOf({ ecosystem, name, arch, version }: PackageOf): string {
+export function packageKey({ ecosystem, name, arch, version }: PackageOf): string {
   return JSON.stringify([ecosystem, name, arch, version]);
 }

@@ -1,6 +1,7 @@
 import type { Position } from '../platform/db/keyset.ts';
 import { lowered } from '../platform/db/like.ts';
 import { type CursorOf, pageOfRows } from '../platform/http/sorted-lists.ts';
+import { sortInTurns } from '../platform/turns.ts';
 
 export function isMeant(
   { name, ecosystem }: { name: string; ecosystem: string },
@@ -11,7 +12,7 @@ export function isMeant(
 }
 
 /** A page of rows that are all at hand, in the order of their positions. */
-export function pageAfter<Row>(
+export async function pageAfter<Row>(
   rows: readonly Row[],
   {
     after,
@@ -24,7 +25,7 @@ export function pageAfter<Row>(
   },
 ) {
   const placed = rows.map((row) => ({ row, at: args.positionOf(row) }));
-  const sorted = placed.toSorted((a, b) => compare(a.at, b.at));
+  const sorted = await sortInTurns(placed, (a, b) => compare(a.at, b.at));
   const rest = after === null ? sorted : sorted.filter(({ at }) => compare(at, after) > 0);
   return pageOfRows(
     rest.map(({ row }) => row),
@@ -33,13 +34,13 @@ export function pageAfter<Row>(
 }
 
 function compare(a: Position, b: Position): number {
-  const [left, right] = [
-    [...a.key, a.id],
-    [...b.key, b.id],
-  ];
-  for (const [i, value] of left.entries()) {
-    const [one, other] = [String(value), String(right[i])];
-    if (one !== other) return one < other ? -1 : 1;
+  for (const [i, value] of a.key.entries()) {
+    const order = compareText(String(value), String(b.key[i]));
+    if (order !== 0) return order;
   }
-  return 0;
+  return compareText(a.id, b.id);
+}
+
+function compareText(a: string, b: string): number {
+  return a < b ? -1 : Number(a > b);
 }

@@ -2,7 +2,8 @@ import { changesBetween, newestChange, type RecordedChange } from '../installed/
 import { storedPackages } from '../installed/store.ts';
 import { listReports } from '../inventory/installed-store.ts';
 import type { Db } from '../platform/db/engine.ts';
-import { type PackageOf, packagesBefore } from './change-rules.ts';
+import { takeTurn } from '../platform/turns.ts';
+import { type PackageOf, packageKey, stateBefore } from './change-rules.ts';
 
 /** Reads again where a report was stored meanwhile, this often. */
 const ATTEMPTS = 3;
@@ -25,6 +26,7 @@ export async function knownChanges(
   since: KnownTimes,
 ): Promise<RecordedChange[]> {
   const changes = await changesBetween(db, span);
+  await takeTurn();
   // Of the last report that was forgotten a part may still be there.
   return changes.filter(({ ecosystem, changed_at: at }) => isKnown(since.get(ecosystem), at - 1));
 }
@@ -37,22 +39,30 @@ export interface InventoryThen {
 /** What a host had at a time, of the ecosystems of which it is known. Null: it reports too often to be read. */
 export async function inventoryAt(
   db: Db,
-  { agentId, atMs, nowMs }: { agentId: string; atMs: number; nowMs: number },
+  {
+    agentId,
+    atMs,
+    nowMs,
+    isMeant,
+  }: { agentId: string; atMs: number; nowMs: number; isMeant: (one: PackageOf) => boolean },
 ): Promise<InventoryThen | null> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const newest = await newestChange(db, agentId);
     const since = await knownSince(db, agentId);
     const known = [...since.keys()].filter((ecosystem) => isKnown(since.get(ecosystem), atMs));
-    const present: PackageOf[] = [];
+    const changes = await changesBetween(db, { agentId, afterMs: atMs, untilMs: nowMs });
+    const undone = stateBefore(changes.filter(({ ecosystem }) => isKnown(since.get(ecosystem), atMs)));
+    const packages = [...undone.values()].filter((one) => one !== null).filter(isMeant);
     for (const ecosystem of known) {
       for await (const page of storedPackages(db, { agentId, ecosystem })) {
-        for (const one of page) present.push({ ...one, ecosystem });
+        await takeTurn();
+        for (const record of page) {
+          const one = { ...record, ecosystem };
+          if (isMeant(one) && !undone.has(packageKey(one))) packages.push(one);
+        }
       }
     }
-    const changes = await changesBetween(db, { agentId, afterMs: atMs, untilMs: nowMs });
-    if ((await newestChange(db, agentId)) !== newest) continue;
-    const undone = changes.filter(({ ecosystem }) => isKnown(since.get(ecosystem), atMs));
-    return { packages: [...packagesBefore(present, undone).values()], since };
+    if ((await newestChange(db, agentId)) === newest) return { packages, since };
   }
   return null;
 }

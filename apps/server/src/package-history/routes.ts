@@ -25,7 +25,7 @@ import {
 } from '../platform/http/sorted-lists.ts';
 import type { Platform } from '../platform/platform.ts';
 import { causesOf, REPORTED_WITHIN_MS } from './causes.ts';
-import { changesByReport, netChanges } from './change-rules.ts';
+import { changesByReport, netChanges, type PackageOf } from './change-rules.ts';
 import { differenceItem, knownItems, packageItem } from './history-view.ts';
 import { isMeant, pageAfter } from './page-of-found.ts';
 import { inventoryAt, isKnown, knownChanges, knownSince } from './read-history.ts';
@@ -133,19 +133,19 @@ export function mountPackageHistory(
       const atMs = filter.at === undefined ? nowMs : pastTime('at', filter.at, nowMs);
       const of = { sort: 'name', filter, key: NAMES };
       const after = positionOf(cursor, of);
-      const then = await inventoryAt(db, { agentId, atMs, nowMs });
+      const meant = (one: PackageOf) => isMeant(one, filter);
+      const then = await inventoryAt(db, { agentId, atMs, nowMs, isMeant: meant });
       if (then === null) {
         throw new Refusal('unavailable', { detail: 'The host reports just now.', retryAfterSeconds: 5 });
       }
-      const found = then.packages.filter((one) => isMeant(one, filter));
-      const { page, next_cursor } = pageAfter(found, {
+      const { page, next_cursor } = await pageAfter(then.packages, {
         ...{ limit: pageLimit(query), of, after },
         positionOf: ({ name, ecosystem, arch, version }) => ({ key: [name, ecosystem, arch], id: version }),
       });
       return {
         items: page.map(packageItem),
         next_cursor,
-        ...totalOf(found.length),
+        ...totalOf(then.packages.length),
         ecosystems: knownItems(then.since, atMs),
       };
     },
@@ -182,7 +182,7 @@ export function mountPackageHistory(
       const changes = await knownChanges(db, { agentId, afterMs: fromMs, untilMs: toMs }, known);
       const whole = changes.filter(({ ecosystem }) => isKnown(known.get(ecosystem), fromMs));
       const found = netChanges(whole).filter((one) => isMeant(one, filter));
-      const { page, next_cursor } = pageAfter(found, {
+      const { page, next_cursor } = await pageAfter(found, {
         ...{ limit: pageLimit(query), of, after },
         positionOf: ({ name, ecosystem, arch, position }) => ({
           ...{ key: [name, ecosystem, arch], id: String(position).padStart(10, '0') },
