@@ -18,10 +18,11 @@ const DECISION: DecisionItem = {
   ...{ id: 'd', decided_at: 'judged', outcome: 'minted', actor: 'ada', token_id: null, unchecked: null },
   ...{ statements: [], sha256: 'f'.repeat(64), repeats: 0, repeated_at: null },
 };
+const BY = { id: 'c', update_id: 'u', approved_by: 'eve', policy_id: 'p' };
 const CHANGE: PackageChange = {
   ...{ position: 1, ecosystem: 'apt', name: 'curl', arch: null, kind: 'changed', from_version: '1' },
   ...{ to_version: '2', reported_at: 'seen', cause: 'tidegate' },
-  command: { id: 'c', update_id: 'u', approved_by: 'eve', policy_id: 'p' },
+  command: BY,
 };
 const approved = { at: 'approved', from_state: 'pending', to_state: 'approved', reason: null, actor: 'ada' };
 
@@ -51,7 +52,7 @@ test('a change by another command, or to another version, is not this one', () =
   const facts = { update: UPDATE, decisions: [], commands: [COMMAND] };
   const others: PackageChange[] = [
     { ...CHANGE, command: null },
-    { ...CHANGE, command: { ...CHANGE.command, id: 'other' } },
+    { ...CHANGE, command: { ...BY, id: 'other' } },
     { ...CHANGE, to_version: '3' },
   ];
   for (const other of others) {
