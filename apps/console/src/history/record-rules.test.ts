@@ -10,6 +10,7 @@ const UPDATE: RecordFacts['update'] = {
 };
 const COMMAND: CommandItem = {
   ...{ id: 'c', agent_id: '', hostname: '', action: 'install_update', params: {}, update_ids: [] },
+  packages: { total: 0, first: [] },
   ...{ status: 'success', seq: 7, created_by: 'ada', created_at: 'asked', not_before: '', expires_at: '' },
   ...{ sent_at: 'sent', received_at: 'received', started_at: null, finished_at: 'installed', reason: null },
   ...{ exit_code: null, output_tail: null, way_back: null, restarts: null, probes: null, hooks: null },

@@ -8,6 +8,7 @@ import type { ReactNode } from 'react';
 import type { Page } from '../api/client.ts';
 import { oneQuery } from '../api/queries.ts';
 import { longDate } from '../calendar/calendar-rules.ts';
+import { CommandPackages } from '../commands/command-packages.tsx';
 import { ACTION_WORDS, CommandStatusBadge } from '../commands/command-words.tsx';
 import type { EventItem } from '../events/event-item.ts';
 import { ownZone } from '../policies/window-times.tsx';
@@ -137,7 +138,7 @@ function EntryText({ entry }: { entry: Entry }) {
     );
   }
   if ('command' in entry) {
-    const { id, action, status, created_by: by } = entry.command;
+    const { id, action, status, created_by: by, packages } = entry.command;
     return (
       <div className="flex flex-wrap items-center gap-x-2">
         <p className="min-w-0 break-words">
@@ -147,6 +148,7 @@ function EntryText({ entry }: { entry: Entry }) {
           </Link>
         </p>
         <CommandStatusBadge status={status} />
+        {packages.total > 0 && <CommandPackages of={packages} empty="" />}
       </div>
     );
   }
