@@ -31,9 +31,12 @@ export const DEFAULT_BUDGETS: BudgetTable = {
 /** Counted for all servers together: what slows guessing down, and what approves. */
 export const SHARED_CLASSES: ReadonlySet<LimitClass> = new Set(['login', 'approvals']);
 
+/** Whole on each server: a host keeps its connection to one, and the budget bounds that host alone. */
+const HOST_CLASSES: ReadonlySet<LimitClass> = new Set(['agent_renewal', 'agent_checkin', 'agent_reports']);
+
 /** The current budgets, read at every request, so that a change applies from the next one on (E5). */
 export interface Budgets {
-  /** What this server may accept: its part of the budget, or all of one that is counted together. */
+  /** What this server may accept: its part of the budget, or all of one that is a host's or is counted together. */
   of(limitClass: LimitClass): Budget;
   table(): BudgetTable;
   replace(table: BudgetTable): void;
@@ -47,7 +50,8 @@ export function createBudgets(initial: BudgetTable = DEFAULT_BUDGETS): Budgets {
   return {
     of(limitClass) {
       const budget = table[limitClass];
-      if (parts === 1 || SHARED_CLASSES.has(limitClass)) return budget;
+      const isWhole = SHARED_CLASSES.has(limitClass) || HOST_CLASSES.has(limitClass);
+      if (parts === 1 || isWhole) return budget;
       return { ...budget, requests: Math.max(1, Math.floor(budget.requests / parts)) };
     },
     table: () => table,

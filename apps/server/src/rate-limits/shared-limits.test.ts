@@ -52,12 +52,14 @@ describe.each(ENGINES.filter(({ name }) => name === 'postgres'))(
       for (const taken of takes) expect(taken.limit).toBe(LOGINS);
     });
 
-    test('other classes are divided among them', async () => {
+    test('what operators and addresses may do is divided among them, what a host may do is not', async () => {
       const { limiters, limits } = await open(engine);
       const [first] = limiters;
-      const takes = Array.from({ length: 30 }, () => first?.take('agent_checkin', 'a'));
-      expect(takes.filter((taken) => taken?.ok)).toHaveLength(20);
-      expect(limits[0]?.table().agent_checkin.requests).toBe(60);
+      const takes = Array.from({ length: 110 }, () => first?.take('admin_operations', 'a'));
+      expect(takes.filter((taken) => taken?.ok)).toHaveLength(33);
+      expect(limits[0]?.table().admin_operations.requests).toBe(100);
+      for (const host of ['agent_renewal', 'agent_checkin', 'agent_reports'] as const)
+        expect(first?.take(host, 'a').limit).toBe(limits[0]?.table()[host].requests);
     });
 
     test('a flood is refused without the database', async () => {
@@ -111,7 +113,7 @@ test('a server on SQLite has the whole budget and writes no counts', async () =>
   const sqlite = ENGINES.find(({ name }) => name === 'sqlite');
   if (!sqlite) throw new Error('SQLite is always there');
   const { limiters, rows } = await open(sqlite);
-  expect(limiters[0]?.take('agent_checkin', 'a').limit).toBe(60);
+  expect(limiters[0]?.take('admin_operations', 'a').limit).toBe(100);
   expect(await limiters[0]?.takeForAll('login', 'a')).toMatchObject({ ok: true, limit: LOGINS });
   expect(await rows()).toEqual([]);
 });
