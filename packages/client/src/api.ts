@@ -528,7 +528,7 @@ interface Clear { "count": number; "as_of": string; "opens": { "list": "agents" 
 
 interface Waiting { "clear": Clear; "vulnerable": Clear; "unchecked": Clear; "not_judged": Clear }
 
-interface NeedsMe { "waiting": Waiting; "exploited": Clear; "fixes": Clear; "security": Clear; "blocked": Clear; "failed": Clear; "approvals_undelivered": Clear; "clones_suspected": Clear; "hosts_unbound": Clear; "hosts_offline": Clear; "divergences_open": Clear | null; "keys_due": Clear | null; "registration_tokens_ending": Clear | null; "dead_letters": Clear | null }
+interface NeedsMe { "waiting": Waiting; "exploited": Clear; "critical_fixes": Clear; "fixes": Clear; "security": Clear; "blocked": Clear; "failed": Clear; "approvals_undelivered": Clear; "clones_suspected": Clear; "hosts_unbound": Clear; "hosts_offline": Clear; "divergences_open": Clear | null; "keys_due": Clear | null; "registration_tokens_ending": Clear | null; "dead_letters": Clear | null }
 
 interface Changed { "since": string; "installed": Clear; "failed": Clear; "approved": Clear; "new_updates": Clear; "hosts_enrolled": Clear }
 

@@ -36,6 +36,8 @@ export const Overview = strict({
     waiting: strict({ clear: Figure, vulnerable: Figure, unchecked: Figure, not_judged: Figure }),
     /** Waiting updates that fix or introduce a known exploited vulnerability. */
     exploited: Figure,
+    /** Waiting updates of which the worst that they fix is critical. */
+    critical_fixes: Figure,
     /** Waiting updates that fix known vulnerabilities, and those that their publisher calls security updates. */
     fixes: Figure,
     security: Figure,

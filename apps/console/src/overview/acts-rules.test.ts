@@ -15,7 +15,14 @@ function overviewOf(
   return {
     needs_me: {
       waiting: { clear: one, vulnerable: one, unchecked: one, not_judged: { ...one, opens: null } },
-      ...{ exploited: one, fixes: one, security: one, blocked: { ...one, opens: null }, failed: one },
+      ...{
+        exploited: one,
+        critical_fixes: one,
+        fixes: one,
+        security: one,
+        blocked: { ...one, opens: null },
+        failed: one,
+      },
       ...{ approvals_undelivered: one, clones_suspected: one, hosts_unbound: one, hosts_offline: one },
       ...{ divergences_open: fleet, keys_due: fleet, registration_tokens_ending: fleet, dead_letters: fleet },
     },
@@ -28,9 +35,9 @@ function overviewOf(
   };
 }
 
-test('exploited first, then fixes, then what stands still, then hosts that are gone, then housekeeping', () => {
+test('exploited first, then critical fixes, then others, then what stands still, then hosts that are gone, then housekeeping', () => {
   expect(actsOf(overviewOf(2)).map(({ id }) => id)).toEqual([
-    ...['exploited', 'fixes', 'security'],
+    ...['exploited', 'critical', 'fixes', 'security'],
     ...[
       'clones',
       'reuse',

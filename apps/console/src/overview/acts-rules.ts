@@ -25,6 +25,12 @@ export function actsOf({ needs_me: now, lying }: Pick<Overview, 'needs_me' | 'ly
       why: 'Known to be exploited. Decide on these first.',
       button: 'Review',
     }),
+    ...counted(now.critical_fixes, 'bad', {
+      id: 'critical',
+      text: (n) => `${updates(n)} ${n === 1 ? 'fixes' : 'fix'} a critical vulnerability`,
+      why: 'The worst that is rated. Decide on these before other fixes.',
+      button: 'Review',
+    }),
     ...counted(now.fixes, 'bad', {
       id: 'fixes',
       text: (n) => `${updates(n)} ${n === 1 ? 'fixes' : 'fix'} known vulnerabilities`,

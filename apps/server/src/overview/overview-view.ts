@@ -48,6 +48,10 @@ export function overviewOf(
         list: 'updates',
         filter: { state: 'pending', exploited: 'true' },
       }),
+      critical_fixes: figure(snapshot.criticalFixes, {
+        list: 'updates',
+        filter: { state: 'pending', fixes_severity: 'critical' },
+      }),
       fixes: figure(totalOf(pending.filter(({ exposed }) => exposed)), {
         list: 'updates',
         filter: { state: 'pending', fixes: 'true' },

@@ -50,7 +50,7 @@ async function fillFleet(platform: OperatorPlatform, { group = null }: { group?:
   const { agentId: deleted } = await insertTestAgent(database, { n: 5, deletedAtMs: 1 });
   const [first = '', second = '', , fourth = ''] = agents;
   const updates: [agentId: string, state: string, verdict: string | null, fields?: object][] = [
-    [first, 'pending', 'clear', { known_exploited: 1, fixes: 3 }],
+    [first, 'pending', 'clear', { known_exploited: 1, fixes: 3, fixes_severity: 'critical', fix_rank: 16 }],
     [first, 'pending', 'vulnerable', { security: 1 }],
     [first, 'pending', null],
     [second, 'pending', 'unchecked', { known_exploited: 0 }],
@@ -160,6 +160,7 @@ describe.each(ENGINES)('the overview on $name', (engine) => {
     expect(counts(body.needs_me)).toEqual({
       waiting: { clear: 2, vulnerable: 1, unchecked: 1, not_judged: 1 },
       exploited: 1,
+      critical_fixes: 1,
       fixes: 1,
       security: 1,
       blocked: 2,
@@ -228,6 +229,7 @@ describe.each(ENGINES)('the overview on $name', (engine) => {
     expect(counts(body.needs_me)).toMatchObject({
       waiting: { clear: 1, vulnerable: 1, unchecked: 0, not_judged: 1 },
       exploited: 1,
+      critical_fixes: 1,
       blocked: 2,
       failed: 0,
       approvals_undelivered: 1,

@@ -1,6 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import type { GroupScope } from '../platform/db/group-scope.ts';
 import type { Platform } from '../platform/platform.ts';
+import { countCriticalFixes } from './critical-fixes-store.ts';
 import { type CurrentHosts, countCurrent } from './current-store.ts';
 import {
   addHosts,
@@ -42,6 +43,7 @@ export interface Snapshot {
   readonly hosts: HostCounts;
   readonly updates: readonly UpdateGroup[];
   readonly stopped: number;
+  readonly criticalFixes: number;
   readonly small: SmallCounts;
   readonly current: CurrentHosts;
   /** Start of an hour, at least 24 hours ago. */
@@ -70,11 +72,13 @@ export async function takeSnapshot(
   for await (const some of inTurns(countHosts(db, { nowMs, scope }))) hosts = addHosts(hosts, some);
   let stopped = 0;
   for await (const some of inTurns(stoppedUpdates(db, scope))) stopped += some;
+  let criticalFixes = 0;
+  for await (const some of inTurns(countCriticalFixes(db, { scope }))) criticalFixes += some;
   const current = await countCurrent(db, { nowMs, scope, turn });
   const groups = updates.groups();
   const openSince = groups.filter(({ hour }) => hour * HOUR_MS >= sinceMs);
   return {
-    ...{ asOfMs: nowMs, scope, hosts, updates: groups, stopped, current, sinceMs },
+    ...{ asOfMs: nowMs, scope, hosts, updates: groups, stopped, criticalFixes, current, sinceMs },
     small: await smallCounts(db, { nowMs, scope, keyMaxAgeMs: KEY_MAX_AGE_MS }),
     events: await countEventsSince(db, { types: COUNTED_EVENTS, sinceMs, scope }),
     newUpdates: totalOf(openSince) + (await closedUpdatesSince(db, { sinceMs, scope })),
