@@ -2,6 +2,7 @@ const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
+const CLOCK_NOISE_MS = 30 * SECOND_MS;
 
 const UNITS = [
   [365 * DAY_MS, 'y'],
@@ -15,8 +16,8 @@ const UNITS = [
 export function relativeTime(atMs: number, nowMs: number): string {
   if (!Number.isFinite(atMs)) return 'unknown';
   const distance = Math.abs(nowMs - atMs);
-  // The clock of the pages is up to 15 seconds late: what has just happened seems to be ahead of it.
-  if (distance < MINUTE_MS) return atMs > nowMs + SECOND_MS * 20 ? 'in less than a minute' : 'just now';
+  // The clock of the pages is up to 15 seconds late, and the server's may differ from others: what has just happened seems to be ahead.
+  if (distance < MINUTE_MS) return atMs > nowMs + CLOCK_NOISE_MS ? 'in less than a minute' : 'just now';
   const text = duration(distance);
   return atMs > nowMs ? `in ${text}` : `${text} ago`;
 }

@@ -50,7 +50,7 @@ export function UpdatePage() {
           {update.gate && <Evidence update={update} gate={update.gate} />}
           <PlanPanel plan={update.plan} wayBack={update.way_back} hostname={update.hostname} />
         </div>
-        <div className="space-y-4 max-lg:order-first">
+        <div className="space-y-4">
           <DecisionPanel key={update.id} update={update} />
           <UpdateProgress id={update.id} />
           <RollBack key={`back ${update.id}`} update={update} />
