@@ -3,12 +3,14 @@ import { describe, expect, test } from 'vitest';
 import { usualDurations } from './commands/durations-store.ts';
 import { isSiblingDrift } from './commands/sibling-drift.ts';
 import { hasOpenRepair, listCommands } from './commands/store.ts';
+import { lastFailed } from './host-faults/store.ts';
 import { changesBetween } from './installed/changes-store.ts';
 import { installationsOf } from './package-history/installations-store.ts';
 import type { Db } from './platform/db/engine.ts';
 import { waitingUpdates } from './policy-runs/candidates-store.ts';
 import { hostsToFollowUp } from './policy-runs/follow-ups-store.ts';
 import { missedOf } from './policy-runs/missed-store.ts';
+import { commandAhead, currentCommand } from './progress/store.ts';
 import { updatesOfRing } from './rollout-runs/ring-updates-store.ts';
 import { offersOfHosts, runsOfHosts } from './rollout-runs/watch-store.ts';
 import { findRollout } from './rollouts/store.ts';
@@ -73,6 +75,9 @@ describe('of a page of hosts SQLite reads the rows of these hosts alone:', () =>
         return listCommands(db, { filter, scope: null, before: null, limit: 10 });
       },
     ],
+    ['its current command', (db, [agentId = '']) => currentCommand(db, agentId)],
+    ['what it works on first', (db, [agent_id = '']) => commandAhead(db, { id: 'any', agent_id, seq: 9 })],
+    ['its last failed command', (db, [agentId = '']) => lastFailed(db, agentId)],
     ['a repair under way', (db, [agentId = '']) => hasOpenRepair(db, { agentId, sinceMs: 1 })],
     [
       'what brought a version',
