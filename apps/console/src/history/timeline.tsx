@@ -148,7 +148,11 @@ function EntryText({ entry }: { entry: Entry }) {
           </Link>
         </p>
         <CommandStatusBadge status={status} />
-        {packages.total > 0 && <CommandPackages of={packages} empty="" />}
+        {packages.total > 0 && (
+          <span className="min-w-0 break-all">
+            <CommandPackages of={packages} empty="" />
+          </span>
+        )}
       </div>
     );
   }
