@@ -44,10 +44,10 @@ function RecordOf({ update }: { update: UpdateView }) {
       title={`Record: ${name} on ${hostname}`}
       lead={
         <span className="flex flex-wrap gap-x-4 print:hidden">
-          <Link to="/updates/$id" params={{ id }}>
+          <Link to="/updates/$id" params={{ id }} className="inline-block py-1">
             The update
           </Link>
-          <Link to="/hosts/$id/history" params={{ id: agentId }}>
+          <Link to="/hosts/$id/history" params={{ id: agentId }} className="inline-block py-1">
             History of {hostname}
           </Link>
         </span>
