@@ -26,7 +26,9 @@ export function HostProgress({ id }: { id: string }) {
   const { data, error } = useQuery(oneQuery<Progress>('commands', `/api/v1/agents/${id}/progress`));
   if (error) return <ErrorPanel error={error} />;
   if (!data?.command) return null;
-  const { command, waits } = data;
+  const { command } = data;
+  // The page needs no link to itself.
+  const waits = data.waits.map((wait) => (wait.id === id ? { ...wait, id: null } : wait));
   return (
     <Panel
       title={STATUS_LOOKS[command.status].isOver ? 'What it did last' : 'What it does now'}
