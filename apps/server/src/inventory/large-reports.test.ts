@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { Worker } from 'node:worker_threads';
 import { gzipSync } from 'node:zlib';
 import type { InventoryReport } from '@tidegate/protocol/agent-api';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -14,11 +15,14 @@ import {
   WAITING_MAX,
 } from './large-reports.ts';
 import { recordLargeReport } from './record-large-report.ts';
+import type { FromWorker } from './report-worker.ts';
 import { mountInventory } from './routes.ts';
 
 const COUNT = 4_000;
 /** Maximum rows per transaction; see WRITTEN_ITEMS. */
 const ROWS_MAX = 250;
+/** Items that the thread hands over at once: they hold the loop. */
+const MESSAGE_MAX = 1_000;
 
 function reportOf(version: string, { count = COUNT, complete = true, offered = 0 } = {}): InventoryReport {
   const nameOf = (n: number) => `package-${String(n).padStart(5, '0')}-with-a-name-of-its-own`;
@@ -130,6 +134,7 @@ describe.each(SAMPLED_ENGINES)('large inventory reports on $name', (engine) => {
     expect(it.transactions()).toBe(before);
 
     await it.put(reportOf('2.0-1'));
+    expect(Math.max(...it.added)).toBeLessThanOrEqual(ROWS_MAX);
     expect(await it.stored()).toEqual({ '2.0-1': COUNT });
     expect(new Set(await it.states())).toEqual(new Set(['installed']));
     // A small report of a host with many packages is written the same way.
@@ -145,6 +150,23 @@ describe.each(SAMPLED_ENGINES)('large inventory reports on $name', (engine) => {
       .groupBy('changed_at')
       .orderBy('changed_at', 'desc');
     expect(Number((await removed.execute())[0]?.n)).toBe(COUNT - 3);
+  });
+
+  test('the thread hands a report over in pieces', async () => {
+    const worker = new Worker(new URL('./report-worker.ts', import.meta.url));
+    onTestFinished(async () => void (await worker.terminate()));
+    const body = Buffer.from(JSON.stringify(reportOf('1.0-1', { offered: 600 })));
+    const sizes: number[] = [];
+    const { promise, resolve } = Promise.withResolvers<void>();
+    worker.on('message', (message: FromWorker) => {
+      if (message.kind === 'part') sizes.push(message.packages.length + message.updates.length);
+      if (message.kind === 'part' && message.isLast) resolve();
+      else worker.postMessage({ kind: 'more' });
+    });
+    worker.postMessage({ kind: 'read', ecosystem: 'apt', body, knownDigest: null });
+    await promise;
+    expect(Math.max(...sizes)).toBe(MESSAGE_MAX);
+    expect(sizes.reduce((sum, size) => sum + size)).toBe(COUNT + 600);
   });
 
   test('an interrupted one is incomplete, closes nothing, and is complete when it is repeated', async () => {
