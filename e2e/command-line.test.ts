@@ -116,7 +116,7 @@ describe.skipIf(missing !== null).each(storyEngines('sqlite'))('tidegatectl on $
     expect([scoped.code, scoped.err]).toEqual([1, expect.stringContaining('override')]);
     expect(await asPerson('updates', 'approve', demo, ...override)).toMatchObject({ code: 0, err: '' });
     expect(await script.out('commands', 'list', '--host', hostname, '--action', 'install_update')).toMatch(
-      /install update +pending/,
+      /install update +demo 1\.0-1 to 1\.1-1 +pending/,
     );
     const [command] = itemsOf(await script.json('commands', 'list', '--action', 'install_update'));
     expect(await script.out('updates', 'reopen', demo)).toContain('pending again');

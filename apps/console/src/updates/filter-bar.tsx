@@ -68,7 +68,7 @@ export function FilterBar({
           onChoose={(value) => setFilter({ [name]: value })}
         />
       ))}
-      <div className="flex gap-1">{children}</div>
+      <div className="flex flex-wrap gap-1">{children}</div>
       <Chips list={list} />
     </>
   );
