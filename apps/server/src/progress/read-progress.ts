@@ -26,19 +26,22 @@ interface Asked {
 /** Null: there is no such command; the same for those below. */
 export async function progressOfCommand(db: Db, { id, nowMs }: Asked): Promise<Progress | null> {
   const command = await findHostedCommand(db, id);
-  return command && progressOf(db, { agentId: command.agent_id, command, update: null, nowMs });
+  return (
+    command && progressOf(db, { agentId: command.agent_id, command, update: null, nowMs, outlivesHost: true })
+  );
 }
 
 export async function progressOfUpdate(db: Db, { id, nowMs }: Asked): Promise<Progress | null> {
   const update = await findUpdate(db, id);
   if (update === null) return null;
   const command = await commandOf(db, update);
-  return progressOf(db, { agentId: update.agent_id, command, update, nowMs });
+  return progressOf(db, { agentId: update.agent_id, command, update, nowMs, outlivesHost: false });
 }
 
 /** What the host does, will do next, or did last. */
 export async function progressOfHost(db: Db, { id, nowMs }: Asked): Promise<Progress | null> {
-  return progressOf(db, { agentId: id, command: await currentCommand(db, id), update: null, nowMs });
+  const command = await currentCommand(db, id);
+  return progressOf(db, { agentId: id, command, update: null, nowMs, outlivesHost: false });
 }
 
 interface Subject {
@@ -46,14 +49,15 @@ interface Subject {
   readonly command: HostedCommand | null;
   readonly update: UpdateRow | null;
   readonly nowMs: number;
+  /** The history of a deleted host stays, and waits for nothing; the host itself and its updates are gone. */
+  readonly outlivesHost: boolean;
 }
 
 async function progressOf(db: Db, subject: Subject): Promise<Progress | null> {
-  const { agentId, command, nowMs } = subject;
+  const { agentId, command, nowMs, outlivesHost } = subject;
   const agent = await findAgent(db, agentId);
-  // The history of a deleted host stays, and waits for nothing.
+  if (agent === null && !outlivesHost) return null;
   const waits = agent ? waitsOf(await factsOf(db, subject, agent), nowMs) : [];
-  if (agent === null && command === null) return null;
   return {
     as_of: rfc3339(nowMs),
     command: command && (await oneCommandItem(db, command)),
@@ -84,7 +88,7 @@ async function factsOf(db: Db, { command, update, nowMs }: Subject, agent: Agent
 /** The holds and the blackout that are for this host, and of the holds those on these packages. */
 async function standing(
   db: Db,
-  { command, update, nowMs }: Omit<Subject, 'agentId'>,
+  { command, update, nowMs }: Pick<Subject, 'command' | 'update' | 'nowMs'>,
   agent: AgentRow,
 ): Promise<Pick<WaitFacts, 'holds' | 'blackout'>> {
   const inForce = await holdsInForce(db, nowMs);
