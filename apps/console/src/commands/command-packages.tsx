@@ -1,4 +1,5 @@
 import type { CommandItem } from '@tidegate/protocol/commands-api';
+import type { Column } from '../ui/data-table.tsx';
 import { counted } from '../updates/update-words.ts';
 
 /** The packages of a command as a sentence: `curl 8.1 to 8.2 and 3 more`; `empty` where it names none. */
@@ -22,3 +23,14 @@ export function CommandPackages({
     </span>
   );
 }
+
+/** The column of lists of commands. */
+export const PACKAGES_COLUMN: Column<CommandItem> = {
+  id: 'packages',
+  header: 'Packages',
+  cell: ({ packages }) => (
+    <span className="inline-block max-w-72 truncate align-bottom">
+      <CommandPackages of={packages} empty="none" />
+    </span>
+  ),
+};

@@ -10,7 +10,7 @@ import { ListTable } from '../ui/list-table.tsx';
 import { Page } from '../ui/page.tsx';
 import { EmptyState } from '../ui/states.tsx';
 import { Time } from '../ui/time.tsx';
-import { CommandPackages } from './command-packages.tsx';
+import { PACKAGES_COLUMN } from './command-packages.tsx';
 import { ACTION_WORDS, CommandStatusBadge, STATUS_LOOKS } from './command-words.tsx';
 
 const FILTERS = ['status', 'action', 'agent_id', 'update_id', 'since', 'until'] as const;
@@ -27,15 +27,7 @@ const COLUMNS: readonly Column<CommandItem>[] = [
       </Link>
     ),
   },
-  {
-    id: 'packages',
-    header: 'Packages',
-    cell: ({ packages }) => (
-      <span className="inline-block max-w-72 truncate align-bottom">
-        <CommandPackages of={packages} empty="none" />
-      </span>
-    ),
-  },
+  PACKAGES_COLUMN,
   {
     id: 'hostname',
     header: 'Host',

@@ -22,15 +22,21 @@ export const CHANGE_LOOKS: Readonly<
   },
 };
 
+export function ChangeBadge({ kind }: { kind: PackageChangeKind }) {
+  const { tone, word, means } = CHANGE_LOOKS[kind];
+  return (
+    <Badge tone={tone} title={means}>
+      {word}
+    </Badge>
+  );
+}
+
 /** A package and what became of it, on one line that wraps by itself. */
 export function ChangeLine({ change }: { change: PackageDifference }) {
   const { kind, name, arch, ecosystem, from_version: from, to_version: to } = change;
-  const { tone, word, means } = CHANGE_LOOKS[kind];
   return (
     <span className="flex flex-wrap items-baseline gap-x-2 gap-y-0.5">
-      <Badge tone={tone} title={means}>
-        {word}
-      </Badge>
+      <ChangeBadge kind={kind} />
       <span className="min-w-0 font-medium break-all" title={arch ?? undefined}>
         {name}
       </span>

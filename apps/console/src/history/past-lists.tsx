@@ -4,16 +4,15 @@ import type { ReactNode } from 'react';
 import type { Page } from '../api/client.ts';
 import { useListSearch } from '../api/list-search.ts';
 import { listQuery } from '../api/queries.ts';
+import { PackageFilters } from '../hosts/package-filters.tsx';
 import { MANAGERS } from '../hosts/package-managers.ts';
 import { useNarrow } from '../shell/use-narrow.ts';
-import { Badge } from '../ui/badge.tsx';
+import { Cut } from '../ui/cut.tsx';
 import type { Column } from '../ui/data-table.tsx';
-import { FilterSelect } from '../ui/filter-select.tsx';
 import { ListPanel } from '../ui/list-panel.tsx';
 import { ListTable } from '../ui/list-table.tsx';
-import { SearchBox } from '../ui/search-box.tsx';
 import { EmptyState } from '../ui/states.tsx';
-import { CHANGE_LOOKS, ChangeLine } from './change-words.tsx';
+import { ChangeBadge, ChangeLine } from './change-words.tsx';
 import { TooOld } from './too-old.tsx';
 
 const FILTERS = ['q', 'ecosystem'] as const;
@@ -45,14 +44,7 @@ const DIFFERENCES: readonly Column<PackageDifference>[] = [
   {
     id: 'kind',
     header: 'Change',
-    cell: ({ kind }) => {
-      const { tone, word, means } = CHANGE_LOOKS[kind];
-      return (
-        <Badge tone={tone} title={means}>
-          {word}
-        </Badge>
-      );
-    },
+    cell: ({ kind }) => <ChangeBadge kind={kind} />,
   },
   { id: 'from', header: 'Before', cell: ({ from_version: text }) => <Cut text={text ?? '–'} /> },
   { id: 'to', header: 'After', cell: ({ to_version: text }) => <Cut text={text ?? '–'} /> },
@@ -132,7 +124,6 @@ function PastList<T extends { name: string }>({
 }) {
   const list = useListSearch(FILTERS);
   const query = useQuery(listQuery<T, Past<T>>('updates', path, { ...list.query, ...time }));
-  const { filter, setFilter } = list;
   const ecosystems = query.data?.ecosystems ?? [];
   const isUnknown = ecosystems.length > 0 && ecosystems.every(({ known }) => !known);
   // What is not known is not missing because of a filter.
@@ -145,21 +136,7 @@ function PastList<T extends { name: string }>({
         {isUnknown ? 'No report of that day is kept.' : empty}
       </EmptyState>
     ),
-    toolbar: (
-      <>
-        <SearchBox
-          label="Package name"
-          value={filter.q ?? ''}
-          onSearch={(text) => setFilter({ q: text || undefined })}
-        />
-        <FilterSelect
-          label="Ecosystem"
-          value={filter.ecosystem}
-          choices={MANAGERS}
-          onChoose={(ecosystem) => setFilter({ ecosystem })}
-        />
-      </>
-    ),
+    toolbar: <PackageFilters filter={list.filter} onFilter={list.setFilter} />,
   };
   return (
     <div className="space-y-3">
@@ -180,14 +157,5 @@ function PastList<T extends { name: string }>({
         <ListTable {...panel} {...{ label, columns, rowId }} list={{ ...list, isFiltered }} />
       )}
     </div>
-  );
-}
-
-/** Host-supplied text may be long: it is truncated, and complete on hover. */
-function Cut({ text }: { text: string }) {
-  return (
-    <span title={text} className="mono inline-block max-w-56 truncate align-bottom">
-      {text}
-    </span>
   );
 }

@@ -5,7 +5,7 @@ import type { UpdateItem } from '@tidegate/protocol/updates-api';
 import type { ReactNode } from 'react';
 import type { Page } from '../api/client.ts';
 import { listQuery } from '../api/queries.ts';
-import { CommandPackages } from '../commands/command-packages.tsx';
+import { PACKAGES_COLUMN } from '../commands/command-packages.tsx';
 import { ACTION_WORDS } from '../commands/command-words.tsx';
 import { EventSeverityBadge } from '../events/event-badges.tsx';
 import type { EventItem } from '../events/event-item.ts';
@@ -30,15 +30,7 @@ const COMMANDS: readonly Column<CommandItem>[] = [
       </Link>
     ),
   },
-  {
-    id: 'packages',
-    header: 'Packages',
-    cell: ({ packages }) => (
-      <span className="inline-block max-w-72 truncate align-bottom">
-        <CommandPackages of={packages} empty="none" />
-      </span>
-    ),
-  },
+  PACKAGES_COLUMN,
   { id: 'status', header: 'Status', cell: ({ status }) => status },
   { id: 'created_by', header: 'Requested by', cell: (command) => command.created_by },
   { id: 'created_at', header: 'Requested', cell: (command) => <Time at={command.created_at} /> },

@@ -2,6 +2,7 @@ import { Link } from '@tanstack/react-router';
 import type { InstalledItem } from '@tidegate/protocol/inventory-api';
 import { Pin } from 'lucide-react';
 import { Badge, StateBadge, VerdictBadge } from '../ui/badge.tsx';
+import { Cut } from '../ui/cut.tsx';
 import type { Column } from '../ui/data-table.tsx';
 import { SecurityBadge } from '../updates/update-columns.tsx';
 import { MANAGERS } from './package-managers.ts';
@@ -70,15 +71,6 @@ export const INSTALLED_COLUMNS: readonly Column<InstalledItem>[] = [
       ),
   },
 ];
-
-/** Host-supplied text may be long: it is truncated, and complete on hover. */
-function Cut({ text }: { text: string }) {
-  return (
-    <span title={text} className="mono inline-block max-w-56 truncate align-bottom">
-      {text}
-    </span>
-  );
-}
 
 function NotReported() {
   return (

@@ -8,11 +8,10 @@ import { listQuery, oneQuery } from '../api/queries.ts';
 import { FilterSelect } from '../ui/filter-select.tsx';
 import { ListTable } from '../ui/list-table.tsx';
 import { Page } from '../ui/page.tsx';
-import { SearchBox } from '../ui/search-box.tsx';
 import { EmptyState } from '../ui/states.tsx';
 import { INSTALLED_COLUMNS } from './installed-columns.tsx';
 import { InventoryAge } from './inventory-age.tsx';
-import { MANAGERS } from './package-managers.ts';
+import { PackageFilters } from './package-filters.tsx';
 
 const FILTERS = ['q', 'ecosystem', 'update', 'verdict'] as const;
 const HAS_UPDATE = { true: 'has one', false: 'has none' };
@@ -58,17 +57,7 @@ function InventoryOf({ id }: { id: string }) {
           empty={<Nothing isReported={reports?.length !== 0} />}
           toolbar={
             <>
-              <SearchBox
-                label="Package name"
-                value={filter.q ?? ''}
-                onSearch={(text) => setFilter({ q: text || undefined })}
-              />
-              <FilterSelect
-                label="Ecosystem"
-                value={filter.ecosystem}
-                choices={MANAGERS}
-                onChoose={(ecosystem) => setFilter({ ecosystem })}
-              />
+              <PackageFilters filter={filter} onFilter={setFilter} />
               <FilterSelect
                 label="Update"
                 value={filter.update}

@@ -1,4 +1,5 @@
 import { HOST_TAGS_MAX, partsOfTag } from '@tidegate/protocol/tags-api';
+import { compareText } from '../platform/compare-text.ts';
 
 /** What is wrong with tags of the right form; null if nothing is. */
 export function tagsFault(set: readonly string[], remove: readonly string[] = []): string | null {
@@ -18,5 +19,5 @@ export function changedTags(
   for (const key of remove) tags.delete(key);
   for (const tag of set) tags.set(partsOfTag(tag).key, tag);
   if (tags.size > HOST_TAGS_MAX) return null;
-  return [...tags].toSorted(([a], [b]) => (a < b ? -1 : Number(a > b))).map(([, tag]) => tag);
+  return [...tags].toSorted(([a], [b]) => compareText(a, b)).map(([, tag]) => tag);
 }

@@ -1,3 +1,4 @@
+import { compareText } from '../platform/compare-text.ts';
 import type { Position } from '../platform/db/keyset.ts';
 import { lowered } from '../platform/db/like.ts';
 import { type CursorOf, pageOfRows } from '../platform/http/sorted-lists.ts';
@@ -39,8 +40,4 @@ function compare(a: Position, b: Position): number {
     if (order !== 0) return order;
   }
   return compareText(a.id, b.id);
-}
-
-function compareText(a: string, b: string): number {
-  return a < b ? -1 : Number(a > b);
 }

@@ -90,15 +90,13 @@ export function mountPackageHistory(
         (one) =>
           one.changedAtMs >= sinceMs && isMeant(one, filter) && (kind === undefined || one.kind === kind),
       );
-      if (cause !== undefined) {
-        const causes = await causesOf(db, { agentId, changes: found, all });
-        found = found.filter(({ position }) => causes.get(position)?.cause === cause);
-      }
+      const narrowed = cause === undefined ? null : await causesOf(db, { agentId, changes: found, all });
+      if (narrowed) found = found.filter(({ position }) => narrowed.get(position)?.cause === cause);
       const rest = found.filter(({ position }) => position < after);
       const { page, next_cursor } = pageOfRows(rest, {
         ...{ limit, of, positionOf: ({ position }) => ({ key: [], id: String(position) }) },
       });
-      const causes = await causesOf(db, { agentId, changes: page, all });
+      const causes = narrowed ?? (await causesOf(db, { agentId, changes: page, all }));
       return {
         items: page.map((one) => ({
           ...differenceItem(one),

@@ -1,3 +1,5 @@
+import { compareText } from '../compare-text.ts';
+
 /** Values in one `IN`, or rows in one insert; SQLite binds at most 32,766 values in a statement. */
 const STATEMENT_ITEMS = 500;
 
@@ -38,7 +40,7 @@ const STATEMENT_PAIRS = 4_096;
 export function pairChunks<T extends { readonly name: string; readonly version: string }>(
   items: readonly T[],
 ): T[][] {
-  const sorted = items.toSorted((a, b) => order(a.version, b.version) || order(a.name, b.name));
+  const sorted = items.toSorted((a, b) => compareText(a.version, b.version) || compareText(a.name, b.name));
   const parts: T[][] = [];
   let names = new Set<string>();
   let versions = new Set<string>();
@@ -53,8 +55,4 @@ export function pairChunks<T extends { readonly name: string; readonly version: 
     }
   }
   return parts;
-}
-
-function order(a: string, b: string): number {
-  return a < b ? -1 : Number(a > b);
 }
