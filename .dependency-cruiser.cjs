@@ -10,9 +10,9 @@ const SLICES = [
   'rate-limits',
   'agent-packages',
   'agent-credentials',
+  'installed',
   'vulnerability-index',
   'agents',
-  'installed',
   'windows',
   'blackouts',
   'holds',
@@ -61,6 +61,7 @@ const SLICES = [
   'views',
   'openapi',
   'console',
+  'workers',
 ];
 /** Rooms of the agent that know neither commands nor the executor. */
 const BELOW_COMMANDS = [

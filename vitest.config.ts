@@ -14,12 +14,15 @@ export default defineConfig({
     isolate: false,
     // More than cores: tests wait for PostgreSQL, package managers and other processes.
     maxWorkers: Math.ceil(availableParallelism() * 1.5),
-    include: ['apps/*/src/**/*.test.ts', 'packages/*/src/**/*.test.ts', 'scripts/**/*.test.ts'],
+    include: [
+      ...['apps/*/src/**/*.test.ts', 'packages/*/src/**/*.test.ts'],
+      ...['scripts/**/*.test.ts', 'bench/**/*.test.ts'],
+    ],
     globalSetup: ['apps/server/src/testing/shared-databases.ts'],
     reporters: ['default', closingLine({ refuseSkips })],
-    // What a test awaits comes when it comes: these end one that waits for nothing.
-    expect: { poll: { timeout: 15_000 } },
-    hookTimeout: 60_000,
-    testTimeout: process.env.TIDEGATE_LONG === '1' ? 1_800_000 : 120_000,
+    // What a test awaits comes when it comes: these end one that waits for nothing, and no test has a shorter limit.
+    expect: { poll: { timeout: 60_000 } },
+    hookTimeout: 300_000,
+    testTimeout: process.env.TIDEGATE_LONG === '1' ? 1_800_000 : 300_000,
   },
 });

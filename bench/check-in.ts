@@ -1,4 +1,5 @@
 import { type BenchAgent, IDLE_CHECK_IN } from './fleet.ts';
+import { agentRequest } from './form-request.ts';
 import { compareWithHello, type Figures } from './rounds.ts';
 import type { BenchOptions } from './run.ts';
 
@@ -12,14 +13,13 @@ export function benchCheckIn(options: BenchOptions): Promise<Record<string, Figu
 }
 
 /** A complete idle check-in of this agent. */
-export function checkInRequest({ agentId, machineId, token }: BenchAgent): Buffer {
-  const head = [
-    `POST /api/v1/agents/${agentId}/check-in HTTP/1.1`,
-    'host: bench',
-    `authorization: Bearer ${token}`,
-    `x-machine-id: ${machineId}`,
-    'content-type: application/json',
-    `content-length: ${Buffer.byteLength(IDLE_CHECK_IN)}`,
-  ];
-  return Buffer.from(`${head.join('\r\n')}\r\n\r\n${IDLE_CHECK_IN}`);
+export function checkInRequest(agent: BenchAgent): Buffer {
+  return agentRequest(agent, CHECK_IN);
 }
+
+/** The same on a connection that ends with the answer. */
+export function closingCheckInRequest(agent: BenchAgent): Buffer {
+  return agentRequest(agent, { ...CHECK_IN, close: true });
+}
+
+const CHECK_IN = { method: 'POST', path: '/check-in', body: IDLE_CHECK_IN } as const;

@@ -22,6 +22,7 @@ export function compareRecords(now: RunRecord, baseline: RunRecord): { lines: st
   return { lines: judged.map(({ line }) => line), worse: judged.filter(({ isWorse }) => isWorse).length };
 }
 
-function keyOf({ server, scenario, agents }: Point): string {
+/** What two points of one measurement have in common. */
+export function keyOf({ server, scenario, agents }: Point): string {
   return JSON.stringify([server, scenario, agents]);
 }

@@ -1,22 +1,18 @@
 import { type ChildProcess, fork } from 'node:child_process';
-import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
-import { pathToFileURL } from 'node:url';
 import { createSelfSigned, type TestPair } from '@tidegate/testkit/certificates';
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { keptConnections, openFilesMax } from '../apps/server/src/platform/http/open-connections.ts';
-import { checkInRequest } from './check-in.ts';
+import { checkInRequest, closingCheckInRequest } from './check-in.ts';
 import { type BenchServer, startFleet } from './fleet.ts';
+import type { Floor } from './floor.ts';
 import type { HeldAnswer, HeldOrder } from './held-sockets.ts';
-import { runLoad } from './load.ts';
+import { tellsMemory } from './memory-at-rest.ts';
 import type { MemoryAtRest } from './memory-on-signal.ts';
 import { type Handshake, runNewConnections } from './new-connections.ts';
-import { drawPage } from './page.ts';
-import { cpuOf, median, memoryOf, pinLoad, startServerProcess } from './processes.ts';
-import { finishRecord, type Point, type RunRecord, startRecord, writeRecord } from './record.ts';
-import { HELLO } from './rounds.ts';
-import type { BenchOptions } from './run.ts';
+import { median, memoryOf } from './processes.ts';
+import type { Figure } from './record.ts';
+import type { FleetOf, RoundOptions, Scenario } from './scenario.ts';
 
 /** Sockets of one process of the load, below its own limit of open files. */
 const SOCKETS_OF_PROCESS = 15_000;
@@ -27,89 +23,54 @@ const WARM_UP_SECONDS = 3;
  */
 const PACE = 500;
 
-interface OfSocket {
+type OfSocket = {
   /** Open ones: a slow run leaves some idle for longer than the server keeps them. */
   sockets: number;
   /** Bytes for each, after a full collection. */
   residentBytes: number;
   heapBytes: number;
   externalBytes: number;
-}
-
-interface Result {
-  record: RunRecord;
-  /** Memory of an idle socket, by engine and scheme. */
-  memory: Record<string, OfSocket>;
-}
+};
 
 /** A way to bring a check-in: runs for so many seconds, and tells how long each took. */
 type Way = (seconds: number, perSecond?: number) => Promise<number[]>;
 
 /**
- * What the open sockets of --agents hosts cost while they wait, and what a check-in costs on one of them and on a connection of
+ * What the open sockets of all hosts cost while they wait, and what a check-in costs on one of them and on a connection of
  * its own, with and without TLS of the server.
  */
-export async function benchConnections(options: BenchOptions): Promise<Result> {
-  const { engines, agents, say } = options;
+export const measureConnections: Scenario = async ({ engine, agents }, { floor, options }) => {
   const filesMax = openFilesMax() ?? Number.POSITIVE_INFINITY;
   if (agents > keptConnections(filesMax))
     throw new Error(
       `a limit of ${filesMax} open files keeps ${keptConnections(filesMax)} connections; raise ulimit -n`,
     );
-  // Counts the cores before the process is confined to one.
-  const started = startRecord();
-  if (!pinLoad()) say('one core, or no taskset: server and load share the core');
-  const points: Point[] = [];
-  const memory: Record<string, OfSocket> = {};
-  const hello = await startServerProcess(join(import.meta.dirname, 'hello.ts'));
-  try {
-    for (const engine of engines) {
-      for (const pair of [null, await createSelfSigned(['localhost'])]) {
-        const title = `${engine}, ${pair === null ? 'http' : 'https'}`;
-        const found = await measureServer(options, { engine, pair, hello, title });
-        if ('missing' in found) say(`${engine} is left out: ${found.missing}`);
-        else {
-          memory[title] = found.memory;
-          points.push(...found.points);
-        }
-      }
-    }
-  } finally {
-    await hello.stop();
+  const figures: Figure[] = [];
+  for (const pair of [null, await createSelfSigned(['localhost'])]) {
+    const title = `${engine}, ${pair === null ? 'http' : 'https'}`;
+    const found = await measureServer(options, { engine, agents, pair, floor, title });
+    if ('missing' in found) return found;
+    figures.push(...found);
   }
-  const record = finishRecord(started, points);
-  say(`written: ${writeRecord(record, 'connections')} and ${drawPage([record], CONNECTIONS_PAGE)}`);
-  return { record, memory };
-}
-
-const CONNECTIONS_PAGE = {
-  file: 'connections.html',
-  title: 'Cost of a connection',
-  about: `Idle check-ins, ${PACE} a second where not saturated, while the sockets of all agents stay open. The server has one core, the load another; the hello
-is a bare node:http server in the same rounds.`,
+  return figures;
 };
 
-interface Measured {
-  engine: 'sqlite' | 'postgres';
+interface Measured extends FleetOf {
   /** Null: over plain HTTP. */
   pair: TestPair | null;
-  hello: { pid: number; url: string };
+  floor: Floor;
   title: string;
 }
 
-async function measureServer(options: BenchOptions, of: Measured) {
-  const { agents, say } = options;
-  const { engine, pair, title } = of;
+async function measureServer(options: RoundOptions, of: Measured) {
+  const { say } = options;
+  const { agents, engine, pair, title } = of;
   using folder = tmpDir('tidegate-bench-memory-');
-  const memoryFile = join(folder.path, 'memory.json');
-  const preload = pathToFileURL(join(import.meta.dirname, 'memory-on-signal.ts')).href;
+  const { nodeFlags, env, atRest } = tellsMemory(folder.path);
   const fleet = await startFleet(engine, {
     agents,
-    nodeFlags: ['--expose-gc', '--import', preload],
-    env: {
-      TIDEGATE_BENCH_MEMORY: memoryFile,
-      ...(pair && { SERVICE_TLS_CERT: pair.cert, SERVICE_TLS_KEY: pair.key }),
-    },
+    nodeFlags,
+    env: { ...env, ...(pair && { SERVICE_TLS_CERT: pair.cert, SERVICE_TLS_KEY: pair.key }) },
   });
   if ('missing' in fleet) return fleet;
   const holders: ChildProcess[] = [];
@@ -117,20 +78,21 @@ async function measureServer(options: BenchOptions, of: Measured) {
     const ways = waysOf(fleet, { pair, holders });
     for (const [name, way] of Object.entries(ways))
       if (!HELD.includes(name)) await way(WARM_UP_SECONDS, PACE / 5);
-    const before = await memoryAtRest(fleet.pid, memoryFile);
+    const before = await atRest(fleet.pid);
     holders.push(...(await holdSockets(fleet, pair)));
-    const after = await memoryAtRest(fleet.pid, memoryFile);
+    const after = await atRest(fleet.pid);
     const answers = await Promise.all(
       holders.map((holder) => tell(holder, { kind: 'poll', seconds: 0, perSecond: null })),
     );
     const sockets = agents - answers.reduce((sum, { ended }) => sum + ended, 0);
     const each = (key: keyof MemoryAtRest) => Math.round((after[key] - before[key]) / sockets);
-    const memory = {
+    const more: OfSocket = {
       sockets,
       ...{ residentBytes: each('rss'), heapBytes: each('heapUsed'), externalBytes: each('external') },
     };
-    say(`${title}: ${JSON.stringify(memory)}`);
-    return { memory, points: await measureWays(options, { ...of, fleet, ways }) };
+    say(`${title}: ${JSON.stringify(more)}`);
+    const figures = await measureWays(options, { ...of, fleet, ways });
+    return figures.map((figure) => ({ ...figure, more }));
   } finally {
     for (const holder of holders) holder.kill();
     await fleet.stop();
@@ -145,7 +107,7 @@ function waysOf(
   { pair, holders }: { pair: TestPair | null; holders: readonly ChildProcess[] },
 ): Record<string, Way> {
   const ca = pair?.cert ?? null;
-  const requests = agents.map((agent) => closing(checkInRequest(agent)));
+  const requests = agents.map(closingCheckInRequest);
   const overHeld = async (seconds: number, perSecond: number | null) => {
     const pace = perSecond === null ? null : perSecond / holders.length;
     const answers = await Promise.all(
@@ -166,23 +128,14 @@ function waysOf(
   };
 }
 
-function closing(request: Buffer): Buffer {
-  return Buffer.from(
-    request.toString('latin1').replace('host: bench', 'host: bench\r\nconnection: close'),
-    'latin1',
-  );
-}
-
 async function measureWays(
-  { rounds, seconds, agents, say }: BenchOptions,
-  { hello, fleet, ways, title }: Measured & { fleet: BenchServer; ways: Record<string, Way> },
-): Promise<Point[]> {
+  { rounds, seconds, say }: RoundOptions,
+  { agents, floor, fleet, ways, title }: Measured & { fleet: BenchServer; ways: Record<string, Way> },
+): Promise<Figure[]> {
   const helloUs: number[] = [];
   const figures = Object.keys(ways).map((way): { way: string; rounds: Round[] } => ({ way, rounds: [] }));
   for (let round = 1; round <= rounds; round++) {
-    const helloBefore = cpuOf(hello.pid);
-    const floor = await runLoad({ url: hello.url, connections: 64, seconds, requests: [HELLO] });
-    helloUs.push((cpuOf(hello.pid) - helloBefore) / floor.requests);
+    helloUs.push(await floor.costUs(seconds));
     for (const one of figures) {
       const figure = await measureRound(fleet, { seconds, way: ways[one.way] });
       one.rounds.push(figure);
@@ -196,7 +149,7 @@ async function measureWays(
     const middle = (key: keyof Round) => Math.round(median(of.map((one) => one[key])) * 100) / 100;
     const hello = Math.round(median(helloUs) * 100) / 100;
     return {
-      ...{ server: `${title}, ${way}`, scenario: 'connections', agents, rssMb, helloUs: hello },
+      ...{ server: `tidegate on ${title}`, scenario: `connections, ${way}`, agents, rssMb, helloUs: hello },
       cpuRatio: Math.round((middle('cpuUs') / hello) * 100) / 100,
       ...{ cpuUs: middle('cpuUs'), cpuWithDatabaseUs: middle('cpuWithDatabaseUs') },
       ...{ perSecond: Math.round(middle('perSecond')), p50Ms: middle('p50Ms'), p99Ms: middle('p99Ms') },
@@ -257,11 +210,4 @@ async function tell(holder: ChildProcess, order: HeldOrder): Promise<HeldAnswer>
   });
   holder.send(order);
   return answer;
-}
-
-async function memoryAtRest(pid: number, file: string): Promise<MemoryAtRest> {
-  rmSync(file, { force: true });
-  process.kill(pid, 'SIGUSR2');
-  while (!existsSync(file) || readFileSync(file, 'utf8') === '') await pause(50);
-  return JSON.parse(readFileSync(file, 'utf8'));
 }

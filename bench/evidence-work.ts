@@ -1,4 +1,6 @@
-import { closeSync, fstatSync, openSync, readSync, writeSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { PerformanceObserver } from 'node:perf_hooks';
 import { verifyBundle } from '../apps/server/src/evidence/verify-bundle.ts';
 import { writeBundle } from '../apps/server/src/evidence/write-bundle.ts';
 import type { Database } from '../apps/server/src/platform/db/engine.ts';
@@ -50,13 +52,11 @@ const WORKS: Readonly<Record<string, (database: Database) => Promise<void>>> = {
     ),
 };
 
+/** As a server writes to its connections: this thread does not wait for the disk. */
 async function write(pieces: AsyncIterable<Buffer | string>): Promise<void> {
-  const file = openSync(path, 'w');
-  for await (const piece of pieces) {
-    const bytes = Buffer.from(piece);
-    for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at);
-  }
-  closeSync(file);
+  const file = await open(path, 'w');
+  for await (const piece of pieces) await file.writeFile(piece);
+  await file.close();
 }
 
 const database = place.startsWith('postgres')
@@ -73,6 +73,10 @@ let peakKb = baseKb;
 setInterval(() => {
   peakKb = Math.max(peakKb, anonymous());
 }, 100).unref();
+let collectedMs = 0;
+new PerformanceObserver((list) => {
+  for (const { duration } of list.getEntries()) collectedMs = Math.max(collectedMs, duration);
+}).observe({ entryTypes: ['gc'] });
 const take = watchLoop();
 const [began, cpu] = [performance.now(), process.cpuUsage()];
 await run(database);
@@ -80,7 +84,7 @@ const used = process.cpuUsage(cpu);
 const seconds = (performance.now() - began) / 1_000;
 // A last delay is known when the timer fires after it.
 await new Promise((resolve) => setTimeout(resolve, 20));
-const { longestMs, blockedMs } = take();
+const { longestMs, blockedMs, ranMs } = take();
 await database.close();
 const rounded = (value: number) => Math.round(value * 10) / 10;
 process.stdout.write(
@@ -88,5 +92,7 @@ process.stdout.write(
     ...{ seconds: rounded(seconds), cpuSeconds: rounded((used.user + used.system) / 1e6) },
     ...{ baseMb: Math.round(baseKb / 1_024), peakMb: Math.round(peakKb / 1_024) },
     ...{ blockedMs: blockedMs.slice(0, 3).map(rounded), longestMs: rounded(longestMs) },
+    // What the thread itself did, and the longest collection of garbage by the clock, in which it may wait for other threads.
+    ...{ ranMs: ranMs.slice(0, 3).map(rounded), collectedMs: rounded(collectedMs) },
   }),
 );

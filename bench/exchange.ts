@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net';
 import { answerLength } from './load.ts';
 
-/** Sends a request; throws if the answer is not 200. */
-export function exchange(socket: Socket, request: string | Buffer): Promise<void> {
+/** Sends a request and returns the answer with its header; throws if it is no success. */
+export function exchange(socket: Socket, request: string | Buffer): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     let bytes: Buffer = Buffer.alloc(0);
     const onClose = () => reject(new Error('the server closed a connection'));
@@ -14,8 +14,8 @@ export function exchange(socket: Socket, request: string | Buffer): Promise<void
       socket.off('data', read);
       socket.off('close', onClose);
       const status = bytes.toString('latin1', 9, 12);
-      if (status === '200') resolve();
-      else reject(new Error(`an answer other than 200: ${bytes.toString('latin1', 0, length)}`));
+      if (status.startsWith('20')) resolve(bytes.subarray(0, length));
+      else reject(new Error(`refused: ${bytes.toString('latin1', 0, length)}`));
     });
     socket.write(request);
   });

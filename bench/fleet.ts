@@ -57,6 +57,8 @@ export interface FleetOptions {
   databaseCore?: number;
   /** When the access tokens were issued; now unless given. */
   tokensFromMs?: number;
+  /** The cores of the server; that of the servers unless given. */
+  serverCores?: string;
   /** Further settings of the server. */
   env?: Record<string, string>;
   /** Adds more to the database before the server starts. */
@@ -72,6 +74,7 @@ export async function startFleet(
     env = {},
     prepare = async () => {},
     databaseCore = SERVER_CORE,
+    serverCores = String(SERVER_CORE),
     tokensFromMs = Date.now(),
   }: FleetOptions,
 ): Promise<BenchServer | { missing: string }> {
@@ -98,6 +101,7 @@ export async function startFleet(
   const agents = await withTokens(keys, { secret: secrets.accessTokens, now: () => tokensFromMs });
   const server: ServerProcess = await startServerProcess(MAIN, {
     nodeFlags,
+    cores: serverCores,
     env: {
       SERVICE_DATA_DIR: folder.path,
       SERVICE_HOST: '127.0.0.1',
@@ -156,7 +160,7 @@ async function insertFleet(
   await database.transact(async (tx) => {
     // Sliding windows as in production; only the limits are too high to affect a saturated run.
     const budget = { requests: 100_000, window_seconds: 60, enabled: 1, updated_at: nowMs };
-    const classes = ['agent_checkin', 'agent_reports', 'agent_renewal'].map((name) => ({
+    const classes = ['agent_checkin', 'agent_reports', 'agent_renewal', 'agent_registration'].map((name) => ({
       class: name,
       ...budget,
     }));

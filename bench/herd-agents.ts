@@ -1,6 +1,7 @@
-import { connect } from 'node:net';
 import { pollMs, reconnectMs } from '../apps/agent/src/platform/back-off.ts';
-import { type BenchAgent, IDLE_CHECK_IN } from './fleet.ts';
+import { type Answer, addressOf, askAlone } from './ask-alone.ts';
+import { closingCheckInRequest } from './check-in.ts';
+import type { BenchAgent } from './fleet.ts';
 import { renewRequest } from './renewals.ts';
 
 /** As the agent (apps/agent/src/session): how long it waits for an answer, and holds a renewal that failed. */
@@ -66,7 +67,7 @@ export async function runHerd(options: HerdOptions): Promise<Herd> {
   async function ask({ address }: HostState, request: Buffer, timeoutMs: number): Promise<Answer> {
     const second = Math.floor(nowMs() / 1_000);
     requestsPerSecond[second] = (requestsPerSecond[second] ?? 0) + 1;
-    return await exchange({ host, address, port: Number(port), request, timeoutMs });
+    return await askAlone({ host, address, port: Number(port), request, timeoutMs });
   }
   function count(what: string, { status }: Answer): void {
     if (status !== '200') refused[`${what} ${status}`] = (refused[`${what} ${status}`] ?? 0) + 1;
@@ -96,7 +97,7 @@ export async function runHerd(options: HerdOptions): Promise<Herd> {
       const failure = await renew(one);
       if (failure && one.isRefused) return failure;
     }
-    const answer = await ask(one, checkInRequest(one), CHECK_IN_TIMEOUT_MS);
+    const answer = await ask(one, closingCheckInRequest(one), CHECK_IN_TIMEOUT_MS);
     count('check-in', answer);
     if (answer.status === '200') return { nextMs: JSON.parse(answer.body).next_check_in_seconds * 1_000 };
     if (answer.status !== '401') return { retryAfterMs: answer.retryAfterMs };
@@ -119,8 +120,7 @@ export async function runHerd(options: HerdOptions): Promise<Herd> {
   }
 
   for (const [i, agent] of agents.entries()) {
-    const n = firstIndex + i;
-    const address = `127.${1 + (n >> 16)}.${(n >> 8) & 255}.${n & 255}`;
+    const address = addressOf(firstIndex + i);
     const fresh = { requestId: null, failures: 0, heldUntilMs: 0, isBack: false, isRefused: false };
     schedule(
       { ...agent, ...fresh, address, isExpired: options.areExpired },
@@ -138,68 +138,4 @@ export async function runHerd(options: HerdOptions): Promise<Herd> {
     await new Promise((resolve) => setTimeout(resolve, TICK_MS));
   }
   return { backMs, refused, requestsPerSecond, lost };
-}
-
-function checkInRequest({ agentId, machineId, token }: BenchAgent): Buffer {
-  const head = [
-    `POST /api/v1/agents/${agentId}/check-in HTTP/1.1`,
-    'host: bench',
-    `authorization: Bearer ${token}`,
-    `x-machine-id: ${machineId}`,
-    'content-type: application/json',
-    'connection: close',
-    `content-length: ${Buffer.byteLength(IDLE_CHECK_IN)}`,
-  ];
-  return Buffer.from(`${head.join('\r\n')}\r\n\r\n${IDLE_CHECK_IN}`);
-}
-
-interface Answer {
-  /** Of HTTP, or what happened to the connection. */
-  status: string;
-  body: string;
-  retryAfterMs: number | null;
-  isSilent: boolean;
-}
-
-interface Exchange {
-  host: string;
-  port: number;
-  /** The agent's own, of the loopback network: one address has too few ports for a fleet. */
-  address: string;
-  request: Buffer;
-  timeoutMs: number;
-}
-
-/** One request on a connection of its own. */
-function exchange(one: Exchange): Promise<Answer> {
-  return new Promise((resolve) => {
-    const socket = connect({ host: one.host, port: one.port, localAddress: one.address, noDelay: true });
-    const timer = setTimeout(() => end('timeout'), one.timeoutMs);
-    let text = '';
-    let isOver = false;
-    function end(fault: string): void {
-      if (isOver) return;
-      isOver = true;
-      clearTimeout(timer);
-      socket.destroy();
-      const isWhole = text.includes('\r\n\r\n');
-      const retryAfter = /^retry-after: (\d+)/im.exec(text)?.[1];
-      resolve({
-        status: isWhole ? text.slice(9, 12) : fault,
-        body: text.slice(text.indexOf('\r\n\r\n') + 4),
-        retryAfterMs: retryAfter === undefined ? null : Number(retryAfter) * 1_000,
-        isSilent: !isWhole,
-      });
-    }
-    socket.setEncoding('latin1');
-    socket.once('connect', () => socket.write(one.request));
-    socket.on('data', (chunk: string) => {
-      text += chunk;
-      const headEnd = text.indexOf('\r\n\r\n');
-      const length = Number(/^content-length: (\d+)/im.exec(text)?.[1] ?? Number.NaN);
-      if (headEnd > 0 && text.length >= headEnd + 4 + length) end('whole');
-    });
-    socket.once('end', () => end('no answer'));
-    socket.once('error', (error) => end('code' in error ? String(error.code) : error.name));
-  });
 }

@@ -2,11 +2,13 @@ import { hash } from 'node:crypto';
 import { join } from 'node:path';
 import type { InventoryReport } from '@tidegate/protocol/agent-api';
 import { deltaBetween, type NamedReport } from '@tidegate/protocol/inventory-delta';
-import { type BenchAgent, startFleet } from './fleet.ts';
+import { type BenchAgent, type BenchServer, startFleet } from './fleet.ts';
+import { HELLO } from './floor.ts';
+import { agentRequest } from './form-request.ts';
 import { benchLargeInventory } from './large-inventory.ts';
 import { type LoadResult, runLoad } from './load.ts';
 import { cpuOf, median, pinLoad, startServerProcess } from './processes.ts';
-import { flagsOf, HELLO } from './rounds.ts';
+import { flagsOf } from './rounds.ts';
 import type { BenchOptions } from './run.ts';
 
 const AGENTS = 50;
@@ -19,7 +21,9 @@ const HELLOS = 20_000;
 /** Updates of a host that has some. */
 const UPDATES = 30;
 
-interface Figures {
+type ReportKind = 'unchanged' | 'changed' | 'delta' | 'deltaWithUpdates';
+
+export interface Figures {
   cpuUs: number;
   cpuWithDatabaseUs: number;
   perSecond: number;
@@ -43,48 +47,17 @@ export async function benchInventory(options: BenchOptions): Promise<Record<stri
       continue;
     }
     try {
-      const send = async (requests: readonly Buffer[]): Promise<Figures> => {
-        const before = fleet.cpuUs();
-        const load = { url: fleet.url, connections: CONNECTIONS, seconds: 120 };
-        const run = await runLoad({ ...load, requests, maxRequests: requests.length });
-        const after = fleet.cpuUs();
-        const database = after.database - before.database;
-        return figuresOf(run, { server: after.server - before.server, database });
-      };
       const bare = async (): Promise<Figures> => {
         const before = cpuOf(hello.pid);
         const load = { url: hello.url, connections: CONNECTIONS, seconds: 60, requests: [HELLO] };
         const run = await runLoad({ ...load, maxRequests: HELLOS });
         return figuresOf(run, { server: cpuOf(hello.pid) - before, database: 0 });
       };
-      const whole = (version: number, updates = 0) =>
-        fleet.agents.map((agent) => putRequest(agent, reportOf(version, updates)));
-      const deltas = (from: number, updates = 0) =>
-        Array.from({ length: DELTAS }, (_, n) => from + n).flatMap((version) => {
-          const delta = deltaBetween(reportOf(version, updates), reportOf(version + 1, updates));
-          return fleet.agents.map((agent) => request(agent, 'PATCH', JSON.stringify(delta)));
-        });
-      const kinds = {
-        hello: [] as Figures[],
-        unchanged: [] as Figures[],
-        changed: [] as Figures[],
-        delta: [] as Figures[],
-        deltaWithUpdates: [] as Figures[],
-      };
-      const first = await send(whole(0));
-      let version = 1;
-      for (let round = 1; round <= rounds; round++) {
-        const changed = whole(version);
-        kinds.hello.push(await bare());
-        kinds.changed.push(await send(changed));
-        kinds.unchanged.push(await send(Array.from({ length: 10 }, () => changed).flat()));
-        kinds.delta.push(await send(deltas(version)));
-        version += DELTAS + 1;
-        await send(whole(version, UPDATES));
-        kinds.deltaWithUpdates.push(await send(deltas(version, UPDATES)));
-        version += DELTAS + 1;
-      }
-      const named = Object.entries(kinds).map(([kind, figures]) => [kind, medians(figures)] as const);
+      const hellos: Figures[] = [];
+      const { first, kinds } = await sendReports(fleet, rounds, async () => void hellos.push(await bare()));
+      const named = Object.entries({ hello: hellos, ...kinds }).map(
+        ([kind, figures]) => [kind, medians(figures)] as const,
+      );
       result[engine] = { ...Object.fromEntries(named), first };
       for (const [kind, figures] of named) say(`${engine} ${kind}: ${JSON.stringify(figures)}`);
     } finally {
@@ -93,6 +66,49 @@ export async function benchInventory(options: BenchOptions): Promise<Record<stri
   }
   await hello.stop();
   return { ...result, large: await benchLargeInventory(options) };
+}
+
+/** Rounds of each kind of report of these hosts; `beforeRound` measures what stands beside them. */
+export async function sendReports(
+  fleet: BenchServer,
+  rounds: number,
+  beforeRound: () => Promise<void>,
+): Promise<{ first: Figures; kinds: Record<ReportKind, Figures[]> }> {
+  const send = async (requests: readonly Buffer[]): Promise<Figures> => {
+    const before = fleet.cpuUs();
+    const load = { url: fleet.url, connections: CONNECTIONS, seconds: 120 };
+    const run = await runLoad({ ...load, requests, maxRequests: requests.length });
+    const after = fleet.cpuUs();
+    const database = after.database - before.database;
+    return figuresOf(run, { server: after.server - before.server, database });
+  };
+  const whole = (version: number, updates = 0) =>
+    fleet.agents.map((agent) => putRequest(agent, reportOf(version, updates)));
+  const deltas = (from: number, updates = 0) =>
+    Array.from({ length: DELTAS }, (_, n) => from + n).flatMap((version) => {
+      const delta = deltaBetween(reportOf(version, updates), reportOf(version + 1, updates));
+      return fleet.agents.map((agent) => request(agent, 'PATCH', JSON.stringify(delta)));
+    });
+  const kinds: Record<ReportKind, Figures[]> = {
+    unchanged: [],
+    changed: [],
+    delta: [],
+    deltaWithUpdates: [],
+  };
+  const first = await send(whole(0));
+  let version = 1;
+  for (let round = 1; round <= rounds; round++) {
+    const changed = whole(version);
+    await beforeRound();
+    kinds.changed.push(await send(changed));
+    kinds.unchanged.push(await send(Array.from({ length: 10 }, () => changed).flat()));
+    kinds.delta.push(await send(deltas(version)));
+    version += DELTAS + 1;
+    await send(whole(version, UPDATES));
+    kinds.deltaWithUpdates.push(await send(deltas(version, UPDATES)));
+    version += DELTAS + 1;
+  }
+  return { first, kinds };
 }
 
 function figuresOf(run: LoadResult, cpu: { server: number; database: number }): Figures {
@@ -108,7 +124,7 @@ function figuresOf(run: LoadResult, cpu: { server: number; database: number }): 
   };
 }
 
-function medians(all: readonly Figures[]): Figures {
+export function medians(all: readonly Figures[]): Figures {
   const of = (key: keyof Figures) => median(all.map((figures) => figures[key]));
   return {
     cpuUs: of('cpuUs'),
@@ -145,15 +161,6 @@ function putRequest(agent: BenchAgent, { content }: NamedReport): Buffer {
   return request(agent, 'PUT', JSON.stringify(content));
 }
 
-function request({ agentId, machineId, token }: BenchAgent, method: 'PUT' | 'PATCH', json: string): Buffer {
-  const body = Buffer.from(json);
-  const head = [
-    `${method} /api/v1/agents/${agentId}/inventory/apt HTTP/1.1`,
-    'host: bench',
-    `authorization: Bearer ${token}`,
-    `x-machine-id: ${machineId}`,
-    'content-type: application/json',
-    `content-length: ${body.length}`,
-  ];
-  return Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n\r\n`), body]);
+function request(agent: BenchAgent, method: 'PUT' | 'PATCH', body: string): Buffer {
+  return agentRequest(agent, { method, path: '/inventory/apt', body });
 }

@@ -1,9 +1,9 @@
 import { UPDATE_STATES } from '@tidegate/protocol/states';
 import { sql } from 'kysely';
 import { MIGRATIONS } from '../apps/server/src/migrations.ts';
-import type { Database } from '../apps/server/src/platform/db/engine.ts';
+import type { Database, Tx } from '../apps/server/src/platform/db/engine.ts';
 import { migrate } from '../apps/server/src/platform/db/migrate.ts';
-import { EPSS_ROOM, SEVERITIES_RISING } from '../apps/server/src/updates/queue-rules.ts';
+import { EPSS_ROOM, EXPLOITED_FIX, SEVERITIES_RISING } from '../apps/server/src/updates/queue-rules.ts';
 
 export interface FleetSize {
   hosts: number;
@@ -13,7 +13,7 @@ export interface FleetSize {
 
 export const EPOCH_MS = Date.parse('2026-11-01T00:00:00Z');
 const HOUR_MS = 3_600_000;
-/** Rows per statement: PostgreSQL statements time out after half a minute, and triggers count each row. */
+/** Rows per statement. */
 const STEP = 20_000;
 /** More rows are drawn than wanted, because a host cannot be offered the same version twice. */
 const DRAWN = 1.3;
@@ -44,7 +44,12 @@ export async function makeListFleet(database: Database, size: FleetSize): Promis
   const { engine } = database;
   // Rows do not come in the order of the indexes: with a small cache their pages would be read again and again.
   if (engine === 'sqlite') await database.transact((tx) => sql`PRAGMA cache_size = -1000000`.execute(tx));
-  const fillings = [...hosts(engine, size.hosts), updates(engine, size), events(engine, size)];
+  const fillings = [
+    ...hosts(engine, size.hosts),
+    updates(engine, size),
+    ...decisions(engine, size),
+    events(engine, size),
+  ];
   for (const filling of fillings) await fill(database, filling);
   await database.transact(async (tx) => {
     const { rows } = await sql<{
@@ -58,8 +63,22 @@ export async function makeListFleet(database: Database, size: FleetSize): Promis
     await tx.updateTable('events_head').set(head).execute();
   });
   // PostgreSQL itself does this within minutes.
-  if (engine === 'postgres') await sql`VACUUM ANALYZE`.execute(database.read);
+  if (engine === 'postgres') await vacuum(database);
   return { filledMs: performance.now() - began };
+}
+
+/** PostgreSQL ends a statement after half a minute; a fill takes longer on a busy machine. */
+export async function waitForever(tx: Tx, { engine }: Pick<Database, 'engine'>): Promise<void> {
+  if (engine === 'postgres') await sql`SET LOCAL statement_timeout = 0`.execute(tx);
+}
+
+/** However long it takes. */
+export async function vacuum({ read }: Database): Promise<void> {
+  await read.connection().execute(async (db) => {
+    await sql`SET statement_timeout = 0`.execute(db);
+    await sql`VACUUM ANALYZE`.execute(db);
+    await sql`RESET statement_timeout`.execute(db);
+  });
 }
 
 async function fill(
@@ -73,6 +92,7 @@ async function fill(
       SELECT CAST(${from} AS BIGINT) UNION ALL SELECT n + 1 FROM numbers WHERE n < ${to - 1})${materialized.join('')}`;
     const insert = `INSERT INTO ${table} (${columns}) ${numbers} ${select} ON CONFLICT DO NOTHING`;
     const rows = await database.transact(async (tx) => {
+      await waitForever(tx, database);
       await sql.raw(insert).execute(tx);
       return sql<{ rows: number }>`SELECT count(*) AS rows FROM ${sql.table(table)}`.execute(tx);
     });
@@ -118,8 +138,46 @@ function hosts(engine: Engine, count: number): Filling[] {
       count,
       select: `SELECT ${id}, ${EPOCH_MS}, '[]', ${EPOCH_MS}, '[]' FROM numbers WHERE n % 500 = 3`,
     },
+    {
+      table: 'agent_timeliness',
+      columns: 'agent_id, ahead_ms, list_ages, received_at, oldest_list_seconds',
+      count,
+      select: `SELECT ${id}, CASE WHEN n % 50 = 1 THEN 90000 ELSE ${drawn('n', 31)} % 2000 - 1000 END, '{}',
+        ${nowMs} - CASE WHEN n % 20 = 2 THEN ${72 * HOUR_MS} ELSE 0 END,
+        CASE WHEN n % 40 = 5 THEN NULL WHEN n % 20 = 3 THEN 400000 ELSE ${drawn('n', 32)} % 90000 END
+        FROM numbers WHERE n % 30 <> 29`,
+    },
+    {
+      table: 'agent_probes',
+      columns: 'agent_id, state, since, looked_at, probes, red_told',
+      count,
+      select: `SELECT ${id}, CASE WHEN n % 40 = 9 THEN 'red' WHEN n % 40 = 10 THEN 'unknown' ELSE 'green' END, ${EPOCH_MS},
+        ${nowMs}, '[]', 0 FROM numbers WHERE n % 3 = 0`,
+    },
+    {
+      table: 'agent_restarts',
+      columns: 'agent_id, boot_id, services, reboot, restartable, report, received_at',
+      count,
+      select: `SELECT ${id}, 'boot', ${oneOf(drawn('n', 33), RESTART_NEEDS)}, ${oneOf(drawn('n', 34), RESTART_NEEDS)}, 1, '{}',
+        ${nowMs} FROM numbers WHERE n % 10 <> 8`,
+    },
+    {
+      table: 'host_tags',
+      columns: 'agent_id, key, value, set_by, set_at',
+      count,
+      select: `SELECT ${id}, 'env', ${oneOf(drawn('n', 35), ['prod', 'prod', 'prod', 'test', 'stage'])}, 'ada', ${EPOCH_MS}
+        FROM numbers WHERE true`,
+    },
+    {
+      table: 'host_reported_tags',
+      columns: 'agent_id, key, value',
+      count,
+      select: `SELECT ${id}, 'host.site', 'site-' || (${drawn('n', 36)} % 50) FROM numbers WHERE true`,
+    },
   ];
 }
+
+const RESTART_NEEDS = ['needed', 'not_needed', 'not_needed', 'not_needed', 'unknown'];
 
 function systemOf(host: string): string {
   return `CASE WHEN ${host} % 10 < 6 THEN 'debian' WHEN ${host} % 10 < 9 THEN 'rocky' ELSE 'alpine' END`;
@@ -146,7 +204,8 @@ function updates(engine: Engine, size: FleetSize): Filling {
   return {
     table: 'updates',
     columns: `id, agent_id, ecosystem, name, arch, current_version, available_version, origin, security, size_bytes,
-      state, out_of_band, verdict, severity, known_exploited, epss, queue_rank, discovered_at, updated_at`,
+      state, out_of_band, verdict, severity, known_exploited, epss, queue_rank, fixes, fixes_severity, fixes_exploited, fix_rank,
+      introduces, stays, stopped_under, offers, discovered_at, updated_at`,
     count: Math.ceil(size.updates * DRAWN),
     enough: size.updates,
     steps: {
@@ -164,16 +223,45 @@ function updates(engine: Engine, size: FleetSize): Filling {
           WHEN ${drawn('fact', 11)} % 20 = 0 THEN 'unchecked' ELSE 'clear' END AS verdict FROM facts`,
       badges: `SELECT verdicts.*, CASE WHEN ${isVulnerable} THEN ${oneOf(drawn('fact', 12), SEVERITIES)} END AS severity,
         CASE WHEN ${isVulnerable} AND ${drawn('fact', 13)} % 2 = 0 THEN ${drawn('fact', 14)} % 1000 / 1000.0 END AS epss,
-        CASE WHEN ${isVulnerable} AND ${drawn('fact', 15)} % 40 = 0 THEN 1 WHEN verdict IS NOT NULL THEN 0 END AS kev
-        FROM verdicts`,
+        CASE WHEN ${isVulnerable} AND ${drawn('fact', 15)} % 40 = 0 THEN 1 WHEN verdict IS NOT NULL THEN 0 END AS kev,
+        CASE WHEN ${drawn('fact', 24)} % 3 = 0 THEN 1 WHEN verdict IS NOT NULL THEN 0 END AS fixes,
+        ${oneOf(drawn('fact', 25), SEVERITIES)} AS worst,
+        CASE WHEN ${drawn('fact', 26)} % 40 = 0 THEN 1 ELSE 0 END AS fixed_kev FROM verdicts`,
     },
     select: `SELECT ${idOf(engine, '9', 'n')}, ${idOf(engine, '8', 'host')}, ecosystem, 'package-' || package, 'amd64',
         '1.0-1', '1.' || version || '-2', 'Debian:12/stable-security', security, 123456, state, 0, verdict, severity, kev,
         epss, CASE WHEN verdict IS NOT NULL THEN COALESCE(kev, 0) * ${EPSS_ROOM}
           + CASE WHEN epss IS NULL THEN 0 ELSE 10 + CAST(epss * 1000000 AS BIGINT) * 10 END
           + CASE severity ${RANKS} ELSE 0 END END,
+        fixes, CASE WHEN fixes > 0 THEN worst END, CASE WHEN fixes > 0 THEN fixed_kev END,
+        CASE WHEN fixes IS NULL THEN -1 WHEN fixes = 0 THEN 0 ELSE fixed_kev * ${EXPLOITED_FIX} + CASE worst ${RANKS} END END,
+        CASE WHEN verdict IS NOT NULL THEN CASE WHEN ${isVulnerable} AND ${drawn('fact', 27)} % 3 = 0 THEN 1 ELSE 0 END END,
+        CASE WHEN verdict IS NOT NULL THEN CASE WHEN ${isVulnerable} THEN 1 ELSE 0 END END,
+        CASE WHEN verdict IS NOT NULL THEN CASE WHEN NOT ${isVulnerable} THEN 'neither'
+          WHEN ${drawn('fact', 27)} % 3 = 0 THEN 'introduced' ELSE 'any' END END,
+        CASE WHEN ecosystem IN ('npm', 'pypi') THEN 1 + version % 2 * 2 ELSE 0 END,
         ${EPOCH_MS} + n * 3000, ${EPOCH_MS} + n * 3000 + ${drawn('n', 18)} % 1000 * 60000 FROM badges WHERE true`,
   };
+}
+
+/** The gate stopped one pending update in a hundred when somebody asked for it. */
+function decisions(engine: Engine, size: FleetSize): Filling[] {
+  const asked = `FROM numbers CROSS JOIN updates AS u WHERE u.id = ${idOf(engine, '9', 'n')} AND n % 100 = 50`;
+  const id = idOf(engine, '6', 'n');
+  return [
+    {
+      table: 'decisions',
+      columns: 'id, agent_id, set_sha256, outcome, actor, fingerprint, document, document_sha256, decided_at',
+      count: size.updates,
+      select: `SELECT ${id}, u.agent_id, 's', 'blocked', 'ada', 'f', '{}', 'd', ${EPOCH_MS} ${asked}`,
+    },
+    {
+      table: 'decision_updates',
+      columns: 'decision_id, update_id, stopped',
+      count: size.updates,
+      select: `SELECT ${id}, u.id, 1 ${asked}`,
+    },
+  ];
 }
 
 const SEVERITIES = ['low', 'medium', 'medium', 'high', 'high', 'critical'];
@@ -216,7 +304,7 @@ function drawn(n: string, salt: number): string {
 }
 
 /** In the order of the rows, as UUIDv7 ids are. */
-function idOf(engine: Engine, group: '7' | '8' | '9', n: string): string {
+function idOf(engine: Engine, group: '6' | '7' | '8' | '9', n: string): string {
   const hex = (of: string) =>
     engine === 'sqlite' ? `printf('%012x', ${of})` : `lpad(to_hex(${of}), 12, '0')`;
   const time = hex(`${FIRST_ID_MS} + ${n} * 977`);

@@ -1,6 +1,7 @@
 import { AGENT_SORTS, HOST_STATUSES } from '@tidegate/protocol/agents-api';
 import { EVENT_SORTS } from '@tidegate/protocol/events-api';
-import { PACKAGE_SORTS, UPDATE_SORTS } from '@tidegate/protocol/updates-api';
+import { PROBES_STATES } from '@tidegate/protocol/probes';
+import { PACKAGE_SORTS, UPDATE_SORTS, UPDATED_HOST_SORTS } from '@tidegate/protocol/updates-api';
 
 export interface ListQuery {
   readonly list: string;
@@ -31,6 +32,24 @@ const UPDATE_FILTERS = [
   'security=false',
   'exploited=true',
   'exploited=false',
+  'verdict=not_judged',
+  'open=true',
+  'open=false',
+  'stopped_under=introduced',
+  'stopped_under=any',
+  'blocked=true',
+  'blocked=false',
+  'introduces=true',
+  'stays=false',
+  'fixes=true',
+  'fixes_severity=critical',
+  'fixes_exploited=true',
+  'offer=newest',
+  'max_change=minor',
+  'alternatives=true',
+  'tag=env=stage',
+  'tag=env=prod',
+  'tag=host.site=site-7',
   'os=debian',
   'os=alpine',
   'host=web-1*',
@@ -43,6 +62,10 @@ const UPDATE_FILTERS = [
   'state=installed&verdict=unchecked&security=true',
   'verdict=vulnerable&since=2026-11-10T00:00:00Z&group=group-7',
 ];
+/** The same of pending updates. */
+const PENDING_FILTERS = [
+  ...new Set(UPDATE_FILTERS.map((filter) => filter.replace(/(^|&)state=\w+&?/, '$1'))),
+].filter(Boolean);
 const HOST_FILTERS = [
   'q=web-77',
   'q=nothing',
@@ -58,6 +81,14 @@ const HOST_FILTERS = [
   'reboot=unknown',
   'services_restart=needed',
   'services_restart=not_needed',
+  'tag=env=stage',
+  'tag=env=prod',
+  'tag=host.site=site-7',
+  ...PROBES_STATES.map((state) => `probes=${state}`),
+  ...['stale', 'current', 'unknown'].map((state) => `lists=${state}`),
+  ...['wrong', 'right', 'unknown'].map((state) => `clock=${state}`),
+  'lists=stale&group=group-7',
+  'clock=right&os=debian',
   ...HOST_STATUSES.map((status) => `status=${status}`),
   'status=offline&os=debian&ecosystem=apt',
 ];
@@ -82,6 +113,7 @@ const LISTS = [
   { list: 'agents', sorts: AGENT_SORTS, filters: HOST_FILTERS },
   { list: 'updates', sorts: UPDATE_SORTS, filters: UPDATE_FILTERS },
   { list: 'packages', sorts: PACKAGE_SORTS, filters: UPDATE_FILTERS },
+  { list: 'updates/by-host', sorts: UPDATED_HOST_SORTS, filters: PENDING_FILTERS },
   { list: 'events', sorts: EVENT_SORTS, filters: EVENT_FILTERS },
 ] as const;
 

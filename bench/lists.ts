@@ -14,14 +14,7 @@ import { BENCH_PASSWORD, BENCH_USER, postmasterOf } from './fleet.ts';
 import { type FleetSize, makeListFleet } from './list-fleet.ts';
 import { A_HOST, deepPages, firstPages, LIST_NAMES, type ListQuery } from './list-queries.ts';
 import { type Call, logIn } from './operator-client.ts';
-import {
-  median,
-  pinLoad,
-  SERVER_CORE,
-  startServerProcess,
-  threadTimeOf,
-  threadTimesOfChildren,
-} from './processes.ts';
+import { cpuClock, median, pinLoad, SERVER_CORE, startServerProcess } from './processes.ts';
 import type { BenchOptions } from './run.ts';
 
 const MAIN = join(import.meta.dirname, '../apps/server/src/main.ts');
@@ -38,11 +31,12 @@ const Hosts = Type.Object({ items: Type.Array(Type.Object({ id: Type.String() })
 
 interface Timing {
   wallMs: number;
+  serverMs: number;
   /** CPU of the server's main thread, which runs SQLite, and of PostgreSQL's processes. */
   cpuMs: number;
 }
 
-interface Timed extends ListQuery {
+export interface Timed extends ListQuery {
   page: 'first' | 'deep';
   timings: Timing[];
 }
@@ -56,6 +50,25 @@ export async function benchLists(options: BenchOptions & FleetSize): Promise<Rec
 }
 
 async function benchEngine(engine: 'sqlite' | 'postgres', options: BenchOptions & FleetSize) {
+  return withListFleet(engine, options, async (place, made) => ({
+    ...made,
+    ...(await timeLists(place, options)),
+  }));
+}
+
+/** Where a server finds a fleet of lists; `tidy` leaves the database as an old one. */
+export interface ListPlace {
+  dataDir: string;
+  databaseUrl: string | null;
+  tidy: () => Promise<void>;
+}
+
+/** Fills a database, and removes it after the work. */
+export async function withListFleet<T>(
+  engine: 'sqlite' | 'postgres',
+  options: FleetSize & Pick<BenchOptions, 'say'>,
+  work: (place: ListPlace, made: { filledMs: number }) => Promise<T>,
+): Promise<T | { missing: string }> {
   const folder = tmpDir('tidegate-bench-');
   const postgres = engine === 'postgres' ? await startPostgres({ cpu: SERVER_CORE }) : null;
   if (postgres && 'missing' in postgres) return postgres;
@@ -69,8 +82,7 @@ async function benchEngine(engine: 'sqlite' | 'postgres', options: BenchOptions 
     const budget = { class: 'admin_reads', requests: 100_000, window_seconds: 60, enabled: 1, updated_at: 1 };
     await database.transact((tx) => tx.insertInto('rate_limits').values(budget).execute());
     const place = { dataDir: folder.path, databaseUrl, tidy: () => tidyUp(database) };
-    const timed = await timeLists(place, options).finally(() => database.close());
-    return { ...made, ...timed };
+    return await work(place, made).finally(() => database.close());
   } finally {
     await postgres?.stop();
     folder.remove();
@@ -92,12 +104,11 @@ async function tidyUp({ engine, read }: Database): Promise<void> {
   }
 }
 
-/** Times every list of a server that is started on a database with a fleet. */
-export async function timeLists(
-  { dataDir, databaseUrl, tidy }: { dataDir: string; databaseUrl: string | null; tidy: () => Promise<void> },
-  { rounds, say, list: only }: Pick<BenchOptions, 'rounds' | 'say' | 'list'>,
-): Promise<Record<string, unknown>> {
-  const names = LIST_NAMES.filter((name) => only === undefined || name === only);
+/** Starts a server on a database with a fleet. */
+export async function withListServer<T>(
+  { dataDir, databaseUrl, tidy }: ListPlace,
+  work: (of: ListServer) => Promise<T>,
+): Promise<T> {
   const server = await startServerProcess(MAIN, {
     env: {
       SERVICE_DATA_DIR: dataDir,
@@ -111,11 +122,33 @@ export async function timeLists(
   });
   try {
     const clock = cpuClock(server.pid, databaseUrl ? postmasterOf(databaseUrl) : null);
+    const serverClock = cpuClock(server.pid, null);
     const call = await logIn(server.url);
     await tidy();
+    return await work({ call, clock, serverClock, pid: server.pid });
+  } finally {
+    await server.stop();
+  }
+}
+
+export interface ListServer {
+  call: Call;
+  /** With PostgreSQL's processes, and without. */
+  clock: () => () => number;
+  serverClock: () => () => number;
+  pid: number;
+}
+
+/** Times every list of a server that is started on a database with a fleet. */
+async function timeLists(
+  place: ListPlace,
+  { rounds, say, list: only }: Pick<BenchOptions, 'rounds' | 'say' | 'list'>,
+): Promise<Record<string, unknown>> {
+  const names = LIST_NAMES.filter((name) => only === undefined || name === only);
+  return withListServer(place, async (server) => {
     const summary: Record<string, unknown> = {};
     for (const list of names) {
-      const timed = await timeList({ call, clock }, { rounds, list });
+      const timed = await timeList(server, { rounds, list });
       for (const page of ['first', 'deep'] as const) {
         const figures = summaryOf(timed.filter((one) => one.page === page));
         summary[`${list} (${page})`] = figures;
@@ -123,34 +156,19 @@ export async function timeLists(
       }
     }
     return summary;
-  } finally {
-    await server.stop();
-  }
+  });
 }
 
-/** Each call starts a measurement and returns a function that gives the milliseconds of CPU since then. */
-function cpuClock(server: number, postmaster: number | null): () => () => number {
-  const ofDatabase = () =>
-    postmaster === null ? new Map<string, number>() : threadTimesOfChildren(postmaster);
-  return () => {
-    const [before, children] = [threadTimeOf(server), ofDatabase()];
-    return () =>
-      ofDatabase()
-        .entries()
-        .reduce((sum, [pid, ms]) => sum + ms - (children.get(pid) ?? 0), threadTimeOf(server) - before);
-  };
-}
-
-async function timeList(
-  { call, clock }: { call: Call; clock: () => () => number },
+export async function timeList(
+  { call, clock, serverClock }: ListServer,
   { rounds, list }: { rounds: number; list: string },
 ): Promise<Timed[]> {
   const timed: Timed[] = [];
   const [host] = Value.Parse(Hosts, await call('GET', '/api/v1/agents?limit=1')).items;
   async function get(path: string): Promise<{ timing: Timing; next: string | null }> {
-    const [cpuMs, began] = [clock(), performance.now()];
+    const [serverMs, cpuMs, began] = [serverClock(), clock(), performance.now()];
     const body = await call('GET', `/api/v1/${path.replace(A_HOST, host?.id ?? '')}`);
-    const timing = { wallMs: performance.now() - began, cpuMs: cpuMs() };
+    const timing = { wallMs: performance.now() - began, serverMs: serverMs(), cpuMs: cpuMs() };
     return { timing, next: Value.Parse(Page, body).next_cursor };
   }
   async function time({ list, query }: ListQuery, path: string, page: Timed['page']): Promise<void> {

@@ -27,6 +27,9 @@ export interface Turn {
   onAnswer?: (answer: Buffer) => void;
 }
 
+/** Bytes of the answer before a connection was closed, for people: a refusal says why. */
+const LAST_MAX = 600;
+
 /** Sends requests over keep-alive connections, one at a time on each, as fast as the answers come. */
 export async function runLoad(load: Load): Promise<LoadResult> {
   const { hostname, port } = new URL(load.url);
@@ -75,6 +78,7 @@ function runConnection(socket: Socket, { take, isOver, onAnswer }: Turns): Promi
     let pending: Buffer | null = null;
     let isDone = false;
     let turn: Turn | null = null;
+    let last: Buffer | null = null;
     function send(): void {
       turn = isOver() ? null : take();
       if (turn === null) {
@@ -87,7 +91,11 @@ function runConnection(socket: Socket, { take, isOver, onAnswer }: Turns): Promi
     }
     socket.once('connect', send);
     socket.once('error', reject);
-    socket.once('close', () => (isDone ? resolve() : reject(new Error('the server closed a connection'))));
+    socket.once('close', () => {
+      const before = last === null ? 'without an answer' : `after "${last.toString('latin1', 0, LAST_MAX)}"`;
+      if (isDone) resolve();
+      else reject(new Error(`the server closed a connection ${before}`));
+    });
     socket.on('data', (chunk: Buffer) => {
       const bytes = pending ? Buffer.concat([pending, chunk]) : chunk;
       const length = answerLength(bytes);
@@ -96,6 +104,7 @@ function runConnection(socket: Socket, { take, isOver, onAnswer }: Turns): Promi
         return;
       }
       pending = null;
+      last = bytes;
       onAnswer(bytes.toString('latin1', 9, 12), performance.now() - sentMs);
       turn?.onAnswer?.(bytes);
       send();

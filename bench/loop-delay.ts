@@ -10,6 +10,8 @@ export interface LoopDelays {
   readonly longestMs: number;
   /** Without the time in which the thread was ready but another program had the core, which is not its fault. */
   readonly blockedMs: readonly number[];
+  /** CPU of this thread between two timers: without what it waits for, such as the disk or the threads that collect garbage with it. */
+  readonly ranMs: readonly number[];
 }
 
 /** Records from now on how late each timer of this thread fires; the answer tells it and starts again. */
@@ -18,6 +20,8 @@ export function watchLoop(): () => LoopDelays {
   let longestMs = 0;
   let lastMs = performance.now();
   let lastWaitMs = waitedMs();
+  let ran: number[] = [];
+  let lastCpu = process.threadCpuUsage();
   setInterval(() => {
     const nowMs = performance.now();
     const waitMs = waitedMs();
@@ -25,18 +29,22 @@ export function watchLoop(): () => LoopDelays {
     longestMs = Math.max(longestMs, lateMs);
     blocked.push(lateMs - (waitMs - lastWaitMs));
     if (blocked.length > 1_000) blocked = longestOf(blocked);
+    const cpu = process.threadCpuUsage();
+    ran.push((cpu.user - lastCpu.user + cpu.system - lastCpu.system) / 1_000);
+    if (ran.length > 1_000) ran = longestOf(ran);
+    lastCpu = cpu;
     lastMs = nowMs;
     lastWaitMs = waitMs;
   }, EVERY_MS).unref();
   return () => {
-    const delays = { longestMs, blockedMs: longestOf(blocked) };
-    [blocked, longestMs] = [[], 0];
+    const delays = { longestMs, blockedMs: longestOf(blocked), ranMs: longestOf(ran) };
+    [blocked, ran, longestMs] = [[], [], 0];
     return delays;
   };
 }
 
-function longestOf(blocked: readonly number[]): number[] {
-  return blocked.toSorted((a, b) => b - a).slice(0, LONGEST);
+function longestOf(times: readonly number[]): number[] {
+  return times.toSorted((a, b) => b - a).slice(0, LONGEST);
 }
 
 /** How long the main thread has so far been ready without having a core; Linux only. */

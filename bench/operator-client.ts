@@ -9,7 +9,7 @@ export interface Call {
 
 const LoggedIn = Type.Object({ token: Type.String() });
 
-/** Logs the first operator in. A call throws if the answer is not 200. */
+/** Logs the first operator in. A call throws if it is refused. */
 export async function logIn(url: string): Promise<Call> {
   async function send(
     method: 'GET' | 'POST',
@@ -25,7 +25,7 @@ export async function logIn(url: string): Promise<Call> {
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
     const text = await answer.text();
-    if (answer.status !== 200) throw new Error(`${method} ${path} answered ${answer.status}: ${text}`);
+    if (!answer.ok) throw new Error(`${method} ${path} answered ${answer.status}: ${text}`);
     const parsed: unknown = JSON.parse(text);
     return parsed;
   }

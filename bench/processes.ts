@@ -31,13 +31,20 @@ export interface ServerProcess {
   stop(): Promise<void>;
 }
 
+export interface ServerOptions {
+  env?: Record<string, string>;
+  nodeFlags?: readonly string[];
+  /** As taskset names them; default: the core of the servers. */
+  cores?: string;
+}
+
 /** Starts a Node program on the core of the servers; it is ready once it prints a line with `url=`. */
 export async function startServerProcess(
   file: string,
-  { env = {}, nodeFlags = [] }: { env?: Record<string, string>; nodeFlags?: readonly string[] } = {},
+  { env = {}, nodeFlags = [], cores = String(SERVER_CORE) }: ServerOptions = {},
 ): Promise<ServerProcess> {
   const node = [process.execPath, ...nodeFlags, file];
-  const [command = '', ...args] = isPinned ? ['taskset', '-c', String(SERVER_CORE), ...node] : node;
+  const [command = '', ...args] = isPinned ? ['taskset', '-c', cores, ...node] : node;
   const child = spawn(command, args, {
     env: { PATH: process.env.PATH ?? '', ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -77,7 +84,7 @@ export function cpuOf(pid: number): number {
 }
 
 /** CPU time of the main thread of a process, in milliseconds with fractions. */
-export function threadTimeOf(pid: number): number {
+function threadTimeOf(pid: number): number {
   return Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ', 1)[0]) / 1e6;
 }
 
@@ -92,7 +99,7 @@ export function cpuOfThreads(pid: number): number {
 }
 
 /** The main-thread CPU time of each current child of a process, by its id. */
-export function threadTimesOfChildren(pid: number): ReadonlyMap<string, number> {
+function threadTimesOfChildren(pid: number): ReadonlyMap<string, number> {
   const times = new Map<string, number>();
   for (const child of readdirSync('/proc')) {
     if (!/^\d+$/.test(child) || parentOf(child) !== pid) continue;
@@ -103,6 +110,29 @@ export function threadTimesOfChildren(pid: number): ReadonlyMap<string, number> 
     }
   }
   return times;
+}
+
+/** The processes that this one has started and that run still. */
+export function childrenOf(pid: number): number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name) && parentOf(name) === pid)
+    .map(Number);
+}
+
+/**
+ * CPU of a server's main thread and of PostgreSQL's processes. Each call starts a measurement and returns a function that gives the
+ * milliseconds since then.
+ */
+export function cpuClock(server: number, postmaster: number | null): () => () => number {
+  const ofDatabase = () =>
+    postmaster === null ? new Map<string, number>() : threadTimesOfChildren(postmaster);
+  return () => {
+    const [before, children] = [threadTimeOf(server), ofDatabase()];
+    return () =>
+      ofDatabase()
+        .entries()
+        .reduce((sum, [pid, ms]) => sum + ms - (children.get(pid) ?? 0), threadTimeOf(server) - before);
+  };
 }
 
 /** CPU time of a process and of its current and former children, in microseconds. */

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Type } from 'typebox';
 import { Compile } from 'typebox/compile';
 import type { BenchAgent } from './fleet.ts';
+import { formRequest } from './form-request.ts';
 import type { Turn } from './load.ts';
 import { compareWithHello, type Figures } from './rounds.ts';
 import type { BenchOptions } from './run.ts';
@@ -20,7 +21,7 @@ export function benchRenewals(options: BenchOptions): Promise<Record<string, Fig
 const Answer = Compile(Type.Object({ refresh_token: Type.String() }));
 
 /** The agents in turn, each with its newest token; an agent that waits for an answer is skipped. */
-function renewalsOf(agents: readonly BenchAgent[]): () => Turn | null {
+export function renewalsOf(agents: readonly BenchAgent[]): () => Turn | null {
   const idle = agents.map(({ machineId, refreshToken }) => ({ machineId, token: refreshToken }));
   return () => {
     const agent = idle.shift();
@@ -39,12 +40,5 @@ function renewalsOf(agents: readonly BenchAgent[]): () => Turn | null {
 export function renewRequest(one: { machineId: string; token: string; requestId: string }): Buffer {
   const { machineId, token, requestId } = one;
   const body = JSON.stringify({ refresh_token: token, request_id: requestId });
-  const head = [
-    'POST /api/v1/agents/renew HTTP/1.1',
-    'host: bench',
-    `x-machine-id: ${machineId}`,
-    'content-type: application/json',
-    `content-length: ${Buffer.byteLength(body)}`,
-  ];
-  return Buffer.from(`${head.join('\r\n')}\r\n\r\n${body}`);
+  return formRequest('POST', '/api/v1/agents/renew', { headers: { 'x-machine-id': machineId }, body });
 }

@@ -1,15 +1,15 @@
 import { join } from 'node:path';
 import { type BenchServer, startFleet } from './fleet.ts';
+import { CONNECTIONS, type Floor, withFloor } from './floor.ts';
 import { type LoadResult, runLoad, type Turn } from './load.ts';
-import { cpuOf, median, memoryOf, pinLoad, startServerProcess } from './processes.ts';
+import { median, memoryOf } from './processes.ts';
 import type { BenchOptions } from './run.ts';
+import type { RoundOptions } from './scenario.ts';
 
-const CONNECTIONS = 64;
-/** Long enough for V8 to compile the hot path. */
-const WARM_UP_SECONDS = 5;
+/** Rounds before the first: five seconds are enough for V8 to compile the hot path. */
+const WARM_UP_ROUNDS = 2.5;
 /** For the first request of each agent, at most. */
 const FIRST_SECONDS = 300;
-export const HELLO = Buffer.from('GET / HTTP/1.1\r\nhost: bench\r\n\r\n');
 
 export interface Figures {
   /** CPU of the server process per request, as a multiple of the bare server's. */
@@ -58,7 +58,7 @@ export async function compareWithHello(
   contest: Contest,
 ): Promise<Record<string, Figures | { missing: string }>> {
   const { agents } = options;
-  return besideHello(options, async (compare) => {
+  return withFloor(options, async (floor) => {
     const result: Record<string, Figures | { missing: string }> = {};
     for (const engine of options.engines) {
       const fleet = await startFleet(engine, { agents, nodeFlags: flagsOf(engine) });
@@ -67,7 +67,7 @@ export async function compareWithHello(
         continue;
       }
       try {
-        result[engine] = await compare({
+        result[engine] = await measureBeside(floor, options, {
           ...{ url: fleet.url, pid: fleet.pid, cpuUs: fleet.cpuUs, requests: contest.requestsOf(fleet) },
           title: `${engine} ${contest.what}`,
           firstRequests: contest.firstOnce ? agents : 0,
@@ -80,27 +80,18 @@ export async function compareWithHello(
   });
 }
 
-/** Starts the bare server for a comparison of one candidate or several, each for itself. */
-export async function besideHello<T>(
-  options: BenchOptions,
-  work: (compare: (candidate: Candidate) => Promise<Figures>) => Promise<T>,
-): Promise<T> {
-  if (!pinLoad())
-    options.say('one core, or no taskset: server and load share the core, so the figures are not reliable');
-  const hello = await startServerProcess(join(import.meta.dirname, 'hello.ts'));
-  try {
-    return await work(async (candidate) => {
-      const requests = inTurn(candidate.requests);
-      const load = { url: candidate.url, connections: CONNECTIONS, requests };
-      const { firstRequests: maxRequests } = candidate;
-      if (maxRequests > 0) await runLoad({ ...load, seconds: FIRST_SECONDS, maxRequests });
-      await runLoad({ url: hello.url, connections: CONNECTIONS, seconds: 1, requests: [HELLO] });
-      await runLoad({ ...load, seconds: WARM_UP_SECONDS });
-      return measure(options, { candidate: { ...candidate, requests }, hello });
-    });
-  } finally {
-    await hello.stop();
-  }
+/** Rounds of one candidate that alternate with the bare server. */
+export async function measureBeside(
+  floor: Floor,
+  options: RoundOptions,
+  candidate: Candidate,
+): Promise<Figures> {
+  const requests = inTurn(candidate.requests);
+  const load = { url: candidate.url, connections: CONNECTIONS, requests };
+  const { firstRequests: maxRequests } = candidate;
+  if (maxRequests > 0) await runLoad({ ...load, seconds: FIRST_SECONDS, maxRequests });
+  await runLoad({ ...load, seconds: options.seconds * WARM_UP_ROUNDS });
+  return measure(options, { candidate: { ...candidate, requests }, floor });
 }
 
 /** Goes on where the round before ended: a round is shorter than one turn of a large fleet. */
@@ -124,23 +115,22 @@ interface Round extends LoadResult {
 }
 
 async function measure(
-  { rounds, seconds, say }: BenchOptions,
-  { candidate, hello }: { candidate: Candidate; hello: { pid: number; url: string } },
+  { rounds, seconds, say }: RoundOptions,
+  { candidate, floor }: { candidate: Candidate; floor: Floor },
 ): Promise<Figures> {
   const floors: number[] = [];
   const measuredRounds: Round[] = [];
   for (let round = 1; round <= rounds; round++) {
-    const helloCpu = () => ({ server: cpuOf(hello.pid), database: 0 });
-    const floor = await measured(helloCpu, { url: hello.url, seconds, requests: [HELLO] });
+    const floorUs = await floor.costUs(seconds);
     const one = await measured(candidate.cpuUs, {
       url: candidate.url,
       seconds,
       requests: candidate.requests,
     });
-    floors.push(floor.cpuUs);
+    floors.push(floorUs);
     measuredRounds.push(one);
     say(
-      `${candidate.title} ${round}/${rounds}: hello ${floor.cpuUs.toFixed(1)} µs, ${one.cpuUs.toFixed(1)} µs ` +
+      `${candidate.title} ${round}/${rounds}: hello ${floorUs.toFixed(1)} µs, ${one.cpuUs.toFixed(1)} µs ` +
         `(${one.cpuWithDatabaseUs.toFixed(1)} with the database), ${one.perSecond.toFixed(0)}/s, ` +
         `p99 ${one.p99Ms.toFixed(1)} ms`,
     );

@@ -101,7 +101,6 @@ describe.skipIf(missing !== null).each(storyEngines('sqlite'))('tidegatectl on $
     // The gate stops it, and says why; a reason overrides it, for those who may.
     await expect
       .poll(async () => (await script.run('updates', 'approve', demo)).err, {
-        timeout: 60_000,
         interval: 250,
       })
       .toMatch(/reason: known_vulnerability\n[\s\S]*DSA-9999-1/);

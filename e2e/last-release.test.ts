@@ -1,18 +1,25 @@
 import { copyFileSync } from 'node:fs';
+import { nullable } from '@tidegate/protocol/scalars';
 import type { AptSet } from '@tidegate/testkit/apt-packages';
+import { type Static, Type } from 'typebox';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { AGENT_VERSION } from '../apps/agent/src/platform/version.ts';
 import { ENGINES } from '../apps/server/src/testing/engines.ts';
 import { AGENT_BINARY } from './harness/agent-binary.ts';
 import { type Host, must } from './harness/host.ts';
 import { buildLastRelease, type Release } from './harness/last-release.ts';
-import { logIn, type Operator } from './harness/operator.ts';
+import { expectAnswer, logIn, type Operator } from './harness/operator.ts';
 import { THIS_VERSION } from './harness/server-process.ts';
 import { TRACE, tracing } from './harness/story-packages.ts';
 import { createWorld, storyMissing } from './harness/world.ts';
 
 const BUILD_MAX_MS = 600_000;
 const missing = storyMissing();
+/** What this story reads of an update: an older server may say less of it than this version's. */
+const Listed = Type.Object({ items: Type.Array(Type.Object({ id: Type.String() })) });
+const Times = Type.Object({
+  ...{ started_at: Type.String(), installing_at: nullable(Type.String()), finished_at: Type.String() },
+});
 
 describe.skipIf(missing !== null).each(ENGINES)('beside the last release, on $name', (engine) => {
   let last: Release;
@@ -38,6 +45,10 @@ describe.skipIf(missing !== null).each(ENGINES)('beside the last release, on $na
     expect(await operator.updates({ name: 'before', state: 'installed' })).toHaveLength(1);
     await expectUpdated({ host, operator, name: 'between' });
     expect(await versionOf(operator, host)).toBe(last.version);
+    // Its agent does not tell when the download was over. Its result does, where that took a second.
+    const { started_at, installing_at, finished_at } = await timesOfLast(operator);
+    const times = [started_at, installing_at ?? started_at, finished_at];
+    expect(times.toSorted()).toEqual(times);
 
     copyFileSync(AGENT_BINARY, host.binary);
     await expectUpdated({ host, operator, name: 'after' });
@@ -71,12 +82,26 @@ async function expectUpdated({
   name: string;
 }): Promise<void> {
   must(await host.runOnce());
-  const [update] = await operator.updates({ name });
+  const listed = await operator.call('GET', `/api/v1/updates?${new URLSearchParams({ name })}`);
+  const [update] = expectAnswer(listed, 200, Listed).items;
   if (update === undefined) throw new Error(`no update of ${name}`);
   await operator.approved(update.id);
   must(await host.runOnce());
-  expect(await operator.update(update.id)).toMatchObject({ state: 'installed', out_of_band: false });
+  const { body } = await operator.call('GET', `/api/v1/updates/${update.id}`);
+  expect(body).toMatchObject({ state: 'installed', out_of_band: false });
   expect(await host.installed()).toMatchObject({ [name]: '1.1-1' });
+}
+
+/** The times of the installation that ended last. */
+async function timesOfLast(operator: Operator): Promise<Static<typeof Times>> {
+  const path = '/api/v1/commands?action=install_update&sort=-created_at';
+  const [last] = expectAnswer(
+    await operator.call('GET', path),
+    200,
+    Type.Object({ items: Type.Array(Times) }),
+  ).items;
+  if (last === undefined) throw new Error('nothing was installed');
+  return last;
 }
 
 async function versionOf(operator: Operator, host: Host): Promise<unknown> {

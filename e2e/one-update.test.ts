@@ -2,7 +2,10 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { release } from 'node:os';
 import { ApprovalPayload } from '@tidegate/protocol/documents';
+import { HostFaults } from '@tidegate/protocol/host-faults-api';
+import { ReportItem } from '@tidegate/protocol/inventory-api';
 import { RESTART_NEEDS } from '@tidegate/protocol/restarts';
+import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { describe, expect, test } from 'vitest';
 import { ENGINES } from '../apps/server/src/testing/engines.ts';
@@ -29,6 +32,8 @@ describe.skipIf(missing !== null).each(ENGINES)('one update on $name', (engine) 
     osv.addRecord({ id: ADVISORY, summary: 'a flaw in the library' }, AFFECTED);
     const host = await enrolled({ packages: [STORY] });
     expect(await host.installed()).toEqual(OLD);
+
+    await expectTimely(operator, host);
 
     const update = await updateOf(operator, 'demo');
     expect(update).toMatchObject({ state: 'pending', current_version: '1.0-1', available_version: '1.1-1' });
@@ -93,6 +98,17 @@ async function updateOf(operator: Operator, name: string) {
   const [update, ...others] = await operator.updates({ name });
   if (update === undefined || others.length > 0) throw new Error(`not one update of ${name}`);
   return update;
+}
+
+/** The host has said how old its lists are and what its clock shows, and neither is a fault. */
+async function expectTimely(operator: Operator, host: Host): Promise<void> {
+  const path = `/api/v1/agents/${host.agentId()}`;
+  const inventory = await operator.call('GET', `${path}/inventory?limit=1`);
+  const { reports } = expectAnswer(inventory, 200, Type.Object({ reports: Type.Array(ReportItem) }));
+  const listsAt = reports.find(({ ecosystem }) => ecosystem === 'apt')?.lists_confirmed_at ?? '';
+  expect(Date.now() - Date.parse(listsAt)).toBeLessThan(10 * 60_000);
+  const faults = expectAnswer(await operator.call('GET', `${path}/faults`), 200, HostFaults).items;
+  expect(faults.filter(({ kind }) => kind === 'lists_stale' || kind === 'clock_wrong')).toEqual([]);
 }
 
 /** Every sign of an installation: dpkg, the maintainer scripts, the update, its command and the events. */

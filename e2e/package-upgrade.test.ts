@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { CreatedRegistrationToken } from '@tidegate/protocol/enrolment-api';
 import { LoginAnswer } from '@tidegate/protocol/operators-api';
@@ -16,6 +16,7 @@ import { runInTree, startUnit } from './harness/unit-process.ts';
 
 const REPOSITORY = fileURLToPath(new URL('..', import.meta.url));
 const STORY_MAX_MS = 900_000;
+const BACKUP = '/var/lib/tidegate/backups/before-upgrade-*.backup';
 const Hosts = Type.Object({ items: Type.Array(Type.Object({ agent_version: Type.String() })) });
 const missing =
   process.getuid?.() === 0 && canMount() ? null : 'only root that may mount file systems installs packages';
@@ -23,7 +24,7 @@ const missing =
 describe.skipIf(missing !== null)(
   `the packages of the last release, on Debian${missing === null ? '' : ` (${missing})`}`,
   () => {
-    test('are upgraded by those of this version, which go on with their data, and back', {
+    test('are upgraded by those of this version, which go on with their data, and back by the backup', {
       timeout: STORY_MAX_MS,
     }, async () => {
       const folder = tmpDir('tidegate-upgrade-');
@@ -61,20 +62,24 @@ describe.skipIf(missing !== null)(
       expect(await versions(url)).toEqual([last.version]);
       await stop(first);
 
-      for (const [packages, version] of [
-        [next, AGENT_VERSION],
-        [last.packages, last.version],
-      ] as const) {
-        await install(packages);
+      const comesUp = async (version: string) => {
         const server = startServer(root, port);
         await server.line(/listening/);
         await checkIn(root);
-        expect([basename(packages[0] ?? ''), await versions(url)]).toEqual([
-          `tidegate_${version}_linux-x64.deb`,
-          [version],
-        ]);
+        expect(await versions(url)).toEqual([version]);
         await stop(server);
-      }
+      };
+      await install(next);
+      await comesUp(AGENT_VERSION);
+
+      // The way back of docs/install.md.
+      await install(last.packages);
+      const refused = startServer(root, port);
+      await refused.line(/or restore the backup that it made before the upgrade/);
+      expect((await refused.ended).code).toBe(1);
+      const restored = await runInTree(root, ['sh', '-c', `tidegate restore ${BACKUP}`]);
+      expect(restored).toContain('the next start begins a new epoch');
+      await comesUp(last.version);
     });
   },
 );

@@ -51,7 +51,7 @@ describe.each(ENGINES.filter(({ name }) => name === 'postgres'))('a server on $n
         await fleet.answerAll();
         return (await operator.updates({ state: 'installed' })).length;
       };
-      await expect.poll(installed, { timeout: 90_000, interval: 500 }).toBe(HOSTS * UPDATES);
+      await expect.poll(installed, { interval: 500 }).toBe(HOSTS * UPDATES);
       const refused = fleet
         .verdict()
         .operations.flatMap(({ statuses }) => Object.keys(statuses))

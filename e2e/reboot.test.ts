@@ -64,7 +64,7 @@ describe.skipIf(missing !== null || engine === undefined)(
         machine.logIn({ user: 'ada' });
         const id = await order(operator, agent.agentId());
         const running = agent.startOnce();
-        await expect.poll(() => machine.calls(), { timeout: 60_000 }).toHaveLength(1);
+        await expect.poll(() => machine.calls()).toHaveLength(1);
         const answer = await operator.call('POST', `/api/v1/commands/${id}/cancel`, {});
         expect(expectAnswer(answer, 200, Ordered).status).toBe('running');
         expect((await running.ended).code).toBe(0);

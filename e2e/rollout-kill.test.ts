@@ -87,7 +87,7 @@ async function installationsOf(host: Host, version: string): Promise<number> {
 
 async function expectFinished(operator: Operator, wave: number): Promise<void> {
   await expect
-    .poll(() => newestRollout(operator), { timeout: 60_000, interval: 500 })
+    .poll(() => newestRollout(operator), { interval: 500 })
     .toMatchObject({
       ...{ state: 'finished', outcomes: { installed: GROUPS.length } },
       package_list: [{ version: `1.${wave}-1` }],

@@ -100,7 +100,7 @@ async function rollBack(operator: Operator, updateIds: readonly string[]) {
 
 async function untilState(operator: Operator, id: string | null, state: string): Promise<void> {
   const read = async () => (await operator.update(id ?? '')).state;
-  await expect.poll(read, { timeout: 60_000, interval: 250 }).toBe(state);
+  await expect.poll(read, { interval: 250 }).toBe(state);
 }
 
 /** Changes one byte of a kept file. */

@@ -12,10 +12,11 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { cruise, type ICruiseResult, type IForbiddenRuleType } from 'dependency-cruiser';
 import { IMPORT_FIXTURES, type ImportFixture, roomFixture, sliceFixture } from './import-fixtures.ts';
+import { staleMutants } from './mutant-document.ts';
 
 // Checks the whole repository against the import rules of .dependency-cruiser.cjs. It also checks that each rule can fail,
-// that the checker really read the modules (it reports success if it finds none), and that pure code reads no clock, no
-// randomness and no environment.
+// that the checker really read the modules (it reports success if it finds none), that pure code reads no clock, no
+// randomness and no environment, and that no mutant names a line or a test that has changed since.
 
 const root = dirname(import.meta.dirname);
 const config: { forbidden: (IForbiddenRuleType & { name: string })[]; options: object } = createRequire(
@@ -52,6 +53,7 @@ for (const file of modules.filter((path) => PURE.test(path))) {
       `${file} is pure code but reads the clock, randomness or the environment: pass these in as arguments`,
     );
 }
+faults.push(...staleMutants());
 
 for (const fault of faults) console.error(fault);
 console.log(

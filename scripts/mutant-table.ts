@@ -1275,8 +1275,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     rule: 'sweep: the operator who asked stays accountable',
     file: SWEEP,
-    from: 'const asking = { approvedBy: asked.askedBy,',
-    to: "const asking = { approvedBy: 'sweep',",
+    from: 'approvedBy: asked.askedBy,',
+    to: "approvedBy: 'sweep',",
     test: [
       TOGETHER_TEST,
       'wait for one plan of all otherwise, which the sweep judges and mints for the operator',
@@ -1724,8 +1724,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     rule: 'result: updates outside the set',
     file: 'apps/server/src/commands/record-result.ts',
-    from: "if (index !== -1) return { kind: 'foreign_update', index };",
-    to: '',
+    from: 'if (index !== -1) {',
+    to: 'if (index < -1) {',
     test: ['apps/server/src/commands/routes.test.ts', 'refuses a result that names an approved update of'],
   },
   {
@@ -2771,16 +2771,16 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     rule: 'holds: a host that never reported is not up to date',
-    file: 'apps/server/src/overview/current-store.ts',
-    from: 'Number(isKnown) === 1 && ',
-    to: '',
+    file: 'apps/server/src/withheld/up-to-date-store.ts',
+    from: 'FROM inventory_reports AS r WHERE r.agent_id = a.id',
+    to: 'WHERE 1 = 1',
     test: ['apps/server/src/overview/current-store.test.ts', 'are those that reported'],
   },
   {
     rule: 'holds: what failed or is under way is not done',
-    file: 'apps/server/src/overview/current-store.ts',
-    from: ' && !busy.has(id)',
-    to: '',
+    file: 'apps/server/src/updates/schema.ts',
+    from: "'installing', 'failed'] as const;",
+    to: "'installing'] as const;",
     test: ['apps/server/src/overview/current-store.test.ts', 'are those that reported'],
   },
   {
@@ -2943,6 +2943,27 @@ export const MUTANTS: readonly Mutant[] = [
     from: 'const isFixed = fixing.every(',
     to: 'const isFixed = fixing.some(',
     test: [UNFIXED_TEST, 'each of its packages'],
+  },
+  {
+    rule: 'without a fix: an update has to be free of what each record tells of',
+    file: 'apps/server/src/unfixed/tally.ts',
+    from: 'isFixed && (fixedRows.get(row) ?? true)',
+    to: 'isFixed',
+    test: [UNFIXED_TEST, 'free of what each record tells of'],
+  },
+  {
+    rule: 'without a fix: a CVE with a record of its own has one row',
+    file: 'apps/server/src/unfixed/shared-rows.ts',
+    from: 'cves.filter((cve) => !shared.has(cve))',
+    to: 'cves',
+    test: [UNFIXED_TEST, 'each vulnerability of a package has one row'],
+  },
+  {
+    rule: 'without a fix: what an operator noted keeps its row',
+    file: 'apps/server/src/unfixed/shared-rows.ts',
+    from: 'const isOwn = knownRows.get(record)?.isNoted ?? false;',
+    to: 'const isOwn = false;',
+    test: ['apps/server/src/unfixed/shared-rows.test.ts', 'what operators noted is never out of sight'],
   },
   {
     rule: 'without a fix: operators who are bound to groups see counts of these',

@@ -14,6 +14,7 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
+import { documentOf, MUTANTS_DOCUMENT } from './mutant-document.ts';
 import { MUTANTS, type Mutant } from './mutant-table.ts';
 
 // Applies each mutant of the table to a copy of the repository and checks that the named test fails. A test that fails
@@ -29,14 +30,6 @@ const PARTS = [
 const SEED = '1';
 const [, , wanted] = process.argv;
 const mutants = MUTANTS.filter(({ rule }) => wanted === undefined || rule.includes(wanted));
-
-const HEAD = `# Mutants
-
-Each row is one line of the real code with a fault put in, and the test that then fails: every rule of renewal and of the
-gate has a test that proves it. Written by \`npm run test:mutants\` from the table in \`scripts/mutant-table.ts\`, when every one of them was caught.
-
-| rule | mutant | test that fails |
-|---|---|---|`;
 
 const Report = Type.Object({
   testResults: Type.Array(
@@ -58,7 +51,7 @@ try {
     return fault !== null;
   });
   if (survivors.length > 0) process.exitCode = 1;
-  else if (wanted === undefined) writeFileSync(join(root, 'docs/mutants.md'), documentOf(mutants));
+  else if (wanted === undefined) writeFileSync(join(root, MUTANTS_DOCUMENT), documentOf(mutants));
   say(`${mutants.length - survivors.length} of ${mutants.length} mutants were caught`);
 } finally {
   rmSync(copy, { recursive: true, force: true });
@@ -114,19 +107,6 @@ function runTests(files: readonly string[], title?: string): Results {
 
 function isSource(path: string): boolean {
   return !['dist', 'node_modules'].includes(basename(path));
-}
-
-function documentOf(caught: readonly Mutant[]): string {
-  const rows = caught.map(({ rule, file, from, to, test: [, title] }) => {
-    const mutant = `${code(from)} → ${code(to)} in \`${basename(file)}\``;
-    return `| ${[rule, mutant, title].join(' | ')} |`;
-  });
-  return `${HEAD}\n${rows.join('\n')}\n`;
-}
-
-/** Formats code for a table cell: on one line, with bars escaped. */
-function code(text: string): string {
-  return `\`${text.trim().replace(/\s+/g, ' ').replaceAll('|', '\\|')}\``;
 }
 
 function say(line: string): void {

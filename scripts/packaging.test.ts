@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { globSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { findTool } from '@tidegate/testkit/run-tool';
 import { describe, expect, test } from 'vitest';
@@ -37,6 +37,13 @@ describe.skipIf(isMissing)(
       });
       expect(output).toContain('Overall exposure level');
     });
+  },
+);
+
+test.each(UNITS.filter((unit) => unit.startsWith('server/')))(
+  '%s leaves no dump of its memory, which has keys',
+  (unit) => {
+    expect(readFileSync(join(PACKAGING, unit), 'utf8')).toMatch(/^LimitCORE=0$/m);
   },
 );
 

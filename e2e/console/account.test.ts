@@ -29,6 +29,16 @@ describeConsole('second factors in the console', { hosts: 2 }, (scene) => {
   /** An unused code: each time step has its own. */
   const codeAfter = (secret: string, steps: number) => totpAt(secret, Date.now() + steps * STEP_MS);
 
+  test('what cannot be read about the own access is never shown as nothing', async () => {
+    const page = await scene.openAs(operator);
+    await page.route(/\/auth\/(notices|passkeys)/, (route) => route.fulfill({ status: 500 }));
+    await page.goto('/account');
+    const changes = page.locator('section').filter({ hasText: 'Changes to your access' });
+    await changes.getByRole('alert').waitFor();
+    expect(await changes.getByText('Nothing has changed yet').count()).toBe(0);
+    expect(await page.getByText('0 registered').count()).toBe(0);
+  });
+
   test('an authenticator app is confirmed by a code and asked for at login; each recovery code replaces it once', async () => {
     const page = await scene.openAs(operator);
     await page.goto('/account');
@@ -48,7 +58,7 @@ describeConsole('second factors in the console', { hosts: 2 }, (scene) => {
     const codes = page.getByRole('dialog', { name: 'Recovery codes' });
     await codes.waitFor();
     const [recovery = ''] = await codes.getByRole('listitem').allInnerTexts();
-    expect(await codes.getByRole('listitem').count()).toBe(10);
+    await expect.poll(() => codes.getByRole('listitem').count()).toBe(10);
     await codes.getByRole('button', { name: 'I have saved them' }).click();
     await page.getByRole('button', { name: 'Remove the app' }).waitFor();
 
@@ -102,6 +112,10 @@ describeConsole('second factors in the console', { hosts: 2 }, (scene) => {
     await inspect(page, 'account-changes');
     await page.getByRole('button', { name: 'Mark all as seen' }).click();
     await page.getByRole('button', { name: 'Mark all as seen' }).waitFor({ state: 'detached' });
+    await page.route('**/step-up-prompt-*.js', (route) => route.abort());
+    await page.getByRole('button', { name: 'Add an app' }).click();
+    await page.getByText('the dialog to confirm that it is you did not load. Try again.').waitFor();
+    await page.unroute('**/step-up-prompt-*.js');
     await page.getByRole('button', { name: 'Add an app' }).click();
     const asked = page.getByRole('dialog', { name: 'Confirm that it is you' });
     await asked.getByLabel('Your password').fill('not the password');

@@ -11,7 +11,7 @@ describeConsole('while the server is away', { hosts: 3 }, (scene) => {
     await scene.stage.server.kill();
     await page.getByRole('button', { name: 'Refresh the hosts' }).click();
     await page.getByText('The server does not answer', { exact: true }).first().waitFor();
-    expect(await page.getByRole('row').count()).toBe(1 + 3);
+    await expect.poll(() => page.getByRole('row').count()).toBe(1 + 3);
     await inspect(page, 'hosts-server-away');
     await scene.stage.server.restart();
     await page.getByText('Live', { exact: true }).waitFor();
@@ -45,7 +45,7 @@ describeConsole('while the server is away', { hosts: 3 }, (scene) => {
     await scene.stage.server.kill();
     await dialog.getByRole('button', { name: 'Save' }).click();
     await dialog.getByText('The server does not answer.').waitFor();
-    expect(await dialog.getByLabel('Username').inputValue()).toBe('walter');
+    await expect.poll(() => dialog.getByLabel('Username').inputValue()).toBe('walter');
     await scene.stage.server.restart();
     await dialog.getByRole('button', { name: 'Save' }).click();
     await page.getByRole('row', { name: /walter/ }).waitFor();
@@ -66,6 +66,6 @@ describeConsole('while the server is away', { hosts: 3 }, (scene) => {
     await page.getByRole('link', { name: 'Hosts', exact: true }).click();
     await page.getByRole('heading', { name: 'Hosts', exact: true }).waitFor();
     const reports = async () => (await scene.stage.operator.events({ type: 'client_error' })).length;
-    await expect.poll(reports, { timeout: 10_000 }).toBeGreaterThan(0);
+    await expect.poll(reports).toBeGreaterThan(0);
   });
 });

@@ -21,7 +21,7 @@ describeUpdates('blackouts in the console', (scene) => {
     await dialog.getByRole('button', { name: 'Plan the blackout' }).focus();
     await page.keyboard.press('Enter');
     await dialog.getByText('must be after the start, and in the future').waitFor();
-    expect(await dialog.getByLabel('Until').getAttribute('aria-invalid')).toBe('true');
+    await expect.poll(() => dialog.getByLabel('Until').getAttribute('aria-invalid')).toBe('true');
     await inspect(page, 'blackouts-add');
     await dialog.getByLabel('Until').fill(local(Date.now() + 30 * DAY_MS));
     await dialog.getByRole('button', { name: 'Plan the blackout' }).focus();
@@ -35,7 +35,8 @@ describeUpdates('blackouts in the console', (scene) => {
     await page.goto(`/updates/${idOf('curl')}`);
     await page.getByRole('status').filter({ hasText: 'The blackout Year end withholds it' }).waitFor();
     await page.getByRole('button', { name: /^Approve: installs/ }).click();
-    await page.getByText('It is delivered afterwards.').waitFor();
+    await page.getByText('Waits for the end of the blackout Year end').waitFor();
+    expect(await page.getByText('The blackout Year end withholds it').count()).toBe(0);
     await inspect(page, 'update-withheld');
 
     await page.goto('/blackouts');

@@ -27,8 +27,6 @@ const OF_THE_FLEET = [
   ['/rate-limits', 'Rate limits'],
   ['/operators', 'Operators'],
 ] as const;
-/** Waits longer than by default, as a busy machine renders slowly. */
-const poll = <T>(look: () => T) => expect.poll(look, { timeout: 30_000 });
 const rows = (page: Page) => page.locator('main tbody tr');
 
 async function hostsOf({ operator }: ConsoleStage): Promise<AgentItem[]> {
@@ -60,11 +58,11 @@ describeConsole('an operator who is bound to a host group, in the console', scen
   test('sees only the hosts of the group in every list', async () => {
     const page = await scene.openAs(APPROVER);
     await page.goto('/hosts');
-    await poll(() => rows(page).count()).toBe(2);
+    await expect.poll(() => rows(page).count()).toBe(2);
     await page.getByText(`Can see: ${GROUP}`).waitFor();
     await inspect(page, 'bound-hosts');
     await page.goto('/updates?state=pending');
-    await poll(() => rows(page).count()).toBe(12);
+    await expect.poll(() => rows(page).count()).toBe(12);
     for (const path of ['/updates?state=pending', '/packages', '/commands', '/events']) {
       await page.goto(path);
       await page.getByRole('heading', { level: 1 }).waitFor();
@@ -91,7 +89,7 @@ describeConsole('an operator who is bound to a host group, in the console', scen
     await page.getByRole('link', { name: OWN[0] ?? '' }).click();
     await page.getByRole('button', { name: 'Scan now' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Scan now' }).click();
-    await poll(() => scene.stage.operator.commands({ action: 'scan' })).toHaveLength(1);
+    await expect.poll(() => scene.stage.operator.commands({ action: 'scan' })).toHaveLength(1);
   });
 
   test('has an overview of the group that says why it has no history, and draws none', async () => {
@@ -101,7 +99,7 @@ describeConsole('an operator who is bound to a host group, in the console', scen
     const totals = page
       .locator('section')
       .filter({ has: page.getByRole('heading', { name: 'The hosts of your groups' }) });
-    await poll(() => totals.locator('dd').first().innerText()).toBe('2');
+    await expect.poll(() => totals.locator('dd').first().innerText()).toBe('2');
     await page.getByText('so there is no history of the hosts of').waitFor();
     expect(await page.getByRole('heading', { name: 'Age of open updates' }).count()).toBe(0);
     expect(await page.getByRole('img', { name: /Hosts seen on|Age of open updates/ }).count()).toBe(0);
@@ -129,7 +127,7 @@ describeConsole('an operator who is bound to a host group, in the console', scen
     await page.goto('/settings');
     const panel = page
       .locator('section')
-      .filter({ has: page.getByRole('heading', { name: 'Restore', exact: true }) });
+      .filter({ has: page.getByRole('heading', { name: 'Backups and restore', exact: true }) });
     await panel.getByText('information about the whole fleet is not shown to you').waitFor();
     await inspect(page, 'bound-settings');
   });

@@ -9,7 +9,7 @@ describeUpdates('a bulk approval whose answer is lost', (scene) => {
   /** Opens the dialog for all updates of a host. */
   async function openDialog(page: Page, hostname: string) {
     await page.goto(`/updates?state=pending&host=${hostname}`);
-    await page.getByLabel('Select all on this page').check();
+    await page.getByRole('checkbox', { name: 'Select all on this page' }).check();
     await page.getByRole('button', { name: /^Approve/ }).click();
     return page.getByRole('dialog');
   }

@@ -55,8 +55,8 @@ describeUpdates('the calendar in the console', (scene) => {
     await page.getByRole('button', { name: `Plan a blackout on ${dateAt(1)}` }).focus();
     await page.keyboard.press('Enter');
     const plan = page.getByRole('dialog', { name: 'Plan a blackout' });
-    expect(await plan.getByLabel('From').inputValue()).toBe(`${dateAt(1)}T00:00`);
-    expect(await plan.getByLabel('Until').inputValue()).toBe(`${dateAt(2)}T00:00`);
+    await expect.poll(() => plan.getByLabel('From').inputValue()).toBe(`${dateAt(1)}T00:00`);
+    await expect.poll(() => plan.getByLabel('Until').inputValue()).toBe(`${dateAt(2)}T00:00`);
     await plan.getByLabel('Name').fill('Audit');
     await plan.getByLabel('Reason').fill('the auditors are here');
     await plan.getByRole('button', { name: 'Plan the blackout' }).focus();
@@ -82,7 +82,7 @@ describeUpdates('the calendar in the console', (scene) => {
     await page.getByRole('button', { name: 'Change Patch night' }).first().focus();
     await page.keyboard.press('Enter');
     const change = page.getByRole('dialog', { name: 'Change Patch night' });
-    expect(await change.getByLabel('Name').inputValue()).toBe('Patch night');
+    await expect.poll(() => change.getByLabel('Name').inputValue()).toBe('Patch night');
     await page.keyboard.press('Escape');
     await expect.poll(() => change.count()).toBe(0);
     await page.getByRole('button', { name: 'End Audit' }).click();

@@ -9,7 +9,6 @@ import { expectAnswer } from '../harness/operator.ts';
 
 /** More than one page. */
 const COMMANDS = 53;
-const poll = <T>(look: () => T) => expect.poll(look, { timeout: 30_000 });
 const rows = (page: Page) => page.locator('main tbody tr');
 const hrefs = (page: Page) =>
   rows(page).evaluateAll((all) => all.map((row) => row.querySelector('a')?.getAttribute('href')));
@@ -33,16 +32,16 @@ describeConsole('the list of commands', { hosts: 0, prepare: askOften }, (scene)
     const page = await scene.openAs();
     await page.goto('/commands');
     const header = page.getByRole('columnheader', { name: 'Requested', exact: true });
-    expect(await header.getAttribute('aria-sort')).toBe('descending');
-    await poll(() => hrefs(page)).toEqual(oldestFirst.toReversed().slice(0, 50));
+    await expect.poll(() => header.getAttribute('aria-sort')).toBe('descending');
+    await expect.poll(() => hrefs(page)).toEqual(oldestFirst.toReversed().slice(0, 50));
     await header.getByRole('button').click();
-    await poll(() => new URL(page.url()).searchParams.get('sort')).toBe('created_at');
-    await poll(() => hrefs(page)).toEqual(oldestFirst.slice(0, 50));
-    expect(await header.getAttribute('aria-sort')).toBe('ascending');
+    await expect.poll(() => new URL(page.url()).searchParams.get('sort')).toBe('created_at');
+    await expect.poll(() => hrefs(page)).toEqual(oldestFirst.slice(0, 50));
+    await expect.poll(() => header.getAttribute('aria-sort')).toBe('ascending');
     await page.getByRole('button', { name: 'Next' }).click();
-    await poll(() => hrefs(page)).toEqual(oldestFirst.slice(50));
+    await expect.poll(() => hrefs(page)).toEqual(oldestFirst.slice(50));
     await page.reload();
-    await poll(() => hrefs(page)).toEqual(oldestFirst.slice(50));
+    await expect.poll(() => hrefs(page)).toEqual(oldestFirst.slice(50));
     expect(new URL(page.url()).searchParams.get('sort')).toBe('created_at');
   });
 
@@ -53,15 +52,15 @@ describeConsole('the list of commands', { hosts: 0, prepare: askOften }, (scene)
     const within = oldestFirst.filter(({ created_at: at }) => at >= since && at < until);
     const page = await scene.openAs();
     await page.goto(`/commands?${new URLSearchParams({ since, until, sort: 'created_at' })}`);
-    await poll(() => hrefs(page)).toEqual(pathsOf(within));
+    await expect.poll(() => hrefs(page)).toEqual(pathsOf(within));
     await page.getByText(`${within.length} commands`).waitFor();
     await page.getByText(`since: ${since}`).waitFor();
     await page.getByRole('button', { name: 'Remove the filter until' }).click();
     const after = oldestFirst.filter(({ created_at: at }) => at >= since);
-    await poll(() => hrefs(page)).toEqual(pathsOf(after));
+    await expect.poll(() => hrefs(page)).toEqual(pathsOf(after));
     expect([...new URL(page.url()).searchParams.keys()]).toEqual(['since', 'sort']);
     await page.getByRole('button', { name: 'Remove the filter since' }).click();
-    await poll(() => rows(page).count()).toBe(50);
+    await expect.poll(() => rows(page).count()).toBe(50);
   });
 
   test('says that no command matches, and what is wrong with an invalid time', async () => {
@@ -71,6 +70,6 @@ describeConsole('the list of commands', { hosts: 0, prepare: askOften }, (scene)
     await page.goto('/commands?since=yesterday');
     await page.getByRole('alert').getByText('The querystring is not valid.').waitFor();
     await page.getByRole('button', { name: 'Remove the filter since' }).click();
-    await poll(() => rows(page).count()).toBe(50);
+    await expect.poll(() => rows(page).count()).toBe(50);
   });
 });

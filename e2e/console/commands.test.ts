@@ -9,7 +9,6 @@ import { addHost } from '../harness/offer-updates.ts';
 import { expectAnswer } from '../harness/operator.ts';
 
 const VIEWER = { username: 'vera', password: 'a long enough password', role: 'viewer' } as const;
-const poll = <T>(look: () => T) => expect.poll(look, { timeout: 20_000 });
 
 describeConsole('commands in the console', { hosts: 0, operators: [VIEWER] }, (scene) => {
   let hosts = 0;
@@ -62,16 +61,16 @@ describeConsole('commands in the console', { hosts: 0, operators: [VIEWER] }, (s
       log(page).evaluate(
         ({ scrollHeight, scrollTop, clientHeight }) => scrollHeight - scrollTop - clientHeight,
       );
-    await poll(fromEnd).toBeLessThan(5);
+    await expect.poll(fromEnd).toBeLessThan(5);
     await page.getByRole('button', { name: 'Pause' }).click();
     await log(page).evaluate((element) => {
       element.scrollTop = 0;
     });
     await write(agent, id, { seq: 3, data: 'after the pause\n' });
-    await poll(() => log(page).innerText()).toContain('after the pause');
+    await expect.poll(() => log(page).innerText()).toContain('after the pause');
     expect(await log(page).evaluate(({ scrollTop }) => scrollTop)).toBe(0);
     await page.getByRole('button', { name: 'Follow' }).click();
-    await poll(fromEnd).toBeLessThan(5);
+    await expect.poll(fromEnd).toBeLessThan(5);
     await end({ agent, id }, 'success');
     await page.getByText('Finished: this is the complete output.').waitFor();
     await page.getByText('success').waitFor();
@@ -89,7 +88,7 @@ describeConsole('commands in the console', { hosts: 0, operators: [VIEWER] }, (s
     await page.getByText('the disk is full').waitFor();
     await page.getByRole('button', { name: 'Retry' }).click();
     await page.getByText('This is the new command.').waitFor();
-    await poll(() => page.url()).not.toContain(id);
+    await expect.poll(() => page.url()).not.toContain(id);
     await page.getByRole('button', { name: 'Cancel the command' }).waitFor();
   });
 
@@ -118,21 +117,21 @@ describeConsole('commands in the console', { hosts: 0, operators: [VIEWER] }, (s
     const page = await scene.openAs();
     await page.goto('/commands');
     await page.getByLabel('Command', { exact: true }).selectOption('reboot');
-    await poll(() => new URL(page.url()).search).toBe('?action=reboot');
+    await expect.poll(() => new URL(page.url()).search).toBe('?action=reboot');
     await page.goto(`/commands?agent_id=${agent.agentId}&action=reboot`);
     const row = page.getByRole('row', { name: new RegExp(hostname) });
     await row.waitFor();
     await inspect(page, 'commands');
-    expect(await row.getByRole('link', { name: hostname }).getAttribute('href')).toBe(
-      `/hosts/${agent.agentId}`,
-    );
+    await expect
+      .poll(() => row.getByRole('link', { name: hostname }).getAttribute('href'))
+      .toBe(`/hosts/${agent.agentId}`);
     await row.getByRole('link', { name: 'reboot' }).click();
-    await poll(() => page.url()).toContain(`/commands/${id}`);
+    await expect.poll(() => page.url()).toContain(`/commands/${id}`);
     await page.goBack();
     await page.getByLabel('Status', { exact: true }).selectOption('failed');
     await page.getByText('No commands match the filter').waitFor();
     await page.getByRole('button', { name: 'Clear the filter' }).click();
-    await poll(() => new URL(page.url()).search).toBe('');
+    await expect.poll(() => new URL(page.url()).search).toBe('');
   });
 
   test('a viewer is offered no action', async () => {

@@ -53,7 +53,10 @@ describeUpdates('the condition of the packages of a host in the console', (scene
     await page.goto('/hosts');
     await page.getByRole('link', { name: 'broken-host' }).click();
     await page.getByText('has to be mended').waitFor();
-    await page.getByText(`Nothing is installed on this host until it is mended: loud 1.1-1`).waitFor();
+    const sentence = page.getByText('Nothing is installed until it is mended: loud 1.1-1');
+    await sentence.waitFor();
+    await expect.poll(() => sentence.count()).toBe(1);
+    await page.getByRole('list', { name: 'Broken packages' }).getByText('loud 1.1-1').waitFor();
     await page.getByText('5 configuration files left beside changed ones').click();
     await page.getByText('/etc/ssh/sshd_config.ucf-dist').waitFor();
     await page.getByText('What was left in 1 folder is not known').waitFor();

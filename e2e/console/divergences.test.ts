@@ -37,7 +37,7 @@ describeConsole(
       await page.getByRole('button', { name: 'Review xz@5.4-1' }).click();
       const dialog = page.getByRole('dialog', { name: 'xz@5.4-1' });
       const accept = dialog.getByRole('button', { name: 'Accept this hash, block the others' });
-      expect(await accept.isDisabled()).toBe(true);
+      await expect.poll(() => accept.isDisabled()).toBe(true);
       await inspect(page, 'divergence');
       await dialog.getByRole('radio', { name: `Accept ${RIGHT.slice(0, 12)}` }).check();
       await dialog.getByLabel('Reason').fill('compared with the signed index of the archive');

@@ -7,16 +7,17 @@ import { installLine, removalLine } from '../../apps/console/src/enrolment/line-
 import { layAgents } from '../../apps/server/src/testing/agents-place.ts';
 import { enrolBareAgent } from '../harness/bare-agent.ts';
 import { inspect } from '../harness/browser.ts';
+import type { ConsoleStage } from '../harness/console-stage.ts';
 import { describeConsole } from '../harness/describe-console.ts';
+import { clockAhead } from '../harness/rollouts.ts';
 
 const VIEWER = { username: 'vera', password: 'a long enough password', role: 'viewer' } as const;
+const HOUR_MS = 3_600_000;
 const HOSTILE = '"><img src=x onerror=alert(1)>';
 /** Of software for agents: empty at first. */
 const agents = tmpDir('tidegate-agents-');
 afterAll(agents.remove);
 const OPTIONS = { hosts: 1, operators: [VIEWER], env: { SERVICE_AGENTS_DIR: join(agents.path, 'agents') } };
-/** Waits longer than by default, as a busy machine renders slowly. */
-const poll = <T>(look: () => T) => expect.poll(look, { timeout: 30_000 });
 
 describeConsole('adding hosts in the console', OPTIONS, (scene) => {
   test('a server without packages shows the commands for a host that has the agent, and the hosts appear when they join', async () => {
@@ -98,12 +99,12 @@ describeConsole('adding hosts in the console', OPTIONS, (scene) => {
     await page.getByRole('button', { name: 'Withdraw to withdraw' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Withdraw' }).click();
     await page.getByText('The token is withdrawn.').waitFor();
-    await poll(() => page.getByRole('cell', { name: 'to withdraw', exact: true }).count()).toBe(0);
+    await expect.poll(() => page.getByRole('cell', { name: 'to withdraw', exact: true }).count()).toBe(0);
     await page.getByLabel('Label').fill('a group that cannot be');
     await page.getByLabel('Group').fill(' two spaces ');
     await page.getByRole('button', { name: 'Create a token' }).click();
     await page.locator('[aria-invalid=true]').waitFor();
-    expect(await page.getByLabel('Group').getAttribute('aria-invalid')).toBe('true');
+    await expect.poll(() => page.getByLabel('Group').getAttribute('aria-invalid')).toBe('true');
   });
 
   test('a viewer is referred to an admin and is offered no form', async () => {
@@ -112,5 +113,84 @@ describeConsole('adding hosts in the console', OPTIONS, (scene) => {
     await page.getByRole('heading', { name: 'Only admins can add hosts' }).waitFor();
     expect(await page.getByRole('button', { name: 'Create a token' }).count()).toBe(0);
     expect(await page.getByRole('link', { name: 'Add hosts' }).count()).toBe(0);
+  });
+});
+
+/** A token of a day that is nearly over for the server, and one that has expired. */
+async function letTokensEnd({ server, operator }: ConsoleStage): Promise<void> {
+  const at = (ms: number) => new Date(Date.now() + ms).toISOString();
+  const create = async (token: object) => {
+    const { status } = await operator.call('POST', '/api/v1/admin/registration-tokens', token);
+    expect(status).toBe(201);
+  };
+  await create({
+    label: 'for rack 4',
+    seats: 5,
+    group: 'rack 4',
+    tags: ['env=prod'],
+    expires_at: at(24 * HOUR_MS),
+  });
+  await create({ label: 'of yesterday', seats: 2, expires_at: at(2_000) });
+  await server.restart(clockAhead(20 * HOUR_MS));
+}
+
+describeConsole('registration tokens that end', { hosts: 1, prepare: letTokensEnd }, (scene) => {
+  test('one that expires soon is an act, which leads to it, and renewing it settles the act', async () => {
+    const page = await scene.openAs();
+    await page.goto('/');
+    await page.getByRole('link', { name: 'Renew: 1 line that adds hosts expires soon' }).click();
+    await page.getByText('expires soon').waitFor();
+    const rows = page.getByRole('table', { name: 'Registration tokens' }).getByRole('row');
+    await expect.poll(() => rows.count()).toBe(2);
+    await page.getByRole('button', { name: 'Renew for rack 4' }).click();
+    await page.getByRole('heading', { name: /^Renew .*for rack 4/ }).waitFor();
+    expect(await page.getByRole('spinbutton', { name: 'Hosts', exact: true }).inputValue()).toBe('5');
+    expect(await page.getByLabel('Group').inputValue()).toBe('rack 4');
+    await page.getByLabel('Valid for').selectOption('720');
+    await inspect(page, 'enrolment-renew');
+    await page.getByRole('button', { name: 'Renew the token' }).click();
+    await page.getByTitle(/TIDEGATE_TOKEN=/).waitFor();
+    await page.getByRole('heading', { name: 'No registration tokens match the filter' }).waitFor();
+    await page.getByRole('button', { name: 'Remove the filter expires soon' }).click();
+    await expect.poll(() => page.getByRole('row').filter({ hasText: 'for rack 4' }).count()).toBe(1);
+    await page.goto('/');
+    await page.getByRole('heading', { name: 'To do' }).waitFor();
+    await expect
+      .poll(async () => {
+        await page.reload();
+        await page.getByRole('heading', { name: 'To do' }).waitFor();
+        return page.getByText('line that adds hosts').count();
+      })
+      .toBe(0);
+  });
+
+  test('the new one is shown also where the old one could not be withdrawn', async () => {
+    const page = await scene.openAs();
+    await page.goto('/enrolment');
+    await page.route('**/registration-tokens/*', (route) =>
+      route.request().method() === 'DELETE' ? route.abort() : route.continue(),
+    );
+    await page.getByRole('button', { name: 'Renew for rack 4' }).click();
+    await page.getByRole('button', { name: 'Renew the token' }).click();
+    await page.getByTitle(/TIDEGATE_TOKEN=/).waitFor();
+    await page.getByText('The old token is not withdrawn and still lets hosts in.').first().waitFor();
+    await expect.poll(() => page.getByRole('row').filter({ hasText: 'for rack 4' }).count()).toBe(2);
+  });
+
+  test('one that has expired lets nobody in: it is removed, not withdrawn', async () => {
+    const page = await scene.openAs();
+    await page.goto('/enrolment');
+    const row = page.getByRole('row').filter({ hasText: 'of yesterday' });
+    await row.getByText('expired', { exact: true }).waitFor();
+    expect(await row.getByRole('button', { name: /Withdraw/ }).count()).toBe(0);
+    await row.getByRole('button', { name: 'Remove of yesterday' }).click();
+    await page
+      .getByRole('dialog')
+      .getByText(/has expired and lets no host in/)
+      .waitFor();
+    await inspect(page, 'enrolment-remove');
+    await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
+    await page.getByText('The token is removed.').waitFor();
+    await expect.poll(() => row.count()).toBe(0);
   });
 });

@@ -4,7 +4,6 @@ import { describeConsole } from '../harness/describe-console.ts';
 import { addHost, OFFERED, offerUpdates, untilJudged } from '../harness/offer-updates.ts';
 
 const APPROVER = { username: 'otto', password: 'a long enough password', role: 'approver' } as const;
-const poll = <T>(look: () => T) => expect.poll(look, { timeout: 20_000 });
 
 // No registry answers here, so the age of every version is unknown: a violation in `block`.
 const BLOCKING = { SERVICE_SUPPLY_CHAIN_GATE_ENFORCEMENT: 'block' };
@@ -34,8 +33,8 @@ describeConsole(
       await inspect(page, 'update-too-young');
       await page.getByRole('link', { name: `Add an exception for left@${OFFERED.npm}` }).click();
       const dialog = page.getByRole('dialog', { name: 'Add an age exception' });
-      expect(await dialog.getByLabel('Package').inputValue()).toBe('left');
-      expect(await dialog.getByLabel('Version').inputValue()).toBe(OFFERED.npm);
+      await expect.poll(() => dialog.getByLabel('Package', { exact: true }).inputValue()).toBe('left');
+      await expect.poll(() => dialog.getByLabel('Version').inputValue()).toBe(OFFERED.npm);
       await dialog.getByLabel('Reason').fill('it fixes what is exploited now');
       await dialog.getByRole('button', { name: 'Add the exception' }).click();
       await page.getByRole('row', { name: new RegExp(`left@${OFFERED.npm}`) }).waitFor();
@@ -56,7 +55,7 @@ describeConsole(
       await page.getByRole('button', { name: `End the exception for right@${OFFERED.npm}` }).click();
       await page.getByRole('dialog').getByRole('button', { name: 'End the exception' }).click();
       await page.getByText(`The exception for right@${OFFERED.npm} has ended.`).waitFor();
-      await poll(() => page.getByRole('row', { name: /right@/ }).count()).toBe(0);
+      await expect.poll(() => page.getByRole('row', { name: /right@/ }).count()).toBe(0);
       await page.goto(`/updates/${id}`);
       await page.getByRole('heading', { name: /^Blocked:/ }).waitFor();
     });
@@ -80,12 +79,12 @@ describeConsole(
       await page.goto('/exceptions');
       await page.getByRole('button', { name: 'Add an exception' }).click();
       const dialog = page.getByRole('dialog');
-      await dialog.getByLabel('Package').fill('a');
+      await dialog.getByLabel('Package', { exact: true }).fill('a');
       await dialog.getByLabel('Version').fill('1.0.0');
       await dialog.getByLabel('Reason').fill('  ');
       await dialog.getByRole('button', { name: 'Add the exception' }).click();
       await dialog.getByRole('alert').waitFor();
-      await poll(() => dialog.getByLabel('Reason').getAttribute('aria-invalid')).toBe('true');
+      await expect.poll(() => dialog.getByLabel('Reason').getAttribute('aria-invalid')).toBe('true');
     });
 
     test('an approver can look, and reads that only an admin can except', async () => {

@@ -12,7 +12,7 @@ describeUpdates('holds in the console', (scene) => {
     await page.keyboard.press('Enter');
     const dialog = page.getByRole('dialog', { name: 'Put packages on hold' });
     await dialog.getByLabel('Packages').fill('linux image');
-    await dialog.getByLabel('Ecosystem').selectOption('apt');
+    await dialog.getByLabel('Package manager').selectOption('apt');
     await dialog.getByLabel('Reason').fill('the driver does not build');
     await inspect(page, 'holds-add');
     await dialog.getByRole('button', { name: 'Put on hold' }).click();
@@ -39,19 +39,28 @@ describeUpdates('holds in the console', (scene) => {
     await page.getByRole('heading', { name: hostname }).waitFor();
     const held = page.getByRole('list', { name: 'Holds that keep updates back' });
     await held.getByText(/^linux-image-\*, linux-headers-\*/).waitFor();
-    await page.getByText(/^0 % up to date, 1 held until \d+ \w+ \d{4}\. It has 2 packages\.$/).waitFor();
+    await page
+      .getByText(/^0 % up to date, 1 update held until \d+ \w+ \d{4}\. It has 2 packages\.$/)
+      .waitFor();
     await inspect(page, 'host-held');
     await page.goto('/');
-    await page.getByText(/^\d+ % of the active hosts are up to date,/).waitFor();
-    await page.getByRole('link', { name: /^1 held until \d+ \w+ \d{4}$/ }).waitFor();
+    await page.getByText(/^\d+ % of the active hosts are up to date\./).waitFor();
     await inspect(page, 'overview-held');
+    // Each number leads to what it counts.
+    await page.getByRole('link', { name: /^1 update held until \d+ \w+ \d{4}$/ }).click();
+    await page.getByRole('row', { name: /linux-image-amd64/ }).waitFor();
+    expect(await page.getByRole('row').count()).toBe(2);
+    await page.goBack();
+    await page.getByRole('link', { name: /^\d+ %$/ }).click();
+    await page.getByRole('heading', { name: 'Hosts', exact: true }).waitFor();
+    expect(await page.getByLabel('Updates', { exact: true }).inputValue()).toBe('true');
 
     await page.goto('/hosts');
     await page.getByRole('row', { name: new RegExp(`${hostname}.* 1 until \\d+ \\w{3} \\d{4}`) }).waitFor();
     await inspect(page, 'hosts-held');
     await page.goto('/packages');
     await page.getByRole('row', { name: /linux-image-amd64 .* 1 until \d+ \w{3} \d{4}/ }).waitFor();
-    await page.getByRole('row', { name: /^curl .* none/ }).waitFor();
+    await page.getByRole('row', { name: /\bcurl .* none/ }).waitFor();
     await inspect(page, 'packages-held');
 
     await page.goto('/holds');

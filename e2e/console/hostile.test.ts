@@ -77,6 +77,28 @@ describeConsole(
       await expectUnharmed(page);
     });
 
+    test('a name from right to left turns nothing around it in titles', async () => {
+      const name = 'الله أكبر';
+      const [update] = await scene.stage.operator.updates({ agent_id: agent.agentId, name });
+      const page = await scene.openAs();
+      await page.goto(`/updates/${update?.id}`);
+      await page.getByRole('heading', { level: 1 }).filter({ hasText: name }).waitFor();
+      expect(await page.title()).toContain(`\u2068${name}\u2069 on `);
+      // What follows the name on the line is shown right of it.
+      const isAfter = await page.evaluate<boolean>(`{
+        const [node] = document.querySelector('h1').childNodes;
+        const at = node.data.indexOf('\u2069');
+        const range = (from, to) => {
+          const part = new Range();
+          part.setStart(node, from);
+          part.setEnd(node, to);
+          return part.getBoundingClientRect();
+        };
+        range(at + 1, at + 4).left >= range(1, at).right - 1;
+      }`);
+      expect(isAfter).toBe(true);
+    });
+
     test.each(HIDDEN)(
       'a package or host named %j is refused, as it looks like another name',
       async (name) => {

@@ -7,8 +7,6 @@ import { addHost } from '../harness/offer-updates.ts';
 
 const VIEWER = { username: 'vera', password: 'a long enough password', role: 'viewer' } as const;
 const HOSTILE = `"><img src=x onerror=alert(1)><script>alert(2)</script>{{7*7}} gnp.exe`;
-/** Waits longer than by default, as a busy machine renders slowly. */
-const poll = <T>(look: () => T) => expect.poll(look, { timeout: 30_000 });
 const rows = (page: Page) => page.locator('main tbody tr');
 
 const reportOf = (more: Partial<InventoryReport>): InventoryReport => ({
@@ -22,7 +20,7 @@ describeConsole('what is installed on a host, in the console', { hosts: 2, opera
 
   test('is reached from the host, searched, filtered, sorted and paged by its URL, and links to the updates', async () => {
     const online = () => scene.stage.operator.call('GET', '/api/v1/agents?online=true&q=web-00001');
-    await poll(async () => (await online()).body).toMatchObject({ total: 1 });
+    await expect.poll(async () => (await online()).body).toMatchObject({ total: 1 });
     const page = await scene.openAs(VIEWER);
     await page.goto('/hosts?q=web-00001');
     await page.getByRole('link', { name: 'web-00001.example.invalid' }).click();
@@ -35,18 +33,18 @@ describeConsole('what is installed on a host, in the console', { hosts: 2, opera
 
     const first = await rows(page).first().innerText();
     await page.getByRole('button', { name: 'Package', exact: true }).click();
-    await poll(() => new URL(page.url()).searchParams.get('sort')).toBe('-name');
-    await poll(() => rows(page).last().innerText()).toBe(first);
+    await expect.poll(() => new URL(page.url()).searchParams.get('sort')).toBe('-name');
+    await expect.poll(() => rows(page).last().innerText()).toBe(first);
     await page.getByLabel('Update', { exact: true }).selectOption('has one');
-    await poll(() => rows(page).count()).toBe(6);
+    await expect.poll(() => rows(page).count()).toBe(6);
     await page.getByRole('searchbox', { name: 'Package name' }).fill('no such package');
     await page.getByRole('heading', { name: 'No packages match the filter' }).waitFor();
     await page.getByRole('button', { name: 'Clear the filter' }).click();
-    await poll(() => rows(page).count()).toBe(40);
+    await expect.poll(() => rows(page).count()).toBe(40);
 
     await page.goto(`${new URL(page.url()).pathname}?update=true`);
-    await poll(() => rows(page).count()).toBe(6);
-    await rows(page).first().getByRole('link').click();
+    await expect.poll(() => rows(page).count()).toBe(6);
+    await rows(page).first().getByRole('link').last().click();
     await page.waitForURL(/\/updates\/[0-9a-f-]{36}$/);
   });
 
@@ -59,14 +57,14 @@ describeConsole('what is installed on a host, in the console', { hosts: 2, opera
     const page = await scene.openAs();
     await page.goto(`/hosts/${agentId}/inventory`);
     const starts = () => rows(page).first().innerText();
-    await poll(starts).toContain('package-000');
+    await expect.poll(starts).toContain('package-000');
     for (const start of ['package-050', 'package-100']) {
       await page.getByRole('button', { name: 'Next' }).click();
-      await poll(starts).toContain(start);
+      await expect.poll(starts).toContain(start);
     }
-    await poll(() => rows(page).count()).toBe(20);
+    await expect.poll(() => rows(page).count()).toBe(20);
     await page.getByRole('button', { name: 'Previous' }).click();
-    await poll(starts).toContain('package-050');
+    await expect.poll(starts).toContain('package-050');
   });
 
   test('without a report the packages are unknown, whatever the filter; a report appears without a reload', async () => {
@@ -110,7 +108,7 @@ describeConsole('what is installed on a host, in the console', { hosts: 2, opera
     );
     const page = await scene.openAs();
     await page.goto(`/hosts/${agentId}/inventory`);
-    await poll(() => rows(page).count()).toBe(2);
+    await expect.poll(() => rows(page).count()).toBe(2);
     await page.getByText(HOSTILE, { exact: true }).first().waitFor();
     expect(await page.locator('main img[src=x], main script').count()).toBe(0);
     await page.getByText('held', { exact: true }).waitFor();

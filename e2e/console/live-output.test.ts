@@ -62,7 +62,7 @@ describe.skipIf(missing !== null)('with a real host', () => {
       must(await finish(agent));
       await page.getByText('Finished: this is the complete output.').waitFor();
       await page.getByText('success', { exact: true }).waitFor();
-      expect(await log(page).innerText()).toMatch(/Setting up slow \(1\.1-1\)[\s\S]*all the way$/);
+      await expect.poll(() => log(page).innerText()).toMatch(/Setting up slow \(1\.1-1\)[\s\S]*all the way$/);
     });
   });
 });

@@ -91,7 +91,7 @@ describeConsole('logging in to the console', { hosts: 2 }, (scene) => {
     await form.getByRole('button', { name: 'Save' }).click();
     const login = page.getByRole('dialog', { name: 'Log in again' });
     await login.waitFor();
-    expect(await login.getByLabel('Username').inputValue()).toBe(OPERATOR.username);
+    await expect.poll(() => login.getByLabel('Username').inputValue()).toBe(OPERATOR.username);
     await login.getByLabel('Password').and(page.locator(':focus')).waitFor();
     await inspect(page, 'login-again');
     await page.keyboard.type('a wrong password');
@@ -117,7 +117,7 @@ describeConsole('logging in to the console', { hosts: 2 }, (scene) => {
       await form.getByRole('button', { name: 'Save' }).click();
       await login.getByRole('button', { name: 'Close' }).click();
       await expect.poll(() => login.count()).toBe(0);
-      expect(await form.getByLabel('Username').inputValue()).toBe('wanda');
+      await expect.poll(() => form.getByLabel('Username').inputValue()).toBe('wanda');
     }
   });
 

@@ -33,7 +33,7 @@ describeConsole('the menu of the console', { hosts: 3, operators: [VIEWER] }, (s
     await pages.getByRole('link', { name: 'Operators' }).press('Enter');
     await page.getByRole('heading', { level: 1, name: 'Operators' }).waitFor();
     await page.reload();
-    expect(await pages.locator('[aria-current=page]').innerText()).toBe('Operators');
+    await expect.poll(() => pages.locator('[aria-current=page]').innerText()).toBe('Operators');
     await inspect(page, 'menu-administration');
   });
 

@@ -1,62 +1,16 @@
-import { PolicyDetail } from '@tidegate/protocol/policies-api';
-import type { Page } from 'playwright-core';
+import type { Locator } from 'playwright-core';
 import { expect, test } from 'vitest';
-import { STANDING } from '../../apps/server/src/testing/standing.ts';
-import { inspect } from '../harness/browser.ts';
-import { describeConsole } from '../harness/describe-console.ts';
+import { boxOf, inspect } from '../harness/browser.ts';
+import {
+  describeNarrow,
+  ENLARGED,
+  overflowing,
+  PHONE,
+  resize,
+  smallTargets,
+  THEMES,
+} from '../harness/narrow.ts';
 import { addHost, offerUpdates } from '../harness/offer-updates.ts';
-import { expectAnswer, type Operator } from '../harness/operator.ts';
-
-const DAY_MS = 86_400_000;
-/** What a theme changes is the same at every width, and the stories of each page look at both. */
-const THEMES = process.env.TIDEGATE_LONG === '1' ? (['light', 'dark'] as const) : (['light'] as const);
-/** A phone, and 1,280 pixels at 400 % (WCAG 2.2, 1.4.10). */
-const PHONE = { width: 360, height: 740 };
-const ENLARGED = { width: 320, height: 640 };
-/** The widest window without a sidebar. */
-const WIDEST = { width: 767, height: 900 };
-
-/** Pages by path, with the heading to wait for. */
-const PAGES: readonly (readonly [path: string, heading: string | RegExp])[] = [
-  ['/', 'Overview'],
-  ['/updates', 'Updates'],
-  ['/updates/:update', /on web-/],
-  ['/updates/:update/record', /^Record: /],
-  ['/packages', 'Packages'],
-  ['/vulnerabilities', 'Vulnerabilities'],
-  ['/unfixed', 'Vulnerabilities without a fix'],
-  ['/hosts', 'Hosts'],
-  ['/hosts/:host', /^web-/],
-  ['/hosts/:host/inventory', /^Packages of web-/],
-  ['/hosts/:host/history', /^History of web-/],
-  ['/commands', 'Commands'],
-  ['/commands/:command', /^scan on web-/],
-  ['/events', 'Events'],
-  ['/events/:event', 'Event'],
-  ['/calendar', 'Calendar'],
-  ['/calendar?view=month', 'Calendar'],
-  ['/calendar?view=week', 'Calendar'],
-  ['/policies', 'Policies'],
-  ['/rollouts', 'Rollouts'],
-  ['/reboots', 'Reboots'],
-  ['/blackouts', 'Blackouts'],
-  ['/holds', 'Holds'],
-  ['/policies/:policy', 'Patch night'],
-  ['/exceptions', 'Age exceptions'],
-  ['/statements', 'Vulnerability statements'],
-  ['/origins', 'Third-party origins'],
-  ['/divergences', 'Divergences'],
-  ['/enrolment', 'Add hosts'],
-  ['/signing-keys', 'Signing keys'],
-  ['/rate-limits', 'Rate limits'],
-  ['/notifications', 'Notifications'],
-  ['/notifications/rules', 'Notifications'],
-  ['/notifications/deliveries', 'Notifications'],
-  ['/operators', 'Operators'],
-  ['/account', 'Your account'],
-  ['/welcome', 'Welcome to Tidegate'],
-  ['/settings', 'Settings'],
-];
 
 /** Says whether the focus of the open dialog is where typing starts, and not on its close button. */
 const FOCUS = `(({ activeElement }) => {
@@ -69,7 +23,7 @@ const FOCUS = `(({ activeElement }) => {
 type Press = readonly [role: 'button' | 'menuitem', name: string];
 
 /** Dialogs by page, title and the controls that open them. */
-const DIALOGS: readonly (readonly [path: string, title: string, press: readonly Press[]])[] = [
+const DIALOGS: readonly (readonly [path: string, title: string | RegExp, press: readonly Press[]])[] = [
   ['/', 'Search or act', [['button', 'Search or act']]],
   [
     '/hosts/:host',
@@ -90,6 +44,11 @@ const DIALOGS: readonly (readonly [path: string, title: string, press: readonly 
   ['/notifications', 'Add a channel', [['button', 'Add a channel']]],
   ['/operators', 'Add an operator', [['button', 'Add an operator']]],
   ['/operators', 'Create an API token', [['button', 'Create a token']]],
+  ['/operators', 'Add an identity provider', [['button', 'Add identity provider']]],
+  ['/signing-keys', 'Add a signing key', [['button', 'Add a key']]],
+  ['/rate-limits', 'Reset all limits', [['button', 'Reset to the defaults']]],
+  ['/account', 'Add an authenticator app', [['button', 'Add an app']]],
+  ['/updates/:update', /^Reject /, [['button', 'Reject']]],
   ['/signing-keys', 'Hosts without key set 1', [['button', 'Which hosts are behind?']]],
   ['/blackouts', 'Plan a blackout', [['button', 'Plan a blackout']]],
   ['/holds', 'Put packages on hold', [['button', 'Put packages on hold']]],
@@ -101,62 +60,9 @@ const DIALOGS: readonly (readonly [path: string, title: string, press: readonly 
   ['/events', 'Evidence of all hosts', [['button', 'Evidence for an auditor']]],
 ];
 
-describeConsole('the console in a narrow window', { hosts: 4 }, (scene) => {
-  async function openNarrow(): Promise<Page> {
-    const page = await scene.openAs();
-    await page.setViewportSize(PHONE);
-    return page;
-  }
-
-  let policy: string | undefined;
-
-  async function pathOf(path: string): Promise<string> {
-    const { operator } = scene.stage;
-    const [update] = await operator.updates({ host: 'web-00000*' });
-    const host = update?.agent_id ?? '';
-    if (path.includes(':command')) await operator.call('POST', `/api/v1/agents/${host}/scan`, {});
-    const [command] = await operator.commands();
-    const [event] = await operator.events();
-    if (path.includes(':policy')) policy ??= await publishPolicy(operator);
-    return path
-      .replace(':policy', policy ?? '')
-      .replace(':update', update?.id ?? '')
-      .replace(':host', host)
-      .replace(':event', event?.id ?? '')
-      .replace(':command', command?.id ?? '');
-  }
-
-  test.each(PAGES)(
-    '%s: nothing overflows the window, and all of it is readable and large enough to hit',
-    async (path, heading) => {
-      const page = await openNarrow();
-      await page.goto(await pathOf(path));
-      await page.getByRole('heading', { level: 1, name: heading }).waitFor();
-      if (path === '/') await page.getByRole('heading', { name: 'To do' }).waitFor();
-      await expect
-        .poll(() => page.getByText('Loading', { exact: true }).count(), { timeout: 30_000 })
-        .toBe(0);
-      for (const size of [WIDEST, PHONE, ENLARGED]) {
-        await resize(page, size);
-        expect(await overflowing(page), `at ${size.width}`).toEqual([]);
-      }
-      await resize(page, PHONE);
-      await inspect(page, `narrow${path.replaceAll(/[/:?=]+/g, '-')}`, THEMES);
-      expect(await smallTargets(page)).toEqual([]);
-    },
-  );
-
-  test('the login page fits', async () => {
-    const page = await scene.open();
-    await page.setViewportSize(ENLARGED);
-    await page.goto('/login');
-    await page.getByRole('heading', { name: 'Log in to Tidegate' }).waitFor();
-    expect(await overflowing(page)).toEqual([]);
-    await inspect(page, 'narrow-login', THEMES);
-  });
-
+describeNarrow('dialogs, menu and tables in a narrow window', (scene) => {
   test('the pages are behind a button: a link closes the menu, and Escape returns the focus', async () => {
-    const page = await openNarrow();
+    const page = await scene.openNarrow();
     await page.goto('/hosts');
     await page.getByRole('link', { name: /^web-/ }).first().waitFor();
     const pages = page.getByRole('navigation', { name: 'Pages', exact: true });
@@ -165,7 +71,7 @@ describeConsole('the console in a narrow window', { hosts: 4 }, (scene) => {
     await button.click();
     const menu = page.getByRole('dialog', { name: 'Menu' });
     await menu.getByRole('link', { name: 'Hosts', exact: true }).waitFor();
-    expect(await menu.locator('[aria-current=page]').innerText()).toBe('Hosts');
+    await expect.poll(() => menu.locator('[aria-current=page]').innerText()).toBe('Hosts');
     await inspect(page, 'narrow-menu', THEMES);
     expect(await smallTargets(page)).toEqual([]);
     await page.keyboard.press('Escape');
@@ -185,8 +91,8 @@ describeConsole('the console in a narrow window', { hosts: 4 }, (scene) => {
   });
 
   test.each(DIALOGS)('%s: the dialog %s fits', async (path, title, press) => {
-    const page = await openNarrow();
-    await page.goto(await pathOf(path));
+    const page = await scene.openNarrow();
+    await page.goto(await scene.pathOf(path));
     await page.getByRole('heading', { level: 1 }).waitFor();
     for (const [role, name] of press) await page.getByRole(role, { name, exact: true }).first().click();
     const dialog = page.getByRole('dialog', { name: title });
@@ -208,7 +114,7 @@ describeConsole('the console in a narrow window', { hosts: 4 }, (scene) => {
       ).toBe(0);
       expect(await overflowing(page), `at ${width}`).toEqual([]);
     }
-    await inspect(page, `narrow-dialog-${title.replaceAll(/\W+/g, '-')}`, THEMES);
+    await inspect(page, `narrow-dialog-${String(title).replaceAll(/\W+/g, '-')}`, THEMES);
     expect(await smallTargets(page)).toEqual([]);
   });
 
@@ -231,6 +137,7 @@ describeConsole('the console in a narrow window', { hosts: 4 }, (scene) => {
       await page.getByRole('heading', { level: 1 }).waitFor();
       await page
         .getByText(/hhhh|pppp/)
+        .filter({ visible: true })
         .first()
         .waitFor();
       expect(await overflowing(page), path).toEqual([]);
@@ -238,7 +145,7 @@ describeConsole('the console in a narrow window', { hosts: 4 }, (scene) => {
   });
 
   test('the bar of a selection stays within the window', async () => {
-    const page = await openNarrow();
+    const page = await scene.openNarrow();
     await page.goto('/hosts');
     await page.getByRole('checkbox', { name: 'Select all on this page' }).check();
     await page.getByText(/^\d+ hosts selected$/).waitFor();
@@ -250,63 +157,44 @@ describeConsole('the console in a narrow window', { hosts: 4 }, (scene) => {
     expect(await smallTargets(page)).toEqual([]);
   });
 
-  test('a wide table scrolls in its place', async () => {
-    const page = await openNarrow();
+  test('a row is a card: the state beside the name, facts with their names, and an order in place of headers', async () => {
+    const page = await scene.openNarrow();
     await page.goto('/hosts');
-    const last = page.getByRole('columnheader', { name: 'Last seen' });
-    await last.waitFor();
-    const end = async () => {
-      const box = await last.boundingBox();
-      return Math.floor((box?.x ?? 0) + (box?.width ?? 0));
+    const name = await boxOf(page.getByRole('link', { name: /^web-00000/ }));
+    const card = page.getByRole('row').filter({ hasText: 'web-00000' });
+    const state = await boxOf(card.locator('[data-part=pinned]'));
+    expect(Math.abs(state.y - name.y), 'on one line').toBeLessThan(12);
+    expect(state.x + state.width).toBeLessThanOrEqual(PHONE.width);
+    expect(await page.getByRole('columnheader').count()).toBe(0);
+    const none = card.getByText('none', { exact: true }).filter({ visible: true });
+    await expect.poll(() => none.count()).toBe(0);
+    await page.getByRole('combobox', { name: 'Order' }).selectOption('Last seen');
+    await expect.poll(() => new URL(page.url()).searchParams.get('sort')).toBe('-last_seen_at');
+    await page.getByRole('button', { name: 'Descending; sort ascending' }).click();
+    await expect.poll(() => new URL(page.url()).searchParams.get('sort')).toBe('last_seen_at');
+    await page.getByText('Filters', { exact: true }).click();
+    await page.getByRole('searchbox', { name: 'Filter' }).fill('web-00001');
+    await page.getByText('Filters, some are set').waitFor();
+    await expect.poll(() => page.getByRole('link', { name: /^web-/ }).count()).toBe(1);
+  });
+
+  test('a table that is wider than its place scrolls there and says so; the verdict stays in sight', async () => {
+    const page = await scene.openNarrow();
+    await resize(page, { width: 840, height: 900 });
+    await page.goto('/updates');
+    await page.getByText('Scroll sideways for more columns').waitFor();
+    const verdict = page.getByRole('columnheader', { name: 'Verdict' });
+    const last = page.getByRole('columnheader', { name: 'Brings or keeps' });
+    const end = async (header: Locator) => {
+      const { x, width } = await boxOf(header);
+      return Math.floor(x + width);
     };
-    expect(await end()).toBeGreaterThan(PHONE.width);
-    await page.getByRole('button', { name: 'Last seen' }).focus();
-    await expect.poll(end).toBeLessThanOrEqual(PHONE.width);
+    expect(await end(verdict)).toBeLessThanOrEqual(840);
+    expect(await end(last)).toBeGreaterThan(840);
+    await page.getByRole('button', { name: 'Brings or keeps' }).focus();
+    await expect.poll(() => end(last)).toBeLessThanOrEqual(840);
+    expect((await boxOf(verdict)).x).toBeGreaterThanOrEqual(0);
     expect(await overflowing(page)).toEqual([]);
+    await inspect(page, 'narrow-wide-table', THEMES);
   });
 });
-
-/** Resizes the window and waits until the page has the new size. */
-async function resize(page: Page, { width, height }: { width: number; height: number }): Promise<void> {
-  await page.setViewportSize({ width, height });
-  await expect.poll(() => page.evaluate('innerWidth + " " + innerHeight')).toBe(`${width} ${height}`);
-}
-
-/** The elements that make the document wider than the window, as selectors; content in a scroll area does not. */
-async function overflowing(page: Page): Promise<string[]> {
-  const found: unknown = await page.evaluate(`(() => {
-    const root = document.documentElement;
-    if (root.scrollWidth <= root.clientWidth) return [];
-    const own = (element) => {
-      for (let up = element.parentElement; up; up = up.parentElement)
-        if (['auto', 'scroll', 'hidden', 'clip'].includes(getComputedStyle(up).overflowX)) return true;
-      return false;
-    };
-    return ['scrolls by ' + (root.scrollWidth - root.clientWidth)].concat([...document.querySelectorAll('body *')]
-      .filter((element) => element.getBoundingClientRect().right > root.clientWidth + 1 && !own(element))
-      .slice(0, 8).map((element) => element.tagName + '.' + element.className + ' ' + element.textContent.slice(0, 40)));
-  })()`);
-  return Array.isArray(found) ? found.map(String) : ['no answer'];
-}
-
-/** The targets that axe-core finds too small (WCAG 2.2, 2.5.8: 24 by 24 pixels). */
-async function smallTargets(page: Page): Promise<string[]> {
-  const found: unknown =
-    await page.evaluate(`axe.run(document, { runOnly: ['target-size'] }).then(({ violations }) =>
-    violations.flatMap(({ nodes }) => nodes.map(({ target, failureSummary }) => target.join(' ') + ' ' + failureSummary)))`);
-  return Array.isArray(found) ? found.map(String) : ['no answer'];
-}
-
-/** With a window, so that the page has a table of times; it approves nothing during a story. */
-async function publishPolicy(operator: Operator): Promise<string> {
-  const inDays = (days: number) => new Date(Date.now() + days * DAY_MS).toISOString();
-  const windows = [
-    {
-      ...{ rrule: 'FREQ=DAILY', starts_on: inDays(2).slice(0, 10), start: '02:30' },
-      ...{ zone: 'America/Argentina/Buenos_Aires', duration_minutes: 60 },
-    },
-  ];
-  const request = { ...STANDING, name: 'Patch night', windows, ends_at: inDays(30) };
-  const answer = await operator.call('POST', '/api/v1/policies', request);
-  return expectAnswer(answer, 201, PolicyDetail).id;
-}

@@ -51,7 +51,7 @@ describeUpdates('the link of a notice in the console', (scene) => {
     const page = await scene.openAs();
     await page.goto(`/notices/${notice}`);
     await page.getByText('2 updates, 2 waiting for a decision.').waitFor();
-    expect(await page.locator('main tbody tr').count()).toBe(2);
+    await expect.poll(() => page.locator('main tbody tr').count()).toBe(2);
     await inspect(page, 'notice');
     // Opening it decided nothing.
     expect(await scene.stateOf(idOf('curl'))).toBe('pending');
@@ -74,6 +74,6 @@ describeUpdates('the link of a notice in the console', (scene) => {
     await viewer.getByText('2 updates, 1 waiting for a decision.').waitFor();
     expect(await viewer.getByRole('checkbox').count()).toBe(0);
     await viewer.goto('/notices/01900000-0000-7000-8000-00000000beef');
-    await viewer.getByText(/There is no such notice/).waitFor();
+    await viewer.getByText(/There is no such message/).waitFor();
   });
 });

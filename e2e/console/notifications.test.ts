@@ -49,7 +49,7 @@ describeConsole(
       await dialog.getByLabel('Password').fill('hunter2');
       await press(page, 'Save the channel');
       await dialog.getByText(/passwords are not sent in the clear/).waitFor();
-      expect(await dialog.getByLabel('Encryption').getAttribute('aria-invalid')).toBe('true');
+      await expect.poll(() => dialog.getByLabel('Encryption').getAttribute('aria-invalid')).toBe('true');
       await inspect(page, 'notifications-add-mail');
 
       await dialog.getByLabel('Kind').selectOption('webhook');
@@ -109,8 +109,10 @@ describeConsole(
       await dialog.getByText(/messages? about \d+ match/).waitFor();
       await inspect(page, 'notifications-rule');
       await press(page, 'Save the rule');
+      // The list may have the rule before the dialog has its answer.
+      await dialog.waitFor({ state: 'hidden' });
       const row = page.getByRole('row', { name: /People/ });
-      await row.getByText('OPERATOR_CHANGED').waitFor();
+      await row.getByText('an operator was added, changed or deleted').waitFor();
 
       await press(page, 'Add a rule');
       await dialog.getByLabel('Name', { exact: true }).fill('Nobody acted');
@@ -118,6 +120,7 @@ describeConsole(
       await dialog.getByLabel('After hours', { exact: true }).fill('4');
       await inspect(page, 'notifications-rule-escalation');
       await press(page, 'Save the rule');
+      await dialog.waitFor({ state: 'hidden' });
       await page.getByRole('row', { name: /when an exploited fix waits for 4 h/ }).waitFor();
 
       await press(page, 'Add a rule');
@@ -138,7 +141,7 @@ describeConsole(
       await channel.getByText('fails').waitFor();
       await inspect(page, 'notifications-failing');
       await channel.getByRole('link', { name: '1', exact: true }).click();
-      const letter = page.getByRole('row', { name: /dead letter/ });
+      const letter = page.getByRole('row', { name: /given up/ });
       await letter.focus();
       await page.keyboard.press('x');
       await page.getByText('1 delivery selected').waitFor();

@@ -6,7 +6,6 @@ import { expectAnswer } from '../harness/operator.ts';
 import { describeUpdates, SECOND } from '../harness/update-scene.ts';
 
 const KEY = '9dc858229fc7dd38854ae2d88d81803c0ebfcd88';
-const poll = <T>(look: () => T) => expect.poll(look, { timeout: 20_000 });
 
 describeUpdates('third-party origins in the console', (scene) => {
   /** An update from a repository of somebody else, with the key that the host names. */
@@ -43,10 +42,10 @@ describeUpdates('third-party origins in the console', (scene) => {
     await inspect(page, 'update-from-a-third-party');
     await page.getByRole('link', { name: 'Register Docker CE:bookworm' }).click();
     const dialog = page.getByRole('dialog', { name: 'Register an origin' });
-    expect(await dialog.getByLabel('Fingerprint of the signing key').inputValue()).toBe(KEY);
-    expect(await dialog.getByLabel('Suites').inputValue()).toBe('Docker CE:bookworm');
+    await expect.poll(() => dialog.getByLabel('Fingerprint of the signing key').inputValue()).toBe(KEY);
+    await expect.poll(() => dialog.getByLabel('Suites').inputValue()).toBe('Docker CE:bookworm');
     await dialog.getByLabel('Rule').selectOption('allow_older_than');
-    expect(await dialog.getByLabel('Days').inputValue()).toBe('7');
+    await expect.poll(() => dialog.getByLabel('Days').inputValue()).toBe('7');
     await dialog.getByLabel('Rule').selectOption('allow');
     await dialog.getByLabel('Reason').fill('the build hosts need it');
     await inspect(page, 'origins-add');
@@ -96,9 +95,9 @@ describeUpdates('third-party origins in the console', (scene) => {
     await dialog.getByLabel('Fingerprint of the signing key').fill('ACCC4CF8');
     await dialog.getByRole('button', { name: 'Register the origin' }).click();
     await dialog.getByRole('alert').waitFor();
-    await poll(() => dialog.getByLabel('Fingerprint of the signing key').getAttribute('aria-invalid')).toBe(
-      'true',
-    );
+    await expect
+      .poll(() => dialog.getByLabel('Fingerprint of the signing key').getAttribute('aria-invalid'))
+      .toBe('true');
     await dialog
       .getByLabel('Fingerprint of the signing key')
       .fill('B97B 0AFC AA1A 47F0 44F2  44A0 7FCC 7D46 ACCC 4CF8');

@@ -16,7 +16,6 @@ const PHONE = { width: 360, height: 740 };
 const WIDE = { width: 1440, height: 900 };
 /** Policies run every second. */
 const OFTEN = { SERVICE_SWEEP_INTERVAL_SECONDS: '1' };
-const poll = <T>(look: () => T) => expect.poll(look, { timeout: 20_000 });
 const isFocused = async (one: Locator) => (await one.and(one.page().locator(':focus')).count()) === 1;
 
 /** Walks to a control with the Tab key, as somebody without a pointer does. */
@@ -77,7 +76,7 @@ describeUpdates(
       await pressOn(page, button(`Add ${hostname}`), 'Enter');
       await form.getByRole('button', { name: `Remove ${hostname}` }).waitFor();
       await pressOn(page, form.getByLabel('Only security updates'), 'Space');
-      await pressOn(page, form.getByLabel('Least age in hours'), 'Control+a', 'Delete');
+      await pressOn(page, form.getByLabel('Minimum age in hours'), 'Control+a', 'Delete');
       await pressOn(page, button('Add a window'), 'Enter');
       await pressOn(page, form.getByLabel('Opens'), 'ArrowDown', 'ArrowDown');
       await pressOn(page, form.getByLabel('Which of the month'), 'ArrowDown');
@@ -91,7 +90,7 @@ describeUpdates(
 
       const approves =
         'It reaches 1 host and would approve 1 update if a window were open; 1 more once its host has sent a plan; 1 is left to people';
-      await poll(() => isFocused(form.getByText(approves))).toBe(true);
+      await expect.poll(() => isFocused(form.getByText(approves))).toBe(true);
       await form.getByText(`1 host: ${hostname}`).waitFor();
       const wouldApprove = form.getByRole('table', { name: 'Updates that it would approve' });
       await wouldApprove.getByRole('row', { name: `curl ${OFFERED.apt} apt ${hostname}` }).waitFor();
@@ -114,9 +113,11 @@ describeUpdates(
       await page.getByRole('link', { name: hostname }).first().waitFor();
       await page.getByRole('heading', { name: 'What it would approve if a window were open' }).waitFor();
       await page.getByRole('link', { name: 'curl', exact: true }).waitFor();
-      const windows = page.getByRole('region', { name: 'Windows' }).getByRole('row');
-      expect(await windows.count()).toBe(1 + 5);
-      expect(await windows.nth(1).innerText()).toMatch(/Tue, .*, 22:00 to Wed, .*, 02:00 Europe\/Berlin/);
+      const windows = page.getByRole('table', { name: 'Windows' }).getByRole('row');
+      await expect.poll(() => windows.count()).toBe(1 + 5);
+      await expect
+        .poll(() => windows.nth(1).innerText())
+        .toMatch(/Tue, .*, 22:00 to Wed, .*, 02:00 Europe\/Berlin/);
       await page.getByText('It has not run yet.').waitFor();
       await pressOn(page, page.locator('summary'), 'Enter');
       await page.getByRole('link', { name: 'bad', exact: true }).waitFor();
@@ -124,7 +125,7 @@ describeUpdates(
 
       await pressOn(page, button('Change'), 'Enter');
       const change = page.getByRole('dialog', { name: 'Change Patch night' });
-      expect(await change.getByLabel('Opens').inputValue()).toBe('monthly');
+      await expect.poll(() => change.getByLabel('Opens').inputValue()).toBe('monthly');
       await typeInto(page, change.getByLabel('Except'), 'curl');
       await pressOn(page, button('Show what it would do'), 'Enter');
       await change.getByRole('listitem').getByText('The policy leaves this package out.').waitFor();
@@ -160,7 +161,7 @@ describeUpdates(
       const terms = { ...STANDING_TERMS, security_only: true };
       const { id: policyId } = await publish({ name: 'At any time', scope });
       await publish({ name: 'Weekend', windows, terms });
-      await poll(async () => (await detailOf(policyId)).last_run).toMatchObject({ approved: 1 });
+      await expect.poll(async () => (await detailOf(policyId)).last_run).toMatchObject({ approved: 1 });
       const page = await scene.openAs(author);
       await page.goto('/policies');
       await page
@@ -235,7 +236,7 @@ describeUpdates(
         const scope = { kind: 'some', groups: [], hosts: [agent.agentId] };
         const windows = [{ ...closingWindow(), catch_up_hours: 6 }];
         const { id } = await publish({ name: 'Missed', scope, windows });
-        await poll(async () => (await detailOf(id)).last_run).toMatchObject({ approved: 1 });
+        await expect.poll(async () => (await detailOf(id)).last_run).toMatchObject({ approved: 1 });
         const page = await scene.openAs(SECOND);
         await page.goto(`/policies/${id}`);
         await page.getByRole('heading', { name: 'What it would approve now' }).waitFor();
@@ -274,8 +275,8 @@ describeUpdates(
       await dialog.getByLabel('Time zone').fill('Europe/Atlantis');
       await show.click();
       await dialog.getByRole('alert').waitFor();
-      await poll(() => isFocused(dialog.getByLabel('Packages'))).toBe(true);
-      expect(await dialog.getByLabel('Packages').getAttribute('aria-invalid')).toBe('true');
+      await expect.poll(() => isFocused(dialog.getByLabel('Packages'))).toBe(true);
+      await expect.poll(() => dialog.getByLabel('Packages').getAttribute('aria-invalid')).toBe('true');
       await inspect(page, 'policies-refused');
       await dialog.getByLabel('Packages').fill('*');
       await show.click();
@@ -286,16 +287,16 @@ describeUpdates(
       await inspect(page, 'policies-refused-window');
       await dialog.getByLabel('Time zone').fill('UTC');
       await dialog.getByLabel('Opens').selectOption('rule');
-      expect(await dialog.getByLabel('Rule').inputValue()).toBe('FREQ=DAILY');
+      await expect.poll(() => dialog.getByLabel('Rule').inputValue()).toBe('FREQ=DAILY');
       await show.click();
       await dialog.getByRole('button', { name: 'Publish the policy' }).click();
-      await poll(() => dialog.getByLabel('What it is for').getAttribute('aria-invalid')).toBe('true');
+      await expect.poll(() => dialog.getByLabel('What it is for').getAttribute('aria-invalid')).toBe('true');
       await dialog.getByLabel('What it is for').fill('A second one.');
       await show.click();
       await dialog.getByRole('button', { name: 'Publish the policy' }).click();
       await dialog.getByText('A policy with this name is in force already.').waitFor();
       await dialog.getByRole('button', { name: 'Back to the form' }).click();
-      expect(await dialog.getByLabel('Rule').inputValue()).toBe('FREQ=DAILY');
+      await expect.poll(() => dialog.getByLabel('Rule').inputValue()).toBe('FREQ=DAILY');
     });
 
     test('a policy is for a group, on certain weekdays but not on holidays, and stays so when it is changed', async () => {
@@ -347,15 +348,17 @@ describeUpdates(
       await page.getByRole('button', { name: 'Change', exact: true }).click();
       await page.getByRole('button', { name: 'Show what it would do' }).click();
       await page.getByRole('button', { name: 'Publish version 2' }).click();
-      await poll(async () => await detailOf(id)).toMatchObject({
-        version: 2,
-        scope,
-        terms,
-        windows,
-        ends_at,
-        restart_services,
-        reboot,
-      });
+      await expect
+        .poll(async () => await detailOf(id))
+        .toMatchObject({
+          version: 2,
+          scope,
+          terms,
+          windows,
+          ends_at,
+          restart_services,
+          reboot,
+        });
     });
 
     test('a viewer can look, and is not offered to publish', async () => {

@@ -16,8 +16,8 @@ describeConsole('rate limits in the console', { hosts: 0, operators: [VIEWER] },
     await page.getByLabel('Requests for Approvals').fill('250');
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByText('Nothing was changed').waitFor();
-    expect(await requests.getAttribute('aria-invalid')).toBe('true');
-    expect(await requests.getAttribute('aria-describedby')).not.toBeNull();
+    await expect.poll(() => requests.getAttribute('aria-invalid')).toBe('true');
+    await expect.poll(() => requests.getAttribute('aria-describedby')).not.toBeNull();
     await inspect(page, 'rate-limits');
     expect(await classes()).toMatchObject({ classes: { approvals: { requests: 100_000 } } });
     await requests.fill('20');
@@ -26,7 +26,7 @@ describeConsole('rate limits in the console', { hosts: 0, operators: [VIEWER] },
     expect(await classes()).toMatchObject({
       classes: { approvals: { requests: 250, window_seconds: 1 }, agent_renewal: { requests: 20 } },
     });
-    expect(await page.getByRole('button', { name: 'Save' }).isDisabled()).toBe(true);
+    await expect.poll(() => page.getByRole('button', { name: 'Save' }).isDisabled()).toBe(true);
   });
 
   test('the defaults are restored after a confirmation, and a toast undoes that', async () => {

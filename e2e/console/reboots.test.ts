@@ -12,7 +12,6 @@ import { VIEWER } from '../harness/update-scene.ts';
 
 const HOUR_MS = 3_600_000;
 /** The queue is looked at every 15 seconds. */
-const TURN = { timeout: 40_000 };
 
 describeConsole('reboots in the console', { hosts: 0, operators: [VIEWER] }, (scene) => {
   test('the page says what each host waits for; a failed slot is released and a host taken out by keyboard', async () => {
@@ -44,11 +43,11 @@ describeConsole('reboots in the console', { hosts: 0, operators: [VIEWER] }, (sc
       .poll(async () => {
         failed = await failsReboot([...hosts.values()]);
         return failed;
-      }, TURN)
+      })
       .not.toBe('');
     const { hostname: first } = expectName(await operator.call('GET', `/api/v1/agents/${failed}`));
     const other = first === 'web-1' ? 'web-2' : 'web-1';
-    await page.getByText('halted', { exact: true }).waitFor(TURN);
+    await page.getByText('halted', { exact: true }).waitFor();
     await page.getByText('1 of 1 slot taken, 1 host waiting').waitFor();
     await row(other).getByText('Waits until a failed host of its group is released.').waitFor();
     await inspect(page, 'reboots');

@@ -52,7 +52,7 @@ describeConsole('a resync, in the settings of the console', scenery, (scene) => 
     const dialog = page.getByRole('dialog', { name: 'Open a resync' });
     await dialog.getByText('At most 2 hosts may need it.').waitFor();
     const confirm = dialog.getByRole('button', { name: 'Open it' });
-    expect(await confirm.isDisabled()).toBe(true);
+    await expect.poll(() => confirm.isDisabled()).toBe(true);
     await inspect(page, 'settings-resync');
     await dialog.getByLabel('Hours').fill('5');
     await dialog.getByLabel('Reason').fill(REASON);

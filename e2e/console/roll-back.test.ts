@@ -38,7 +38,7 @@ describeUpdates('the way back in the console', (scene) => {
     const id = idOf('nginx');
     const page = await scene.openAs();
     await page.goto(`/updates/${id}`);
-    const partial = 'Way back: partial, the old files of nginx-common 1.0.0 cannot be had.';
+    const partial = 'Rollback: possible in part, the old files of nginx-common 1.0.0 are not available.';
     await expect.poll(() => page.getByText(partial).count()).toBe(2);
     expect(await page.getByRole('button', { name: 'Roll back…' }).count()).toBe(0);
     await inspect(page, 'way-back-partial');

@@ -18,7 +18,6 @@ const PHONE = { width: 360, height: 740 };
 const WIDE = { width: 1440, height: 900 };
 /** Policies and rollouts run every second. */
 const OFTEN = { SERVICE_SWEEP_INTERVAL_SECONDS: '1' };
-const poll = <T>(look: () => T) => expect.poll(look, { timeout: 20_000 });
 
 describeUpdates(
   'rollouts in the console',
@@ -62,7 +61,7 @@ describeUpdates(
       await dialog.getByLabel('Reason').focus();
       await page.keyboard.type(reason);
       await dialog.getByRole('button', { name: submit }).press('Enter');
-      await poll(() => dialog.count()).toBe(0);
+      await expect.poll(() => dialog.count()).toBe(0);
     }
 
     test('a board shows what each ring has and wants; a failed host halts it, and people resume and approve by keyboard', async () => {
@@ -90,8 +89,8 @@ describeUpdates(
       await carryOut(first, 'success');
       await carryOut(second, 'failed');
       await page.getByText(/Halted by server: 1 of 2 hosts of ring "canary" failed/).waitFor();
-      await lane('1. canary').getByText('met: 1 of 1 host', { exact: true }).waitFor();
-      await lane('1. canary').getByText('not met: 50 %, wants 100 %').waitFor();
+      await lane('1. canary').getByText('met: 1 host', { exact: true }).waitFor();
+      await lane('1. canary').getByText('not met: 50 %, needs 100 %').waitFor();
       await inspect(page, 'rollout-halted');
       await page.setViewportSize(PHONE);
       await inspect(page, 'rollout-halted-narrow');
@@ -104,15 +103,15 @@ describeUpdates(
       await undo.getByText('1 update left out: This server has installed nothing of it').waitFor();
       await inspect(page, 'rollout-roll-back');
       await page.keyboard.press('Escape');
-      await poll(() => undo.count()).toBe(0);
+      await expect.poll(() => undo.count()).toBe(0);
 
       await lane('1. canary').getByRole('link', { name: '1 failed' }).press('Enter');
       const rows = page.getByRole('table', { name: 'Hosts of this rollout' }).getByRole('row');
-      await poll(() => rows.count()).toBe(1 + 1);
+      await expect.poll(() => rows.count()).toBe(1 + 1);
       await rows.getByText('canary-2').waitFor();
       expect(new URL(page.url()).search).toBe('?ring=0&outcome=failed');
       await page.getByLabel('Outcome', { exact: true }).selectOption('');
-      await poll(() => rows.count()).toBe(1 + 2);
+      await expect.poll(() => rows.count()).toBe(1 + 2);
 
       await act(page, { button: 'Resume…', submit: 'Resume the rollout', reason: 'Its disk was full.' });
       await lane('1. canary').getByText('1 failed host does not count any more').waitFor();
@@ -121,8 +120,8 @@ describeUpdates(
       await lane('1. canary').getByText('passed', { exact: true }).waitFor();
       await lane('2. rest').getByText('now', { exact: true }).waitFor();
       await act(page, {
-        button: 'Skip the soak…',
-        submit: 'Skip the soak of all rings',
+        button: 'Skip the waiting times…',
+        submit: 'Skip the waiting times of all rings',
         reason: 'CVE-2026-1 is exploited.',
       });
       await page.getByText('emergency', { exact: true }).waitFor();
@@ -150,10 +149,10 @@ describeUpdates(
       await page.getByRole('button', { name: 'Change', exact: true }).press('Enter');
       const form = page.getByRole('dialog', { name: 'Change Nightly' });
       const ring = form.getByRole('group', { name: 'Ring 1' });
-      expect(await ring.getByLabel('canary', { exact: true }).isChecked()).toBe(true);
+      await expect.poll(() => ring.getByLabel('canary', { exact: true }).isChecked()).toBe(true);
       await form.getByRole('button', { name: 'Add a ring before the last' }).press('Enter');
       const added = form.getByRole('group', { name: 'Ring 2' });
-      expect(await added.getByLabel('Ring name').inputValue()).toBe('early');
+      await expect.poll(() => added.getByLabel('Ring name').inputValue()).toBe('early');
       await added.getByLabel('Installed, at least').fill('99');
       await inspect(page, 'policy-rings-form');
       await form.getByRole('button', { name: 'Show what it would do' }).press('Enter');
@@ -161,7 +160,7 @@ describeUpdates(
       await form.getByText('ubuntu 24.04, amd64: 1 host').waitFor();
       await inspect(page, 'policy-rings-preview');
       await form.getByRole('button', { name: 'Publish version 2' }).press('Enter');
-      await poll(() => form.count()).toBe(0);
+      await expect.poll(() => form.count()).toBe(0);
       await page.getByText(/^2\. early/).waitFor();
       await page.getByText('waits 7 days after its ring was entered').waitFor();
       await page.getByRole('link', { name: 'See its rollouts' }).press('Enter');
@@ -183,10 +182,12 @@ async function carryOut(agent: BareAgent, status: 'success' | 'failed'): Promise
     return payloads.filter(({ action }) => action === 'install_update').map(({ command_id: id }) => id);
   };
   let taken: string[] = [];
-  await poll(async () => {
-    taken = await take();
-    return taken.length;
-  }).toBeGreaterThan(0);
+  await expect
+    .poll(async () => {
+      taken = await take();
+      return taken.length;
+    })
+    .toBeGreaterThan(0);
   for (const id of taken) {
     const result = { status, ...(status === 'failed' && { reason: 'dpkg failed' }) };
     expect(await agent.call('POST', `/commands/${id}/result`, result)).toMatchObject({ status: 200 });

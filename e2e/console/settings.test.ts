@@ -3,8 +3,6 @@ import { inspect } from '../harness/browser.ts';
 import { describeConsole } from '../harness/describe-console.ts';
 
 const VIEWER = { username: 'vera', password: 'a long enough password', role: 'viewer' } as const;
-/** Waits longer than by default, as a busy machine renders slowly. */
-const poll = <T>(look: () => T) => expect.poll(look, { timeout: 30_000 });
 
 describeConsole('settings in the console', { hosts: 1, operators: [VIEWER] }, (scene) => {
   test('the server settings are shown, and the appearance is chosen and kept', async () => {
@@ -18,7 +16,9 @@ describeConsole('settings in the console', { hosts: 1, operators: [VIEWER] }, (s
     const chosen = () => page.evaluate('JSON.stringify(document.documentElement.dataset)');
     expect(JSON.parse(String(await chosen()))).toEqual({ theme: 'dark', density: 'compact' });
     await page.reload();
-    await poll(async () => JSON.parse(String(await chosen()))).toEqual({ theme: 'dark', density: 'compact' });
+    await expect
+      .poll(async () => JSON.parse(String(await chosen())))
+      .toEqual({ theme: 'dark', density: 'compact' });
     await page.getByRole('checkbox', { name: /Single-key shortcuts/ }).uncheck();
     await page.keyboard.press('Tab');
     await page.getByRole('heading', { name: 'Settings', exact: true }).click();

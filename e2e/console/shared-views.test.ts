@@ -5,7 +5,6 @@ import { describeConsole } from '../harness/describe-console.ts';
 
 const VIEWER = { username: 'vera', password: 'a long enough password', role: 'viewer' } as const;
 const HOSTILE = '<img src=x onerror=alert(1)> {{7*7}}';
-const poll = <T>(look: () => T) => expect.poll(look, { timeout: 20_000 });
 
 describeConsole('shared views in the console', { hosts: 2, operators: [VIEWER] }, (scene) => {
   const open = async (page: Page, path: string) => {
@@ -30,9 +29,9 @@ describeConsole('shared views in the console', { hosts: 2, operators: [VIEWER] }
     expect(await views.getByLabel('share with everybody').count()).toBe(0);
     expect(await page.locator('img[src=x]').count()).toBe(0);
     await view.click();
-    await poll(() => new URL(page.url()).searchParams.toString()).toBe(
-      'state=pending&ecosystem=apt&sort=-severity',
-    );
+    await expect
+      .poll(() => new URL(page.url()).searchParams.toString())
+      .toBe('state=pending&ecosystem=apt&sort=-severity');
   });
 
   test('views belong to one page, and a view that is not shared to one operator', async () => {

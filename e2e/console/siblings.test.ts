@@ -32,13 +32,15 @@ describeUpdates('updates of one transaction in the console', (scene) => {
     await page.goto(`/updates?host=${hostname}&sort=name`);
     const rows = page.locator('main tbody tr');
     await rows.getByText('+2').first().waitFor();
-    expect(await rows.getByText('in the same transaction').count()).toBe(3);
+    await expect.poll(() => rows.getByText('in the same transaction').count()).toBe(3);
     await inspect(page, 'updates-siblings');
 
     await page.goto(`/updates/${idOf('python3.11')}`);
     await page.getByText('One transaction brings this update and 2 others').waitFor();
     const panel = page.getByLabel('Updates of the same transaction');
-    expect(await panel.getByRole('link').allTextContents()).toEqual(['libpython3.11', 'python3.11-minimal']);
+    await expect
+      .poll(() => panel.getByRole('link').allTextContents())
+      .toEqual(['libpython3.11', 'python3.11-minimal']);
     await inspect(page, 'update-siblings');
     await page.getByRole('button', { name: 'Approve all 3 together' }).click();
     await page.getByText('3 updates on 1 host: 1 transaction').waitFor();

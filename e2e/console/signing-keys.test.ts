@@ -3,8 +3,6 @@ import { inspect } from '../harness/browser.ts';
 import { describeConsole } from '../harness/describe-console.ts';
 
 const VIEWER = { username: 'vera', password: 'a long enough password', role: 'viewer' } as const;
-/** Waits longer than by default, as a busy machine renders slowly. */
-const poll = <T>(look: () => T) => expect.poll(look, { timeout: 30_000 });
 
 describeConsole('signing keys in the console', { hosts: 3, operators: [VIEWER] }, (scene) => {
   test('a rotation: add a key, see which hosts hold it, use it, and revoke the old one by typing', async () => {
@@ -22,7 +20,7 @@ describeConsole('signing keys in the console', { hosts: 3, operators: [VIEWER] }
     await scene.stage.fleet.checkInAll();
     await scene.stage.fleet.checkInAll();
     await page.getByRole('button', { name: 'Refresh the signing keys' }).click();
-    await poll(() => page.getByText('all 3 hosts hold it').count()).toBe(2);
+    await expect.poll(() => page.getByText('all 3 hosts hold it').count()).toBe(2);
     await inspect(page, 'signing-keys');
     await page.getByRole('button', { name: 'Sign with it: key 2' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Sign with it' }).click();
@@ -30,7 +28,7 @@ describeConsole('signing keys in the console', { hosts: 3, operators: [VIEWER] }
     await page.getByRole('button', { name: 'Revoke key 1' }).click();
     const dialog = page.getByRole('dialog', { name: 'Revoke key 1' });
     const confirm = dialog.getByRole('button', { name: 'Revoke permanently' });
-    expect(await confirm.isDisabled()).toBe(true);
+    await expect.poll(() => confirm.isDisabled()).toBe(true);
     await dialog.getByLabel('Type revoke 1 to continue').fill('revoke 1');
     await confirm.click();
     await page.getByText('Key 1 is revoked').waitFor();

@@ -6,19 +6,17 @@ import { inspect } from '../harness/browser.ts';
 import { OFFERED } from '../harness/offer-updates.ts';
 import { describeUpdates, FINDING, SECOND } from '../harness/update-scene.ts';
 
-const poll = <T>(look: () => T) => expect.poll(look, { timeout: 20_000 });
-
 describeUpdates('statements about vulnerabilities in the console', (scene) => {
   test('a finding leads to a statement about exactly it, and the update passes with it named', async () => {
     const { idOf } = await scene.hostWith(['bad']);
     const page = await scene.openAs();
     await page.goto(`/updates/${idOf('bad')}`);
-    await page.getByRole('link', { name: 'State what it means' }).first().click();
+    await page.getByRole('link', { name: 'Not affected? Add a statement' }).first().click();
     const dialog = page.getByRole('dialog', { name: 'State what a vulnerability means' });
-    expect(await dialog.getByLabel('Vulnerability').inputValue()).toBe(FINDING);
-    expect(await dialog.getByLabel('Package').inputValue()).toBe('bad');
-    expect(await dialog.getByLabel('Versions').inputValue()).toBe(OFFERED.apt);
-    expect(await dialog.getByLabel('Distribution').inputValue()).toBe('debian');
+    await expect.poll(() => dialog.getByLabel('Vulnerability').inputValue()).toBe(FINDING);
+    await expect.poll(() => dialog.getByLabel('Package', { exact: true }).inputValue()).toBe('bad');
+    await expect.poll(() => dialog.getByLabel('Versions').inputValue()).toBe(OFFERED.apt);
+    await expect.poll(() => dialog.getByLabel('Distribution').inputValue()).toBe('debian');
     await inspect(page, 'statements-add');
     await dialog.getByLabel('Hosts').selectOption('host:');
     await dialog.getByLabel('Because').selectOption('vulnerable_code_not_in_execute_path');
@@ -54,7 +52,7 @@ describeUpdates('statements about vulnerabilities in the console', (scene) => {
     await dialog.getByLabel('Explanation').fill('looked at it');
     await dialog.getByRole('button', { name: 'Sign the statement' }).click();
     await dialog.getByRole('alert').waitFor();
-    await poll(() => dialog.getByLabel('Distribution').getAttribute('aria-invalid')).toBe('true');
+    await expect.poll(() => dialog.getByLabel('Distribution').getAttribute('aria-invalid')).toBe('true');
   });
 
   test('an OpenVEX document is imported, once, with what became of each statement', async () => {

@@ -4,8 +4,6 @@ import { expect, test } from 'vitest';
 import { inspect } from '../harness/browser.ts';
 import { describeUpdates, SECOND, VIEWER } from '../harness/update-scene.ts';
 
-/** Waits longer than by default, as a busy machine renders slowly. */
-const poll = <T>(look: () => T) => expect.poll(look, { timeout: 20_000 });
 const rows = (page: Page) => page.locator('main tbody tr');
 
 describeUpdates('one update in the console', (scene) => {
@@ -15,7 +13,7 @@ describeUpdates('one update in the console', (scene) => {
     await page.goto(`/updates/${idOf('one')}`);
     await page.getByRole('button', { name: /^Approve: installs/ }).click();
     await page.getByRole('button', { name: 'Undo' }).click();
-    await poll(() => scene.stateOf(idOf('one'))).toBe('pending');
+    await expect.poll(() => scene.stateOf(idOf('one'))).toBe('pending');
   });
 
   test('an override is deliberate, says what it does not waive, and is recorded as an event (A3, A4, A5)', async () => {
@@ -27,12 +25,12 @@ describeUpdates('one update in the console', (scene) => {
     await inspect(page, 'update-blocked');
     await page.keyboard.press('a');
     await page.keyboard.press('o');
-    await poll(() => page.evaluate('document.activeElement?.tagName')).toBe('TEXTAREA');
+    await expect.poll(() => page.evaluate('document.activeElement?.tagName')).toBe('TEXTAREA');
     await page.getByText('signature and hashes are still verified').waitFor();
     const submit = page.getByRole('button', { name: `Override for bad on ${hostname}` });
-    expect(await submit.isDisabled()).toBe(true);
+    await expect.poll(() => submit.isDisabled()).toBe(true);
     await page.keyboard.type('   ');
-    expect(await submit.isDisabled()).toBe(true);
+    await expect.poll(() => submit.isDisabled()).toBe(true);
     expect(await scene.stateOf(idOf('bad'))).toBe('pending');
     await page.keyboard.type('the parser is not used here');
     await inspect(page, 'update-override');
@@ -47,7 +45,7 @@ describeUpdates('one update in the console', (scene) => {
     await page.getByText(event?.id ?? 'no event').waitFor();
     await page.getByRole('link', { name: 'See its event' }).click();
     await page.getByRole('heading', { name: 'Event', exact: true }).waitFor();
-    await poll(() => new URL(page.url()).pathname).toBe(`/events/${event?.id}`);
+    await expect.poll(() => new URL(page.url()).pathname).toBe(`/events/${event?.id}`);
     await page.getByText('the parser is not used here').first().waitFor();
     await inspect(page, 'event');
   });
@@ -97,7 +95,9 @@ describeUpdates('one update in the console', (scene) => {
     await page.getByLabel('Key id').fill('second-key');
     await page.getByLabel('Signature', { exact: true }).fill(`${'_'.repeat(86)}==`);
     await page.getByRole('button', { name: 'Add the signature' }).click();
-    await poll(() => page.getByLabel('Signature', { exact: true }).getAttribute('aria-invalid')).toBe('true');
+    await expect
+      .poll(() => page.getByLabel('Signature', { exact: true }).getAttribute('aria-invalid'))
+      .toBe('true');
     await page.getByLabel('Signature', { exact: true }).fill(`${'A'.repeat(86)}==`);
     await page.getByRole('button', { name: 'Add the signature' }).click();
     await page.getByText('The token has 2 signatures now.').waitFor();
@@ -128,14 +128,14 @@ describeUpdates('one update in the console', (scene) => {
     expect(await scene.stateOf(idOf('unwanted'))).toBe('rejected');
     await page.getByText('not this one').first().waitFor();
     await page.getByRole('button', { name: 'Undo' }).click();
-    await poll(() => scene.stateOf(idOf('unwanted'))).toBe('pending');
+    await expect.poll(() => scene.stateOf(idOf('unwanted'))).toBe('pending');
   });
 
   test('a viewer is offered no decision', async () => {
     const { idOf } = await scene.hostWith(['bad']);
     const page = await scene.openAs(VIEWER);
     await page.goto('/updates');
-    await poll(() => rows(page).count()).toBeGreaterThan(0);
+    await expect.poll(() => rows(page).count()).toBeGreaterThan(0);
     expect(await page.getByRole('checkbox').count()).toBe(0);
     await page.goto(`/updates/${idOf('bad')}`);
     await page.getByRole('heading', { name: /^Blocked:/ }).waitFor();
@@ -151,7 +151,7 @@ describeUpdates('one update in the console', (scene) => {
     const { idOf } = await scene.hostWith(['one']);
     const page = await scene.openAs();
     await page.goto('/packages?ecosystem=dnf');
-    await poll(() => rows(page).count()).toBeGreaterThan(0);
+    await expect.poll(() => rows(page).count()).toBeGreaterThan(0);
     await inspect(page, 'packages');
     await page.goto(`/updates/${idOf('one')}`);
     await page.getByRole('button', { name: /^Approve: installs/ }).waitFor();

@@ -47,11 +47,11 @@ describeUpdates('versions of one package in the console', (scene) => {
     await page.goto('/updates?name=demo');
     const rows = page.locator('main tbody tr');
     await rows.getByText('newest').waitFor();
-    expect(await rows.count()).toBe(1);
+    await expect.poll(() => rows.count()).toBe(1);
     await inspect(page, 'updates-offered');
     await page.goto('/updates?name=demo&alternatives=true');
     await rows.getByText('series', { exact: true }).waitFor();
-    expect(await rows.count()).toBe(2);
+    await expect.poll(() => rows.count()).toBe(2);
 
     await page.goto(`/updates/${idOf('3.0.0')}`);
     await page.getByRole('heading', { name: 'Offered versions' }).waitFor();

@@ -33,7 +33,9 @@ describe.skipIf(missing !== null)(`the first minutes${missing ? ` (${missing})` 
 
     // Before any host: no number, and to the letter until somebody decides.
     await page.getByText('There are no open updates yet').waitFor();
-    expect(await page.getByRole('radio', { name: /Every known vulnerability/ }).isChecked()).toBe(true);
+    await expect
+      .poll(() => page.getByRole('radio', { name: /Every known vulnerability/ }).isChecked())
+      .toBe(true);
     await page.getByRole('radio', { name: /Only vulnerabilities that the update introduces/ }).check();
     await page.getByRole('button', { name: 'Decide' }).click();
     await page.getByText('Chosen by mara').waitFor();

@@ -2,6 +2,8 @@ import { existsSync } from 'node:fs';
 import { type Browser, chromium } from 'playwright-core';
 
 const CHROMIUM = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium';
+/** The same engine without an interface, which costs a quarter of each story; taken where it is installed. */
+const HEADLESS_SHELL = '/usr/bin/chromium-headless-shell';
 const FLAGS = [
   '--no-sandbox',
   '--disable-gpu',
@@ -14,7 +16,9 @@ const FLAGS = [
 
 /** Debian's Chromium without a window. */
 export function launchChromium(): Promise<Browser> {
-  return chromium.launch({ executablePath: CHROMIUM, args: FLAGS });
+  const named = process.env.CHROMIUM_PATH !== undefined;
+  const executablePath = !named && existsSync(HEADLESS_SHELL) ? HEADLESS_SHELL : CHROMIUM;
+  return chromium.launch({ executablePath, args: FLAGS });
 }
 
 /** Says which package has the browser; null if it is installed. */

@@ -78,3 +78,16 @@ export async function untilJudged(operator: Operator, updateId: string): Promise
   }
   throw new Error(`update ${updateId} is not judged`);
 }
+
+/** The action of a plan of apt that brings the offered version of a package. */
+export function aptAction(name: string, more: object = {}) {
+  return {
+    ...{ action: 'upgrade', name, arch: 'amd64', from_version: '1.0.0', to_version: OFFERED.apt },
+    ...{ source_name: name, source_version: OFFERED.apt, origin: 'Debian:12/stable' },
+    artifact: {
+      ...{ filename: `${name}.pkg`, url: `https://mirror.example/${name}.pkg` },
+      ...{ size_bytes: 10_345, sha256: 'a'.repeat(64) },
+    },
+    ...more,
+  };
+}

@@ -11,8 +11,8 @@ import { expectAnswer, type Operator } from './operator.ts';
 /** Rollouts run with the sweep. */
 export const OFTEN = { SERVICE_SWEEP_INTERVAL_SECONDS: '1' };
 const DAY_MS = 86_400_000;
-/** How long a step of a rollout may take, and how often a story looks. */
-export const TURN = { timeout: 15_000, interval: 200 };
+/** How often a story looks at a step of a rollout. */
+export const TURN = { interval: 200 };
 const Items = Type.Object({ items: Type.Array(RolloutItem) });
 
 /** Publishes a policy with rings that approves everything clear. */

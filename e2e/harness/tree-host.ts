@@ -54,7 +54,7 @@ export async function createTreeHost(folder: string, manager: 'apt' | 'dnf'): Pr
       const jobs = path('var/spool/tidegate/jobs');
       const isReady = () =>
         existsSync(jobs) && readdirSync(jobs).some((job) => existsSync(join(jobs, job, 'ready')));
-      await expect.poll(isReady, { timeout: 60_000 }).toBe(true);
+      await expect.poll(isReady).toBe(true);
       await succeeds(unit('tidegate-executor.service', '--linger', '0'));
       await succeeds(agent);
     },

@@ -41,7 +41,7 @@ describe.skipIf(missing !== null).each(ENGINES.slice(0, 1))(
       const [update] = await operator.updates({ name: PACKAGE });
       const stopped = () => operator.call('POST', `/api/v1/updates/${update?.id}/approve`);
       await expect
-        .poll(async () => (await stopped()).body, { timeout: 60_000, interval: 250 })
+        .poll(async () => (await stopped()).body, { interval: 250 })
         .toMatchObject({
           blocked_by: 'hold',
         });
@@ -51,7 +51,7 @@ describe.skipIf(missing !== null).each(ENGINES.slice(0, 1))(
       await operator.call('POST', `/api/v1/updates/${update?.id}/preview`);
       const asked = { filter: { name: PACKAGE, state: 'pending' }, confirm_count: 1 };
       const preview = async () => (await operator.call('POST', '/api/v1/updates/preview', asked)).body;
-      await expect.poll(preview, { timeout: 60_000, interval: 250 }).toMatchObject({ updates: 1 });
+      await expect.poll(preview, { interval: 250 }).toMatchObject({ updates: 1 });
       await follow('Approve');
       must(await host.runOnce());
       expect(await host.installed()).toEqual(NEW);

@@ -28,12 +28,10 @@ describe.skipIf(missing !== null).each(storyEngines('sqlite'))(
       const preview = async () => (await operator.call('POST', '/api/v1/policies/preview', draft)).body;
       for (const { id } of await operator.updates())
         await operator.call('POST', `/api/v1/updates/${id}/preview`);
-      await expect.poll(preview, { timeout: 60_000, interval: 250 }).toMatchObject({ approves: 2 });
+      await expect.poll(preview, { interval: 250 }).toMatchObject({ approves: 2 });
       await follow('See what it would do');
       await follow('Publish', 'POLICY');
-      await expect
-        .poll(async () => (await operator.updates({ state: 'approved' })).length, { timeout: 60_000 })
-        .toBe(2);
+      await expect.poll(async () => (await operator.updates({ state: 'approved' })).length).toBe(2);
       await follow('Watch');
       await follow('Stop it');
       must(await host.runOnce());

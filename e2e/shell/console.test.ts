@@ -5,19 +5,21 @@ import { RegisterAnswer, TokenPair } from '@tidegate/protocol/agent-api';
 import { CreatedApiToken } from '@tidegate/protocol/api-tokens-api';
 import { SYSTEM_PATH } from '@tidegate/testkit/run-tool';
 import { tmpDir } from '@tidegate/testkit/tmp';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { startChild } from '../harness/child.ts';
 import { browserMissing } from '../harness/chromium.ts';
 import { type ConsoleStage, openConsoleStage } from '../harness/console-stage.ts';
 import { expectAnswer } from '../harness/operator.ts';
 import { OPERATOR } from '../harness/server-process.ts';
-import { type Screen, screenMissing, startScreen } from './screen.ts';
+import { type Picture, type Screen, screenMissing, startScreen } from './screen.ts';
 import { webviewMissing } from './shell-stage.ts';
 
 const missing = screenMissing() ?? browserMissing() ?? webviewMissing();
 const MAIN = join(import.meta.dirname, '../../apps/shell/src/main.ts');
 /** More than a caret, less than a word. */
 const TYPED_PIXELS = 80;
+/** How long a window may take to draw what was typed, and how often the screen is looked at: more than two frames. */
+const DRAWING = { timeout: 10_000, interval: 100 };
 
 describe.skipIf(missing !== null)(`the console in the shell${missing ? ` (${missing})` : ''}`, () => {
   let screen: Screen;
@@ -65,20 +67,47 @@ describe.skipIf(missing !== null)(`the console in the shell${missing ? ` (${miss
   const keys = (...args: string[]) =>
     execFileSync('xdotool', args, { env: { ...process.env, DISPLAY: screen.display } });
 
-  /** Types over what the focused field has until the screen shows it: a new window takes keys only after a while. */
+  /**
+   * Types over what the focused field has until the screen follows: a new window takes keys only after a while, and draws them
+   * later still. The text must come, go and come again, because a page that is still drawing changes the screen by itself.
+   */
   async function typeInto(field: string, text: string) {
-    const before = screen.picture(field);
-    const isShown = () => {
+    const clear = () => keys('key', 'ctrl+a', 'BackSpace');
+    const type = () => {
       keys('key', 'ctrl+a');
       keys('type', '--delay', '5', text);
-      return screen.picture(field).differsFrom(before);
     };
-    await expect.poll(isShown, { timeout: 30_000 }).toBeGreaterThan(TYPED_PIXELS);
+    const follows = async () => {
+      clear();
+      const empty = await stillPicture(field);
+      const isShown = () => screen.picture(field).differsFrom(empty) > TYPED_PIXELS;
+      const becomes = (shown: boolean) => vi.waitUntil(() => isShown() === shown, DRAWING);
+      type();
+      await becomes(true);
+      clear();
+      await becomes(false);
+      type();
+      await becomes(true);
+      await stillPicture(field);
+    };
+    await vi.waitFor(follows, { timeout: 90_000 });
+  }
+
+  /** Waits until two pictures of the screen are alike but for a caret. */
+  async function stillPicture(name: string): Promise<Picture> {
+    let last = screen.picture(name);
+    const isStill = () => {
+      const before = last;
+      last = screen.picture(name);
+      return last.differsFrom(before) <= TYPED_PIXELS;
+    };
+    await vi.waitUntil(isStill, DRAWING);
+    return last;
   }
 
   /** Waits for a drawn page: its text has many shades of colour, an empty window has few. */
   const untilDrawn = (name: string, colours: number) =>
-    expect.poll(() => screen.picture(name).colours, { timeout: 30_000 }).toBeGreaterThan(colours);
+    expect.poll(() => screen.picture(name).colours).toBeGreaterThan(colours);
 
   async function apiToken(label: string): Promise<string> {
     const expires_at = new Date(Date.now() + 3_600_000).toISOString();
@@ -101,16 +130,12 @@ describe.skipIf(missing !== null)(`the console in the shell${missing ? ` (${miss
       keys('key', 'Tab');
       await typeInto(`password-${backend}`, OPERATOR.password);
       keys('key', 'Return');
-      await expect
-        .poll(titles, { timeout: 30_000 })
-        .toContainEqual(expect.stringContaining('Overview · Tidegate'));
+      await expect.poll(titles).toContainEqual(expect.stringContaining('Overview · Tidegate'));
       const secrets = join(home, '.local/share/tidegate-shell/sessions.json');
       expect(statSync(secrets).mode & 0o777).toBe(0o600);
       expect(Object.keys(JSON.parse(readFileSync(secrets, 'utf8')))).toEqual([stage.server.url]);
       // The number of pending updates is before the title.
-      await expect
-        .poll(titles, { timeout: 30_000 })
-        .toContainEqual(expect.stringMatching(/^\(12\) Overview · Tidegate/));
+      await expect.poll(titles).toContainEqual(expect.stringMatching(/^\(12\) Overview · Tidegate/));
       await untilDrawn(`overview-${backend}`, 1_200);
       expect([...child.stdout, ...child.stderr].join('\n')).not.toMatch(/eyJ|password/);
     });
@@ -122,11 +147,11 @@ describe.skipIf(missing !== null)(`the console in the shell${missing ? ` (${miss
       const args = ['--server', stage.server.url, '--token', '-', `tidegate://update/${update.id}`];
       const { child, notices } = startShell(backend, args, { input: `${token}\n` });
       await child.line(/window open/);
-      await expect.poll(titles, { timeout: 30_000 }).toContainEqual(expect.stringContaining(update.name));
+      await expect.poll(titles).toContainEqual(expect.stringContaining(update.name));
       await untilDrawn(`update-${backend}`, 1_200);
       expect(notices()).toBe('');
       await reuseRefreshToken(stage, `stolen-${backend}`);
-      await expect.poll(notices, { timeout: 30_000 }).toContain('Tidegate: REFRESH_TOKEN_REUSE');
+      await expect.poll(notices).toContain('Tidegate: REFRESH_TOKEN_REUSE');
       expect([...child.stdout, ...child.stderr].join('\n')).not.toContain(token);
     });
   });

@@ -23,7 +23,9 @@ describe.skipIf(missing !== null)(`the shell survives crashes${missing ? ` (${mi
     await stage.report({ as: 'alive' });
     for (const pid of descendants(program)) process.kill(pid, 'SIGKILL');
     await expect.poll(() => stage.reports.filter(({ as }) => as === 'alive').length).toBeGreaterThan(1);
-    expect(stage.log.join('')).toContain('page loaded again webview=main cause="the page crashed"');
+    await expect
+      .poll(() => stage.log.join(''))
+      .toContain('page loaded again webview=main cause="the page crashed"');
   });
 
   test('webview: a page makes the library abort, and the shell opens its windows again', async () => {
@@ -41,9 +43,9 @@ describe.skipIf(missing !== null)(`the shell survives crashes${missing ? ` (${mi
     });
     await stage.openMain('/');
     await expect.poll(() => loads).toBe(2);
-    expect(stage.log.join('')).toMatch(
-      /page loaded again webview=main cause="the process of the windows ended \(SIGABRT\)"/,
-    );
+    await expect
+      .poll(() => stage.log.join(''))
+      .toMatch(/page loaded again webview=main cause="the process of the windows ended \(SIGABRT\)"/);
     expect(stage.shell.windows.windows()).toEqual(['main']);
   });
 

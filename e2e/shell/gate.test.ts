@@ -94,7 +94,7 @@ describe.skipIf(missing !== null)(`a real page and the gate${missing ? ` (${miss
         .poll(() => stage.reports.filter(({ as }) => as === 'still-here' || as === 'before').length)
         .toBeGreaterThan(1);
       expect(stage.requests).toEqual([]);
-      expect(stage.log.join('')).toMatch(blocked);
+      await expect.poll(() => stage.log.join('')).toMatch(blocked);
     });
 
     test('another host is never loaded, neither in place of the page nor in a window', async () => {
@@ -105,7 +105,7 @@ describe.skipIf(missing !== null)(`a real page and the gate${missing ? ` (${miss
       await stage.openMain('/');
       expect((await stage.report({ as: 'still-here' })).ok).toBe('"0.2.0"');
       expect(foreign.visits()).toBe(0);
-      expect(stage.log.join('')).toContain('navigation_blocked webview=main');
+      await expect.poll(() => stage.log.join('')).toContain('navigation_blocked webview=main');
       expect(stage.shell.windows.windows()).toEqual(['main']);
     });
 

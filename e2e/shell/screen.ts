@@ -39,9 +39,10 @@ export function screenMissing(): string | null {
 /** Starts a screen on a free number. Screenshots are read from its frame buffer, a file in xwd format. */
 export async function startScreen(): Promise<Screen> {
   const folder = tmpDir('tidegate-screen-');
+  // Without -noreset it starts anew when its last client leaves, and refuses the next one that comes meanwhile.
   const child = spawn(
     XVFB,
-    ['-displayfd', '3', '-screen', '0', '1280x800x24', '-fbdir', folder.path, '-nolisten', 'tcp'],
+    ['-displayfd', '3', '-screen', '0', '1280x800x24', '-fbdir', folder.path, '-nolisten', 'tcp', '-noreset'],
     { stdio: ['ignore', 'ignore', 'ignore', 'pipe'] },
   );
   const said = child.stdio[3];

@@ -1,3 +1,4 @@
+import { backUp } from './back-up.ts';
 import { HOSTS, RELEASES } from './catalogue.ts';
 import { startDemoClock } from './clock.ts';
 import { createHost, type DemoHost } from './host.ts';
@@ -25,14 +26,13 @@ export interface Place {
 }
 
 /**
- * Lives through the last 30 days: a server with a clock that is moved, hosts that report to it by its API, and people
+ * Lives through the 30 days before a time: a server with a clock that is moved, hosts that report to it by its API, and people
  * who act by its API. The server writes every row, and chains every event, by its own code.
  */
 export async function makeHistory(
   dataDir: string,
-  { sources, onDay }: { sources: Sources; onDay: (day: number) => void },
+  { sources, onDay, endMs }: { sources: Sources; onDay: (day: number) => void; endMs: number },
 ): Promise<{ hosts: DemoHost[]; place: Place; isUp: (host: DemoHost) => boolean }> {
-  const endMs = Date.now();
   // What the server has recorded must never be of the future.
   const beginMs = endMs - DAYS * DAY_MS - SPARE_MS;
   using clock = startDemoClock(beginMs);
@@ -69,6 +69,7 @@ export async function makeHistory(
     );
     await settle();
     await story.act(day);
+    if (day === DAYS - 1) await backUp(dataDir, { env: sources.env, now: clock.now });
     const nextMs = beginMs + (day + 1) * DAY_MS;
     while (clock.now() < nextMs) {
       clock.leap(Math.min(isFine ? FINE_MS : COARSE_MS, Math.max(1, nextMs - clock.now())));
@@ -81,12 +82,13 @@ export async function makeHistory(
         hosts.filter((host) => story.isUp(host, day)),
         (host) => host.work(),
       );
+      await settle();
+      await each(hosts, (host) => host.prove());
     }
   }
   await story.end();
   await settle();
   await server.stop();
-  place.now = Date.now;
   return { hosts, place, isUp: (host) => story.isUp(host, DAYS) };
 
   async function settle(): Promise<void> {

@@ -11,6 +11,7 @@ import { CommandPayload, type Envelope } from '@tidegate/protocol/documents';
 import { MACHINE_ID_HEADER } from '@tidegate/protocol/headers';
 import type { Plan, PlanAction } from '@tidegate/protocol/plan';
 import type { RestartReport } from '@tidegate/protocol/restarts';
+import type { TimelinessReport } from '@tidegate/protocol/timeliness';
 import type { Static, TSchema } from 'typebox';
 import { Value } from 'typebox/value';
 import { BASE, type HOSTS, OF_GROUP, RELEASES, type Release, SYSTEMS } from './catalogue.ts';
@@ -35,10 +36,15 @@ export function createHost(given: Given, world: HostWorld) {
   const updates = new Map<string, Release>();
   let session = { agentId: '', access: '', refresh: '' };
   let machine = `machine-of-${given.name}`;
+  /** As an agent that is refused for its machine: it ends, and systemd does not start it again. */
+  let hasGivenUp = false;
   let boot = { id: randomUUID(), sinceMs: world.now() - 40 * 86_400_000 };
   let digest = '';
   let received: string[] = [];
   let todo: CommandPayload[] = [];
+  let owesProof = false;
+  /** When the package lists were last fetched; null: with every report. */
+  let listsSinceMs: number | null = null;
   const stale = { kernel: false, services: new Set<string>() };
   const text = () => new Date(world.now()).toISOString();
 
@@ -58,22 +64,25 @@ export function createHost(given: Given, world: HostWorld) {
     });
   }
 
-  /** Asks in the name of the host; renews its tokens first where they have expired. Null where it is refused. */
+  /** Asks in the name of the host; renews its tokens first where they have expired. Null where it is refused, or comes too late. */
   async function ask<T extends TSchema>(
     method: string,
     path: string,
     { body, answer }: { body: object; answer?: T },
-  ): Promise<Static<T> | null> {
+  ): Promise<Static<T> | null | undefined> {
+    if (hasGivenUp) return null;
     let reply = await send(method, `/${session.agentId}${path}`, body);
     if (reply.status === 401 && (await renew()))
       reply = await send(method, `/${session.agentId}${path}`, body);
     if (!reply.ok) {
       const said = await reply.text();
-      if (!machine.startsWith('another'))
+      const isLate = reply.status === 409;
+      hasGivenUp = !isLate && machine.startsWith('another');
+      if (!isLate && !hasGivenUp)
         throw new Error(`${given.name}: ${method} ${path} got ${reply.status} ${said}`);
       return null;
     }
-    return answer ? Value.Parse(answer, await reply.json()) : null;
+    return answer && Value.Parse(answer, await reply.json());
   }
 
   async function renew(): Promise<boolean> {
@@ -112,6 +121,9 @@ export function createHost(given: Given, world: HostWorld) {
       const release = newest.get(name);
       if (release) updates.set(update_id, release);
     }
+    const ageSeconds = Math.floor((world.now() - (listsSinceMs ?? world.now())) / 1_000);
+    const timeliness: TimelinessReport = { clock: text(), lists: { [system.ecosystem]: ageSeconds } };
+    await ask('PUT', '/timeliness', { body: timeliness });
   }
 
   const isNewer = ({ name, to }: Release) => packages.has(name) && packages.get(name) !== to;
@@ -137,8 +149,11 @@ export function createHost(given: Given, world: HostWorld) {
   }
 
   async function obey(command: CommandPayload, pause: () => Promise<void>): Promise<void> {
-    const end = (result: Partial<CommandResult>) =>
-      tell(command, { status: 'success', exit_code: 0, started_at: text(), finished_at: text(), ...result });
+    const end = async (result: Partial<CommandResult>) =>
+      void (await tell(command, {
+        ...{ status: 'success', exit_code: 0, started_at: text(), finished_at: text() },
+        ...result,
+      }));
     switch (command.action) {
       case 'plan_update': {
         const { updates: named } = command.params;
@@ -152,7 +167,8 @@ export function createHost(given: Given, world: HostWorld) {
       case 'install_update':
         return install(command, pause);
       case 'reboot':
-        await tell(command, { status: 'running', started_at: text() });
+        // Called off before it began.
+        if (!(await tell(command, { status: 'running', started_at: text() }))) return;
         await pause();
         boot = { id: randomUUID(), sinceMs: world.now() };
         stale.kernel = false;
@@ -160,8 +176,8 @@ export function createHost(given: Given, world: HostWorld) {
         // The server takes a report of the boot that it knows.
         await checkIn();
         await tellRestarts();
-        await end({ boot_id: boot.id });
-        return tellProbes(true);
+        owesProof = true;
+        return end({ boot_id: boot.id });
       case 'restart_services': {
         const units = [...stale.services].map((unit) => ({ unit, outcome: 'restarted' as const }));
         stale.services.clear();
@@ -172,6 +188,13 @@ export function createHost(given: Given, world: HostWorld) {
     }
   }
 
+  /** Runs the probes after a reboot, once the server has seen that the host is back: earlier looks prove nothing. */
+  async function prove(): Promise<void> {
+    if (!owesProof) return;
+    owesProof = false;
+    await tellProbes(true);
+  }
+
   async function install(
     command: CommandPayload & { action: 'install_update' },
     pause: () => Promise<void>,
@@ -179,19 +202,24 @@ export function createHost(given: Given, world: HostWorld) {
     const ids = command.params.update_ids;
     const releases = ids.flatMap((id) => updates.get(id) ?? []);
     await tell(command, { status: 'running', started_at: text() });
-    const started = text();
     await pause();
+    const started = text();
+    if (releases.length === ids.length) {
+      await tell(command, { status: 'running', installing_at: started });
+      await pause();
+    }
     const bad =
       releases.length < ids.length
         ? 'a package that is gone'
         : releases.find(({ name }) => world.fails(given, name))?.name;
     if (bad !== undefined) {
-      return tell(command, {
+      await tell(command, {
         ...{ status: 'failed', exit_code: 100, started_at: started, finished_at: text() },
         reason: `installation failed: the script of ${bad} ended with status 1`,
         output_tail: `Setting up ${bad} ...\ndpkg: error processing package ${bad} (--configure):\n installed ${bad} package post-installation script subprocess returned error exit status 1\n`,
         updates: ids.map((update_id) => ({ update_id, outcome: 'failed' })),
       });
+      return;
     }
     for (const { name, to, kernel, services } of releases) {
       packages.set(name, to);
@@ -210,8 +238,9 @@ export function createHost(given: Given, world: HostWorld) {
     await tellRestarts();
   }
 
+  /** Whether the server takes it. */
   const tell = async (command: CommandPayload, body: CommandResult) =>
-    void (await ask('POST', `/commands/${command.command_id}/result`, { body }));
+    (await ask('POST', `/commands/${command.command_id}/result`, { body })) !== null;
 
   const tellRestarts = async () => void (await ask('PUT', '/restarts', { body: restarts() }));
 
@@ -273,9 +302,13 @@ export function createHost(given: Given, world: HostWorld) {
 
   return {
     ...given,
-    ...{ enrol, checkIn, report, work, tellRestarts, tellProbes },
+    ...{ enrol, checkIn, report, work, prove, tellRestarts, tellProbes },
     get id() {
       return session.agentId;
+    },
+    /** From now on nothing fetches the package lists. */
+    stopFetchingLists() {
+      listsSinceMs = world.now();
     },
     /** From now on the disk is in another machine. */
     moveToOtherHardware() {

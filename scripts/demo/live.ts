@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { DAYS, makeHistory } from './history.ts';
-import { ADMIN, PASSWORD } from './people.ts';
+import { ADMIN, actAs, type Call, PASSWORD } from './people.ts';
 import { openServer } from './server.ts';
 import { startSources } from './sources.ts';
 import { say, title } from './voice.ts';
@@ -11,10 +11,13 @@ const ROUND_MS = 30_000;
 /** What an installation takes. */
 const INSTALLS_MS = 4_000;
 const SAID_EVERY_DAYS = 5;
+/** Between two looks at the overview. */
+const LOOK_MS = 250;
 
-/** A fleet with 30 days of history that goes on living; everything is in a folder of its own, removed at the end. */
-export async function openDemo({ port }: { port: number }) {
+/** A fleet with 30 days of history until a time or now, which goes on living from then on; its folder is removed at the end. */
+export async function openDemo({ port, endMs }: { port: number; endMs?: number }) {
   await using stack = new AsyncDisposableStack();
+  const began = Date.now();
   const folder = stack.use(tmpDir('tidegate-demo-'));
   const sources = stack.use(await startSources());
   title(`A fleet with ${DAYS} days of history`);
@@ -22,18 +25,28 @@ export async function openDemo({ port }: { port: number }) {
   const onDay = (day: number) => {
     if (day % SAID_EVERY_DAYS === 0) say('fleet', `day ${day + 1} of ${DAYS}`);
   };
-  const { hosts, place, isUp } = await makeHistory(folder.path, { sources, onDay });
-  const server = await openServer(folder.path, { sources, now: Date.now, port });
+  const { hosts, place, isUp } = await makeHistory(folder.path, { sources, onDay, endMs: endMs ?? began });
+  const aheadMs = endMs === undefined ? 0 : endMs - Date.now();
+  const now = () => Date.now() + aheadMs;
+  place.now = now;
+  const server = await openServer(folder.path, { sources, now, port });
   stack.defer(server.stop);
   place.url = server.url;
   const over = new AbortController();
-  const alive = keepAlive(hosts.filter(isUp), over.signal);
+  const up = hosts.filter(isUp);
+  // On a slow machine the history has taken so long that they would all be offline.
+  for (const host of up) await comeIn(host);
+  await untilCounted(
+    actAs(ADMIN, () => server.url),
+    now(),
+  );
+  const alive = keepAlive(up, over.signal);
   stack.defer(async () => {
     over.abort();
     await alive;
   });
   const held = stack.move();
-  return { url: server.url, hosts: hosts.length, [Symbol.asyncDispose]: () => held.disposeAsync() };
+  return { url: server.url, now, hosts: hosts.length, [Symbol.asyncDispose]: () => held.disposeAsync() };
 }
 
 /** The demo in a terminal, until Ctrl C. */
@@ -57,15 +70,34 @@ export async function liveDemo({ port }: { port: number }): Promise<void> {
   title('The demo is over; all of its data has been removed');
 }
 
-async function keepAlive(hosts: Awaited<ReturnType<typeof makeHistory>>['hosts'], signal: AbortSignal) {
+/** The overview keeps its counts for some seconds: those from before a time would say that every host is offline. */
+async function untilCounted(call: Call, sinceMs: number): Promise<void> {
+  for (;;) {
+    const { as_of } = await call('GET', '/overview');
+    if (Date.parse(String(as_of)) >= sinceMs) return;
+    await pause(LOOK_MS);
+  }
+}
+
+type Hosts = Awaited<ReturnType<typeof makeHistory>>['hosts'];
+
+async function comeIn(host: Hosts[number]): Promise<void> {
+  await host.prove().catch(tell);
+  await host.checkIn().catch(tell);
+}
+
+function tell(error: unknown): void {
+  say('fleet', String(error));
+}
+
+async function keepAlive(hosts: Hosts, signal: AbortSignal) {
   const wait = (ms: number) => pause(ms, undefined, { signal }).catch(() => {});
-  const tell = (error: unknown) => say('fleet', String(error));
   /** Hosts work by themselves, so that the others are not late. */
   const working = new Set<Promise<void>>();
   while (!signal.aborted) {
     for (const host of hosts) {
       if (signal.aborted) break;
-      await host.checkIn().catch(tell);
+      await comeIn(host);
       const work = host
         .work(() => wait(INSTALLS_MS))
         .catch(tell)

@@ -3,17 +3,24 @@ import { systemRandom } from '../../apps/server/src/platform/ids.ts';
 import { createLog } from '../../apps/server/src/platform/log.ts';
 import { startServer } from '../../apps/server/src/start.ts';
 import { ADMIN, PASSWORD } from './people.ts';
-import type { Sources } from './sources.ts';
+
+export interface ServerOptions {
+  readonly sources: { readonly env: Readonly<Record<string, string>> };
+  readonly now: () => number;
+  readonly port: number;
+  /** Whether it has its first operator; it has by default. */
+  readonly isSetUp?: boolean;
+}
 
 /** The server itself, in this process, with the time that it is given. Its log is written where TIDEGATE_DEMO_LOG is set. */
 export async function openServer(
   dataDir: string,
-  { sources, now, port }: { sources: Sources; now: () => number; port: number },
+  { sources, now, port, isSetUp = true }: ServerOptions,
 ): Promise<{ url: string; stop: () => Promise<void> }> {
   const read = readConfig({
     ...sources.env,
     ...{ SERVICE_DATA_DIR: dataDir, SERVICE_HOST: '127.0.0.1', SERVICE_PORT: String(port) },
-    ...{ SERVICE_ADMIN_USERNAME: ADMIN, SERVICE_ADMIN_PASSWORD: PASSWORD },
+    ...(isSetUp && { SERVICE_ADMIN_USERNAME: ADMIN, SERVICE_ADMIN_PASSWORD: PASSWORD }),
     SERVICE_SESSION_IDLE_MINUTES: '240',
   });
   if (!read.ok) throw new Error(read.fault);

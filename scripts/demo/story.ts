@@ -2,6 +2,8 @@ import type { DemoHost } from './host.ts';
 import { type Call, PASSWORD, type Person } from './people.ts';
 
 const DAY_MS = 86_400_000;
+/** The history ends here, and the fleet lives on. */
+const PRESENT = 30;
 
 interface Stage {
   readonly call: Readonly<Record<Person, Call>>;
@@ -92,6 +94,17 @@ export function storyOf({ call, hosts, now, chatUrl }: Stage) {
       });
       await ada('PUT', '/admin/vulnerability-policy', { policy: 'introduced' });
     },
+    10: async () => {
+      await ada('POST', '/admin/origins', {
+        ...{
+          ecosystem: 'apt',
+          key: '9dc858229fc7dd38854ae2d88d81803c0ebfcd88',
+          suites: ['Docker CE:bookworm'],
+        },
+        ...{ rule: 'allow_older_than', min_age_days: 3, ends_at: later(180) },
+        reason: 'The build hosts run containers.',
+      });
+    },
     12: async () => {
       await ada('POST', '/holds', {
         ...{ ecosystems: ['apt'], packages: ['postgresql-*'], scope: some('db') },
@@ -125,6 +138,9 @@ export function storyOf({ call, hosts, now, chatUrl }: Stage) {
       await ada('POST', '/reboots', asked);
     },
     18: () => approve(ben, 'q=nginx'),
+    20: async () => {
+      named('files-01').stopFetchingLists();
+    },
     21: async () => {
       await ada('POST', '/admin/age-exceptions', {
         ...{ ecosystem: 'npm', name: 'left-pad', version: '1.3.1', expires_at: later(25) },
@@ -140,12 +156,15 @@ export function storyOf({ call, hosts, now, chatUrl }: Stage) {
       // print-01 is off, so what was approved for it waits.
       await approve(ben, 'group=office');
       named('vpn-01').moveToOtherHardware();
+      const asked = { label: 'new web servers', seats: 5, group: 'web', expires_at: later(6) };
+      await ada('POST', '/admin/registration-tokens', asked);
     },
   };
 
   return {
-    /** print-01 is switched off for the last day and a half. */
-    isUp: ({ name }: DemoHost, day: number) => name !== 'print-01' || day < 28,
+    /** print-01 is switched off for the last day and a half; vpn-01 on its other hardware gives up at once. */
+    isUp: ({ name }: DemoHost, day: number) =>
+      (name !== 'print-01' || day < 28) && (name !== 'vpn-01' || day < PRESENT),
     act: async (day: number) => days[day]?.(),
     /** People are in when the history meets the present. */
     async end(): Promise<void> {

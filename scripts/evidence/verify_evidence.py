@@ -276,6 +276,7 @@ class Checks:
         self.keys = {key["public_key_hex"]: key for key in keys}
         self.last = dict(self.chain["start"]) if self.chain else None
         self.signed_up_to, self.shown, self.withheld = None, 0, 0
+        self.said, self.acts, self.bulk = {}, {}, {"approvals": 0, "confirmed": 0}
 
     def open(self, envelope, kind, time, at, field):
         file, number = at
@@ -308,11 +309,19 @@ class Checks:
             for i, result in enumerate(line["results"]):
                 if result["approval_sha256"] != digest:
                     raise Fault(file, "is of another approval", number, "results[%d].approval_sha256" % i)
+            if "bulk_id" in line:
+                self.bulk["approvals"] += line["bulk_id"] is not None
+                self.said[line["token_id"]] = {"line": line, "at": at, "decision": None}
         elif folder == "decisions":
             if sha256(line["record"].encode()) != line["sha256"]:
                 raise Fault(file, "is not the SHA-256 of the record", number, "sha256")
+            record = json.loads(line["record"])
+            if record.get("token_id") in self.said:
+                self.said[record["token_id"]]["decision"] = (record.get("bulk_id"), at)
         elif folder == "events":
             self.event(line, at)
+            if "event" in line:
+                self.bulk_event(line["event"], at)
 
     def event(self, line, at):
         file, number = at
@@ -342,6 +351,33 @@ class Checks:
                 raise Fault(file, "does not match its hash", number, "event.hash")
             self.follow(event, at)
             self.shown += 1
+
+    def bulk_event(self, event, at):
+        if event["type"] == "bulk_approval_asked":
+            asked = json.loads(event["content"])
+            whole = len(asked["updates"]) == asked["update_count"]
+            self.acts[event["id"]] = (event["actor"], set(asked["updates"]), whole)
+        elif event["type"] == "update_approved":
+            approved = json.loads(event["content"])
+            said = self.said.pop(approved["token_id"], None)
+            if said is None:
+                return
+            if said["line"]["bulk_id"] != approved.get("bulk_id"):
+                raise Fault(said["at"][0], "its event names another bulk approval", said["at"][1], "bulk_id")
+            self.same_decision(said)
+            if approved.get("bulk_id") in self.acts:
+                actor, updates, whole = self.acts[approved["bulk_id"]]
+                if actor != approved["approved_by"]:
+                    raise Fault(at[0], "somebody else asked for the bulk approval", at[1], "event.content")
+                if updates.issuperset(said["line"]["update_ids"]):
+                    self.bulk["confirmed"] += 1
+                elif whole:
+                    raise Fault(at[0], "the bulk approval did not ask for these updates", at[1], "event.content")
+
+    def same_decision(self, said):
+        if said["decision"] is not None and said["decision"][0] != said["line"]["bulk_id"]:
+            file, number = said["decision"][1]
+            raise Fault(file, "names another bulk approval than its approval", number, "record")
 
     def follow(self, event, at):
         file, number = at
@@ -427,12 +463,14 @@ def verify(data, pins):
                     count.take(line, "%s:%d" % (name, number))
     if checks.chain and checks.last != checks.chain["end"]:
         raise Fault("manifest.json", "the events end elsewhere", None, "chain.end")
+    for said in checks.said.values():
+        checks.same_decision(said)
     if seen != manifest["lines"]:
         raise Fault("manifest.json", "folders have other numbers of lines", None, "lines")
     for number, count in enumerate(counts, 1):
         if not count.matches():
             raise Fault("figures.ndjson", "counting again gives another number", number, "value")
-    events = {"shown": checks.shown, "withheld": checks.withheld, "signedUpTo": checks.signed_up_to}
+    events = {"shown": checks.shown, "withheld": checks.withheld, "signedUpTo": checks.signed_up_to, "bulk": checks.bulk}
     return {"ok": True, "key_id": key_id, "files": len(listed), "hosts": manifest["hosts"], "events": events}
 
 

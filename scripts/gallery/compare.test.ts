@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { PNG } from 'pngjs';
 import { expect, onTestFinished, test } from 'vitest';
-import { comparePictures } from './compare.ts';
+import { comparePictures, gonePictures } from './compare.ts';
+import { reviewPage } from './html.ts';
 
 const WHITE = 0xff;
 
@@ -36,4 +37,35 @@ test('what differs comes with its share, the largest first; what is new comes be
     true,
     false,
   ]);
+});
+
+test('what only the other gallery has is gone, if it is of the pages, states and widths that were asked for', () => {
+  const dir = tmpDir('tidegate-gallery-');
+  onTestFinished(() => dir.remove());
+  for (const name of [
+    'hosts-full-390-dark',
+    'host-full-390-dark',
+    'diff-hosts-full-390-dark',
+    'updates-full-390-dark',
+    'hosts-empty-390-dark',
+    'hosts-full-1440-light',
+  ])
+    picture(join(dir.path, `${name}.png`));
+  const files = ['host-full-390-dark.png'];
+  const asked = { old: dir.path, only: 'host', states: ['full'], widths: [390] };
+  expect(gonePictures(files, asked)).toEqual(['hosts-full-390-dark.png']);
+  expect(gonePictures(files, { ...asked, only: '' })).toHaveLength(2);
+  expect(gonePictures(files, { ...asked, states: ['full', 'empty'], widths: [390, 1440] })).toHaveLength(3);
+});
+
+test('the review shows before, after and what differs, what is new, and what is gone', () => {
+  const differences = [
+    { file: 'fresh.png', share: null, shown: null },
+    { file: 'row.png', share: 0.2, shown: 'diff-row.png' },
+  ];
+  const page = reviewPage({ differences, gone: ['lost.png'], old: '../old' });
+  const pictures = [...page.matchAll(/<img [^>]*src="([^"]+)"/g)].map(([, src]) => src);
+  expect(pictures).toEqual(['fresh.png', '../old/row.png', 'row.png', 'diff-row.png', '../old/lost.png']);
+  expect(page).toContain('<a href="#row.png">row.png</a> 20.00 %');
+  expect(page).toContain('2 pictures differ, 1 are gone.');
 });

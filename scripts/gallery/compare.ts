@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pixelmatch from 'pixelmatch';
 import { PNG } from 'pngjs';
@@ -12,6 +12,27 @@ export interface Difference {
 }
 
 const WHITE = 0xff;
+/** `hosts-full-390-dark.png`, but no picture of a difference. */
+const OF_PAGE = /^(?!diff-)(.+)-([a-z]+)-(\d+)-(?:light|dark)\.png$/;
+
+/** What was asked for: a part of the names of pages, states and widths. */
+interface Asked {
+  readonly only: string;
+  readonly states: readonly string[];
+  readonly widths: readonly number[];
+}
+
+/** Pictures of another gallery that are not among these, although they were asked for. */
+export function gonePictures(
+  files: readonly string[],
+  { old, only, states, widths }: Asked & { old: string },
+): string[] {
+  const isAsked = (file: string) => {
+    const [, page = '', state = '', width = ''] = OF_PAGE.exec(file) ?? [];
+    return page !== '' && page.includes(only) && states.includes(state) && widths.includes(Number(width));
+  };
+  return readdirSync(old).filter((file) => isAsked(file) && !files.includes(file));
+}
 
 /** Compares each picture with that of the same name in another folder; the largest difference first. */
 export function comparePictures(
@@ -20,7 +41,9 @@ export function comparePictures(
 ): Difference[] {
   const all = files.map((file) => {
     if (!existsSync(join(old, file))) return { file, share: null, shown: null };
-    return compareOne({ file, before: read(join(old, file)), after: read(join(folder, file)), folder });
+    const [before, after] = [readFileSync(join(old, file)), readFileSync(join(folder, file))];
+    if (before.equals(after)) return { file, share: 0, shown: null };
+    return compareOne({ file, before: PNG.sync.read(before), after: PNG.sync.read(after), folder });
   });
   return all.filter(({ share }) => share !== 0).toSorted((a, b) => (b.share ?? 2) - (a.share ?? 2));
 }
@@ -54,8 +77,4 @@ function padded(image: PNG, width: number, height: number): PNG {
   on.data.fill(WHITE);
   PNG.bitblt(image, on, 0, 0, image.width, image.height, 0, 0);
   return on;
-}
-
-function read(path: string): PNG {
-  return PNG.sync.read(readFileSync(path));
 }

@@ -40,6 +40,7 @@ import {
 } from '@tidegate/protocol/scalars';
 import { CommandAction, CommandStatus, UpdateState, VulnerabilityVerdict } from '@tidegate/protocol/states';
 import { ReportedTag, ReportedTags } from '@tidegate/protocol/tags-api';
+import { ListAges, TimelinessReport } from '@tidegate/protocol/timeliness';
 import { Type } from 'typebox';
 import { ExportEvent } from '../../apps/server/src/events/export-lines.ts';
 
@@ -87,6 +88,8 @@ export const OBJECTS: Readonly<Record<string, unknown>> = {
   ProbeReport,
   ReportedTags,
   RestartReport,
+  TimelinessReport,
+  ListAges,
   RootPayload,
   CommandPayload: { ...firstCommand, properties: commonOf(firstCommand.properties) },
   COMMAND_PARAMS: strict(documents.COMMAND_PARAMS),

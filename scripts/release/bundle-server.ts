@@ -3,10 +3,12 @@ import { rolldown } from 'rolldown';
 import { packagesOf } from './packages-of.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-/** The programs of the package: the server, the thread that reads large reports, and what speaks to the API. */
+/** The programs of the package: the server, its workers, its threads, and what speaks to the API. */
 const PROGRAMS = {
   main: 'apps/server/src/main.ts',
+  worker: 'apps/server/src/workers/worker.ts',
   'report-worker': 'apps/server/src/inventory/report-worker.ts',
+  'verify-worker': 'apps/server/src/events/verify-worker.ts',
   tidegatectl: 'apps/ctl/src/main.ts',
 };
 /** Native code stays a package beside the bundle, one for each target. */

@@ -23,14 +23,15 @@ function findings(root = '/') {
 
 test('reports old package sources and what to do about them', async () => {
   expect((await findings()).map(({ check }) => check)).not.toContain('apt sources');
-  agent.driver.findStaleness = async () => 'apt-get update last succeeded 9 days ago';
+  const staleness = 'apt-get update last succeeded 9 days ago';
+  agent.driver.examineLists = async () => ({ ageMs: null, staleness });
   const detail = expect.stringContaining('9 days ago');
   expect(await findings()).toContainEqual({ check: 'apt sources', ok: false, detail });
 });
 
 test('reports no sources for a missing package manager', async () => {
   agent.driver.present = async () => false;
-  agent.driver.findStaleness = async () => 'old';
+  agent.driver.examineLists = async () => ({ ageMs: null, staleness: 'old' });
   expect((await findings()).map(({ check }) => check)).not.toContain('apt sources');
 });
 

@@ -73,6 +73,7 @@ const routeTree = root.addChildren([
   inside.addChildren([
     page('/', () => import('./overview/overview-page.tsx'), 'OverviewPage'),
     page('/updates', () => import('./updates/updates-page.tsx'), 'UpdatesPage'),
+    page('/updates/by-host', () => import('./updates/updated-hosts-page.tsx'), 'UpdatedHostsPage'),
     page('/updates/$id', () => import('./updates/update-page.tsx'), 'UpdatePage'),
     page('/notices/$id', () => import('./updates/notice-page.tsx'), 'NoticePage'),
     page('/packages', () => import('./updates/packages-page.tsx'), 'PackagesPage'),

@@ -65,9 +65,13 @@ export function list<K extends ListName>(
   });
 }
 
-/** One answer with several members. */
-export function show<K extends OperationName>(operation: K, words: Words): Act {
-  return answered(operation, words, (answer) => showRecord(answer));
+/** One answer with several members; `first` are lines before them. */
+export function show<K extends OperationName>(
+  operation: K,
+  words: Words & { readonly first?: (answer: Api[K]['answer']) => readonly string[] },
+): Act {
+  const { first = () => [] } = words;
+  return answered(operation, words, (answer) => [...first(answer), showRecord(answer)].join('\n'));
 }
 
 /** A list that has no pages. */

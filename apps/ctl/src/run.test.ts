@@ -240,6 +240,7 @@ const COMMAND = {
     sent_at: null,
     received_at: null,
     started_at: null,
+    installing_at: null,
     finished_at: null,
     reason: null,
   },

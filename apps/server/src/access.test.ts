@@ -287,6 +287,11 @@ const ROWS: Readonly<Record<string, Row>> = {
     body: { tags: ['host.role=web'] },
     expected: agent('200'),
   },
+  'PUT /api/v1/agents/:agent_id/timeliness': {
+    path: '/api/v1/agents/{own}/timeliness',
+    body: { clock: '2026-11-21T09:00:00Z', lists: {} },
+    expected: agent('200'),
+  },
   'PUT /api/v1/agents/:agent_id/plans': {
     path: '/api/v1/agents/{own}/plans',
     body: planReport(NOBODY),
@@ -430,6 +435,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   'GET /api/v1/groups': { expected: operator('viewer', '200') },
   'GET /api/v1/packages': { expected: operator('viewer', '200') },
   'GET /api/v1/updates': { expected: operator('viewer', '200') },
+  'GET /api/v1/updates/by-host': { expected: operator('viewer', '200') },
   'GET /api/v1/updates/:id': {
     path: `/api/v1/updates/${NOBODY}`,
     expected: operator('viewer', '404 not_found'),
@@ -610,6 +616,10 @@ const ROWS: Readonly<Record<string, Row>> = {
   'DELETE /api/v1/admin/resync': { expected: operator('admin', '204') },
   'GET /api/v1/updates/:id/decisions': {
     path: `/api/v1/updates/${NOBODY}/decisions`,
+    expected: operator('viewer', '404 not_found'),
+  },
+  'GET /api/v1/updates/:id/approval': {
+    path: `/api/v1/updates/${NOBODY}/approval`,
     expected: operator('viewer', '404 not_found'),
   },
   'GET /api/v1/decisions/:id': {

@@ -15,11 +15,10 @@ import { separateClientErrors } from './client-errors/separate-events.ts';
 import { mountAgentCommands } from './commands/agent-routes.ts';
 import { mountHostCommands } from './commands/host-commands.ts';
 import { mountCommands } from './commands/routes.ts';
-import { boundConnections } from './composition/bound-connections.ts';
 import { openAgents } from './composition/open-agents.ts';
 import { mountApprovalRoutes, openApprovals } from './composition/open-approvals.ts';
 import { openExports } from './composition/open-exports.ts';
-import { listen, openHttp } from './composition/open-http.ts';
+import { listen, openHttp, urlOf } from './composition/open-http.ts';
 import { mountProviderRoutes } from './composition/open-identity-providers.ts';
 import { openCounts, openMetrics } from './composition/open-metrics.ts';
 import { mountNotifications, openNotifications } from './composition/open-notifications.ts';
@@ -27,6 +26,7 @@ import { mountOperatorRoutes, openOperators } from './composition/open-operators
 import { openOverview } from './composition/open-overview.ts';
 import { openSources } from './composition/open-sources.ts';
 import { openUpkeep } from './composition/open-upkeep.ts';
+import { openWorkers } from './composition/open-workers.ts';
 import type { ApplicationParts, Opening } from './composition/parts.ts';
 import { mountConsole } from './console/routes.ts';
 import { mountEnrolment } from './enrolment/routes.ts';
@@ -43,6 +43,7 @@ import { mountOpenApi } from './openapi/routes.ts';
 import { mountOverview } from './overview/routes.ts';
 import { mountPackageHistory } from './package-history/routes.ts';
 import { createBackground } from './platform/background.ts';
+import { boundConnections } from './platform/http/bound-connections.ts';
 import type { App } from './platform/http/server.ts';
 import { createWorkOfOne } from './platform/leases/work-of-one.ts';
 import { PROGRAM_ROOT, SHIPPED_AGENTS, SHIPPED_CONSOLE } from './platform/program.ts';
@@ -63,6 +64,7 @@ import { VERSION } from './version.ts';
 import { mountViews } from './views/routes.ts';
 import { heldOfHosts } from './withheld/held-of-hosts.ts';
 import { heldOfPackages } from './withheld/held-of-packages.ts';
+import { hostsUpToDate } from './withheld/up-to-date-store.ts';
 
 export interface Application {
   http: App;
@@ -70,8 +72,10 @@ export interface Application {
   setupPath: string | null;
   /** Resolves when the events of refused rows are written. */
   settled(): Promise<void>;
-  /** Listens, starts the background work, and returns the URL. */
+  /** Listens, with the workers, starts the background work, and returns the URL. */
   listen(): Promise<string>;
+  /** Resolves, with a line that says why, when the server cannot go on; null: it has no workers. */
+  lost: Promise<string> | null;
   /** From now on the server is not ready, and each connection ends with its answer. */
   drain(): void;
   /** Ends requests under way, then the background work, which writes what it has buffered. */
@@ -92,7 +96,7 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
   const rateLimits = background.use(
     'rate limits',
     await createRateLimits({
-      ...{ platform, bootedAt },
+      ...{ platform, bootedAt, processes: config.workers, onChanged: () => workers?.tell() },
       countServers: (db) => countLiveServers(db, platform.now() - SERVER_GONE_MS),
     }),
   );
@@ -102,9 +106,13 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
   const draining = () => isDraining;
   const opening: Opening = {
     ...{ ...parts, background, workOfOne, bootedAt, limiter, counts: openCounts(parts) },
-    ...{ isDraining: draining, connections: boundConnections(platform.log, draining) },
+    isDraining: draining,
+    connections: boundConnections({
+      ...{ log: platform.log, isDraining: draining, isForwarding: config.workers > 1 },
+    }),
   };
   const agents = openAgents(opening);
+  const workers = openWorkers(opening, { ...agents.checkIn, budget: rateLimits.ofWorker });
   const operators = openOperators(opening);
   const { identify } = operators.guard;
   const large = background.use('large reports', createLargeReports(platform));
@@ -116,7 +124,7 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
   openUpkeep(opening);
   background.use('work of one server', workOfOne);
   openExports(opening);
-  const scrape = await openMetrics(opening, { snapshots, advisories: sources.advisories.status });
+  const scrape = await openMetrics(opening, { snapshots, advisories: sources.advisories.status, workers });
 
   const http = await openHttp(opening, {
     plainRoute: agents.plainCheckIn,
@@ -124,6 +132,8 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
     own: rateLimits.addressGuard,
     operators: operators.guard,
   });
+  // After the streams that they forward have ended.
+  if (workers) closing.defer(workers.stop);
   closing.defer(() => http.close());
   const { routes } = http;
   mountEvents(routes, { platform, separate: separateClientErrors });
@@ -133,7 +143,11 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
     directory: agentDirectory,
     resync: createResyncGate(journal),
   });
-  mountAgents(routes, { platform, heldOf: (hosts) => heldOfHosts(platform, hosts) });
+  mountAgents(routes, {
+    platform,
+    heldOf: (hosts) => heldOfHosts(platform, hosts),
+    upToDate: () => hostsUpToDate(platform),
+  });
   mountSigningKeys(routes, { platform, keyRing, keyFolder });
   mountEnrolment(routes, agents.credentials);
   mountAgentPackages(routes, {
@@ -147,7 +161,7 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
     gateOf: createGateOf(approvals),
     heldOfPackages: (of) => heldOfPackages(platform, of),
   });
-  mountCommands(routes, { platform });
+  mountCommands(routes, { platform, identify });
   mountHostCommands(routes, { platform });
   mountProbes(routes, platform);
   mountReboots(routes, platform);
@@ -164,11 +178,14 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
   mountStream(routes, { platform, watch: changeWatch, identify });
   mountProgress(routes, platform);
   mountHostFaults(routes, { platform, config });
-  mountOverview(routes, { platform, snapshots, advisories: sources.advisoryState });
+  mountOverview(routes, { platform, snapshots, advisories: sources.advisoryState, config });
   mountCalendar(routes, { platform, due });
   mountNotifications(routes, notifications);
   mountEvidence(routes, { platform, signer: keyRing });
-  mountHealth(routes, { ...opening, version: VERSION, advisories: sources.advisories.status });
+  mountHealth(routes, {
+    ...{ ...opening, version: VERSION, advisories: sources.advisories.status },
+    areWorkersReady: () => workers?.areReady() ?? true,
+  });
   mountMetrics(routes, { token: config.metricsToken, scrape });
   mountClientErrors(routes, { platform });
   mountViews(routes, { platform });
@@ -180,12 +197,15 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
     setupPath: await operators.prepareSetup(),
     settled: seals.settled,
     async listen() {
-      const url = await listen(http, opening);
+      const port = await listen(http, opening);
+      await workers?.open(http, port);
       background.start();
-      return url;
+      return urlOf(opening, port);
     },
+    lost: workers?.lost ?? null,
     drain() {
       isDraining = true;
+      workers?.tell();
     },
     stop: () => closing.disposeAsync(),
   };

@@ -8,6 +8,7 @@ const LISTS = [
   '/api/v1/agents',
   '/api/v1/updates',
   '/api/v1/packages',
+  '/api/v1/updates/by-host',
   '/api/v1/commands',
   '/api/v1/events',
   '/api/v1/admin/registration-tokens',

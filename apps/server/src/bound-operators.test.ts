@@ -1,8 +1,9 @@
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { describe, expect, test } from 'vitest';
+import { changePackages } from './installed/store.ts';
 import { LIMIT_CLASSES } from './platform/http/access.ts';
-import { ENGINES, type TestEngine } from './testing/engines.ts';
+import { ENGINES, SAMPLED_ENGINES, type TestEngine } from './testing/engines.ts';
 import { type HostRows, insertHostRows } from './testing/foreign-hosts.ts';
 import { routesOf } from './testing/routes-of.ts';
 import { createTestApp } from './testing/test-app.ts';
@@ -93,10 +94,29 @@ const Document = Type.Object({
     Type.String(),
     Type.Record(
       Type.String(),
-      Type.Object({ security: Type.Array(Type.Record(Type.String(), Type.Unknown())) }),
+      Type.Object({
+        security: Type.Array(Type.Record(Type.String(), Type.Unknown())),
+        parameters: Type.Optional(
+          Type.Array(
+            Type.Object({
+              name: Type.String(),
+              in: Type.String(),
+              schema: Type.Object({ enum: Type.Optional(Type.Array(Type.Unknown())) }),
+            }),
+          ),
+        ),
+      }),
     ),
   ),
 });
+
+/** What is of the other host, and what matches anything. */
+const WORDS = [
+  ...['theirs', 'host-1', 'package-1', 'evil-package', '1.0-1', 'agent_offline', '2000-01-01T00:00:00Z'],
+  ...['01900000-0000-7000-8000-000000000001', 'true'],
+];
+/** Of every list: how much of it, not what. */
+const PAGED: ReadonlySet<string> = new Set(['limit', 'cursor']);
 
 describe.each(ENGINES)('an admin who is bound to a group, on $name', (engine) => {
   test('sees nothing of other hosts on any operators’ route, and changes nothing of them', async () => {
@@ -161,6 +181,48 @@ describe.each(ENGINES)('an admin who is bound to a group, on $name', (engine) =>
   });
 });
 
+describe.each(SAMPLED_ENGINES)('filters of an admin who is bound to a group, on $name', (engine) => {
+  test('tell nothing of other hosts, nor does the order of a list', async () => {
+    const { app, send, call, admin, routes } = await open(engine);
+    const asked = routes
+      .filter(({ isOperators, method, pattern }) => isOperators && method === 'GET' && !pattern.includes(':'))
+      .filter(({ pattern }) => ![...OWN, '/api/v1/stream'].some((prefix) => pattern.startsWith(prefix)))
+      .flatMap(({ pattern, parameters }) =>
+        parameters.flatMap(({ name, values }) =>
+          values.map((value) => {
+            // A version says something only with a package.
+            const more = name === 'below' ? '&package=evil-package' : '';
+            return `${pattern}?${name}=${encodeURIComponent(value)}${more}`;
+          }),
+        ),
+      );
+    const asAdmin = (url: string) => call('GET', url, { token: admin });
+    const asBound = (url: string) => send('GET', url);
+    const answersTo = async (urls: readonly string[], ask: typeof asBound) => {
+      const answers = new Map<string, string>();
+      for (const url of urls) {
+        const { status, text } = await ask(url);
+        if (status === 200) answers.set(url, text);
+      }
+      return answers;
+    };
+    const before = await answersTo(asked, asBound);
+    const urls = [...before.keys()];
+    const whole = await answersTo(urls, asAdmin);
+    const { agentId } = await insertHostRows(app.platform, { n: 1, group: 'theirs' });
+    await app.platform.database.transact(async (tx) => {
+      const evil = { name: 'evil-package', version: '1.0-1', arch: 'amd64', held: 0, origin: null };
+      const put = [{ ...evil, source_name: null, source_version: null }];
+      await changePackages(tx, { agentId, ecosystem: 'apt', nowMs: app.platform.now() }, { put });
+    });
+    expect(await answersTo(urls, asBound)).toEqual(before);
+    // The same questions tell an admin of the whole fleet of this host.
+    const told = [...(await answersTo(urls, asAdmin))].filter(([url, text]) => text !== whole.get(url));
+    expect(new Set(told.map(([url]) => url.split('?')[0])).size).toBeGreaterThan(4);
+    expect(told.length).toBeGreaterThan(50);
+  });
+});
+
 async function open(engine: TestEngine) {
   const app = await createTestApp(engine);
   app.platform.clock.advance(61_000);
@@ -181,15 +243,18 @@ async function open(engine: TestEngine) {
   ).json().token;
   const document = Value.Parse(Document, JSON.parse((await app.http.inject('/api/openapi.json')).body));
   const routes = Object.entries(document.paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, { security }]) => ({
+    Object.entries(methods).map(([method, { security, parameters = [] }]) => ({
       method: methodOf(method),
       pattern: path.replace(/\{(\w+)\}/g, ':$1'),
       isOperators: security.some((scheme) => OPERATOR in scheme),
+      parameters: parameters
+        .filter((one) => one.in === 'query' && !PAGED.has(one.name))
+        .map(({ name, schema }) => ({ name, values: schema.enum?.map(String) ?? WORDS })),
     })),
   );
   const send = (method: Method, url: string, body?: object) =>
     call(method, url, { token, ...(method === 'GET' || !body ? {} : { body }) });
-  return { app, send, routes };
+  return { app, send, call, admin, routes };
 }
 
 function isOfApi(route: string): boolean {

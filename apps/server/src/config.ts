@@ -174,7 +174,7 @@ export const SETTINGS = {
   }),
   gateEnforcement: setting({
     env: 'SERVICE_SUPPLY_CHAIN_GATE_ENFORCEMENT',
-    doc: 'Package age gate (A7): block stops an approval, warn only informs, off ignores ages.',
+    doc: 'Package age gate: block stops an approval, warn only informs, off ignores ages.',
     schema: Type.Enum(['warn', 'block', 'off']),
     default: 'warn',
     allowed: 'warn, block or off',
@@ -190,7 +190,7 @@ export const SETTINGS = {
   }),
   vulnerabilityPolicy: setting({
     env: 'SERVICE_SUPPLY_CHAIN_VULNERABILITY_POLICY',
-    doc: 'any: every known vulnerability in the closure stops (A1). introduced: only those that the host does not have already. Malicious packages always stop. Set here, it cannot be changed in the console; unset, an admin chooses under Settings, and it is any until then.',
+    doc: 'any: every known vulnerability in what would be installed stops an update. introduced: only those that the host does not have already. Malicious packages always stop. Set here, it cannot be changed in the console; unset, an admin chooses under Settings, and it is any until then.',
     schema: nullable(Type.Enum(['any', 'introduced'])),
     default: null,
     allowed: 'any or introduced',
@@ -214,7 +214,7 @@ export const SETTINGS = {
   }),
   unchecked: setting({
     env: 'SERVICE_SUPPLY_CHAIN_UNCHECKED',
-    doc: 'Outcome of an approval whose packages could not all be checked for known vulnerabilities. warn: npm and PyPI pass with a warning, apt and dnf are blocked (A2). block: every ecosystem is blocked, also where SERVICE_SUPPLY_CHAIN_UNCOVERED would warn.',
+    doc: 'Outcome of an approval whose packages could not all be checked for known vulnerabilities. warn: npm and PyPI pass with a warning, apt and dnf are blocked. block: all package managers are blocked, also where SERVICE_SUPPLY_CHAIN_UNCOVERED would warn.',
     schema: Type.Enum(['warn', 'block']),
     default: 'warn',
     allowed: 'warn or block',
@@ -238,7 +238,7 @@ export const SETTINGS = {
   }),
   sweepIntervalSeconds: setting({
     env: 'SERVICE_SWEEP_INTERVAL_SECONDS',
-    doc: 'Interval at which approvals that wait for a plan are checked (A8).',
+    doc: 'Interval at which approvals that wait for a plan are checked.',
     schema: Type.Integer({ minimum: 1, maximum: 86_400 }),
     default: 60,
     allowed: 'a whole number of seconds from 1 to 86400',
@@ -472,10 +472,18 @@ export const SETTINGS = {
   }),
   agentCacheMb: setting({
     env: 'SERVICE_AGENT_CACHE_MB',
-    doc: 'Megabytes that the server may use to remember what check-ins have shown: verified tokens and last addresses. It takes about 150 bytes for each agent, when needed. A fleet beyond it is served too, and each check-in that is not remembered costs about twice the CPU.',
+    doc: 'Megabytes that the server, and each of its workers, may use to remember what check-ins have shown: verified tokens and last addresses. It takes about 150 bytes for each agent, when needed. A fleet beyond it is served too, and each check-in that is not remembered costs about twice the CPU.',
     schema: Type.Integer({ minimum: 1, maximum: 4_096 }),
     default: 72,
     allowed: 'a whole number from 1 to 4096',
+    parse: number,
+  }),
+  workers: setting({
+    env: 'SERVICE_WORKERS',
+    doc: 'Processes that answer on the port, so that more than one core is used: the server itself, and for each further one a worker beside it. Workers speak TLS, answer check-ins without news and pass all other requests to the server, which alone writes. More than the machine has cores gains nothing. With SERVICE_ACME_CHALLENGE=tls-alpn-01 only 1 is possible.',
+    schema: Type.Integer({ minimum: 1, maximum: 64 }),
+    default: 1,
+    allowed: 'a whole number from 1 to 64',
     parse: number,
   }),
   trustedProxies: setting({
@@ -649,7 +657,7 @@ function isConfig(values: Record<string, unknown>): values is Config {
 }
 
 function consistent(config: Config): ConfigOutcome {
-  const fault = pairFault(config) ?? acmeFault(config);
+  const fault = pairFault(config) ?? acmeFault(config) ?? workersFault(config);
   return fault === null ? { ok: true, config } : { ok: false, fault };
 }
 
@@ -681,6 +689,12 @@ function acmeFault(config: Config): string | null {
     return `SERVICE_ACME_TERMS_AGREED is false; allowed with SERVICE_ACME_DOMAINS: true, if you agree to the terms of service of ${acmeDirectoryUrl}`;
   }
   return null;
+}
+
+/** The certificate authority's connection would reach any of the processes, and only the server has the answer. */
+function workersFault({ workers, acmeDomains, acmeChallenge }: Config): string | null {
+  if (workers === 1 || acmeDomains.length === 0 || acmeChallenge !== 'tls-alpn-01') return null;
+  return `SERVICE_WORKERS is ${workers}; allowed: 1, because SERVICE_ACME_CHALLENGE is tls-alpn-01`;
 }
 
 /** Default settings for tests and embedding; the given values are not validated. */

@@ -69,6 +69,14 @@ test('every list is CSV as well, with the columns of the document and the rows o
     expect([path, rows.length]).toEqual([path, items.length + 1]);
     counts.set(path, items.length);
   }
-  const filled = ['agents', 'updates', 'packages', 'commands', 'events', 'admin/operators'];
+  const filled = [
+    'agents',
+    'updates',
+    'updates/by-host',
+    'packages',
+    'commands',
+    'events',
+    'admin/operators',
+  ];
   expect(filled.filter((name) => !((counts.get(`/api/v1/${name}`) ?? 0) > 0))).toEqual([]);
 });

@@ -46,7 +46,7 @@ async function lookupsOf(
       return result;
     },
   });
-  await ask(Object.assign(noted, { seals: db.seals }));
+  await ask(Object.assign(noted, { seals: db.seals, run: db.run }));
   const lookups: string[] = [];
   for (const { sql, parameters } of asked) {
     const plan = CompiledQuery.raw(`EXPLAIN QUERY PLAN ${sql}`, [...parameters]);

@@ -1,6 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { isDeepStrictEqual } from 'node:util';
+import { narrativeOf } from '@tidegate/protocol/event-narratives';
 import { AGENT_EVENT_TYPES, SECURITY_EVENT_TYPES, SYSTEM_EVENT_TYPES } from '@tidegate/protocol/event-types';
 import { nullable } from '@tidegate/protocol/scalars';
 import { Type } from 'typebox';
@@ -464,6 +466,12 @@ const INCIDENTS: Incident[] = [
     prepare: async (scene) => scene.asAdmin(`/api/v1/updates/${await scene.planned('apt')}/approve`),
   },
   {
+    ...{ type: 'bulk_approval_asked', status: 200, severity: 'info', component: 'approvals' },
+    ...{ actor: 'admin', host: false, content: ['actor', 'filter', 'update_count', 'updates'] },
+    prepare: async (scene) =>
+      scene.asAdmin('/api/v1/updates/approve', { update_ids: [await scene.planned('npm')] }),
+  },
+  {
     ...{ type: 'bulk_approval_blocked', status: 200, severity: 'warning', component: 'security' },
     ...{ actor: 'admin', host: false, content: ['actor', 'blocked', 'count'] },
     prepare: async (scene) =>
@@ -885,6 +893,13 @@ describe.each(SAMPLED_ENGINES)('every incident leaves its event, on $name', (eng
       });
       if (incident.host) expect(event?.agent_id).toBe(agent.agentId);
       expect(Object.keys(event?.content ?? {}).toSorted()).toEqual(incident.content);
+      const told = event ? narrativeOf(event) : '';
+      expect([told, changedValues(event?.content).filter((value) => !told.includes(value))]).toEqual([
+        told,
+        [],
+      ]);
+      // People read the sentence first: no code of the server stands in it.
+      expect(told).not.toMatch(/\b[a-z]+_[a-z_]+\b/);
       const text = JSON.stringify(event);
       const secrets = [agent.accessToken, agent.refreshToken, agent.registrationToken, admin];
       for (const secret of [...secrets, 'a long enough password', 'not the password']) {
@@ -893,6 +908,32 @@ describe.each(SAMPLED_ENGINES)('every incident leaves its event, on $name', (eng
     },
   );
 });
+
+/** Texts and numbers that a change says to have been something else before, both of them: its sentence names each. */
+function changedValues(content: unknown): string[] {
+  const found: string[] = [];
+  const both = (before: unknown, after: unknown): void => {
+    if (isDeepStrictEqual(before, after)) return;
+    if (isPlain(before) && isPlain(after))
+      for (const name of Object.keys(before)) both(before[name], after[name]);
+    else
+      for (const value of [before, after].flat()) {
+        if (typeof value === 'number') found.push(value.toLocaleString('en'));
+        if (typeof value === 'string') found.push(value);
+      }
+  };
+  const walk = (value: unknown): void => {
+    if (!isPlain(value)) return;
+    if ('before' in value) both(value.before, 'after' in value ? value.after : value);
+    else for (const member of Object.values(value)) walk(member);
+  };
+  walk(content);
+  return found;
+}
+
+function isPlain(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
 
 /** The order of a repair that the host offers: to complete the database of its packages. */
 async function repairable({ agent, admin, must, asAgent, asAdmin }: IncidentScene): Promise<Request> {

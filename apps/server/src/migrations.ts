@@ -1,22 +1,28 @@
 import { KEV_DATES } from './advisories/exploited/schema.ts';
 import { schema as advisories } from './advisories/schema.ts';
 import { schema as agentCredentials } from './agent-credentials/schema.ts';
-import { schema as agents } from './agents/schema.ts';
+import { schema as agents, TIMELINESS, TIMELINESS_FOUND } from './agents/schema.ts';
 import { schema as apiTokens } from './api-tokens/schema.ts';
-import { schema as approvalTokens } from './approval-tokens/schema.ts';
+import { schema as approvalTokens, BULK_OF_APPROVALS } from './approval-tokens/schema.ts';
 import { schema as approvals } from './approvals/schema.ts';
 import { schema as artifacts } from './artifacts/schema.ts';
 import { schema as blackouts } from './blackouts/schema.ts';
 import { schema as calendar } from './calendar/schema.ts';
 import { schema as clientErrors } from './client-errors/schema.ts';
-import { schema as commands } from './commands/schema.ts';
+import { BULK_OF_AWAITED, schema as commands, INSTALLING_AT } from './commands/schema.ts';
 import { schema as enrolment } from './enrolment/schema.ts';
-import { EVENT_FOLLOWERS, schema as events, FOLLOWER_LEASES, UNCHAINED_EVENTS } from './events/schema.ts';
+import {
+  EVENT_FOLLOWERS,
+  schema as events,
+  FOLLOWER_LEASES,
+  SIGNED_ANCHORS,
+  UNCHAINED_EVENTS,
+} from './events/schema.ts';
 import { schema as fleetLock } from './fleet-lock/schema.ts';
 import { schema as holds } from './holds/schema.ts';
 import { schema as identityProviders } from './identity-providers/schema.ts';
 import { movePackages } from './installed/move-store.ts';
-import { INSTALLED, INSTALLED_MOVED } from './installed/schema.ts';
+import { INSTALLED, INSTALLED_MOVED, NARROW_KEYS, REPLACED_PACKAGES } from './installed/schema.ts';
 import { schema as inventory } from './inventory/schema.ts';
 import { NOTIFICATIONS } from './notifications/schema.ts';
 import { schema as identities } from './operators/identities/schema.ts';
@@ -29,15 +35,24 @@ import { LEASES } from './platform/leases/schema.ts';
 import { schema as policies } from './policies/schema.ts';
 import { schema as probes } from './probes/schema.ts';
 import { schema as provenance } from './provenance/schema.ts';
-import { schema as rateLimits, SHARED_COUNTS } from './rate-limits/schema.ts';
+import { GUESSES_BY_MAC, schema as rateLimits, SHARED_COUNTS } from './rate-limits/schema.ts';
 import { schema as rebootSlots } from './reboot-slots/schema.ts';
 import { schema as reboots } from './reboots/schema.ts';
 import { schema as releaseTimes } from './release-times/schema.ts';
-import { schema as restore } from './restore/schema.ts';
+import { LAST_BACKUP, schema as restore } from './restore/schema.ts';
 import { schema as rollouts } from './rollouts/schema.ts';
 import { schema as signingKeys } from './signing-keys/schema.ts';
-import { schema as unfixed } from './unfixed/schema.ts';
-import { COUNTED_SECURITY, FIX_URGENCY, PACKAGE_URGENCY, schema as updates } from './updates/schema.ts';
+import { UNFIXED_CVES, UNFIXED_RECORDS, UNFIXED_URGENCY, schema as unfixed } from './unfixed/schema.ts';
+import { HOST_URGENCY } from './updates/host-sums-schema.ts';
+import {
+  COUNTED_SECURITY,
+  COUNTED_STOPPED,
+  FIX_URGENCY,
+  LISTED_FILTERS,
+  PACKAGE_URGENCY,
+  UNDER_WAY_BY_HOST,
+  schema as updates,
+} from './updates/schema.ts';
 import { schema as vex } from './vex/schema.ts';
 import { schema as views } from './views/schema.ts';
 import { VULNERABILITY_INDEX } from './vulnerability-index/schema.ts';
@@ -109,4 +124,21 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 307, name: 'leases', statements: LEASES },
   { version: 320, name: 'package-urgency', statements: PACKAGE_URGENCY },
   { version: 321, name: 'shared-counts', statements: SHARED_COUNTS },
+  { version: 340, name: 'host-urgency', statements: HOST_URGENCY },
+  { version: 345, name: 'signed-anchors', statements: SIGNED_ANCHORS },
+  { version: 349, name: 'counted-stopped', statements: COUNTED_STOPPED },
+  { version: 350, name: 'installing-at', statements: INSTALLING_AT },
+  { version: 351, name: 'timeliness', statements: TIMELINESS },
+  { version: 352, name: 'last-backup', statements: LAST_BACKUP },
+  { version: 353, name: 'replaced-packages', statements: REPLACED_PACKAGES },
+  { version: 354, name: 'narrow-keys', statements: NARROW_KEYS },
+  { version: 365, name: 'timeliness-found', statements: TIMELINESS_FOUND },
+  { version: 370, name: 'bulk-of-awaited', statements: BULK_OF_AWAITED },
+  { version: 371, name: 'bulk-of-approvals', statements: BULK_OF_APPROVALS },
+  { version: 372, name: 'under-way-by-host', statements: UNDER_WAY_BY_HOST },
+  { version: 385, name: 'guesses-by-mac', statements: GUESSES_BY_MAC },
+  { version: 386, name: 'unfixed-cves', statements: UNFIXED_CVES },
+  { version: 390, name: 'unfixed-records', statements: UNFIXED_RECORDS },
+  { version: 391, name: 'unfixed-urgency', statements: UNFIXED_URGENCY },
+  { version: 392, name: 'listed-filters', statements: LISTED_FILTERS },
 ];

@@ -7,6 +7,7 @@ import { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { gunzipSync } from 'node:zlib';
 import { generatePrivateKeyHex } from '@tidegate/signing/sign';
+import { compiledModules } from '@tidegate/testkit/compile-cache';
 import { Secret, TOTP } from 'otpauth';
 import { Client } from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -385,6 +386,7 @@ test('the process writes files for its own user only, and SIGTERM ends it with 0
       SERVICE_PORT: '0',
       SERVICE_HOST: '127.0.0.1',
       SERVICE_ADVISORY_SOURCE: 'off',
+      ...compiledModules(),
       ...NO_REGISTRIES_ENV,
     },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -392,7 +394,7 @@ test('the process writes files for its own user only, and SIGTERM ends it with 0
   onTestFinished(() => void server.kill('SIGKILL'));
   const ended = new Promise((resolve) => server.once('close', resolve));
   const [said, told] = [listen(server.stdout), listen(server.stderr)];
-  await expect.poll(() => said.text, { timeout: 50_000 }).toMatch(/^\[INFO\] listening url=/m);
+  await expect.poll(() => said.text).toMatch(/^\[INFO\] listening url=/m);
   expect(said.text).toMatch(/^\[INFO\] migrations applied \d+ /m);
   const names = ['', ...readdirSync(dataDir, { recursive: true }).map(String)];
   expect(names).toEqual(expect.arrayContaining(['jwt-secret', 'keys', 'tidegate.db']));

@@ -80,6 +80,11 @@ describe('a bad value stops the start with one line that names it and says what 
     ['SERVICE_SIGNING_PRIVATE_KEY', { SERVICE_SIGNING_PRIVATE_KEY: '00'.repeat(64) }],
     ['SERVICE_SIGNING_PREVIOUS_PRIVATE_KEY', { SERVICE_SIGNING_PREVIOUS_PRIVATE_KEY: REPEATED_KEY }],
     ['SERVICE_JWT_SECRET', { SERVICE_JWT_SECRET: 'x'.repeat(31) }],
+    ['SERVICE_WORKERS', { SERVICE_WORKERS: '0' }],
+    ['SERVICE_WORKERS', { SERVICE_WORKERS: '65' }],
+    ['SERVICE_WORKERS', { SERVICE_WORKERS: '1.5' }],
+    ['SERVICE_WORKERS', { SERVICE_WORKERS: 'all' }],
+    ['SERVICE_WORKERS', { ...ACME, SERVICE_ACME_CHALLENGE: 'tls-alpn-01', SERVICE_WORKERS: '2' }],
     ['SERVICE_JWT_SECRET_FILE', { SERVICE_JWT_SECRET_FILE: file }],
   ])('%s', async (name, env) => {
     const { outcome, lines } = await start(env);
@@ -88,6 +93,16 @@ describe('a bad value stops the start with one line that names it and says what 
     expect(fault).not.toContain('\n');
     if (name !== 'database') expect(fault).toContain('allowed: ');
     expect(fault + lines.join()).not.toContain(REPEATED_KEY);
+  });
+
+  test('a data folder whose path is too long for the socket of workers is named', async () => {
+    const dataDir = join(folder(), 'x'.repeat(100));
+    const { outcome } = await start({ SERVICE_DATA_DIR: dataDir, SERVICE_WORKERS: '2' });
+    expect(outcome).toEqual({
+      ok: false,
+      fault:
+        'SERVICE_WORKERS is 2 and SERVICE_DATA_DIR is longer than 94 bytes; allowed: 1, or a shorter path',
+    });
   });
 
   test('a port in use by another process is named', async () => {

@@ -31,6 +31,7 @@ import { openCertificateFiles } from './tls/certificate-files.ts';
 import { openAcme } from './tls/open-acme.ts';
 import { readServerCa, serverCaOf } from './tls/server-ca.ts';
 import type { ServerTls } from './tls/server-tls.ts';
+import { WorkersFault } from './workers/supervise-workers.ts';
 
 export interface World {
   log: Log;
@@ -51,6 +52,8 @@ export type StartOutcome =
       drain: () => Promise<void>;
       /** Looks for a newer certificate at once; null where the server has none. */
       lookForCertificate: (() => Promise<void>) | null;
+      /** Resolves, with a line that says why, when the server cannot go on; null: it never does. */
+      lost: Promise<string> | null;
       stop: () => Promise<void>;
     }
   /** One line that says what is wrong and what is allowed. */
@@ -83,7 +86,8 @@ export async function startServer(config: Config, world: World): Promise<StartOu
     }
     const { application, url, database, tls: inUse } = outcome;
     world.log.info(`migrations applied ${outcome.migrations}`);
-    world.log.info('listening', { url });
+    const { workers } = config;
+    world.log.info('listening', { url, ...(workers > 1 && { workers }) });
     if (application.setupPath !== null) announce(`${config.baseUrl ?? url}${application.setupPath}`);
     const lookForCertificate = inUse && (() => inUse.look('operator'));
     async function drain(): Promise<void> {
@@ -97,6 +101,7 @@ export async function startServer(config: Config, world: World): Promise<StartOu
       hasHosts: () => hasAgents(database.read),
       lookForCertificate,
       drain,
+      lost: application.lost,
       stop: () => opened.disposeAsync(),
     };
   } catch (error) {
@@ -264,6 +269,7 @@ async function listen(
   try {
     return { ok: true, url: await application.listen() };
   } catch (error) {
+    if (error instanceof WorkersFault) return { ok: false, fault: error.message };
     const given = `SERVICE_HOST is ${JSON.stringify(host)} and SERVICE_PORT is ${port}`;
     return {
       ok: false,

@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { compiledModules } from '@tidegate/testkit/compile-cache';
 import { describe, expect, test } from 'vitest';
 import { SETTINGS } from './config.ts';
 import { createLog } from './platform/log.ts';
@@ -49,12 +50,8 @@ describe('names of the environment that no setting reads', () => {
   test('the program warns at its start', () => {
     const main = new URL('main.ts', import.meta.url).pathname;
     // A refused start is enough.
-    const env = { SERVICE_PROT: '1', SERVICE_DATA_DIR: '/dev/null' };
-    const { status, stdout } = spawnSync(process.execPath, [main], {
-      env,
-      encoding: 'utf8',
-      timeout: 50_000,
-    });
+    const env = { ...compiledModules(), SERVICE_PROT: '1', SERVICE_DATA_DIR: '/dev/null' };
+    const { status, stdout } = spawnSync(process.execPath, [main], { env, encoding: 'utf8' });
     expect(status).toBe(1);
     expect(stdout).toMatch(
       /^\[WARN\] unknown setting ignored name=SERVICE_PROT nearest=SERVICE_PORT time=\S+\n$/,

@@ -4,11 +4,16 @@ import { DatabaseSync } from 'node:sqlite';
 import { sql } from 'kysely';
 import { Client } from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { packagesNamed } from './installed/store.ts';
+import { insertDecisions } from './approvals/decision-store.ts';
+import { changesBetween } from './installed/changes-store.ts';
+import { nameKey } from './installed/identity.ts';
+import { internPackages } from './installed/identity-store.ts';
+import { changePackages, packagesNamed } from './installed/store.ts';
 import { MIGRATIONS } from './migrations.ts';
 import type { Database } from './platform/db/engine.ts';
 import { migrate } from './platform/db/migrate.ts';
 import { openDatabase, SQLITE_FILE } from './platform/db/open.ts';
+import type { Tables } from './platform/db/tables.ts';
 import { databaseOptions } from './testing/database-options.ts';
 import { describeSchema } from './testing/describe-schema.ts';
 import { ENGINES, type TestEngine } from './testing/engines.ts';
@@ -48,6 +53,33 @@ async function rowsOf({ read }: Database): Promise<Record<string, unknown[]>> {
     contents[name] = (await sql`SELECT * FROM ${sql.table(name)} ORDER BY 1`.execute(read)).rows;
   }
   return contents;
+}
+
+async function decide(
+  database: Database,
+  { id, agent_id }: { id: string; agent_id: string },
+  { n, outcome }: { n: number; outcome: Tables['decisions']['outcome'] },
+): Promise<void> {
+  const row = {
+    ...{
+      id: `decision-${n}`,
+      agent_id,
+      set_sha256: id,
+      plan_id: null,
+      outcome,
+      actor: 'ada',
+      token_id: null,
+    },
+    ...{
+      fingerprint: 'f',
+      document: '{}',
+      document_sha256: 'd',
+      decided_at: n,
+      repeated_at: null,
+      repeats: 0,
+    },
+  };
+  await database.transact((tx) => insertDecisions(tx, [{ row, updateIds: [id] }]));
 }
 
 describe.each(ENGINES)('a database of a release, on $name', (engine) => {
@@ -141,6 +173,109 @@ describe.each(ENGINES)('a database of a release, on $name', (engine) => {
     expect(named).toMatchObject([{ name: 'package-1', arch: '' }]);
     const since = database.read.selectFrom('inventory_reports').select('changes_since').orderBy('agent_id');
     expect((await since.execute()).map((row) => row.changes_since)).toEqual([7, null]);
+  });
+
+  test('352: what hosts have and had is the same, and goes on with a row for each new version', async () => {
+    const database = await load(engine, 210);
+    const older = MIGRATIONS.filter(({ version }) => version <= 352);
+    await migrate(database, { migrations: older, now });
+    const section = { agentId: '01900000-0000-7000-8000-000000000001', ecosystem: 'apt' };
+    const packageOf = (name: string, version: string, held = 0) => ({
+      ...{ name, version, arch: 'amd64', held },
+      ...{ source_name: null, source_version: null, origin: null },
+    });
+    const key = sql.lit(nameKey('apt', 'curl'));
+    await database.transact(async (tx) => {
+      const [old, young] = await internPackages(tx, {
+        ecosystem: 'apt',
+        packages: [packageOf('curl', '1'), packageOf('curl', '2')],
+      });
+      const { number } = await tx
+        .insertInto('inventory_agents')
+        .values({ agent_id: section.agentId, changes: 2 })
+        .returning('number')
+        .executeTakeFirstOrThrow();
+      const [of, from, to] = [sql.lit(number), sql.lit(old), sql.lit(young)];
+      await sql`INSERT INTO installed_packages (agent_number, name_key, package_id, held)
+        VALUES (${of}, ${key}, ${to}, 1)`.execute(tx);
+      await sql`INSERT INTO inventory_changes (agent_number, position, package_id, change, held, changed_at)
+        VALUES (${of}, 1, ${from}, 0, 0, 5), (${of}, 2, ${to}, 1, 1, 5)`.execute(tx);
+      await tx
+        .insertInto('inventory_reports')
+        .values({
+          ...{ agent_id: section.agentId, ecosystem: 'apt', digest: 'd', complete: 1, package_count: 1 },
+          ...{ scanned_at: 4, received_at: 4, changes_since: 4 },
+        })
+        .onConflict((conflict) =>
+          conflict.columns(['agent_id', 'ecosystem']).doUpdateSet({ changes_since: 4 }),
+        )
+        .execute();
+    });
+    expect(await migrate(database, { migrations: MIGRATIONS, now })).toMatchObject({ ok: true });
+    const has = async () =>
+      (await packagesNamed(database.read, section, ['curl'])).map(({ version, held }) => [version, held]);
+    expect(await has()).toEqual([['2', 1]]);
+    await database.transact((tx) =>
+      changePackages(
+        tx,
+        { ...section, nowMs: 6 },
+        { gone: [packageOf('curl', '2')], put: [packageOf('curl', '3', 1)] },
+      ),
+    );
+    // The same row again: it is there once.
+    await database.transact((tx) =>
+      changePackages(tx, { ...section, nowMs: 7 }, { put: [packageOf('curl', '3')] }),
+    );
+    expect(await has()).toEqual([['3', 0]]);
+    const all = await changesBetween(database.read, {
+      agentId: section.agentId,
+      ...{ afterMs: 0, untilMs: 9 },
+    });
+    expect(all.map(({ position, change, version, held }) => [position, change, version, held])).toEqual([
+      [1, 'removed', '1', 0],
+      [2, 'added', '2', 1],
+      [3, 'removed', '2', 1],
+      [4, 'added', '3', 1],
+      [5, 'held', '3', 0],
+    ]);
+  });
+
+  test('385: guesses that were stored by plain hashes are gone, and other limits stay', async () => {
+    const database = await load(engine, 210);
+    await migrate(database, { migrations: MIGRATIONS.filter(({ version }) => version < 385), now });
+    const names = ['guessers', 'guesses at a name', 'requests of login'];
+    await database.transact((tx) =>
+      tx
+        .insertInto('shared_counts')
+        .values(names.map((name) => ({ name, key: 'a', state: '', idle_at: 5 })))
+        .execute(),
+    );
+    expect(await migrate(database, { migrations: MIGRATIONS, now })).toMatchObject({ ok: true });
+    const left = await database.read.selectFrom('shared_counts').select('name').execute();
+    expect(left).toEqual([{ name: 'requests of login' }]);
+  });
+
+  test('392: what the gate stopped before is marked, and what it stops later', async () => {
+    const database = await load(engine, 210);
+    await migrate(database, { migrations: MIGRATIONS.filter(({ version }) => version < 392), now });
+    const updates = await database.read
+      .selectFrom('updates')
+      .select(['id', 'agent_id'])
+      .orderBy('id')
+      .execute();
+    const [stopped, passed, later] = updates;
+    if (!stopped || !passed || !later) throw new Error('the dump has too few updates');
+    await decide(database, stopped, { n: 1, outcome: 'blocked' });
+    await decide(database, passed, { n: 2, outcome: 'minted' });
+    expect(await migrate(database, { migrations: MIGRATIONS, now })).toMatchObject({ ok: true });
+    const blocked = async () => {
+      const rows = database.read.selectFrom('updates').select('id').where('blocked', '=', 1).orderBy('id');
+      return (await rows.execute()).map(({ id }) => id);
+    };
+    expect(await blocked()).toEqual([stopped.id]);
+    await decide(database, later, { n: 3, outcome: 'handed_back' });
+    await decide(database, passed, { n: 4, outcome: 'minted' });
+    expect(await blocked()).toEqual([stopped.id, later.id]);
   });
 
   test.each(VERSIONS)('%i: keeps its counters and triggers', async (version) => {

@@ -92,6 +92,10 @@ interface Item10 { "id": string; "agent_id": string; "hostname": string; "ecosys
 
 interface Answer13 { "items": (Item10)[]; "next_cursor": string | null; "total": number; "total_is_capped"?: true }
 
+interface Item11 { "agent_id": string; "hostname": string; "group": string | null; "reboot": "needed" | "not_needed" | "unknown"; "updates": number; "exploited_fixes": number; "critical_fixes": number; "high_fixes": number; "fixes": number; "unjudged": number }
+
+interface Answer14 { "items": (Item11)[]; "next_cursor": string | null; "total": number; "total_is_capped"?: true }
+
 interface ListedSibling { "id": string; "name": string; "arch": string | null; "current_version": string; "available_version": string; "state": "pending" | "awaiting_plan" | "approved" | "installing" | "installed" | "failed" | "rejected" | "superseded" }
 
 interface Artifact { "filename": string; "url": string; "size_bytes": number; "sha256"?: string; "sha512"?: string }
@@ -104,11 +108,11 @@ interface WayBack { "kind": "complete" | "partial" | "none"; "missing": ({ "pack
 
 interface History { "at": string; "from_state": string | null; "to_state": string; "reason": string | null; "actor": string }
 
-interface Answer14 { "id": string; "agent_id": string; "hostname": string; "ecosystem": "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "name": string; "arch": string | null; "current_version": string; "available_version": string; "origin": string | null; "security": boolean; "size_bytes": number | null; "offers": ("series" | "newest" | "smallest_fix")[]; "change": "patch" | "minor" | "major" | null; "recommended": boolean; "state": "pending" | "awaiting_plan" | "approved" | "installing" | "installed" | "failed" | "rejected" | "superseded"; "state_reason": string | null; "out_of_band": boolean; "verdict": "clear" | "vulnerable" | "unchecked" | null; "severity": string | null; "known_exploited": boolean | null; "epss": number | null; "introduces": number | null; "stays": number | null; "fixes": number | null; "fixes_severity": string | null; "fixes_exploited": boolean | null; "has_plan": boolean; "siblings": number | null; "rollback_of": string | null; "not_before": string | null; "discovered_at": string; "updated_at": string; "listed_siblings": (ListedSibling)[]; "plan": Plan | null; "way_back": WayBack | null; "history": (History)[]; "gate": unknown }
+interface Answer15 { "id": string; "agent_id": string; "hostname": string; "ecosystem": "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "name": string; "arch": string | null; "current_version": string; "available_version": string; "origin": string | null; "security": boolean; "size_bytes": number | null; "offers": ("series" | "newest" | "smallest_fix")[]; "change": "patch" | "minor" | "major" | null; "recommended": boolean; "state": "pending" | "awaiting_plan" | "approved" | "installing" | "installed" | "failed" | "rejected" | "superseded"; "state_reason": string | null; "out_of_band": boolean; "verdict": "clear" | "vulnerable" | "unchecked" | null; "severity": string | null; "known_exploited": boolean | null; "epss": number | null; "introduces": number | null; "stays": number | null; "fixes": number | null; "fixes_severity": string | null; "fixes_exploited": boolean | null; "has_plan": boolean; "siblings": number | null; "rollback_of": string | null; "not_before": string | null; "discovered_at": string; "updated_at": string; "listed_siblings": (ListedSibling)[]; "plan": Plan | null; "way_back": WayBack | null; "history": (History)[]; "gate": unknown }
 
-interface Item11 { "id": string; "ecosystem": "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "name": string; "hosts": number; "updates": number; "available_versions": number; "newest_update_at": string; "security": boolean; "severity": string | null; "known_exploited": boolean | null; "fixes": boolean | null; "fixes_severity": string | null; "fixes_exploited": boolean | null; "states": { [name: string]: number }; "held_updates": HeldUpdates }
+interface Item12 { "id": string; "ecosystem": "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "name": string; "hosts": number; "updates": number; "available_versions": number; "newest_update_at": string; "security": boolean; "severity": string | null; "known_exploited": boolean | null; "fixes": boolean | null; "fixes_severity": string | null; "fixes_exploited": boolean | null; "states": { [name: string]: number }; "held_updates": HeldUpdates }
 
-interface Answer15 { "items": (Item11)[]; "next_cursor": string | null; "total": number; "total_is_capped"?: true }
+interface Answer16 { "items": (Item12)[]; "next_cursor": string | null; "total": number; "total_is_capped"?: true }
 
 interface First { "name": string; "from": string; "to": string }
 
@@ -116,35 +120,35 @@ interface Probe { "name": string; "kind"?: "unit" | "failed_units" | "tcp" | "ht
 
 interface Hook { "name": string; "stage": "before" | "after"; "outcome": "ok" | "failed" | "timed_out"; "seconds": number }
 
-interface Item12 { "id": string; "agent_id": string; "hostname": string; "action": "scan" | "plan_update" | "install_update" | "repair" | "reboot" | "restart_services" | "update_agent" | "refresh_keys" | "set_polling" | "run_probes"; "params": unknown; "update_ids": (string)[]; "packages": { "total": number; "first": (First)[] }; "status": "pending" | "sent" | "received" | "running" | "success" | "failed" | "refused" | "interrupted" | "expired" | "cancelled"; "seq": number | null; "created_by": string; "created_at": string; "not_before": string; "expires_at": string; "sent_at": string | null; "received_at": string | null; "started_at": string | null; "finished_at": string | null; "reason": string | null; "exit_code": number | null; "output_tail": string | null; "way_back": { "kept": number; "replaced": number } | null; "restarts": Report | null; "probes": { "before"?: { "at": string; "probes": (Probe)[] } } | null; "hooks": (Hook)[] | null }
+interface Item13 { "id": string; "agent_id": string; "hostname": string; "action": "scan" | "plan_update" | "install_update" | "repair" | "reboot" | "restart_services" | "update_agent" | "refresh_keys" | "set_polling" | "run_probes"; "params": unknown; "update_ids": (string)[]; "packages": { "total": number; "first": (First)[] }; "status": "pending" | "sent" | "received" | "running" | "success" | "failed" | "refused" | "interrupted" | "expired" | "cancelled"; "seq": number | null; "created_by": string; "created_at": string; "not_before": string; "expires_at": string; "sent_at": string | null; "received_at": string | null; "started_at": string | null; "installing_at": string | null; "finished_at": string | null; "reason": string | null; "exit_code": number | null; "output_tail": string | null; "way_back": { "kept": number; "replaced": number } | null; "restarts": Report | null; "probes": { "before"?: { "at": string; "probes": (Probe)[] } } | null; "hooks": (Hook)[] | null }
 
-interface Answer16 { "items": (Item12)[]; "next_cursor": string | null; "total": number; "total_is_capped"?: true }
+interface Answer17 { "items": (Item13)[]; "next_cursor": string | null; "total": number; "total_is_capped"?: true }
 
 interface Probe2 { "name": string; "kind"?: "unit" | "failed_units" | "tcp" | "http" | "program"; "state": "green" | "red" | "unknown"; "detail"?: string; "since": string; "last_state": "green" | "red" | "unknown" }
 
-interface Answer17 { "state": "green" | "red" | "unknown" | "none"; "since": string | null; "at": string | null; "probes": (Probe2)[] }
+interface Answer18 { "state": "green" | "red" | "unknown" | "none"; "since": string | null; "at": string | null; "probes": (Probe2)[] }
 
 interface Outcome { "unit": string; "outcome": "restarted" | "not_stale" | "failed" | "not_attempted"; "detail"?: string }
 
-interface Item13 { "id": string; "agent_id": string; "hostname": string; "kind": "reboot" | "restart_services"; "state": "queued" | "running" | "rebooted" | "done" | "failed" | "cancelled" | "expired"; "waits_for": "later" | "online" | "slot" | "release" | "healthy" | "turn" | "fetch" | null; "reason": string; "warn_minutes": number; "asked_by": string; "asked_at": string; "deadline": string; "boot_id": string; "new_boot_id": string | null; "units": (string)[] | null; "outcomes": (Outcome)[] | null; "attempts": number; "not_before": string; "blockers": ({ "kind": "user" | "inhibitor" | "package_manager" | "other"; "name": string })[] | null; "detail": string | null; "command_id": string | null; "ended_at": string | null }
+interface Item14 { "id": string; "agent_id": string; "hostname": string; "kind": "reboot" | "restart_services"; "state": "queued" | "running" | "rebooted" | "done" | "failed" | "cancelled" | "expired"; "waits_for": "later" | "online" | "slot" | "release" | "healthy" | "turn" | "fetch" | null; "reason": string; "warn_minutes": number; "asked_by": string; "asked_at": string; "deadline": string; "boot_id": string; "new_boot_id": string | null; "units": (string)[] | null; "outcomes": (Outcome)[] | null; "attempts": number; "not_before": string; "blockers": ({ "kind": "user" | "inhibitor" | "package_manager" | "other"; "name": string })[] | null; "detail": string | null; "command_id": string | null; "ended_at": string | null }
 
-interface Answer18 { "items": (Item13)[]; "next_cursor": string | null; "total": number }
+interface Answer19 { "items": (Item14)[]; "next_cursor": string | null; "total": number }
 
 interface Scope { "kind": "some"; "groups": (string)[]; "hosts": (string)[]; "tags"?: (string)[] }
 
 interface Body4 { "kind": "reboot" | "restart_services"; "scope": { "kind": "all" } | Scope; "only_needed"?: boolean; "warn_minutes"?: number; "reason": string; "deadline": string; "dry_run"?: boolean }
 
-interface Answer19 { "dry_run": boolean; "queued": number; "hosts": ({ "agent_id": string; "hostname": string })[]; "left_out": ({ "why": "not_needed" | "unknown" | "never_checked_in" | "queued_already"; "hosts": number })[] }
+interface Answer20 { "dry_run": boolean; "queued": number; "hosts": ({ "agent_id": string; "hostname": string })[]; "left_out": ({ "why": "not_needed" | "unknown" | "never_checked_in" | "queued_already"; "hosts": number })[] }
 
 interface Slot { "id": string; "agent_id": string | null; "hostname": string; "command_id": string | null; "state": "held" | "proving" | "failed"; "taken_at": string; "ends_at": string; "detail": string | null }
 
-interface Item14 { "group": string | null; "max_at_once": number; "min_healthy": number; "halt_after": number; "is_halted": boolean; "taken": number; "waiting": number; "slots": (Slot)[] }
+interface Item15 { "group": string | null; "max_at_once": number; "min_healthy": number; "halt_after": number; "is_halted": boolean; "taken": number; "waiting": number; "slots": (Slot)[] }
 
 interface Body5 { "group": string | null; "max_at_once": number; "min_healthy": number; "halt_after": number }
 
 interface Update { "id": string; "available_version": string; "state": "pending" | "awaiting_plan" | "approved" | "installing" | "installed" | "failed" | "rejected" | "superseded"; "verdict": "clear" | "vulnerable" | "unchecked" | null; "security": boolean }
 
-interface Item15 { "ecosystem": "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "name": string; "version": string; "arch": string | null; "source_name": string | null; "source_version": string | null; "origin": string | null; "held": boolean; "update": Update | null }
+interface Item16 { "ecosystem": "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "name": string; "version": string; "arch": string | null; "source_name": string | null; "source_version": string | null; "origin": string | null; "held": boolean; "update": Update | null }
 
 interface Broken { "name": string; "version": string; "arch"?: string; "state": string }
 
@@ -152,27 +156,27 @@ interface Package { "name": string; "arch": string; "version": string; "state": 
 
 interface Condition { "trouble": { "reason": "packages_broken" | "transaction_interrupted" | "packages_locked" | "space_insufficient"; "detail": string } | null; "broken": (Broken)[]; "more_broken": number; "repair"?: { "packages": (Package)[] }; "left_files": ({ "path": string; "package"?: string })[]; "more_left_files": number; "unread_folders": number }
 
-interface Report2 { "ecosystem": "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "scanned_at": string; "received_at": string; "complete": boolean; "packages": number; "condition": Condition | null; "repair_sha256": string | null }
+interface Report2 { "ecosystem": "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "scanned_at": string; "received_at": string; "complete": boolean; "packages": number; "lists_confirmed_at": string | null; "condition": Condition | null; "repair_sha256": string | null }
 
-interface Answer20 { "items": (Item15)[]; "next_cursor": string | null; "total": number; "total_is_capped"?: true; "reports": (Report2)[] }
+interface Answer21 { "items": (Item16)[]; "next_cursor": string | null; "total": number; "total_is_capped"?: true; "reports": (Report2)[] }
 
 interface Command { "id": string; "update_id": string | null; "approved_by": string | null; "policy_id": string | null }
 
-interface Item16 { "position": number; "ecosystem": "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "name": string; "arch": string | null; "kind": "installed" | "removed" | "changed" | "held" | "released" | "described"; "from_version": string | null; "to_version": string | null; "reported_at": string; "cause": "tidegate" | "outside" | "unknown"; "command": Command | null }
+interface Item17 { "position": number; "ecosystem": "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "name": string; "arch": string | null; "kind": "installed" | "removed" | "changed" | "held" | "released" | "described"; "from_version": string | null; "to_version": string | null; "reported_at": string; "cause": "tidegate" | "outside" | "unknown"; "command": Command | null }
 
 interface Ecosystem { "ecosystem": "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "known_since": string | null; "known": boolean }
 
-interface Answer21 { "items": (Item16)[]; "next_cursor": string | null; "total": number; "total_is_capped"?: true; "ecosystems": (Ecosystem)[] }
-
-interface Item17 { "ecosystem": "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "name": string; "version": string; "arch": string | null; "source_name": string | null; "source_version": string | null; "origin": string | null; "held": boolean }
-
 interface Answer22 { "items": (Item17)[]; "next_cursor": string | null; "total": number; "total_is_capped"?: true; "ecosystems": (Ecosystem)[] }
 
-interface Item18 { "position": number; "ecosystem": "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "name": string; "arch": string | null; "kind": "installed" | "removed" | "changed" | "held" | "released" | "described"; "from_version": string | null; "to_version": string | null }
+interface Item18 { "ecosystem": "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "name": string; "version": string; "arch": string | null; "source_name": string | null; "source_version": string | null; "origin": string | null; "held": boolean }
 
 interface Answer23 { "items": (Item18)[]; "next_cursor": string | null; "total": number; "total_is_capped"?: true; "ecosystems": (Ecosystem)[] }
 
-interface Answer24 { "progress_id": string; "state": "running" | "done" | "failed"; "done": number; "total": number; "approved": number; "blocked": number; "waiting": number; "skipped": number; "started_at": string; "updated_at": string }
+interface Item19 { "position": number; "ecosystem": "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "name": string; "arch": string | null; "kind": "installed" | "removed" | "changed" | "held" | "released" | "described"; "from_version": string | null; "to_version": string | null }
+
+interface Answer24 { "items": (Item19)[]; "next_cursor": string | null; "total": number; "total_is_capped"?: true; "ecosystems": (Ecosystem)[] }
+
+interface Answer25 { "progress_id": string; "state": "running" | "done" | "failed"; "done": number; "total": number; "approved": number; "blocked": number; "waiting": number; "skipped": number; "started_at": string; "updated_at": string }
 
 interface Package2 { "ecosystem": "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "name": string; "version": string }
 
@@ -200,13 +204,13 @@ interface ThirdParty { "package": string; "version": string; "arch": string | nu
 
 interface Blocked { "update_id": string; "package": Package2; "blocked_by": "divergence" | "registry" | "hold" | "age" | "policy" | "vulnerability" | "unchecked"; "reason": "artifact_divergence" | "artifact_unknown_to_registry" | "held" | "known_vulnerability" | "too_young" | "unknown_age" | "unreachable" | "uncovered" | "undecidable" | "not_chosen" | "ecosystem" | "package" | "excepted" | "origin" | "not_security" | "severity" | "change" | "policy_age" | "policy_age_unknown" | "age_exception" | "ring_not_entered" | "unproven"; "introduces": (Introduce)[]; "stays": (Introduce)[]; "fixes": (Fixe)[]; "fixes_complete": boolean; "unchecked": "unreachable" | "undecidable" | "uncovered" | null; "age": Age | null; "divergences": (Divergence)[]; "unknown_artifacts": (UnknownArtifact)[]; "held": (Held)[]; "third_party": (ThirdParty)[] }
 
-interface Answer25 { "approved": ({ "update_id": string; "token_id": string })[]; "awaiting_plan": (string)[]; "blocked": (Blocked)[]; "skipped": ({ "update_id": string; "code": string })[] }
+interface Answer26 { "approved": ({ "update_id": string; "token_id": string })[]; "awaiting_plan": (string)[]; "blocked": (Blocked)[]; "skipped": ({ "update_id": string; "code": string })[] }
 
 interface Body6 { "override_supply_chain"?: boolean; "override_reason"?: string; "not_before"?: string }
 
-interface Answer26 { "update_id": string; "state": "approved"; "token": KeySet; "warnings": ({ "code": string; "detail": string })[] }
+interface Answer27 { "update_id": string; "state": "approved"; "token": KeySet; "warnings": ({ "code": string; "detail": string })[] }
 
-interface Filter { "state"?: "pending" | "awaiting_plan" | "approved" | "installing" | "installed" | "failed" | "rejected" | "superseded"; "ecosystem"?: "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "name"?: string; "q"?: string; "agent_id"?: string; "group"?: string; "tag"?: string; "severity"?: "none" | "low" | "medium" | "high" | "critical" | "unknown"; "verdict"?: "clear" | "vulnerable" | "unchecked"; "security"?: "true" | "false" | boolean; "exploited"?: "true" | "false" | boolean; "cve"?: string; "introduces"?: "true" | "false" | boolean; "stays"?: "true" | "false" | boolean; "fixes"?: "true" | "false" | boolean; "fixes_severity"?: "none" | "low" | "medium" | "high" | "critical" | "unknown"; "fixes_exploited"?: "true" | "false" | boolean; "offer"?: "series" | "newest" | "smallest_fix"; "max_change"?: "patch" | "minor" | "any"; "alternatives"?: "true" | "false" | boolean; "os"?: string; "host"?: string; "since"?: string; "until"?: string }
+interface Filter { "state"?: "pending" | "awaiting_plan" | "approved" | "installing" | "installed" | "failed" | "rejected" | "superseded"; "open"?: "true" | "false" | boolean; "ecosystem"?: "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "name"?: string; "q"?: string; "agent_id"?: string; "group"?: string; "tag"?: string; "severity"?: "none" | "low" | "medium" | "high" | "critical" | "unknown"; "verdict"?: "clear" | "vulnerable" | "unchecked" | "not_judged"; "stopped_under"?: "any" | "introduced"; "blocked"?: "true" | "false" | boolean; "security"?: "true" | "false" | boolean; "held"?: "true" | "false" | boolean; "exploited"?: "true" | "false" | boolean; "cve"?: string; "introduces"?: "true" | "false" | boolean; "stays"?: "true" | "false" | boolean; "fixes"?: "true" | "false" | boolean; "fixes_severity"?: "none" | "low" | "medium" | "high" | "critical" | "unknown"; "fixes_exploited"?: "true" | "false" | boolean; "offer"?: "series" | "newest" | "smallest_fix"; "max_change"?: "patch" | "minor" | "any"; "alternatives"?: "true" | "false" | boolean; "os"?: string; "host"?: string; "since"?: string; "until"?: string }
 
 interface Body7 { "filter": Filter; "confirm_count": number; "progress_id"?: string }
 
@@ -216,7 +220,7 @@ interface Plan2 { "removes": (string)[]; "installs": (string)[]; "downgrades": (
 
 interface Set { "agent_id": string; "hostname": string; "ecosystem": "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "place": string | null; "update_ids": (string)[]; "plan": Plan2 | null }
 
-interface Answer27 { "updates": number; "hosts": number; "transactions": number; "unplanned": number; "sets": (Set)[]; "left_out": ({ "update_id": string; "code": string })[]; "left_out_count": number }
+interface Answer28 { "updates": number; "hosts": number; "transactions": number; "unplanned": number; "sets": (Set)[]; "left_out": ({ "update_id": string; "code": string })[]; "left_out_count": number }
 
 interface FirstSeen { "package": string; "version": string; "first_seen_at": string }
 
@@ -224,13 +228,25 @@ interface Provenance { "package": string; "version": string; "status": "verified
 
 interface OriginChange { "package": string; "arch": string | null; "from": string | null; "to": string }
 
-interface Answer28 { "update_id": string; "package": Package2; "blocked_by": "divergence" | "registry" | "hold" | "age" | "policy" | "vulnerability" | "unchecked" | null; "overridable": boolean; "reason": "artifact_divergence" | "artifact_unknown_to_registry" | "held" | "known_vulnerability" | "too_young" | "unknown_age" | "unreachable" | "uncovered" | "undecidable" | "not_chosen" | "ecosystem" | "package" | "excepted" | "origin" | "not_security" | "severity" | "change" | "policy_age" | "policy_age_unknown" | "age_exception" | "ring_not_entered" | "unproven" | null; "introduces": (Introduce)[]; "stays": (Introduce)[]; "fixes": (Fixe)[]; "fixes_complete": boolean; "unchecked": "unreachable" | "undecidable" | "uncovered" | null; "age": Age | null; "divergences": (Divergence)[]; "unknown_artifacts": (UnknownArtifact)[]; "held": (Held)[]; "first_seen": (FirstSeen)[]; "provenance": (Provenance)[]; "origin_changes": (OriginChange)[]; "third_party": (ThirdParty)[]; "verdict": "clear" | "vulnerable" | "unchecked"; "vulnerability_policy": "any" | "introduced" | null; "checked_at": string | null; "source": string | null; "snapshot": string | null }
+interface Answer29 { "update_id": string; "package": Package2; "blocked_by": "divergence" | "registry" | "hold" | "age" | "policy" | "vulnerability" | "unchecked" | null; "overridable": boolean; "reason": "artifact_divergence" | "artifact_unknown_to_registry" | "held" | "known_vulnerability" | "too_young" | "unknown_age" | "unreachable" | "uncovered" | "undecidable" | "not_chosen" | "ecosystem" | "package" | "excepted" | "origin" | "not_security" | "severity" | "change" | "policy_age" | "policy_age_unknown" | "age_exception" | "ring_not_entered" | "unproven" | null; "introduces": (Introduce)[]; "stays": (Introduce)[]; "fixes": (Fixe)[]; "fixes_complete": boolean; "unchecked": "unreachable" | "undecidable" | "uncovered" | null; "age": Age | null; "divergences": (Divergence)[]; "unknown_artifacts": (UnknownArtifact)[]; "held": (Held)[]; "first_seen": (FirstSeen)[]; "provenance": (Provenance)[]; "origin_changes": (OriginChange)[]; "third_party": (ThirdParty)[]; "verdict": "clear" | "vulnerable" | "unchecked"; "vulnerability_policy": "any" | "introduced" | null; "checked_at": string | null; "source": string | null; "snapshot": string | null }
+
+interface SecondSignature { "keyid": string; "given_by": string | null; "given_at": string | null; "event_id": string | null; "on_approval": boolean; "is_given": boolean | null }
+
+interface Bulk { "id": string; "event_id": string | null; "asked_by": string | null; "asked_at": string | null; "updates": number | null; "filter": string | null; "is_logged": boolean | null }
+
+interface Override { "by": string; "reason": string | null; "reason_is_signed": boolean | null; "event_id": string | null; "blocked_by": string | null }
+
+interface Item20 { "package": string; "version": string; "created_by": string | null; "reason": string | null }
+
+interface Origin { "id": string; "origin": string; "reason": string }
+
+interface Approval { "token_id": string; "sha256": string; "approved_by": string; "approved_at": string; "event_id": string | null; "signed": "good" | "bad" | "unknown"; "key_id": string; "second_signatures": (SecondSignature)[]; "via": "approve" | "bulk" | "sweep" | "policy" | null; "bulk": Bulk | null; "updates": number; "override": Override | null; "policy": { "id": string; "name": string | null } | null; "age_exceptions": { "total": number; "items": (Item20)[] }; "origins": (Origin)[] }
 
 interface Statement { "id": string; "status": "not_affected" | "accepted"; "vulnerability": string; "package": string }
 
-interface Item19 { "id": string; "decided_at": string; "outcome": "minted" | "blocked" | "handed_back"; "actor": string; "token_id": string | null; "unchecked": "unreachable" | "undecidable" | "uncovered" | null; "statements": (Statement)[]; "sha256": string; "repeats": number; "repeated_at": string | null }
+interface Item21 { "id": string; "decided_at": string; "outcome": "minted" | "blocked" | "handed_back"; "actor": string; "token_id": string | null; "unchecked": "unreachable" | "undecidable" | "uncovered" | null; "statements": (Statement)[]; "sha256": string; "repeats": number; "repeated_at": string | null }
 
-interface Answer29 { "items": (Item19)[]; "next_cursor": string | null; "total": number }
+interface Answer30 { "items": (Item21)[]; "next_cursor": string | null; "total": number }
 
 interface Update2 { "id": string; "name": string; "arch": string | null; "from_version": string | null; "to_version": string }
 
@@ -240,81 +256,81 @@ interface Terms { "ecosystems": ("npm" | "pypi" | "apt" | "dnf" | "tidegate")[];
 
 interface Update3 { "ecosystem": "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "name": string; "version"?: string; "origin": string | null; "security": boolean; "fixes": (string | null)[] | null; "change": "patch" | "minor" | "major" | null }
 
-interface Item20 { "package": string; "version": string; "since_ms": number | null }
+interface Item22 { "package": string; "version": string; "since_ms": number | null }
 
 interface Ring { "ring": number; "name": string; "entered": boolean; "rollouts": (string)[]; "entered_at_ms": number | null; "rule": "ask" | { "wait_days": number }; "unproven": { "total": number; "items": ({ "package": string; "version": string })[] } }
 
-interface Standing { "policy_id": string; "sha256": string; "terms": Terms; "updates": (Update3)[]; "brought": { "total": number; "items": (Item20)[] }; "at_ms": number; "ring"?: Ring }
+interface Standing { "policy_id": string; "sha256": string; "terms": Terms; "updates": (Update3)[]; "brought": { "total": number; "items": (Item22)[] }; "at_ms": number; "ring"?: Ring }
 
 interface Request { "by": "operator" | "sweep" | "policy"; "override": boolean; "override_reason": { "sha256": string; "blank": boolean } | null; "standing"?: Standing }
 
-interface Item21 { "package": string; "version": string; "status": "verified" | "unverified" | "absent" | "unknown" | "mismatch"; "dropped": boolean }
+interface Item23 { "package": string; "version": string; "status": "verified" | "unverified" | "absent" | "unknown" | "mismatch"; "dropped": boolean }
 
-interface Item22 { "package": string; "version": string; "id": string; "aliases": (string)[]; "severity": string | null; "summary": string; "fixed_in": string | null; "in_closure": "top" | "dependency"; "change": "introduced" | "still_present"; "malicious": boolean; "kev"?: boolean; "epss"?: number | null; "names"?: (string)[]; "vendor"?: { "by": "debian" | "ubuntu" | "redhat"; "status": "unimportant" | "negligible" | "not_affected" | "ignored" | "postponed" | "deferred" | "no_dsa" | "will_not_fix" | "under_investigation" | "end_of_life" | "out_of_support" } | null }
+interface Item24 { "package": string; "version": string; "id": string; "aliases": (string)[]; "severity": string | null; "summary": string; "fixed_in": string | null; "in_closure": "top" | "dependency"; "change": "introduced" | "still_present"; "malicious": boolean; "kev"?: boolean; "epss"?: number | null; "names"?: (string)[]; "vendor"?: { "by": "debian" | "ubuntu" | "redhat"; "status": "unimportant" | "negligible" | "not_affected" | "ignored" | "postponed" | "deferred" | "no_dsa" | "will_not_fix" | "under_investigation" | "end_of_life" | "out_of_support" } | null }
 
-interface Item23 { "id": string; "package": string; "version"?: string; "aliases"?: (string)[]; "severity"?: string | null; "summary"?: string; "kev"?: boolean; "epss"?: number | null }
+interface Item25 { "id": string; "package": string; "version"?: string; "aliases"?: (string)[]; "severity"?: string | null; "summary"?: string; "kev"?: boolean; "epss"?: number | null }
 
-interface Closure { "verdict": "clear" | "vulnerable" | "unchecked"; "unchecked": "unreachable" | "undecidable" | "uncovered" | null; "findings": { "total": number; "items": (Item22)[] }; "fixed": { "total": number; "items": (Item23)[] }; "missing": { "after": number; "before": number }; "checked_at_ms": number | null; "source": string | null; "snapshot": string | null }
+interface Closure { "verdict": "clear" | "vulnerable" | "unchecked"; "unchecked": "unreachable" | "undecidable" | "uncovered" | null; "findings": { "total": number; "items": (Item24)[] }; "fixed": { "total": number; "items": (Item25)[] }; "missing": { "after": number; "before": number }; "checked_at_ms": number | null; "source": string | null; "snapshot": string | null }
 
-interface Item24 { "package": string; "version": string; "published_at_ms": number | null; "age_hours": number | null }
+interface Item26 { "package": string; "version": string; "published_at_ms": number | null; "age_hours": number | null }
 
-interface Item25 { "package": string; "version": string; "published_at_ms": number | null; "source": string }
+interface Item27 { "package": string; "version": string; "published_at_ms": number | null; "source": string }
 
-interface Age2 { "status": "ok" | "violation" | "unknown_age" | "not_applicable" | "off"; "minimum_hours": number; "pending": boolean; "violations": { "total": number; "items": (Item24)[] }; "times": { "total": number; "items": (Item25)[] }; "excepted": { "total": number; "items": ({ "package": string; "version": string })[] } }
+interface Age2 { "status": "ok" | "violation" | "unknown_age" | "not_applicable" | "off"; "minimum_hours": number; "pending": boolean; "violations": { "total": number; "items": (Item26)[] }; "times": { "total": number; "items": (Item27)[] }; "excepted": { "total": number; "items": ({ "package": string; "version": string })[] } }
 
-interface Item26 { "package": string; "version": string | null; "hold_id": string; "reason": string; "ends_at_ms": number }
+interface Item28 { "package": string; "version": string | null; "hold_id": string; "reason": string; "ends_at_ms": number }
 
-interface Item27 { "id": string; "sha256": string; "status": "not_affected" | "accepted"; "vulnerability": string; "package": string; "distribution": string | null; "versions": (string)[]; "scope": { "kind": "all" } | { "kind": "group"; "group": string } | { "kind": "host"; "agent_id": string }; "ends_at_ms": number }
+interface Item29 { "id": string; "sha256": string; "status": "not_affected" | "accepted"; "vulnerability": string; "package": string; "distribution": string | null; "versions": (string)[]; "scope": { "kind": "all" } | { "kind": "group"; "group": string } | { "kind": "host"; "agent_id": string }; "ends_at_ms": number }
 
 interface Registration2 { "id": string; "sha256": string; "rule": "ask" | "allow_older_than" | "allow"; "min_age_days": number | null; "reason": string; "ends_at_ms": number }
 
-interface Item28 { "package": string; "version": string; "arch": string | null; "origin": string; "key": string | null; "standing": "allowed" | "asks" | "too_young" | "disputed" | "not_registered" | "key_unknown"; "registration": Registration2 | null; "first_seen_at_ms": number | null }
+interface Item30 { "package": string; "version": string; "arch": string | null; "origin": string; "key": string | null; "standing": "allowed" | "asks" | "too_young" | "disputed" | "not_registered" | "key_unknown"; "registration": Registration2 | null; "first_seen_at_ms": number | null }
 
-interface Origins { "total": number; "uncovered": number; "items": (Item28)[] }
+interface Origins { "total": number; "uncovered": number; "items": (Item30)[] }
 
-interface Judged { "closure": Closure; "age": Age2; "divergences": { "total": number; "items": (Divergence)[] }; "held"?: { "total": number; "items": (Item26)[] }; "statements"?: { "total": number; "items": (Item27)[] }; "origins"?: Origins; "registry"?: { "pending": boolean; "contradicted": { "total": number; "items": (UnknownArtifact)[] } } }
+interface Judged { "closure": Closure; "age": Age2; "divergences": { "total": number; "items": (Divergence)[] }; "held"?: { "total": number; "items": (Item28)[] }; "statements"?: { "total": number; "items": (Item29)[] }; "origins"?: Origins; "registry"?: { "pending": boolean; "contradicted": { "total": number; "items": (UnknownArtifact)[] } } }
 
-interface Facts { "ecosystem": "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "advisories": "judged" | "pending" | "unreachable"; "provenance"?: { "total": number; "items": (Item21)[] }; "origin_changes"?: { "total": number; "items": (OriginChange)[] }; "judged": Judged | null }
+interface Facts { "ecosystem": "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "advisories": "judged" | "pending" | "unreachable"; "provenance"?: { "total": number; "items": (Item23)[] }; "origin_changes"?: { "total": number; "items": (OriginChange)[] }; "judged": Judged | null }
 
 interface Verdict { "kind": "mint"; "waived": { "by": string; "reason": string } | null; "warnings": (string)[]; "statements"?: (string)[] }
 
 interface Verdict2 { "kind": "blocked"; "stop": { "by": string; "reason": string }; "overridable": boolean; "statements"?: (string)[] }
 
-interface Record2 { "v": 1; "id": string; "gate_version": number; "decided_at": string; "via": "approve" | "bulk" | "sweep" | "policy"; "actor": string; "approved_by": string | null; "agent_id": string; "updates": (Update2)[]; "plan": { "id": string; "plan_sha256": string } | null; "policy": Policy; "request": Request; "facts": Facts; "verdict": Verdict | Verdict2 | { "kind": "plan_unknown" | "plan_required" | "override_reason_required" | "verdict_pending" }; "outcome": "minted" | "blocked" | "handed_back"; "outcome_reason": string | null; "token_id": string | null }
+interface Record2 { "v": 1; "id": string; "gate_version": number; "decided_at": string; "via": "approve" | "bulk" | "sweep" | "policy"; "bulk_id"?: string; "actor": string; "approved_by": string | null; "agent_id": string; "updates": (Update2)[]; "plan": { "id": string; "plan_sha256": string } | null; "policy": Policy; "request": Request; "facts": Facts; "verdict": Verdict | Verdict2 | { "kind": "plan_unknown" | "plan_required" | "override_reason_required" | "verdict_pending" }; "outcome": "minted" | "blocked" | "handed_back"; "outcome_reason": string | null; "token_id": string | null }
 
-interface Answer30 { "id": string; "decided_at": string; "outcome": "minted" | "blocked" | "handed_back"; "actor": string; "token_id": string | null; "unchecked": "unreachable" | "undecidable" | "uncovered" | null; "statements": (Statement)[]; "sha256": string; "repeats": number; "repeated_at": string | null; "record": Record2; "replays": boolean }
+interface Answer31 { "id": string; "decided_at": string; "outcome": "minted" | "blocked" | "handed_back"; "actor": string; "token_id": string | null; "unchecked": "unreachable" | "undecidable" | "uncovered" | null; "statements": (Statement)[]; "sha256": string; "repeats": number; "repeated_at": string | null; "record": Record2; "replays": boolean }
 
-interface Item29 { "id": string; "ecosystem": "npm" | "pypi"; "name": string; "version": string; "reason": string; "expires_at": string; "created_by": string; "created_at": string }
+interface Item31 { "id": string; "ecosystem": "npm" | "pypi"; "name": string; "version": string; "reason": string; "expires_at": string; "created_by": string; "created_at": string }
 
-interface Answer31 { "items": (Item29)[]; "next_cursor": string | null; "total": number }
+interface Answer32 { "items": (Item31)[]; "next_cursor": string | null; "total": number }
 
 interface Body8 { "ecosystem": "npm" | "pypi"; "name": string; "version": string; "reason": string; "expires_at": string }
 
 interface Open { "judged": number; "not_judged": number; "stopped": { "any": number; "introduced": number } }
 
-interface Answer32 { "policy": "any" | "introduced"; "set_by": "default" | "operator" | "environment"; "changed_at": string | null; "changed_by": string | null; "open": Open }
+interface Answer33 { "policy": "any" | "introduced"; "set_by": "default" | "operator" | "environment"; "changed_at": string | null; "changed_by": string | null; "open": Open }
 
 interface Imported { "format": "openvex" | "cyclonedx"; "author": string; "document_sha256": string }
 
-interface Item30 { "id": string; "vulnerability": string; "ecosystem": "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "package": string; "distribution": string | null; "versions": (string)[]; "scope": { "kind": "all" } | { "kind": "group"; "group": string } | { "kind": "host"; "agent_id": string }; "status": "not_affected" | "accepted"; "justification": "component_not_present" | "vulnerable_code_not_present" | "vulnerable_code_not_in_execute_path" | "vulnerable_code_cannot_be_controlled_by_adversary" | "inline_mitigations_already_exist" | null; "text": string; "ends_at": string; "state": "in_force" | "expired" | "revoked"; "sha256": string; "imported": Imported | null; "created_by": string; "created_at": string; "ended_by": string | null; "ended_at": string | null }
+interface Item32 { "id": string; "vulnerability": string; "ecosystem": "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "package": string; "distribution": string | null; "versions": (string)[]; "scope": { "kind": "all" } | { "kind": "group"; "group": string } | { "kind": "host"; "agent_id": string }; "status": "not_affected" | "accepted"; "justification": "component_not_present" | "vulnerable_code_not_present" | "vulnerable_code_not_in_execute_path" | "vulnerable_code_cannot_be_controlled_by_adversary" | "inline_mitigations_already_exist" | null; "text": string; "ends_at": string; "state": "in_force" | "expired" | "revoked"; "sha256": string; "imported": Imported | null; "created_by": string; "created_at": string; "ended_by": string | null; "ended_at": string | null }
 
-interface Answer33 { "items": (Item30)[]; "next_cursor": string | null; "total": number }
+interface Answer34 { "items": (Item32)[]; "next_cursor": string | null; "total": number }
 
 interface Body9 { "vulnerability": string; "ecosystem": "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "package": string; "distribution": string | null; "versions": (string)[]; "scope": { "kind": "all" } | { "kind": "group"; "group": string } | { "kind": "host"; "agent_id": string }; "status": "not_affected" | "accepted"; "justification": "component_not_present" | "vulnerable_code_not_present" | "vulnerable_code_not_in_execute_path" | "vulnerable_code_cannot_be_controlled_by_adversary" | "inline_mitigations_already_exist" | null; "text": string; "ends_at": string }
 
-interface Answer34 { "id": string; "vulnerability": string; "ecosystem": "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "package": string; "distribution": string | null; "versions": (string)[]; "scope": { "kind": "all" } | { "kind": "group"; "group": string } | { "kind": "host"; "agent_id": string }; "status": "not_affected" | "accepted"; "justification": "component_not_present" | "vulnerable_code_not_present" | "vulnerable_code_not_in_execute_path" | "vulnerable_code_cannot_be_controlled_by_adversary" | "inline_mitigations_already_exist" | null; "text": string; "ends_at": string; "state": "in_force" | "expired" | "revoked"; "sha256": string; "imported": Imported | null; "created_by": string; "created_at": string; "ended_by": string | null; "ended_at": string | null; "envelope": KeySet }
+interface Answer35 { "id": string; "vulnerability": string; "ecosystem": "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "package": string; "distribution": string | null; "versions": (string)[]; "scope": { "kind": "all" } | { "kind": "group"; "group": string } | { "kind": "host"; "agent_id": string }; "status": "not_affected" | "accepted"; "justification": "component_not_present" | "vulnerable_code_not_present" | "vulnerable_code_not_in_execute_path" | "vulnerable_code_cannot_be_controlled_by_adversary" | "inline_mitigations_already_exist" | null; "text": string; "ends_at": string; "state": "in_force" | "expired" | "revoked"; "sha256": string; "imported": Imported | null; "created_by": string; "created_at": string; "ended_by": string | null; "ended_at": string | null; "envelope": KeySet }
 
 interface Body10 { "format": "openvex" | "cyclonedx"; "document": { [name: string]: unknown }; "scope": { "kind": "all" } | { "kind": "group"; "group": string } | { "kind": "host"; "agent_id": string }; "ends_at": string }
 
-interface Answer35 { "imported": (string)[]; "already": number; "skipped": ({ "vulnerability": string; "reason": string })[] }
+interface Answer36 { "imported": (string)[]; "already": number; "skipped": ({ "vulnerability": string; "reason": string })[] }
 
-interface Item31 { "id": string; "ecosystem": "apt" | "dnf"; "key": string; "suites": (string)[]; "rule": "ask" | "allow_older_than" | "allow"; "min_age_days": number | null; "reason": string; "ends_at": string; "state": "in_force" | "expired" | "revoked"; "sha256": string; "created_by": string; "created_at": string; "ended_by": string | null; "ended_at": string | null }
+interface Item33 { "id": string; "ecosystem": "apt" | "dnf"; "key": string; "suites": (string)[]; "rule": "ask" | "allow_older_than" | "allow"; "min_age_days": number | null; "reason": string; "ends_at": string; "state": "in_force" | "expired" | "revoked"; "sha256": string; "created_by": string; "created_at": string; "ended_by": string | null; "ended_at": string | null }
 
-interface Answer36 { "items": (Item31)[]; "next_cursor": string | null; "total": number }
+interface Answer37 { "items": (Item33)[]; "next_cursor": string | null; "total": number }
 
 interface Body11 { "ecosystem": "apt" | "dnf"; "key": string; "suites": (string)[]; "rule": "ask" | "allow_older_than" | "allow"; "min_age_days": number | null; "reason": string; "ends_at": string }
 
-interface Answer37 { "id": string; "ecosystem": "apt" | "dnf"; "key": string; "suites": (string)[]; "rule": "ask" | "allow_older_than" | "allow"; "min_age_days": number | null; "reason": string; "ends_at": string; "state": "in_force" | "expired" | "revoked"; "sha256": string; "created_by": string; "created_at": string; "ended_by": string | null; "ended_at": string | null; "envelope": KeySet }
+interface Answer38 { "id": string; "ecosystem": "apt" | "dnf"; "key": string; "suites": (string)[]; "rule": "ask" | "allow_older_than" | "allow"; "min_age_days": number | null; "reason": string; "ends_at": string; "state": "in_force" | "expired" | "revoked"; "sha256": string; "created_by": string; "created_at": string; "ended_by": string | null; "ended_at": string | null; "envelope": KeySet }
 
 interface Window { "rrule": string | null; "starts_on": string; "start": string; "zone": string; "duration_minutes": number; "except"?: (string)[]; "actions"?: ("install" | "restart_services" | "reboot" | "update_agent")[]; "catch_up_hours"?: number }
 
@@ -326,15 +342,15 @@ interface LastRun { "at": string; "hosts": number; "approved": number; "awaiting
 
 interface Window2 { "opens_at": string; "closes_at": string; "actions": ("install" | "restart_services" | "reboot" | "update_agent")[] }
 
-interface Item32 { "id": string; "version": number; "sha256": string; "name": string; "text": string; "scope": { "kind": "all" } | Scope; "terms": Terms; "windows": (Window)[]; "ends_at": string; "reboot"?: { "when": "never" | "needed" | "always"; "warn_minutes": number }; "restart_services"?: "never" | "needed"; "rings"?: (Ring2)[]; "unproven"?: "ask" | { "wait_days": number }; "state": "in_force" | "suspended" | "expired" | "revoked" | "replaced"; "end_reason": "replaced" | "revoked" | "expired" | "author_disabled" | "author_demoted" | "author_bound" | "author_deleted" | null; "author": string; "created_at": string; "ended_by": string | null; "ended_at": string | null; "last_run": LastRun | null; "window": Window2 | null }
+interface Item34 { "id": string; "version": number; "sha256": string; "name": string; "text": string; "scope": { "kind": "all" } | Scope; "terms": Terms; "windows": (Window)[]; "ends_at": string; "reboot"?: { "when": "never" | "needed" | "always"; "warn_minutes": number }; "restart_services"?: "never" | "needed"; "rings"?: (Ring2)[]; "unproven"?: "ask" | { "wait_days": number }; "state": "in_force" | "suspended" | "expired" | "revoked" | "replaced"; "end_reason": "replaced" | "revoked" | "expired" | "author_disabled" | "author_demoted" | "author_bound" | "author_deleted" | null; "author": string; "created_at": string; "ended_by": string | null; "ended_at": string | null; "last_run": LastRun | null; "window": Window2 | null }
 
-interface Answer38 { "items": (Item32)[]; "next_cursor": string | null; "total": number }
+interface Answer39 { "items": (Item34)[]; "next_cursor": string | null; "total": number }
 
 interface Body12 { "name": string; "text": string; "scope": { "kind": "all" } | Scope; "terms": Terms; "windows": (Window)[]; "ends_at": string; "reboot"?: { "when": "never" | "needed" | "always"; "warn_minutes": number }; "restart_services"?: "never" | "needed"; "rings"?: (Ring2)[]; "unproven"?: "ask" | { "wait_days": number } }
 
 interface Version { "version": number; "sha256": string; "author": string; "created_at": string; "end_reason": "replaced" | "revoked" | "expired" | "author_disabled" | "author_demoted" | "author_bound" | "author_deleted" | null; "ended_at": string | null }
 
-interface Answer39 { "id": string; "version": number; "sha256": string; "name": string; "text": string; "scope": { "kind": "all" } | Scope; "terms": Terms; "windows": (Window)[]; "ends_at": string; "reboot"?: { "when": "never" | "needed" | "always"; "warn_minutes": number }; "restart_services"?: "never" | "needed"; "rings"?: (Ring2)[]; "unproven"?: "ask" | { "wait_days": number }; "state": "in_force" | "suspended" | "expired" | "revoked" | "replaced"; "end_reason": "replaced" | "revoked" | "expired" | "author_disabled" | "author_demoted" | "author_bound" | "author_deleted" | null; "author": string; "created_at": string; "ended_by": string | null; "ended_at": string | null; "last_run": LastRun | null; "envelope": KeySet; "follow_ups_stopped": boolean; "versions": (Version)[] }
+interface Answer40 { "id": string; "version": number; "sha256": string; "name": string; "text": string; "scope": { "kind": "all" } | Scope; "terms": Terms; "windows": (Window)[]; "ends_at": string; "reboot"?: { "when": "never" | "needed" | "always"; "warn_minutes": number }; "restart_services"?: "never" | "needed"; "rings"?: (Ring2)[]; "unproven"?: "ask" | { "wait_days": number }; "state": "in_force" | "suspended" | "expired" | "revoked" | "replaced"; "end_reason": "replaced" | "revoked" | "expired" | "author_disabled" | "author_demoted" | "author_bound" | "author_deleted" | null; "author": string; "created_at": string; "ended_by": string | null; "ended_at": string | null; "last_run": LastRun | null; "envelope": KeySet; "follow_ups_stopped": boolean; "versions": (Version)[] }
 
 interface Body13 { "name": string; "text": string; "scope": { "kind": "all" } | Scope; "terms": Terms; "windows": (Window)[]; "ends_at": string; "reboot"?: { "when": "never" | "needed" | "always"; "warn_minutes": number }; "restart_services"?: "never" | "needed"; "rings"?: (Ring2)[]; "unproven"?: "ask" | { "wait_days": number }; "replaces": string }
 
@@ -344,13 +360,13 @@ interface Unrepresented { "os_id": string | null; "os_version": string | null; "
 
 interface Missed { "window": Window2; "catch_up_until": string | null; "hosts": number; "hosts_shown": ({ "agent_id": string; "hostname": string })[] }
 
-interface Answer40 { "open_window": Window2 | null; "open_besides": (Window2)[]; "next_windows": (Window2)[]; "hosts": number; "hosts_shown": ({ "agent_id": string; "hostname": string })[]; "approves": number; "unplanned": number; "leaves": number; "reasons": ({ "reason": string; "count": number })[]; "updates": (Update4)[]; "rings"?: { "rings": ({ "name": string; "hosts": number })[]; "unrepresented": (Unrepresented)[] }; "missed"?: Missed }
+interface Answer41 { "open_window": Window2 | null; "open_besides": (Window2)[]; "next_windows": (Window2)[]; "hosts": number; "hosts_shown": ({ "agent_id": string; "hostname": string })[]; "approves": number; "unplanned": number; "leaves": number; "reasons": ({ "reason": string; "count": number })[]; "updates": (Update4)[]; "rings"?: { "rings": ({ "name": string; "hosts": number })[]; "unrepresented": (Unrepresented)[] }; "missed"?: Missed }
 
 interface Approves { "approved": number; "taken_back": number; "not_approved": number }
 
 interface Update5 { "update_id": string; "agent_id": string; "hostname": string; "ecosystem": "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "name": string; "to_version": string; "decided_at": string; "reason": string | null; "fate": "approved" | "taken_back" | "not_approved" }
 
-interface Answer41 { "since": string; "until": string; "decisions": number; "cut": boolean; "unreadable": number; "approves": Approves; "leaves": Approves; "reasons": ({ "reason": string; "count": number })[]; "updates": (Update5)[] }
+interface Answer42 { "since": string; "until": string; "decisions": number; "cut": boolean; "unreadable": number; "approves": Approves; "leaves": Approves; "reasons": ({ "reason": string; "count": number })[]; "updates": (Update5)[] }
 
 interface Body14 { "scope": { "kind": "all" } | Scope; "terms": Terms; "windows": (Window)[]; "reboot"?: { "when": "never" | "needed" | "always"; "warn_minutes": number }; "restart_services"?: "never" | "needed"; "rings"?: (Ring2)[] }
 
@@ -366,9 +382,9 @@ interface Skipped { "update_id"?: string; "agent_id"?: string; "code": "not_foun
 
 interface Outcomes { "waiting": number; "offline": number; "running": number; "installed": number; "failed": number; "probe_failed": number; "silent": number; "refused": number; "unfit": number; "not_offered": number }
 
-interface Item33 { "id": string; "policy_id": string; "policy_sha256": string; "policy_name": string; "lane": "wave" | "emergency"; "state": "running" | "halted" | "finished" | "cancelled"; "ring": number; "ring_name": string; "rings": number; "started_at": string; "ring_entered_at": string; "ended_at": string | null; "waits_for": string; "packages": number; "hosts": number; "outcomes": Outcomes }
+interface Item35 { "id": string; "policy_id": string; "policy_sha256": string; "policy_name": string; "lane": "wave" | "emergency"; "state": "running" | "halted" | "finished" | "cancelled"; "ring": number; "ring_name": string; "rings": number; "started_at": string; "ring_entered_at": string; "ended_at": string | null; "waits_for": string; "packages": number; "hosts": number; "outcomes": Outcomes }
 
-interface Answer42 { "items": (Item33)[]; "next_cursor": string | null; "total": number }
+interface Answer43 { "items": (Item35)[]; "next_cursor": string | null; "total": number }
 
 interface Condition2 { "kind": "success_count" | "success_rate" | "soak" | "probes" | "divergences" | "approval"; "met": boolean; "has": number; "wants": number; "text": string }
 
@@ -378,99 +394,99 @@ interface Halt { "at": string; "by": string; "reason": string }
 
 interface PackageList { "ecosystem": "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "name": string; "version": string; "hosts": number }
 
-interface Answer43 { "id": string; "policy_id": string; "policy_sha256": string; "policy_name": string; "lane": "wave" | "emergency"; "state": "running" | "halted" | "finished" | "cancelled"; "ring": number; "ring_name": string; "rings": number; "started_at": string; "ring_entered_at": string; "ended_at": string | null; "waits_for": string; "packages": number; "hosts": number; "outcomes": Outcomes; "lanes": (Lane)[]; "halt": Halt | null; "package_list": (PackageList)[]; "unrepresented": (Unrepresented)[]; "in_force": boolean }
+interface Answer44 { "id": string; "policy_id": string; "policy_sha256": string; "policy_name": string; "lane": "wave" | "emergency"; "state": "running" | "halted" | "finished" | "cancelled"; "ring": number; "ring_name": string; "rings": number; "started_at": string; "ring_entered_at": string; "ended_at": string | null; "waits_for": string; "packages": number; "hosts": number; "outcomes": Outcomes; "lanes": (Lane)[]; "halt": Halt | null; "package_list": (PackageList)[]; "unrepresented": (Unrepresented)[]; "in_force": boolean }
 
-interface Item34 { "agent_id": string; "hostname": string; "ring": number; "late": boolean; "outcome": "waiting" | "offline" | "running" | "installed" | "failed" | "probe_failed" | "silent" | "refused" | "unfit" | "not_offered"; "excused": boolean; "reason": string | null; "delivered_at": string | null; "settled_at": string | null }
+interface Item36 { "agent_id": string; "hostname": string; "ring": number; "late": boolean; "outcome": "waiting" | "offline" | "running" | "installed" | "failed" | "probe_failed" | "silent" | "refused" | "unfit" | "not_offered"; "excused": boolean; "reason": string | null; "delivered_at": string | null; "settled_at": string | null }
 
-interface Answer44 { "items": (Item34)[]; "next_cursor": string | null; "total": number }
+interface Answer45 { "items": (Item36)[]; "next_cursor": string | null; "total": number }
 
 interface Body16 { "ring": number; "reason"?: string; "dry_run"?: boolean; "after"?: string }
 
-interface Answer45 { "requested": (Requested)[]; "skipped": (Skipped)[]; "next": string | null }
+interface Answer46 { "requested": (Requested)[]; "skipped": (Skipped)[]; "next": string | null }
 
 interface Times { "kind": "once"; "starts_at": string; "ends_at": string }
 
 interface Schedule { "rrule": string | null; "starts_on": string; "start": string; "zone": string; "duration_minutes": number; "except"?: (string)[] }
 
-interface Item35 { "id": string; "name": string; "reason": string; "scope": { "kind": "all" } | Scope; "times": Times | { "kind": "recurring"; "schedule": Schedule }; "state": "active" | "upcoming" | "over" | "ended"; "active": { "starts_at": string; "ends_at": string } | null; "next": ({ "starts_at": string; "ends_at": string })[]; "created_by": string; "created_at": string; "ended_by": string | null; "ended_at": string | null; "end_reason": string | null }
+interface Item37 { "id": string; "name": string; "reason": string; "scope": { "kind": "all" } | Scope; "times": Times | { "kind": "recurring"; "schedule": Schedule }; "state": "active" | "upcoming" | "over" | "ended"; "active": { "starts_at": string; "ends_at": string } | null; "next": ({ "starts_at": string; "ends_at": string })[]; "created_by": string; "created_at": string; "ended_by": string | null; "ended_at": string | null; "end_reason": string | null }
 
-interface Answer46 { "items": (Item35)[]; "next_cursor": string | null; "total": number }
+interface Answer47 { "items": (Item37)[]; "next_cursor": string | null; "total": number }
 
 interface Body17 { "name": string; "reason": string; "scope": { "kind": "all" } | Scope; "times": Times | { "kind": "recurring"; "schedule": Schedule } }
 
-interface Item36 { "id": string; "ecosystems": ("npm" | "pypi" | "apt" | "dnf" | "tidegate")[]; "packages": (string)[]; "scope": { "kind": "all" } | Scope; "reason": string; "ends_at": string; "state": "in_force" | "expired" | "released"; "created_by": string; "created_at": string; "ended_by": string | null; "ended_at": string | null }
+interface Item38 { "id": string; "ecosystems": ("npm" | "pypi" | "apt" | "dnf" | "tidegate")[]; "packages": (string)[]; "scope": { "kind": "all" } | Scope; "reason": string; "ends_at": string; "state": "in_force" | "expired" | "released"; "created_by": string; "created_at": string; "ended_by": string | null; "ended_at": string | null }
 
-interface Answer47 { "items": (Item36)[]; "next_cursor": string | null; "total": number }
+interface Answer48 { "items": (Item38)[]; "next_cursor": string | null; "total": number }
 
 interface Body18 { "ecosystems": ("npm" | "pypi" | "apt" | "dnf" | "tidegate")[]; "packages": (string)[]; "scope": { "kind": "all" } | Scope; "reason": string; "ends_at": string }
 
 interface Held2 { "updates": number; "security_updates": number; "hosts": number }
 
-interface Answer48 { "id": string; "ecosystems": ("npm" | "pypi" | "apt" | "dnf" | "tidegate")[]; "packages": (string)[]; "scope": { "kind": "all" } | Scope; "reason": string; "ends_at": string; "state": "in_force" | "expired" | "released"; "created_by": string; "created_at": string; "ended_by": string | null; "ended_at": string | null; "held": Held2 | null }
+interface Answer49 { "id": string; "ecosystems": ("npm" | "pypi" | "apt" | "dnf" | "tidegate")[]; "packages": (string)[]; "scope": { "kind": "all" } | Scope; "reason": string; "ends_at": string; "state": "in_force" | "expired" | "released"; "created_by": string; "created_at": string; "ended_by": string | null; "ended_at": string | null; "held": Held2 | null }
 
 interface Mitigation { "hook": string; "note": string; "by": string; "at": string }
 
-interface Item37 { "id": string; "ecosystem": "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "distribution": string; "package": string; "installed_packages": (string)[]; "vulnerability": string; "names": (string)[]; "hosts": number; "hosts_with_pending_fix": number; "first_seen_at": string; "severity": string | null; "exploited": boolean | null; "fixed_in": string | null; "fix_known_at": string | null; "fix_offered_at": string | null; "statements": ({ "id": string; "status": string })[]; "mitigation": Mitigation | null }
+interface Item39 { "id": string; "ecosystem": "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "distribution": string; "package": string; "installed_packages": (string)[]; "vulnerability": string; "names": (string)[]; "cves": (string)[]; "records": (string)[]; "hosts": number; "hosts_with_pending_fix": number; "first_seen_at": string; "severity": string | null; "exploited": boolean | null; "fixed_in": string | null; "fix_known_at": string | null; "fix_offered_at": string | null; "statements": ({ "id": string; "status": string })[]; "mitigation": Mitigation | null }
 
-interface Answer49 { "items": (Item37)[]; "next_cursor": string | null; "total": number; "total_is_capped"?: true }
+interface Answer50 { "items": (Item39)[]; "next_cursor": string | null; "total": number; "total_is_capped"?: true }
 
-interface Answer50 { "at": string | null; "hosts": number; "unknown_hosts": number; "left_out": number }
+interface Answer51 { "at": string | null; "hosts": number; "unknown_hosts": number; "left_out": number }
 
-interface Item38 { "agent_id": string; "hostname": string; "group": string | null; "packages": ({ "name": string; "version": string })[] }
+interface Item40 { "agent_id": string; "hostname": string; "group": string | null; "packages": ({ "name": string; "version": string })[] }
 
 interface Package3 { "ecosystem": "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "distribution": string; "package": string; "installed_packages": (string)[]; "fixed_in": string | null }
 
-interface Item39 { "id": string; "names": (string)[]; "summary": string; "severity": string | null; "exploited": boolean | null; "epss": number | null; "packages": (Package3)[]; "hosts": number; "fixable_hosts": number; "waiting_hosts": number; "unfixed_hosts": number; "first_seen_at": string; "gone_at": string | null }
+interface Item41 { "id": string; "names": (string)[]; "summary": string; "severity": string | null; "exploited": boolean | null; "epss": number | null; "packages": (Package3)[]; "hosts": number; "fixable_hosts": number; "waiting_hosts": number; "unfixed_hosts": number; "first_seen_at": string; "gone_at": string | null }
 
-interface Answer51 { "items": (Item39)[]; "next_cursor": string | null; "total": number; "total_is_capped"?: true }
+interface Answer52 { "items": (Item41)[]; "next_cursor": string | null; "total": number; "total_is_capped"?: true }
 
 interface NotJudged { "ecosystem": "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "os": string; "reason": "cannot" | "not_yet"; "packages": number }
 
-interface Answer52 { "at": string | null; "hosts": number; "unknown_hosts": number; "not_judged": (NotJudged)[] }
+interface Answer53 { "at": string | null; "hosts": number; "unknown_hosts": number; "not_judged": (NotJudged)[] }
 
-interface Answer53 { "id": string; "names": (string)[]; "summary": string; "severity": string | null; "exploited": boolean | null; "epss": number | null; "packages": (Package3)[]; "hosts": number; "fixable_hosts": number; "waiting_hosts": number; "unfixed_hosts": number; "first_seen_at": string; "gone_at": string | null; "covers": (string)[]; "exploited_since": string | null; "fix_due_on": string | null; "counted_at": string | null; "unknown_hosts": number }
+interface Answer54 { "id": string; "names": (string)[]; "summary": string; "severity": string | null; "exploited": boolean | null; "epss": number | null; "packages": (Package3)[]; "hosts": number; "fixable_hosts": number; "waiting_hosts": number; "unfixed_hosts": number; "first_seen_at": string; "gone_at": string | null; "covers": (string)[]; "exploited_since": string | null; "fix_due_on": string | null; "counted_at": string | null; "unknown_hosts": number }
 
 interface Fixe2 { "update_id": string; "name": string; "version": string; "state": "pending" | "awaiting_plan" | "approved" | "installing" | "installed" | "failed" | "rejected" | "superseded"; "waits_for": "approval" | "plan" | "check" | "gate" | "hold" | "installation" }
 
-interface Item40 { "agent_id": string; "hostname": string; "group": string | null; "state": "fixable" | "waiting" | "unfixed" | "fixed"; "packages": ({ "name": string; "version": string })[]; "fixes": (Fixe2)[]; "fixed_at": string | null }
+interface Item42 { "agent_id": string; "hostname": string; "group": string | null; "state": "fixable" | "waiting" | "unfixed" | "fixed"; "packages": ({ "name": string; "version": string })[]; "fixes": (Fixe2)[]; "fixed_at": string | null }
 
 interface Hold { "id": string; "packages": (string)[]; "reason": string; "ends_at": string; "updates": number; "security_updates": number }
 
 interface Blackout { "id": string; "name": string; "until": string }
 
-interface Answer54 { "as_of": string; "pending": number; "open": number; "installed": number | null; "held": HeldUpdates; "holds": (Hold)[]; "own_holds": { "total": number; "packages": (Package2)[] }; "blackout": Blackout | null }
+interface Answer55 { "as_of": string; "pending": number; "open": number; "installed": number | null; "held": HeldUpdates; "holds": (Hold)[]; "own_holds": { "total": number; "packages": (Package2)[] }; "blackout": Blackout | null }
 
 interface Body19 { "username": string; "password": string; "totp"?: string; "recovery_code"?: string }
 
 interface Operator { "id": string; "username": string; "role": "viewer" | "approver" | "admin"; "groups": (string)[] | null }
 
-interface Answer55 { "token": string; "expires_at": string; "operator": Operator }
+interface Answer56 { "token": string; "expires_at": string; "operator": Operator }
 
 interface Factors { "totp": boolean; "passkeys": number; "recovery_codes_left": number }
 
-interface Answer56 { "operator": Operator; "expires_at": string; "factors": Factors; "unread_notices": number; "second_factor_due_at": string | null; "stepped_up_until": string | null; "method": "password" | "password+totp" | "password+recovery_code" | "password+passkey" | "passkey" | "provider" | "provider+factor" | null; "needs_factor": boolean }
+interface Answer57 { "operator": Operator; "expires_at": string; "factors": Factors; "unread_notices": number; "second_factor_due_at": string | null; "stepped_up_until": string | null; "method": "password" | "password+totp" | "password+recovery_code" | "password+passkey" | "passkey" | "provider" | "provider+factor" | null; "needs_factor": boolean }
 
 interface Body20 { "secret": string; "username": string; "password": string }
 
-interface Item41 { "id": string; "created_at": string; "last_used_at": string; "expires_at": string; "address": string; "user_agent": string; "method": "password" | "password+totp" | "password+recovery_code" | "password+passkey" | "passkey" | "provider" | "provider+factor"; "is_current": boolean }
+interface Item43 { "id": string; "created_at": string; "last_used_at": string; "expires_at": string; "address": string; "user_agent": string; "method": "password" | "password+totp" | "password+recovery_code" | "password+passkey" | "passkey" | "provider" | "provider+factor"; "is_current": boolean }
 
-interface Answer57 { "items": (Item41)[]; "next_cursor": string | null; "total": number }
+interface Answer58 { "items": (Item43)[]; "next_cursor": string | null; "total": number }
 
-interface Item42 { "id": string; "created_at": string; "last_used_at": string; "expires_at": string; "address": string; "user_agent": string; "method": "password" | "password+totp" | "password+recovery_code" | "password+passkey" | "passkey" | "provider" | "provider+factor"; "is_current": boolean; "operator_id": string; "username": string }
+interface Item44 { "id": string; "created_at": string; "last_used_at": string; "expires_at": string; "address": string; "user_agent": string; "method": "password" | "password+totp" | "password+recovery_code" | "password+passkey" | "passkey" | "provider" | "provider+factor"; "is_current": boolean; "operator_id": string; "username": string }
 
-interface Answer58 { "items": (Item42)[]; "next_cursor": string | null; "total": number }
+interface Answer59 { "items": (Item44)[]; "next_cursor": string | null; "total": number }
 
 interface Response { "clientDataJSON": string; "authenticatorData": string; "signature": string; "userHandle"?: string | null }
 
 interface Credential { "id": string; "rawId": string; "type": "public-key"; "authenticatorAttachment"?: string | null; "clientExtensionResults"?: { [name: string]: unknown }; "response": Response }
 
-interface Item43 { "id": string; "kind": "totp_added" | "totp_removed" | "passkey_added" | "passkey_renamed" | "passkey_removed" | "recovery_codes_made" | "recovery_code_used" | "password_changed" | "password_reset" | "factors_reset" | "sessions_ended" | "api_token_created" | "api_token_revoked" | "api_tokens_ended" | "identity_bound" | "identity_unbound" | "identities_ended" | "access_changed" | "logins_slowed"; "subject": string | null; "at": string; "actor": string; "address": string | null; "is_new": boolean }
+interface Item45 { "id": string; "kind": "totp_added" | "totp_removed" | "passkey_added" | "passkey_renamed" | "passkey_removed" | "recovery_codes_made" | "recovery_code_used" | "password_changed" | "password_reset" | "factors_reset" | "sessions_ended" | "api_token_created" | "api_token_revoked" | "api_tokens_ended" | "identity_bound" | "identity_unbound" | "identities_ended" | "access_changed" | "logins_slowed"; "subject": string | null; "at": string; "actor": string; "address": string | null; "is_new": boolean }
 
-interface Answer59 { "items": (Item43)[]; "next_cursor": string | null; "total": number }
+interface Answer60 { "items": (Item45)[]; "next_cursor": string | null; "total": number }
 
-interface Item44 { "id": string; "name": string; "created_at": string; "last_used_at": string | null; "backed_up": boolean }
+interface Item46 { "id": string; "name": string; "created_at": string; "last_used_at": string | null; "backed_up": boolean }
 
-interface Answer60 { "items": (Item44)[]; "next_cursor": string | null; "total": number }
+interface Answer61 { "items": (Item46)[]; "next_cursor": string | null; "total": number }
 
 interface Response2 { "clientDataJSON": string; "attestationObject": string; "transports"?: (string)[] }
 
@@ -478,29 +494,29 @@ interface Credential2 { "id": string; "rawId": string; "type": "public-key"; "au
 
 interface Body21 { "challenge_id": string; "name": string; "credential": Credential2 }
 
-interface Item45 { "id": string; "username": string; "role": "viewer" | "approver" | "admin"; "groups": (string)[] | null; "disabled": boolean; "second_factors": ("totp" | "passkey")[]; "has_password": boolean; "created_at": string }
+interface Item47 { "id": string; "username": string; "role": "viewer" | "approver" | "admin"; "groups": (string)[] | null; "disabled": boolean; "second_factors": ("totp" | "passkey")[]; "has_password": boolean; "created_at": string }
 
-interface Answer61 { "items": (Item45)[]; "next_cursor": string | null; "total": number }
+interface Answer62 { "items": (Item47)[]; "next_cursor": string | null; "total": number }
 
 interface Body22 { "username": string; "password": string; "role": "viewer" | "approver" | "admin"; "groups"?: (string)[] | null }
 
 interface Body23 { "password"?: string; "keep"?: ("totp" | "passkeys" | "identities" | "sessions" | "api_tokens")[]; "role"?: "viewer" | "approver" | "admin"; "groups"?: (string)[] | null; "disabled"?: boolean }
 
-interface Item46 { "id": string; "label": string; "role": "viewer" | "approver" | "admin"; "groups": (string)[] | null; "scopes": ("read" | "approve" | "override" | "hosts" | "admin")[] | null; "state": "active" | "expired" | "suspended"; "created_by": string; "created_at": string; "expires_at": string; "last_used_at": string | null }
+interface Item48 { "id": string; "label": string; "role": "viewer" | "approver" | "admin"; "groups": (string)[] | null; "scopes": ("read" | "approve" | "override" | "hosts" | "admin")[] | null; "state": "active" | "expired" | "suspended"; "created_by": string; "created_at": string; "expires_at": string; "last_used_at": string | null }
 
-interface Answer62 { "items": (Item46)[]; "next_cursor": string | null; "total": number }
+interface Answer63 { "items": (Item48)[]; "next_cursor": string | null; "total": number }
 
 interface Body24 { "label": string; "role": "viewer" | "approver" | "admin"; "groups"?: (string)[] | null; "scopes"?: ("read" | "approve" | "override" | "hosts" | "admin")[] | null; "expires_at": string }
 
-interface Answer63 { "id": string; "label": string; "role": "viewer" | "approver" | "admin"; "groups": (string)[] | null; "scopes": ("read" | "approve" | "override" | "hosts" | "admin")[] | null; "state": "active" | "expired" | "suspended"; "created_by": string; "created_at": string; "expires_at": string; "last_used_at": string | null; "token": string }
+interface Answer64 { "id": string; "label": string; "role": "viewer" | "approver" | "admin"; "groups": (string)[] | null; "scopes": ("read" | "approve" | "override" | "hosts" | "admin")[] | null; "state": "active" | "expired" | "suspended"; "created_by": string; "created_at": string; "expires_at": string; "last_used_at": string | null; "token": string }
 
-interface Item47 { "id": string; "provider_id": string; "provider_name": string; "issuer": string; "subject": string; "created_by": string; "created_at": string; "last_used_at": string | null }
+interface Item49 { "id": string; "provider_id": string; "provider_name": string; "issuer": string; "subject": string; "created_by": string; "created_at": string; "last_used_at": string | null }
 
 interface Mapping { "group": string; "role": "viewer" | "approver" | "admin"; "groups": (string)[] | null }
 
-interface Item48 { "id": string; "issuer": string; "name": string; "client_id": string; "client_auth": "client_secret_basic" | "client_secret_post"; "scopes": (string)[]; "group_claim": string; "username_claim": string; "mapping": (Mapping)[]; "default_grant": { "role": "viewer" | "approver" | "admin"; "groups": (string)[] | null } | null; "creates_operators": boolean; "factor_values": (string)[]; "acr_values": string | null; "enabled": boolean; "operators": number; "redirect_uri": string; "logout_uri": string; "created_by": string; "created_at": string; "changed_at": string }
+interface Item50 { "id": string; "issuer": string; "name": string; "client_id": string; "client_auth": "client_secret_basic" | "client_secret_post"; "scopes": (string)[]; "group_claim": string; "username_claim": string; "mapping": (Mapping)[]; "default_grant": { "role": "viewer" | "approver" | "admin"; "groups": (string)[] | null } | null; "creates_operators": boolean; "factor_values": (string)[]; "acr_values": string | null; "enabled": boolean; "operators": number; "redirect_uri": string; "logout_uri": string; "created_by": string; "created_at": string; "changed_at": string }
 
-interface Answer64 { "items": (Item48)[]; "next_cursor": string | null; "total": number }
+interface Answer65 { "items": (Item50)[]; "next_cursor": string | null; "total": number }
 
 interface Body25 { "id": string; "issuer": string; "name": string; "client_id": string; "client_secret": string; "client_auth"?: "client_secret_basic" | "client_secret_post"; "scopes"?: (string)[]; "group_claim"?: string; "username_claim"?: string; "mapping"?: (Mapping)[]; "default_grant"?: { "role": "viewer" | "approver" | "admin"; "groups": (string)[] | null } | null; "creates_operators"?: boolean; "factor_values"?: (string)[]; "acr_values"?: string | null; "enabled"?: boolean }
 
@@ -508,7 +524,7 @@ interface Body26 { "name"?: string; "client_id"?: string; "client_auth"?: "clien
 
 interface Check { "check": "discovery" | "issuer" | "endpoints" | "clock" | "algorithms" | "keys" | "client" | "claims" | "logout"; "outcome": "passed" | "failed" | "warning" | "skipped"; "text": string }
 
-interface Answer65 { "passed": boolean; "checks": (Check)[]; "redirect_uri": string }
+interface Answer66 { "passed": boolean; "checks": (Check)[]; "redirect_uri": string }
 
 interface Body27 { "provider_id": string; "issuer"?: string; "subject": string }
 
@@ -516,19 +532,21 @@ interface Restored { "event_id": string; "at": string; "details": { [name: strin
 
 interface Resync { "id": string; "opened_at": string; "closes_at": string; "opened_by": string; "reason": string; "resynced": number }
 
-interface Answer66 { "epoch": number; "restored": Restored | null; "active_families": number; "resync": Resync | null }
+interface Answer67 { "epoch": number; "restored": Restored | null; "active_families": number; "resync": Resync | null }
 
-interface Wait { "kind": "host_revoked" | "plan" | "hold" | "ring" | "decision" | "blackout" | "time" | "host_offline" | "other_command" | "check_in" | "receipt" | "start" | "end" | "restart"; "text": string; "until": string | null; "id": string | null }
+interface Wait { "kind": "host_revoked" | "plan" | "hold" | "ring" | "decision" | "second_signature" | "blackout" | "time" | "host_offline" | "other_command" | "check_in" | "receipt" | "start" | "download" | "installation" | "end" | "reboot" | "restart"; "text": string; "until": string | null; "since": string | null; "id": string | null }
 
-interface Answer67 { "as_of": string; "command": Item12 | null; "waits": (Wait)[] }
+interface Answer68 { "as_of": string; "command": Item13 | null; "waits": (Wait)[] }
 
-interface Item49 { "kind": "clone_suspected" | "revoked" | "credentials_ended" | "other_machine" | "unbound" | "never_seen" | "offline" | "packages_broken" | "transaction_interrupted" | "space_insufficient" | "packages_locked" | "agent_too_old" | "probes_red" | "command_failed" | "packages_unknown" | "packages_incomplete" | "reboot_needed" | "services_restart"; "since": string | null; "urgent": boolean; "text": string; "why": string; "mend": "decide_clone" | "enrol" | "rebind" | "see_events" | "repair" | "see_condition" | "update_agent" | "see_probes" | "see_command" | "scan" | "see_restarts" | null; "command_id": string | null }
+interface Item51 { "kind": "clone_suspected" | "revoked" | "credentials_ended" | "other_machine" | "unbound" | "never_seen" | "offline" | "packages_broken" | "transaction_interrupted" | "space_insufficient" | "packages_locked" | "agent_too_old" | "clock_wrong" | "probes_red" | "command_failed" | "packages_unknown" | "packages_incomplete" | "lists_stale" | "reboot_needed" | "services_restart"; "since": string | null; "urgent": boolean; "text": string; "why": string; "mend": "decide_clone" | "enrol" | "rebind" | "see_events" | "repair" | "see_condition" | "update_agent" | "see_probes" | "see_command" | "scan" | "see_restarts" | null; "command_id": string | null }
 
 interface Clear { "count": number; "as_of": string; "opens": { "list": "agents" | "updates" | "commands" | "events" | "divergences" | "signing-keys" | "registration-tokens" | "notification-deliveries"; "filter": { [name: string]: string } } | null }
 
 interface Waiting { "clear": Clear; "vulnerable": Clear; "unchecked": Clear; "not_judged": Clear }
 
-interface NeedsMe { "waiting": Waiting; "exploited": Clear; "critical_fixes": Clear; "fixes": Clear; "security": Clear; "blocked": Clear; "failed": Clear; "approvals_undelivered": Clear; "clones_suspected": Clear; "hosts_unbound": Clear; "hosts_offline": Clear; "divergences_open": Clear | null; "keys_due": Clear | null; "registration_tokens_ending": Clear | null; "dead_letters": Clear | null }
+interface Backup { "taken_at": string | null; "bytes": number | null; "due": boolean }
+
+interface NeedsMe { "waiting": Waiting; "exploited": Clear; "critical_fixes": Clear; "fixes": Clear; "security": Clear; "judging_overdue": Clear; "stopped": Clear; "blocked": Clear; "failed": Clear; "approvals_undelivered": Clear; "clones_suspected": Clear; "hosts_unbound": Clear; "hosts_offline": Clear; "lists_stale": Clear; "clocks_wrong": Clear; "divergences_open": Clear | null; "keys_due": Clear | null; "registration_tokens_ending": Clear | null; "dead_letters": Clear | null; "backup": Backup | null }
 
 interface Changed { "since": string; "installed": Clear; "failed": Clear; "approved": Clear; "new_updates": Clear; "hosts_enrolled": Clear }
 
@@ -540,15 +558,17 @@ interface Lying { "machine_mismatches": Clear; "token_reuse": Clear; "unchecked"
 
 interface Totals { "hosts": Clear; "hosts_bound": Clear; "hosts_online": Clear; "hosts_revoked": Clear; "updates_open": Clear; "hosts_current": Clear }
 
+interface Held3 { "updates": number; "security_updates": number; "first_end": string | null; "last_end": string | null; "opens": { "list": "agents" | "updates" | "commands" | "events" | "divergences" | "signing-keys" | "registration-tokens" | "notification-deliveries"; "filter": { [name: string]: string } } }
+
 interface Verdicts { "clear": number; "vulnerable": number; "unchecked": number; "not_judged": number; "as_of": string }
 
-interface Answer68 { "as_of": string; "of": "fleet" | "groups"; "needs_me": NeedsMe; "changed": Changed; "lying": Lying; "totals": Totals; "held": HeldUpdates; "verdicts": Verdicts }
+interface Answer69 { "as_of": string; "of": "fleet" | "groups"; "needs_me": NeedsMe; "changed": Changed; "lying": Lying; "totals": Totals; "held": Held3; "verdicts": Verdicts }
 
 interface Open2 { "clear": number; "vulnerable": number; "unchecked": number; "not_judged": number }
 
-interface Item50 { "day": string; "as_of": string; "complete": boolean; "open": Open2; "exposed": number; "exposed_hosts": number | null; "median_age_hours": number | null; "p95_age_hours": number | null; "hosts_seen": number }
+interface Item52 { "day": string; "as_of": string; "complete": boolean; "open": Open2; "exposed": number; "exposed_hosts": number | null; "median_age_hours": number | null; "p95_age_hours": number | null; "hosts_seen": number }
 
-interface Answer69 { "agent_id": string; "as_of": string; "slot_minutes": 30; "slots": ({ "from": string; "status": "seen" | "late" | "missed" | "unknown" })[] }
+interface Answer70 { "agent_id": string; "as_of": string; "slot_minutes": 30; "slots": ({ "from": string; "status": "seen" | "late" | "missed" | "unknown" })[] }
 
 interface Day { "date": string; "starts_at": string; "ends_at": string }
 
@@ -556,7 +576,7 @@ interface Entry { "kind": "window" | "blackout" | "policy_ends" | "hold_ends" | 
 
 interface Ran { "date": string; "policy_id": string | null; "policy_name": string | null; "approved": number | null; "installed": number; "failed": number; "refused": number }
 
-interface Answer70 { "as_of": string; "zone": string; "days": (Day)[]; "entries": (Entry)[]; "truncated": boolean; "always": ({ "id": string; "name": string })[]; "ran": (Ran)[]; "ran_until": string | null }
+interface Answer71 { "as_of": string; "zone": string; "days": (Day)[]; "entries": (Entry)[]; "truncated": boolean; "always": ({ "id": string; "name": string })[]; "ran": (Ran)[]; "ran_until": string | null }
 
 interface Config { "kind": "webhook"; "url": string; "allow_http"?: boolean }
 
@@ -570,13 +590,13 @@ interface Config5 { "kind": "telegram"; "server": string; "chat": string }
 
 interface LastAttempt { "at": string; "is_delivered": boolean; "reason": string | null; "answer": string | null }
 
-interface Item51 { "id": string; "name": string; "is_enabled": boolean; "config": Config | Config2 | Config3 | { "kind": "slack" } | { "kind": "teams" } | Config4 | { "kind": "discord" } | Config5; "has_secret": boolean; "receiver_key": string | null; "state": "off" | "idle" | "working" | "failing" | "paused"; "failures_in_a_row": number; "next_try_at": string | null; "last_attempt": LastAttempt | null; "waiting": number; "dead": number; "rules": number; "created_by": string; "created_at": string; "updated_at": string }
+interface Item53 { "id": string; "name": string; "is_enabled": boolean; "config": Config | Config2 | Config3 | { "kind": "slack" } | { "kind": "teams" } | Config4 | { "kind": "discord" } | Config5; "has_secret": boolean; "receiver_key": string | null; "state": "off" | "idle" | "working" | "failing" | "paused"; "failures_in_a_row": number; "next_try_at": string | null; "last_attempt": LastAttempt | null; "waiting": number; "dead": number; "rules": number; "created_by": string; "created_at": string; "updated_at": string }
 
 interface Body28 { "name": string; "is_enabled": boolean; "config": Config | Config2 | Config3 | { "kind": "slack" } | { "kind": "teams" } | Config4 | { "kind": "discord" } | Config5; "secret"?: string | null }
 
-interface Answer71 { "is_delivered": boolean; "explanation": string; "answer": string | null; "is_permanent": boolean; "delivery_id": string }
+interface Answer72 { "is_delivered": boolean; "explanation": string; "answer": string | null; "is_permanent": boolean; "delivery_id": string }
 
-interface Conditions { "event_types": ("MACHINE_ID_MISMATCH" | "REFRESH_TOKEN_REUSE" | "REFRESH_GRACE_USED" | "REFRESH_RESYNC" | "MACHINE_REBOUND" | "MACHINE_BOUND" | "AGENT_ENROLLED" | "ENROLMENT_REFUSED" | "AGENT_REVOKED" | "HOST_GROUP_CHANGED" | "HOST_TAGS_CHANGED" | "COMMAND_REFUSED" | "PLAN_DRIFT" | "ARTIFACT_MISMATCH" | "ARTIFACT_DIVERGENCE" | "ARTIFACT_DIVERGENCE_DECIDED" | "ARTIFACT_DIVERGENCE_UNDONE" | "ARTIFACT_LEDGER_FLOOD" | "ARTIFACT_HOST_TRUSTED" | "CLONE_SUSPECTED" | "CLONE_DISMISSED" | "AGENT_ERROR" | "SIGNING_KEY_ADDED" | "SIGNING_KEY_REVOKED" | "SIGNING_ROOT_CHANGED" | "LOGIN_FAILED" | "LOGIN_SUCCEEDED" | "LOGINS_SLOWED" | "SECOND_FACTOR_ASKED" | "STEP_UP_FAILED" | "STEP_UP_SUCCEEDED" | "FACTOR_ADDED" | "FACTOR_REMOVED" | "FACTORS_RESET" | "RECOVERY_CODE_USED" | "PASSKEY_CLONE_SUSPECTED" | "SESSION_REVOKED" | "OPERATOR_CHANGED" | "IDENTITY_PROVIDER_CHANGED" | "IDENTITY_CHANGED" | "API_TOKEN_CREATED" | "API_TOKEN_REVOKED" | "REGISTRATION_TOKEN_CHANGED" | "FLEET_LOCK_TOKEN_CHANGED" | "RATE_LIMITS_CHANGED" | "NOTIFICATION_CHANNEL_CHANGED" | "NOTIFICATION_RULE_CHANGED" | "OUTSIDER_BUDGET_SPENT" | "RESTORE_DETECTED" | "ROW_SEAL_BROKEN" | "ROWS_SEALED" | "supply_chain_override" | "approval_blocked" | "bulk_approval_blocked" | "age_exception_added" | "age_exception_ended" | "vulnerability_policy_changed" | "vex_statement_added" | "vex_statement_revoked" | "vex_statement_expired" | "blackout_created" | "blackout_ended" | "hold_placed" | "hold_released" | "hold_expired" | "fix_appeared" | "exploited_fix_waits" | "mitigation_noted" | "origin_registered" | "origin_revoked" | "origin_expired" | "policy_published" | "policy_revoked" | "policy_suspended" | "policy_expired" | "policy_window_ahead" | "rollout_started" | "rollout_ring_entered" | "rollout_ring_approved" | "rollout_expedited" | "rollout_halted" | "rollout_resumed" | "rollout_cancelled" | "rollout_finished" | "update_approved" | "approval_countersigned" | "update_installed" | "update_failed" | "rollback_requested" | "repair_ordered" | "repair_ended" | "reboots_asked" | "reboot_ended" | "reboots_halted" | "reboot_slot_released" | "reboot_limits_changed" | "fleet_lock_changed" | "agent_offline" | "probes_red" | "probes_recovered" | "notification_channel_failing" | "notification_channel_recovered" | "advisories_stale" | "advisories_replaced" | "events_pruned" | "events_missed" | "shared_view_changed")[]; "minimum_severity": "info" | "warning" | "error" | "critical"; "groups": (string)[]; "ecosystems": ("npm" | "pypi" | "apt" | "dnf" | "tidegate")[]; "exploited_only": boolean }
+interface Conditions { "event_types": ("MACHINE_ID_MISMATCH" | "REFRESH_TOKEN_REUSE" | "REFRESH_GRACE_USED" | "REFRESH_RESYNC" | "MACHINE_REBOUND" | "MACHINE_BOUND" | "AGENT_ENROLLED" | "ENROLMENT_REFUSED" | "AGENT_REVOKED" | "HOST_GROUP_CHANGED" | "HOST_TAGS_CHANGED" | "COMMAND_REFUSED" | "PLAN_DRIFT" | "ARTIFACT_MISMATCH" | "ARTIFACT_DIVERGENCE" | "ARTIFACT_DIVERGENCE_DECIDED" | "ARTIFACT_DIVERGENCE_UNDONE" | "ARTIFACT_LEDGER_FLOOD" | "ARTIFACT_HOST_TRUSTED" | "CLONE_SUSPECTED" | "CLONE_DISMISSED" | "AGENT_ERROR" | "SIGNING_KEY_ADDED" | "SIGNING_KEY_REVOKED" | "SIGNING_ROOT_CHANGED" | "LOGIN_FAILED" | "LOGIN_SUCCEEDED" | "LOGINS_SLOWED" | "SECOND_FACTOR_ASKED" | "STEP_UP_FAILED" | "STEP_UP_SUCCEEDED" | "FACTOR_ADDED" | "FACTOR_REMOVED" | "FACTORS_RESET" | "RECOVERY_CODE_USED" | "PASSKEY_CLONE_SUSPECTED" | "SESSION_REVOKED" | "OPERATOR_CHANGED" | "IDENTITY_PROVIDER_CHANGED" | "IDENTITY_CHANGED" | "API_TOKEN_CREATED" | "API_TOKEN_REVOKED" | "REGISTRATION_TOKEN_CHANGED" | "FLEET_LOCK_TOKEN_CHANGED" | "RATE_LIMITS_CHANGED" | "NOTIFICATION_CHANNEL_CHANGED" | "NOTIFICATION_RULE_CHANGED" | "OUTSIDER_BUDGET_SPENT" | "RESTORE_DETECTED" | "ROW_SEAL_BROKEN" | "ROWS_SEALED" | "supply_chain_override" | "approval_blocked" | "bulk_approval_asked" | "bulk_approval_blocked" | "age_exception_added" | "age_exception_ended" | "vulnerability_policy_changed" | "vex_statement_added" | "vex_statement_revoked" | "vex_statement_expired" | "blackout_created" | "blackout_ended" | "hold_placed" | "hold_released" | "hold_expired" | "fix_appeared" | "exploited_fix_waits" | "mitigation_noted" | "origin_registered" | "origin_revoked" | "origin_expired" | "policy_published" | "policy_revoked" | "policy_suspended" | "policy_expired" | "policy_window_ahead" | "rollout_started" | "rollout_ring_entered" | "rollout_ring_approved" | "rollout_expedited" | "rollout_halted" | "rollout_resumed" | "rollout_cancelled" | "rollout_finished" | "update_approved" | "approval_countersigned" | "update_installed" | "update_failed" | "rollback_requested" | "repair_ordered" | "repair_ended" | "reboots_asked" | "reboot_ended" | "reboots_halted" | "reboot_slot_released" | "reboot_limits_changed" | "fleet_lock_changed" | "agent_offline" | "probes_red" | "probes_recovered" | "notification_channel_failing" | "notification_channel_recovered" | "advisories_stale" | "advisories_replaced" | "events_pruned" | "events_missed" | "shared_view_changed")[]; "minimum_severity": "info" | "warning" | "error" | "critical"; "groups": (string)[]; "ecosystems": ("npm" | "pypi" | "apt" | "dnf" | "tidegate")[]; "exploited_only": boolean }
 
 interface QuietHours { "from": string; "until": string; "zone": string; "weekdays": (number)[] }
 
@@ -584,64 +604,64 @@ interface Mode { "kind": "digest"; "at": string; "zone": string; "weekdays": (nu
 
 interface Mode2 { "kind": "escalation"; "after_hours": number; "repeat_hours": number; "repeats_max": number }
 
-interface Item52 { "id": string; "name": string; "is_enabled": boolean; "channel_id": string; "conditions": Conditions; "quiet_hours": QuietHours | null; "mode": { "kind": "at_once"; "batch_seconds": number } | Mode | Mode2; "channel_name": string; "next_digest_at": string | null; "quiet_until": string | null; "created_by": string; "created_at": string; "updated_at": string }
+interface Item54 { "id": string; "name": string; "is_enabled": boolean; "channel_id": string; "conditions": Conditions; "quiet_hours": QuietHours | null; "mode": { "kind": "at_once"; "batch_seconds": number } | Mode | Mode2; "channel_name": string; "next_digest_at": string | null; "quiet_until": string | null; "created_by": string; "created_at": string; "updated_at": string }
 
 interface Body29 { "name": string; "is_enabled": boolean; "channel_id": string; "conditions": Conditions; "quiet_hours": QuietHours | null; "mode": { "kind": "at_once"; "batch_seconds": number } | Mode | Mode2 }
 
 interface Sample { "at": string; "severity": "info" | "warning" | "error" | "critical"; "text": string }
 
-interface Answer72 { "since": string; "matches": number; "messages": number; "is_complete": boolean; "samples": (Sample)[] }
+interface Answer73 { "since": string; "matches": number; "messages": number; "is_complete": boolean; "samples": (Sample)[] }
 
-interface Item53 { "id": string; "kind": "events" | "digest" | "escalation" | "test"; "state": "waiting" | "delivered" | "dead"; "channel_id": string; "channel_name": string; "rule_id": string | null; "rule_name": string | null; "subject": string; "severity": "info" | "warning" | "error" | "critical"; "events": number; "updates": number; "attempts": number; "created_at": string; "next_attempt_at": string | null; "ended_at": string | null; "last_attempt": LastAttempt | null }
+interface Item55 { "id": string; "kind": "events" | "digest" | "escalation" | "test"; "state": "waiting" | "delivered" | "dead"; "channel_id": string; "channel_name": string; "rule_id": string | null; "rule_name": string | null; "subject": string; "severity": "info" | "warning" | "error" | "critical"; "events": number; "updates": number; "attempts": number; "created_at": string; "next_attempt_at": string | null; "ended_at": string | null; "last_attempt": LastAttempt | null }
 
-interface Answer73 { "items": (Item53)[]; "next_cursor": string | null; "total": number }
+interface Answer74 { "items": (Item55)[]; "next_cursor": string | null; "total": number }
 
-interface Answer74 { "id": string; "kind": "events" | "digest" | "escalation" | "test"; "state": "waiting" | "delivered" | "dead"; "channel_id": string; "channel_name": string; "rule_id": string | null; "rule_name": string | null; "subject": string; "severity": "info" | "warning" | "error" | "critical"; "events": number; "updates": number; "attempts": number; "created_at": string; "next_attempt_at": string | null; "ended_at": string | null; "last_attempt": LastAttempt | null; "summary": string; "sections": ({ "title": string; "items": ({ "text": string; "link": string | null })[] })[]; "link": string | null; "tries": (LastAttempt)[] }
+interface Answer75 { "id": string; "kind": "events" | "digest" | "escalation" | "test"; "state": "waiting" | "delivered" | "dead"; "channel_id": string; "channel_name": string; "rule_id": string | null; "rule_name": string | null; "subject": string; "severity": "info" | "warning" | "error" | "critical"; "events": number; "updates": number; "attempts": number; "created_at": string; "next_attempt_at": string | null; "ended_at": string | null; "last_attempt": LastAttempt | null; "summary": string; "sections": ({ "title": string; "items": ({ "text": string; "link": string | null })[] })[]; "link": string | null; "tries": (LastAttempt)[] }
 
-interface Answer75 { "id": string; "at": string; "severity": "info" | "warning" | "error" | "critical"; "subject": string | null; "summary": string | null; "updates": (Item10)[]; "left_out": number }
+interface Answer76 { "id": string; "at": string; "severity": "info" | "warning" | "error" | "critical"; "subject": string | null; "summary": string | null; "updates": (Item10)[]; "left_out": number }
 
-interface Answer76 { "status": "ok" | "degraded"; "version": string; "uptime_seconds": number; "checks": { "database": "ok" | "down"; "advisories": "ok" | "loading" | "stale" | "missing" | "unreachable" | "off" } }
+interface Answer77 { "status": "ok" | "degraded"; "version": string; "uptime_seconds": number; "checks": { "database": "ok" | "down"; "advisories": "ok" | "loading" | "stale" | "missing" | "unreachable" | "off" } }
 
 interface Body30 { "error_type": "javascript_error" | "api_error" | "ui_error" | "validation_error" | "client_debug" | "client_trace"; "message": string; "subsystem"?: string; "url"?: string; "stack"?: string; "metadata"?: { [name: string]: string | number | boolean | null } }
 
-interface Item54 { "id": string; "name": string; "page": "updates" | "packages" | "hosts"; "query": { [name: string]: string | boolean }; "shared": boolean; "own": boolean; "created_by": string; "created_at": string }
+interface Item56 { "id": string; "name": string; "page": "updates" | "packages" | "hosts"; "query": { [name: string]: string | boolean }; "shared": boolean; "own": boolean; "created_by": string; "created_at": string }
 
-interface Answer77 { "items": (Item54)[]; "next_cursor": string | null; "total": number }
+interface Answer78 { "items": (Item56)[]; "next_cursor": string | null; "total": number }
 
 interface Body31 { "name": string; "page": "updates" | "packages" | "hosts"; "query": { [name: string]: string | boolean }; "shared"?: boolean }
 
 export interface Api {
-  /** Events in the order of the log, newest first by default (E9) */
+  /** Events in the order of the log, newest first by default */
   "GET /api/v1/events": {
     query?: { "limit"?: string; "cursor"?: string; "sort"?: "created_at" | "-created_at"; "kind"?: "security" | "system"; "type"?: string; "about"?: "administration"; "severity"?: "info" | "warning" | "error" | "critical"; "component"?: string; "agent_id"?: string; "q"?: string; "since"?: string; "until"?: string };
     answer: Answer;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
-  /** One event (E9) */
+  /** One event */
   "GET /api/v1/events/{id}": {
     path: { "id": string };
     answer: Item;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
-  /** Rate limits in force (E5) */
+  /** Rate limits in force */
   "GET /api/v1/admin/rate-limits": {
     answer: { "classes": Classes; "startup_penalty": { "active": boolean; "ends_at": string } };
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
-  /** Change rate limits; omitted classes keep theirs (E5) */
+  /** Change rate limits; omitted classes keep theirs */
   "PUT /api/v1/admin/rate-limits": {
     body: { "classes": Classes2 };
     answer: { "classes": Classes; "startup_penalty": { "active": boolean; "ends_at": string } };
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
-  /** Reset rate limits to their defaults (E5) */
+  /** Reset rate limits to their defaults */
   "POST /api/v1/admin/rate-limits/reset": {
     answer: { "classes": Classes; "startup_penalty": { "active": boolean; "ends_at": string } };
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Hosts, sorted and filtered, page by page */
   "GET /api/v1/agents": {
-    query?: { "limit"?: string; "cursor"?: string; "sort"?: "hostname" | "last_seen_at" | "status" | "pending_updates" | "os" | "enrolled_at" | "-hostname" | "-last_seen_at" | "-status" | "-pending_updates" | "-os" | "-enrolled_at"; "q"?: string; "status"?: "online" | "offline" | "never" | "bound" | "unbound" | "revoked" | "clone_suspected" | "needs_attention"; "os"?: string; "ecosystem"?: "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "agent_version"?: string; "online"?: "true" | "false"; "clone_suspected"?: "true" | "false"; "group"?: string; "tag"?: string; "services_restart"?: "needed" | "not_needed" | "unknown"; "reboot"?: "needed" | "not_needed" | "unknown"; "probes"?: "green" | "red" | "unknown" | "none"; "cve"?: string };
+    query?: { "limit"?: string; "cursor"?: string; "sort"?: "hostname" | "last_seen_at" | "status" | "pending_updates" | "os" | "enrolled_at" | "-hostname" | "-last_seen_at" | "-status" | "-pending_updates" | "-os" | "-enrolled_at"; "q"?: string; "status"?: "online" | "offline" | "never" | "bound" | "unbound" | "revoked" | "clone_suspected" | "needs_attention"; "os"?: string; "ecosystem"?: "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "agent_version"?: string; "online"?: "true" | "false"; "clone_suspected"?: "true" | "false"; "group"?: string; "tag"?: string; "services_restart"?: "needed" | "not_needed" | "unknown"; "reboot"?: "needed" | "not_needed" | "unknown"; "probes"?: "green" | "red" | "unknown" | "none"; "lists"?: "stale" | "current" | "unknown"; "clock"?: "wrong" | "right" | "unknown"; "cve"?: string; "package"?: string; "up_to_date"?: "true" | "false"; "below"?: string };
     answer: Answer2;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
@@ -678,7 +698,7 @@ export interface Api {
     answer: Item2;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
-  /** Clear the machine binding of a host (E2) */
+  /** Clear the machine binding of a host */
   "POST /api/admin/agents/{agent_id}/rebind-machine-id": {
     path: { "agent_id": string };
     body: { "reason": string };
@@ -715,7 +735,7 @@ export interface Api {
     answer: { "report": Report | null; "received_at": string | null };
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
-  /** Active signing keys, and the key sets after the one that the caller has (E8) */
+  /** Active signing keys, and the key sets after the one that the caller has */
   "GET /api/v1/public-keys": {
     query?: { "since"?: string; "root_since"?: string };
     answer: Answer5;
@@ -723,7 +743,7 @@ export interface Api {
   };
   /** Signing keys */
   "GET /api/v1/admin/signing-keys": {
-    query?: { "limit"?: string; "cursor"?: string };
+    query?: { "limit"?: string; "cursor"?: string; "due"?: "true" };
     answer: Answer6;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
@@ -748,7 +768,7 @@ export interface Api {
   };
   /** List registration tokens, newest first */
   "GET /api/v1/admin/registration-tokens": {
-    query?: { "limit"?: string; "cursor"?: string };
+    query?: { "limit"?: string; "cursor"?: string; "ending"?: "true" };
     answer: Answer8;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
@@ -828,38 +848,44 @@ export interface Api {
   };
   /** Updates, sorted and filtered, page by page */
   "GET /api/v1/updates": {
-    query?: { "limit"?: string; "cursor"?: string; "sort"?: "discovered_at" | "name" | "hostname" | "severity" | "exploited" | "urgency" | "state" | "updated_at" | "-discovered_at" | "-name" | "-hostname" | "-severity" | "-exploited" | "-urgency" | "-state" | "-updated_at"; "state"?: "pending" | "awaiting_plan" | "approved" | "installing" | "installed" | "failed" | "rejected" | "superseded"; "ecosystem"?: "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "name"?: string; "q"?: string; "agent_id"?: string; "group"?: string; "tag"?: string; "severity"?: "none" | "low" | "medium" | "high" | "critical" | "unknown"; "verdict"?: "clear" | "vulnerable" | "unchecked"; "security"?: "true" | "false" | boolean; "exploited"?: "true" | "false" | boolean; "cve"?: string; "introduces"?: "true" | "false" | boolean; "stays"?: "true" | "false" | boolean; "fixes"?: "true" | "false" | boolean; "fixes_severity"?: "none" | "low" | "medium" | "high" | "critical" | "unknown"; "fixes_exploited"?: "true" | "false" | boolean; "offer"?: "series" | "newest" | "smallest_fix"; "max_change"?: "patch" | "minor" | "any"; "alternatives"?: "true" | "false" | boolean; "os"?: string; "host"?: string; "since"?: string; "until"?: string };
+    query?: { "limit"?: string; "cursor"?: string; "sort"?: "discovered_at" | "name" | "hostname" | "severity" | "exploited" | "urgency" | "state" | "updated_at" | "-discovered_at" | "-name" | "-hostname" | "-severity" | "-exploited" | "-urgency" | "-state" | "-updated_at"; "state"?: "pending" | "awaiting_plan" | "approved" | "installing" | "installed" | "failed" | "rejected" | "superseded"; "open"?: "true" | "false" | boolean; "ecosystem"?: "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "name"?: string; "q"?: string; "agent_id"?: string; "group"?: string; "tag"?: string; "severity"?: "none" | "low" | "medium" | "high" | "critical" | "unknown"; "verdict"?: "clear" | "vulnerable" | "unchecked" | "not_judged"; "stopped_under"?: "any" | "introduced"; "blocked"?: "true" | "false" | boolean; "security"?: "true" | "false" | boolean; "held"?: "true" | "false" | boolean; "exploited"?: "true" | "false" | boolean; "cve"?: string; "introduces"?: "true" | "false" | boolean; "stays"?: "true" | "false" | boolean; "fixes"?: "true" | "false" | boolean; "fixes_severity"?: "none" | "low" | "medium" | "high" | "critical" | "unknown"; "fixes_exploited"?: "true" | "false" | boolean; "offer"?: "series" | "newest" | "smallest_fix"; "max_change"?: "patch" | "minor" | "any"; "alternatives"?: "true" | "false" | boolean; "os"?: string; "host"?: string; "since"?: string; "until"?: string };
     answer: Answer13;
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
+  };
+  /** Hosts with updates that wait for a decision, and what these fix */
+  "GET /api/v1/updates/by-host": {
+    query?: { "limit"?: string; "cursor"?: string; "sort"?: "urgency" | "updates" | "hostname" | "-urgency" | "-updates" | "-hostname"; "open"?: "true" | "false" | boolean; "ecosystem"?: "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "name"?: string; "q"?: string; "agent_id"?: string; "group"?: string; "tag"?: string; "severity"?: "none" | "low" | "medium" | "high" | "critical" | "unknown"; "verdict"?: "clear" | "vulnerable" | "unchecked" | "not_judged"; "stopped_under"?: "any" | "introduced"; "blocked"?: "true" | "false" | boolean; "security"?: "true" | "false" | boolean; "held"?: "true" | "false" | boolean; "exploited"?: "true" | "false" | boolean; "cve"?: string; "introduces"?: "true" | "false" | boolean; "stays"?: "true" | "false" | boolean; "fixes"?: "true" | "false" | boolean; "fixes_severity"?: "none" | "low" | "medium" | "high" | "critical" | "unknown"; "fixes_exploited"?: "true" | "false" | boolean; "offer"?: "series" | "newest" | "smallest_fix"; "max_change"?: "patch" | "minor" | "any"; "alternatives"?: "true" | "false" | boolean; "os"?: string; "host"?: string; "since"?: string; "until"?: string };
+    answer: Answer14;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** One update with its plan, its history and the verdict of the gate */
   "GET /api/v1/updates/{id}": {
     path: { "id": string };
-    answer: Answer14;
+    answer: Answer15;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Updates of all hosts, grouped by package */
   "GET /api/v1/packages": {
-    query?: { "limit"?: string; "cursor"?: string; "sort"?: "name" | "hosts" | "updates" | "newest" | "severity" | "urgency" | "-name" | "-hosts" | "-updates" | "-newest" | "-severity" | "-urgency"; "state"?: "pending" | "awaiting_plan" | "approved" | "installing" | "installed" | "failed" | "rejected" | "superseded"; "ecosystem"?: "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "name"?: string; "q"?: string; "agent_id"?: string; "group"?: string; "tag"?: string; "severity"?: "none" | "low" | "medium" | "high" | "critical" | "unknown"; "verdict"?: "clear" | "vulnerable" | "unchecked"; "security"?: "true" | "false" | boolean; "exploited"?: "true" | "false" | boolean; "cve"?: string; "introduces"?: "true" | "false" | boolean; "stays"?: "true" | "false" | boolean; "fixes"?: "true" | "false" | boolean; "fixes_severity"?: "none" | "low" | "medium" | "high" | "critical" | "unknown"; "fixes_exploited"?: "true" | "false" | boolean; "offer"?: "series" | "newest" | "smallest_fix"; "max_change"?: "patch" | "minor" | "any"; "alternatives"?: "true" | "false" | boolean; "os"?: string; "host"?: string; "since"?: string; "until"?: string };
-    answer: Answer15;
+    query?: { "limit"?: string; "cursor"?: string; "sort"?: "name" | "hosts" | "updates" | "newest" | "severity" | "urgency" | "-name" | "-hosts" | "-updates" | "-newest" | "-severity" | "-urgency"; "state"?: "pending" | "awaiting_plan" | "approved" | "installing" | "installed" | "failed" | "rejected" | "superseded"; "open"?: "true" | "false" | boolean; "ecosystem"?: "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "name"?: string; "q"?: string; "agent_id"?: string; "group"?: string; "tag"?: string; "severity"?: "none" | "low" | "medium" | "high" | "critical" | "unknown"; "verdict"?: "clear" | "vulnerable" | "unchecked" | "not_judged"; "stopped_under"?: "any" | "introduced"; "blocked"?: "true" | "false" | boolean; "security"?: "true" | "false" | boolean; "held"?: "true" | "false" | boolean; "exploited"?: "true" | "false" | boolean; "cve"?: string; "introduces"?: "true" | "false" | boolean; "stays"?: "true" | "false" | boolean; "fixes"?: "true" | "false" | boolean; "fixes_severity"?: "none" | "low" | "medium" | "high" | "critical" | "unknown"; "fixes_exploited"?: "true" | "false" | boolean; "offer"?: "series" | "newest" | "smallest_fix"; "max_change"?: "patch" | "minor" | "any"; "alternatives"?: "true" | "false" | boolean; "os"?: string; "host"?: string; "since"?: string; "until"?: string };
+    answer: Answer16;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Commands by creation time, newest first by default */
   "GET /api/v1/commands": {
-    query?: { "limit"?: string; "cursor"?: string; "sort"?: "created_at" | "-created_at"; "agent_id"?: string; "update_id"?: string; "status"?: "pending" | "sent" | "received" | "running" | "success" | "failed" | "refused" | "interrupted" | "expired" | "cancelled"; "action"?: "scan" | "plan_update" | "install_update" | "repair" | "reboot" | "restart_services" | "update_agent" | "refresh_keys" | "set_polling" | "run_probes"; "since"?: string; "until"?: string };
-    answer: Answer16;
+    query?: { "limit"?: string; "cursor"?: string; "sort"?: "created_at" | "-created_at"; "agent_id"?: string; "update_id"?: string; "status"?: "pending" | "sent" | "received" | "running" | "success" | "failed" | "refused" | "interrupted" | "expired" | "cancelled"; "action"?: "scan" | "plan_update" | "install_update" | "repair" | "reboot" | "restart_services" | "update_agent" | "refresh_keys" | "set_polling" | "run_probes"; "due"?: "true" | "false"; "since"?: string; "until"?: string };
+    answer: Answer17;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** One command */
   "GET /api/v1/commands/{id}": {
     path: { "id": string };
-    answer: Item12;
+    answer: Item13;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Cancel a command that its agent has not acknowledged, or call off a reboot that has not begun */
   "POST /api/v1/commands/{id}/cancel": {
     path: { "id": string };
-    answer: Item12;
+    answer: Item13;
     code: "access_token_expired" | "access_token_invalid" | "command_finished" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Retry a command that ended without success, as a new command */
@@ -899,7 +925,7 @@ export interface Api {
   /** The probes of a host, each with its state and since when */
   "GET /api/v1/agents/{agent_id}/probes": {
     path: { "agent_id": string };
-    answer: Answer17;
+    answer: Answer18;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Have a host run its probes */
@@ -911,30 +937,30 @@ export interface Api {
   /** Reboots and restarts of services by host, newest first */
   "GET /api/v1/reboots": {
     query?: { "limit"?: string; "cursor"?: string; "state"?: "queued" | "running" | "rebooted" | "done" | "failed" | "cancelled" | "expired"; "kind"?: "reboot" | "restart_services"; "agent_id"?: string };
-    answer: Answer18;
+    answer: Answer19;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Queue hosts for a reboot, or for a restart of the services that run replaced files */
   "POST /api/v1/reboots": {
     body: Body4;
-    answer: Answer19;
+    answer: Answer20;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** One host in the queue */
   "GET /api/v1/reboots/{id}": {
     path: { "id": string };
-    answer: Item13;
+    answer: Item14;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Take a host out of the queue, or have it call off a reboot that has not begun */
   "DELETE /api/v1/reboots/{id}": {
     path: { "id": string };
-    answer: Item13;
+    answer: Item14;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** How many hosts of each group may be down at once, and which are */
   "GET /api/v1/reboot-slots": {
-    answer: { "items": (Item14)[] };
+    answer: { "items": (Item15)[] };
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Set how many hosts of a group may be down at once */
@@ -954,7 +980,7 @@ export interface Api {
   "GET /api/v1/agents/{agent_id}/inventory": {
     path: { "agent_id": string };
     query?: { "limit"?: string; "cursor"?: string; "sort"?: "name" | "-name"; "q"?: string; "ecosystem"?: "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "update"?: "true" | "false"; "verdict"?: "clear" | "vulnerable" | "unchecked" };
-    answer: Answer20;
+    answer: Answer21;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Finish the packages that dpkg has left unfinished on a host */
@@ -968,58 +994,58 @@ export interface Api {
   "GET /api/v1/agents/{agent_id}/inventory/changes": {
     path: { "agent_id": string };
     query?: { "limit"?: string; "cursor"?: string; "q"?: string; "ecosystem"?: "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "kind"?: "installed" | "removed" | "changed" | "held" | "released" | "described"; "cause"?: "tidegate" | "outside"; "since"?: string; "until"?: string };
-    answer: Answer21;
+    answer: Answer22;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Packages that a host had installed at a time, by name; now, unless a time is given */
   "GET /api/v1/agents/{agent_id}/inventory/at": {
     path: { "agent_id": string };
     query?: { "limit"?: string; "cursor"?: string; "at"?: string; "q"?: string; "ecosystem"?: "npm" | "pypi" | "apt" | "dnf" | "tidegate" };
-    answer: Answer22;
+    answer: Answer23;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Packages of a host that differ between two times, by name */
   "GET /api/v1/agents/{agent_id}/inventory/difference": {
     path: { "agent_id": string };
     query: { "limit"?: string; "cursor"?: string; "from": string; "to"?: string; "q"?: string; "ecosystem"?: "npm" | "pypi" | "apt" | "dnf" | "tidegate" };
-    answer: Answer23;
+    answer: Answer24;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Progress of a bulk request */
   "GET /api/v1/bulk/{progress_id}": {
     path: { "progress_id": string };
-    answer: Answer24;
+    answer: Answer25;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** The answer of a bulk request that has ended, even if its client disconnected */
   "GET /api/v1/bulk/{progress_id}/result": {
     path: { "progress_id": string };
-    answer: Answer25;
+    answer: Answer26;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
-  /** Approve one update (E3) */
+  /** Approve one update */
   "POST /api/v1/updates/{id}/approve": {
     path: { "id": string };
     body?: Body6 | null;
-    answer: Answer26 | { "update_id": string; "state": "awaiting_plan" };
+    answer: Answer27 | { "update_id": string; "state": "awaiting_plan" };
     code: "access_token_expired" | "access_token_invalid" | "approval_blocked" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "override_reason_required" | "payload_too_large" | "plan_required" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type" | "verdict_pending";
   };
-  /** Approve several updates (E4); takes no override (A6) */
+  /** Approve several updates; takes no override */
   "POST /api/v1/updates/approve": {
     body: { "update_ids": (string)[]; "progress_id"?: string } | Body7;
-    answer: Answer25;
+    answer: Answer26;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** What an approval of several updates would do now; approves nothing */
   "POST /api/v1/updates/preview": {
     body: { "update_ids": (string)[]; "progress_id"?: string } | Body7;
-    answer: Answer27;
+    answer: Answer28;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** The gate's verdict, without minting an approval */
   "POST /api/v1/updates/{id}/preview": {
     path: { "id": string };
-    answer: Answer28;
+    answer: Answer29;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type" | "verdict_pending";
   };
   /** Reject an update */
@@ -1036,17 +1062,23 @@ export interface Api {
     answer: { "update_id": string; "state": "pending" | "rejected" };
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
+  /** How an update came to be approved: by whom, through what, why against the gate, and signed by whom */
+  "GET /api/v1/updates/{id}/approval": {
+    path: { "id": string };
+    answer: { "approval": Approval | null };
+    code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
+  };
   /** Decisions about an update, newest first */
   "GET /api/v1/updates/{id}/decisions": {
     path: { "id": string };
     query?: { "limit"?: string; "cursor"?: string };
-    answer: Answer29;
+    answer: Answer30;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** One decision with its evidence */
   "GET /api/v1/decisions/{id}": {
     path: { "id": string };
-    answer: Answer30;
+    answer: Answer31;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** One decision as an in-toto statement, signed now by the key in use */
@@ -1065,19 +1097,19 @@ export interface Api {
   /** Exceptions from the age gate, newest first */
   "GET /api/v1/admin/age-exceptions": {
     query?: { "limit"?: string; "cursor"?: string };
-    answer: Answer31;
+    answer: Answer32;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Except one version from the age gate */
   "POST /api/v1/admin/age-exceptions": {
     body: Body8;
-    answer: Item29;
+    answer: Item31;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** One exception */
   "GET /api/v1/admin/age-exceptions/{id}": {
     path: { "id": string };
-    answer: Item29;
+    answer: Item31;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** End an exception */
@@ -1088,31 +1120,31 @@ export interface Api {
   };
   /** The vulnerability policy in force, and how many open updates each policy stops */
   "GET /api/v1/admin/vulnerability-policy": {
-    answer: Answer32;
+    answer: Answer33;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Choose the vulnerability policy; 409 if the environment fixes it */
   "PUT /api/v1/admin/vulnerability-policy": {
     body: { "policy": "any" | "introduced" };
-    answer: Answer32;
+    answer: Answer33;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Statements about vulnerabilities, newest first, with those that have ended */
   "GET /api/v1/admin/vex-statements": {
     query?: { "limit"?: string; "cursor"?: string };
-    answer: Answer33;
+    answer: Answer34;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** State that a vulnerability does not affect a package, or that its risk is accepted */
   "POST /api/v1/admin/vex-statements": {
     body: Body9;
-    answer: Answer34;
+    answer: Answer35;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** One statement, with the envelope that the server signed */
   "GET /api/v1/admin/vex-statements/{id}": {
     path: { "id": string };
-    answer: Answer34;
+    answer: Answer35;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Revoke a statement. Approvals that were signed with it keep their token */
@@ -1130,25 +1162,25 @@ export interface Api {
   /** Import the statements of an OpenVEX or CycloneDX document, all or nothing */
   "POST /api/v1/admin/vex-document": {
     body: Body10;
-    answer: Answer35;
+    answer: Answer36;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Registered third-party origins, newest first, with those that have ended */
   "GET /api/v1/admin/origins": {
     query?: { "limit"?: string; "cursor"?: string };
-    answer: Answer36;
+    answer: Answer37;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Register a third-party origin by its signing key and suites */
   "POST /api/v1/admin/origins": {
     body: Body11;
-    answer: Answer37;
+    answer: Answer38;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** One registered origin, with the envelope that the server signed */
   "GET /api/v1/admin/origins/{id}": {
     path: { "id": string };
-    answer: Answer37;
+    answer: Answer38;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Revoke a registered origin. Approvals that were signed with it keep their token */
@@ -1160,26 +1192,26 @@ export interface Api {
   /** Policies in their newest version, newest first, with those that have ended */
   "GET /api/v1/policies": {
     query?: { "limit"?: string; "cursor"?: string };
-    answer: Answer38;
+    answer: Answer39;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Publish a policy, which approves in the name of the caller until it ends */
   "POST /api/v1/policies": {
     body: Body12;
-    answer: Answer39;
+    answer: Answer40;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** One policy with the envelope that the server signed, and its versions */
   "GET /api/v1/policies/{id}": {
     path: { "id": string };
-    answer: Answer39;
+    answer: Answer40;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Replace a policy by a new version; one that has ended comes into force again */
   "PUT /api/v1/policies/{id}": {
     path: { "id": string };
     body: Body13;
-    answer: Answer39;
+    answer: Answer40;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Revoke a policy. What it has approved keeps its token */
@@ -1191,25 +1223,25 @@ export interface Api {
   /** What a policy would do now: its hosts, what it would approve, and what it leaves and why */
   "GET /api/v1/policies/{id}/preview": {
     path: { "id": string };
-    answer: Answer40;
+    answer: Answer41;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** What a policy would have decided in the last 30 days, from the recorded decisions */
   "GET /api/v1/policies/{id}/backtest": {
     path: { "id": string };
-    answer: Answer41;
+    answer: Answer42;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** What a policy with this scope and these terms would have decided; stores nothing */
   "POST /api/v1/policies/backtest": {
     body: Body14;
-    answer: Answer41;
+    answer: Answer42;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** What a policy with this scope and these terms would do now; stores nothing */
   "POST /api/v1/policies/preview": {
     body: Body14;
-    answer: Answer40;
+    answer: Answer41;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Undo installations: take packages back to the versions before */
@@ -1221,105 +1253,105 @@ export interface Api {
   /** Rollouts of policies with rings, newest first, with those that have ended */
   "GET /api/v1/rollouts": {
     query?: { "limit"?: string; "cursor"?: string; "policy"?: string; "state"?: "running" | "halted" | "finished" | "cancelled" };
-    answer: Answer42;
+    answer: Answer43;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** One rollout: each ring with its outcomes and its gate, and what it waits for */
   "GET /api/v1/rollouts/{id}": {
     path: { "id": string };
-    answer: Answer43;
+    answer: Answer44;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Hosts of a rollout with their outcomes */
   "GET /api/v1/rollouts/{id}/hosts": {
     path: { "id": string };
     query?: { "limit"?: string; "cursor"?: string; "ring"?: string; "outcome"?: "waiting" | "offline" | "running" | "installed" | "failed" | "probe_failed" | "silent" | "refused" | "unfit" | "not_offered" };
-    answer: Answer44;
+    answer: Answer45;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Halt a rollout at once: nothing more is approved, and what no host has taken yet is withdrawn */
   "POST /api/v1/rollouts/{id}/halt": {
     path: { "id": string };
     body: { "reason": string };
-    answer: Answer43;
+    answer: Answer44;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Cancel a rollout: its versions are left to people, and newer ones need not wait for it */
   "POST /api/v1/rollouts/{id}/cancel": {
     path: { "id": string };
     body: { "reason": string };
-    answer: Answer43;
+    answer: Answer44;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Let a halted rollout go on; the hosts that have failed do not count any more */
   "POST /api/v1/rollouts/{id}/resume": {
     path: { "id": string };
     body: { "reason": string };
-    answer: Answer43;
+    answer: Answer44;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Skip the soak of the rings from now on; no ring and nothing of the gate is skipped */
   "POST /api/v1/rollouts/{id}/emergency": {
     path: { "id": string };
     body: { "reason": string };
-    answer: Answer43;
+    answer: Answer44;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Approve the gate of the ring that was entered last; its other conditions still have to be met */
   "POST /api/v1/rollouts/{id}/approve": {
     path: { "id": string };
     body: { "ring": number };
-    answer: Answer43;
+    answer: Answer44;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Undo what a rollout that stands still or has ended has installed on the hosts of a ring */
   "POST /api/v1/rollouts/{id}/rollback": {
     path: { "id": string };
     body: Body16;
-    answer: Answer45;
+    answer: Answer46;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Blackouts, newest first, with those that are over */
   "GET /api/v1/blackouts": {
     query?: { "limit"?: string; "cursor"?: string };
-    answer: Answer46;
+    answer: Answer47;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Withhold every change from hosts for a time, whoever approved it */
   "POST /api/v1/blackouts": {
     body: Body17;
-    answer: Item35;
+    answer: Item37;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** One blackout, with its next occurrences */
   "GET /api/v1/blackouts/{id}": {
     path: { "id": string };
-    answer: Item35;
+    answer: Item37;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** End a blackout before its time: what it withheld is delivered at once */
   "POST /api/v1/blackouts/{id}/end": {
     path: { "id": string };
     body: { "reason": string };
-    answer: Item35;
+    answer: Item37;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Holds of packages, newest first, with those that have ended */
   "GET /api/v1/holds": {
     query?: { "limit"?: string; "cursor"?: string };
-    answer: Answer47;
+    answer: Answer48;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Keep packages as they are on hosts until a time: nothing that would change one is approved */
   "POST /api/v1/holds": {
     body: Body18;
-    answer: Answer48;
+    answer: Answer49;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** One hold, with what it keeps back now */
   "GET /api/v1/holds/{id}": {
     path: { "id": string };
-    answer: Answer48;
+    answer: Answer49;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Release held packages. Their updates still have to be approved */
@@ -1330,50 +1362,50 @@ export interface Api {
   };
   /** Known vulnerabilities of what is installed that no pending update is judged to fix */
   "GET /api/v1/unfixed": {
-    query?: { "limit"?: string; "cursor"?: string; "sort"?: "hosts" | "first_seen_at" | "-hosts" | "-first_seen_at"; "exploited"?: "true" | "false" | "unknown"; "mitigated"?: "true" | "false"; "ecosystem"?: "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "q"?: string };
-    answer: Answer49;
+    query?: { "limit"?: string; "cursor"?: string; "sort"?: "urgency" | "hosts" | "first_seen_at" | "-urgency" | "-hosts" | "-first_seen_at"; "exploited"?: "true" | "false" | "unknown"; "mitigated"?: "true" | "false"; "ecosystem"?: "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "q"?: string };
+    answer: Answer50;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** What the list of vulnerabilities without a fix rests on, and of how many hosts it does not know all */
   "GET /api/v1/unfixed/coverage": {
-    answer: Answer50;
+    answer: Answer51;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** The hosts that have such a vulnerability without a pending fix now */
   "GET /api/v1/unfixed/hosts": {
     query: { "limit"?: string; "cursor"?: string; "distribution": string; "package": string; "vulnerability": string };
-    answer: { "items": (Item38)[]; "next_cursor": string | null };
+    answer: { "items": (Item40)[]; "next_cursor": string | null };
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Note the hook that mitigates a vulnerability, or take the note back */
   "PUT /api/v1/unfixed/{id}/mitigation": {
     path: { "id": string };
     body: { "mitigation": { "hook": string; "note": string } | null };
-    answer: Item37;
+    answer: Item39;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Known vulnerabilities of what is installed, the most urgent first */
   "GET /api/v1/vulnerabilities": {
     query?: { "limit"?: string; "cursor"?: string; "sort"?: "urgency" | "hosts" | "first_seen_at" | "-urgency" | "-hosts" | "-first_seen_at"; "severity"?: "none" | "low" | "medium" | "high" | "critical" | "unknown"; "exploited"?: "true" | "false" | "unknown"; "fix"?: "fixable" | "waiting" | "unfixed"; "cve"?: string; "q"?: string };
-    answer: Answer51;
+    answer: Answer52;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** What the list of vulnerabilities rests on, and what nobody could judge */
   "GET /api/v1/vulnerabilities/coverage": {
-    answer: Answer52;
+    answer: Answer53;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** One vulnerability, by its id or an alias */
   "GET /api/v1/vulnerabilities/{id}": {
     path: { "id": string };
-    answer: Answer53;
+    answer: Answer54;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** The hosts that have a vulnerability now, or had it, with what fixes it */
   "GET /api/v1/vulnerabilities/{id}/hosts": {
     path: { "id": string };
     query?: { "limit"?: string; "cursor"?: string; "state"?: "fixable" | "waiting" | "unfixed" | "fixed" };
-    answer: { "items": (Item40)[]; "next_cursor": string | null };
+    answer: { "items": (Item42)[]; "next_cursor": string | null };
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** What a host has installed, as a CycloneDX 1.6 SBOM */
@@ -1404,13 +1436,13 @@ export interface Api {
   /** What holds, the own holds of a host, and a blackout keep back of its updates now */
   "GET /api/v1/agents/{agent_id}/withheld": {
     path: { "agent_id": string };
-    answer: Answer54;
+    answer: Answer55;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Log in */
   "POST /api/v1/auth/login": {
     body: Body19;
-    answer: Answer55;
+    answer: Answer56;
     code: "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Log out and revoke the token */
@@ -1420,7 +1452,7 @@ export interface Api {
   };
   /** Whose session or API token this is */
   "GET /api/v1/auth/session": {
-    answer: Answer56;
+    answer: Answer57;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "unauthenticated" | "unavailable";
   };
   /** Create the first operator with the one-time secret; 404 once an operator exists */
@@ -1432,7 +1464,7 @@ export interface Api {
   /** Open sessions, newest first: your own, or an operator's for admins */
   "GET /api/v1/auth/sessions": {
     query?: { "limit"?: string; "cursor"?: string; "operator_id"?: string };
-    answer: Answer57;
+    answer: Answer58;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "unauthenticated" | "unavailable";
   };
   /** End all of your other sessions */
@@ -1455,7 +1487,7 @@ export interface Api {
   /** Open sessions of every operator, newest first */
   "GET /api/v1/admin/sessions": {
     query?: { "limit"?: string; "cursor"?: string };
-    answer: Answer58;
+    answer: Answer59;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** End all sessions of all operators, except your own; API tokens stay */
@@ -1498,7 +1530,7 @@ export interface Api {
   };
   /** What changed in your password, factors, sessions and API tokens: the newest 50 */
   "GET /api/v1/auth/notices": {
-    answer: Answer59;
+    answer: Answer60;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "unauthenticated" | "unavailable";
   };
   /** Mark the notices up to this one as seen */
@@ -1509,13 +1541,13 @@ export interface Api {
   };
   /** Your passkeys */
   "GET /api/v1/auth/passkeys": {
-    answer: Answer60;
+    answer: Answer61;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "unauthenticated" | "unavailable";
   };
   /** Store the passkey that the browser made; the first factor returns recovery codes, once */
   "POST /api/v1/auth/passkeys": {
     body: Body21;
-    answer: { "passkey": Item44; "recovery_codes": (string)[] | null };
+    answer: { "passkey": Item46; "recovery_codes": (string)[] | null };
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Options for a new passkey */
@@ -1527,7 +1559,7 @@ export interface Api {
   "PATCH /api/v1/auth/passkeys/{id}": {
     path: { "id": string };
     body: { "name": string };
-    answer: Item44;
+    answer: Item46;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Remove a passkey */
@@ -1549,32 +1581,32 @@ export interface Api {
   /** Log in by passkey: alone, or after the password with the challenge from its answer */
   "POST /api/v1/auth/login/passkey": {
     body: { "challenge_id": string; "credential": Credential };
-    answer: Answer55;
+    answer: Answer56;
     code: "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Operators by name, with their second factors */
   "GET /api/v1/admin/operators": {
-    query?: { "limit"?: string; "cursor"?: string };
-    answer: Answer61;
+    query?: { "limit"?: string; "cursor"?: string; "q"?: string };
+    answer: Answer62;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Add an operator */
   "POST /api/v1/admin/operators": {
     body: Body22;
-    answer: Item45;
+    answer: Item47;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** One operator */
   "GET /api/v1/admin/operators/{id}": {
     path: { "id": string };
-    answer: Item45;
+    answer: Item47;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Change role or password, disable or enable; not the last admin. A new password ends factors, sessions and API tokens, except those in `keep` */
   "PATCH /api/v1/admin/operators/{id}": {
     path: { "id": string };
     body: Body23;
-    answer: Item45;
+    answer: Item47;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Delete an operator; not the last admin */
@@ -1593,13 +1625,13 @@ export interface Api {
   /** API tokens that are not revoked, newest first */
   "GET /api/v1/admin/api-tokens": {
     query?: { "limit"?: string; "cursor"?: string };
-    answer: Answer62;
+    answer: Answer63;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Make an API token; the secret is shown once */
   "POST /api/v1/admin/api-tokens": {
     body: Body24;
-    answer: Answer63;
+    answer: Answer64;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Revoke an API token permanently */
@@ -1627,7 +1659,7 @@ export interface Api {
   };
   /** Accounts of identity providers that log you in */
   "GET /api/v1/auth/identities": {
-    answer: { "items": (Item47)[]; "has_password": boolean };
+    answer: { "items": (Item49)[]; "has_password": boolean };
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "unauthenticated" | "unavailable";
   };
   /** Begin to bind an account of an identity provider to yourself */
@@ -1649,26 +1681,26 @@ export interface Api {
   };
   /** Identity providers by name */
   "GET /api/v1/admin/identity-providers": {
-    answer: Answer64;
+    answer: Answer65;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Add an identity provider; off unless `enabled` says otherwise */
   "POST /api/v1/admin/identity-providers": {
     body: Body25;
-    answer: Item48;
+    answer: Item50;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** One identity provider */
   "GET /api/v1/admin/identity-providers/{id}": {
     path: { "id": string };
-    answer: Item48;
+    answer: Item50;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Change an identity provider; ends its sessions where that changes who may do what */
   "PATCH /api/v1/admin/identity-providers/{id}": {
     path: { "id": string };
     body: Body26;
-    answer: Item48;
+    answer: Item50;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Delete an identity provider with its accounts; ends its sessions */
@@ -1680,20 +1712,20 @@ export interface Api {
   /** Try an identity provider: what works without a person, and what is wrong, in words */
   "POST /api/v1/admin/identity-providers/{id}/test": {
     path: { "id": string };
-    answer: Answer65;
+    answer: Answer66;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Accounts of identity providers that log an operator in */
   "GET /api/v1/admin/operators/{id}/identities": {
     path: { "id": string };
-    answer: { "items": (Item47)[]; "has_password": boolean };
+    answer: { "items": (Item49)[]; "has_password": boolean };
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Bind an operator to an account, by issuer and subject */
   "POST /api/v1/admin/operators/{id}/identities": {
     path: { "id": string };
     body: Body27;
-    answer: Item47;
+    answer: Item49;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Unbind an account of an operator; ends the sessions that it opened */
@@ -1705,18 +1737,18 @@ export interface Api {
   /** Remove the password of an operator with an account; not of the last admin with one */
   "DELETE /api/v1/admin/operators/{id}/password": {
     path: { "id": string };
-    answer: Item45;
+    answer: Item47;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** The newest restore, and the open resync */
   "GET /api/v1/admin/resync": {
-    answer: Answer66;
+    answer: Answer67;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Open a resync: each host with tokens newer than the restored database may resync once */
   "POST /api/v1/admin/resync": {
     body: { "hours": number; "reason": string };
-    answer: Answer66;
+    answer: Answer67;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Close the resync early */
@@ -1727,72 +1759,72 @@ export interface Api {
   /** What a command waits for */
   "GET /api/v1/commands/{id}/progress": {
     path: { "id": string };
-    answer: Answer67;
+    answer: Answer68;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Where the installation of an update stands, and what it waits for */
   "GET /api/v1/updates/{id}/progress": {
     path: { "id": string };
-    answer: Answer67;
+    answer: Answer68;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** What a host does now, or did last, and what that waits for */
   "GET /api/v1/agents/{agent_id}/progress": {
     path: { "agent_id": string };
-    answer: Answer67;
+    answer: Answer68;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** What is wrong with a host and what mends it, the most urgent first */
   "GET /api/v1/agents/{agent_id}/faults": {
     path: { "agent_id": string };
-    answer: { "as_of": string; "items": (Item49)[] };
+    answer: { "as_of": string; "items": (Item51)[] };
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** What needs attention, what changed, and which data may be stale or wrong */
   "GET /api/v1/overview": {
-    answer: Answer68;
+    answer: Answer69;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** The fleet day by day, oldest first */
   "GET /api/v1/overview/history": {
     query?: { "days"?: string };
-    answer: { "items": (Item50)[] };
+    answer: { "items": (Item52)[] };
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Check-ins of a host in the last 24 hours */
   "GET /api/v1/agents/{agent_id}/heartbeats": {
     path: { "agent_id": string };
-    answer: Answer69;
+    answer: Answer70;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Windows, blackouts and ends on these days of a time zone, what ran on them and what is due */
   "GET /api/v1/calendar": {
     query: { "from": string; "days": string; "zone": string };
-    answer: Answer70;
+    answer: Answer71;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Channels of notifications, by name */
   "GET /api/v1/notifications/channels": {
-    answer: { "items": (Item51)[] };
+    answer: { "items": (Item53)[] };
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Add a channel of notifications. Its secret is stored sealed, and never shown */
   "POST /api/v1/notifications/channels": {
     body: Body28;
-    answer: Item51;
+    answer: Item53;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** One channel of notifications, and how it works */
   "GET /api/v1/notifications/channels/{id}": {
     path: { "id": string };
-    answer: Item51;
+    answer: Item53;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Change a channel of notifications. Without a secret the stored one stays, if it goes to the same place */
   "PUT /api/v1/notifications/channels/{id}": {
     path: { "id": string };
     body: Body28;
-    answer: Item51;
+    answer: Item53;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Remove a channel of notifications with its deliveries, also those that wait */
@@ -1804,31 +1836,31 @@ export interface Api {
   /** Send a test message now, and say in words how it went */
   "POST /api/v1/notifications/channels/{id}/test": {
     path: { "id": string };
-    answer: Answer71;
+    answer: Answer72;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Rules of notifications, by name */
   "GET /api/v1/notifications/rules": {
-    answer: { "items": (Item52)[] };
+    answer: { "items": (Item54)[] };
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Add a rule of notifications. It speaks of what happens from now on */
   "POST /api/v1/notifications/rules": {
     body: Body29;
-    answer: Item52;
+    answer: Item54;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** One rule of notifications */
   "GET /api/v1/notifications/rules/{id}": {
     path: { "id": string };
-    answer: Item52;
+    answer: Item54;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Change a rule of notifications */
   "PUT /api/v1/notifications/rules/{id}": {
     path: { "id": string };
     body: Body29;
-    answer: Item52;
+    answer: Item54;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Remove a rule of notifications. What it has queued is still sent */
@@ -1840,19 +1872,19 @@ export interface Api {
   /** What a rule would have sent in the last 7 days, without its quiet hours. Nothing is sent or stored */
   "POST /api/v1/notifications/rules/preview": {
     body: Body29;
-    answer: Answer72;
+    answer: Answer73;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Deliveries of notifications, newest first */
   "GET /api/v1/notifications/deliveries": {
     query?: { "limit"?: string; "cursor"?: string; "state"?: "waiting" | "delivered" | "dead"; "kind"?: "events" | "digest" | "escalation" | "test"; "channel_id"?: string; "rule_id"?: string };
-    answer: Answer73;
+    answer: Answer74;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** One delivery with its text and its attempts */
   "GET /api/v1/notifications/deliveries/{id}": {
     path: { "id": string };
-    answer: Answer74;
+    answer: Answer75;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Send dead letters again, with the ids that they had. What was delivered, or waits, is left as it is */
@@ -1864,7 +1896,7 @@ export interface Api {
   /** The updates that a notice speaks of, as they are now: what its link opens */
   "GET /api/v1/notifications/notices/{id}": {
     path: { "id": string };
-    answer: Answer75;
+    answer: Answer76;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Evidence of a span of time for an auditor, as one signed archive */
@@ -1873,9 +1905,9 @@ export interface Api {
     answer: unknown;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "not_found" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
-  /** Health and version (E6) */
+  /** Health and version */
   "GET /api/health": {
-    answer: Answer76;
+    answer: Answer77;
     code: "internal_error" | "invalid_request";
   };
   /** Whether to send requests to this server */
@@ -1883,7 +1915,7 @@ export interface Api {
     answer: { "status": "ready" };
     code: "internal_error" | "invalid_request" | "unavailable";
   };
-  /** Report an error of the console (E7) */
+  /** Report an error of the console */
   "POST /logs/client-error": {
     body: Body30;
     answer: { "accepted": true };
@@ -1892,13 +1924,13 @@ export interface Api {
   /** Saved views: your own and shared ones */
   "GET /api/v1/views": {
     query?: { "limit"?: string; "cursor"?: string };
-    answer: Answer77;
+    answer: Answer78;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };
   /** Save a view; only an admin may share one */
   "POST /api/v1/views": {
     body: Body31;
-    answer: Item54;
+    answer: Item56;
     code: "access_token_expired" | "access_token_invalid" | "conflict" | "forbidden" | "internal_error" | "invalid_request" | "payload_too_large" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable" | "unsupported_media_type";
   };
   /** Delete a view: your own, or a shared one for admins */
@@ -1952,11 +1984,12 @@ export const SUCCESSES: Readonly<Record<keyof Api, Readonly<Record<number, reado
   "GET /api/v1/artifacts/hosts-set-aside": { 200: ["items","next_cursor","total"] },
   "POST /api/v1/artifacts/hosts-set-aside/{agent_id}/trust": { 204: null },
   "GET /api/v1/updates": { 200: ["items","next_cursor","total"] },
+  "GET /api/v1/updates/by-host": { 200: ["items","next_cursor","total"] },
   "GET /api/v1/updates/{id}": { 200: ["id","agent_id","hostname","ecosystem","name","arch","current_version","available_version","origin","security","size_bytes","offers","change","recommended","state","state_reason","out_of_band","verdict","severity","known_exploited","epss","introduces","stays","fixes","fixes_severity","fixes_exploited","has_plan","siblings","rollback_of","not_before","discovered_at","updated_at","listed_siblings","plan","way_back","history","gate"] },
   "GET /api/v1/packages": { 200: ["items","next_cursor","total"] },
   "GET /api/v1/commands": { 200: ["items","next_cursor","total"] },
-  "GET /api/v1/commands/{id}": { 200: ["id","agent_id","hostname","action","params","update_ids","packages","status","seq","created_by","created_at","not_before","expires_at","sent_at","received_at","started_at","finished_at","reason","exit_code","output_tail","way_back","restarts","probes","hooks"] },
-  "POST /api/v1/commands/{id}/cancel": { 200: ["id","agent_id","hostname","action","params","update_ids","packages","status","seq","created_by","created_at","not_before","expires_at","sent_at","received_at","started_at","finished_at","reason","exit_code","output_tail","way_back","restarts","probes","hooks"] },
+  "GET /api/v1/commands/{id}": { 200: ["id","agent_id","hostname","action","params","update_ids","packages","status","seq","created_by","created_at","not_before","expires_at","sent_at","received_at","started_at","installing_at","finished_at","reason","exit_code","output_tail","way_back","restarts","probes","hooks"] },
+  "POST /api/v1/commands/{id}/cancel": { 200: ["id","agent_id","hostname","action","params","update_ids","packages","status","seq","created_by","created_at","not_before","expires_at","sent_at","received_at","started_at","installing_at","finished_at","reason","exit_code","output_tail","way_back","restarts","probes","hooks"] },
   "POST /api/v1/commands/{id}/retry": { 202: ["command_id"] },
   "POST /api/v1/agents/{agent_id}/scan": { 202: ["command_id"] },
   "POST /api/v1/agents/{agent_id}/reboot": { 202: ["command_id"] },
@@ -1984,6 +2017,7 @@ export const SUCCESSES: Readonly<Record<keyof Api, Readonly<Record<number, reado
   "POST /api/v1/updates/{id}/preview": { 200: ["update_id","package","blocked_by","overridable","reason","introduces","stays","fixes","fixes_complete","unchecked","age","divergences","unknown_artifacts","held","first_seen","provenance","origin_changes","third_party","verdict","vulnerability_policy","checked_at","source","snapshot"] },
   "POST /api/v1/updates/{id}/reject": { 200: ["update_id","state"] },
   "POST /api/v1/updates/{id}/reopen": { 200: ["update_id","state"] },
+  "GET /api/v1/updates/{id}/approval": { 200: ["approval"] },
   "GET /api/v1/updates/{id}/decisions": { 200: ["items","next_cursor","total"] },
   "GET /api/v1/decisions/{id}": { 200: ["id","decided_at","outcome","actor","token_id","unchecked","statements","sha256","repeats","repeated_at","record","replays"] },
   "GET /api/v1/decisions/{id}/statement": { 200: ["payloadType","payload","signatures"] },
@@ -2034,7 +2068,7 @@ export const SUCCESSES: Readonly<Record<keyof Api, Readonly<Record<number, reado
   "GET /api/v1/unfixed": { 200: ["items","next_cursor","total"] },
   "GET /api/v1/unfixed/coverage": { 200: ["at","hosts","unknown_hosts","left_out"] },
   "GET /api/v1/unfixed/hosts": { 200: ["items","next_cursor"] },
-  "PUT /api/v1/unfixed/{id}/mitigation": { 200: ["id","ecosystem","distribution","package","installed_packages","vulnerability","names","hosts","hosts_with_pending_fix","first_seen_at","severity","exploited","fixed_in","fix_known_at","fix_offered_at","statements","mitigation"] },
+  "PUT /api/v1/unfixed/{id}/mitigation": { 200: ["id","ecosystem","distribution","package","installed_packages","vulnerability","names","cves","records","hosts","hosts_with_pending_fix","first_seen_at","severity","exploited","fixed_in","fix_known_at","fix_offered_at","statements","mitigation"] },
   "GET /api/v1/vulnerabilities": { 200: ["items","next_cursor","total"] },
   "GET /api/v1/vulnerabilities/coverage": { 200: ["at","hosts","unknown_hosts","not_judged"] },
   "GET /api/v1/vulnerabilities/{id}": { 200: ["id","names","summary","severity","exploited","epss","packages","hosts","fixable_hosts","waiting_hosts","unfixed_hosts","first_seen_at","gone_at","covers","exploited_since","fix_due_on","counted_at","unknown_hosts"] },
@@ -2171,6 +2205,7 @@ export const CODES: Readonly<Record<keyof Api, readonly string[]>> = {
   "GET /api/v1/artifacts/hosts-set-aside": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable"],
   "POST /api/v1/artifacts/hosts-set-aside/{agent_id}/trust": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","payload_too_large","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable","unsupported_media_type"],
   "GET /api/v1/updates": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable"],
+  "GET /api/v1/updates/by-host": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable"],
   "GET /api/v1/updates/{id}": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable"],
   "GET /api/v1/packages": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable"],
   "GET /api/v1/commands": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable"],
@@ -2203,6 +2238,7 @@ export const CODES: Readonly<Record<keyof Api, readonly string[]>> = {
   "POST /api/v1/updates/{id}/preview": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","payload_too_large","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable","unsupported_media_type","verdict_pending"],
   "POST /api/v1/updates/{id}/reject": ["access_token_expired","access_token_invalid","conflict","forbidden","internal_error","invalid_request","not_found","payload_too_large","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable","unsupported_media_type"],
   "POST /api/v1/updates/{id}/reopen": ["access_token_expired","access_token_invalid","conflict","forbidden","internal_error","invalid_request","not_found","payload_too_large","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable","unsupported_media_type"],
+  "GET /api/v1/updates/{id}/approval": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable"],
   "GET /api/v1/updates/{id}/decisions": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable"],
   "GET /api/v1/decisions/{id}": ["access_token_expired","access_token_invalid","forbidden","internal_error","invalid_request","not_found","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable"],
   "GET /api/v1/decisions/{id}/statement": ["access_token_expired","access_token_invalid","conflict","forbidden","internal_error","invalid_request","not_found","rate_limited","second_factor_missing","step_up_required","unauthenticated","unavailable"],

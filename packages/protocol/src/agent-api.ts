@@ -210,6 +210,8 @@ export const CommandResult = strict({
   reason: Type.Optional(Type.String({ maxLength: 4_096 })),
   exit_code: Type.Optional(Type.Integer({ minimum: -1, maximum: 255 })),
   started_at: Type.Optional(Timestamp),
+  /** Of an installation that is running: when everything was downloaded and the installation began. */
+  installing_at: Type.Optional(Timestamp),
   finished_at: Type.Optional(Timestamp),
   /** Only when refused: the host would accept the command from this time. */
   retry_at: Type.Optional(Timestamp),
@@ -280,6 +282,11 @@ export function commandResultFaults(result: CommandResult): { path: string; mess
   }
   if (result.status === 'running' && result.finished_at !== undefined) {
     faults.push({ path: '/finished_at', message: 'is not allowed while running' });
+  }
+  if (result.status !== 'running' && result.installing_at !== undefined) {
+    faults.push({ path: '/installing_at', message: 'is allowed only while running' });
+  } else if (Date.parse(result.installing_at ?? '') < Date.parse(result.started_at ?? '')) {
+    faults.push({ path: '/installing_at', message: 'must not be before started_at' });
   }
   if (result.status !== 'refused' && result.blockers !== undefined) {
     faults.push({ path: '/blockers', message: 'is allowed only when refused' });

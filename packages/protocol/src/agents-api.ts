@@ -12,6 +12,8 @@ import {
   HostName,
   nullable,
   OsId,
+  PackageName,
+  PackageVersion,
   ShortText,
   strict,
   Timestamp,
@@ -19,6 +21,7 @@ import {
   VulnerabilityId,
 } from './scalars.ts';
 import { HostTag } from './tags-api.ts';
+import { ClockState, ListsState } from './timeliness.ts';
 
 export const AGENT_STATES = ['bound', 'unbound', 'revoked'] as const;
 export const AgentState = Type.Enum(AGENT_STATES);
@@ -115,9 +118,26 @@ export const AgentFilter = {
   services_restart: Type.Optional(RestartNeed),
   reboot: Type.Optional(RestartNeed),
   probes: Type.Optional(ProbesState),
+  /** Of the hosts that are not revoked; unknown: the host has not said for two days. */
+  lists: Type.Optional(ListsState),
+  clock: Type.Optional(ClockState),
   /** Only hosts that have this vulnerability, named by any of its ids. */
   cve: Type.Optional(VulnerabilityId),
+  package: Type.Optional(
+    Type.String({ ...PackageName, description: 'installed; with `ecosystem` by that package manager' }),
+  ),
+  /** Whether nothing is open on it but what holds keep back. False as well of hosts that never reported their packages; revoked ones are neither. */
+  up_to_date: Type.Optional(Type.Enum(['true', 'false'])),
+  below: Type.Optional(
+    Type.String({
+      ...PackageVersion,
+      description: 'with `package`: in a version before this one, as its package manager compares them',
+    }),
+  ),
 };
+
+export const HostFilter = strict(AgentFilter);
+export type HostFilter = Static<typeof HostFilter>;
 
 export const AGENT_SORTS = [
   'hostname',

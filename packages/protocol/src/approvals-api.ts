@@ -186,6 +186,7 @@ export const BlockedBy = Type.Enum([
   'vulnerability',
   'unchecked',
 ]);
+export type BlockedBy = Static<typeof BlockedBy>;
 /** What `policy` blocks is only in the records of policies: a person is never stopped by it. */
 export const BlockReason = Type.Enum([
   'artifact_divergence',

@@ -1,3 +1,5 @@
+import { isolated } from './isolated.ts';
+
 /** What an event says of a change, read from its content, which may lack any of it. */
 type Content = unknown;
 
@@ -54,7 +56,16 @@ export function rateLimitChange(content: Content, by: string): string {
 
 function budget(of: object): string {
   if (valueAt(of, 'enabled') === false) return 'off';
-  return `${shown(valueAt(of, 'requests'))} in ${shown(valueAt(of, 'window_seconds'))} s`;
+  return `${shown(valueAt(of, 'requests'))} requests in ${shown(valueAt(of, 'window_seconds'))} s`;
+}
+
+/** Of the tags of a host: those that it got and those that it lost. */
+export function tagChange(content: Content): string {
+  const [before, after] = [valueAt(content, 'before'), valueAt(content, 'after')];
+  if (!Array.isArray(before) || !Array.isArray(after)) return '';
+  const got = shown(after.filter((tag) => !before.includes(tag)));
+  const lost = shown(before.filter((tag) => !after.includes(tag)));
+  return [got && `: added ${got}`, lost && `${got ? '; ' : ': '}removed ${lost}`].filter(Boolean).join('');
 }
 
 /** `name: from … to …` for each member that differs between two objects; long values only by name. */
@@ -95,8 +106,10 @@ function shown(value: unknown): string {
   if (value === null || value === undefined) return 'nothing';
   if (typeof value === 'boolean') return value ? 'on' : 'off';
   if (typeof value === 'number') return value.toLocaleString('en');
-  if (typeof value === 'string') return value;
-  return Array.isArray(value) && value.every((one) => typeof one === 'string') ? value.join(', ') : '';
+  if (typeof value === 'string') return isolated(value);
+  return Array.isArray(value) && value.every((one) => typeof one === 'string')
+    ? value.map(isolated).join(', ')
+    : '';
 }
 
 function words(name: string): string {
@@ -105,7 +118,7 @@ function words(name: string): string {
 
 function textAt(content: Content, name: string): string {
   const value = valueAt(content, name);
-  return typeof value === 'string' ? value : '';
+  return typeof value === 'string' ? isolated(value) : '';
 }
 
 function valueAt(content: Content, ...path: string[]): unknown {

@@ -42,7 +42,10 @@ export const CommandItem = strict({
   expires_at: Timestamp,
   sent_at: TimeOrNull,
   received_at: TimeOrNull,
+  /** When the host began, by its own clock; so are the next two. */
   started_at: TimeOrNull,
+  /** Of an installation: when everything was downloaded and the installation began. Null: not yet, or it did not say. */
+  installing_at: TimeOrNull,
   finished_at: TimeOrNull,
   reason: TextOrNull,
   exit_code: IntegerOrNull,
@@ -64,6 +67,8 @@ export const CommandFilter = {
   update_id: Type.Optional(Uuid),
   status: Type.Optional(CommandStatus),
   action: Type.Optional(CommandAction),
+  /** Whether the time has come from which on its host may have it. */
+  due: Type.Optional(Type.Enum(['true', 'false'])),
   since: Type.Optional(Timestamp),
   until: Type.Optional(Timestamp),
 };

@@ -234,6 +234,8 @@ export const RecordedDecision = strict({
   gate_version: Ordinal,
   decided_at: Timestamp,
   via: Type.Enum(['approve', 'bulk', 'sweep', 'policy']),
+  /** The event of the bulk request that asked; absent where none did, and in records of older servers. */
+  bulk_id: Type.Optional(Uuid),
   actor: Type.String(),
   /** The responsible operator, also when the sweep or a policy acts on their behalf. */
   approved_by: TextOrNull,

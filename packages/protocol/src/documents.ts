@@ -27,6 +27,7 @@ export const KEYSET_TYPE = 'application/vnd.tidegate.keyset.v1+json';
 export const STATE_TYPE = 'application/vnd.tidegate.state.v1+json';
 export const AGENT_STATE_TYPE = 'application/vnd.tidegate.agent-state.v1+json';
 export const CHECKPOINT_TYPE = 'application/vnd.tidegate.checkpoint.v1+json';
+export const ANCHOR_TYPE = 'application/vnd.tidegate.anchor.v1+json';
 
 /** Largest command envelope that an agent reads, in bytes. */
 export const COMMAND_MAX_BYTES = 512 * 1024;
@@ -113,6 +114,23 @@ export const CheckpointPayload = strict({
   created_at: Timestamp,
 });
 export type CheckpointPayload = Static<typeof CheckpointPayload>;
+
+/** States that the events up to a position were removed, by whom, and what the log was then; the log begins after it. */
+export const AnchorPayload = strict({
+  v: Type.Literal(1),
+  fleet_id: Uuid,
+  epoch: Ordinal,
+  ...EventsHead.properties,
+  first_position: Ordinal,
+  first_at: Timestamp,
+  last_at: Timestamp,
+  head: EventsHead,
+  previous_sha256: nullable(Sha256Hex),
+  removed_by: ShortText,
+  retention_days: nullable(Ordinal),
+  created_at: Timestamp,
+});
+export type AnchorPayload = Static<typeof AnchorPayload>;
 
 export const ApprovalReference = strict({ token_id: Uuid, sha256: Sha256Hex });
 export type ApprovalReference = Static<typeof ApprovalReference>;

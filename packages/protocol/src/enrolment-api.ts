@@ -31,6 +31,11 @@ export const RegistrationTokenItem = Type.Object({
 });
 export type RegistrationTokenItem = Static<typeof RegistrationTokenItem>;
 
+export const RegistrationTokenFilter = {
+  /** Only tokens with free seats in the last quarter of their time. */
+  ending: Type.Optional(Type.Enum(['true'])),
+};
+
 /** The answer that holds the secret: it is shown once. */
 export const CreatedRegistrationToken = Type.Object({
   ...RegistrationTokenItem.properties,

@@ -57,6 +57,7 @@ export type SecurityEventType = (typeof SECURITY_EVENT_TYPES)[number];
 export const SYSTEM_EVENT_TYPES = [
   'supply_chain_override',
   'approval_blocked',
+  'bulk_approval_asked',
   'bulk_approval_blocked',
   'age_exception_added',
   'age_exception_ended',

@@ -1,3 +1,4 @@
+import type { HostFilter } from './agents-api.ts';
 import type { UpdateFilter } from './updates-api.ts';
 
 /**
@@ -6,6 +7,7 @@ import type { UpdateFilter } from './updates-api.ts';
  */
 export const FILTER_KEYS = {
   state: 'state',
+  open: 'open',
   ecosystem: 'ecosystem',
   name: 'name',
   q: 'q',
@@ -14,7 +16,10 @@ export const FILTER_KEYS = {
   tag: 'tag',
   severity: 'severity',
   verdict: 'verdict',
+  stopped_under: 'stopped-under',
+  blocked: 'blocked',
   security: 'security',
+  held: 'held',
   exploited: 'exploited',
   cve: 'cve',
   introduces: 'introduces',
@@ -30,3 +35,25 @@ export const FILTER_KEYS = {
   since: 'since',
   until: 'until',
 } as const satisfies Record<keyof UpdateFilter, string>;
+
+/** The same of hosts. */
+export const HOST_FILTER_KEYS = {
+  status: 'status',
+  group: 'group',
+  tag: 'tag',
+  os: 'os',
+  ecosystem: 'ecosystem',
+  q: 'q',
+  cve: 'cve',
+  package: 'package',
+  below: 'below',
+  reboot: 'reboot',
+  services_restart: 'services-restart',
+  up_to_date: 'up-to-date',
+  lists: 'lists',
+  clock: 'clock',
+  probes: 'probes',
+  online: 'online',
+  clone_suspected: 'clone-suspected',
+  agent_version: 'agent-version',
+} as const satisfies Record<keyof HostFilter, string>;

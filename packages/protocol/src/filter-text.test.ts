@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { Check } from 'typebox/value';
 import { expect, test } from 'vitest';
-import { formatFilterText, parseFilterText } from './filter-text.ts';
+import { HOST_FILTERS, UPDATE_FILTERS } from './filter-text.ts';
 import { ECOSYSTEMS } from './scalars.ts';
 import { UPDATE_STATES, VERDICTS } from './states.ts';
 import { ADVISORY_SEVERITIES, UpdateFilter } from './updates-api.ts';
@@ -21,11 +21,11 @@ test.each<[string, UpdateFilter]>([
   ['STATE:pending', { state: 'pending' }],
   ['since:2026-11-21T09:00:00Z', { since: '2026-11-21T09:00:00Z' }],
 ])('%j is %j', (text, filter) => {
-  expect(parseFilterText(text)).toEqual({ ok: true, filter });
+  expect(UPDATE_FILTERS.parse(text)).toEqual({ ok: true, filter });
 });
 
 test.each([
-  ['colour:red', 0, 10, /there is no colour: .*state, ecosystem/],
+  ['colour:red', 0, 10, /there is no colour: .*state, open, ecosystem/],
   ['apt state:new', 4, 9, /^state is one of pending, .*superseded$/],
   ['ecosystem:', 0, 10, /^ecosystem is one of npm, pypi, apt, dnf, tidegate$/],
   ['security:maybe', 0, 14, /^security is one of true, false$/],
@@ -37,14 +37,53 @@ test.each([
   [`name:${'a'.repeat(215)}`, 0, 220, /at most 214 characters/],
   ['a'.repeat(2_001), 0, 2_001, /longer than 2000/],
 ])('%j is wrong at %i, and what is allowed is said', (text, at, length, message) => {
-  expect(parseFilterText(text)).toEqual({
+  expect(UPDATE_FILTERS.parse(text)).toEqual({
     ok: false,
     errors: [{ at, length, message: expect.stringMatching(message) }],
   });
 });
 
+test.each([
+  ['web-01 rack', { q: 'web-01 rack' }],
+  ['cve:CVE-2026-1234 group:web', { cve: 'CVE-2026-1234', group: 'web' }],
+  [
+    'package:openssl below:3.0.14-1~deb12u1 ecosystem:apt',
+    { package: 'openssl', below: '3.0.14-1~deb12u1', ecosystem: 'apt' },
+  ],
+  ['below:"1:2.3" package:perl', { package: 'perl', below: '1:2.3' }],
+  [
+    'status:needs_attention tag:env=prod os:debian',
+    { status: 'needs_attention', tag: 'env=prod', os: 'debian' },
+  ],
+  ['lists:stale clock:wrong probes:red', { lists: 'stale', clock: 'wrong', probes: 'red' }],
+  ['reboot:needed services-restart:unknown', { reboot: 'needed', services_restart: 'unknown' }],
+  ['online:false clone-suspected:true', { online: 'false', clone_suspected: 'true' }],
+])('of hosts, %j is %j, and back', (text, filter) => {
+  expect(HOST_FILTERS.parse(text)).toEqual({ ok: true, filter });
+  expect(HOST_FILTERS.parse(HOST_FILTERS.format(filter))).toEqual({ ok: true, filter });
+});
+
+test.each([
+  [
+    'state:pending',
+    /^there is no state: what can be filtered by is status, group, tag, os, .*agent-version$/,
+  ],
+  [
+    'status:gone',
+    /^status is one of online, offline, never, bound, unbound, revoked, clone_suspected, needs_attention$/,
+  ],
+  ['lists:old', /^lists is one of stale, current, unknown$/],
+  ['online:maybe', /^online is one of true, false$/],
+  ['below:3', /^below needs package$/],
+])('of hosts, %j is wrong, and what is allowed is said', (text, message) => {
+  const parsed = HOST_FILTERS.parse(text);
+  expect(parsed.ok ? [] : parsed.errors.map((error) => error.message)).toEqual([
+    expect.stringMatching(message),
+  ]);
+});
+
 test('all errors are reported at once, from left to right', () => {
-  const parsed = parseFilterText('state:new x colour:red');
+  const parsed = UPDATE_FILTERS.parse('state:new x colour:red');
   expect(parsed.ok ? [] : parsed.errors.map(({ at }) => at)).toEqual([0, 12]);
 });
 
@@ -66,6 +105,9 @@ const filters: fc.Arbitrary<UpdateFilter> = fc
       group: fc.constantFrom('web', 'web servers', 'a"b', 'a\\', ':', 'é'),
       severity: fc.constantFrom(...ADVISORY_SEVERITIES),
       verdict: fc.constantFrom(...VERDICTS),
+      open: fc.boolean(),
+      stopped_under: fc.constantFrom('any', 'introduced'),
+      blocked: fc.boolean(),
       security: fc.boolean(),
       exploited: fc.boolean(),
       introduces: fc.boolean(),
@@ -85,7 +127,7 @@ const filters: fc.Arbitrary<UpdateFilter> = fc
 test('a filter round-trips through its text', () => {
   fc.assert(
     fc.property(filters, (filter) => {
-      expect(parseFilterText(formatFilterText(filter))).toEqual({ ok: true, filter });
+      expect(UPDATE_FILTERS.parse(UPDATE_FILTERS.format(filter))).toEqual({ ok: true, filter });
     }),
   );
 });
@@ -93,8 +135,8 @@ test('a filter round-trips through its text', () => {
 test('it never throws, whatever the text', () => {
   fc.assert(
     fc.property(fc.string({ unit: fc.constantFrom(...'state:"\\ pending*') }), (any) => {
-      const parsed = parseFilterText(any);
-      if (parsed.ok) expect(parseFilterText(formatFilterText(parsed.filter))).toEqual(parsed);
+      const parsed = UPDATE_FILTERS.parse(any);
+      if (parsed.ok) expect(UPDATE_FILTERS.parse(UPDATE_FILTERS.format(parsed.filter))).toEqual(parsed);
     }),
   );
 });

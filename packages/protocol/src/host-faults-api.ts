@@ -15,10 +15,12 @@ export const HOST_FAULT_KINDS = [
   'space_insufficient',
   'packages_locked',
   'agent_too_old',
+  'clock_wrong',
   'probes_red',
   'command_failed',
   'packages_unknown',
   'packages_incomplete',
+  'lists_stale',
   'reboot_needed',
   'services_restart',
 ] as const;

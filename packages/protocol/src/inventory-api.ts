@@ -44,6 +44,10 @@ export const ReportItem = Type.Object({
   received_at: Timestamp,
   complete: Type.Boolean({ description: 'false: the scan failed in part, so packages may be missing' }),
   packages: Count,
+  lists_confirmed_at: nullable(Timestamp, {
+    description:
+      'when the package lists were last known to be current; null: the host has not said, or there are none',
+  }),
   /** Null: the host has not said. */
   condition: nullable(PackageCondition),
   /** What to name in the order of the repair that the condition offers; null where it offers none. */

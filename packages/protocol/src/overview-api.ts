@@ -26,6 +26,17 @@ export type Opens = Static<typeof Opens>;
 export const Figure = strict({ count: Count, as_of: Timestamp, opens: nullable(Opens) });
 export type Figure = Static<typeof Figure>;
 
+/** The last backup that this database knows of. */
+export const LastBackup = strict({
+  /** When it was begun: it has what was there then. Null: there never was one. */
+  taken_at: nullable(Timestamp),
+  /** Null: not known, as of one that other means have made. */
+  bytes: nullable(Count),
+  /** It is older than 7 days; or there is none and the fleet is older than a day. */
+  due: Type.Boolean(),
+});
+export type LastBackup = Static<typeof LastBackup>;
+
 export const Overview = strict({
   as_of: Timestamp,
   /** Whether the numbers are of the whole fleet, or of the hosts in the caller's groups. */
@@ -41,6 +52,10 @@ export const Overview = strict({
     /** Waiting updates that fix known vulnerabilities, and those that their publisher calls security updates. */
     fixes: Figure,
     security: Figure,
+    /** Waiting updates without a verdict that were found more than an hour ago. */
+    judging_overdue: Figure,
+    /** Waiting updates that known vulnerabilities stop, under the setting in force. */
+    stopped: Figure,
     /** Waiting updates that the gate stopped when somebody asked, or handed back. */
     blocked: Figure,
     failed: Figure,
@@ -49,6 +64,10 @@ export const Overview = strict({
     clones_suspected: Figure,
     hosts_unbound: Figure,
     hosts_offline: Figure,
+    /** Hosts whose package lists are older than two days: what they report to install is not all. */
+    lists_stale: Figure,
+    /** Hosts whose clock is more than 30 seconds from the server's. */
+    clocks_wrong: Figure,
     divergences_open: nullable(Figure),
     /** The key in use, once it has signed for a year. */
     keys_due: nullable(Figure),
@@ -56,6 +75,7 @@ export const Overview = strict({
     registration_tokens_ending: nullable(Figure),
     /** Notifications that were given up. */
     dead_letters: nullable(Figure),
+    backup: nullable(LastBackup),
   }),
   /** What happened since, which is the begin of an hour, 24 hours ago at least. */
   changed: strict({
@@ -94,7 +114,8 @@ export const Overview = strict({
     /** Active hosts that reported their packages and on which nothing is open but what holds keep back. */
     hosts_current: Figure,
   }),
-  held: HeldBack,
+  /** What holds keep back, and the list of it. */
+  held: strict({ ...HeldBack.properties, opens: Opens }),
   /** Open updates (pending, awaiting_plan, approved, installing, failed) by verdict. */
   verdicts: strict({
     clear: Count,

@@ -128,8 +128,8 @@ export function missedTargets<T extends PlanTarget>(
   });
 }
 
-/** A package may move between `all` and an architecture from one version to the next. */
-function isSameArch(a = '', b = ''): boolean {
+/** A package may move between `all` and an architecture from one version to the next; an empty or absent one matches any. */
+export function isSameArch(a = '', b = ''): boolean {
   return a === b || [a, b].some((arch) => arch === '' || arch === 'all' || arch === 'noarch');
 }
 

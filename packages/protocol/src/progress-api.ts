@@ -9,6 +9,7 @@ const WaitKind = Type.Enum([
   'hold',
   'ring',
   'decision',
+  'second_signature',
   'blackout',
   'time',
   'host_offline',
@@ -16,7 +17,10 @@ const WaitKind = Type.Enum([
   'check_in',
   'receipt',
   'start',
+  'download',
+  'installation',
   'end',
+  'reboot',
   'restart',
 ]);
 export type WaitKind = Static<typeof WaitKind>;
@@ -27,7 +31,9 @@ export const Wait = strict({
   text: Type.String(),
   /** When it ends by itself; null: not known. */
   until: nullable(Timestamp),
-  /** Of the hold, rollout, blackout, host or command that it waits for. */
+  /** Since when the host works on it, by its own clock; null: not known, or it does not. */
+  since: nullable(Timestamp),
+  /** Of the hold, rollout, blackout, update, host or command that it waits for. */
   id: nullable(Uuid),
 });
 export type Wait = Static<typeof Wait>;

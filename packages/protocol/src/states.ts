@@ -12,6 +12,8 @@ export const UPDATE_STATES = [
 ] as const;
 export const UpdateState = Type.Enum(UPDATE_STATES);
 export type UpdateState = Static<typeof UpdateState>;
+/** The states of an update that is neither installed nor closed. */
+export const OPEN_STATES = ['pending', 'awaiting_plan', 'approved', 'installing', 'failed'] as const;
 
 export const COMMAND_STATUSES = [
   'pending',

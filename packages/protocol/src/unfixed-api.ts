@@ -12,9 +12,12 @@ import {
   writtenText,
 } from './scalars.ts';
 
-export const UNFIXED_SORTS = ['hosts', 'first_seen_at'] as const;
-export const UNFIXED_SORT_DEFAULT = '-hosts';
-export const UnfixedSort = sortBy(UNFIXED_SORTS, `default ${UNFIXED_SORT_DEFAULT}`);
+export const UNFIXED_SORTS = ['urgency', 'hosts', 'first_seen_at'] as const;
+export const UNFIXED_SORT_DEFAULT = '-urgency';
+export const UnfixedSort = sortBy(
+  UNFIXED_SORTS,
+  `default ${UNFIXED_SORT_DEFAULT}; urgency: known exploited first, then the most severe, then those of most hosts`,
+);
 export type UnfixedSort = Static<typeof UnfixedSort>;
 
 export const UnfixedFilter = {
@@ -25,7 +28,8 @@ export const UnfixedFilter = {
     Type.String({
       minLength: 1,
       maxLength: 128,
-      description: 'part of the package name or of an id of the vulnerability',
+      description:
+        'part of the package name, of an id of the vulnerability, of a CVE that it is about or of an advisory that tells of it',
     }),
   ),
 };
@@ -56,6 +60,10 @@ export const UnfixedItem = strict({
   vulnerability: Type.String(),
   /** All ids of the one vulnerability. */
   names: Type.Array(Type.String()),
+  /** The CVEs that it is about: several where it is an advisory about several, which are no names of it. */
+  cves: Type.Array(Type.String()),
+  /** Ids of the records that tell of it: its own, and those of advisories about several vulnerabilities. */
+  records: Type.Array(Type.String()),
   /** Hosts without such an update, and hosts whose pending updates are judged to fix it. */
   hosts: Count,
   hosts_with_pending_fix: Count,

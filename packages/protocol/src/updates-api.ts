@@ -3,6 +3,7 @@ import { HeldBack } from './holds-api.ts';
 import { sortBy } from './lists-api.ts';
 import { Change, MaxChange, Offer } from './offers.ts';
 import { PlanAction } from './plan.ts';
+import { RestartNeed } from './restarts.ts';
 import { WayBack } from './rollbacks.ts';
 import {
   Count,
@@ -18,8 +19,9 @@ import {
   Uuid,
   VulnerabilityId,
 } from './scalars.ts';
-import { UpdateState, VulnerabilityVerdict } from './states.ts';
+import { UpdateState, VERDICTS, VulnerabilityVerdict } from './states.ts';
 import { HostTag } from './tags-api.ts';
+import { VulnerabilityPolicy } from './vulnerability-policy-api.ts';
 
 /** Severities of advisories, as the badge of an update shows them. */
 export const ADVISORY_SEVERITIES = ['none', 'low', 'medium', 'high', 'critical', 'unknown'] as const;
@@ -29,6 +31,8 @@ const Flag = Type.Union([Type.Literal('true'), Type.Literal('false'), Type.Boole
 /** Which updates: the same object in query parameters, bulk requests (E4) and saved views. */
 export const UpdateFilter = strict({
   state: Type.Optional(UpdateState),
+  /** Whether it is neither installed nor closed: pending, awaiting its plan, approved, installing or failed. */
+  open: Type.Optional(Flag),
   ecosystem: Type.Optional(Ecosystem),
   name: Type.Optional(PackageName),
   q: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'part of the package name' })),
@@ -36,8 +40,14 @@ export const UpdateFilter = strict({
   group: Type.Optional(GroupName),
   tag: Type.Optional(HostTag),
   severity: Type.Optional(Type.Enum(ADVISORY_SEVERITIES)),
-  verdict: Type.Optional(VulnerabilityVerdict),
+  verdict: Type.Optional(Type.Enum([...VERDICTS, 'not_judged'])),
+  /** Only updates that known vulnerabilities stop under this setting of what stops an approval. */
+  stopped_under: Type.Optional(VulnerabilityPolicy),
+  /** Whether the gate has stopped it when somebody asked for it, or handed it back. */
+  blocked: Type.Optional(Flag),
   security: Type.Optional(Flag),
+  /** Whether a hold keeps it back while it waits for an approval. */
+  held: Type.Optional(Flag),
   exploited: Type.Optional(Flag),
   /** Only updates that are judged to fix this vulnerability, named by any of its ids. */
   cve: Type.Optional(VulnerabilityId),
@@ -88,6 +98,21 @@ export const PackageSort = sortBy(
     'updates fix, known exploited first, then the most severe; packages without a waiting update come last',
 );
 export type PackageSort = Static<typeof PackageSort>;
+
+/** Which pending updates, grouped by their hosts. */
+const { state: _, ...ofPending } = UpdateFilter.properties;
+export const PendingFilter = strict(ofPending);
+export type PendingFilter = Static<typeof PendingFilter>;
+
+export const UPDATED_HOST_SORTS = ['urgency', 'updates', 'hostname'] as const;
+export type UpdatedHostSortField = (typeof UPDATED_HOST_SORTS)[number];
+export const UPDATED_HOST_SORT_DEFAULT = 'urgency';
+export const UpdatedHostSort = sortBy(
+  UPDATED_HOST_SORTS,
+  'default urgency: how many of the updates fix something known to be exploited, then something critical, then ' +
+    'something of high severity, then anything known; most first',
+);
+export type UpdatedHostSort = Static<typeof UpdatedHostSort>;
 
 const TextOrNull = nullable(Type.String());
 const TimeOrNull = nullable(Timestamp);
@@ -207,3 +232,20 @@ export const PackageItem = strict({
   held_updates: HeldBack,
 });
 export type PackageItem = Static<typeof PackageItem>;
+
+/** A host with its pending updates, and what these fix. */
+export const UpdatedHost = strict({
+  agent_id: Uuid,
+  hostname: Type.String(),
+  group: nullable(GroupName),
+  reboot: RestartNeed,
+  updates: Count,
+  /** How many of them fix something known to be exploited, something critical, something of high severity, anything known. */
+  exploited_fixes: Count,
+  critical_fixes: Count,
+  high_fixes: Count,
+  fixes: Count,
+  /** Of so many it is not known what they fix. */
+  unjudged: Count,
+});
+export type UpdatedHost = Static<typeof UpdatedHost>;

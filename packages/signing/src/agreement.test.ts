@@ -13,7 +13,7 @@ if (isBunAbsent)
   console.warn(`skipped: the agent's runtime is not installed (npm package @oven/bun-${system}-${cpu})`);
 
 async function outputOf(runtime: string): Promise<string> {
-  const { stdout } = await promisify(execFile)(runtime, [probe], { timeout: 50_000 });
+  const { stdout } = await promisify(execFile)(runtime, [probe]);
   return stdout;
 }
 

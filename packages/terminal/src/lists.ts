@@ -166,6 +166,8 @@ export const TAGS: Columns<{ readonly tag: string; readonly hosts: number; reado
 
 interface Unfixed {
   readonly vulnerability: string;
+  readonly cves: readonly string[];
+  readonly records: readonly string[];
   readonly distribution: string;
   readonly package: string;
   readonly hosts: number;
@@ -177,7 +179,14 @@ interface Unfixed {
 }
 
 export const UNFIXED: Columns<Unfixed> = {
-  VULNERABILITY: ({ vulnerability }) => vulnerability,
+  VULNERABILITY: ({ vulnerability, cves, records }) => {
+    const [first, ...others] = cves.filter((cve) => cve !== vulnerability);
+    const more = others.length === 0 ? '' : ` and ${others.length} more`;
+    const also = [...(first === undefined ? [] : [first + more]), ...records].filter(
+      (id) => id !== vulnerability,
+    );
+    return also.length === 0 ? vulnerability : `${vulnerability} (${also.join(', ')})`;
+  },
   DISTRIBUTION: ({ distribution }) => distribution,
   PACKAGE: (one) => one.package,
   HOSTS: ({ hosts }) => hosts,

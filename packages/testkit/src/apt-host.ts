@@ -19,6 +19,8 @@ export type AptHostOptions = {
   packages?: readonly AptSet[];
   /** How apt reaches the archive; `http` is a real download, from a loopback server in this process. */
   transport?: 'file' | 'http';
+  /** Over `http`, a file is sent once this has ended. */
+  untilSent?: (path: string) => Promise<void>;
   /** Architectures whose packages it takes beside its own. */
   foreign?: readonly string[];
 };
@@ -68,7 +70,8 @@ export async function createAptHost(dir: string, options: AptHostOptions = {}): 
   const adminDir = join(root, 'var/lib/dpkg');
   const env = { APT_CONFIG: aptConf, DPKG_ADMINDIR: adminDir, LC_ALL: 'C', PATH: SYSTEM_PATH };
   const fetched: string[] = [];
-  const server = options.transport === 'http' ? await serveFolder(archive.folder, fetched) : null;
+  const server =
+    options.transport === 'http' ? await serveFolder(archive.folder, fetched, options.untilSent) : null;
 
   const dpkg = (args: string[], input = '') =>
     runTool('dpkg', [...dpkgOptions(root), ...args], { env, input });

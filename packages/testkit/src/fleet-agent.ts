@@ -17,6 +17,8 @@ export type SimulatedAgent = {
   readonly system: System;
   /** Null until it is enrolled. */
   session: { agentId: string; accessToken: string; refreshToken: string } | null;
+  /** The renewal that has no good answer yet, and when it may be repeated. */
+  renewal: { requestId: string; notBeforeMs: number } | null;
   /** Ids of commands to acknowledge at the next check-in. */
   received: string[];
   /** Commands that wait for their result. */
@@ -44,6 +46,7 @@ export function createSimulatedAgent(index: number, prefix: string): SimulatedAg
     hostname: `${label}.example.invalid`,
     system: SYSTEMS[index % SYSTEMS.length] ?? SYSTEMS[0],
     session: null,
+    renewal: null,
     received: [],
     commands: [],
     seen: new Set(),

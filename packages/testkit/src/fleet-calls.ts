@@ -19,6 +19,8 @@ import { AGENTS_PATH, createCaller, requestAsAgent, requestWith } from './fleet-
 import type { Ids } from './ids.ts';
 
 const AGENT_VERSION = '0.1.0';
+/** As agents must, or they can lose their identity (docs/protocol/endpoints.md, Renew). */
+const RENEWAL = { timeoutMs: 45_000, pauseMs: 60_000 };
 const registerAnswer = Compile(RegisterAnswer);
 const tokenPair = Compile(TokenPair);
 const checkInAnswer = Compile(CheckInAnswer);
@@ -39,6 +41,7 @@ export type FleetCalls = {
   enrol(agent: SimulatedAgent): Promise<void>;
   checkIn(agent: SimulatedAgent): Promise<void>;
   report(agent: SimulatedAgent): Promise<void>;
+  /** Sends nothing in the minute after a renewal that had no good answer. */
   renew(agent: SimulatedAgent): Promise<void>;
   /** Sends plans that were asked for, and claims success for every command that waits. */
   answerCommands(agent: SimulatedAgent): Promise<void>;
@@ -137,10 +140,18 @@ export function createFleetCalls({
   }
 
   async function renew(agent: SimulatedAgent): Promise<void> {
-    if (agent.session === null) return;
-    const body: RenewRequest = { refresh_token: agent.session.refreshToken, request_id: ids.uuid() };
+    if (agent.session === null || clock.now() < (agent.renewal?.notBeforeMs ?? 0)) return;
+    const requestId = agent.renewal?.requestId ?? ids.uuid();
+    const body: RenewRequest = { refresh_token: agent.session.refreshToken, request_id: requestId };
     const request = requestWith(agent, { method: 'POST', path: `${AGENTS_PATH}/renew`, body });
-    const answer = await call({ operation: 'renew', expected: 200, guard: tokenPair, request });
+    const apart = { timeoutMs: RENEWAL.timeoutMs };
+    const answer = await call({
+      operation: 'renew',
+      expected: 200,
+      guard: tokenPair,
+      request: { ...request, apart },
+    });
+    agent.renewal = answer === null ? { requestId, notBeforeMs: clock.now() + RENEWAL.pauseMs } : null;
     if (answer === null) return;
     const { access_token: accessToken, refresh_token: refreshToken } = answer;
     agent.session = { ...agent.session, accessToken, refreshToken };

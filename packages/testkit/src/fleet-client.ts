@@ -11,6 +11,8 @@ export type FleetRequest = {
   body?: string;
   /** The loopback address to call from (127.0.0.0/8), as limits are per address. */
   localAddress?: string;
+  /** Over a connection of its own, so that it is never sent anew; waits this long for its answer. */
+  apart?: { timeoutMs: number };
 };
 
 export type Reply = {
@@ -48,7 +50,7 @@ export function createFleetClient(options: {
     const { promise, resolve } = Promise.withResolvers<Answered | 'stale'>();
     const sent: ClientRequest = request(
       {
-        agent,
+        agent: call.apart ? false : agent,
         host: base.hostname,
         port: base.port || 80,
         method: call.method,
@@ -63,7 +65,7 @@ export function createFleetClient(options: {
         );
       },
     );
-    sent.setTimeout(options.timeoutMs, () => sent.destroy(new Error('timeout')));
+    sent.setTimeout(call.apart?.timeoutMs ?? options.timeoutMs, () => sent.destroy(new Error('timeout')));
     sent.on('error', (error) => {
       const isStale = sent.reusedSocket && STALE.has(errorOf(error));
       resolve(isStale ? 'stale' : { status: errorOf(error), latencyMs: elapsed(), body: undefined });

@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto';
+import { RenewRequest } from '@tidegate/protocol/agent-api';
+import { Value } from 'typebox/value';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createClock } from './clock.ts';
 import { checkInAnswer, command, envelope, type FakeAgentApi, startFakeAgentApi } from './fake-agent-api.ts';
@@ -60,6 +62,25 @@ describe('a simulated fleet', () => {
     await fleet.checkInAll();
     expect(api.calls.map(({ bearer }) => bearer)).toEqual(['reg-0', 'access-1', '', 'access-2']);
     expect(api.calls[2]?.body).toMatchObject({ refresh_token: 'refresh-1' });
+  });
+
+  test('repeats a renewal without an answer a minute later, once, with its request id', async () => {
+    const fleet = start({ agents: 1 });
+    await fleet.enrolAll();
+    api.answerOf = () => 'hang up';
+    await fleet.renewAll();
+    clock.advance(59_999);
+    await fleet.renewAll();
+    api.answerOf = () => null;
+    clock.advance(1);
+    await fleet.renewAll();
+    await fleet.renewAll();
+    const [lost, repeated, next, ...more] = api.calls
+      .slice(1)
+      .map(({ body }) => Value.Parse(RenewRequest, body));
+    expect(repeated).toEqual(lost);
+    expect(next?.request_id).not.toBe(lost?.request_id);
+    expect(more).toEqual([]);
   });
 
   test('names the digest of the inventory that was accepted, and the key set that it was told of', async () => {

@@ -18,7 +18,7 @@ export async function examineManagers(
   }
   const findings = [sound(check, present.map(({ ecosystem }) => ecosystem).join(', '))];
   for (const driver of present) {
-    const staleness = await driver.findStaleness(paths, nowMs);
+    const { staleness } = await driver.examineLists(paths, nowMs);
     if (staleness !== null) findings.push(ailing(`${driver.ecosystem} sources`, staleness));
     const trouble = (await driver.findTrouble?.(paths)) ?? null;
     if (trouble === null) continue;

@@ -1,14 +1,12 @@
 import { type ProxyRoute, shownProxy } from '@tidegate/protocol/proxy-route';
+import { CLOCK_DOUBT_MS } from '@tidegate/protocol/timeliness';
+import { CLOCK_SKEW_MS } from '../platform/clock.ts';
 import { SERVER_CA_FILE } from '../session/server-ca.ts';
 import { doubtful, type Finding, faulty, sound } from './finding.ts';
 
 const DAY_MS = 24 * 60 * 60_000;
 /** A certificate that ends sooner is warned of. */
 const CERTIFICATE_WARN_MS = 14 * DAY_MS;
-/** A difference that the answer's way and whole seconds do not explain. */
-const SKEW_WARN_MS = 30_000;
-/** How far clocks may differ before documents are refused (T16). */
-const SKEW_FAIL_MS = 5 * 60_000;
 
 /** What the first step of TLS showed, before anything was sent. */
 export interface Handshake {
@@ -117,7 +115,8 @@ export function judgeSkew(facts: { serverMs: number; nowMs: number; tookMs: numb
   const side = aheadMs > 0 ? 'ahead of' : 'behind';
   const detail = `${Math.round(Math.abs(aheadMs) / 1_000)} s ${side} the server's`;
   const todo = 'set the clock here or there, and run NTP ("timedatectl set-ntp true")';
-  if (apartMs > SKEW_FAIL_MS) return faulty(check, `${detail}: commands would be refused; ${todo}`);
-  if (apartMs > SKEW_WARN_MS) return doubtful(check, `${detail}: ${todo}`);
-  return sound(check, `within ${SKEW_WARN_MS / 1_000} s of the server's`);
+  const harm = aheadMs > 0 ? 'commands would be refused' : 'logs, timers and checks of certificates go wrong';
+  if (apartMs > CLOCK_SKEW_MS) return faulty(check, `${detail}: ${harm}; ${todo}`);
+  if (apartMs > CLOCK_DOUBT_MS) return doubtful(check, `${detail}: ${todo}`);
+  return sound(check, `within ${CLOCK_DOUBT_MS / 1_000} s of the server's`);
 }

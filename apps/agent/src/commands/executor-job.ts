@@ -30,6 +30,7 @@ import { type CommandEnd, fail, refuse } from './command-end.ts';
 import { chainForExecutor } from './executor-key-chain.ts';
 import { fetchAgentState } from './fetch-agent-state.ts';
 import { keepStateFresh } from './keep-state-fresh.ts';
+import { reportRunning } from './report-running.ts';
 
 /** How long an executor that ended without a result may have been ended by the reboot. */
 const DOWN_WAIT_MS = 2 * 60_000;
@@ -101,6 +102,8 @@ export async function handOver(
   const documents = { command: job.envelope, approval: approval?.envelope ?? null };
   completeJob(folder, { ...documents, keySet: config.current().key_set, keyChain, state });
   const startedAt = timestamp(nowMs());
+  // The job waits for no answer: the state that it was given grows old.
+  if (approval !== null) void reportRunning(dependencies, command.command_id, { installing_at: startedAt });
   const started = { folder, commandId: command.command_id };
   let isOver = false;
   if (command.action === 'reboot') {

@@ -4,6 +4,7 @@ import type { ConfigFile } from '../identity/config-file.ts';
 import type { Inventory } from '../inventory/inventory.ts';
 import type { Plans } from '../inventory/plans.ts';
 import type { TagReport } from '../inventory/send-tags.ts';
+import type { Timeliness } from '../inventory/send-timeliness.ts';
 import type { Executor, ExecutorAccess, JobOutcome, StartedJob } from '../jobs/start-executor.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { OutputFollower } from '../output/follow-outputs.ts';
@@ -25,6 +26,7 @@ export interface Runtime {
   plans: Plans;
   restarts: RestartWatch;
   tags: TagReport;
+  timeliness: Timeliness;
   probes: ProbeWatch;
   session: Session;
   /** For what needs no token (E8). */

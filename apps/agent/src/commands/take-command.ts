@@ -10,6 +10,7 @@ import { COMMAND_REFUSAL_TEXT, type CommandRefusal, verifyCommand } from '../tru
 import type { CommandEnd } from './command-end.ts';
 import { deferToHours } from './defer-to-hours.ts';
 import { executeCommand, resumeCommand } from './execute-command.ts';
+import { reportRunning } from './report-running.ts';
 import type { Runtime } from './runtime.ts';
 
 /** Maximum number of refusals remembered, so that each is reported once. */
@@ -106,7 +107,8 @@ export function createCommandTaker(runtime: Runtime, pause: Pause, stopping: Abo
     if (!mirrored.ok) return { outcome: 'waiting', failure: storageFailure(mirrored) };
     log.info('command accepted', { action: command.action, command_id: command.command_id });
     const deferred = DEFERRED.includes(command.action) ? deferToHours(runtime) : null;
-    if (deferred === null) await reportRunning(runtime, command.command_id);
+    const started_at = timestamp(nowMs());
+    if (deferred === null) await reportRunning(runtime, command.command_id, { started_at });
     const end = deferred ?? (await executeCommand(runtime, { command, envelope: bytes, pause, stopping }));
     if (end === 'left') return { outcome: 'known', failure: null };
     return { outcome: 'done', failure: await finish(command, end) };
@@ -154,10 +156,4 @@ function isReplay(reason: CommandRefusal): boolean {
   return (
     reason === 'stale_seq' || reason === 'stale_epoch' || reason === 'already_seen' || reason === 'expired'
   );
-}
-
-/** Shown in the console. Best effort: the result follows. */
-async function reportRunning(runtime: Runtime, commandId: string): Promise<void> {
-  const body = { status: 'running', started_at: timestamp(runtime.nowMs()) };
-  await callAgent(runtime, { method: 'POST', path: `/commands/${commandId}/result`, body });
 }

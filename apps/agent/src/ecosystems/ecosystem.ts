@@ -63,6 +63,16 @@ export interface Scan {
   condition?: PackageCondition;
 }
 
+/** How current the lists are that a package manager knows newer versions from. */
+export interface ListState {
+  /** Since they were last confirmed as current; null: not known, or there are none. */
+  ageMs: number | null;
+  /** Why newer versions may be missing, and the remedy; null when nothing is known to be amiss. */
+  staleness: string | null;
+}
+
+export const UNKNOWN_LISTS: ListState = { ageMs: null, staleness: null };
+
 export interface PlanTarget {
   name: string;
   arch?: string;
@@ -95,10 +105,10 @@ export interface EcosystemDriver {
   present(paths: HostPaths): Promise<boolean>;
   scan(paths: HostPaths): Promise<Scan>;
   /**
-   * Reports outdated package lists and the remedy; null when they are fresh. A scan is still complete: it reports
-   * what the package manager knows.
+   * Judges the package lists by `localMs`, which is the clock of this host's files. A scan from old ones is still complete:
+   * it reports what the package manager knows.
    */
-  findStaleness(paths: HostPaths, nowMs: number): Promise<string | null>;
+  examineLists(paths: HostPaths, localMs: number): Promise<ListState>;
   /** What is broken among the installed packages, and how to mend it; null when nothing is. */
   findTrouble?(paths: HostPaths): Promise<HostTrouble | null>;
   /**

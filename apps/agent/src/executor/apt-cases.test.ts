@@ -103,7 +103,7 @@ describe.skipIf(missing !== null)('the packages of a real host', () => {
     paths = hostPaths({ apt_config: host.aptConf });
     await mkdir(join(host.root, 'var/cache/debconf'), { recursive: true });
     await copyFile('/etc/debconf.conf', join(host.root, 'etc/debconf.conf'));
-  }, 120_000);
+  });
   beforeEach(async () => {
     await host.rollBack();
     await rm(trace, { force: true });

@@ -44,7 +44,7 @@ describe.skipIf(missing !== null)('repairing a real apt host', () => {
       ],
     });
     paths = hostPaths({ apt_config: host.aptConf });
-  }, 120_000);
+  });
   beforeEach(async () => {
     await rm(trace, { force: true });
     await rm(lame, { force: true });

@@ -38,7 +38,7 @@ describe.skipIf(missing !== null)('rollbacks of apt on a real host', () => {
     host = await createAptHost(folder, { packages: [DEMO, NEW_DEPENDENCY, REMOVAL, PLUS] });
     paths = hostPaths({ apt_config: host.aptConf }, join(folder, 'kept'));
     warnings = [];
-  }, 60_000);
+  });
   afterEach(async () => {
     await host.stop();
     dir.remove();

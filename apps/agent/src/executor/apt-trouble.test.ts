@@ -50,7 +50,7 @@ describe.skipIf(missing !== null)('apt on a real host in trouble', () => {
       ],
     });
     paths = hostPaths({ apt_config: host.aptConf });
-  }, 120_000);
+  });
   beforeEach(async () => {
     await rm(trace, { force: true });
     await host.rollBack();

@@ -30,7 +30,7 @@ describe.skipIf(missing !== null)('the installer of apt on a real host', () => {
     };
     host = await createAptHost(dir.path, { packages: [DEMO, FAILING, NEW_DEPENDENCY, REMOVAL, plus] });
     paths = hostPaths({ apt_config: host.aptConf });
-  }, 60_000);
+  });
   beforeEach(() => host.rollBack());
   afterAll(async () => {
     await host.stop();

@@ -75,7 +75,7 @@ describe.skipIf(missing !== null)('rollbacks of dnf on a real host', () => {
     const packages = [...shared, ...own, ...['ridden', 'spread'].map(growthOf), HALVED];
     host = await createDnfHost(dir.path, { packages });
     original = await host.installed();
-  }, 120_000);
+  });
   beforeEach(async () => {
     await host.rollBack();
     paths = hostPaths({ dnf_root: host.root }, mkdtempSync(join(dir.path, 'kept-')));

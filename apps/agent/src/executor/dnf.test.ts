@@ -44,7 +44,7 @@ describe.skipIf(missing !== null)('the installer of dnf on a real host', () => {
     host = await createDnfHost(dir.path, { packages: [...sets, BULKY] });
     paths = hostPaths({ dnf_root: host.root });
     original = await host.installed();
-  }, 120_000);
+  });
   beforeEach(() => host.rollBack());
   afterAll(async () => {
     await host.stop();

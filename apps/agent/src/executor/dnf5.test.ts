@@ -43,7 +43,7 @@ describe.skipIf(missing !== null)('the installer of dnf 5, with recorded answers
   beforeAll(async () => {
     host = await createDnfHost(dir.path, { packages: [DNF_DEMO, BESIDE] });
     original = await host.installed();
-  }, 120_000);
+  });
   beforeEach(() => host.rollBack());
   afterAll(async () => {
     await host.stop();

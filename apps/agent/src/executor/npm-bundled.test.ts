@@ -64,7 +64,7 @@ describe.skipIf(missing !== null)('packages bundled in the tarball of another', 
     host = await createNpmHost(dir.path, { packages: bundling(mark) });
     const { prefix: npm_prefix, project, registry } = host;
     paths = hostPaths({ npm_prefix, npm_projects: [project], npm_registry: registry.url });
-  }, 120_000);
+  });
   beforeEach(async () => {
     await rm(mark, { force: true });
     await host.rollBack();

@@ -52,7 +52,7 @@ describe.skipIf(missing !== null)('rollbacks of npm on a real host', () => {
 
   beforeAll(async () => {
     host = await createNpmHost(dir.path, { packages: PACKAGES });
-  }, 120_000);
+  });
   beforeEach(async () => {
     await host.rollBack();
     const places = { npm_prefix: host.prefix, npm_projects: [host.project], npm_registry: host.registry.url };

@@ -51,7 +51,7 @@ describe.skipIf(missing !== null)('a set of npm on a real host', () => {
       npm_projects: [host.project],
       npm_registry: host.registry.url,
     });
-  }, 120_000);
+  });
   beforeEach(() => host.rollBack());
   afterAll(async () => {
     await host.stop();

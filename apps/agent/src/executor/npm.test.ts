@@ -53,7 +53,7 @@ describe.skipIf(missing !== null)('the installer of npm on a real host', () => {
       npm_projects: [host.project],
       npm_registry: host.registry.url,
     });
-  }, 120_000);
+  });
   beforeEach(async () => {
     await rm(mark, { force: true });
     await host.rollBack();

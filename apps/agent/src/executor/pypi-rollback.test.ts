@@ -65,7 +65,7 @@ describe.skipIf(missing !== null)('rollbacks of PyPI on a real environment', () 
     found = await findPlaces(hostPaths({ pypi_environments: [host.path], pypi_index: index.url }), NOWHERE);
     restore = await keepOriginal(host.path);
     original = await host.installed();
-  }, 60_000);
+  });
   beforeEach(async () => {
     await restore();
     index.publish(...INSTALLED, ...OFFERED);

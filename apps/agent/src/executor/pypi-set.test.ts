@@ -56,7 +56,7 @@ describe.skipIf(missing !== null)('a set of PyPI on a real environment', () => {
     paths = hostPaths({ pypi_environments: [host.path], pypi_index: index.url });
     found = await findPlaces(paths, NOWHERE);
     restore = await keepOriginal(host.path);
-  }, 60_000);
+  });
   beforeEach(() => restore());
   afterAll(async () => {
     await index.stop();

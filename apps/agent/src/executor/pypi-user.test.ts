@@ -69,7 +69,7 @@ describe.skipIf(missing !== null)('packages beside those of the system', () => {
     await python.installSystem(...SYSTEM);
     usual = await python.createUser(join(dir.path, 'home'), { installed: INSTALLED, ...OWNER });
     restore = await keepOriginal(usual.home);
-  }, 60_000);
+  });
   afterAll(async () => {
     await index.stop();
     dir.remove();

@@ -49,10 +49,16 @@ test('a package whose name hides characters is left out: the server would refuse
 });
 
 test('old package sources are in the log, and the scan is still complete', async () => {
-  agent.driver.findStaleness = async () => 'apt-get update last succeeded 9 days ago';
+  const staleness = 'apt-get update last succeeded 9 days ago';
+  agent.driver.examineLists = async () => ({ ageMs: 777_600_999, staleness });
   const { inventory } = agent.start();
+  expect(inventory.listAges()).toBeNull();
   expect(await inventory.scan(null)).toEqual({ scanned: ['apt'], problems: [] });
   expect(agent.logged.join('')).toContain('9 days ago');
+  expect(inventory.listAges()).toEqual({ apt: 777_600 });
+  agent.driver.examineLists = async () => ({ ageMs: null, staleness: null });
+  await inventory.scan(null);
+  expect(inventory.listAges()).toEqual({});
 });
 
 test('only ecosystems that were asked for and are on the host are scanned', async () => {

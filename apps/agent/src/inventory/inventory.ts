@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { InventoryReport, InventoryUpdate } from '@tidegate/protocol/agent-api';
 import { type Ecosystem, PackageName, PackageVersion } from '@tidegate/protocol/scalars';
+import { LISTS_AGE_MAX_SECONDS, type ListAges } from '@tidegate/protocol/timeliness';
 import { Check } from 'typebox/value';
 import type { EcosystemDriver, HostPaths, Scan } from '../ecosystems/ecosystem.ts';
 import { timestamp } from '../platform/clock.ts';
@@ -17,6 +18,8 @@ export interface InventoryDependencies {
   /** The ecosystems that the configuration allows; null for all. */
   allowed: readonly Ecosystem[] | null;
   nowMs: () => number;
+  /** The clock of this host's files. */
+  localMs: () => number;
   random: () => number;
   log: Log;
 }
@@ -25,6 +28,8 @@ export interface InventoryDependencies {
 export interface Inventory {
   /** Scans; an unchanged result keeps the bytes of the last report, and so its digest. */
   scan(wanted: readonly Ecosystem[] | null): Promise<{ scanned: Ecosystem[]; problems: string[] }>;
+  /** The age of the lists that the last scan of each ecosystem went by, where it is known; null before the first scan. */
+  listAges(): ListAges | null;
   /** The updates in the latest report. */
   updates(ecosystem: Ecosystem): readonly InventoryUpdate[];
   /** The rows of the latest report about these packages: installed, and as updates. */
@@ -45,6 +50,7 @@ export function openInventory(dependencies: InventoryDependencies): Inventory {
   const { folder, drivers, allowed, log } = dependencies;
   const reports = new Map<Ecosystem, Report>();
   const deltas = openDeltas(dependencies);
+  const ages = new Map<Ecosystem, number | null>();
   for (const { ecosystem } of drivers) {
     const report = loadReport(reportPath(folder, ecosystem));
     if (report !== null) reports.set(ecosystem, report);
@@ -90,13 +96,15 @@ export function openInventory(dependencies: InventoryDependencies): Inventory {
         // Removals, such as of the last environment, must be reported too.
         if (!reports.has(ecosystem) && !(await driver.present(dependencies.paths))) continue;
         const problem = await scanOne(driver);
-        const staleness = await driver.findStaleness(dependencies.paths, dependencies.nowMs());
+        const { ageMs, staleness } = await driver.examineLists(dependencies.paths, dependencies.localMs());
+        ages.set(ecosystem, ageMs);
         if (staleness !== null) log.warn('updates may be missing', { ecosystem, reason: staleness });
         scanned.push(ecosystem);
         if (problem !== null) problems.push(`${ecosystem}: ${problem}`);
       }
       return { scanned, problems };
     },
+    listAges: () => (ages.size === 0 ? null : agesOf(ages)),
     updates: (ecosystem) => reports.get(ecosystem)?.content.updates ?? [],
     rowsOf: (ecosystem, names) => {
       const { packages = [], updates = [] } = reports.get(ecosystem)?.content ?? {};
@@ -123,6 +131,16 @@ function withoutHiddenNames({ packages, updates, ...scan }: Omit<Scan, 'reason'>
     packages: packages.filter(({ name, version }) => isShown(name, [version])),
     updates: updates.filter((one) => isShown(one.name, [one.current_version, one.available_version])),
   };
+}
+
+function agesOf(ages: ReadonlyMap<Ecosystem, number | null>): ListAges {
+  const known = [...ages].flatMap(([ecosystem, ageMs]) => (ageMs === null ? [] : [{ ecosystem, ageMs }]));
+  return Object.fromEntries(
+    known.map(({ ecosystem, ageMs }) => [
+      ecosystem,
+      Math.min(Math.floor(ageMs / 1_000), LISTS_AGE_MAX_SECONDS),
+    ]),
+  );
 }
 
 function reportPath(folder: string, ecosystem: Ecosystem): string {

@@ -52,7 +52,7 @@ test('the output of an installation is sent in addition to its result', async ()
   expect(await runOnce(agent.start())).toBeNull();
   expect(outputs(id)).toEqual([{ seq: 0, stream: 'stdout', data: 'Setting up demo (2.0)\n' }]);
   expect(readFileSync(join(agent.folder, OUTPUTS_NAME), 'utf8')).toBe('{"v":1,"outputs":[]}'); // and is done
-  expect(reported(id)).toMatchObject([{ status: 'running' }, { status: 'success' }]);
+  expect(reported(id)).toMatchObject([{ status: 'running' }, { status: 'running' }, { status: 'success' }]);
 });
 
 test('a piece whose answer was lost is resent unchanged', async () => {
@@ -82,7 +82,7 @@ test.each<[string, Reply | 'hang up']>([
       if (ms !== 5_000) await once(signal, 'abort');
     };
     expect(await runOnce(agent.start())).toBeNull();
-    expect(reported(id)).toMatchObject([{ status: 'running' }, { status: 'success' }]);
+    expect(reported(id)).toMatchObject([{ status: 'running' }, { status: 'running' }, { status: 'success' }]);
     expect(agent.server.received('events')).toEqual([]);
   },
 );

@@ -136,7 +136,9 @@ function noteHead({ eventsHead, journal, log, nowMs }: Runtime, state: StatePayl
 }
 
 /** Stores the newest server time and reports the end of a gap without contact. */
-function noteState({ config, journal, freshness, nowMs }: Runtime, state: StatePayload): SaveOutcome {
+function noteState(runtime: Runtime, state: StatePayload): SaveOutcome {
+  const { config, journal, freshness, nowMs, timeliness } = runtime;
+  timeliness.heard(state.server_time);
   const clock = { lastServerTime: journal.serverTime(), nowMs: nowMs() };
   const ended = freshness.take(state.server_time, clock);
   // Written once an interval, so that `status` and `doctor` can say how old the newest is.

@@ -309,7 +309,7 @@ describe('install_update', () => {
       'ready',
       'state.json',
     ]);
-    expect(resultsOf(id).map(({ status }) => status)).toEqual(['running', 'success']);
+    expect(resultsOf(id).map(({ status }) => status)).toEqual(['running', 'running', 'success']);
     expect(readdirSync(join(agent.folder, 'spool'))).toEqual([]);
     expect(agent.driver.scans).toBe(2);
   });
@@ -402,7 +402,7 @@ describe('install_update', () => {
     const waits: number[] = [];
     await runOnce(agent.start(), { sleep: async (ms) => void waits.push(ms) });
     expect([tries, waits]).toEqual([4, [2_500, 5_000, 21_000]]);
-    expect(resultsOf(id).map(({ status }) => status)).toEqual(['running', 'success']);
+    expect(resultsOf(id).map(({ status }) => status)).toEqual(['running', 'running', 'success']);
   });
 
   test.each(['not_found', 'forbidden'] as const)(
@@ -483,7 +483,7 @@ describe('install_update', () => {
     const waits: number[] = [];
     await runOnce(agent.start(), { sleep: async (ms) => void waits.push(ms) });
     expect([tries, waits]).toEqual([4, [2_500, 5_000, 10_000]]);
-    expect(resultsOf(id).map(({ status }) => status)).toEqual(['running', 'success']);
+    expect(resultsOf(id).map(({ status }) => status)).toEqual(['running', 'running', 'success']);
   });
 
   test('waiting for a server whose clock is behind ends at the allowed clock skew', async () => {

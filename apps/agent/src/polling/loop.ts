@@ -6,6 +6,7 @@ import { sendPlans } from '../inventory/send-plans.ts';
 import { sendProbes } from '../inventory/send-probes.ts';
 import { sendRestarts } from '../inventory/send-restarts.ts';
 import { sendTags } from '../inventory/send-tags.ts';
+import { sendTimeliness } from '../inventory/send-timeliness.ts';
 import { type Pause, pollMs, reconnectMs, type Sleep, spreadMs } from '../platform/back-off.ts';
 import { describeFailure, type Failure } from '../platform/failures.ts';
 import { sendJournal } from '../session/send-journal.ts';
@@ -48,7 +49,11 @@ async function fullRound(runtime: Runtime, { sleep }: { sleep?: Sleep }): Promis
     const reported = await sendInventory(runtime, { askedFor: checked.value.report });
     if (reported.failure !== null) return reported.failure;
     if (runtime.probes.isDue()) await runtime.probes.look(pause);
-    const unsent = (await sendRestarts(runtime)) ?? (await sendTags(runtime)) ?? (await sendProbes(runtime));
+    const unsent =
+      (await sendRestarts(runtime)) ??
+      (await sendTags(runtime)) ??
+      (await sendTimeliness(runtime)) ??
+      (await sendProbes(runtime));
     if (unsent !== null) return unsent;
     let done = 0;
     for (const delivered of checked.value.commands) {
@@ -160,7 +165,8 @@ async function pollOnce(
     : ((await sendJournal(runtime)) ??
       reported.failure ??
       (await sendRestarts(runtime)) ??
-      (await sendTags(runtime)));
+      (await sendTags(runtime)) ??
+      (await sendTimeliness(runtime)));
   if (failure === null) worker.reportIfOpen();
   return { failure, nextMs: checked.value.nextMs };
 }

@@ -11,6 +11,7 @@ import { readMachineId } from '../identity/machine-id.ts';
 import { openInventory } from '../inventory/inventory.ts';
 import { openPlans } from '../inventory/plans.ts';
 import { openTagReport } from '../inventory/send-tags.ts';
+import { watchTimeliness } from '../inventory/send-timeliness.ts';
 import { DEFAULT_EXECUTOR_STATE, isMarkedReady, readResult } from '../jobs/job-folder.ts';
 import {
   awaitResult,
@@ -111,7 +112,8 @@ export function startRuntime(
     }),
   };
   const allowed = loaded.ecosystems;
-  const inventory = openInventory({ folder, drivers, paths, allowed, nowMs, random, log });
+  const localMs = Date.now;
+  const inventory = openInventory({ folder, drivers, paths, allowed, nowMs, localMs, random, log });
   const outputs = createOutputFollower({
     folder,
     executorState: executor.how === 'none' ? null : executor.state,
@@ -127,6 +129,7 @@ export function startRuntime(
     plans: openPlans({ folder, drivers, inventory, log }),
     restarts: watchRestartsOf(executor, { paths, bootId, log }),
     tags: openTagReport(loaded.tags),
+    timeliness: watchTimeliness({ inventory, localMs, elapsedMs }),
     probes: watchProbesOf(executor, { folder, policy, nowMs, elapsedMs, log }),
     session,
     client,

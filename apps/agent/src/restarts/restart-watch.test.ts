@@ -175,7 +175,7 @@ describe.skipIf(dnfHostMissing() !== null)('a real rpm database', () => {
     put('proc/sys/kernel/osrelease', '5.14.0-1.el9.noarch\n');
     expect((await reportOf(paths)).reboot).toMatchObject({ need: 'not_needed', evidence: [] });
     await host.stop();
-  }, 120_000);
+  });
 });
 
 describe("the observer's report", () => {

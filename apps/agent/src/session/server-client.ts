@@ -20,7 +20,7 @@ export interface ServerRequest {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH';
   path: string;
   headers?: Readonly<Record<string, string>>;
-  /** Bytes go out as they are (their digest matters); anything else as JSON. */
+  /** Bytes go out as they are (their digest matters); a function is called when the request goes out; the rest is JSON. */
   body?: unknown;
   timeoutMs?: number;
   maxAnswerBytes?: number;
@@ -119,10 +119,9 @@ function encodeBody(request: ServerRequest): {
   const headers: Record<string, string> = { accept: 'application/json', ...request.headers };
   if (request.ownConnection) headers.connection = 'close';
   if (request.body === undefined) return { headers };
+  const body = typeof request.body === 'function' ? request.body() : request.body;
   const bytes =
-    request.body instanceof Uint8Array
-      ? new Uint8Array(request.body)
-      : new TextEncoder().encode(JSON.stringify(request.body));
+    body instanceof Uint8Array ? new Uint8Array(body) : new TextEncoder().encode(JSON.stringify(body));
   headers['content-type'] = 'application/json';
   if (bytes.length < COMPRESS_FROM_BYTES) return { headers, body: bytes };
   headers['content-encoding'] = 'gzip';

@@ -3,12 +3,13 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { tmpDir } from '@tidegate/testkit/tmp';
 import type { Runtime } from '../commands/runtime.ts';
-import type { EcosystemDriver, Scan } from '../ecosystems/ecosystem.ts';
+import { type EcosystemDriver, type Scan, UNKNOWN_LISTS } from '../ecosystems/ecosystem.ts';
 import { USUAL_PLACES } from '../ecosystems/host-places.ts';
 import { loadConfig, openConfig, saveConfig } from '../identity/config-file.ts';
 import { openInventory } from '../inventory/inventory.ts';
 import { openPlans } from '../inventory/plans.ts';
 import { openTagReport } from '../inventory/send-tags.ts';
+import { watchTimeliness } from '../inventory/send-timeliness.ts';
 import type { JobResult } from '../jobs/job-folder.ts';
 import type { ExecutorAccess } from '../jobs/start-executor.ts';
 import { openJournal } from '../journal/journal.ts';
@@ -118,7 +119,8 @@ function startRuntime(agent: TestAgent): Runtime {
   const log = createLog((line) => logged.push(line));
   const paths = USUAL_PLACES;
   const drivers = [driver];
-  const inventory = openInventory({ folder, drivers, paths, allowed: null, nowMs, random, log });
+  const localMs = () => agent.localMs;
+  const inventory = openInventory({ folder, drivers, paths, allowed: null, nowMs, localMs, random, log });
   const state = join(folder, 'state');
   const outputs = createOutputFollower({
     ...{ folder, executorState: state, writerUid: ownUid(), sleep: agent.sleep, nowMs, random, log },
@@ -131,6 +133,7 @@ function startRuntime(agent: TestAgent): Runtime {
     plans: openPlans({ folder, drivers, inventory, log }),
     restarts: NOTHING_RUNS,
     tags: openTagReport(undefined),
+    timeliness: watchTimeliness({ inventory, localMs, elapsedMs }),
     probes: NO_PROBES,
     session,
     client,
@@ -201,7 +204,7 @@ function createDriver(): TestDriver {
         actions: updates.map(({ name, toVersion }) => ({ action: 'remove', name, to_version: toVersion })),
       },
     }),
-    findStaleness: async () => null,
+    examineLists: async () => UNKNOWN_LISTS,
     withPlanning: (paths, _upcoming, work) => work((request) => driver.plan(paths, request)),
     fetch: async (_, { actions, directory }) => {
       for (const { artifact } of actions) {

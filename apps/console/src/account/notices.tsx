@@ -7,6 +7,7 @@ import { useSession } from '../api/session.ts';
 import { Badge } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
 import { Panel } from '../ui/page.tsx';
+import { ErrorPanel, Skeleton } from '../ui/states.tsx';
 import { Time } from '../ui/time.tsx';
 import { attempt } from '../ui/toasts.tsx';
 import { noticeOrigin, noticeText } from './notice-rules.ts';
@@ -17,7 +18,7 @@ const SHOWN_AT_FIRST = 8;
 /** Changes to the operator's access, so that a factor added by someone else is noticed. */
 export function Notices() {
   const { session } = useSession();
-  const { data } = useQuery(listQuery<Notice>('session', PATH));
+  const { data, error, refetch } = useQuery(listQuery<Notice>('session', PATH));
   const items = data?.items ?? [];
   const newest = items[0];
   const hasNew = items.some(({ is_new }) => is_new);
@@ -35,11 +36,14 @@ export function Notices() {
         hasNew && <Button onClick={() => void attempt(() => markSeen(newest.id))}>Mark all as seen</Button>
       }
     >
-      {newest === undefined ? (
+      {error && <ErrorPanel error={error} retry={() => void refetch()} />}
+      {!data && !error && <Skeleton rows={2} />}
+      {data && newest === undefined && (
         <p className="text-muted">
           Nothing has changed yet. New factors, passwords, ended sessions and API tokens are listed here.
         </p>
-      ) : (
+      )}
+      {newest !== undefined && (
         <ul className="divide-y divide-line">
           {shown.map((notice) => (
             <li key={notice.id} className="flex flex-wrap items-baseline gap-x-2 py-2">

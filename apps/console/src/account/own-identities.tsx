@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import type { Identities, OfferedProviders } from '@tidegate/protocol/identity-providers-api';
+import { isolated } from '@tidegate/protocol/isolated';
 import { remove } from '../api/client.ts';
 import { oneQuery, queryClient } from '../api/queries.ts';
 import { goToProvider } from '../login/provider-sign-in.ts';
@@ -29,16 +30,21 @@ export function OwnIdentities() {
         {items.map(({ id, provider_name, subject }) => (
           <li key={id} className="flex flex-wrap items-center justify-between gap-2">
             <span className="min-w-0 break-all">
-              {provider_name}: <span className="mono">{subject}</span>
+              <bdi>{provider_name}</bdi>: <span className="mono">{subject}</span>
             </span>
-            <Button aria-label={`Unbind ${provider_name}`} onClick={() => void attempt(() => unbind(id))}>
+            <Button
+              aria-label={`Unbind ${isolated(provider_name)}`}
+              onClick={() => void attempt(() => unbind(id))}
+            >
               Unbind
             </Button>
           </li>
         ))}
         {others.map(({ id, name }) => (
           <li key={id}>
-            <Button onClick={() => void attempt(() => bind(id))}>Bind your account of {name}</Button>
+            <Button onClick={() => void attempt(() => bind(id))}>
+              Bind your account of <bdi>{name}</bdi>
+            </Button>
           </li>
         ))}
       </ul>

@@ -13,7 +13,7 @@ import { EmptyState } from '../ui/states.tsx';
 import { Time } from '../ui/time.tsx';
 import { attempt, toast } from '../ui/toasts.tsx';
 import { clientInWords } from './client-words.ts';
-import { LOGIN_WORDS } from './login-words.ts';
+import { loginText } from './login-words.ts';
 
 const PATH = '/api/v1/auth/sessions';
 const NO_FILTERS = [] as const;
@@ -29,12 +29,8 @@ export function OwnSessions() {
       query={query}
       noun="sessions"
       empty={<EmptyState title="No sessions" />}
-      toolbar={
-        <div className="flex w-full items-center justify-between">
-          <h2 className="font-semibold">Sessions</h2>
-          <Button onClick={() => void attempt(() => end(PATH))}>End all others</Button>
-        </div>
-      }
+      title="Sessions"
+      act={<Button onClick={() => void attempt(() => end(PATH))}>End all others</Button>}
       label="Sessions"
       columns={columns}
       rowId={({ id }) => id}
@@ -65,10 +61,8 @@ function columnsOf(endOne: (path: string) => void): readonly Column<Session>[] {
     {
       id: 'method',
       header: 'Logged in with',
-      cell: ({ method }) => {
-        const { by, factor } = LOGIN_WORDS[method];
-        return factor === null || factor === by ? by : `${by} and ${factor}`;
-      },
+      folds: true,
+      cell: ({ method }) => loginText(method),
     },
     { id: 'created_at', header: 'Since', cell: ({ created_at }) => <Time at={created_at} /> },
     { id: 'last_used_at', header: 'Last used', cell: ({ last_used_at }) => <Time at={last_used_at} /> },

@@ -6,6 +6,7 @@ import type {
   RecoveryCodes,
   TotpEnrolment,
 } from '@tidegate/protocol/factors-api';
+import { isolated } from '@tidegate/protocol/isolated';
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { post, remove } from '../api/client.ts';
 import { listQuery, queryClient } from '../api/queries.ts';
@@ -14,7 +15,7 @@ import { arePasskeysOffered, makePasskey } from '../login/passkeys.ts';
 import { withStepUp } from '../login/step-up.tsx';
 import { Button } from '../ui/button.tsx';
 import { CopyText } from '../ui/copy-text.tsx';
-import { ConfirmDialog, Dialog } from '../ui/dialog.tsx';
+import { ConfirmDialog, Dialog, DialogFooter } from '../ui/dialog.tsx';
 import { Field } from '../ui/field.tsx';
 import { Panel } from '../ui/page.tsx';
 import { QrCode } from '../ui/qr-code.tsx';
@@ -76,7 +77,7 @@ export function SecondFactors() {
         {passkeys?.items.map(({ id, name, last_used_at }) => (
           <Row
             key={id}
-            name={`Passkey ${name}`}
+            name={`Passkey ${isolated(name)}`}
             state={
               <>
                 last used <Time at={last_used_at} />
@@ -84,11 +85,11 @@ export function SecondFactors() {
             }
             act={
               <Button
-                aria-label={`Remove the passkey ${name}`}
+                aria-label={`Remove the passkey ${isolated(name)}`}
                 onClick={() =>
                   setOpen({
                     kind: 'remove',
-                    name: `the passkey ${name}`,
+                    name: `the passkey ${isolated(name)}`,
                     path: `/api/v1/auth/passkeys/${id}`,
                   })
                 }
@@ -102,7 +103,9 @@ export function SecondFactors() {
           name="Passkeys"
           state={
             arePasskeysOffered()
-              ? `${passkeys?.total ?? 0} registered`
+              ? passkeys
+                ? `${passkeys.total} registered`
+                : 'not known'
               : 'not available in this browser at this address (passkeys need https or localhost)'
           }
           act={
@@ -141,7 +144,7 @@ export function SecondFactors() {
       )}
       {open?.kind === 'remove' && (
         <ConfirmDialog
-          title={`Remove ${open.name}?`}
+          title={`Remove ${isolated(open.name)}?`}
           confirm="Remove"
           onConfirm={async () => {
             await withStepUp(() => remove(open.path));
@@ -237,11 +240,11 @@ function ShowCodes({ codes, onClose }: { codes: readonly string[]; onClose: () =
           ))}
         </ul>
         <CopyText text={codes.join('\n')} short="Copy all" label="Copy all codes" />
-        <div className="flex justify-end">
+        <DialogFooter>
           <Button tone="primary" onClick={onClose}>
             I have saved them
           </Button>
-        </div>
+        </DialogFooter>
       </div>
     </Dialog>
   );

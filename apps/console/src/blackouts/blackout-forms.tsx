@@ -1,5 +1,6 @@
 import { useMutation } from '@tanstack/react-query';
 import type { Blackout, BlackoutRequest } from '@tidegate/protocol/blackouts-api';
+import { isolated } from '@tidegate/protocol/isolated';
 import { useState } from 'react';
 import { post } from '../api/client.ts';
 import { fieldFaults } from '../api/field-faults.ts';
@@ -20,7 +21,11 @@ export function AddBlackout({ day, onClose }: { day?: string; onClose: () => voi
   const adding = useMutation({
     mutationFn: (body: BlackoutRequest) => post<Blackout>(BLACKOUTS, body),
     onSuccess: async ({ name, state }) => {
-      toast(state === 'active' ? `${name}: changes are withheld from now on.` : `${name} is planned.`);
+      toast(
+        state === 'active'
+          ? `${isolated(name)}: changes are withheld from now on.`
+          : `${isolated(name)} is planned.`,
+      );
       await queryClient.invalidateQueries({ queryKey: ['updates'] });
       onClose();
     },
@@ -80,14 +85,14 @@ export function EndBlackout({
   const ending = useMutation({
     mutationFn: (reason: string) => withStepUp(() => post<Blackout>(`${BLACKOUTS}/${id}/end`, { reason })),
     onSuccess: async () => {
-      toast(`${name} is ended.`);
+      toast(`${isolated(name)} is ended.`);
       await queryClient.invalidateQueries({ queryKey: ['updates'] });
       onClose();
     },
   });
   return (
     <FormDialog
-      title={`End ${name}`}
+      title={`End ${isolated(name)}`}
       lead="What it withheld is delivered with the next check-ins of its hosts."
       submit="End the blackout"
       busy={ending.isPending}

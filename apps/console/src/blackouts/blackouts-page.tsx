@@ -1,15 +1,18 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { Blackout } from '@tidegate/protocol/blackouts-api';
+import { isolated } from '@tidegate/protocol/isolated';
 import { CircleStop, Plus } from 'lucide-react';
 import { useMemo, useState } from 'react';
 import { useListSearch } from '../api/list-search.ts';
 import { listQuery } from '../api/queries.ts';
 import { useSession } from '../api/session.ts';
+import { Term } from '../glossary/term.tsx';
 import { scopeText } from '../policies/policy-rules.ts';
 import { ownZone } from '../policies/window-times.tsx';
 import { Badge } from '../ui/badge.tsx';
 import { Button, IconButton } from '../ui/button.tsx';
+import { ByWhom } from '../ui/by-whom.tsx';
 import type { Column } from '../ui/data-table.tsx';
 import { ListTable } from '../ui/list-table.tsx';
 import { Page } from '../ui/page.tsx';
@@ -32,7 +35,12 @@ export function BlackoutsPage() {
   return (
     <Page
       title="Blackouts"
-      lead="Times in which hosts are not changed, whoever approved it. They win over every window and policy."
+      lead={
+        <>
+          <Term of="blackout">Times in which hosts are not changed</Term>, whoever approved the change. They
+          come before every window and policy.
+        </>
+      }
       actions={
         isApprover && (
           <Button
@@ -69,16 +77,33 @@ const idOf = ({ id }: Blackout) => id;
 function columnsOf(onEnd: ((blackout: Blackout) => void) | null): readonly Column<Blackout>[] {
   const columns: readonly Column<Blackout>[] = [
     { id: 'name', header: 'Name', cell: ({ name }) => <span className="font-medium">{name}</span> },
-    { id: 'state', header: 'State', cell: (blackout) => <BlackoutState blackout={blackout} /> },
-    { id: 'scope', header: 'Hosts', cell: ({ scope }) => scopeText(scope) },
-    { id: 'times', header: 'When', wide: true, cell: (blackout) => timesText(blackout, ownZone()) },
+    {
+      id: 'state',
+      header: 'State',
+      folds: true,
+      part: 'pinned',
+      cell: (blackout) => <BlackoutState blackout={blackout} />,
+    },
+    { id: 'scope', header: 'Hosts', folds: true, cell: ({ scope }) => scopeText(scope) },
+    {
+      id: 'times',
+      header: 'When',
+      wide: true,
+      wraps: true,
+      cell: (blackout) => timesText(blackout, ownZone()),
+    },
     {
       id: 'reason',
       header: 'Reason',
       wide: true,
+      wraps: true,
       cell: ({ reason }) => <span title={reason}>{reason}</span>,
     },
-    { id: 'created_by', header: 'By', cell: (blackout) => blackout.created_by },
+    {
+      id: 'created_by',
+      header: 'By',
+      cell: ({ created_by: by, created_at: at }) => <ByWhom by={by} at={at} />,
+    },
   ];
   if (onEnd === null) return columns;
   const end: Column<Blackout> = {
@@ -86,7 +111,7 @@ function columnsOf(onEnd: ((blackout: Blackout) => void) | null): readonly Colum
     header: 'Actions',
     cell: (blackout) =>
       (blackout.state === 'active' || blackout.state === 'upcoming') && (
-        <IconButton label={`End ${blackout.name}`} onClick={() => onEnd(blackout)}>
+        <IconButton word="End" label={`End ${isolated(blackout.name)}`} onClick={() => onEnd(blackout)}>
           <CircleStop aria-hidden="true" className="size-4" />
         </IconButton>
       ),
@@ -113,7 +138,7 @@ function BlackoutState({ blackout: { state, active, next, ended_at, ended_by } }
     case 'ended':
       return (
         <>
-          <Badge tone="neutral">ended</Badge> by {ended_by} <Time at={ended_at} />
+          <Badge tone="neutral">ended</Badge> by <bdi>{ended_by}</bdi> <Time at={ended_at} />
         </>
       );
   }

@@ -15,7 +15,7 @@ export function CalendarNotes({ calendar: { always, truncated, ran_until } }: { 
       )}
       {always.length > 0 && (
         <p>
-          At any time:{' '}
+          Policies without a window, which may install at any time:{' '}
           {always.map(({ id, name }, i) => (
             <span key={id}>
               {i > 0 && ', '}
@@ -29,7 +29,7 @@ export function CalendarNotes({ calendar: { always, truncated, ran_until } }: { 
       )}
       <ul className="flex flex-wrap gap-x-4 gap-y-1 text-[0.9rem] text-muted">
         {KINDS.map((kind) => (
-          <li key={kind} className="inline-flex items-center gap-1">
+          <li key={kind} className="inline-flex items-baseline gap-1">
             <Badge tone={LOOKS[kind].tone} icon={LOOKS[kind].icon}>
               {LOOKS[kind].word}
             </Badge>
@@ -37,7 +37,7 @@ export function CalendarNotes({ calendar: { always, truncated, ran_until } }: { 
           </li>
         ))}
         <li>
-          What ran is counted up to <Time at={ran_until} empty="nothing yet" />, for the last 100 days.
+          Installations of the last 100 days are shown, counted <Time at={ran_until} empty="not yet" />.
         </li>
       </ul>
     </footer>

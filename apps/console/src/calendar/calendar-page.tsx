@@ -6,12 +6,12 @@ import { lazy, Suspense, useMemo, useState } from 'react';
 import { oneQuery } from '../api/queries.ts';
 import { useSession } from '../api/session.ts';
 import { ownZone } from '../policies/window-times.tsx';
-import { useNarrow } from '../shell/use-narrow.ts';
 import { Button } from '../ui/button.tsx';
 import { Page, Panel } from '../ui/page.tsx';
-import { ScrollArea } from '../ui/scroll-area.tsx';
+import { Sideways } from '../ui/sideways.tsx';
 import { ErrorPanel, Skeleton } from '../ui/states.tsx';
 import { useNow } from '../ui/time.tsx';
+import { useNarrow } from '../ui/use-narrow.ts';
 import { Agenda } from './agenda.tsx';
 import { CalendarBar } from './calendar-bar.tsx';
 import { CalendarNotes } from './calendar-notes.tsx';
@@ -87,15 +87,19 @@ export function CalendarPage() {
         <section className="rounded-xl border border-line bg-surface" aria-busy={query.isFetching}>
           <CalendarBar title={titleOf(view, day)} view={view} bar={bar} />
           {query.error && <ErrorPanel error={query.error} retry={() => void query.refetch()} />}
-          {!calendar && !query.error && <Skeleton />}
+          {!calendar && !query.error && (
+            <Skeleton
+              {...(view === 'agenda' ? { as: 'rows' } : { as: 'days', rows: view === 'week' ? 1 : 6 })}
+            />
+          )}
           {calendar && view === 'agenda' && <Agenda {...{ calendar, today, zone, onChange }} />}
           {calendar && view !== 'agenda' && (
-            <ScrollArea label={titleOf(view, day)} className="sideways">
+            <Sideways more="days" label={titleOf(view, day)}>
               <DayGrid
                 {...{ view, calendar, today, zone, selected: day, onStep: bar.step }}
                 onSelect={(date) => go({ day: date })}
               />
-            </ScrollArea>
+            </Sideways>
           )}
           {calendar && <CalendarNotes calendar={calendar} />}
         </section>

@@ -51,9 +51,17 @@ export function dayAfterKey(date: string, key: string): string | null {
 
 /** The date of a moment in a time zone. */
 export function dateIn(ms: number, zone: string): string {
-  const parts = new Intl.DateTimeFormat('en-CA', { timeZone: zone, dateStyle: 'short' }).formatToParts(ms);
-  const part = (type: string) => parts.find((one) => one.type === type)?.value ?? '';
-  return `${part('year')}-${part('month')}-${part('day')}`;
+  return datesIn(zone)(ms);
+}
+
+/** The same for many moments: a formatter takes longer to make than to use. */
+export function datesIn(zone: string): (ms: number) => string {
+  const format = new Intl.DateTimeFormat('en-CA', { timeZone: zone, dateStyle: 'short' });
+  return (ms) => {
+    const parts = format.formatToParts(ms);
+    const part = (type: string) => parts.find((one) => one.type === type)?.value ?? '';
+    return `${part('year')}-${part('month')}-${part('day')}`;
+  };
 }
 
 /** `Wednesday, 25 November 2026`; the date is of no time zone. */

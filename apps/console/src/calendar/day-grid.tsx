@@ -100,7 +100,7 @@ function Day(props: {
       aria-current={isToday ? 'date' : undefined}
       data-date={date}
       onClick={() => onSelect(date)}
-      className={`min-h-28 min-w-0 cursor-pointer space-y-1 border-r border-b border-line p-1 last:border-r-0 ${isSelected ? 'outline-2 -outline-offset-2 outline-accent' : ''} ${isOutside ? 'bg-sunken' : ''}`}
+      className={`flex min-h-28 min-w-0 cursor-pointer flex-col space-y-1 border-r border-b border-line p-1 last:border-r-0 ${isSelected ? 'outline-2 -outline-offset-2 outline-accent' : ''} ${isOutside ? 'bg-sunken' : ''}`}
     >
       <p className="flex items-center gap-1 px-1">
         <span className="sr-only">{longDate(date)}</span>

@@ -1,5 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import type { CalendarEntry } from '@tidegate/protocol/calendar-api';
+import { isolated } from '@tidegate/protocol/isolated';
 import type { ReactNode } from 'react';
 import { actionsText } from '../policies/schedule-rules.ts';
 import { Badge } from '../ui/badge.tsx';
@@ -57,7 +58,7 @@ export function EntryLine({
       {onChange && (
         <div className="w-24 text-right max-sm:text-left">
           {entry.live && change !== undefined && (
-            <Button onClick={() => onChange(entry)} aria-label={`${change} ${entry.name}`}>
+            <Button onClick={() => onChange(entry)} aria-label={`${change} ${isolated(entry.name)}`}>
               {change}…
             </Button>
           )}
@@ -88,7 +89,7 @@ function Times({ entry, date, zone }: { entry: CalendarEntry; date: string; zone
 function Zone({ name, means, children }: { name: string; means: string; children: ReactNode }) {
   return (
     <>
-      <dt className="truncate text-muted" title={`${name}, ${means}`}>
+      <dt className="truncate text-muted" title={`${isolated(name)}, ${means}`}>
         {placeOf(name)}
       </dt>
       <dd>{children}</dd>

@@ -7,12 +7,22 @@ import type { BadgeTone } from '../ui/badge.tsx';
 export const LOOKS: Readonly<
   Record<CalendarEntry['kind'], { tone: BadgeTone; icon: ReactNode; word: string; means: string }>
 > = {
-  window: { tone: 'accent', icon: <CalendarCheck />, word: 'window', means: 'a window of a policy' },
+  window: { tone: 'accent', icon: <CalendarCheck />, word: 'window', means: 'a policy may install' },
   blackout: { tone: 'warn', icon: <CalendarOff />, word: 'blackout', means: 'hosts are not changed' },
-  policy_ends: { tone: 'unknown', icon: <Flag />, word: 'policy ends', means: 'a policy ends' },
+  policy_ends: {
+    tone: 'unknown',
+    icon: <Flag />,
+    word: 'policy ends',
+    means: 'it approves nothing any more',
+  },
   hold_ends: { tone: 'unknown', icon: <LockOpen />, word: 'hold ends', means: 'packages may change again' },
-  approvals_begin: { tone: 'good', icon: <Play />, word: 'due', means: 'approvals are delivered' },
-  approvals_expire: { tone: 'bad', icon: <Hourglass />, word: 'expire', means: 'approvals expire' },
+  approvals_begin: { tone: 'good', icon: <Play />, word: 'due', means: 'hosts may fetch approvals' },
+  approvals_expire: {
+    tone: 'bad',
+    icon: <Hourglass />,
+    word: 'expire',
+    means: 'approvals that no host fetched',
+  },
 };
 
 export const KINDS = [

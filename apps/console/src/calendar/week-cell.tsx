@@ -33,8 +33,9 @@ export function WeekCell(props: {
   const hours = oddHours(day);
   const said = ranText(ran);
   return (
-    <div className="text-[0.83rem] leading-5">
-      <div className="min-h-12 space-y-0.5">
+    // Hours are at the same height on each day, whatever stands above them.
+    <div className="flex flex-1 flex-col text-[0.83rem] leading-5">
+      <div className="min-h-12 flex-1 space-y-0.5">
         {hours !== null && <p className="text-muted">{hours} hours</p>}
         {moments.map((entry) => (
           <Moment key={`${entry.kind} ${entry.id} ${entry.starts_at}`} {...{ entry, day, zone }} />

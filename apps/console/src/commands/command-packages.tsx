@@ -1,24 +1,37 @@
 import type { CommandItem } from '@tidegate/protocol/commands-api';
+import { isolated } from '@tidegate/protocol/isolated';
 import type { Column } from '../ui/data-table.tsx';
+import { None } from '../ui/none.tsx';
 import { counted } from '../updates/update-words.ts';
 
 /** The packages of a command as a sentence: `curl 8.1 to 8.2 and 3 more`; `empty` where it names none. */
 export function CommandPackages({
   of: { total, first },
   empty,
+  isBrief = false,
 }: {
   of: CommandItem['packages'];
   empty: string;
+  /** Without the versions before, which `title` has. */
+  isBrief?: boolean;
 }) {
   const [one] = first;
-  if (total === 0) return <span className="text-muted">{empty}</span>;
+  if (total === 0) return <None word={empty} />;
   // Their updates are deleted.
   if (!one) return counted(total, 'update');
-  const others = first.slice(1).map(({ name, from, to }) => `${name} ${from} to ${to}`);
+  const named = (isBrief ? first : first.slice(1)).map(
+    ({ name, from, to }) => `${isolated(name)} ${isolated(from)} to ${isolated(to)}`,
+  );
   const more = total - 1;
   return (
-    <span title={others.join(', ') || undefined}>
-      <bdi className="font-medium">{one.name}</bdi> <bdi>{one.from}</bdi> to <bdi>{one.to}</bdi>
+    <span title={named.join(', ') || undefined}>
+      <bdi className="font-medium">{one.name}</bdi>{' '}
+      {!isBrief && (
+        <>
+          <bdi>{one.from}</bdi> to{' '}
+        </>
+      )}
+      <bdi>{one.to}</bdi>
       {more > 0 && ` and ${more.toLocaleString('en')} more`}
     </span>
   );
@@ -28,9 +41,6 @@ export function CommandPackages({
 export const PACKAGES_COLUMN: Column<CommandItem> = {
   id: 'packages',
   header: 'Packages',
-  cell: ({ packages }) => (
-    <span className="inline-block max-w-72 truncate align-bottom">
-      <CommandPackages of={packages} empty="none" />
-    </span>
-  ),
+  wide: true,
+  cell: ({ packages }) => <CommandPackages of={packages} empty="none" isBrief />,
 };

@@ -1,11 +1,13 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import type { CommandItem } from '@tidegate/protocol/commands-api';
+import { isolated } from '@tidegate/protocol/isolated';
 import { Ban, RotateCcw } from 'lucide-react';
 import { useState } from 'react';
 import { oneQuery } from '../api/queries.ts';
 import { useSession } from '../api/session.ts';
 import { RestartEvidence } from '../hosts/restart-panel.tsx';
+import { actorText } from '../ui/actor.ts';
 import { Button } from '../ui/button.tsx';
 import { CopyText } from '../ui/copy-text.tsx';
 import { ConfirmDialog } from '../ui/dialog.tsx';
@@ -14,7 +16,7 @@ import { Facts, Page, Panel } from '../ui/page.tsx';
 import { ErrorPanel, Skeleton } from '../ui/states.tsx';
 import { AroundPanel } from './around-panel.tsx';
 import { CommandPackages } from './command-packages.tsx';
-import { ACTION_WORDS, CommandStatusBadge, STATUS_LOOKS } from './command-words.tsx';
+import { ACTION_WORDS, CommandStatusBadge, reasonInWords, STATUS_LOOKS } from './command-words.tsx';
 import { LiveOutput } from './live-output.tsx';
 import { CommandProgress } from './progress-panel.tsx';
 import { useCommandVerbs } from './use-command-verbs.ts';
@@ -30,12 +32,12 @@ export function CommandPage() {
   if (!command)
     return (
       <Page title="Command">
-        {error ? <ErrorPanel error={error} retry={() => void refetch()} /> : <Skeleton />}
+        {error ? <ErrorPanel error={error} retry={() => void refetch()} /> : <Skeleton as="panels" />}
       </Page>
     );
   return (
     <Page
-      title={`${ACTION_WORDS[command.action]} on ${command.hostname}`}
+      title={`${capital(ACTION_WORDS[command.action])} on ${isolated(command.hostname)}`}
       lead={
         <span className="flex flex-wrap items-center gap-2">
           <CommandStatusBadge status={command.status} />
@@ -62,6 +64,8 @@ export function CommandPage() {
   );
 }
 
+const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
+
 function About({ command }: { command: CommandItem }) {
   const { agent_id: agentId, update_ids: updateIds } = command;
   return (
@@ -83,10 +87,10 @@ function About({ command }: { command: CommandItem }) {
                     <Updates key="updates" ids={updateIds} />,
                   ] as const,
                 ]),
-            ['Requested by', command.created_by],
-            ['Reason', command.reason ?? <span className="text-muted">none</span>],
+            ['Requested by', actorText(command.created_by)],
+            ['Reason', reasonInWords(command.reason) ?? <span className="text-muted">none</span>],
             ['Exit code', command.exit_code ?? <span className="text-muted">none</span>],
-            ['Sequence', command.seq ?? <span className="text-muted">not sent yet</span>],
+            ['Number', command.seq ?? <span className="text-muted">not sent yet</span>],
             ['Id', <CopyText key="id" text={command.id} />],
           ]}
         />

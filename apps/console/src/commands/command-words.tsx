@@ -1,3 +1,4 @@
+import { reasonWords } from '@tidegate/protocol/code-words';
 import type { CommandAction, CommandStatus } from '@tidegate/protocol/states';
 import { Ban, Check, CircleDashed, Clock, Download, OctagonX, Send, TimerOff, X, Zap } from 'lucide-react';
 import type { ReactNode } from 'react';
@@ -16,6 +17,24 @@ export const ACTION_WORDS: Readonly<Record<CommandAction, string>> = {
   run_probes: 'run the probes',
   set_polling: 'set the check-in interval',
 };
+
+/** Reasons that the server gives as codes. */
+const REASONS: Readonly<Record<string, string>> = {
+  asked_anew: 'replaced by a newer request',
+  approval_gone: 'its approval no longer holds',
+  artifact_divergence: 'the package exists with different contents',
+  'cancelled by server': 'cancelled by the server',
+  command_cancelled: 'cancelled',
+  window_closed: 'the window of the policy closed',
+  policy_ended: 'its policy has ended',
+  agent_revoked: 'the host was revoked',
+  not_sealed: 'its record was changed',
+};
+
+export function reasonInWords(reason: string | null): string | null {
+  if (reason === null) return null;
+  return Object.hasOwn(REASONS, reason) ? (REASONS[reason] ?? reason) : reasonWords(reason);
+}
 
 interface Look {
   readonly tone: BadgeTone;

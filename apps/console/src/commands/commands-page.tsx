@@ -3,17 +3,19 @@ import { Link, useNavigate } from '@tanstack/react-router';
 import type { CommandItem } from '@tidegate/protocol/commands-api';
 import { useListSearch } from '../api/list-search.ts';
 import { listQuery } from '../api/queries.ts';
+import { actorText } from '../ui/actor.ts';
 import type { Column } from '../ui/data-table.tsx';
 import { FilterChips } from '../ui/filter-chips.tsx';
 import { FilterSelect } from '../ui/filter-select.tsx';
 import { ListTable } from '../ui/list-table.tsx';
+import { None } from '../ui/none.tsx';
 import { Page } from '../ui/page.tsx';
 import { EmptyState } from '../ui/states.tsx';
 import { Time } from '../ui/time.tsx';
 import { PACKAGES_COLUMN } from './command-packages.tsx';
-import { ACTION_WORDS, CommandStatusBadge, STATUS_LOOKS } from './command-words.tsx';
+import { ACTION_WORDS, CommandStatusBadge, reasonInWords, STATUS_LOOKS } from './command-words.tsx';
 
-const FILTERS = ['status', 'action', 'agent_id', 'update_id', 'since', 'until'] as const;
+const FILTERS = ['status', 'action', 'agent_id', 'update_id', 'due', 'since', 'until'] as const;
 const STATUSES = Object.fromEntries(Object.keys(STATUS_LOOKS).map((status) => [status, status]));
 const FIELDS = ['status', 'action'] as const;
 
@@ -27,34 +29,37 @@ const COLUMNS: readonly Column<CommandItem>[] = [
       </Link>
     ),
   },
+  {
+    id: 'status',
+    header: 'Status',
+    part: 'pinned',
+    cell: ({ status }) => <CommandStatusBadge status={status} />,
+  },
   PACKAGES_COLUMN,
   {
     id: 'hostname',
     header: 'Host',
     cell: ({ agent_id: id, hostname }) => (
-      <Link
-        to="/hosts/$id"
-        params={{ id }}
-        title={hostname}
-        className="inline-block max-w-56 truncate align-bottom"
-      >
+      <Link to="/hosts/$id" params={{ id }} title={hostname} className="inline-block max-w-56 truncate">
         {hostname}
       </Link>
     ),
   },
-  { id: 'status', header: 'Status', cell: ({ status }) => <CommandStatusBadge status={status} /> },
   {
     id: 'reason',
     header: 'Reason',
-    wide: true,
-    cell: ({ reason, exit_code: code }) => (
-      <span title={reason ?? undefined}>
-        {reason}
-        {code !== null && code !== 0 && <span className="text-muted"> (exit code {code})</span>}
-      </span>
-    ),
+    wraps: true,
+    cell: ({ reason, exit_code: code }) =>
+      reason === null && !code ? (
+        <None word="–" />
+      ) : (
+        <span title={reason ?? undefined}>
+          {reasonInWords(reason)}
+          {code !== null && code !== 0 && <span className="text-muted"> (exit code {code})</span>}
+        </span>
+      ),
   },
-  { id: 'created_by', header: 'Requested by', cell: (command) => command.created_by },
+  { id: 'created_by', roomy: true, header: 'Requested by', cell: (command) => actorText(command.created_by) },
   {
     id: 'created_at',
     header: 'Requested',
@@ -64,6 +69,7 @@ const COLUMNS: readonly Column<CommandItem>[] = [
   },
   {
     id: 'finished_at',
+    roomy: true,
     header: 'Finished',
     cell: (command) => <Time at={command.finished_at} empty="not yet" />,
   },

@@ -37,19 +37,21 @@ export function LiveOutput({ commandId, tail }: { commandId: string; tail: strin
       title="Output"
       aside={
         <span className="flex gap-2">
-          <Button
-            aria-pressed={isFollowing}
-            onClick={() => setFollowing(!isFollowing)}
-            icon={
-              isFollowing ? (
-                <Pause aria-hidden="true" className="size-4" />
-              ) : (
-                <ArrowDownToLine aria-hidden="true" className="size-4" />
-              )
-            }
-          >
-            {isFollowing ? 'Pause' : 'Follow'}
-          </Button>
+          {state !== 'ended' && (
+            <Button
+              aria-pressed={isFollowing}
+              onClick={() => setFollowing(!isFollowing)}
+              icon={
+                isFollowing ? (
+                  <Pause aria-hidden="true" className="size-4" />
+                ) : (
+                  <ArrowDownToLine aria-hidden="true" className="size-4" />
+                )
+              }
+            >
+              {isFollowing ? 'Pause' : 'Follow'}
+            </Button>
+          )}
           <Button
             disabled={text === ''}
             onClick={() => void copy()}

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { CommandItem } from '@tidegate/protocol/commands-api';
-import type { Progress } from '@tidegate/protocol/progress-api';
+import type { Progress, Wait } from '@tidegate/protocol/progress-api';
 import { oneQuery } from '../api/queries.ts';
 import { Panel } from '../ui/page.tsx';
 import { ErrorPanel } from '../ui/states.tsx';
@@ -11,24 +11,28 @@ import { Stepper } from './stepper.tsx';
 
 /** Where the installation of an update stands; nothing where none is possible. */
 export function UpdateProgress({ id }: { id: string }) {
-  const { data, error } = useQuery(oneQuery<Progress>('commands', `/api/v1/updates/${id}/progress`));
-  if (error) return <ErrorPanel error={error} />;
+  const { data, error, refetch } = useQuery(oneQuery<Progress>('commands', `/api/v1/updates/${id}/progress`));
+  if (error) return <ErrorPanel error={error} retry={() => void refetch()} />;
   if (!data || (data.command === null && data.waits.length === 0)) return null;
   return (
     <Panel title="Progress" aside={data.command && <ToCommand command={data.command} />}>
-      <Stepper command={data.command} waits={data.waits} />
+      <Stepper command={data.command} waits={withoutLinkTo(id, data.waits)} />
     </Panel>
   );
 }
 
+/** A page needs no link to itself. */
+function withoutLinkTo(id: string, waits: readonly Wait[]): readonly Wait[] {
+  return waits.map((wait) => (wait.id === id ? { ...wait, id: null } : wait));
+}
+
 /** What the host does now, or did last. */
 export function HostProgress({ id }: { id: string }) {
-  const { data, error } = useQuery(oneQuery<Progress>('commands', `/api/v1/agents/${id}/progress`));
-  if (error) return <ErrorPanel error={error} />;
+  const { data, error, refetch } = useQuery(oneQuery<Progress>('commands', `/api/v1/agents/${id}/progress`));
+  if (error) return <ErrorPanel error={error} retry={() => void refetch()} />;
   if (!data?.command) return null;
   const { command } = data;
-  // The page needs no link to itself.
-  const waits = data.waits.map((wait) => (wait.id === id ? { ...wait, id: null } : wait));
+  const waits = withoutLinkTo(id, data.waits);
   return (
     <Panel
       title={STATUS_LOOKS[command.status].isOver ? 'What it did last' : 'What it does now'}
@@ -55,10 +59,12 @@ function ToCommand({ command: { id, action } }: { command: CommandItem }) {
 
 /** The steps of a command that is on the page already. */
 export function CommandProgress({ command }: { command: CommandItem }) {
-  const { data, error } = useQuery(oneQuery<Progress>('commands', `/api/v1/commands/${command.id}/progress`));
+  const { data, error, refetch } = useQuery(
+    oneQuery<Progress>('commands', `/api/v1/commands/${command.id}/progress`),
+  );
   return (
     <Panel title="Progress">
-      {error && <ErrorPanel error={error} />}
+      {error && <ErrorPanel error={error} retry={() => void refetch()} />}
       <Stepper command={command} waits={data?.waits ?? []} />
     </Panel>
   );

@@ -11,7 +11,13 @@ export function Waits({ waits }: { waits: readonly Wait[] }) {
       {waits.map((wait, index) => (
         <li key={`${wait.kind} ${wait.id}`}>
           <p className="wrap-anywhere">
-            {index === 0 ? 'Waits for' : 'Also for'} {wait.text}
+            {index === 0 ? 'Waits for' : 'Also for'} <bdi>{wait.text}</bdi>
+            {wait.since !== null && (
+              <>
+                {' '}
+                (begun <Time at={wait.since} />)
+              </>
+            )}
             {wait.until !== null && (
               <>
                 {' '}
@@ -28,6 +34,7 @@ export function Waits({ waits }: { waits: readonly Wait[] }) {
 
 /** Leads to what is waited for, where that has a page. */
 function Cause({ wait: { kind, id } }: { wait: Wait }): ReactNode {
+  if (kind === 'reboot') return <Link to="/reboots">See the reboots</Link>;
   if (id === null) return null;
   switch (kind) {
     case 'hold':
@@ -38,6 +45,12 @@ function Cause({ wait: { kind, id } }: { wait: Wait }): ReactNode {
       return (
         <Link to="/rollouts/$id" params={{ id }}>
           See the rollout
+        </Link>
+      );
+    case 'second_signature':
+      return (
+        <Link to="/updates/$id" params={{ id }}>
+          Add it on the page of the update
         </Link>
       );
     case 'other_command':
@@ -60,6 +73,8 @@ function Cause({ wait: { kind, id } }: { wait: Wait }): ReactNode {
     case 'check_in':
     case 'receipt':
     case 'start':
+    case 'download':
+    case 'installation':
     case 'end':
       return null;
   }

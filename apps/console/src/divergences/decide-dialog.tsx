@@ -1,10 +1,11 @@
 import type { Divergence } from '@tidegate/protocol/artifacts-api';
+import { isolated } from '@tidegate/protocol/isolated';
 import { type FormEvent, useState } from 'react';
 import { post } from '../api/client.ts';
 import { queryClient } from '../api/queries.ts';
 import { withStepUp } from '../login/step-up.tsx';
 import { Button } from '../ui/button.tsx';
-import { Dialog } from '../ui/dialog.tsx';
+import { Dialog, DialogFooter } from '../ui/dialog.tsx';
 import { TextArea } from '../ui/field.tsx';
 import { Time } from '../ui/time.tsx';
 import { toast } from '../ui/toasts.tsx';
@@ -30,7 +31,11 @@ export function DecideDialog({ path, divergence, canDecide, onClose }: Props) {
     try {
       await withStepUp(() => post<Divergence>(`${path}/${id}/${verb}`, body));
       await queryClient.invalidateQueries({ queryKey: ['updates'] });
-      toast(verb === 'decide' ? `Decided: ${name}@${version}.` : `Undone: ${name}@${version}.`);
+      toast(
+        verb === 'decide'
+          ? `Decided: ${isolated(name)}@${isolated(version)}.`
+          : `Undone: ${isolated(name)}@${isolated(version)}.`,
+      );
       onClose();
     } catch (error) {
       setFailure(error instanceof Error ? error.message : String(error));
@@ -51,7 +56,7 @@ export function DecideDialog({ path, divergence, canDecide, onClose }: Props) {
     }
   };
   return (
-    <Dialog title={`${name}@${version}`} onClose={onClose} wide>
+    <Dialog title={`${isolated(name)}@${isolated(version)}`} onClose={onClose} wide>
       <form className="space-y-4" onSubmit={submit}>
         <p>
           Before you decide, find out which file the authors released: from a machine that you trust, compare
@@ -61,7 +66,8 @@ export function DecideDialog({ path, divergence, canDecide, onClose }: Props) {
         <SightingsFold path={`${path}/${id}`} />
         {divergence.reason !== null && (
           <p className="text-muted">
-            Decided by {divergence.decided_by} <Time at={divergence.decided_at} />: {divergence.reason}
+            Decided by <bdi>{divergence.decided_by}</bdi> <Time at={divergence.decided_at} />:{' '}
+            <bdi>{divergence.reason}</bdi>
           </p>
         )}
         {canDecide && (
@@ -74,7 +80,7 @@ export function DecideDialog({ path, divergence, canDecide, onClose }: Props) {
             error={failure}
           />
         )}
-        <div className="flex flex-wrap justify-end gap-2">
+        <DialogFooter>
           <Button onClick={onClose}>Close</Button>
           {canDecide && state === 'decided' && (
             <Button type="submit" name="verb" value="undo" busy={busy}>
@@ -86,7 +92,7 @@ export function DecideDialog({ path, divergence, canDecide, onClose }: Props) {
               {accept === 'all' ? 'Accept all hashes' : 'Accept this hash, block the others'}
             </Button>
           )}
-        </div>
+        </DialogFooter>
       </form>
     </Dialog>
   );

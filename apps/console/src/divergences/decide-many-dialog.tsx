@@ -4,7 +4,7 @@ import { post } from '../api/client.ts';
 import { queryClient } from '../api/queries.ts';
 import { withStepUp } from '../login/step-up.tsx';
 import { Button } from '../ui/button.tsx';
-import { Dialog } from '../ui/dialog.tsx';
+import { Dialog, DialogFooter } from '../ui/dialog.tsx';
 import { TextArea } from '../ui/field.tsx';
 import { toast } from '../ui/toasts.tsx';
 
@@ -78,12 +78,12 @@ export function DecideManyDialog({ path, divergences, onDone, onClose }: Props) 
           maxLength={4_096}
           error={failure}
         />
-        <div className="flex flex-wrap justify-end gap-2">
+        <DialogFooter>
           <Button onClick={onClose}>Close</Button>
           <Button type="submit" tone="danger" busy={busy} disabled={choice === null}>
             Decide all of them
           </Button>
-        </div>
+        </DialogFooter>
       </form>
     </Dialog>
   );

@@ -1,16 +1,20 @@
 import { useQuery } from '@tanstack/react-query';
 import type { Divergence } from '@tidegate/protocol/artifacts-api';
+import { isolated } from '@tidegate/protocol/isolated';
 import { CircleCheck, GitFork } from 'lucide-react';
 import { useMemo, useState } from 'react';
 import { useListSearch } from '../api/list-search.ts';
 import { listQuery } from '../api/queries.ts';
 import { useSession } from '../api/session.ts';
+import { Term } from '../glossary/term.tsx';
+import { MANAGERS } from '../hosts/package-managers.ts';
 import { Badge } from '../ui/badge.tsx';
 import { BulkBar } from '../ui/bulk-bar.tsx';
 import { Button } from '../ui/button.tsx';
 import type { Column } from '../ui/data-table.tsx';
 import { FilterSelect } from '../ui/filter-select.tsx';
 import { ListTable } from '../ui/list-table.tsx';
+import { None } from '../ui/none.tsx';
 import { Page } from '../ui/page.tsx';
 import { useSelection } from '../ui/selection.ts';
 import { EmptyState } from '../ui/states.tsx';
@@ -39,7 +43,12 @@ export function DivergencesPage() {
   return (
     <Page
       title="Divergences"
-      lead="Packages reported with different hashes under one name and version. Updates with a disputed hash are not installed, even with an override."
+      lead={
+        <>
+          Packages reported <Term of="divergence">with different hashes</Term> under one name and version.
+          Updates with a disputed hash are not installed, even with an <Term of="override">override</Term>.
+        </>
+      }
     >
       <SetAsidePanel canTrust={canDecide} />
       <ListTable
@@ -86,7 +95,7 @@ export function DivergencesPage() {
 }
 
 const idOf = ({ id }: Divergence) => id;
-const nameOf = ({ name, version }: Divergence) => `${name}@${version}`;
+const nameOf = ({ name, version }: Divergence) => `${isolated(name)}@${isolated(version)}`;
 
 function columnsOf(choose: (divergence: Divergence) => void): readonly Column<Divergence>[] {
   return [
@@ -96,20 +105,15 @@ function columnsOf(choose: (divergence: Divergence) => void): readonly Column<Di
       wide: true,
       cell: ({ name, version, variant }) => (
         <span className="mono">
-          {name}@{version}
+          <bdi>{name}</bdi>@<bdi>{version}</bdi>
           {variant !== null && ` (${variant})`}
         </span>
       ),
     },
     {
-      id: 'ecosystem',
-      header: 'Ecosystem',
-      cell: ({ ecosystem, distribution }) =>
-        distribution === null ? ecosystem : `${ecosystem}, ${distribution}`,
-    },
-    {
       id: 'state',
       header: 'State',
+      part: 'pinned',
       cell: (divergence) =>
         divergence.state === 'open' ? (
           <Badge tone="bad" icon={<GitFork />}>
@@ -121,12 +125,18 @@ function columnsOf(choose: (divergence: Divergence) => void): readonly Column<Di
           </Badge>
         ),
     },
+    {
+      id: 'ecosystem',
+      header: 'Package manager',
+      cell: ({ ecosystem, distribution }) =>
+        distribution === null ? MANAGERS[ecosystem] : `${MANAGERS[ecosystem]}, ${distribution}`,
+    },
     { id: 'hashes', header: 'Hashes', align: 'right', cell: ({ hashes }) => hashes.length },
     { id: 'opened_at', header: 'Opened', cell: ({ opened_at: at }) => <Time at={at} /> },
     {
       id: 'decided_by',
       header: 'Decided by',
-      cell: ({ decided_by: by }) => by ?? <span className="text-muted">–</span>,
+      cell: ({ decided_by: by }) => by ?? <None word="–" />,
     },
     {
       id: 'decide',
@@ -134,7 +144,7 @@ function columnsOf(choose: (divergence: Divergence) => void): readonly Column<Di
       cell: (divergence) => (
         <Button
           tone="quiet"
-          aria-label={`Review ${divergence.name}@${divergence.version}`}
+          aria-label={`Review ${isolated(divergence.name)}@${isolated(divergence.version)}`}
           onClick={() => choose(divergence)}
         >
           Review

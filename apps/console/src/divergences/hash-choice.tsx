@@ -1,5 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import type { Divergence } from '@tidegate/protocol/artifacts-api';
+import { isolated } from '@tidegate/protocol/isolated';
 import { CopyText } from '../ui/copy-text.tsx';
 import { Field } from '../ui/field.tsx';
 import { Time } from '../ui/time.tsx';
@@ -45,7 +46,7 @@ export function HashChoice({ divergence, canDecide, accept, choose }: Props) {
                     this host
                   </Link>{' '}
                   <Time at={at} />, from <span className="mono">{url}</span>
-                  {origin !== null && ` (${origin})`}
+                  {origin !== null && ` (${isolated(origin)})`}
                 </>
               )}
             </p>

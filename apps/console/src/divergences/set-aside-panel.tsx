@@ -1,13 +1,14 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { HostSetAside } from '@tidegate/protocol/artifacts-api';
+import { isolated } from '@tidegate/protocol/isolated';
 import { ShieldAlert } from 'lucide-react';
 import { type FormEvent, useState } from 'react';
 import { post } from '../api/client.ts';
 import { listQuery, queryClient } from '../api/queries.ts';
 import { withStepUp } from '../login/step-up.tsx';
 import { Button } from '../ui/button.tsx';
-import { Dialog } from '../ui/dialog.tsx';
+import { Dialog, DialogFooter } from '../ui/dialog.tsx';
 import { TextArea } from '../ui/field.tsx';
 import { Time } from '../ui/time.tsx';
 import { toast } from '../ui/toasts.tsx';
@@ -48,7 +49,7 @@ export function SetAsidePanel({ canTrust, agentId }: { canTrust: boolean; agentI
               {ROLE_WORDS[host.role]}, <Time at={host.since} />
             </span>
             {canTrust && (
-              <Button aria-label={`Trust again: ${host.hostname}`} onClick={() => setChosen(host)}>
+              <Button aria-label={`Trust again: ${isolated(host.hostname)}`} onClick={() => setChosen(host)}>
                 Trust again
               </Button>
             )}
@@ -72,7 +73,7 @@ function TrustDialog({ host, onClose }: { host: HostSetAside; onClose: () => voi
     try {
       await withStepUp(() => post<null>(`${PATH}/${host.agent_id}/trust`, { reason }));
       await queryClient.invalidateQueries({ queryKey: ['updates'] });
-      toast(`Package reports from ${host.hostname} count again.`);
+      toast(`Package reports from ${isolated(host.hostname)} count again.`);
       onClose();
     } catch (error) {
       setFailure(error instanceof Error ? error.message : String(error));
@@ -80,7 +81,7 @@ function TrustDialog({ host, onClose }: { host: HostSetAside; onClose: () => voi
     }
   };
   return (
-    <Dialog title={`Trust ${host.hostname} again`} onClose={onClose}>
+    <Dialog title={`Trust ${isolated(host.hostname)} again`} onClose={onClose}>
       <form className="space-y-4" onSubmit={(event) => void submit(event)}>
         <p>Its package reports count again, within the same limits.</p>
         <TextArea
@@ -91,12 +92,12 @@ function TrustDialog({ host, onClose }: { host: HostSetAside; onClose: () => voi
           maxLength={4_096}
           error={failure}
         />
-        <div className="flex flex-wrap justify-end gap-2">
+        <DialogFooter>
           <Button onClick={onClose}>Close</Button>
           <Button type="submit" tone="danger" busy={busy}>
             Trust it again
           </Button>
-        </div>
+        </DialogFooter>
       </form>
     </Dialog>
   );

@@ -29,6 +29,8 @@ export function enrolSteps({ origin, token }: { origin: string; token: string })
   ];
 }
 
+export const TOKENS = '/api/v1/admin/registration-tokens';
+
 export type TokenState = 'open' | 'used up' | 'expired';
 
 /** Whether a token can still enrol a host. */

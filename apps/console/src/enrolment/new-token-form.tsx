@@ -1,7 +1,11 @@
 import { useMutation } from '@tanstack/react-query';
-import type { CreatedRegistrationToken, CreateRegistrationToken } from '@tidegate/protocol/enrolment-api';
+import type {
+  CreatedRegistrationToken,
+  CreateRegistrationToken,
+  RegistrationTokenItem,
+} from '@tidegate/protocol/enrolment-api';
 import { useId, useState } from 'react';
-import { post } from '../api/client.ts';
+import { post, remove } from '../api/client.ts';
 import { fieldFaults } from '../api/field-faults.ts';
 import { queryClient } from '../api/queries.ts';
 import { useGroups } from '../hosts/groups.ts';
@@ -9,6 +13,8 @@ import { wordsOf } from '../hosts/tag-rules.ts';
 import { withStepUp } from '../login/step-up.tsx';
 import { Button } from '../ui/button.tsx';
 import { Field, Select } from '../ui/field.tsx';
+import { toast } from '../ui/toasts.tsx';
+import { TOKENS } from './enrolment-rules.ts';
 
 const HOUR_MS = 3_600_000;
 const LIFETIMES = [
@@ -24,17 +30,23 @@ const SEATS_MAX = 100_000;
 /** Shown where nothing is typed, and used then. */
 const LABEL = 'new hosts';
 
+interface Props {
+  /** The token whose place the new one takes: it starts with the same label, group and tags, for the hosts that are left. */
+  readonly renewed?: RegistrationTokenItem | null;
+  readonly onCreated: (token: CreatedRegistrationToken) => void;
+}
+
 /** Creates a registration token and passes it, with its secret, to the caller. */
-export function NewTokenForm({ onCreated }: { onCreated: (token: CreatedRegistrationToken) => void }) {
-  const [label, setLabel] = useState('');
-  const [seats, setSeats] = useState('1');
+export function NewTokenForm({ renewed = null, onCreated }: Props) {
+  const [label, setLabel] = useState(renewed?.label ?? '');
+  const [seats, setSeats] = useState(String(renewed ? renewed.seats - renewed.seats_used : 1));
   const [hours, setHours] = useState('24');
-  const [group, setGroup] = useState('');
-  const [tags, setTags] = useState('');
+  const [group, setGroup] = useState(renewed?.group ?? '');
+  const [tags, setTags] = useState(renewed?.tags.join(' ') ?? '');
   const groups = useGroups();
   const listId = useId();
   const create = useMutation({
-    mutationFn: () => {
+    mutationFn: async () => {
       const body: CreateRegistrationToken = {
         label: label.trim() || LABEL,
         seats: Number(seats),
@@ -42,7 +54,10 @@ export function NewTokenForm({ onCreated }: { onCreated: (token: CreatedRegistra
         ...(group === '' ? {} : { group }),
         ...(tags.trim() === '' ? {} : { tags: wordsOf(tags) }),
       };
-      return withStepUp(() => post<CreatedRegistrationToken>('/api/v1/admin/registration-tokens', body));
+      const created = await withStepUp(() => post<CreatedRegistrationToken>(TOKENS, body));
+      // Last, so that there is always one to join with; the secret of the new one is shown this once, whatever comes of the old one.
+      if (renewed) await withStepUp(() => remove(`${TOKENS}/${renewed.id}`)).catch(tellNotWithdrawn);
+      return created;
     },
     onSuccess: (token) => {
       setLabel('');
@@ -54,7 +69,7 @@ export function NewTokenForm({ onCreated }: { onCreated: (token: CreatedRegistra
   const isShownAtField = Object.keys(faults).some((name) => name in FIELDS);
   return (
     <form
-      className="grid grid-cols-1 items-start gap-3 sm:grid-cols-2 lg:grid-cols-[2fr_7rem_8rem_1.5fr_1.5fr_auto]"
+      className="grid grid-cols-1 items-start [&_label]:whitespace-nowrap gap-3 sm:grid-cols-2 lg:grid-cols-[2fr_6rem_7rem_1.5fr_1.5fr_auto]"
       onSubmit={(event) => {
         event.preventDefault();
         create.mutate();
@@ -115,7 +130,7 @@ export function NewTokenForm({ onCreated }: { onCreated: (token: CreatedRegistra
         onChange={(event) => setTags(event.target.value)}
       />
       <Button type="submit" tone="primary" busy={create.isPending} className="min-h-9 lg:mt-6.5">
-        Create a token
+        {renewed ? 'Renew the token' : 'Create a token'}
       </Button>
       {create.error && !isShownAtField && (
         <p role="alert" className="col-span-full rounded-md bg-bad-soft px-3 py-2 text-bad">
@@ -127,3 +142,7 @@ export function NewTokenForm({ onCreated }: { onCreated: (token: CreatedRegistra
 }
 
 const FIELDS = { label: true, seats: true, expires_at: true, group: true, tags: true } as const;
+
+function tellNotWithdrawn(): void {
+  toast('The old token is not withdrawn and still lets hosts in. Withdraw it in the list.', { tone: 'bad' });
+}

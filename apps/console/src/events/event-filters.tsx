@@ -1,5 +1,6 @@
 import { EVENT_TYPES } from '@tidegate/protocol/event-narratives';
 import { SEVERITIES } from '@tidegate/protocol/event-types';
+import { eventWords } from '@tidegate/protocol/event-words';
 import type { ListSearch } from '../api/list-search.ts';
 import { Field } from '../ui/field.tsx';
 import { FilterChips } from '../ui/filter-chips.tsx';
@@ -55,7 +56,7 @@ export function EventFilters({ list }: { list: ListSearch<Name> }) {
       <FilterSelect
         label="Type"
         value={filter.type}
-        choices={asWords([...EVENT_TYPES, ...(filter.type ? [filter.type] : [])])}
+        choices={typesInWords([...EVENT_TYPES, ...(filter.type ? [filter.type] : [])])}
         onChoose={(type) => setFilter({ type })}
       />
       <FilterSelect
@@ -81,7 +82,13 @@ export function EventFilters({ list }: { list: ListSearch<Name> }) {
   );
 }
 
+/** Types by their words. */
+function typesInWords(types: readonly string[]): Readonly<Record<string, string>> {
+  const pairs = types.map((type) => [type, eventWords(type)] as const);
+  return Object.fromEntries(pairs.toSorted(([, a], [, b]) => a.localeCompare(b)));
+}
+
 /** Choices whose labels are their values. */
 function asWords(names: readonly string[]): Readonly<Record<string, string>> {
-  return Object.fromEntries(names.map((name) => [name, name]));
+  return Object.fromEntries(names.map((name) => [name, name.replaceAll('_', ' ').toLowerCase()]));
 }

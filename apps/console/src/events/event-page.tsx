@@ -2,11 +2,13 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { narrativeOf } from '@tidegate/protocol/event-narratives';
 import { oneQuery } from '../api/queries.ts';
+import { actorText } from '../ui/actor.ts';
 import { CopyText } from '../ui/copy-text.tsx';
 import { RawJson } from '../ui/fold.tsx';
 import { Facts, Page, Panel } from '../ui/page.tsx';
 import { ErrorPanel, Skeleton } from '../ui/states.tsx';
 import { Time } from '../ui/time.tsx';
+import { CutNote } from './cut-note.tsx';
 import { EventSeverityBadge } from './event-badges.tsx';
 import type { EventItem } from './event-item.ts';
 
@@ -17,7 +19,7 @@ export function EventPage() {
   if (!event)
     return (
       <Page title="Event">
-        {error ? <ErrorPanel error={error} retry={() => void refetch()} /> : <Skeleton />}
+        {error ? <ErrorPanel error={error} retry={() => void refetch()} /> : <Skeleton as="panels" />}
       </Page>
     );
   return (
@@ -26,6 +28,7 @@ export function EventPage() {
         <Panel title="What happened">
           <div className="space-y-3">
             <p className="break-words">{narrativeOf(event)}</p>
+            <CutNote event={event} />
             <RawJson value={event.content} />
           </div>
         </Panel>
@@ -49,7 +52,7 @@ function factsOf(event: EventItem): (readonly [string, React.ReactNode])[] {
     ],
     ['Kind', event.kind],
     ['Component', event.component],
-    ['Actor', event.actor ?? <span className="text-muted">none</span>],
+    ['Actor', event.actor === null ? 'none' : actorText(event.actor)],
     [
       'Host',
       agentId === null ? (

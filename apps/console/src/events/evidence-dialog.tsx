@@ -36,7 +36,7 @@ export function EvidenceDialog({
   return (
     <FormDialog
       title={`Evidence of ${of}`}
-      lead="One signed file for an auditor: who approved what and why, what was installed, and why other updates wait. report.html in it is for readers."
+      lead="One signed file for an auditor: who approved what and why, what was installed, and why other updates wait. Open report.html in it to read it."
       submit="Download"
       tone="primary"
       busy={download.isPending}

@@ -3,6 +3,7 @@ import { Fold } from '../ui/fold.tsx';
 
 const COMMANDS = [
   ['Next to the running server', 'tidegate doctor --verify-events'],
+  ['With archives of removed events', 'tidegate doctor --verify-events --archive FILE'],
   ['To export the log for someone else', 'tidegate events export --out events.ndjson'],
   [
     'On any machine, with the keys from /api/v1/public-keys',

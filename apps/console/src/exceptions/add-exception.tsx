@@ -1,5 +1,6 @@
 import { useMutation } from '@tanstack/react-query';
 import type { AgeException, AgeExceptionRequest } from '@tidegate/protocol/approvals-api';
+import { isolated } from '@tidegate/protocol/isolated';
 import { useState } from 'react';
 import { post } from '../api/client.ts';
 import { fieldFaults } from '../api/field-faults.ts';
@@ -20,7 +21,7 @@ export function AddException({ prefill, onClose }: { prefill: Prefill | null; on
   const adding = useMutation({
     mutationFn: (body: AgeExceptionRequest) => withStepUp(() => post<AgeException>(EXCEPTIONS, body)),
     onSuccess: async ({ name, version }) => {
-      toast(`${name}@${version} is excepted from the minimum age.`);
+      toast(`${isolated(name)}@${isolated(version)} is excepted from the minimum age.`);
       await queryClient.invalidateQueries({ queryKey: ['updates'] });
       onClose();
     },
@@ -47,7 +48,7 @@ export function AddException({ prefill, onClose }: { prefill: Prefill | null; on
       onClose={onClose}
     >
       <Select
-        label="Ecosystem"
+        label="Package manager"
         value={ecosystem}
         onChange={(e) => setEcosystem(e.target.value === 'pypi' ? 'pypi' : 'npm')}
         error={faults.ecosystem}

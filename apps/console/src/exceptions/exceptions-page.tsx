@@ -1,15 +1,18 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, useSearch } from '@tanstack/react-router';
 import type { AgeException } from '@tidegate/protocol/approvals-api';
+import { isolated } from '@tidegate/protocol/isolated';
 import { Plus, Trash2 } from 'lucide-react';
 import { useMemo, useState } from 'react';
 import { remove } from '../api/client.ts';
 import { useListSearch } from '../api/list-search.ts';
 import { listQuery, queryClient } from '../api/queries.ts';
 import { useSession } from '../api/session.ts';
+import { MANAGERS } from '../hosts/package-managers.ts';
 import { withStepUp } from '../login/step-up.tsx';
 import { Badge } from '../ui/badge.tsx';
 import { Button, IconButton } from '../ui/button.tsx';
+import { ByWhom } from '../ui/by-whom.tsx';
 import type { Column } from '../ui/data-table.tsx';
 import { ConfirmDialog } from '../ui/dialog.tsx';
 import { ListTable } from '../ui/list-table.tsx';
@@ -52,7 +55,7 @@ export function ExceptionsPage() {
         <p role="status" className="mb-3 rounded-lg border border-line bg-surface px-4 py-2">
           Only an admin can except{' '}
           <span className="mono">
-            {prefill.name}@{prefill.version}
+            <bdi>{prefill.name}</bdi>@<bdi>{prefill.version}</bdi>
           </span>
           .
         </p>
@@ -86,20 +89,29 @@ function columnsOf(onEnd: ((exception: AgeException) => void) | null): readonly 
       header: 'Package',
       cell: ({ name, version }) => (
         <span className="mono">
-          {name}@{version}
+          <bdi>{name}</bdi>@<bdi>{version}</bdi>
         </span>
       ),
     },
-    { id: 'ecosystem', header: 'Ecosystem', cell: ({ ecosystem }) => ecosystem },
-    { id: 'ends', header: 'Expires', cell: (exception) => <Ends at={exception.expires_at} /> },
+    {
+      id: 'ends',
+      header: 'Expires',
+      part: 'pinned',
+      cell: (exception) => <Ends at={exception.expires_at} />,
+    },
+    { id: 'ecosystem', header: 'Package manager', cell: ({ ecosystem }) => MANAGERS[ecosystem] },
     {
       id: 'reason',
       header: 'Reason',
       wide: true,
+      wraps: true,
       cell: ({ reason }) => <span title={reason}>{reason}</span>,
     },
-    { id: 'created_by', header: 'Created by', cell: (exception) => exception.created_by },
-    { id: 'created_at', header: 'Created', cell: (exception) => <Time at={exception.created_at} /> },
+    {
+      id: 'created_by',
+      header: 'Created by',
+      cell: (exception) => <ByWhom by={exception.created_by} at={exception.created_at} />,
+    },
   ];
   if (onEnd === null) return columns;
   const end: Column<AgeException> = {
@@ -107,7 +119,8 @@ function columnsOf(onEnd: ((exception: AgeException) => void) | null): readonly 
     header: 'Actions',
     cell: (exception) => (
       <IconButton
-        label={`End the exception for ${exception.name}@${exception.version}`}
+        word="End"
+        label={`End the exception for ${isolated(exception.name)}@${isolated(exception.version)}`}
         onClick={() => onEnd(exception)}
       >
         <Trash2 aria-hidden="true" className="size-4" />
@@ -128,15 +141,15 @@ function Ends({ at }: { at: string }) {
 }
 
 function EndException({ exception, onClose }: { exception: AgeException; onClose: () => void }) {
-  const named = `${exception.name}@${exception.version}`;
+  const named = `${isolated(exception.name)}@${isolated(exception.version)}`;
   const end = async () => {
     await withStepUp(() => remove(`${EXCEPTIONS}/${exception.id}`));
-    toast(`The exception for ${named} has ended.`);
+    toast(`The exception for ${isolated(named)} has ended.`);
     await queryClient.invalidateQueries({ queryKey: ['updates'] });
   };
   return (
     <ConfirmDialog
-      title={`End the exception for ${named}`}
+      title={`End the exception for ${isolated(named)}`}
       confirm="End the exception"
       onConfirm={end}
       onClose={onClose}

@@ -22,9 +22,9 @@ const KEYS = ['any', 'introduced'] as const satisfies readonly VulnerabilityPoli
 
 /** The question which vulnerabilities stop an update, with what each answer would do to this fleet. */
 export function PolicyChoice() {
-  const { data, error } = useQuery(policyQuery);
+  const { data, error, refetch } = useQuery(policyQuery);
   if (data) return <Question state={data} />;
-  return error ? <ErrorPanel error={error} /> : <Skeleton rows={4} />;
+  return error ? <ErrorPanel error={error} retry={() => void refetch()} /> : <Skeleton rows={4} />;
 }
 
 function Question({ state }: { state: VulnerabilityPolicyState }) {
@@ -100,7 +100,7 @@ function SetBy({ state: { set_by, changed_at, changed_by } }: { state: Vulnerabi
     case 'operator':
       return (
         <>
-          Chosen by {changed_by}, <Time at={changed_at} />.
+          Chosen by <bdi>{changed_by}</bdi>, <Time at={changed_at} />.
         </>
       );
   }

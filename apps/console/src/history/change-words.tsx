@@ -43,8 +43,8 @@ export function ChangeLine({ change }: { change: PackageDifference }) {
       <span className="mono min-w-0 break-all">
         {kind === 'changed' ? (
           <>
-            {from} <span aria-hidden="true">→</span>
-            <span className="sr-only">to</span> {to}
+            <bdi>{from}</bdi> <span aria-hidden="true">→</span>
+            <span className="sr-only">to</span> <bdi>{to}</bdi>
           </>
         ) : (
           (to ?? from)

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import type { AgentItem } from '@tidegate/protocol/agents-api';
+import { isolated } from '@tidegate/protocol/isolated';
 import { useListSearch } from '../api/list-search.ts';
 import { oneQuery } from '../api/queries.ts';
 import { dateIn, longDate } from '../calendar/calendar-rules.ts';
@@ -46,10 +47,10 @@ function HistoryOf({ id }: { id: string }) {
 
   return (
     <Page
-      title={`History of ${name}`}
+      title={`History of ${isolated(name)}`}
       lead={
         <Link to="/hosts/$id" params={{ id }}>
-          Back to {name}
+          Back to <bdi>{name}</bdi>
         </Link>
       }
     >
@@ -58,7 +59,12 @@ function HistoryOf({ id }: { id: string }) {
           aria-label="Look back"
           className="flex flex-wrap items-end gap-3 rounded-xl border border-line bg-surface px-4 py-3"
         >
-          <DayField label="Installed on" day={on} today={today} onDay={(day) => setFilter({ on: day })} />
+          <DayField
+            label="What was installed on"
+            day={on}
+            today={today}
+            onDay={(day) => setFilter({ on: day })}
+          />
           {on !== undefined && (
             <>
               <DayField

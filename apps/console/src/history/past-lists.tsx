@@ -6,12 +6,12 @@ import { useListSearch } from '../api/list-search.ts';
 import { listQuery } from '../api/queries.ts';
 import { PackageFilters } from '../hosts/package-filters.tsx';
 import { MANAGERS } from '../hosts/package-managers.ts';
-import { useNarrow } from '../shell/use-narrow.ts';
 import { Cut } from '../ui/cut.tsx';
 import type { Column } from '../ui/data-table.tsx';
 import { ListPanel } from '../ui/list-panel.tsx';
 import { ListTable } from '../ui/list-table.tsx';
 import { EmptyState } from '../ui/states.tsx';
+import { useNarrow } from '../ui/use-narrow.ts';
 import { ChangeBadge, ChangeLine } from './change-words.tsx';
 import { TooOld } from './too-old.tsx';
 
@@ -35,7 +35,7 @@ const NAME: Column<{ name: string }> = {
 const PACKAGES: readonly Column<PackageThen>[] = [
   NAME,
   { id: 'version', header: 'Version', cell: ({ version }) => <Cut text={version} /> },
-  { id: 'ecosystem', header: 'Ecosystem', cell: ({ ecosystem }) => MANAGERS[ecosystem] },
+  { id: 'ecosystem', header: 'Package manager', cell: ({ ecosystem }) => MANAGERS[ecosystem] },
   { id: 'arch', header: 'Arch or folder', cell: ({ arch }) => <Cut text={arch ?? '–'} /> },
 ];
 
@@ -48,7 +48,7 @@ const DIFFERENCES: readonly Column<PackageDifference>[] = [
   },
   { id: 'from', header: 'Before', cell: ({ from_version: text }) => <Cut text={text ?? '–'} /> },
   { id: 'to', header: 'After', cell: ({ to_version: text }) => <Cut text={text ?? '–'} /> },
-  { id: 'ecosystem', header: 'Ecosystem', cell: ({ ecosystem }) => MANAGERS[ecosystem] },
+  { id: 'ecosystem', header: 'Package manager', cell: ({ ecosystem }) => MANAGERS[ecosystem] },
 ];
 
 /** Packages that a host had at the end of a day; `at` is undefined for now. */

@@ -2,7 +2,7 @@ import type { CommandItem } from '@tidegate/protocol/commands-api';
 import type { PackageChange } from '@tidegate/protocol/package-history-api';
 import { describe, expect, test } from 'vitest';
 import type { EventItem } from '../events/event-item.ts';
-import { byDay, daysBack, endOfPastDay, timelineOf } from './timeline-rules.ts';
+import { byDay, daysBack, endOfPastDay, isSameEntry, joined, timelineOf } from './timeline-rules.ts';
 
 const at = (hour: number) => `2026-11-21T${String(hour).padStart(2, '0')}:00:00.000Z`;
 
@@ -33,7 +33,8 @@ function commandOf(hour: number, action: CommandItem['action']): CommandItem {
       packages: { total: 0, first: [] },
     },
     ...{ status: 'success', seq: 1, created_by: 'ada', created_at: at(hour), not_before: '', expires_at: '' },
-    ...{ sent_at: null, received_at: null, started_at: null, finished_at: null, reason: null },
+    ...{ sent_at: null, received_at: null, started_at: null, installing_at: null, finished_at: null },
+    reason: null,
     ...{ exit_code: null, output_tail: null, way_back: null, restarts: null, probes: null, hooks: null },
   };
 }
@@ -74,6 +75,19 @@ describe('the timeline of a host', () => {
     expect(entries.map((entry) => ('changes' in entry ? entry.changes.length : 0))).toEqual([2, 1]);
   });
 
+  test('an entry says that its report may have brought more than was loaded', () => {
+    const cutOf = (isMore: boolean) =>
+      timelineOf(
+        {
+          changes: page([changeOf(9), changeOf(5), changeOf(5, { cause: 'unknown' })], isMore),
+          ...{ events: page([]), commands: page([]) },
+        },
+        undefined,
+      ).entries.map((entry) => 'changes' in entry && entry.isCut);
+    expect(cutOf(true)).toEqual([false, true, true]);
+    expect(cutOf(false)).toEqual([false, false, false]);
+  });
+
   test('ends where a list is cut, unless the kind leaves that list out', () => {
     const sources = {
       changes: page([changeOf(9), changeOf(3)]),
@@ -82,10 +96,63 @@ describe('the timeline of a host', () => {
     };
     const all = timelineOf(sources, undefined);
     expect(all.entries.map((entry) => entry.at)).toEqual([9, 8, 7, 6].map(at));
-    expect(all.backTo).toBe(at(6));
+    expect([all.backTo, all.cut]).toEqual([at(6), ['events']]);
+    const both = timelineOf({ ...sources, changes: page([changeOf(9), changeOf(6)], true) }, undefined);
+    expect([both.backTo, both.cut]).toEqual([at(6), ['changes', 'events']]);
     const commands = timelineOf(sources, 'commands');
     expect(commands.entries.map((entry) => entry.at)).toEqual([7, 5].map(at));
-    expect(commands.backTo).toBeNull();
+    expect([commands.backTo, commands.cut]).toEqual([null, []]);
+  });
+
+  describe('what was loaded before the newest page', () => {
+    const list = (numbers: readonly number[], next_cursor: string | null = null) => ({
+      items: numbers.map((n) => ({ n })),
+      next_cursor,
+    });
+    const numbers = (...lists: Parameters<typeof join>) => {
+      const { items, next_cursor } = join(...lists);
+      return [items.map(({ n }) => n), next_cursor];
+    };
+    const join = (newest: ReturnType<typeof list>, loaded: ReturnType<typeof list> | null) =>
+      joined(newest, loaded, ({ n }) => n);
+
+    test('follows it, in order and once, also when more has come meanwhile', () => {
+      const loaded = list([9, 8, 7, 6, 5, 4], 'older');
+      expect(numbers(list([9, 8, 7], 'next'), null)).toEqual([[9, 8, 7], 'next']);
+      expect(numbers(list([9, 8, 7], 'next'), loaded)).toEqual([[9, 8, 7, 6, 5, 4], 'older']);
+      expect(numbers(list([11, 10, 9], 'next'), loaded)).toEqual([[11, 10, 9, 8, 7, 6, 5, 4], 'older']);
+    });
+
+    test('is left out where something is missing between, and where nothing is', () => {
+      expect(numbers(list([19, 18, 17], 'next'), list([9, 8, 7], 'older'))).toEqual([[19, 18, 17], 'next']);
+      expect(numbers(list([9, 8]), list([9, 8, 7], 'older'))).toEqual([[9, 8], null]);
+      expect(numbers(list([]), list([9]))).toEqual([[], null]);
+    });
+
+    test('of a row that the newest page has no more, or otherwise, nothing old is shown', () => {
+      expect(numbers(list([9, 7], 'next'), list([9, 8, 7, 6]))).toEqual([[9, 7, 6], null]);
+    });
+  });
+
+  test('an entry is drawn anew only if something of it changed', () => {
+    const [change, event, command_] = [changeOf(9), eventOf(8, 'update_approved'), commandOf(7, 'scan')];
+    const entriesOf = (changes: readonly PackageChange[]) =>
+      timelineOf({ changes: page(changes), events: page([event]), commands: page([command_]) }, undefined)
+        .entries;
+    const [before, after] = [entriesOf([change]), entriesOf([change])];
+    expect(before.map((entry, i) => isSameEntry(entry, after[i] ?? entry))).toEqual([true, true, true]);
+    expect(before.map((entry, i) => entry === after[i])).toEqual([false, false, false]);
+    const more = entriesOf([change, { ...change, position: 10 }]);
+    const changed = entriesOf([{ ...change }]);
+    const kinds = [before[0], more[0], changed[0], before[1], before[2]].flatMap((one) => one ?? []);
+    for (const [i, a] of kinds.entries())
+      for (const [j, b] of kinds.entries()) expect([i, j, isSameEntry(a, b)]).toEqual([i, j, i === j]);
+    const newer = { ...event };
+    const [, redrawn] = timelineOf(
+      { changes: page([change]), events: page([newer]), commands: page([command_]) },
+      undefined,
+    ).entries;
+    expect(redrawn && before[1] && isSameEntry(before[1], redrawn)).toBe(false);
   });
 
   test('days are those of the reader', () => {

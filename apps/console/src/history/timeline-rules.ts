@@ -1,6 +1,6 @@
 import type { CommandItem } from '@tidegate/protocol/commands-api';
 import type { PackageChange } from '@tidegate/protocol/package-history-api';
-import { dateIn } from '../calendar/calendar-rules.ts';
+import { datesIn } from '../calendar/calendar-rules.ts';
 import type { EventItem } from '../events/event-item.ts';
 
 export const ENTRY_KINDS = {
@@ -15,13 +15,17 @@ export const ENTRY_KINDS = {
 export type EntryKind = keyof typeof ENTRY_KINDS;
 
 export type Entry = { readonly id: string; readonly at: string; readonly kind: EntryKind } & (
-  | { readonly changes: readonly PackageChange[] }
+  | {
+      readonly changes: readonly PackageChange[];
+      /** The same report may have brought more, which was not loaded. */
+      readonly isCut: boolean;
+    }
   | { readonly event: EventItem }
   | { readonly command: CommandItem }
 );
 
-/** A page of a list, the newest first. */
-interface Listed<T> {
+/** A list, the newest first, with where it goes on. */
+export interface Listed<T> {
   readonly items: readonly T[];
   readonly next_cursor: string | null;
 }
@@ -38,21 +42,27 @@ const APPROVALS: ReadonlySet<string> = new Set([
 ]);
 const LABELS: ReadonlySet<string> = new Set(['HOST_GROUP_CHANGED', 'HOST_TAGS_CHANGED']);
 
+interface TimelineOf {
+  readonly entries: readonly Entry[];
+  readonly backTo: string | null;
+  /** The lists that end there. */
+  readonly cut: readonly (keyof Sources)[];
+}
+
 /**
- * What happened on a host, the newest first. Where a list has more than its page, the timeline ends at `backTo`, the end of that
- * page: before it something would be missing.
+ * What happened on a host, the newest first. Where a list has more than was loaded, the timeline ends at `backTo`, the end of
+ * what was: before it something would be missing.
  */
-export function timelineOf(
-  { changes, events, commands }: Sources,
-  kind: EntryKind | undefined,
-): { entries: readonly Entry[]; backTo: string | null } {
+export function timelineOf({ changes, events, commands }: Sources, kind: EntryKind | undefined): TimelineOf {
   const lists = [
     {
+      name: 'changes' as const,
       kinds: ['packages', 'outside'],
       end: endOf(changes, ({ reported_at: at }) => at),
-      entries: reportsOf(changes.items),
+      entries: reportsOf(changes),
     },
     {
+      name: 'events' as const,
       kinds: ['approvals', 'reboots', 'labels', 'others'],
       end: endOf(events, ({ created_at: at }) => at),
       entries: events.items.map(
@@ -60,6 +70,7 @@ export function timelineOf(
       ),
     },
     {
+      name: 'commands' as const,
       kinds: ['commands', 'reboots'],
       end: endOf(commands, ({ created_at: at }) => at),
       entries: commands.items.map((command): Entry => {
@@ -73,7 +84,39 @@ export function timelineOf(
     .flatMap((list) => list.entries)
     .filter((entry) => (kind === undefined || entry.kind === kind) && entry.at >= backTo)
     .toSorted((a, b) => b.at.localeCompare(a.at));
-  return { entries, backTo: backTo === '' ? null : backTo };
+  if (backTo === '') return { entries, backTo: null, cut: [] };
+  return { entries, backTo, cut: lists.filter(({ end }) => end === backTo).map(({ name }) => name) };
+}
+
+/**
+ * A list as its newest page is now, with what was loaded before. What is only in `loaded` follows the end of the page; where that
+ * end is not in it, something is missing between the two, and the page stands alone.
+ */
+export function joined<T>(
+  newest: Listed<T>,
+  loaded: Listed<T> | null,
+  idOf: (item: T) => string | number,
+): Listed<T> {
+  const last = newest.items.at(-1);
+  if (loaded === null || newest.next_cursor === null || last === undefined) return newest;
+  const end = loaded.items.findIndex((item) => idOf(item) === idOf(last));
+  if (end < 0) return newest;
+  return { items: [...newest.items, ...loaded.items.slice(end + 1)], next_cursor: loaded.next_cursor };
+}
+
+/** Entries are made anew of what the server said, which stays the same object while it says the same. */
+export function isSameEntry(a: Entry, b: Entry): boolean {
+  if (a.id !== b.id || a.kind !== b.kind) return false;
+  if ('changes' in a) {
+    return (
+      'changes' in b &&
+      a.isCut === b.isCut &&
+      a.changes.length === b.changes.length &&
+      a.changes.every((change, i) => change === b.changes[i])
+    );
+  }
+  if ('event' in a) return 'event' in b && a.event === b.event;
+  return 'command' in b && a.command === b.command;
 }
 
 function endOf<T>({ items, next_cursor }: Listed<T>, timeOf: (item: T) => string): string {
@@ -82,15 +125,17 @@ function endOf<T>({ items, next_cursor }: Listed<T>, timeOf: (item: T) => string
 }
 
 /** Changes of one report and one cause are one entry. */
-function reportsOf(changes: readonly PackageChange[]): Entry[] {
-  const together = Map.groupBy(changes, ({ reported_at: at, cause, command }) =>
+function reportsOf(list: Listed<PackageChange>): Entry[] {
+  const end = endOf(list, ({ reported_at: at }) => at);
+  const together = Map.groupBy(list.items, ({ reported_at: at, cause, command }) =>
     [at, cause, command?.id ?? ''].join(' '),
   );
   return [...together].flatMap(([id, some]) => {
     const [first] = some;
     if (!first) return [];
     const kind = first.cause === 'tidegate' ? 'packages' : 'outside';
-    return [{ id, at: first.reported_at, kind, changes: some } as const];
+    const { reported_at: at } = first;
+    return [{ id, at, kind, changes: some, isCut: at === end } as const];
   });
 }
 
@@ -105,7 +150,8 @@ export function byDay(
   entries: readonly Entry[],
   zone: string,
 ): readonly (readonly [string, readonly Entry[]])[] {
-  return [...Map.groupBy(entries, ({ at }) => dateIn(Date.parse(at), zone))];
+  const dateOf = datesIn(zone);
+  return [...Map.groupBy(entries, ({ at }) => dateOf(Date.parse(at)))];
 }
 
 /** The first moment of the reader's day that many days before today. */

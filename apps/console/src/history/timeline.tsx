@@ -1,24 +1,21 @@
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import type { CommandItem } from '@tidegate/protocol/commands-api';
 import { narrativeOf } from '@tidegate/protocol/event-narratives';
-import type { KnownSince, PackageChange } from '@tidegate/protocol/package-history-api';
+import type { PackageChange } from '@tidegate/protocol/package-history-api';
 import { CircleCheck, Package, PackageOpen, Power, Send, Tag, Zap } from 'lucide-react';
-import type { ReactNode } from 'react';
-import type { Page } from '../api/client.ts';
-import { oneQuery } from '../api/queries.ts';
-import { longDate } from '../calendar/calendar-rules.ts';
+import { memo, type ReactNode } from 'react';
+import { dateIn, longDate } from '../calendar/calendar-rules.ts';
 import { CommandPackages } from '../commands/command-packages.tsx';
 import { ACTION_WORDS, CommandStatusBadge } from '../commands/command-words.tsx';
-import type { EventItem } from '../events/event-item.ts';
 import { ownZone } from '../policies/window-times.tsx';
+import { actorText } from '../ui/actor.ts';
 import { Button } from '../ui/button.tsx';
 import { EmptyState, ErrorPanel, Skeleton } from '../ui/states.tsx';
+import { utcText } from '../ui/utc-text.ts';
 import { CauseLine, ChangeLine } from './change-words.tsx';
-import { byDay, ENTRY_KINDS, type Entry, type EntryKind, timelineOf } from './timeline-rules.ts';
+import { OlderEntries } from './older-entries.tsx';
+import { byDay, ENTRY_KINDS, type Entry, type EntryKind, isSameEntry, timelineOf } from './timeline-rules.ts';
+import { useSources } from './use-sources.ts';
 
-/** The most that a list gives at once. */
-const PAGE = 200;
 /** Packages of one entry that are listed before the rest is folded. */
 const SHOWN = 5;
 
@@ -31,27 +28,6 @@ const ICONS: Readonly<Record<EntryKind, ReactNode>> = {
   labels: <Tag className="size-4 text-muted" aria-hidden="true" />,
   others: <Zap className="size-4 text-muted" aria-hidden="true" />,
 };
-
-interface Changes extends Page<PackageChange> {
-  readonly ecosystems: readonly KnownSince[];
-}
-
-function useSources(id: string, { since, q }: { since: string; q: string | undefined }) {
-  const path = `/api/v1/agents/${encodeURIComponent(id)}/inventory/changes`;
-  const of = { agent_id: id, since, limit: PAGE };
-  const placeholderData = keepPreviousData;
-  // Under topics of what brings them, so that they follow it.
-  const changes = useQuery({
-    ...oneQuery<Changes>('updates', path, { since, q, limit: PAGE }),
-    placeholderData,
-  });
-  const events = useQuery({ ...oneQuery<Page<EventItem>>('events', '/api/v1/events', of), placeholderData });
-  const commands = useQuery({
-    ...oneQuery<Page<CommandItem>>('commands', '/api/v1/commands', of),
-    placeholderData,
-  });
-  return { changes, events, commands };
-}
 
 /** What happened on a host since a time, by day. With a part of a package's name: its changes alone. */
 export function Timeline({
@@ -68,19 +44,15 @@ export function Timeline({
   /** Clears the filter; null without one. */
   clear: (() => void) | null;
 }) {
-  const queries = useSources(id, { since, q });
-  const failed = Object.values(queries).find(({ error }) => error !== null);
+  const { failed, sources, isReported, isStale, loadOlder } = useSources({ id, since, q });
   if (failed) return <ErrorPanel error={failed.error} retry={() => void failed.refetch()} />;
-  const { changes, events, commands } = queries;
-  if (!changes.data || !events.data || !commands.data) return <Skeleton />;
-  const none = { items: [], next_cursor: null };
-  const sources =
-    q === undefined
-      ? { changes: changes.data, events: events.data, commands: commands.data }
-      : { changes: changes.data, events: none, commands: none };
-  const { entries, backTo } = timelineOf(sources, kind);
-  if (entries.length === 0) return <Nothing isReported={changes.data.ecosystems.length > 0} clear={clear} />;
+  if (sources === null) return <Skeleton as="rows" />;
+  const { entries, backTo, cut } = timelineOf(sources, kind);
+  if (entries.length === 0 && backTo === null) return <Nothing isReported={isReported} clear={clear} />;
   const zone = ownZone();
+  const time = new Intl.DateTimeFormat('en-GB', { timeZone: zone, hour: '2-digit', minute: '2-digit' });
+  const clockOf = (at: string) => time.format(Date.parse(at));
+  const momentOf = (at: string) => `${longDate(dateIn(Date.parse(at), zone))}, ${clockOf(at)}`;
   return (
     <>
       {byDay(entries, zone).map(([day, some]) => (
@@ -88,42 +60,40 @@ export function Timeline({
           <h2 className="bg-sunken px-4 py-1.5 font-semibold">{longDate(day)}</h2>
           <ol className="divide-y divide-line">
             {some.map((entry) => (
-              <EntryRow key={entry.id} entry={entry} zone={zone} />
+              <EntryRow key={entry.id} entry={entry} clock={clockOf(entry.at)} />
             ))}
           </ol>
         </section>
       ))}
-      {backTo !== null && (
-        <p role="status" className="px-4 py-3 text-muted">
-          The newest {PAGE} of each kind are listed. There is more before: choose a shorter period, a kind or
-          a package.
-        </p>
-      )}
+      <OlderEntries
+        key={`${id} ${since} ${kind ?? ''} ${q ?? ''}`}
+        backTo={backTo === null ? null : momentOf(backTo)}
+        {...{ isStale, count: entries.length, load: () => loadOlder(cut) }}
+      />
     </>
   );
 }
 
-function EntryRow({ entry, zone }: { entry: Entry; zone: string }) {
-  const time = new Intl.DateTimeFormat('en-GB', { timeZone: zone, hour: '2-digit', minute: '2-digit' });
-  return (
-    <li className="grid grid-cols-[auto_auto_minmax(0,1fr)] items-start gap-x-3 px-4 py-2">
-      <time
-        dateTime={entry.at}
-        title={entry.at.replace('T', ' ').replace(/(\.\d+)?Z$/, ' UTC')}
-        className="text-muted tabular-nums"
-      >
-        {time.format(Date.parse(entry.at))}
-      </time>
-      <span title={ENTRY_KINDS[entry.kind]} className="mt-0.5">
-        {ICONS[entry.kind]}
-        <span className="sr-only">{ENTRY_KINDS[entry.kind]}:</span>
-      </span>
-      <div className="min-w-0">
-        <EntryText entry={entry} />
-      </div>
-    </li>
-  );
-}
+/** Entries that did not change are not drawn again: there may be thousands. */
+const EntryRow = memo(
+  function EntryRow({ entry, clock }: { entry: Entry; clock: string }) {
+    return (
+      <li className="grid grid-cols-[auto_auto_minmax(0,1fr)] items-start gap-x-3 px-4 py-2">
+        <time dateTime={entry.at} title={utcText(entry.at)} className="text-muted tabular-nums">
+          {clock}
+        </time>
+        <span title={ENTRY_KINDS[entry.kind]} className="mt-0.5">
+          {ICONS[entry.kind]}
+          <span className="sr-only">{ENTRY_KINDS[entry.kind]}:</span>
+        </span>
+        <div className="min-w-0">
+          <EntryText entry={entry} />
+        </div>
+      </li>
+    );
+  },
+  (before, after) => before.clock === after.clock && isSameEntry(before.entry, after.entry),
+);
 
 function EntryText({ entry }: { entry: Entry }) {
   if ('event' in entry) {
@@ -142,7 +112,7 @@ function EntryText({ entry }: { entry: Entry }) {
     return (
       <div className="flex flex-wrap items-center gap-x-2">
         <p className="min-w-0 break-words">
-          {by} asked the host to{' '}
+          <bdi>{actorText(by)}</bdi> asked the host to{' '}
           <Link to="/commands/$id" params={{ id }}>
             {ACTION_WORDS[action]}
           </Link>
@@ -168,12 +138,14 @@ function EntryText({ entry }: { entry: Entry }) {
       <ul className="space-y-1">{entry.changes.slice(0, SHOWN).map(line)}</ul>
       {rest.length > 0 && (
         <details>
-          <summary className="min-h-6 w-fit rounded px-1 text-muted hover:text-text">
+          <summary className="min-h-[24px] w-fit rounded px-1 text-muted hover:text-text">
             {rest.length.toLocaleString('en')} more packages
+            {entry.isCut && ', and some that are not loaded yet'}
           </summary>
           <ul className="mt-1 space-y-1">{rest.map(line)}</ul>
         </details>
       )}
+      {entry.isCut && rest.length === 0 && <p className="text-muted">More packages are not loaded yet.</p>}
       {first && (
         <p>
           <CauseLine {...first} />

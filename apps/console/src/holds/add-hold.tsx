@@ -1,10 +1,11 @@
 import { useMutation } from '@tanstack/react-query';
 import type { HoldDetail, HoldRequest } from '@tidegate/protocol/holds-api';
-import { ECOSYSTEMS, type Ecosystem } from '@tidegate/protocol/scalars';
+import type { Ecosystem } from '@tidegate/protocol/scalars';
 import { useState } from 'react';
 import { post } from '../api/client.ts';
 import { fieldFaults } from '../api/field-faults.ts';
 import { queryClient } from '../api/queries.ts';
+import { MANAGER_KEYS, MANAGERS } from '../hosts/package-managers.ts';
 import { Select, TextArea } from '../ui/field.tsx';
 import { FormDialog } from '../ui/form-dialog.tsx';
 import { LastDay } from '../ui/last-day.tsx';
@@ -41,7 +42,7 @@ export function AddHold({ onClose }: { onClose: () => void }) {
   return (
     <FormDialog
       title="Put packages on hold"
-      lead="Nothing that would change one of them is approved, also not another update that brings it, and no override passes. What was approved is withdrawn, unless its host has begun."
+      lead="No update that would change one of them can be approved, not even with an override or as part of another update. Approvals already given are withdrawn, unless their host has begun."
       submit="Put on hold"
       busy={adding.isPending}
       error={adding.error?.message}
@@ -51,18 +52,18 @@ export function AddHold({ onClose }: { onClose: () => void }) {
       <TextArea
         {...{ label: 'Packages', name: 'packages', required: true, rows: 3, spellCheck: false }}
         error={faults.packages}
-        hint="One in a line; * stands for any characters, as in linux-image-*."
+        hint="One per line; * stands for any characters, as in linux-image-*."
       />
       <Select
-        label="Ecosystem"
+        label="Package manager"
         value={ecosystem ?? ''}
-        onChange={({ target: { value } }) => setEcosystem(ECOSYSTEMS.find((one) => one === value) ?? null)}
+        onChange={({ target: { value } }) => setEcosystem(MANAGER_KEYS.find((one) => one === value) ?? null)}
         error={faults.ecosystems}
       >
-        <option value="">all ecosystems</option>
-        {ECOSYSTEMS.map((one) => (
+        <option value="">all package managers</option>
+        {MANAGER_KEYS.map((one) => (
           <option key={one} value={one}>
-            {one}
+            {MANAGERS[one]}
           </option>
         ))}
       </Select>

@@ -20,15 +20,18 @@ describe('what is held', () => {
     heldText({ updates, first_end: first, last_end: last });
 
   test('names its count and its end', () => {
-    expect(held(3, '2027-03-01T00:00:00.000Z')).toBe('3 held until 1 March 2027');
-    expect(held(1_200, '2027-02-28T23:59:59.000Z')).toBe('1,200 held until 28 February 2027');
+    expect(held(3, '2027-03-01T00:00:00.000Z')).toBe('3 updates held until 1 March 2027');
+    expect(held(1_200, '2027-02-28T23:59:59.000Z')).toBe('1,200 updates held until 28 February 2027');
+    expect(held(1, '2027-02-28T23:59:59.000Z')).toBe('1 update held until 28 February 2027');
   });
 
   test('names the first and the last end if they are on different days', () => {
     expect(held(3, '2026-12-01T00:00:00.000Z', '2027-03-01T00:00:00.000Z')).toBe(
-      '3 held, the first until 1 December 2026, the last until 1 March 2027',
+      '3 updates held, the first until 1 December 2026, the last until 1 March 2027',
     );
-    expect(held(2, '2027-03-01T00:00:00.000Z', '2027-03-01T23:59:59.000Z')).toBe('2 held until 1 March 2027');
+    expect(held(2, '2027-03-01T00:00:00.000Z', '2027-03-01T23:59:59.000Z')).toBe(
+      '2 updates held until 1 March 2027',
+    );
   });
 
   test.each([

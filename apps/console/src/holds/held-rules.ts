@@ -13,7 +13,7 @@ export function heldText({
   last_end: last,
 }: Omit<HeldBack, 'security_updates'>): string {
   if (updates === 0 || first === null || last === null) return '';
-  const count = `${updates.toLocaleString('en')} held`;
+  const count = `${updates.toLocaleString('en')} ${updates === 1 ? 'update' : 'updates'} held`;
   const [from, to] = [dayText(first), dayText(last)];
   return from === to ? `${count} until ${to}` : `${count}, the first until ${from}, the last until ${to}`;
 }

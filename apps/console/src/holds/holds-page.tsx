@@ -6,9 +6,12 @@ import { useMemo, useState } from 'react';
 import { useListSearch } from '../api/list-search.ts';
 import { listQuery } from '../api/queries.ts';
 import { useSession } from '../api/session.ts';
+import { Term } from '../glossary/term.tsx';
+import { MANAGERS } from '../hosts/package-managers.ts';
 import { scopeText } from '../policies/policy-rules.ts';
 import { Badge } from '../ui/badge.tsx';
 import { Button, IconButton } from '../ui/button.tsx';
+import { ByWhom } from '../ui/by-whom.tsx';
 import type { Column } from '../ui/data-table.tsx';
 import { ListTable } from '../ui/list-table.tsx';
 import { Page } from '../ui/page.tsx';
@@ -32,7 +35,12 @@ export function HoldsPage() {
   return (
     <Page
       title="Holds"
-      lead="Packages that stay as they are until a day. No update that would change one is approved, also not as a dependency of another."
+      lead={
+        <>
+          Packages that <Term of="hold">stay as they are</Term> until a day. No update that would change one
+          of them is approved, not even as a dependency of another update.
+        </>
+      }
       actions={
         isApprover && (
           <Button
@@ -74,16 +82,25 @@ function columnsOf(onRelease: ((hold: Hold) => void) | null): readonly Column<Ho
       header: 'Packages',
       cell: ({ packages }) => <span className="font-medium">{packages.join(', ')}</span>,
     },
-    { id: 'ecosystems', header: 'Ecosystems', cell: ({ ecosystems }) => ecosystems.join(', ') },
-    { id: 'scope', header: 'Hosts', cell: ({ scope }) => scopeText(scope) },
-    { id: 'state', header: 'State', cell: (hold) => <HoldState hold={hold} /> },
+    { id: 'state', header: 'State', part: 'pinned', folds: true, cell: (hold) => <HoldState hold={hold} /> },
+    {
+      id: 'ecosystems',
+      header: 'Package managers',
+      cell: ({ ecosystems }) => ecosystems.map((one) => MANAGERS[one]).join(', '),
+    },
+    { id: 'scope', header: 'Hosts', folds: true, cell: ({ scope }) => scopeText(scope) },
     {
       id: 'reason',
       header: 'Reason',
       wide: true,
+      wraps: true,
       cell: ({ reason }) => <span title={reason}>{reason}</span>,
     },
-    { id: 'created_by', header: 'By', cell: (hold) => hold.created_by },
+    {
+      id: 'created_by',
+      header: 'By',
+      cell: ({ created_by: by, created_at: at }) => <ByWhom by={by} at={at} />,
+    },
   ];
   if (onRelease === null) return columns;
   const release: Column<Hold> = {
@@ -91,7 +108,11 @@ function columnsOf(onRelease: ((hold: Hold) => void) | null): readonly Column<Ho
     header: 'Actions',
     cell: (hold) =>
       hold.state === 'in_force' && (
-        <IconButton label={`Release ${hold.packages.join(', ')}`} onClick={() => onRelease(hold)}>
+        <IconButton
+          word="Release"
+          label={`Release ${hold.packages.join(', ')}`}
+          onClick={() => onRelease(hold)}
+        >
           <LockOpen aria-hidden="true" className="size-4" />
         </IconButton>
       ),
@@ -116,7 +137,7 @@ function HoldState({ hold: { state, ends_at, ended_at, ended_by } }: { hold: Hol
     case 'released':
       return (
         <>
-          <Badge tone="neutral">released</Badge> by {ended_by} <Time at={ended_at} />
+          <Badge tone="neutral">released</Badge> by <bdi>{ended_by}</bdi> <Time at={ended_at} />
         </>
       );
   }

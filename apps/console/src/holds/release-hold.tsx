@@ -1,4 +1,5 @@
 import type { Hold } from '@tidegate/protocol/holds-api';
+import { isolated } from '@tidegate/protocol/isolated';
 import { remove } from '../api/client.ts';
 import { queryClient } from '../api/queries.ts';
 import { ConfirmDialog } from '../ui/dialog.tsx';
@@ -10,11 +11,16 @@ export function ReleaseHold({ hold, onClose }: { hold: Hold; onClose: () => void
   const named = hold.packages.join(', ');
   const release = async () => {
     await remove(`${HOLDS}/${hold.id}`);
-    toast(`${named} released.`);
+    toast(`${isolated(named)} released.`);
     await queryClient.invalidateQueries({ queryKey: ['updates'] });
   };
   return (
-    <ConfirmDialog title={`Release ${named}`} confirm="Release" onConfirm={release} onClose={onClose}>
+    <ConfirmDialog
+      title={`Release ${isolated(named)}`}
+      confirm="Release"
+      onConfirm={release}
+      onClose={onClose}
+    >
       <p>Updates that would change these packages can be approved again, by people and by policies.</p>
     </ConfirmDialog>
   );

@@ -1,3 +1,4 @@
+import { isolated } from '@tidegate/protocol/isolated';
 import { useGroups } from '../hosts/groups.ts';
 import { useScopeTags } from '../hosts/tags.ts';
 import { Select } from '../ui/field.tsx';
@@ -33,12 +34,12 @@ export function ScopeSelect({
       <option value="">all hosts</option>
       {groups.map(({ name }) => (
         <option key={name} value={`${GROUP}${name}`}>
-          the group {name}
+          the group {isolated(name)}
         </option>
       ))}
       {tags.map((tag) => (
         <option key={tag} value={`${TAG}${tag}`}>
-          the tag {tag}
+          the tag {isolated(tag)}
         </option>
       ))}
     </Select>

@@ -2,6 +2,7 @@ import type { AgentItem, CloneSuspected } from '@tidegate/protocol/agents-api';
 import { Copy } from 'lucide-react';
 import { Button } from '../ui/button.tsx';
 import { CopyText } from '../ui/copy-text.tsx';
+import { type Column, DataTable } from '../ui/data-table.tsx';
 import { Time } from '../ui/time.tsx';
 import type { HostAct } from './host-acts.tsx';
 
@@ -27,7 +28,7 @@ export function ClonePanel({
     <section
       id="clone"
       aria-labelledby="clone-title"
-      className="rounded-xl border border-bad/50 bg-bad-soft px-4 py-3 [&_td]:py-1 [&_td]:pr-6 [&_th]:pr-6"
+      className="rounded-xl border border-bad/50 bg-bad-soft px-4 py-3"
     >
       <h2 id="clone-title" className="flex items-center gap-2 font-semibold text-bad">
         <Copy aria-hidden="true" className="size-4" /> Two machines seem to use the identity of this host
@@ -35,29 +36,9 @@ export function ClonePanel({
       <p className="mt-1">
         Detected <Time at={clone.since} />. The evidence, in order:
       </p>
-      <table className="my-2 text-left">
-        <caption className="sr-only">Evidence</caption>
-        <thead>
-          <tr className="text-muted">
-            <th scope="col">When</th>
-            <th scope="col">Boot</th>
-            <th scope="col">Address</th>
-          </tr>
-        </thead>
-        <tbody>
-          {clone.evidence.map((seen) => (
-            <tr key={`${seen.at} ${seen.boot_id} ${seen.address}`}>
-              <td>
-                <Time at={seen.at} />
-              </td>
-              <td>
-                <CopyText text={seen.boot_id} short={shortened(seen.boot_id)} label="Copy the boot id" />
-              </td>
-              <td className="mono">{seen.address ?? 'not known'}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <div className="my-3 rounded-lg border border-line bg-surface">
+        <DataTable label="Evidence" columns={EVIDENCE} rows={clone.evidence} rowId={idOf} />
+      </div>
       <ul className="space-y-1.5">
         {clone.next_steps.map(({ act, when }) => (
           <li key={act} className="flex flex-wrap items-center gap-3">
@@ -76,6 +57,24 @@ export function ClonePanel({
     </section>
   );
 }
+
+type Seen = CloneSuspected['evidence'][number];
+
+const idOf = ({ at, boot_id, address }: Seen) => `${at} ${boot_id} ${address}`;
+
+const EVIDENCE: readonly Column<Seen>[] = [
+  { id: 'at', header: 'When', cell: ({ at }) => <Time at={at} /> },
+  {
+    id: 'boot',
+    header: 'Boot',
+    cell: ({ boot_id: id }) => <CopyText text={id} short={shortened(id)} label="Copy the boot id" />,
+  },
+  {
+    id: 'address',
+    header: 'Address',
+    cell: ({ address }) => <span className="mono">{address ?? 'not known'}</span>,
+  },
+];
 
 const SHORT = 18;
 

@@ -11,16 +11,16 @@ import { counted } from '../updates/update-words.ts';
 import { MANAGERS } from './package-managers.ts';
 import { reportsQuery } from './reports-query.ts';
 
-/** What keeps updates from being installed on the host, and the files that wait for a person there. */
+/** The packages that are broken, and the files that wait for a person; what that means stands first on the page. */
 export function ConditionPanel({ id }: { id: string }) {
-  const { data, error, isPending } = useQuery(reportsQuery(id));
+  const { data, error, isPending, refetch } = useQuery(reportsQuery(id));
   const reports = (data?.reports ?? []).filter(
     ({ ecosystem, condition }) => condition || isOfSystem(ecosystem),
   );
   if (data && reports.length === 0) return null;
   return (
     <Panel id="condition" title="Condition of the packages">
-      {error && <ErrorPanel error={error} />}
+      {error && <ErrorPanel error={error} retry={() => void refetch()} />}
       {isPending && !error && <Skeleton rows={2} />}
       <ul className="space-y-3">
         {reports.map(({ ecosystem, condition, scanned_at }) => (
@@ -66,29 +66,25 @@ function Word({ condition }: { condition: PackageCondition | null }) {
 }
 
 function Condition({ condition }: { condition: PackageCondition }) {
-  const { trouble, broken, more_broken: moreBroken, left_files: left } = condition;
+  const { broken, more_broken: moreBroken, left_files: left } = condition;
   const leftCount = left.length + condition.more_left_files;
   return (
     <>
-      {trouble && (
-        <div className="space-y-1 rounded-md bg-bad-soft px-3 py-2 text-bad">
-          <p className="break-words">
-            Nothing is installed on this host until it is mended: {trouble.detail}
-          </p>
-          {broken.length > 0 && (
-            <ul aria-label="Broken packages">
-              {broken.map(({ name, version, arch, state }) => (
-                <li key={`${name}:${arch ?? ''}:${version}`} className="break-words">
-                  <span className="mono">
-                    {name} {version}
-                  </span>
-                  : {state}
-                </li>
-              ))}
-              {moreBroken > 0 && <li>{moreBroken.toLocaleString('en')} more</li>}
-            </ul>
-          )}
-        </div>
+      {broken.length > 0 && (
+        <ul
+          aria-label="Broken packages"
+          className="space-y-1 rounded-md bg-bad-soft px-3 py-2 break-words text-bad"
+        >
+          {broken.map(({ name, version, arch, state }) => (
+            <li key={`${name}:${arch ?? ''}:${version}`}>
+              <span className="mono">
+                <bdi>{name}</bdi> <bdi>{version}</bdi>
+              </span>
+              : {state}
+            </li>
+          ))}
+          {moreBroken > 0 && <li>{moreBroken.toLocaleString('en')} more</li>}
+        </ul>
       )}
       {leftCount > 0 && (
         <Fold summary={`${counted(leftCount, 'configuration file')} left beside changed ones`}>
@@ -100,7 +96,12 @@ function Condition({ condition }: { condition: PackageCondition }) {
             {left.map(({ path, package: name }) => (
               <li key={path} className="break-all">
                 {path}
-                {name !== undefined && <span className="text-muted"> ({name})</span>}
+                {name !== undefined && (
+                  <span className="text-muted">
+                    {' '}
+                    (<bdi>{name}</bdi>)
+                  </span>
+                )}
               </li>
             ))}
           </ul>

@@ -8,7 +8,7 @@ import { useSession } from '../api/session.ts';
 import { Button } from '../ui/button.tsx';
 import { Panel } from '../ui/page.tsx';
 import { ErrorPanel } from '../ui/states.tsx';
-import { Time, useNow } from '../ui/time.tsx';
+import { Lasting, Time, useNow } from '../ui/time.tsx';
 import type { HostAct } from './host-acts.tsx';
 import { RepairOffer } from './repair-offer.tsx';
 import { reportsQuery } from './reports-query.ts';
@@ -20,8 +20,10 @@ interface Props {
 
 /** What is wrong with the host, the most urgent first, each with the act that mends it; nothing where nothing is. */
 export function FaultsPanel({ host, onAct }: Props) {
-  const { data, error } = useQuery(oneQuery<HostFaults>('hosts', `/api/v1/agents/${host.id}/faults`));
-  if (error) return <ErrorPanel error={error} />;
+  const { data, error, refetch } = useQuery(
+    oneQuery<HostFaults>('hosts', `/api/v1/agents/${host.id}/faults`),
+  );
+  if (error) return <ErrorPanel error={error} retry={() => void refetch()} />;
   if (!data || data.items.length === 0) return null;
   return (
     <Panel title="What is wrong with this host">
@@ -37,10 +39,10 @@ export function FaultsPanel({ host, onAct }: Props) {
             />
             <span className="min-w-48 flex-1 wrap-anywhere">
               <span className="block font-medium">
-                {fault.text}
+                <bdi>{fault.text}</bdi>
                 {fault.since !== null && (
                   <span className="font-normal text-muted">
-                    , since <Time at={fault.since} />
+                    , {HAPPENED.has(fault.kind) ? <Time at={fault.since} /> : <Lasting since={fault.since} />}
                   </span>
                 )}
               </span>
@@ -53,6 +55,9 @@ export function FaultsPanel({ host, onAct }: Props) {
     </Panel>
   );
 }
+
+/** Faults that happened at a time; the others last. */
+const HAPPENED: ReadonlySet<string> = new Set(['revoked', 'credentials_ended', 'command_failed']);
 
 const LOOKS =
   'inline-flex min-h-8 items-center rounded-md border border-line-strong/60 bg-raised px-3 py-1 font-medium text-text no-underline hover:bg-sunken hover:no-underline';
@@ -138,7 +143,7 @@ function Rebind({ since, onAct }: { since: string | null; onAct: Props['onAct'] 
   const day = since && now - Date.parse(since) >= DAY_MS ? `${since.slice(0, 10)} ` : '';
   return (
     <Button wraps onClick={() => onAct('rebind')}>
-      Rebind to the machine that asks{time && ` since ${day}${time}`}
+      Rebind to the machine that {time ? `has asked since ${day}${time}` : 'asks'}
     </Button>
   );
 }

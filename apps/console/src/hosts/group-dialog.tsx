@@ -1,11 +1,12 @@
 import { useMutation } from '@tanstack/react-query';
 import type { MoveHostsAnswer, MoveHostsRequest } from '@tidegate/protocol/groups-api';
+import { isolated } from '@tidegate/protocol/isolated';
 import { useId, useState } from 'react';
 import { post } from '../api/client.ts';
 import { queryClient } from '../api/queries.ts';
 import { withStepUp } from '../login/step-up.tsx';
 import { Button } from '../ui/button.tsx';
-import { Dialog } from '../ui/dialog.tsx';
+import { Dialog, DialogFooter } from '../ui/dialog.tsx';
 import { Field } from '../ui/field.tsx';
 import { toast } from '../ui/toasts.tsx';
 import { useGroups } from './groups.ts';
@@ -34,7 +35,7 @@ export function GroupDialog({
       void queryClient.invalidateQueries({ queryKey: ['hosts'] });
       const missing = not_found.length > 0 ? ` ${not_found.length} were not found.` : '';
       toast(
-        `${moved.length} of ${ids.length} moved ${name === '' ? 'out of their group' : `to ${name}`}.${missing}`,
+        `${moved.length} of ${ids.length} moved ${name === '' ? 'out of their group' : `to ${isolated(name)}`}.${missing}`,
       );
       onDone?.();
       onClose();
@@ -64,12 +65,12 @@ export function GroupDialog({
             <option key={each.name} value={each.name} />
           ))}
         </datalist>
-        <div className="flex flex-wrap justify-end gap-2">
+        <DialogFooter>
           <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" tone="primary" busy={move.isPending}>
             {name === '' ? 'Remove from the group' : 'Set the group'}
           </Button>
-        </div>
+        </DialogFooter>
       </form>
     </Dialog>
   );

@@ -21,14 +21,14 @@ const KINDS: Readonly<Record<HeartbeatStatus, SlotKind>> = {
 
 /** The check-ins of the last 24 hours, in slots of half an hour. */
 export function HeartbeatPanel({ id }: { id: string }) {
-  const { data, error, isPending } = useQuery(
+  const { data, error, isPending, refetch } = useQuery(
     oneQuery<Heartbeats>('hosts', `/api/v1/agents/${id}/heartbeats`),
   );
   return (
     <Panel title="The last 24 hours" aside={data && <Aside at={data.as_of} />}>
-      {error && <ErrorPanel error={error} />}
+      {error && <ErrorPanel error={error} retry={() => void refetch()} />}
       {isPending && !error && <Skeleton rows={1} />}
-      {data && (
+      {data && data.slots.length > 0 && (
         <SlotStrip
           label={`Check-ins of the last 24 hours in ${data.slots.length} slots of ${data.slot_minutes} minutes`}
           kinds={KINDS}

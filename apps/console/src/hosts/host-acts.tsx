@@ -1,4 +1,5 @@
 import type { AgentItem, CommandQueued, RebindAnswer } from '@tidegate/protocol/agents-api';
+import { isolated } from '@tidegate/protocol/isolated';
 import { type ReactNode, useState } from 'react';
 import { post } from '../api/client.ts';
 import { queryClient } from '../api/queries.ts';
@@ -58,7 +59,7 @@ function RebindDialog({ host, onClose }: Props) {
   };
   return (
     <ConfirmDialog
-      title={`Rebind ${host.hostname}`}
+      title={`Rebind ${isolated(host.hostname)}`}
       confirm="Clear the binding"
       typed={confirmationOf(host)}
       onConfirm={rebind}
@@ -83,7 +84,7 @@ function RevokeDialog({ host, onClose }: Props) {
   };
   return (
     <ConfirmDialog
-      title={`Revoke ${host.hostname}`}
+      title={`Revoke ${isolated(host.hostname)}`}
       confirm="Revoke the credentials"
       typed={confirmationOf(host)}
       onConfirm={revoke}
@@ -107,7 +108,7 @@ function DismissDialog({ host, onClose }: Props) {
   };
   return (
     <ConfirmDialog
-      title={`Confirm that ${host.hostname} is one machine`}
+      title={`Confirm that ${isolated(host.hostname)} is one machine`}
       confirm="It is one machine"
       onConfirm={dismiss}
       onClose={onClose}
@@ -130,7 +131,7 @@ function PollingDialog({ host, onClose }: Props) {
   };
   return (
     <ConfirmDialog
-      title={`Check-in interval of ${host.hostname}`}
+      title={`Check-in interval of ${isolated(host.hostname)}`}
       confirm="Set"
       onConfirm={change}
       onClose={onClose}

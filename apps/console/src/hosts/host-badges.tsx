@@ -16,7 +16,7 @@ const PRESENCES: Readonly<Record<Presence, { tone: BadgeTone; icon: ReactNode; w
 export function HostBadges({ host }: { host: AgentItem }) {
   const { tone, icon, word } = PRESENCES[presenceOf(host)];
   return (
-    <span className="inline-flex flex-wrap gap-1">
+    <span className="inline-flex flex-wrap gap-1 sm:flex-nowrap">
       <Badge tone={tone} icon={icon}>
         {word}
       </Badge>
@@ -25,7 +25,8 @@ export function HostBadges({ host }: { host: AgentItem }) {
           reboot needed
         </Badge>
       )}
-      {host.restarts.services === 'needed' && (
+      {/* A reboot restarts them, too. */}
+      {host.restarts.services === 'needed' && host.restarts.reboot !== 'needed' && (
         <Badge tone="warn" icon={<RotateCw />}>
           services need a restart
         </Badge>

@@ -1,7 +1,9 @@
-import { Link } from '@tanstack/react-router';
 import type { AgentItem } from '@tidegate/protocol/agents-api';
+import { stringifySearch } from '../api/list-search.ts';
 import { HeldCount } from '../holds/held-count.tsx';
 import type { Column } from '../ui/data-table.tsx';
+import { None } from '../ui/none.tsx';
+import { RowLink } from '../ui/row-link.tsx';
 import { Time } from '../ui/time.tsx';
 import { HostBadges } from './host-badges.tsx';
 import { TagList } from './tag-list.tsx';
@@ -14,12 +16,18 @@ export const HOST_COLUMNS: readonly Column<AgentItem>[] = [
     sort: 'hostname',
     wide: true,
     cell: (host) => (
-      <Link to="/hosts/$id" params={{ id: host.id }} className="font-medium">
+      <RowLink href={`/hosts/${host.id}`} className="font-medium">
         {host.hostname}
-      </Link>
+      </RowLink>
     ),
   },
-  { id: 'status', header: 'Status', sort: 'status', cell: (host) => <HostBadges host={host} /> },
+  {
+    id: 'status',
+    header: 'Status',
+    part: 'pinned',
+    sort: 'status',
+    cell: (host) => <HostBadges host={host} />,
+  },
   {
     id: 'pending_updates',
     header: 'Pending updates',
@@ -30,31 +38,31 @@ export const HOST_COLUMNS: readonly Column<AgentItem>[] = [
       count === 0 ? (
         <span className="text-muted">0</span>
       ) : (
-        <Link to="/updates" search={{ agent_id: id, state: 'pending' }}>
+        <RowLink href={`/updates${stringifySearch({ agent_id: id, state: 'pending' })}`}>
           {count.toLocaleString('en')}
-        </Link>
+        </RowLink>
       ),
   },
   {
     id: 'held',
     header: 'Held',
-    cell: ({ held_updates: held }) => <HeldCount held={held} />,
+    cell: ({ held_updates: held, id }) => <HeldCount held={held} of={{ agent_id: id }} />,
   },
   {
     id: 'group',
     header: 'Group',
     cell: ({ group }) =>
       group === null ? (
-        <span className="text-muted">none</span>
+        <None />
       ) : (
-        <Link to="/hosts" search={{ group }} className="inline-block max-w-48 truncate align-bottom">
+        <RowLink href={`/hosts${stringifySearch({ group })}`} className="inline-block max-w-48 truncate">
           {group}
-        </Link>
+        </RowLink>
       ),
   },
-  { id: 'tags', header: 'Tags', cell: ({ tags }) => <TagList tags={tags} /> },
-  { id: 'os', header: 'System', sort: 'os', cell: ({ os }) => `${os.id} ${os.version_id}` },
-  { id: 'agent_version', header: 'Agent', cell: (host) => host.agent_version },
+  { id: 'tags', roomy: true, header: 'Tags', cell: ({ tags }) => <TagList tags={tags} /> },
+  { id: 'os', roomy: true, header: 'System', sort: 'os', cell: ({ os }) => `${os.id} ${os.version_id}` },
+  { id: 'agent_version', roomy: true, header: 'Agent', cell: (host) => host.agent_version },
   {
     id: 'last_seen_at',
     header: 'Last seen',

@@ -1,4 +1,5 @@
 import type { AgentItem } from '@tidegate/protocol/agents-api';
+import { isolated } from '@tidegate/protocol/isolated';
 import type { Action } from '../actions/actions.ts';
 import { getFile } from '../api/client.ts';
 import { saveFile } from '../ui/save-file.ts';
@@ -14,7 +15,9 @@ export function hostFiles({ id, hostname }: Pick<AgentItem, 'id' | 'hostname'>):
       void attempt(async () => {
         const text = await getFile(`/api/v1/agents/${encodeURIComponent(id)}/${what}`, { accept: TYPE });
         const path = await saveFile(`${hostname}.${what}.cdx.json`, { text, type: TYPE });
-        toast(`The ${what.toUpperCase()} of ${hostname} is saved${path === null ? '' : ` in ${path}`}.`);
+        toast(
+          `The ${what.toUpperCase()} of ${isolated(hostname)} is saved${path === null ? '' : ` in ${path}`}.`,
+        );
       }),
   });
   return [

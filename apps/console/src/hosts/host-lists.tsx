@@ -6,10 +6,10 @@ import type { ReactNode } from 'react';
 import type { Page } from '../api/client.ts';
 import { listQuery } from '../api/queries.ts';
 import { PACKAGES_COLUMN } from '../commands/command-packages.tsx';
-import { ACTION_WORDS } from '../commands/command-words.tsx';
-import { EventSeverityBadge } from '../events/event-badges.tsx';
+import { ACTION_WORDS, CommandStatusBadge } from '../commands/command-words.tsx';
+import { EVENT_COLUMNS } from '../events/event-columns.tsx';
 import type { EventItem } from '../events/event-item.ts';
-import { EventText } from '../events/event-text.tsx';
+import { actorText } from '../ui/actor.ts';
 import { type Column, DataTable } from '../ui/data-table.tsx';
 import { ErrorPanel, Skeleton } from '../ui/states.tsx';
 import { Time } from '../ui/time.tsx';
@@ -17,7 +17,10 @@ import { UPDATE_COLUMNS } from '../updates/update-columns.tsx';
 import { ApproveHost } from './approve-host.tsx';
 
 const SHOWN = 10;
-const OF_THE_HOST: ReadonlySet<string> = new Set(['hostname', 'origin', 'updated_at']);
+/** Its updates are of this host, and all of them wait. */
+const OF_THE_HOST: ReadonlySet<string> = new Set([
+  ...['hostname', 'state', 'parts', 'exploited', 'origin', 'updated_at'],
+]);
 
 const COMMANDS: readonly Column<CommandItem>[] = [
   {
@@ -31,8 +34,13 @@ const COMMANDS: readonly Column<CommandItem>[] = [
     ),
   },
   PACKAGES_COLUMN,
-  { id: 'status', header: 'Status', cell: ({ status }) => status },
-  { id: 'created_by', header: 'Requested by', cell: (command) => command.created_by },
+  {
+    id: 'status',
+    header: 'Status',
+    part: 'pinned',
+    cell: ({ status }) => <CommandStatusBadge status={status} />,
+  },
+  { id: 'created_by', header: 'Requested by', cell: (command) => actorText(command.created_by) },
   { id: 'created_at', header: 'Requested', cell: (command) => <Time at={command.created_at} /> },
   {
     id: 'finished_at',
@@ -43,22 +51,25 @@ const COMMANDS: readonly Column<CommandItem>[] = [
 
 const EVENTS: readonly Column<EventItem>[] = [
   { id: 'created_at', header: 'When', cell: (event) => <Time at={event.created_at} /> },
-  { id: 'severity', header: 'Severity', cell: (event) => <EventSeverityBadge severity={event.severity} /> },
-  { id: 'text', header: 'What happened', wide: true, cell: (event) => <EventText event={event} /> },
+  ...EVENT_COLUMNS,
 ];
 
 const idOf = ({ id }: { id: string }) => id;
 
-/** The latest updates of the host. */
+/** The most urgent of the updates that wait on the host. */
 export function HostUpdates({ agentId }: { agentId: string }) {
   const navigate = useNavigate();
   const search = { agent_id: agentId };
-  const query = useQuery(listQuery<UpdateItem>('updates', '/api/v1/updates', { ...search, limit: SHOWN }));
+  const query = useQuery(
+    listQuery<UpdateItem>('updates', '/api/v1/updates', {
+      ...{ ...search, state: 'pending', sort: 'urgency', limit: SHOWN },
+    }),
+  );
   return (
     <ShortList
       title="Updates"
       query={query}
-      nothing="The host has not reported any updates."
+      nothing="No update of this host waits for a decision."
       all={
         <Link to="/updates" search={search}>
           All updates of this host
@@ -148,7 +159,7 @@ function ShortList<T>({
       </header>
       {head}
       {error && <ErrorPanel error={error} retry={() => void refetch()} />}
-      {isPending && !error && <Skeleton rows={3} />}
+      {isPending && !error && <Skeleton as="rows" rows={3} />}
       {data?.items.length === 0 && <p className="px-4 py-5 text-muted">{nothing}</p>}
       {data && data.items.length > 0 && children(data.items)}
     </section>

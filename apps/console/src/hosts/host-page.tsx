@@ -34,7 +34,7 @@ export function HostPage() {
   if (host) return <Host key={host.id} host={host} />;
   return (
     <Page title="Host">
-      {error ? <ErrorPanel error={error} retry={() => void refetch()} /> : <Skeleton />}
+      {error ? <ErrorPanel error={error} retry={() => void refetch()} /> : <Skeleton as="panels" />}
     </Page>
   );
 }
@@ -97,6 +97,7 @@ function Host({ host }: { host: AgentItem }) {
           <ClonePanel clone={host.clone_suspected} mayAct={may('admin')} onAct={setAct} />
         )}
         {groups === null && <SetAsidePanel canTrust={may('approver')} agentId={host.id} />}
+        <HostUpdates agentId={host.id} />
         <div className="grid grid-cols-1 gap-4 lg:grid-cols-2">
           <SystemPanel host={host} />
           <CredentialsPanel host={host} />
@@ -107,7 +108,6 @@ function Host({ host }: { host: AgentItem }) {
         <ProbesPanel id={host.id} />
         <RestartPanel id={host.id} />
         <HeartbeatPanel id={host.id} />
-        <HostUpdates agentId={host.id} />
         <HostCommands agentId={host.id} />
         <HostTimeline agentId={host.id} />
       </div>

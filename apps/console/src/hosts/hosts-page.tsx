@@ -2,12 +2,13 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import type { AgentItem } from '@tidegate/protocol/agents-api';
 import { FolderInput, RefreshCw, Tags } from 'lucide-react';
-import { useMemo, useState } from 'react';
+import { useMemo, useRef, useState } from 'react';
 import type { Action } from '../actions/actions.ts';
 import { useActions } from '../actions/registry.ts';
 import { useListSearch } from '../api/list-search.ts';
 import { listQuery } from '../api/queries.ts';
 import { useSession } from '../api/session.ts';
+import { filterKeys } from '../filters/filter-keys.tsx';
 import { ColumnChooser } from '../shell/column-chooser.tsx';
 import { useHiddenColumns } from '../shell/hidden-columns.ts';
 import { BulkBar } from '../ui/bulk-bar.tsx';
@@ -16,6 +17,7 @@ import { ListTable } from '../ui/list-table.tsx';
 import { Page } from '../ui/page.tsx';
 import { useSelection } from '../ui/selection.ts';
 import { EmptyState } from '../ui/states.tsx';
+import { SavedViews } from '../views/saved-views.tsx';
 import { GroupDialog } from './group-dialog.tsx';
 import { HOST_COLUMNS } from './host-columns.tsx';
 import { HOST_FILTERS, HostFilters } from './host-filters.tsx';
@@ -32,6 +34,7 @@ export function HostsPage() {
   const { may } = useSession();
   const selection = useSelection(list.key);
   const columns = useHiddenColumns('hosts', HIDDEN_AT_FIRST);
+  const box = useRef<HTMLInputElement>(null);
   const [open, setOpen] = useState<'scan' | 'group' | 'tags' | null>(null);
   const query = useQuery(listQuery<AgentItem>('hosts', '/api/v1/agents', list.query));
   const ids = useMemo(() => [...selection.ids], [selection.ids]);
@@ -66,7 +69,8 @@ export function HostsPage() {
     ] as const;
     return all.flatMap(({ role, action }) => (may(role) ? [action] : []));
   }, [ids, may]);
-  useActions(verbs);
+  const all = useMemo((): readonly Action[] => [...verbs, ...filterKeys('Hosts', box)], [verbs]);
+  useActions(all);
   const chosenTags = query.data?.items.filter(({ id }) => ids.includes(id)).flatMap(({ tags }) => tags) ?? [];
 
   return (
@@ -85,8 +89,9 @@ export function HostsPage() {
         }
         toolbar={
           <>
-            <HostFilters list={list} />
-            <span className="ml-auto">
+            <HostFilters list={list} box={box} />
+            <span className="ml-auto flex flex-wrap gap-1">
+              <SavedViews list={list} page="hosts" filters={HOST_FILTERS} />
               <ColumnChooser columns={HIDEABLE} choice={columns} />
             </span>
           </>

@@ -1,5 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import type { InstalledItem } from '@tidegate/protocol/inventory-api';
+import { isolated } from '@tidegate/protocol/isolated';
 import { Pin } from 'lucide-react';
 import { Badge, StateBadge, VerdictBadge } from '../ui/badge.tsx';
 import { Cut } from '../ui/cut.tsx';
@@ -14,11 +15,16 @@ export const INSTALLED_COLUMNS: readonly Column<InstalledItem>[] = [
     header: 'Package',
     sort: 'name',
     wide: true,
-    cell: ({ name, held }) => (
+    cell: ({ name, ecosystem, held }) => (
       <span className="inline-flex max-w-full items-center gap-1.5">
-        <span title={name} className="truncate font-medium">
+        <Link
+          to="/hosts"
+          search={{ package: name, ecosystem }}
+          title={`Hosts that have ${isolated(name)}`}
+          className="truncate font-medium"
+        >
           {name}
-        </span>
+        </Link>
         {held && (
           <Badge tone="neutral" icon={<Pin />} title="The package manager is set not to change it">
             held
@@ -32,24 +38,31 @@ export const INSTALLED_COLUMNS: readonly Column<InstalledItem>[] = [
     header: 'Version',
     cell: ({ version }) => <Cut text={version} />,
   },
-  { id: 'ecosystem', header: 'Ecosystem', cell: ({ ecosystem }) => MANAGERS[ecosystem] },
+  { id: 'ecosystem', roomy: true, header: 'Package manager', cell: ({ ecosystem }) => MANAGERS[ecosystem] },
   // For npm and PyPI, the folder that the package is installed in.
   {
     id: 'arch',
+    roomy: true,
     header: 'Arch or folder',
     cell: ({ arch }) => (arch === null ? <NotReported /> : <Cut text={arch} />),
   },
   {
     id: 'source',
+    roomy: true,
     header: 'Source',
     cell: (item) => {
-      const text = [item.source_name, item.source_version].filter((part) => part !== null).join(' ');
-      return text === '' ? <NotReported /> : <Cut text={text} />;
+      const { source_name: name, source_version: version } = item;
+      if (name === null && version === null) return <NotReported />;
+      // The version of most sources is that of the package.
+      const shown =
+        version === item.version ? name : [name, version].filter((part) => part !== null).join(' ');
+      return <Cut text={shown ?? ''} />;
     },
   },
   {
     id: 'update',
     header: 'Update',
+    whole: true,
     cell: ({ name, update }) =>
       update === null ? (
         <span className="text-muted">none known</span>
@@ -58,17 +71,22 @@ export const INSTALLED_COLUMNS: readonly Column<InstalledItem>[] = [
           <Link
             to="/updates/$id"
             params={{ id: update.id }}
-            aria-label={`Update of ${name} to ${update.available_version}`}
+            aria-label={`Update of ${isolated(name)} to ${isolated(update.available_version)}`}
             title={update.available_version}
-            className="mono max-w-40 truncate"
+            className="mono max-w-48 truncate"
           >
             {update.available_version}
           </Link>
           {update.security && <SecurityBadge />}
           <StateBadge state={update.state} />
-          <VerdictBadge verdict={update.verdict} />
         </span>
       ),
+  },
+  {
+    id: 'verdict',
+    header: 'Verdict',
+    part: 'pinned',
+    cell: ({ update }) => update && <VerdictBadge verdict={update.verdict} />,
   },
 ];
 

@@ -15,12 +15,17 @@ export function InventoryAge({ host, reports }: { host: AgentItem; reports: read
   return (
     <section aria-label="Age of this list" className="rounded-xl border border-line bg-surface px-4 py-3">
       <ul className="flex flex-wrap gap-x-8 gap-y-1.5">
-        {reports.map(({ ecosystem, scanned_at, complete, packages }) => (
+        {reports.map(({ ecosystem, scanned_at, complete, packages, lists_confirmed_at: listsAt }) => (
           <li key={ecosystem} className="inline-flex flex-wrap items-center gap-x-2">
             <strong>{MANAGERS[ecosystem]}</strong>
             <span>{packages.toLocaleString('en')} packages</span>
             <span className="text-muted">
               scanned <Time at={scanned_at} />
+              {listsAt !== null && (
+                <>
+                  , package lists fetched <Time at={listsAt} />
+                </>
+              )}
             </span>
             {!complete && (
               <Badge

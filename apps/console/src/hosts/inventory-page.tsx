@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import type { AgentItem } from '@tidegate/protocol/agents-api';
 import type { InstalledItem, ReportItem } from '@tidegate/protocol/inventory-api';
+import { isolated } from '@tidegate/protocol/isolated';
 import type { Page as ListPage } from '../api/client.ts';
 import { useListSearch } from '../api/list-search.ts';
 import { listQuery, oneQuery } from '../api/queries.ts';
@@ -40,10 +41,10 @@ function InventoryOf({ id }: { id: string }) {
 
   return (
     <Page
-      title={`Packages of ${name}`}
+      title={`Packages of ${isolated(name)}`}
       lead={
         <Link to="/hosts/$id" params={{ id }}>
-          Back to {name}
+          Back to <bdi>{name}</bdi>
         </Link>
       }
     >
@@ -72,7 +73,7 @@ function InventoryOf({ id }: { id: string }) {
               />
             </>
           }
-          label={`Packages of ${name}`}
+          label={`Packages of ${isolated(name)}`}
           columns={INSTALLED_COLUMNS}
           rowId={idOf}
           order="name"

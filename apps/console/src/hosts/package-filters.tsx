@@ -23,7 +23,7 @@ export function PackageFilters({
         onSearch={(text) => onFilter({ q: text || undefined })}
       />
       <FilterSelect
-        label="Ecosystem"
+        label="Package manager"
         value={filter.ecosystem}
         choices={MANAGERS}
         onChoose={(ecosystem) => onFilter({ ecosystem })}

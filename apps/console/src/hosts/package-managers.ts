@@ -1,6 +1,6 @@
 import type { Ecosystem } from '@tidegate/protocol/scalars';
 
-/** Ecosystems as people call them. */
+/** Package managers (on the wire: ecosystems) as people call them, in the order of forms and filters. */
 export const MANAGERS: Readonly<Record<Ecosystem, string>> = {
   apt: 'apt',
   dnf: 'dnf',
@@ -8,3 +8,4 @@ export const MANAGERS: Readonly<Record<Ecosystem, string>> = {
   pypi: 'PyPI',
   tidegate: 'Tidegate agent',
 };
+export const MANAGER_KEYS = ['apt', 'dnf', 'npm', 'pypi', 'tidegate'] as const satisfies readonly Ecosystem[];

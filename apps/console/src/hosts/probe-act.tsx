@@ -29,7 +29,7 @@ export function ProbeAct({ id }: { id: string }): ReactNode {
   };
   return (
     <div className="mt-3 space-y-2">
-      {error && <ErrorPanel error={error} />}
+      {error && <ErrorPanel error={error} retry={null} />}
       <Button
         icon={<Activity aria-hidden="true" className="size-4" />}
         disabled={isAsking}

@@ -42,7 +42,7 @@ test.each<[string, Partial<HostProbes>, RegExp]>([
   [
     'was red long ago',
     { state: 'red', at: at(LOOK_MAX_AGE_MS + 1), probes: [DB] },
-    /^Red when .* too long ago/,
+    /^Red at the last run\. That is too long ago/,
   ],
 ])('a host that %s', (_, host, text) => {
   expect(probesText({ state: 'green', since: at(0), at: at(0), probes: [], ...host }, NOW)).toMatch(text);

@@ -25,13 +25,14 @@ export function probesText({ state, at, probes }: HostProbes, nowMs: number): st
   if (at === null) return 'Not known: the host has not reported its probes.';
   const isOld = isTooOld(at, nowMs);
   if (isOld && probes.length === 0) {
-    return 'Not known: root had named no probes when the host last looked, too long ago to count on.';
+    return 'Not known: no probes were configured at the last run, which is too long ago to rely on.';
   }
   if (state === 'none') {
     return 'Root has named no probes on this host: nothing says whether its services work.';
   }
-  if (isOld && state === 'red') return 'Red when the host last looked, too long ago to count on the others.';
-  if (isOld) return 'Not known: the host last looked too long ago to count on.';
+  if (isOld && state === 'red')
+    return 'Red at the last run. That is too long ago to rely on the other results.';
+  if (isOld) return 'Not known: the last run is too long ago to rely on.';
   const count = (wanted: ProbesState) => probes.filter((probe) => probe.state === wanted).length;
   const parts = (['red', 'unknown', 'green'] as const).flatMap((wanted) =>
     count(wanted) === 0 ? [] : [`${count(wanted)} ${wanted}`],

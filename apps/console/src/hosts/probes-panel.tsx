@@ -3,6 +3,7 @@ import type { HostProbes, ProbesState } from '@tidegate/protocol/probes';
 import { CircleCheck, CircleDashed, CircleHelp, TriangleAlert } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { oneQuery } from '../api/queries.ts';
+import { Term } from '../glossary/term.tsx';
 import { Badge, type BadgeTone } from '../ui/badge.tsx';
 import { Panel } from '../ui/page.tsx';
 import { ErrorPanel, Skeleton } from '../ui/states.tsx';
@@ -19,12 +20,12 @@ const SHAPES: Readonly<Record<ProbesState, { tone: BadgeTone; icon: ReactNode; w
 
 /** What came of the probes that root named on the host. The server knows their names and kinds, not what they do. */
 export function ProbesPanel({ id }: { id: string }) {
-  const { data, error, isPending } = useQuery(
+  const { data, error, isPending, refetch } = useQuery(
     oneQuery<HostProbes>('hosts', `/api/v1/agents/${encodeURIComponent(id)}/probes`),
   );
   return (
-    <Panel id="probes" title="Probes" aside={data && <Looked at={data.at} />}>
-      {error && <ErrorPanel error={error} />}
+    <Panel id="probes" title={<Term of="probe">Probes</Term>} aside={data && <Looked at={data.at} />}>
+      {error && <ErrorPanel error={error} retry={() => void refetch()} />}
       {isPending && !error && <Skeleton rows={2} />}
       {data && <Probes probes={data} />}
       <ProbeAct id={id} />

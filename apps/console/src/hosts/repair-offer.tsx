@@ -101,7 +101,7 @@ function PackageLine({ name, arch, version, state, scripts }: RepairPackage) {
   return (
     <li className="break-words">
       <span className="mono">
-        {name} {version}
+        <bdi>{name}</bdi> <bdi>{version}</bdi>
       </span>{' '}
       ({arch}): {state}
       {named.length === 0 && <span className="text-muted">, no script</span>}

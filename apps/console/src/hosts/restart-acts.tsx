@@ -54,7 +54,9 @@ export function RestartActs({ id, report }: { id: string; report: RestartReport 
           }
           onClose={() => setAsked(null)}
         >
-          <p className="break-words">{listed(asked)}.</p>
+          <p className="break-words">
+            <bdi>{listed(asked)}</bdi>.
+          </p>
           <p className="text-muted">The host restarts only those that still run replaced files by then.</p>
         </ConfirmDialog>
       )}

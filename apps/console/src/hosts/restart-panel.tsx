@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
+import { isolated } from '@tidegate/protocol/isolated';
 import type { HostRestarts, RestartNeed, RestartReport, StaleService } from '@tidegate/protocol/restarts';
 import { CircleCheck, CircleHelp, RotateCw } from 'lucide-react';
 import type { ReactNode } from 'react';
@@ -19,13 +20,13 @@ const SHAPES: Readonly<Record<RestartNeed, { tone: BadgeTone; icon: ReactNode }>
 
 /** Which services run replaced files and whether the host needs a reboot, with the evidence. */
 export function RestartPanel({ id }: { id: string }) {
-  const { data, error, isPending } = useQuery(
+  const { data, error, isPending, refetch } = useQuery(
     oneQuery<HostRestarts>('hosts', `/api/v1/agents/${id}/restarts`),
   );
   const report = data?.report ?? null;
   return (
     <Panel id="restarts" title="Restarts" aside={report && <Aside at={report.observed_at} />}>
-      {error && <ErrorPanel error={error} />}
+      {error && <ErrorPanel error={error} retry={() => void refetch()} />}
       {isPending && !error && <Skeleton rows={2} />}
       {data && report === null && (
         <p className="text-muted">
@@ -36,7 +37,7 @@ export function RestartPanel({ id }: { id: string }) {
       {report && <RestartEvidence report={report} />}
       {data && <RestartActs id={id} report={report} />}
       <p className="mt-3">
-        <Link to="/reboots">The queue of reboots and restarts</Link>, for many hosts, within slots.
+        To restart many hosts, a few at a time: <Link to="/reboots">Reboots</Link>.
       </p>
     </Panel>
   );
@@ -80,7 +81,7 @@ function Stale({ service }: { service: StaleService }) {
         {files.map((file) => (
           <li key={file.path}>
             {file.path}
-            {file.package !== undefined && ` (${file.package})`}
+            {file.package !== undefined && ` (${isolated(file.package)})`}
           </li>
         ))}
         {more > 0 && <li>{more.toLocaleString('en')} more files</li>}

@@ -31,7 +31,10 @@ export function rebootReasons(reboot: Reboot): string[] {
   const { evidence, running_kernel: running, next_kernel: next, packages, livepatch, reason } = reboot;
   const named = packages.length === 0 ? '' : `: ${packages.join(', ')}`;
   const words: Readonly<Record<Reboot['evidence'][number], string>> = {
-    newer_kernel: `A newer kernel is installed: ${kernelText(next)}. Running: ${kernelText(running)}.`,
+    newer_kernel:
+      !next && !running
+        ? 'A newer kernel is installed.'
+        : `A newer kernel is installed: ${kernelText(next)}. Running: ${kernelText(running)}.`,
     pinned_kernel: `The boot loader is pinned to another kernel: ${kernelText(next)}. Running: ${kernelText(running)}.`,
     reboot_required_file: `Packages asked for a reboot (/run/reboot-required)${named}.`,
     empty_reboot_required_file: 'The file /run/reboot-required is empty, as a live patch leaves it.',

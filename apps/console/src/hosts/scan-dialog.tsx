@@ -4,7 +4,7 @@ import { post } from '../api/client.ts';
 import { queryClient } from '../api/queries.ts';
 import { Button } from '../ui/button.tsx';
 import { CopyText } from '../ui/copy-text.tsx';
-import { Dialog } from '../ui/dialog.tsx';
+import { Dialog, DialogFooter } from '../ui/dialog.tsx';
 import { toast } from '../ui/toasts.tsx';
 import { type Asked, askEach } from './ask-each.ts';
 
@@ -58,14 +58,14 @@ export function ScanDialog({ ids, onClose }: { ids: readonly string[]; onClose: 
             ))}
           </ul>
         )}
-        <div className="flex flex-wrap justify-end gap-2">
+        <DialogFooter>
           <Button onClick={close}>{isDone ? 'Close' : 'Cancel'}</Button>
           {!isDone && (
             <Button tone="primary" busy={scan.isPending} onClick={() => scan.mutate()}>
               Scan now
             </Button>
           )}
-        </div>
+        </DialogFooter>
       </div>
     </Dialog>
   );

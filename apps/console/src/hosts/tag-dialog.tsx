@@ -12,7 +12,7 @@ import { queryClient } from '../api/queries.ts';
 import { withStepUp } from '../login/step-up.tsx';
 import { Button } from '../ui/button.tsx';
 import { CheckList } from '../ui/check-list.tsx';
-import { Dialog } from '../ui/dialog.tsx';
+import { Dialog, DialogFooter } from '../ui/dialog.tsx';
 import { Field } from '../ui/field.tsx';
 import { toast } from '../ui/toasts.tsx';
 import { wordsOf } from './tag-rules.ts';
@@ -87,7 +87,7 @@ export function TagDialog({
             hint="What hosts report of themselves (host.) cannot be removed here."
           />
         )}
-        <div className="flex flex-wrap justify-end gap-2">
+        <DialogFooter>
           <Button onClick={onClose}>Cancel</Button>
           <Button
             type="submit"
@@ -97,7 +97,7 @@ export function TagDialog({
           >
             Change the tags
           </Button>
-        </div>
+        </DialogFooter>
       </form>
     </Dialog>
   );

@@ -1,9 +1,10 @@
 import { Link } from '@tanstack/react-router';
 import { isReported } from '@tidegate/protocol/tags-api';
+import { None } from '../ui/none.tsx';
 
 /** Tags as chips, each a link to the hosts that have it. */
 export function TagList({ tags }: { tags: readonly string[] }) {
-  if (tags.length === 0) return <span className="text-muted">none</span>;
+  if (tags.length === 0) return <None />;
   return (
     <span className="flex flex-wrap gap-1">
       {tags.map((tag) => (

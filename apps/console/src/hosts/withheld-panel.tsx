@@ -13,10 +13,10 @@ import { withheldQuery } from './withheld-query.ts';
 
 /** How much of the host is up to date, and what keeps the rest back: holds, its own, a blackout. */
 export function WithheldPanel({ id }: { id: string }) {
-  const { data, error, isPending } = useQuery(withheldQuery(id));
+  const { data, error, isPending, refetch } = useQuery(withheldQuery(id));
   return (
     <Panel title="Up to date">
-      {error && <ErrorPanel error={error} />}
+      {error && <ErrorPanel error={error} retry={() => void refetch()} />}
       {isPending && !error && <Skeleton rows={2} />}
       {data && <Withheld of={data} />}
     </Panel>
@@ -73,7 +73,7 @@ function Share({ of: { installed, open, held } }: { of: HostWithheld }) {
   return (
     <p>
       {installed === null ? (
-        'Not known: the host has not reported its packages'
+        'The host has not reported its packages yet'
       ) : (
         <>
           <strong>{shareText(installed - open, installed - held.updates)}</strong> up to date
@@ -96,7 +96,7 @@ function OwnHolds({ of: { total, packages } }: { of: HostWithheld['own_holds'] }
           icon={<Pin />}
           title={`${MANAGERS[ecosystem]} on this host is set not to change it`}
         >
-          {name} {version}
+          <bdi>{name}</bdi> <bdi>{version}</bdi>
         </Badge>
       ))}
       {total > packages.length && `${(total - packages.length).toLocaleString('en')} more`}

@@ -7,7 +7,7 @@ export function LoginAgain({ onDone }: { onDone: (isLoggedIn: boolean) => void }
   const { session } = useSession();
   return (
     <Dialog title="Log in again" onClose={() => onDone(false)}>
-      <p className="mb-4 text-muted">Your session has ended. After the login you go on where you were.</p>
+      <p className="mb-4 text-muted">Your session has ended. Log in to continue where you were.</p>
       <LoginForm
         username={session?.operator.username ?? ''}
         next={`${location.pathname}${location.search}`}

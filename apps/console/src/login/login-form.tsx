@@ -139,7 +139,7 @@ export function LoginForm({
           icon={<LogIn aria-hidden="true" className="size-4" />}
           onClick={() => void byProvider(id)}
         >
-          Continue with {name}
+          Continue with <bdi>{name}</bdi>
         </Button>
       ))}
     </Form>

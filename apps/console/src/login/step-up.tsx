@@ -1,15 +1,10 @@
-import type { PasskeyOptions, StepUpAnswer, StepUpMethod } from '@tidegate/protocol/factors-api';
-import { useState, useSyncExternalStore } from 'react';
-import { ApiError, post } from '../api/client.ts';
-import { Button } from '../ui/button.tsx';
-import { Dialog } from '../ui/dialog.tsx';
-import { Field } from '../ui/field.tsx';
-import { CodeField, PROOF_LABELS } from './code-field.tsx';
+import type { StepUpMethod } from '@tidegate/protocol/factors-api';
+import { useSyncExternalStore } from 'react';
+import { ApiError } from '../api/client.ts';
 import { proofsIn } from './methods-rules.ts';
-import { provePasskey } from './passkeys.ts';
-import { goToProvider } from './provider-sign-in.ts';
 
 interface Asked {
+  readonly Prompt: typeof import('./step-up-prompt.tsx').Prompt;
   readonly methods: readonly StepUpMethod[];
   readonly proven: () => void;
   readonly refused: (why: Error) => void;
@@ -35,11 +30,19 @@ export async function withStepUp<T>(act: () => Promise<T>): Promise<T> {
       if (!(error instanceof ApiError) || error.code !== 'step_up_required' || proofs === PROOFS_MAX) {
         throw error;
       }
-      const { promise, resolve, reject } = Promise.withResolvers<void>();
-      set({ methods: proofsIn(error.problem), proven: resolve, refused: reject });
-      await promise;
+      await prove(proofsIn(error.problem));
     }
   }
+}
+
+/** Resolves once the operator gave a proof; rejects if they cancel, or if the prompt does not load. */
+async function prove(methods: readonly StepUpMethod[]): Promise<void> {
+  const { Prompt } = await import('./step-up-prompt.tsx').catch(() => {
+    throw new Error('Nothing was changed: the dialog to confirm that it is you did not load. Try again.');
+  });
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  set({ Prompt, methods, proven: resolve, refused: reject });
+  await promise;
 }
 
 /** The dialog of `withStepUp`; rendered once, in the frame around the pages. */
@@ -51,107 +54,20 @@ export function StepUpPrompt() {
     },
     () => asked,
   );
-  return now && <Prompt key={now.methods.join()} asked={now} />;
-}
-
-function Prompt({ asked: { methods, proven, refused } }: { asked: Asked }) {
-  const [method, setMethod] = useState<StepUpMethod | null>(methods[0] ?? null);
-  const [busy, setBusy] = useState(false);
-  const [failure, setFailure] = useState<string | undefined>();
-  const prove = async (proof: () => Promise<unknown>) => {
-    setBusy(true);
-    setFailure(undefined);
-    try {
-      await post<StepUpAnswer>('/api/v1/auth/step-up', await proof());
-      set(null);
-      proven();
-    } catch (error) {
-      setFailure(error instanceof Error ? error.message : String(error));
-      setBusy(false);
-    }
-  };
-  const passkeyProof = async () => provePasskey(await post<PasskeyOptions>('/api/v1/auth/step-up/options'));
-  const leave = async () => {
-    setBusy(true);
-    try {
-      await goToProvider('/api/v1/auth/step-up/provider', { next: `${location.pathname}${location.search}` });
-    } catch (error) {
-      setFailure(error instanceof Error ? error.message : String(error));
-      setBusy(false);
-    }
-  };
-  const close = () => {
-    set(null);
-    refused(new Error('Nothing was changed: you did not confirm that it is you.'));
-  };
+  if (!now) return null;
+  const { Prompt, methods, proven, refused } = now;
   return (
-    <Dialog title="Confirm that it is you" onClose={close}>
-      <form
-        className="space-y-4"
-        onSubmit={(event) => {
-          event.preventDefault();
-          const form = new FormData(event.currentTarget);
-          void prove(async () => proofOf(form, method));
-        }}
-      >
-        <p>{WHY[method ?? 'totp']}</p>
-        {method === 'password' && (
-          <Field
-            label="Your password"
-            name="password"
-            type="password"
-            autoComplete="current-password"
-            required
-            maxLength={256}
-            autoFocus
-            error={failure}
-          />
-        )}
-        {method === null && <p role="alert">You have no second factor to confirm with.</p>}
-        {(method === 'totp' || method === 'recovery_code') && <CodeField method={method} error={failure} />}
-        {(method === 'passkey' || method === 'provider') && failure && (
-          <p role="alert" className="rounded-md bg-bad-soft px-3 py-2 text-bad">
-            {failure}
-          </p>
-        )}
-        <div className="flex flex-wrap justify-end gap-2">
-          {methods
-            .filter((other) => other !== method)
-            .map((other) => (
-              <Button key={other} tone="quiet" onClick={() => setMethod(other)}>
-                {PROOF_LABELS[other]}
-              </Button>
-            ))}
-          <Button onClick={close}>Cancel</Button>
-          {method === 'provider' ? (
-            <Button tone="primary" busy={busy} onClick={() => void leave()}>
-              Sign in again
-            </Button>
-          ) : method === 'passkey' ? (
-            <Button tone="primary" busy={busy} onClick={() => void prove(passkeyProof)}>
-              Use the passkey
-            </Button>
-          ) : (
-            <Button type="submit" tone="primary" busy={busy} disabled={method === null}>
-              Confirm
-            </Button>
-          )}
-        </div>
-      </form>
-    </Dialog>
+    <Prompt
+      key={methods.join()}
+      methods={methods}
+      onProven={() => {
+        set(null);
+        proven();
+      }}
+      onCancelled={() => {
+        set(null);
+        refused(new Error('Nothing was changed: you did not confirm that it is you.'));
+      }}
+    />
   );
-}
-
-const FACTOR = 'This needs a second factor: you last confirmed one more than ten minutes ago.';
-const WHY: Readonly<Record<StepUpMethod, string>> = {
-  password: 'This needs your password again: you last entered it more than five minutes ago.',
-  provider:
-    'This needs a new sign-in at your identity provider. You come back to this page; then do what you were doing again.',
-  ...{ passkey: FACTOR, totp: FACTOR, recovery_code: FACTOR },
-};
-
-function proofOf(form: FormData, method: StepUpMethod | null) {
-  if (method === 'password') return { password: form.get('password') };
-  const code = form.get('code');
-  return method === 'totp' ? { totp: code } : { recovery_code: code };
 }

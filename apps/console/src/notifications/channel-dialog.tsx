@@ -1,4 +1,5 @@
 import { useMutation } from '@tanstack/react-query';
+import { isolated } from '@tidegate/protocol/isolated';
 import type { ChannelKind } from '@tidegate/protocol/notification-channels';
 import type { ChannelRequest, NotificationChannel } from '@tidegate/protocol/notifications-api';
 import { useState } from 'react';
@@ -41,8 +42,8 @@ export function ChannelDialog({
   const isKept = channel?.has_secret === true;
   return (
     <FormDialog
-      title={channel === null ? 'Add a channel' : `Change ${channel.name}`}
-      lead="Notices name hosts, packages and vulnerabilities: who can read the channel can read them."
+      title={channel === null ? 'Add a channel' : `Change ${isolated(channel.name)}`}
+      lead="Messages name hosts, packages and vulnerabilities: who can read the channel can read them."
       submit="Save the channel"
       tone="primary"
       busy={saving.isPending}

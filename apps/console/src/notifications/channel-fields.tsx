@@ -114,7 +114,10 @@ function MailFields({
         defaultValue={config.to?.join('\n')}
         hint="One address per line."
       />
-      {field('user', 'User', config.user ?? undefined, { required: false, hint: 'Empty: no login.' })}
+      {field('user', 'User', config.user ?? undefined, {
+        required: false,
+        hint: 'Leave empty if the mail server needs no login.',
+      })}
     </>
   );
 }

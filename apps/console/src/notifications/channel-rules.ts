@@ -41,7 +41,7 @@ export const SECRETS: Readonly<
   webhook: null,
   smtp: {
     label: 'Password',
-    hint: 'Of the user. Leave empty if the server wants no login.',
+    hint: 'Leave empty if the mail server needs no login.',
     isOptional: true,
   },
   ntfy: {

@@ -1,11 +1,12 @@
 import { useQuery } from '@tanstack/react-query';
+import { isolated } from '@tidegate/protocol/isolated';
 import type { ChannelTest, NotificationChannel } from '@tidegate/protocol/notifications-api';
 import { CircleCheck, CircleX } from 'lucide-react';
 import { post } from '../api/client.ts';
 import { queryClient } from '../api/queries.ts';
 import { Badge } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
-import { Dialog } from '../ui/dialog.tsx';
+import { Dialog, DialogFooter, DialogPlace } from '../ui/dialog.tsx';
 import { Facts } from '../ui/page.tsx';
 import { ErrorPanel } from '../ui/states.tsx';
 import { CHANNELS } from './channel-rules.ts';
@@ -33,14 +34,16 @@ export function ChannelTestDialog({
     ...{ refetchInterval: false, refetchOnWindowFocus: false, refetchOnReconnect: false },
   });
   return (
-    <Dialog title={`Test of ${name}`} onClose={onClose}>
+    <Dialog title={`Test of ${isolated(name)}`} onClose={onClose}>
       <div className="space-y-4">
-        <div role="status">
-          {test.isFetching && <p>Sending a test message…</p>}
-          {!test.isFetching && test.data && <TestResult result={test.data} />}
-        </div>
-        {!test.isFetching && test.error && <ErrorPanel error={test.error} />}
-        <div className="flex flex-wrap justify-end gap-2">
+        <DialogPlace>
+          <div role="status">
+            {test.isFetching && <p>Sending a test message…</p>}
+            {!test.isFetching && test.data && <TestResult result={test.data} />}
+          </div>
+          {!test.isFetching && test.error && <ErrorPanel error={test.error} retry={null} />}
+        </DialogPlace>
+        <DialogFooter>
           {test.data?.is_delivered === false && <Button onClick={onChange}>Change the channel</Button>}
           <Button busy={test.isFetching} onClick={() => void test.refetch()}>
             Send another
@@ -48,7 +51,7 @@ export function ChannelTestDialog({
           <Button tone="primary" onClick={onClose}>
             Close
           </Button>
-        </div>
+        </DialogFooter>
       </div>
     </Dialog>
   );

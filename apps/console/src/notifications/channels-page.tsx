@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
+import { isolated } from '@tidegate/protocol/isolated';
 import type { NotificationChannel } from '@tidegate/protocol/notifications-api';
 import { CircleCheck, CircleDashed, CircleOff, CircleX, Clock, Ellipsis, Plus } from 'lucide-react';
 import { type ReactNode, useMemo, useState } from 'react';
@@ -15,6 +16,7 @@ import { type Column, DataTable } from '../ui/data-table.tsx';
 import { ConfirmDialog } from '../ui/dialog.tsx';
 import { ListPanel } from '../ui/list-panel.tsx';
 import { Menu } from '../ui/menu.tsx';
+import { NextTime } from '../ui/next-time.tsx';
 import { EmptyState } from '../ui/states.tsx';
 import { Time } from '../ui/time.tsx';
 import { attempt, toast } from '../ui/toasts.tsx';
@@ -39,7 +41,7 @@ export function ChannelsPage() {
   useActions(useMemo(() => [{ ...ADD, run: () => setOpen({ kind: 'add' }) }], []));
   return (
     <NotificationsFrame
-      lead="Where notices are sent to. Each channel can be tested, and shows its last failure."
+      lead="Where messages are sent to. Each channel can be tested, and shows its last failure."
       actions={
         <Button tone="primary" icon={<Plus aria-hidden="true" className="size-4" />} onClick={add}>
           {ADD.label}
@@ -81,7 +83,7 @@ export function ChannelsPage() {
       )}
       {open?.kind === 'remove' && (
         <ConfirmDialog
-          title={`Remove ${open.channel.name}?`}
+          title={`Remove ${isolated(open.channel.name)}?`}
           confirm="Remove"
           onConfirm={() => change(() => remove(`${CHANNELS}/${open.channel.id}`))}
           onClose={close}
@@ -111,7 +113,7 @@ const STATES: Readonly<
   idle: { tone: 'neutral', icon: <CircleDashed />, word: 'not used yet' },
   working: { tone: 'good', icon: <CircleCheck />, word: 'works' },
   failing: { tone: 'bad', icon: <CircleX />, word: 'fails' },
-  paused: { tone: 'warn', icon: <Clock />, word: 'fails, is tried now and then' },
+  paused: { tone: 'warn', icon: <Clock />, word: 'keeps failing' },
 };
 
 function columnsOf(open: (next: Open) => void): readonly Column<NotificationChannel>[] {
@@ -129,13 +131,20 @@ function columnsOf(open: (next: Open) => void): readonly Column<NotificationChan
     {
       id: 'state',
       header: 'State',
+      part: 'pinned',
       cell: ({ state }) => (
         <Badge tone={STATES[state].tone} icon={STATES[state].icon}>
           {STATES[state].word}
         </Badge>
       ),
     },
-    { id: 'last', header: 'Last attempt', wide: true, cell: (channel) => <LastAttempt channel={channel} /> },
+    {
+      id: 'last',
+      header: 'Last attempt',
+      wide: true,
+      wraps: true,
+      cell: (channel) => <LastAttempt channel={channel} />,
+    },
     {
       id: 'target',
       header: 'Sends to',
@@ -156,7 +165,7 @@ function columnsOf(open: (next: Open) => void): readonly Column<NotificationChan
     },
     {
       id: 'dead',
-      header: 'Dead letters',
+      header: 'Given up',
       align: 'right',
       cell: ({ id, dead }) => <Count channel={id} state="dead" count={dead} />,
     },
@@ -168,7 +177,7 @@ function columnsOf(open: (next: Open) => void): readonly Column<NotificationChan
         <Menu
           actions={actionsOf(channel, open)}
           trigger={
-            <IconButton label={`Actions for ${channel.name}`}>
+            <IconButton word="Actions" label={`Actions for ${isolated(channel.name)}`}>
               <Ellipsis aria-hidden="true" className="size-4" />
             </IconButton>
           }
@@ -183,12 +192,10 @@ function LastAttempt({ channel: { last_attempt: last, next_try_at } }: { channel
   return (
     <>
       <Time at={last.at} />
-      <span title={last.reason ?? undefined}>: {last.reason ?? 'delivered'}</span>
-      {next_try_at && (
-        <p className="text-muted">
-          next try <Time at={next_try_at} />
-        </p>
-      )}
+      <span title={last.reason ?? undefined}>
+        : <bdi>{last.reason ?? 'delivered'}</bdi>
+      </span>
+      {next_try_at && <NextTime what="next try" at={next_try_at} />}
     </>
   );
 }
@@ -206,7 +213,7 @@ function actionsOf(channel: NotificationChannel, open: (next: Open) => void): re
   const { id, name, is_enabled } = channel;
   const flip = async () => {
     await change(() => put<NotificationChannel>(`${CHANNELS}/${id}`, switched(channel)));
-    toast(is_enabled ? `${name} is off. Nothing is sent to it.` : `${name} is on again.`);
+    toast(is_enabled ? `${isolated(name)} is off. Nothing is sent to it.` : `${isolated(name)} is on again.`);
   };
   const one = (key: string, label: string, run: () => void): Action => ({
     ...{ id: key, label, run, group: name, isAllowed: true },
@@ -216,7 +223,7 @@ function actionsOf(channel: NotificationChannel, open: (next: Open) => void): re
     one('change', 'Change', () => open({ kind: 'change', channel })),
     one('switch', is_enabled ? 'Turn off' : 'Turn on', () => void attempt(flip)),
     {
-      ...one('resend', 'Send its dead letters again', () => {
+      ...one('resend', 'Send again what was given up', () => {
         void attempt(() => resendDeliveries({ channel_id: id }));
       }),
       isAllowed: channel.dead > 0,

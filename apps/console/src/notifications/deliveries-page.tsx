@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import type { Delivery, NotificationChannel } from '@tidegate/protocol/notifications-api';
 import { RotateCcw } from 'lucide-react';
 import { useMemo, useState } from 'react';
@@ -12,6 +13,8 @@ import type { Column } from '../ui/data-table.tsx';
 import { FilterChips } from '../ui/filter-chips.tsx';
 import { FilterSelect } from '../ui/filter-select.tsx';
 import { ListTable } from '../ui/list-table.tsx';
+import { NextTime } from '../ui/next-time.tsx';
+import { None } from '../ui/none.tsx';
 import { useSelection } from '../ui/selection.ts';
 import { EmptyState } from '../ui/states.tsx';
 import { Time } from '../ui/time.tsx';
@@ -32,33 +35,53 @@ const COLUMNS: readonly Column<Delivery>[] = [
   {
     id: 'subject',
     header: 'Message',
+    wide: true,
+    wraps: true,
     cell: ({ subject }) => (
-      <span className="inline-block max-w-96 truncate align-bottom font-medium" title={subject}>
+      <span className="font-medium" title={subject}>
         {subject}
       </span>
     ),
   },
-  { id: 'state', header: 'State', cell: ({ state }) => <DeliveryState state={state} /> },
+  { id: 'state', header: 'State', part: 'pinned', cell: (delivery) => <Standing delivery={delivery} /> },
   { id: 'severity', header: 'Severity', cell: ({ severity }) => <EventSeverityBadge severity={severity} /> },
-  { id: 'channel', header: 'Channel', cell: ({ channel_name }) => channel_name },
-  { id: 'rule', header: 'Rule', cell: ({ rule_name, kind }) => rule_name ?? KIND_WORDS[kind] },
-  { id: 'attempts', header: 'Attempts', align: 'right', cell: ({ attempts }) => attempts },
-  { id: 'last', header: 'Last attempt', wide: true, cell: (delivery) => <LastAttempt delivery={delivery} /> },
-  { id: 'created_at', header: 'Made', cell: ({ created_at }) => <Time at={created_at} /> },
+  {
+    id: 'channel',
+    header: 'Channel and rule',
+    folds: true,
+    cell: ({ channel_name: channel, rule_name: rule, kind }) => (
+      <>
+        <bdi>{channel}</bdi>
+        <p className="text-muted">
+          <bdi>{rule ?? KIND_WORDS[kind]}</bdi>
+        </p>
+      </>
+    ),
+  },
+  {
+    id: 'last',
+    header: 'Last attempt',
+    wraps: true,
+    cell: (delivery) => <LastAttempt delivery={delivery} />,
+  },
+  { id: 'created_at', header: 'Created', cell: ({ created_at }) => <Time at={created_at} /> },
 ];
 
-function LastAttempt({ delivery: { last_attempt: last, next_attempt_at: next } }: { delivery: Delivery }) {
-  const words = last?.reason ?? last?.answer ?? '';
+/** The state, after how many attempts, and when the next one is. */
+function Standing({ delivery: { state, attempts, next_attempt_at: next } }: { delivery: Delivery }) {
   return (
     <>
-      <span title={words}>{last === null ? <span className="text-muted">none yet</span> : words}</span>
-      {next && (
-        <p className="text-muted">
-          next <Time at={next} />
-        </p>
-      )}
+      <DeliveryState state={state} />
+      {attempts > 1 && <p className="text-muted">{attempts} attempts</p>}
+      {next && <NextTime what="next try" at={next} />}
     </>
   );
+}
+
+function LastAttempt({ delivery: { last_attempt: last } }: { delivery: Delivery }) {
+  if (last === null) return <None word="none yet" />;
+  const words = last.reason ?? last.answer ?? '';
+  return <span title={words}>{words}</span>;
 }
 
 /** What was sent, what waits, and what could not be delivered. */
@@ -89,7 +112,11 @@ export function DeliveriesPage() {
         list={list}
         query={query}
         noun="deliveries"
-        empty={<EmptyState title="Nothing was sent yet">A test of a channel is listed here, too.</EmptyState>}
+        empty={
+          <EmptyState title="Nothing was sent yet" action={<Link to="/notifications">See the channels</Link>}>
+            A test of a channel is listed here, too.
+          </EmptyState>
+        }
         toolbar={
           <>
             <FilterSelect

@@ -1,11 +1,12 @@
 import { useQuery } from '@tanstack/react-query';
+import { isolated } from '@tidegate/protocol/isolated';
 import type { DeliveryDetail } from '@tidegate/protocol/notifications-api';
 import { RotateCcw } from 'lucide-react';
 import { oneQuery } from '../api/queries.ts';
 import { EventSeverityBadge } from '../events/event-badges.tsx';
 import { Button } from '../ui/button.tsx';
 import { CopyText } from '../ui/copy-text.tsx';
-import { Dialog } from '../ui/dialog.tsx';
+import { Dialog, DialogFooter } from '../ui/dialog.tsx';
 import { Facts } from '../ui/page.tsx';
 import { ErrorPanel, Skeleton } from '../ui/states.tsx';
 import { Time } from '../ui/time.tsx';
@@ -23,19 +24,19 @@ export function DeliveryDialog({
   onResend: (id: string) => Promise<void>;
   onClose: () => void;
 }) {
-  const { data, error, isPending } = useQuery(
+  const { data, error, isPending, refetch } = useQuery(
     oneQuery<DeliveryDetail>('notifications', `${DELIVERIES}/${id}`),
   );
   return (
     <Dialog title={data?.subject ?? 'Delivery'} wide onClose={onClose}>
-      {error && <ErrorPanel error={error} />}
+      {error && <ErrorPanel error={error} retry={() => void refetch()} />}
       {isPending && !error && <Skeleton />}
       {data && (
         <div className="space-y-5">
           <Facts facts={factsOf(data)} />
           <Attempts tries={data.tries} />
           <Text delivery={data} />
-          <div className="flex flex-wrap justify-end gap-2">
+          <DialogFooter>
             {isResendable(data) && (
               <Button
                 icon={<RotateCcw aria-hidden="true" className="size-4" />}
@@ -47,7 +48,7 @@ export function DeliveryDialog({
             <Button tone="primary" onClick={onClose}>
               Close
             </Button>
-          </div>
+          </DialogFooter>
         </div>
       )}
     </Dialog>
@@ -59,9 +60,12 @@ function factsOf(delivery: DeliveryDetail) {
   return [
     ['State', <DeliveryState key="state" state={delivery.state} />],
     ['Channel', delivery.channel_name],
-    ['Sent by', delivery.rule_name ? `the rule ${delivery.rule_name}` : `a ${KIND_WORDS[delivery.kind]}`],
+    [
+      'Sent by',
+      delivery.rule_name ? `the rule ${isolated(delivery.rule_name)}` : `a ${KIND_WORDS[delivery.kind]}`,
+    ],
     ['Severity', <EventSeverityBadge key="severity" severity={delivery.severity} />],
-    ['Made', <Time key="made" at={delivery.created_at} />],
+    ['Created', <Time key="created" at={delivery.created_at} />],
     ...(next === null ? [] : [['Next attempt', <Time key="next" at={next} />] as const]),
     ['Id for the receiver', <CopyText key="id" text={delivery.id} label="Copy the id" />],
   ] as const;

@@ -5,7 +5,7 @@ export const DELIVERIES = '/api/v1/notifications/deliveries';
 export const STATE_WORDS: Readonly<Record<Delivery['state'], string>> = {
   waiting: 'waiting',
   delivered: 'delivered',
-  dead: 'dead letter',
+  dead: 'given up',
 };
 
 /** Whether it can be sent again: a test is made anew instead. */

@@ -1,4 +1,5 @@
 import { useMutation } from '@tanstack/react-query';
+import { isolated } from '@tidegate/protocol/isolated';
 import type {
   NotificationChannel,
   NotificationRule,
@@ -45,7 +46,7 @@ export function RuleDialog({
           : put<NotificationRule>(`${RULES}/${rule.id}`, body),
       ),
     onSuccess: async ({ name }) => {
-      toast(`${name} is saved.`);
+      toast(`${isolated(name)} is saved.`);
       await queryClient.invalidateQueries({ queryKey: ['notifications'] });
       onClose();
     },
@@ -54,7 +55,7 @@ export function RuleDialog({
   return (
     <FormDialog
       {...{
-        title: rule === null ? 'Add a rule' : `Change ${rule.name}`,
+        title: rule === null ? 'Add a rule' : `Change ${isolated(rule.name)}`,
         wide: true,
         tone: 'primary',
         onClose,

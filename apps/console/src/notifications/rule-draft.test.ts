@@ -55,8 +55,8 @@ test('the types on offer are those that the protocol takes', () => {
 
 test('a rule reads as a sentence', () => {
   expect(modeText(STORED.mode)).toBe('digest on working days at 08:00 (UTC)');
-  expect(conditionsText(STORED)).toBe('update_failed, warning or worse, exploited, of web, apt');
-  expect(modeText({ kind: 'at_once', batch_seconds: 60 })).toBe('at once, what happens in 1 min together');
+  expect(conditionsText(STORED)).toBe('an update failed, warning or worse, exploited, of web, apt');
+  expect(modeText({ kind: 'at_once', batch_seconds: 60 })).toBe('at once, one message for all within 1 min');
   expect(modeText({ kind: 'escalation', after_hours: 4, repeat_hours: 24, repeats_max: 3 })).toBe(
     'when an exploited fix waits for 4 h, again each 24 h, 3 times',
   );

@@ -1,6 +1,9 @@
 import { SECURITY_EVENT_TYPES, type Severity, SYSTEM_EVENT_TYPES } from '@tidegate/protocol/event-types';
+import { eventWords } from '@tidegate/protocol/event-words';
+import { isolated } from '@tidegate/protocol/isolated';
 import type { NotificationRule, RuleMode, RuleRequest } from '@tidegate/protocol/notifications-api';
 import type { Ecosystem } from '@tidegate/protocol/scalars';
+import { MANAGERS } from '../hosts/package-managers.ts';
 import { WEEKDAY_KEYS, WEEKDAYS } from '../policies/schedule-rules.ts';
 import { counted, listed } from '../updates/update-words.ts';
 
@@ -13,7 +16,7 @@ type ModeKind = RuleMode['kind'];
 export const NOTIFIABLE: EventTypes = [
   ...SECURITY_EVENT_TYPES,
   ...SYSTEM_EVENT_TYPES.filter((type) => type !== 'client_error'),
-].toSorted((a, b) => a.localeCompare(b));
+].toSorted((a, b) => eventWords(a).localeCompare(eventWords(b)));
 
 export const MODES: Readonly<Record<ModeKind, string>> = {
   at_once: 'at once: a message when something happens',
@@ -127,7 +130,7 @@ export function modeText(mode: RuleMode): string {
     case 'at_once':
       return mode.batch_seconds === 0
         ? 'at once'
-        : `at once, what happens in ${spanText(mode.batch_seconds)} together`;
+        : `at once, one message for all within ${spanText(mode.batch_seconds)}`;
     case 'digest':
       return `digest ${daysText(mode.weekdays)} at ${mode.at} (${mode.zone})`;
     case 'escalation': {
@@ -147,14 +150,14 @@ export function conditionsText({ conditions, mode }: Pick<RuleRequest, 'conditio
       : types.length === 0
         ? 'all events'
         : types.length <= 2
-          ? listed(types)
+          ? listed(types.map(eventWords))
           : counted(types.length, 'event type');
   const parts = [
     what,
     ...(severity === 'info' || mode.kind === 'escalation' ? [] : [SEVERITIES[severity]]),
     ...(exploited_only && mode.kind !== 'escalation' ? ['exploited'] : []),
-    ...(groups.length > 0 ? [`of ${listed(groups)}`] : []),
-    ...(ecosystems.length > 0 ? [listed(ecosystems)] : []),
+    ...(groups.length > 0 ? [`of ${isolated(listed(groups))}`] : []),
+    ...(ecosystems.length > 0 ? [listed(ecosystems.map((one) => MANAGERS[one]))] : []),
   ];
   return parts.join(', ');
 }

@@ -1,9 +1,10 @@
+import { eventWords } from '@tidegate/protocol/event-words';
 import type { NotificationChannel } from '@tidegate/protocol/notifications-api';
 import { Plus, X } from 'lucide-react';
 import { useId, useState } from 'react';
 import { faultUnder } from '../api/field-faults.ts';
 import { useGroups } from '../hosts/groups.ts';
-import { ECOSYSTEM_KEYS, ECOSYSTEMS } from '../policies/policy-rules.ts';
+import { MANAGER_KEYS, MANAGERS } from '../hosts/package-managers.ts';
 import { Button, IconButton } from '../ui/button.tsx';
 import { CheckBox } from '../ui/check-box.tsx';
 import { CheckList } from '../ui/check-list.tsx';
@@ -82,7 +83,7 @@ function ModeFields({ draft, error, onChange }: RuleFieldsProps) {
         <Field
           {...{ label: 'Minutes that share a message', type: 'number', min: 0, max: 60, required: true }}
           {...{ value: draft.batchMinutes, error: fault('batch_seconds') }}
-          hint="What happens within them is one message. 0: each event is one."
+          hint="All events within this time go into one message. 0: a message for each event."
           onChange={({ target: { value: batchMinutes } }) => onChange({ batchMinutes })}
         />
       );
@@ -159,14 +160,14 @@ function ConditionFields({ draft, error, onChange }: RuleFieldsProps) {
         <CheckList
           {...{ legend: 'Host groups', chosen: draft.groups, error: fault('groups') }}
           choices={groups.map((name) => [name, name])}
-          hint="None checked: every host, and what is about no host."
+          hint="None checked: all hosts, and events that are about no host."
           onChange={(next) => onChange({ groups: next })}
         />
       )}
       <CheckList
-        {...{ legend: 'Ecosystems', chosen: draft.ecosystems, error: fault('ecosystems') }}
-        choices={ECOSYSTEM_KEYS.map((one) => [one, ECOSYSTEMS[one]])}
-        hint="None checked: all, and what names none."
+        {...{ legend: 'Package managers', chosen: draft.ecosystems, error: fault('ecosystems') }}
+        choices={MANAGER_KEYS.map((one) => [one, MANAGERS[one]])}
+        hint="None checked: all, and events that name none."
         onChange={(ecosystems) => onChange({ ecosystems })}
       />
       {isAboutEvents && (
@@ -209,9 +210,9 @@ function TypeChoice({
               key={type}
               className="inline-flex items-center gap-1 rounded-md border border-line bg-sunken pl-2"
             >
-              <span className="mono break-all">{type}</span>
+              <span title={type}>{eventWords(type)}</span>
               <IconButton
-                label={`Remove ${type}`}
+                label={`Remove “${eventWords(type)}”`}
                 onClick={() => onChange(types.filter((one) => one !== type))}
               >
                 <X aria-hidden="true" className="size-4" />
@@ -222,11 +223,17 @@ function TypeChoice({
       )}
       <div className="flex flex-wrap items-end gap-2">
         <div className="min-w-0 flex-1">
-          <Select label="Event type" value={next} onChange={({ target: { value } }) => setNext(value)}>
+          <Select
+            label="Event type"
+            value={next}
+            // As the API and exports name it.
+            hint={next === '' ? undefined : `Its name in the API: ${next}`}
+            onChange={({ target: { value } }) => setNext(value)}
+          >
             <option value="">choose one</option>
             {left.map((type) => (
-              <option key={type} value={type}>
-                {type}
+              <option key={type} value={type} title={type}>
+                {eventWords(type)}
               </option>
             ))}
           </Select>

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
+import { isolated } from '@tidegate/protocol/isolated';
 import type { NotificationChannel, NotificationRule } from '@tidegate/protocol/notifications-api';
 import { CircleCheck, CircleOff, Ellipsis, Moon, Plus } from 'lucide-react';
 import { useMemo, useState } from 'react';
@@ -14,6 +15,7 @@ import { type Column, DataTable } from '../ui/data-table.tsx';
 import { ConfirmDialog } from '../ui/dialog.tsx';
 import { ListPanel } from '../ui/list-panel.tsx';
 import { Menu } from '../ui/menu.tsx';
+import { NextTime } from '../ui/next-time.tsx';
 import { EmptyState } from '../ui/states.tsx';
 import { Time } from '../ui/time.tsx';
 import { attempt, toast } from '../ui/toasts.tsx';
@@ -42,7 +44,7 @@ export function RulesPage() {
   useActions(useMemo(() => [{ ...ADD, isAllowed: isReady, run: () => setOpen({ kind: 'add' }) }], [isReady]));
   return (
     <NotificationsFrame
-      lead="What is told, when, and to which channel."
+      lead="Which events are sent, when, and to which channel."
       actions={
         <Button
           tone="primary"
@@ -81,7 +83,7 @@ export function RulesPage() {
       )}
       {open?.kind === 'remove' && (
         <ConfirmDialog
-          title={`Remove ${open.rule.name}?`}
+          title={`Remove ${isolated(open.rule.name)}?`}
           confirm="Remove"
           onConfirm={() => change(() => remove(`${RULES}/${open.rule.id}`))}
           onClose={close}
@@ -102,24 +104,22 @@ async function change<T>(act: () => Promise<T>): Promise<T> {
 function columnsOf(open: (next: Open) => void): readonly Column<NotificationRule>[] {
   return [
     { id: 'name', header: 'Name', cell: ({ name }) => <span className="font-medium">{name}</span> },
-    { id: 'state', header: 'State', cell: (rule) => <RuleState rule={rule} /> },
+    { id: 'state', header: 'State', part: 'pinned', cell: (rule) => <RuleState rule={rule} /> },
     {
       id: 'about',
       header: 'About',
       wide: true,
+      wraps: true,
       cell: (rule) => <span title={conditionsText(rule)}>{conditionsText(rule)}</span>,
     },
     {
       id: 'when',
       header: 'When',
+      wraps: true,
       cell: ({ mode, next_digest_at: next }) => (
         <>
           {modeText(mode)}
-          {next && (
-            <p className="text-muted">
-              next <Time at={next} />
-            </p>
-          )}
+          {next && <NextTime at={next} />}
         </>
       ),
     },
@@ -131,7 +131,7 @@ function columnsOf(open: (next: Open) => void): readonly Column<NotificationRule
         <Menu
           actions={actionsOf(rule, open)}
           trigger={
-            <IconButton label={`Actions for ${rule.name}`}>
+            <IconButton word="Actions" label={`Actions for ${isolated(rule.name)}`}>
               <Ellipsis aria-hidden="true" className="size-4" />
             </IconButton>
           }
@@ -168,7 +168,11 @@ function actionsOf(rule: NotificationRule, open: (next: Open) => void): readonly
   const { id, name, is_enabled } = rule;
   const flip = async () => {
     await change(() => put<NotificationRule>(`${RULES}/${id}`, switchedRule(rule)));
-    toast(is_enabled ? `${name} is off.` : `${name} is on again, for what happens from now on.`);
+    toast(
+      is_enabled
+        ? `${isolated(name)} is off.`
+        : `${isolated(name)} is on again, for what happens from now on.`,
+    );
   };
   const one = (key: string, label: string, run: () => void): Action => ({
     ...{ id: key, label, run, group: name, isAllowed: true },

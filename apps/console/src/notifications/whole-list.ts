@@ -9,7 +9,12 @@ export function wholeList<T>(path: string) {
     queryKey: ['notifications', path],
     queryFn: async ({ signal }): Promise<ListedPage<T>> => {
       const { items } = await get<{ items: readonly T[] }>(path, { signal });
-      return { items, next_cursor: null, total: items.length, list: { path, query: {} } };
+      return {
+        items,
+        next_cursor: null,
+        total: items.length,
+        list: { topic: 'notifications' as const, path, query: {} },
+      };
     },
   });
 }

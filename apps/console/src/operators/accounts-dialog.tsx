@@ -1,12 +1,13 @@
 import { useQuery } from '@tanstack/react-query';
 import type { Identities, IdentityProvider } from '@tidegate/protocol/identity-providers-api';
+import { isolated } from '@tidegate/protocol/isolated';
 import type { Operator } from '@tidegate/protocol/operators-api';
 import { type FormEvent, useState } from 'react';
 import { post, remove } from '../api/client.ts';
 import { listQuery, oneQuery, queryClient } from '../api/queries.ts';
 import { withStepUp } from '../login/step-up.tsx';
 import { Button } from '../ui/button.tsx';
-import { Dialog } from '../ui/dialog.tsx';
+import { Dialog, DialogFooter } from '../ui/dialog.tsx';
 import { Field, Select } from '../ui/field.tsx';
 
 /** The accounts of identity providers that log an operator in. */
@@ -35,19 +36,23 @@ export function AccountsDialog({ operator, onClose }: { operator: Operator; onCl
   };
   const items = accounts.data?.items ?? [];
   return (
-    <Dialog title={`Accounts of ${operator.username}`} onClose={onClose}>
+    <Dialog title={`Accounts of ${isolated(operator.username)}`} onClose={onClose}>
       <div className="space-y-4">
-        {items.length === 0 && <p>No identity provider logs {operator.username} in.</p>}
+        {items.length === 0 && (
+          <p>
+            No identity provider logs <bdi>{operator.username}</bdi> in.
+          </p>
+        )}
         <ul className="space-y-2">
           {items.map(({ id, provider_name, issuer, subject }) => (
             <li key={id} className="flex flex-wrap items-center justify-between gap-2">
               <span className="min-w-0 break-all">
-                {provider_name}: <span className="mono">{subject}</span>
+                <bdi>{provider_name}</bdi>: <span className="mono">{subject}</span>
                 <span className="block text-muted">{issuer}</span>
               </span>
               <Button
                 tone="quiet"
-                aria-label={`Unbind ${subject}`}
+                aria-label={`Unbind ${isolated(subject)}`}
                 onClick={() => void act(() => remove(`${path}/identities/${id}`))}
               >
                 Unbind
@@ -77,8 +82,8 @@ export function AccountsDialog({ operator, onClose }: { operator: Operator; onCl
         {accounts.data?.has_password && items.length > 0 && (
           <div className="space-y-2 border-t border-line pt-3">
             <p>
-              {operator.username} has a password too: role and groups are what admins set. Without it the
-              provider decides both at each sign-in.
+              <bdi>{operator.username}</bdi> has a password too: role and groups are what admins set. Without
+              it the provider decides both at each sign-in.
             </p>
             <Button tone="danger" onClick={() => void act(() => remove(`${path}/password`))}>
               Remove the password
@@ -90,9 +95,9 @@ export function AccountsDialog({ operator, onClose }: { operator: Operator; onCl
             {failure}
           </p>
         )}
-        <div className="flex justify-end">
+        <DialogFooter>
           <Button onClick={onClose}>Done</Button>
-        </div>
+        </DialogFooter>
       </div>
     </Dialog>
   );

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import type { ApiTokenItem } from '@tidegate/protocol/api-tokens-api';
+import { isolated } from '@tidegate/protocol/isolated';
 import { CircleCheck, CirclePause, CircleX, KeyRound } from 'lucide-react';
 import { type ReactNode, useMemo, useState } from 'react';
 import { remove } from '../api/client.ts';
@@ -46,19 +47,15 @@ export function ApiTokens() {
             A token lets a script or pipeline use the API within a role, until a date.
           </EmptyState>
         }
-        toolbar={
-          <div className="flex w-full items-center justify-between">
-            <h2 className="font-semibold">API tokens</h2>
-            {make}
-          </div>
-        }
+        title="API tokens"
+        act={make}
       >
         {(items) => <DataTable label="API tokens" columns={columns} rows={items} rowId={({ id }) => id} />}
       </ListPanel>
       {open === 'new' && <NewTokenDialog path={PATH} onClose={close} />}
       {open !== null && open !== 'new' && (
         <ConfirmDialog
-          title={`Revoke ${open.label}?`}
+          title={`Revoke ${isolated(open.label)}?`}
           confirm="Revoke"
           typed={open.label}
           onConfirm={async () => {
@@ -86,19 +83,25 @@ function columnsOf(open: (token: ApiTokenItem) => void): readonly Column<ApiToke
     {
       id: 'state',
       header: 'State',
+      part: 'pinned',
       cell: ({ state }) => (
         <Badge tone={STATES[state].tone} icon={STATES[state].icon}>
           {state}
         </Badge>
       ),
     },
-    { id: 'role', header: 'Role', cell: ({ role }) => role },
     {
-      id: 'scopes',
-      header: 'Scopes',
-      cell: ({ scopes }) => scopes?.join(', ') ?? 'all of the role, no overrides',
+      id: 'role',
+      header: 'Role and scopes',
+      folds: true,
+      cell: ({ role, scopes }) => (
+        <>
+          {role}
+          <p className="text-muted">{scopes?.join(', ') ?? 'all but overrides'}</p>
+        </>
+      ),
     },
-    { id: 'groups', header: 'Can see', cell: ({ groups }) => reachOf(groups) },
+    { id: 'groups', header: 'Can see', folds: true, cell: ({ groups }) => reachOf(groups) },
     { id: 'created_by', header: 'Created by', cell: ({ created_by }) => created_by },
     { id: 'last_used_at', header: 'Last used', cell: ({ last_used_at }) => <Time at={last_used_at} /> },
     { id: 'expires_at', header: 'Expires', cell: ({ expires_at }) => <Time at={expires_at} /> },
@@ -106,7 +109,7 @@ function columnsOf(open: (token: ApiTokenItem) => void): readonly Column<ApiToke
       id: 'revoke',
       header: 'Actions',
       cell: (token) => (
-        <Button tone="quiet" aria-label={`Revoke ${token.label}`} onClick={() => open(token)}>
+        <Button tone="quiet" aria-label={`Revoke ${isolated(token.label)}`} onClick={() => open(token)}>
           Revoke
         </Button>
       ),

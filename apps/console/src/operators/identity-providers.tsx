@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import type { IdentityProvider } from '@tidegate/protocol/identity-providers-api';
+import { isolated } from '@tidegate/protocol/isolated';
 import { CircleCheck, CirclePause, Ellipsis, LogIn } from 'lucide-react';
 import { useMemo, useState } from 'react';
 import type { Action } from '../actions/actions.ts';
@@ -44,16 +45,14 @@ export function IdentityProviders() {
             company, and their groups there decide what they may do here.
           </EmptyState>
         }
-        toolbar={
-          <div className="flex w-full flex-wrap items-center justify-between gap-2">
-            <h2 className="font-semibold">Identity providers</h2>
-            <Button
-              icon={<LogIn aria-hidden="true" className="size-4" />}
-              onClick={() => setOpen({ kind: 'add' })}
-            >
-              Add identity provider
-            </Button>
-          </div>
+        title="Identity providers"
+        act={
+          <Button
+            icon={<LogIn aria-hidden="true" className="size-4" />}
+            onClick={() => setOpen({ kind: 'add' })}
+          >
+            Add identity provider
+          </Button>
         }
       >
         {(items) => (
@@ -77,7 +76,7 @@ export function IdentityProviders() {
       {open?.kind === 'test' && <ProviderTestDialog provider={open.provider} onClose={close} />}
       {open?.kind === 'delete' && (
         <ConfirmDialog
-          title={`Delete ${open.provider.name}?`}
+          title={`Delete ${isolated(open.provider.name)}?`}
           confirm="Delete"
           typed={open.provider.id}
           onConfirm={() => change(() => remove(`${PATH}/${open.provider.id}`))}
@@ -106,6 +105,7 @@ function columnsOf(open: (next: Open) => void): readonly Column<IdentityProvider
     {
       id: 'state',
       header: 'State',
+      part: 'pinned',
       cell: ({ enabled }) =>
         enabled ? (
           <Badge tone="good" icon={<CircleCheck />}>
@@ -127,7 +127,7 @@ function columnsOf(open: (next: Open) => void): readonly Column<IdentityProvider
         <Menu
           actions={actionsOf(provider, open)}
           trigger={
-            <IconButton label={`Actions for ${provider.name}`}>
+            <IconButton word="Actions" label={`Actions for ${isolated(provider.name)}`}>
               <Ellipsis aria-hidden="true" className="size-4" />
             </IconButton>
           }
@@ -144,7 +144,7 @@ function actionsOf(provider: IdentityProvider, open: (next: Open) => void): read
   });
   const turn = async () => {
     await change(() => patch<IdentityProvider>(`${PATH}/${id}`, { enabled: !enabled }));
-    toast(enabled ? `${name} is off; its sessions have ended.` : `${name} is on.`);
+    toast(enabled ? `${isolated(name)} is off; its sessions have ended.` : `${isolated(name)} is on.`);
   };
   return [
     action('test', 'Test', () => open({ kind: 'test', provider })),

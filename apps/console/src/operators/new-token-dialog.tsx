@@ -1,22 +1,23 @@
 import { useMutation } from '@tanstack/react-query';
 import type { ApiScope, CreatedApiToken } from '@tidegate/protocol/api-tokens-api';
+import { isolated } from '@tidegate/protocol/isolated';
 import { post } from '../api/client.ts';
 import { queryClient } from '../api/queries.ts';
 import { withStepUp } from '../login/step-up.tsx';
 import { Button } from '../ui/button.tsx';
 import { CopyText } from '../ui/copy-text.tsx';
-import { Dialog } from '../ui/dialog.tsx';
+import { Dialog, DialogFooter } from '../ui/dialog.tsx';
 import { Field, Select } from '../ui/field.tsx';
 import { FormDialog } from '../ui/form-dialog.tsx';
 import { endAfter, groupsOf } from './access-rules.ts';
 import { GroupsField, RoleField } from './operator-dialog.tsx';
 
 const SCOPES: Readonly<Record<ApiScope, string>> = {
-  read: 'read what the role sees',
-  approve: 'approve, reject, preview',
+  read: 'see what the role may see',
+  approve: 'approve and reject updates',
   override: 'override the gate when approving',
-  hosts: 'act on hosts and enrol them',
-  admin: 'change what admins change',
+  hosts: 'add hosts, and act on them',
+  admin: 'change operators, settings and keys',
 };
 const LIFETIMES_DAYS = [7, 30, 90, 180, 365] as const;
 
@@ -40,17 +41,17 @@ export function NewTokenDialog({ path, onClose }: { path: string; onClose: () =>
   const { data: made } = making;
   if (made !== undefined) {
     return (
-      <Dialog title={`The token ${made.label}`} onClose={onClose}>
+      <Dialog title={`The token ${isolated(made.label)}`} onClose={onClose}>
         <div className="space-y-3">
           <p>
             The token is shown only once. Send it as <code>Authorization: Bearer …</code>.
           </p>
           <CopyText text={made.token} label="Copy the token" />
-          <div className="flex justify-end">
+          <DialogFooter>
             <Button tone="primary" onClick={onClose}>
               I have saved it
             </Button>
-          </div>
+          </DialogFooter>
         </div>
       </Dialog>
     );
@@ -82,7 +83,7 @@ export function NewTokenDialog({ path, onClose }: { path: string; onClose: () =>
           None selected: everything the role may do, except overrides.
         </p>
         {Object.entries(SCOPES).map(([scope, text]) => (
-          <label key={scope} className="flex min-h-6 items-center gap-2">
+          <label key={scope} className="flex min-h-6 items-center gap-2 max-md:min-h-9">
             <input type="checkbox" name="scope" value={scope} className="size-4" />
             {scope}: {text}
           </label>

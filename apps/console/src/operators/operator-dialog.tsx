@@ -1,4 +1,5 @@
 import { useMutation } from '@tanstack/react-query';
+import { isolated } from '@tidegate/protocol/isolated';
 import type { Operator, ResetEnds } from '@tidegate/protocol/operators-api';
 import type { Role } from '@tidegate/protocol/states';
 import { Field, Select } from '../ui/field.tsx';
@@ -27,7 +28,7 @@ export function OperatorDialog({ operator, onSave, onClose }: Props) {
   };
   return (
     <FormDialog
-      title={operator === null ? 'Add an operator' : `Change ${operator.username}`}
+      title={operator === null ? 'Add an operator' : `Change ${isolated(operator.username)}`}
       lead="The role says what an operator may do, and the groups on which hosts."
       submit="Save"
       tone="primary"

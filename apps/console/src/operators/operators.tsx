@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import type { SecondFactor } from '@tidegate/protocol/factors-api';
+import { isolated } from '@tidegate/protocol/isolated';
 import type { Operator } from '@tidegate/protocol/operators-api';
 import type { Role } from '@tidegate/protocol/states';
 import { Ban, CircleCheck, Ellipsis, ShieldCheck, ShieldOff, UserPlus } from 'lucide-react';
@@ -16,24 +17,28 @@ import type { Column } from '../ui/data-table.tsx';
 import { ConfirmDialog } from '../ui/dialog.tsx';
 import { ListTable } from '../ui/list-table.tsx';
 import { Menu } from '../ui/menu.tsx';
+import { SearchBox } from '../ui/search-box.tsx';
 import { EmptyState } from '../ui/states.tsx';
 import { Time } from '../ui/time.tsx';
 import { attempt, toast } from '../ui/toasts.tsx';
 import { reachOf } from './access-rules.ts';
 import { AccountsDialog } from './accounts-dialog.tsx';
 import { OperatorDialog } from './operator-dialog.tsx';
-import { endSessionsOf } from './who-is-in.tsx';
+import { EndSessionsDialog } from './who-is-in.tsx';
 
 const PATH = '/api/v1/admin/operators';
-const NO_FILTERS = [] as const;
+const FILTERS = ['q'] as const;
 
 type Open =
   | { readonly kind: 'add' }
-  | { readonly kind: 'edit' | 'delete' | 'reset' | 'accounts'; readonly operator: Operator };
+  | {
+      readonly kind: 'edit' | 'delete' | 'reset' | 'accounts' | 'end-sessions' | 'disable-self';
+      readonly operator: Operator;
+    };
 
 /** The people: add, set role and groups, disable, delete. */
 export function Operators() {
-  const list = useListSearch(NO_FILTERS);
+  const list = useListSearch(FILTERS);
   const query = useQuery(listQuery<Operator>('operators', PATH, list.query));
   const { session } = useSession();
   const [open, setOpen] = useState<Open | null>(null);
@@ -48,16 +53,21 @@ export function Operators() {
         noun="operators"
         empty={<EmptyState title="No operators" />}
         toolbar={
-          <div className="flex w-full items-center justify-between">
-            <h2 className="font-semibold">People</h2>
-            <Button
-              tone="primary"
-              icon={<UserPlus aria-hidden="true" className="size-4" />}
-              onClick={() => setOpen({ kind: 'add' })}
-            >
-              Add an operator
-            </Button>
-          </div>
+          <SearchBox
+            label="Name"
+            value={list.filter.q ?? ''}
+            onSearch={(q) => list.setFilter({ q: q || undefined })}
+          />
+        }
+        title="People"
+        act={
+          <Button
+            tone="primary"
+            icon={<UserPlus aria-hidden="true" className="size-4" />}
+            onClick={() => setOpen({ kind: 'add' })}
+          >
+            Add an operator
+          </Button>
         }
         label="Operators"
         columns={columns}
@@ -78,14 +88,30 @@ export function Operators() {
         />
       )}
       {open?.kind === 'accounts' && <AccountsDialog operator={open.operator} onClose={close} />}
+      {open?.kind === 'end-sessions' && (
+        <EndSessionsDialog operator={open.operator} isOwn={open.operator.id === own} onClose={close} />
+      )}
+      {open?.kind === 'disable-self' && (
+        <ConfirmDialog
+          title="Disable yourself?"
+          confirm="Disable"
+          onConfirm={() => setDisabled(open.operator, true)}
+          onClose={close}
+        >
+          <p>
+            You are logged out at once, and your API tokens stop. Only another admin can enable you again.
+          </p>
+        </ConfirmDialog>
+      )}
       {open?.kind === 'delete' && (
         <ConfirmDialog
-          title={`Delete ${open.operator.username}?`}
+          title={`Delete ${isolated(open.operator.username)}?`}
           confirm="Delete"
           typed={open.operator.username}
           onConfirm={() => change(() => remove(`${PATH}/${open.operator.id}`))}
           onClose={close}
         >
+          {open.operator.id === own && <p>This is you: you are logged out at once.</p>}
           <p>
             Their sessions and API tokens end now. What they did stays in the events. This cannot be undone.
           </p>
@@ -93,7 +119,7 @@ export function Operators() {
       )}
       {open?.kind === 'reset' && (
         <ConfirmDialog
-          title={`Remove all second factors of ${open.operator.username}?`}
+          title={`Remove all second factors of ${isolated(open.operator.username)}?`}
           confirm="Remove"
           onConfirm={() => change(() => remove(`${PATH}/${open.operator.id}/factors`))}
           onClose={close}
@@ -110,8 +136,20 @@ export function Operators() {
 
 async function change<T>(act: () => Promise<T>): Promise<T> {
   const answer = await withStepUp(act);
-  await queryClient.invalidateQueries({ queryKey: ['operators'] });
+  // Who is disabled, deleted or reset is not in any more either.
+  await Promise.all(
+    ['operators', 'session'].map((topic) => queryClient.invalidateQueries({ queryKey: [topic] })),
+  );
   return answer;
+}
+
+const disable = (id: string, disabled: boolean) =>
+  change(() => patch<Operator>(`${PATH}/${id}`, { disabled }));
+
+async function setDisabled({ id, username }: Operator, disabled: boolean): Promise<void> {
+  await disable(id, disabled);
+  const undo = { label: 'Undo', run: () => void attempt(() => disable(id, !disabled)) };
+  toast(`${isolated(username)} is ${disabled ? 'disabled' : 'enabled'}.`, { action: undo });
 }
 
 const TONES: Readonly<Record<Role, 'accent' | 'neutral'>> = {
@@ -134,15 +172,14 @@ function columnsOf({
       wide: true,
       cell: ({ username, id }) => (
         <>
-          {username} {id === own && <span className="text-muted">(you)</span>}
+          <bdi>{username}</bdi> {id === own && <span className="text-muted">(you)</span>}
         </>
       ),
     },
-    { id: 'role', header: 'Role', cell: ({ role }) => <Badge tone={TONES[role]}>{role}</Badge> },
-    { id: 'groups', header: 'Can see', cell: ({ groups }) => reachOf(groups) },
     {
       id: 'state',
       header: 'State',
+      part: 'pinned',
       cell: ({ disabled }) =>
         disabled ? (
           <Badge tone="warn" icon={<Ban />}>
@@ -154,6 +191,8 @@ function columnsOf({
           </Badge>
         ),
     },
+    { id: 'role', header: 'Role', cell: ({ role }) => <Badge tone={TONES[role]}>{role}</Badge> },
+    { id: 'groups', header: 'Can see', cell: ({ groups }) => reachOf(groups) },
     {
       id: 'second_factors',
       header: 'Second factor',
@@ -165,9 +204,9 @@ function columnsOf({
       header: 'Actions',
       cell: (operator) => (
         <Menu
-          actions={actionsOf(operator, open)}
+          actions={actionsOf(operator, { own, open })}
           trigger={
-            <IconButton label={`Actions for ${operator.username}`}>
+            <IconButton word="Actions" label={`Actions for ${isolated(operator.username)}`}>
               <Ellipsis aria-hidden="true" className="size-4" />
             </IconButton>
           }
@@ -192,15 +231,12 @@ function SecondFactors({ factors }: { factors: readonly SecondFactor[] }) {
   );
 }
 
-function actionsOf(operator: Operator, open: (next: Open) => void): readonly Action[] {
+function actionsOf(
+  operator: Operator,
+  { own, open }: { own: string | null; open: (next: Open) => void },
+): readonly Action[] {
   const group = operator.username;
-  const setDisabled = async (disabled: boolean) => {
-    const set = (next: boolean) =>
-      change(() => patch<Operator>(`${PATH}/${operator.id}`, { disabled: next }));
-    await set(disabled);
-    const undo = { label: 'Undo', run: () => void attempt(() => set(!disabled)) };
-    toast(`${operator.username} is ${disabled ? 'disabled' : 'enabled'}.`, { action: undo });
-  };
+  const isOwn = operator.id === own;
   return [
     {
       id: 'edit',
@@ -214,14 +250,17 @@ function actionsOf(operator: Operator, open: (next: Open) => void): readonly Act
       group,
       label: operator.disabled ? 'Enable' : 'Disable',
       isAllowed: true,
-      run: () => void attempt(() => setDisabled(!operator.disabled)),
+      run: () =>
+        isOwn
+          ? open({ kind: 'disable-self', operator })
+          : void attempt(() => setDisabled(operator, !operator.disabled)),
     },
     {
       id: 'end-sessions',
       group,
-      label: 'End all sessions',
+      label: isOwn ? 'End all other sessions' : 'End all sessions',
       isAllowed: true,
-      run: () => void attempt(() => endSessionsOf(operator)),
+      run: () => open({ kind: 'end-sessions', operator }),
     },
     {
       id: 'reset',

@@ -1,5 +1,6 @@
 import { useMutation } from '@tanstack/react-query';
 import type { IdentityProvider } from '@tidegate/protocol/identity-providers-api';
+import { isolated } from '@tidegate/protocol/isolated';
 import { useState } from 'react';
 import { ApiError } from '../api/client.ts';
 import { CheckBox } from '../ui/check-box.tsx';
@@ -27,7 +28,7 @@ export function ProviderDialog({ provider, onSave, onClose }: Props) {
     },
     onSuccess: onClose,
   });
-  const title = provider === null ? 'Add an identity provider' : `Change ${provider.name}`;
+  const title = provider === null ? 'Add an identity provider' : `Change ${isolated(provider.name)}`;
   return (
     <FormDialog
       title={title}
@@ -122,7 +123,7 @@ export function ProviderDialog({ provider, onSave, onClose }: Props) {
         name="mapping"
         rows={4}
         defaultValue={mappingText(provider?.mapping ?? [])}
-        hint="One rule in a line: tidegate-admins = admin, or web-team = approver: web, db. The rules of the highest role that match count. Without a match there is no access."
+        hint="One rule per line: tidegate-admins = admin, or web-team = approver: web, db. Of the rules that match, those of the highest role count."
       />
       <div className="grid gap-3 sm:grid-cols-2">
         <Select

@@ -4,6 +4,7 @@ import type {
   ProviderCheck,
   ProviderTest,
 } from '@tidegate/protocol/identity-providers-api';
+import { isolated } from '@tidegate/protocol/isolated';
 import { CircleCheck, CircleDashed, CircleX, TriangleAlert } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { post } from '../api/client.ts';
@@ -11,7 +12,7 @@ import { withStepUp } from '../login/step-up.tsx';
 import { Badge, type BadgeTone } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
 import { CopyText } from '../ui/copy-text.tsx';
-import { Dialog } from '../ui/dialog.tsx';
+import { Dialog, DialogFooter, DialogPlace } from '../ui/dialog.tsx';
 
 const OUTCOMES: Readonly<Record<ProviderCheck['outcome'], { tone: BadgeTone; icon: ReactNode }>> = {
   passed: { tone: 'good', icon: <CircleCheck /> },
@@ -34,40 +35,44 @@ export function ProviderTestDialog({
     ...{ staleTime: 0, gcTime: 0, retry: false, refetchInterval: false, refetchOnWindowFocus: false },
   });
   return (
-    <Dialog title={`Test of ${name}`} onClose={onClose}>
+    <Dialog title={`Test of ${isolated(name)}`} onClose={onClose}>
       <div className="space-y-4" aria-busy={test.isFetching}>
-        {test.isFetching && <p role="status">Asking the provider …</p>}
-        {test.error && (
-          <p role="alert" className="rounded-md bg-bad-soft px-3 py-2 text-bad">
-            {test.error.message}
-          </p>
-        )}
-        {test.data && !test.isFetching && (
-          <>
-            <ul className="space-y-2">
-              {test.data.checks.map(({ check, outcome, text }) => (
-                <li key={check} className="flex flex-wrap items-start gap-x-3 gap-y-1">
-                  <span className="w-24 font-medium">{check}</span>
-                  <Badge tone={OUTCOMES[outcome].tone} icon={OUTCOMES[outcome].icon}>
-                    {outcome}
-                  </Badge>
-                  <span className="min-w-0 basis-60 grow break-words">{text}</span>
-                </li>
-              ))}
-            </ul>
-            <p>
-              Redirect URI: <CopyText text={test.data.redirect_uri} />
-            </p>
-          </>
-        )}
-        <div className="flex flex-wrap justify-end gap-2">
+        <DialogPlace>
+          <div className="space-y-4">
+            {test.isFetching && <p role="status">Asking the provider …</p>}
+            {test.error && (
+              <p role="alert" className="rounded-md bg-bad-soft px-3 py-2 text-bad">
+                {test.error.message}
+              </p>
+            )}
+            {test.data && !test.isFetching && (
+              <>
+                <ul className="space-y-2">
+                  {test.data.checks.map(({ check, outcome, text }) => (
+                    <li key={check} className="flex flex-wrap items-start gap-x-3 gap-y-1">
+                      <span className="w-24 font-medium">{check}</span>
+                      <Badge tone={OUTCOMES[outcome].tone} icon={OUTCOMES[outcome].icon}>
+                        {outcome}
+                      </Badge>
+                      <span className="min-w-0 basis-60 grow break-words">{text}</span>
+                    </li>
+                  ))}
+                </ul>
+                <p>
+                  Redirect URI: <CopyText text={test.data.redirect_uri} />
+                </p>
+              </>
+            )}
+          </div>
+        </DialogPlace>
+        <DialogFooter>
           <Button onClick={() => void test.refetch()} busy={test.isFetching}>
             Test again
           </Button>
           <Button tone="primary" onClick={onClose}>
             Done
           </Button>
-        </div>
+        </DialogFooter>
       </div>
     </Dialog>
   );

@@ -1,9 +1,10 @@
 import { useQuery } from '@tanstack/react-query';
+import { isolated } from '@tidegate/protocol/isolated';
 import type { OperatorSession } from '@tidegate/protocol/sessions-api';
 import { LogOut } from 'lucide-react';
 import { useMemo, useState } from 'react';
 import { clientInWords } from '../account/client-words.ts';
-import { LOGIN_WORDS } from '../account/login-words.ts';
+import { loginText } from '../account/login-words.ts';
 import { remove } from '../api/client.ts';
 import { listQuery, queryClient } from '../api/queries.ts';
 import { withStepUp } from '../login/step-up.tsx';
@@ -37,27 +38,25 @@ export function WhoIsIn() {
         pager={pager}
         clearFilter={null}
         empty={<EmptyState title="Nobody is logged in" />}
-        toolbar={
-          <div className="flex w-full items-center justify-between">
-            <h2 className="font-semibold">Who is in</h2>
-            <Button icon={<LogOut aria-hidden="true" className="size-4" />} onClick={() => setEnding(true)}>
-              End all
-            </Button>
-          </div>
+        title="Who is in"
+        act={
+          <Button icon={<LogOut aria-hidden="true" className="size-4" />} onClick={() => setEnding(true)}>
+            End all others
+          </Button>
         }
       >
         {(items) => <DataTable label="Who is in" columns={columns} rows={items} rowId={({ id }) => id} />}
       </ListPanel>
       {isEnding && (
         <ConfirmDialog
-          title="End all sessions?"
-          confirm="End all"
-          onConfirm={() => end(PATH, 'Every session but yours has ended.')}
+          title="End all other sessions?"
+          confirm="End all others"
+          onConfirm={() => end(PATH, 'Every session but this one has ended.')}
           onClose={() => setEnding(false)}
         >
           <p>
-            Everybody but you has to log in again, on every device. API tokens stay: revoke them below if they
-            may be in wrong hands.
+            Everybody else has to log in again, and so do you everywhere but here. API tokens stay: revoke
+            them below if they may be in the wrong hands.
           </p>
         </ConfirmDialog>
       )}
@@ -66,12 +65,39 @@ export function WhoIsIn() {
 }
 
 function endOne({ id, username }: OperatorSession): Promise<void> {
-  return end(`/api/v1/auth/sessions/${id}`, `The session of ${username} has ended.`);
+  return end(`/api/v1/auth/sessions/${id}`, `The session of ${isolated(username)} has ended.`);
 }
 
-/** Ends all sessions of one operator, but not the own one. */
-export function endSessionsOf({ id, username }: { id: string; username: string }): Promise<void> {
-  return end(`/api/v1/admin/operators/${id}/sessions`, `The sessions of ${username} have ended.`);
+/** Asks before all sessions of one operator end, except the own one. */
+export function EndSessionsDialog({
+  operator: { id, username },
+  isOwn,
+  onClose,
+}: {
+  operator: { id: string; username: string };
+  isOwn: boolean;
+  onClose: () => void;
+}) {
+  const path = `/api/v1/admin/operators/${id}/sessions`;
+  return isOwn ? (
+    <ConfirmDialog
+      title="End your other sessions?"
+      confirm="End them"
+      onConfirm={() => end(path, 'Your other sessions have ended.')}
+      onClose={onClose}
+    >
+      <p>You stay logged in here, and have to log in again everywhere else. Your API tokens stay.</p>
+    </ConfirmDialog>
+  ) : (
+    <ConfirmDialog
+      title={`End all sessions of ${isolated(username)}?`}
+      confirm="End all"
+      onConfirm={() => end(path, `The sessions of ${isolated(username)} have ended.`)}
+      onClose={onClose}
+    >
+      <p>They have to log in again, on every device. Their API tokens stay.</p>
+    </ConfirmDialog>
+  );
 }
 
 async function end(path: string, told: string): Promise<void> {
@@ -88,7 +114,7 @@ function columnsOf(endIt: (session: OperatorSession) => void): readonly Column<O
       wide: true,
       cell: ({ username, is_current }) => (
         <>
-          {username} {is_current && <Badge tone="accent">this session</Badge>}
+          <bdi>{username}</bdi> {is_current && <Badge tone="accent">this session</Badge>}
         </>
       ),
     },
@@ -98,12 +124,7 @@ function columnsOf(endIt: (session: OperatorSession) => void): readonly Column<O
       cell: ({ user_agent }) => <span title={user_agent}>{clientInWords(user_agent)}</span>,
     },
     { id: 'address', header: 'Address', cell: ({ address }) => <span className="mono">{address}</span> },
-    { id: 'by', header: 'Logged in with', cell: ({ method }) => LOGIN_WORDS[method].by },
-    {
-      id: 'factor',
-      header: 'Second factor',
-      cell: ({ method }) => LOGIN_WORDS[method].factor ?? <span className="text-muted">none</span>,
-    },
+    { id: 'by', header: 'Logged in with', folds: true, cell: ({ method }) => loginText(method) },
     { id: 'created_at', header: 'Since', cell: ({ created_at }) => <Time at={created_at} /> },
     { id: 'last_used_at', header: 'Last seen', cell: ({ last_used_at }) => <Time at={last_used_at} /> },
     {
@@ -113,7 +134,7 @@ function columnsOf(endIt: (session: OperatorSession) => void): readonly Column<O
         session.is_current ? null : (
           <Button
             tone="quiet"
-            aria-label={`End the session of ${session.username} in ${clientInWords(session.user_agent)}`}
+            aria-label={`End the session of ${isolated(session.username)} in ${clientInWords(session.user_agent)}`}
             onClick={() => endIt(session)}
           >
             End

@@ -58,7 +58,7 @@ export function AddOrigin({ prefill, onClose }: { prefill: Prefill | null; onClo
       <TextArea
         {...{ label: 'Suites', name: 'suites', required: true, rows: 2, spellCheck: false }}
         {...{ defaultValue: prefill?.suites.join('\n'), error: faults.suites }}
-        hint="One in a line, as Label:suite, such as Docker CE:bookworm."
+        hint="One per line, as Label:suite, such as Docker CE:bookworm."
       />
       <Select
         label="Rule"

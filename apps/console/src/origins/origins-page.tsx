@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, useSearch } from '@tanstack/react-router';
+import { isolated } from '@tidegate/protocol/isolated';
 import type { Origin } from '@tidegate/protocol/origins-api';
 import { Ban, Plus } from 'lucide-react';
 import { useMemo, useState } from 'react';
@@ -7,8 +8,10 @@ import { remove } from '../api/client.ts';
 import { useListSearch } from '../api/list-search.ts';
 import { listQuery, queryClient } from '../api/queries.ts';
 import { useSession } from '../api/session.ts';
+import { Term } from '../glossary/term.tsx';
 import { withStepUp } from '../login/step-up.tsx';
 import { Button, IconButton } from '../ui/button.tsx';
+import { ByWhom } from '../ui/by-whom.tsx';
 import { CopyText } from '../ui/copy-text.tsx';
 import type { Column } from '../ui/data-table.tsx';
 import { ConfirmDialog } from '../ui/dialog.tsx';
@@ -16,7 +19,6 @@ import { ListTable } from '../ui/list-table.tsx';
 import { Page } from '../ui/page.tsx';
 import { Standing } from '../ui/standing.tsx';
 import { EmptyState } from '../ui/states.tsx';
-import { Time } from '../ui/time.tsx';
 import { toast } from '../ui/toasts.tsx';
 import { AddOrigin } from './add-origin.tsx';
 import { ORIGINS, prefillOf, ruleText } from './origin-rules.ts';
@@ -46,7 +48,12 @@ export function OriginsPage() {
   return (
     <Page
       title="Third-party origins"
-      lead="Repositories that no vulnerability database covers, such as Docker's or your own, and what the gate does about their packages."
+      lead={
+        <>
+          Repositories that no vulnerability database covers, such as Docker&apos;s or your own, and what the{' '}
+          <Term of="gate">gate</Term> does about their packages.
+        </>
+      }
       actions={add}
     >
       {prefill !== null && !isAdmin && (
@@ -60,9 +67,9 @@ export function OriginsPage() {
         noun="origins"
         empty={
           <EmptyState title="No registered origins" action={<Link to="/updates">See the updates</Link>}>
-            Packages of other repositories than the distribution's stop, because nobody knows their
-            vulnerabilities. If you trust a repository, register its signing key; the page of a stopped update
-            links here.
+            Updates from repositories that are not the distribution's are stopped, because no database knows
+            their vulnerabilities. If you trust a repository, register its signing key; the page of a stopped
+            update links here.
           </EmptyState>
         }
         label="Third-party origins"
@@ -75,6 +82,9 @@ export function OriginsPage() {
   );
 }
 
+/** Letters of a fingerprint that are shown: its end, as gpg and apt name keys. */
+const SHOWN_OF_KEY = 16;
+
 const idOf = ({ id }: Origin) => id;
 
 function columnsOf(onRevoke: ((origin: Origin) => void) | null): readonly Column<Origin>[] {
@@ -82,19 +92,28 @@ function columnsOf(onRevoke: ((origin: Origin) => void) | null): readonly Column
     {
       id: 'suites',
       header: 'Suites',
+      folds: true,
       cell: ({ suites }) => <span className="font-medium">{suites.join(', ')}</span>,
     },
-    { id: 'key', header: 'Signing key', cell: ({ key }) => <CopyText text={key} /> },
-    { id: 'rule', header: 'Rule', cell: (origin) => ruleText(origin) },
-    { id: 'state', header: 'State', cell: (origin) => <Standing of={origin} /> },
+    { id: 'state', header: 'State', part: 'pinned', folds: true, cell: (origin) => <Standing of={origin} /> },
+    {
+      id: 'key',
+      header: 'Signing key',
+      cell: ({ key }) => <CopyText text={key} short={`…${key.slice(-SHOWN_OF_KEY)}`} label="Copy the key" />,
+    },
+    { id: 'rule', header: 'Rule', folds: true, cell: (origin) => ruleText(origin) },
     {
       id: 'reason',
       header: 'Reason',
       wide: true,
+      wraps: true,
       cell: ({ reason }) => <span title={reason}>{reason}</span>,
     },
-    { id: 'created_by', header: 'Registered by', cell: (origin) => origin.created_by },
-    { id: 'created_at', header: 'Registered', cell: (origin) => <Time at={origin.created_at} /> },
+    {
+      id: 'created_by',
+      header: 'By',
+      cell: (origin) => <ByWhom by={origin.created_by} at={origin.created_at} />,
+    },
   ];
   if (onRevoke === null) return columns;
   const revoke: Column<Origin> = {
@@ -103,6 +122,7 @@ function columnsOf(onRevoke: ((origin: Origin) => void) | null): readonly Column
     cell: (origin) =>
       origin.state === 'in_force' && (
         <IconButton
+          word="Revoke"
           label={`Revoke the registration of ${origin.suites.join(', ')}`}
           onClick={() => onRevoke(origin)}
         >
@@ -117,12 +137,12 @@ function RevokeOrigin({ origin, onClose }: { origin: Origin; onClose: () => void
   const named = origin.suites.join(', ');
   const revoke = async () => {
     await withStepUp(() => remove(`${ORIGINS}/${origin.id}`));
-    toast(`The registration of ${named} is revoked.`);
+    toast(`The registration of ${isolated(named)} is revoked.`);
     await queryClient.invalidateQueries({ queryKey: ['updates'] });
   };
   return (
     <ConfirmDialog
-      title={`Revoke the registration of ${named}`}
+      title={`Revoke the registration of ${isolated(named)}`}
       confirm="Revoke the registration"
       onConfirm={revoke}
       onClose={onClose}

@@ -21,7 +21,7 @@ export function ActList({ acts }: { acts: readonly Act[] }) {
           Nothing needs you.
         </p>
       ) : (
-        <ol className="-my-2 divide-y divide-line">
+        <ol aria-label="Acts" className="-my-2 divide-y divide-line">
           {acts.map((act) => (
             <li key={act.id} className="flex items-center gap-3 py-2.5">
               <span aria-hidden="true" className={`w-1 self-stretch rounded ${BARS[act.tone]}`} />

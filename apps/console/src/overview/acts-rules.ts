@@ -17,7 +17,11 @@ export interface Act {
  * What there is to do, the most urgent first: exploited, fixes, what stands still and why, hosts that are gone,
  * housekeeping. What is zero, or not for this caller, is left out.
  */
-export function actsOf({ needs_me: now, lying }: Pick<Overview, 'needs_me' | 'lying'>): readonly Act[] {
+export function actsOf({
+  needs_me: now,
+  lying,
+  as_of: asOf,
+}: Pick<Overview, 'needs_me' | 'lying' | 'as_of'>): readonly Act[] {
   return [
     ...counted(now.exploited, 'bad', {
       id: 'exploited',
@@ -69,17 +73,30 @@ export function actsOf({ needs_me: now, lying }: Pick<Overview, 'needs_me' | 'ly
       why: 'Their updates are stopped until somebody decides which file is right.',
       button: 'Decide',
     }),
-    ...counted(now.waiting.vulnerable, 'warn', {
-      id: 'vulnerable',
+    ...counted(now.stopped, 'warn', {
+      id: 'stopped',
       text: (n) => `${updates(n)} ${n === 1 ? 'is' : 'are'} stopped by known vulnerabilities`,
       why: 'In what would be installed. Each can wait for a better version, or be approved with a reason.',
       button: 'Review',
+    }),
+    ...counted(now.blocked, 'warn', {
+      id: 'blocked',
+      text: (n) =>
+        `${updates(n)} ${n === 1 ? 'was' : 'were'} refused when somebody asked for ${n === 1 ? 'it' : 'them'}`,
+      why: 'The page of each update says what stops it, and who may override that.',
+      button: 'See why',
     }),
     ...counted(now.waiting.unchecked, 'unknown', {
       id: 'unchecked',
       text: (n) => `${updates(n)} could not be checked for vulnerabilities`,
       why: 'No source knows the packages, or it did not answer.',
       button: 'Review',
+    }),
+    ...counted(now.judging_overdue, 'unknown', {
+      id: 'judging_overdue',
+      text: (n) => `${updates(n)} ${n === 1 ? 'has' : 'have'} not been judged for over an hour`,
+      why: 'Their plans are missing, or the vulnerability data could not be asked.',
+      button: 'See which',
     }),
     ...counted(now.failed, 'bad', {
       id: 'failed',
@@ -113,7 +130,21 @@ export function actsOf({ needs_me: now, lying }: Pick<Overview, 'needs_me' | 'ly
       why: 'The next machine that shows their credentials becomes the host.',
       button: 'See which',
     }),
+    ...counted(now.lists_stale, 'warn', {
+      id: 'lists_stale',
+      text: (n) => `${hosts(n)} ${n === 1 ? 'has' : 'have'} package lists older than two days`,
+      why: 'Newer updates are not known, so do not rely on "nothing to install". The page of each host says what to do.',
+      button: 'See which',
+    }),
+    ...counted(now.clocks_wrong, 'warn', {
+      id: 'clocks_wrong',
+      text: (n) =>
+        `${n === 1 ? 'The clock of 1 host is' : `The clocks of ${n.toLocaleString('en')} hosts are`} wrong`,
+      why: 'One that is 15 minutes ahead refuses everything that is approved. The page of each says what to do.',
+      button: 'See which',
+    }),
     ...ofTheSource(lying),
+    ...ofBackups(now.backup, asOf),
     ...counted(now.keys_due, 'warn', {
       id: 'keys',
       text: () => 'The signing key is older than a year',
@@ -124,8 +155,8 @@ export function actsOf({ needs_me: now, lying }: Pick<Overview, 'needs_me' | 'ly
       id: 'tokens',
       text: (n) =>
         `${n === 1 ? '1 line that adds hosts expires' : `${n.toLocaleString('en')} lines that add hosts expire`} soon`,
-      why: 'Hosts that still have to join need a new one.',
-      button: 'See which',
+      why: 'Hosts that still have to join need a new one. Renew it, or withdraw it if all have joined.',
+      button: 'Renew',
     }),
     ...counted(now.dead_letters, 'warn', {
       id: 'dead_letters',
@@ -134,6 +165,21 @@ export function actsOf({ needs_me: now, lying }: Pick<Overview, 'needs_me' | 'ly
       why: 'The receiver refused them, or did not answer for days. They can be sent again.',
       button: 'See why',
     }),
+  ];
+}
+
+const DAY_MS = 86_400_000;
+
+function ofBackups(backup: Overview['needs_me']['backup'], asOf: string): readonly Act[] {
+  if (!backup?.due) return [];
+  const days = Math.floor((Date.parse(asOf) - Date.parse(backup.taken_at ?? asOf)) / DAY_MS);
+  return [
+    {
+      ...{ id: 'backup', tone: 'warn', button: 'See how', place: { to: '/settings', search: {} } },
+      text:
+        backup.taken_at === null ? 'The server was never backed up' : `There is no backup for ${days} days`,
+      why: 'If its disk fails, every host has to be enrolled again, and the record of what was approved is lost.',
+    },
   ];
 }
 

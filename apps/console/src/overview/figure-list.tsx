@@ -31,7 +31,7 @@ function FigureRow({ row: { word, figure, tone } }: { row: Row }) {
   const text = (
     <>
       <span
-        className={`inline-block w-14 text-right font-semibold tabular-nums ${isZero ? 'text-muted' : `text-[1.15rem] ${TONES[tone]}`}`}
+        className={`inline-block min-w-6 text-right font-semibold tabular-nums ${isZero ? 'text-muted' : `text-[1.15rem] ${TONES[tone]}`}`}
       >
         {count.toLocaleString('en')}
       </span>{' '}
@@ -55,7 +55,7 @@ function FigureRow({ row: { word, figure, tone } }: { row: Row }) {
 export function StateRow({ icon, children }: { icon: ReactNode; children: ReactNode }) {
   return (
     <li className="flex min-h-8 items-center gap-3">
-      <span aria-hidden="true" className="flex w-14 shrink-0 justify-end [&>svg]:size-4.5">
+      <span aria-hidden="true" className="flex w-6 shrink-0 justify-end [&>svg]:size-4.5">
         {icon}
       </span>
       <span>{children}</span>

@@ -2,11 +2,15 @@ import { useMutation } from '@tanstack/react-query';
 import type { CreatedRegistrationToken } from '@tidegate/protocol/enrolment-api';
 import { Plug } from 'lucide-react';
 import { post } from '../api/client.ts';
-import { InstallPanel } from '../enrolment/install-panel.tsx';
 import { withStepUp } from '../login/step-up.tsx';
 import { Button } from '../ui/button.tsx';
 import { CopyText } from '../ui/copy-text.tsx';
 import { EmptyState } from '../ui/states.tsx';
+
+export interface NewToken {
+  readonly token: CreatedRegistrationToken;
+  readonly InstallPanel: typeof import('../enrolment/install-panel.tsx').InstallPanel;
+}
 
 /** Shown before there is a host: the command that enrols the first one, and the wait for it. */
 export function FirstHost({
@@ -15,17 +19,21 @@ export function FirstHost({
   onToken,
 }: {
   mayAdd: boolean;
-  token: CreatedRegistrationToken | null;
-  onToken: (token: CreatedRegistrationToken | null) => void;
+  token: NewToken | null;
+  onToken: (token: NewToken | null) => void;
 }) {
   const create = useMutation({
-    mutationFn: () =>
-      withStepUp(() =>
+    mutationFn: async () => {
+      // Before there is a token, which is shown only once.
+      const { InstallPanel } = await import('../enrolment/install-panel.tsx');
+      const token = await withStepUp(() =>
         post<CreatedRegistrationToken>('/api/v1/admin/registration-tokens', { label: 'first host' }),
-      ),
+      );
+      return { token, InstallPanel };
+    },
     onSuccess: onToken,
   });
-  if (token) return <InstallPanel token={token} onClose={() => onToken(null)} />;
+  if (token) return <token.InstallPanel token={token.token} onClose={() => onToken(null)} />;
   return (
     <div className="rounded-xl border border-line bg-surface">
       <EmptyState

@@ -4,11 +4,14 @@ import type { ReactNode } from 'react';
 import { heldText, securityHeldText } from '../holds/held-rules.ts';
 import { Panel } from '../ui/page.tsx';
 import { HostsSeen } from './history-panels.tsx';
-import { currentText, placeOf } from './overview-rules.ts';
+import { currentShare, placeOf } from './overview-rules.ts';
 
 /** The size of the fleet, and how much of it is online. */
 export function TotalsPanel({ overview }: { overview: Overview }) {
   const { totals, held, of } = overview;
+  const current = placeOf(totals.hosts_current.opens);
+  const share = currentShare(overview);
+  const kept = placeOf(held.opens);
   return (
     <Panel
       title={of === 'fleet' ? 'The fleet' : 'The hosts of your groups'}
@@ -20,8 +23,24 @@ export function TotalsPanel({ overview }: { overview: Overview }) {
         {totals.hosts_revoked.count > 0 && <Total word="revoked" figure={totals.hosts_revoked} />}
       </dl>
       <p className="mt-3">
-        {currentText(overview)} {held.updates > 0 && <Link to="/holds">{heldText(held)}</Link>}
-        {held.updates > 0 && '. '}
+        {share !== null && current ? (
+          <>
+            <Link to={current.to} search={current.search}>
+              {share}
+            </Link>{' '}
+            of the active hosts are up to date.{' '}
+          </>
+        ) : (
+          'No host is active. '
+        )}
+        {held.updates > 0 && kept && (
+          <>
+            <Link to={kept.to} search={kept.search}>
+              {heldText(held)}
+            </Link>
+            .{' '}
+          </>
+        )}
         {securityHeldText(held)}
       </p>
       {of === 'fleet' && <HostsSeen />}

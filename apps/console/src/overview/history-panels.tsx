@@ -20,7 +20,7 @@ const countText = (value: number): string => Math.round(value).toLocaleString('e
 
 /** How exposed the fleet is, and how long updates wait, once there are days enough to draw. */
 export function HistoryPanels() {
-  const { data, error } = useQuery(historyQuery);
+  const { data, error, refetch } = useQuery(historyQuery);
   const series = useMemo(() => (data ? seriesOf(data.items) : null), [data]);
   const lines = useMemo(
     () =>
@@ -40,7 +40,7 @@ export function HistoryPanels() {
       },
     [series],
   );
-  if (error) return <ErrorPanel error={error} />;
+  if (error) return <ErrorPanel error={error} retry={() => void refetch()} />;
   if (!series || !lines) return null;
   const isExposureDrawn = isDrawable(series.exposedHosts);
   const areAgesDrawn = isDrawable(series.median);

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
-import type { CreatedRegistrationToken } from '@tidegate/protocol/enrolment-api';
+import { isolated } from '@tidegate/protocol/isolated';
 import type { Overview } from '@tidegate/protocol/overview-api';
-import { lazy, Suspense, useState } from 'react';
+import { useState } from 'react';
 import { refetchInterval } from '../api/live.ts';
 import { oneQuery } from '../api/queries.ts';
 import { useSession } from '../api/session.ts';
@@ -12,20 +12,18 @@ import { Time } from '../ui/time.tsx';
 import { ActList } from './act-list.tsx';
 import { actsOf } from './acts-rules.ts';
 import { FigureList } from './figure-list.tsx';
+import { FirstHost, type NewToken } from './first-host.tsx';
 import { TotalsPanel } from './fleet-panels.tsx';
 import { HistoryPanels } from './history-panels.tsx';
 import { LyingPanel } from './lying-panel.tsx';
 import { changed } from './overview-rules.ts';
-
-// Only an empty fleet shows it.
-const FirstHost = lazy(async () => ({ default: (await import('./first-host.tsx')).FirstHost }));
 
 const FIRST_POLL_MS = 3_000;
 
 /** What to do today, how the fleet is, what changed, and whether the numbers can be trusted. */
 export function OverviewPage() {
   const { may } = useSession();
-  const [token, setToken] = useState<CreatedRegistrationToken | null>(null);
+  const [token, setToken] = useState<NewToken | null>(null);
   const query = useQuery({
     ...oneQuery<Overview>('overview', '/api/v1/overview'),
     // Polls faster until the first host appears; the server's counts are seconds old.
@@ -37,12 +35,8 @@ export function OverviewPage() {
   return (
     <Page title="Overview" lead={data && <AsOf overview={data} />}>
       {error && <ErrorPanel error={error} retry={() => void refetch()} />}
-      {isPending && !error && <Skeleton rows={8} />}
-      {data && isFirst && (
-        <Suspense fallback={<Skeleton rows={4} />}>
-          <FirstHost mayAdd={may('admin')} token={token} onToken={setToken} />
-        </Suspense>
-      )}
+      {isPending && !error && <Skeleton as="panels" rows={8} />}
+      {data && isFirst && <FirstHost mayAdd={may('admin')} token={token} onToken={setToken} />}
       {data && !isFirst && <Answers overview={data} />}
     </Page>
   );
@@ -52,8 +46,8 @@ function AsOf({ overview: { as_of, of } }: { overview: Overview }) {
   const { groups } = useSession();
   return (
     <>
-      {of === 'fleet' ? 'The whole fleet' : `The hosts of ${groups?.join(', ') ?? 'your groups'}`}, as of{' '}
-      <Time at={as_of} />
+      {of === 'fleet' ? 'The whole fleet' : `The hosts of ${isolated(groups?.join(', ') ?? 'your groups')}`},
+      as of <Time at={as_of} />
     </>
   );
 }
@@ -70,14 +64,7 @@ function Answers({ overview }: { overview: Overview }) {
         <div className="grid items-start grid-cols-1 gap-4">
           <TotalsPanel overview={overview} />
           {news.length > 0 && (
-            <Panel
-              title="What changed?"
-              aside={
-                <span className="text-muted">
-                  since <Time at={overview.changed.since} />
-                </span>
-              }
-            >
+            <Panel title="What changed?" aside={<span className="text-muted">in the last day</span>}>
               <FigureList rows={news} />
             </Panel>
           )}
@@ -90,7 +77,7 @@ function Answers({ overview }: { overview: Overview }) {
         <Panel title="Over time">
           <p className="text-muted">
             The daily history covers the whole fleet, not single groups, so there is no history of the hosts
-            of {groups.join(', ')}.
+            of <bdi>{groups.join(', ')}</bdi>.
           </p>
         </Panel>
       )}

@@ -51,15 +51,13 @@ export function changed({ changed: now }: Pick<Overview, 'changed'>): readonly R
   ]);
 }
 
-/** How many hosts are up to date; `100 %` only if all are, and a host that never reported its packages is not. */
-export function currentText({
-  totals,
-  needs_me,
-  held,
-}: Pick<Overview, 'totals' | 'needs_me' | 'held'>): string {
+/**
+ * How many hosts are up to date; `100 %` only if all are, and a host that never reported its packages is not. Null: there
+ * is no active host.
+ */
+export function currentShare({ totals, needs_me }: Pick<Overview, 'totals' | 'needs_me'>): string | null {
   const active = totals.hosts_bound.count + needs_me.hosts_unbound.count;
-  const text = `${shareText(totals.hosts_current.count, active)} of the active hosts are up to date`;
-  return held.updates > 0 ? `${text},` : `${text}.`;
+  return active === 0 ? null : shareText(totals.hosts_current.count, active);
 }
 
 /** Days of history before a chart says anything. */

@@ -28,7 +28,7 @@ export function DraftReview({
   return (
     <div className="space-y-4">
       <p ref={summary} tabIndex={-1} className="scroll-mt-28 font-medium">
-        {previewText(preview, windows)}
+        {previewText(preview, windows)}.
       </p>
       <Part title="Hosts">
         <p className="max-h-24 overflow-auto break-words" tabIndex={-1}>

@@ -10,7 +10,7 @@ export function FollowUpFields({ draft, error, onChange }: FieldsProps) {
       <Select
         label="Restarts of services"
         value={draft.restarts}
-        hint="Those that still run replaced files. Takes an admin as the author."
+        hint="Those that still run replaced files. Only policies of admins may ask for it."
         error={faultAt(error, '/restart_services')}
         onChange={({ target: { value } }) =>
           onChange({ restarts: RESTART_KEYS.find((one) => one === value) ?? 'never' })
@@ -25,7 +25,7 @@ export function FollowUpFields({ draft, error, onChange }: FieldsProps) {
       <Select
         label="Reboots"
         value={draft.reboot}
-        hint="Takes an admin as the author of the policy."
+        hint="Only policies of admins may ask for it."
         error={faultAt(error, '/reboot') ?? faultUnder(error, '/reboot/when')}
         onChange={({ target: { value } }) =>
           onChange({ reboot: REBOOT_KEYS.find((one) => one === value) ?? 'never' })

@@ -10,7 +10,7 @@ export function MissedWindow({ missed }: { missed: NonNullable<PolicyPreview['mi
   return (
     <div className="mt-3 space-y-1">
       <p>
-        {missedText(missed)} End of the window: <Time at={window.closes_at} />
+        {missedText(missed)} That window ended <Time at={window.closes_at} />
         {until && (
           <>
             ; latest start: <Time at={until} />

@@ -6,9 +6,12 @@ import { useState } from 'react';
 import { useListSearch } from '../api/list-search.ts';
 import { listQuery } from '../api/queries.ts';
 import { useSession } from '../api/session.ts';
+import { Term } from '../glossary/term.tsx';
 import { Button } from '../ui/button.tsx';
+import { By } from '../ui/by-whom.tsx';
 import type { Column } from '../ui/data-table.tsx';
 import { ListTable } from '../ui/list-table.tsx';
+import { None } from '../ui/none.tsx';
 import { Page } from '../ui/page.tsx';
 import { EmptyState } from '../ui/states.tsx';
 import { Time, useNow } from '../ui/time.tsx';
@@ -31,7 +34,12 @@ export function PoliciesPage() {
   return (
     <Page
       title="Policies"
-      lead="A policy approves updates without a person, in the name of its author, until its end. It never overrides what the gate stops."
+      lead={
+        <>
+          A policy approves updates without a person, in the name of its author, until its end. It never
+          overrides what the <Term of="gate">gate</Term> stops.
+        </>
+      }
       actions={
         mayPublish && (
           <Button
@@ -81,26 +89,25 @@ const COLUMNS: readonly Column<PolicyItem>[] = [
       </Link>
     ),
   },
-  { id: 'state', header: 'State', cell: (policy) => <PolicyState policy={policy} /> },
+  { id: 'state', header: 'State', part: 'pinned', cell: (policy) => <PolicyState policy={policy} /> },
   {
     id: 'scope',
     header: 'Hosts',
-    cell: ({ scope }) => (
-      <span title={scopeText(scope)} className="inline-block max-w-56 truncate align-bottom">
-        {scopeText(scope)}
-      </span>
-    ),
+    folds: true,
+    cell: ({ scope }) => scopeText(scope),
   },
   {
     id: 'windows',
     header: 'Windows',
     wide: true,
+    wraps: true,
     cell: ({ windows }) => <span title={windowsText(windows)}>{windowsText(windows)}</span>,
   },
   { id: 'next', header: 'Next window', cell: (policy) => <NextWindow policy={policy} /> },
   {
     id: 'last_run',
     header: 'Last run',
+    folds: true,
     cell: ({ last_run: run }) =>
       run === null ? (
         <span className="text-muted">never</span>
@@ -113,13 +120,13 @@ const COLUMNS: readonly Column<PolicyItem>[] = [
         </>
       ),
   },
-  { id: 'author', header: 'Author', cell: ({ author }) => author },
+  { id: 'author', header: 'Author', roomy: true, cell: ({ author }) => <By name={author} /> },
   { id: 'ends_at', header: 'Ends', cell: ({ ends_at: at }) => <Time at={at} /> },
 ];
 
 function NextWindow({ policy: { state, windows, window } }: { policy: PolicyItem }) {
   const now = useNow();
-  if (state !== 'in_force') return <span className="text-muted">none</span>;
+  if (state !== 'in_force') return <None />;
   if (windows.length === 0) return 'always open';
   if (window === null) return <span className="text-muted">none any more</span>;
   if (Date.parse(window.opens_at) > now) return <Time at={window.opens_at} />;

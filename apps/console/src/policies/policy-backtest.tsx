@@ -3,6 +3,7 @@ import { Link } from '@tanstack/react-router';
 import type { BacktestUpdate, PolicyBacktest } from '@tidegate/protocol/backtest-api';
 import { History } from 'lucide-react';
 import { useState } from 'react';
+import { Term } from '../glossary/term.tsx';
 import { Button } from '../ui/button.tsx';
 import { type Column, DataTable } from '../ui/data-table.tsx';
 import { ErrorPanel, Skeleton } from '../ui/states.tsx';
@@ -34,8 +35,8 @@ export function PolicyBacktestView({
     return (
       <div className="space-y-2">
         <p className="text-muted">
-          The gate judges the recorded decisions of the last 30 days again, on the facts of then, with these
-          terms.
+          The <Term of="gate">gate</Term> judges the recorded decisions of the last 30 days again, on the
+          facts of then, with these terms.
         </p>
         <Button onClick={() => setAsked(true)} icon={<History aria-hidden="true" className="size-4" />}>
           Look back 30 days
@@ -68,7 +69,7 @@ const REST: readonly Column<BacktestUpdate>[] = [
   { id: 'version', header: 'To version', cell: (one) => <span className="mono">{one.to_version}</span> },
   { id: 'host', header: 'Host', cell: ({ hostname }) => hostname },
   { id: 'decided', header: 'Decided', cell: ({ decided_at: at }) => <Time at={at} /> },
-  { id: 'would', header: 'It would have', wide: true, cell: wouldText },
+  { id: 'would', header: 'It would have', wide: true, wraps: true, cell: wouldText },
   { id: 'fate', header: 'In truth', cell: ({ fate }) => FATES[fate] },
 ];
 

@@ -1,4 +1,5 @@
 import { faultUnder } from '../api/field-faults.ts';
+import { MANAGER_KEYS, MANAGERS } from '../hosts/package-managers.ts';
 import { CheckBox } from '../ui/check-box.tsx';
 import { CheckList } from '../ui/check-list.tsx';
 import { dayFrom } from '../ui/day-rules.ts';
@@ -6,7 +7,7 @@ import { Field, Select, TextArea } from '../ui/field.tsx';
 import { useNow } from '../ui/time.tsx';
 import type { FieldsProps } from './draft-rules.ts';
 import { FollowUpFields } from './follow-up-fields.tsx';
-import { CHANGES, ECOSYSTEM_KEYS, ECOSYSTEMS, REMAINING, SEVERITIES, SEVERITY_KEYS } from './policy-rules.ts';
+import { CHANGES, REMAINING, SEVERITIES, SEVERITY_KEYS } from './policy-rules.ts';
 import { RingList } from './ring-list.tsx';
 import { ScopeChoice } from './scope-choice.tsx';
 import { WindowList } from './window-list.tsx';
@@ -52,8 +53,8 @@ function TermFields({ draft, error, onChange }: FieldsProps) {
   return (
     <>
       <CheckList
-        legend="Ecosystems"
-        choices={ECOSYSTEM_KEYS.map((one) => [one, ECOSYSTEMS[one]])}
+        legend="Package managers"
+        choices={MANAGER_KEYS.map((one) => [one, MANAGERS[one]])}
         chosen={draft.ecosystems}
         onChange={(ecosystems) => onChange({ ecosystems })}
         error={fault('ecosystems')}
@@ -73,7 +74,7 @@ function TermFields({ draft, error, onChange }: FieldsProps) {
         />
         <TextArea
           {...{ label: 'Origins', rows: 3, spellCheck: false, value: draft.origins }}
-          hint="Such as Debian:bookworm-security. Empty: any."
+          hint="Such as Debian:bookworm-security. Leave empty for any."
           error={fault('origins')}
           onChange={({ target: { value: origins } }) => onChange({ origins })}
         />
@@ -86,7 +87,7 @@ function TermFields({ draft, error, onChange }: FieldsProps) {
       </CheckBox>
       <div className="grid grid-cols-2 gap-3 max-md:grid-cols-1">
         <Select
-          label="Least severity"
+          label="Minimum severity"
           value={draft.severity ?? ''}
           hint="Of a known vulnerability that the update fixes."
           error={fault('minimum_severity')}
@@ -117,9 +118,9 @@ function TermFields({ draft, error, onChange }: FieldsProps) {
           ))}
         </Select>
         <Field
-          {...{ label: 'Least age in hours', type: 'number', min: 1, max: AGE_HOURS_MAX }}
+          {...{ label: 'Minimum age in hours', type: 'number', min: 1, max: AGE_HOURS_MAX }}
           {...{ value: draft.ageHours, error: fault('min_age_hours') }}
-          hint="Of every version that is new to the host. Empty: none."
+          hint="Of every version that is new to the host. Leave empty for none."
           onChange={({ target: { value: ageHours } }) => onChange({ ageHours })}
         />
         <Select

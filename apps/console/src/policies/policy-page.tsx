@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import type { PolicyBacktest } from '@tidegate/protocol/backtest-api';
+import { isolated } from '@tidegate/protocol/isolated';
 import type { PolicyDetail, PolicyPreview } from '@tidegate/protocol/policies-api';
 import { Ban, Pencil, RefreshCw } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
@@ -33,7 +34,7 @@ export function PolicyPage() {
   if (policy) return <OnePolicy key={policy.id} policy={policy} />;
   return (
     <Page title="Policy">
-      {error ? <ErrorPanel error={error} retry={() => void refetch()} /> : <Skeleton />}
+      {error ? <ErrorPanel error={error} retry={() => void refetch()} /> : <Skeleton as="panels" />}
     </Page>
   );
 }
@@ -79,7 +80,7 @@ function OnePolicy({ policy }: { policy: PolicyDetail }) {
         )
       }
     >
-      <div className="space-y-4">
+      <div className="space-y-4 [&>[role=alert]]:mx-0">
         <div className="grid grid-cols-1 items-start gap-4 lg:grid-cols-2">
           <Panel title="Terms">
             <Facts facts={termsOf(policy)} />
@@ -116,7 +117,7 @@ function OnePolicy({ policy }: { policy: PolicyDetail }) {
               }
             >
               <div className="space-y-2">
-                <p role="status">{previewText(preview.data, policy.windows)}</p>
+                <p role="status">{previewText(preview.data, policy.windows)}.</p>
                 <ApprovedUpdates preview={preview.data} linked />
               </div>
             </Panel>
@@ -182,7 +183,7 @@ function termsOf(policy: PolicyDetail): (readonly [string, ReactNode])[] {
       ? [
           [
             'Now',
-            `None of both: ${policy.author} is no admin any more. An admin can publish it again.`,
+            `None of both: ${isolated(policy.author)} is no admin any more. An admin can publish it again.`,
           ] as const,
         ]
       : []),

@@ -1,5 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import type { PolicyPreview } from '@tidegate/protocol/policies-api';
+import { MANAGERS } from '../hosts/package-managers.ts';
 import { type Column, DataTable } from '../ui/data-table.tsx';
 import { Fold } from '../ui/fold.tsx';
 import { reasonText } from './policy-rules.ts';
@@ -83,6 +84,7 @@ const REASON: Column<Previewed> = {
   id: 'reason',
   header: 'Why',
   wide: true,
+  wraps: true,
   cell: ({ reason }) => <span title={reasonText(reason ?? '')}>{reasonText(reason ?? '')}</span>,
 };
 
@@ -111,7 +113,7 @@ function columnsOf({
   return [
     { id: 'name', header: 'Package', cell: name },
     { id: 'version', header: 'To version', cell: (one) => <span className="mono">{one.to_version}</span> },
-    { id: 'ecosystem', header: 'Ecosystem', cell: ({ ecosystem }) => ecosystem },
+    { id: 'ecosystem', header: 'Package manager', cell: ({ ecosystem }) => MANAGERS[ecosystem] },
     { id: 'host', header: 'Host', cell: host },
   ];
 }

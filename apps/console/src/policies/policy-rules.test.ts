@@ -54,7 +54,7 @@ test.each([
 });
 
 test.each<[Partial<PolicyTerms>, string, string | undefined]>([
-  [{ ecosystems: ['apt', 'npm', 'pypi'] }, 'Ecosystems', 'apt, npm and PyPI'],
+  [{ ecosystems: ['apt', 'npm', 'pypi'] }, 'Package managers', 'apt, npm and PyPI'],
   [{ packages: ['curl', '*'] }, 'Packages', 'all'],
   [{ packages: ['curl', 'lib*'] }, 'Packages', 'curl, lib*'],
   [{}, 'Except', 'none'],
@@ -78,9 +78,9 @@ test.each<[Partial<PolicyTerms>, string, string | undefined]>([
     'Greatest change',
     'a patch, such as 1.4.2 to 1.4.3 (npm and PyPI)',
   ],
-  [{}, 'Least age', 'none'],
-  [{ min_age_hours: 24 }, 'Least age', '1 day'],
-  [{ min_age_hours: 36 }, 'Least age', '36 hours'],
+  [{}, 'Minimum age', 'none'],
+  [{ min_age_hours: 24 }, 'Minimum age', '1 day'],
+  [{ min_age_hours: 36 }, 'Minimum age', '36 hours'],
   [{ remaining_vulnerabilities: 'ask' }, 'If vulnerabilities remain', 'a person decides'],
   [{}, 'When', 'at any time'],
 ])('terms with %j: %s is %s', (change, name, expected) => {
@@ -151,8 +151,8 @@ test('a run has its three counts', () => {
 });
 
 test.each([
-  [1, null, '1 host fetched nothing of what was approved in the last window: it waits for the next.'],
-  [3, null, '3 hosts fetched nothing of what was approved in the last window: they wait for the next.'],
+  [1, null, '1 host fetched nothing of what was approved in the last window: it waits for the next one.'],
+  [3, null, '3 hosts fetched nothing of what was approved in the last window: they wait for the next one.'],
   [
     3,
     '2026-11-25T09:55:00Z',

@@ -1,3 +1,4 @@
+import { isolated } from '@tidegate/protocol/isolated';
 import type {
   Policy,
   PolicyEnd,
@@ -7,26 +8,11 @@ import type {
   PolicyScope,
   PolicyTerms,
 } from '@tidegate/protocol/policies-api';
-import type { Ecosystem } from '@tidegate/protocol/scalars';
+import { MANAGERS } from '../hosts/package-managers.ts';
 import { counted, listed, REASONS } from '../updates/update-words.ts';
 import { windowText } from './schedule-rules.ts';
 
 export const POLICIES = '/api/v1/policies';
-
-export const ECOSYSTEMS: Readonly<Record<Ecosystem, string>> = {
-  apt: 'apt',
-  dnf: 'dnf',
-  npm: 'npm',
-  pypi: 'PyPI',
-  tidegate: 'Tidegate agent',
-};
-export const ECOSYSTEM_KEYS = [
-  'apt',
-  'dnf',
-  'npm',
-  'pypi',
-  'tidegate',
-] as const satisfies readonly Ecosystem[];
 
 export const STATES: Readonly<Record<Policy['state'], string>> = {
   in_force: 'in force',
@@ -107,8 +93,8 @@ export function scopeText(scope: PolicyScope): string {
   const { groups, hosts, tags = [] } = scope;
   const plural = (list: readonly string[]) => (list.length === 1 ? '' : 's');
   const parts = [
-    ...(groups.length > 0 ? [`the group${plural(groups)} ${listed(groups)}`] : []),
-    ...(tags.length > 0 ? [`the tag${plural(tags)} ${listed(tags)}`] : []),
+    ...(groups.length > 0 ? [`the group${plural(groups)} ${isolated(listed(groups))}`] : []),
+    ...(tags.length > 0 ? [`the tag${plural(tags)} ${isolated(listed(tags))}`] : []),
     ...(hosts.length > 0 ? [counted(hosts.length, 'host')] : []),
   ];
   return parts.join(', and ');
@@ -123,7 +109,7 @@ export function termFacts({
   const { minimum_severity: severity, min_age_hours: hours, max_change: change } = terms;
   const hasChanges = ecosystems.includes('npm') || ecosystems.includes('pypi');
   return [
-    ['Ecosystems', listed(ecosystems.map((one) => ECOSYSTEMS[one]))],
+    ['Package managers', listed(ecosystems.map((one) => MANAGERS[one]))],
     ['Packages', packages.includes('*') ? 'all' : packages.join(', ')],
     ...(terms.only ? [['Chosen versions', chosenText(terms.only)] as const] : []),
     ['Except', excepted.length === 0 ? 'none' : excepted.join(', ')],
@@ -137,7 +123,7 @@ export function termFacts({
       severity === null ? 'any' : `only what fixes a vulnerability that is ${SEVERITIES[severity]}`,
     ],
     ...(hasChanges ? [['Greatest change', `${CHANGES[change]} (npm and PyPI)`] as const] : []),
-    ['Least age', hours === null ? 'none' : ageText(hours)],
+    ['Minimum age', hours === null ? 'none' : ageText(hours)],
     ['If vulnerabilities remain', REMAINING[terms.remaining_vulnerabilities]],
     ['When', windows.length === 0 ? 'at any time' : windows.map(windowText).join('; ')],
   ];
@@ -145,7 +131,9 @@ export function termFacts({
 
 /** `only curl 8.0-1, and 3 more`. */
 function chosenText(only: NonNullable<PolicyTerms['only']>): string {
-  const shown = only.slice(0, CHOSEN_SHOWN).map(({ name, version }) => `${name} ${version}`);
+  const shown = only
+    .slice(0, CHOSEN_SHOWN)
+    .map(({ name, version }) => `${isolated(name)} ${isolated(version)}`);
   const more = only.length - shown.length;
   return `only ${shown.join(', ')}${more > 0 ? `, and ${more.toLocaleString('en')} more` : ''}`;
 }
@@ -162,7 +150,7 @@ export function missedText({
 }: Pick<NonNullable<PolicyPreview['missed']>, 'hosts' | 'catch_up_until'>): string {
   const end = hosts === 1 ? ['it is caught up', 'it waits'] : ['they are caught up', 'they wait'];
   const subject = `${counted(hosts, 'host')} fetched nothing of what was approved in the last window`;
-  return `${subject}: ${until === null ? `${end[1]} for the next` : end[0]}.`;
+  return `${isolated(subject)}: ${until === null ? `${end[1]} for the next one` : end[0]}.`;
 }
 
 /** `It reaches 12 hosts and would approve 3 updates now; 1 more once its host has sent a plan; 5 are left to people`. */

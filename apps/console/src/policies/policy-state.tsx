@@ -26,7 +26,11 @@ export function PolicyState({
           <Time at={ended_at ?? ends_at} />
         </>
       )}
-      {state === 'revoked' && <p className="text-muted">by {ended_by}</p>}
+      {state === 'revoked' && (
+        <p className="text-muted">
+          by <bdi>{ended_by}</bdi>
+        </p>
+      )}
       {state === 'suspended' && end_reason && <p className="text-muted">{ENDS[end_reason]}</p>}
     </>
   );

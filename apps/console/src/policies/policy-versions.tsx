@@ -22,6 +22,7 @@ const COLUMNS: readonly Column<Version>[] = [
     id: 'end',
     header: 'End',
     wide: true,
+    wraps: true,
     cell: ({ end_reason: reason, ended_at: at }) =>
       reason === null ? (
         <span className="text-muted">none yet</span>

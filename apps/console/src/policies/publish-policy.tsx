@@ -1,4 +1,5 @@
 import { useMutation } from '@tanstack/react-query';
+import { isolated } from '@tidegate/protocol/isolated';
 import type {
   PolicyChange,
   PolicyDetail,
@@ -8,6 +9,7 @@ import type {
 import { useEffect, useRef, useState } from 'react';
 import { ApiError, post, put } from '../api/client.ts';
 import { queryClient } from '../api/queries.ts';
+import { Term } from '../glossary/term.tsx';
 import { withStepUp } from '../login/step-up.tsx';
 import { FormDialog } from '../ui/form-dialog.tsx';
 import { useNow } from '../ui/time.tsx';
@@ -35,7 +37,7 @@ export function PublishPolicy({
   const publishing = useMutation({
     mutationFn: (body: PolicyRequest) => withStepUp(() => send(policy, body)),
     onSuccess: async ({ id, name }) => {
-      toast(`The policy ${name} is in force.`);
+      toast(`The policy ${isolated(name)} is in force.`);
       onClose();
       await queryClient.invalidateQueries({ queryKey: ['updates'] });
       onPublished(id);
@@ -56,7 +58,7 @@ export function PublishPolicy({
     if (error && reviewed === null)
       fields.current?.querySelector<HTMLElement>('[aria-invalid=true], [data-fault]')?.focus();
   }, [error, reviewed]);
-  const title = policy === null ? 'Publish a policy' : `Change ${policy.name}`;
+  const title = policy === null ? 'Publish a policy' : `Change ${isolated(policy.name)}`;
   if (reviewed !== null)
     return (
       <FormDialog
@@ -71,7 +73,12 @@ export function PublishPolicy({
   return (
     <FormDialog
       {...{ title, wide: true, tone: 'primary', busy: previewing.isPending, error: error?.message, onClose }}
-      lead="The server signs the policy with you as its author. It approves in your name until it ends, and stops if you lose the right to approve."
+      lead={
+        <>
+          The server signs the policy with you as its author. It approves in your name what the{' '}
+          <Term of="gate">gate</Term> passes, until it ends, and stops if you lose the right to approve.
+        </>
+      }
       submit="Show what it would do"
       onSubmit={() => previewing.mutate(request)}
     >

@@ -1,3 +1,4 @@
+import { isolated } from '@tidegate/protocol/isolated';
 import type { Policy } from '@tidegate/protocol/policies-api';
 import { remove } from '../api/client.ts';
 import { queryClient } from '../api/queries.ts';
@@ -15,12 +16,12 @@ export function RevokePolicy({
 }) {
   const revoke = async () => {
     await remove(`${POLICIES}/${id}`);
-    toast(`The policy ${name} is revoked.`);
+    toast(`The policy ${isolated(name)} is revoked.`);
     await queryClient.invalidateQueries({ queryKey: ['updates'] });
   };
   return (
     <ConfirmDialog
-      title={`Revoke the policy ${name}`}
+      title={`Revoke the policy ${isolated(name)}`}
       confirm="Revoke the policy"
       onConfirm={revoke}
       onClose={onClose}

@@ -101,7 +101,7 @@ function GateFields({ ring, index, error, onChange }: RingProps) {
         <Field
           {...{ label: 'Installed, at least', type: 'number', required: true, min: 1, max: HOSTS_MAX }}
           {...{ value: count, error: fault('min_success_count') }}
-          hint="Hosts."
+          hint="A number of hosts."
           onChange={({ target: { value } }) => onChange({ count: value })}
         />
         <Field
@@ -112,7 +112,7 @@ function GateFields({ ring, index, error, onChange }: RingProps) {
         />
         <Field
           {...{
-            label: 'Soak in minutes',
+            label: 'Waiting time in minutes',
             type: 'number',
             required: true,
             min: 0,
@@ -126,7 +126,7 @@ function GateFields({ ring, index, error, onChange }: RingProps) {
         />
       </div>
       <CheckBox checked={probes} onChange={({ target }) => onChange({ probes: target.checked })}>
-        Green probes after the soak; a host without probes is not green
+        Its probes succeed after the waiting time; a host without probes does not count
       </CheckBox>
       <CheckBox checked={approval} onChange={({ target }) => onChange({ approval: target.checked })}>
         A person approves the next ring
@@ -150,13 +150,13 @@ function HaltFields({ ring, index, error, onChange }: RingProps) {
       <Field
         {...{ label: 'Halt at failed hosts', type: 'number', min: 1, max: HOSTS_MAX, value: failedHosts }}
         error={fault('halt/failed_hosts')}
-        hint="Empty: no number."
+        hint="Leave empty for no limit by number."
         onChange={({ target: { value } }) => onChange({ failedHosts: value })}
       />
       <Field
         {...{ label: 'Halt above failed percent', type: 'number', min: 0, max: 99, value: failedPercent }}
         error={fault('halt/failed_percent')}
-        hint={`Empty: what the rate ${kind === 'rest' ? 'before it' : 'above'} allows, unless there is a number.`}
+        hint={`Leave empty for what the share installed ${kind === 'rest' ? 'of the ring before' : 'above'} allows, unless a number is given.`}
         onChange={({ target: { value } }) => onChange({ failedPercent: value })}
       />
     </div>

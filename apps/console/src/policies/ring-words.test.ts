@@ -35,12 +35,12 @@ test('a gate says all that it asks for, and the last ring has none', () => {
 test.each([
   [{ failed_hosts: 1, failed_percent: null }, RING, '1 host failed'],
   [{ failed_hosts: 2, failed_percent: 5 }, RING, '2 hosts failed or more than 5 % failed'],
-  [{ failed_hosts: null, failed_percent: null }, RING, 'more failed than the rate of its gate allows'],
   [
     { failed_hosts: null, failed_percent: null },
-    REST,
-    'more failed than the rate of the gate before it allows',
+    RING,
+    'more failed than the condition for the next ring allows',
   ],
+  [{ failed_hosts: null, failed_percent: null }, REST, 'more failed than the condition for this ring allows'],
 ])('the limits %j halt when %s', (halt, ring, expected) => {
   expect(haltText({ ...ring, halt })).toBe(`${expected}; silent for 4 h counts as failed`);
 });
@@ -64,7 +64,10 @@ test('a system whose parts are not known is named as unknown', () => {
 
 test.each([
   [0, ['Ring “canary” has no hosts, so it proves nothing.']],
-  [2, ['The gate of ring “canary” asks for 3 installed hosts, but it has 2: the rollout would stop there.']],
+  [
+    2,
+    ['The next ring after “canary” asks for 3 installed hosts, but it has 2: the rollout would stop there.'],
+  ],
   [3, []],
 ])('a first ring of %i hosts warns of %j', (hosts, expected) => {
   const preview = {

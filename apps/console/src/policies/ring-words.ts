@@ -1,3 +1,4 @@
+import { isolated } from '@tidegate/protocol/isolated';
 import type { Ring, RingMembers, RingsPreview, UnprovenRule, Unrepresented } from '@tidegate/protocol/rings';
 import { counted, listed } from '../updates/update-words.ts';
 import { scopeText } from './policy-rules.ts';
@@ -38,8 +39,8 @@ export function haltText({ halt, gate, deadline_minutes: minutes }: Ring): strin
     limits.length > 0
       ? limits.join(' or ')
       : gate
-        ? 'more failed than the rate of its gate allows'
-        : 'more failed than the rate of the gate before it allows';
+        ? 'more failed than the condition for the next ring allows'
+        : 'more failed than the condition for this ring allows';
   return `${when}; silent for ${minutesText(minutes)} counts as failed`;
 }
 
@@ -51,7 +52,7 @@ export function unprovenText(rule: UnprovenRule | undefined): string {
 
 /** `debian 12, amd64: 4 hosts`. */
 export function systemText({ os_id: os, os_version: version, arch, hosts }: Unrepresented): string {
-  const system = os === null ? 'an unknown system' : version === null ? os : `${os} ${version}`;
+  const system = os === null ? 'an unknown system' : version === null ? os : `${os} ${isolated(version)}`;
   return `${system}, ${arch ?? 'unknown architecture'}: ${counted(hosts, 'host')}`;
 }
 
@@ -60,10 +61,10 @@ export function ringWarnings(rings: readonly Ring[], preview: RingsPreview): rea
   return rings.flatMap(({ name, gate }, i) => {
     const hosts = preview.rings[i]?.hosts ?? 0;
     if (gate === null) return [];
-    if (hosts === 0) return [`Ring “${name}” has no hosts, so it proves nothing.`];
+    if (hosts === 0) return [`Ring “${isolated(name)}” has no hosts, so it proves nothing.`];
     if (hosts >= gate.min_success_count) return [];
     return [
-      `The gate of ring “${name}” asks for ${counted(gate.min_success_count, 'installed host')}, but it has ${hosts}: the rollout would stop there.`,
+      `The next ring after “${isolated(name)}” asks for ${counted(gate.min_success_count, 'installed host')}, but it has ${hosts}: the rollout would stop there.`,
     ];
   });
 }

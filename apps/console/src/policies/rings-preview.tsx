@@ -16,7 +16,7 @@ export function RingsView({ rings, preview }: { rings: readonly Ring[]; preview:
             <li key={ring.name} className="break-words">
               <p>
                 <span className="font-medium">
-                  {i + 1}. {ring.name}
+                  {i + 1}. <bdi>{ring.name}</bdi>
                 </span>
                 : {membersText(ring.members)}
                 {hosts !== undefined && ` (${counted(hosts, 'host')} now)`}

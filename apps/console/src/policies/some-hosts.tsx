@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import type { AgentItem } from '@tidegate/protocol/agents-api';
+import { isolated } from '@tidegate/protocol/isolated';
 import { Plus, X } from 'lucide-react';
 import { useId, useState } from 'react';
 import { listQuery, oneQuery } from '../api/queries.ts';
@@ -89,7 +90,7 @@ function HostChoice({
             icon={<Plus aria-hidden="true" className="size-4" />}
             onClick={() => onChange([...hosts, id])}
           >
-            Add {hostname}
+            Add <bdi>{hostname}</bdi>
           </Button>
         ))}
       </div>
@@ -103,7 +104,7 @@ function ChosenHost({ id, onRemove }: { id: string; onRemove: () => void }) {
   return (
     <li className="inline-flex items-center gap-1 rounded-md border border-line bg-sunken pl-2">
       <span className="break-all">{name}</span>
-      <IconButton label={`Remove ${name}`} onClick={onRemove}>
+      <IconButton label={`Remove ${isolated(name)}`} onClick={onRemove}>
         <X aria-hidden="true" className="size-4" />
       </IconButton>
     </li>

@@ -89,7 +89,7 @@ export function WindowFields(props: WindowProps) {
         <Field
           {...{ label: 'Hours to catch up', type: 'number', min: 1, max: LIMITS.catchUpHours }}
           {...{ value: window.catchUpHours, error: fault('catch_up_hours') }}
-          hint="After it, for hosts that were away. Empty: they wait for the next window."
+          hint="After it, for hosts that were away. Leave empty to let them wait for the next window."
           onChange={({ target: { value: catchUpHours } }) => onChange({ catchUpHours })}
         />
       )}

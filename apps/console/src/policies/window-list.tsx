@@ -32,7 +32,7 @@ export function WindowList({ draft, error, onChange }: FieldsProps) {
           onRemove={() => onChange({ windows: windows.filter((_, j) => j !== i) })}
         />
       ))}
-      {windows.length === 0 && <p className="text-muted">Without a window, the policy asks at any time.</p>}
+      {windows.length === 0 && <p className="text-muted">Without a window, the policy works at any time.</p>}
       {fault && <p className="text-[0.9rem] text-bad">{fault}</p>}
       {windows.length < LIMITS.windows && (
         <Button

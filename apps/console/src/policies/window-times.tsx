@@ -1,7 +1,7 @@
 import type { PolicyPreview, WindowTimes } from '@tidegate/protocol/policies-api';
 import type { Schedule } from '@tidegate/protocol/windows-api';
 import { Badge } from '../ui/badge.tsx';
-import { ScrollArea } from '../ui/scroll-area.tsx';
+import { type FactColumn, FactsTable } from '../ui/facts-table.tsx';
 import { Time } from '../ui/time.tsx';
 import { actionsText, wallTime, zoneOf } from './schedule-rules.ts';
 
@@ -16,65 +16,69 @@ export function WindowTimesTable({
   preview: PolicyPreview;
   windows: readonly Schedule[];
 }) {
-  const own = ownZone();
   const open = forInstalling === null ? besides : [forInstalling, ...besides];
-  if (windows.length === 0) return <p>Always open: the policy asks at any time.</p>;
+  if (windows.length === 0) return <p>Always open: the policy works at any time.</p>;
   return (
     <div className="space-y-2">
       {open.length === 0 && <p>No window is open now{next.length === 0 && ', and none comes any more'}.</p>}
       {(open.length > 0 || next.length > 0) && (
-        <ScrollArea label="Windows" className="sideways">
-          <table className="w-full text-left">
-            <thead className="text-[0.86rem] text-muted">
-              <tr>
-                {['Window', 'In the time zone of the policy', `In your time zone, ${own}`].map((header) => (
-                  <th key={header} scope="col" className="py-1 pr-4 font-medium whitespace-nowrap">
-                    {header}
-                  </th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {open.map((one) => (
-                <WindowRow key={keyOf(one)} window={one} zone={zoneOf(one, windows)} own={own} isOpen />
-              ))}
-              {next.map((one) => (
-                <WindowRow key={keyOf(one)} window={one} zone={zoneOf(one, windows)} own={own} />
-              ))}
-            </tbody>
-          </table>
-        </ScrollArea>
+        <div className="-mx-3">
+          <FactsTable
+            label="Windows"
+            columns={columnsOf(windows)}
+            rows={[
+              ...open.map((window) => ({ window, isOpen: true })),
+              ...next.map((window) => ({ window })),
+            ]}
+            rowId={({ window }) => `${window.opens_at} ${window.closes_at} ${window.actions.join()}`}
+          />
+        </div>
       )}
     </div>
   );
 }
 
-const keyOf = (one: WindowTimes) => `${one.opens_at} ${one.closes_at} ${one.actions.join()}`;
+interface Row {
+  readonly window: WindowTimes;
+  readonly isOpen?: boolean;
+}
 
-function WindowRow(props: { window: WindowTimes; zone: string; own: string; isOpen?: boolean }) {
-  const { window, zone, own, isOpen = false } = props;
-  return (
-    <tr className="border-t border-line align-top">
-      <td className="py-1 pr-4 whitespace-nowrap">
-        {isOpen ? (
+function columnsOf(windows: readonly Schedule[]): readonly FactColumn<Row>[] {
+  const own = ownZone();
+  return [
+    {
+      ...{ header: 'Window', part: 'name', className: 'whitespace-nowrap' },
+      cell: ({ window, isOpen = false }) => (
+        <>
+          {isOpen ? (
+            <>
+              <Badge tone="good">open</Badge> closes <Time at={window.closes_at} />
+            </>
+          ) : (
+            <>
+              opens <Time at={window.opens_at} />
+            </>
+          )}
+          <p className="text-muted">{actionsText(window.actions)}</p>
+        </>
+      ),
+    },
+    {
+      header: 'In the time zone of the policy',
+      cell: ({ window }) => {
+        const zone = zoneOf(window, windows);
+        return (
           <>
-            <Badge tone="good">open</Badge> closes <Time at={window.closes_at} />
+            <Span window={window} zone={zone} /> <span className="whitespace-nowrap text-muted">{zone}</span>
           </>
-        ) : (
-          <>
-            opens <Time at={window.opens_at} />
-          </>
-        )}
-        <p className="text-muted">{actionsText(window.actions)}</p>
-      </td>
-      <td className="py-1 pr-4">
-        <Span window={window} zone={zone} /> <span className="whitespace-nowrap text-muted">{zone}</span>
-      </td>
-      <td className="py-1">
-        <Span window={window} zone={own} />
-      </td>
-    </tr>
-  );
+        );
+      },
+    },
+    {
+      header: `In your time zone, ${own}`,
+      cell: ({ window }) => <Span window={window} zone={own} />,
+    },
+  ];
 }
 
 function Span({ window, zone }: { window: WindowTimes; zone: string }) {

@@ -6,7 +6,7 @@ export type LimitField = 'requests' | 'window_seconds';
 /** The label of each class, and what its requests are counted by. */
 export const CLASS_WORDS: Readonly<Record<LimitClass, { readonly word: string; readonly per: string }>> = {
   agent_registration: { word: 'Enrolments', per: 'address' },
-  agent_renewal: { word: 'Token renewals', per: 'token family' },
+  agent_renewal: { word: 'Token renewals', per: 'credentials of a host' },
   agent_checkin: { word: 'Check-ins', per: 'host' },
   agent_reports: { word: 'Host reports', per: 'host' },
   admin_operations: { word: 'Operator changes', per: 'operator' },
@@ -15,7 +15,7 @@ export const CLASS_WORDS: Readonly<Record<LimitClass, { readonly word: string; r
   public_access: { word: 'Requests without a login', per: 'address' },
   login: { word: 'Logins', per: 'address; wrong passwords for one name are also slowed down' },
   client_errors: { word: 'Browser error reports', per: 'operator or address' },
-  fleet_lock: { word: 'FleetLock calls', per: 'address, and token' },
+  fleet_lock: { word: 'FleetLock calls', per: 'address and token' },
 };
 
 /** The edited values by `class/field`, and the toggled switches; untouched ones are absent. */

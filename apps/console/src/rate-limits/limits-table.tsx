@@ -1,5 +1,6 @@
 import type { RateLimits } from '@tidegate/protocol/rate-limits-api';
 import { useId } from 'react';
+import { type FactColumn, FactsTable } from '../ui/facts-table.tsx';
 import { CLASS_WORDS, type Draft, type LimitClass, type LimitField, namesOf } from './limit-rules.ts';
 
 const REQUESTS_MAX = 100_000;
@@ -18,52 +19,48 @@ interface Props {
 }
 
 /** A table of all budgets, with the server's message below each field. */
-export function LimitsTable({ classes, draft, faults, onDraft }: Props) {
+export function LimitsTable(props: Props) {
   return (
-    <div className="sideways">
-      <table className="w-full border-collapse text-left">
-        <caption className="sr-only">Request budgets</caption>
-        <thead>
-          <tr className="border-b border-line text-[0.86rem] text-muted [&>th]:px-3 [&>th]:py-2 [&>th]:font-medium">
-            <th scope="col">Class</th>
-            <th scope="col">Counted per</th>
-            <th scope="col">Requests</th>
-            <th scope="col">Window (seconds)</th>
-            <th scope="col">Enabled</th>
-          </tr>
-        </thead>
-        <tbody>
-          {namesOf(classes).map((name) => (
-            <tr key={name} className="border-b border-line align-top last:border-0 [&>*]:px-3 [&>*]:py-2">
-              <th scope="row" className="font-normal">
-                <span className="font-medium">{CLASS_WORDS[name].word}</span>
-                <span className="mono block text-muted">{name}</span>
-                {faults[name] && <span className="block text-bad">{faults[name]}</span>}
-              </th>
-              <td className="text-muted">{CLASS_WORDS[name].per}</td>
-              <td>
-                <Amount {...{ name, classes, draft, faults, onDraft }} field="requests" />
-              </td>
-              <td>
-                <Amount {...{ name, classes, draft, faults, onDraft }} field="window_seconds" />
-              </td>
-              <td>
-                <input
-                  type="checkbox"
-                  className="my-2 size-4.5"
-                  aria-label={`Limit ${CLASS_WORDS[name].word}`}
-                  checked={draft.switches[name] ?? classes[name].enabled}
-                  onChange={({ target }) =>
-                    onDraft({ ...draft, switches: { ...draft.switches, [name]: target.checked } })
-                  }
-                />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <FactsTable
+      label="Request budgets"
+      columns={columnsOf(props)}
+      rows={namesOf(props.classes)}
+      rowId={(name) => name}
+    />
   );
+}
+
+function columnsOf(props: Props): readonly FactColumn<LimitClass>[] {
+  const { classes, draft, faults, onDraft } = props;
+  return [
+    {
+      ...{ header: 'Class', part: 'name' },
+      cell: (name) => (
+        <>
+          <span className="font-medium">{CLASS_WORDS[name].word}</span>
+          <span className="mono block text-muted">{name}</span>
+          {faults[name] && <span className="block text-bad">{faults[name]}</span>}
+        </>
+      ),
+    },
+    { header: 'Counted per', cell: (name) => <span className="text-muted">{CLASS_WORDS[name].per}</span> },
+    { header: 'Requests', cell: (name) => <Amount {...props} name={name} field="requests" /> },
+    { header: 'Window (seconds)', cell: (name) => <Amount {...props} name={name} field="window_seconds" /> },
+    {
+      header: 'Enabled',
+      cell: (name) => (
+        <input
+          type="checkbox"
+          className="my-2 size-4.5"
+          aria-label={`Limit ${CLASS_WORDS[name].word}`}
+          checked={draft.switches[name] ?? classes[name].enabled}
+          onChange={({ target }) =>
+            onDraft({ ...draft, switches: { ...draft.switches, [name]: target.checked } })
+          }
+        />
+      ),
+    },
+  ];
 }
 
 function Amount({

@@ -17,7 +17,8 @@ export function PenaltyLine({ penalty }: { penalty: RateLimits['startup_penalty'
         <>
           <CircleCheck aria-hidden="true" className="size-4 shrink-0 text-good" />
           <span>
-            Full budgets apply. The halved budgets after the start ended <Time at={penalty.ends_at} />.
+            Full budgets apply. They were halved after the start of the server, until{' '}
+            <Time at={penalty.ends_at} />.
           </span>
         </>
       )}

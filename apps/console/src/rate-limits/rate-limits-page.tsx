@@ -55,7 +55,11 @@ function Limits() {
       }
     >
       {error && <ErrorPanel error={error} retry={() => void refetch()} />}
-      {isPending && !error && <Skeleton />}
+      {isPending && !error && (
+        <div className="rounded-xl border border-line bg-surface">
+          <Skeleton as="rows" rows={11} />
+        </div>
+      )}
       {data && (
         <>
           <PenaltyLine penalty={data.startup_penalty} />

@@ -28,6 +28,13 @@ describe('why a host stands where it stands', () => {
       'Waits for its next attempt. In the way: ada logged in, a backup runs.',
     ],
     [{ waits_for: null, state: 'failed', detail: 'It did not come back.' }, 'It did not come back.'],
+    [
+      { waits_for: null, state: 'failed', detail: 'it is back, and a probe fails' },
+      'It is back, and a probe fails.',
+    ],
+    [{ waits_for: null, state: 'failed', detail: 'probe שלום' }, '\u2068Probe שלום\u2069.'],
+    [{ waits_for: null, state: 'expired' }, 'Its turn did not come in time.'],
+    [{ waits_for: null, state: 'expired', detail: 'expired' }, 'The host did not take the command in time.'],
   ])('%j: %s', (change, text) => {
     expect(whyText({ ...QUEUED, ...change })).toBe(text);
   });

@@ -1,3 +1,4 @@
+import { isolated } from '@tidegate/protocol/isolated';
 import type { RebootBlocker } from '@tidegate/protocol/reboots';
 import type { HostReboot, RebootState, RebootWait, SlotGroup } from '@tidegate/protocol/reboots-api';
 import { counted } from '../updates/update-words.ts';
@@ -38,13 +39,24 @@ const BLOCKERS: Readonly<Record<RebootBlocker['kind'], string>> = {
 };
 
 /** Why a host stands where it stands: what it waits for, what was in its way, and what was reported. */
-export function whyText({ waits_for: waits, blockers, detail }: HostReboot): string {
-  const inTheWay = (blockers ?? []).map(({ kind, name }) => `${name} ${BLOCKERS[kind]}`.trim());
+export function whyText({ state, waits_for: waits, blockers, detail }: HostReboot): string {
+  const inTheWay = (blockers ?? []).map(({ kind, name }) => `${isolated(name)} ${BLOCKERS[kind]}`.trim());
   return [
     ...(waits === null ? [] : [`Waits ${WAITS[waits]}.`]),
     ...(inTheWay.length === 0 ? [] : [`In the way: ${inTheWay.join(', ')}.`]),
-    ...(detail === null ? [] : [detail]),
+    ...detailText(state, detail),
   ].join(' ');
+}
+
+function detailText(state: HostReboot['state'], detail: string | null): readonly string[] {
+  if (detail === 'expired') return ['The host did not take the command in time.'];
+  if (detail === null && state === 'expired') return ['Its turn did not come in time.'];
+  return detail === null ? [] : [sentence(detail)];
+}
+
+function sentence(text: string): string {
+  const written = isolated(`${text.charAt(0).toUpperCase()}${text.slice(1)}`);
+  return /[.!?]$/.test(text) ? written : `${written}.`;
 }
 
 /** Whether it can be taken out of the queue, or called off; the server judges again. */

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
+import { isolated } from '@tidegate/protocol/isolated';
 import type { HostReboot, RebootSlot } from '@tidegate/protocol/reboots-api';
 import { X } from 'lucide-react';
 import { useMemo, useState } from 'react';
@@ -7,11 +8,13 @@ import { remove } from '../api/client.ts';
 import { useListSearch } from '../api/list-search.ts';
 import { listQuery, queryClient } from '../api/queries.ts';
 import { useSession } from '../api/session.ts';
+import { Term } from '../glossary/term.tsx';
 import { IconButton } from '../ui/button.tsx';
 import type { Column } from '../ui/data-table.tsx';
 import { ConfirmDialog } from '../ui/dialog.tsx';
 import { FilterSelect } from '../ui/filter-select.tsx';
 import { ListTable } from '../ui/list-table.tsx';
+import { None } from '../ui/none.tsx';
 import { Page } from '../ui/page.tsx';
 import { EmptyState } from '../ui/states.tsx';
 import { Time } from '../ui/time.tsx';
@@ -35,10 +38,15 @@ export function RebootsPage() {
   return (
     <Page
       title="Reboots"
-      lead="Hosts of a group go down a few at a time, and the next one only when those before are back and well."
+      lead={
+        <>
+          Hosts of a group go down <Term of="slot">a few at a time</Term>, and the next one only when those
+          before are back and well.
+        </>
+      }
     >
       <div className="space-y-4">
-        <section aria-labelledby="slots" className="space-y-2">
+        <section aria-labelledby="slots" className="space-y-2 [&>[role=alert]]:mx-0">
           <h2 id="slots" className="font-semibold">
             Slots
           </h2>
@@ -73,7 +81,8 @@ export function RebootsPage() {
                 title="No host is in the queue"
                 action={<Link to="/policies">See the policies</Link>}
               >
-                Policies ask for reboots where their form says so; tidegate reboots ask does it by hand.
+                A policy asks for the reboots that it is told to ask for. Without one,{' '}
+                <code>tidegate reboots ask</code> asks for one by hand.
               </EmptyState>
             }
             label="Reboots and restarts of services"
@@ -97,12 +106,16 @@ function CancelReboot({
 }) {
   const cancel = async () => {
     await remove(`${REBOOTS}/${id}`);
-    toast(state === 'queued' ? `${hostname} is out of the queue.` : `${hostname} is told to call it off.`);
+    toast(
+      state === 'queued'
+        ? `${isolated(hostname)} is out of the queue.`
+        : `${isolated(hostname)} is told to call it off.`,
+    );
     await queryClient.invalidateQueries({ queryKey: ['commands'] });
   };
   return (
     <ConfirmDialog
-      title={`Cancel the ${KINDS[kind]} of ${hostname}`}
+      title={`Cancel the ${KINDS[kind]} of ${isolated(hostname)}`}
       confirm="Cancel it"
       onConfirm={cancel}
       onClose={onClose}
@@ -127,22 +140,26 @@ function columnsOf(onCancel: ((reboot: HostReboot) => void) | null): readonly Co
         </Link>
       ),
     },
+    { id: 'state', header: 'State', part: 'pinned', folds: true, cell: ({ state }) => STATES[state] },
     { id: 'kind', header: 'What', cell: ({ kind }) => KINDS[kind] },
-    { id: 'state', header: 'State', cell: ({ state }) => STATES[state] },
     {
       id: 'why',
-      header: 'Why',
+      header: 'Details',
       wide: true,
+      wraps: true,
       cell: (reboot) => {
         const text = whyText(reboot);
-        return <span title={text}>{text}</span>;
+        return text === '' ? <None word="–" /> : <span title={text}>{text}</span>;
       },
     },
     {
       id: 'reason',
       header: 'Reason',
       wide: true,
-      cell: ({ reason, asked_by: by }) => <span title={`${reason} (${by})`}>{reason}</span>,
+      wraps: true,
+      cell: ({ reason, asked_by: by }) => (
+        <span title={`${isolated(reason)} (${isolated(by)})`}>{reason}</span>
+      ),
     },
     { id: 'deadline', header: 'Deadline', cell: ({ deadline }) => <Time at={deadline} /> },
   ];
@@ -153,7 +170,8 @@ function columnsOf(onCancel: ((reboot: HostReboot) => void) | null): readonly Co
     cell: (reboot) =>
       canCancel(reboot) && (
         <IconButton
-          label={`Cancel the ${KINDS[reboot.kind]} of ${reboot.hostname}`}
+          word="Cancel"
+          label={`Cancel the ${KINDS[reboot.kind]} of ${isolated(reboot.hostname)}`}
           onClick={() => onCancel(reboot)}
         >
           <X aria-hidden="true" className="size-4" />

@@ -1,4 +1,5 @@
 import { useMutation } from '@tanstack/react-query';
+import { isolated } from '@tidegate/protocol/isolated';
 import type { RebootSlot } from '@tidegate/protocol/reboots-api';
 import { post } from '../api/client.ts';
 import { fieldFaults } from '../api/field-faults.ts';
@@ -21,7 +22,8 @@ export function ReleaseSlot({ slot, onClose }: { slot: RebootSlot; onClose: () =
   });
   return (
     <FormDialog
-      title={`Release the slot of ${slot.hostname}`}
+      tone="danger"
+      title={`Release the slot of ${isolated(slot.hostname)}`}
       lead="The host has not come back well. Once its slot is free, the next host of the group may go down: look at it first."
       submit="Release the slot"
       busy={release.isPending}

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
+import { isolated } from '@tidegate/protocol/isolated';
 import type { RebootSlot, SlotGroup } from '@tidegate/protocol/reboots-api';
 import { Check, LockOpen, OctagonAlert, Power } from 'lucide-react';
 import type { ReactNode } from 'react';
@@ -7,12 +8,12 @@ import { oneQuery } from '../api/queries.ts';
 import { Badge, type BadgeTone } from '../ui/badge.tsx';
 import { IconButton } from '../ui/button.tsx';
 import { ErrorPanel, Skeleton } from '../ui/states.tsx';
-import { Time } from '../ui/time.tsx';
+import { Lasting, Time } from '../ui/time.tsx';
 import { groupText, SLOTS, slotsText } from './reboot-words.ts';
 
 const LOOKS: Readonly<Record<RebootSlot['state'], readonly [BadgeTone, ReactNode, string]>> = {
   held: ['accent', <Power key="icon" />, 'going down'],
-  proving: ['accent', <Check key="icon" />, 'back, probes awaited'],
+  proving: ['accent', <Check key="icon" />, 'back, waits for its probes'],
   failed: ['bad', <OctagonAlert key="icon" />, 'failed'],
 };
 
@@ -20,7 +21,7 @@ const LOOKS: Readonly<Record<RebootSlot['state'], readonly [BadgeTone, ReactNode
 export function SlotGroups({ onRelease }: { onRelease: ((slot: RebootSlot) => void) | null }) {
   const { data, error, refetch } = useQuery(oneQuery<{ items: readonly SlotGroup[] }>('commands', SLOTS));
   if (error) return <ErrorPanel error={error} retry={() => void refetch()} />;
-  if (!data) return <Skeleton />;
+  if (!data) return <Skeleton as="panels" rows={2} />;
   if (data.items.length === 0) return <p className="text-muted">No group has had a reboot yet.</p>;
   return (
     <ul className="grid grid-cols-[repeat(auto-fit,minmax(min(20rem,100%),1fr))] gap-4">
@@ -68,7 +69,7 @@ function Slot({ slot, onRelease }: { slot: RebootSlot; onRelease: ((slot: Reboot
         <span className="flex flex-wrap items-center gap-x-2">
           {id === null ? (
             <span className="font-medium break-all">
-              {hostname} <span className="font-normal text-muted">by FleetLock</span>
+              <bdi>{hostname}</bdi> <span className="font-normal text-muted">by FleetLock</span>
             </span>
           ) : (
             <Link to="/hosts/$id" params={{ id }} className="font-medium break-words">
@@ -80,17 +81,21 @@ function Slot({ slot, onRelease }: { slot: RebootSlot; onRelease: ((slot: Reboot
           </Badge>
         </span>
         <span className="block text-muted">
-          since <Time at={takenAt} />
+          <Lasting since={takenAt} />
           {state !== 'failed' && (
             <>
               , fails <Time at={endsAt} />
             </>
           )}
-          {detail !== null && `: ${detail}`}
+          {detail !== null && `: ${isolated(detail)}`}
         </span>
       </span>
       {state === 'failed' && onRelease && (
-        <IconButton label={`Release the slot of ${hostname}`} onClick={() => onRelease(slot)}>
+        <IconButton
+          word="Release"
+          label={`Release the slot of ${isolated(hostname)}`}
+          onClick={() => onRelease(slot)}
+        >
           <LockOpen aria-hidden="true" className="size-4" />
         </IconButton>
       )}

@@ -1,4 +1,5 @@
 import { Link } from '@tanstack/react-router';
+import { isolated } from '@tidegate/protocol/isolated';
 import type { GateCondition, RolloutRing } from '@tidegate/protocol/rollouts-api';
 import { Check, CircleDashed, Undo2 } from 'lucide-react';
 import { membersText } from '../policies/ring-words.ts';
@@ -30,7 +31,7 @@ export function RingLane({
     >
       <header className="flex flex-wrap items-center justify-between gap-x-3 gap-y-1 border-b border-line px-4 py-2.5">
         <h3 id={headingId} className="min-w-0 font-semibold break-words">
-          {ring + 1}. {name}
+          {ring + 1}. <bdi>{name}</bdi>
         </h3>
         <LaneBadge state={state} />
       </header>
@@ -91,11 +92,14 @@ function Outcomes({
         title={means}
       >
         {count.toLocaleString('en')} {word}
-        <span className="sr-only"> in {name}</span>
+        <span className="sr-only">
+          {' '}
+          in <bdi>{name}</bdi>
+        </span>
       </Link>
     ),
   }));
-  return <StackedBar label={`Hosts of ${name} by outcome`} parts={parts} />;
+  return <StackedBar label={`Hosts of ${isolated(name)} by outcome`} parts={parts} />;
 }
 
 function Condition({ condition }: { condition: GateCondition }) {

@@ -1,4 +1,5 @@
 import { useMutation, useQuery } from '@tanstack/react-query';
+import { isolated } from '@tidegate/protocol/isolated';
 import type { RollbackAnswer } from '@tidegate/protocol/rollbacks';
 import type {
   RingRollback,
@@ -10,6 +11,7 @@ import { post } from '../api/client.ts';
 import { fieldFaults } from '../api/field-faults.ts';
 import { queryClient } from '../api/queries.ts';
 import { withStepUp } from '../login/step-up.tsx';
+import { DialogPlace } from '../ui/dialog.tsx';
 import { TextArea } from '../ui/field.tsx';
 import { FormDialog } from '../ui/form-dialog.tsx';
 import { Skeleton } from '../ui/states.tsx';
@@ -43,16 +45,20 @@ export function RollBackRing({
   });
   return (
     <FormDialog
-      title={`Roll back ring “${name}”`}
+      tone="danger"
+      title={`Roll back ring “${isolated(name)}”`}
       lead={`Undoes what the rollout of ${policy} has installed on these hosts. Each host plans its own, which is judged like any other update: an old version with a known vulnerability needs an override.`}
       submit="Roll back"
       busy={order.isPending}
+      waits={asked.isPending}
       error={order.error?.message ?? asked.error?.message}
       onSubmit={(form) => order.mutate(String(form.get('reason') ?? '').trim())}
       onClose={onClose}
     >
-      {asked.isPending && <Skeleton />}
-      {asked.data && <WouldUndo {...asked.data} />}
+      <DialogPlace>
+        {asked.isPending && <Skeleton />}
+        {asked.data && <WouldUndo {...asked.data} />}
+      </DialogPlace>
       <p>Configuration files and data are not undone. No policy asks for these updates again.</p>
       <TextArea
         {...{ label: 'Reason', name: 'reason', required: true, maxLength: 1_000 }}

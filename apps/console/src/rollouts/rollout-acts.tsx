@@ -1,4 +1,5 @@
 import { useMutation } from '@tanstack/react-query';
+import { isolated } from '@tidegate/protocol/isolated';
 import type { RolloutDetail } from '@tidegate/protocol/rollouts-api';
 import { Ban, CircleCheck, CircleStop, Flame, Play } from 'lucide-react';
 import type { ReactNode } from 'react';
@@ -28,7 +29,7 @@ const ACTS: Readonly<Record<Act, ActWords>> = {
     ...{ label: 'Approve the next ring…', icon: <CircleCheck aria-hidden="true" className="size-4" /> },
     ...{ submit: 'Approve the next ring', done: 'The next ring is approved.' },
     lead: ({ ring_name: name, lanes, ring }) =>
-      `You have looked at what ring “${name}” shows. Ring “${lanes[ring + 1]?.name ?? ''}” is entered when the other conditions are met as well.`,
+      `You have looked at what ring “${isolated(name)}” shows. Ring “${isolated(lanes[ring + 1]?.name ?? '')}” is entered when the other conditions are met as well.`,
   },
   halt: {
     ...{ label: 'Halt…', icon: <CircleStop aria-hidden="true" className="size-4" /> },
@@ -47,10 +48,10 @@ const ACTS: Readonly<Record<Act, ActWords>> = {
     },
   },
   emergency: {
-    ...{ label: 'Skip the soak…', icon: <Flame aria-hidden="true" className="size-4" /> },
-    ...{ submit: 'Skip the soak of all rings', done: 'The rollout is in the emergency lane.' },
+    ...{ label: 'Skip the waiting times…', icon: <Flame aria-hidden="true" className="size-4" /> },
+    ...{ submit: 'Skip the waiting times of all rings', done: 'The rollout is in the emergency lane.' },
     lead: () =>
-      'For vulnerabilities that are exploited. From now on no ring waits for its soak, and one that has nothing to install is passed 15 minutes after its hosts were asked to scan; every ring and all other conditions stay. This cannot be taken back.',
+      'For vulnerabilities that are exploited. From now on no ring waits for its hosts to run the update for a while, and one that has nothing to install is passed 15 minutes after its hosts were asked to scan; every ring and all other conditions stay. This cannot be taken back.',
   },
   cancel: {
     ...{ label: 'Cancel…', icon: <Ban aria-hidden="true" className="size-4" /> },
@@ -98,6 +99,7 @@ export function ActDialog({
   });
   return (
     <FormDialog
+      tone="danger"
       title={submit}
       lead={lead(rollout)}
       submit={submit}

@@ -39,7 +39,7 @@ export function RolloutBadges({
         {STATES[state]}
       </Badge>
       {lane === 'emergency' && (
-        <Badge tone="warn" icon={<Flame />} title="Soak times are skipped">
+        <Badge tone="warn" icon={<Flame />} title="The waiting times are skipped">
           emergency
         </Badge>
       )}

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
+import { isolated } from '@tidegate/protocol/isolated';
 import type { RolloutDetail, RolloutHost } from '@tidegate/protocol/rollouts-api';
 import { useMemo } from 'react';
 import { useListSearch } from '../api/list-search.ts';
@@ -7,6 +8,7 @@ import { listQuery } from '../api/queries.ts';
 import type { Column } from '../ui/data-table.tsx';
 import { FilterSelect } from '../ui/filter-select.tsx';
 import { ListTable } from '../ui/list-table.tsx';
+import { None } from '../ui/none.tsx';
 import { EmptyState } from '../ui/states.tsx';
 import { Time } from '../ui/time.tsx';
 import { pollMs } from './poll.ts';
@@ -41,7 +43,9 @@ export function RolloutHosts({ rollout }: { rollout: RolloutDetail }) {
             <FilterSelect
               label="Ring"
               value={filter.ring}
-              choices={Object.fromEntries(lanes.map(({ ring, name }) => [`${ring}`, `${ring + 1}. ${name}`]))}
+              choices={Object.fromEntries(
+                lanes.map(({ ring, name }) => [`${ring}`, `${ring + 1}. ${isolated(name)}`]),
+              )}
               onChoose={(ring) => setFilter({ ring })}
             />
             <FilterSelect
@@ -73,13 +77,9 @@ function columnsOf(rings: readonly string[]): readonly Column<RolloutHost>[] {
       ),
     },
     {
-      id: 'ring',
-      header: 'Ring',
-      cell: ({ ring, late }) => `${ring + 1}. ${rings[ring] ?? ''}${late ? ', joined later' : ''}`,
-    },
-    {
       id: 'outcome',
       header: 'Outcome',
+      part: 'pinned',
       cell: ({ outcome, excused }) => (
         <>
           <OutcomeBadge outcome={outcome} />
@@ -88,15 +88,30 @@ function columnsOf(rings: readonly string[]): readonly Column<RolloutHost>[] {
       ),
     },
     {
+      id: 'ring',
+      header: 'Ring',
+      folds: true,
+      cell: ({ ring, late }) => `${ring + 1}. ${rings[ring] ?? ''}${late ? ', joined later' : ''}`,
+    },
+    {
       id: 'reason',
       header: 'Why',
       wide: true,
+      wraps: true,
       cell: ({ reason, outcome }) => {
         const text = reason ?? OUTCOMES[outcome].means;
         return <span title={text}>{text}</span>;
       },
     },
-    { id: 'delivered', header: 'Delivered', cell: ({ delivered_at: at }) => <Time at={at} /> },
-    { id: 'settled', header: 'Settled', cell: ({ settled_at: at }) => <Time at={at} /> },
+    {
+      id: 'delivered',
+      header: 'Delivered',
+      cell: ({ delivered_at: at }) => (at === null ? <None word="not yet" /> : <Time at={at} />),
+    },
+    {
+      id: 'settled',
+      header: 'Settled',
+      cell: ({ settled_at: at }) => (at === null ? <None word="not yet" /> : <Time at={at} />),
+    },
   ];
 }

@@ -1,4 +1,5 @@
 import type { RolloutDetail } from '@tidegate/protocol/rollouts-api';
+import { MANAGERS } from '../hosts/package-managers.ts';
 import { type Column, DataTable } from '../ui/data-table.tsx';
 import { Fold } from '../ui/fold.tsx';
 import { Panel } from '../ui/page.tsx';
@@ -33,7 +34,7 @@ const idOf = ({ ecosystem, name, version }: Carried) => `${ecosystem} ${name} ${
 const COLUMNS: readonly Column<Carried>[] = [
   { id: 'name', header: 'Package', cell: ({ name }) => <span className="font-medium">{name}</span> },
   { id: 'version', header: 'Version', cell: ({ version }) => <span className="mono">{version}</span> },
-  { id: 'ecosystem', header: 'Ecosystem', cell: ({ ecosystem }) => ecosystem },
+  { id: 'ecosystem', header: 'Package manager', cell: ({ ecosystem }) => MANAGERS[ecosystem] },
   {
     id: 'hosts',
     header: 'Hosts that offered it',

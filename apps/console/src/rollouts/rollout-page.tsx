@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
+import { isolated } from '@tidegate/protocol/isolated';
 import type { RolloutDetail, RolloutRing } from '@tidegate/protocol/rollouts-api';
 import { TriangleAlert } from 'lucide-react';
 import { useState } from 'react';
@@ -33,7 +34,7 @@ export function RolloutPage() {
   if (rollout) return <OneRollout key={rollout.id} rollout={rollout} />;
   return (
     <Page title="Rollout">
-      {error ? <ErrorPanel error={error} retry={() => void refetch()} /> : <Skeleton />}
+      {error ? <ErrorPanel error={error} retry={() => void refetch()} /> : <Skeleton as="panels" />}
     </Page>
   );
 }
@@ -46,7 +47,7 @@ function OneRollout({ rollout }: { rollout: RolloutDetail }) {
   const { id, state, lanes, unrepresented, waits_for: waits, policy_id, policy_name, in_force } = rollout;
   return (
     <Page
-      title={`Rollout of ${policy_name}`}
+      title={`Rollout of ${isolated(policy_name)}`}
       lead={
         <span className="flex flex-wrap items-center gap-x-2 gap-y-1">
           <RolloutBadges rollout={rollout} />

@@ -45,7 +45,7 @@ test('every outcome and every state of the server has its words', () => {
 
 test('outcomes are counted apart, without those that no host has', () => {
   const counts = { ...NONE, installed: 1_200, silent: 1, probe_failed: 2 };
-  expect(outcomesText(counts)).toBe('1,200 installed, 2 probes red, 1 silent');
+  expect(outcomesText(counts)).toBe('1,200 installed, 2 unhealthy, 1 silent');
   expect(outcomesIn(counts).map(({ tone }) => tone)).toEqual(['good', 'bad', 'bad']);
   expect(outcomesText(NONE)).toBe('no hosts');
 });
@@ -56,10 +56,13 @@ test('the place of a rollout is counted from one', () => {
 
 test.each([
   ['success_count', 2, 3, '2 of 3 hosts'],
+  ['success_count', 3, 1, '3 hosts'],
   ['soak', 0, 1, '0 of 1 host'],
   ['probes', 1, 2, '1 of 2 hosts'],
-  ['success_rate', 66, 100, '66 %, wants 100 %'],
-  ['divergences', 2, 0, '2 open, wants none'],
+  ['success_rate', 66, 100, '66 %, needs 100 %'],
+  ['success_rate', 100, 90, '100 %'],
+  ['divergences', 2, 0, '2 open'],
+  ['divergences', 0, 0, 'none is open'],
   ['approval', 0, 1, 'not approved yet'],
   ['approval', 1, 1, 'approved'],
 ] as const)('the condition %s with %i of %i says "%s"', (kind, has, wants, expected) => {

@@ -31,7 +31,11 @@ export const OUTCOMES: Readonly<Record<HostOutcome, OutcomeWords>> = {
   running: { word: 'running', means: 'delivered, not reported yet', tone: 'neutral' },
   waiting: { word: 'waiting', means: 'not delivered yet', tone: 'neutral' },
   failed: { word: 'failed', means: 'its installation failed', tone: 'bad' },
-  probe_failed: { word: 'probes red', means: 'its probes turned red: counts as failed', tone: 'bad' },
+  probe_failed: {
+    word: 'unhealthy',
+    means: 'its probes failed after the update: counts as failed',
+    tone: 'bad',
+  },
   silent: { word: 'silent', means: 'no report by its deadline: counts as failed', tone: 'bad' },
   offline: {
     word: 'offline',
@@ -43,7 +47,11 @@ export const OUTCOMES: Readonly<Record<HostOutcome, OutcomeWords>> = {
     means: 'by the policy of the host, or because its packages changed: counts neither way',
     tone: 'unknown',
   },
-  unfit: { word: 'unfit', means: 'its probes were red before: counts neither way', tone: 'unknown' },
+  unfit: {
+    word: 'unhealthy before',
+    means: 'its probes failed already before the update: counts neither way',
+    tone: 'unknown',
+  },
   not_offered: { word: 'not offered', means: 'it does not offer these versions any more', tone: 'neutral' },
 };
 export const OUTCOME_KEYS = [
@@ -71,17 +79,17 @@ export function placeText({ ring, rings, ring_name: name }: RolloutItem): string
   return `ring ${ring + 1} of ${rings}, ${name}`;
 }
 
-/** What a condition has and what it wants: `2 of 3`, `67 %, wants 100 %`. */
+/** What a condition has, and what it still lacks: `2 of 3 hosts`, `67 %, needs 100 %`. */
 export function numberText({ kind, has, wants }: GateCondition): string {
   switch (kind) {
     case 'success_count':
     case 'soak':
     case 'probes':
-      return `${has.toLocaleString('en')} of ${counted(wants, 'host')}`;
+      return has >= wants ? counted(has, 'host') : `${has.toLocaleString('en')} of ${counted(wants, 'host')}`;
     case 'success_rate':
-      return `${has} %, wants ${wants} %`;
+      return has >= wants ? `${has} %` : `${has} %, needs ${wants} %`;
     case 'divergences':
-      return `${has.toLocaleString('en')} open, wants none`;
+      return has === 0 ? 'none is open' : `${has.toLocaleString('en')} open`;
     case 'approval':
       return has >= wants ? 'approved' : 'not approved yet';
   }

@@ -4,6 +4,7 @@ import type { PolicyItem } from '@tidegate/protocol/policies-api';
 import type { RolloutItem } from '@tidegate/protocol/rollouts-api';
 import { useListSearch } from '../api/list-search.ts';
 import { listQuery } from '../api/queries.ts';
+import { Term } from '../glossary/term.tsx';
 import { POLICIES } from '../policies/policy-rules.ts';
 import type { Column } from '../ui/data-table.tsx';
 import { FilterSelect } from '../ui/filter-select.tsx';
@@ -35,7 +36,12 @@ export function RolloutsPage() {
   return (
     <Page
       title="Rollouts"
-      lead="A policy with rings gives versions to some hosts first. What these have shown decides when the next ones get them."
+      lead={
+        <>
+          A policy with <Term of="ring">rings</Term> gives versions to some hosts first. How they fare decides
+          when the next ones get them.
+        </>
+      }
     >
       <ListTable
         list={list}
@@ -87,15 +93,16 @@ const COLUMNS: readonly Column<RolloutItem>[] = [
       </Link>
     ),
   },
-  { id: 'state', header: 'State', cell: (rollout) => <RolloutBadges rollout={rollout} /> },
-  { id: 'ring', header: 'Ring', cell: placeText },
+  { id: 'state', header: 'State', part: 'pinned', cell: (rollout) => <RolloutBadges rollout={rollout} /> },
+  { id: 'ring', header: 'Ring', folds: true, cell: placeText },
   {
     id: 'waits_for',
-    header: 'What it waits for',
+    header: 'Progress',
     wide: true,
+    wraps: true,
     cell: ({ waits_for: text }) => <span title={text}>{text}</span>,
   },
-  { id: 'outcomes', header: 'Hosts', cell: ({ outcomes }) => outcomesText(outcomes) },
+  { id: 'outcomes', header: 'Hosts', wraps: true, cell: ({ outcomes }) => outcomesText(outcomes) },
   {
     id: 'packages',
     header: 'Packages',

@@ -5,17 +5,17 @@ import { oneQuery } from '../api/queries.ts';
 import { AdvisoryBadge } from '../ui/advisory-badge.tsx';
 import { Facts, Panel } from '../ui/page.tsx';
 import { ErrorPanel, Skeleton } from '../ui/states.tsx';
-import { Time } from '../ui/time.tsx';
+import { Lasting, Time } from '../ui/time.tsx';
 
 /** The advisory source: whether its data is current, and how old it is. */
 export function AdvisoriesPanel() {
   const health = useQuery(oneQuery<Health>('overview', '/api/health'));
-  const { data, error } = useQuery(oneQuery<Overview>('overview', '/api/v1/overview'));
+  const { data, error, refetch } = useQuery(oneQuery<Overview>('overview', '/api/v1/overview'));
   const status = health.data?.checks.advisories;
   const advisories = data?.lying.advisories;
   return (
     <Panel title="Advisories">
-      {error && <ErrorPanel error={error} />}
+      {error && <ErrorPanel error={error} retry={() => void refetch()} />}
       {!status && !error && <Skeleton rows={3} />}
       {status && (
         <Facts
@@ -24,19 +24,14 @@ export function AdvisoriesPanel() {
             [
               'Oldest data in use',
               advisories ? (
-                <Time key="as-of" at={advisories.data_as_of} empty="no mirror is loaded" />
+                <Time key="as-of" at={advisories.data_as_of} empty="none is stored" />
               ) : (
                 'not known'
               ),
             ],
             ...(advisories?.stale ?? []).map(
               ({ ecosystem, since }) =>
-                [
-                  `Too old: ${ecosystem}`,
-                  <span key={ecosystem}>
-                    since <Time at={since} />
-                  </span>,
-                ] as const,
+                [`Too old: ${ecosystem}`, <Lasting key={ecosystem} since={since} />] as const,
             ),
             ...(advisories?.missing ?? []).map(
               (ecosystem) =>

@@ -9,10 +9,10 @@ import { ErrorPanel, Skeleton } from '../ui/states.tsx';
 
 /** Version and health of the server (E6). */
 export function ServerPanel() {
-  const { data, error, isPending } = useQuery(oneQuery<Health>('overview', '/api/health'));
+  const { data, error, isPending, refetch } = useQuery(oneQuery<Health>('overview', '/api/health'));
   return (
     <Panel title="Server">
-      {error && <ErrorPanel error={error} />}
+      {error && <ErrorPanel error={error} retry={() => void refetch()} />}
       {isPending && !error && <Skeleton rows={3} />}
       {data && (
         <Facts

@@ -16,15 +16,19 @@ export function SettingsPage() {
       lead="Most settings of the server are in its environment. What can change while it runs is here and on pages of its own."
     >
       <div className="grid items-start grid-cols-1 gap-4 lg:grid-cols-2">
-        <ServerPanel />
-        <AppearancePanel />
-        <AdvisoriesPanel />
-        {groups === null && (
-          <Panel title="What stops an update">
-            <PolicyChoice />
-          </Panel>
-        )}
-        <RestorePanel />
+        <div className="space-y-4">
+          <ServerPanel />
+          <AdvisoriesPanel />
+          <RestorePanel />
+        </div>
+        <div className="space-y-4">
+          <AppearancePanel />
+          {groups === null && (
+            <Panel title="What stops an update">
+              <PolicyChoice />
+            </Panel>
+          )}
+        </div>
       </div>
       <ul className="mt-5 flex flex-wrap gap-x-6 gap-y-2">
         <li>

@@ -25,7 +25,7 @@ export function useAccountActions(): readonly Action[] {
     return [
       action(
         'account',
-        unread === 0 ? 'Your account' : `Your account: ${unread} new changes`,
+        unread === 0 ? 'Your account' : `Your account: ${unread} new ${unread === 1 ? 'change' : 'changes'}`,
         () => void navigate({ to: '/account' }),
       ),
       action('theme', `Theme: ${theme}, change to ${NEXT_THEME[theme]}`, () =>

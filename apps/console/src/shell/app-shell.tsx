@@ -1,5 +1,5 @@
 import { Outlet, useNavigate } from '@tanstack/react-router';
-import { lazy, Suspense, useEffect, useMemo, useState } from 'react';
+import { lazy, type ReactNode, Suspense, useEffect, useMemo, useState } from 'react';
 import type { Action } from '../actions/actions.ts';
 import { useActions } from '../actions/registry.ts';
 import { useShortcuts } from '../actions/use-shortcuts.ts';
@@ -9,15 +9,17 @@ import { useSession } from '../api/session.ts';
 import { FactorDemand } from '../login/factor-demand.tsx';
 import { SessionEnd } from '../login/session-end.tsx';
 import { StepUpPrompt } from '../login/step-up.tsx';
-import { Toasts } from '../ui/toasts.tsx';
+import { Toasts, toast } from '../ui/toasts.tsx';
+import { useNarrow } from '../ui/use-narrow.ts';
 import { useAccountActions } from './account-actions.ts';
 import { DESTINATIONS } from './navigation.tsx';
 import { loadPreferences, usePreferences } from './preferences.ts';
 import { Sidebar } from './sidebar.tsx';
 import { TopBar } from './top-bar.tsx';
-import { useNarrow } from './use-narrow.ts';
 
-const Palette = lazy(() => import('./palette.tsx').then(({ Palette }) => ({ default: Palette })));
+/** Long after a page has come, so that it takes nothing from the first load. */
+const PALETTE_AFTER_MS = 2_000;
+
 const ShortcutHelp = lazy(() =>
   import('./shortcut-help.tsx').then(({ ShortcutHelp }) => ({ default: ShortcutHelp })),
 );
@@ -33,6 +35,7 @@ export function AppShell() {
 
   useEffect(() => loadPreferences(username), [username]);
   useEffect(() => followChanges(queryClient), []);
+  const Palette = usePalette(open === 'palette');
   useShortcuts(shortcuts);
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
@@ -91,13 +94,30 @@ export function AppShell() {
         <FactorDemand />
         <Outlet />
       </main>
-      <Suspense>
-        {open === 'palette' && <Palette onClose={() => setOpen(null)} />}
-        {open === 'help' && <ShortcutHelp onClose={() => setOpen(null)} />}
-      </Suspense>
+      {open === 'palette' && Palette && <Palette onClose={() => setOpen(null)} />}
+      <Suspense>{open === 'help' && <ShortcutHelp onClose={() => setOpen(null)} />}</Suspense>
       <StepUpPrompt />
       <SessionEnd />
       <Toasts />
     </div>
   );
+}
+
+type PaletteView = (props: { onClose: () => void }) => ReactNode;
+
+/** The palette once its script is there. Not by `lazy`: React shows what it waited for 300 ms later than it could. */
+function usePalette(isWanted: boolean): PaletteView | null {
+  const [view, setView] = useState<PaletteView | null>(null);
+  useEffect(() => {
+    if (view) return;
+    const load = () =>
+      void import('./palette.tsx').then(
+        ({ Palette }) => setView(() => Palette),
+        // It is asked for again when it is wanted.
+        () => isWanted && toast('The search could not be loaded. Try again.', { tone: 'bad' }),
+      );
+    const timer = setTimeout(load, isWanted ? 0 : PALETTE_AFTER_MS);
+    return () => clearTimeout(timer);
+  }, [view, isWanted]);
+  return view;
 }

@@ -11,7 +11,7 @@ export function ColumnChooser<T>({
   choice,
 }: {
   /** The columns that may be hidden. */
-  columns: readonly Pick<Column<T>, 'id' | 'header'>[];
+  columns: readonly Pick<Column<T>, 'id' | 'header' | 'roomy'>[];
   choice: HiddenColumns;
 }) {
   const { density } = usePreferences();
@@ -26,7 +26,7 @@ export function ColumnChooser<T>({
     >
       <fieldset>
         <legend className="mb-1 font-medium">Columns</legend>
-        {columns.map(({ id, header }) => (
+        {columns.map(({ id, header, roomy }) => (
           <label key={id} className="flex min-h-7 items-center gap-2">
             <input
               type="checkbox"
@@ -35,6 +35,7 @@ export function ColumnChooser<T>({
               onChange={() => choice.toggle(id)}
             />
             {header}
+            {roomy && <span className="text-muted">in wide windows</span>}
           </label>
         ))}
       </fieldset>

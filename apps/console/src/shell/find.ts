@@ -1,16 +1,18 @@
 import { useQueries } from '@tanstack/react-query';
 import type { AgentItem } from '@tidegate/protocol/agents-api';
+import { isolated } from '@tidegate/protocol/isolated';
 import type { Operator } from '@tidegate/protocol/operators-api';
 import type { PackageItem } from '@tidegate/protocol/updates-api';
 import type { VulnerabilityItem } from '@tidegate/protocol/vulnerabilities-api';
-import { useEffect, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { get, type Page, type Query, search } from '../api/client.ts';
 import type { Topic } from '../api/live.ts';
 import { useSession } from '../api/session.ts';
+import { MANAGERS } from '../hosts/package-managers.ts';
 import type { Recent } from './recents.ts';
 
-/** Long enough to skip the letters of a word, short enough to feel immediate. */
-const PAUSE_MS = 60;
+/** Long enough to skip the letters of a fast typist; with the answers it stays below 100 ms. */
+const PAUSE_MS = 40;
 const EACH = 5;
 /** Parts of names, as the lists allow them. */
 const TEXT_MAX_CHARS = 128;
@@ -21,19 +23,25 @@ export interface Found {
   readonly says: string | null;
 }
 
-/** Asks the lists for the text once typing pauses; a newer text aborts the older requests. */
+/**
+ * Asks the lists for the text once typing pauses; a newer text aborts the older requests. Until they answer, what was found
+ * for the older text stays where it still fits.
+ */
 export function useFound(text: string): Found {
   const { may, groups } = useSession();
   const wanted = text.trim().slice(0, TEXT_MAX_CHARS);
   const q = usePaused(wanted);
   const isOn = q.length > 1;
   const seesOperators = may('admin') && groups === null;
-  const answers = useQueries({
+  const query = { q, limit: EACH };
+  const { found, isBusy, isFailed } = useQueries({
     queries: [
-      asked('hosts', '/api/v1/agents', { q, limit: EACH }, isOn, hostOf),
-      asked('updates', '/api/v1/packages', { q, limit: EACH }, isOn, packageOf),
-      asked('advisories', '/api/v1/vulnerabilities', { q, limit: EACH }, isOn, vulnerabilityOf),
-      asked('operators', '/api/v1/admin/operators', { limit: 100 }, isOn && seesOperators, operatorOf),
+      asked('hosts', '/api/v1/agents', query, isOn, hostOf),
+      asked('updates', '/api/v1/packages', query, isOn, packageOf),
+      asked('advisories', '/api/v1/vulnerabilities', query, isOn, (item: VulnerabilityItem) =>
+        vulnerabilityOf(item, q),
+      ),
+      asked('operators', '/api/v1/admin/operators', query, isOn && seesOperators, operatorOf),
     ],
     combine: (results) => ({
       found: results.flatMap(({ data }) => data ?? []),
@@ -41,12 +49,21 @@ export function useFound(text: string): Found {
       isFailed: results.some(({ isError }) => isError),
     }),
   });
-  const lower = q.toLowerCase();
-  const found = isOn
-    ? answers.found.filter(({ group, label }) => group !== 'Operators' || label.toLowerCase().includes(lower))
-    : [];
-  const isBusy = q !== wanted || answers.isBusy;
-  return { found, says: isBusy ? 'Searching…' : answers.isFailed ? 'The search failed. Try again.' : null };
+  const last = useRef<readonly Entry[]>([]);
+  if (wanted.length < 2) return { found: [], says: null };
+  if (q === wanted && !isBusy) {
+    last.current = found;
+    return { found, says: isFailed ? 'The search failed. Try again.' : null };
+  }
+  const here = q === wanted ? found : [];
+  const fits = last.current.filter(
+    (one) => containsText(one, wanted) && !here.some(({ id }) => id === one.id),
+  );
+  return { found: [...here, ...fits], says: 'Searching…' };
+}
+
+function containsText({ label }: Entry, text: string): boolean {
+  return label.toLowerCase().includes(text.toLowerCase());
 }
 
 type Entry = Found['found'][number];
@@ -66,17 +83,24 @@ const hostOf = ({ id, hostname }: AgentItem): Entry => ({
 });
 
 const packageOf = ({ id, ecosystem, name }: PackageItem): Entry => ({
-  ...{ id: `package ${id}`, group: 'Packages', label: `${name} (${ecosystem})` },
+  ...{ id: `package ${id}`, group: 'Packages', label: `${isolated(name)} (${MANAGERS[ecosystem]})` },
   href: `/updates${search({ ecosystem, name })}`,
 });
 
-const vulnerabilityOf = ({ id, summary }: VulnerabilityItem): Entry => ({
-  ...{ id: `vulnerability ${id}`, group: 'Vulnerabilities', label: summary ? `${id}: ${summary}` : id },
-  href: `/vulnerabilities/${encodeURIComponent(id)}`,
-});
+/** With the alias that was asked for, which its own id does not show. */
+function vulnerabilityOf({ id, names, summary }: VulnerabilityItem, text: string): Entry {
+  const has = (name: string) => name.toLowerCase().includes(text.toLowerCase());
+  const alias = has(id) ? undefined : names.find(has);
+  const label = [id, alias && ` (${alias})`, summary && `: ${isolated(summary)}`].filter(Boolean).join('');
+  return {
+    ...{ id: `vulnerability ${id}`, group: 'Vulnerabilities', label },
+    href: `/vulnerabilities/${encodeURIComponent(id)}`,
+  };
+}
 
 const operatorOf = ({ id, username }: Operator): Entry => ({
-  ...{ id: `operator ${id}`, group: 'Operators', label: username, href: '/operators' },
+  ...{ id: `operator ${id}`, group: 'Operators', label: username },
+  href: `/operators${search({ q: username })}`,
 });
 
 function usePaused(text: string): string {

@@ -81,7 +81,7 @@ const ADMINISTRATION: readonly Entry[] = [
   { to: '/holds', label: 'Holds', icon: <Lock />, role: 'viewer', isOfFleet: true },
   { to: '/exceptions', label: 'Age exceptions', icon: <ListChecks />, role: 'viewer', isOfFleet: true },
   { to: '/statements', label: 'Statements', icon: <MessageSquareWarning />, role: 'viewer', isOfFleet: true },
-  { to: '/origins', label: 'Third parties', icon: <Warehouse />, role: 'viewer', isOfFleet: true },
+  { to: '/origins', label: 'Third-party origins', icon: <Warehouse />, role: 'viewer', isOfFleet: true },
   {
     to: '/signing-keys',
     label: 'Signing keys',

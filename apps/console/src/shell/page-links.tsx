@@ -1,6 +1,6 @@
 import { Link, useLocation } from '@tanstack/react-router';
 import { ChevronRight } from 'lucide-react';
-import { useId, useState } from 'react';
+import { useEffect, useId, useRef, useState } from 'react';
 import { type MenuCount, useMenuCounts } from './menu-counts.ts';
 import { type Destination, GROUPS, type Group } from './navigation.tsx';
 
@@ -21,8 +21,14 @@ export function PageLinks({
   const [isUnfolded, setUnfolded] = useState(false);
   const byGroup = Map.groupBy(destinations, ({ group }) => group);
   const current = destinations.find(({ to }) => isWithin(pathname, to));
+  const nav = useRef<HTMLElement>(null);
+  const to = current?.to;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: runs when another page is shown.
+  useEffect(() => {
+    nav.current?.querySelector('[aria-current=page]')?.scrollIntoView({ block: 'nearest' });
+  }, [to]);
   return (
-    <nav aria-label="Pages" className="flex-1 overflow-y-auto px-2 pb-2">
+    <nav ref={nav} aria-label="Pages" className="flex-1 scroll-py-2 overflow-y-auto px-2 pb-2">
       {GROUPS.map((group) => {
         const entries = byGroup.get(group);
         if (!entries) return null;
@@ -110,7 +116,7 @@ function Entry({
         to={to}
         onClick={onGo}
         activeOptions={{ exact: to === '/', includeSearch: false }}
-        className={`${count ? 'pr-12' : 'pr-2'} flex min-h-8 items-center gap-2.5 rounded-md py-1 pl-2 text-text no-underline hover:bg-sunken hover:no-underline aria-[current=page]:bg-accent-soft aria-[current=page]:font-semibold aria-[current=page]:text-accent max-md:min-h-10`}
+        className={`${count ? 'pr-12' : 'pr-2'} flex min-h-8 items-center gap-2.5 rounded-md py-1 pl-2 text-text no-underline hover:bg-sunken hover:no-underline aria-[current=page]:bg-accent-soft aria-[current=page]:font-medium aria-[current=page]:text-accent max-md:min-h-10`}
       >
         <span aria-hidden="true" className="[&>svg]:size-4">
           {icon}

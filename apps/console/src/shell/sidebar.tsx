@@ -52,7 +52,7 @@ export function Sidebar({ destinations, account, onSearch }: FrameProps) {
         />
         {groups && (
           <p className="truncate px-2 text-[0.85rem] text-muted" title={groups.join(', ')}>
-            Can see: {groups.join(', ')}
+            Can see: <bdi>{groups.join(', ')}</bdi>
           </p>
         )}
         <p className="flex flex-wrap items-center gap-x-2 px-2 pt-1">

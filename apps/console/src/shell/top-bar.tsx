@@ -36,7 +36,11 @@ export function TopBar({ destinations, account, onSearch }: FrameProps) {
               <span className="min-w-0 truncate">{session?.operator.username}</span>
               {session?.operator.role}
             </p>
-            {groups && <p className="px-2 pb-1 break-words text-muted">Can see: {groups.join(', ')}</p>}
+            {groups && (
+              <p className="px-2 pb-1 break-words text-muted">
+                Can see: <bdi>{groups.join(', ')}</bdi>
+              </p>
+            )}
             {account.map((action) => (
               <button
                 key={action.id}

@@ -22,8 +22,8 @@ export function WholeFleet({ title, children }: { title: string; children: React
 export function NotYours({ groups }: { groups: readonly string[] }) {
   return (
     <p>
-      You can only see the hosts of {groups.join(', ')}, so information about the whole fleet is not shown to
-      you. An admin of the whole fleet can look it up, or change what you can see.
+      You can only see the hosts of <bdi>{groups.join(', ')}</bdi>, so information about the whole fleet is
+      not shown to you. An admin of the whole fleet can look it up, or change what you can see.
     </p>
   );
 }

@@ -30,7 +30,7 @@ const COLUMNS: readonly Column<AgentItem>[] = [
 /** The hosts without the newest key set, which a rotation waits for. */
 export function HostsBehindDialog({ newest, onClose }: { newest: number; onClose: () => void }) {
   const [progress, setProgress] = useState<{ fetched: number; total: number } | null>(null);
-  const { data, error } = useQuery({
+  const { data, error, refetch } = useQuery({
     queryKey: ['hosts', 'behind', newest],
     queryFn: async ({ signal }) => {
       const bounds = { max: LOOKED_AT_MAX, signal, onProgress: setProgress };
@@ -42,7 +42,7 @@ export function HostsBehindDialog({ newest, onClose }: { newest: number; onClose
   });
   return (
     <Dialog title={`Hosts without key set ${newest}`} onClose={onClose} wide>
-      {error && <ErrorPanel error={error} />}
+      {error && <ErrorPanel error={error} retry={() => void refetch()} />}
       {!data && !error && (
         <div role="status">
           <progress

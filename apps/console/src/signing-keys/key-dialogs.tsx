@@ -5,7 +5,7 @@ import { fieldFaults } from '../api/field-faults.ts';
 import { queryClient } from '../api/queries.ts';
 import { withStepUp } from '../login/step-up.tsx';
 import { Button } from '../ui/button.tsx';
-import { ConfirmDialog, Dialog } from '../ui/dialog.tsx';
+import { ConfirmDialog, Dialog, DialogFooter } from '../ui/dialog.tsx';
 import { Field } from '../ui/field.tsx';
 import { toast } from '../ui/toasts.tsx';
 import { isHeldByAll, readinessText } from './key-set-rules.ts';
@@ -59,12 +59,12 @@ export function AddKeyDialog({ onClose }: { onClose: () => void }) {
           error={fault ?? add.error?.message}
           onChange={(event) => setPublicKey(event.target.value.trim())}
         />
-        <div className="flex flex-wrap justify-end gap-2">
+        <DialogFooter>
           <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" tone="primary" busy={add.isPending}>
             Add
           </Button>
-        </div>
+        </DialogFooter>
       </form>
     </Dialog>
   );

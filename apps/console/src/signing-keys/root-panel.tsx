@@ -12,10 +12,10 @@ const SHORT = 16;
 
 /** The key set in force, and the offline root that vouches for it if there is one. */
 export function RootPanel() {
-  const { data, error, isPending } = useQuery(keySetQuery);
+  const { data, error, isPending, refetch } = useQuery(keySetQuery);
   return (
     <Panel title="Key set and offline root">
-      {error && <ErrorPanel error={error} />}
+      {error && <ErrorPanel error={error} retry={() => void refetch()} />}
       {isPending && !error && <Skeleton rows={3} />}
       {data && (
         <Facts

@@ -7,11 +7,14 @@ import type { Query } from '../api/client.ts';
 import { useListSearch } from '../api/list-search.ts';
 import { listQuery, oneQuery } from '../api/queries.ts';
 import { useSession } from '../api/session.ts';
+import { Term } from '../glossary/term.tsx';
 import { Badge } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
 import { CopyText } from '../ui/copy-text.tsx';
 import type { Column } from '../ui/data-table.tsx';
+import { FilterChips } from '../ui/filter-chips.tsx';
 import { ListTable } from '../ui/list-table.tsx';
+import { None } from '../ui/none.tsx';
 import { Page } from '../ui/page.tsx';
 import { EmptyState } from '../ui/states.tsx';
 import { Time } from '../ui/time.tsx';
@@ -24,14 +27,15 @@ import type { SigningKey } from './signing-key.ts';
 
 type Open = { act: 'use' | 'revoke'; signingKey: SigningKey } | { act: 'add' } | { act: 'behind' } | null;
 
-const NO_FILTERS = [] as const;
+const FILTERS = ['due'] as const;
+const FILTER_WORDS = { due: 'in use for more than a year' };
 const SHORT = 16;
 
 /** The keys that sign for the fleet: add one, wait until the hosts hold it, use it, revoke the old one. */
 export function SigningKeysPage() {
   const { may } = useSession();
   const isAdmin = may('admin');
-  const list = useListSearch(NO_FILTERS);
+  const list = useListSearch(FILTERS);
   const [open, setOpen] = useState<Open>(null);
   const query = useQuery(listQuery<SigningKey>('keys', KEYS_PATH, list.query));
   const keySet = useQuery(keySetQuery);
@@ -40,7 +44,12 @@ export function SigningKeysPage() {
   return (
     <Page
       title="Signing keys"
-      lead="Rotate in this order: add a key, wait until the hosts hold it, sign with it, revoke the old one."
+      lead={
+        <>
+          <Term of="signingKey">Signing keys</Term> are rotated in this order: add a key, wait until the hosts
+          hold it, sign with it, revoke the old one.
+        </>
+      }
       actions={
         <>
           {keySet.data && <Button onClick={() => setOpen({ act: 'behind' })}>Which hosts are behind?</Button>}
@@ -62,6 +71,15 @@ export function SigningKeysPage() {
           query={query}
           noun="signing keys"
           empty={<EmptyState title="No signing key yet" />}
+          toolbar={
+            list.isFiltered && (
+              <FilterChips
+                filter={list.filter}
+                words={FILTER_WORDS}
+                onRemove={(name) => list.setFilter({ [name]: undefined })}
+              />
+            )
+          }
           label="Signing keys"
           columns={columns}
           rowId={idOf}
@@ -110,7 +128,7 @@ function columnsOf({
 }): readonly Column<SigningKey>[] {
   return [
     { id: 'version', header: 'Key', align: 'right', cell: ({ version }) => version },
-    { id: 'status', header: 'Status', cell: (key) => <KeyStatus signingKey={key} /> },
+    { id: 'status', header: 'Status', part: 'pinned', cell: (key) => <KeyStatus signingKey={key} /> },
     {
       id: 'trusted_by',
       header: 'Readiness',
@@ -163,7 +181,7 @@ function KeyStatus({ signingKey: key }: { signingKey: SigningKey }) {
 }
 
 function Readiness({ signingKey: key, hosts }: { signingKey: SigningKey; hosts: number | null }) {
-  if (key.status === 'revoked') return <span className="text-muted">–</span>;
+  if (key.status === 'revoked') return <None word="–" />;
   if (hosts === null) return <span className="text-muted">{key.trusted_by} hosts hold it</span>;
   return (
     <span className="inline-flex items-center gap-2">

@@ -1,9 +1,11 @@
 import { useMutation } from '@tanstack/react-query';
+import { isolated } from '@tidegate/protocol/isolated';
 import type { VexScope, VexStatementDetail, VexStatementRequest } from '@tidegate/protocol/vex-api';
 import { useState } from 'react';
 import { post } from '../api/client.ts';
 import { fieldFaults } from '../api/field-faults.ts';
 import { queryClient } from '../api/queries.ts';
+import { MANAGERS } from '../hosts/package-managers.ts';
 import { withStepUp } from '../login/step-up.tsx';
 import { endOfDay } from '../ui/day-rules.ts';
 import { Field, Select, TextArea } from '../ui/field.tsx';
@@ -13,7 +15,6 @@ import { toast } from '../ui/toasts.tsx';
 import { ScopeFields } from './scope-fields.tsx';
 import {
   DAYS,
-  ECOSYSTEMS,
   JUSTIFICATIONS,
   keyOf,
   namesDistribution,
@@ -36,7 +37,7 @@ export function AddStatement({ prefill, onClose }: { prefill: Prefill | null; on
   const adding = useMutation({
     mutationFn: (body: VexStatementRequest) => withStepUp(() => post<VexStatementDetail>(STATEMENTS, body)),
     onSuccess: async ({ vulnerability, package: name }) => {
-      toast(`The statement about ${vulnerability} in ${name} is in force.`);
+      toast(`The statement about ${vulnerability} in ${isolated(name)} is in force.`);
       await queryClient.invalidateQueries({ queryKey: ['updates'] });
       onClose();
     },
@@ -74,12 +75,12 @@ export function AddStatement({ prefill, onClose }: { prefill: Prefill | null; on
         error={faults.vulnerability}
       />
       <Select
-        label="Ecosystem"
+        label="Package manager"
         value={ecosystem}
-        onChange={(e) => setEcosystem(keyOf(ECOSYSTEMS, e.target.value, 'apt'))}
+        onChange={(e) => setEcosystem(keyOf(MANAGERS, e.target.value, 'apt'))}
         error={faults.ecosystem}
       >
-        {Object.entries(ECOSYSTEMS).map(([value, word]) => (
+        {Object.entries(MANAGERS).map(([value, word]) => (
           <option key={value} value={value}>
             {word}
           </option>

@@ -106,7 +106,7 @@ function ImportResult({ answer, onClose }: { answer: VexImportAnswer; onClose: (
           {skipped.map(({ vulnerability, reason }, i) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: the list never changes, and entries may repeat
             <li key={i} className="break-words">
-              <span className="mono">{vulnerability}</span>: {reason}
+              <span className="mono">{vulnerability}</span>: <bdi>{reason}</bdi>
             </li>
           ))}
         </ul>

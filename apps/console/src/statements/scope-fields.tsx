@@ -1,3 +1,4 @@
+import { isolated } from '@tidegate/protocol/isolated';
 import type { VexScope } from '@tidegate/protocol/vex-api';
 import { useGroups } from '../hosts/groups.ts';
 import { Select } from '../ui/field.tsx';
@@ -34,10 +35,10 @@ export function ScopeFields({
       error={error}
     >
       <option value="">all hosts</option>
-      {host && <option value={HOST}>only {host.hostname}</option>}
+      {host && <option value={HOST}>only {isolated(host.hostname)}</option>}
       {groups.map(({ name }) => (
         <option key={name} value={`${GROUP}${name}`}>
-          the group {name}
+          the group {isolated(name)}
         </option>
       ))}
     </Select>

@@ -1,4 +1,6 @@
+import { isolated } from '@tidegate/protocol/isolated';
 import type { VexFormat, VexJustification, VexScope, VexStatementRequest } from '@tidegate/protocol/vex-api';
+import { MANAGERS } from '../hosts/package-managers.ts';
 
 export const STATEMENTS = '/api/v1/admin/vex-statements';
 export const DOCUMENT = '/api/v1/admin/vex-document';
@@ -18,14 +20,6 @@ export const JUSTIFICATIONS: Readonly<Record<VexJustification, string>> = {
 export const STATUSES: Readonly<Record<VexStatementRequest['status'], string>> = {
   not_affected: 'not affected',
   accepted: 'risk accepted',
-};
-
-export const ECOSYSTEMS: Readonly<Record<VexStatementRequest['ecosystem'], string>> = {
-  apt: 'apt',
-  dnf: 'dnf',
-  npm: 'npm',
-  pypi: 'PyPI',
-  tidegate: 'Tidegate agent',
 };
 
 export const FORMATS: Readonly<Record<VexFormat, string>> = { openvex: 'OpenVEX', cyclonedx: 'CycloneDX' };
@@ -63,7 +57,7 @@ export function prefillOf(search: Readonly<Record<string, unknown>>): Prefill | 
   };
   const [vulnerability, name] = [text('vulnerability'), text('package')];
   if (vulnerability === '' || name === '') return null;
-  const ecosystem = keyOf(ECOSYSTEMS, text('ecosystem'), 'apt');
+  const ecosystem = keyOf(MANAGERS, text('ecosystem'), 'apt');
   const [id, hostname] = [text('agent_id'), text('hostname')];
   const host = id === '' || hostname === '' ? null : { id, hostname };
   return {
@@ -87,7 +81,7 @@ export function scopeText(scope: VexScope): string {
     case 'all':
       return 'all hosts';
     case 'group':
-      return `the group ${scope.group}`;
+      return `the group ${isolated(scope.group)}`;
     case 'host':
       return 'one host';
   }

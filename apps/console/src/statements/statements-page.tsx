@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, useSearch } from '@tanstack/react-router';
+import { isolated } from '@tidegate/protocol/isolated';
 import type { VexFormat, VexScope, VexStatement } from '@tidegate/protocol/vex-api';
 import { Ban, Download, Plus, Upload } from 'lucide-react';
 import { useMemo, useState } from 'react';
@@ -7,8 +8,11 @@ import { get, remove } from '../api/client.ts';
 import { useListSearch } from '../api/list-search.ts';
 import { listQuery, queryClient } from '../api/queries.ts';
 import { useSession } from '../api/session.ts';
+import { Term } from '../glossary/term.tsx';
+import { MANAGERS } from '../hosts/package-managers.ts';
 import { withStepUp } from '../login/step-up.tsx';
 import { Button, IconButton } from '../ui/button.tsx';
+import { ByWhom } from '../ui/by-whom.tsx';
 import type { Column } from '../ui/data-table.tsx';
 import { ConfirmDialog } from '../ui/dialog.tsx';
 import { ListTable } from '../ui/list-table.tsx';
@@ -17,7 +21,6 @@ import { Page } from '../ui/page.tsx';
 import { saveJson } from '../ui/save-file.ts';
 import { Standing } from '../ui/standing.tsx';
 import { EmptyState } from '../ui/states.tsx';
-import { Time } from '../ui/time.tsx';
 import { attempt, toast } from '../ui/toasts.tsx';
 import { AddStatement } from './add-statement.tsx';
 import { ImportStatements } from './import-statements.tsx';
@@ -48,7 +51,12 @@ export function StatementsPage() {
   return (
     <Page
       title="Vulnerability statements"
-      lead="What operators have stated about vulnerabilities (VEX). The distribution's own word is shown with each finding."
+      lead={
+        <>
+          What operators have <Term of="statement">stated about vulnerabilities</Term> (VEX). What the
+          distribution says is shown with each finding.
+        </>
+      }
       actions={
         <>
           <ExportMenu />
@@ -127,24 +135,34 @@ function columnsOf(onRevoke: ((statement: VexStatement) => void) | null): readon
       cell: ({ vulnerability }) => <span className="mono font-medium">{vulnerability}</span>,
     },
     {
+      id: 'state',
+      header: 'State',
+      part: 'pinned',
+      folds: true,
+      cell: (statement) => <Standing of={statement} />,
+    },
+    {
       id: 'package',
-      header: 'Package',
-      cell: ({ package: name, versions, distribution, ecosystem }) => (
+      header: 'Package and hosts',
+      folds: true,
+      cell: ({ package: name, versions, distribution, ecosystem, scope }) => (
         <span title={versions.join(', ')}>
           <span className="mono">
-            {name} {versions[0]}
+            <bdi>{name}</bdi> {versions[0]}
           </span>
           {versions.length > 1 && (
             <span className="text-muted"> and {versions.length - 1} more versions</span>
           )}
-          <span className="text-muted"> ({distribution ?? ecosystem})</span>
+          <p className="text-muted">
+            {distribution ?? MANAGERS[ecosystem]}, <ScopeOf scope={scope} />
+          </p>
         </span>
       ),
     },
-    { id: 'state', header: 'State', cell: (statement) => <Standing of={statement} /> },
     {
       id: 'status',
-      header: "An operator's statement",
+      header: 'Statement',
+      folds: true,
       cell: ({ status, justification }) => (
         <>
           {STATUSES[status]}
@@ -152,20 +170,24 @@ function columnsOf(onRevoke: ((statement: VexStatement) => void) | null): readon
         </>
       ),
     },
-    { id: 'scope', header: 'Hosts', cell: ({ scope }) => <ScopeOf scope={scope} /> },
     {
       id: 'text',
       header: 'Explanation',
       wide: true,
+      wraps: true,
       cell: ({ text }) => <span title={text}>{text}</span>,
     },
     {
       id: 'created_by',
-      header: 'Stated by',
+      header: 'By',
       cell: ({ created_by: by, created_at: at, imported }) => (
         <>
-          {by}, <Time at={at} />
-          {imported !== null && <p className="max-w-48 truncate text-muted">from {imported.author}</p>}
+          <ByWhom by={by} at={at} />
+          {imported !== null && (
+            <p className="max-w-48 truncate text-muted">
+              from <bdi>{imported.author}</bdi>
+            </p>
+          )}
         </>
       ),
     },
@@ -177,7 +199,8 @@ function columnsOf(onRevoke: ((statement: VexStatement) => void) | null): readon
     cell: (statement) =>
       statement.state === 'in_force' && (
         <IconButton
-          label={`Revoke the statement about ${statement.vulnerability} in ${statement.package}`}
+          word="Revoke"
+          label={`Revoke the statement about ${statement.vulnerability} in ${isolated(statement.package)}`}
           onClick={() => onRevoke(statement)}
         >
           <Ban aria-hidden="true" className="size-4" />
@@ -200,12 +223,12 @@ function RevokeStatement({ statement, onClose }: { statement: VexStatement; onCl
   const { id, vulnerability, package: name } = statement;
   const revoke = async () => {
     await withStepUp(() => remove(`${STATEMENTS}/${id}`));
-    toast(`The statement about ${vulnerability} in ${name} is revoked.`);
+    toast(`The statement about ${vulnerability} in ${isolated(name)} is revoked.`);
     await queryClient.invalidateQueries({ queryKey: ['updates'] });
   };
   return (
     <ConfirmDialog
-      title={`Revoke the statement about ${vulnerability} in ${name}`}
+      title={`Revoke the statement about ${vulnerability} in ${isolated(name)}`}
       confirm="Revoke the statement"
       onConfirm={revoke}
       onClose={onClose}

@@ -11,7 +11,11 @@ export function ActionLine({ action: { icon, label, shortcut } }: { action: Acti
         </span>
       )}
       <span className="flex-1">{label}</span>
-      {shortcut && <Kbd text={shortcut} />}
+      {shortcut && (
+        <span className="max-md:hidden">
+          <Kbd text={shortcut} />
+        </span>
+      )}
     </>
   );
 }

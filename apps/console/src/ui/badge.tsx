@@ -13,6 +13,7 @@ import {
   X,
 } from 'lucide-react';
 import type { ReactNode } from 'react';
+import { None } from './none.tsx';
 
 export type BadgeTone = 'good' | 'bad' | 'warn' | 'unknown' | 'neutral' | 'accent';
 
@@ -26,7 +27,7 @@ export const TONES: Readonly<Record<BadgeTone, string>> = {
   accent: 'bg-accent-soft text-accent',
 };
 
-/** Colour, shape and word: never colour alone. */
+/** Colour, shape and word: never colour alone. The word is on the line of the text around it. */
 export function Badge({
   tone,
   icon,
@@ -41,10 +42,10 @@ export function Badge({
   return (
     <span
       title={title}
-      className={`inline-flex items-center gap-1 rounded-full px-2 py-0.5 text-[0.83rem] leading-5 font-medium whitespace-nowrap ${TONES[tone]}`}
+      className={`inline-flex items-baseline gap-1 rounded-full px-2 py-0.5 text-[0.83rem] leading-5 font-medium whitespace-nowrap ${TONES[tone]}`}
     >
       {icon && (
-        <span aria-hidden="true" className="[&>svg]:size-3.5">
+        <span aria-hidden="true" className="self-center [&>svg]:size-3.5">
           {icon}
         </span>
       )}
@@ -105,7 +106,7 @@ const SEVERITIES: Readonly<Record<string, BadgeTone>> = {
 
 /** Null if nothing was found or checked; `unknown` if a record states no severity. */
 export function SeverityBadge({ severity }: { severity: string | null }) {
-  if (severity === null || severity === 'none') return <span className="text-muted">–</span>;
+  if (severity === null || severity === 'none') return <None word="–" />;
   const icon = severity === 'critical' ? <OctagonAlert /> : <TriangleAlert />;
   return (
     <Badge tone={SEVERITIES[severity] ?? 'unknown'} icon={icon}>

@@ -1,4 +1,4 @@
-import type { ButtonHTMLAttributes, ReactNode } from 'react';
+import type { ButtonHTMLAttributes, MouseEvent, ReactNode } from 'react';
 
 type Tone = 'plain' | 'primary' | 'danger' | 'quiet';
 
@@ -15,6 +15,8 @@ interface Props extends ButtonHTMLAttributes<HTMLButtonElement> {
   /** The key that does the same, shown beside the label. */
   readonly shortcut?: string | undefined;
   readonly busy?: boolean;
+  /** Whether it cannot be used yet; it keeps the focus. */
+  readonly waits?: boolean;
   /** Lets a label that is a sentence take more than one line. */
   readonly wraps?: boolean;
 }
@@ -25,6 +27,7 @@ export function Button({
   icon,
   shortcut,
   busy = false,
+  waits = false,
   wraps = false,
   children,
   ...rest
@@ -35,7 +38,8 @@ export function Button({
       {...rest}
       disabled={busy || rest.disabled}
       aria-busy={busy}
-      className={`inline-flex min-h-8 items-center gap-1.5 rounded-md px-3 py-1 font-medium ${wraps ? 'wrap-anywhere' : 'sm:whitespace-nowrap'} disabled:opacity-55 ${TONES[tone]} ${rest.className ?? ''}`}
+      {...(waits ? { 'aria-disabled': true, onClick: refuse } : {})}
+      className={`inline-flex min-h-8 items-center justify-center gap-1.5 max-md:min-h-11 rounded-md px-3 py-1 font-medium ${wraps ? 'wrap-anywhere' : 'sm:whitespace-nowrap'} disabled:opacity-55 aria-disabled:opacity-55 ${TONES[tone]} ${rest.className ?? ''}`}
     >
       {icon}
       {children}
@@ -45,29 +49,45 @@ export function Button({
           className="inline-block size-3 animate-spin rounded-full border-2 border-current border-r-transparent"
         />
       )}
-      {shortcut && <Kbd text={shortcut} />}
+      {shortcut && (
+        <span className="max-md:hidden">
+          <Kbd text={shortcut} />
+        </span>
+      )}
     </button>
   );
 }
 
-/** A button with only an icon: its name is read out and shown on hover. */
+/** Also keeps a form from being sent. */
+function refuse(event: MouseEvent): void {
+  event.preventDefault();
+}
+
+/**
+ * A button with only an icon: its name is read out and shown on hover. A phone has no hover: where the icon alone does not
+ * say it, `word`, a part of the name, stands beside it there.
+ */
 export function IconButton({
   label,
+  word,
   children,
   ...rest
-}: ButtonHTMLAttributes<HTMLButtonElement> & { label: string }) {
+}: ButtonHTMLAttributes<HTMLButtonElement> & { label: string; word?: string }) {
   return (
     <button
       type="button"
       {...rest}
       aria-label={label}
       title={label}
-      className={`inline-flex size-8 items-center justify-center rounded-md text-muted hover:bg-sunken hover:text-text disabled:opacity-50 ${rest.className ?? ''}`}
+      className={`inline-flex size-8 items-center ${word ? WITH_WORD : 'max-md:size-11'} justify-center rounded-md text-muted hover:bg-sunken hover:text-text disabled:opacity-50 ${rest.className ?? ''}`}
     >
       {children}
+      {word && <span className="md:hidden">{word}</span>}
     </button>
   );
 }
+
+const WITH_WORD = 'max-md:h-11 max-md:w-auto max-md:gap-1.5 max-md:px-3';
 
 export function Kbd({ text }: { text: string }) {
   return (

@@ -2,18 +2,20 @@ import { X } from 'lucide-react';
 import { type ReactNode, useEffect, useId, useRef, useState } from 'react';
 import { Button, IconButton } from './button.tsx';
 import { Field } from './field.tsx';
+import { PopoverPlace } from './popover.tsx';
 
 interface DialogProps {
   readonly title: string;
   readonly onClose: () => void;
   readonly children: ReactNode;
   readonly wide?: boolean;
-  /** At the edge of the window, full height, instead of centred. */
+  /** At the edge of the window, full height, instead of in the middle. */
   readonly at?: 'left';
 }
 
 const AT_LEFT = 'm-0 h-dvh max-h-none w-[min(20rem,88vw)] rounded-r-xl border-r';
-const IN_THE_MIDDLE = 'max-h-[88vh] rounded-xl border';
+/** Its top stands still: content that comes later moves nothing above it. */
+const IN_THE_MIDDLE = 'mt-[8dvh] max-h-[88dvh] rounded-xl border';
 
 const FIELD = 'input:not([type=hidden], [readonly]), select, textarea';
 const CONTROL = 'a[href], button, summary, [tabindex]:not([tabindex="-1"])';
@@ -34,12 +36,14 @@ function focusFirst(dialog: HTMLElement): void {
 export function Dialog({ title, onClose, children, wide = false, at }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
   const titleId = useId();
-  const place =
+  const [place, setPlace] = useState<HTMLElement | null>(null);
+  const shape =
     at === 'left' ? AT_LEFT : `${IN_THE_MIDDLE} ${wide ? 'w-[min(64rem,94vw)]' : 'w-[min(34rem,94vw)]'}`;
   useEffect(() => {
     const dialog = element.current;
     const before = document.activeElement;
     dialog?.showModal();
+    setPlace(dialog);
     if (dialog) focusFirst(dialog);
     return () => {
       dialog?.close();
@@ -54,7 +58,7 @@ export function Dialog({ title, onClose, children, wide = false, at }: DialogPro
         event.preventDefault();
         onClose();
       }}
-      className={`overflow-auto border-line bg-raised p-0 shadow-float ${place}`}
+      className={`scroll-pb-16 overflow-auto border-line bg-raised p-0 shadow-float ${shape}`}
     >
       <header className="sticky top-0 z-10 flex items-center justify-between gap-4 border-b border-line bg-raised px-5 py-3">
         <h2 id={titleId} className="text-base font-semibold">
@@ -69,10 +73,24 @@ export function Dialog({ title, onClose, children, wide = false, at }: DialogPro
         tabIndex={-1}
         className={`outline-none ${at === 'left' ? 'py-2' : 'px-5 py-4 max-md:px-4'}`}
       >
-        {children}
+        <PopoverPlace value={place}>{children}</PopoverPlace>
       </div>
     </dialog>
   );
+}
+
+/** The acts of a dialog, in sight however long it is. */
+export function DialogFooter({ children }: { children: ReactNode }) {
+  return (
+    <div className="sticky bottom-0 -mx-5 -mb-4 flex flex-wrap justify-end gap-2 border-t border-line bg-raised px-5 py-3 max-md:-mx-4 max-md:px-4">
+      {children}
+    </div>
+  );
+}
+
+/** Content that comes after the dialog has opened: it finds its place empty, so that the acts below stand still. */
+export function DialogPlace({ children }: { children: ReactNode }) {
+  return <div className="min-h-40">{children}</div>;
 }
 
 interface ConfirmProps {
@@ -126,12 +144,12 @@ export function ConfirmDialog({ title, children, confirm, typed, onConfirm, onCl
             {failure}
           </p>
         )}
-        <div className="flex flex-wrap justify-end gap-2">
+        <DialogFooter>
           <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" tone="danger" busy={busy} disabled={typed !== undefined && text !== typed}>
             {confirm}
           </Button>
-        </div>
+        </DialogFooter>
       </form>
     </Dialog>
   );

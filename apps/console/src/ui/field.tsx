@@ -41,7 +41,11 @@ export function Field({ label, hint, error, ...rest }: Labelled & ComponentProps
   const id = useId();
   return (
     <Frame {...{ id, label, hint, error }}>
-      <input {...rest} {...described(id, { hint, error })} className={`${BOX} ${rest.className ?? ''}`} />
+      <input
+        {...rest}
+        {...described(id, { hint, error })}
+        className={`${BOX} leading-5 ${rest.className ?? ''}`}
+      />
     </Frame>
   );
 }

@@ -1,3 +1,4 @@
+import { withMarksEscaped } from '@tidegate/protocol/isolated';
 import type { ReactNode } from 'react';
 import { ScrollArea } from './scroll-area.tsx';
 
@@ -5,7 +6,7 @@ import { ScrollArea } from './scroll-area.tsx';
 export function Fold({ summary, children }: { summary: ReactNode; children: ReactNode }) {
   return (
     <details className="min-w-0">
-      <summary className="min-h-6 w-fit rounded px-1 text-muted hover:text-text">{summary}</summary>
+      <summary className="min-h-[24px] w-fit rounded px-1 text-muted hover:text-text">{summary}</summary>
       <div className="mt-1">{children}</div>
     </details>
   );
@@ -15,7 +16,7 @@ export function Fold({ summary, children }: { summary: ReactNode; children: Reac
 export function RawJson({ value }: { value: unknown }) {
   return (
     <ScrollArea className="max-h-96 rounded-md bg-sunken p-3">
-      <pre className="whitespace-pre-wrap break-all">{JSON.stringify(value, null, 2)}</pre>
+      <pre className="whitespace-pre-wrap break-all">{withMarksEscaped(JSON.stringify(value, null, 2))}</pre>
     </ScrollArea>
   );
 }

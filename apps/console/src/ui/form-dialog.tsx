@@ -1,15 +1,16 @@
 import type { ReactNode } from 'react';
 import { Button } from './button.tsx';
-import { Dialog } from './dialog.tsx';
+import { Dialog, DialogFooter } from './dialog.tsx';
 
 /** A dialog with a form, whose refusal is shown above its buttons. */
 export function FormDialog({
   title,
   lead,
   submit,
-  tone = 'danger',
+  tone = 'primary',
   wide = false,
   busy,
+  waits = false,
   error,
   onSubmit,
   onClose,
@@ -20,10 +21,12 @@ export function FormDialog({
   lead: ReactNode;
   /** The words of the button. */
   submit: string;
-  /** `primary` where submitting changes nothing yet. */
+  /** `danger` where submitting takes something away, or changes hosts at once. */
   tone?: 'primary' | 'danger';
   wide?: boolean;
   busy: boolean;
+  /** Whether what the dialog shows is still to come. */
+  waits?: boolean;
   error: ReactNode;
   onSubmit: (form: FormData) => void;
   onClose: () => void;
@@ -45,12 +48,12 @@ export function FormDialog({
             {error}
           </div>
         )}
-        <div className="flex flex-wrap justify-end gap-2">
+        <DialogFooter>
           <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" tone={tone} busy={busy}>
+          <Button type="submit" tone={tone} busy={busy} waits={waits}>
             {submit}
           </Button>
-        </div>
+        </DialogFooter>
       </form>
     </Dialog>
   );

@@ -1,7 +1,7 @@
 import type { UseQueryResult } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import type { ListSearch } from '../api/list-search.ts';
-import type { ListedPage } from '../api/queries.ts';
+import { fetchAhead, type ListedPage } from '../api/queries.ts';
 import { DataTable, type TableProps } from './data-table.tsx';
 import { ListPanel } from './list-panel.tsx';
 
@@ -13,6 +13,9 @@ interface Props<T extends object> extends Omit<TableProps<T>, 'rows' | 'sort' | 
   readonly noun: string;
   /** Shown when the list is empty without a filter. */
   readonly empty: ReactNode;
+  /** The heading of a list that shares its page with others, and what is done with the list. */
+  readonly title?: string;
+  readonly act?: ReactNode;
   /** Filters above the rows. */
   readonly toolbar?: ReactNode;
   /** The default order; absent if the list cannot be sorted. */
@@ -27,11 +30,17 @@ export function ListTable<T extends object>({
   query,
   noun,
   empty,
+  title,
+  act,
   toolbar,
   order,
   above,
   ...table
 }: Props<T>) {
+  const onSort = (sort: string) => {
+    if (query.data) fetchAhead(query.data.list, { sort, cursor: undefined });
+    list.setSort(sort);
+  };
   return (
     <ListPanel
       query={query}
@@ -40,6 +49,7 @@ export function ListTable<T extends object>({
       clearFilter={list.isFiltered ? list.clearFilter : null}
       empty={empty}
       toolbar={toolbar}
+      {...(title === undefined ? {} : { title, act })}
     >
       {(rows) => (
         <>
@@ -47,7 +57,7 @@ export function ListTable<T extends object>({
           <DataTable
             {...table}
             rows={rows}
-            {...(order === undefined ? {} : { sort: list.sort ?? order, onSort: list.setSort })}
+            {...(order === undefined ? {} : { sort: list.sort ?? order, onSort })}
           />
         </>
       )}

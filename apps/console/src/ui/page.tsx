@@ -1,3 +1,4 @@
+import { isolated } from '@tidegate/protocol/isolated';
 import { type ReactNode, useEffect } from 'react';
 
 /** The frame of every page: heading, lead and actions; also sets the title of the window. */
@@ -13,12 +14,12 @@ export function Page({
   children: ReactNode;
 }) {
   useEffect(() => {
-    document.title = `${title} · Tidegate`;
+    document.title = `${isolated(title)} · Tidegate`;
   }, [title]);
   return (
-    <div className="mx-auto w-full max-w-[92rem] px-5 py-5 max-md:px-3 max-md:py-3">
+    <div className="mx-auto w-full max-w-[92rem] px-5 py-5 max-md:px-3 max-md:py-3 print:p-0 [&>[role=alert]]:mx-0 [&>[role=alert]]:mt-0">
       <header className="mb-4 flex flex-wrap items-start justify-between gap-3">
-        <div className="min-w-0">
+        <div className="min-w-0 flex-1 basis-80">
           <h1 className="text-xl font-semibold break-words" tabIndex={-1}>
             {title}
           </h1>
@@ -40,7 +41,7 @@ export function Panel({
 }: {
   /** What a link on the same page leads to. */
   id?: string;
-  title: string;
+  title: ReactNode;
   aside?: ReactNode;
   children: ReactNode;
 }) {
@@ -58,10 +59,10 @@ export function Panel({
 /** Names and values as a list. */
 export function Facts({ facts }: { facts: readonly (readonly [string, ReactNode])[] }) {
   return (
-    <dl className="grid grid-cols-[max-content_1fr] gap-x-6 gap-y-1.5 max-sm:grid-cols-1 max-sm:gap-y-0 max-sm:[&_dd]:mb-2">
+    <dl className="grid grid-cols-[fit-content(16rem)_1fr] gap-x-6 gap-y-1.5 max-sm:grid-cols-1 max-sm:gap-y-0 max-sm:[&_dd]:mb-2">
       {facts.map(([name, value]) => (
         <div key={name} className="contents">
-          <dt className="text-muted">{name}</dt>
+          <dt className="wrap-anywhere text-muted">{name}</dt>
           <dd className="min-w-0 break-words">{value}</dd>
         </div>
       ))}

@@ -1,5 +1,9 @@
 import * as Radix from '@radix-ui/react-popover';
-import type { ReactNode } from 'react';
+import { createContext, type ReactNode, useContext } from 'react';
+
+/** The open dialog around a popover: what is outside of it is behind it, and out of reach. */
+const Place = createContext<HTMLElement | null>(null);
+export const PopoverPlace = Place.Provider;
 
 /** A small panel beside its button. */
 export function Popover({
@@ -11,10 +15,11 @@ export function Popover({
   label: string;
   children: ReactNode;
 }) {
+  const place = useContext(Place);
   return (
     <Radix.Root>
       <Radix.Trigger asChild>{trigger}</Radix.Trigger>
-      <Radix.Portal>
+      <Radix.Portal container={place}>
         <Radix.Content
           aria-label={label}
           align="start"

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { duration, relativeTime } from './relative-time-rules.ts';
+import { duration, lastingTime, relativeTime } from './relative-time-rules.ts';
 
 const NOW = Date.parse('2026-11-21T12:00:00Z');
 const HOUR_MS = 3_600_000;
@@ -21,6 +21,16 @@ test.each([
   [Number.NaN, 'unknown'],
 ])('a time %d ms from now reads %j', (offset, text) => {
   expect(relativeTime(NOW + offset, NOW)).toBe(text);
+});
+
+test.each([
+  [15_000, 'for less than a minute'],
+  [-59_999, 'for less than a minute'],
+  [-60_000, 'for 1 min'],
+  [-50 * HOUR_MS, 'for 2 d'],
+  [Number.NaN, 'since an unknown time'],
+])('a state that began %d ms from now has lasted %j', (offset, text) => {
+  expect(lastingTime(NOW + offset, NOW)).toBe(text);
 });
 
 test('a duration is shown in its largest unit', () => {

@@ -22,6 +22,19 @@ export function relativeTime(atMs: number, nowMs: number): string {
   return atMs > nowMs ? `in ${text}` : `${text} ago`;
 }
 
+/** How long a state has lasted: `for 3 h`, `for less than a minute`; `since an unknown time` for an invalid one. */
+export function lastingTime(fromMs: number, nowMs: number): string {
+  if (!Number.isFinite(fromMs)) return 'since an unknown time';
+  const ms = nowMs - fromMs;
+  return ms < MINUTE_MS ? 'for less than a minute' : `for ${duration(ms)}`;
+}
+
+/** How long something took, if that is worth saying: a minute or more. Null also if one of the times is not known. */
+export function longBetween(from: string | null, to: string | null): string | null {
+  const ms = Date.parse(to ?? '') - Date.parse(from ?? '');
+  return ms >= MINUTE_MS ? duration(ms) : null;
+}
+
 /** `3 h`, in the largest unit that fits once; `0 min` under a minute. */
 export function duration(ms: number): string {
   for (const [size, unit] of UNITS) if (ms >= size) return `${Math.floor(ms / size)} ${unit}`;

@@ -28,7 +28,7 @@ export function Standing({
     case 'revoked':
       return (
         <>
-          <Badge tone="neutral">revoked</Badge> by {ended_by} <Time at={ended_at} />
+          <Badge tone="neutral">revoked</Badge> by <bdi>{ended_by}</bdi> <Time at={ended_at} />
         </>
       );
   }

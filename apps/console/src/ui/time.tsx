@@ -1,6 +1,7 @@
 import { useSyncExternalStore } from 'react';
 import { onShift, serverNow } from '../api/server-time.ts';
-import { relativeTime } from './relative-time-rules.ts';
+import { lastingTime, relativeTime } from './relative-time-rules.ts';
+import { utcText } from './utc-text.ts';
 
 const TICK_MS = 15_000;
 let nowMs = serverNow();
@@ -27,12 +28,18 @@ export function Time({ at, empty = 'never' }: { at: string | null; empty?: strin
   const now = useNow();
   if (at === null) return <span className="text-muted">{empty}</span>;
   return (
-    <time
-      dateTime={at}
-      title={at.replace('T', ' ').replace(/(\.\d+)?Z$/, ' UTC')}
-      className="whitespace-nowrap"
-    >
+    <time dateTime={at} title={utcText(at)} className="whitespace-nowrap">
       {relativeTime(Date.parse(at), now)}
+    </time>
+  );
+}
+
+/** How long something has been so: `for 2 d`; since when exactly, in UTC, on hover. After "since" no `Time` stands. */
+export function Lasting({ since }: { since: string }) {
+  const now = useNow();
+  return (
+    <time dateTime={since} title={`since ${utcText(since)}`} className="whitespace-nowrap">
+      {lastingTime(Date.parse(since), now)}
     </time>
   );
 }

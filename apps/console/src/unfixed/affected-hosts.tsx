@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
+import { isolated } from '@tidegate/protocol/isolated';
 import type { UnfixedHost, UnfixedItem } from '@tidegate/protocol/unfixed-api';
 import { useState } from 'react';
 import { oneQuery } from '../api/queries.ts';
@@ -21,7 +22,7 @@ export function AffectedHosts({ item, onClose }: { item: UnfixedItem; onClose: (
   const query = useQuery(oneQuery<HostPage>('updates', `${UNFIXED}/hosts`, named));
   const { data } = query;
   return (
-    <Dialog title={`Hosts with ${nameOf(item)}`} onClose={onClose} wide>
+    <Dialog title={`Hosts with ${isolated(nameOf(item))}`} onClose={onClose} wide>
       {query.isPending && <Skeleton rows={3} />}
       {query.isError && <ErrorPanel error={query.error} retry={() => void query.refetch()} />}
       {data && data.items.length === 0 && (
@@ -38,10 +39,15 @@ export function AffectedHosts({ item, onClose }: { item: UnfixedItem; onClose: (
               <Link to="/hosts/$id" params={{ id: agent_id }} className="font-medium underline">
                 {hostname}
               </Link>
-              {group !== null && <span className="text-muted"> in {group}</span>}
+              {group !== null && (
+                <span className="text-muted">
+                  {' '}
+                  in <bdi>{group}</bdi>
+                </span>
+              )}
             </span>
             <span className="mono text-muted">
-              {packages.map((one) => `${one.name} ${one.version}`).join(', ')}
+              {packages.map((one) => `${isolated(one.name)} ${isolated(one.version)}`).join(', ')}
             </span>
           </li>
         ))}

@@ -1,4 +1,5 @@
 import { useMutation } from '@tanstack/react-query';
+import { isolated } from '@tidegate/protocol/isolated';
 import type { MitigationRequest, UnfixedItem } from '@tidegate/protocol/unfixed-api';
 import { put } from '../api/client.ts';
 import { faultUnder } from '../api/field-faults.ts';
@@ -18,8 +19,8 @@ export function MitigateDialog({ item, onClose }: { item: UnfixedItem; onClose: 
     onSuccess: async ({ mitigation: noted }) => {
       toast(
         noted
-          ? `Noted: ${noted.hook} mitigates ${nameOf(item)}.`
-          : `The note on ${nameOf(item)} is taken back.`,
+          ? `Noted: ${noted.hook} mitigates ${isolated(nameOf(item))}.`
+          : `The note on ${isolated(nameOf(item))} is taken back.`,
       );
       await queryClient.invalidateQueries({ queryKey: ['updates'] });
       onClose();
@@ -27,7 +28,7 @@ export function MitigateDialog({ item, onClose }: { item: UnfixedItem; onClose: 
   });
   return (
     <FormDialog
-      title={`Note the mitigation of ${nameOf(item)}`}
+      title={`Note the mitigation of ${isolated(nameOf(item))}`}
       lead="A note for people and auditors. Nothing runs on the hosts, and nothing is approved or counted otherwise because of it."
       submit="Note the mitigation"
       tone="primary"

@@ -1,34 +1,44 @@
 import { Link } from '@tanstack/react-router';
+import { isolated } from '@tidegate/protocol/isolated';
 import type { UnfixedItem } from '@tidegate/protocol/unfixed-api';
 import { CircleHelp, Pencil } from 'lucide-react';
+import { Fragment } from 'react';
 import { Badge, ExploitedBadge, SeverityBadge } from '../ui/badge.tsx';
 import { IconButton } from '../ui/button.tsx';
 import type { Column } from '../ui/data-table.tsx';
 import { Time } from '../ui/time.tsx';
-import { fixText, nameOf } from './unfixed-rules.ts';
+import { fixText, nameOf, recordsBelow, shownOf } from './unfixed-rules.ts';
+
+const RECORDS_SHOWN = 3;
 
 /** `onNote` is null for operators who cannot note a mitigation. */
 export function unfixedColumns({
   onHosts,
   onNote,
+  searched,
 }: {
   onHosts: (item: UnfixedItem) => void;
   onNote: ((item: UnfixedItem) => void) | null;
+  /** What the list is searched for. */
+  searched?: string | undefined;
 }): readonly Column<UnfixedItem>[] {
   const columns: readonly Column<UnfixedItem>[] = [
     {
       id: 'vulnerability',
       header: 'Vulnerability',
-      cell: ({ vulnerability, names }) => (
-        <Link
-          to="/vulnerabilities/$id"
-          params={{ id: vulnerability }}
-          className="font-medium underline"
-          title={names.join(', ')}
-        >
-          {vulnerability}
-        </Link>
-      ),
+      cell: (item) => <Ids item={item} searched={searched} />,
+    },
+    {
+      id: 'severity',
+      header: 'Severity',
+      part: 'pinned',
+      cell: (item) => <SeverityBadge severity={item.severity ?? 'unknown'} />,
+    },
+    {
+      id: 'exploited',
+      header: 'Exploited',
+      ...{ sort: 'urgency', sortFirst: 'descending', order: 'Urgency' },
+      cell: (item) => <Exploited item={item} />,
     },
     {
       id: 'package',
@@ -36,7 +46,7 @@ export function unfixedColumns({
       wide: true,
       cell: ({ package: name, distribution, installed_packages }) => (
         <span title={installed_packages.join(', ')}>
-          {name} <span className="text-muted">{distribution}</span>
+          <bdi>{name}</bdi> <span className="text-muted">{distribution}</span>
         </span>
       ),
     },
@@ -50,7 +60,7 @@ export function unfixedColumns({
         <button
           type="button"
           className="underline"
-          aria-label={`${item.hosts} ${item.hosts === 1 ? 'host' : 'hosts'} with ${nameOf(item)}`}
+          aria-label={`${item.hosts} ${item.hosts === 1 ? 'host' : 'hosts'} with ${isolated(nameOf(item))}`}
           onClick={() => onHosts(item)}
         >
           {item.hosts}
@@ -64,12 +74,6 @@ export function unfixedColumns({
       sortFirst: 'descending',
       cell: ({ first_seen_at }) => <Time at={first_seen_at} />,
     },
-    {
-      id: 'severity',
-      header: 'Severity',
-      cell: (item) => <SeverityBadge severity={item.severity ?? 'unknown'} />,
-    },
-    { id: 'exploited', header: 'Exploited', cell: (item) => <Exploited item={item} /> },
     { id: 'fix', header: 'Fix', cell: fixText },
     { id: 'statements', header: 'Statements', cell: (item) => <Statements item={item} /> },
     {
@@ -77,8 +81,11 @@ export function unfixedColumns({
       header: 'Mitigation',
       cell: ({ mitigation }) =>
         mitigation && (
-          <span title={`${mitigation.note} (${mitigation.by})`}>
-            {mitigation.hook} <span className="text-muted">by {mitigation.by}</span>
+          <span title={`${mitigation.note} (${isolated(mitigation.by)})`}>
+            {mitigation.hook}{' '}
+            <span className="text-muted">
+              by <bdi>{mitigation.by}</bdi>
+            </span>
           </span>
         ),
     },
@@ -88,12 +95,65 @@ export function unfixedColumns({
     id: 'note',
     header: 'Actions',
     cell: (item) => (
-      <IconButton label={`Note the mitigation of ${nameOf(item)}`} onClick={() => onNote(item)}>
+      <IconButton
+        word="Note"
+        label={`Note the mitigation of ${isolated(nameOf(item))}`}
+        onClick={() => onNote(item)}
+      >
         <Pencil aria-hidden="true" className="size-4" />
       </IconButton>
     ),
   };
   return [...columns, note];
+}
+
+/**
+ * The CVE by which people know it; below it the records that tell of it. Those about several vulnerabilities lead to the others.
+ */
+function Ids({ item, searched }: { item: UnfixedItem; searched: string | undefined }) {
+  const { names, cves } = item;
+  const { id, more } = shownOf(item, searched);
+  const records = recordsBelow(item, id);
+  const others = cves.filter((cve) => cve !== id);
+  return (
+    <>
+      <Link
+        to="/vulnerabilities/$id"
+        params={{ id }}
+        className="inline-flex min-h-7 items-center font-medium underline"
+        title={names.join(', ')}
+      >
+        {id}
+      </Link>
+      {more > 0 && (
+        <span title={others.join(', ')} className="whitespace-nowrap">
+          {' '}
+          and {more.toLocaleString('en')} more
+        </span>
+      )}
+      {records.length > 0 && (
+        <span className="block text-muted" title={records.map((record) => record.id).join(', ')}>
+          {records.slice(0, RECORDS_SHOWN).map((record, i) => (
+            <Fragment key={record.id}>
+              {i > 0 && ', '}
+              {record.isOfSeveral ? (
+                <Link
+                  to="/vulnerabilities/$id"
+                  params={{ id: record.id }}
+                  className="inline-flex min-h-7 items-center underline"
+                >
+                  {record.id}
+                </Link>
+              ) : (
+                record.id
+              )}
+            </Fragment>
+          ))}
+          {records.length > RECORDS_SHOWN && ` and ${records.length - RECORDS_SHOWN} more`}
+        </span>
+      )}
+    </>
+  );
 }
 
 function Exploited({ item: { exploited } }: { item: UnfixedItem }) {

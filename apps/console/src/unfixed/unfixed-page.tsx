@@ -28,8 +28,9 @@ export function UnfixedPage() {
   const [looking, setLooking] = useState<UnfixedItem | null>(null);
   const [noting, setNoting] = useState<UnfixedItem | null>(null);
   const columns = useMemo(
-    () => unfixedColumns({ onHosts: setLooking, onNote: mayNote ? setNoting : null }),
-    [mayNote],
+    () =>
+      unfixedColumns({ onHosts: setLooking, onNote: mayNote ? setNoting : null, searched: list.filter.q }),
+    [mayNote, list.filter.q],
   );
   const query = useQuery(listQuery<UnfixedItem>('updates', UNFIXED, list.query));
   const { data: coverage } = useQuery(oneQuery<UnfixedCoverage>('updates', `${UNFIXED}/coverage`));
@@ -38,11 +39,11 @@ export function UnfixedPage() {
   return (
     <Page
       title="Vulnerabilities without a fix"
-      lead="Known vulnerabilities of what is installed that no pending update is judged to fix."
+      lead="Known vulnerabilities in installed packages that no pending update is known to fix."
     >
-      {coverage && (
+      {coverage && coverage.hosts > 0 && (
         <CoverageNote at={coverage.at}>
-          {gap ?? `Every package of ${counted(coverage.hosts, 'host')} is judged.`}
+          {gap ?? `All packages of ${counted(coverage.hosts, 'host')} were checked.`}
         </CoverageNote>
       )}
       <ListTable
@@ -73,11 +74,17 @@ export function UnfixedPage() {
         }
         empty={
           <EmptyState
-            title="No vulnerability without a fix is known"
-            action={<Link to="/updates">See the updates</Link>}
+            title={coverage?.hosts === 0 ? 'Nothing is known yet' : 'No vulnerability without a fix is known'}
+            action={
+              coverage?.hosts === 0 ? (
+                <Link to="/enrolment">Add hosts</Link>
+              ) : (
+                <Link to="/updates">See the updates</Link>
+              )
+            }
           >
             {coverage && gap === null
-              ? 'Each known vulnerability of the hosts has a pending update that is judged to fix it.'
+              ? 'Each known vulnerability of the hosts has a pending update that is known to fix it.'
               : gap}
           </EmptyState>
         }

@@ -2,8 +2,9 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { BulkProgress } from '@tidegate/protocol/bulk-api';
 import { useEffect, useRef, useState } from 'react';
 import { oneQuery } from '../api/queries.ts';
+import { Term } from '../glossary/term.tsx';
 import { Button } from '../ui/button.tsx';
-import { Dialog } from '../ui/dialog.tsx';
+import { Dialog, DialogFooter, DialogPlace } from '../ui/dialog.tsx';
 import { toast } from '../ui/toasts.tsx';
 import { approveInBulk } from './approve-in-bulk.ts';
 import { BulkPreviewPanel, useBulkPreview } from './bulk-preview.tsx';
@@ -51,6 +52,8 @@ export function BulkApproval({
   });
   const { data: outcome, error, isPending } = approval;
   const count = sizeOf(asked);
+  // Nobody approves in bulk before the preview; one that failed keeps nobody from it.
+  const approvable = preview.isFetching && !preview.data ? { waits: true } : { disabled: count === 0 };
   return (
     <Dialog
       title={
@@ -68,10 +71,12 @@ export function BulkApproval({
             </p>
           )}
           <BulkResult answer={outcome.answer} known={known} />
-          <div className="mt-4 flex justify-end">
-            <Button autoFocus tone="primary" onClick={onClose}>
-              Close
-            </Button>
+          <div className="mt-4">
+            <DialogFooter>
+              <Button autoFocus tone="primary" onClick={onClose}>
+                Close
+              </Button>
+            </DialogFooter>
           </div>
         </>
       ) : (
@@ -82,18 +87,12 @@ export function BulkApproval({
             approval.mutate(isUnheard(error));
           }}
         >
-          {preview.data ? (
-            <BulkPreviewPanel preview={preview.data} known={known} />
-          ) : (
-            <p className={preview.error ? 'text-warn' : 'text-muted'}>
-              {preview.error
-                ? `What this would change is not known: ${preview.error.message}`
-                : 'Looking at what this would change.'}
-            </p>
-          )}
+          <DialogPlace>
+            <Preview {...{ preview, known }} />
+          </DialogPlace>
           <p>
-            The gate judges each update again when you approve. Those of a host that pass are one transaction;
-            the others are listed with the reason and stay pending.
+            The <Term of="gate">gate</Term> judges each update again when you approve. Those of a host that
+            pass are one transaction; the others are listed with the reason and stay pending.
           </p>
           <p className="text-muted">You can withdraw an approval until its host has fetched it.</p>
           {isPending && <Progress id={progressId} total={count} />}
@@ -107,15 +106,28 @@ export function BulkApproval({
               {error.message}
             </p>
           )}
-          <div className="flex justify-end gap-2">
+          <DialogFooter>
             <Button onClick={onClose}>{isPending ? 'Leave it running' : 'Cancel'}</Button>
-            <Button type="submit" autoFocus tone="primary" busy={isPending} disabled={count === 0}>
+            <Button type="submit" tone="primary" busy={isPending} {...approvable}>
               Approve {counted(count, 'update')}
             </Button>
-          </div>
+          </DialogFooter>
         </form>
       )}
     </Dialog>
+  );
+}
+
+type PreviewProps = { readonly preview: ReturnType<typeof useBulkPreview>; readonly known: Known };
+
+function Preview({ preview: { data, error, isFetching, refetch }, known }: PreviewProps) {
+  if (data) return <BulkPreviewPanel preview={data} known={known} />;
+  if (isFetching || !error) return <p className="text-muted">Looking at what this would change.</p>;
+  return (
+    <div className="space-y-2">
+      <p className="text-warn">What this would change is not known: {error.message}</p>
+      <Button onClick={() => void refetch()}>Look again</Button>
+    </div>
   );
 }
 

@@ -2,8 +2,10 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { BulkPreview, TransactionPreview } from '@tidegate/protocol/approvals-api';
 import { post } from '../api/client.ts';
+import { MANAGERS } from '../hosts/package-managers.ts';
 import { Fold } from '../ui/fold.tsx';
-import { type Chosen, type Known, nameOf, previewBody, previewText } from './bulk-rules.ts';
+import { type Chosen, type Known, previewBody, previewText } from './bulk-rules.ts';
+import { NameOf } from './name-of.tsx';
 import { bytesText, counted, SKIP_REASONS, STOP_TITLES } from './update-words.ts';
 
 /** What the approval would do now; the gate judges again when it is sent. */
@@ -37,7 +39,9 @@ export function BulkPreviewPanel({ preview, known }: { preview: BulkPreview; kno
       {only && others.length > 0 && (
         <Fold
           summary={
-            sets.length < transactions ? `The largest ${sets.length} transactions` : 'The transactions'
+            sets.length < transactions
+              ? `The largest ${sets.length} of ${counted(transactions, 'transaction')}`
+              : 'The transactions'
           }
         >
           <ul className="divide-y divide-line rounded-lg border border-line">
@@ -50,7 +54,7 @@ export function BulkPreviewPanel({ preview, known }: { preview: BulkPreview; kno
                   {one.hostname}
                 </Link>{' '}
                 <span className="text-muted">
-                  {one.ecosystem}
+                  {MANAGERS[one.ecosystem]}
                   {one.place && ` in ${one.place}`}, {counted(one.update_ids.length, 'update')}
                 </span>
                 <TransactionText one={one} />
@@ -64,7 +68,7 @@ export function BulkPreviewPanel({ preview, known }: { preview: BulkPreview; kno
           <ul>
             {leftOut.map(({ update_id: id, code }) => (
               <li key={id}>
-                {nameOf(id, known)}: {reasonText(code)}
+                <NameOf id={id} known={known} />: {reasonText(code)}
               </li>
             ))}
             {leftOut.length < count && (

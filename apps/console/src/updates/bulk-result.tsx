@@ -4,7 +4,8 @@ import { Ban, Check, CircleDashed, Minus } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { RegisterLinks } from '../origins/register-links.tsx';
 import { Badge, type BadgeTone } from '../ui/badge.tsx';
-import { type Known, nameOf, outcomeText } from './bulk-rules.ts';
+import { type Known, outcomeText } from './bulk-rules.ts';
+import { NameOf } from './name-of.tsx';
 import { REASONS, SKIP_REASONS, STOP_TITLES } from './update-words.ts';
 import { VerdictParts } from './verdict-parts.tsx';
 
@@ -86,9 +87,14 @@ function BlockedRow({ one, known }: { one: BulkBlocked; known: Known }) {
       <details>
         <summary className="min-h-8 px-3 py-1.5">
           <span className="font-medium">
-            {named.name} {named.version}
+            <bdi>{named.name}</bdi> <bdi>{named.version}</bdi>
           </span>
-          {hostname && <span className="text-muted"> on {hostname}</span>}
+          {hostname && (
+            <span className="text-muted">
+              {' '}
+              on <bdi>{hostname}</bdi>
+            </span>
+          )}
           <span className="text-bad"> · {STOP_TITLES[by]}</span>
         </summary>
         <div className="space-y-2 px-3 pb-3">
@@ -100,7 +106,7 @@ function BlockedRow({ one, known }: { one: BulkBlocked; known: Known }) {
             <ul>
               {age.violations.map((one) => (
                 <li key={`${one.package}@${one.version}`} className="mono">
-                  {one.package} {one.version}:{' '}
+                  <bdi>{one.package}</bdi> <bdi>{one.version}</bdi>:{' '}
                   {one.age_hours === null ? 'age not known' : `${one.age_hours} h old`}
                 </li>
               ))}
@@ -114,11 +120,11 @@ function BlockedRow({ one, known }: { one: BulkBlocked; known: Known }) {
           )}
           {divergences.map((one) => (
             <p key={one.divergence_id} className="mono break-all">
-              {one.package} {one.version}: {one.algorithm} {one.hash}
+              <bdi>{one.package}</bdi> <bdi>{one.version}</bdi>: {one.algorithm} {one.hash}
             </p>
           ))}
           <Link to="/updates/$id" params={{ id }}>
-            Open {named.name} to decide
+            Open <bdi>{named.name}</bdi> to decide
           </Link>
         </div>
       </details>
@@ -129,7 +135,7 @@ function BlockedRow({ one, known }: { one: BulkBlocked; known: Known }) {
 function UpdateLink({ id, known }: { id: string; known: Known }) {
   return (
     <Link to="/updates/$id" params={{ id }}>
-      {nameOf(id, known)}
+      <NameOf id={id} known={known} />
     </Link>
   );
 }

@@ -76,12 +76,6 @@ export function outcomeText({
 /** The updates that were on screen, by id. */
 export type Known = ReadonlyMap<string, Pick<UpdateItem, 'name' | 'hostname'>>;
 
-/** The name of an update if it was on screen; otherwise the start of its id. */
-export function nameOf(id: string, known: Known): string {
-  const update = known.get(id);
-  return update ? `${update.name} on ${update.hostname}` : `update ${id.slice(0, 8)}`;
-}
-
 /** A random UUID, also over plain http, where `crypto.randomUUID` does not exist. */
 export function uuidOf(bytes: Uint8Array): string {
   const [version, variant] = [((bytes[6] ?? 0) & 0x0f) | 0x40, ((bytes[8] ?? 0) & 0x3f) | 0x80];

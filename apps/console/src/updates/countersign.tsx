@@ -18,7 +18,11 @@ export function Countersign({ update, token }: { update: UpdateView; token: Enve
   const signing = useMutation({
     mutationFn: (body: { keyid: string; sig: string }) =>
       post<Answer>(`/api/v1/updates/${update.id}/countersign`, body),
-    onSettled: () => queryClient.invalidateQueries({ queryKey: ['updates'] }),
+    // The command of the approval may have waited for it.
+    onSettled: () =>
+      Promise.all(
+        ['updates', 'commands'].map((topic) => queryClient.invalidateQueries({ queryKey: [topic] })),
+      ),
   });
   const current = signing.data?.token ?? token;
   const faults = fieldFaults(signing.error);

@@ -1,4 +1,5 @@
 import { Link } from '@tanstack/react-router';
+import { isolated } from '@tidegate/protocol/isolated';
 import { Check, RotateCcw, X } from 'lucide-react';
 import { type RefObject, useRef, useState } from 'react';
 import { ApiError } from '../api/client.ts';
@@ -10,12 +11,13 @@ import { ConfirmDialog } from '../ui/dialog.tsx';
 import { Field, TextArea } from '../ui/field.tsx';
 import { Fold } from '../ui/fold.tsx';
 import { Panel } from '../ui/page.tsx';
-import { Time } from '../ui/time.tsx';
+import { Lasting, Time } from '../ui/time.tsx';
 import { BlackoutNotice } from './blackout-notice.tsx';
 import { Countersign } from './countersign.tsx';
 import { approveLabel, uncheckedNotice } from './gate-rules.ts';
 import { BlockedVerdict } from './override-zone.tsx';
 import { rejectUpdates } from './reject-updates.ts';
+import { stateReasonText } from './state-reason.ts';
 import { overrideEvent } from './token-rules.ts';
 import type { UpdateView } from './update-view.ts';
 import { STATE_VERBS } from './update-words.ts';
@@ -70,7 +72,7 @@ export function DecisionPanel({ update }: { update: UpdateView }) {
             >
               {approveLabel({ plan, hostname })}
             </Button>
-            <p className="text-muted">Way back: {wayBackText(update.way_back)}.</p>
+            <p className="text-muted">Rollback: {wayBackText(update.way_back)}.</p>
             <NotBefore box={notBefore} />
           </>
         )}
@@ -100,6 +102,9 @@ export function DecisionPanel({ update }: { update: UpdateView }) {
   );
 }
 
+/** States that something is still to follow; the others are the end of it. */
+const LASTS: ReadonlySet<string> = new Set(['pending', 'awaiting_plan', 'approved', 'installing']);
+
 function StateLine({ update }: { update: UpdateView }) {
   const {
     state,
@@ -111,14 +116,14 @@ function StateLine({ update }: { update: UpdateView }) {
   return (
     <div className="text-muted">
       <p>
-        {state.replaceAll('_', ' ')} since <Time at={at} />
+        {state.replaceAll('_', ' ')} {LASTS.has(state) ? <Lasting since={at} /> : <Time at={at} />}
         {notBefore && (
           <>
             , not before <Time at={notBefore} />
           </>
         )}
       </p>
-      {reason && <p className="break-words">{reason}</p>}
+      {reason && <p className="break-words">{stateReasonText(reason)}</p>}
       {outOfBand && <p>This version was installed by other means than this server.</p>}
     </div>
   );
@@ -182,7 +187,7 @@ function RejectDialog({ update, onClose }: { update: UpdateView; onClose: () => 
   const [reason, setReason] = useState('');
   return (
     <ConfirmDialog
-      title={`Reject ${update.name} on ${update.hostname}`}
+      title={`Reject ${isolated(update.name)} on ${isolated(update.hostname)}`}
       confirm="Reject"
       onConfirm={() => rejectUpdates([update], reason.trim())}
       onClose={onClose}

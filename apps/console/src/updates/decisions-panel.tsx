@@ -6,6 +6,7 @@ import { Check, CircleHelp, Download, OctagonX, Undo2 } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import { get } from '../api/client.ts';
 import { listQuery } from '../api/queries.ts';
+import { actorText } from '../ui/actor.ts';
 import { Badge, type BadgeTone } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
 import { CopyText } from '../ui/copy-text.tsx';
@@ -72,7 +73,7 @@ function DecisionRow({ decision }: { decision: DecisionItem }) {
           </Badge>
         )}
         <span className="text-muted">
-          by {actor}, <Time at={at} />
+          by <bdi>{actorText(actor)}</bdi>, <Time at={at} />
           {repeats > 0 && `, repeated ${repeats} times`}
         </span>
       </p>

@@ -1,6 +1,7 @@
 import type { GateReport } from '@tidegate/protocol/approvals-api';
 import { CircleCheck, CircleDashed, CircleHelp, OctagonX, TriangleAlert } from 'lucide-react';
 import type { ReactNode } from 'react';
+import { Term } from '../glossary/term.tsx';
 import { Badge, type BadgeTone } from '../ui/badge.tsx';
 import { Panel } from '../ui/page.tsx';
 import { duration } from '../ui/relative-time-rules.ts';
@@ -23,7 +24,7 @@ export function Vulnerabilities({ gate, of }: { gate: GateReport; of: FoundIn })
 /** The release times that the age rule used (A7), with their sources. */
 export function ReleaseTimes({ gate: { age } }: { gate: GateReport }) {
   if (!age || (age.times.length === 0 && age.violations.length === 0)) return null;
-  const young = new Map(age.violations.map((one) => [`${one.package}@${one.version}`, one]));
+  const young = new Map(age.violations.map((one) => [`${one.package}/${one.version}`, one]));
   const unsaid = age.violations.filter(
     (one) => !age.times.some((time) => time.package === one.package && time.version === one.version),
   );
@@ -31,11 +32,11 @@ export function ReleaseTimes({ gate: { age } }: { gate: GateReport }) {
     <Panel title="Release times">
       <ul className="space-y-1.5">
         {age.times.map((time) => {
-          const violation = young.get(`${time.package}@${time.version}`);
+          const violation = young.get(`${time.package}/${time.version}`);
           return (
             <li key={`${time.package}@${time.version}`} className="flex flex-wrap items-center gap-x-2">
               <span className="mono">
-                {time.package} {time.version}
+                <bdi>{time.package}</bdi> <bdi>{time.version}</bdi>
               </span>
               <span className="text-muted">
                 released <Time at={time.published_at} empty="at a time that is not known" />, according to{' '}
@@ -48,7 +49,7 @@ export function ReleaseTimes({ gate: { age } }: { gate: GateReport }) {
         {unsaid.map((one) => (
           <li key={`${one.package}@${one.version}`} className="flex flex-wrap items-center gap-x-2">
             <span className="mono">
-              {one.package} {one.version}
+              <bdi>{one.package}</bdi> <bdi>{one.version}</bdi>
             </span>
             <AgeBadge hours={one.age_hours} minimum={age.minimum_hours} />
           </li>
@@ -87,14 +88,14 @@ const PROVENANCE: Readonly<Record<Provenance['status'], { tone: BadgeTone; icon:
 export function ProvenanceList({ gate: { provenance } }: { gate: GateReport }) {
   if (provenance.length === 0) return null;
   return (
-    <Panel title="Provenance">
+    <Panel title="Provenance" aside={<Term of="attestation">What this is</Term>}>
       <ul className="space-y-1.5">
         {provenance.map((one) => {
           const { tone, icon, word } = PROVENANCE[one.status];
           return (
             <li key={`${one.package}@${one.version}`} className="flex flex-wrap items-center gap-x-2 gap-y-1">
               <span className="mono">
-                {one.package} {one.version}
+                <bdi>{one.package}</bdi> <bdi>{one.version}</bdi>
               </span>
               <Badge tone={tone} icon={icon}>
                 {word}
@@ -127,7 +128,7 @@ export function FirstSeen({ gate: { first_seen: seen } }: { gate: GateReport }) 
         {seen.map((one) => (
           <li key={`${one.package}@${one.version}`} className="flex flex-wrap justify-between gap-x-4">
             <span className="mono">
-              {one.package} {one.version}
+              <bdi>{one.package}</bdi> <bdi>{one.version}</bdi>
             </span>
             <Time at={one.first_seen_at} />
           </li>

@@ -1,5 +1,6 @@
 import { FILTER_KEYS } from '@tidegate/protocol/filter-keys';
 import type { UpdateFilter } from '@tidegate/protocol/updates-api';
+import { changesTo } from '../api/filter-changes.ts';
 
 export type FilterName = keyof UpdateFilter;
 /** A filter as the URL has it. */
@@ -12,31 +13,14 @@ export const UPDATE_FILTERS: readonly FilterName[] = Object.keys(FILTER_KEYS).fi
 /** The pending updates: the filter of the first visit. */
 export const WAITING: UrlFilter = { state: 'pending' };
 
-export interface Chip {
-  readonly name: FilterName;
-  readonly text: string;
-}
+/** What the parts of a filter are called on its chips: as in its text. */
+export const FILTER_NAMES: Readonly<Record<FilterName, string>> = { ...FILTER_KEYS, q: 'search' };
 
-/** One chip for each part of the filter, in the order in which the text names them. */
-export function chipsOf(filter: UrlFilter): readonly Chip[] {
-  return UPDATE_FILTERS.flatMap((name) => {
-    const value = filter[name];
-    return value === undefined
-      ? []
-      : [{ name, text: `${name === 'q' ? 'search' : FILTER_KEYS[name]}: ${value}` }];
-  });
-}
-
-/** The changes that turn any filter into this one: parts that it does not name are removed. */
+/** The changes that turn any filter of updates into this one. */
 export function replacing(
   filter: Readonly<Record<string, unknown>>,
 ): Readonly<Partial<Record<FilterName, string | undefined>>> {
-  return Object.fromEntries(
-    UPDATE_FILTERS.map((name) => {
-      const value = filter[name];
-      return [name, value === undefined ? undefined : String(value)];
-    }),
-  );
+  return changesTo(UPDATE_FILTERS, filter);
 }
 
 /** Identifies a filter, whatever the order of its parts. */

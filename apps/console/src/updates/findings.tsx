@@ -3,10 +3,13 @@ import { Link } from '@tanstack/react-router';
 import type { AgentItem } from '@tidegate/protocol/agents-api';
 import type { GateFinding, GateFix } from '@tidegate/protocol/approvals-api';
 import type { UpdateItem } from '@tidegate/protocol/updates-api';
+import type { VulnerabilityItem } from '@tidegate/protocol/vulnerabilities-api';
 import type { ReactNode } from 'react';
+import type { Page as ListPage } from '../api/client.ts';
 import { oneQuery } from '../api/queries.ts';
 import { ExploitedBadge, SeverityBadge } from '../ui/badge.tsx';
 import { CopyText } from '../ui/copy-text.tsx';
+import { VULNERABILITIES } from '../vulnerabilities/vulnerability-rules.ts';
 import { percent, STATUSES, vendorText } from './update-words.ts';
 
 /** The host and the package manager of an update, for a statement about what it has. */
@@ -52,7 +55,7 @@ function keyOf({ id, package: name, version }: GateFix): string {
   return `${id} ${name}@${version}`;
 }
 
-/** Advisory text is never a link. */
+/** Text of an advisory is never a link: what leads on is the id in our own index. */
 function Vulnerability({
   one,
   of,
@@ -62,10 +65,13 @@ function Vulnerability({
   of?: FoundIn | undefined;
   children: ReactNode;
 }) {
+  const page = usePage(one);
+  const aliases = one.aliases.filter((alias) => alias !== page?.id);
   return (
     <li className="space-y-1 py-2 first:pt-0">
       <p className="flex flex-wrap items-center gap-x-2 gap-y-1">
         <CopyText text={one.id} label="Copy the id" />
+        {page && <PageLink one={one} page={page.id} />}
         <SeverityBadge severity={one.severity ?? 'unknown'} />
         {one.kev && <ExploitedBadge />}
         {one.epss != null && (
@@ -76,7 +82,7 @@ function Vulnerability({
       </p>
       <p className="break-words">
         <span className="mono">
-          {one.package} {one.version}
+          <bdi>{one.package}</bdi> <bdi>{one.version}</bdi>
         </span>
         <span className="text-muted">{children}</span>
       </p>
@@ -94,8 +100,27 @@ function Vulnerability({
       )}
       {'excuse' in one && one.excuse === null && of && <StatementLink finding={one} of={of} />}
       {one.summary && <p className="break-words">{one.summary}</p>}
-      {one.aliases.length > 0 && <p className="mono break-words text-muted">also {one.aliases.join(', ')}</p>}
+      {aliases.length > 0 && <p className="mono break-words text-muted">also {aliases.join(', ')}</p>}
     </li>
+  );
+}
+
+/** The vulnerability in our index, if a host has it. */
+function usePage({ id, package: name }: GateFix): VulnerabilityItem | undefined {
+  // One request for each package, not for each of its findings; those after its most urgent 200 get no link.
+  const { data } = useQuery(
+    oneQuery<ListPage<VulnerabilityItem>>('advisories', VULNERABILITIES, {
+      ...{ q: name.slice(0, 128), limit: 200 },
+    }),
+  );
+  return data?.items.find((item) => item.id === id || item.names.includes(id));
+}
+
+function PageLink({ one, page }: { one: GateFix; page: string }) {
+  return (
+    <Link to="/vulnerabilities/$id" params={{ id: page }}>
+      {page === one.id ? 'Hosts that have it' : page}
+    </Link>
   );
 }
 
@@ -116,7 +141,7 @@ function StatementLink({ finding, of }: { finding: GateFinding; of: FoundIn }) {
   return (
     <p>
       <Link to="/statements" search={search}>
-        State what it means
+        Not affected? Add a statement
       </Link>
     </p>
   );

@@ -1,5 +1,6 @@
 import { CircleCheck, CircleDashed, CircleHelp, CircleMinus, OctagonX, TriangleAlert } from 'lucide-react';
 import type { ReactNode } from 'react';
+import { Term } from '../glossary/term.tsx';
 import { RegisterLinks } from '../origins/register-links.tsx';
 import { Badge, type BadgeTone } from '../ui/badge.tsx';
 import { CopyText } from '../ui/copy-text.tsx';
@@ -12,6 +13,7 @@ const LOOKS: Readonly<Record<CheckState, { tone: BadgeTone; icon: ReactNode }>> 
   passes: { tone: 'good', icon: <CircleCheck /> },
   stops: { tone: 'bad', icon: <OctagonX /> },
   unchecked: { tone: 'bad', icon: <CircleHelp /> },
+  vulnerable: { tone: 'bad', icon: <TriangleAlert /> },
   found: { tone: 'warn', icon: <TriangleAlert /> },
   unknown: { tone: 'unknown', icon: <CircleHelp /> },
   not_judged: { tone: 'neutral', icon: <CircleDashed /> },
@@ -22,7 +24,7 @@ const LOOKS: Readonly<Record<CheckState, { tone: BadgeTone; icon: ReactNode }>> 
 export function GateChecklist({ update, aside }: { update: UpdateView; aside?: ReactNode }) {
   const { gate } = update;
   return (
-    <Panel title="The gate" aside={aside}>
+    <Panel title={<Term of="gate">The gate</Term>} aside={aside}>
       <ul aria-label="Checks" className="divide-y divide-line">
         {checklistOf(update).map((check) => (
           <CheckLine key={check.id} check={check}>

@@ -60,7 +60,7 @@ function stateOf(id: Check['id'], changes: Partial<GateReport>): string | undefi
 test.each<[Check['id'], Partial<GateReport>, Check['state']]>([
   ['closure', {}, 'passes'],
   ['closure', { verdict: 'vulnerable', introduces: [FINDING], blocked_by: 'vulnerability' }, 'stops'],
-  ['closure', { verdict: 'vulnerable', introduces: [FINDING] }, 'found'],
+  ['closure', { verdict: 'vulnerable', introduces: [FINDING] }, 'vulnerable'],
   ['closure', { verdict: 'unchecked', blocked_by: 'unchecked', reason: 'unreachable' }, 'stops'],
   ['closure', { verdict: 'unchecked', unchecked: 'unreachable' }, 'unchecked'],
   ['closure', { verdict: 'unchecked' }, 'unchecked'],

@@ -1,4 +1,5 @@
 import type { GateReport } from '@tidegate/protocol/approvals-api';
+import { isolated } from '@tidegate/protocol/isolated';
 import type { Ecosystem } from '@tidegate/protocol/scalars';
 import type { UpdatePlan } from '@tidegate/protocol/updates-api';
 import { counted, REASONS } from './update-words.ts';
@@ -7,7 +8,15 @@ import { counted, REASONS } from './update-words.ts';
  * `stops`: the gate blocks on it; `found`: present, but it blocks nothing; `unchecked`: nobody looked, and it may pass all
  * the same; `unknown`: never shown as safe.
  */
-export type CheckState = 'passes' | 'stops' | 'found' | 'unchecked' | 'unknown' | 'not_judged' | 'off';
+export type CheckState =
+  | 'passes'
+  | 'stops'
+  | 'vulnerable'
+  | 'found'
+  | 'unchecked'
+  | 'unknown'
+  | 'not_judged'
+  | 'off';
 
 /** One line of the gate's checklist. */
 export interface Check {
@@ -47,7 +56,7 @@ const NOT_JUDGED = {
 } as const;
 
 function divergenceCheck(gate: GateReport | null): Check {
-  const head = { id: 'divergence', title: 'Same artifacts as the fleet' } as const;
+  const head = { id: 'divergence', title: 'Same files as on other hosts' } as const;
   if (gate === null) return { ...head, ...NOT_JUDGED };
   const { divergences } = gate;
   if (divergences.length === 0)
@@ -56,12 +65,12 @@ function divergenceCheck(gate: GateReport | null): Check {
       ...{
         state: 'passes',
         word: 'passes',
-        evidence: 'No artifact of the plan has been seen with another hash.',
+        evidence: 'No file of this update has been seen with another hash.',
       },
     };
   const [first] = divergences;
   const more = divergences.length > 1 ? ` and ${divergences.length - 1} more` : '';
-  const evidence = `${first?.package} ${first?.version}${more} was seen with another hash.`;
+  const evidence = `${isolated(first?.package ?? '')} ${isolated(first?.version ?? '')}${more} was seen with another hash.`;
   return { ...head, ...{ state: 'stops', word: 'stops', evidence } };
 }
 
@@ -70,10 +79,10 @@ function registryChecks(gate: GateReport | null): Check[] {
   const [first, ...more] = gate?.unknown_artifacts ?? [];
   if (!first) return [];
   const others = more.length > 0 ? ` and ${more.length} more` : '';
-  const evidence = `${first.source} does not have ${first.package} ${first.version}${others} with the hash of the plan.`;
+  const evidence = `${isolated(first.source)} does not have ${isolated(first.package)} ${isolated(first.version)}${others} with the hash of the plan.`;
   return [
     {
-      ...{ id: 'registry', title: 'Same artifact as the registry' },
+      ...{ id: 'registry', title: 'Same file as in the registry' },
       ...{ state: 'stops', word: 'stops', evidence },
     },
   ];
@@ -84,7 +93,7 @@ function holdChecks(gate: GateReport | null): Check[] {
   const [first, ...more] = gate?.held ?? [];
   if (!first) return [];
   const others = more.length > 0 ? ` ${counted(more.length, 'other package')} of the plan too.` : '';
-  const evidence = `${first.package} is on hold until ${first.ends_at.slice(0, 10)}: ${first.reason}${others}`;
+  const evidence = `${isolated(first.package)} is on hold until ${first.ends_at.slice(0, 10)}: ${isolated(first.reason)}${others}`;
   return [{ id: 'hold', title: 'Nothing on hold', state: 'stops', word: 'stops', evidence }];
 }
 
@@ -96,8 +105,8 @@ function vendorChecks(gate: GateReport | null): Check[] {
   const from =
     first.from === null
       ? 'Nobody knows where the version on the host came from'
-      : `The host has it from ${first.from}`;
-  const evidence = `${first.package} comes from ${first.to}. ${from}.${others} A name from another vendor may be another program.`;
+      : `The host has it from ${isolated(first.from)}`;
+  const evidence = `${isolated(first.package)} comes from ${isolated(first.to)}. ${from}.${others} A name from another vendor may be another program.`;
   return [{ id: 'vendor', title: 'Same vendor as before', state: 'found', word: 'another vendor', evidence }];
 }
 
@@ -136,19 +145,19 @@ const STANDINGS: Readonly<Record<GateReport['third_party'][number]['standing'], 
 };
 
 function originText({ origin, key, standing, registration }: GateReport['third_party'][number]): string {
-  const signed = key === null ? origin : `${origin}, signed by ${key}`;
+  const signed = key === null ? origin : `${isolated(origin)}, signed by ${key}`;
   if (registration === null) return `${signed}: ${STANDINGS[standing]}.`;
   const { rule, min_age_days: days, reason, ends_at: end } = registration;
   const words = rule === 'allow_older_than' ? `allow when older than ${days} days` : rule;
   const since = key === null ? '' : ',';
-  return `${signed}${since} is registered until ${end.slice(0, 10)} (rule: ${words}; reason: ${reason}): ${STANDINGS[standing]}.`;
+  return `${signed}${since} is registered until ${end.slice(0, 10)} (rule: ${words}; reason: ${isolated(reason)}): ${STANDINGS[standing]}.`;
 }
 
 /** A7. */
 function ageCheck(gate: GateReport | null, ecosystem: Ecosystem): Check {
   const head = { id: 'age', title: 'Age of every new version' } as const;
   if (ecosystem === 'apt' || ecosystem === 'dnf') {
-    const evidence = `${ecosystem} has no release times. Only when the fleet first saw a version is known.`;
+    const evidence = `${ecosystem} has no release times. The server knows only when the fleet first saw a version.`;
     return { ...head, ...{ state: 'off', word: 'does not apply', evidence } };
   }
   if (gate === null) return { ...head, ...NOT_JUDGED };
@@ -186,7 +195,7 @@ function ageViolation(
 
 /** A1, A2. */
 function closureCheck(gate: GateReport | null): Check {
-  const head = { id: 'closure', title: 'No known vulnerability in its packages' } as const;
+  const head = { id: 'closure', title: 'Known vulnerabilities in its packages' } as const;
   if (gate === null) return { ...head, ...NOT_JUDGED };
   const { verdict, blocked_by: by, reason } = gate;
   switch (verdict) {
@@ -202,7 +211,7 @@ function closureCheck(gate: GateReport | null): Check {
       const evidence = `Introduces ${introduces.length}, keeps ${stays.length} that the host has already; ${fixesText(gate)}.${also}`;
       if (by === 'vulnerability')
         return { ...head, ...{ state: 'stops', word: 'vulnerable: stops', evidence } };
-      const state = isPartial ? 'unchecked' : 'found';
+      const state = isPartial ? 'unchecked' : 'vulnerable';
       return {
         ...head,
         ...{ state, word: isPartial ? 'vulnerable, not all checked' : 'vulnerable', evidence },
@@ -250,17 +259,17 @@ function hashCheck(plan: Plan): Check {
   if (bare > 0)
     return {
       ...head,
-      ...{ state: 'stops', word: 'stops', evidence: `${counted(bare, 'artifact')} without a hash.` },
+      ...{ state: 'stops', word: 'stops', evidence: `${counted(bare, 'file')} without a hash.` },
     };
-  const evidence = `${counted(brought.length, 'artifact')} bound by hash; the host checks the signature and every hash again before it installs. Nothing overrides this.`;
+  const evidence = `${counted(brought.length, 'file')} bound by hash: the host checks the signature and every hash again before it installs. Nothing overrides this.`;
   return { ...head, ...{ state: 'passes', word: 'always checked', evidence } };
 }
 
 /** The label of the button, which states its effect. */
 export function approveLabel({ plan, hostname }: { plan: Plan; hostname: string }): string {
-  if (plan === null) return `Approve: asks ${hostname} for a plan first`;
+  if (plan === null) return `Approve: asks ${isolated(hostname)} for a plan first`;
   const removed = plan.actions.filter(({ action }) => action === 'remove').length;
   const brought = plan.actions.length - removed;
   const also = removed > 0 ? ` and removes ${removed}` : '';
-  return `Approve: installs ${counted(brought, 'package')}${also} on ${hostname}`;
+  return `Approve: installs ${counted(brought, 'package')}${also} on ${isolated(hostname)}`;
 }

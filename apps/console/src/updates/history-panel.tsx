@@ -1,7 +1,9 @@
 import { Link } from '@tanstack/react-router';
 import type { UpdateHistoryEntry } from '@tidegate/protocol/updates-api';
+import { actorText } from '../ui/actor.ts';
 import { Panel } from '../ui/page.tsx';
 import { Time } from '../ui/time.tsx';
+import { stateReasonText } from './state-reason.ts';
 
 /** The state changes of the update, newest first. */
 export function HistoryPanel({ id, history }: { id: string; history: readonly UpdateHistoryEntry[] }) {
@@ -25,10 +27,10 @@ export function HistoryPanel({ id, history }: { id: string; history: readonly Up
                 <span className="font-medium">{wordsOf(entry.to_state)}</span>
                 <span className="text-muted">
                   {' '}
-                  by {entry.actor}, <Time at={entry.at} />
+                  by <bdi>{actorText(entry.actor)}</bdi>, <Time at={entry.at} />
                 </span>
               </p>
-              {entry.reason && <p className="break-words text-muted">{entry.reason}</p>}
+              {entry.reason && <p className="break-words text-muted">{stateReasonText(entry.reason)}</p>}
             </li>
           ))}
       </ol>

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useParams } from '@tanstack/react-router';
+import { isolated } from '@tidegate/protocol/isolated';
 import type { NoticeSet } from '@tidegate/protocol/notifications-api';
 import type { UpdateItem } from '@tidegate/protocol/updates-api';
 import { Check } from 'lucide-react';
@@ -28,16 +29,16 @@ export function NoticePage() {
   const { data: notice, error, refetch } = query;
   if (!notice)
     return (
-      <Page title="Notice">
-        {error ? <ErrorPanel error={error} retry={() => void refetch()} /> : <Skeleton />}
+      <Page title="Message">
+        {error ? <ErrorPanel error={error} retry={() => void refetch()} /> : <Skeleton as="panels" />}
       </Page>
     );
   return (
     <Page
-      title={notice.subject ?? 'Notice'}
+      title={notice.subject ?? 'Message'}
       lead={
         <>
-          Sent <Time at={notice.at} />. {notice.summary} The updates are shown as they are now.
+          Sent <Time at={notice.at} />. <bdi>{notice.summary}</bdi> The updates are shown as they are now.
         </>
       }
     >
@@ -45,7 +46,7 @@ export function NoticePage() {
       {notice.updates.length > 0 ? (
         <Updates key={notice.id} notice={notice} />
       ) : (
-        <EmptyState title="The notice speaks of no update that still exists">
+        <EmptyState title="The message names no update that still exists">
           Its updates were removed with their hosts, or it is about something else.
         </EmptyState>
       )}
@@ -69,15 +70,15 @@ function Updates({ notice: { id, updates, left_out: leftOut } }: { notice: Notic
           {counted(updates.length, 'update')}, {approvable.length.toLocaleString('en')} waiting for a
           decision.
           {leftOut > 0 &&
-            ` The notice spoke of ${leftOut.toLocaleString('en')} more, which are in the list of updates.`}
+            ` The message spoke of ${leftOut.toLocaleString('en')} more, which are in the list of updates.`}
         </p>
         {isApprover && approvable.length > 0 && (
           <Button onClick={() => selection.setAll(approvable.map(idOf), true)}>Select all that wait</Button>
         )}
       </div>
-      <div className="overflow-x-auto rounded-xl border border-line bg-surface">
+      <div className="rounded-xl border border-line bg-surface">
         <DataTable
-          label="Updates of the notice"
+          label="Updates of the message"
           columns={COLUMNS}
           rows={updates}
           rowId={idOf}
@@ -110,4 +111,4 @@ function Updates({ notice: { id, updates, left_out: leftOut } }: { notice: Notic
 }
 
 const idOf = (update: UpdateItem) => update.id;
-const nameOf = (update: UpdateItem) => `${update.name} on ${update.hostname}`;
+const nameOf = (update: UpdateItem) => `${isolated(update.name)} on ${isolated(update.hostname)}`;

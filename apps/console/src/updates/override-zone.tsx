@@ -3,6 +3,7 @@ import type { GateReport } from '@tidegate/protocol/approvals-api';
 import { ShieldAlert } from 'lucide-react';
 import { type RefObject, useState } from 'react';
 import { fieldFaults } from '../api/field-faults.ts';
+import { Term } from '../glossary/term.tsx';
 import { Button } from '../ui/button.tsx';
 import { TextArea } from '../ui/field.tsx';
 import type { UpdateView } from './update-view.ts';
@@ -94,11 +95,15 @@ function OverrideForm({
       }}
     >
       <p>
-        You are about to override the gate for{' '}
+        You are about to override the <Term of="gate">gate</Term> for{' '}
         <strong className="break-all">
-          {name} {version}
+          <bdi>{name}</bdi> <bdi>{version}</bdi>
         </strong>{' '}
-        on <strong>{hostname}</strong>.
+        on{' '}
+        <strong>
+          <bdi>{hostname}</bdi>
+        </strong>
+        .
       </p>
       <ul className="list-disc space-y-0.5 pl-5">
         <li>
@@ -130,7 +135,7 @@ function OverrideForm({
       )}
       <div className="flex flex-wrap gap-2">
         <Button type="submit" tone="danger" busy={isPending} disabled={reason.trim() === ''}>
-          Override for {name} on {hostname}
+          Override for <bdi>{name}</bdi> on <bdi>{hostname}</bdi>
         </Button>
         <Button onClick={onCancel}>Cancel</Button>
       </div>
@@ -153,7 +158,7 @@ function AgeWayOut({ update, gate }: { update: UpdateView; gate: GateReport }) {
             <Link to="/exceptions" search={{ ecosystem: update.ecosystem, name, version }}>
               Add an exception for{' '}
               <span className="mono break-all">
-                {name}@{version}
+                <bdi>{name}</bdi>@<bdi>{version}</bdi>
               </span>
             </Link>
           </li>
@@ -176,7 +181,7 @@ function DivergenceWayOut({ gate }: { gate: GateReport }) {
       <ul className="space-y-1">
         {gate.divergences.map((one) => (
           <li key={`${one.divergence_id} ${one.hash}`} className="mono break-all">
-            {one.package} {one.version}: {one.algorithm} {one.hash}
+            <bdi>{one.package}</bdi> <bdi>{one.version}</bdi>: {one.algorithm} {one.hash}
           </li>
         ))}
       </ul>
@@ -191,7 +196,8 @@ function HoldWayOut({ gate }: { gate: GateReport }) {
       <ul className="space-y-1">
         {gate.held.map((one) => (
           <li key={`${one.package} ${one.hold_id}`} className="break-words">
-            <span className="mono">{one.package}</span> until {one.ends_at.slice(0, 10)}: {one.reason}
+            <span className="mono">{one.package}</span> until {one.ends_at.slice(0, 10)}:{' '}
+            <bdi>{one.reason}</bdi>
           </li>
         ))}
       </ul>
@@ -210,7 +216,7 @@ function RegistryWayOut({ gate }: { gate: GateReport }) {
       <ul className="space-y-1">
         {gate.unknown_artifacts.map((one) => (
           <li key={`${one.package} ${one.version} ${one.hash}`} className="mono break-all">
-            {one.package} {one.version}: {one.algorithm} {one.hash}, not at {one.source}
+            <bdi>{one.package}</bdi> <bdi>{one.version}</bdi>: {one.algorithm} {one.hash}, not at {one.source}
           </li>
         ))}
       </ul>

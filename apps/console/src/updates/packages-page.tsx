@@ -1,20 +1,24 @@
 import { useQuery } from '@tanstack/react-query';
-import { Link, useNavigate } from '@tanstack/react-router';
+import { useNavigate } from '@tanstack/react-router';
+import { isolated } from '@tidegate/protocol/isolated';
 import type { PackageItem } from '@tidegate/protocol/updates-api';
-import { useMemo, useRef } from 'react';
-import { useListSearch } from '../api/list-search.ts';
+import { Fragment, useMemo, useRef } from 'react';
+import { stringifySearch, useListSearch } from '../api/list-search.ts';
 import { listQuery } from '../api/queries.ts';
 import { HeldCount } from '../holds/held-count.tsx';
-import { ExploitedBadge, SeverityBadge } from '../ui/badge.tsx';
+import { MANAGERS } from '../hosts/package-managers.ts';
+import { SeverityBadge } from '../ui/badge.tsx';
 import type { Column } from '../ui/data-table.tsx';
 import { ListTable } from '../ui/list-table.tsx';
 import { Page } from '../ui/page.tsx';
-import { EmptyState } from '../ui/states.tsx';
+import { RowLink } from '../ui/row-link.tsx';
 import { Time } from '../ui/time.tsx';
+import { SavedViews } from '../views/saved-views.tsx';
 import { FilterBar } from './filter-bar.tsx';
 import { UPDATE_FILTERS, type UrlFilter } from './filter-rules.ts';
+import { GroupUpdates } from './group-updates.tsx';
 import { Grouping } from './grouping.tsx';
-import { SavedViews } from './saved-views.tsx';
+import { NoUpdates } from './no-updates.tsx';
 import { SecurityBadge, WorstFixed } from './update-columns.tsx';
 import { STATE_WORDS } from './update-words.ts';
 
@@ -31,25 +35,25 @@ export function PackagesPage() {
   );
   const columns = useMemo(() => columnsOf(list.filter), [list.filter]);
   return (
-    <Page title="Packages" lead="The available updates by package, across all hosts.">
+    <Page title="Packages" lead="The updates of all hosts, by package.">
       <ListTable
         list={list}
         query={query}
         noun="packages"
         empty={
-          <EmptyState title="No package has an update" action={<Link to="/hosts">See the hosts</Link>}>
-            Packages appear after a host has scanned.
-          </EmptyState>
+          <NoUpdates title="No package has an update">Packages appear after a host has scanned.</NoUpdates>
         }
         toolbar={
           <FilterBar list={list} box={box}>
             <Grouping filter={list.filter} />
-            <SavedViews list={list} page="packages" />
+            <SavedViews list={list} page="packages" filters={UPDATE_FILTERS} />
           </FilterBar>
         }
         label="Packages"
         columns={columns}
         rowId={idOf}
+        rowName={nameOf}
+        unfold={(item) => <GroupUpdates filter={searchOf(list.filter, item)} of="package" />}
         onOpen={(item) => void navigate({ to: '/updates', search: searchOf(list.filter, item) })}
         order={MOST_URGENT}
       />
@@ -58,9 +62,10 @@ export function PackagesPage() {
 }
 
 const idOf = ({ id }: PackageItem) => id;
+const nameOf = ({ name }: PackageItem) => name;
 
 /** The same filter, narrowed to one package by its exact name. */
-function searchOf(filter: UrlFilter, { ecosystem, name }: PackageItem): Record<string, string | undefined> {
+function searchOf(filter: UrlFilter, { ecosystem, name }: PackageItem): UrlFilter {
   const { q: _, ...kept } = filter;
   // A package counts each version that is offered.
   const isMany = ecosystem === 'npm' || ecosystem === 'pypi';
@@ -73,11 +78,15 @@ function columnsOf(filter: UrlFilter): readonly Column<PackageItem>[] {
       id: 'name',
       header: 'Package',
       sort: 'name',
+      wide: true,
       cell: (item) => (
-        <span className="inline-flex items-center gap-1.5">
-          <Link to="/updates" search={searchOf(filter, item)} className="font-medium">
+        <span className="inline-flex max-w-full items-center gap-1.5">
+          <RowLink
+            href={`/updates${stringifySearch(searchOf(filter, item))}`}
+            className="min-w-0 truncate font-medium"
+          >
             {item.name}
-          </Link>
+          </RowLink>
           {item.security && <SecurityBadge />}
         </span>
       ),
@@ -85,10 +94,11 @@ function columnsOf(filter: UrlFilter): readonly Column<PackageItem>[] {
     {
       id: 'fixes',
       header: 'Fixes',
-      sort: MOST_URGENT,
+      part: 'pinned',
+      ...{ sort: MOST_URGENT, falls: true, order: 'Urgency' },
       cell: (item) => <WorstFixed {...item} />,
     },
-    { id: 'ecosystem', header: 'Ecosystem', cell: ({ ecosystem }) => ecosystem },
+    { id: 'ecosystem', header: 'Package manager', cell: ({ ecosystem }) => MANAGERS[ecosystem] },
     {
       id: 'hosts',
       header: 'Hosts',
@@ -98,15 +108,29 @@ function columnsOf(filter: UrlFilter): readonly Column<PackageItem>[] {
       cell: ({ hosts }) => hosts.toLocaleString('en'),
     },
     {
+      id: 'installed',
+      roomy: true,
+      header: 'Installed on',
+      cell: ({ ecosystem, name }) => (
+        <RowLink
+          href={`/hosts${stringifySearch({ package: name, ecosystem })}`}
+          aria-label={`which hosts have ${isolated(name)}`}
+        >
+          which hosts
+        </RowLink>
+      ),
+    },
+    {
       id: 'updates',
       header: 'Updates',
       sort: 'updates',
       sortFirst: 'descending',
-      align: 'right',
-      cell: ({ updates }) => updates.toLocaleString('en'),
+      wraps: true,
+      cell: ({ states }) => <States states={states} />,
     },
     {
       id: 'versions',
+      roomy: true,
       header: 'Versions',
       align: 'right',
       cell: (item) => item.available_versions.toLocaleString('en'),
@@ -114,22 +138,18 @@ function columnsOf(filter: UrlFilter): readonly Column<PackageItem>[] {
     {
       id: 'severity',
       header: 'Brings or keeps',
-      sort: 'severity',
-      cell: ({ severity, known_exploited: exploited }) => (
-        <span className="inline-flex gap-1.5">
-          <SeverityBadge severity={severity} />
-          {exploited && <ExploitedBadge />}
-        </span>
-      ),
+      ...{ sort: 'severity', falls: true },
+      cell: ({ severity }) => <SeverityBadge severity={severity} />,
     },
     {
       id: 'held',
       header: 'Held',
-      cell: ({ held_updates: held }) => <HeldCount held={held} />,
+      roomy: true,
+      cell: ({ held_updates: held, ecosystem, name }) => <HeldCount held={held} of={{ ecosystem, name }} />,
     },
-    { id: 'states', header: 'States', wide: true, cell: ({ states }) => statesText(states) },
     {
       id: 'newest',
+      roomy: true,
       header: 'Newest',
       sort: 'newest',
       sortFirst: 'descending',
@@ -138,9 +158,15 @@ function columnsOf(filter: UrlFilter): readonly Column<PackageItem>[] {
   ];
 }
 
-function statesText(states: Readonly<Record<string, number>>): string {
+/** How many updates are in which state; a line ends between two of them only. */
+function States({ states }: Pick<PackageItem, 'states'>) {
   const words: Readonly<Record<string, string>> = STATE_WORDS;
-  return Object.entries(states)
-    .map(([state, count]) => `${count} ${words[state] ?? state}`)
-    .join(', ');
+  return Object.entries(states).map(([state, count], i, { length }) => (
+    <Fragment key={state}>
+      <span className="whitespace-nowrap">
+        {count} {words[state] ?? state}
+        {i < length - 1 && ','}
+      </span>{' '}
+    </Fragment>
+  ));
 }

@@ -5,8 +5,8 @@ import { ArrowDown, ArrowUp, Minus, Plus } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import { Button } from '../ui/button.tsx';
 import { CopyText } from '../ui/copy-text.tsx';
+import { type FactColumn, FactsTable } from '../ui/facts-table.tsx';
 import { Panel } from '../ui/page.tsx';
-import { ScrollArea } from '../ui/scroll-area.tsx';
 import { Time } from '../ui/time.tsx';
 import { bytesText } from './update-words.ts';
 import { wayBackText } from './way-back-rules.ts';
@@ -36,8 +36,8 @@ export function PlanPanel({
     return (
       <Panel title="The plan">
         <p className="text-muted">
-          {hostname} has not reported yet what this update would change. Approving asks it first; nothing is
-          approved until the plan is known and judged.
+          <bdi>{hostname}</bdi> has not reported yet what this update would change. Approving asks it first;
+          nothing is approved until the plan is known and judged.
         </p>
       </Panel>
     );
@@ -52,30 +52,20 @@ export function PlanPanel({
         </span>
       }
     >
-      <ScrollArea label="Packages of the plan" className="sideways">
-        <table className="w-full text-left">
-          <thead className="text-[0.86rem] text-muted">
-            <tr>
-              {['Action', 'Package', 'Before', 'After', 'Hash', 'Source', 'Size'].map((header) => (
-                <th key={header} scope="col" className="py-1 pr-4 font-medium whitespace-nowrap">
-                  {header}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {shown.map((action) => (
-              <ActionRow key={`${action.name}:${action.arch ?? ''}`} action={action} />
-            ))}
-          </tbody>
-        </table>
-      </ScrollArea>
+      <div className="-mx-3">
+        <FactsTable
+          label="What the host would change"
+          columns={COLUMNS}
+          rows={shown}
+          rowId={({ name, arch }) => `${name}:${arch ?? ''}`}
+        />
+      </div>
       {!isWhole && actions.length > shown.length && (
         <Button className="mt-3" onClick={() => setWhole(true)}>
           Show all {actions.length.toLocaleString('en')}
         </Button>
       )}
-      <p className="mt-3 text-muted">Way back: {wayBackText(wayBack)}.</p>
+      <p className="mt-3 text-muted">Rollback: {wayBackText(wayBack)}.</p>
       <p className="mt-1 flex flex-wrap items-center gap-x-2 text-muted">
         Plan hash <CopyText text={plan.plan_sha256} label="Copy the hash" />
       </p>
@@ -83,52 +73,71 @@ export function PlanPanel({
   );
 }
 
-function ActionRow({ action: one }: { action: PlanAction }) {
-  const { artifact } = one;
-  const hash = artifact?.sha256 ?? artifact?.sha512;
-  return (
-    <tr className="border-t border-line align-top">
-      <td
-        className={`py-1.5 pr-4 whitespace-nowrap ${one.action === 'remove' ? 'font-medium text-warn' : ''}`}
-      >
+const COLUMNS: readonly FactColumn<PlanAction>[] = [
+  {
+    ...{ header: 'Action', part: 'pinned', className: 'whitespace-nowrap' },
+    cell: ({ action }) => (
+      <span className={action === 'remove' ? 'font-medium text-warn' : ''}>
         <span aria-hidden="true" className="mr-1 inline-block align-[-2px] [&>svg]:size-3.5">
-          {ACTIONS[one.action]}
+          {ACTIONS[action]}
         </span>
-        {one.action}
-      </td>
-      <td className="py-1.5 pr-4">
-        <span className="font-medium break-all">{one.name}</span>
-        {one.arch && <span className="block break-all text-muted">{one.arch}</span>}
-      </td>
-      <td className="mono py-1.5 pr-4 break-all">
-        {one.from_version ?? <span className="text-muted">none</span>}
-      </td>
-      <td className="mono py-1.5 pr-4 break-all">
-        {one.to_version ?? <span className="text-muted">none</span>}
-      </td>
-      <td className="py-1.5 pr-4 whitespace-nowrap">
-        {hash ? (
-          <CopyText
-            text={hash}
-            short={`${hash.slice(0, HASH_SHORT)}…`}
-            label={artifact?.sha256 ? 'SHA-256' : 'SHA-512'}
-          />
-        ) : (
-          <span className="text-muted">no download</span>
-        )}
-      </td>
-      <td className="py-1.5 pr-4">
-        <span className="break-all">{one.origin ?? <span className="text-muted">not known</span>}</span>
-        {one.source_name && (
-          <span className="block break-all text-muted">
-            built from {one.source_name} {one.source_version}
-          </span>
-        )}
-        {artifact && <span className="mono block break-all text-muted">{artifact.filename}</span>}
-      </td>
-      <td className="py-1.5 whitespace-nowrap tabular-nums">
-        {artifact ? bytesText(artifact.size_bytes) : <span className="text-muted">–</span>}
-      </td>
-    </tr>
+        {action}
+      </span>
+    ),
+  },
+  {
+    ...{ header: 'Package', part: 'name', className: 'min-w-32' },
+    cell: ({ name, arch }) => (
+      <>
+        <span className="font-medium wrap-anywhere">{name}</span>
+        {arch && <span className="block wrap-anywhere text-muted">{arch}</span>}
+      </>
+    ),
+  },
+  {
+    ...{ header: 'Before', className: 'mono min-w-32' },
+    cell: (one) => one.from_version ?? <None />,
+  },
+  {
+    ...{ header: 'After', className: 'mono min-w-32' },
+    cell: (one) => one.to_version ?? <None />,
+  },
+  {
+    ...{ header: 'Hash', className: 'whitespace-nowrap' },
+    cell: (one) => <Hash action={one} />,
+  },
+  {
+    ...{ header: 'Source', className: 'min-w-44' },
+    cell: (one) => <Source action={one} />,
+  },
+  {
+    ...{ header: 'Size', className: 'whitespace-nowrap tabular-nums' },
+    cell: ({ artifact }) =>
+      artifact ? bytesText(artifact.size_bytes) : <span className="text-muted">–</span>,
+  },
+];
+
+function None() {
+  return <span className="text-muted">none</span>;
+}
+
+function Hash({ action: { artifact } }: { action: PlanAction }) {
+  const hash = artifact?.sha256 ?? artifact?.sha512;
+  if (!hash) return <span className="text-muted">no download</span>;
+  const label = artifact?.sha256 ? 'SHA-256' : 'SHA-512';
+  return <CopyText text={hash} short={`${hash.slice(0, HASH_SHORT)}…`} label={label} />;
+}
+
+function Source({ action: { origin, source_name, source_version, artifact } }: { action: PlanAction }) {
+  return (
+    <>
+      <span className="wrap-anywhere">{origin ?? <span className="text-muted">not known</span>}</span>
+      {source_name && (
+        <span className="block wrap-anywhere text-muted">
+          built from <bdi>{source_name}</bdi> <bdi>{source_version}</bdi>
+        </span>
+      )}
+      {artifact && <span className="mono block wrap-anywhere text-muted">{artifact.filename}</span>}
+    </>
   );
 }

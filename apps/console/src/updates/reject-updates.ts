@@ -1,3 +1,4 @@
+import { isolated } from '@tidegate/protocol/isolated';
 import type { UpdateItem } from '@tidegate/protocol/updates-api';
 import { post } from '../api/client.ts';
 import { queryClient } from '../api/queries.ts';
@@ -18,7 +19,7 @@ export async function rejectUpdates(
       done.push(id);
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
-      toast(`${name} on ${hostname}: ${why}`, { tone: 'bad' });
+      toast(`${isolated(name)} on ${isolated(hostname)}: ${why}`, { tone: 'bad' });
     }
   }
   await queryClient.invalidateQueries({ queryKey: ['updates'] });
@@ -26,7 +27,7 @@ export async function rejectUpdates(
   const [only] = updates;
   const what =
     done.length === 1 && updates.length === 1 && only
-      ? `${only.name} on ${only.hostname} is`
+      ? `${isolated(only.name)} on ${isolated(only.hostname)} is`
       : `${counted(done.length, 'update')} are`;
   toast(`${what} rejected.`, { action: { label: 'Undo', run: () => void reopenUpdates(done) } });
 }

@@ -1,5 +1,6 @@
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
+import { isolated } from '@tidegate/protocol/isolated';
 import type { RollbackAction, RollbackAnswer } from '@tidegate/protocol/rollbacks';
 import { Undo2 } from 'lucide-react';
 import { useState } from 'react';
@@ -8,6 +9,7 @@ import { queryClient } from '../api/queries.ts';
 import { useSession } from '../api/session.ts';
 import { withStepUp } from '../login/step-up.tsx';
 import { Button } from '../ui/button.tsx';
+import { DialogPlace } from '../ui/dialog.tsx';
 import { TextArea } from '../ui/field.tsx';
 import { FormDialog } from '../ui/form-dialog.tsx';
 import { Panel } from '../ui/page.tsx';
@@ -38,7 +40,9 @@ export function RollBack({ update }: { update: UpdateView }) {
   return (
     <Panel title="Rollback">
       <p className="mb-3 text-muted">
-        The installation can be undone as long as the host or its archives have the old files.
+        {update.way_back?.kind === 'none'
+          ? 'When the host planned the update, the old files were not available. It looks for them again when you ask.'
+          : 'The installation can be undone as long as the host or its archives have the old files.'}
       </p>
       <Button icon={<Undo2 aria-hidden="true" className="size-4" />} onClick={() => setOpen(true)}>
         Roll back…
@@ -62,7 +66,7 @@ function RollBackDialog({ update, onClose }: { update: UpdateView; onClose: () =
       if (!made?.update_id) return;
       onClose();
       toast(
-        `${update.hostname} is asked for the plan of the rollback. If the plan is clear, it is approved.`,
+        `${isolated(update.hostname)} is asked for the plan of the rollback. If the plan is clear, it is approved.`,
       );
       void navigate({ to: '/updates/$id', params: { id: made.update_id } });
     },
@@ -73,16 +77,20 @@ function RollBackDialog({ update, onClose }: { update: UpdateView; onClose: () =
   const error = order.error?.message ?? asked.error?.message ?? (skipped && SKIP_TEXTS[skipped.code]);
   return (
     <FormDialog
-      title={`Roll back ${update.name} on ${update.hostname}`}
+      tone="danger"
+      title={`Roll back ${isolated(update.name)} on ${isolated(update.hostname)}`}
       lead="The host plans this, and the plan is judged like any other: an old version with a known vulnerability needs an override."
       submit="Roll back"
       busy={order.isPending}
+      waits={asked.isPending}
       error={error}
       onSubmit={(form) => order.mutate(String(form.get('reason') ?? '').trim())}
       onClose={onClose}
     >
-      {asked.isPending && <Skeleton />}
-      {undone && <Undone {...undone} />}
+      <DialogPlace>
+        {asked.isPending && <Skeleton />}
+        {undone && <Undone {...undone} />}
+      </DialogPlace>
       <p>Configuration files and data are not undone. No policy asks for these updates again.</p>
       <TextArea label="Reason" name="reason" maxLength={4_096} required />
     </FormDialog>
@@ -109,5 +117,5 @@ function Undone({ actions, action_count: count, undoes }: RollbackAnswer['reques
 
 function actionText({ action, name, from_version: from, to_version: to }: RollbackAction): string {
   const versions = [from, to].filter((version) => version !== undefined).join(' to ');
-  return `${VERBS[action]} ${name} ${from && to ? 'from ' : ''}${versions}`;
+  return `${VERBS[action]} ${isolated(name)} ${from && to ? 'from ' : ''}${versions}`;
 }

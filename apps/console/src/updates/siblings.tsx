@@ -3,6 +3,7 @@ import type { UpdateDetail } from '@tidegate/protocol/updates-api';
 import { Check } from 'lucide-react';
 import { useState } from 'react';
 import { useSession } from '../api/session.ts';
+import { Term } from '../glossary/term.tsx';
 import { StateBadge } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
 import { Panel } from '../ui/page.tsx';
@@ -45,7 +46,10 @@ function SiblingsPanel({
   const all = [update, ...listed].filter(({ state }) => STATE_VERBS[state].approve);
   return (
     <Panel title="One transaction">
-      <p>{siblingsText(update.siblings ?? 0)}: the host cannot install one without the others.</p>
+      <p>
+        {siblingsText(update.siblings ?? 0)}: the host{' '}
+        <Term of="transaction">cannot install one without the others</Term>.
+      </p>
       <ScrollArea label="Updates of the same transaction" className="mt-2 max-h-64">
         <ul className="space-y-1.5">
           {listed.map((sibling) => (

@@ -1,8 +1,9 @@
-import { Link } from '@tanstack/react-router';
 import type { PackageItem, UpdateItem } from '@tidegate/protocol/updates-api';
 import { ArrowRight, Layers, ShieldCheck } from 'lucide-react';
+import { MANAGERS } from '../hosts/package-managers.ts';
 import { Badge, ExploitedBadge, SeverityBadge, StateBadge, VerdictBadge } from '../ui/badge.tsx';
 import type { Column } from '../ui/data-table.tsx';
+import { RowLink } from '../ui/row-link.tsx';
 import { Time } from '../ui/time.tsx';
 import { CHANGE_WORDS, offersText, percent, siblingsText } from './update-words.ts';
 
@@ -12,66 +13,72 @@ export const UPDATE_COLUMNS: readonly Column<UpdateItem>[] = [
     id: 'name',
     header: 'Package',
     sort: 'name',
+    wide: true,
     cell: (update) => (
-      <span className="inline-flex items-center gap-1.5">
-        <Link to="/updates/$id" params={{ id: update.id }} className="font-medium">
+      <span className="inline-flex max-w-full items-center gap-1.5">
+        <RowLink href={`/updates/${update.id}`} className="min-w-0 truncate font-medium">
           {update.name}
-        </Link>
+        </RowLink>
         {update.security && <SecurityBadge />}
         <OfferBadge update={update} />
         <SiblingsBadge siblings={update.siblings} />
       </span>
     ),
   },
-  { id: 'state', header: 'State', sort: 'state', cell: ({ state }) => <StateBadge state={state} /> },
-  { id: 'ecosystem', header: 'Ecosystem', cell: ({ ecosystem }) => ecosystem },
+  {
+    id: 'verdict',
+    header: 'Verdict',
+    part: 'pinned',
+    cell: ({ verdict }) => <VerdictBadge verdict={verdict} />,
+  },
+  {
+    id: 'fixes',
+    header: 'Fixes',
+    ...{ sort: 'urgency', falls: true, order: 'Urgency' },
+    cell: (update) => <WorstFixed {...update} />,
+  },
+  { id: 'ecosystem', roomy: true, header: 'Package manager', cell: ({ ecosystem }) => MANAGERS[ecosystem] },
   {
     id: 'hostname',
     header: 'Host',
     sort: 'hostname',
     cell: ({ hostname, agent_id: id }) => (
-      <Link
-        to="/hosts/$id"
-        params={{ id }}
+      <RowLink
+        href={`/hosts/${id}`}
         title={hostname}
-        className="inline-block max-w-36 truncate align-bottom"
+        className="inline-block max-w-[clamp(8rem,14cqw,16rem)] truncate"
       >
         {hostname}
-      </Link>
+      </RowLink>
     ),
   },
   {
     id: 'versions',
     header: 'Versions',
     cell: (update) => (
-      <span className="inline-block max-w-56 truncate align-bottom">
-        <Versions update={update} />
+      <span className="inline-block max-w-[clamp(9rem,26cqw,24rem)] truncate align-bottom">
+        <Versions update={update} isBrief />
       </span>
     ),
   },
-  { id: 'verdict', header: 'Verdict', cell: ({ verdict }) => <VerdictBadge verdict={verdict} /> },
+  { id: 'state', header: 'State', sort: 'state', cell: ({ state }) => <StateBadge state={state} /> },
   { id: 'parts', header: 'Vulnerabilities', cell: (update) => <PartCounts {...update} /> },
-  {
-    id: 'fixes',
-    header: 'Fixes',
-    sort: 'urgency',
-    cell: (update) => <WorstFixed {...update} />,
-  },
   {
     id: 'severity',
     header: 'Brings or keeps',
-    sort: 'severity',
+    ...{ sort: 'severity', falls: true },
     cell: ({ severity }) => <SeverityBadge severity={severity} />,
   },
   {
     id: 'exploited',
     header: 'Exploited',
-    sort: 'exploited',
+    ...{ sort: 'exploited', falls: true },
     cell: (update) => <Exploitation {...update} />,
   },
-  { id: 'origin', header: 'Origin', wide: true, cell: ({ origin }) => origin ?? <Nothing /> },
+  { id: 'origin', header: 'Origin', cell: ({ origin }) => origin ?? <Nothing /> },
   {
     id: 'discovered_at',
+    roomy: true,
     header: 'Found',
     sort: 'discovered_at',
     sortFirst: 'descending',
@@ -87,7 +94,7 @@ export const UPDATE_COLUMNS: readonly Column<UpdateItem>[] = [
 ];
 
 /** Hidden until the operator chooses to show it. */
-export const HIDDEN_AT_FIRST = ['updated_at'] as const;
+export const HIDDEN_AT_FIRST = ['ecosystem', 'parts', 'exploited', 'origin', 'updated_at'] as const;
 
 export function SecurityBadge() {
   return (
@@ -126,15 +133,24 @@ const SHORT_OFFERS: Readonly<Record<UpdateItem['offers'][number], string>> = {
   smallest_fix: 'smallest fix',
 };
 
-/** The installed and the available version. */
+/** The installed and the available version; neither hides the other, however long it is. */
 export function Versions({
   update: { current_version: from, available_version: to },
+  wraps = false,
+  isBrief = false,
 }: {
   update: Pick<UpdateItem, 'current_version' | 'available_version'>;
+  /** Shows long ones whole. */
+  wraps?: boolean;
+  /** Leaves the installed one to the title where a table has little room. */
+  isBrief?: boolean;
 }) {
+  const each = wraps ? 'min-w-0' : 'min-w-0 truncate';
   return (
-    <span className="mono" title={`${from} to ${to}`}>
-      {from} <ArrowRight aria-label="to" className="inline size-3.5 text-muted" /> {to}
+    <span className="mono inline-flex max-w-full items-center gap-1 align-bottom" title={`${from} to ${to}`}>
+      <span className={`${each} ${isBrief ? 'brief-from' : ''}`}>{from}</span>{' '}
+      <ArrowRight aria-label="to" className="size-3.5 shrink-0 text-muted" />{' '}
+      <span className={each}>{to}</span>
     </span>
   );
 }
@@ -196,7 +212,7 @@ export function Exploitation({ known_exploited: known, epss }: Pick<UpdateItem, 
 
 function Nothing() {
   return (
-    <span className="text-muted" title="not known">
+    <span data-none="" className="text-muted" title="not known">
       –<span className="sr-only">not known</span>
     </span>
   );

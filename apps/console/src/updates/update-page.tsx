@@ -1,8 +1,10 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
+import { isolated } from '@tidegate/protocol/isolated';
 import { RefreshCw } from 'lucide-react';
 import { useSession } from '../api/session.ts';
 import { UpdateProgress } from '../commands/progress-panel.tsx';
+import { MANAGERS } from '../hosts/package-managers.ts';
 import { SeverityBadge, VerdictBadge } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
 import { CopyText } from '../ui/copy-text.tsx';
@@ -30,15 +32,15 @@ export function UpdatePage() {
   if (!update)
     return (
       <Page title="Update">
-        {error ? <ErrorPanel error={error} retry={() => void refetch()} /> : <Skeleton />}
+        {error ? <ErrorPanel error={error} retry={() => void refetch()} /> : <Skeleton as="panels" />}
       </Page>
     );
   return (
     <Page
-      title={`${update.name} on ${update.hostname}`}
+      title={`${isolated(update.name)} on ${isolated(update.hostname)}`}
       lead={
         <span className="flex flex-wrap items-center gap-2">
-          <Versions update={update} />
+          <Versions update={update} wraps />
           {update.security && <SecurityBadge />}
         </span>
       }
@@ -107,10 +109,10 @@ function AboutPanel({ update }: { update: UpdateView }) {
           [
             'Package',
             <Link key="package" to="/updates" search={{ ecosystem, name }}>
-              {name} on all hosts
+              <bdi>{name}</bdi> on all hosts
             </Link>,
           ],
-          ['Ecosystem', ecosystem],
+          ['Package manager', MANAGERS[ecosystem]],
           [
             ecosystem === 'npm' || ecosystem === 'pypi' ? 'Folder' : 'Architecture',
             update.arch ?? <Unknown key="arch" />,

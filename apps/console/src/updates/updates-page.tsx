@@ -1,10 +1,12 @@
 import { useQuery } from '@tanstack/react-query';
-import { Link, useNavigate } from '@tanstack/react-router';
+import { useNavigate } from '@tanstack/react-router';
+import { isolated } from '@tidegate/protocol/isolated';
 import type { UpdateItem } from '@tidegate/protocol/updates-api';
 import { useCallback, useMemo, useRef, useState } from 'react';
 import { useListSearch } from '../api/list-search.ts';
 import { listQuery } from '../api/queries.ts';
 import { useSession } from '../api/session.ts';
+import { Term } from '../glossary/term.tsx';
 import { ColumnChooser } from '../shell/column-chooser.tsx';
 import { useHiddenColumns } from '../shell/hidden-columns.ts';
 import { BulkBar } from '../ui/bulk-bar.tsx';
@@ -12,19 +14,23 @@ import { Button } from '../ui/button.tsx';
 import { ListTable } from '../ui/list-table.tsx';
 import { Page } from '../ui/page.tsx';
 import { type Selection, useSelection } from '../ui/selection.ts';
-import { EmptyState } from '../ui/states.tsx';
+import { SavedViews } from '../views/saved-views.tsx';
 import { BulkApproval } from './bulk-approval.tsx';
 import { type Chosen, sizeOf } from './bulk-rules.ts';
 import { FilterBar } from './filter-bar.tsx';
 import { UPDATE_FILTERS } from './filter-rules.ts';
 import { Grouping } from './grouping.tsx';
-import { SavedViews } from './saved-views.tsx';
+import { NoUpdates } from './no-updates.tsx';
 import { HIDDEN_AT_FIRST, UPDATE_COLUMNS } from './update-columns.tsx';
 import { counted } from './update-words.ts';
 import { useFirstVisit } from './use-first-visit.ts';
 import { useListActions } from './use-list-actions.tsx';
 
 const HIDEABLE = UPDATE_COLUMNS.filter(({ id }) => id !== 'name');
+/** Under a filter that names the state, its column says the same in each row. */
+const OF_ONE_STATE = UPDATE_COLUMNS.map((column) =>
+  column.id === 'state' ? { ...column, roomy: true } : column,
+);
 /** What fixes the worst first. */
 const MOST_URGENT = 'urgency';
 const NONE: readonly UpdateItem[] = [];
@@ -45,6 +51,11 @@ export function UpdatesPage() {
     enabled: isReady,
   });
   const rows = query.data?.items ?? NONE;
+  // What is set at first is no filter that somebody has to clear.
+  const isCaughtUp =
+    query.data?.items.length === 0 &&
+    Object.values(list.filter).filter(Boolean).length === 1 &&
+    list.filter.state === 'pending';
   const total = query.data?.total ?? 0;
   const known = useKnown(rows);
   const chosen = useMemo((): Chosen | null => {
@@ -59,10 +70,15 @@ export function UpdatesPage() {
   return (
     <Page
       title="Updates"
-      lead="The updates that hosts reported, what is known about them, and what was decided."
+      lead={
+        <>
+          The updates that hosts reported, what they fix, what they{' '}
+          <Term of="bringsOrKeeps">bring or keep</Term>, and what was decided.
+        </>
+      }
     >
       <ListTable
-        list={list}
+        list={isCaughtUp ? { ...list, isFiltered: false } : list}
         above={(items) =>
           isApprover && (
             <AllMatching
@@ -76,22 +92,21 @@ export function UpdatesPage() {
         query={query}
         noun="updates"
         empty={
-          <EmptyState
-            title="No host has reported an update yet"
-            action={<Link to="/hosts">See the hosts</Link>}
+          <NoUpdates
+            title={isCaughtUp ? 'No update waits for a decision' : 'No host has reported an update yet'}
           >
             Updates appear after a host has scanned.
-          </EmptyState>
+          </NoUpdates>
         }
         toolbar={
           <FilterBar list={list} box={box}>
             <Grouping filter={list.filter} />
-            <SavedViews list={list} page="updates" />
+            <SavedViews list={list} page="updates" filters={UPDATE_FILTERS} />
             <ColumnChooser columns={HIDEABLE} choice={columns} />
           </FilterBar>
         }
         label="Updates"
-        columns={UPDATE_COLUMNS}
+        columns={list.filter.state ? OF_ONE_STATE : UPDATE_COLUMNS}
         rowId={idOf}
         rowName={nameOf}
         onOpen={(update) => void navigate({ to: '/updates/$id', params: { id: update.id } })}
@@ -127,7 +142,7 @@ export function UpdatesPage() {
 }
 
 const idOf = (update: UpdateItem) => update.id;
-const nameOf = (update: UpdateItem) => `${update.name} on ${update.hostname}`;
+const nameOf = (update: UpdateItem) => `${isolated(update.name)} on ${isolated(update.hostname)}`;
 
 /** Shown once the whole page is selected: offers everything that matches the filter, including other pages. */
 function AllMatching({

@@ -1,5 +1,6 @@
 import { useMutation } from '@tanstack/react-query';
 import type { ApproveAnswer, AwaitingPlanAnswer } from '@tidegate/protocol/approvals-api';
+import { isolated } from '@tidegate/protocol/isolated';
 import type { Static } from 'typebox';
 import { post } from '../api/client.ts';
 import { queryClient } from '../api/queries.ts';
@@ -28,14 +29,20 @@ export function useApprove({ id, name, hostname }: Pick<UpdateView, 'id' | 'name
     onSuccess: (answer) => {
       const action = { label: 'Undo', run: () => void reopenUpdates([id]) };
       if (answer.state === 'awaiting_plan') {
-        toast(`${hostname} is asked for the plan of ${name}. If the plan is clear, it is approved.`, {
-          action,
-        });
+        toast(
+          `${isolated(hostname)} is asked for the plan of ${isolated(name)}. If the plan is clear, it is approved.`,
+          {
+            action,
+          },
+        );
         return;
       }
-      const notes = answer.warnings.map(({ detail }) => ` ${detail}`).join('');
+      const notes = answer.warnings.map(({ detail }) => ` ${isolated(detail)}`).join('');
       const isUnchecked = answer.warnings.some(({ code }) => UNCHECKED.has(code));
-      toast(`${name} on ${hostname} is approved.${notes}`, { action, tone: isUnchecked ? 'bad' : 'info' });
+      toast(`${isolated(name)} on ${isolated(hostname)} is approved.${notes}`, {
+        action,
+        tone: isUnchecked ? 'bad' : 'info',
+      });
     },
     onSettled: () => queryClient.invalidateQueries({ queryKey: ['updates'] }),
   });

@@ -1,11 +1,11 @@
 import { useNavigate } from '@tanstack/react-router';
 import type { UpdateItem } from '@tidegate/protocol/updates-api';
-import { Check, MoveDown, Search, ShieldAlert, X } from 'lucide-react';
+import { Check, ShieldAlert, X } from 'lucide-react';
 import { type RefObject, useMemo } from 'react';
 import type { Action } from '../actions/actions.ts';
 import { useActions } from '../actions/registry.ts';
 import { useSession } from '../api/session.ts';
-import { focusRows } from '../ui/data-table.tsx';
+import { filterKeys } from '../filters/filter-keys.tsx';
 import type { Selection } from '../ui/selection.ts';
 import { type Chosen, REJECT_MAX, sizeOf } from './bulk-rules.ts';
 import { rejectUpdates } from './reject-updates.ts';
@@ -68,24 +68,7 @@ export function useListActions(given: {
           active &&
           void navigate({ to: '/updates/$id', params: { id: active.id }, search: { panel: 'override' } }),
       },
-      {
-        id: 'search',
-        group: 'Updates',
-        label: 'Filter the list',
-        shortcut: '/',
-        icon: <Search />,
-        isAllowed: true,
-        run: () => box.current?.focus(),
-      },
-      {
-        id: 'rows',
-        group: 'Updates',
-        label: 'Go to the rows',
-        shortcut: 'j',
-        icon: <MoveDown />,
-        isAllowed: true,
-        run: focusRows,
-      },
+      ...filterKeys('Updates', box),
     ],
     [verbs, isApprover, active, box, navigate],
   );

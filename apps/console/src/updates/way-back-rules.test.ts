@@ -11,21 +11,21 @@ const added = { action: 'install' as const, name: 'new', to_version: '2' };
 test.each([
   [
     [upgrade('a', { back }), upgrade('b', { back }), added],
-    'complete, the old files of all packages can be had',
+    'possible, the old files of all packages are available',
   ],
-  [[added], 'complete, the old files of all packages can be had'],
-  [[upgrade('a', { back }), upgrade('b')], 'partial, the old files of b 1 cannot be had'],
+  [[added], 'possible, the old files of all packages are available'],
+  [[upgrade('a', { back }), upgrade('b')], 'possible in part, the old files of b 1 are not available'],
   [
     [upgrade('a', { back }), ...['b', 'c', 'd', 'e', 'f'].map((name) => upgrade(name))],
-    'partial, the old files of b 1, c 1, d 1 and 2 other packages cannot be had',
+    'possible in part, the old files of b 1, c 1, d 1 and 2 other packages are not available',
   ],
-  [[upgrade('a'), added], 'none, the old files cannot be had'],
+  [[upgrade('a'), added], 'not possible, the old files are not available'],
 ] as const)('%j: %s', (actions, text) => {
   expect(wayBackText(wayBackOf(actions))).toBe(text);
 });
 
 test('a plan that is not known is no way back', () => {
-  expect(wayBackText(null)).toMatch(/^none known/);
+  expect(wayBackText(null)).toMatch(/^not known/);
 });
 
 test.each([

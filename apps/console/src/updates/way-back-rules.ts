@@ -1,3 +1,4 @@
+import { isolated } from '@tidegate/protocol/isolated';
 import type { RollbackSkip, WayBack } from '@tidegate/protocol/rollbacks';
 import type { UpdateState } from '@tidegate/protocol/states';
 import type { Static } from 'typebox';
@@ -8,21 +9,23 @@ const NAMED_MAX = 3;
 
 /** Whether an installation could be undone, in words. What is not known counts as none. */
 export function wayBackText(wayBack: WayBack | null): string {
-  if (wayBack === null) return 'none known, because the host has not reported its plan';
+  if (wayBack === null) return 'not known, because the host has not reported its plan';
   switch (wayBack.kind) {
     case 'complete':
-      return 'complete, the old files of all packages can be had';
+      return 'possible, the old files of all packages are available';
     case 'partial':
-      return `partial, the old files of ${missingText(wayBack)} cannot be had`;
+      return `possible in part, the old files of ${missingText(wayBack)} are not available`;
     case 'none':
-      return 'none, the old files cannot be had';
+      return 'not possible, the old files are not available';
   }
 }
 
 function missingText({ missing, missing_count: count }: WayBack): string {
-  const named = missing.slice(0, NAMED_MAX).map(({ package: name, version }) => `${name} ${version}`);
+  const named = missing
+    .slice(0, NAMED_MAX)
+    .map(({ package: name, version }) => `${isolated(name)} ${isolated(version)}`);
   const more = count - named.length;
-  return more > 0 ? `${named.join(', ')} and ${counted(more, 'other package')}` : named.join(', ');
+  return more > 0 ? `${isolated(named.join(', '))} and ${counted(more, 'other package')}` : named.join(', ');
 }
 
 /** Whether the page of an update offers to undo its installation. */

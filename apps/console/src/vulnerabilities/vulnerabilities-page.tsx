@@ -7,6 +7,7 @@ import {
 } from '@tidegate/protocol/vulnerabilities-api';
 import { useListSearch } from '../api/list-search.ts';
 import { listQuery, oneQuery } from '../api/queries.ts';
+import { Term } from '../glossary/term.tsx';
 import { SeverityBadge } from '../ui/badge.tsx';
 import { CoverageNote } from '../ui/coverage-note.tsx';
 import type { Column } from '../ui/data-table.tsx';
@@ -34,9 +35,17 @@ export function VulnerabilitiesPage() {
   const unknown = coverage ? unknownText(coverage) : null;
   const { filter, setFilter } = list;
   return (
-    <Page title="Vulnerabilities" lead="Known vulnerabilities of what is installed, the most urgent first.">
-      {coverage && (
-        <CoverageNote at={coverage.at}>{unknown ?? 'Every installed package is judged.'}</CoverageNote>
+    <Page
+      title="Vulnerabilities"
+      lead={
+        <>
+          Known vulnerabilities in installed packages, the most urgent first: those that are{' '}
+          <Term of="kev">exploited</Term>, then the <Term of="epss">likely</Term> and the severe ones.
+        </>
+      }
+    >
+      {coverage && coverage.hosts > 0 && (
+        <CoverageNote at={coverage.at}>{unknown ?? 'All installed packages were checked.'}</CoverageNote>
       )}
       <ListTable
         list={list}
@@ -71,8 +80,17 @@ export function VulnerabilitiesPage() {
           </>
         }
         empty={
-          <EmptyState title="No vulnerability is known" action={<Link to="/hosts">See the hosts</Link>}>
-            {unknown ?? 'Every installed package is judged, and none has a known vulnerability.'}
+          <EmptyState
+            title={coverage?.hosts === 0 ? 'Nothing is known yet' : 'No vulnerability is known'}
+            action={
+              coverage?.hosts === 0 ? (
+                <Link to="/enrolment">Add hosts</Link>
+              ) : (
+                <Link to="/hosts">See the hosts</Link>
+              )
+            }
+          >
+            {unknown ?? 'All installed packages were checked, and none has a known vulnerability.'}
           </EmptyState>
         }
         label="Vulnerabilities"
@@ -90,7 +108,7 @@ const COLUMNS: readonly Column<VulnerabilityItem>[] = [
     header: 'Vulnerability',
     wide: true,
     cell: ({ id, names, summary, packages }) => (
-      <span className="block min-w-0 break-words">
+      <span className="block truncate">
         <Link
           to="/vulnerabilities/$id"
           params={{ id }}
@@ -99,18 +117,22 @@ const COLUMNS: readonly Column<VulnerabilityItem>[] = [
         >
           {id}
         </Link>{' '}
-        <span className="text-muted">{summary || packages.map((one) => one.package).join(', ')}</span>
+        <span className="truncate text-muted max-xl:block">
+          {summary || packages.map((one) => one.package).join(', ')}
+        </span>
       </span>
     ),
   },
   {
     id: 'severity',
     header: 'Severity',
+    part: 'pinned',
     cell: ({ severity }) => <SeverityBadge severity={severity ?? 'unknown'} />,
   },
   {
     id: 'exploited',
     header: 'Exploited',
+    ...{ sort: 'urgency', sortFirst: 'descending', order: 'Urgency' },
     cell: ({ exploited, epss }) => <Exploitation known_exploited={exploited} epss={epss} />,
   },
   {
@@ -125,7 +147,7 @@ const COLUMNS: readonly Column<VulnerabilityItem>[] = [
     id: 'fix',
     header: 'Fix',
     cell: ({ fixable_hosts: now, waiting_hosts: later, unfixed_hosts: none }) =>
-      [now > 0 && `${now} now`, later > 0 && `${later} waiting`, none > 0 && `${none} without`]
+      [now > 0 && `${now} now`, later > 0 && `${later} waiting`, none > 0 && `no fix for ${none}`]
         .filter(Boolean)
         .join(', '),
   },

@@ -26,8 +26,9 @@ export function WelcomePage() {
       <ol className="max-w-4xl space-y-4">
         <Step number={1} title="The first operator" isDone>
           <p>
-            You are {session?.operator.username}, an admin. Add a <Link to="/account">second factor</Link> now
-            or later, and add colleagues under <Link to="/operators">Operators</Link>.
+            You are <bdi>{session?.operator.username}</bdi>, an admin. Add a{' '}
+            <Link to="/account">second factor</Link> now or later, and add colleagues under{' '}
+            <Link to="/operators">Operators</Link>.
           </p>
         </Step>
         <Step number={2} title="The address" isDone={isReachableSafely(origin)}>

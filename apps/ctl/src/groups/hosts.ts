@@ -2,6 +2,7 @@ import { TAGS } from '@tidegate/terminal/lists';
 import { atMinute, words } from '@tidegate/terminal/words';
 import { change, file, list, show } from '../act.ts';
 import type { Group } from '../group.ts';
+import { progressWords } from '../progress-words.ts';
 import type { Request } from '../read-request.ts';
 
 const ASKED = ({ command_id: id }: { command_id: string }) =>
@@ -77,14 +78,14 @@ export const HOSTS: Group = {
     file('GET /api/v1/sbom', { act: 'group-sbom', accept: CYCLONEDX }),
     file('GET /api/v1/vex', { act: 'group-vex', accept: vexType }),
     show('GET /api/v1/agents/{agent_id}/faults', { act: 'faults' }),
-    show('GET /api/v1/agents/{agent_id}/progress', { act: 'progress' }),
+    show('GET /api/v1/agents/{agent_id}/progress', { act: 'progress', first: progressWords }),
     show('GET /api/v1/agents/{agent_id}/withheld', { act: 'withheld' }),
     show('GET /api/v1/agents/{agent_id}/restarts', { act: 'restarts' }),
     show('GET /api/v1/agents/{agent_id}/probes', { act: 'probes' }),
     show('GET /api/v1/agents/{agent_id}/heartbeats', { act: 'heartbeats' }),
     change('POST /api/v1/agents/{agent_id}/scan', {
       act: 'scan',
-      about: { ecosystem: 'what to scan (everything)' },
+      about: { ecosystem: 'the package manager (all of them)' },
       says: ASKED,
     }),
     change('POST /api/v1/agents/{agent_id}/probes/run', { act: 'run-probes', says: ASKED }),
@@ -182,7 +183,7 @@ export const COMMANDS: Group = {
       },
     }),
     show('GET /api/v1/commands/{id}', { act: 'show' }),
-    show('GET /api/v1/commands/{id}/progress', { act: 'progress' }),
+    show('GET /api/v1/commands/{id}/progress', { act: 'progress', first: progressWords }),
     change('POST /api/v1/commands/{id}/cancel', {
       act: 'cancel',
       says: ({ action, status }) =>

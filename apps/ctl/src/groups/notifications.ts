@@ -89,7 +89,7 @@ export const NOTIFICATIONS_GROUP: Group = {
     list('GET /api/v1/notifications/deliveries', {
       act: 'deliveries',
       about: {
-        state: 'only those that wait, were delivered or are dead letters',
+        state: 'only those that wait, were delivered or were given up',
         kind: 'only those of this kind',
         'channel-id': 'only those to this channel',
         'rule-id': 'only those of this rule',
@@ -108,7 +108,7 @@ export const NOTIFICATIONS_GROUP: Group = {
     change('POST /api/v1/notifications/deliveries/resend', {
       act: 'resend',
       operands: ['id'],
-      says: ({ resent }) => `${resent} dead letters are sent again.`,
+      says: ({ resent }) => `${resent} messages that were given up are sent again.`,
     }),
     show('GET /api/v1/notifications/notices/{id}', { act: 'notice' }),
   ],

@@ -68,11 +68,11 @@ export const ROLLOUTS_GROUP: Group = {
     }),
     change('POST /api/v1/rollouts/{id}/emergency', {
       act: 'emergency',
-      says: told('The rings do not soak any more.'),
+      says: told('No ring waits any more for its hosts to run the update for a while.'),
     }),
     change('POST /api/v1/rollouts/{id}/approve', {
       act: 'approve',
-      says: told('The gate of the ring is approved.'),
+      says: told('The next ring is approved.'),
     }),
     change('POST /api/v1/rollouts/{id}/rollback', {
       act: 'rollback',
@@ -94,7 +94,7 @@ unless a host has begun. Without --group, --tag and --host it is for all hosts.`
       act: 'place',
       operands: ['package'],
       called: { package: 'PATTERN' },
-      about: { ecosystem: 'whose packages (all of them)' },
+      about: { ecosystem: 'the package managers (all of them)' },
       defaults: () => ({ ecosystem: ['apt', 'dnf', 'npm', 'pypi'] }),
       says: ({ id, packages, scope, ends_at: until, held }) =>
         [

@@ -2,8 +2,17 @@ import type { Api } from '@tidegate/client/api';
 import { atMinute, words } from '@tidegate/terminal/words';
 import { change, list, show } from '../act.ts';
 import type { Group } from '../group.ts';
+import { progressWords } from '../progress-words.ts';
 
 type Bulk = Api['POST /api/v1/updates/approve']['answer'];
+
+/** Words for the filters that all lists of updates share. */
+const FILTERS = {
+  'host-name': 'whole host name; * stands for any characters',
+  since: 'found not before this time',
+  until: 'found before this time',
+  open: 'whether it is neither installed nor closed',
+};
 
 export const UPDATES: Group = {
   name: 'updates',
@@ -15,9 +24,7 @@ filter finds, and their number as "updates list" counts them, so that nothing is
       act: 'list',
       names: { host: 'host-name' },
       about: {
-        'host-name': 'whole host name; * stands for any characters',
-        since: 'found not before this time',
-        until: 'found before this time',
+        ...FILTERS,
         severity: 'the worst vulnerability in it',
       },
       columns: {
@@ -29,8 +36,22 @@ filter finds, and their number as "updates list" counts them, so that nothing is
         VERDICT: ({ verdict, severity }) => (severity ? `${verdict} (${severity})` : verdict),
       },
     }),
+    list('GET /api/v1/updates/by-host', {
+      act: 'hosts',
+      names: { host: 'host-name' },
+      about: FILTERS,
+      columns: {
+        HOST: ({ hostname }) => hostname,
+        GROUP: ({ group }) => group,
+        UPDATES: ({ updates }) => updates,
+        EXPLOITED: ({ exploited_fixes: count }) => count,
+        CRITICAL: ({ critical_fixes: count }) => count,
+        HIGH: ({ high_fixes: count }) => count,
+        REBOOT: ({ reboot }) => words(reboot),
+      },
+    }),
     show('GET /api/v1/updates/{id}', { act: 'show' }),
-    show('GET /api/v1/updates/{id}/progress', { act: 'progress' }),
+    show('GET /api/v1/updates/{id}/progress', { act: 'progress', first: progressWords }),
     show('POST /api/v1/updates/{id}/preview', { act: 'preview' }),
     change('POST /api/v1/updates/{id}/approve', {
       act: 'approve',
@@ -81,6 +102,7 @@ filter finds, and their number as "updates list" counts them, so that nothing is
         TIMES: ({ repeats }) => repeats,
       },
     }),
+    show('GET /api/v1/updates/{id}/approval', { act: 'approval' }),
     change('POST /api/v1/updates/rollback', {
       act: 'rollback',
       operands: ['update-id'],
@@ -112,11 +134,7 @@ export const PACKAGES: Group = {
     list('GET /api/v1/packages', {
       act: 'list',
       names: { host: 'host-name' },
-      about: {
-        'host-name': 'whole host name; * stands for any characters',
-        since: 'found not before this time',
-        until: 'found before this time',
-      },
+      about: FILTERS,
       columns: {
         PACKAGE: ({ name }) => name,
         MANAGER: ({ ecosystem }) => ecosystem,

@@ -1,10 +1,11 @@
-import { createSecretKey, hash, type KeyObject } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { Uuid } from '@tidegate/protocol/scalars';
-import { errors, jwtVerify, SignJWT } from 'jose';
+import { type CryptoKey, errors, jwtVerify, SignJWT } from 'jose';
 import { Type } from 'typebox';
 import { Compile } from 'typebox/compile';
 import type { Clock } from '../platform/clock.ts';
 import { createCompactCache } from '../platform/compact-cache.ts';
+import { hs256Key } from '../platform/hs256-key.ts';
 import { type AgentId, isAgentId } from '../platform/http/identities.ts';
 import type { RandomBytes } from '../platform/ids.ts';
 
@@ -36,7 +37,7 @@ export function createAccessTokens(options: {
   verifiedMaxBytes: number;
 }): AccessTokens {
   const { now, random } = options;
-  const key = createSecretKey(options.secret);
+  const key = hs256Key(options.secret);
   const verified = createVerifiedTokens(options.verifiedMaxBytes);
 
   return {
@@ -82,7 +83,7 @@ const Claims = Compile(
 /** Every parameter is pinned: the sender chose the token's header. */
 async function verifyNew(
   token: string,
-  { key, nowMs }: { key: KeyObject; nowMs: number },
+  { key, nowMs }: { key: CryptoKey; nowMs: number },
 ): Promise<Verified | 'expired' | null> {
   try {
     const { payload } = await jwtVerify(token, key, {

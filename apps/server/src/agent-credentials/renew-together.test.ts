@@ -1,10 +1,15 @@
 import { randomUUID } from 'node:crypto';
+import { setImmediate as turn } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { describe, expect, test } from 'vitest';
 import { type Database, DatabaseFault, type Tx } from '../platform/db/engine.ts';
+import { isMachineId } from '../platform/http/identities.ts';
 import { createAgentsApp, enrol, eventTypes, renewal } from '../testing/agents-app.ts';
 import { countStatements } from '../testing/count-statements.ts';
 import { ENGINES } from '../testing/engines.ts';
+import { parseRefreshToken } from './refresh-tokens.ts';
+import { createRenewals } from './renew-together.ts';
+import type { RenewalRequest } from './renew-tokens.ts';
 
 const HOSTS = 6;
 const POSTGRES = ENGINES.filter(({ name }) => name === 'postgres');
@@ -169,3 +174,35 @@ describe.each(POSTGRES)('renewals of one moment on $name', (engine) => {
     );
   });
 });
+
+test.each(ENGINES)(
+  'renewals that come one at a time wait for one another on $name, the first does not',
+  async (engine) => {
+    const it = createAgentsApp(await engine.open());
+    const hosts: RenewalRequest[] = [];
+    for (let n = 0; n < HOSTS; n++) {
+      const machineId = `machine-${n}`;
+      const token = parseRefreshToken((await enrol(it, machineId)).refresh_token);
+      if (!token || !isMachineId(machineId)) throw new Error('the token of an enrolment can be read');
+      hosts.push({ token, machineId, requestId: null });
+    }
+    const rests: (() => void)[] = [];
+    const renew = createRenewals(it.renewal, () => new Promise((resolve) => rests.push(resolve)));
+    const answered: number[] = [];
+    const renewing: Promise<unknown>[] = [];
+    const begin = async (n: number) => {
+      const host = hosts[n];
+      if (!host) throw new Error(`there are ${HOSTS} hosts`);
+      renewing.push(renew(host).then(({ ok }) => ok && answered.push(n)));
+      await turn();
+    };
+    await begin(0);
+    await expect.poll(() => answered).toEqual([0]);
+    for (let n = 1; n < HOSTS; n++) await begin(n);
+    expect(answered).toEqual([0]);
+    rests[0]?.();
+    await Promise.all(renewing);
+    expect(answered.toSorted()).toEqual([0, 1, 2, 3, 4, 5]);
+    expect(rests).toHaveLength(2);
+  },
+);

@@ -1,6 +1,7 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { DatabaseFault } from '../platform/db/engine.ts';
 import { lostRace } from '../platform/db/postgres.ts';
-import { gather } from '../platform/gather.ts';
+import { gather, type Rest } from '../platform/gather.ts';
 import {
   factsOf,
   type Renewal,
@@ -19,6 +20,10 @@ import { lockFreeFamilies, rotateFamilies } from './store.ts';
 const TOGETHER_MAX = 64;
 /** Transactions of several renewals at once: one reads and writes while the other one waits for its commit. */
 const IN_FLIGHT_MAX = 2;
+/** Least time between two commits of few renewals, in milliseconds: a busy fleet's come one at a time, every few milliseconds. */
+const REST_MS = 20;
+/** As many do not wait for more. */
+const ENOUGH = 16;
 
 interface Waiting {
   readonly request: Renewal;
@@ -27,22 +32,34 @@ interface Waiting {
 }
 
 /**
- * Creates the renewals (E1) of a server, each as by `renewTokens`. On PostgreSQL those of one moment share a transaction,
- * because its round trips and its commit are what costs: it rotates the plain ones and leaves every other one to a
- * transaction of its own, as it leaves families and agents that others have locked. SQLite shares commits of all writes.
+ * Creates the renewals (E1) of a server, each as by `renewTokens`. Those of one moment share a commit, because the wait for
+ * the disk is what costs. On SQLite each has a transaction of its own, which the connection groups. On PostgreSQL they share
+ * one: it rotates the plain ones and leaves every other one to a transaction of its own, as it leaves families and agents
+ * that others have locked.
  */
-export function createRenewals(deps: RenewalDeps): (request: RenewalRequest) => Promise<RenewalOutcome> {
+export function createRenewals(
+  deps: RenewalDeps,
+  over: Rest['over'] = () => pause(REST_MS),
+): (request: RenewalRequest) => Promise<RenewalOutcome> {
   const { platform } = deps;
-  if (platform.database.engine === 'sqlite') return (request) => renewTokens(deps, request);
+  const isGrouped = platform.database.engine === 'sqlite';
   const add = gather<Waiting>({
     most: TOGETHER_MAX,
     inFlightMax: IN_FLIGHT_MAX,
-    run: (batch) => renewBatch(deps, batch),
+    rest: { over, enough: ENOUGH },
+    run: isGrouped ? (batch) => renewEach(deps, batch) : (batch) => renewBatch(deps, batch),
   });
   return (request) =>
     new Promise((resolve, reject) =>
       add({ request: { ...request, nowMs: platform.now() }, resolve, reject }),
     );
+}
+
+/** Renews each in a transaction of its own; never rejects. */
+async function renewEach(deps: RenewalDeps, batch: readonly Waiting[]): Promise<void> {
+  await Promise.all(
+    batch.map(({ request, resolve, reject }) => renewTokens(deps, request).then(resolve, reject)),
+  );
 }
 
 /** Ends each wait of the batch; never rejects. */

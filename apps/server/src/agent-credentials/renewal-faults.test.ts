@@ -29,10 +29,13 @@ function familiesOf(it: AgentsApp) {
 }
 
 describe('row 14: faults of SQLite', () => {
-  async function setUp() {
+  async function setUp({ lockWaitMs }: { lockWaitMs?: number } = {}) {
     const folder = tmpDir();
     const file = join(folder.path, 'faults.db');
-    const database = openSqlite(file, databaseOptions());
+    const database = openSqlite(file, {
+      ...databaseOptions(),
+      ...(lockWaitMs !== undefined && { lockWaitMs }),
+    });
     onTestFinished(async () => {
       await database.close();
       folder.remove();
@@ -46,8 +49,7 @@ describe('row 14: faults of SQLite', () => {
   }
 
   test('SQLITE_BUSY: another process holds the write lock for longer than we wait', async () => {
-    const { it, token, file, pragma } = await setUp();
-    await pragma('busy_timeout = 1');
+    const { it, token, file } = await setUp({ lockWaitMs: 1 });
     const other = new DatabaseSync(file);
     other.exec('BEGIN IMMEDIATE');
     await expectUnavailable(it, token);

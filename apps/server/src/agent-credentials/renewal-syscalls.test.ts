@@ -23,32 +23,25 @@ if (strace === null) {
   );
 }
 const WRITES = 'trace=pwrite64,write,writev,sendto,sendmsg,fsync,fdatasync';
-const TIMEOUT_MS = 120_000;
 /** More system calls of one kind than a renewal makes. */
 const CALLS_MAX = 60;
 
 describe.skipIf(strace === null)('the system calls of a renewal on SQLite', () => {
-  test(
-    'I19: the answer is written only after the write-ahead log is on disk',
-    async () => {
-      using folder = tmpDir();
-      const { file, token } = await prepare(folder.path);
-      const log = join(folder.path, 'strace.log');
-      const run = await renewUnder(['-f', '-yy', '-o', log, '-e', WRITES], { file, token });
-      expect(run.status).toBe(200);
-      const lines = readFileSync(log, 'utf8').split('\n');
-      const answer = lines.findIndex((line) =>
-        /\b(write|writev|sendto|sendmsg)\(.*HTTP\/1\.1 200/.test(line),
-      );
-      const written = lines.findLastIndex((line, i) => i < answer && /pwrite64\(\d+<[^>]*-wal>/.test(line));
-      const synced = lines.findIndex(
-        (line, i) => i > written && /\bf(data)?sync\(\d+<[^>]*-wal>\)\s+= 0/.test(line),
-      );
-      expect(written).toBeGreaterThan(-1);
-      expect([written < synced, synced < answer]).toEqual([true, true]);
-    },
-    TIMEOUT_MS,
-  );
+  test('I19: the answer is written only after the write-ahead log is on disk', async () => {
+    using folder = tmpDir();
+    const { file, token } = await prepare(folder.path);
+    const log = join(folder.path, 'strace.log');
+    const run = await renewUnder(['-f', '-yy', '-o', log, '-e', WRITES], { file, token });
+    expect(run.status).toBe(200);
+    const lines = readFileSync(log, 'utf8').split('\n');
+    const answer = lines.findIndex((line) => /\b(write|writev|sendto|sendmsg)\(.*HTTP\/1\.1 200/.test(line));
+    const written = lines.findLastIndex((line, i) => i < answer && /pwrite64\(\d+<[^>]*-wal>/.test(line));
+    const synced = lines.findIndex(
+      (line, i) => i > written && /\bf(data)?sync\(\d+<[^>]*-wal>\)\s+= 0/.test(line),
+    );
+    expect(written).toBeGreaterThan(-1);
+    expect([written < synced, synced < answer]).toEqual([true, true]);
+  });
 
   test.each(firstOf(1, ['fsync,fdatasync', 'pwrite64']))(
     'I18: killed at each %s, the token is current, or previous with its grace: no third state',
@@ -69,7 +62,6 @@ describe.skipIf(strace === null)('the system calls of a renewal on SQLite', () =
       expect(states.filter((state) => state !== 'current' && state !== 'previous')).toEqual([]);
       expect(states).toEqual(states.toSorted());
     },
-    TIMEOUT_MS * 2,
   );
 
   test.each([
@@ -88,7 +80,6 @@ describe.skipIf(strace === null)('the system calls of a renewal on SQLite', () =
       expect(run.status).toBe(503);
       await stateAfter(file, { token, requestId, answered: false });
     },
-    TIMEOUT_MS,
   );
 });
 

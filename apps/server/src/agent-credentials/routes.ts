@@ -26,7 +26,7 @@ export function mountAgentCredentials(routes: Routes, deps: AgentCredentialsDeps
     access: { limit: 'agent_renewal', counts: 'refusals', credential: 'refresh token' },
     schema: {
       tags: ['agents'],
-      summary: 'Exchange the refresh token for a new pair of tokens (E1)',
+      summary: 'Exchange the refresh token for a new pair of tokens',
       body: RenewRequest,
       response: { 200: TokenPair },
       refuses: ['MACHINE_ID_MISMATCH', 'refresh_token_invalid'],

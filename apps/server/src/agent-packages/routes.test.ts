@@ -209,7 +209,7 @@ describe('downloads', () => {
     const { http, idle } = await listening(50);
     await idle();
     const open = () => promisify(http.server.getConnections.bind(http.server))();
-    await expect.poll(open, { timeout: 10_000 }).toBe(0);
+    await expect.poll(open).toBe(0);
   });
 
   test('do not keep the server from stopping', async () => {

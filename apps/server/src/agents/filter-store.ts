@@ -2,10 +2,18 @@ import type { HostStatus } from '@tidegate/protocol/agents-api';
 import { LOOK_MAX_AGE_MS, type ProbesState } from '@tidegate/protocol/probes';
 import type { RestartNeed } from '@tidegate/protocol/restarts';
 import { isReported, partsOfTag } from '@tidegate/protocol/tags-api';
+import {
+  CLOCK_DOUBT_MS,
+  type ClockState,
+  LISTS_MAX_AGE_MS,
+  type ListsState,
+} from '@tidegate/protocol/timeliness';
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
+import { hasInstalled, type InstalledPackages } from '../installed/find-store.ts';
 import { type GroupScope, groupInScope } from '../platform/db/group-scope.ts';
 import { containing } from '../platform/db/like.ts';
-import { hasVulnerability } from '../vulnerability-index/filter-store.ts';
+import { hasVulnerable, type Vulnerable } from '../vulnerability-index/filter-store.ts';
+import { TIMELINESS_KNOWN_MS } from './timeliness-store.ts';
 
 export interface AgentListFilter {
   /** Part of a host name or machine id in any case, or a prefix of an agent id. */
@@ -21,8 +29,17 @@ export interface AgentListFilter {
   servicesRestart?: RestartNeed | undefined;
   reboot?: RestartNeed | undefined;
   probes?: ProbesState | undefined;
-  /** An id or alias of a vulnerability. */
-  cve?: string | undefined;
+  lists?: ListsState | undefined;
+  clock?: ClockState | undefined;
+  vulnerable?: Vulnerable | undefined;
+  installed?: InstalledPackages | undefined;
+  upToDate?: UpToDate | undefined;
+}
+
+/** Whether hosts are meant that are up to date, or those that are not. */
+export interface UpToDate {
+  readonly wanted: boolean;
+  readonly is: (matches: Matches) => Condition;
 }
 
 /** The present time, and how long a host may be silent: the same rule as `isOnline` for one host. */
@@ -51,7 +68,7 @@ const WAS_NEVER_SEEN = sql<SqlBool>`a.status = 'active' AND p.last_seen_at IS NU
 const IS_CLONE = sql<SqlBool>`k.since IS NOT NULL`;
 
 /** Whether more hosts are known to match than are counted. */
-type Matches = 'few' | 'many';
+export type Matches = 'few' | 'many';
 
 export function agentConditions(
   { filter, scope, presence }: AgentSelection,
@@ -70,7 +87,11 @@ export function agentConditions(
     servicesRestart,
     reboot,
     probes,
-    cve,
+    lists,
+    clock,
+    vulnerable,
+    installed,
+    upToDate,
   } = filter;
   const all: (Condition | false)[] = [
     sql<SqlBool>`a.deleted_at IS NULL`,
@@ -90,9 +111,18 @@ export function agentConditions(
     servicesRestart !== undefined && hasNeed('services', servicesRestart, matches),
     reboot !== undefined && hasNeed('reboot', reboot, matches),
     probes !== undefined && hasProbes(probes, { matches, nowMs: presence.nowMs }),
-    cve !== undefined && hasVulnerability(cve, matches),
+    lists !== undefined && hasTimeliness('lists', lists, { matches, nowMs: presence.nowMs }),
+    clock !== undefined && hasTimeliness('clock', clock, { matches, nowMs: presence.nowMs }),
+    vulnerable !== undefined && hasVulnerable(vulnerable, matches),
+    installed !== undefined && hasInstalled(installed, { matches }),
+    upToDate !== undefined && isUpToDate(upToDate, matches),
   ];
   return all.filter((condition) => condition !== false);
+}
+
+/** A revoked host is neither: nobody updates it. */
+function isUpToDate({ wanted, is }: UpToDate, matches: Matches): Condition {
+  return wanted ? is(matches) : sql<SqlBool>`${IS_ACTIVE} AND NOT (${is('many')})`;
 }
 
 /**
@@ -120,13 +150,59 @@ function hasProbes(state: ProbesState, { matches, nowMs }: { matches: Matches; n
     : sql<SqlBool>`a.id IN (SELECT b.agent_id FROM agent_probes AS b WHERE b.state = ${state} AND ${counts})`;
 }
 
+const OLDEST_SECONDS = sql.lit(LISTS_MAX_AGE_MS / 1_000);
+/** What is said of both, as the faults of a host judge it. */
+const SAID = {
+  lists: {
+    isKnown: sql<SqlBool>`t.oldest_list_seconds IS NOT NULL`,
+    isBad: sql<SqlBool>`t.oldest_list_seconds > ${OLDEST_SECONDS}`,
+    isGood: sql<SqlBool>`t.oldest_list_seconds <= ${OLDEST_SECONDS}`,
+  },
+  clock: {
+    isKnown: sql<SqlBool>`1 = 1`,
+    isBad: sql<SqlBool>`(t.ahead_ms > ${sql.lit(CLOCK_DOUBT_MS)} OR t.ahead_ms < ${sql.lit(-CLOCK_DOUBT_MS)})`,
+    isGood: sql<SqlBool>`t.ahead_ms BETWEEN ${sql.lit(-CLOCK_DOUBT_MS)} AND ${sql.lit(CLOCK_DOUBT_MS)}`,
+  },
+} as const;
+
+/** A revoked host is none of them: nobody mends it. */
+function hasTimeliness(
+  of: 'lists' | 'clock',
+  state: ListsState | ClockState,
+  { matches, nowMs }: { matches: Matches; nowMs: number },
+): Condition {
+  const { isKnown, isBad, isGood } = SAID[of];
+  const isRecent = sql<SqlBool>`t.received_at >= ${nowMs - TIMELINESS_KNOWN_MS}`;
+  const ofHost = sql`SELECT 1 FROM agent_timeliness AS t WHERE t.agent_id = a.id AND ${isRecent}`;
+  switch (state) {
+    case 'unknown':
+      return sql<SqlBool>`${IS_ACTIVE} AND NOT EXISTS (${ofHost} AND ${isKnown})`;
+    case 'current':
+    case 'right':
+      return sql<SqlBool>`${IS_ACTIVE} AND EXISTS (${ofHost} AND ${isGood})`;
+    case 'stale':
+    case 'wrong':
+      return matches === 'many'
+        ? sql<SqlBool>`${IS_ACTIVE} AND EXISTS (${ofHost} AND ${isBad})`
+        : sql<SqlBool>`${IS_ACTIVE} AND a.id IN (SELECT t.agent_id FROM agent_timeliness AS t WHERE ${isBad} AND ${isRecent})`;
+  }
+}
+
 /** Whether host `a` has a tag; of many hosts each is probed, of few the tag's index has them. */
 export function hasTag(tag: string, matches: Matches = 'few'): Condition {
-  const { key, value } = partsOfTag(tag);
-  const table = sql.table(isReported(tag) ? 'host_reported_tags' : 'host_tags');
-  return matches === 'many'
-    ? sql<SqlBool>`EXISTS (SELECT 1 FROM ${table} AS t WHERE t.agent_id = a.id AND t.key = ${key} AND t.value || '' = ${value})`
-    : sql<SqlBool>`a.id IN (SELECT t.agent_id FROM ${table} AS t WHERE t.key = ${key} AND t.value = ${value})`;
+  if (matches === 'few') return sql<SqlBool>`a.id IN (${hostsTagged(tag)})`;
+  const { table, key, value } = placeOfTag(tag);
+  return sql<SqlBool>`EXISTS (SELECT 1 FROM ${table} AS t WHERE t.agent_id = a.id AND t.key = ${key} AND t.value || '' = ${value})`;
+}
+
+/** The ids of the hosts with a tag, deleted ones among them. */
+export function hostsTagged(tag: string): RawBuilder<unknown> {
+  const { table, key, value } = placeOfTag(tag);
+  return sql`SELECT t.agent_id AS id FROM ${table} AS t WHERE t.key = ${key} AND t.value = ${value}`;
+}
+
+function placeOfTag(tag: string) {
+  return { ...partsOfTag(tag), table: sql.table(isReported(tag) ? 'host_reported_tags' : 'host_tags') };
 }
 
 function isFoundBy(q: string): Condition {

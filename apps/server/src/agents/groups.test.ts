@@ -4,6 +4,7 @@ import { insertTestAgent, insertTestUpdate } from '../testing/agent-rows.ts';
 import { ENGINES } from '../testing/engines.ts';
 import { createSliceApp } from '../testing/slice-app.ts';
 import { createTestPlatform } from '../testing/test-platform.ts';
+import { hostsUpToDate } from '../withheld/up-to-date-store.ts';
 import { mountAgents } from './routes.ts';
 
 const NOBODY = '01900000-0000-7000-8000-00000000beef';
@@ -13,7 +14,11 @@ describe.each(ENGINES)('groups of hosts on $name', (engine) => {
     const database = await engine.open();
     const platform = createTestPlatform(database);
     const app = createSliceApp(platform);
-    mountAgents(app.routes, { platform, heldOf: async () => new Map() });
+    mountAgents(app.routes, {
+      platform,
+      heldOf: async () => new Map(),
+      upToDate: () => hostsUpToDate(platform),
+    });
     onTestFinished(() => app.close());
     const add = async (n: number, group?: string) =>
       (await insertTestAgent(database, { n, ...(group ? { group } : {}) })).agentId;

@@ -109,7 +109,22 @@ function positionOf(row: Key, { parts }: Order): Position {
 
 /** Counts up to TOTAL_MAX + 1. */
 export async function countAgents(db: Db, selection: AgentSelection): Promise<number> {
+  if (await areSurelyMany(db, selection)) return TOTAL_MAX + 1;
   const { rows } = await sql<{ total: number }>`SELECT count(*) AS total FROM (SELECT 1 FROM ${HOSTS}
     WHERE ${sql.join(agentConditions(selection), sql` AND `)} LIMIT ${TOTAL_MAX + 1}) AS counted`.execute(db);
   return Number(rows[0]?.total);
+}
+
+/** Whether more than TOTAL_MAX are known to match, where nothing else is asked for than a vulnerability or a package. */
+async function areSurelyMany(db: Db, { filter, scope }: AgentSelection): Promise<boolean> {
+  const { vulnerable, installed, ...others } = filter;
+  if (scope !== null || Object.values(others).some((value) => value !== undefined)) return false;
+  if (installed === undefined) return vulnerable !== undefined && vulnerable.hosts > TOTAL_MAX;
+  if (vulnerable !== undefined || installed.hosts <= TOTAL_MAX) return false;
+  const { deleted } = await db
+    .selectFrom('agents')
+    .select((e) => e.fn.countAll<number>().as('deleted'))
+    .where('deleted_at', 'is not', null)
+    .executeTakeFirstOrThrow();
+  return installed.hosts - Number(deleted) > TOTAL_MAX;
 }

@@ -1,4 +1,5 @@
 import type { Database, HotRow, HotSql } from '../platform/db/engine.ts';
+import { text, textOrNull } from '../platform/db/hot-sql.ts';
 import { gather } from '../platform/gather.ts';
 import type { AgentFacts } from '../platform/http/access.ts';
 
@@ -34,7 +35,7 @@ const BATCH_MAX = 200;
  * Creates the reader for the hot path: simultaneous requests share one prepared statement. Nothing is cached: a request
  * never sees a row read before it arrived, so a revocation counts from its commit on.
  */
-export function createCallerReader(database: Database): CallerReader {
+export function createCallerReader(database: Pick<Database, 'prepareRead'>): CallerReader {
   const read = database.prepareRead(READ_CALLERS);
   const ask = gather<CallerQuestion>({
     most: BATCH_MAX,
@@ -76,15 +77,6 @@ function callerOf(row: HotRow): CallerRow {
     hasOpenCommands: (facts & OPEN_COMMANDS) !== 0,
     digests: text(row[7]),
   };
-}
-
-function text(value: unknown): string {
-  if (typeof value !== 'string') throw new TypeError('a text column holds no text');
-  return value;
-}
-
-function textOrNull(value: unknown): string | null {
-  return typeof value === 'string' ? value : null;
 }
 
 /** An agent's facts as bits of one number: each column of a row costs as much as looking up the row. */

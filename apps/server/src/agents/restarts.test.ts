@@ -14,6 +14,7 @@ import { insertTestAgent } from '../testing/agent-rows.ts';
 import { ENGINES } from '../testing/engines.ts';
 import { createSliceApp, createTestKeyRing } from '../testing/slice-app.ts';
 import { createTestPlatform } from '../testing/test-platform.ts';
+import { hostsUpToDate } from '../withheld/up-to-date-store.ts';
 import { mountAgents } from './routes.ts';
 
 const REPORT: RestartReport = {
@@ -54,8 +55,12 @@ describe.each(ENGINES)('what runs old code, on $name', (engine) => {
       lastSeen,
       addresses: createAddresses({ ...platform, lastMaxBytes: 1_048_576 }),
     });
-    mountAgents(app.routes, { platform, heldOf: async () => new Map() });
-    mountCommands(app.routes, { platform });
+    mountAgents(app.routes, {
+      platform,
+      heldOf: async () => new Map(),
+      upToDate: () => hostsUpToDate(platform),
+    });
+    mountCommands(app.routes, { platform, identify: async () => null });
     mountAgentCommands(app.routes, { platform, config });
     onTestFinished(() => app.close());
     const [one, two] = [await insertTestAgent(database, { n: 1 }), await insertTestAgent(database, { n: 2 })];

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type AgentsApp, call, createAgentsApp, enrol, eventTypes, renewal } from '../testing/agents-app.ts';
+import { allPages } from '../testing/all-pages.ts';
 import { countStatements } from '../testing/count-statements.ts';
 import { ENGINES } from '../testing/engines.ts';
 
@@ -50,18 +51,14 @@ describe.each(ENGINES)('hosts on $name', (engine) => {
     const counted = countStatements(await engine.open());
     const it = createAgentsApp(counted.database);
     for (const [n, name] of ['b', 'a', 'c', 'a', 'd'].entries()) await enrol(it, `machine-${n}`, name);
-    const seen: string[] = [];
-    let cursor: string | null = null;
-    do {
-      const after: string = cursor === null ? '' : `&cursor=${cursor}`;
+    const seen = await allPages<{ hostname: string }>(async (cursor) => {
       counted.reset();
-      const { body } = await get(it, `${AGENTS}?limit=2${after}`);
+      const { body } = await get(it, `${AGENTS}?limit=2${cursor}`);
       expect(counted.counts()).toEqual({ transactions: 0, statements: 0, reads: 5 });
       expect(body.total).toBe(5);
-      seen.push(...body.items.map((item: { hostname: string }) => item.hostname));
-      cursor = body.next_cursor;
-    } while (cursor !== null);
-    expect(seen).toEqual(['a', 'a', 'b', 'c', 'd']);
+      return body;
+    });
+    expect(seen.map(({ hostname }) => hostname)).toEqual(['a', 'a', 'b', 'c', 'd']);
   });
 
   test('filters by text, state, system and presence', async () => {

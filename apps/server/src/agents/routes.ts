@@ -4,18 +4,20 @@ import {
   AgentItem,
   AgentSort,
   DismissCloneRequest,
+  type HostFilter,
   RebindAnswer,
   RebindRequest,
   RevokeRequest,
 } from '@tidegate/protocol/agents-api';
 import { strict } from '@tidegate/protocol/scalars';
-import { type Static, Type } from 'typebox';
+import { Type } from 'typebox';
+import { findInstalled, isVersion } from '../installed/find-store.ts';
 import { rfc3339 } from '../platform/clock.ts';
 import type { OperatorAccess } from '../platform/http/access.ts';
 import { isAgentId } from '../platform/http/identities.ts';
 import { pageLimit } from '../platform/http/lists.ts';
 import { HostPath } from '../platform/http/paths.ts';
-import { noSuch, Refusal } from '../platform/http/refusal.ts';
+import { noSuch, notValid, Refusal } from '../platform/http/refusal.ts';
 import type { Routes } from '../platform/http/routes.ts';
 import {
   pageOfRows,
@@ -25,32 +27,29 @@ import {
   totalOf,
 } from '../platform/http/sorted-lists.ts';
 import type { Platform } from '../platform/platform.ts';
+import { findVulnerable } from '../vulnerability-index/filter-store.ts';
 import { dismissClone } from './dismiss-clone.ts';
-import type { AgentListFilter } from './filter-store.ts';
+import type { AgentListFilter, UpToDate } from './filter-store.ts';
 import { mountGroups } from './group-routes.ts';
 import { agentOrder, listAgents } from './list-store.ts';
-import {
-  agentItems,
-  CHECK_IN_INTERVAL_SECONDS,
-  type ItemDeps,
-  ONLINE_INTERVALS,
-  oneAgentItem,
-} from './presence.ts';
+import { agentItems, type ItemDeps, oneAgentItem, presenceAt } from './presence.ts';
 import { rebindMachine } from './rebind-machine.ts';
 import { mountRestarts } from './restart-routes.ts';
 import { revokeAgent } from './revoke-agent.ts';
 import { findAgent } from './store.ts';
 import { mountTags } from './tag-routes.ts';
+import { mountTimeliness } from './timeliness-routes.ts';
 
 export interface AgentsDeps extends ItemDeps {
   platform: Platform;
+  /** Which hosts are up to date but for what holds keep back. */
+  upToDate(): Promise<UpToDate['is']>;
 }
 
 const tags = ['hosts'];
 const lists: OperatorAccess = { role: 'viewer', limit: 'admin_reads', reach: 'scope' };
 const reads: OperatorAccess = { ...lists, reach: { of: 'agent', by: 'agent_id' } };
 const acts: OperatorAccess = { ...reads, role: 'admin', limit: 'admin_operations', scope: 'hosts' };
-const Filter = strict(AgentFilter);
 const ListQuery = strict({ ...SortedPageQuery, sort: Type.Optional(AgentSort), ...AgentFilter });
 
 /** Hosts, for operators; includes the rebind of E2. */
@@ -70,10 +69,10 @@ export function mountAgents(routes: Routes, deps: AgentsDeps): void {
       const { limit: _, cursor, sort = AGENT_SORT_DEFAULT, ...filter } = query;
       const limit = pageLimit(query);
       const nowMs = platform.now();
-      const presence = { nowMs, ...PATIENCE };
+      const presence = presenceAt(nowMs);
       const order = agentOrder(sort, presence);
       const of = { sort, filter, key: order.parts };
-      const selection = { filter: filterOf(filter), scope: operator.groups, presence };
+      const selection = { filter: await filterOf(deps, filter), scope: operator.groups, presence };
       const list = { ...selection, order, after: positionOf(cursor, of), limit: limit + 1 };
       const { rows, count } = await listAgents(platform.database.read, list);
       const { page, next_cursor } = pageOfRows(rows, { limit, of, positionOf: ({ position }) => position });
@@ -152,7 +151,7 @@ export function mountAgents(routes: Routes, deps: AgentsDeps): void {
     access: { ...acts, stepUp: true },
     schema: {
       tags,
-      summary: 'Clear the machine binding of a host (E2)',
+      summary: 'Clear the machine binding of a host',
       params: HostPath,
       body: RebindRequest,
       response: { 200: RebindAnswer },
@@ -173,6 +172,7 @@ export function mountAgents(routes: Routes, deps: AgentsDeps): void {
   mountGroups(routes, deps);
   mountTags(routes, deps);
   mountRestarts(routes, deps);
+  mountTimeliness(routes, deps);
 }
 
 async function revokeOr404(
@@ -185,15 +185,42 @@ async function revokeOr404(
   return row;
 }
 
-const PATIENCE = { onlineIntervals: ONLINE_INTERVALS, defaultIntervalSeconds: CHECK_IN_INTERVAL_SECONDS };
-
-function filterOf(query: Static<typeof Filter>): AgentListFilter {
-  const { agent_version, online, clone_suspected, services_restart, ...filter } = query;
+async function filterOf({ platform, upToDate }: AgentsDeps, query: HostFilter): Promise<AgentListFilter> {
+  const db = platform.database.read;
+  const {
+    agent_version,
+    online,
+    clone_suspected,
+    services_restart,
+    cve,
+    package: name,
+    below,
+    up_to_date,
+    ...filter
+  } = query;
+  const { ecosystem } = filter;
+  if (below !== undefined) {
+    if (name === undefined)
+      throw notValid(
+        [{ path: '/below', message: 'needs package, whose versions are compared' }],
+        'querystring',
+      );
+    if (!isVersion(below, ecosystem))
+      throw notValid(
+        [{ path: '/below', message: 'is not a version that package managers compare' }],
+        'querystring',
+      );
+  }
   return {
     ...filter,
+    // A host that has a package of a package manager has a report of it.
+    ecosystem: name === undefined ? ecosystem : undefined,
     agentVersion: agent_version,
     servicesRestart: services_restart,
     online: online === undefined ? undefined : online === 'true',
     cloneSuspected: clone_suspected === undefined ? undefined : clone_suspected === 'true',
+    vulnerable: cve === undefined ? undefined : await findVulnerable(db, { name: cve }),
+    installed: name === undefined ? undefined : await findInstalled(db, { name, ecosystem, below }),
+    upToDate: up_to_date === undefined ? undefined : { wanted: up_to_date === 'true', is: await upToDate() },
   };
 }

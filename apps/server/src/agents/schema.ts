@@ -102,6 +102,28 @@ export const schema: readonly Statement[] = [
   'CREATE INDEX clone_suspicions_open ON clone_suspicions (agent_id) WHERE closed_at IS NULL',
 ];
 
+/** What hosts last said of their lists and clock; hosts without a row are unknown. */
+export const TIMELINESS: readonly Statement[] = [
+  `CREATE TABLE agent_timeliness (
+    agent_id TEXT PRIMARY KEY REFERENCES agents (id),
+    ahead_ms BIGINT NOT NULL,
+    list_ages TEXT NOT NULL,
+    received_at BIGINT NOT NULL
+  )`,
+];
+
+/** Finds the hosts whose lists are old, or whose clock is wrong. */
+export const TIMELINESS_FOUND: readonly Statement[] = [
+  'ALTER TABLE agent_timeliness ADD COLUMN oldest_list_seconds BIGINT',
+  {
+    sqlite: 'UPDATE agent_timeliness SET oldest_list_seconds = (SELECT max(value) FROM json_each(list_ages))',
+    postgres:
+      'UPDATE agent_timeliness SET oldest_list_seconds = (SELECT max(value::bigint) FROM json_each_text(list_ages::json))',
+  },
+  'CREATE INDEX agent_timeliness_lists ON agent_timeliness (oldest_list_seconds)',
+  'CREATE INDEX agent_timeliness_clock ON agent_timeliness (ahead_ms)',
+];
+
 declare module '../platform/db/tables.ts' {
   interface Tables {
     agents: {
@@ -158,6 +180,16 @@ declare module '../platform/db/tables.ts' {
       restartable: 0 | 1;
       /** JSON of the whole report. */
       report: string;
+      received_at: number;
+    };
+    agent_timeliness: {
+      agent_id: string;
+      /** The host's clock minus the server's; what the report was under way is in it. */
+      ahead_ms: number;
+      /** JSON of `ListAges`. */
+      list_ages: string;
+      /** The oldest of them; null: none is known. */
+      oldest_list_seconds: number | null;
       received_at: number;
     };
     clone_suspicions: {

@@ -1,7 +1,8 @@
 import type { RestartNeed } from '@tidegate/protocol/restarts';
 import { type SqlBool, sql } from 'kysely';
 import { chunks } from '../platform/db/chunks.ts';
-import type { Database, Db, Tx } from '../platform/db/engine.ts';
+import type { Database, Db, HotSql, Tx } from '../platform/db/engine.ts';
+import { hotSql, text } from '../platform/db/hot-sql.ts';
 import type { Tables } from '../platform/db/tables.ts';
 
 export type AgentRow = Tables['agents'] & {
@@ -24,9 +25,11 @@ export async function findAgent(db: Db, agentId: string): Promise<AgentRow | nul
 
 /** The system of an agent that is not deleted, as os-release names it. */
 export async function osIdOf(db: Db, agentId: string): Promise<string | null> {
-  const query = db.selectFrom('agents').select('os_id').where('id', '=', agentId);
-  return (await query.where('deleted_at', 'is', null).executeTakeFirst())?.os_id ?? null;
+  const [row] = await db.run(OS_ID_OF, [agentId]);
+  return row ? text(row[0]) : null;
 }
+
+const OS_ID_OF = hotSql('os_id_of', 'SELECT os_id FROM agents WHERE id = ? AND deleted_at IS NULL');
 
 /** Those of these agents that are not deleted, by id. */
 export async function findAgents(db: Db, ids: readonly string[]): Promise<Map<string, AgentRow>> {
@@ -228,16 +231,16 @@ export async function countAgentsWithKeySet(db: Db, version: number): Promise<nu
  * sequence number, or null when there is no such agent.
  */
 export async function lockAgent(tx: Tx, agentId: string): Promise<{ nextSeq: number } | null> {
-  // A no-op update locks the row on both engines with the same SQL.
-  const row = await tx
-    .updateTable('agents')
-    .set({ next_seq: sql<number>`next_seq` })
-    .where('id', '=', agentId)
-    .where('deleted_at', 'is', null)
-    .returning('next_seq')
-    .executeTakeFirst();
-  return row ? { nextSeq: row.next_seq } : null;
+  const [row] = await tx.run(LOCK_AGENT, [agentId]);
+  return row ? { nextSeq: Number(row[0]) } : null;
 }
+
+const LOCK_AGENT: HotSql = {
+  name: 'lock_agent',
+  // A transaction on SQLite is the only one that writes.
+  sqlite: 'SELECT next_seq FROM agents WHERE id = ? AND deleted_at IS NULL',
+  postgres: 'SELECT next_seq FROM agents WHERE id = $1 AND deleted_at IS NULL FOR NO KEY UPDATE',
+};
 
 /** Sequence numbers rise for the life of an agent; the caller holds its lock. */
 export async function setNextSeq(tx: Tx, args: { agentId: string; nextSeq: number }): Promise<void> {

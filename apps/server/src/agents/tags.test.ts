@@ -7,6 +7,7 @@ import { ENGINES } from '../testing/engines.ts';
 import { createSliceApp } from '../testing/slice-app.ts';
 import { createTestPlatform } from '../testing/test-platform.ts';
 import { writeRaw } from '../testing/write-raw.ts';
+import { hostsUpToDate } from '../withheld/up-to-date-store.ts';
 import { activeHostsIn, hostsInScope, scopeFault, withTags } from './host-scope.ts';
 import { reportTags } from './report-tags.ts';
 import { mountAgents } from './routes.ts';
@@ -19,7 +20,11 @@ describe.each(ENGINES)('tags of hosts on $name', (engine) => {
     const database = await engine.open();
     const platform = createTestPlatform(database);
     const app = createSliceApp(platform);
-    mountAgents(app.routes, { platform, heldOf: async () => new Map() });
+    mountAgents(app.routes, {
+      platform,
+      heldOf: async () => new Map(),
+      upToDate: () => hostsUpToDate(platform),
+    });
     onTestFinished(() => app.close());
     const add = async (n: number, group?: string) =>
       (await insertTestAgent(database, { n, ...(group ? { group } : {}) })).agentId;

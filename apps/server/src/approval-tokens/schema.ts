@@ -40,6 +40,9 @@ export const schema: readonly Statement[] = [
   'CREATE UNIQUE INDEX approval_updates_live ON approval_updates (update_id) WHERE live = 1',
 ];
 
+/** The bulk request that it came with; approvals of older servers have none. */
+export const BULK_OF_APPROVALS: readonly Statement[] = ['ALTER TABLE approvals ADD COLUMN bulk_id TEXT'];
+
 declare module '../platform/db/tables.ts' {
   interface Tables {
     approvals: {
@@ -58,6 +61,8 @@ declare module '../platform/db/tables.ts' {
       /** The policy that approved in that operator's name, and its digest; null: the operator did. */
       policy_id: string | null;
       policy_sha256: string | null;
+      /** The event of the bulk request that it came with; null: with none. */
+      bulk_id: string | null;
       issued_at: number;
       expires_at: number;
       voided_at: number | null;

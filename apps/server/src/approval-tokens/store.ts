@@ -40,6 +40,8 @@ export async function liveTokensOf(db: Db, updateIds: readonly string[]): Promis
 export interface LiveSet {
   readonly tokenId: string;
   readonly approvedBy: string;
+  /** The event of the bulk request that it came with; null: with none. */
+  readonly bulkId: string | null;
   /** The policy that approved in that operator's name; null: the operator did. */
   readonly policy: PolicyReference | null;
   readonly updateIds: string[];
@@ -48,14 +50,14 @@ export interface LiveSet {
 /** The live tokens that name one of these updates, each with all updates that it names. */
 export async function liveSetsOf(db: Db, updateIds: readonly string[]): Promise<LiveSet[]> {
   const tokenIds = await liveTokensOf(db, updateIds);
-  const found: (Pick<ApprovalRow, 'token_id' | 'approved_by' | 'policy_id' | 'policy_sha256'> & {
+  const found: (Pick<ApprovalRow, 'token_id' | 'approved_by' | 'policy_id' | 'policy_sha256' | 'bulk_id'> & {
     update_id: string;
   })[] = [];
   for (const some of chunks(tokenIds)) {
     const rows = await db
       .selectFrom('approval_updates as m')
       .innerJoin('approvals as a', 'a.token_id', 'm.token_id')
-      .select(['a.token_id', 'a.approved_by', 'a.policy_id', 'a.policy_sha256', 'm.update_id'])
+      .select(['a.token_id', 'a.approved_by', 'a.policy_id', 'a.policy_sha256', 'a.bulk_id', 'm.update_id'])
       .where('a.token_id', 'in', some)
       .orderBy('a.token_id')
       .orderBy('m.update_id')
@@ -65,7 +67,8 @@ export async function liveSetsOf(db: Db, updateIds: readonly string[]): Promise<
   return [...Map.groupBy(found, ({ token_id }) => token_id)].map(([tokenId, rows]) => {
     const { approved_by: approvedBy = '', policy_id = null, policy_sha256: sha256 = null } = rows[0] ?? {};
     const policy = policy_id === null || sha256 === null ? null : { policy_id, sha256 };
-    return { tokenId, approvedBy, policy, updateIds: rows.map(({ update_id }) => update_id) };
+    const bulkId = rows[0]?.bulk_id ?? null;
+    return { tokenId, approvedBy, policy, bulkId, updateIds: rows.map(({ update_id }) => update_id) };
   });
 }
 
@@ -101,10 +104,10 @@ export async function voidTokens(
 
 /** The signed token that a command names, as stored; whoever uses it must verify its signature. */
 export async function storedApproval(
-  tx: Tx,
+  db: Db,
   tokenId: string,
 ): Promise<Pick<Tables['approvals'], 'envelope' | 'key_id'> | null> {
-  const query = tx.selectFrom('approvals').select(['envelope', 'key_id']).where('token_id', '=', tokenId);
+  const query = db.selectFrom('approvals').select(['envelope', 'key_id']).where('token_id', '=', tokenId);
   return (await query.executeTakeFirst()) ?? null;
 }
 

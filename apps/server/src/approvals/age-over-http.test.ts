@@ -113,7 +113,6 @@ describe.each(SAMPLED_ENGINES)('the age gate over HTTP (A7) on $name', (engine) 
 
     test.each(['down', 'failing', 'garbage', 'redirect', 'endless'] as const)(
       'block: a registry that is %s blocks with unknown_age, which no override passes',
-      { timeout: 20_000 },
       async (mode) => {
         const it = await setUp(engine, ecosystem, mode === 'endless' ? { registryMs: 300 } : {});
         it.publish('left', '2.0.0', 1_000);

@@ -84,7 +84,7 @@ export async function approveUpdate(opened: ApprovalDeps, approval: Approval): P
         const decided = { loaded, facts, verdict, request, actor: operator, tokenId: null } as const;
         await deps.platform.database.transact(async (tx) => {
           const decision = await recordDecision(tx, deps, {
-            ...{ ...decided, via: 'approve', approvedBy: null },
+            ...{ ...decided, via: 'approve', bulkId: null, approvedBy: null },
             ...{ outcome: 'blocked', outcomeReason: stopText(verdict.stop) },
           });
           await recordBlock(tx, deps, { ...block, facts, decision });
@@ -101,6 +101,7 @@ export async function approveUpdate(opened: ApprovalDeps, approval: Approval): P
           actor: operator,
           request,
           via: 'approve',
+          bulkId: null,
           notBeforeMs,
           until: null,
         } as const;
@@ -142,7 +143,14 @@ async function awaitOwnPlan(
   }
   const rival = (await rivalsOf(tx, [update.id])).get(update.id);
   if (rival) return { kind: 'other_version', version: rival.version };
-  const asking = { askedBy: operator, policy: null, askedAtMs: platform.now(), round: 0, notBeforeMs };
+  const asking = {
+    askedBy: operator,
+    policy: null,
+    bulkId: null,
+    askedAtMs: platform.now(),
+    round: 0,
+    notBeforeMs,
+  };
   const waiting = await awaitPlan(tx, platform, { updates: [update], ...asking, actor: operator });
   return waiting.length > 0 ? 'awaiting_plan' : 'conflict';
 }

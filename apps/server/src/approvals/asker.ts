@@ -11,7 +11,7 @@ export interface Asker {
   /** The acting party: that operator, or `policy`. */
   readonly actor: string;
   readonly via: 'bulk' | 'policy';
-  /** The policy that asks; null: the operator does. */
+  /** The policy that asks; null: the operator does, and the request has an event of its own. */
   readonly policy: PolicyReference | null;
   readonly scope: GroupScope;
   /** The end of the window in which hosts may begin; null: as long as a token lives. */

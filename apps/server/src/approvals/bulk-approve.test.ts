@@ -93,6 +93,43 @@ describe.each(ENGINES)('bulk approval (E4, A6) on $name', (engine) => {
     );
   });
 
+  test('an operator of some groups approves nothing of others: by a filter, by ids, or twice at once', async () => {
+    const it = await createApprovalsApp(engine);
+    const [foreign, mine] = await Promise.all(
+      ['theirs', 'ours'].map(
+        async (group, i) => (await insertTestAgent(it.database, { n: 90 + i, group })).agentId,
+      ),
+    );
+    if (!foreign || !mine) throw new Error('no hosts');
+    const others = [await it.addUpdate({ agentId: foreign }), await it.addUpdate({ name: 'curl' })];
+    const own = await it.addUpdate({ agentId: mine });
+    async function ask(payload: object) {
+      const headers = { 'x-test-groups': 'ours' };
+      const url = '/api/v1/updates/approve';
+      const answer = await it.app.inject({ method: 'POST', url, payload, headers });
+      return { status: answer.statusCode, body: answer.json() };
+    }
+    // The count says nothing of others either.
+    for (const filter of [{}, { state: 'pending' }, { ecosystem: 'apt' }]) {
+      expect(await ask({ filter, confirm_count: 3 })).toMatchObject({ status: 409, body: { count: 1 } });
+    }
+    for (const filter of [{ group: 'theirs' }, { agent_id: foreign }, { q: 'curl' }]) {
+      expect(await ask({ filter, confirm_count: 1 })).toMatchObject({ status: 409, body: { count: 0 } });
+    }
+    const answers = await Promise.all([
+      ask({ update_ids: [...others, own] }),
+      ask({ filter: {}, confirm_count: 1 }),
+    ]);
+    const approved = answers.flatMap(({ body }) => body.approved ?? []);
+    expect(approved.map((one: { update_id: string }) => one.update_id)).toEqual([own]);
+    const rows = it.database.read.selectFrom('approvals').select('agent_id');
+    expect(await rows.execute()).toEqual([{ agent_id: mine }]);
+    for (const id of others) {
+      expect(await findUpdate(it.database.read, id)).toMatchObject({ state: 'pending' });
+    }
+    expect((await eventsOf(it, 'update_approved')).map(({ agent_id }) => agent_id)).toEqual([mine]);
+  });
+
   test('a filter by what hosts report of themselves approves nothing; one by a tag of operators does', async () => {
     const it = await createApprovalsApp(engine);
     const id = await it.addUpdate();

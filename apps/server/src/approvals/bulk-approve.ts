@@ -4,17 +4,21 @@ import {
   type BulkApproveAnswer,
   type BulkApproveRequest,
 } from '@tidegate/protocol/approvals-api';
+import { UPDATE_FILTERS } from '@tidegate/protocol/filter-text';
 import { isReported } from '@tidegate/protocol/tags-api';
 import type { Subject } from '../advisories/subjects.ts';
 import { subjectKey } from '../advisories/subjects.ts';
 import { awaitPlan } from '../commands/await-plan.ts';
+import { appendEvent } from '../events/append-event.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import type { GroupScope } from '../platform/db/group-scope.ts';
 import { Refusal } from '../platform/http/refusal.ts';
 import { type AgeSubject, timeKey } from '../release-times/subjects.ts';
+import { withHeld } from '../updates/held-store.ts';
 import { countUpdates, listUpdateIds } from '../updates/list-store.ts';
 import { groupUpdates, judgedGroups, type UpdateGroup } from '../updates/many-store.ts';
 import type { UpdateRow } from '../updates/store.ts';
+import { EVENT_UPDATES_MAX } from '../updates/update-set.ts';
 import type { Asker } from './asker.ts';
 import type { Progress } from './bulk-progress.ts';
 import { type ApprovalDeps, ATTEMPTS, WAIT_MS, waitLeftMs } from './deps.ts';
@@ -75,13 +79,14 @@ export async function bulkApprove(
   if (!(await progress.start(named.ids.length))) return { kind: 'progress_id_used' };
   const answer: BulkApproveAnswer = { approved: [], awaiting_plan: [], blocked: [], skipped: [] };
   const blocks: BulkBlock[] = [];
+  const act: Act = { ids: named.ids, filter: filterOf(request), eventId: null };
   let state: 'done' | 'failed' = 'failed';
   try {
     const untilMs = deps.platform.now() + (deps.waitMs ?? WAIT_MS);
     let ids: readonly string[] = named.ids;
     for (let attempt = 1; ids.length > 0 && attempt <= ATTEMPTS; attempt++) {
       const judging = attempt === 1 ? deps : await withPolicyInForce(opened);
-      ids = await approveIds(judging, { ids, asker, progress, untilMs, answer, blocks });
+      ids = await approveIds(judging, { ids, asker, act, progress, untilMs, answer, blocks });
     }
     answer.skipped.push(...ids.map((update_id) => ({ update_id, code: 'verdict_pending' as const })));
     state = 'done';
@@ -96,16 +101,30 @@ export async function bulkApprove(
   return { kind: 'done', answer };
 }
 
+/** The request as one act. */
+interface Act {
+  readonly ids: readonly string[];
+  /** What chose them, as filter text; null: they were chosen one by one. */
+  readonly filter: string | null;
+  /** Its event, written with the first of its approvals. */
+  eventId: string | null;
+}
+
 interface Approving extends Pick<BulkApproval, 'asker' | 'progress'> {
+  readonly act: Act;
   readonly ids: readonly string[];
   readonly untilMs: number;
   readonly answer: BulkApproveAnswer;
   readonly blocks: BulkBlock[];
 }
 
+function filterOf(request: BulkApproveRequest): string | null {
+  return 'filter' in request ? UPDATE_FILTERS.format(request.filter) : null;
+}
+
 /** Returns the updates about whose verdict something else became known before it was written: to be judged again. */
 async function approveIds(deps: ApprovalDeps, approving: Approving): Promise<string[]> {
-  const { ids, asker, progress, untilMs, answer, blocks } = approving;
+  const { ids, asker, act, progress, untilMs, answer, blocks } = approving;
   const changed: string[] = [];
   const groups = await groupUpdates(deps.platform.database.read, ids);
   // What is known already is not waited for, and read only once.
@@ -113,12 +132,12 @@ async function approveIds(deps: ApprovalDeps, approving: Approving): Promise<str
   for (const some of judgedGroups(groups, CHUNK_UPDATES)) {
     const known = await judgeKnown(deps, { groups: some, asker });
     rest.push(...known.rest);
-    changed.push(...(await writeAll(deps, { decided: known.decided, asker, answer })));
+    changed.push(...(await writeAll(deps, { decided: known.decided, asker, act, answer })));
     await progress.step(answer);
   }
   const waited = await waitForAll(deps, { groups: rest, asker, untilMs });
   for (const some of judgedGroups(rest, CHUNK_UPDATES)) {
-    const chunk = await approveChunk(deps, { groups: some, asker, waited, untilMs, answer });
+    const chunk = await approveChunk(deps, { groups: some, asker, act, waited, untilMs, answer });
     blocks.push(...chunk.blocks);
     changed.push(...chunk.changed);
     await progress.step(answer);
@@ -144,7 +163,7 @@ export async function namedUpdates(
     });
   }
   const db = platform.database.read;
-  const selection = { filter: request.filter, scope };
+  const selection = { filter: await withHeld(platform, request.filter), scope };
   const count = await countUpdates(db, selection);
   // The operator confirms the number that the console showed; if it has changed, nothing happens.
   if (count !== request.confirm_count) return { kind: 'count_differs', count };
@@ -178,6 +197,7 @@ async function waitForAll(
 }
 
 interface Chunk extends Judging {
+  readonly act: Act;
   readonly answer: BulkApproveAnswer;
 }
 
@@ -185,9 +205,9 @@ async function approveChunk(
   deps: ApprovalDeps,
   chunk: Chunk,
 ): Promise<{ blocks: BulkBlock[]; changed: string[] }> {
-  const { asker, answer } = chunk;
+  const { asker, act, answer } = chunk;
   const { decided, blocks, skipped } = await judgeGroups(deps, chunk);
-  const changed = await writeAll(deps, { decided, asker, answer });
+  const changed = await writeAll(deps, { decided, asker, act, answer });
   answer.skipped.push(...skipped);
   const all = [...blocks, ...decided.flatMap((one) => (one.kind === 'split' ? one.blocks : []))];
   for (const block of all) addBlock(answer, block);
@@ -197,11 +217,15 @@ async function approveChunk(
 /** Returns the ids of `approveIds`. */
 async function writeAll(
   deps: ApprovalDeps,
-  { decided, asker, answer }: Pick<Chunk, 'asker' | 'answer'> & { decided: readonly Decided[] },
+  { answer, act, asker, decided }: Pick<Chunk, 'asker' | 'act' | 'answer'> & { decided: readonly Decided[] },
 ): Promise<string[]> {
   if (decided.length === 0) return [];
-  // Only results of the committed run enter the answer: the transaction may run more than once.
-  const written = await deps.platform.database.transact((tx) => writeDecided(tx, deps, { decided, asker }));
+  // Only results of the committed run enter the answer and the act: the transaction may run more than once.
+  const { written, bulkId } = await deps.platform.database.transact(async (tx) => {
+    const bulkId = act.eventId ?? (await recordAct(tx, deps, { act, asker }));
+    return { bulkId, written: await writeDecided(tx, deps, { decided, asker, bulkId }) };
+  });
+  act.eventId = bulkId;
   const changed: string[] = [];
   for (const one of written) {
     if (one.kind === 'verdict_changed') changed.push(one.id);
@@ -210,10 +234,23 @@ async function writeAll(
   return changed;
 }
 
+/** The event of a person's request, which those of its approvals name; null: a policy asks, which they name too. */
+async function recordAct(
+  tx: Tx,
+  { platform }: ApprovalDeps,
+  { act: { ids, filter }, asker: { actor, via } }: Pick<Chunk, 'act' | 'asker'>,
+): Promise<string | null> {
+  if (via === 'policy') return null;
+  return appendEvent(tx, platform, {
+    ...{ kind: 'system', type: 'bulk_approval_asked', severity: 'info', component: 'approvals', actor },
+    content: { actor, filter, updates: ids.slice(0, EVENT_UPDATES_MAX), update_count: ids.length },
+  });
+}
+
 async function writeDecided(
   tx: Tx,
   deps: ApprovalDeps,
-  { decided, asker }: { decided: readonly Decided[]; asker: Asker },
+  { decided, asker, bulkId }: Pick<Chunk, 'asker'> & { decided: readonly Decided[]; bulkId: string | null },
 ): Promise<Written[]> {
   const { operator, actor, via, until, policy } = asker;
   const results: Written[] = [];
@@ -222,7 +259,7 @@ async function writeDecided(
   for (const one of decided) {
     if (one.kind === 'mint') {
       const { loaded, facts, verdict, request } = one;
-      const asking = { approvedBy: operator, actor, request, via, notBeforeMs: null, until };
+      const asking = { approvedBy: operator, actor, request, via, bulkId, notBeforeMs: null, until };
       mintings.push({ loaded, facts, verdict, ...asking });
     } else {
       // What is left of a flagged set has had its first round.
@@ -248,6 +285,7 @@ async function writeDecided(
     const asking = {
       askedBy: operator,
       policy,
+      bulkId,
       askedAtMs: deps.platform.now(),
       round,
       actor,

@@ -7,6 +7,7 @@ import { appendEvent } from '../events/append-event.ts';
 import type { Platform } from '../platform/platform.ts';
 import { lockUpdate } from '../updates/lock-updates.ts';
 import { hasHost } from './has-host.ts';
+import { signatureDigest } from './signature-digest.ts';
 
 export type CountersignOutcome =
   | { kind: 'signed'; token: Envelope }
@@ -47,7 +48,12 @@ export async function countersignApproval(
       component: 'approvals',
       agentId: row.agent_id,
       actor: operator,
-      content: { update_id: updateId, token_id: row.token_id, keyid: signature.keyid },
+      content: {
+        update_id: updateId,
+        token_id: row.token_id,
+        keyid: signature.keyid,
+        sig_sha256: signatureDigest(signature),
+      },
     });
     return { kind: 'signed', token: signed };
   });

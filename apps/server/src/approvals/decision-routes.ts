@@ -1,3 +1,4 @@
+import { ApprovalOfUpdate } from '@tidegate/protocol/approval-record-api';
 import { DecisionDetail, DecisionItem } from '@tidegate/protocol/decisions-api';
 import { Envelope } from '@tidegate/protocol/documents';
 import { strict } from '@tidegate/protocol/scalars';
@@ -8,6 +9,7 @@ import { noSuch, Refusal } from '../platform/http/refusal.ts';
 import type { Routes } from '../platform/http/routes.ts';
 import type { Platform } from '../platform/platform.ts';
 import { findUpdate } from '../updates/store.ts';
+import { approvalRecord, type FleetKeyRing } from './approval-record.ts';
 import { type StatementSigner, signDecision } from './decision-statement.ts';
 import { countDecisions, findDecision, listDecisions } from './decision-store.ts';
 import { decisionDetail, decisionItem } from './read-decision.ts';
@@ -16,12 +18,30 @@ const ofUpdate: OperatorAccess = { role: 'viewer', limit: 'admin_reads', reach: 
 const reading: OperatorAccess = { ...ofUpdate, reach: { of: 'decision', by: 'id' } };
 const tags = ['decisions'];
 
-/** Decisions of the gate with their evidence, and each as a signed statement. */
+/** Decisions of the gate with their evidence, each as a signed statement, and the approval that came of the last. */
 export function mountDecisions(
   routes: Routes,
-  { platform, keyRing }: { platform: Platform; keyRing: StatementSigner },
+  { platform, keyRing }: { platform: Platform; keyRing: StatementSigner & FleetKeyRing },
 ): void {
   const { database, now } = platform;
+
+  routes.operator({
+    method: 'GET',
+    url: '/api/v1/updates/:id/approval',
+    access: ofUpdate,
+    schema: {
+      summary:
+        'How an update came to be approved: by whom, through what, why against the gate, and signed by whom',
+      tags: ['approvals'],
+      params: IdPath,
+      response: { 200: ApprovalOfUpdate },
+    },
+    handler: async ({ operator, params: { id: updateId } }) => {
+      if (!(await findUpdate(database.read, updateId))) throw noSuch('update');
+      const isFleetWide = operator.groups === null;
+      return { approval: await approvalRecord(database.read, keyRing, { updateId, isFleetWide }) };
+    },
+  });
 
   routes.operator({
     method: 'GET',

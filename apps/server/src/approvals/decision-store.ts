@@ -95,6 +95,22 @@ export async function findDecision(db: Db, id: string): Promise<DecisionRow | nu
   return (await db.selectFrom('decisions').selectAll().where('id', '=', id).executeTakeFirst()) ?? null;
 }
 
+/** The decision about an update that minted a token. */
+export async function decisionOfToken(
+  db: Db,
+  { updateId, tokenId }: { updateId: string; tokenId: string },
+): Promise<DecisionRow | null> {
+  const row = await db
+    .selectFrom('decision_updates as m')
+    .innerJoin('decisions as d', 'd.id', 'm.decision_id')
+    .selectAll('d')
+    .where('m.update_id', '=', updateId)
+    .where('d.token_id', '=', tokenId)
+    .limit(1)
+    .executeTakeFirst();
+  return row ?? null;
+}
+
 /** The decisions about an update, newest first; `before` is the last id of the previous page. */
 export async function listDecisions(
   db: Db,

@@ -19,7 +19,7 @@ export interface ApprovalDeps {
     | 'advisoryMaxAgeHours'
     | 'maxChange'
   >;
-  readonly keyRing: Pick<KeyRing, 'fleetId' | 'signer' | 'isActive'>;
+  readonly keyRing: Pick<KeyRing, 'fleetId' | 'signer' | 'isActive' | 'entries'>;
   readonly worker: Pick<AdvisoryWorker, 'ensureJudged' | 'status'>;
   readonly ageSource: Pick<AgeSource, 'ensureTimed' | 'outcomes'>;
   readonly provenance: Pick<ProvenanceWorker, 'want'>;

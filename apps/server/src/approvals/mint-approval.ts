@@ -61,6 +61,8 @@ export interface Minting {
   /** The request that the gate judged. */
   readonly request: ApprovalRequest;
   readonly via: Decision['via'];
+  /** The event of the bulk request that it came with; null: with none. */
+  readonly bulkId: string | null;
   readonly notBeforeMs: number | null;
   /** The window in which the host may begin, with which the token ends; null: after APPROVAL_LIFETIME_MS. */
   readonly until: WindowEnd | null;
@@ -294,13 +296,13 @@ async function writeTokens(tx: Tx, deps: ApprovalDeps, tokens: readonly Token[])
     tx,
     deps,
     tokens.map(({ draft: { minting, tokenId } }) => {
-      const { loaded, facts, verdict, request, via, actor, approvedBy } = minting;
-      const decided = { loaded, facts, verdict, request, via, actor, approvedBy, tokenId };
+      const { loaded, facts, verdict, request, via, bulkId, actor, approvedBy } = minting;
+      const decided = { loaded, facts, verdict, request, via, bulkId, actor, approvedBy, tokenId };
       return { ...decided, outcome: 'minted', outcomeReason: null };
     }),
   );
   for (const [i, { draft }] of tokens.entries()) {
-    const { loaded, facts, verdict, actor, approvedBy, request } = draft.minting;
+    const { loaded, facts, verdict, actor, approvedBy, request, bulkId } = draft.minting;
     const policy = referenceOf(request);
     const changes = originChangesOf(facts, EVENT_PART_MAX);
     await appendEvent(tx, platform, {
@@ -321,6 +323,7 @@ async function writeTokens(tx: Tx, deps: ApprovalDeps, tokens: readonly Token[])
         counts: partCounts(draft.closure),
         override: verdict.override !== null,
         ...(policy && { policy }),
+        ...(bulkId !== null && { bulk_id: bulkId }),
         ...statementIds(verdict),
         ...originIds(verdict),
         ...(changes.length > 0 && { origin_changes: changes }),
@@ -352,7 +355,7 @@ function originIds(verdict: MintVerdict): { origins?: string[] } {
 }
 
 function newApproval({ draft, attested, envelope, sha256, keyId }: Token): NewApproval {
-  const { loaded, facts, verdict, approvedBy, request } = draft.minting;
+  const { loaded, facts, verdict, approvedBy, request, bulkId } = draft.minting;
   const standing = referenceOf(request);
   const policy = standing && { policy_id: standing.policy_id, policy_sha256: standing.sha256 };
   const row = {
@@ -368,6 +371,7 @@ function newApproval({ draft, attested, envelope, sha256, keyId }: Token): NewAp
     override_event_id: attested?.event_id ?? null,
     approved_by: approvedBy,
     ...(policy ?? { policy_id: null, policy_sha256: null }),
+    bulk_id: bulkId,
     issued_at: draft.nowMs,
     expires_at: draft.expiresAtMs,
     voided_at: null,

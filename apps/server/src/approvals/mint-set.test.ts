@@ -45,6 +45,7 @@ describe.each(ENGINES)('minting for a set of updates on $name', (engine) => {
       actor: 'ada',
       request: PLAIN,
       via: 'bulk',
+      bulkId: null,
       notBeforeMs: null,
       until: null,
     } as const;

@@ -18,7 +18,7 @@ export function readRecord(row: DecisionRow): RecordedDecision {
 }
 
 /** Null when the row is not as the server wrote it. */
-function parseRecord({ id, document, document_sha256 }: DecisionRow): RecordedDecision | null {
+export function parseRecord({ id, document, document_sha256 }: DecisionRow): RecordedDecision | null {
   if (sha256Hex(document) !== document_sha256) return null;
   const parsed: unknown = JSON.parse(document);
   return records.Check(parsed) && parsed.id === id ? parsed : null;

@@ -2,12 +2,13 @@ import { partCounts } from '../advisories/closure-parts.ts';
 import { appendEvent } from '../events/append-event.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import { MARKERS } from '../platform/log.ts';
+import { lockUpdates } from '../updates/lock-updates.ts';
 import { EVENT_UPDATES_MAX } from '../updates/update-set.ts';
 import type { Asker } from './asker.ts';
 import type { ApprovalDeps } from './deps.ts';
 import type { ApprovalRequest, UpdateFacts } from './gate-facts.ts';
 import { originChangesOf, packageOf, stopText } from './gate-report.ts';
-import type { LoadedUpdate } from './load-update.ts';
+import { type LoadedUpdate, updateIdsOf } from './load-update.ts';
 import { type DecisionMark, recordDecision } from './record-decision.ts';
 import type { BlockedVerdict } from './verdict.ts';
 import { EVENT_PART_MAX, eventParts } from './verdict-parts.ts';
@@ -92,11 +93,15 @@ export async function recordBulkBlock(
   try {
     for (let i = 0; i < blocks.length; i += RECORDS_TOGETHER) {
       await platform.database.transact(async (tx) => {
+        const some = blocks.slice(i, i + RECORDS_TOGETHER);
+        // Records mark the updates of many hosts, and others may mark the same ones in another order.
+        const updateIds = some.flatMap(({ loaded }) => updateIdsOf(loaded));
+        await lockUpdates(tx, { engine: platform.database.engine, updateIds });
         // A policy asks again and again: the records, which are counted, say it.
         if (i === 0 && via === 'bulk') await appendBulkEvent(tx, deps, { blocks, actor });
-        for (const block of blocks.slice(i, i + RECORDS_TOGETHER)) {
+        for (const block of some) {
           await recordDecision(tx, deps, {
-            ...{ ...block, via, actor, approvedBy: null, tokenId: null },
+            ...{ ...block, via, bulkId: null, actor, approvedBy: null, tokenId: null },
             ...{ outcome: 'blocked', outcomeReason: stopText(block.verdict.stop) },
           });
         }

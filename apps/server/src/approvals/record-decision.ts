@@ -31,6 +31,8 @@ export interface Decision {
   readonly verdict: Verdict;
   readonly request: ApprovalRequest;
   readonly via: RecordedDecision['via'];
+  /** The event of the bulk request that asked; null: none did. */
+  readonly bulkId: string | null;
   /** Operator name, `sweep` or `policy`. */
   readonly actor: string;
   readonly approvedBy: string | null;
@@ -122,6 +124,7 @@ function recordOf(deps: ApprovalDeps, decision: Decision): RecordedDecision {
     gate_version: GATE_VERSION,
     decided_at: rfc3339(platform.now()),
     via: decision.via,
+    ...(decision.bulkId !== null && { bulk_id: decision.bulkId }),
     actor: decision.actor,
     approved_by: decision.approvedBy,
     agent_id: agent.id,
@@ -152,7 +155,14 @@ function recordOf(deps: ApprovalDeps, decision: Decision): RecordedDecision {
 }
 
 /** What makes two decisions the same: everything except their ids and what only the clock changes. */
-function fingerprintOf({ id: _, decided_at: __, facts, request, ...record }: RecordedDecision): string {
+function fingerprintOf({
+  id: _,
+  decided_at: __,
+  bulk_id: ___,
+  facts,
+  request,
+  ...record
+}: RecordedDecision): string {
   const { judged } = facts;
   const timeless = judged && {
     ...judged,

@@ -10,6 +10,7 @@ import {
   ReopenRequest,
   StateAnswer,
 } from '@tidegate/protocol/approvals-api';
+import { stopWords } from '@tidegate/protocol/code-words';
 
 import type { OperatorAccess } from '../platform/http/access.ts';
 import { BULK_BODY_MAX_BYTES, REASON_BODY_MAX_BYTES } from '../platform/http/body-sizes.ts';
@@ -25,7 +26,7 @@ import { createProgress, NO_PROGRESS } from './bulk-progress.ts';
 import { mountBulkProgress } from './bulk-routes.ts';
 import { type ChangeOutcome, rejectUpdate, reopenUpdate } from './change-approval.ts';
 import type { ApprovalDeps } from './deps.ts';
-import { gateReport, stopText, warningsOf } from './gate-report.ts';
+import { gateReport, warningsOf } from './gate-report.ts';
 import { type PreviewOutcome, previewMany } from './preview-many.ts';
 import { previewUpdate } from './preview-update.ts';
 
@@ -47,7 +48,7 @@ export function mountApprovals(routes: Routes, deps: ApprovalDeps): void {
     access: approving,
     bodyMaxBytes: REASON_BODY_MAX_BYTES,
     schema: {
-      summary: 'Approve one update (E3)',
+      summary: 'Approve one update',
       tags,
       params: IdPath,
       body: ApproveRequest,
@@ -90,7 +91,7 @@ export function mountApprovals(routes: Routes, deps: ApprovalDeps): void {
     access: approvingMany,
     bodyMaxBytes: BULK_BODY_MAX_BYTES,
     schema: {
-      summary: 'Approve several updates (E4); takes no override (A6)',
+      summary: 'Approve several updates; takes no override',
       tags,
       body: BulkApproveRequest,
       response: { 200: BulkApproveAnswer },
@@ -224,7 +225,7 @@ function refusalOf(outcome: Exclude<ApproveOutcome, { kind: 'approved' | 'awaiti
     case 'blocked': {
       const { loaded, facts, verdict } = outcome;
       return new Refusal('approval_blocked', {
-        detail: `The gate stopped this update (${stopText(verdict.stop)}).`,
+        detail: `The gate stopped this update: ${stopWords(verdict.stop)}.`,
         extra: gateReport(loaded, facts, verdict),
       });
     }
@@ -241,7 +242,7 @@ function refusalOf(outcome: Exclude<ApproveOutcome, { kind: 'approved' | 'awaiti
       });
     case 'verdict_pending':
       return new Refusal('verdict_pending', {
-        detail: 'The closure of this update is not judged yet.',
+        detail: 'What this update would install is still being checked. Try again in a moment.',
         retryAfterSeconds: PENDING_RETRY_SECONDS,
       });
     case 'too_large':

@@ -1,6 +1,7 @@
 import type { ApprovalRow } from '../approval-tokens/store.ts';
 import { chunks } from '../platform/db/chunks.ts';
 import type { Db, Tx } from '../platform/db/engine.ts';
+import { anyIndexBut } from '../platform/db/from-hosts.ts';
 import { listOpened, type Opened, opened, sealed, type Unsealed } from '../platform/db/row-seals.ts';
 
 export type AgeExceptionRow = Opened<'age_exceptions'>;
@@ -26,6 +27,22 @@ export async function deliveredVoidApprovals(
     .orderBy('a.token_id')
     .limit(limit)
     .execute();
+}
+
+/** The approval that the newest installation of an update names; null: no command installs it. */
+export async function approvalOfNewestCommand(db: Db, updateId: string): Promise<ApprovalRow | null> {
+  const row = await db
+    .selectFrom('command_updates as m')
+    .innerJoin('agent_commands as c', 'c.id', 'm.command_id')
+    .innerJoin('approvals as a', 'a.token_id', 'c.approval_id')
+    .selectAll('a')
+    .where('m.update_id', '=', updateId)
+    .where(anyIndexBut('c.action'), '=', 'install_update')
+    .orderBy('c.created_at', 'desc')
+    .orderBy('c.id', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  return row ?? null;
 }
 
 export async function insertAgeException(tx: Tx, row: Unsealed<'age_exceptions'>): Promise<AgeExceptionRow> {
@@ -84,8 +101,8 @@ export async function countAgeExceptions(db: Db): Promise<number> {
 export async function liveAgeExceptions(
   db: Db,
   { ecosystem, versions, nowMs }: { ecosystem: string; versions: readonly string[]; nowMs: number },
-): Promise<Pick<AgeExceptionRow, 'name' | 'version'>[]> {
-  const found: Pick<AgeExceptionRow, 'name' | 'version'>[] = [];
+): Promise<AgeExceptionRow[]> {
+  const found: AgeExceptionRow[] = [];
   for (const some of chunks([...new Set(versions)])) {
     const rows = await db
       .selectFrom('age_exceptions')

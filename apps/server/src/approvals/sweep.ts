@@ -136,7 +136,13 @@ async function sweepSet(deps: ApprovalDeps, judged: Judged): Promise<void> {
       return blocked(deps, judged, verdict);
     case 'mint': {
       const { request } = judged;
-      const asking = { approvedBy: asked.askedBy, actor: 'sweep', request, via: 'sweep' } as const;
+      const asking = {
+        approvedBy: asked.askedBy,
+        actor: 'sweep',
+        request,
+        via: 'sweep',
+        bulkId: asked.bulkId,
+      } as const;
       const until = window && untilOf(window);
       const times = { notBeforeMs: notBeforeOf(loaded), until };
       const minting = { loaded, facts, verdict, ...asking, ...times };
@@ -214,7 +220,7 @@ async function planAgain(deps: ApprovalDeps, judged: Judged, { stopped, rest }: 
     for (const ids of rest) {
       await awaitPlan(tx, deps.platform, {
         updates: ids.flatMap((id) => byId.get(id) ?? []),
-        ...{ askedBy: asked.askedBy, policy: asked.policy },
+        ...{ askedBy: asked.askedBy, policy: asked.policy, bulkId: asked.bulkId },
         ...{ askedAtMs: asked.askedAtMs, round: asked.round + 1 },
         ...{ actor: 'sweep', notBeforeMs: null },
       });
@@ -244,6 +250,7 @@ async function returnSet(tx: Tx, deps: ApprovalDeps, judged: Judged, reason: str
   await withdrawApprovals(tx, platform, { updateIds: updates.map(({ id }) => id), reason, actor: 'sweep' });
   const decision = await recordDecision(tx, deps, {
     ...{ loaded: { ...loaded, updates }, facts, verdict, request, via: 'sweep', actor: 'sweep' },
+    ...{ bulkId: judged.asked.bulkId },
     ...{ approvedBy: null, outcome: 'handed_back', outcomeReason: reason, tokenId: null },
   });
   const [update, ...others] = updates;

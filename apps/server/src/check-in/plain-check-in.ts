@@ -15,13 +15,14 @@ import { CHECK_IN_ACCESS } from './access.ts';
 import type { Addresses } from './addresses.ts';
 import { createAnswers } from './answer.ts';
 import { isIdle } from './idle-rules.ts';
-import type { LastSeen } from './last-seen.ts';
 
 export interface PlainCheckInDeps {
   platform: Pick<Platform, 'now' | 'random'>;
   door: AgentDoor;
   keyRing: Pick<KeyRing, 'state' | 'freshState'>;
-  lastSeen: LastSeen;
+  lastSeen: {
+    record(agentId: string, nowMs: number, intervalSeconds: number, socketAddress: string | undefined): void;
+  };
   addresses: Pick<Addresses, 'isUnchanged'>;
   /** Told of every answer, for metrics; null measures nothing. */
   answered: ((answer: { route: string; statusCode: number; tookMs: number }) => void) | null;
@@ -35,7 +36,8 @@ const URL_LENGTH = PREFIX.length + UUID_LENGTH + SUFFIX.length;
 const BODY_MAX_BYTES = 4_096;
 const HEADERS = ['content-type', 'application/json; charset=utf-8', ...AGENT_HEADERS.flat()];
 const body = Compile(CheckInRequest);
-const ANSWER = { route: '/api/v1/agents/:agent_id/check-in', statusCode: 200 };
+/** What metrics are told of an idle check-in. */
+export const IDLE_ANSWER = { route: '/api/v1/agents/:agent_id/check-in', statusCode: 200 };
 
 /**
  * Answers a check-in without news on either side, which is nearly every request of a fleet: with the route's
@@ -52,7 +54,8 @@ export function createPlainCheckIn(deps: PlainCheckInDeps): PlainRoute {
     if (entry.kind !== 'admitted') return false;
     const { caller } = entry;
     // A new address: the route compares (T3).
-    if (!addresses.isUnchanged(caller.agentId, request.socket.remoteAddress)) return false;
+    const { remoteAddress } = request.socket;
+    if (!addresses.isUnchanged(caller.agentId, remoteAddress)) return false;
     // Signed at most once in 10 s for the whole fleet.
     const state = keyRing.freshState() ?? (await keyRing.state());
     const bytes: unknown = request.read(head.bodyBytes);
@@ -60,7 +63,7 @@ export function createPlainCheckIn(deps: PlainCheckInDeps): PlainRoute {
     if (!Buffer.isBuffer(bytes)) return false;
     let text: string | null = null;
     try {
-      text = answerTo(bytes, caller, state);
+      text = answerTo(bytes, { caller, state, remoteAddress });
     } finally {
       // Pushes the body back, for the framework to read it again.
       if (text === null) request.unshift(bytes);
@@ -72,11 +75,18 @@ export function createPlainCheckIn(deps: PlainCheckInDeps): PlainRoute {
   }
 
   /** Null if the agent has news, or the body is not a check-in. */
-  function answerTo(bytes: Buffer, caller: AgentCaller, state: string): string | null {
+  function answerTo(
+    bytes: Buffer,
+    {
+      caller,
+      state,
+      remoteAddress,
+    }: { caller: AgentCaller; state: string; remoteAddress: string | undefined },
+  ): string | null {
     const facts = readFacts(bytes);
     if (facts === null || !isIdle(caller, facts)) return null;
     const nowMs = platform.now();
-    lastSeen.record(caller.agentId, nowMs, answers.intervalOf(caller));
+    lastSeen.record(caller.agentId, nowMs, answers.intervalOf(caller), remoteAddress);
     return answers.text({ caller, facts, nowMs, state, commands: [] });
   }
 
@@ -87,7 +97,7 @@ export function createPlainCheckIn(deps: PlainCheckInDeps): PlainRoute {
     answer(request, response, head).then(
       (isAnswered) => {
         if (!isAnswered) next(request, response);
-        else if (startedMs !== null) answered?.({ ...ANSWER, tookMs: performance.now() - startedMs });
+        else if (startedMs !== null) answered?.({ ...IDLE_ANSWER, tookMs: performance.now() - startedMs });
       },
       // The door throws again in the framework, which answers for an unavailable database.
       () => next(request, response),

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { file, flag, many, text } from '@tidegate/command-line/declare';
 import { EXIT, type ExitCode, readArgs, UsageError } from '@tidegate/terminal/read-args';
@@ -9,8 +9,10 @@ import { openSnapshot, type Snapshot } from '../platform/db/snapshot.ts';
 import { readSecrets } from '../platform/secrets.ts';
 import { recipientFault } from '../restore/backup-crypto.ts';
 import { backupName, openBackupFolder, pruneBackups } from '../restore/backup-files.ts';
+import { type LastBackupRow, writeLastBackup } from '../restore/last-backup-store.ts';
 import { writeBackup } from '../restore/write-backup.ts';
 import { type CliWorld, declareCommand } from './command.ts';
+import { withInstallation } from './open-installation.ts';
 
 const OPTIONS = {
   to: file('where to; by default a new file in the folder "backups" of the data folder'),
@@ -24,6 +26,9 @@ const OPTIONS = {
   recipient: many(
     text('age1…', 'encrypt it to this age public key, in the age format; adds to SERVICE_BACKUP_RECIPIENTS'),
   ),
+  'record-external': flag(
+    'make no backup, but note that other means have made one now, such as pg_dump or a snapshot of the volume: run it after each of them',
+  ),
   json: flag('describe the backup as JSON'),
 };
 
@@ -33,15 +38,21 @@ export const backupCommand = declareCommand({
   calls: [
     { takes: ['to', 'with-keys', 'recipient', 'json'] },
     { needs: ['keep'], takes: ['with-keys', 'recipient', 'json'] },
+    { needs: ['record-external'] },
   ],
   options: OPTIONS,
   about: `Writes the whole database, as it is now, into one compressed file, and a copy of the revocation journal beside it
 (FILE.revocations.jsonl). The server may keep running. The file carries a MAC under the token secret; without it
 \`tidegate restore\` restores nothing. An encrypted backup is opened by the identity: \`tidegate restore FILE --identity
-KEYFILE\`, or \`age --decrypt\`.`,
+KEYFILE\`, or \`age --decrypt\`. The database notes time and size of a backup that is complete: the overview, \`doctor\` and /metrics
+tell when the last one is older than 7 days.`,
   async run(args, world) {
     const { values, positionals } = readArgs(args, OPTIONS);
     if (positionals.length > 0) throw new UsageError(`unknown words: ${positionals.join(' ')}`);
+    if (values['record-external']) {
+      if (args.length > 1) throw new UsageError('--record-external goes with no other option');
+      return recordExternal(world);
+    }
     const { to, json = false, recipient: recipients = [], 'with-keys': withKeys = false } = values;
     const keep = values.keep === undefined ? null : keptOf(values.keep);
     if (keep !== null && to !== undefined)
@@ -60,6 +71,32 @@ interface Wanted {
   withKeys: boolean;
   recipients: readonly string[];
   json: boolean;
+}
+
+async function recordExternal(world: CliWorld): Promise<ExitCode> {
+  return withInstallation(world, async ({ platform }) => {
+    const row = { taken_at: platform.now(), bytes: null, made_by: 'other' } as const;
+    await platform.database.transact((tx) => writeLastBackup(tx, row));
+    world.out('Noted: a backup was made by other means just now.');
+    return EXIT.ok;
+  });
+}
+
+/** A backup that cannot be noted is a backup all the same. */
+async function record(world: CliWorld, row: Pick<LastBackupRow, 'taken_at' | 'bytes'>): Promise<boolean> {
+  try {
+    const outcome = await withInstallation(world, async ({ platform }) => {
+      await platform.database.transact((tx) => writeLastBackup(tx, { ...row, made_by: 'tidegate' }));
+      return EXIT.ok;
+    });
+    if (outcome === EXIT.ok) return true;
+  } catch (error) {
+    world.err(error instanceof Error ? error.message : String(error));
+  }
+  world.err(
+    'The backup is complete, but the database could not note it: the overview goes on asking for one.',
+  );
+  return false;
 }
 
 async function backUp(world: CliWorld, { to, keep, withKeys, json, ...wanted }: Wanted): Promise<ExitCode> {
@@ -101,9 +138,10 @@ async function backUp(world: CliWorld, { to, keep, withKeys, json, ...wanted }: 
     });
     if (!outcome.ok) return fail(outcome.fault);
     const { file, manifest, journal } = outcome;
+    const recorded = await record(world, { taken_at: nowMs, bytes: statSync(file).size });
     const deleted = keep === null ? [] : pruneBackups(dirname(file), keep);
     if (json) {
-      world.out(JSON.stringify({ file, journal, manifest, ...(keep === null ? {} : { deleted }) }));
+      world.out(JSON.stringify({ file, journal, manifest, recorded, ...(keep === null ? {} : { deleted }) }));
       return EXIT.ok;
     }
     const rows = Object.values(manifest.tables).reduce((sum, count) => sum + count, 0);

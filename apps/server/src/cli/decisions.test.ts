@@ -8,7 +8,7 @@ import { openDatabase } from '../platform/db/open.ts';
 import { actionOf } from '../testing/approvals-app.ts';
 import { createCliPlace, createServedPlace } from '../testing/cli-place.ts';
 import { databaseOptions } from '../testing/database-options.ts';
-import { ENGINES, type TestEngine } from '../testing/engines.ts';
+import { SAMPLED_ENGINES, type TestEngine } from '../testing/engines.ts';
 
 const PASSWORD = 'correct horse battery';
 const AT = '2026-11-21T08:59:00Z';
@@ -59,7 +59,7 @@ async function place(engine: TestEngine) {
   };
 }
 
-describe.each(ENGINES)('tidegate decisions on $name, beside a running server', (engine) => {
+describe.each(SAMPLED_ENGINES)('tidegate decisions on $name, beside a running server', (engine) => {
   test('show lists an update’s decisions, or prints one in full', async () => {
     const it = await place(engine);
     const list = await it.decisions('show', it.updateId);

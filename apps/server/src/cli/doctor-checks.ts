@@ -1,4 +1,5 @@
 import { existsSync, readdirSync, statfsSync, statSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
 import { countAgentsWithKeySet } from '../agents/store.ts';
 import { type Config, readConfig } from '../config.ts';
@@ -22,6 +23,7 @@ import { unknownSettings } from '../unknown-settings.ts';
 import type { CliWorld } from './command.ts';
 import { judgeAdvisoryMirror } from './doctor-advisories.ts';
 import { judgeAgentPackages, judgeServerCa } from './doctor-agents.ts';
+import { judgeBackups } from './doctor-backups.ts';
 import { judgeAgentCache } from './doctor-caches.ts';
 import { judgeCertificate } from './doctor-certificate.ts';
 import { judgeExports } from './doctor-exports.ts';
@@ -29,8 +31,16 @@ import { judgeSecondFactors } from './doctor-factors.ts';
 import { judgeOpenFiles } from './doctor-files.ts';
 import { judgeNotifications } from './doctor-notifications.ts';
 import { judgeOutsiders } from './doctor-outsiders.ts';
+import { judgePooler } from './doctor-pooler.ts';
 import { judgeProxy } from './doctor-proxy.ts';
-import { type FileMode, type Finding, judgeClock, judgeDisk, judgeModes } from './doctor-rules.ts';
+import {
+  type FileMode,
+  type Finding,
+  judgeClock,
+  judgeDisk,
+  judgeModes,
+  judgeWorkers,
+} from './doctor-rules.ts';
 import { judgeSeals, NO_SECRET } from './doctor-seals.ts';
 import { sealsBeside } from './open-installation.ts';
 
@@ -52,6 +62,7 @@ export async function examineServer({ env, now }: Pick<CliWorld, 'env' | 'now'>)
     judgeListening(config),
     judgeAdvisories(config),
     judgeMetrics(config),
+    judgeWorkers({ processes: config.workers, cores: availableParallelism() }),
     ...judgeProxy(config, env),
     ...judgeServerCa(config),
     ...(await judgeAgentPackages(config)),
@@ -181,10 +192,12 @@ async function examineContent(config: Config, database: Database, now: () => num
     ...(await judgeSealedRows(config, database)),
     await judgeAdvisoryMirror(config, database, now),
     await judgeOutsiders(database, now),
+    await judgeBackups(database, now),
     await judgeNotifications(config, database),
     await judgeAgentCache(config, database),
     judgeOpenFiles(await countAgentsWithKeySet(database.read, 0)),
     ...(await judgeExports(config, database, now)),
+    ...(await judgePooler(config, database)),
     clock,
   ];
 }

@@ -1,10 +1,16 @@
 import { createReadStream, existsSync, readFileSync, statSync } from 'node:fs';
 import { EXIT, type ExitCode } from '@tidegate/terminal/read-args';
+import type { Removal } from '../events/beginning.ts';
 import { openCheckpointFile } from '../events/checkpoint-file.ts';
 import { readHostHeads } from '../events/host-heads.ts';
-import type { HostHead } from '../events/verify-chain.ts';
+import type { CheckpointKeys } from '../events/open-checkpoint.ts';
+import { PART_ROWS } from '../events/pass-parts.ts';
+import { pageOfEvents, readHead } from '../events/store.ts';
+import type { ChainStart, HostHead } from '../events/verify-chain.ts';
 import { verifyDatabase, type Walked } from '../events/verify-database.ts';
 import { verifyExport } from '../events/verify-export.ts';
+import { withVerifiers } from '../events/verify-threads.ts';
+import type { Db } from '../platform/db/engine.ts';
 import type { CliWorld } from './command.ts';
 import { keysOfFile, keysOfInstallation } from './doctor-keys.ts';
 import { CommandFault, withInstallation } from './open-installation.ts';
@@ -19,7 +25,10 @@ interface Asked {
 }
 
 /** Verifies the log in the database against its table of checkpoints, the file, and the heads of hosts. */
-export function verifyInstalledEvents(world: CliWorld, { heads, json }: Asked): Promise<ExitCode> {
+export function verifyInstalledEvents(
+  world: CliWorld,
+  { heads, archives, json, threads }: Asked & { archives: readonly string[]; threads: number },
+): Promise<ExitCode> {
   return withInstallation(world, async (installation) => {
     const { trusted } = await keysOfInstallation(installation);
     if (trusted.keys.length === 0) {
@@ -27,14 +36,71 @@ export function verifyInstalledEvents(world: CliWorld, { heads, json }: Asked): 
         'no private signing key is here, so no checkpoint can be trusted: run this where the key folder is, or verify an export with --file and --keys',
       );
     }
-    const walked = await verifyDatabase(installation.platform.database.read, {
+    const { config, platform } = installation;
+    const options = {
       trusted,
-      lines: openCheckpointFile(installation.config.dataDir).tail(),
+      lines: openCheckpointFile(config.dataDir).tail(),
       heads: heads.flatMap(headsOf),
       onProgress: progressOn(world),
-    });
+    };
+    const { read } = platform.database;
+    const isLarge = ((await readHead(read))?.position ?? 0) > PART_ROWS;
+    const walked = await withVerifiers(config, isLarge ? threads : 0, (verifiers) =>
+      verifyDatabase(read, { ...options, verifiers }),
+    );
+    if (walked.fault !== null || archives.length === 0) return report(world, walked, json);
+    const { start, last } = await verifyArchives(archives, { trusted });
+    const place = await placeOf(read, { last, log: walked });
+    if (!json)
+      world.out(`Archives: events ${start.position + 1} to ${last.position} are intact, and ${place}.`);
     return report(world, walked, json);
   });
+}
+
+/** Verifies archives of removed events, oldest first: each begins where the one before ends. */
+async function verifyArchives(
+  archives: readonly string[],
+  { trusted }: { trusted: CheckpointKeys },
+): Promise<{ start: ChainStart; last: ChainStart }> {
+  let start: ChainStart | null = null;
+  let last: ChainStart | null = null;
+  for (const file of archives) {
+    const walked = await verifyArchive(file, trusted);
+    if (last !== null && (walked.start.position !== last.position || walked.start.hash !== last.hash))
+      throw new CommandFault(
+        `${file} does not begin where the archive before it ends, at position ${last.position}`,
+      );
+    start ??= walked.start;
+    last = walked.last;
+  }
+  if (start === null || last === null) throw new CommandFault('no archive was given');
+  return { start, last };
+}
+
+/** Where archives end in a log that has been verified. A backup from before a removal has the removed events, too. */
+async function placeOf(
+  db: Db,
+  { last, log }: { last: ChainStart; log: Pick<Walked, 'start' | 'last'> },
+): Promise<string> {
+  if (last.position === log.start.position && last.hash === log.start.hash) return 'end where the log begins';
+  const isWithin = last.position > log.start.position && last.position <= log.last.position;
+  const [row] = isWithin ? await pageOfEvents(db, { after: last.position - 1, until: null, limit: 1 }) : [];
+  if (row?.hash === last.hash)
+    return `the log has those from ${log.start.position + 1} on, as a backup from before their removal does`;
+  const where = isWithin ? 'the log has another event there' : `the log begins after ${log.start.position}`;
+  throw new CommandFault(
+    `the archives end at position ${last.position}, and ${where}: one is missing, or is of another log`,
+  );
+}
+
+export async function verifyArchive(file: string, trusted: CheckpointKeys): Promise<Walked> {
+  if (!existsSync(file)) throw new CommandFault(`${file} does not exist`);
+  const walked = await verifyExport(linesOf(file), { trusted, heads: [] });
+  if (walked.fault !== null)
+    throw new CommandFault(
+      `${file} is not intact at position ${walked.fault.position}: ${walked.fault.detail}`,
+    );
+  return walked;
 }
 
 /** Verifies an export; needs no installation. */
@@ -101,7 +167,7 @@ function progressOn({ err, isTerminal }: CliWorld): (done: number, total: number
 }
 
 function report({ out, err }: CliWorld, walked: Walked, json: boolean): ExitCode {
-  const { fault, rows, start, last, pinned, restoredAt, checkpoints, warnings } = walked;
+  const { fault, rows, start, last, pinned, restoredAt, checkpoints, removed, warnings } = walked;
   if (json) {
     out(
       JSON.stringify({
@@ -114,6 +180,7 @@ function report({ out, err }: CliWorld, walked: Walked, json: boolean): ExitCode
         signed_up_to: pinned?.position ?? null,
         checkpoints,
         restored_at: restoredAt,
+        removed,
         warnings,
       }),
     );
@@ -125,10 +192,12 @@ function report({ out, err }: CliWorld, walked: Walked, json: boolean): ExitCode
     out(
       `The log of events was tampered with.\nFirst bad row: position ${fault.position}${id}: ${fault.detail}.`,
     );
+    if (fault.kind === 'truncated' || fault.kind === 'rewritten') out(afterRestore(restoredAt));
     return EXIT.failed;
   }
   const begin = start.position === 0 ? 'the first event' : `after the anchor at position ${start.position}`;
   out(`The log of events is intact: ${rows} rows, from ${begin} to position ${last.position}.`);
+  if (removed !== null) out(removalText(removed));
   if (pinned === null) out('No checkpoint covers them yet: the server signs one within five minutes.');
   else {
     out(
@@ -140,4 +209,17 @@ function report({ out, err }: CliWorld, walked: Walked, json: boolean): ExitCode
   }
   if (restoredAt !== null) out(`The server was restored from a backup at position ${restoredAt}.`);
   return EXIT.ok;
+}
+
+/** What a restore from a backup has to do with an end or a hash that somebody saw and the log does not have. */
+function afterRestore(restoredAt: number | null): string {
+  if (restoredAt === null)
+    return 'If this database is a restored backup, start the server once: it records and signs the restore. Then verify again.';
+  return `The server was restored from a backup at position ${restoredAt}: a head from before that does not match, and HEX:POSITION names no time. Give the status of the agent instead.`;
+}
+
+function removalText({ first_position: first, position, ...removal }: Removal): string {
+  const earlier = first === 1 ? '' : ` (those before ${first} earlier)`;
+  const why = removal.retention_days === null ? '' : `, older than ${removal.retention_days} days`;
+  return `Events 1 to ${position} were removed${earlier} on ${removal.created_at} by ${removal.removed_by}${why}: a signed anchor says so.`;
 }

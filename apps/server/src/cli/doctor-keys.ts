@@ -1,12 +1,13 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { KEYSET_TYPE, KeySetPayload, type SigningKeyEntry } from '@tidegate/protocol/documents';
+import { KEYSET_TYPE, KeySetPayload } from '@tidegate/protocol/documents';
 import { PublicKeyHex } from '@tidegate/protocol/scalars';
 import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import { signEnvelope } from '@tidegate/signing/sign';
 import { KeyError, loadTrustedKey, type TrustedKey, verifyEnvelope } from '@tidegate/signing/verify';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
+import { checkpointKeys } from '../events/checkpoint-keys.ts';
 import type { CheckpointSigner } from '../events/make-checkpoint.ts';
 import type { CheckpointKeys } from '../events/open-checkpoint.ts';
 import { openKeyFolder } from '../signing-keys/key-folder.ts';
@@ -78,17 +79,13 @@ export function keysOfFile(path: string): CheckpointKeys {
   return keysOf(set?.ok && Value.Check(KeySetPayload, set.value) ? set.value.keys : [], given);
 }
 
-function keysOf(
-  entries: readonly SigningKeyEntry[],
-  more: readonly { keyId: string; publicKeyHex: string }[],
-): CheckpointKeys {
-  const all = new Map(more.map((key) => [key.keyId, key]));
-  const revokedAtMs = new Map<string, number>();
-  for (const { key_id: keyId, public_key_hex: publicKeyHex, status, revoked_at } of entries) {
-    all.set(keyId, { keyId, publicKeyHex });
-    if (status === 'revoked') revokedAtMs.set(keyId, revoked_at === null ? 0 : Date.parse(revoked_at));
+function keysOf(...given: Parameters<typeof checkpointKeys>): CheckpointKeys {
+  try {
+    return checkpointKeys(...given);
+  } catch (error) {
+    if (error instanceof KeyError) throw new CommandFault(error.message);
+    throw error;
   }
-  return { keys: [...all.values()].map(load), revokedAtMs };
 }
 
 function load(key: { keyId: string; publicKeyHex: string }): TrustedKey {

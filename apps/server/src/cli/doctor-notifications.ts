@@ -16,12 +16,12 @@ export async function judgeNotifications(
     const dead = counts.get(id)?.dead ?? 0;
     const faults = [
       ...(isEnabled === 1 && failures > 0 ? [`failed ${failures} times in a row`] : []),
-      ...(dead > 0 ? [`has ${dead} dead ${dead === 1 ? 'letter' : 'letters'}`] : []),
+      ...(dead > 0 ? [`has ${dead} ${dead === 1 ? 'message' : 'messages'} given up`] : []),
     ];
     return faults.length > 0 ? [`the channel ${JSON.stringify(name)} ${faults.join(' and ')}`] : [];
   });
   if (named.length > 0) {
-    const todo = 'test the channel in the console, correct it, and send the dead letters again';
+    const todo = 'test the channel in the console, correct it, and send again what was given up';
     return { check, level: 'warn', detail: named.join('; '), todo };
   }
   if (rules.length === 0) return { check, level: 'ok', detail: 'no rule sends any' };

@@ -17,6 +17,15 @@ export function judgeDisk({ path, freeBytes }: { path: string; freeBytes: number
   return { check, level: 'ok', detail };
 }
 
+/** Compares SERVICE_WORKERS with the cores that the server may use. */
+export function judgeWorkers({ processes, cores }: { processes: number; cores: number }): Finding {
+  const check = 'workers';
+  const detail = `${processes} of ${cores} cores can answer at once (SERVICE_WORKERS)`;
+  if (processes <= cores) return { check, level: 'ok', detail };
+  const todo = `set SERVICE_WORKERS to ${cores} or less: more processes than cores gain nothing and take memory`;
+  return { check, level: 'warn', detail: `${processes} processes share ${cores} cores`, todo };
+}
+
 /** This program is younger than this date, so an earlier clock is wrong. */
 const EARLIEST_MS = Date.UTC(2026, 0, 1);
 /** How far an agent's clock may differ from a signed time. */

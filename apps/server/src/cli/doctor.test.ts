@@ -13,7 +13,7 @@ import { type CliPlace, createCliPlace, servedPlaces } from '../testing/cli-plac
 import { databaseOptions } from '../testing/database-options.ts';
 import { ENGINES, type TestEngine } from '../testing/engines.ts';
 import { VERSION } from '../version.ts';
-import { judgeClock, judgeDisk, judgeModes } from './doctor-rules.ts';
+import { judgeClock, judgeDisk, judgeModes, judgeWorkers } from './doctor-rules.ts';
 
 const MIB = 1024 * 1024;
 const NOW = Date.UTC(2026, 10, 21, 9);
@@ -119,6 +119,14 @@ async function execute(it: CliPlace, statement: string): Promise<void> {
   await database.transact((tx) => sql.raw(statement).execute(tx));
 }
 
+test.each([
+  [1, 2, 'ok'],
+  [2, 2, 'ok'],
+  [3, 2, 'warn'],
+] as const)('%i processes on %i cores: %s', (processes, cores, level) => {
+  expect(judgeWorkers({ processes, cores }).level).toBe(level);
+});
+
 describe.each(ENGINES)('tidegate doctor on $name', (engine) => {
   test('a healthy server gets only ok, running or not', async () => {
     const it = await place(engine);
@@ -127,6 +135,7 @@ describe.each(ENGINES)('tidegate doctor on $name', (engine) => {
       'listening',
       'advisory source',
       'metrics',
+      'workers',
       'agent packages',
       'permissions',
       'disk space',
@@ -140,6 +149,7 @@ describe.each(ENGINES)('tidegate doctor on $name', (engine) => {
       'row seals',
       'advisory data',
       'outsiders',
+      'backups',
       'notifications',
       'agent cache',
       'open files',
@@ -188,12 +198,12 @@ describe.each(ENGINES)('tidegate doctor on $name', (engine) => {
         VALUES ('d', 'c', 'test', 'dead', '{}', 0, '[]', 0, 12, 12, 1, 0, 1, 1)`,
     );
     expect(await said(url)).toBe(
-      'WARN notifications: the channel "Pager" failed 4 times in a row and has 1 dead letter',
+      'WARN notifications: the channel "Pager" failed 4 times in a row and has 1 message given up',
     );
     // What was not delivered stays so without a rule.
     await execute(it, 'UPDATE notification_rules SET is_enabled = 0');
     await execute(it, 'UPDATE notification_channels SET failures = 0');
-    expect(await said(url)).toBe('WARN notifications: the channel "Pager" has 1 dead letter');
+    expect(await said(url)).toBe('WARN notifications: the channel "Pager" has 1 message given up');
   });
 
   test('outsiders who wrote most of a day’s budget are named', async () => {
@@ -365,6 +375,28 @@ describe.each(ENGINES)('tidegate doctor on $name', (engine) => {
     expect(found.code).toBe(found.bad.some(([, each]) => each === 'fail') ? 1 : 0);
     const { out } = await it.run(['doctor']);
     expect(out).toMatch(new RegExp(`^${level === 'fail' ? 'FAIL' : 'WARN'} ${check}: .+\\n {5}\\S.+$`, 'm'));
+  });
+});
+
+describe.each(ENGINES.filter(({ name }) => name === 'postgres'))('a pooler before $name', (engine) => {
+  test('needs settings of the role, which are named until it has them', async () => {
+    const it = await place(engine);
+    const url = new URL(it.databaseUrl ?? expect.unreachable());
+    url.searchParams.set('pgbouncer', 'true');
+    const env = { SERVICE_DATABASE_URL: url.href };
+    expect((await it.levels()).checks).not.toContain('pooler');
+    expect(await it.levels(env)).toMatchObject({ code: 0, bad: [['pooler', 'warn']] });
+    expect((await it.run(['doctor'], { env })).out).toContain(
+      'SET jit = off, SET max_parallel_workers_per_gather = 0, SET random_page_cost = 1.1, SET statement_timeout = 30000',
+    );
+    const set = ['jit = off', 'max_parallel_workers_per_gather = 0', 'random_page_cost = 1.1'];
+    for (const setting of [...set, "statement_timeout = ''30s''"]) {
+      const statement = `format('ALTER DATABASE %I SET ${setting}', current_database())`;
+      await execute(it, `DO $$ BEGIN EXECUTE ${statement}; END $$`);
+    }
+    const { bad, checks } = await it.levels(env);
+    expect([bad, checks.at(-1)]).toEqual([[], 'clock']);
+    expect(checks).toContain('pooler');
   });
 });
 

@@ -14,6 +14,7 @@ describe.each(ENGINES)('tidegate evidence on $name, beside a running server', (e
     const verified = await it.run(['verify-evidence', file, '--keys', it.keys], nowhere);
     expect(verified).toMatchObject({ code: 0, err: '' });
     expect(verified.out).toContain('2 with good signatures');
+    expect(verified.out).toContain('1 of a bulk approval, 1 of them confirmed by the log');
 
     const bytes = readFileSync(file);
     const files = filesOf(bytes);
@@ -26,6 +27,10 @@ describe.each(ENGINES)('tidegate evidence on $name, beside a running server', (e
         .flatMap(([, content]) => content.toString().trimEnd().split('\n'))
         .map((line) => JSON.parse(line));
     const [left, system] = linesOf('approvals');
+    expect(system.bulk_id).toBeNull();
+    const act = linesOf('events').flatMap(({ event }) => (event?.id === left.bulk_id ? [event] : []));
+    expect(act).toMatchObject([{ type: 'bulk_approval_asked', actor: 'ada' }]);
+    expect(JSON.parse(act[0].content)).toMatchObject({ update_count: 2, filter: 'open:true name:left' });
     expect(left).toMatchObject({
       ...{ approved_by: 'ada', is_override: false, update_ids: [it.left], artifacts: 1, hashed: 1 },
       results: [
@@ -48,7 +53,20 @@ describe.each(ENGINES)('tidegate evidence on $name, beside a running server', (e
     expect(events.flatMap(({ event }) => (event ? [event.type] : []))).toEqual(
       expect.arrayContaining(['update_approved', 'update_installed', 'supply_chain_override', 'hold_placed']),
     );
-    expect(files.get('report.html')?.toString()).toContain('reviewed by hand &#60;b&#62;&#38; signed');
+    const report = files.get('report.html')?.toString() ?? '';
+    expect(report).toContain('reviewed by hand &#60;b&#62;&#38; signed');
+    // The act of the approval: who asked, for how many updates, by which filter, and where the bundle has it.
+    const [, row = ''] = /<tr>((?:(?!<tr>).)*data-head="Bulk approval".*?)<\/tr>/s.exec(report) ?? [];
+    const cells = [...row.matchAll(/data-head="([^"]+)"><span[^>]*>(.*?)<\/span><\/td>/gs)].map(
+      ([, head, cell]) => [head, cell?.replaceAll(/<[^>]+>/g, '')],
+    );
+    expect(Object.fromEntries(cells)).toEqual({
+      'Asked at': expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d$/),
+      ...{ By: 'ada', Updates: '2', 'Chosen by': 'open:true name:left' },
+      'Approvals here': '1, the first in approvals/0001.ndjson:1',
+      'Bulk approval': left.bulk_id,
+      Line: expect.stringMatching(/^events\/0001\.ndjson:\d+$/),
+    });
   });
 
   test('bundles of one host and of the fleet verify by a pinned key alone; another key does not do', async () => {
@@ -62,6 +80,12 @@ describe.each(ENGINES)('tidegate evidence on $name, beside a running server', (e
     expect(await it.run(['evidence', '--since', it.since, '--out', all, '--json'])).toMatchObject({
       code: 0,
     });
+    const bulkOf = async (file: string) => {
+      const told = await it.run(['verify-evidence', file, '--keys', it.keys, '--json']);
+      return JSON.parse(told.out).events.bulk;
+    };
+    expect(await bulkOf(one)).toEqual({ approvals: 1, confirmed: 1 });
+    expect(await bulkOf(all)).toEqual({ approvals: 2, confirmed: 2 });
     for (const file of [one, all]) {
       const verified = await it.run(['verify-evidence', file, '--pin', key.public_key_hex, '--json']);
       expect([verified.err, JSON.parse(verified.out)]).toMatchObject(['', { ok: true, key_set_version: 1 }]);

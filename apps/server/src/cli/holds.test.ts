@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { servedPlaces } from '../testing/cli-place.ts';
-import { ENGINES } from '../testing/engines.ts';
+import { SAMPLED_ENGINES } from '../testing/engines.ts';
 
 const places = servedPlaces();
 const PLACE = ['place', 'linux-*', 'nvidia-*', '--until', '2027-03-01T00:00:00Z', '--reason', 'the driver'];
 
-describe.each(ENGINES)('tidegate holds on $name', (engine) => {
+describe.each(SAMPLED_ENGINES)('tidegate holds on $name', (engine) => {
   async function open() {
     const it = await places(engine);
     const holds = (...words: string[]) => it.run(['holds', ...words]);

@@ -23,7 +23,7 @@ const OPTIONS = {
   until: text('TIME', 'when it ends, such as 2027-03-01T00:00:00Z, at most a year ahead'),
   reason: text('TEXT', 'why'),
   all: flag('also the newest of those that have ended'),
-  ecosystem: many(choice(ECOSYSTEMS, 'whose packages (all of them)')),
+  ecosystem: many(choice(ECOSYSTEMS, 'the package managers (all of them)')),
   'dry-run': flag('say what would change, and change nothing'),
   json: flag('the result as JSON'),
   ...SCOPE_OPTIONS,

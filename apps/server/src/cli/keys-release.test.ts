@@ -81,6 +81,20 @@ test('a missing file is refused', async () => {
   expect((await verify()).err).toBe('tidegate.deb is missing, which SHA256SUMS names');
 });
 
+test('every file that is changed or missing is named', async () => {
+  const { verify, put, release } = await signedRelease();
+  put('tidegate.deb', 'servex');
+  rmSync(join(release, 'tidegate-agent.deb'));
+  const { code, err } = await verify();
+  expect([code, err.split('\n')]).toEqual([
+    1,
+    [
+      'tidegate-agent.deb is missing, which SHA256SUMS names',
+      'tidegate.deb is not the file that SHA256SUMS names: its SHA-256 differs',
+    ],
+  ]);
+});
+
 test.each([
   ['a path', `${'0'.repeat(64)}  ../tidegate.deb\n`],
   ['one file twice', `${'0'.repeat(64)}  tidegate.deb\n`.repeat(2)],

@@ -75,11 +75,13 @@ async function checkedSums(
   const found = readdirSync(folder).filter((name) => name !== SUMS && name !== SIGNATURE);
   const extra = found.filter((name) => !wanted.has(name));
   if (extra.length > 0) throw new KeyFault(`${SUMS} does not name ${extra.join(', ')}`);
+  const faults: string[] = [];
   for (const [name, sha256] of wanted) {
-    if (!found.includes(name)) throw new KeyFault(`${name} is missing, which ${SUMS} names`);
-    if ((await sha256Of(join(folder, name))) !== sha256)
-      throw new KeyFault(`${name} is not the file that ${SUMS} names: its SHA-256 differs`);
+    if (!found.includes(name)) faults.push(`${name} is missing, which ${SUMS} names`);
+    else if ((await sha256Of(join(folder, name))) !== sha256)
+      faults.push(`${name} is not the file that ${SUMS} names: its SHA-256 differs`);
   }
+  if (faults.length > 0) throw new KeyFault(faults.join('\n'));
   return { bytes, files: wanted.size };
 }
 

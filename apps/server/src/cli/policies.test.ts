@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { servedPlaces } from '../testing/cli-place.ts';
-import { ENGINES } from '../testing/engines.ts';
+import { SAMPLED_ENGINES } from '../testing/engines.ts';
 import { STANDING } from '../testing/standing.ts';
 
 const EXAMPLE = join(import.meta.dirname, '../../../../examples/policies/sundays.json');
@@ -20,7 +20,7 @@ const places = servedPlaces({
   },
 });
 
-describe.each(ENGINES)('tidegate policies on $name', (engine) => {
+describe.each(SAMPLED_ENGINES)('tidegate policies on $name', (engine) => {
   async function open() {
     const it = await places(engine);
     const file = (content: unknown, name = 'policies.json') => {

@@ -3,12 +3,12 @@ import { openDatabase } from '../platform/db/open.ts';
 import { insertTestAgent } from '../testing/agent-rows.ts';
 import { servedPlaces } from '../testing/cli-place.ts';
 import { databaseOptions } from '../testing/database-options.ts';
-import { ENGINES } from '../testing/engines.ts';
+import { SAMPLED_ENGINES } from '../testing/engines.ts';
 
 const places = servedPlaces();
 const ASK = ['ask', '--until', '2026-11-22T09:00:00Z', '--reason', 'the new kernel'];
 
-describe.each(ENGINES)('tidegate reboots on $name', (engine) => {
+describe.each(SAMPLED_ENGINES)('tidegate reboots on $name', (engine) => {
   async function open() {
     const it = await places(engine);
     return { ...it, reboots: (...words: string[]) => it.run(['reboots', ...words]) };

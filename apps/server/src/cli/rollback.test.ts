@@ -3,7 +3,7 @@ import { openDatabase } from '../platform/db/open.ts';
 import { insertTestAgent } from '../testing/agent-rows.ts';
 import { servedPlaces } from '../testing/cli-place.ts';
 import { databaseOptions } from '../testing/database-options.ts';
-import { ENGINES } from '../testing/engines.ts';
+import { SAMPLED_ENGINES } from '../testing/engines.ts';
 import { rollbackText } from './rollback.ts';
 
 const PASSWORD = 'correct horse battery';
@@ -20,7 +20,7 @@ const places = servedPlaces({
 });
 const GOOD = ['demo', '1.1-1', '--author', 'ada', '--reason', 'broken'];
 
-describe.each(ENGINES)('tidegate rollback on $name', (engine) => {
+describe.each(SAMPLED_ENGINES)('tidegate rollback on $name', (engine) => {
   async function open() {
     const it = await places(engine);
     return { ...it, rollback: (...words: string[]) => it.run(['rollback', ...words]) };

@@ -5,7 +5,7 @@ import { openDatabase } from '../platform/db/open.ts';
 import { insertTestAgent } from '../testing/agent-rows.ts';
 import { servedPlaces } from '../testing/cli-place.ts';
 import { databaseOptions } from '../testing/database-options.ts';
-import { ENGINES } from '../testing/engines.ts';
+import { SAMPLED_ENGINES } from '../testing/engines.ts';
 import { CANARY_THEN_REST } from '../testing/rollout-rings.ts';
 import { STANDING } from '../testing/standing.ts';
 
@@ -19,7 +19,7 @@ const places = servedPlaces({
 });
 const ID = '01900000-0000-7000-c000-000000000001';
 
-describe.each(ENGINES)('tidegate rollouts on $name', (engine) => {
+describe.each(SAMPLED_ENGINES)('tidegate rollouts on $name', (engine) => {
   async function open() {
     const it = await places(engine);
     const file = join(it.dataDir, 'policy.json');

@@ -1,7 +1,6 @@
 import { EXIT, type ExitCode, readArgs, UsageError } from '@tidegate/terminal/read-args';
 import { readConfig } from '../config.ts';
 import { createLog } from '../platform/log.ts';
-import { startServer } from '../start.ts';
 import { unknownSettings, warnOfUnknown } from '../unknown-settings.ts';
 import { type CliWorld, declareCommand } from './command.ts';
 
@@ -43,17 +42,19 @@ async function runServer({ env, now, random, err }: CliWorld): Promise<ExitCode>
     write: (line) => process.stdout.write(`${line}\n`),
   });
   warnOfUnknown(log, unknownSettings(env));
+  // Every other command starts in half the time without what only a server needs.
+  const { startServer } = await import('../start.ts');
   const started = await startServer(config, { log, now, random });
   if (!started.ok) return refuse(started.fault);
   // `npm start` runs in a copy of the repository, which has the demo.
   if (env.npm_lifecycle_event === 'start' && !(await started.hasHosts())) err(LOOK_AROUND);
 
   let isStopping = false;
-  async function stop(signal: string): Promise<void> {
+  async function stop(signal: string, { status = 0 }: { status?: number } = {}): Promise<void> {
     if (isStopping) return;
     isStopping = true;
     log.info('stopping', { signal });
-    if (started.ok) await started.drain();
+    if (started.ok && status === 0) await started.drain();
     const timer = setTimeout(() => {
       log.error('stopped before all requests had ended');
       process.exit(1);
@@ -61,11 +62,15 @@ async function runServer({ env, now, random, err }: CliWorld): Promise<ExitCode>
     timer.unref();
     if (started.ok) await started.stop();
     log.info('stopped');
-    process.exit(0);
+    process.exit(status);
   }
   process.on('SIGTERM', () => void stop('SIGTERM'));
   process.on('SIGINT', () => void stop('SIGINT'));
-  const { lookForCertificate } = started;
+  const { lookForCertificate, lost } = started;
+  void lost?.then((why) => {
+    log.error('the server ends', { cause: why });
+    return stop('workers', { status: 1 });
+  });
   // Without a certificate SIGHUP ends the process, as when its terminal is closed.
   if (lookForCertificate) process.on('SIGHUP', () => void lookForCertificate());
   if (env.npm_lifecycle_event !== undefined) whenOrphaned(() => void stop('npm has ended'));

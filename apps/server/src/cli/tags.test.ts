@@ -3,11 +3,11 @@ import { openDatabase } from '../platform/db/open.ts';
 import { insertTestAgent } from '../testing/agent-rows.ts';
 import { servedPlaces } from '../testing/cli-place.ts';
 import { databaseOptions } from '../testing/database-options.ts';
-import { ENGINES } from '../testing/engines.ts';
+import { SAMPLED_ENGINES } from '../testing/engines.ts';
 
 const places = servedPlaces();
 
-describe.each(ENGINES)('tidegate tags on $name', (engine) => {
+describe.each(SAMPLED_ENGINES)('tidegate tags on $name', (engine) => {
   async function open() {
     const it = await places(engine);
     const tags = (...words: string[]) => it.run(['tags', ...words]);

@@ -1,8 +1,10 @@
+import type { Selectable } from 'kysely';
 import { describe, expect, test } from 'vitest';
 import { openDatabase } from '../platform/db/open.ts';
+import type { Tables } from '../platform/db/tables.ts';
 import { servedPlaces } from '../testing/cli-place.ts';
 import { databaseOptions } from '../testing/database-options.ts';
-import { ENGINES } from '../testing/engines.ts';
+import { SAMPLED_ENGINES } from '../testing/engines.ts';
 
 const places = servedPlaces({
   // The server that was there may have counted before it stopped.
@@ -14,11 +16,11 @@ const places = servedPlaces({
 });
 const NAMED = ['CVE-2024-1', 'Debian:12', 'openssl'];
 
-describe.each(ENGINES)('tidegate unfixed on $name', (engine) => {
+describe.each(SAMPLED_ENGINES)('tidegate unfixed on $name', (engine) => {
   async function open() {
     const it = await places(engine);
     const run = (...words: string[]) => it.run(['unfixed', ...words]);
-    const add = async (vulnerability: string, more: { hosts?: number; exploited?: number | null } = {}) => {
+    const add = async (vulnerability: string, more: Partial<Selectable<Tables['unfixed']>> = {}) => {
       const database = openDatabase(it, databaseOptions());
       const what = { ecosystem: 'apt', distribution: 'Debian:12', package: 'openssl', vulnerability };
       const counted = { names: JSON.stringify([vulnerability]), packages: '["libssl3"]', pending: 0 };
@@ -76,6 +78,24 @@ describe.each(ENGINES)('tidegate unfixed on $name', (engine) => {
     expect((await it.unfixed('list')).out).toContain('web-firewall');
     expect((await it.unfixed('mitigate', ...NAMED, '--take-back')).out).toContain('Noted no mitigation of');
     expect(await mitigations()).toEqual([null]);
+  });
+
+  test('mitigate takes each id of a vulnerability that is one row of the package', async () => {
+    const it = await open();
+    const names = JSON.stringify(['DEBIAN-CVE-2024-1', 'CVE-2024-1', 'EUVD-1']);
+    await it.add('DEBIAN-CVE-2024-1', { hosts: 3, names, records: '["DEBIAN-CVE-2024-1","DSA-1-1"]' });
+    // The row that this record had before they shared one.
+    await it.add('EUVD-1', { hosts: 0, gone_at: 1 });
+    await it.add('DEBIAN-CVE-2024-2', { records: '["DEBIAN-CVE-2024-2","DSA-2-1"]' });
+    await it.add('DEBIAN-CVE-2024-3', { records: '["DEBIAN-CVE-2024-3","DSA-2-1"]' });
+    const note = (id: string) =>
+      it.unfixed('mitigate', id, 'Debian:12', 'openssl', '--hook', 'x', '--note', 'x', '--dry-run');
+    for (const id of ['DEBIAN-CVE-2024-1', 'CVE-2024-1', 'cve-2024-1', 'EUVD-1', 'DSA-1-1'])
+      expect((await note(id)).out, id).toContain(
+        'mitigates DEBIAN-CVE-2024-1 in openssl (Debian:12), on 3 hosts',
+      );
+    // This one is about two rows.
+    for (const id of ['DSA-2-1', 'CVE-2024', 'EUVD']) expect((await note(id)).code, id).toBe(1);
   });
 
   test.each<[string, string[], number, string]>([

@@ -53,7 +53,8 @@ export const unfixedCommand = declareCommand({
     },
   ],
   options: OPTIONS,
-  about: `  list       what is installed and vulnerable, and no pending update is judged to fix; those of most hosts first
+  about: `  list       what is installed and vulnerable, and no pending update is judged to fix; known exploited ones first, then the most
+             severe, then those of most hosts
   mitigate   notes the hook of the hosts that keeps a vulnerability from harm, or takes the note back
 
 DISTRIBUTION is as in the list, such as Debian:12 or npm. A note is for people: nothing runs, and nothing is approved or

@@ -118,6 +118,11 @@ function inWords(verified: VerifiedBundle): string {
     `  span       ${manifest.since} to ${manifest.until}`,
     `  made       ${manifest.made_at} by ${manifest.made_by}, signed by key ${keyId} of key set ${keys.keySetVersion}`,
     `  approvals  ${lines.approvals ?? 0} with good signatures, ${lines.decisions ?? 0} decisions, ${lines.updates ?? 0} updates`,
+    ...(events.bulk.approvals > 0
+      ? [
+          `             ${events.bulk.approvals} of a bulk approval, ${events.bulk.confirmed} of them confirmed by the log`,
+        ]
+      : []),
     `  events     ${events.shown} shown and ${events.withheld} withheld, ${chain}`,
     ...manifest.unknown.map((sentence) => `  unknown    ${sentence}`),
   ].join('\n');

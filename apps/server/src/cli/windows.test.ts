@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { servedPlaces } from '../testing/cli-place.ts';
-import { ENGINES } from '../testing/engines.ts';
+import { SAMPLED_ENGINES } from '../testing/engines.ts';
 import { STANDING } from '../testing/standing.ts';
 
 const PASSWORD = 'correct horse battery';
@@ -16,7 +16,7 @@ const places = servedPlaces({
 const FREEZE = ['freeze', 'Year end', '--from', '2026-11-22T00:00:00Z', '--until', '2026-12-24T00:00:00Z'];
 const REASON = ['--reason', 'the shop earns its year'];
 
-describe.each(ENGINES)('tidegate windows on $name', (engine) => {
+describe.each(SAMPLED_ENGINES)('tidegate windows on $name', (engine) => {
   async function open() {
     const it = await places(engine);
     const windows = (...words: string[]) => it.run(['windows', ...words]);

@@ -39,7 +39,7 @@ export function mountClientErrors(routes: Routes, { platform }: ClientErrorsDeps
     bodyMaxBytes: LIST_BODY_MAX_BYTES,
     schema: {
       tags: ['service'],
-      summary: 'Report an error of the console (E7)',
+      summary: 'Report an error of the console',
       body: ClientErrorReport,
       response: { 202: ClientErrorAnswer },
     },

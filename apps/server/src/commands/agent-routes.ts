@@ -68,16 +68,8 @@ export function mountAgentCommands(
           throw noSuch('command');
         case 'finished':
           throw new Refusal('command_finished', { detail: `The command has ended: ${outcome.status}.` });
-        case 'foreign_update':
-          throw notValid(
-            [
-              {
-                path: `/updates/${outcome.index}/update_id`,
-                message: 'must be an update that the command names',
-              },
-            ],
-            'result',
-          );
+        case 'wrong':
+          throw notValid([{ path: outcome.path, message: outcome.message }], 'result');
         case 'recorded':
           return { command_id: commandId, status: outcome.status };
       }

@@ -25,7 +25,7 @@ describe.each(ENGINES)('updates that wait for the plan of their set, on $name', 
   const wait = (it: ApprovalsApp, ids: readonly string[], askedBy = 'ada') =>
     it.database.transact(async (tx) => {
       const updates = [...(await findUpdates(tx, ids)).values()];
-      const asked = { askedBy, policy: null, askedAtMs: it.platform.now(), round: 0 };
+      const asked = { askedBy, policy: null, bulkId: null, askedAtMs: it.platform.now(), round: 0 };
       return awaitPlan(tx, it.platform, { updates, ...asked, actor: askedBy, notBeforeMs: null });
     });
   const setState = (it: ApprovalsApp, id: string, state: string) =>

@@ -23,6 +23,8 @@ export interface Awaited {
   readonly askedBy: string;
   /** The policy that asks in that operator's name; null: the operator does. */
   readonly policy: PolicyReference | null;
+  /** The event of the bulk request by which they wait; null: of no such request. */
+  readonly bulkId: string | null;
   readonly askedAtMs: number;
   /** How often flagged updates were left out of the set. */
   readonly round: number;
@@ -42,8 +44,8 @@ export async function awaitPlan(
   platform: Pick<Platform, 'database' | 'newId' | 'now'>,
   awaited: Awaited,
 ): Promise<string[]> {
-  const { askedBy, askedAtMs, round, actor, notBeforeMs, policy } = awaited;
-  const by = { policy_id: policy?.policy_id ?? null, policy_sha256: policy?.sha256 ?? null };
+  const { askedBy, askedAtMs, round, actor, notBeforeMs, policy, bulkId } = awaited;
+  const by = { policy_id: policy?.policy_id ?? null, policy_sha256: policy?.sha256 ?? null, bulk_id: bulkId };
   const named = awaited.updates.map(({ id }) => id);
   const beside = await openVersionsOf(tx, named);
   const { engine } = platform.database;

@@ -14,6 +14,8 @@ export interface AwaitedSet {
   readonly round: number;
   /** The policy that asks in that operator's name; null: the operator does. */
   readonly policy: PolicyReference | null;
+  /** The event of the bulk request by which it waits; null: of no such request. */
+  readonly bulkId: string | null;
 }
 
 /**
@@ -51,7 +53,7 @@ export async function awaitedSets(
       if (!first) return [];
       const updateIds = [first, ...others].map(({ update_id }) => update_id);
       const asked = { askedBy: first.asked_by, askedAtMs: first.asked_at, round: first.round };
-      return [{ setSha256, updateIds, ...asked, policy: policyOfRow(first) }];
+      return [{ setSha256, updateIds, ...asked, policy: policyOfRow(first), bulkId: first.bulk_id }];
     },
   );
 }
@@ -95,6 +97,7 @@ export async function putAwaited(tx: Tx, rows: readonly Unsealed<'awaited_update
           round: e.ref('excluded.round'),
           policy_id: e.ref('excluded.policy_id'),
           policy_sha256: e.ref('excluded.policy_sha256'),
+          bulk_id: e.ref('excluded.bulk_id'),
           seal: e.ref('excluded.seal'),
         })),
       )

@@ -45,6 +45,7 @@ function commandItem(row: HostedCommand, first: CommandPackage[]): CommandItem {
     sent_at: timeOf(row.sent_at),
     received_at: timeOf(row.received_at),
     started_at: timeOf(row.started_at),
+    installing_at: timeOf(row.installing_at),
     finished_at: timeOf(row.finished_at),
     reason: row.reason,
     exit_code: row.exit_code,

@@ -13,7 +13,7 @@ const SHARE = 0.95;
 
 /**
  * How long installations of these hosts usually take, in milliseconds, by the hosts' own clocks: the 95th percentile of
- * the newest runs. A host without any is missing. What a host says counts for itself alone.
+ * the newest runs, without their downloads. A host without any is missing. What a host says counts for itself alone.
  */
 export async function usualDurations(
   db: Db,
@@ -23,7 +23,8 @@ export async function usualDurations(
   for (const some of chunks([...new Set(agentIds)])) {
     const numbered = fromHosts(db, some)
       .crossJoin('agent_commands as c')
-      .select(['c.agent_id', 'c.started_at', 'c.finished_at'])
+      .select(['c.agent_id', 'c.finished_at'])
+      .select(({ fn }) => fn.coalesce('c.installing_at', 'c.started_at').as('began_at'))
       .select(
         sql<number>`row_number() OVER (PARTITION BY c.agent_id ORDER BY c.created_at DESC, c.id DESC)`.as(
           'n',
@@ -32,14 +33,20 @@ export async function usualDurations(
       .whereRef('c.agent_id', '=', 'h.id')
       .where('c.created_at', '>=', nowMs - DAYS * 86_400_000)
       .where(anyIndexBut('c.action'), '=', 'install_update')
-      .where('c.status', 'in', ['success', 'failed'])
+      // One that failed without an exit code did not get as far.
+      .where((e) =>
+        e.or([
+          e('c.status', '=', 'success'),
+          e.and([e('c.status', '=', 'failed'), e('c.exit_code', 'is not', null)]),
+        ]),
+      )
       .where('c.started_at', 'is not', null)
       .where('c.finished_at', 'is not', null)
       .as('numbered');
     const rows = await db.selectFrom(numbered).selectAll().where('n', '<=', RUNS).execute();
-    for (const { agent_id: id, started_at: startedAt, finished_at: finishedAt } of rows) {
+    for (const { agent_id: id, began_at: beganAt, finished_at: finishedAt } of rows) {
       const list = runs.get(id) ?? [];
-      list.push(Math.max(0, (finishedAt ?? 0) - (startedAt ?? 0)));
+      list.push(Math.max(0, (finishedAt ?? 0) - (beganAt ?? 0)));
       runs.set(id, list);
     }
   }

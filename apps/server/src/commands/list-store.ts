@@ -9,6 +9,8 @@ export interface CommandPage {
   readonly selection: CommandSelection & {
     readonly sinceMs?: number | undefined;
     readonly untilMs?: number | undefined;
+    /** Only commands whose time has come at `atMs`, or has not. */
+    readonly due?: { readonly isDue: boolean; readonly atMs: number } | undefined;
   };
   readonly descending: boolean;
   readonly limit: number;
@@ -52,7 +54,13 @@ async function readCommands(db: Db, ids: readonly string[]): Promise<HostedComma
   return ids.flatMap((id) => byId.get(id) ?? []);
 }
 
-function conditionsOf({ filter, scope, sinceMs, untilMs }: CommandPage['selection']): RawBuilder<SqlBool>[] {
+function conditionsOf({
+  filter,
+  scope,
+  sinceMs,
+  untilMs,
+  due,
+}: CommandPage['selection']): RawBuilder<SqlBool>[] {
   const all: (RawBuilder<SqlBool> | false)[] = [
     sql<SqlBool>`1 = 1`,
     scope !== null && agentInScope(scope, 'c.agent_id'),
@@ -62,6 +70,8 @@ function conditionsOf({ filter, scope, sinceMs, untilMs }: CommandPage['selectio
       (SELECT m.command_id FROM command_updates AS m WHERE m.update_id = ${filter.updateId})`,
     filter.status !== undefined && sql<SqlBool>`c.status = ${filter.status}`,
     filter.action !== undefined && sql<SqlBool>`c.action = ${filter.action}`,
+    due !== undefined &&
+      (due.isDue ? sql<SqlBool>`c.not_before <= ${due.atMs}` : sql<SqlBool>`c.not_before > ${due.atMs}`),
     sinceMs !== undefined && sql<SqlBool>`c.created_at >= ${sinceMs}`,
     untilMs !== undefined && sql<SqlBool>`c.created_at < ${untilMs}`,
   ];

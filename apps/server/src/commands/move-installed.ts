@@ -73,7 +73,13 @@ async function planAgain(
   await forgetPlans(tx, updateIds);
   await awaitPlan(tx, platform, {
     updates: [...(await findUpdates(tx, updateIds)).values()],
-    ...{ askedBy: set.approvedBy, policy: set.policy, askedAtMs: platform.now(), round: 0 },
+    ...{
+      askedBy: set.approvedBy,
+      policy: set.policy,
+      bulkId: set.bulkId,
+      askedAtMs: platform.now(),
+      round: 0,
+    },
     ...{ actor: 'server', notBeforeMs: null },
   });
 }

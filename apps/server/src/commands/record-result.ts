@@ -24,8 +24,8 @@ export type ResultOutcome =
   | { kind: 'recorded'; status: CommandStatus }
   | { kind: 'finished'; status: CommandStatus }
   | { kind: 'unknown' }
-  /** The position in `updates` of one that the command does not name. */
-  | { kind: 'foreign_update'; index: number };
+  /** What of it does not go with the command. */
+  | { kind: 'wrong'; path: string; message: string };
 
 /**
  * Records an agent's result of a command, and moves the updates of the command. The commands of others, and
@@ -40,7 +40,13 @@ export async function recordResult(
   if (command?.agent_id !== agentId) return { kind: 'unknown' };
   const named = new Set(updatesOfCommand(command));
   const index = (result.updates ?? []).findIndex(({ update_id: id }) => !named.has(id));
-  if (index !== -1) return { kind: 'foreign_update', index };
+  if (index !== -1) {
+    const path = `/updates/${index}/update_id`;
+    return { kind: 'wrong', path, message: 'must be an update that the command names' };
+  }
+  if (result.installing_at !== undefined && command.action !== 'install_update') {
+    return { kind: 'wrong', path: '/installing_at', message: 'is allowed only of an installation' };
+  }
   const status = Value.Parse(CommandStatus, command.status);
   const verdict = judgeResult(status, result.status);
   switch (verdict.kind) {
@@ -49,24 +55,48 @@ export async function recordResult(
     case 'finished':
       return { kind: 'finished', status };
     case 'repeated':
-      return { kind: 'recorded', status };
+      if (result.installing_at === undefined || command.installing_at !== null) {
+        return { kind: 'recorded', status };
+      }
+      break;
     case 'move':
       break;
   }
-  const change = changeOf(result, platform.now());
+  const isMove = verdict.kind === 'move';
+  const change = { ...timesOf(command, result), ...(isMove ? changeOf(result, platform.now()) : {}) };
   // Of two concurrent results one wins; the other is judged against the new state.
   if (!(await compareAndSwapStatus(tx, { id: commandId, from: [status], change, nowMs: platform.now() }))) {
     return recordResult(tx, platform, { agentId, commandId, result });
   }
-  await moveUpdates(tx, platform, { command, result });
+  if (isMove) await moveUpdates(tx, platform, { command, result });
   return { kind: 'recorded', status: result.status };
+}
+
+/** Of each time, the first that the host says counts. */
+function timesOf(
+  { action, ...before }: CommandRow,
+  result: CommandResult,
+): Pick<CommandRow, 'started_at' | 'installing_at'> {
+  const startedMs = timeOf(result.started_at);
+  const installingMs = timeOf(result.installing_at);
+  // A package manager runs after the download: its result says when, if the host could not say so before.
+  const isRun = action === 'install_update' && result.exit_code !== undefined;
+  const isLater = before.started_at !== null && startedMs !== null && startedMs > before.started_at;
+  const known = before.installing_at ?? installingMs ?? (isRun && isLater ? startedMs : null);
+  return {
+    started_at: before.started_at ?? startedMs,
+    installing_at: known === null ? null : Math.max(known, before.started_at ?? known),
+  };
+}
+
+function timeOf(text: string | undefined): number | null {
+  return text === undefined ? null : Date.parse(text);
 }
 
 function changeOf(result: CommandResult, nowMs: number) {
   const finished = result.status !== 'running';
   return {
     status: result.status,
-    ...(result.started_at === undefined ? {} : { started_at: Date.parse(result.started_at) }),
     ...(finished ? { finished_at: result.finished_at ? Date.parse(result.finished_at) : nowMs } : {}),
     ...(result.reason === undefined ? {} : { reason: result.reason }),
     ...(result.exit_code === undefined ? {} : { exit_code: result.exit_code }),

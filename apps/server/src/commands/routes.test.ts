@@ -3,9 +3,10 @@ import { type CommandResult, OUTPUT_MAX_CHARS, OUTPUT_PIECE_MAX_CHARS } from '@t
 import { APPROVAL_TYPE } from '@tidegate/protocol/documents';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { storedApproval } from '../approval-tokens/store.ts';
+import type { OperatorCaller } from '../platform/http/access.ts';
 import { insertTestAgent, insertTestUpdate, voidedApprovals } from '../testing/agent-rows.ts';
 import { ENGINES } from '../testing/engines.ts';
-import { createSliceApp, createTestKeyRing } from '../testing/slice-app.ts';
+import { createSliceApp, createTestKeyRing, SLICE_CALLER } from '../testing/slice-app.ts';
 import { createTestPlatform } from '../testing/test-platform.ts';
 import { writeRaw } from '../testing/write-raw.ts';
 import { findUpdate } from '../updates/store.ts';
@@ -25,7 +26,8 @@ describe.each(ENGINES)('commands over HTTP on $name', (engine) => {
     const platform = createTestPlatform(database);
     const keyRing = createTestKeyRing();
     const app = createSliceApp(platform);
-    mountCommands(app.routes, { platform });
+    const session = { caller: SLICE_CALLER as OperatorCaller | null };
+    mountCommands(app.routes, { platform, identify: async () => session.caller, lookEveryMs: 5 });
     mountAgentCommands(app.routes, { platform, config: { minAgentVersion: null } });
     onTestFinished(() => app.close());
     const key = await insertTestAgent(database, { n: 1 });
@@ -61,7 +63,21 @@ describe.each(ENGINES)('commands over HTTP on $name', (engine) => {
     const voided = () => voidedApprovals(database.read);
     const events = () =>
       database.read.selectFrom('events').select(['kind', 'type', 'severity', 'content']).execute();
-    return { app, database, platform, keyRing, voided, key, queue, deliver, post, report, install, events };
+    return {
+      app,
+      database,
+      platform,
+      keyRing,
+      voided,
+      key,
+      queue,
+      deliver,
+      post,
+      report,
+      install,
+      events,
+      session,
+    };
   }
 
   describe('a host outside its own hours', () => {
@@ -163,6 +179,114 @@ describe.each(ENGINES)('commands over HTTP on $name', (engine) => {
     expect((await report(id, { status: 'success', exit_code: 0 })).statusCode).toBe(200);
     expect((await findUpdate(database.read, updateId))?.state).toBe('installed');
     expect(await events()).toMatchObject([{ kind: 'system', type: 'update_installed', severity: 'info' }]);
+  });
+
+  describe('when an installation begins', () => {
+    const AT = (second: number) => `2026-11-21T09:00:0${second}.000Z`;
+    const told = (installing_at: string) => ({ status: 'running' as const, installing_at });
+    async function running() {
+      const it = await setUp();
+      const { id } = await it.install();
+      expect((await it.report(id, { status: 'running', started_at: AT(1) })).statusCode).toBe(200);
+      const times = async () => {
+        const { body } = await it.app.inject({ method: 'GET', url: `/api/v1/commands/${id}` });
+        const { status, started_at, installing_at } = JSON.parse(body);
+        return [status, started_at, installing_at];
+      };
+      return { ...it, id, times };
+    }
+
+    test('the host says so while it runs, and of several times the first counts', async () => {
+      const { id, report, times } = await running();
+      expect(await times()).toEqual(['running', AT(1), null]);
+      for (const at of [AT(5), AT(6), AT(5)]) {
+        expect((await report(id, told(at))).json()).toEqual({ command_id: id, status: 'running' });
+        expect(await times()).toEqual(['running', AT(1), AT(5)]);
+      }
+      await report(id, { status: 'success', exit_code: 0, started_at: AT(7), finished_at: AT(9) });
+      expect(await times()).toEqual(['success', AT(1), AT(5)]);
+    });
+
+    test('that changes the command for those who watch it, and moves no update again', async () => {
+      const { id, report, database, platform, events } = await running();
+      const before = await events();
+      platform.clock.advance(1_000);
+      await report(id, told(AT(5)));
+      expect((await findCommand(database.read, id))?.changed_at).toBe(platform.now());
+      expect(await events()).toEqual(before);
+    });
+
+    test('a time before the start becomes the start', async () => {
+      const { id, report, times } = await running();
+      await report(id, told(AT(0)));
+      expect(await times()).toEqual(['running', AT(1), AT(1)]);
+    });
+
+    test('the first that the host says of the command may be this', async () => {
+      const { install, report, database } = await setUp();
+      const { id } = await install();
+      expect((await report(id, told(AT(5)))).statusCode).toBe(200);
+      expect(await findCommand(database.read, id)).toMatchObject({
+        ...{ status: 'running', started_at: null, installing_at: Date.parse(AT(5)) },
+      });
+    });
+
+    test.each([
+      ['a result of a package manager', { exit_code: 100 }, AT(4)],
+      ['a result without one', {}, null],
+    ])('if the host could not say so, %s does', async (_, more, expected) => {
+      const { id, report, times } = await running();
+      await report(id, { status: 'failed', started_at: AT(4), finished_at: AT(9), ...more });
+      expect(await times()).toEqual(['failed', AT(1), expected]);
+    });
+
+    test('a result with the start that is known says nothing of it', async () => {
+      const { id, report, times } = await running();
+      await report(id, { status: 'success', exit_code: 0, started_at: AT(1) });
+      expect(await times()).toEqual(['success', AT(1), null]);
+    });
+
+    test('said after the end it changes nothing', async () => {
+      const { id, report, times } = await running();
+      await report(id, { status: 'success', finished_at: AT(9) });
+      const answer = await report(id, told(AT(5)));
+      expect([answer.statusCode, answer.json().code]).toEqual([409, 'command_finished']);
+      expect(await times()).toEqual(['success', AT(1), null]);
+    });
+
+    test('only the host of the command may say it', async () => {
+      const { id, database, post, times } = await running();
+      const other = await insertTestAgent(database, { n: 2 });
+      expect((await post(`commands/${id}/result`, told(AT(5)), other)).statusCode).toBe(404);
+      expect(await times()).toEqual(['running', AT(1), null]);
+    });
+
+    test.each<[string, CommandResult, string]>([
+      ['with another status', { status: 'success', installing_at: AT(5) }, 'is allowed only while running'],
+      [
+        'before the start beside it',
+        { status: 'running', started_at: AT(5), installing_at: AT(4) },
+        'must not be before started_at',
+      ],
+    ])('a time %s is refused', async (_, result, message) => {
+      const { id, report, times } = await running();
+      const answer = await report(id, result);
+      expect(answer.statusCode).toBe(400);
+      expect(answer.json()).toMatchObject({ errors: [{ path: '/installing_at', message }] });
+      expect(await times()).toEqual(['running', AT(1), null]);
+    });
+
+    test('a command that installs nothing has none', async () => {
+      const { queue, deliver, report, database } = await setUp();
+      const id = await queue();
+      await deliver();
+      const answer = await report(id, told(AT(5)));
+      expect(answer.statusCode).toBe(400);
+      expect(answer.json()).toMatchObject({
+        errors: [{ path: '/installing_at', message: 'is allowed only of an installation' }],
+      });
+      expect((await findCommand(database.read, id))?.status).toBe('sent');
+    });
   });
 
   describe('an install of several updates', () => {
@@ -326,6 +450,29 @@ describe.each(ENGINES)('commands over HTTP on $name', (engine) => {
     },
   );
 
+  test('steps without end, out of order and from the future move one command alone, and write no event', async () => {
+    const { database, queue, install, report, events } = await setUp();
+    const { id } = await install();
+    await queue();
+    const others = () =>
+      database.read.selectFrom('agent_commands').selectAll().where('id', '<>', id).execute();
+    const before = [await others(), await events()];
+    const times = ['9999-12-31T23:59:59Z', '1970-01-01T00:00:00Z', '2026-11-21T09:00:00Z'];
+    for (let n = 0; n < 60; n++) {
+      const started_at = times[n % 3] ?? '';
+      const installing_at = times[(n + 1) % 3] ?? '';
+      expect((await report(id, { status: 'running', started_at })).statusCode).toBe(200);
+      expect((await report(id, { status: 'running', installing_at })).statusCode).toBe(200);
+    }
+    expect([await others(), await events()]).toEqual(before);
+    const { status, started_at, installing_at } = (await findCommand(database.read, id)) ?? {};
+    // Of each time, the first that was said.
+    const first = Date.parse('9999-12-31T23:59:59Z');
+    expect({ status, started_at, installing_at }).toEqual({
+      ...{ status: 'running', started_at: first, installing_at: first },
+    });
+  });
+
   test('a result after the end is 409 command_finished, also an identical one; a second "running" is not', async () => {
     const { install, report, events } = await setUp();
     const { id } = await install();
@@ -428,16 +575,31 @@ describe.each(ENGINES)('commands over HTTP on $name', (engine) => {
     expect(body.match(/^id: /gm)).toHaveLength(fits);
   });
 
+  test('a watched output ends with the session of who watches', async () => {
+    const { app, install, session } = await setUp();
+    const { id } = await install();
+    const url = await app.listen({ host: '127.0.0.1', port: 0 });
+    const answer = await fetch(`${url}/api/v1/commands/${id}/output`);
+    const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader();
+    for (let looks = 0; looks < 25; ) looks += await readLooks(reader);
+    session.caller = null;
+    const rest = await restOf(reader);
+    // At the next look at the session, not at the end of all looks.
+    expect(looksIn(rest)).toBeLessThan(20);
+    expect(rest).not.toContain('event: end');
+  });
+
   test('a stop ends watched outputs, and does not wait for their commands', async () => {
     const { app, install } = await setUp();
     const { id } = await install();
     const url = await app.listen({ host: '127.0.0.1', port: 0 });
     const answer = await fetch(`${url}/api/v1/commands/${id}/output`);
     const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader();
-    expect(await reader?.read()).toEqual({ done: false, value: ': waiting\n\n' });
+    await readLooks(reader);
     // The command never ends: a stop that waited for it would not end either.
     await app.close();
-    expect(await reader?.read()).toMatchObject({ done: true });
+    // Looks of before the stop may have come besides.
+    expect(await restOf(reader)).toMatch(/^(: waiting\n\n)*$/);
   });
 
   test('events of an agent become security events; other types are 400', async () => {
@@ -505,3 +667,22 @@ describe.each(ENGINES)('commands over HTTP on $name', (engine) => {
     expect((await app.inject('/api/v1/commands?state=pending')).statusCode).toBe(400);
   });
 });
+
+type Reader = ReadableStreamDefaultReader<string> | undefined;
+
+/** Reads what has come of a watched output without any: one reading may have several looks. */
+async function readLooks(reader: Reader): Promise<number> {
+  const part = await reader?.read();
+  expect(part?.value).toMatch(/^(: waiting\n\n)+$/);
+  return looksIn(part?.value ?? '');
+}
+
+function looksIn(text: string): number {
+  return text.split(': waiting').length - 1;
+}
+
+async function restOf(reader: Reader): Promise<string> {
+  let text = '';
+  for (let part = await reader?.read(); part && !part.done; part = await reader?.read()) text += part.value;
+  return text;
+}

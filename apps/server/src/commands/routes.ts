@@ -14,9 +14,11 @@ import { findAgent } from '../agents/store.ts';
 import type { Db } from '../platform/db/engine.ts';
 import type { OperatorAccess } from '../platform/http/access.ts';
 import { pageLimit } from '../platform/http/lists.ts';
+import { type Identify, isStillLive } from '../platform/http/live-caller.ts';
 import { IdPath } from '../platform/http/paths.ts';
 import { noSuch, Refusal } from '../platform/http/refusal.ts';
 import type { Routes } from '../platform/http/routes.ts';
+import { createSeats } from '../platform/http/seats.ts';
 import {
   pageOfRows,
   positionOf,
@@ -33,10 +35,13 @@ import { streamOutput } from './stream-output.ts';
 
 export interface CommandsDeps {
   platform: Platform;
+  identify: Identify;
+  lookEveryMs?: number;
 }
 
-/** Open streams of live output. */
+/** Most open streams of live output: in total, and for one operator. */
 const STREAMS_MAX = 200;
+const STREAMS_PER_OPERATOR = 100;
 
 const listing: OperatorAccess = { role: 'viewer', limit: 'admin_reads', reach: 'scope' };
 const reading: OperatorAccess = { ...listing, reach: { of: 'command', by: 'id' } };
@@ -44,7 +49,7 @@ const acting: OperatorAccess = { ...reading, role: 'approver', limit: 'admin_ope
 const tags = ['commands'];
 
 /** Commands, for operators. */
-export function mountCommands(routes: Routes, { platform }: CommandsDeps): void {
+export function mountCommands(routes: Routes, { platform, identify, lookEveryMs }: CommandsDeps): void {
   const { database } = platform;
 
   routes.operator({
@@ -59,7 +64,7 @@ export function mountCommands(routes: Routes, { platform }: CommandsDeps): void 
     },
     handler: async ({ operator, query }) => {
       const { limit: _, cursor, sort = COMMAND_SORT_DEFAULT, ...filter } = query;
-      const { agent_id: agentId, update_id: updateId, status, action, since, until } = filter;
+      const { agent_id: agentId, update_id: updateId, status, action, due, since, until } = filter;
       const limit = pageLimit(query);
       const { descending } = directionOf(sort, COMMAND_SORTS);
       const of = { sort, filter, key: commandOrder(descending).parts };
@@ -69,6 +74,7 @@ export function mountCommands(routes: Routes, { platform }: CommandsDeps): void 
           scope: operator.groups,
           sinceMs: since === undefined ? undefined : Date.parse(since),
           untilMs: until === undefined ? undefined : Date.parse(until),
+          due: due === undefined ? undefined : { isDue: due === 'true', atMs: platform.now() },
         },
         ...{ descending, limit: limit + 1, after: positionOf(cursor, of) },
       });
@@ -147,7 +153,7 @@ export function mountCommands(routes: Routes, { platform }: CommandsDeps): void 
     },
   });
 
-  let streams = 0;
+  const open = createSeats({ total: STREAMS_MAX, each: STREAMS_PER_OPERATOR, what: 'streams of output' });
   routes.operator({
     method: 'GET',
     url: '/api/v1/commands/:id/output',
@@ -159,23 +165,20 @@ export function mountCommands(routes: Routes, { platform }: CommandsDeps): void 
       produces: ['text/event-stream'],
       response: { 200: Type.Unsafe<Readable>(Type.String()) },
     },
-    handler: async ({ params, request, reply }) => {
+    handler: async ({ operator, params, request, reply }) => {
       const command = await findCommand(database.read, params.id);
       if (!command) throw noSuch('command');
-      if (streams >= STREAMS_MAX) {
-        throw new Refusal('unavailable', {
-          detail: 'Too many output streams are open.',
-          retryAfterSeconds: 30,
-        });
-      }
+      const leave = open.take(operator.operatorId);
       const lastId = request.headers['last-event-id'];
       const afterSeq = typeof lastId === 'string' && /^\d{1,15}$/.test(lastId) ? Number(lastId) : -1;
       const closed = new AbortController();
       const signal = AbortSignal.any([closed.signal, routes.stopping]);
-      const events = streamOutput(database, { commandId: command.id, afterSeq, signal });
-      streams++;
+      const isLive = () => isStillLive(identify, request, operator);
+      const events = streamOutput(database, {
+        ...{ commandId: command.id, afterSeq, signal, isLive, lookEveryMs },
+      });
       reply.raw.once('close', () => {
-        streams--;
+        leave();
         closed.abort();
       });
       return (

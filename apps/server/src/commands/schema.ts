@@ -78,6 +78,14 @@ export const schema: readonly Statement[] = [
   )`,
 ];
 
+/** Of an installation: when the download was over. */
+export const INSTALLING_AT: readonly Statement[] = [
+  'ALTER TABLE agent_commands ADD COLUMN installing_at BIGINT',
+];
+
+/** The bulk request by which a set waits; rows of older servers have none. */
+export const BULK_OF_AWAITED: readonly Statement[] = ['ALTER TABLE awaited_updates ADD COLUMN bulk_id TEXT'];
+
 declare module '../platform/db/tables.ts' {
   interface Tables {
     agent_commands: {
@@ -101,6 +109,7 @@ declare module '../platform/db/tables.ts' {
       sent_at: number | null;
       received_at: number | null;
       started_at: number | null;
+      installing_at: number | null;
       finished_at: number | null;
       reason: string | null;
       exit_code: number | null;
@@ -133,6 +142,8 @@ declare module '../platform/db/tables.ts' {
       /** The policy that asks, and its digest; null: a person does. */
       policy_id: string | null;
       policy_sha256: string | null;
+      /** The event of the bulk request by which it waits; null: of no such request. */
+      bulk_id: string | null;
       seal: SealColumn;
     };
     command_output: {

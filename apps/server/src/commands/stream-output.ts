@@ -8,17 +8,30 @@ import { findCommand } from './store.ts';
 
 /** Poll interval of a viewer, in milliseconds. */
 const LOOK_EVERY_MS = 1_000;
+/** The session of the viewer is looked at once in so many looks. */
+const LIVE_LOOKS = 10;
 /** Maximum lifetime of a stream; the browser reconnects automatically, from where it stopped. */
 const STREAM_LOOKS = 600;
 
-/** Streams a command's output as server-sent events until the command has ended; `end` has its outcome. */
+/**
+ * Streams a command's output as server-sent events until the command has ended; `end` has its outcome. Ends without one
+ * when the viewer's session does.
+ */
 export async function* streamOutput(
   database: Database,
-  args: { commandId: string; afterSeq: number; signal: AbortSignal },
+  args: {
+    commandId: string;
+    afterSeq: number;
+    signal: AbortSignal;
+    isLive: () => Promise<boolean>;
+    /** LOOK_EVERY_MS unless a test says otherwise. */
+    lookEveryMs?: number | undefined;
+  },
 ): AsyncGenerator<string> {
-  const { commandId, signal } = args;
+  const { commandId, signal, isLive, lookEveryMs = LOOK_EVERY_MS } = args;
   let { afterSeq } = args;
   for (let look = 0; look < STREAM_LOOKS && !signal.aborted; look++) {
+    if (look % LIVE_LOOKS === LIVE_LOOKS - 1 && !(await isLive())) return;
     // The status first: the output of a finished command is complete when it is read afterwards.
     const command = await findCommand(database.read, commandId);
     if (!command) return;
@@ -33,6 +46,6 @@ export async function* streamOutput(
       return;
     }
     yield ': waiting\n\n';
-    await pause(LOOK_EVERY_MS, undefined, { signal }).catch(() => {});
+    await pause(lookEveryMs, undefined, { signal }).catch(() => {});
   }
 }

@@ -48,7 +48,14 @@ export async function planOthersAgain(
     });
     await awaitPlan(tx, platform, {
       updates,
-      ...{ askedBy: set.approvedBy, policy: set.policy, askedAtMs: platform.now(), round: 0, actor },
+      ...{
+        askedBy: set.approvedBy,
+        policy: set.policy,
+        bulkId: set.bulkId,
+        askedAtMs: platform.now(),
+        round: 0,
+        actor,
+      },
       notBeforeMs: latestOf(updates),
     });
   }

@@ -1,16 +1,13 @@
-import { lookup } from 'node:dns/promises';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
+import { shedAgents } from '../agents/shed-agents.ts';
 import { installOpenApi } from '../openapi/document.ts';
 import type { OperatorGuard } from '../operators/operator-guard.ts';
-import { createAcceptWait } from '../platform/http/accept-wait.ts';
 import type { Guards } from '../platform/http/admit.ts';
 import { installClientFaults } from '../platform/http/client-faults.ts';
-import { listenOnOthers } from '../platform/http/other-addresses.ts';
+import { addressesOf, listenOnOthers } from '../platform/http/other-addresses.ts';
 import { installSecurityHeaders } from '../platform/http/security-headers.ts';
 import { type App, createHttpServer, type PlainRoute } from '../platform/http/server.ts';
-import { createLoadShedding, type Lane, type LoadShedding } from '../platform/http/shed-load.ts';
-import type { Log } from '../platform/log.ts';
-import { type RequestWatch, watchRequests } from '../platform/slow-log.ts';
+import { watchRequests } from '../platform/slow-log.ts';
 import { createOpenGuard, createPublicGuard } from '../rate-limits/public-guard.ts';
 import { VERSION } from '../version.ts';
 import { countAnswers } from './open-metrics.ts';
@@ -29,8 +26,11 @@ export async function openHttp(opening: Opening, { plainRoute, agent, own, opera
   if (tls) background.useOutgoing('certificate', tls);
   const http = createHttpServer({
     ...{ plainRoute, log: platform.log, trustedProxies: config.trustedProxies, tls },
-    watch: slow(config.logSlowRequestMs, platform.log),
-    shedding: shedAgents(opening),
+    watch: watchRequests({ thresholdMs: config.logSlowRequestMs, log: platform.log, elapsedMs }),
+    shedding: shedAgents({
+      ...{ log: platform.log, random: platform.random, processes: config.workers },
+      answered: opening.counts?.answered ?? null,
+    }),
     connections: opening.connections,
     guards: {
       ...{ agent, own, operator: operators.guard },
@@ -45,56 +45,29 @@ export async function openHttp(opening: Opening, { plainRoute, agent, own, opera
   return http;
 }
 
-const CHECK_IN = '/api/v1/agents/:agent_id/check-in';
-const RENEWAL = '/api/v1/agents/renew';
+const elapsedMs = () => performance.now();
 
-/** What a whole fleet sends at once when it comes back. */
-const AGENT_LANES: readonly Lane[] = [
-  {
-    ...{ name: 'check-ins', route: CHECK_IN, inProgressMax: 1_024 },
-    has: ({ method, url }) =>
-      method === 'POST' && url?.startsWith('/api/v1/agents/') === true && url.endsWith('/check-in'),
-  },
-  {
-    ...{ name: 'renewals', route: RENEWAL, inProgressMax: 512 },
-    has: ({ method, url }) => method === 'POST' && url === RENEWAL,
-  },
-];
-/** Least time between two lines of the log about refusals. */
-const TOLD_EVERY_MS = 60_000;
-
-function shedAgents({ platform: { log, random }, counts }: Opening): LoadShedding {
-  const elapsedMs = () => performance.now();
-  const refused = new Map<string, number>();
-  let toldMs = Number.NEGATIVE_INFINITY;
-  return createLoadShedding({
-    ...{ lanes: AGENT_LANES, elapsedMs, random, acceptWait: createAcceptWait(elapsedMs) },
-    onRefused({ lane: { name, route }, tookMs }) {
-      counts?.answered({ route, statusCode: 503, tookMs });
-      refused.set(name, (refused.get(name) ?? 0) + 1);
-      if (elapsedMs() - toldMs < TOLD_EVERY_MS) return;
-      toldMs = elapsedMs();
-      log.warn('requests of agents refused: too many at once', Object.fromEntries(refused));
-      refused.clear();
-    },
-  });
-}
-
-function slow(thresholdMs: number, log: Log): RequestWatch | null {
-  if (thresholdMs === 0) return null;
-  return watchRequests({ thresholdMs, log, elapsedMs: () => performance.now() });
-}
-
-/** Listens, and returns the URL. */
-export async function listen(http: App, { config: { host, port }, tls }: Opening): Promise<string> {
-  await http.listen({ host, port });
+/** Listens, and returns the port. */
+export async function listen(http: App, { config: { host, port, workers } }: Opening): Promise<number> {
+  const isShared = workers > 1;
+  // The kernel would let a second server in, if it is of the same user.
+  if (isShared && port !== 0) await demandFree({ host, port });
+  const sharing = isShared ? { reusePort: true } : {};
+  await http.listen({ host, port, ...sharing });
   // Fastify does this only for servers of its own making.
-  if (host === 'localhost') await listenOnOthers(http.server, await addressesOf(host));
+  if (host === 'localhost') await listenOnOthers(http.server, await addressesOf(host), sharing);
   const address: AddressInfo | string | null = http.server.address();
-  const bound = address !== null && typeof address === 'object' ? address.port : 0;
-  return `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${bound}`;
+  return address !== null && typeof address === 'object' ? address.port : 0;
 }
 
-async function addressesOf(host: string): Promise<string[]> {
-  return (await lookup(host, { all: true })).map(({ address }) => address);
+export function urlOf({ config: { host }, tls }: Pick<Opening, 'config' | 'tls'>, port: number): string {
+  return `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+/** Rejects as `listen` does where another process listens. */
+async function demandFree(at: { host: string; port: number }): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const probe = createServer().once('error', reject);
+  probe.listen(at, () => probe.close(() => resolve()));
+  await promise;
 }

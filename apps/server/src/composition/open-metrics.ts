@@ -6,6 +6,7 @@ import { createScrape } from '../metrics/scrape.ts';
 import type { Snapshots } from '../overview/keep-snapshots.ts';
 import type { App } from '../platform/http/server.ts';
 import { VERSION } from '../version.ts';
+import type { Workers } from '../workers/supervise-workers.ts';
 import type { ApplicationParts, Opening } from './parts.ts';
 
 const STREAM_MEDIA_TYPE = 'text/event-stream';
@@ -17,14 +18,19 @@ export function openCounts({ config }: Pick<ApplicationParts, 'config'>): Counts
 
 /** The answer to a scrape. */
 export async function openMetrics(
-  { platform, background, counts, connections }: Opening,
-  { snapshots, advisories }: { snapshots: Snapshots; advisories: () => AdvisoryCheck },
+  { config, platform, background, counts, connections }: Opening,
+  {
+    snapshots,
+    advisories,
+    workers,
+  }: { snapshots: Snapshots; advisories: () => AdvisoryCheck; workers: Workers | null },
 ): Promise<() => Promise<string>> {
   if (counts === null) return async () => '';
   const eventsHead = (await readHead(platform.database.read))?.position ?? 0;
   const { collectors, stop } = createCollectors({
     ...{ platform, snapshots, advisories, eventsHead },
     connections: connections.counts,
+    workers: workers && { ...workers, count: config.workers - 1 },
   });
   background.use('metrics', { stop });
   return createScrape({ collectors, counted: counts, now: platform.now, log: platform.log });

@@ -40,7 +40,7 @@ export function openOperators(opening: Opening) {
     }),
     auth: {
       ...{ platform, passwords, tokens, cookies, sessionIdleMs, baseUrl: config.baseUrl },
-      throttle: createLoginThrottle({ now, states: guessStates(platform) }),
+      throttle: createLoginThrottle({ now, states: guessStates(platform, { key: secrets.loginGuesses }) }),
       devices: createKnownDevices({ key: secrets.knownDevices, now, random, secure: isHttps(opening) }),
       factorKey: secrets.operatorFactors,
       factorPolicy: { who: config.secondFactor, graceMs: config.secondFactorGraceDays * DAY_MS },

@@ -1,7 +1,9 @@
 import { tidyClientErrors } from '../client-errors/tidy.ts';
 import { openCheckpointFile } from '../events/checkpoint-file.ts';
+import { checkpointKeys } from '../events/checkpoint-keys.ts';
 import { createEventUpkeep } from '../events/upkeep.ts';
 import { tidyChanges, tidyIdentities } from '../installed/tidy-installed.ts';
+import { tidyParts } from '../inventory/tidy-parts.ts';
 import { createOutsiderUpkeep } from '../outsiders/upkeep.ts';
 import { tidyFirstSeen } from '../release-times/tidy-seen.ts';
 import { tidyRollouts } from '../rollouts/tidy-rollouts.ts';
@@ -13,6 +15,7 @@ export function openUpkeep({ config, platform, keyRing, background, workOfOne }:
     'events',
     createEventUpkeep({
       ...{ platform, signer: keyRing, file: openCheckpointFile(config.dataDir) },
+      trusted: () => checkpointKeys(keyRing.entries()),
       retentionDays: config.eventsRetentionDays,
     }),
   );
@@ -20,6 +23,7 @@ export function openUpkeep({ config, platform, keyRing, background, workOfOne }:
     createOutsiderUpkeep(fenced, [
       tidyClientErrors(fenced),
       tidyFirstSeen(fenced),
+      tidyParts(fenced),
       tidyChanges(fenced),
       tidyIdentities(fenced),
       tidyRollouts(fenced),

@@ -16,6 +16,7 @@ export const PAGES = [
   '/login',
   '/welcome',
   '/updates',
+  '/updates/by-host',
   '/updates/:id',
   '/updates/:id/record',
   '/notices/:id',

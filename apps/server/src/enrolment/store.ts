@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type SqlBool, sql } from 'kysely';
 import type { Db, Tx } from '../platform/db/engine.ts';
 import { type GroupScope, groupInScope } from '../platform/db/group-scope.ts';
 import { listOpened, type Opened, opened, sealed, type Unsealed } from '../platform/db/row-seals.ts';
@@ -68,25 +68,40 @@ export async function markTokenDeleted(tx: Tx, { id, atMs }: { id: string; atMs:
   return result.numUpdatedRows === 1n;
 }
 
+export interface WhichTokens {
+  readonly scope: GroupScope;
+  /** Only those with free seats that are in the last quarter of their time. */
+  readonly endingAtMs?: number | undefined;
+}
+
 /** Newest first: ids rise with time. `before` is the last id of the previous page. */
 export async function listRegistrationTokens(
   db: Db,
-  { scope, limit, before }: { scope: GroupScope; limit: number; before: string | null },
+  { limit, before, ...which }: WhichTokens & { limit: number; before: string | null },
 ): Promise<RegistrationTokenRow[]> {
   return listOpened(db, 'registration_tokens', {
     ...{ limit, after: before, keyOf: ({ id }) => id },
     page(last) {
-      const query = present(db, scope).selectAll().orderBy('id', 'desc').limit(limit);
+      const query = meant(db, which).selectAll().orderBy('id', 'desc').limit(limit);
       return (last === null ? query : query.where('id', '<', last)).execute();
     },
   });
 }
 
-export async function countRegistrationTokens(db: Db, scope: GroupScope): Promise<number> {
-  const row = await present(db, scope)
+export async function countRegistrationTokens(db: Db, which: WhichTokens): Promise<number> {
+  const row = await meant(db, which)
     .select((e) => e.fn.countAll<number>().as('total'))
     .executeTakeFirstOrThrow();
   return Number(row.total);
+}
+
+function meant(db: Db, { scope, endingAtMs: nowMs }: WhichTokens) {
+  const query = present(db, scope);
+  if (nowMs === undefined) return query;
+  return query
+    .whereRef('seats_used', '<', 'seats')
+    .where('expires_at', '>', nowMs)
+    .where(sql<SqlBool>`(expires_at - ${nowMs}) * 4 < expires_at - created_at`);
 }
 
 /** Not withdrawn, and in the scope: only operators of the whole fleet see tokens without a group. */

@@ -1,6 +1,7 @@
 import {
   CreatedRegistrationToken,
   CreateRegistrationToken,
+  RegistrationTokenFilter,
   RegistrationTokenItem,
 } from '@tidegate/protocol/enrolment-api';
 import { strict } from '@tidegate/protocol/scalars';
@@ -32,18 +33,19 @@ export function mountRegistrationTokens(routes: Routes, { platform }: { platform
     schema: {
       tags,
       summary: 'List registration tokens, newest first',
-      querystring: strict(PageQuery),
+      querystring: strict({ ...PageQuery, ...RegistrationTokenFilter }),
       response: { 200: pageOf(RegistrationTokenItem) },
     },
     handler: async ({ operator, query }) => {
-      const scope = operator.groups;
+      const endingAtMs = query.ending === 'true' ? platform.now() : undefined;
+      const which = { scope: operator.groups, endingAtMs };
       const { limit, after: before } = askedPage(query);
-      const rows = await listRegistrationTokens(db, { scope, limit: limit + 1, before });
+      const rows = await listRegistrationTokens(db, { ...which, limit: limit + 1, before });
       const { page, next_cursor } = cutPage(rows, { limit, keyOf: ({ id }) => id });
       return {
         items: page.map(tokenView),
         next_cursor,
-        total: await countRegistrationTokens(db, scope),
+        total: await countRegistrationTokens(db, which),
       };
     },
   });

@@ -1,8 +1,11 @@
+import { canonicalJson } from '@tidegate/protocol/canonical-json';
 import { createClock } from '@tidegate/testkit/clock';
 import { createIds } from '@tidegate/testkit/ids';
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ENGINES } from '../testing/engines.ts';
-import { appendEvent, hashOfEvent } from './append-event.ts';
+import { chainOf } from '../testing/event-chains.ts';
+import { appendEvent, canonicalRow, hashOfEvent } from './append-event.ts';
 import { listEvents, readHead } from './store.ts';
 
 const everything = { filter: {}, scope: null, limit: 200, before: null };
@@ -68,4 +71,27 @@ describe.each(ENGINES)('events on $name', (engine) => {
     expect(rows.map((row) => row.position)).toEqual(Array.from({ length: 200 }, (_, i) => 200 - i));
     expect(rows.slice(0, -1).every((row, i) => row.previous_hash === rows[i + 1]?.hash)).toBe(true);
   });
+});
+
+const [genuine] = chainOf(1);
+const { hash: _, ...ROW } = genuine ?? {};
+
+test('a row has the text of its RFC 8785 form, whatever is in it', () => {
+  const value = fc.oneof(
+    fc.string({ unit: 'binary' }),
+    fc.string({ unit: 'grapheme' }),
+    fc.maxSafeInteger(),
+    fc.double({ noNaN: true, noDefaultInfinity: true }),
+    fc.constant(null),
+  );
+  const changes = fc.dictionary(fc.constantFrom(...Object.keys(ROW), 'more'), value);
+  fc.assert(
+    fc.property(changes, (change) => {
+      const row = { ...ROW, ...change };
+      expect(canonicalRow(row)).toBe(canonicalJson(row));
+    }),
+  );
+  expect(() => canonicalRow({ ...ROW, actor: '\ud800' })).toThrow(TypeError);
+  expect(() => canonicalRow({ ...ROW, position: Number.NaN })).toThrow(TypeError);
+  expect(canonicalRow({ ...ROW, position: -0 })).toBe(canonicalJson({ ...ROW, position: -0 }));
 });

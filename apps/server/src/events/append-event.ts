@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { canonicalJson } from '@tidegate/protocol/canonical-json';
 import type { SecurityEventType, Severity, SystemEventType } from '@tidegate/protocol/event-types';
 import type { Tx } from '../platform/db/engine.ts';
@@ -41,6 +41,36 @@ export async function appendEvent(
 }
 
 /** The hash of an event with these columns; content is hashed as the stored text. */
-export function hashOfEvent(row: Readonly<Record<string, string | number | null>>): string {
-  return createHash('sha256').update(canonicalJson(row)).digest('hex');
+export function hashOfEvent(row: Row): string {
+  return hash('sha256', canonicalRow(row));
+}
+
+type Row = Readonly<Record<string, string | number | null>>;
+
+/** The columns of the log, sorted, with the text before each value. */
+const COLUMNS = [
+  'actor',
+  'agent_id',
+  'component',
+  'content',
+  'created_at',
+  'id',
+  'kind',
+  'position',
+  'previous_hash',
+  'severity',
+  'type',
+].map((name, i) => ({ name, before: `${i === 0 ? '{' : ','}"${name}":` }));
+
+/** The text that `canonicalJson` writes of a row of the log, for a quarter of its time; every other row goes to it. */
+export function canonicalRow(row: Row): string {
+  if (Object.keys(row).length !== COLUMNS.length) return canonicalJson(row);
+  let text = '';
+  for (const { name, before } of COLUMNS) {
+    const value = row[name];
+    if (typeof value === 'string' && value.isWellFormed()) text += before + JSON.stringify(value);
+    else if (value === null || Number.isSafeInteger(value)) text += before + value;
+    else return canonicalJson(row);
+  }
+  return `${text}}`;
 }

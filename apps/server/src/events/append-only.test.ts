@@ -2,16 +2,9 @@ import { sql } from 'kysely';
 import { describe, expect, test } from 'vitest';
 import type { Database } from '../platform/db/engine.ts';
 import { ENGINES, type TestEngine } from '../testing/engines.ts';
+import { EVENT } from '../testing/event-chains.ts';
 import { createTestPlatform } from '../testing/test-platform.ts';
 import { appendEvent } from './append-event.ts';
-
-const EVENT = {
-  kind: 'security',
-  type: 'MACHINE_BOUND',
-  severity: 'info',
-  component: 'agents',
-  content: {},
-} as const;
 
 /** Five events, a checkpoint at 2, 3 and 4, and the anchor at 3. */
 async function open(engine: TestEngine): Promise<Database> {
@@ -44,9 +37,18 @@ describe.each(ENGINES)('the log on $name (16.4.2)', (engine) => {
     ['DELETE FROM event_checkpoints WHERE position = 4', 'only checkpoints before'],
     ['DELETE FROM event_anchors', 'an anchor is a checkpoint'],
     ['UPDATE event_anchors SET position = 4', 'an anchor is a checkpoint'],
-    ["INSERT INTO event_anchors VALUES (2, 'h2', 'e2', 1)", 'an anchor is a checkpoint'],
-    ["INSERT INTO event_anchors VALUES (5, 'h5', 'e5', 1)", 'an anchor is a checkpoint'],
-    ["INSERT INTO event_anchors VALUES (4, 'x', 'e4', 1)", 'an anchor is a checkpoint'],
+    [
+      "INSERT INTO event_anchors (position, hash, envelope, moved_at) VALUES (2, 'h2', 'e2', 1)",
+      'an anchor is a checkpoint',
+    ],
+    [
+      "INSERT INTO event_anchors (position, hash, envelope, moved_at) VALUES (5, 'h5', 'e5', 1)",
+      'an anchor is a checkpoint',
+    ],
+    [
+      "INSERT INTO event_anchors (position, hash, envelope, moved_at) VALUES (4, 'x', 'e4', 1)",
+      'an anchor is a checkpoint',
+    ],
   ])('%s is refused', async (statement, message) => {
     const database = await open(engine);
     await expect(run(database, statement)).rejects.toThrow(message);
@@ -59,7 +61,10 @@ describe.each(ENGINES)('the log on $name (16.4.2)', (engine) => {
     await run(database, 'DELETE FROM event_checkpoints WHERE position < 3');
     const left = await database.read.selectFrom('events').select('position').orderBy('position').execute();
     expect(left.map((row) => row.position)).toEqual([4, 5]);
-    await run(database, "INSERT INTO event_anchors VALUES (4, 'h4', 'e4', 2)");
+    await run(
+      database,
+      "INSERT INTO event_anchors (position, hash, envelope, moved_at) VALUES (4, 'h4', 'e4', 2)",
+    );
     await run(database, 'DELETE FROM events WHERE position = 4');
   });
 

@@ -83,8 +83,9 @@ describe.each(ENGINES.filter(({ name }) => name === 'postgres'))(
       await act(1);
       expect(await chained(database)).toEqual([]);
       const file = { path: '', append: () => {}, tail: () => [] };
+      const signer = createCheckpointSigner();
       const upkeep = createEventUpkeep({
-        ...{ platform, signer: createCheckpointSigner(), file, retentionDays: null },
+        ...{ platform, signer, trusted: () => signer.trusted, file, retentionDays: null },
       });
       upkeep.start();
       await expect.poll(() => chained(database)).toEqual([1]);

@@ -1,7 +1,7 @@
 import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import { type CheckpointKeys, type OpenedCheckpoint, openCheckpoint } from './open-checkpoint.ts';
-import type { AnchorRow, CheckpointRow } from './store.ts';
-import type { ChainFault, ChainStart, Pin } from './verify-chain.ts';
+import type { CheckpointRow } from './store.ts';
+import type { ChainFault, Pin } from './verify-chain.ts';
 
 /** Newest checkpoints of one place that a walk compares; they vouch for all rows before them. */
 export const PINS_MAX = 10_000;
@@ -36,25 +36,17 @@ export function collectPins(
   return { pins: pins.toSorted((a, b) => a.position - b.position), faults, warnings };
 }
 
-export type Beginning = { ok: true; start: ChainStart } | { ok: false; fault: ChainFault };
-
-/** Where the log begins: at its first event, or after the anchor, if the anchor is signed. */
-export function beginningOf(trusted: CheckpointKeys, anchor: AnchorRow | null): Beginning {
-  if (anchor === null) return { ok: true, start: { position: 0, hash: null } };
-  const opened = openText(anchor.envelope, { trusted, place: 'where the log begins' });
-  const fault = faultOf(opened, anchor, 'anchor');
-  if (fault !== null) return { ok: false, fault };
-  return { ok: true, start: { position: anchor.position, hash: anchor.hash } };
-}
-
-function openText(text: string, options: { trusted: CheckpointKeys; place: string }): OpenedCheckpoint {
+export function openText(
+  text: string,
+  options: { trusted: CheckpointKeys; place: string },
+): OpenedCheckpoint {
   const parsed = parseStrictJson(text);
   if (!parsed.ok) return { ok: false, detail: `a checkpoint ${options.place} is not JSON` };
   return openCheckpoint(parsed.value, options);
 }
 
 /** The columns of a row must equal its signed document. */
-function faultOf(
+export function faultOf(
   opened: OpenedCheckpoint,
   row: { position: number; hash: string },
   what: string,

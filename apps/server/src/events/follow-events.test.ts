@@ -28,17 +28,20 @@ async function open(engine: TestEngine) {
   const next = (begin: 'oldest' | 'newest' = 'oldest', limit = 3) =>
     nextEvents(platform, { name: 'siem', begin, limit });
   const pass = ({ passed }: Followed) => database.transact((tx) => passEvents(tx, platform, passed));
+  const signer = createCheckpointSigner();
   async function prune(): Promise<number> {
     await makeCheckpoint(
       {
         platform,
-        signer: createCheckpointSigner(),
+        signer,
         file: { path: 'none', append: () => {}, tail: () => [] },
       },
       'always',
     );
     clock.advance(31 * DAY_MS);
-    return pruneEvents(platform, { retentionDays: 30, isStopped: () => false });
+    const { trusted } = signer;
+    return (await pruneEvents(platform, { retentionDays: 30, signer, trusted, isStopped: () => false }))
+      .removed;
   }
   return { platform, append, next, pass, prune };
 }

@@ -8,6 +8,16 @@ export async function readFollower(db: Db, name: string): Promise<Follower | nul
   return (await query.executeTakeFirst()) ?? null;
 }
 
+/** Those that have not read the event at a position. */
+export async function followersBefore(db: Db, position: number): Promise<Follower[]> {
+  return db
+    .selectFrom('event_followers')
+    .selectAll()
+    .where('position', '<', position)
+    .orderBy('name')
+    .execute();
+}
+
 /** Another server may have added it already: that one stays. */
 export async function addFollower(tx: Tx, row: Follower): Promise<void> {
   await tx

@@ -5,6 +5,7 @@ import { CHECKPOINT_TYPE } from '@tidegate/protocol/documents';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createCheckpointSigner } from '../testing/checkpoint-signer.ts';
 import { ENGINES, type TestEngine } from '../testing/engines.ts';
+import { EVENT } from '../testing/event-chains.ts';
 import { createTestPlatform } from '../testing/test-platform.ts';
 import { appendEvent } from './append-event.ts';
 import { openCheckpointFile } from './checkpoint-file.ts';
@@ -12,14 +13,6 @@ import { CHECKPOINT_INTERVAL_MS } from './checkpoint-rules.ts';
 import { makeCheckpoint } from './make-checkpoint.ts';
 import { openCheckpoint } from './open-checkpoint.ts';
 import { newestCheckpoints, readHead } from './store.ts';
-
-const EVENT = {
-  kind: 'security',
-  type: 'MACHINE_BOUND',
-  severity: 'info',
-  component: 'agents',
-  content: {},
-} as const;
 
 async function open(engine: TestEngine) {
   const platform = createTestPlatform(await engine.open());

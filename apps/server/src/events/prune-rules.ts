@@ -1,4 +1,6 @@
-const DAY_MS = 86_400_000;
+export const DAY_MS = 86_400_000;
+/** Younger events are never removed, whoever asks. */
+export const KEPT_DAYS_MIN = 30;
 /** A run moves the log's beginning by at most this much: a clock that is wrong for an hour costs a day. */
 const STEP_MS = DAY_MS;
 

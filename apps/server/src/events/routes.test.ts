@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { allPages } from '../testing/all-pages.ts';
 import { ENGINES, type TestEngine } from '../testing/engines.ts';
 import { insertHostRows } from '../testing/foreign-hosts.ts';
 import { createTestApp } from '../testing/test-app.ts';
@@ -178,15 +179,12 @@ describe.each(ENGINES)('E9 on $name', (engine) => {
   test('pages have no gap and no repetition while events are added', async () => {
     const { get, append } = await open(engine);
     for (let i = 0; i < 5; i++) await append({ ...OVERRIDE, content: { i } });
-    const seen: string[] = [];
-    let cursor: string | null = '';
-    while (cursor !== null) {
-      const { body } = await get(`?limit=2${cursor === '' ? '' : `&cursor=${cursor}`}`);
-      seen.push(...body.items.map((event: { id: string }) => event.id));
-      cursor = body.next_cursor;
+    const seen = await allPages<{ id: string }>(async (cursor) => {
+      const { body } = await get(`?limit=2${cursor}`);
       await append(OVERRIDE);
-    }
+      return body;
+    });
     expect(seen).toHaveLength(8);
-    expect(new Set(seen).size).toBe(8);
+    expect(new Set(seen.map(({ id }) => id)).size).toBe(8);
   });
 });

@@ -61,7 +61,7 @@ export function mountEvents(
     url: '/api/v1/events',
     access: listing,
     schema: {
-      summary: 'Events in the order of the log, newest first by default (E9)',
+      summary: 'Events in the order of the log, newest first by default',
       description:
         'Browser errors (client_error) are not in the log; they are listed when the filter names their type.',
       tags: ['events'],
@@ -107,7 +107,7 @@ export function mountEvents(
     url: '/api/v1/events/:id',
     access: { ...listing, reach: { of: 'event', by: 'id' } },
     schema: {
-      summary: 'One event (E9)',
+      summary: 'One event',
       tags: ['events'],
       params: IdPath,
       response: { 200: EventItem },

@@ -85,6 +85,9 @@ export const UNCHAINED_EVENTS: readonly Statement[] = [
   )${{ postgres: ' WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000)' }}`,
 ];
 
+/** Of release 0.2: what was signed of a removal; empty where 0.1 has removed. */
+export const SIGNED_ANCHORS: readonly Statement[] = ['ALTER TABLE event_anchors ADD COLUMN statement TEXT'];
+
 declare module '../platform/db/tables.ts' {
   interface Tables {
     events: {
@@ -109,7 +112,13 @@ declare module '../platform/db/tables.ts' {
       envelope: string;
       created_at: number;
     };
-    event_anchors: { position: number; hash: string; envelope: string; moved_at: number };
+    event_anchors: {
+      position: number;
+      hash: string;
+      envelope: string;
+      moved_at: number;
+      statement: string | null;
+    };
     unchained_events: UnchainedEvent & { number: Generated<number> };
     event_followers: { name: string; position: number; moved_at: number; leased_until: number };
   }

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { chunks } from '../platform/db/chunks.ts';
 import type { Db, Tx } from '../platform/db/engine.ts';
+import { anyIndexBut } from '../platform/db/from-hosts.ts';
 import { agentInScope, type GroupScope } from '../platform/db/group-scope.ts';
 import type { Tables } from '../platform/db/tables.ts';
 import type { UnchainedEvent } from '../platform/db/write-context.ts';
@@ -112,8 +113,30 @@ export async function checkpointsBetween(
 
 /** Where the log begins; null while nothing was pruned. */
 export async function newestAnchor(db: Db): Promise<AnchorRow | null> {
-  const query = db.selectFrom('event_anchors').selectAll().orderBy('position', 'desc').limit(1);
-  return (await query.executeTakeFirst()) ?? null;
+  return (await newestAnchors(db, 1))[0] ?? null;
+}
+
+/** Newest first. */
+export async function newestAnchors(db: Db, limit: number): Promise<AnchorRow[]> {
+  return db.selectFrom('event_anchors').selectAll().orderBy('position', 'desc').limit(limit).execute();
+}
+
+/** The newest checkpoint that was signed before this time. */
+export async function checkpointBefore(db: Db, ms: number): Promise<CheckpointRow | null> {
+  const query = db.selectFrom('event_checkpoints').selectAll().where('created_at', '<', ms);
+  return (await query.orderBy('position', 'desc').limit(1).executeTakeFirst()) ?? null;
+}
+
+/** The contents of the newest events of a type, newest first, as stored text. */
+export async function contentsOfType(db: Db, type: string, limit: number): Promise<string[]> {
+  const rows = await db
+    .selectFrom('events')
+    .select('content')
+    .where('type', '=', type)
+    .orderBy('position', 'desc')
+    .limit(limit)
+    .execute();
+  return rows.map(({ content }) => content);
 }
 
 export async function oldestEvent(db: Db): Promise<Pick<EventRow, 'position' | 'created_at'> | null> {
@@ -148,6 +171,12 @@ export async function deleteEventsUpTo(tx: Tx, position: number): Promise<number
 
 export async function deleteCheckpointsBefore(tx: Tx, position: number): Promise<void> {
   await tx.deleteFrom('event_checkpoints').where('position', '<', position).execute();
+}
+
+/** Of SQLite: a walk reads each page of the file once, and a cache would only take memory. */
+export async function readWithoutCache(db: Db): Promise<void> {
+  for (const pragma of ['PRAGMA cache_size = -2000', 'PRAGMA mmap_size = 0'])
+    await sql.raw(pragma).execute(db);
 }
 
 /** In the order of the log; positions from `after` (exclusive) to `until` (inclusive). */
@@ -232,6 +261,23 @@ export async function newestContents(
     .limit(limit)
     .execute();
   return rows.map(({ content }) => content);
+}
+
+/** The events of a type about one host in a time, the oldest first. */
+export async function eventsOfHost(
+  db: Db,
+  of: { agentId: string; type: string; sinceMs: number; untilMs: number; limit: number },
+): Promise<EventRow[]> {
+  return db
+    .selectFrom('events')
+    .selectAll()
+    .where('agent_id', '=', of.agentId)
+    .where(anyIndexBut('type'), '=', of.type)
+    .where('created_at', '>=', of.sinceMs)
+    .where('created_at', '<=', of.untilMs)
+    .orderBy('position')
+    .limit(of.limit)
+    .execute();
 }
 
 function filtered(db: Db, { filter, scope }: EventSelection) {

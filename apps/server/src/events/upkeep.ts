@@ -2,7 +2,8 @@ import type { BackgroundWork } from '../platform/repeat.ts';
 import { repeat } from '../platform/repeat.ts';
 import { chainKept } from './chain-events.ts';
 import { type CheckpointDeps, makeCheckpoint } from './make-checkpoint.ts';
-import { pruneEvents } from './prune-events.ts';
+import type { CheckpointKeys } from './open-checkpoint.ts';
+import { finishRemoval, pruneEvents } from './prune-events.ts';
 import { oldestUnchained } from './store.ts';
 
 /** How often checkpoints are checked. */
@@ -10,8 +11,10 @@ const LOOK_MS = 15_000;
 const PRUNE_INTERVAL_MS = 3_600_000;
 
 /** Signs checkpoints and, if a retention is set, prunes older events, behind the requests. */
-export function createEventUpkeep(deps: CheckpointDeps & { retentionDays: number | null }): BackgroundWork {
-  const { platform, retentionDays } = deps;
+export function createEventUpkeep(
+  deps: CheckpointDeps & { trusted: () => CheckpointKeys; retentionDays: number | null },
+): BackgroundWork {
+  const { platform, signer, trusted, retentionDays } = deps;
   let nextPruneMs = 0;
   let isTruncationTold = false;
 
@@ -30,10 +33,15 @@ export function createEventUpkeep(deps: CheckpointDeps & { retentionDays: number
         },
       );
     }
+    // Of an act, or of a process that ended in the middle of one.
+    await finishRemoval(platform, { isStopped });
     if (retentionDays === null || platform.now() < nextPruneMs) return;
     nextPruneMs = platform.now() + PRUNE_INTERVAL_MS;
-    const removed = await pruneEvents(platform, { retentionDays, isStopped });
+    const how = { signer, trusted: trusted(), isStopped };
+    const { removed, refused } = await pruneEvents(platform, { retentionDays, ...how });
     if (removed > 0) platform.log.info('events pruned', { removed });
+    if (refused !== null)
+      platform.log.error('events are not pruned: run `tidegate doctor --verify-events`', { refused });
   }
 
   return repeat({

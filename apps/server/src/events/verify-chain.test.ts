@@ -1,34 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { hashOfEvent } from './append-event.ts';
+import { chainOf, pinOf, sealed } from '../testing/event-chains.ts';
 import type { ChainHead, EventRow } from './store.ts';
 import { type ChainFault, type ChainStart, createChainVerifier, type Pin } from './verify-chain.ts';
-
-function chainOf(length: number, extra: Readonly<Record<number, Partial<EventRow>>> = {}): EventRow[] {
-  const rows: EventRow[] = [];
-  for (let position = 1; position <= length; position++) {
-    const row: Omit<EventRow, 'hash'> = {
-      position,
-      id: `id-${position}`,
-      kind: 'security',
-      type: 'MACHINE_BOUND',
-      severity: 'info',
-      component: 'agents',
-      agent_id: null,
-      actor: 'agent',
-      content: JSON.stringify({ position }),
-      created_at: 1_800_000_000_000 + position,
-      previous_hash: rows.at(-1)?.hash ?? null,
-      ...extra[position],
-    };
-    rows.push({ ...row, hash: hashOfEvent(row) });
-  }
-  return rows;
-}
-
-function sealed({ hash: _, ...row }: EventRow): EventRow {
-  return { ...row, hash: hashOfEvent(row) };
-}
 
 function at(rows: readonly EventRow[], position: number): EventRow {
   const row = rows.find((each) => each.position === position);
@@ -41,19 +15,22 @@ function headOf(rows: readonly EventRow[]): ChainHead | null {
   return last ? { position: last.position, hash: last.hash } : null;
 }
 
-function pinOf(row: EventRow, epoch = 1): Pin {
-  return { position: row.position, hash: row.hash, epoch, source: `checkpoint ${row.position}` };
-}
-
 interface Walk {
   rows: readonly EventRow[];
   head?: ChainHead | null;
   pins?: readonly Pin[];
   start?: ChainStart;
+  epoch?: number;
 }
 
-function walk({ rows, head = headOf(rows), pins = [], start = { position: 0, hash: null } }: Walk) {
-  const verifier = createChainVerifier({ start, pins });
+function walk({
+  rows,
+  head = headOf(rows),
+  pins = [],
+  start = { position: 0, hash: null },
+  epoch = 0,
+}: Walk) {
+  const verifier = createChainVerifier({ start, epoch, pins });
   for (const row of rows) {
     const fault = verifier.take(row);
     if (fault) return fault;
@@ -160,6 +137,15 @@ describe('a chain of nine events (RT25)', () => {
     ])('%s', (_, pins, expected) => {
       const sorted = pins.toSorted((a, b) => a.position - b.position);
       expect(short(walk({ rows: restored, pins: sorted }))).toEqual(expected);
+    });
+
+    test.each<[string, number, unknown]>([
+      ['the signed epoch of the anchor says that they do not count', 2, null],
+      ['they count from an anchor of their epoch', 1, ['rewritten', 6]],
+    ])('where the row that records it was removed, %s', (_, epoch, expected) => {
+      const start = headOf(restored.slice(0, 5)) ?? { position: 0, hash: null };
+      const rows = restored.slice(5);
+      expect(short(walk({ rows, start, epoch, pins: abandoned.slice(1) }))).toEqual(expected);
     });
   });
 });

@@ -43,9 +43,28 @@ export interface ChainFault {
   detail: string;
 }
 
+/** A row that decides more than its own link: one that a pin names, or one that records a restore from backup. */
+export interface NotedRow extends ChainHead {
+  id: string;
+  restoredEpoch: number | null;
+}
+
+/** Consecutive rows whose hashes and links were found right, whatever is before them. */
+export interface ChainPart {
+  /** The row before the first one, as the first one names it. */
+  from: ChainStart;
+  to: ChainHead;
+  noted: readonly NotedRow[];
+}
+
 export interface ChainVerifier {
   /** Takes rows in the order of the log. Null while all is well; after a fault the walk is over. */
   take(row: EventRow): ChainFault | null;
+  /**
+   * Takes all rows of a part at once. False, and nothing is taken, if it does not follow what was taken before or a pin
+   * says something else: `take` finds the fault. Every row that a pin names must be noted.
+   */
+  pass(part: ChainPart): boolean;
   /** Call at the end of the log: `head` is the log's own record of its newest row; null without one. */
   end(head: ChainStart | null): ChainFault | null;
   last(): ChainStart;
@@ -62,80 +81,104 @@ const MOVED_AT_MOST = 1_000;
  * Walks a chain of events (16.4.2) one row at a time and keeps only the last hash: positions are consecutive,
  * each row matches its own hash and names the previous hash, and every pin holds. Pins come sorted by
  * position. Those of an earlier epoch end where the log records a restore from backup: that branch is gone.
- * This requires a pin of the new epoch, so that a row alone cannot silence the pins.
+ * This requires a pin of the new epoch, so that a row alone cannot silence the pins. `epoch` is that of the signed
+ * checkpoint at the start, if there is one: the row that records the restore may have been removed before it.
  */
 export function createChainVerifier({
   start,
+  epoch = 0,
   pins,
 }: {
   start: ChainStart;
+  epoch?: number;
   pins: readonly Pin[];
 }): ChainVerifier {
-  let last = start;
   const newestEpoch = Math.max(0, ...pins.map((pin) => pin.epoch ?? 0));
-  let epoch = 0;
-  let restoredAt: number | null = null;
-  let nextPin = pins.findIndex((pin) => pin.position > start.position);
-  if (nextPin === -1) nextPin = pins.length;
-  let pinned: Pin | null = null;
+  const firstPin = pins.findIndex((pin) => pin.position > start.position);
+  let at: Place = {
+    last: start,
+    epoch,
+    restoredAt: null,
+    nextPin: firstPin === -1 ? pins.length : firstPin,
+    pinned: null,
+  };
 
   function countedPin(): Pin | undefined {
-    for (; nextPin < pins.length; nextPin++) {
-      const pin = pins[nextPin];
-      if (pin && (pin.epoch === null || pin.epoch >= epoch)) return pin;
+    for (; at.nextPin < pins.length; at.nextPin++) {
+      const pin = pins[at.nextPin];
+      if (pin && (pin.epoch === null || pin.epoch >= at.epoch)) return pin;
     }
     return undefined;
   }
 
-  function judgePins(row: EventRow): ChainFault | null {
+  function judgeNoted({ restoredEpoch, ...row }: NotedRow): ChainFault | null {
+    if (restoredEpoch !== null) at.restoredAt = row.position;
+    if (restoredEpoch !== null && restoredEpoch <= newestEpoch) at.epoch = Math.max(at.epoch, restoredEpoch);
     for (let pin = countedPin(); pin !== undefined && pin.position <= row.position; pin = countedPin()) {
       if (pin.hash !== row.hash) {
-        const since = pinned === null ? '' : ` after position ${pinned.position}`;
+        const since = at.pinned === null ? '' : ` after position ${at.pinned.position}`;
         const detail = `${pin.source} names another row at this position: this row, or an earlier one${since}, was rewritten`;
         return faultAt(row, 'rewritten', detail);
       }
-      pinned = pin;
-      nextPin++;
+      at.pinned = pin;
+      at.nextPin++;
     }
     return null;
   }
 
   return {
     take(row) {
-      const fault = judgeRow(row, last);
+      const fault = judgeRow(row, at.last);
       if (fault !== null) return fault;
-      const begun = restoredEpoch(row);
-      if (begun !== null) restoredAt = row.position;
-      if (begun !== null && begun <= newestEpoch) epoch = Math.max(epoch, begun);
-      last = { position: row.position, hash: row.hash };
-      return judgePins(row);
+      at.last = { position: row.position, hash: row.hash };
+      return judgeNoted(noted(row));
+    },
+    pass({ from, to, noted }) {
+      const before = { ...at };
+      if (from.position !== before.last.position || from.hash !== before.last.hash) return false;
+      if (noted.some((row) => judgeNoted(row) !== null)) {
+        at = before;
+        return false;
+      }
+      at.last = to;
+      return true;
     },
     end(head) {
-      if (head !== null && head.position < last.position) {
+      if (head !== null && head.position < at.last.position) {
         const detail = `the log continues past its head, which is at ${head.position}: the row was inserted`;
         return { kind: 'inserted', position: head.position + 1, id: null, detail };
       }
-      const missing = head !== null && head.position > last.position ? 'the head of the log' : null;
+      const missing = head !== null && head.position > at.last.position ? 'the head of the log' : null;
       const named = countedPin();
       if (missing !== null || named !== undefined) {
         const source = missing ?? named?.source ?? '';
         const position = (missing === null ? named : head)?.position ?? 0;
-        const detail = `the log ends at ${last.position}, but ${source} is at ${position}: the end was cut off`;
-        return { kind: 'truncated', position: last.position + 1, id: null, detail };
+        const detail = `the log ends at ${at.last.position}, but ${source} is at ${position}: the end was cut off`;
+        return { kind: 'truncated', position: at.last.position + 1, id: null, detail };
       }
-      if (head !== null && head.hash !== last.hash) {
+      if (head !== null && head.hash !== at.last.hash) {
         const detail = 'the head of the log names another hash: the row was rewritten';
-        return { kind: 'rewritten', position: last.position, id: null, detail };
+        return { kind: 'rewritten', position: at.last.position, id: null, detail };
       }
       return null;
     },
-    last: () => last,
-    pinned: () => pinned,
-    restoredAt: () => restoredAt,
+    last: () => at.last,
+    pinned: () => at.pinned,
+    restoredAt: () => at.restoredAt,
   };
 }
 
-function judgeRow(row: EventRow, before: ChainStart): ChainFault | null {
+/** How far a walk has come. */
+interface Place {
+  last: ChainStart;
+  epoch: number;
+  restoredAt: number | null;
+  nextPin: number;
+  pinned: Pin | null;
+}
+
+/** Whether the row follows the one before it, and matches its own hash. */
+export function judgeRow(row: EventRow, before: ChainStart): ChainFault | null {
   const expected = before.position + 1;
   if (row.position > expected) {
     const until = row.position - 1;
@@ -182,6 +225,11 @@ function placeOf({ hash, ...content }: EventRow): number | null {
   return null;
 }
 
+export function noted(row: EventRow): NotedRow {
+  const { position, id, hash } = row;
+  return { position, id, hash, restoredEpoch: restoredEpoch(row) };
+}
+
 /** The first event that a server writes after a restore from backup names the new epoch. */
 function restoredEpoch({ type, content }: EventRow): number | null {
   if (type !== 'RESTORE_DETECTED') return null;
@@ -191,6 +239,10 @@ function restoredEpoch({ type, content }: EventRow): number | null {
 
 const Restored = Type.Object({ epoch: Type.Integer({ minimum: 1 }) });
 
-function faultAt({ position, id }: EventRow, kind: ChainFaultKind, detail: string): ChainFault {
+function faultAt(
+  { position, id }: Pick<EventRow, 'position' | 'id'>,
+  kind: ChainFaultKind,
+  detail: string,
+): ChainFault {
   return { kind, position, id, detail };
 }

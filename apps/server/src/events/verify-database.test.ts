@@ -12,7 +12,8 @@ import { openCheckpointFile } from './checkpoint-file.ts';
 import { makeCheckpoint } from './make-checkpoint.ts';
 import { pageOfEvents } from './store.ts';
 import type { Pin } from './verify-chain.ts';
-import { verifyDatabase } from './verify-database.ts';
+import { verifyDatabase, type WalkOptions } from './verify-database.ts';
+import { type PartOrder, verifyPart } from './verify-part.ts';
 
 const EVENT = {
   kind: 'security',
@@ -21,6 +22,12 @@ const EVENT = {
   component: 'agents',
   content: { n: 1 },
 } as const;
+
+interface Given extends Pick<WalkOptions, 'verifiers' | 'partRows'> {
+  lines?: string[];
+  heads?: Pin[];
+  onProgress?: () => void;
+}
 
 /** Twelve events; checkpoints at 6 and 10, in the table and in the file. */
 async function open(engine: TestEngine) {
@@ -35,9 +42,18 @@ async function open(engine: TestEngine) {
     await append();
     if (i === 6 || i === 10) await makeCheckpoint({ platform, signer, file }, 'always');
   }
-  const verify = (given: { lines?: string[]; heads?: Pin[]; onProgress?: () => void } = {}) =>
+  const verifyPlainly = (given: Given = {}) =>
     verifyDatabase(database.read, { trusted: signer.trusted, lines: file.tail(), heads: [], ...given });
-  return { database, append, verify, file };
+  const part = (order: PartOrder) => verifyPart((range) => pageOfEvents(database.read, range), order);
+  /** Row by row and in parts: both find the same. */
+  const verify = async (given: Given = {}) => {
+    const walked = await verifyPlainly(given);
+    for (const partRows of [1, 5]) {
+      expect(await verifyPlainly({ ...given, verifiers: [part, part], partRows })).toEqual(walked);
+    }
+    return walked;
+  };
+  return { database, append, verify, verifyPlainly, file };
 }
 
 /** An attacker who writes to the database can also drop its triggers. */
@@ -130,9 +146,17 @@ describe.each(ENGINES)('the log on $name (RT25)', (engine) => {
       ['bad_checkpoint', 10],
     ],
     [
+      'the beginning removed behind a checkpoint that nobody removed up to',
+      [
+        'INSERT INTO event_anchors SELECT position, hash, envelope, 1, NULL FROM event_checkpoints WHERE position = 6',
+        'DELETE FROM events WHERE position <= 6',
+      ],
+      ['bad_checkpoint', 6],
+    ],
+    [
       'an anchor forged',
       [
-        "INSERT INTO event_anchors SELECT 3, hash, '{}', 1 FROM events WHERE position = 3",
+        "INSERT INTO event_anchors SELECT 3, hash, '{}', 1, NULL FROM events WHERE position = 3",
         'DELETE FROM events WHERE position <= 3',
       ],
       ['bad_checkpoint', 3],
@@ -175,14 +199,14 @@ describe.each(ENGINES)('the log on $name (RT25)', (engine) => {
   });
 
   test('a log of several pages is walked while it grows, with progress', async () => {
-    const { append, verify, database } = await open(engine);
+    const { append, verifyPlainly, verify, database } = await open(engine);
     await database.transact(async (tx) => {
       const platform = createTestPlatform(database, { seed: 'more' });
       for (let i = 0; i < 1_000; i++) await appendEvent(tx, platform, EVENT);
     });
     const writing = Promise.all(Array.from({ length: 50 }, append));
     const seen: number[] = [];
-    const walked = await verify({ onProgress: (...[done]: number[]) => void seen.push(done ?? 0) });
+    const walked = await verifyPlainly({ onProgress: (...[done]: number[]) => void seen.push(done ?? 0) });
     await writing;
     expect(walked.fault).toBeNull();
     expect(walked.rows).toBeGreaterThanOrEqual(1_012);

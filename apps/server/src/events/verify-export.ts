@@ -45,6 +45,7 @@ export async function verifyExport(lines: AsyncIterable<string>, options: Export
       checkpoints: pins.length,
       pinned: verifier?.pinned() ?? null,
       restoredAt: verifier?.restoredAt() ?? null,
+      removed: null,
       warnings: [],
     };
   }

@@ -4,6 +4,8 @@ import type { Envelope } from '@tidegate/protocol/documents';
 
 /** A part of a folder ends before it is longer than this, unless one line is: what a writer or reader holds, in bytes. */
 export const PART_BYTES = 2 * 1024 * 1024;
+/** What a writer hashes and hands over at once, unless a line is longer. */
+export const PIECE_BYTES = 128 * 1024;
 /** Of a file, and so of a line: an approval has at most 4 MiB, and its results stand beside it. */
 export const FILE_MAX_BYTES = 8 * 1024 * 1024;
 /** Files with those that have the digests of their lines. */

@@ -46,6 +46,8 @@ export interface Collecting {
   readonly scope: EvidenceScope;
   readonly span: Span;
   readonly hosts: ReadonlyMap<string, HostRow>;
+  /** Ids of bulk approvals that approvals of the bundle came from: filled while those are written, before the events. */
+  readonly bulkIds: Set<string>;
   /** Takes a sentence on what the bundle cannot say. */
   readonly note: (sentence: string) => void;
 }
@@ -58,6 +60,8 @@ const policyPayloads = Compile(PolicyPayload);
 
 /** How long before a span something may have begun that still counts in it: approvals and commands end much earlier. */
 const EARLIER_MS = 92 * 86_400_000;
+/** Bulk approvals whose events are shown in a bundle of some hosts. */
+const BULK_IDS_MAX = 20_000;
 /** Approvals and decisions that are read at once: approvals have up to 4 MiB each. */
 const AT_ONCE = 20;
 const AT_ONCE_BYTES = 1024 * 1024;
@@ -167,11 +171,13 @@ export async function* approvalLines(of: Collecting): Lines {
       const payload = payloadOf(token);
       const actions = approvalPayloads.Check(payload) ? payload.actions : null;
       if (actions === null) unreadable++;
+      if (row.bulk_id !== null && of.bulkIds.size < BULK_IDS_MAX) of.bulkIds.add(row.bulk_id);
       const files = (actions ?? []).flatMap(({ artifact }) => (artifact ? [artifact] : []));
       yield {
         ...{ token_id: row.token_id, agent_id: row.agent_id, approved_by: row.approved_by },
         is_policy: row.policy_id !== null,
         ...{ policy_id: row.policy_id, policy_sha256: row.policy_sha256 },
+        ...{ is_bulk: row.bulk_id !== null, bulk_id: row.bulk_id },
         ...{ issued_at: rfc3339(row.issued_at), expires_at: rfc3339(row.expires_at) },
         ...{ voided_at: timeOf(row.voided_at), void_reason: row.void_reason },
         is_override: row.override_by !== null,
@@ -191,7 +197,7 @@ export async function* approvalLines(of: Collecting): Lines {
           ...{ command_id: result.id, approval_sha256: result.approval_sha256, status: result.status },
           ...{ reason: result.reason, exit_code: result.exit_code, sent_at: timeOf(result.sent_at) },
           ...{ received_at: timeOf(result.received_at), started_at: timeOf(result.started_at) },
-          ...{ finished_at: timeOf(result.finished_at) },
+          ...{ installing_at: timeOf(result.installing_at), finished_at: timeOf(result.finished_at) },
           installed: result.installed === null ? null : json(result.installed),
         })),
       };

@@ -77,10 +77,11 @@ async function* checkpointsAfter(db: Db, position: number): AsyncGenerator<Check
   }
 }
 
-function isShown({ scope, span, hosts }: Collecting, event: EventRow): boolean {
+function isShown({ scope, span, hosts, bulkIds }: Collecting, event: EventRow): boolean {
   if (event.created_at < span.sinceMs || event.created_at >= span.untilMs) return false;
   if (scope.kind === 'fleet') return true;
-  return event.agent_id === null ? GENERAL.test(event.type) : hosts.has(event.agent_id);
+  if (event.agent_id !== null) return hosts.has(event.agent_id);
+  return GENERAL.test(event.type) || (event.type === 'bulk_approval_asked' && bulkIds.has(event.id));
 }
 
 /** The events of the hosts alone: positions would tell how much happens on the hosts of others. */

@@ -14,6 +14,17 @@ export interface Gathered {
   readonly rings: Map<string, readonly string[]>;
   readonly names: Map<string, string>;
   readonly hostnames: Map<string, string>;
+  /** By the id of each: the first bulk approvals that approvals of the bundle came from. */
+  readonly bulk: Map<string, BulkApproval>;
+}
+
+export interface BulkApproval {
+  readonly approvedBy: string;
+  /** Of the bundle, with the place of the first. */
+  approvals: number;
+  readonly first: string;
+  /** Its event, where the bundle shows it. */
+  event: Named | null;
 }
 
 type ListName =
@@ -44,9 +55,18 @@ export function createGathering(): {
   const rings = new Map<string, readonly string[]>();
   const names = new Map<string, string>();
   const hostnames = new Map<string, string>();
+  const bulk = new Map<string, BulkApproval>();
 
   function keep(name: ListName, named: Named): void {
     if (lists[name].length < LISTED_MAX) lists[name].push(named);
+  }
+  function keepBulk({ line, place }: Named): void {
+    const id = memberIn(line, 'bulk_id');
+    if (typeof id !== 'string') return;
+    const known = bulk.get(id);
+    if (known) known.approvals++;
+    else if (bulk.size < LISTED_MAX)
+      bulk.set(id, { approvedBy: textIn(line, 'approved_by'), approvals: 1, first: place, event: null });
   }
   function keepLongest(named: Named): void {
     const weight = weightOf(named);
@@ -58,7 +78,7 @@ export function createGathering(): {
   }
 
   return {
-    gathered: { lists, longest, rings, names, hostnames },
+    gathered: { lists, longest, rings, names, hostnames, bulk },
     take(folder, line, place) {
       const named = { line, place };
       if (folder === 'hosts' && hostnames.size < HOSTNAMES_MAX)
@@ -68,8 +88,13 @@ export function createGathering(): {
         names.set(textIn(line, 'sha256'), textIn(line, 'name'));
         if (Array.isArray(known)) rings.set(textIn(line, 'sha256'), known.map(String));
       } else if (folder === 'updates' && textIn(line, 'outcome') === 'waiting') keepLongest(named);
-      else if (folder === 'approvals' && memberIn(line, 'is_override') === true) keep('overrides', named);
-      else if (isListed(folder)) keep(folder, named);
+      else if (folder === 'approvals') {
+        if (memberIn(line, 'is_override') === true) keep('overrides', named);
+        keepBulk(named);
+      } else if (folder === 'events') {
+        const of = bulk.get(textIn(objectIn(line, 'event'), 'id'));
+        if (of) of.event = named;
+      } else if (isListed(folder)) keep(folder, named);
     },
   };
 }

@@ -3,7 +3,7 @@ import { type Html, html } from '../platform/http/html-page.ts';
 import type { CountedFigure } from './figure-rules.ts';
 import { createGathering, type Gathered } from './report-lists.ts';
 import { exceptionSections, sourceSections, testSection, timeSection } from './report-sections.ts';
-import { day, type Marked, minute, numberText } from './report-words.ts';
+import { bdi, day, listed, type Marked, minute, numberText } from './report-words.ts';
 
 export interface ReportAbout extends Omit<EvidenceManifest, 'v' | 'chain' | 'lines' | 'files'> {
   readonly figures: readonly CountedFigure[];
@@ -41,12 +41,22 @@ tr { break-inside: avoid; }
 thead { display: table-header-group; }
 sup { font-size: 6.5pt; line-height: 0; }
 sup a, td a { color: #35506b; text-decoration: none; }
+td > span, code { unicode-bidi: isolate; }
 code { font: 8.5pt/1.4 ui-monospace, "Liberation Mono", monospace; overflow-wrap: anywhere; }
 .asks { color: #445566; font-style: italic; }
 .place { color: #52606d; font: 7.5pt ui-monospace, "Liberation Mono", monospace; white-space: nowrap; }
 figure { margin: 3mm 0; break-inside: avoid; }
 figcaption { font-size: 8.5pt; color: #445566; }
 svg text { font: 9px system-ui, "Liberation Sans", Arial, sans-serif; fill: #15202b; }
+@media screen and (width < 46rem) {
+  body { padding: 4mm; }
+  thead { display: none; }
+  table, tbody, tr { display: block; }
+  tr, table.days tr { padding: 1.5mm 0; border-bottom: 1px solid #d4dbe1; }
+  td, table.days td { display: flex; gap: 3mm; padding: .3mm 0; border: 0; text-align: left; overflow-wrap: anywhere; }
+  td::before { content: attr(data-head); flex: 0 0 26mm; color: #445566; }
+  .place { white-space: normal; overflow-wrap: anywhere; }
+}
 @media print { body { padding: 0; max-width: none; } }
 `;
 
@@ -65,7 +75,7 @@ function pageOf(about: ReportAbout, gathered: Gathered): string {
 <body>
 <h1>Evidence of software updates</h1>
 <p>${scopeText(about, gathered.hostnames)}, from ${minute(since)} to ${minute(until)} (UTC). ${marked.show('hosts')} hosts.</p>
-<p>Made at ${minute(madeAt)} by ${madeBy}, by the server of fleet <code>${fleetId}</code>. The questions are those of point 6.6
+<p>Made at ${minute(madeAt)} by ${bdi(madeBy)}, by the server of fleet <code>${fleetId}</code>. The questions are those of point 6.6
 (security patch management) of the annex to Implementing Regulation (EU) 2024/2690.</p>
 <p>In this span ${marked.show('installed')} updates were installed, and ${marked.show('waiting')} waited at its end.
 ${marked.show('approvals')} approvals were in force. The small number behind a value names its rule in
@@ -80,7 +90,7 @@ ${unknown.length === 0 ? html`<p>Nothing that it was asked for is missing.</p>` 
 <p>Severities are those that the gate knew when it last judged an update. An update that nobody tried to approve was never
 judged: its severity is unknown.</p>
 <h2 id="sources">Where each number comes from</h2>
-<table><thead><tr><th class="n">Mark</th><th>Lines</th><th>Where</th><th class="n">Lines</th><th class="n">Value</th><th>First line</th></tr></thead>
+<table><thead><tr><th class="n">Mark</th><th>Counts</th><th>Where</th><th class="n">Lines</th><th class="n">Value</th><th>First line</th></tr></thead>
 <tbody>${figures.map(sourceRow)}</tbody></table>
 </body>
 </html>
@@ -107,20 +117,20 @@ function sourceRow({ of, where, how, member, value, lines, first }: CountedFigur
   const conditions = Object.entries(where).map(([name, wanted]) =>
     typeof wanted === 'object' ? `${name} from ${wanted[0]} to ${wanted[1]}` : `${name} is ${wanted}`,
   );
-  return html`<tr id="n${mark}"><td class="n">${mark}</td><td>${counted} in ${of}/</td><td>${conditions.join(', ') || 'every line'}</td><td class="n">${numberText(lines)}</td><td class="n">${numberText(value)}</td><td><span class="place">${first ?? '—'}</span></td></tr>`;
+  return html`<tr id="n${mark}"><td class="n" data-head="Mark">${mark}</td><td data-head="Counts">${counted} in ${of}/</td><td data-head="Where">${conditions.join(', ') || 'every line'}</td><td class="n" data-head="Lines">${numberText(lines)}</td><td class="n" data-head="Value">${numberText(value)}</td><td data-head="First line"><span class="place">${first ?? '—'}</span></td></tr>`;
 }
 
 const HOW = { sum: 'sum', max: 'largest', median: 'median', p90: '90th percentile' } as const;
 
-function scopeText({ scope }: ReportAbout, hostnames: Gathered['hostnames']): string {
+function scopeText({ scope }: ReportAbout, hostnames: Gathered['hostnames']): Html {
   switch (scope.kind) {
     case 'host':
-      return `Host ${hostnames.get(scope.agent_id) ?? scope.agent_id}`;
+      return html`Host ${bdi(hostnames.get(scope.agent_id) ?? scope.agent_id)}`;
     case 'group':
-      return `Hosts of the group ${scope.group}`;
+      return html`Hosts of the group ${bdi(scope.group)}`;
     case 'groups':
-      return `Hosts of the groups ${scope.groups.join(', ')}`;
+      return html`Hosts of the groups ${listed(scope.groups.map(bdi))}`;
     case 'fleet':
-      return 'All hosts of the fleet';
+      return html`All hosts of the fleet`;
   }
 }

@@ -1,6 +1,8 @@
+import { rfc3339 } from '../platform/clock.ts';
 import { type Html, html } from '../platform/http/html-page.ts';
 import { DAY_BUCKETS, REPORT_SEVERITIES, type ReportSeverity } from './figure-rules.ts';
 import {
+  type BulkApproval,
   type Gathered,
   LISTED_MAX,
   LONGEST_MAX,
@@ -12,7 +14,7 @@ import {
   textIn,
   textsIn,
 } from './report-lists.ts';
-import { day, type Marked, minute, numberText } from './report-words.ts';
+import { bdi, day, listed, type Marked, minute, numberText } from './report-words.ts';
 
 const SEVERITY_NAMES: Readonly<Record<ReportSeverity, string>> = {
   ...{ critical: 'Critical', high: 'High', medium: 'Medium', low: 'Low' },
@@ -24,9 +26,13 @@ const BUCKET_COLOURS = ['#1b7f5c', '#5aa469', '#b9c468', '#e5b54a', '#d97b3a', '
 
 export function timeSection({ show, value }: Marked, { longest, hostnames }: Gathered): Html {
   const rows = REPORT_SEVERITIES.map((severity) => {
-    const at = (part: string) => html`<td class="n">${show(`installed.${severity}${part}`)}</td>`;
-    const waits = html`<td class="n">${show(`waiting.${severity}`)}</td><td class="n">${show(`waiting.${severity}.max`)}</td>`;
-    return html`<tr><td>${SEVERITY_NAMES[severity]}</td>${at('')}${DAY_BUCKETS.map(([from]) => at(`.${from}`))}${at('.median')}${at('.p90')}${waits}</tr>`;
+    const cell = (head: string, figure: string) =>
+      html`<td class="n" data-head="${head}"><span>${show(figure)}</span></td>`;
+    const installed = (head: string, part: string) => cell(head, `installed.${severity}${part}`);
+    const buckets = DAY_BUCKETS.map(([from], i) => installed(`${BUCKET_NAMES[i]} d`, `.${from}`));
+    const spans = html`${installed('Median', '.median')}${installed('90 %', '.p90')}`;
+    const waits = html`${cell('Waiting', `waiting.${severity}`)}${cell('Longest', `waiting.${severity}.max`)}`;
+    return html`<tr><td data-head="Fixes">${SEVERITY_NAMES[severity]}</td>${installed('Installed', '')}${buckets}${spans}${waits}</tr>`;
   });
   return html`<h2>1. Are patches applied in reasonable time?</h2>
 <p class="asks">6.6.1 (a): security patches are applied within a reasonable time after they become available.</p>
@@ -44,7 +50,7 @@ ${listOf(
   longest,
   ['Update', 'Host', 'Severity', 'Days', 'Why'],
   ({ line }) => [
-    html`${textIn(line, 'name')} ${textIn(line, 'to_version')}`,
+    versionOf(line, 'to_version'),
     html`${hostnames.get(textIn(line, 'agent_id')) ?? textIn(line, 'agent_id')}`,
     html`${textIn(line, 'severity')}`,
     html`${numberText(numberIn(line, 'days'))}`,
@@ -97,7 +103,7 @@ function chart(value: Marked['value']): Html {
 <figcaption>Share of the installed updates by days to installation. The table has the numbers.</figcaption></figure>`;
 }
 
-export function testSection({ show }: Marked, { lists, rings, names }: Gathered): Html {
+export function testSection({ show }: Marked, { lists, rings, names, bulk }: Gathered): Html {
   return html`<h2>2. Are patches tested before production?</h2>
 <p class="asks">6.6.1 (b): security patches are tested before they are applied in production systems.</p>
 <p>${show('rollouts')} rollouts brought updates ring by ring: a ring was entered when the gate of the ring before it was met.
@@ -106,24 +112,64 @@ ${show('approvals.policy')} of ${show('approvals')} approvals were asked for by 
 holds back.</p>
 ${listOf(lists.rollouts, ['Policy', 'Brings', 'Rings, and when each was entered', 'State'], ({ line }) => [
   html`${names.get(textIn(line, 'policy_sha256')) ?? textIn(line, 'policy_id')}`,
-  html`${packagesText(line)}`,
+  packagesText(line),
   html`${ringsText(line, rings.get(textIn(line, 'policy_sha256')) ?? [])}`,
-  html`${words(textIn(line, 'state'))}${memberIn(line, 'halt_reason') === null ? '' : `: ${words(textIn(line, 'halt_reason'))}`}`,
-])}`;
+  html`${words(textIn(line, 'state'))}${memberIn(line, 'halt_reason') === null ? '' : html`: ${bdi(words(textIn(line, 'halt_reason')))}`}`,
+])}
+${bulkPart(bulk)}`;
 }
 
-function packagesText(line: object): string {
-  const packages = objectsIn(line, 'packages').map(
-    (each) => `${textIn(each, 'name')} ${textIn(each, 'version')}`,
-  );
+/** What persons asked for in one act: who, when, how much, and by which filter it was chosen. */
+function bulkPart(bulk: Gathered['bulk']): Html {
+  const named = [...bulk].map(([id, approval]) => ({
+    ...{ id, approval, line: approval.event?.line ?? {}, place: approval.event?.place ?? '—' },
+  }));
+  return html`<h3>Approved together</h3>
+<p>A person can ask for many updates at once. The checks judge each host for itself, and each has an approval of its own, which names
+the bulk approval that it came from. A verifier compares the approval, the record of its decision and the events of both: they name the
+same bulk approval, the person who asked is the one who is accountable, and its updates are among those that were asked for.</p>
+${listOf(
+  named,
+  ['Asked at', 'By', 'Updates', 'Chosen by', 'Approvals here', 'Bulk approval'],
+  ({ id, approval, line }) => bulkCells({ id, approval, event: objectIn(line, 'event') }),
+)}`;
+}
+
+function bulkCells({ id, approval, event }: { id: string; approval: BulkApproval; event: object }): Html[] {
+  const asked = approval.event === null ? {} : contentOf(event);
+  const at = numberIn(event, 'created_at');
+  const filter = memberIn(asked, 'filter');
+  const here = `${numberText(approval.approvals)}, the first in `;
+  return [
+    html`${approval.event === null ? 'its event is not in the bundle' : minute(rfc3339(at))}`,
+    html`${approval.approvedBy}`,
+    html`${approval.event === null ? '—' : numberText(numberIn(asked, 'update_count'))}`,
+    html`${typeof filter === 'string' ? filter || 'no filter: all updates' : filter === null ? 'one by one' : '—'}`,
+    html`${here}<span class="place">${approval.first}</span>`,
+    html`<code>${id}</code>`,
+  ];
+}
+
+/** The content of an event, which is JSON in a text. */
+function contentOf(event: object): object {
+  const content: unknown = JSON.parse(textIn(event, 'content'));
+  return typeof content === 'object' && content !== null ? content : {};
+}
+
+function packagesText(line: object): Html {
+  const packages = objectsIn(line, 'packages').map((each) => versionOf(each));
   const more = packages.length > 3 ? ` and ${packages.length - 3} more` : '';
-  return `${packages.slice(0, 3).join(', ')}${more}`;
+  return html`${listed(packages.slice(0, 3))}${more}`;
+}
+
+function versionOf(line: object, version = 'version'): Html {
+  return html`${bdi(textIn(line, 'name'))} ${bdi(textIn(line, version))}`;
 }
 
 function ringsText(line: object, names: readonly string[]): Html {
   const times = textsIn(line, 'entered');
-  const parts = times.map((time, i) => html`${names[i] ?? `ring ${i + 1}`} ${minute(time)}`);
-  const ahead = names.slice(times.length).map((name) => html`${name} not entered`);
+  const parts = times.map((time, i) => html`${bdi(names[i] ?? `ring ${i + 1}`)} ${minute(time)}`);
+  const ahead = names.slice(times.length).map((name) => html`${bdi(name)} not entered`);
   return html`${[...parts, ...ahead].map((part) => html`${part}<br>`)}`;
 }
 
@@ -134,6 +180,7 @@ export function sourceSections({ show }: Marked, { lists }: Gathered): Html {
 repository. ${show('origins')} third-party origins were registered by an admin, each by its key. In ${show('divergences')} cases two
 hashes were seen for one name and version; ${show('divergences.open')} of them were not decided at the end. The gate stops such a
 file.</p>
+<h3>Third-party origins</h3>
 ${listOf(lists.origins, ['Signing key', 'Rule', 'Reason', 'By', 'Until'], ({ line }) => [
   html`<code>${textIn(line, 'signing_key')}</code>`,
   html`${words(textIn(line, 'rule'))}`,
@@ -141,8 +188,9 @@ ${listOf(lists.origins, ['Signing key', 'Rule', 'Reason', 'By', 'Until'], ({ lin
   html`${textIn(line, 'created_by')}`,
   html`${day(textIn(line, 'ends_at'))}`,
 ])}
+<h3>Files with more than one hash</h3>
 ${listOf(lists.divergences, ['Package', 'Hashes', 'State', 'Decided by', 'Reason'], ({ line }) => [
-  html`${textIn(line, 'name')} ${textIn(line, 'version')}`,
+  versionOf(line),
   html`${numberText(objectsIn(line, 'hashes').length)}`,
   html`${textIn(line, 'state')}`,
   html`${textIn(line, 'decided_by')}`,
@@ -167,7 +215,7 @@ The gate stopped ${show('decisions.blocked')} of ${show('decisions')} decisions.
 <h3>Holds, and exceptions from the minimum age (${show('age_exceptions')})</h3>
 ${listOf(lists.exceptions, ['Kind', 'Of', 'Reason', 'By', 'From', 'Until'], ({ line }) => [
   html`${textIn(line, 'kind')}`,
-  html`${textIn(line, 'kind') === 'hold' ? textsIn(line, 'packages').slice(0, 5).join(', ') : `${textIn(line, 'name')} ${textIn(line, 'version')}`}`,
+  textIn(line, 'kind') === 'hold' ? listed(textsIn(line, 'packages').slice(0, 5).map(bdi)) : versionOf(line),
   html`${textIn(line, 'reason')}`,
   html`${textIn(line, 'created_by')}`,
   html`${day(textIn(line, 'created_at'))}`,
@@ -199,16 +247,16 @@ ${listOf(lists.unfixed, ['Vulnerability', 'Package', 'Severity', 'Since', 'Mitig
 ])}`;
 }
 
-function listOf(
-  named: readonly Named[],
+function listOf<T extends Named>(
+  named: readonly T[],
   heads: readonly string[],
-  cells: (named: Named) => Html[],
+  cells: (named: T) => Html[],
   most = LISTED_MAX,
 ): Html {
   if (named.length === 0) return html`<p>None.</p>`;
   const rows = named.map(
     (each) =>
-      html`<tr>${cells(each).map((cell) => html`<td>${cell}</td>`)}<td><span class="place">${each.place}</span></td></tr>`,
+      html`<tr>${cells(each).map((cell, i) => html`<td data-head="${heads[i] ?? ''}"><span>${cell}</span></td>`)}<td data-head="Line"><span class="place">${each.place}</span></td></tr>`,
   );
   const note = named.length < most ? html`` : html`<p>These are ${String(most)}; the bundle has all.</p>`;
   return html`<table><thead><tr>${heads.map((head) => html`<th>${head}</th>`)}<th>Line</th></tr></thead><tbody>${rows}</tbody></table>${note}`;

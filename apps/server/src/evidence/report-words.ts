@@ -1,4 +1,4 @@
-import type { Html } from '../platform/http/html-page.ts';
+import { type Html, html } from '../platform/http/html-page.ts';
 
 /** A number of the report with the mark of its rule at the end of the page. */
 export interface Marked {
@@ -17,4 +17,14 @@ export function day(time: string): string {
 
 export function minute(time: string): string {
   return `${time.slice(0, 10)} ${time.slice(11, 16)}`;
+}
+
+/** A name within a sentence or beside others: its letters turn the direction of nothing around it. */
+export function bdi(text: string): Html {
+  return html`<bdi>${text}</bdi>`;
+}
+
+export function listed(items: readonly Html[]): Html {
+  const [first, ...others] = items;
+  return others.reduce((all, one) => html`${all}, ${one}`, first ?? html``);
 }

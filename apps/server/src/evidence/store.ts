@@ -9,8 +9,6 @@ import type { Tables } from '../platform/db/tables.ts';
 export const PAGE_ROWS = 500;
 /** Updates that are read at once, with the history of each. */
 export const PAGE_UPDATES = 200;
-/** Ids of a page in which few may belong to the hosts. */
-const IDS_AT_ONCE = 2_000;
 
 /** From `sinceMs` (inclusive) to `untilMs` (exclusive). */
 export interface Span {
@@ -128,9 +126,9 @@ export async function approvalIds(db: Db, { from, after }: { from: string; after
     .where('token_id', '>=', from)
     .where('token_id', '>', after)
     .orderBy('token_id')
-    .limit(IDS_AT_ONCE)
+    .limit(PAGE_ROWS)
     .execute();
-  return { rows, isLast: rows.length < IDS_AT_ONCE };
+  return { rows, isLast: rows.length < PAGE_ROWS };
 }
 
 export async function decisionIds(db: Db, { from, after }: { from: string; after: string }): Promise<IdPage> {
@@ -140,16 +138,16 @@ export async function decisionIds(db: Db, { from, after }: { from: string; after
     .where('id', '>=', from)
     .where('id', '>', after)
     .orderBy('id')
-    .limit(IDS_AT_ONCE)
+    .limit(PAGE_ROWS)
     .execute();
-  return { rows, isLast: rows.length < IDS_AT_ONCE };
+  return { rows, isLast: rows.length < PAGE_ROWS };
 }
 
 export type ApprovalRow = Tables['approvals'];
 export type ResultRow = Pick<
   Tables['agent_commands'],
   | ('id' | 'approval_id' | 'approval_sha256' | 'status' | 'reason' | 'exit_code' | 'sent_at')
-  | ('received_at' | 'started_at' | 'finished_at' | 'installed')
+  | ('received_at' | 'started_at' | 'installing_at' | 'finished_at' | 'installed')
 >;
 
 /** Those of these approvals that were in force in the span, by id, with their updates and what came of them. */
@@ -180,7 +178,7 @@ export async function approvalsIn(
   const results = await db
     .selectFrom('agent_commands')
     .select(['id', 'approval_id', 'approval_sha256', 'status', 'reason', 'exit_code', 'sent_at'])
-    .select(['received_at', 'started_at', 'finished_at', 'installed'])
+    .select(['received_at', 'started_at', 'installing_at', 'finished_at', 'installed'])
     .where('id', 'in', commandIds)
     .where('approval_id', 'in', ids)
     .orderBy('id')
@@ -358,7 +356,7 @@ export async function divergencesIn(
 export async function unfixedIn(
   db: Db,
   { span, after, group }: Paged & { group: string | null },
-): Promise<Tables['unfixed'][]> {
+): Promise<Selectable<Tables['unfixed']>[]> {
   let query = db
     .selectFrom('unfixed')
     .selectAll()

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
 import { SQLITE_FILE } from '../platform/db/open.ts';
+import { sha256Hex } from '../platform/sha256.ts';
 import { ENGINES, type TestEngine } from '../testing/engines.ts';
 import { createEvidenceScene } from '../testing/evidence-scene.ts';
 import { inPython, inTypeScript } from '../testing/two-verifiers.ts';
@@ -25,6 +26,11 @@ async function bundleOf(engine: TestEngine) {
   mkdirSync(folder);
   return { bytes: readFileSync(path), pin, folder };
 }
+
+const ANOTHER = '0190a000-0000-7000-8000-000000000000';
+/** Somebody who changes the record of a decision also writes its new hash. */
+const OTHER_ACT =
+  'UPDATE decisions SET document = replace(document, \'"bulk_id"\', \'"was_bulk"\'), document_sha256 = sha256_hex(replace(document, \'"bulk_id"\', \'"was_bulk"\'))';
 
 const [sqlite] = ENGINES;
 
@@ -61,7 +67,7 @@ test('both verifiers take a bundle, and one changed byte anywhere fails both at 
   expect(found.whole).toMatchObject({ ok: true, events: whole.ok ? whole.events : {} });
   for (const [id, { file, line }] of faults)
     expect([id, found[id]]).toMatchObject([id, { ok: false, fault: { file, line } }]);
-}, 120_000);
+});
 
 /** What somebody who writes the database gains: the server signs a bundle of it, and the bundle shows the place. */
 test.each([
@@ -72,6 +78,9 @@ test.each([
     'UPDATE approvals SET envelope = replace(envelope, \'"sig":"\', \'"sig":"AA\')',
   ],
   ['approvals/0001.ndjson', 'update_ids', 'DELETE FROM approval_updates'],
+  ['approvals/0001.ndjson', 'bulk_id', 'UPDATE approvals SET bulk_id = NULL'],
+  ['approvals/0001.ndjson', 'bulk_id', `UPDATE approvals SET bulk_id = '${ANOTHER}'`],
+  ['decisions/0001.ndjson', 'record', OTHER_ACT],
   ['decisions/0001.ndjson', 'sha256', "UPDATE decisions SET document = replace(document, 'left', 'lost')"],
   [
     'statements/0001.ndjson',
@@ -83,6 +92,7 @@ test.each([
   const it = await createEvidenceScene(sqlite);
   await it.stop();
   const database = new DatabaseSync(join(it.dataDir, SQLITE_FILE));
+  database.function('sha256_hex', (text) => sha256Hex(String(text)));
   database.exec(statement);
   database.close();
   const path = it.file('changed.tar');

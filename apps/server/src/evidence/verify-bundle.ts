@@ -9,7 +9,7 @@ import { lineDigest, manifestBytes } from './bundle-form.ts';
 import { createTally, FIGURES } from './figure-rules.ts';
 import { type ArchiveBytes, type BundleEntry, listBundle } from './open-bundle.ts';
 import { type BundleFault, FaultyBundle } from './verify-fault.ts';
-import { createLineChecks } from './verify-lines.ts';
+import { createLineChecks, type EventCounts } from './verify-lines.ts';
 import { type FleetKeys, type KeyLine, type Pins, vouchKeys } from './vouch-keys.ts';
 
 const envelopes = Compile(Envelope);
@@ -22,7 +22,7 @@ export interface VerifiedBundle {
   readonly keys: FleetKeys;
   /** The key that signed the manifest. */
   readonly keyId: string;
-  readonly events: { readonly shown: number; readonly withheld: number; readonly signedUpTo: number | null };
+  readonly events: EventCounts;
 }
 
 export type BundleVerdict =

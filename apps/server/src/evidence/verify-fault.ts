@@ -16,6 +16,17 @@ export class FaultyBundle extends Error {
   }
 }
 
+/** A line of a file of the bundle, from 1. */
+export interface Place {
+  readonly file: string;
+  readonly line: number;
+}
+
+/** A fault of a line, or of a member of it. */
+export function faultAt({ file, line }: Place, detail: string, field: string | null): FaultyBundle {
+  return new FaultyBundle(file, detail, { line, field });
+}
+
 /** `file, line 3, member x: what is wrong`. */
 export function faultText({ file, line, field, detail }: BundleFault): string {
   const place = [

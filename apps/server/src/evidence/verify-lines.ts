@@ -16,19 +16,22 @@ import { Compile } from 'typebox/compile';
 import { hashOfEvent } from '../events/append-event.ts';
 import { ExportEvent } from '../events/export-lines.ts';
 import { sha256Hex } from '../platform/sha256.ts';
-import { FaultyBundle } from './verify-fault.ts';
+import { type BulkCounts, createBulkChecks } from './bulk-checks.ts';
+import { FaultyBundle, faultAt, type Place } from './verify-fault.ts';
 import type { FleetKeys } from './vouch-keys.ts';
 import { faultOfWithheld, WithheldEvent } from './withheld-rules.ts';
 
 export interface LineChecks {
   take(folder: string, line: object, at: Place): void;
   /** At the end of all lines. */
-  end(): { shown: number; withheld: number; signedUpTo: number | null };
+  end(): EventCounts;
 }
 
-interface Place {
-  readonly file: string;
-  readonly line: number;
+export interface EventCounts {
+  readonly shown: number;
+  readonly withheld: number;
+  readonly signedUpTo: number | null;
+  readonly bulk: BulkCounts;
 }
 
 const Any = Type.Unknown();
@@ -68,6 +71,7 @@ export function createLineChecks({
   let signedUpTo: number | null = null;
   let shown = 0;
   let withheld = 0;
+  const bulk = createBulkChecks();
 
   /** The bytes that a key of the fleet signed before it was revoked. */
   function open(
@@ -75,47 +79,50 @@ export function createLineChecks({
     { type, timeOf, at, field }: Opening,
   ): { payload: unknown; bytes: Uint8Array } {
     const verified = verifyEnvelope(envelope, keys.keys, type);
-    if (!verified.ok) throw fault(at, `is signed by no key of the fleet (${verified.reason})`, field);
+    if (!verified.ok) throw faultAt(at, `is signed by no key of the fleet (${verified.reason})`, field);
     const parsed = parseStrictJson(verified.payload);
-    if (!parsed.ok) throw fault(at, `the signed text ${parsed.reason}`, field);
+    if (!parsed.ok) throw faultAt(at, `the signed text ${parsed.reason}`, field);
     const revoked = keys.revokedAtMs.get(verified.keyId);
     const signedMs = Date.parse(timeOf(parsed.value));
     if (revoked !== undefined && !(signedMs <= revoked))
-      throw fault(at, 'its key had been revoked before it signed', field);
-    if (textAt(parsed.value, 'fleet_id') !== fleetId) throw fault(at, 'is of another fleet', field);
+      throw faultAt(at, 'its key had been revoked before it signed', field);
+    if (textAt(parsed.value, 'fleet_id') !== fleetId) throw faultAt(at, 'is of another fleet', field);
     return { payload: parsed.value, bytes: verified.payload };
   }
 
   function takeApproval(line: object, at: Place): void {
-    if (!approvals.Check(line)) throw fault(at, 'is no approval', null);
+    if (!approvals.Check(line)) throw faultAt(at, 'is no approval', null);
     const opening = { type: APPROVAL_TYPE, timeOf: timeAt('issued_at'), at, field: 'token' };
     const { payload, bytes } = open(line.token, opening);
-    if (!payloads.Check(payload)) throw fault(at, 'the signed text is no approval', 'token');
-    if (sha256Hex(bytes) !== line.sha256) throw fault(at, 'is not the SHA-256 of the signed text', 'sha256');
-    if (payload.token_id !== line.token_id) throw fault(at, 'the token has another id', 'token_id');
-    if (payload.agent_id !== line.agent_id) throw fault(at, 'the token is for another host', 'agent_id');
+    if (!payloads.Check(payload)) throw faultAt(at, 'the signed text is no approval', 'token');
+    if (sha256Hex(bytes) !== line.sha256)
+      throw faultAt(at, 'is not the SHA-256 of the signed text', 'sha256');
+    if (payload.token_id !== line.token_id) throw faultAt(at, 'the token has another id', 'token_id');
+    if (payload.agent_id !== line.agent_id) throw faultAt(at, 'the token is for another host', 'agent_id');
     const named = payload.updates.map(({ update_id }) => update_id).join();
-    if (named !== line.update_ids.join()) throw fault(at, 'the token names other updates', 'update_ids');
+    if (named !== line.update_ids.join()) throw faultAt(at, 'the token names other updates', 'update_ids');
     for (const [i, { approval_sha256: sha256 }] of line.results.entries())
       if (sha256 !== line.sha256)
-        throw fault(at, 'is the result of another approval', `results[${i}].approval_sha256`);
+        throw faultAt(at, 'is the result of another approval', `results[${i}].approval_sha256`);
+    bulk.takeApproval(line, at);
   }
 
   function takeSigned(line: object, { type, at }: { type: string; at: Place }): void {
-    if (!signed.Check(line)) throw fault(at, 'lacks its envelope or its hash', null);
+    if (!signed.Check(line)) throw faultAt(at, 'lacks its envelope or its hash', null);
     const opening = { type, timeOf: timeAt('created_at'), at, field: 'envelope' };
     const { bytes } = open(line.envelope, opening);
-    if (sha256Hex(bytes) !== line.sha256) throw fault(at, 'is not the SHA-256 of the signed text', 'sha256');
+    if (sha256Hex(bytes) !== line.sha256)
+      throw faultAt(at, 'is not the SHA-256 of the signed text', 'sha256');
   }
 
   function takeCheckpoint(envelope: unknown, at: Place): void {
     const field = 'checkpoint';
     const opening = { type: CHECKPOINT_TYPE, timeOf: timeAt('created_at'), at, field };
     const { payload } = open(envelope, opening);
-    if (!checkpoints.Check(payload)) throw fault(at, 'the signed text is no checkpoint', field);
+    if (!checkpoints.Check(payload)) throw faultAt(at, 'the signed text is no checkpoint', field);
     if (payload.position !== last.position)
-      throw fault(at, `signs position ${payload.position} behind the event at ${last.position}`, field);
-    if (payload.hash !== last.hash) throw fault(at, 'signs another event than the one before it', field);
+      throw faultAt(at, `signs position ${payload.position} behind the event at ${last.position}`, field);
+    if (payload.hash !== last.hash) throw faultAt(at, 'signs another event than the one before it', field);
     signedUpTo = payload.position;
   }
 
@@ -126,11 +133,11 @@ export function createLineChecks({
   ): void {
     // The first checkpoint of the part is what its beginning rests on.
     if (chain !== null && chain.start.position > 0 && signedUpTo === null)
-      throw fault(at, 'no checkpoint signs the event before it', `${of}.previous_hash`);
+      throw faultAt(at, 'no checkpoint signs the event before it', `${of}.previous_hash`);
     if (next.position !== last.position + 1)
-      throw fault(at, `has position ${next.position} after ${last.position}`, `${of}.position`);
+      throw faultAt(at, `has position ${next.position} after ${last.position}`, `${of}.position`);
     if (next.previous_hash !== last.hash)
-      throw fault(at, 'does not name the hash of the event before it', `${of}.previous_hash`);
+      throw faultAt(at, 'does not name the hash of the event before it', `${of}.previous_hash`);
     last = { position: next.position, hash: next.hash };
   }
 
@@ -142,15 +149,15 @@ export function createLineChecks({
     if (checkpointLine.Check(line)) takeCheckpoint(line.checkpoint, at);
     else if (withheldLine.Check(line)) {
       const member = faultOfWithheld(line.withheld);
-      if (member !== null) throw fault(at, 'does not fit the hash of the event', `withheld.${member}`);
+      if (member !== null) throw faultAt(at, 'does not fit the hash of the event', `withheld.${member}`);
       follow(line.withheld, at, 'withheld');
       withheld++;
     } else if (eventLine.Check(line)) {
       const { hash, ...content } = line.event;
-      if (hashOfEvent(content) !== hash) throw fault(at, 'the event does not match its hash', 'event.hash');
+      if (hashOfEvent(content) !== hash) throw faultAt(at, 'the event does not match its hash', 'event.hash');
       follow(line.event, at, 'event');
       shown++;
-    } else throw fault(at, 'is neither an event nor a checkpoint', null);
+    } else throw faultAt(at, 'is neither an event nor a checkpoint', null);
   }
 
   return {
@@ -158,11 +165,14 @@ export function createLineChecks({
       const type = SIGNED_FOLDERS.get(folder);
       if (type !== undefined) takeSigned(line, { type, at });
       else if (folder === 'approvals') takeApproval(line, at);
-      else if (folder === 'events') takeEvent(line, at);
-      else if (folder === 'decisions') {
-        if (!decisions.Check(line)) throw fault(at, 'is no decision', null);
+      else if (folder === 'events') {
+        takeEvent(line, at);
+        bulk.takeEvent(line, at);
+      } else if (folder === 'decisions') {
+        if (!decisions.Check(line)) throw faultAt(at, 'is no decision', null);
         if (sha256Hex(line.record) !== line.sha256)
-          throw fault(at, 'is not the SHA-256 of the record', 'sha256');
+          throw faultAt(at, 'is not the SHA-256 of the record', 'sha256');
+        bulk.takeDecision(line.record, at);
       }
     },
     end() {
@@ -170,7 +180,7 @@ export function createLineChecks({
         throw new FaultyBundle('manifest.json', `the events end at position ${last.position}`, {
           field: 'chain.end',
         });
-      return { shown, withheld, signedUpTo };
+      return { shown, withheld, signedUpTo, bulk: bulk.end() };
     },
   };
 }
@@ -180,10 +190,6 @@ interface Opening {
   readonly timeOf: (payload: unknown) => string;
   readonly at: Place;
   readonly field: string;
-}
-
-function fault({ file, line }: Place, detail: string, field: string | null): FaultyBundle {
-  return new FaultyBundle(file, detail, { line, field });
 }
 
 function timeAt(name: string): (payload: unknown) => string {

@@ -1,9 +1,10 @@
+import { createHash } from 'node:crypto';
 import { canonicalJson } from '@tidegate/protocol/canonical-json';
 import type { Envelope } from '@tidegate/protocol/documents';
 import { EVIDENCE_TYPE, type EvidenceManifest, type EvidenceScope } from '@tidegate/protocol/evidence-api';
 import { rfc3339 } from '../platform/clock.ts';
+import { weighedChunks } from '../platform/db/chunks.ts';
 import type { Db } from '../platform/db/engine.ts';
-import { sha256Hex } from '../platform/sha256.ts';
 import { takeTurn } from '../platform/turns.ts';
 import {
   FILE_MAX_BYTES,
@@ -12,6 +13,7 @@ import {
   MANIFEST_MAX_BYTES,
   manifestBytes,
   PART_BYTES,
+  PIECE_BYTES,
 } from './bundle-form.ts';
 import {
   approvalLines,
@@ -86,22 +88,30 @@ export async function* writeBundle(
   const files: EvidenceManifest['files'] = [];
   const lineCounts: Record<string, number> = {};
   const hosts = await hostsOfScope(db, scope);
-  const of: Collecting = { db, scope, span, hosts, note: (sentence) => unknown.push(sentence) };
+  const note = (sentence: string) => void unknown.push(sentence);
+  const of: Collecting = { db, scope, span, hosts, bulkIds: new Set(), note };
   const tally = createTally(FIGURES);
   const report = createReport();
   let chain: EvidenceManifest['chain'] = null;
 
-  function* put(name: string, bytes: Buffer): Generator<Buffer> {
+  async function* put(name: string, texts: readonly Buffer[]): AsyncGenerator<Buffer> {
     if (files.length >= FILES_MAX) throw new BundleTooLarge(`a bundle has at most ${FILES_MAX} files`);
-    files.push({ name, bytes: bytes.length, sha256: sha256Hex(bytes) });
-    yield* entry(name, bytes);
+    const size = texts.reduce((sum, { length }) => sum + length, 0);
+    const hash = createHash('sha256');
+    yield tarHeader({ name, bytes: size });
+    for (const some of weighedChunks(texts, { weigh: ({ length }) => length, most: PIECE_BYTES })) {
+      await takeTurn();
+      const piece = Buffer.concat(some);
+      hash.update(piece);
+      yield piece;
+    }
+    yield Buffer.alloc(paddingOf(size));
+    files.push({ name, bytes: size, sha256: hash.digest('hex') });
   }
   /** A file, and the beginnings of the hashes of its lines, by which a verifier finds a changed line. */
   async function* putLines(name: string, { lines, digests }: Part): AsyncGenerator<Buffer> {
-    for (const [file, texts] of [[name, lines] as const, [`lines/${name}`, digests] as const]) {
-      await takeTurn();
-      yield* put(file, Buffer.concat(texts));
-    }
+    yield* put(name, lines);
+    yield* put(`lines/${name}`, digests);
   }
   async function* putFolder(folder: string, lines: Lines): AsyncGenerator<Buffer> {
     let part: Part = { lines: [], digests: [] };
@@ -164,14 +174,11 @@ export async function* writeBundle(
   };
   const bytes = Buffer.from(canonicalJson(manifest));
   if (bytes.length > MANIFEST_MAX_BYTES) throw new BundleTooLarge('the list of files is too long');
-  yield* entry('manifest.json', manifestBytes(signer.signer().sign(EVIDENCE_TYPE, bytes)));
+  const signed = manifestBytes(signer.signer().sign(EVIDENCE_TYPE, bytes));
+  yield tarHeader({ name: 'manifest.json', bytes: signed.length });
+  yield signed;
+  yield Buffer.alloc(paddingOf(signed.length));
   yield Buffer.alloc(2 * TAR_BLOCK);
-}
-
-function* entry(name: string, bytes: Buffer): Generator<Buffer> {
-  yield tarHeader({ name, bytes: bytes.length });
-  yield bytes;
-  yield Buffer.alloc(paddingOf(bytes.length));
 }
 
 /** The lines of a file that is being made, each with its end. */

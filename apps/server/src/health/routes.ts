@@ -12,6 +12,8 @@ export interface HealthDeps {
   advisories: () => AdvisoryCheck;
   /** Whether the server is about to stop. */
   isDraining: () => boolean;
+  /** Whether each worker answers; absent: there are none. */
+  areWorkersReady?: () => boolean;
 }
 
 /** States in which approvals stop, or pass unchecked. */
@@ -24,13 +26,13 @@ const RETRY_AFTER_SECONDS = 5;
  * nothing that it tells of. Readiness says whether to send requests here.
  */
 export function mountHealth(routes: Routes, deps: HealthDeps): void {
-  const { platform, version, schemaVersion, bootedAt, advisories, isDraining } = deps;
+  const { platform, version, schemaVersion, bootedAt, advisories, isDraining, areWorkersReady } = deps;
   const probe = createDatabaseProbe({ ...platform, schemaVersion });
   routes.public({
     method: 'GET',
     url: '/api/health',
     access: { limit: null },
-    schema: { tags: ['service'], summary: 'Health and version (E6)', response: { 200: Health } },
+    schema: { tags: ['service'], summary: 'Health and version', response: { 200: Health } },
     handler: async (): Promise<Health> => {
       const database = (await probe()) === 'down' ? ('down' as const) : ('ok' as const);
       const checks = { database, advisories: advisories() };
@@ -50,7 +52,10 @@ export function mountHealth(routes: Routes, deps: HealthDeps): void {
       refuses: ['unavailable'],
     },
     handler: async (): Promise<Ready> => {
-      const detail = whyNotReady({ database: await probe(), isDraining: isDraining() });
+      const detail = whyNotReady({
+        ...{ database: await probe(), isDraining: isDraining() },
+        areWorkersReady: areWorkersReady?.() ?? true,
+      });
       if (detail === null) return { status: 'ready' };
       throw new Refusal('unavailable', { detail, retryAfterSeconds: RETRY_AFTER_SECONDS });
     },
@@ -60,11 +65,14 @@ export function mountHealth(routes: Routes, deps: HealthDeps): void {
 function whyNotReady({
   database,
   isDraining,
+  areWorkersReady,
 }: {
   database: DatabaseState;
   isDraining: boolean;
+  areWorkersReady: boolean;
 }): string | null {
   if (isDraining) return 'The server is about to stop.';
+  if (!areWorkersReady) return 'A worker of this server is starting.';
   switch (database) {
     case 'down':
       return 'The database cannot be reached or takes no writes.';

@@ -29,10 +29,16 @@ export interface HeldPlan {
   readonly actions: readonly Pick<PlanAction, 'name' | 'to_version'>[];
 }
 
+/** A package by the manager that knows the name. */
+export interface NamedPackage {
+  readonly ecosystem: Ecosystem;
+  readonly name: string;
+}
+
 /** Whether a hold names this package; which hosts it is for is another question. */
 export function namesPackage(
   { ecosystems, packages }: Pick<HoldInForce, 'ecosystems' | 'packages'>,
-  one: { readonly ecosystem: Ecosystem; readonly name: string },
+  one: NamedPackage,
 ): boolean {
   return ecosystems.includes(one.ecosystem) && globOfPackage(packages, one) !== undefined;
 }

@@ -2,6 +2,9 @@ import type { HostFault } from '@tidegate/protocol/host-faults-api';
 import type { HostTroubleReason } from '@tidegate/protocol/package-condition';
 import type { Ecosystem } from '@tidegate/protocol/scalars';
 import type { CommandAction, CommandStatus } from '@tidegate/protocol/states';
+import { CLOCK_DOUBT_MS, LISTS_MAX_AGE_MS } from '@tidegate/protocol/timeliness';
+import { TIMELINESS_KNOWN_MS, type Timeliness } from '../agents/timeliness-store.ts';
+import { CLOCK_SKEW_MS } from '../windows/schedule-rules.ts';
 
 /** What the server knows of a host. */
 export interface HostFacts {
@@ -23,6 +26,8 @@ export interface HostFacts {
   readonly failed: FailedCommand | null;
   readonly needsReboot: boolean;
   readonly needsRestarts: boolean;
+  /** Null: the host has not said, as older agents do not. */
+  readonly timeliness: Timeliness | null;
 }
 
 interface ReportFacts {
@@ -50,6 +55,9 @@ const FIRST_REPORT_MS = 3_600_000;
 
 /** What is wrong with a host, the most urgent first; HOST_FAULT_KINDS has the same order. */
 export function faultsOf(facts: HostFacts, nowMs: number): readonly Fault[] {
+  const { timeliness } = facts;
+  const isKnown = timeliness !== null && nowMs - timeliness.receivedMs <= TIMELINESS_KNOWN_MS;
+  const timely = isKnown ? timeliness : null;
   return [
     ...when(facts.cloneSinceMs, {
       ...{ kind: 'clone_suspected', urgent: true, mend: 'decide_clone' },
@@ -63,6 +71,7 @@ export function faultsOf(facts: HostFacts, nowMs: number): readonly Fault[] {
       text: 'The agent is older than this server accepts',
       why: 'The host receives the update of its agent, and nothing else until that is installed.',
     }),
+    ...clockFaults(timely),
     ...when(facts.redProbesSinceMs, {
       ...{ kind: 'probes_red', urgent: true, mend: 'see_probes' },
       text: 'Its own health checks fail',
@@ -70,6 +79,7 @@ export function faultsOf(facts: HostFacts, nowMs: number): readonly Fault[] {
     }),
     ...commandFaults(facts.failed),
     ...reportFaults(facts, nowMs),
+    ...listFaults(timely, nowMs),
     ...when(facts.needsReboot, {
       ...{ kind: 'reboot_needed', urgent: false, mend: 'see_restarts' },
       text: 'The host needs a reboot',
@@ -181,7 +191,11 @@ function commandFaults(failed: FailedCommand | null): readonly Fault[] {
       ...{ kind: 'command_failed', since, urgent: false, mend: 'see_command', commandId },
       text: `The last command ${ended}: ${ACTIONS[action]}`,
       why:
-        reason === null ? 'Its page has the output.' : `The host said: ${reason}. Its page has the output.`,
+        reason === null
+          ? 'Its page has the output.'
+          : status === 'expired'
+            ? 'The host did not run it in time.'
+            : `The host said: ${reason}. Its page has the output.`,
     },
   ];
 }
@@ -202,6 +216,56 @@ function reportFaults({ reports, isOnline, enrolledAtMs }: HostFacts, nowMs: num
       why: 'Packages and updates may be missing from the lists.',
     }),
   ];
+}
+
+const SET_CLOCK =
+  'Set the clock there, and run NTP ("timedatectl set-ntp true"). If many hosts show this, look at the clock of the server.';
+
+/** Only a clock that is ahead keeps commands from being carried out (docs/protocol/verification.md, Time). */
+function clockFaults(timeliness: Timeliness | null): readonly Fault[] {
+  const { aheadMs } = timeliness ?? { aheadMs: 0 };
+  const apartMs = Math.abs(aheadMs);
+  const side = aheadMs > 0 ? 'ahead of' : 'behind';
+  return when(apartMs > CLOCK_DOUBT_MS, {
+    ...{ kind: 'clock_wrong', urgent: aheadMs > CLOCK_SKEW_MS, mend: null },
+    text: `The clock of the host is about ${spanOf(apartMs)} ${side} the server's`,
+    why: `${clockMeaning(aheadMs)} ${SET_CLOCK}`,
+  });
+}
+
+function clockMeaning(aheadMs: number): string {
+  if (aheadMs > CLOCK_SKEW_MS)
+    return 'Clocks may differ by 5 minutes: the host takes signed commands for expired too early, and from 15 minutes on it installs nothing, unless its own policy allows more.';
+  if (aheadMs < -CLOCK_SKEW_MS)
+    return 'Commands work, as the host goes by the times that the server signs. Its logs, its timers and what it says of certificates are wrong.';
+  return 'Signed commands allow for a difference of 5 minutes.';
+}
+
+const FETCHED_BY: Readonly<Partial<Record<Ecosystem, string>>> = {
+  apt: 'A scan does not fetch the lists: apt-daily.timer does, or tidegate-apt-update.timer. See why neither runs, or run "apt-get update" on the host: the next scan reports it.',
+  dnf: 'A scan fetches the lists again once the metadata_expire of a repository has passed: look at that setting, and whether the host reaches its repositories.',
+};
+
+function listFaults(timeliness: Timeliness | null, nowMs: number): readonly Fault[] {
+  if (timeliness === null) return [];
+  const old = timeliness.lists.filter(({ ageMs }) => ageMs > LISTS_MAX_AGE_MS);
+  return old.map(({ ecosystem, ageMs }) => ({
+    ...{ kind: 'lists_stale', since: null, urgent: false, mend: null },
+    text: `The package lists of ${ecosystem} are ${spanOf(nowMs - timeliness.receivedMs + ageMs)} old`,
+    why: `Newer updates are not known, so "nothing to install" is not to be believed. ${FETCHED_BY[ecosystem] ?? ''}`.trim(),
+  }));
+}
+
+const UNITS = [
+  ['days', 86_400_000],
+  ['hours', 3_600_000],
+  ['minutes', 60_000],
+] as const;
+
+/** In the largest unit of which there are two. */
+function spanOf(ms: number): string {
+  const [unit, unitMs] = UNITS.find(([, size]) => ms >= 2 * size) ?? ['seconds', 1_000];
+  return `${Math.floor(ms / unitMs)} ${unit}`;
 }
 
 /** A number is the time since when it is so. */

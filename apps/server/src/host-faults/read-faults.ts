@@ -5,6 +5,7 @@ import { Value } from 'typebox/value';
 import { isTooOld } from '../agents/guard-rules.ts';
 import { isOnline } from '../agents/presence.ts';
 import { type AgentRow, findAgent } from '../agents/store.ts';
+import { findTimeliness } from '../agents/timeliness-store.ts';
 import { listReports } from '../inventory/installed-store.ts';
 import { rfc3339 } from '../platform/clock.ts';
 import type { Db } from '../platform/db/engine.ts';
@@ -29,6 +30,7 @@ export async function readFaults(
     reports: (await listReports(db, agentId)).map(reportFacts),
     redProbesSinceMs: await redSince(db, agentId),
     failed: await lastFailed(db, agentId),
+    timeliness: await findTimeliness(db, agentId),
   };
   return {
     as_of: rfc3339(nowMs),

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
-import type { Db, Tx } from '../platform/db/engine.ts';
+import type { Db, HotSql, Tx } from '../platform/db/engine.ts';
+import { hotSql } from '../platform/db/hot-sql.ts';
 import type { PackageIdentity } from './identity.ts';
 
 /** Changes that are kept of one host: a release upgrade of 2,000 packages leaves 4,000. */
@@ -17,6 +18,8 @@ export interface Change {
   readonly change: ChangeKind;
   /** After the change; of a removed package, before it. */
   readonly held: number;
+  /** Of an added package, what was removed for it and was held alike: of the same name and architecture. Counts as a change. */
+  readonly replacedId?: number;
 }
 
 /** Appends to a host's history, whose lock the caller holds, and drops what exceeds CHANGES_MAX. */
@@ -25,19 +28,35 @@ export async function recordChanges(
   { agentNumber, changes, nowMs }: { agentNumber: number; changes: readonly Change[]; nowMs: number },
 ): Promise<void> {
   if (changes.length === 0) return;
-  const { changes: newest } = await tx
-    .updateTable('inventory_agents')
-    .set((e) => ({ changes: e('changes', '+', changes.length) }))
-    .where('number', '=', agentNumber)
-    .returning('changes')
-    .executeTakeFirstOrThrow();
-  const rows = changes.map(({ packageId, change, held }, i) => ({
-    ...{ agent_number: agentNumber, position: newest - changes.length + 1 + i, package_id: packageId },
-    ...{ change: NUMBERS[change], held, changed_at: nowMs },
-  }));
-  await tx.insertInto('inventory_changes').values(rows).execute();
+  const places = changes.map(({ replacedId }) => (replacedId === undefined ? 1 : 2));
+  const count = places.reduce((sum, some) => sum + some, 0);
+  const [counted] = await tx.run(COUNT_CHANGES, [count, agentNumber]);
+  if (!counted) throw new Error('a host without a number has no history');
+  const newest = Number(counted[0]);
+  let position = newest - count;
+  await tx.runEach(
+    ADD_CHANGE,
+    changes.map(({ packageId, change, held, replacedId = null }, i) => {
+      position += places[i] ?? 0;
+      return [agentNumber, position, packageId, NUMBERS[change], held, nowMs, replacedId];
+    }),
+  );
   await forgetChanges(tx, { agentNumber, upTo: newest - CHANGES_MAX });
 }
+
+const COUNT_CHANGES = hotSql(
+  'count_changes',
+  'UPDATE inventory_agents SET changes = changes + ? WHERE number = ? RETURNING changes',
+);
+
+const CHANGE_COLUMNS = '(agent_number, position, package_id, change, held, changed_at, replaced_id)';
+const ADD_CHANGE: HotSql = {
+  name: 'add_change',
+  sqlite: `INSERT INTO inventory_changes ${CHANGE_COLUMNS} VALUES (?, ?, ?, ?, ?, ?, ?)`,
+  postgres: `INSERT INTO inventory_changes ${CHANGE_COLUMNS} SELECT * FROM
+    unnest($1::integer[], $2::integer[], $3::integer[], $4::smallint[], $5::smallint[], $6::bigint[],
+      $7::integer[])`,
+};
 
 /** Deletes a host's changes up to a position. From the latest of them on, what it had is no longer known. */
 export async function forgetChanges(
@@ -90,19 +109,39 @@ export async function changesBetween(
 ): Promise<RecordedChange[]> {
   const found: RecordedChange[] = [];
   for (let position = 0; ; ) {
-    const { rows } = await sql<
-      Omit<RecordedChange, 'change'> & { change: number }
-    >`SELECT c.position, c.change, c.held, c.changed_at,
-        p.ecosystem, p.name, p.arch, p.version, p.source_name, p.source_version, p.origin
+    const { rows } = await sql<ChangeRow>`SELECT c.position, c.change, c.held, c.changed_at,
+        p.ecosystem, p.name, p.arch, p.version, p.source_name, p.source_version, p.origin,
+        r.version AS was_version, r.source_name AS was_source_name,
+        r.source_version AS was_source_version, r.origin AS was_origin
       FROM inventory_agents AS h CROSS JOIN inventory_changes AS c CROSS JOIN package_identities AS p
+      LEFT JOIN package_identities AS r ON r.id = c.replaced_id
       WHERE h.agent_id = ${agentId} AND c.agent_number = h.number AND c.position > ${position}
         AND c.changed_at > ${afterMs} AND c.changed_at <= ${untilMs} AND p.id = c.package_id
       ORDER BY c.position LIMIT ${READ_ROWS}`.execute(db);
-    found.push(...rows.map((row) => ({ ...row, change: KINDS[row.change] ?? unknownKind(row.change) })));
+    found.push(...rows.flatMap(changesOf));
     const last = rows.at(-1);
     if (!last || rows.length < READ_ROWS) return found;
     position = last.position;
   }
+}
+
+interface ChangeRow extends Omit<RecordedChange, 'change'> {
+  readonly change: number;
+  /** What is recorded of the package that was replaced; null: none was. */
+  readonly was_version: string | null;
+  readonly was_source_name: string | null;
+  readonly was_source_version: string | null;
+  readonly was_origin: string | null;
+}
+
+/** A row, or the two changes that it stands for. */
+function changesOf(row: ChangeRow): RecordedChange[] {
+  const { was_version, was_source_name, was_source_version, was_origin, change: kind, ...rest } = row;
+  const change: RecordedChange = { ...rest, change: KINDS[kind] ?? unknownKind(kind) };
+  if (was_version === null) return [change];
+  const before = { source_name: was_source_name, source_version: was_source_version, origin: was_origin };
+  const position = change.position - 1;
+  return [{ ...change, ...before, position, change: 'removed', version: was_version }, change];
 }
 
 const KINDS: readonly ChangeKind[] = ['removed', 'added', 'held'];

@@ -9,23 +9,6 @@ const COLLECTED_MAX = 30_000;
 export interface WantedPackages {
   readonly ecosystem: string;
   readonly names: readonly string[];
-  /** Only in these versions; in any if absent. */
-  readonly versions?: readonly string[] | undefined;
-}
-
-/** The versions of a package that any host has or had lately. */
-export async function knownVersions(
-  db: Db,
-  { ecosystem, name }: { ecosystem: string; name: string },
-): Promise<string[]> {
-  const rows = await db
-    .selectFrom('package_identities')
-    .select('version')
-    .distinct()
-    .where('ecosystem', '=', ecosystem)
-    .where('name', '=', name)
-    .execute();
-  return rows.map(({ version }) => version);
 }
 
 /** Hosts of a scope that have one of these packages, by id, page by page. */
@@ -33,10 +16,9 @@ export async function hostsWith(
   db: Db,
   page: WantedPackages & { scope: GroupScope; after: string; limit: number },
 ) {
-  const { ecosystem, names, versions, scope, after, limit } = page;
-  if (names.length === 0 || versions?.length === 0) return [];
-  const wanted = sql<SqlBool>`p.ecosystem = ${ecosystem} AND p.name IN (${sql.join(names)})
-    ${versions ? sql`AND p.version IN (${sql.join(versions)})` : sql``}`;
+  const { ecosystem, names, scope, after, limit } = page;
+  if (names.length === 0) return [];
+  const wanted = sql<SqlBool>`p.ecosystem = ${ecosystem} AND p.name IN (${sql.join(names)})`;
   const { rows } = await sql<{ installed: number }>`SELECT count(*) AS installed FROM (SELECT 1
     FROM package_identities AS p CROSS JOIN installed_packages AS i
     WHERE ${wanted} AND i.package_id = p.id LIMIT ${COLLECTED_MAX}) AS few`.execute(db);

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Tx } from '../platform/db/engine.ts';
+import { hotSql, text } from '../platform/db/hot-sql.ts';
 import { identityDigest, type PackageIdentity } from './identity.ts';
 
 /** Attempts to number identities: each of them meets another writer, or a number that is taken. */
@@ -46,17 +47,20 @@ export async function internPackages(
 
 /** What is stored, and in use from now on. */
 async function numbersOf(tx: Tx, digests: readonly string[]): Promise<Map<string, number>> {
-  const rows = await tx
-    .selectFrom('package_identities')
-    .select(['id', 'digest', 'unused_since'])
-    .where('digest', 'in', digests)
-    .execute();
+  const rows = (await tx.run(NUMBERS_OF, [digests])).map(([id, digest, unusedSince]) => ({
+    ...{ id: Number(id), digest: text(digest), isUsed: unusedSince === null },
+  }));
   const found = new Map<string, number>();
-  for (const { id, digest, unused_since } of rows.toSorted((a, b) => (a.digest < b.digest ? -1 : 1))) {
-    if (unused_since === null || (await takeIntoUse(tx, id))) found.set(digest, id);
+  for (const { id, digest, isUsed } of rows.toSorted((a, b) => (a.digest < b.digest ? -1 : 1))) {
+    if (isUsed || (await takeIntoUse(tx, id))) found.set(digest, id);
   }
   return found;
 }
+
+const NUMBERS_OF = hotSql(
+  'identity_numbers',
+  'SELECT id, digest, unused_since FROM package_identities WHERE digest IN ?texts',
+);
 
 /** False if the sweep was first. */
 async function takeIntoUse(tx: Tx, id: number): Promise<boolean> {
@@ -78,7 +82,8 @@ export async function pageOfIdentities(
     .select(['p.id', 'p.unused_since'])
     .select(
       sql<number>`CASE WHEN EXISTS (SELECT 1 FROM installed_packages AS i WHERE i.package_id = p.id)
-        OR EXISTS (SELECT 1 FROM inventory_changes AS c WHERE c.package_id = p.id) THEN 1 ELSE 0 END`.as(
+        OR EXISTS (SELECT 1 FROM inventory_changes AS c WHERE c.package_id = p.id)
+        OR EXISTS (SELECT 1 FROM inventory_changes AS c WHERE c.replaced_id = p.id) THEN 1 ELSE 0 END`.as(
         'used',
       ),
     )

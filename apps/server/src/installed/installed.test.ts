@@ -1,10 +1,10 @@
-import { CompiledQuery } from 'kysely';
+import { CompiledQuery, sql } from 'kysely';
 import { describe, expect, test } from 'vitest';
 import type { Database, Tx } from '../platform/db/engine.ts';
 import { insertTestAgent } from '../testing/agent-rows.ts';
 import { ENGINES } from '../testing/engines.ts';
 import { createTestPlatform } from '../testing/test-platform.ts';
-import { CHANGES_DAYS, CHANGES_MAX } from './changes-store.ts';
+import { CHANGES_DAYS, CHANGES_MAX, changesBetween } from './changes-store.ts';
 import { hostsWith } from './hosts-store.ts';
 import { identityDigest, nameKey } from './identity.ts';
 import { internPackages } from './identity-store.ts';
@@ -34,7 +34,7 @@ test('SQLite finds each package that goes by its whole key, and reads no other o
   const place = { agentId, ecosystem: 'apt', nowMs: 1 };
   await database.transact((tx) => changePackages(tx, place, { put: [packageOf('curl'), packageOf('sed')] }));
   await database.transact((tx) => changePackages(tx, place, { gone: [packageOf('curl'), packageOf('sed')] }));
-  const [deletion = '', ...more] = asked.filter((sql) => sql.startsWith('delete from "installed_packages"'));
+  const [deletion = '', ...more] = asked.filter((sql) => sql.startsWith('DELETE FROM installed_packages'));
   expect(more).toEqual([]);
   const unbound = Array.from(deletion.matchAll(/\?/g), () => null);
   const { rows } = await database.read.executeQuery<{ detail: string }>(
@@ -74,8 +74,18 @@ describe.each(ENGINES)('packages of hosts on $name', (engine) => {
     const identities = () => database.read.selectFrom('package_identities').selectAll().execute();
     const changes = () =>
       database.read.selectFrom('inventory_changes').selectAll().orderBy('position').execute();
+    const history = async () => {
+      const all = await changesBetween(database.read, {
+        ...section(),
+        ...{ afterMs: 0, untilMs: platform.now() },
+      });
+      return all.map(({ position, change, name, version }) => `${position} ${change} ${name} ${version}`);
+    };
     const tidy = () => tidyIdentities(platform).run(() => false);
-    return { database, platform, agentIds, section, put, drop, reported, stored, identities, changes, tidy };
+    return {
+      ...{ database, platform, agentIds, section, put, drop, reported, stored },
+      ...{ identities, changes, history, tidy },
+    };
   }
 
   test('a package takes the place of the one of its name, version and architecture, and of no other', async () => {
@@ -94,8 +104,8 @@ describe.each(ENGINES)('packages of hosts on $name', (engine) => {
     );
   });
 
-  test('a removal and an addition in one call are two changes of the history, also by packages that the caller has read', async () => {
-    const { database, platform, section, put, reported, stored, changes } = await setUp();
+  test('a new version is one row of the history that counts as two changes, also by packages that the caller has read', async () => {
+    const { database, platform, section, put, reported, stored, changes, history } = await setUp();
     await put([packageOf('curl'), packageOf('sed')]);
     await reported();
     const present = await packagesNamed(database.read, section(), ['curl', 'sed']);
@@ -109,12 +119,65 @@ describe.each(ENGINES)('packages of hosts on $name', (engine) => {
       ['curl', '2', 0],
       ['sed', '1', 1],
     ]);
-    // 0 removed, 1 added, 2 held.
-    expect((await changes()).map(({ position, change, held }) => [position, change, held])).toEqual([
-      [1, 0, 0],
-      [2, 1, 0],
-      [3, 2, 1],
+    // 1 added, 2 held.
+    expect(
+      (await changes()).map(({ position, change, held, replaced_id }) => [
+        position,
+        change,
+        held,
+        replaced_id,
+      ]),
+    ).toEqual([
+      [2, 1, 0, present.find(({ name }) => name === 'curl')?.package_id],
+      [3, 2, 1, null],
     ]);
+    expect(await history()).toEqual(['1 removed curl 1', '2 added curl 2', '3 held sed 1']);
+  });
+
+  test('what is replaced is undone in the order in which it happened, whatever else changes under its name', async () => {
+    const { database, platform, section, put, reported, history } = await setUp();
+    const change = (edit: { gone?: PackageRecord[]; put?: PackageRecord[] }) =>
+      database.transact((tx) => changePackages(tx, { ...section(), nowMs: platform.now() }, edit));
+    await put([packageOf('linux'), packageOf('linux', { version: '2' }), packageOf('sed', { held: 1 })]);
+    await reported();
+    // One described anew, one gone, two come: the described one goes before it comes.
+    await change({
+      gone: [packageOf('linux', { version: '2' })],
+      put: [packageOf('linux', { version: '3' }), packageOf('linux', { origin: 'Debian' })],
+    });
+    const described = (await history()).filter((line) => line.endsWith(' linux 1'));
+    expect(described.map((line) => line.split(' ')[1])).toEqual(['removed', 'added']);
+    expect((await history()).map((line) => line.slice(2)).toSorted()).toEqual([
+      'added linux 1',
+      'added linux 3',
+      'removed linux 1',
+      'removed linux 2',
+    ]);
+    // What was held is removed as held, and what takes its place is not.
+    await change({ gone: [packageOf('sed', { held: 1 })], put: [packageOf('sed', { version: '2' })] });
+    const all = await changesBetween(database.read, { ...section(), afterMs: 0, untilMs: platform.now() });
+    expect(all.slice(4).map(({ change: kind, version, held }) => [kind, version, held])).toEqual([
+      ['removed', '1', 1],
+      ['added', '2', 0],
+    ]);
+    // One that goes and comes in one call is not taken for another's successor.
+    await change({
+      gone: [packageOf('linux'), packageOf('linux', { version: '3' })],
+      put: [packageOf('linux'), packageOf('linux', { version: '4' })],
+    });
+    const again = (await history()).slice(6).filter((line) => line.endsWith(' linux 1'));
+    expect(again.map((line) => line.split(' ')[1])).toEqual(['removed', 'added']);
+  });
+
+  test('a first report is stored in the order of its keys: PostgreSQL then fills the pages of the index', async () => {
+    const { database, put } = await setUp();
+    await put(Array.from({ length: 700 }, (_, n) => packageOf(`p${n}`)));
+    const order = database.engine === 'sqlite' ? sql`name_key` : sql`ctid`;
+    const { rows } = await sql<{ name_key: number }>`SELECT name_key FROM installed_packages
+      ORDER BY ${order}`.execute(database.read);
+    const keys = rows.map((row) => row.name_key);
+    expect(keys).toHaveLength(700);
+    expect(keys).toEqual(keys.toSorted((a, b) => a - b));
   });
 
   test('what two hosts say alike is one identity; what one says is never said of the other', async () => {
@@ -205,14 +268,14 @@ describe.each(ENGINES)('packages of hosts on $name', (engine) => {
     await put([packageOf('curl', { held: 1 })]);
     await drop([packageOf('new'), packageOf('was never there')]);
     const found = await changes();
-    expect(found.map(({ change, held }) => [change, held])).toEqual([
-      [2, 1],
-      [0, 0],
-      [1, 0],
-      [1, 0],
-      [0, 0],
+    // Rows with what goes come first; one that is described anew takes its own place.
+    expect(found.map(({ position, change, held }) => [position, change, held])).toEqual([
+      [2, 1, 0],
+      [3, 1, 0],
+      [4, 2, 1],
+      [5, 0, 0],
     ]);
-    expect(found.map(({ position }) => position)).toEqual([1, 2, 3, 4, 5]);
+    expect(found.map(({ replaced_id }) => replaced_id !== null)).toEqual([true, false, false, false]);
     expect(new Set(found.map((row) => row.changed_at))).toEqual(new Set([platform.now()]));
   });
 
@@ -296,9 +359,8 @@ describe.each(ENGINES)('packages of hosts on $name', (engine) => {
       };
       expect(await find()).toEqual([0, 1, 3]);
       expect(await find({ limit: 1, after: agentIds[0] ?? '' })).toEqual([1]);
-      expect(await find({ versions: ['2'] })).toEqual([3]);
-      expect(await find({ versions: [] })).toEqual([]);
-      expect(await find({ names: ['other', 'curl'], versions: ['1'] })).toEqual([0, 1, 2]);
+      expect(await find({ names: [] })).toEqual([]);
+      expect(await find({ names: ['other', 'curl'] })).toEqual([0, 1, 2, 3]);
       expect(await find({ ecosystem: 'dnf' })).toEqual([]);
       expect(await find({ scope: ['web'] })).toEqual([1]);
     },

@@ -72,6 +72,23 @@ export const INSTALLED_MOVED: readonly Statement[] = [
   'UPDATE inventory_reports SET changes_since = received_at WHERE writing IS NULL',
 ];
 
+/**
+ * PostgreSQL keeps each tree beside the rows. Each has what its questions start with, and no third column: one is unique without, and
+ * of the packages of a host or name the rows lie side by side (decision 0114). SQLite has the rows in the tree of the host.
+ */
+export const NARROW_KEYS: readonly Statement[] = [
+  { postgres: 'ALTER TABLE installed_packages DROP CONSTRAINT installed_packages_pkey' },
+  { postgres: 'DROP INDEX installed_packages_package' },
+  { postgres: 'ALTER TABLE installed_packages ADD PRIMARY KEY (package_id, agent_number)' },
+  { postgres: 'CREATE INDEX installed_packages_host ON installed_packages (agent_number, name_key)' },
+];
+
+/** A new version of a package is one row of the history: half of what two take (decision 0114). */
+export const REPLACED_PACKAGES: readonly Statement[] = [
+  'ALTER TABLE inventory_changes ADD COLUMN replaced_id INTEGER',
+  'CREATE INDEX inventory_changes_replaced ON inventory_changes (replaced_id) WHERE replaced_id IS NOT NULL',
+];
+
 declare module '../platform/db/tables.ts' {
   interface Tables {
     package_identities: {
@@ -107,6 +124,8 @@ declare module '../platform/db/tables.ts' {
       /** Whether it was held after the change; of a removed package, before it. */
       held: number;
       changed_at: number;
+      /** The package that was removed just before, at the position before; a release before this column had a row for it. */
+      replaced_id: number | null;
     };
     /** A view: what each host has installed. */
     host_packages: {

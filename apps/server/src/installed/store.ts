@@ -1,7 +1,9 @@
 import { type SqlBool, sql } from 'kysely';
 import { chunks } from '../platform/db/chunks.ts';
-import type { Db, Tx } from '../platform/db/engine.ts';
-import { type Change, recordChanges } from './changes-store.ts';
+import type { Db, HotRow, HotSql, Tx } from '../platform/db/engine.ts';
+import { hotSql, text, textOrNull } from '../platform/db/hot-sql.ts';
+import { changesOf } from './changes-of.ts';
+import { recordChanges } from './changes-store.ts';
 import { keysOf, nameKey, nameKeys, type PackageIdentity } from './identity.ts';
 import { internPackages } from './identity-store.ts';
 
@@ -10,6 +12,7 @@ export interface PackageRecord extends PackageIdentity {
 }
 
 export interface StoredPackage extends PackageRecord {
+  readonly name_key: number;
   readonly package_id: number;
 }
 
@@ -59,35 +62,60 @@ export async function packagesNamed(
   names: readonly string[],
 ): Promise<StoredPackage[]> {
   const found: StoredPackage[] = [];
-  for (const some of chunks([...new Set(names)])) {
-    const rows = await db
-      .selectFrom('host_packages')
-      .select(['package_id', 'name', 'arch', 'version', 'source_name', 'source_version', 'origin', 'held'])
-      .where('agent_id', '=', agentId)
-      .where('name_key', 'in', nameKeys(ecosystem, some))
-      .where('ecosystem', '=', ecosystem)
-      .where('name', 'in', some)
-      .execute();
-    found.push(...rows);
+  const wanted = new Set(names);
+  for (const some of chunks([...wanted])) {
+    for (const row of await db.run(PACKAGES_NAMED, [agentId, nameKeys(ecosystem, some), ecosystem])) {
+      const record = storedPackage(row);
+      // Another name may have the same key.
+      if (wanted.has(record.name)) found.push(record);
+    }
   }
   return found;
 }
 
-export async function countPackages(db: Db, { agentId, ecosystem }: Section): Promise<number> {
-  const [first, last] = keysOf(ecosystem);
-  const { count } = await db
-    .selectFrom('inventory_agents as h')
-    .innerJoin('installed_packages as i', 'i.agent_number', 'h.number')
-    .select((e) => e.fn.countAll<number>().as('count'))
-    .where('h.agent_id', '=', agentId)
-    .where('i.name_key', '>=', first)
-    .where('i.name_key', '<=', last)
-    .executeTakeFirstOrThrow();
-  return Number(count);
+/** Of the host that the first value names, what is installed (i) and what that is (p). */
+export const OF_HOST = {
+  sqlite: `FROM inventory_agents AS h CROSS JOIN installed_packages AS i CROSS JOIN package_identities AS p
+    WHERE h.agent_id = ? AND i.agent_number = h.number AND p.id = i.package_id`,
+  // OFFSET 0: each identity is looked up by its key. A plan for all hosts would rather read all identities of the fleet.
+  postgres: `FROM installed_packages AS i
+      CROSS JOIN LATERAL (SELECT * FROM package_identities WHERE id = i.package_id OFFSET 0) AS p
+    WHERE i.agent_number = (SELECT number FROM inventory_agents WHERE agent_id = $1)`,
+};
+
+const NAMED_COLUMNS =
+  'p.name, p.arch, p.version, p.source_name, p.source_version, p.origin, i.held, i.name_key, i.package_id';
+const PACKAGES_NAMED: HotSql = {
+  name: 'packages_named',
+  sqlite: `SELECT ${NAMED_COLUMNS} ${OF_HOST.sqlite}
+    AND i.name_key IN (SELECT value FROM json_each(?)) AND p.ecosystem = ?`,
+  postgres: `SELECT ${NAMED_COLUMNS} ${OF_HOST.postgres}
+    AND i.name_key = ANY($2::integer[]) AND p.ecosystem = $3`,
+};
+
+/** The columns in the order of PACKAGES_NAMED. */
+function storedPackage(row: HotRow): StoredPackage {
+  return {
+    ...{ name: text(row[0]), arch: text(row[1]), version: text(row[2]) },
+    ...{ source_name: textOrNull(row[3]), source_version: textOrNull(row[4]), origin: textOrNull(row[5]) },
+    ...{ held: Number(row[6]), name_key: Number(row[7]), package_id: Number(row[8]) },
+  };
 }
 
+export async function countPackages(db: Db, { agentId, ecosystem }: Section): Promise<number> {
+  const [first, last] = keysOf(ecosystem);
+  const [row] = await db.run(COUNT_PACKAGES, [agentId, first, last]);
+  return Number(row?.[0]);
+}
+
+const COUNT_PACKAGES = hotSql(
+  'count_packages',
+  `SELECT count(*) FROM installed_packages
+    WHERE agent_number = (SELECT number FROM inventory_agents WHERE agent_id = ?) AND name_key BETWEEN ? AND ?`,
+);
+
 export interface PackageChanges {
-  readonly gone?: readonly PackageIdentity[];
+  readonly gone?: readonly Pick<PackageIdentity, 'name' | 'arch' | 'version'>[];
   readonly put?: readonly PackageRecord[];
   /** The stored packages of all these names, where the caller has read them. */
   readonly stored?: readonly StoredPackage[];
@@ -102,95 +130,57 @@ export async function changePackages(
   { nowMs, ...place }: Section & { nowMs: number },
   { gone = [], put = [], stored }: PackageChanges,
 ): Promise<void> {
-  const items = [...gone.map((record) => ({ record, to: null })), ...put.map((to) => ({ record: to, to }))];
+  const items = [...gone.map((record) => ({ record, to: null })), ...put.map((to) => ({ record: to, to }))]
+    .map((item) => ({ ...item, key: nameKey(place.ecosystem, item.record.name) }))
+    // So that PostgreSQL fills the pages of the primary key, and a version meets the one that takes its place.
+    .toSorted((a, b) => a.key - b.key);
   if (items.length === 0) return;
   const host = await numberedHost(tx, place);
   for (const some of chunks(items)) {
     const names = some.map(({ record }) => record.name);
     const present = stored ?? (host.isNew ? [] : await packagesNamed(tx, place, names));
-    const changes: Change[] = [];
-    const removed: StoredPackage[] = [];
-    const remove = (known: StoredPackage) => {
-      removed.push(known);
-      changes.push({ packageId: known.package_id, change: 'removed', held: known.held });
-    };
-    const byKey = new Map(present.map((row) => [keyOf(row), row]));
-    for (const { record } of some.filter(({ to }) => to === null)) {
-      const known = byKey.get(keyOf(record));
-      if (known) remove(known);
-      byKey.delete(keyOf(record));
-    }
-    const written = some.flatMap(({ to }) => to ?? []);
-    const rows = await rowsOf(tx, { ...place, agentNumber: host.number, records: written });
-    written.forEach((record, i) => {
-      const [packageId = 0, known] = [rows[i]?.package_id, byKey.get(keyOf(record))];
-      const { held } = record;
-      if (known?.package_id === packageId) {
-        if (known.held !== held) changes.push({ packageId, change: 'held', held });
-      } else {
-        if (known) remove(known);
-        changes.push({ packageId, change: 'added', held });
-      }
-    });
-    await deleteInstalled(tx, { agentNumber: host.number, ecosystem: place.ecosystem, removed });
-    await insertInstalled(tx, rows);
+    const written = some.flatMap(({ to, key }) => (to ? { ...to, name_key: key } : []));
+    const rows = await numbered(tx, { ...place, records: written });
+    const going = some.flatMap(({ record, to }) => (to === null ? [record] : []));
+    const { removed, changes } = changesOf({ stored: present, gone: going, put: rows });
+    await tx.runEach(
+      DELETE_INSTALLED,
+      removed.map((row) => [host.number, row.name_key, row.package_id]),
+    );
+    await tx.runEach(
+      PUT_INSTALLED,
+      rows.map((row) => [host.number, row.name_key, row.package_id, row.held]),
+    );
     if (host.hasBaseline) await recordChanges(tx, { agentNumber: host.number, changes, nowMs });
   }
 }
 
-interface InstalledRow {
-  agent_number: number;
-  name_key: number;
-  package_id: number;
-  held: number;
-}
-
-async function rowsOf(
-  tx: Tx,
-  { agentNumber, ecosystem, records }: Section & { agentNumber: number; records: readonly PackageRecord[] },
-): Promise<InstalledRow[]> {
-  const ids = await internPackages(tx, { ecosystem, packages: records });
-  return records.map(({ name, held }, i) => ({
-    ...{ agent_number: agentNumber, name_key: nameKey(ecosystem, name) },
-    ...{ package_id: ids[i] ?? 0, held },
-  }));
-}
-
-async function insertInstalled(tx: Tx, rows: readonly InstalledRow[]): Promise<void> {
-  if (rows.length === 0) return;
-  await tx
-    .insertInto('installed_packages')
-    .values(rows)
-    .onConflict((conflict) =>
-      conflict
-        .columns(['agent_number', 'name_key', 'package_id'])
-        .doUpdateSet((e) => ({ held: e.ref('excluded.held') })),
-    )
-    .execute();
-}
-
-function keyOf({ name, arch, version }: Pick<PackageIdentity, 'name' | 'arch' | 'version'>): string {
-  return `${name}\n${arch}\n${version}`;
-}
-
 /** By whole keys: with the numbers alone SQLite would read all packages of the host. */
-async function deleteInstalled(
+const DELETE_INSTALLED: HotSql = {
+  name: 'delete_installed',
+  sqlite: 'DELETE FROM installed_packages WHERE agent_number = ? AND name_key = ? AND package_id = ?',
+  postgres: `DELETE FROM installed_packages AS i USING unnest($1::integer[], $2::integer[], $3::integer[])
+      AS k (agent_number, name_key, package_id)
+    WHERE i.agent_number = k.agent_number AND i.name_key = k.name_key AND i.package_id = k.package_id`,
+};
+
+const INSTALLED_COLUMNS = '(agent_number, name_key, package_id, held)';
+const ON_INSTALLED = 'DO UPDATE SET held = excluded.held';
+const PUT_INSTALLED: HotSql = {
+  name: 'put_installed',
+  sqlite: `INSERT INTO installed_packages ${INSTALLED_COLUMNS} VALUES (?, ?, ?, ?)
+    ON CONFLICT (agent_number, name_key, package_id) ${ON_INSTALLED}`,
+  postgres: `INSERT INTO installed_packages ${INSTALLED_COLUMNS}
+    SELECT * FROM unnest($1::integer[], $2::integer[], $3::integer[], $4::smallint[])
+    ON CONFLICT (package_id, agent_number) ${ON_INSTALLED}`,
+};
+
+async function numbered(
   tx: Tx,
-  {
-    agentNumber,
-    ecosystem,
-    removed,
-  }: { agentNumber: number; ecosystem: string; removed: readonly StoredPackage[] },
-): Promise<void> {
-  if (removed.length === 0) return;
-  const keys = removed.map(
-    ({ name, package_id: id }) => sql`(CAST(${nameKey(ecosystem, name)} AS INTEGER), CAST(${id} AS INTEGER))`,
-  );
-  await tx
-    .deleteFrom('installed_packages')
-    .where('agent_number', '=', agentNumber)
-    .where(sql<SqlBool>`(name_key, package_id) IN (VALUES ${sql.join(keys)})`)
-    .execute();
+  { ecosystem, records }: { ecosystem: string; records: readonly Omit<StoredPackage, 'package_id'>[] },
+): Promise<StoredPackage[]> {
+  const ids = await internPackages(tx, { ecosystem, packages: records });
+  return records.map((record, i) => ({ ...record, package_id: ids[i] ?? 0 }));
 }
 
 /** The number of a host, and whether an earlier report of the ecosystem is there to compare with. */
@@ -199,15 +189,8 @@ async function numberedHost(
   { agentId, ecosystem }: Section,
 ): Promise<{ number: number; isNew: boolean; hasBaseline: boolean }> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-    const row = await tx
-      .selectFrom('inventory_agents as h')
-      .leftJoin('inventory_reports as r', (join) =>
-        join.onRef('r.agent_id', '=', 'h.agent_id').on('r.ecosystem', '=', ecosystem),
-      )
-      .select(['h.number', 'r.changes_since'])
-      .where('h.agent_id', '=', agentId)
-      .executeTakeFirst();
-    if (row) return { number: row.number, isNew: attempt > 0, hasBaseline: row.changes_since !== null };
+    const [row] = await tx.run(NUMBERED_HOST, [ecosystem, agentId]);
+    if (row) return { number: Number(row[0]), isNew: attempt > 0, hasBaseline: row[1] !== null };
     await tx
       .insertInto('inventory_agents')
       .values({ agent_id: agentId })
@@ -216,3 +199,9 @@ async function numberedHost(
   }
   throw new Error('an agent could not be numbered');
 }
+
+const NUMBERED_HOST = hotSql(
+  'numbered_host',
+  `SELECT h.number, r.changes_since FROM inventory_agents AS h
+    LEFT JOIN inventory_reports AS r ON r.agent_id = h.agent_id AND r.ecosystem = ? WHERE h.agent_id = ?`,
+);

@@ -1,40 +1,51 @@
 import type { InventoryDelta, InventoryPackage } from '@tidegate/protocol/agent-api';
+import {
+  type ComparedPackage,
+  comparedFacts,
+  comparedKey,
+  ofComparedKey,
+} from '../installed/compared-store.ts';
 import type { PackageRecord } from '../installed/store.ts';
+
+type PackageKey = Pick<PackageRecord, 'name' | 'arch' | 'version'>;
 
 export interface PackageDiff {
   /** New, or with changed facts. */
   put: PackageRecord[];
-  gone: PackageRecord[];
+  gone: PackageKey[];
 }
 
 /** Takes the stored packages, then the reported ones, each in any number of pieces. */
 export interface PackageDiffing {
-  addStored(records: readonly PackageRecord[]): void;
+  addStored(packages: readonly ComparedPackage[]): void;
   addReported(packages: readonly InventoryPackage[]): void;
   result(): PackageDiff;
 }
 
 /** The writes that make the stored packages those of the report. A package named twice counts once. */
 export function createPackageDiff(): PackageDiffing {
-  const left = new Map<string, PackageRecord>();
-  const seen = new Set<string>();
+  /** What is stored of each package; null: it was reported. */
+  const known = new Map<string, string | null>();
   const put: PackageRecord[] = [];
   return {
-    addStored(records) {
-      for (const record of records) left.set(keyOf(record), record);
+    addStored(packages) {
+      for (const { key, facts } of packages) known.set(key, facts);
     },
     addReported(packages) {
       for (const item of packages) {
         const record = recordOf(item);
-        const key = keyOf(record);
-        if (seen.has(key)) continue;
-        seen.add(key);
-        const known = left.get(key);
-        left.delete(key);
-        if (!known || !isSame(known, record)) put.push(record);
+        const key = comparedKey(record);
+        const facts = known.get(key);
+        if (facts === null) continue;
+        known.set(key, null);
+        if (facts !== comparedFacts(record)) put.push(record);
       }
     },
-    result: () => ({ put, gone: [...left.values()] }),
+    result() {
+      const gone: PackageKey[] = [];
+      for (const [key, facts] of known) if (facts !== null) gone.push(ofComparedKey(key));
+      return { put, gone };
+    },
   };
 }
 
@@ -46,10 +57,10 @@ export function diffDelta(
   stored: readonly PackageRecord[],
   { put, gone }: Pick<InventoryDelta, 'put' | 'gone'>,
 ): (PackageDiff & { added: number }) | null {
-  const left = new Map(stored.map((record) => [keyOf(record), record]));
-  const removed: PackageRecord[] = [];
+  const left = new Map(stored.map((record) => [comparedKey(record), record]));
+  const removed: PackageKey[] = [];
   for (const item of gone) {
-    const key = keyOf(recordOf(item));
+    const key = comparedKey(recordOf(item));
     const record = left.get(key);
     if (!record) return null;
     left.delete(key);
@@ -59,12 +70,12 @@ export function diffDelta(
   const written: PackageRecord[] = [];
   let added = -removed.length;
   for (const record of put.map(recordOf)) {
-    const key = keyOf(record);
+    const key = comparedKey(record);
     if (seen.has(key)) continue;
     seen.add(key);
     const known = left.get(key);
     if (!known) added += 1;
-    if (!known || !isSame(known, record)) written.push(record);
+    if (!known || comparedFacts(known) !== comparedFacts(record)) written.push(record);
   }
   return { put: written, gone: removed, added };
 }
@@ -79,17 +90,4 @@ function recordOf(item: InventoryPackage): PackageRecord {
     origin: item.origin ?? null,
     held: item.held ? 1 : 0,
   };
-}
-
-function keyOf(record: PackageRecord): string {
-  return `${record.name}\n${record.arch}\n${record.version}`;
-}
-
-function isSame(a: PackageRecord, b: PackageRecord): boolean {
-  return (
-    a.source_name === b.source_name &&
-    a.source_version === b.source_version &&
-    a.origin === b.origin &&
-    a.held === b.held
-  );
 }

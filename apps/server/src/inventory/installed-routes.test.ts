@@ -3,6 +3,7 @@ import type { InstalledItem, ReportItem } from '@tidegate/protocol/inventory-api
 import type { Ecosystem } from '@tidegate/protocol/scalars';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { insertTestAgent } from '../testing/agent-rows.ts';
+import { allPages } from '../testing/all-pages.ts';
 import { countStatements } from '../testing/count-statements.ts';
 import { ENGINES } from '../testing/engines.ts';
 import { createSliceApp } from '../testing/slice-app.ts';
@@ -76,6 +77,7 @@ describe.each(ENGINES)('what is installed on a host, on $name', (engine) => {
         received_at: '2026-11-21T09:00:00.000Z',
         complete: true,
         packages: 0,
+        lists_confirmed_at: null,
         condition: null,
         repair_sha256: null,
       },
@@ -177,7 +179,7 @@ describe.each(ENGINES)('what is installed on a host, on $name', (engine) => {
   });
 
   test.each(['name', '-name'])(
-    'sorted by %s its pages are complete, with five reads each whatever its length',
+    'sorted by %s its pages are complete, with six reads each whatever its length',
     async (sort) => {
       const { report, list, found } = await setUp();
       await report(REPORT);
@@ -185,17 +187,12 @@ describe.each(ENGINES)('what is installed on a host, on $name', (engine) => {
       const whole = await found(`sort=${sort}`);
       expect(whole).toHaveLength(10);
       for (const limit of [1, 3, 10]) {
-        const seen: string[] = [];
-        let cursor: string | null = null;
-        do {
-          const { body, transactions, reads }: Awaited<ReturnType<typeof list>> = await list(
-            `sort=${sort}&limit=${limit}${cursor === null ? '' : `&cursor=${cursor}`}`,
-          );
-          expect([transactions, reads]).toEqual([0, 5]);
-          seen.push(...body.items.map(({ name, version }: InstalledItem) => `${name} ${version}`));
-          cursor = body.next_cursor;
-        } while (cursor !== null);
-        expect(seen).toEqual(whole);
+        const seen = await allPages<InstalledItem>(async (cursor) => {
+          const { body, transactions, reads } = await list(`sort=${sort}&limit=${limit}${cursor}`);
+          expect([transactions, reads]).toEqual([0, 6]);
+          return body;
+        });
+        expect(seen.map(({ name, version }) => `${name} ${version}`)).toEqual(whole);
       }
     },
   );

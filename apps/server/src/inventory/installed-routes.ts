@@ -10,6 +10,7 @@ import { UpdateState, VulnerabilityVerdict } from '@tidegate/protocol/states';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { findAgent } from '../agents/store.ts';
+import { findTimeliness, type Timeliness } from '../agents/timeliness-store.ts';
 import { rfc3339 } from '../platform/clock.ts';
 import { isAgentId } from '../platform/http/identities.ts';
 import { pageLimit } from '../platform/http/lists.ts';
@@ -82,6 +83,7 @@ export function mountInstalled(routes: Routes, { platform }: { platform: Pick<Pl
       const list = { ...selection, order, after: positionOf(cursor, of), limit: limit + 1 };
       const { rows, count } = await listInstalled(db, list);
       const { page, next_cursor } = pageOfRows(rows, { limit, of, positionOf: installedPosition });
+      const timeliness = await findTimeliness(db, agentId);
       const offers = await openOffers(db, { agentId, names: page.map(({ name }) => name) });
       return {
         items: page.map((row) =>
@@ -92,7 +94,7 @@ export function mountInstalled(routes: Routes, { platform }: { platform: Pick<Pl
         ),
         next_cursor,
         ...totalOf(count),
-        reports: (await listReports(db, agentId)).map(reportItem),
+        reports: (await listReports(db, agentId)).map((row) => reportItem(row, timeliness)),
       };
     },
   });
@@ -128,14 +130,16 @@ function offerItem({
   };
 }
 
-function reportItem(row: ReportRow): ReportItem {
+function reportItem(row: ReportRow, timeliness: Timeliness | null): ReportItem {
   const condition = conditionOf(row);
+  const lists = timeliness?.lists.find(({ ecosystem }) => ecosystem === row.ecosystem);
   return {
     ecosystem: Value.Parse(Ecosystem, row.ecosystem),
     scanned_at: rfc3339(row.scanned_at),
     received_at: rfc3339(row.received_at),
     complete: row.complete === 1,
     packages: row.package_count,
+    lists_confirmed_at: timeliness && lists ? rfc3339(timeliness.receivedMs - lists.ageMs) : null,
     condition,
     repair_sha256: condition?.repair ? repairDigest(condition.repair) : null,
   };

@@ -1,4 +1,4 @@
-import type { Insertable } from 'kysely';
+import type { Insertable, Selectable } from 'kysely';
 import type { Db, Tx } from '../platform/db/engine.ts';
 import type { Tables } from '../platform/db/tables.ts';
 import type { Section } from './store.ts';
@@ -18,8 +18,14 @@ export interface StoredPart {
   packageCount: number;
 }
 
-export async function insertPieces(tx: Tx, rows: readonly Insertable<PieceRow>[]): Promise<void> {
-  await tx.insertInto('inventory_parts').values(rows).execute();
+/** False if another server stores the same part at this moment: what is there then stays. */
+export async function insertPieces(tx: Tx, rows: readonly Insertable<PieceRow>[]): Promise<boolean> {
+  const { numInsertedOrUpdatedRows } = await tx
+    .insertInto('inventory_parts')
+    .values(rows)
+    .onConflict((conflict) => conflict.doNothing())
+    .executeTakeFirst();
+  return numInsertedOrUpdatedRows === BigInt(rows.length);
 }
 
 /** The complete parts of a report, in order. */
@@ -82,7 +88,12 @@ export async function* readPieces(
 
 export async function dropPart(
   tx: Tx,
-  { agentId, ecosystem, report, part }: Section & { report: string; part: number },
+  {
+    agentId,
+    ecosystem,
+    report,
+    part,
+  }: Pick<StoredPart, 'part'> & { agentId: string; ecosystem: string; report: string },
 ): Promise<void> {
   await tx
     .deleteFrom('inventory_parts')
@@ -105,7 +116,29 @@ export async function dropReports(
   await (but === null ? parts : parts.where('report', '<>', but)).execute();
 }
 
-/** Drops older parts of any host, whose reports were never completed. */
-export async function dropPartsBefore(tx: Tx, atMs: number): Promise<void> {
-  await tx.deleteFrom('inventory_parts').where('received_at', '<', atMs).execute();
+/** Drops what a host left of reports that it never completed. */
+export async function dropOldParts(
+  tx: Tx,
+  { agentId, beforeMs }: { agentId: string; beforeMs: number },
+): Promise<void> {
+  await tx
+    .deleteFrom('inventory_parts')
+    .where('agent_id', '=', agentId)
+    .where('received_at', '<', beforeMs)
+    .execute();
+}
+
+/** A part that arrived before then, whatever host it is of; null without any. */
+export async function findOldPart(
+  db: Db,
+  beforeMs: number,
+): Promise<Pick<Selectable<PieceRow>, 'agent_id' | 'ecosystem' | 'report' | 'part'> | null> {
+  const row = await db
+    .selectFrom('inventory_parts')
+    .select(['agent_id', 'ecosystem', 'report', 'part'])
+    .where('received_at', '<', beforeMs)
+    .orderBy('received_at')
+    .limit(1)
+    .executeTakeFirst();
+  return row ?? null;
 }

@@ -6,7 +6,7 @@ import type { ScannedUpdate } from '../updates/record-scan.ts';
 import { diffDelta } from './diff-packages.ts';
 import type { ReadDelta } from './read-report.ts';
 import { type ReportDeps, recordFindings } from './record-report.ts';
-import { findReport, type Section } from './store.ts';
+import { findBase, type Section } from './store.ts';
 
 export const NO_BASE = 'The server does not have the complete report that base_sha256 names.';
 
@@ -32,7 +32,7 @@ export async function recordDelta(
   const { agentId } = section;
   const { put, gone, updates } = delta;
   if (!(await lockAgent(tx, agentId))) return { kind: 'gone' };
-  const stored = await findReport(tx, section);
+  const stored = await findBase(tx, section);
   const isComplete = stored?.complete === 1;
   if (isComplete && stored.digest === delta.report_sha256) {
     return { kind: 'known', receivedAtMs: stored.received_at };

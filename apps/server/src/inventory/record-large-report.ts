@@ -1,6 +1,7 @@
 import type { InventoryPackage } from '@tidegate/protocol/agent-api';
 import { lockAgent } from '../agents/store.ts';
-import { changePackages, type PackageRecord, storedPackages } from '../installed/store.ts';
+import { comparedPackages } from '../installed/compared-store.ts';
+import { changePackages } from '../installed/store.ts';
 import { weighedChunks } from '../platform/db/chunks.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import { inTurns } from '../platform/turns.ts';
@@ -16,7 +17,7 @@ import {
 } from '../updates/record-scan.ts';
 import { closedByScan, createScanFacts } from '../updates/scan-rules.ts';
 import type { UpdateRow } from '../updates/store.ts';
-import { createPackageDiff } from './diff-packages.ts';
+import { createPackageDiff, type PackageDiff } from './diff-packages.ts';
 import type { ReadReport, ReadUpdate } from './read-report.ts';
 import { endClosed, plannedBy, type ReportDeps } from './record-report.ts';
 import { beginWriting, copyDigests, holdWriting, putReport, type Section } from './store.ts';
@@ -77,7 +78,7 @@ export async function recordLargeReport(
   await inTurns(report.updates, { size: COMPARED_ITEMS, work: facts.addUpdates });
   await inTurns(report.packages, { size: COMPARED_ITEMS, work: facts.addPackages });
   const { complete, updates } = report;
-  const known = await readKnown(database.read, { ...section, updates });
+  const { known } = await readKnown(database.read, { ...section, updates });
   const scan = { ...section, scannedAtMs, complete, facts, known };
   for (const part of partsOf(report.updates, weightOf)) {
     let added = new Map<string, UpdateRow>();
@@ -128,9 +129,9 @@ export async function recordLargeReport(
 async function compare(
   { platform: { database } }: ReportDeps,
   { section, packages }: { section: Section; packages: readonly InventoryPackage[] },
-): Promise<{ put: readonly PackageRecord[]; gone: readonly PackageRecord[] }> {
+): Promise<PackageDiff> {
   const diff = createPackageDiff();
-  for await (const page of storedPackages(database.read, section)) {
+  for await (const page of comparedPackages(database.read, section)) {
     await inTurns(page, { size: COMPARED_ITEMS, work: diff.addStored });
   }
   await inTurns(packages, { size: COMPARED_ITEMS, work: diff.addReported });

@@ -2,7 +2,8 @@ import type { MaxChange } from '@tidegate/protocol/offers';
 import type { PlanAction } from '@tidegate/protocol/plan';
 import { lockAgent } from '../agents/store.ts';
 import { planOthersAgain, withdrawFinished } from '../commands/withdraw-approvals.ts';
-import { changePackages, type PackageRecord, packagesNamed, storedPackages } from '../installed/store.ts';
+import { comparedPackages } from '../installed/compared-store.ts';
+import { changePackages, type PackageRecord, packagesNamed } from '../installed/store.ts';
 import type { Db, Tx } from '../platform/db/engine.ts';
 import type { Platform } from '../platform/platform.ts';
 import { recordFirstSeen } from '../release-times/record-first-seen.ts';
@@ -40,7 +41,7 @@ export async function recordReport(
   const { report } = section;
   if (!(await lockAgent(tx, section.agentId))) return null;
   const diff = createPackageDiff();
-  for await (const page of storedPackages(tx, section)) diff.addStored(page);
+  for await (const page of comparedPackages(tx, section)) diff.addStored(page);
   diff.addReported(report.packages);
   const { put, gone } = diff.result();
   const place = { agentId: section.agentId, ecosystem: section.ecosystem, nowMs: deps.platform.now() };

@@ -8,8 +8,8 @@ import { openUpdates } from '../updates/record-scan.ts';
 import { ALL_PARTS, tooLarge } from './large-refusal.ts';
 import {
   bytesUnderWay,
+  dropOldParts,
   dropPart,
-  dropPartsBefore,
   dropReports,
   insertPieces,
   readPieces,
@@ -60,7 +60,13 @@ export async function takePart(deps: TakeDeps, args: Section & Part): Promise<Pa
       await database.transact((tx) => dropReports(tx, { ...section, but: null }));
       throw new Refusal('invalid_request', { detail: 'The parts are not those that the digest names.' });
     }
-    const report = await assemble(deps, { ...section, report: args.report, present });
+    const assembled = await assemble(deps, { ...section, report: args.report, present });
+    if (!assembled.ok) {
+      // Else each repetition of one small part would have all of them read again.
+      await database.transact((tx) => dropReports(tx, { ...section, but: null }));
+      throw assembled.refusal;
+    }
+    const { report } = assembled;
     // Each part was charged its bytes on arrival.
     const answer = await recordParts(deps, { ...section, report, digest: args.report, sizeBytes: 0 });
     await database.transact((tx) => dropReports(tx, { ...section, but: null }));
@@ -87,7 +93,7 @@ async function keepPart(
   const named = { ...section, report };
   await platform.database.transact(async (tx) => {
     if (!(await lockAgent(tx, section.agentId))) throw noAgent();
-    await dropPartsBefore(tx, nowMs - PARTS_LIFETIME_MS);
+    await dropOldParts(tx, { agentId: section.agentId, beforeMs: nowMs - PARTS_LIFETIME_MS });
     await dropReports(tx, { ...section, but: report });
     await dropPart(tx, { ...named, part });
     const others = await storedParts(tx, named);
@@ -102,13 +108,11 @@ async function keepPart(
   const rows = packed.pieces.map((data, piece) => ({ ...row, ...blank, piece, data }));
   const [first, ...rest] = rows;
   if (!first) throw new Error('a part without a piece');
-  for (const some of chunks(rest, WRITTEN_PIECES)) {
-    await platform.database.transact((tx) => insertPieces(tx, some));
-  }
   const facts = { digest: packed.digest, parts, pieces: rows.length, size_bytes: sizeBytes };
-  await platform.database.transact((tx) =>
-    insertPieces(tx, [{ ...first, ...facts, package_count: packed.packageCount }]),
-  );
+  const described = { ...first, ...facts, package_count: packed.packageCount };
+  for (const some of [...chunks(rest, WRITTEN_PIECES), [described]]) {
+    if (!(await platform.database.transact((tx) => insertPieces(tx, some)))) throw unreadable();
+  }
 }
 
 function missingOf(present: readonly StoredPart[], parts: number): number[] {
@@ -116,29 +120,31 @@ function missingOf(present: readonly StoredPart[], parts: number): number[] {
   return Array.from({ length: parts }, (_, n) => n + 1).filter((part) => !there.has(part));
 }
 
-/** Reads the parts, one after the other; they must be of one scan. */
+/** Reads the parts, one after the other; they must be those that arrived, and of one scan. */
 async function assemble(
   deps: TakeDeps,
   { present, ...named }: Section & { report: string; present: readonly StoredPart[] },
-): Promise<ReadReport> {
+): Promise<{ ok: true; report: ReadReport } | { ok: false; refusal: Refusal }> {
   const packages: InventoryPackage[] = [];
   const updates: ReadUpdate[] = [];
   let scan: Pick<ReadReport, 'scanned_at' | 'complete' | 'condition'> | null = null;
-  for (const { part } of present) {
+  for (const { part, digest } of present) {
     const data: string[] = [];
     for await (const piece of readPieces(deps.platform.database.read, { ...named, part })) data.push(piece);
     const read = await deps.large.read({ ecosystem: named.ecosystem, body: data, knownDigest: null });
-    if (read.kind !== 'read') throw unreadable();
+    // Another server may have taken the same part at the same time.
+    if (read.kind !== 'read' || read.digest !== digest) return { ok: false, refusal: unreadable() };
     const report = accepted(read.reading);
     scan ??= report;
     if (report.scanned_at !== scan.scanned_at || report.complete !== scan.complete) {
       const detail = 'The parts are not of one scan: scanned_at and complete must be the same in each.';
-      throw new Refusal('invalid_request', { detail });
+      return { ok: false, refusal: new Refusal('invalid_request', { detail }) };
     }
     for (const item of report.packages) packages.push(item);
     for (const update of report.updates) updates.push(update);
   }
   if (scan === null) throw new Error('a report without parts');
   const { scanned_at, complete, condition } = scan;
-  return { scanned_at, complete, packages, updates, ...(condition && { condition }) };
+  const report = { scanned_at, complete, packages, updates, ...(condition && { condition }) };
+  return { ok: true, report };
 }

@@ -10,6 +10,7 @@ import { ping } from '../platform/db/ping.ts';
 import type { ConnectionCounts } from '../platform/http/open-connections.ts';
 import { type Counted, type Fresh, keepFresh } from '../platform/keep-fresh.ts';
 import type { Platform } from '../platform/platform.ts';
+import { readLastBackup } from '../restore/last-backup-store.ts';
 import type { Collector, Sample } from './scrape.ts';
 import {
   advisoryTimes,
@@ -32,8 +33,23 @@ export interface Collected {
   snapshots: Pick<Snapshots, 'of' | 'count'>;
   advisories: () => AdvisoryCheck;
   connections: () => ConnectionCounts;
+  /** The processes beside this one that answer requests too; null: there are none. */
+  workers: WorkerCounts | null;
   /** Position of the newest event at the start. */
   eventsHead: number;
+}
+
+export interface WorkerCounts {
+  readonly count: number;
+  restarts(): number;
+  facts(): ReadonlyMap<
+    number,
+    {
+      readonly connections: ConnectionCounts;
+      readonly cpuSeconds: number;
+      readonly residentBytes: number;
+    }
+  >;
 }
 
 /** The parts of a scrape. Those that read many rows share their counts with the console, or are counted rarely. */
@@ -51,6 +67,7 @@ export function createCollectors(deps: Collected) {
     outsiders(deps),
     database(deps),
     connections(deps),
+    ...(deps.workers === null ? [] : [workers(deps.platform, deps.workers)]),
   ];
   return { collectors, stop: waiting.stop };
 }
@@ -61,7 +78,7 @@ function fleet({ platform, snapshots }: Collected): Collector {
     name: 'fleet',
     async collect() {
       const snapshot = await current(fresh, platform.now);
-      const { asOfMs, hosts, current: upToDate, small, stopped } = snapshot;
+      const { asOfMs, hosts, current: upToDate, small, blocked } = snapshot;
       const active = hosts.bound + hosts.unbound;
       const states = {
         ...{ online: hosts.online, offline: hosts.offline, revoked: hosts.revoked },
@@ -73,7 +90,7 @@ function fleet({ platform, snapshots }: Collected): Collector {
         { metric: 'tidegate_hosts_up_to_date', value: upToDate.hosts },
         { metric: 'tidegate_clone_suspicions', value: small.clones },
         { metric: 'tidegate_divergences_open', value: small.divergences },
-        { metric: 'tidegate_updates_stopped', value: stopped },
+        { metric: 'tidegate_updates_stopped', value: blocked },
         ...openUpdates(snapshot),
       ];
       return { asOfMs, samples };
@@ -211,6 +228,10 @@ function database({ platform: { database, now } }: Collected): Collector {
     return [
       { metric: 'tidegate_database_ping_seconds', value: pingSeconds },
       { metric: 'tidegate_database_size_bytes', value: await databaseBytes(database) },
+      {
+        metric: 'tidegate_last_backup_timestamp_seconds',
+        value: ((await readLastBackup(database.read))?.taken_at ?? 0) / 1_000,
+      },
       { metric: 'tidegate_database_write_faults_total', value: database.writeFaults() },
       ...database.pools().flatMap(({ pool, ...uses }) =>
         Object.entries(uses).map(
@@ -225,15 +246,43 @@ function database({ platform: { database, now } }: Collected): Collector {
   });
 }
 
-function connections({ platform: { now }, connections: counts }: Collected): Collector {
+function connections({ platform: { now }, connections: counts, workers }: Collected): Collector {
   return collector('connections', now, async () => {
-    const { open, waiting, max, ended } = counts();
+    const ofWorkers = [...(workers?.facts().values() ?? [])].map((facts) => facts.connections);
+    const { open, waiting, max, ended } = ofWorkers.reduce(sumOf, counts());
     return [
       ...each('tidegate_connections', 'state', Object.entries({ busy: open - waiting, waiting })),
       ...(max === null ? [] : [{ metric: 'tidegate_connections_max', value: max } as const]),
       ...each('tidegate_connections_ended_total', 'state', Object.entries(ended)),
     ];
   });
+}
+
+function sumOf(one: ConnectionCounts, other: ConnectionCounts): ConnectionCounts {
+  return {
+    open: one.open + other.open,
+    waiting: one.waiting + other.waiting,
+    max: one.max === null || other.max === null ? null : one.max + other.max,
+    ended: {
+      answered: one.ended.answered + other.ended.answered,
+      waiting: one.ended.waiting + other.ended.waiting,
+    },
+  };
+}
+
+/** What this process has, `process_…` tells; a worker that has not reported yet is missing. */
+function workers({ now }: Collected['platform'], { count, restarts, facts }: WorkerCounts): Collector {
+  return collector('workers', now, async () => [
+    { metric: 'tidegate_workers', value: count },
+    { metric: 'tidegate_worker_restarts_total', value: restarts() },
+    ...[...facts()].flatMap(([number, { cpuSeconds, residentBytes }]): Sample[] => {
+      const labels = { worker: String(number) };
+      return [
+        { metric: 'tidegate_worker_cpu_seconds_total', labels, value: cpuSeconds },
+        { metric: 'tidegate_worker_resident_memory_bytes', labels, value: residentBytes },
+      ];
+    }),
+  ]);
 }
 
 /** A collector that reads anew at each scrape. */

@@ -45,7 +45,7 @@ export const METRICS = metrics({
   },
   tidegate_updates_waiting: {
     kind: 'gauge',
-    help: 'Updates that wait for an approval, by ecosystem and severity.',
+    help: 'Updates that wait for an approval, by package manager and severity.',
     labels: ['ecosystem', 'severity'],
   },
   tidegate_updates_exploited: {
@@ -100,6 +100,25 @@ export const METRICS = metrics({
     labels: ['state'],
   },
 
+  tidegate_workers: {
+    kind: 'gauge',
+    help: 'SERVICE_WORKERS less one: processes beside the server that answer requests; absent where there are none.',
+  },
+  tidegate_worker_restarts_total: {
+    kind: 'counter',
+    help: 'Workers that ended and were started again.',
+  },
+  tidegate_worker_cpu_seconds_total: {
+    kind: 'counter',
+    help: 'CPU time of a worker since it was started; that of the server is process_cpu_seconds_total.',
+    labels: ['worker'],
+  },
+  tidegate_worker_resident_memory_bytes: {
+    kind: 'gauge',
+    help: 'Resident memory of a worker; that of the server is process_resident_memory_bytes.',
+    labels: ['worker'],
+  },
+
   tidegate_advisories_age_seconds: {
     kind: 'gauge',
     help: 'Age of the mirrored advisories.',
@@ -147,6 +166,10 @@ export const METRICS = metrics({
   tidegate_database_ping_seconds: {
     kind: 'gauge',
     help: 'Time that the smallest read took during this scrape.',
+  },
+  tidegate_last_backup_timestamp_seconds: {
+    kind: 'gauge',
+    help: 'When the last backup was begun that the database knows of, in seconds since 1970; 0 if there never was one.',
   },
   tidegate_database_size_bytes: { kind: 'gauge', help: 'Size of the database.' },
   tidegate_database_write_faults_total: {

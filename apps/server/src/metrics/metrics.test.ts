@@ -157,6 +157,7 @@ describe.each(ENGINES)('a scrape on $name', (engine) => {
       snapshots: createSnapshots(platform),
       advisories: () => 'ok',
       connections: () => ({ open: 0, waiting: 0, max: null, ended: { answered: 0, waiting: 0 } }),
+      workers: null,
       eventsHead: 0,
     });
     async function readsOfScrape(): Promise<number> {

@@ -1,7 +1,9 @@
 import { narrativeOf } from '@tidegate/protocol/event-narratives';
-import { SEVERITIES } from '@tidegate/protocol/event-types';
+import { SEVERITIES, type Severity } from '@tidegate/protocol/event-types';
+import { isolated, withoutLoneMarks } from '@tidegate/protocol/isolated';
 import { rfc3339 } from '../platform/clock.ts';
 import type { Message } from './channels/message.ts';
+import { countedEvents } from './count-words.ts';
 import { type KnownEvent, updateIdsOf, worstOf } from './match-rules.ts';
 
 const SUBJECT_MAX_CHARS = 200;
@@ -10,6 +12,10 @@ export const ITEMS_MAX = 100;
 const ITEM_TEXT_MAX_CHARS = 400;
 /** Events as the JSON of a payload, in UTF-8. */
 const PAYLOAD_MAX_BYTES = 180_000;
+
+const TITLES: Readonly<Record<Severity, string>> = {
+  ...{ critical: 'Critical', error: 'Errors', warning: 'Warnings', info: 'For information' },
+};
 
 export type Sections = Message['sections'];
 
@@ -64,12 +70,12 @@ export function describeEvents(
     return some.length > 0 ? [{ severity: one, some }] : [];
   });
   const first = worstFirst[0]?.some[0];
-  const counts = worstFirst.map(({ severity: one, some }) => `${some.length} ${one}`).join(', ');
+  const counts = countedEvents(events.map((event) => event.severity));
   const others = events.length - 1;
   const lead = first ? lineOf(first) : '';
-  const subject = others > 0 ? `${events.length} events (${counts}): ${lead}` : lead;
+  const subject = others > 0 ? `${counts}. First: ${lead}` : lead;
   const listed = worstFirst.map(({ severity: one, some }) => ({
-    title: `${one.charAt(0).toUpperCase()}${one.slice(1)}`,
+    title: TITLES[one],
     items: some.map((event) => ({
       text: lineOf(event),
       link: base === null ? null : `${base}/events/${event.id}`,
@@ -78,7 +84,7 @@ export function describeEvents(
   return {
     subject: subjectOf(subject),
     severity,
-    summary: others > 0 ? `${events.length} events: ${counts}.` : lead,
+    summary: others > 0 ? `${counts}.` : lead,
     sections: boundedSections(listed),
   };
 }
@@ -101,7 +107,9 @@ export function subjectOf(text: string): string {
 
 function lineOf(event: KnownEvent): string {
   const told = narrativeOf(event);
-  return oneLine(event.host === null ? told : `${event.host.name}: ${told}`);
+  if (event.host === null) return oneLine(told);
+  const named = isolated(event.host.name);
+  return oneLine(told.startsWith(named) ? told : `${named}: ${told}`);
 }
 
 function oneLine(text: string): string {
@@ -113,10 +121,11 @@ function flat(text: string): string {
 }
 
 function cut(text: string, most: number): string {
-  return text.length <= most
-    ? text
-    : `${text
-        .slice(0, most - 1)
-        .toWellFormed()
-        .trimEnd()}…`;
+  if (text.length <= most) return text;
+  const kept = text
+    .slice(0, most - 2)
+    .toWellFormed()
+    .trimEnd();
+  // Names within are isolated: what a cut opens is closed again.
+  return `${withoutLoneMarks(kept)}…`;
 }

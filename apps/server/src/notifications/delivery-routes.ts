@@ -99,7 +99,7 @@ export function mountDeliveries(routes: Routes, platform: Platform): void {
     handler: async ({ operator, params }) => {
       const row = await findDelivery(database.read, params.id);
       const set = row && (await readNoticeSet(database.read, { row, scope: operator.groups }));
-      if (!set) throw noSuch('notice, or it is too old');
+      if (!set) throw noSuch('message, or it is too old');
       return set;
     },
   });

@@ -1,3 +1,4 @@
+import { isolated } from '@tidegate/protocol/isolated';
 import { NOTICE_UPDATES_MAX } from '@tidegate/protocol/notifications-api';
 import { Ecosystem } from '@tidegate/protocol/scalars';
 import { Value } from 'typebox/value';
@@ -6,6 +7,7 @@ import { holdsInForce } from '../holds/store.ts';
 import { rfc3339 } from '../platform/clock.ts';
 import type { Db } from '../platform/db/engine.ts';
 import { boundedSections, subjectOf } from './compose-rules.ts';
+import { counted } from './count-words.ts';
 import type { NotificationDeps } from './deps.ts';
 import { type ExploitedFix, knownFixes, waitingWith } from './exploited-store.ts';
 import { queueDelivery } from './queue-delivery.ts';
@@ -151,12 +153,12 @@ function isOf(row: EscalationRow, fix: ExploitedFix): boolean {
 function describeWaiting(due: readonly Waiting[], { hours, nowMs }: { hours: number; nowMs: number }) {
   const first = due[0];
   const others = due.length - 1;
-  const what = first ? `${first.name} ${first.version}${others > 0 ? ` and ${others} more` : ''}` : '';
+  const what = first ? `${packageOf(first)}${others > 0 ? ` and ${others} more` : ''}` : '';
   const updates = due.reduce((sum, { count }) => sum + count, 0);
   return {
-    subject: subjectOf(`Nobody decided on an exploited fix for ${hoursOf(hours)}: ${what}`),
+    subject: subjectOf(`Nobody decided on an exploited fix for ${counted(hours, 'hour')}: ${what}`),
     severity: 'critical' as const,
-    summary: `Updates that fix exploited vulnerabilities have waited for more than ${hoursOf(hours)}: ${updates.toLocaleString('en')}. Approving, rejecting and holding are decisions; looking is none.`,
+    summary: `Updates that fix exploited vulnerabilities have waited for more than ${counted(hours, 'hour')}: ${updates.toLocaleString('en')}. Approving, rejecting and holding are decisions; looking is none.`,
     sections: boundedSections([
       { title: 'Exploited, with a fix that waits', items: due.map((fix) => waitingItem(fix, nowMs)) },
     ]),
@@ -168,8 +170,8 @@ export function waitingItem(
   nowMs: number,
 ) {
   const hours = Math.floor((nowMs - knownAtMs) / HOUR_MS);
-  const waits = `${count.toLocaleString('en')} updates wait${held > 0 ? `, ${held.toLocaleString('en')} held` : ''}`;
-  const text = `${name} ${version} fixes ${vulnerabilities.join(', ')}: ${waits}, known for ${hoursOf(hours)}`;
+  const waits = `${counted(count, 'update waits', 'updates wait')}${held > 0 ? `, ${held.toLocaleString('en')} held` : ''}`;
+  const text = `${packageOf({ name, version })} fixes ${vulnerabilities.map(isolated).join(', ')}: ${waits}, known for ${counted(hours, 'hour')}`;
   return { text, link: null };
 }
 
@@ -178,6 +180,6 @@ export function fixPayload({ ecosystem, name, version, vulnerabilities, count, h
   return { package: { ecosystem, name, version }, vulnerabilities, ...counts, known_at: rfc3339(knownAtMs) };
 }
 
-function hoursOf(count: number): string {
-  return count === 1 ? '1 hour' : `${count} hours`;
+function packageOf({ name, version }: Pick<ExploitedFix, 'name' | 'version'>): string {
+  return `${isolated(name)} ${isolated(version)}`;
 }

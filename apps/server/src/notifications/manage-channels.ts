@@ -1,3 +1,4 @@
+import { isolated } from '@tidegate/protocol/isolated';
 import { CHANNELS_MAX, type ChannelRequest, type ChannelTest } from '@tidegate/protocol/notifications-api';
 import { appendEvent } from '../events/append-event.ts';
 import { readHead } from '../events/store.ts';
@@ -105,7 +106,7 @@ export async function testChannel(
   const delivery = await platform.database.transact(async (tx) => {
     const channel = await findChannel(tx, id);
     if (!channel) throw noSuch('channel');
-    const summary = `${actor} sent this message to test the channel "${channel.name}". There is nothing to do.`;
+    const summary = `${isolated(actor)} sent this message to test the channel "${isolated(channel.name)}". There is nothing to do.`;
     const told = { subject: 'Test message', severity: 'info' as const, summary, sections: [] };
     const test = {
       kind: 'test' as const,

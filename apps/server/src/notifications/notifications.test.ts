@@ -9,6 +9,7 @@ import { createApprovalsApp } from '../testing/approvals-app.ts';
 import { ENGINES, type TestEngine } from '../testing/engines.ts';
 import { insertInstalled } from '../testing/installed-rows.ts';
 import { createNotificationScene, RULE, startReceiver } from '../testing/notification-scene.ts';
+import { outsideIsolates, TURNING } from '../testing/outside-isolates.ts';
 import { mountChannels } from './channel-routes.ts';
 import { mountDeliveries } from './delivery-routes.ts';
 import { escalate } from './escalate.ts';
@@ -238,6 +239,31 @@ describe.each(ENGINES)('notifications on $name', (engine) => {
     expect(after.updates).toMatchObject([{ id, state: 'rejected' }]);
   });
 
+  test('an escalation and a digest let no name turn what stands around it', async () => {
+    const { channel, rule, event, fix, exploited, watch, escalate, digest, messages, clock, receiver } =
+      await open(engine);
+    const conditions = { ...RULE.conditions, event_types: [] };
+    const to = await channel(receiver.url);
+    await rule(to, { mode: ESCALATION, conditions });
+    const mode = { kind: 'digest' as const, at: '10:00', zone: 'UTC', weekdays: [1, 2, 3, 4, 5, 6, 7] };
+    await rule(to, { mode, conditions });
+    await fix({ name: 'שלום' });
+    await exploited('CVE-2026-1');
+    await watch();
+    await event({ content: { reason: 'שלום\u202e <b>disk</b> full' } });
+    clock.advance(4 * HOUR_MS);
+    await escalate();
+    await digest();
+    const told = await messages();
+    expect(told.map(({ payload }) => payload.kind)).toEqual(['escalation', 'digest']);
+    const texts = told.flatMap(({ subject, summary, sections }) => [
+      ...[subject, summary],
+      ...sections.flatMap(({ items }: { items: { text: string }[] }) => items.map(({ text }) => text)),
+    ]);
+    expect(texts.filter((text) => text.includes('שלום'))).toHaveLength(4);
+    for (const text of texts) expect(outsideIsolates(text)).not.toMatch(TURNING);
+  });
+
   test('a hold is a decision: what it keeps back does not escalate while it lasts, and a digest says how much', async () => {
     const it = await open(engine);
     const { call, channel, rule, fix, exploited, watch, escalate, digest, messages, clock, receiver } = it;
@@ -338,14 +364,17 @@ describe.each(ENGINES)('notifications on $name', (engine) => {
     );
     expect(sections).toMatchObject({
       Waits: [
-        '1 updates wait for a decision',
-        '1 of them fix known vulnerabilities',
+        '1 update waits for a decision',
+        '1 of them fixes known vulnerabilities',
         '0 updates have failed',
       ],
       Failed: [expect.stringContaining('disk full'), expect.stringContaining('disk full')],
       Due: [expect.stringContaining('End of the hold of vim')],
-      Exploited: [expect.stringContaining('openssl 2 fixes CVE-2026-1: 1 updates wait')],
-      'Events since the last digest': ['update_failed: 2', 'exploited_fix_waits: 1'],
+      Exploited: [expect.stringContaining('openssl 2 fixes CVE-2026-1: 1 update waits')],
+      'Events since the last digest': [
+        'an update failed: 2',
+        'the fix of an exploited vulnerability waits: 1',
+      ],
     });
     clock.advance(DAY_MS);
     await digest();

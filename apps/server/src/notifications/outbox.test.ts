@@ -259,7 +259,9 @@ describe.each(ENGINES)('the outbox on $name', (engine) => {
     const file = { path: 'none', append: () => {}, tail: () => [] };
     await makeCheckpoint({ platform, signer, file }, 'always');
     clock.advance(31 * DAY_MS);
-    const removed = await pruneEvents(platform, { retentionDays: 30, isStopped: () => false });
+    const { removed } = await pruneEvents(platform, {
+      ...{ retentionDays: 30, signer, trusted: signer.trusted, isStopped: () => false },
+    });
     await take();
     // The creation of the rule came after its place; all but the creation of the channel was behind it.
     const about = { follower: 'the rule Rule 1', position: 1, continues_after: removed, missed: removed - 1 };

@@ -1,3 +1,4 @@
+import { isolated } from '@tidegate/protocol/isolated';
 import {
   MESSAGE_EVENTS_MAX,
   PREVIEW_DAYS,
@@ -44,7 +45,11 @@ export async function previewRule(platform: Platform, request: RuleRequest): Pro
   }
   const samples = newest.toReversed().map((event) => {
     const { at, severity, text, host } = eventPayload(event);
-    return { at, severity: event.severity ?? severity, text: host === null ? text : `${host.name}: ${text}` };
+    return {
+      at,
+      severity: event.severity ?? severity,
+      text: host === null ? text : `${isolated(host.name)}: ${text}`,
+    };
   });
   const messages = mode.kind === 'digest' ? countDigests(mode, { sinceMs, nowMs }) : batches.count();
   return { since: rfc3339(sinceMs), matches, messages, is_complete: from === begin, samples };

@@ -1,4 +1,6 @@
 import type { Severity } from '@tidegate/protocol/event-types';
+import { eventWords } from '@tidegate/protocol/event-words';
+import { isolated } from '@tidegate/protocol/isolated';
 import type { Due } from '../calendar/count-due.ts';
 import { daysOf } from '../calendar/day-rules.ts';
 import { readCalendar } from '../calendar/read-calendar.ts';
@@ -7,6 +9,7 @@ import { openUpdates, openUpdatesOf } from '../overview/update-counts-store.ts';
 import type { Fresh } from '../platform/keep-fresh.ts';
 import { Temporal } from '../platform/temporal.ts';
 import { boundedSections, describeEvents, type Sections, subjectOf } from './compose-rules.ts';
+import { counted } from './count-words.ts';
 import type { NotificationDeps } from './deps.ts';
 import { fixPayload, type Waiting, waitingFixes, waitingItem } from './escalate.ts';
 import { type KnownEvent, worstOf } from './match-rules.ts';
@@ -55,7 +58,7 @@ async function sendDigest(
     { title: 'Events since the last digest', items: typeItems(since.types) },
   ].filter(({ items }) => items.length > 0);
   const unheld = facts.fixes.filter(({ count }) => count > 0);
-  const summary = `${facts.pending.toLocaleString('en')} updates wait, ${failed.toLocaleString('en')} failed since the last digest, ${unheld.length} exploited vulnerabilities have a fix that waits.`;
+  const summary = `${counted(facts.pending, 'update waits', 'updates wait')}, ${failed.toLocaleString('en')} failed since the last digest, ${counted(unheld.length, 'exploited vulnerability has', 'exploited vulnerabilities have')} a fix that waits.`;
   await platform.database.transact(async (tx) => {
     const nextDigestAt = nextDigest(rule.mode, nowMs);
     if (!(await moveRule(tx, rule, { position: since.position, nextDigestAt }))) return;
@@ -140,9 +143,9 @@ async function digestFacts(
   const fixes = await waitingFixes(db, { rule, nowMs, foundBeforeMs: nowMs });
   const link = deps.base === null ? null : `${deps.base}/updates`;
   const waits = [
-    { text: `${counts.pending.toLocaleString('en')} updates wait for a decision`, link },
-    { text: `${counts.fixing.toLocaleString('en')} of them fix known vulnerabilities`, link },
-    { text: `${counts.failed.toLocaleString('en')} updates have failed`, link },
+    { text: `${counted(counts.pending, 'update waits', 'updates wait')} for a decision`, link },
+    { text: `${counted(counts.fixing, 'of them fixes', 'of them fix')} known vulnerabilities`, link },
+    { text: `${counted(counts.failed, 'update has', 'updates have')} failed`, link },
   ];
   return {
     pending: counts.pending,
@@ -173,7 +176,7 @@ async function dueItems(deps: DigestDeps, { rule, nowMs }: { rule: DigestRule; n
     .filter(({ ends_at: at, live }) => live && Date.parse(at) >= nowMs)
     .map(({ kind, name, count, starts_at: at }) => {
       const many = count === null ? '' : ` (${count})`;
-      return { text: `${at} ${DUE_WORDS[kind]} ${name}`.trimEnd() + many, link: null };
+      return { text: `${at} ${DUE_WORDS[kind]} ${isolated(name)}`.trimEnd() + many, link: null };
     });
 }
 
@@ -190,7 +193,7 @@ function failedItems(
 function typeItems(types: Since['types']): Sections[number]['items'] {
   return mostFirst(types)
     .slice(0, LISTED)
-    .map(([type, count]) => ({ text: `${type}: ${count.toLocaleString('en')}`, link: null }));
+    .map(([type, count]) => ({ text: `${eventWords(type)}: ${count.toLocaleString('en')}`, link: null }));
 }
 
 function mostFirst(types: Since['types']): [string, number][] {

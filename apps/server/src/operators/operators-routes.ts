@@ -32,14 +32,19 @@ export function mountOperators(routes: Routes, deps: ChangeDeps): void {
     schema: {
       tags,
       summary: 'Operators by name, with their second factors',
-      querystring: strict(PageQuery),
+      querystring: strict({
+        ...PageQuery,
+        q: Type.Optional(
+          Type.String({ minLength: 1, maxLength: 128, description: 'part of the name, in any case' }),
+        ),
+      }),
       response: { 200: pageOf(Operator) },
     },
     handler: async ({ query }) => {
       const { limit, after } = askedPage(query);
-      const rows = await listOperators(database.read, { limit: limit + 1, after });
+      const rows = await listOperators(database.read, { limit: limit + 1, after, part: query.q });
       const { page, next_cursor } = cutPage(rows, { limit, keyOf: ({ username }) => username });
-      const total = await countOperators(database.read);
+      const total = await countOperators(database.read, query.q);
       return {
         items: await operatorViews(database.read, page),
         next_cursor,

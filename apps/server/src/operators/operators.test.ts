@@ -71,6 +71,26 @@ describe.each(ENGINES)('on $name', (engine) => {
     expect((await send('GET', `${URL}?colour=red`, { headers })).statusCode).toBe(400);
   });
 
+  test('the list is searched by a part of the name, which is no pattern', async () => {
+    const { send, logIn } = await createOperatorApp(engine);
+    const { headers } = await logIn();
+    for (const username of ['dora', 'isidora', 'bob']) {
+      await send('POST', URL, {
+        headers,
+        payload: { username, password: 'one long password', role: 'viewer' },
+      });
+    }
+    const first = (await send('GET', `${URL}?q=DOR&limit=1`, { headers })).json();
+    expect([first.total, first.items]).toEqual([2, [expect.objectContaining({ username: 'dora' })]]);
+    const next = (await send('GET', `${URL}?q=DOR&limit=1&cursor=${first.next_cursor}`, { headers })).json();
+    expect([next.items, next.next_cursor]).toEqual([
+      [expect.objectContaining({ username: 'isidora' })],
+      null,
+    ]);
+    const none = (await send('GET', `${URL}?q=%25`, { headers })).json();
+    expect([none.total, none.items]).toEqual([0, []]);
+  });
+
   test('admins see who has which second factor, and an unconfirmed one is not shown', async () => {
     const scene = await createFactorScene(engine);
     const admin = (await scene.logIn()).headers;

@@ -1,7 +1,8 @@
 import { FACTOR_METHODS, type FactorMethod } from '@tidegate/protocol/factors-api';
-import { sql } from 'kysely';
+import { type SqlBool, sql } from 'kysely';
 import type { Covered } from '../platform/db/create-row-seals.ts';
 import type { Db, Tx } from '../platform/db/engine.ts';
+import { containing } from '../platform/db/like.ts';
 import { listOpened, type Opened, opened, sealed, type Unsealed } from '../platform/db/row-seals.ts';
 import { hasPassword, NO_PASSWORD } from './passwords/no-password.ts';
 
@@ -30,26 +31,33 @@ export async function findOperatorByName(db: Db, username: string): Promise<Oper
 }
 
 /** Counts rows with broken seals too: breaking every seal must not open the set-up. */
-export async function countOperators(db: Db): Promise<number> {
+export async function countOperators(db: Db, part = ''): Promise<number> {
   const row = await db
     .selectFrom('operators')
     .select((e) => e.fn.countAll<number>().as('total'))
+    .where(isNamedLike(part))
     .executeTakeFirstOrThrow();
   return Number(row.total);
 }
 
-/** By name; `after` is the last name of the previous page. */
+/** By name; `after` is the last name of the previous page, `part` is what each name has in it. */
 export async function listOperators(
   db: Db,
-  { limit, after }: { limit: number; after: string | null },
+  { limit, after, part = '' }: { limit: number; after: string | null; part?: string | undefined },
 ): Promise<OperatorRow[]> {
   return listOpened(db, 'operators', {
     ...{ limit, after, keyOf: ({ username }) => username },
     page(last) {
-      const query = db.selectFrom('operators').selectAll().orderBy('username').limit(limit);
+      const named = db.selectFrom('operators').selectAll().where(isNamedLike(part));
+      const query = named.orderBy('username').limit(limit);
       return (last === null ? query : query.where('username', '>', last)).execute();
     },
   });
+}
+
+/** Names are stored in lower case. */
+function isNamedLike(part: string) {
+  return sql<SqlBool>`username LIKE ${containing(part)} ESCAPE '\\'`;
 }
 
 /** The names of these operators, by id. */

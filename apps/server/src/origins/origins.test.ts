@@ -101,6 +101,9 @@ describe.each(ENGINES)('registered origins on $name', (engine) => {
       status: 200,
       codes: ['distribution_uncovered', 'registered_origin_used'],
     });
+    expect((await call('GET', `/api/v1/updates/${id}/approval`)).body.approval.origins).toEqual([
+      { id: made.id, origin: DOCKER, reason: BODY.reason },
+    ]);
     // The token stays truthful: nothing was checked.
     const token = JSON.parse(Buffer.from(body.token.payload, 'base64').toString());
     expect(token.verdict).toMatchObject({

@@ -1,5 +1,5 @@
-import { sql } from 'kysely';
 import type { Db, Tx } from '../platform/db/engine.ts';
+import { hotSql } from '../platform/db/hot-sql.ts';
 import type { Tables } from '../platform/db/tables.ts';
 import type { Amount } from './budget-rules.ts';
 
@@ -8,18 +8,16 @@ type Of = Pick<UsageRow, 'kind' | 'subject' | 'day'>;
 
 /** Adds to today's sum, refused attempts included, and returns it. */
 export async function addUsage(tx: Tx, row: UsageRow): Promise<Amount> {
-  return tx
-    .insertInto('outsider_usage')
-    .values(row)
-    .onConflict((conflict) =>
-      conflict.columns(['kind', 'subject', 'day']).doUpdateSet({
-        rows: sql`outsider_usage.rows + excluded.rows`,
-        bytes: sql`outsider_usage.bytes + excluded.bytes`,
-      }),
-    )
-    .returning(['rows', 'bytes'])
-    .executeTakeFirstOrThrow();
+  const [used] = await tx.run(ADD_USAGE, [row.kind, row.subject, row.day, row.rows, row.bytes]);
+  return { rows: Number(used?.[0]), bytes: Number(used?.[1]) };
 }
+
+const ADD_USAGE = hotSql(
+  'add_outsider_usage',
+  `INSERT INTO outsider_usage AS u (kind, subject, day, rows, bytes) VALUES (?, ?, ?, ?, ?)
+    ON CONFLICT (kind, subject, day) DO UPDATE SET rows = u.rows + excluded.rows, bytes = u.bytes + excluded.bytes
+    RETURNING rows, bytes`,
+);
 
 export async function readUsage(db: Db, of: Of): Promise<Amount | null> {
   const row = await db

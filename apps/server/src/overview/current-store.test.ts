@@ -1,9 +1,12 @@
 import { describe, expect, test } from 'vitest';
+import { agentOrder, listAgents } from '../agents/list-store.ts';
+import { presenceAt } from '../agents/presence.ts';
 import { placeHold } from '../holds/manage-holds.ts';
 import { insertTestAgent } from '../testing/agent-rows.ts';
 import { createApprovalsApp } from '../testing/approvals-app.ts';
 import { ENGINES } from '../testing/engines.ts';
 import { HOLD } from '../testing/standing.ts';
+import { hostsUpToDate } from '../withheld/up-to-date-store.ts';
 import { countCurrent } from './current-store.ts';
 
 describe.each(ENGINES)('hosts that are up to date but for holds, on $name,', (engine) => {
@@ -30,8 +33,29 @@ describe.each(ENGINES)('hosts that are up to date but for holds, on $name,', (en
           .execute(),
       );
     };
-    const count = (scope: readonly string[] | null = null) =>
-      countCurrent(database.read, { nowMs: platform.now(), scope, turn: () => Promise.resolve() });
+    /** The list of hosts has as many. */
+    const count = async (scope: readonly string[] | null = null) => {
+      const nowMs = platform.now();
+      const counted = await countCurrent(database.read, { nowMs, scope, turn: () => Promise.resolve() });
+      const is = await hostsUpToDate(platform);
+      const presence = presenceAt(nowMs);
+      const order = agentOrder('hostname', presence);
+      for (const mostSorted of [0, 10_000]) {
+        const page = { scope, presence, order, limit: 100, after: null, mostSorted };
+        const upToDate = await listAgents(database.read, {
+          ...page,
+          filter: { upToDate: { wanted: true, is } },
+        });
+        expect([upToDate.count, upToDate.rows.length]).toEqual([counted.hosts, counted.hosts]);
+        const others = await listAgents(database.read, {
+          ...page,
+          filter: { upToDate: { wanted: false, is } },
+        });
+        const all = await listAgents(database.read, { ...page, filter: {} });
+        expect(others.count + upToDate.count).toBe(all.count);
+      }
+      return counted;
+    };
     const hold = (change: Partial<typeof HOLD> = {}) =>
       database.transact((tx) => placeHold(tx, platform, { request: { ...HOLD, ...change }, actor: 'ada' }));
     return { ...it, hosts, report, count, hold };
@@ -71,7 +95,7 @@ describe.each(ENGINES)('hosts that are up to date but for holds, on $name,', (en
     const [host = '', other = ''] = it.hosts;
     await it.report(host);
     await it.addUpdate();
-    await it.hold({ scope: { kind: 'some', groups: [], hosts: [other] } });
+    await it.hold({ scope: { kind: 'some', groups: ['web'], hosts: [other] } });
     expect((await it.count()).hosts).toBe(0);
     await it.hold({ packages: ['openss*'] });
     expect((await it.count()).held.updates).toBe((await it.count()).hosts);

@@ -1,14 +1,20 @@
 import type { SecurityEventType, SystemEventType } from '@tidegate/protocol/event-types';
 import { sql } from 'kysely';
-import { CHECK_IN_INTERVAL_SECONDS, ONLINE_INTERVALS } from '../agents/presence.ts';
+import { type AgentListFilter, agentConditions, HOSTS } from '../agents/filter-store.ts';
+import { CHECK_IN_INTERVAL_SECONDS, ONLINE_INTERVALS, presenceAt } from '../agents/presence.ts';
+import { countRegistrationTokens } from '../enrolment/store.ts';
 import type { Db } from '../platform/db/engine.ts';
 import { anyIndexBut } from '../platform/db/from-hosts.ts';
 import { agentInScope, type GroupScope, groupInScope } from '../platform/db/group-scope.ts';
+import { type LastBackupRow, readLastBackup } from '../restore/last-backup-store.ts';
+import { isKeyDue } from '../signing-keys/due-rules.ts';
+import { listKeys, readFleet } from '../signing-keys/store.ts';
+import { IS_PENDING } from '../withheld/store.ts';
 
 /** Hosts per statement. */
 const STEP_HOSTS = 5_000;
 /** Updates per statement that looks up stops. */
-const STEP_STOPPED = 2_000;
+const STEP_BLOCKED = 2_000;
 
 export interface HostCounts {
   readonly hosts: number;
@@ -80,22 +86,22 @@ export function addHosts(a: HostCounts, b: HostCounts): HostCounts {
   return mapped((name) => a[name] + b[name]);
 }
 
-/** Pending updates that the gate stopped, or returned; in parts. */
-export async function* stoppedUpdates(db: Db, scope: GroupScope): AsyncGenerator<number> {
+/** Pending updates that lists show and that the gate stopped, or returned; in parts. */
+export async function* blockedUpdates(db: Db, scope: GroupScope): AsyncGenerator<number> {
   let after = '';
   for (;;) {
     const stopped = await db
-      .selectFrom('decision_updates')
-      .select('update_id')
-      .distinct()
-      .where('stopped', '=', 1)
-      .where('update_id', '>', after)
-      .orderBy('update_id')
-      .limit(STEP_STOPPED)
+      .selectFrom('updates')
+      .select('id')
+      // A literal: SQLite uses an index of some rows only where the statement itself says which.
+      .where('blocked', '=', sql.lit(1))
+      .where('id', '>', after)
+      .orderBy('id')
+      .limit(STEP_BLOCKED)
       .execute();
     const last = stopped.at(-1);
     if (!last) return;
-    after = last.update_id;
+    after = last.id;
     let query = db
       .selectFrom('updates as u')
       .innerJoin('agents as a', 'a.id', 'u.agent_id')
@@ -103,13 +109,12 @@ export async function* stoppedUpdates(db: Db, scope: GroupScope): AsyncGenerator
       .where(
         'u.id',
         'in',
-        stopped.map(({ update_id }) => update_id),
+        stopped.map(({ id }) => id),
       )
-      .where('u.state', '=', 'pending')
-      .where('a.deleted_at', 'is', null);
+      .where(IS_PENDING);
     if (scope !== null) query = query.where(groupInScope(scope, 'a.group_name'));
     yield Number((await query.executeTakeFirstOrThrow()).total);
-    if (stopped.length < STEP_STOPPED) return;
+    if (stopped.length < STEP_BLOCKED) return;
   }
 }
 
@@ -117,6 +122,9 @@ export interface SmallCounts {
   /** Approvals whose command is due but was not delivered. */
   readonly undelivered: number;
   readonly clones: number;
+  /** Hosts whose lists are old, and whose clock is wrong. */
+  readonly listsStale: number;
+  readonly clocksWrong: number;
   readonly divergences: number;
   readonly keysDue: number;
   readonly tokensEnding: number;
@@ -125,19 +133,15 @@ export interface SmallCounts {
 
 export async function smallCounts(
   db: Db,
-  { nowMs, scope, keyMaxAgeMs }: { nowMs: number; scope: GroupScope; keyMaxAgeMs: number },
+  { nowMs, scope }: { nowMs: number; scope: GroupScope },
 ): Promise<SmallCounts> {
-  const { rows } = await sql<Record<keyof SmallCounts, number>>`SELECT
+  const keys = await listKeys(db);
+  const { rows } = await sql<Record<'undelivered' | 'clones' | 'divergences' | 'deadLetters', number>>`SELECT
     (SELECT count(*) FROM agent_commands WHERE status = 'pending' AND ${anyIndexBut('action')} = 'install_update'
       AND not_before <= ${nowMs} AND ${agentInScope(scope, 'agent_id')}) AS undelivered,
     (SELECT count(*) FROM clone_suspicions AS k JOIN agents AS a ON a.id = k.agent_id
       WHERE k.closed_at IS NULL AND a.deleted_at IS NULL AND ${groupInScope(scope, 'a.group_name')}) AS clones,
     (SELECT count(*) FROM artifact_divergences WHERE state = 'open') AS divergences,
-    (SELECT count(*) FROM signing_keys WHERE status = 'active' AND in_use = 1
-      AND created_at <= ${nowMs - keyMaxAgeMs}) AS ${sql.ref('keysDue')},
-    (SELECT count(*) FROM registration_tokens WHERE deleted_at IS NULL AND seats_used < seats
-      AND expires_at > ${nowMs} AND (expires_at - ${nowMs}) * 4 < expires_at - created_at)
-      AS ${sql.ref('tokensEnding')},
     (SELECT count(*) FROM notification_deliveries WHERE state = 'dead') AS ${sql.ref('deadLetters')}`.execute(
     db,
   );
@@ -145,11 +149,24 @@ export async function smallCounts(
   return {
     undelivered: Number(row?.undelivered ?? 0),
     clones: Number(row?.clones ?? 0),
+    listsStale: await hostsThat({ lists: 'stale' }, { db, nowMs, scope }),
+    clocksWrong: await hostsThat({ clock: 'wrong' }, { db, nowMs, scope }),
     divergences: Number(row?.divergences ?? 0),
-    keysDue: Number(row?.keysDue ?? 0),
-    tokensEnding: Number(row?.tokensEnding ?? 0),
+    keysDue: keys.filter((key) => isKeyDue(key, nowMs)).length,
+    tokensEnding: await countRegistrationTokens(db, { scope, endingAtMs: nowMs }),
     deadLetters: Number(row?.deadLetters ?? 0),
   };
+}
+
+/** How many hosts the list of hosts has under a filter. */
+async function hostsThat(
+  filter: AgentListFilter,
+  { db, nowMs, scope }: { db: Db; nowMs: number; scope: GroupScope },
+): Promise<number> {
+  const conditions = agentConditions({ filter, scope, presence: presenceAt(nowMs) });
+  const { rows } = await sql<{ total: number }>`SELECT count(*) AS total FROM ${HOSTS}
+    WHERE ${sql.join(conditions, sql` AND `)}`.execute(db);
+  return Number(rows[0]?.total);
 }
 
 type EventType = SecurityEventType | SystemEventType;
@@ -197,6 +214,8 @@ export interface ServiceFacts {
   readonly isResyncOpen: boolean;
   readonly advisoriesAsOfMs: number | null;
   readonly stale: readonly { readonly ecosystem: string; readonly sinceMs: number }[];
+  readonly lastBackup: LastBackupRow | null;
+  readonly fleetCreatedAtMs: number;
 }
 
 export async function serviceFacts(db: Db, nowMs: number): Promise<ServiceFacts> {
@@ -220,5 +239,7 @@ export async function serviceFacts(db: Db, nowMs: number): Promise<ServiceFacts>
     isResyncOpen: resync !== undefined,
     advisoriesAsOfMs: mirror?.as_of ?? null,
     stale: stale.map(({ ecosystem, since }) => ({ ecosystem, sinceMs: since })),
+    lastBackup: await readLastBackup(db),
+    fleetCreatedAtMs: (await readFleet(db))?.created_at ?? nowMs,
   };
 }

@@ -19,7 +19,12 @@ async function openScene(engine: TestEngine) {
   const platform = createTestPlatform(database);
   const snapshots = createSnapshots(platform);
   const app = createSliceApp(platform);
-  mountOverview(app.routes, { platform, snapshots, advisories: () => ({ status: 'ok', missing: [] }) });
+  mountOverview(app.routes, {
+    platform,
+    snapshots,
+    advisories: () => ({ status: 'ok', missing: [] }),
+    config: { vulnerabilityPolicy: null },
+  });
   const state = { hour: -1, slot: -1 };
   return {
     ...{ platform, database },

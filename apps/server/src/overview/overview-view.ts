@@ -1,12 +1,19 @@
 import type { AdvisoryCheck } from '@tidegate/protocol/health-api';
-import type { Figure, Opens, Overview } from '@tidegate/protocol/overview-api';
+import type { Figure, LastBackup, Opens, Overview } from '@tidegate/protocol/overview-api';
+import type { VulnerabilityPolicy } from '@tidegate/protocol/vulnerability-policy-api';
 import { rfc3339 } from '../platform/clock.ts';
+import { isBackupDue } from '../restore/backup-age-rules.ts';
+import { STOPPED_BY } from '../updates/stopped-rules.ts';
 import { heldBackView } from '../withheld/held-rules.ts';
+import type { ServiceFacts } from './fleet-store.ts';
 import { type Snapshot, totalOf } from './take-snapshot.ts';
-import type { UpdateGroup } from './update-counts-store.ts';
+import { HOUR_MS, type UpdateGroup } from './update-counts-store.ts';
 
 /** Tolerated clock difference to stored times, in milliseconds. */
 const CLOCK_SLACK_MS = 5_000;
+
+/** Whole hours after which an update should have a verdict. */
+const JUDGED_WITHIN_HOURS = 1;
 
 /** What the overview shows of the source of advisories. */
 export interface AdvisoryState {
@@ -18,7 +25,11 @@ export interface AdvisoryState {
 /** The counts for a caller of this reach; only admins see those of the whole fleet. */
 export function overviewOf(
   snapshot: Snapshot,
-  { isFleetAdmin, advisories }: { isFleetAdmin: boolean; advisories: AdvisoryState },
+  {
+    isFleetAdmin,
+    policy,
+    advisories,
+  }: { isFleetAdmin: boolean; policy: VulnerabilityPolicy; advisories: AdvisoryState },
 ): Overview {
   const { asOfMs, scope, hosts, updates, small, sinceMs, events, service } = snapshot;
   const asOf = rfc3339(asOfMs);
@@ -29,6 +40,10 @@ export function overviewOf(
   const pending = updates.filter(({ state }) => state === 'pending');
   const waiting = (verdict: string) =>
     figure(totalOf(ofVerdict(pending, verdict)), { list: 'updates', filter: { state: 'pending', verdict } });
+  const opensNotJudged: Opens = { list: 'updates', filter: { state: 'pending', verdict: 'not_judged' } };
+  // Whole hours, as the groups have them: a server that runs well judges within minutes.
+  const dueHour = Math.floor(asOfMs / HOUR_MS) - JUDGED_WITHIN_HOURS;
+  const overdue = ofVerdict(pending, null).filter(({ hour }) => hour < dueHour);
   const ofEvents = (type: string) =>
     figure(events.get(type) ?? 0, { list: 'events', filter: { type, since } });
   const ofHosts = (count: number, status: string) => figure(count, { list: 'agents', filter: { status } });
@@ -42,7 +57,7 @@ export function overviewOf(
         clear: waiting('clear'),
         vulnerable: waiting('vulnerable'),
         unchecked: waiting('unchecked'),
-        not_judged: figure(totalOf(ofVerdict(pending, null)), null),
+        not_judged: figure(totalOf(ofVerdict(pending, null)), opensNotJudged),
       },
       exploited: figure(totalOf(pending.filter(({ knownExploited }) => knownExploited)), {
         list: 'updates',
@@ -60,27 +75,40 @@ export function overviewOf(
         list: 'updates',
         filter: { state: 'pending', security: 'true' },
       }),
-      blocked: figure(snapshot.stopped, null),
+      judging_overdue: figure(totalOf(overdue), {
+        list: 'updates',
+        filter: { ...opensNotJudged.filter, until: rfc3339(dueHour * HOUR_MS) },
+      }),
+      stopped: figure(
+        totalOf(pending.filter(({ stoppedUnder }) => STOPPED_BY[policy].includes(stoppedUnder ?? ''))),
+        {
+          list: 'updates',
+          filter: { state: 'pending', stopped_under: policy },
+        },
+      ),
+      blocked: figure(snapshot.blocked, { list: 'updates', filter: { state: 'pending', blocked: 'true' } }),
       failed: figure(totalOf(updates.filter(({ state }) => state === 'failed')), {
         list: 'updates',
         filter: { state: 'failed' },
       }),
       approvals_undelivered: figure(small.undelivered, {
         list: 'commands',
-        filter: { status: 'pending', action: 'install_update' },
+        filter: { status: 'pending', action: 'install_update', due: 'true' },
       }),
       clones_suspected: figure(small.clones, { list: 'agents', filter: { clone_suspected: 'true' } }),
       hosts_unbound: ofHosts(hosts.unbound, 'unbound'),
       hosts_offline: ofHosts(hosts.offline, 'offline'),
+      lists_stale: figure(small.listsStale, { list: 'agents', filter: { lists: 'stale' } }),
+      clocks_wrong: figure(small.clocksWrong, { list: 'agents', filter: { clock: 'wrong' } }),
       divergences_open: ofFleet(
         small.divergences,
         { list: 'divergences', filter: { open: 'true' } },
         scope === null,
       ),
-      keys_due: ofFleet(small.keysDue, { list: 'signing-keys', filter: {} }, isFleetAdmin),
+      keys_due: ofFleet(small.keysDue, { list: 'signing-keys', filter: { due: 'true' } }, isFleetAdmin),
       registration_tokens_ending: ofFleet(
         small.tokensEnding,
-        { list: 'registration-tokens', filter: {} },
+        { list: 'registration-tokens', filter: { ending: 'true' } },
         isFleetAdmin,
       ),
       dead_letters: ofFleet(
@@ -88,6 +116,7 @@ export function overviewOf(
         { list: 'notification-deliveries', filter: { state: 'dead' } },
         isFleetAdmin,
       ),
+      backup: isFleetAdmin ? backupView(service, asOfMs) : null,
     },
     changed: {
       since,
@@ -115,10 +144,13 @@ export function overviewOf(
       hosts_bound: ofHosts(hosts.bound, 'bound'),
       hosts_online: ofHosts(hosts.online, 'online'),
       hosts_revoked: ofHosts(hosts.revoked, 'revoked'),
-      updates_open: figure(totalOf(updates), null),
-      hosts_current: figure(snapshot.current.hosts, null),
+      updates_open: figure(totalOf(updates), { list: 'updates', filter: { open: 'true' } }),
+      hosts_current: figure(snapshot.current.hosts, { list: 'agents', filter: { up_to_date: 'true' } }),
     },
-    held: heldBackView(snapshot.current.held),
+    held: {
+      ...heldBackView(snapshot.current.held),
+      opens: { list: 'updates', filter: { state: 'pending', held: 'true' } },
+    },
     verdicts: { ...verdictsOf(updates), as_of: asOf },
   };
 }
@@ -135,6 +167,15 @@ export function verdictsOf(updates: readonly UpdateGroup[]) {
 
 function ofVerdict(updates: readonly UpdateGroup[], verdict: string | null): UpdateGroup[] {
   return updates.filter((one) => one.verdict === verdict);
+}
+
+function backupView({ lastBackup, fleetCreatedAtMs }: ServiceFacts, nowMs: number): LastBackup {
+  const takenAtMs = lastBackup?.taken_at ?? null;
+  return {
+    taken_at: timeOf(takenAtMs),
+    bytes: lastBackup?.bytes ?? null,
+    due: isBackupDue({ takenAtMs, fleetCreatedAtMs, nowMs }),
+  };
 }
 
 function timeOf(ms: number | null): string | null {

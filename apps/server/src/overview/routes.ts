@@ -10,6 +10,8 @@ import { strict, Uuid } from '@tidegate/protocol/scalars';
 import { Type } from 'typebox';
 import { heartbeatsOf } from '../agents/heartbeat-rules.ts';
 import { CHECK_IN_INTERVAL_SECONDS } from '../agents/presence.ts';
+import { policyInForce } from '../approvals/vulnerability-policy.ts';
+import type { Config } from '../config.ts';
 import { rfc3339 } from '../platform/clock.ts';
 import type { OperatorAccess } from '../platform/http/access.ts';
 import { noSuch } from '../platform/http/refusal.ts';
@@ -24,6 +26,7 @@ export interface OverviewDeps {
   platform: Pick<Platform, 'database' | 'now'>;
   snapshots: Snapshots;
   advisories: () => AdvisoryState;
+  config: Pick<Config, 'vulnerabilityPolicy'>;
 }
 
 const DAYS_DEFAULT = 30;
@@ -32,7 +35,10 @@ const reads: OperatorAccess = { role: 'viewer', limit: 'admin_reads', reach: 'sc
 const HOUR_MS = 3_600_000;
 
 /** The overview page, its history, and the heartbeats of a host. */
-export function mountOverview(routes: Routes, { platform, snapshots, advisories }: OverviewDeps): void {
+export function mountOverview(
+  routes: Routes,
+  { platform, snapshots, advisories, config }: OverviewDeps,
+): void {
   const { database } = platform;
 
   routes.operator({
@@ -47,7 +53,8 @@ export function mountOverview(routes: Routes, { platform, snapshots, advisories 
     handler: async ({ operator }) => {
       const { groups: scope, role } = operator;
       const isFleetAdmin = scope === null && role === 'admin';
-      return overviewOf(await snapshots.of(scope), { isFleetAdmin, advisories: advisories() });
+      const { policy } = await policyInForce(database.read, { config });
+      return overviewOf(await snapshots.of(scope), { isFleetAdmin, policy, advisories: advisories() });
     },
   });
 

@@ -5,6 +5,7 @@ import { countCriticalFixes } from './critical-fixes-store.ts';
 import { type CurrentHosts, countCurrent } from './current-store.ts';
 import {
   addHosts,
+  blockedUpdates,
   countEventsSince,
   countHosts,
   type HostCounts,
@@ -13,7 +14,6 @@ import {
   type SmallCounts,
   serviceFacts,
   smallCounts,
-  stoppedUpdates,
 } from './fleet-store.ts';
 import {
   closedUpdatesSince,
@@ -22,9 +22,6 @@ import {
   openUpdatesOf,
   type UpdateGroup,
 } from './update-counts-store.ts';
-
-/** Age at which the signing key should be replaced. */
-const KEY_MAX_AGE_MS = 365 * 86_400_000;
 
 /** Events that the overview counts. */
 export const COUNTED_EVENTS = [
@@ -42,7 +39,7 @@ export interface Snapshot {
   readonly scope: GroupScope;
   readonly hosts: HostCounts;
   readonly updates: readonly UpdateGroup[];
-  readonly stopped: number;
+  readonly blocked: number;
   readonly criticalFixes: number;
   readonly small: SmallCounts;
   readonly current: CurrentHosts;
@@ -70,16 +67,16 @@ export async function takeSnapshot(
   }
   let hosts = NO_HOSTS;
   for await (const some of inTurns(countHosts(db, { nowMs, scope }))) hosts = addHosts(hosts, some);
-  let stopped = 0;
-  for await (const some of inTurns(stoppedUpdates(db, scope))) stopped += some;
+  let blocked = 0;
+  for await (const some of inTurns(blockedUpdates(db, scope))) blocked += some;
   let criticalFixes = 0;
   for await (const some of inTurns(countCriticalFixes(db, { scope }))) criticalFixes += some;
   const current = await countCurrent(db, { nowMs, scope, turn });
   const groups = updates.groups();
   const openSince = groups.filter(({ hour }) => hour * HOUR_MS >= sinceMs);
   return {
-    ...{ asOfMs: nowMs, scope, hosts, updates: groups, stopped, criticalFixes, current, sinceMs },
-    small: await smallCounts(db, { nowMs, scope, keyMaxAgeMs: KEY_MAX_AGE_MS }),
+    ...{ asOfMs: nowMs, scope, hosts, updates: groups, blocked, criticalFixes, current, sinceMs },
+    small: await smallCounts(db, { nowMs, scope }),
     events: await countEventsSince(db, { types: COUNTED_EVENTS, sinceMs, scope }),
     newUpdates: totalOf(openSince) + (await closedUpdatesSince(db, { sinceMs, scope })),
     service: await serviceFacts(db, nowMs),
@@ -103,8 +100,8 @@ function createTally() {
   return {
     add(groups: readonly UpdateGroup[], sign: 1 | -1): void {
       for (const group of groups) {
-        const { state, verdict, knownExploited, exposed, security, hour, updates } = group;
-        const key = `${state} ${verdict} ${knownExploited} ${exposed} ${security} ${hour}`;
+        const { state, verdict, stoppedUnder, knownExploited, exposed, security, hour, updates } = group;
+        const key = `${state} ${verdict} ${stoppedUnder} ${knownExploited} ${exposed} ${security} ${hour}`;
         const before = tally.get(key)?.updates ?? 0;
         tally.set(key, { ...group, updates: before + sign * updates });
       }

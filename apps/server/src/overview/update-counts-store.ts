@@ -1,10 +1,9 @@
+import { OPEN_STATES } from '@tidegate/protocol/states';
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import type { Db } from '../platform/db/engine.ts';
 import { agentInScope, type GroupScope, groupInScope } from '../platform/db/group-scope.ts';
 import { RECOMMENDED_HERE } from '../updates/offer-rules.ts';
 
-/** States of an update that is neither installed nor closed. */
-export const OPEN_STATES = ['pending', 'awaiting_plan', 'approved', 'installing', 'failed'] as const;
 /** Rows per statement: on SQLite nothing else runs meanwhile. */
 const STEP_ROWS = 10_000;
 /** Hosts per statement. */
@@ -15,6 +14,8 @@ export const HOUR_MS = 3_600_000;
 export interface UpdateGroup {
   readonly state: string;
   readonly verdict: string | null;
+  /** The strictest setting under which known vulnerabilities stop them. */
+  readonly stoppedUnder: string | null;
   readonly knownExploited: boolean;
   /** Whether they fix known vulnerabilities. */
   readonly exposed: boolean;
@@ -25,15 +26,16 @@ export interface UpdateGroup {
   readonly updates: number;
 }
 
-const GROUP = sql`u.state AS state, u.verdict AS verdict, coalesce(u.known_exploited, 0) AS known_exploited,
+const GROUP = sql`u.state AS state, u.verdict AS verdict, u.stopped_under AS stopped_under, coalesce(u.known_exploited, 0) AS known_exploited,
   CASE WHEN u.fixes > 0 THEN 1 ELSE 0 END AS exposed, u.security AS security, u.discovered_at / ${sql.lit(HOUR_MS)} AS hour, count(*) AS updates`;
 /** Of several versions that wait for one package the recommended one counts, as in lists. */
 const IS_COUNTED = sql.raw(`(u.state <> 'pending' OR (u.recommended & ${RECOMMENDED_HERE}) <> 0)`);
-const BY_GROUP = sql.raw('GROUP BY 1, 2, 3, 4, 5, 6');
+const BY_GROUP = sql.raw('GROUP BY 1, 2, 3, 4, 5, 6, 7');
 
 interface Row {
   state: string;
   verdict: string | null;
+  stopped_under: string | null;
   known_exploited: number;
   exposed: number;
   security: number;
@@ -150,6 +152,7 @@ export async function closedUpdatesSince(
   let query = db
     .selectFrom('updates as u')
     .select((e) => e.fn.countAll<number>().as('total'))
+    .where('u.gone', '=', 0)
     .where('u.state', 'in', ['installed', 'rejected', 'superseded'])
     .where('u.discovered_at', '>=', sinceMs);
   if (scope !== null) query = query.where(agentInScope(scope, 'u.agent_id'));
@@ -160,6 +163,7 @@ function groupOf(row: Row): UpdateGroup {
   return {
     state: row.state,
     verdict: row.verdict,
+    stoppedUnder: row.stopped_under,
     knownExploited: row.known_exploited === 1,
     exposed: row.exposed === 1,
     security: row.security === 1,

@@ -1,5 +1,5 @@
 import type { PackageChange } from '@tidegate/protocol/package-history-api';
-import type { PlanAction } from '@tidegate/protocol/plan';
+import { isSameArch, type PlanAction } from '@tidegate/protocol/plan';
 import type { Db } from '../platform/db/engine.ts';
 import { takeTurn } from '../platform/turns.ts';
 import { readPlan } from '../updates/store.ts';
@@ -43,13 +43,13 @@ export async function causesOf(
     heardSinceMs: times.reduce((a, b) => Math.min(a, b)) - REPORTED_WITHIN_MS,
     limit: INSTALLATIONS_MAX + 1,
   });
-  const earlier = Map.groupBy(all, outcomeOf);
+  const byOutcome = Map.groupBy(all, outcomeOf);
   for (const installation of installations.slice(0, INSTALLATIONS_MAX)) {
     const open = changes.filter(
       (change) =>
         !causes.has(change.position) &&
         isInTime(change, installation) &&
-        !(earlier.get(outcomeOf(change)) ?? []).some(
+        !(byOutcome.get(outcomeOf(change)) ?? []).some(
           ({ changedAtMs }) => changedAtMs < change.changedAtMs && changedAtMs >= installation.sent_at,
         ),
     );
@@ -60,7 +60,8 @@ export async function causesOf(
     const actions = Map.groupBy(plan?.actions ?? [], ({ name }) => name);
     for (const change of open) {
       if (updates[0]?.ecosystem !== change.ecosystem) continue;
-      if (!actions.get(change.name)?.some((action) => isActionOf(action, change))) continue;
+      const isOfPlan = actions.get(change.name)?.some((action) => isActionOf(action, change, byOutcome));
+      if (!isOfPlan) continue;
       causes.set(change.position, { cause: 'tidegate', command: commandOf(installation, updates, change) });
     }
   }
@@ -71,7 +72,12 @@ export async function causesOf(
   return causes;
 }
 
-function outcomeOf({ ecosystem, name, arch, to }: Difference): string {
+function outcomeOf({
+  ecosystem,
+  name,
+  arch,
+  to,
+}: Pick<Difference, 'ecosystem' | 'name' | 'arch' | 'to'>): string {
   return JSON.stringify([ecosystem, name, arch, to]);
 }
 
@@ -80,10 +86,25 @@ function isInTime({ changedAtMs }: Difference, { sent_at: sentAt, heard_at: hear
 }
 
 /** A plan without an architecture matches any, as in a scan. */
-function isActionOf({ action, arch, to_version: to }: PlanAction, change: Difference): boolean {
-  if (arch !== undefined && arch !== '' && arch !== change.arch) return false;
-  if (change.kind === 'removed') return action === 'remove';
-  return (change.kind === 'installed' || change.kind === 'changed') && to === change.to;
+function isActionOf(
+  action: PlanAction,
+  change: Difference,
+  byOutcome: ReadonlyMap<string, readonly Difference[]>,
+): boolean {
+  const { arch = '', from_version: from, to_version: to } = action;
+  if (change.kind !== 'removed') {
+    const isHere = arch === '' || arch === change.arch;
+    return isHere && (change.kind === 'installed' || change.kind === 'changed') && to === change.to;
+  }
+  if (!isSameArch(arch, change.arch)) return false;
+  if (action.action === 'remove') return from === undefined || from === change.from;
+  // Replaced under another architecture, or beside other versions: the same report has what came instead.
+  const successors = byOutcome.get(outcomeOf({ ...change, arch: arch || change.arch, to: to ?? null }));
+  return from === change.from && to !== undefined && isReportedWith(change, successors);
+}
+
+function isReportedWith({ changedAtMs }: Difference, others: readonly Difference[] = []): boolean {
+  return others.some((other) => other.changedAtMs === changedAtMs);
 }
 
 function commandOf(

@@ -14,6 +14,7 @@ export interface Secrets {
   operatorFactors: Buffer;
   notificationChannels: Buffer;
   knownDevices: Buffer;
+  loginGuesses: Buffer;
   identityProviders: Buffer;
   rowSeals: Buffer;
   backups: Buffer;
@@ -46,6 +47,7 @@ export function secretsOf(secret: string): Secrets {
     operatorFactors: derive('operator factors'),
     notificationChannels: derive('notification channels'),
     knownDevices: derive('known devices'),
+    loginGuesses: derive('login guesses'),
     identityProviders: derive('identity providers'),
     rowSeals: derive('row seals'),
     backups: derive('backups'),

@@ -97,6 +97,7 @@ describe('requests', () => {
     const told: SlowRequest[] = [];
     const { lines, options } = scene(stepMs);
     const watch = watchRequests(options);
+    if (watch === null) throw new Error('nothing is measured');
     const app = createHttpServer({
       ...{ log: options.log, trustedProxies: [], tls: null },
       watch: {

@@ -43,7 +43,7 @@ export interface RequestWatch {
 
 interface Options {
   thresholdMs: number;
-  log: Log;
+  log: Pick<Log, 'warn'>;
   elapsedMs: () => number;
 }
 
@@ -61,7 +61,9 @@ export function watchQueries({ thresholdMs, log, elapsedMs }: Options): QueryWat
   };
 }
 
-export function watchRequests({ thresholdMs, log, elapsedMs }: Options): RequestWatch {
+/** Null with a threshold of 0, which tells of nothing. */
+export function watchRequests({ thresholdMs, log, elapsedMs }: Options): RequestWatch | null {
+  if (thresholdMs === 0) return null;
   const write = limited('slow request', { log, elapsedMs });
   return {
     ...{ elapsedMs, thresholdMs },

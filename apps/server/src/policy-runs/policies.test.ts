@@ -92,6 +92,12 @@ describe.each(ENGINES)('policies on $name', (engine) => {
     expect(await it.eventsOf('update_approved')).toMatchObject([
       { policy: { policy_id, sha256 }, actor: 'policy', approved_by: 'ada' },
     ]);
+    const recorded = (headers = {}) => it.app.inject({ url: `/api/v1/updates/${id}/approval`, headers });
+    expect((await recorded()).json().approval).toMatchObject({
+      ...{ via: 'policy', approved_by: 'ada', policy: { id: policy_id, name: STANDING.name } },
+    });
+    const bound = await recorded({ 'x-test-groups': 'web' });
+    expect(bound.json().approval.policy).toEqual({ id: policy_id, name: null });
     const keys = it.keyRing
       .keySet()
       .keys.map(({ key_id, public_key_hex }) =>
@@ -470,16 +476,27 @@ describe.each(ENGINES)('policies on $name', (engine) => {
     /** Commands that hosts have carried out, the newest last. */
     async function insertRuns(
       { database, platform }: Awaited<ReturnType<typeof scene>>,
-      runs: readonly { agentId: string; minutes: number; status?: 'failed' | 'refused'; action?: 'scan' }[],
+      runs: readonly {
+        agentId: string;
+        minutes: number;
+        status?: 'failed' | 'refused';
+        action?: 'scan';
+        /** Minutes before the installation; null: its host did not say. */
+        downloads?: number | null;
+        exit_code?: number | null;
+      }[],
     ): Promise<void> {
       const nowMs = Date.parse('2026-11-20T00:00:00Z');
-      const commands = runs.map(({ agentId, minutes, status = 'success', action = 'install_update' }, n) => ({
+      const commands = runs.map(({ agentId, minutes, downloads = null, exit_code = 0, ...run }, n) => ({
         row: {
-          ...{ id: platform.newId(), agent_id: agentId, action, params: '{}', status, created_by: 'ada' },
+          ...{ action: 'install_update', status: 'success', ...run, exit_code },
+          ...{ id: platform.newId(), agent_id: agentId, params: '{}', created_by: 'ada' },
           ...{ created_at: nowMs + n, not_before: 0, expires_at: 0 },
           ...{ approval_id: null, approval_sha256: null, seq: null, key_id: null, machine_sha256: null },
           ...{ epoch: null, envelope: null, sent_at: null },
-          ...{ started_at: nowMs, finished_at: nowMs + minutes * 60_000 },
+          started_at: nowMs,
+          installing_at: downloads === null ? null : nowMs + downloads * 60_000,
+          finished_at: nowMs + ((downloads ?? 0) + minutes) * 60_000,
         },
         updateIds: [],
       }));
@@ -506,11 +523,13 @@ describe.each(ENGINES)('policies on $name', (engine) => {
       const { agentId: slow } = await insertTestAgent(it.database, { n: 2 });
       const { agentId: stuck } = await insertTestAgent(it.database, { n: 3 });
       await insertRuns(it, [
-        // Of twenty runs one took longer; what came before them does not count.
+        // Of twenty runs one took longer; what came before them does not count, nor do downloads.
         { agentId: slow, minutes: 59 },
         { agentId: slow, minutes: 59 },
         { agentId: stuck, minutes: 600 },
-        ...Array.from({ length: 19 }, () => ({ agentId: slow, minutes: 20 })),
+        ...Array.from({ length: 10 }, () => ({ agentId: slow, minutes: 20 })),
+        ...Array.from({ length: 9 }, () => ({ agentId: slow, minutes: 20, downloads: 300 })),
+        { agentId: slow, minutes: 55, status: 'failed', exit_code: null },
         { agentId: slow, minutes: 50 },
         { agentId: slow, minutes: 55, status: 'refused' },
         { agentId: slow, minutes: 55, action: 'scan' },

@@ -8,6 +8,7 @@ import { insertTestAgent } from '../testing/agent-rows.ts';
 import { ENGINES } from '../testing/engines.ts';
 import { createSliceApp } from '../testing/slice-app.ts';
 import { createTestPlatform } from '../testing/test-platform.ts';
+import { hostsUpToDate } from '../withheld/up-to-date-store.ts';
 import { mountProbes } from './routes.ts';
 import { latestProbes } from './store.ts';
 
@@ -20,8 +21,12 @@ describe.each(ENGINES)('probes, on $name', (engine) => {
     const database = await engine.open();
     const platform = { ...createTestPlatform(database), random: randomBytes };
     const app = createSliceApp(platform);
-    mountAgents(app.routes, { platform, heldOf: async () => new Map() });
-    mountCommands(app.routes, { platform });
+    mountAgents(app.routes, {
+      platform,
+      heldOf: async () => new Map(),
+      upToDate: () => hostsUpToDate(platform),
+    });
+    mountCommands(app.routes, { platform, identify: async () => null });
     mountProbes(app.routes, platform);
     onTestFinished(() => app.close());
     const [one, two] = [await insertTestAgent(database, { n: 1 }), await insertTestAgent(database, { n: 2 })];

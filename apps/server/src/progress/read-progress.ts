@@ -3,6 +3,7 @@ import { RestartReport } from '@tidegate/protocol/restarts';
 import { Ecosystem } from '@tidegate/protocol/scalars';
 import { CommandStatus, UpdateState } from '@tidegate/protocol/states';
 import { Value } from 'typebox/value';
+import { isTooOld } from '../agents/guard-rules.ts';
 import { hostsInScope, withTags } from '../agents/host-scope.ts';
 import { isOnline } from '../agents/presence.ts';
 import { type AgentRow, findAgent } from '../agents/store.ts';
@@ -12,11 +13,16 @@ import { oneCommandItem } from '../commands/command-view.ts';
 import { findHostedCommand, type HostedCommand } from '../commands/store.ts';
 import { namesPackage } from '../holds/hold-rules.ts';
 import { holdsInForce } from '../holds/store.ts';
+import { updatesNamedBy } from '../package-history/installations-store.ts';
 import { rfc3339 } from '../platform/clock.ts';
 import type { Db } from '../platform/db/engine.ts';
 import { findUpdate, type UpdateRow } from '../updates/store.ts';
-import { commandAhead, commandOf, currentCommand, packagesOf, ringOf } from './store.ts';
+import { rebootOf } from './reboot-facts.ts';
+import { commandAhead, commandOf, currentCommand, ringOf, unsignedUpdate } from './store.ts';
 import { type WaitFacts, waitsOf } from './wait-rules.ts';
+
+/** The first agent that says when an installation begins. */
+const TELLS_INSTALLING = '0.2.0';
 
 interface Asked {
   readonly id: string;
@@ -61,9 +67,10 @@ async function progressOf(db: Db, subject: Subject): Promise<Progress | null> {
   return {
     as_of: rfc3339(nowMs),
     command: command && (await oneCommandItem(db, command)),
-    waits: waits.map(({ untilMs, ...wait }) => ({
+    waits: waits.map(({ untilMs, sinceMs, ...wait }) => ({
       ...wait,
       until: untilMs === null ? null : rfc3339(untilMs),
+      since: sinceMs === null ? null : rfc3339(sinceMs),
     })),
   };
 }
@@ -71,17 +78,27 @@ async function progressOf(db: Db, subject: Subject): Promise<Progress | null> {
 async function factsOf(db: Db, { command, update, nowMs }: Subject, agent: AgentRow): Promise<WaitFacts> {
   const isChanging = CHANGING_ACTIONS.some((action) => action === command?.action);
   return {
-    host: { id: agent.id, isRevoked: agent.status === 'revoked', isOnline: isOnline(agent, nowMs) },
+    host: {
+      id: agent.id,
+      isRevoked: agent.status === 'revoked',
+      isOnline: isOnline(agent, nowMs),
+      tellsInstalling: !isTooOld(agent.agent_version, TELLS_INSTALLING),
+    },
     update: update && Value.Parse(UpdateState, update.state),
     command: command && {
       status: Value.Parse(CommandStatus, command.status),
       isChanging,
       notBeforeMs: command.not_before,
+      isInstallation: command.action === 'install_update',
+      startedAtMs: command.started_at,
+      installingAtMs: command.installing_at,
     },
     ...(await standing(db, { command, update, nowMs }, agent)),
     ring: update && (await ringOf(db, update)),
     ahead: command && (await commandAhead(db, command)),
     restart: command && restartAfter(command, agent),
+    unsigned: command && (await unsignedUpdate(db, command)),
+    reboot: await rebootOf(db, { command, agent, nowMs }),
   };
 }
 
@@ -97,7 +114,7 @@ async function standing(
   const scopes = [...inForce, ...blackouts].map(({ scope }) => scope);
   const [host] = await withTags(db, [{ id: agent.id, group: agent.group_name }], scopes);
   if (!host) throw new Error('a host without its tags');
-  const named = command ? await packagesOf(db, command.id) : update ? [update] : [];
+  const named = command ? await updatesNamedBy(db, command.id) : update ? [update] : [];
   const packages = named.map(({ ecosystem, name }) => ({
     ecosystem: Value.Parse(Ecosystem, ecosystem),
     name,

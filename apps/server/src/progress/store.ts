@@ -1,14 +1,15 @@
+import { Envelope } from '@tidegate/protocol/documents';
 import { CommandAction } from '@tidegate/protocol/states';
 import { Value } from 'typebox/value';
+import { storedApproval } from '../approval-tokens/store.ts';
 import { findHostedCommand, type HostedCommand } from '../commands/store.ts';
+import { updatesNamedBy } from '../package-history/installations-store.ts';
 import type { Db } from '../platform/db/engine.ts';
 import { anyIndexBut } from '../platform/db/from-hosts.ts';
 import type { UpdateRow } from '../updates/store.ts';
 import type { WaitFacts } from './wait-rules.ts';
 
 const OPEN = ['pending', 'sent', 'received', 'running'] as const;
-/** Updates of one command whose names holds are compared with. */
-const NAMES_MAX = 500;
 
 /** The command that installs an update by its approval of now. */
 export async function commandOf(
@@ -61,18 +62,49 @@ export async function commandAhead(
   return row ? { id: row.id, action: Value.Parse(CommandAction, row.action) } : null;
 }
 
-/** The packages whose updates a command names. */
-export async function packagesOf(
+/** How the executor refuses an approval that only the server has signed, where its host demands more. */
+const UNSIGNED = 'host_policy (second_signature_missing)';
+
+/**
+ * An update of an open installation whose approval only the server has signed, where the host has refused such an
+ * approval and has accepted none since. Null otherwise: the server does not know what the policy of a host demands.
+ */
+export async function unsignedUpdate(
   db: Db,
-  commandId: string,
-): Promise<Pick<UpdateRow, 'ecosystem' | 'name'>[]> {
-  return db
-    .selectFrom('command_updates as m')
-    .innerJoin('updates as u', 'u.id', 'm.update_id')
-    .select(['u.ecosystem', 'u.name'])
-    .where('m.command_id', '=', commandId)
-    .limit(NAMES_MAX)
-    .execute();
+  { id, agent_id: agentId, approval_id: approvalId, status }: HostedCommand,
+): Promise<WaitFacts['unsigned']> {
+  if (approvalId === null || !OPEN.some((one) => one === status)) return null;
+  const approval = await storedApproval(db, approvalId);
+  if (!approval || signaturesOf(approval.envelope) > 1 || !(await refusesUnsigned(db, agentId))) return null;
+  const [update] = await updatesNamedBy(db, id);
+  return update ? { updateId: update.id } : null;
+}
+
+async function refusesUnsigned(db: Db, agentId: string): Promise<boolean> {
+  const ended = db
+    .selectFrom('agent_commands as c')
+    .where('c.agent_id', '=', agentId)
+    .where(anyIndexBut('c.action'), '=', 'install_update')
+    .orderBy('c.created_at', 'desc')
+    .orderBy('c.id', 'desc')
+    .limit(1);
+  const refused = await ended
+    .select('c.created_at')
+    .where(anyIndexBut('c.status'), '=', 'refused')
+    .where('c.reason', 'like', `${UNSIGNED}%`)
+    .executeTakeFirst();
+  if (!refused) return false;
+  const accepted = await ended
+    .innerJoin('approvals as a', 'a.token_id', 'c.approval_id')
+    .select('a.envelope')
+    .where(anyIndexBut('c.status'), '=', 'success')
+    .where('c.created_at', '>', refused.created_at)
+    .executeTakeFirst();
+  return !accepted || signaturesOf(accepted.envelope) > 1;
+}
+
+function signaturesOf(envelope: string): number {
+  return Value.Parse(Envelope, JSON.parse(envelope)).signatures.length;
 }
 
 /** The ring of a host in the rollout that carries a version now, and where that is. */

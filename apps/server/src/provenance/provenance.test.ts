@@ -170,7 +170,6 @@ describe.each(ENGINES)('provenance at the gate on $name', (engine) => {
 
   test.each(['down', 'failing', 'hang', 'garbage', 'redirect', 'endless'] as const)(
     'a registry that is %s delays no approval: the provenance is unknown',
-    { timeout: 20_000 },
     async (mode) => {
       const it = await setUp(engine, mode === 'hang' || mode === 'endless' ? { registryMs: 300 } : {});
       it.npm.mode = mode;

@@ -44,12 +44,26 @@ export interface Budgets {
   divide(servers: number): void;
 }
 
-export function createBudgets(initial: BudgetTable = DEFAULT_BUDGETS): Budgets {
+/** The class that workers of a server count too; all others are counted by the server alone. */
+const WORKER_CLASS = 'agent_checkin';
+
+/** What each of the workers of a server may accept of a host; the server keeps the rest, so that the sum is the budget. */
+export function workerBudget(table: BudgetTable, processes: number): Budget {
+  const budget = table[WORKER_CLASS];
+  return { ...budget, requests: Math.floor(budget.requests / processes) };
+}
+
+/** `processes`: those of the server, itself among them. */
+export function createBudgets(initial: BudgetTable = DEFAULT_BUDGETS, processes = 1): Budgets {
   let table = initial;
   let parts = 1;
   return {
     of(limitClass) {
       const budget = table[limitClass];
+      if (processes > 1 && limitClass === WORKER_CLASS) {
+        const others = (processes - 1) * workerBudget(table, processes).requests;
+        return { ...budget, requests: budget.requests - others };
+      }
       const isWhole = SHARED_CLASSES.has(limitClass) || HOST_CLASSES.has(limitClass);
       if (parts === 1 || isWhole) return budget;
       return { ...budget, requests: Math.max(1, Math.floor(budget.requests / parts)) };

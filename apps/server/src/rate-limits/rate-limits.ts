@@ -7,7 +7,7 @@ import type { Guards } from '../platform/http/admit.ts';
 import type { FieldFault } from '../platform/http/refusal.ts';
 import type { Platform } from '../platform/platform.ts';
 import { createAddressGuard } from './address-guard.ts';
-import { type BudgetTable, createBudgets, DEFAULT_BUDGETS } from './budgets.ts';
+import { type Budget, type BudgetTable, createBudgets, DEFAULT_BUDGETS, workerBudget } from './budgets.ts';
 import { createLimiter, type Limiter } from './limiter.ts';
 import { mergeBudgets, wireBudget } from './merge-budgets.ts';
 import { deleteIdleCounts } from './shared-counts-store.ts';
@@ -22,6 +22,8 @@ export interface RateLimits {
   /** For routes that check their own credential. */
   addressGuard: Guards['own'];
   table(): BudgetTable;
+  /** Of check-ins, for each worker of this server. */
+  ofWorker(): Budget;
   change(
     changes: Readonly<Record<string, LimitChange | undefined>>,
     actor: string,
@@ -43,6 +45,10 @@ export interface RateLimitsOptions {
   now?: Clock;
   /** How many servers are on this database, this one among them; default: one. */
   countServers?: (db: Db) => Promise<number>;
+  /** Processes of this server that answer check-ins; default: one. */
+  processes?: number;
+  /** Told of every change that was made here. */
+  onChanged?: () => void;
 }
 
 /** Reads the stored budgets and creates the limiter that applies them. */
@@ -51,9 +57,11 @@ export async function createRateLimits({
   bootedAt,
   now,
   countServers = async () => 1,
+  processes = 1,
+  onChanged = () => {},
 }: RateLimitsOptions): Promise<RateLimits> {
   const { database, log } = platform;
-  const budgets = createBudgets();
+  const budgets = createBudgets(DEFAULT_BUDGETS, processes);
   const options = { now: now ?? platform.now, bootedAt, budgets, random: platform.random };
   // SQLite has one server.
   const isShared = database.engine === 'postgres';
@@ -87,6 +95,7 @@ export async function createRateLimits({
     limiter,
     addressGuard: createAddressGuard({ ...options, limiter }),
     table: budgets.table,
+    ofWorker: () => workerBudget(budgets.table(), processes),
     async change(changes, actor) {
       const outcome = await database.transact(async (tx) => {
         const before = (await loadTable(tx)).table;
@@ -100,7 +109,9 @@ export async function createRateLimits({
         }
         return { ok: true } as const;
       });
-      if (outcome.ok) await reload();
+      if (!outcome.ok) return outcome;
+      await reload();
+      onChanged();
       return outcome;
     },
     async reset(actor) {
@@ -111,6 +122,7 @@ export async function createRateLimits({
         await recordChange(tx, platform, { before, after: DEFAULT_BUDGETS, changed, actor });
       });
       await reload();
+      onChanged();
     },
     reload,
     tidy,

@@ -16,7 +16,7 @@ export function mountRateLimits(routes: Routes, rateLimits: RateLimits): void {
     method: 'GET',
     url: URL,
     access,
-    schema: { tags, summary: 'Rate limits in force (E5)', response: { 200: RateLimitsBody } },
+    schema: { tags, summary: 'Rate limits in force', response: { 200: RateLimitsBody } },
     handler: async () => show(rateLimits),
   });
   routes.operator({
@@ -25,7 +25,7 @@ export function mountRateLimits(routes: Routes, rateLimits: RateLimits): void {
     access: { ...access, stepUp: true },
     schema: {
       tags,
-      summary: 'Change rate limits; omitted classes keep theirs (E5)',
+      summary: 'Change rate limits; omitted classes keep theirs',
       body: RateLimitsChange,
       response: { 200: RateLimitsBody },
     },
@@ -41,7 +41,7 @@ export function mountRateLimits(routes: Routes, rateLimits: RateLimits): void {
     method: 'POST',
     url: `${URL}/reset`,
     access: { ...access, stepUp: true },
-    schema: { tags, summary: 'Reset rate limits to their defaults (E5)', response: { 200: RateLimitsBody } },
+    schema: { tags, summary: 'Reset rate limits to their defaults', response: { 200: RateLimitsBody } },
     handler: async ({ operator }) => {
       await rateLimits.reset(operator.username);
       return show(rateLimits);

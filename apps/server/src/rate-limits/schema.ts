@@ -21,6 +21,14 @@ export const SHARED_COUNTS: readonly Statement[] = [
   )${HOT_ROWS}`,
 ];
 
+/**
+ * Guesses at names were stored by their plain hashes, which a copy of the database could be asked for. They start anew, as
+ * they would within an hour.
+ */
+export const GUESSES_BY_MAC: readonly Statement[] = [
+  "DELETE FROM shared_counts WHERE name IN ('guessers', 'guesses at a name')",
+];
+
 declare module '../platform/db/tables.ts' {
   interface Tables {
     rate_limits: {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { ENGINES, type TestEngine } from '../testing/engines.ts';
 import { createTestPlatform } from '../testing/test-platform.ts';
+import { createBudgets, DEFAULT_BUDGETS, workerBudget } from './budgets.ts';
 import { createRateLimits } from './rate-limits.ts';
 
 const LOGINS = 10;
@@ -116,4 +117,19 @@ test('a server on SQLite has the whole budget and writes no counts', async () =>
   expect(limiters[0]?.take('admin_operations', 'a').limit).toBe(100);
   expect(await limiters[0]?.takeForAll('login', 'a')).toMatchObject({ ok: true, limit: LOGINS });
   expect(await rows()).toEqual([]);
+});
+
+test.each([
+  [60, 2],
+  [9, 4],
+  [3, 4],
+  [1, 64],
+])('a budget of %i check-ins for %i processes is divided without a rest', (requests, processes) => {
+  const budgets = createBudgets(DEFAULT_BUDGETS, processes);
+  const agent_checkin = { requests, windowSeconds: 60, enabled: true };
+  budgets.replace({ ...DEFAULT_BUDGETS, agent_checkin });
+  const own = budgets.of('agent_checkin').requests;
+  expect(own).toBeGreaterThan(0);
+  expect(own + (processes - 1) * workerBudget(budgets.table(), processes).requests).toBe(requests);
+  expect(budgets.of('agent_reports')).toEqual(DEFAULT_BUDGETS.agent_reports);
 });

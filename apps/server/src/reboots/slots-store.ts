@@ -125,6 +125,31 @@ export async function openSlots(
     .execute();
 }
 
+/** Who has the open slots of a group, as far as hosts are still in it: those that failed first, at most `limit`. */
+export async function slotHolders(
+  db: Db,
+  { group, limit }: { group: string; limit: number },
+): Promise<string[]> {
+  const rows = await db
+    .selectFrom('reboot_slots as s')
+    .leftJoin('agents as a', 'a.id', 's.agent_id')
+    .select(sql<string>`coalesce(a.hostname, s.client_id)`.as('name'))
+    .where('s.group_name', '=', group)
+    .where('s.ended_at', 'is', null)
+    .where((e) => e.or([e('s.agent_id', 'is', null), e(sql`coalesce(a.group_name, '')`, '=', group)]))
+    .orderBy(sql`CASE WHEN s.state = 'failed' THEN 0 ELSE 1 END`)
+    .orderBy('s.taken_at')
+    .orderBy('s.id')
+    .limit(limit)
+    .execute();
+  return rows.map(({ name }) => name);
+}
+
+export async function limitsOfGroup(db: Db, group: string): Promise<Tables['reboot_groups'] | null> {
+  const row = db.selectFrom('reboot_groups').selectAll().where('group_name', '=', group);
+  return (await row.executeTakeFirst()) ?? null;
+}
+
 /** Open slots of every group that has some. */
 export async function countAllSlots(db: Db): Promise<Map<string, { open: number; failed: number }>> {
   const rows = await db

@@ -5,7 +5,7 @@ import { charge } from '../outsiders/charge.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import type { Platform } from '../platform/platform.ts';
 import { plannedVersions, seenKey, seenVersion } from './seen-rules.ts';
-import { insertFirstSeen } from './seen-store.ts';
+import { insertFirstSeen, unseenVersions } from './seen-store.ts';
 
 /** Versions that a host has or could have, from its report or plan. */
 export interface SeenReport {
@@ -17,8 +17,8 @@ export interface SeenReport {
 }
 
 /**
- * Records versions in the fleet's ledger, in the transaction of their report: one statement for the changes,
- * none without changes. Existing rows stay unchanged.
+ * Records versions in the fleet's ledger, in the transaction of their report. Existing rows stay unchanged, and cost the host
+ * nothing.
  */
 export async function recordFirstSeen(
   tx: Tx,
@@ -35,7 +35,8 @@ export async function recordFirstSeen(
     ...plannedVersions({ ...host, actions }),
   ];
   const distinct = new Map(versions.map((one) => [seenKey(one), one]));
-  const rows = [...distinct.values()];
+  const rows = await unseenVersions(tx, [...distinct.values()]);
+  if (rows.length === 0) return;
   const bytes = rows.reduce((sum, one) => sum + seenKey(one).length, 0);
   // A version that is not recorded has no age; nothing else depends on it.
   if (!(await charge(tx, platform, { kind: 'first_seen', subject: { agentId }, rows: rows.length, bytes })))

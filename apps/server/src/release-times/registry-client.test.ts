@@ -258,7 +258,7 @@ describe('times from a Python index (A7): one for each file', () => {
     ['garbage', 'not an answer of the index'],
     ['redirect', 'status 302'],
     ['endless', 'more than'],
-  ] as const)('%s is no answer', { timeout: 20_000 }, async (mode, cause) => {
+  ] as const)('%s is no answer', async (mode, cause) => {
     pypi.mode = mode;
     if (mode === 'hang') await becomeImpatient();
     expect(await pypiTime('1.0', null)).toContain(cause);

@@ -1,7 +1,7 @@
 import { canonicalName } from '@tidegate/versions/names';
 import { sql } from 'kysely';
 import { chunks, pairChunks } from '../platform/db/chunks.ts';
-import type { Db, Tx } from '../platform/db/engine.ts';
+import type { Db, HotSql, Tx } from '../platform/db/engine.ts';
 import type { Tables } from '../platform/db/tables.ts';
 import { type SeenVersion, seenKey } from './seen-rules.ts';
 
@@ -18,6 +18,27 @@ export async function insertFirstSeen(tx: Tx, rows: readonly Tables['first_seen'
       .execute();
   }
 }
+
+/** Of these versions those that the fleet has never seen. */
+export async function unseenVersions(db: Db, versions: readonly SeenVersion[]): Promise<SeenVersion[]> {
+  const unseen: SeenVersion[] = [];
+  for (const some of chunks(versions)) {
+    const keys = some.map((one) => [one.ecosystem, one.scope, one.name, one.version, one.arch]);
+    const rows = await db.run(UNSEEN, [JSON.stringify(keys)]);
+    unseen.push(...rows.flatMap(([place]) => some[Number(place)] ?? []));
+  }
+  return unseen;
+}
+
+const SEEN = `SELECT 1 AS seen FROM first_seen AS f WHERE f.ecosystem = k.value ->> 0 AND f.scope = k.value ->> 1
+  AND f.name = k.value ->> 2 AND f.version = k.value ->> 3 AND f.arch = k.value ->> 4`;
+const UNSEEN: HotSql = {
+  name: 'unseen_versions',
+  sqlite: `SELECT k.key FROM json_each(?) AS k WHERE NOT EXISTS (${SEEN})`,
+  // LIMIT: each version is looked up by its key. A plan for any number of them would rather read all of the fleet.
+  postgres: `SELECT k.place - 1 FROM json_array_elements($1::json) WITH ORDINALITY AS k (value, place)
+    LEFT JOIN LATERAL (${SEEN} LIMIT 1) AS s ON true WHERE s.seen IS NULL`,
+};
 
 /** When the fleet first had these versions, by `seenKey`. */
 export async function readFirstSeen(db: Db, versions: readonly SeenVersion[]): Promise<Map<string, number>> {

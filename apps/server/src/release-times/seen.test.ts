@@ -92,21 +92,26 @@ describe.each(ENGINES)('the ledger of first sightings on $name', (engine) => {
     await it.app.close();
   });
 
-  test('an unchanged report costs no statement, a changed one three, whatever its size', async () => {
+  test('an unchanged report costs no statement, a changed one four, and half of them if the fleet has it all', async () => {
     const it = await setUp(engine);
     const some = Array.from({ length: 300 }, (_, i) => ({ name: `p${i}`, version: '1', arch: 'all' }));
     const sighted = { agentId: it.first.agentId, ecosystem: 'apt' as const, actions: [] };
-    it.reset();
-    await it.platform.database.transact((tx) =>
-      recordFirstSeen(tx, it.platform, { ...sighted, packages: some }),
-    );
-    // The host, its daily budget, and the rows.
-    expect(it.counts().statements).toBe(3);
-    it.reset();
-    await it.platform.database.transact((tx) =>
-      recordFirstSeen(tx, it.platform, { ...sighted, packages: [] }),
-    );
-    expect(it.counts().statements).toBe(0);
+    const statements = async (of: { agentId: string }, packages: readonly (typeof some)[number][]) => {
+      it.reset();
+      const sight = { ...sighted, agentId: of.agentId, packages };
+      await it.platform.database.transact((tx) => recordFirstSeen(tx, it.platform, sight));
+      return it.counts().statements;
+    };
+    // The host, what is new, its daily budget, and the rows.
+    expect(await statements(it.first, some)).toBe(4);
+    expect(await statements(it.first, [])).toBe(0);
+    expect(await statements(it.second, some)).toBe(2);
+    const [spent, ...others] = await it.platform.database.read
+      .selectFrom('outsider_usage')
+      .select(['subject', 'rows'])
+      .where('kind', '=', 'first_seen')
+      .execute();
+    expect([spent, others]).toEqual([{ subject: `agent:${it.first.agentId}`, rows: 300 }, []]);
     await it.app.close();
   });
 

@@ -43,6 +43,16 @@ export const schema: readonly Statement[] = [
   )`,
 ];
 
+/** The newest backup that somebody has told of; at most one row. */
+export const LAST_BACKUP: readonly Statement[] = [
+  `CREATE TABLE last_backup (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    taken_at BIGINT NOT NULL,
+    bytes BIGINT,
+    made_by TEXT NOT NULL CHECK (made_by IN ('tidegate', 'other'))
+  )`,
+];
+
 declare module '../platform/db/tables.ts' {
   interface Tables {
     fleet: { id: number; fleet_id: string; epoch: number; created_at: number };
@@ -54,6 +64,14 @@ declare module '../platform/db/tables.ts' {
       /** Set by `tidegate restore`, until a server has started on it. */
       restored_at: number | null;
       backup_created_at: number | null;
+    };
+    last_backup: {
+      id: number;
+      /** When it was begun. */
+      taken_at: number;
+      /** Null: not known. */
+      bytes: number | null;
+      made_by: 'tidegate' | 'other';
     };
     server_instances: { id: string; started_at: number; seen_at: number };
     resyncs: {

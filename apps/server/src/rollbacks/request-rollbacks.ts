@@ -155,7 +155,7 @@ async function requestRollback(
     },
   });
   await awaitPlan(tx, platform, {
-    ...{ updates: [row], askedBy: operator, policy: null, askedAtMs: platform.now(), round: 0 },
+    ...{ updates: [row], askedBy: operator, policy: null, bulkId: null, askedAtMs: platform.now(), round: 0 },
     ...{ actor, notBeforeMs: null },
   });
   return { update_id: row.id, ...answer };

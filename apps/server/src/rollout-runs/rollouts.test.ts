@@ -166,7 +166,7 @@ describe.each(ENGINES)('rollouts on $name', (engine) => {
     await it.look(canary, 'green');
     await it.run();
     expect((await it.rollout()).waits_for).toBe(
-      'Waits in ring "canary": 1 host must have run for 1 hour since; 0 of 1.',
+      'Waits in ring "canary": 1 host must have run the update for 1 hour; 0 of 1.',
     );
     it.minutes(60);
     await it.run();

@@ -88,7 +88,7 @@ describe('the gate of a ring', () => {
         ...{ kind: 'success_rate', met: false, has: 75, wants: 90 },
         text: '90 % of the hosts that received updates must have installed',
       },
-      { kind: 'soak', met: false, has: 1, wants: 2, text: '2 hosts must have run for 1 day since' },
+      { kind: 'soak', met: false, has: 1, wants: 2, text: '2 hosts must have run the update for 1 day' },
       { kind: 'probes', met: false, has: 0, wants: 2, text: '2 hosts must have green probes' },
       {
         ...{ kind: 'divergences', met: false, has: 2, wants: 0 },

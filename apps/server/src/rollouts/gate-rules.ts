@@ -64,7 +64,7 @@ export function conditionsOf(gate: RingGate, facts: RingFacts, { skipsSoak }: Ga
       text: `${rate} % of the hosts that received updates must have installed`,
     });
     if (soakMinutes > 0) {
-      const text = `${hosts(least)} must have run for ${duration(soakMinutes)} since`;
+      const text = `${hosts(least)} must have run the update for ${duration(soakMinutes)}`;
       add('soak', { has: facts.soaked, wants: least, text });
     }
     if (gate.probes === 'green') {

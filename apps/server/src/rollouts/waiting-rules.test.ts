@@ -47,7 +47,7 @@ test.each<[string, Parameters<typeof facts>[0]]>([
     { counts: { installed: 2, running: 1 } },
   ],
   [
-    'Waits in ring "canary": 2 hosts must have run for 90 minutes since; 1 of 2.',
+    'Waits in ring "canary": 2 hosts must have run the update for 90 minutes; 1 of 2.',
     { counts: { installed: 2 }, soaked: 1 },
   ],
   [

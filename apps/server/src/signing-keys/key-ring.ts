@@ -1,4 +1,10 @@
-import { Envelope, type ServerKey, STATE_TYPE, type StatePayload } from '@tidegate/protocol/documents';
+import {
+  Envelope,
+  type ServerKey,
+  type SigningKeyEntry,
+  STATE_TYPE,
+  type StatePayload,
+} from '@tidegate/protocol/documents';
 import { type SigningKey, signEnvelope } from '@tidegate/signing/sign';
 import { Value } from 'typebox/value';
 import { readHead } from '../events/store.ts';
@@ -26,6 +32,8 @@ export interface KeyRing {
   state(): Promise<string>;
   /** The same if it is fresh; null if it must be signed anew. */
   freshState(): string | null;
+  /** Every key of the newest key set, also revoked ones. */
+  entries(): readonly SigningKeyEntry[];
   /** Every row of the table, also those that no key set vouches for. */
   rows(): readonly SigningKeyRow[];
   held(keyId: string): SigningKey | null;
@@ -103,6 +111,7 @@ export async function openKeyRing(
       sign: (payloadType, bytes) => signEnvelope(loaded.signer, payloadType, bytes),
     }),
     isActive: (keyId) => loaded.serverKeys.some((key) => key.key_id === keyId),
+    entries: () => loaded.entries,
     keySet: () => {
       const { keySetVersion: version, keySet: envelope, serverKeys: keys, root } = loaded;
       return { version, envelope, keys, root };
@@ -132,6 +141,7 @@ interface Loaded {
   keySet: Envelope;
   keySetVersion: number;
   root: Envelope | null;
+  entries: readonly SigningKeyEntry[];
   serverKeys: ServerKey[];
 }
 
@@ -167,6 +177,7 @@ async function loadRing(
     keySet,
     keySetVersion: stored.version,
     root: root?.envelope ?? null,
+    entries: [...standing.entries.values()],
     serverKeys: rows.flatMap((row) => activeKey(row, standing.entries)),
   };
 }

@@ -14,6 +14,7 @@ import { Refusal } from '../platform/http/refusal.ts';
 import type { Routes } from '../platform/http/routes.ts';
 import type { Platform } from '../platform/platform.ts';
 import { addKey, putKeyInUse, revokeVersion } from './change-keys.ts';
+import { isKeyDue } from './due-rules.ts';
 import { awaitsRoot } from './install-key-set.ts';
 import type { KeyFolder } from './key-folder.ts';
 import type { KeyRing } from './key-ring.ts';
@@ -32,6 +33,10 @@ const KeyAnswer = Type.Object({
   awaits_root: Type.Boolean(),
 });
 const KeyListItem = Type.Object({ ...KeyAnswer.properties, trusted_by: Type.Integer({ minimum: 0 }) });
+const SigningKeyFilter = {
+  /** Only the key in use, once it is older than a year. */
+  due: Type.Optional(Type.Enum(['true'])),
+};
 const VersionParams = strict({ version: Type.String({ pattern: '^[1-9][0-9]{0,8}$' }) });
 const Version = Type.String({ pattern: '^(0|[1-9][0-9]{0,8})$' });
 const SinceQuery = strict({ since: Type.Optional(Version), root_since: Type.Optional(Version) });
@@ -54,7 +59,7 @@ export function mountSigningKeys(routes: Routes, deps: SigningKeysDeps): void {
     url: '/api/v1/public-keys',
     access: { limit: 'public_access' },
     schema: {
-      summary: 'Active signing keys, and the key sets after the one that the caller has (E8)',
+      summary: 'Active signing keys, and the key sets after the one that the caller has',
       tags: ['agents'],
       querystring: SinceQuery,
       response: { 200: PublicKeysAnswer },
@@ -76,7 +81,7 @@ export function mountSigningKeys(routes: Routes, deps: SigningKeysDeps): void {
     schema: {
       summary: 'Signing keys',
       tags: ['signing keys'],
-      querystring: strict(PageQuery),
+      querystring: strict({ ...PageQuery, ...SigningKeyFilter }),
       response: { 200: pageOf(KeyListItem) },
     },
     handler: async ({ query }) => {
@@ -84,14 +89,16 @@ export function mountSigningKeys(routes: Routes, deps: SigningKeysDeps): void {
       const before = query.cursor === undefined ? null : decodePositionCursor(query.cursor);
       await keyRing.reload();
       // Newest first. There are few keys, all in memory.
-      const rows = keyRing.rows().filter(({ version }) => before === null || version < before);
+      const nowMs = platform.now();
+      const meant = keyRing.rows().filter((row) => query.due === undefined || isKeyDue(row, nowMs));
+      const rows = meant.filter(({ version }) => before === null || version < before);
       const { page, next_cursor } = cutPage(rows, { limit, keyOf: ({ version }) => version });
       return {
         items: await Promise.all(
           page.map(async (row) => ({ ...answerOf(row), trusted_by: await trustedBy(deps, row) })),
         ),
         next_cursor,
-        total: keyRing.rows().length,
+        total: meant.length,
       };
     },
   });

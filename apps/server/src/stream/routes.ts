@@ -1,10 +1,9 @@
 import { Readable } from 'node:stream';
 import { strict } from '@tidegate/protocol/scalars';
 import type { StreamMessage } from '@tidegate/protocol/stream-api';
-import type { FastifyRequest } from 'fastify';
 import { type Static, Type } from 'typebox';
 import { rfc3339 } from '../platform/clock.ts';
-import type { OperatorCaller } from '../platform/http/access.ts';
+import { type Identify, isStillLive } from '../platform/http/live-caller.ts';
 import type { Routes } from '../platform/http/routes.ts';
 import { createSeats } from '../platform/http/seats.ts';
 import type { Platform } from '../platform/platform.ts';
@@ -21,8 +20,7 @@ const RETRY_MS = 3_000;
 export interface StreamDeps {
   platform: Pick<Platform, 'now'>;
   watch: ChangeWatch;
-  /** The caller, where a live session says who it is. */
-  identify: (request: FastifyRequest) => Promise<OperatorCaller | null>;
+  identify: Identify;
   /** HEARTBEAT_MS unless a test says otherwise. */
   heartbeatMs?: number;
 }
@@ -73,7 +71,7 @@ export function mountStream(routes: Routes, deps: StreamDeps): void {
         leave();
         throw error;
       }
-      const isLive = async () => isSame(caller, await deps.identify(request));
+      const isLive = () => isStillLive(deps.identify, request, caller);
       return (
         reply
           .header('content-type', 'text/event-stream; charset=utf-8')
@@ -111,14 +109,4 @@ export async function* streamChanges(args: {
     if (!(await isLive())) return;
     yield ': beat\n\n';
   }
-}
-
-/** Whether the session is still live, with the same rights. */
-function isSame(before: OperatorCaller, after: OperatorCaller | null): boolean {
-  return (
-    after !== null &&
-    after.operatorId === before.operatorId &&
-    after.role === before.role &&
-    JSON.stringify(after.groups) === JSON.stringify(before.groups)
-  );
 }

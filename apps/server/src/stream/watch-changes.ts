@@ -160,8 +160,11 @@ async function openRowsLook(
     }
     const ids = await idsOf(sinceMs, found);
     window = next ?? { sinceMs, written: found, ids };
-    const changed = ids && before && [...ids].filter(([id, atMs]) => before.get(id) !== atMs);
-    return [{ topic: rows.topic, ids: changed && changed.length > 0 ? changed.map(([id]) => id) : null }];
+    if (!ids || !before) return [{ topic: rows.topic, ids: null }];
+    const changed = [...ids].flatMap(([id, atMs]) => (before.get(id) === atMs ? [] : [id]));
+    if (changed.length > 0) return [{ topic: rows.topic, ids: changed }];
+    // Written between the two reads of the last poll, which has reported it; or a row is gone.
+    return ids.size === before.size ? [] : [{ topic: rows.topic, ids: null }];
   };
 }
 

@@ -22,6 +22,7 @@ import { createAddressGuard } from '../rate-limits/address-guard.ts';
 import { type Budget, createBudgets, DEFAULT_BUDGETS } from '../rate-limits/budgets.ts';
 import { createLimiter } from '../rate-limits/limiter.ts';
 import { createPublicGuard } from '../rate-limits/public-guard.ts';
+import { hostsUpToDate } from '../withheld/up-to-date-store.ts';
 import { checkAnswers } from './check-answers.ts';
 import { createTestPlatform } from './test-platform.ts';
 
@@ -100,7 +101,11 @@ export function createAgentsApp(
   });
   if (!options.isProgram) checkAnswers(app);
   mountAgentCredentials(app.routes, { ...renewal, limiter, accessTokens });
-  mountAgents(app.routes, { platform, heldOf: async () => new Map() });
+  mountAgents(app.routes, {
+    platform,
+    heldOf: async () => new Map(),
+    upToDate: () => hostsUpToDate(platform),
+  });
   mountHostCommands(app.routes, { platform });
   mountEnrolment(app.routes, {
     platform,

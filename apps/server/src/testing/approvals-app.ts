@@ -49,6 +49,7 @@ import { mountStatements } from '../vex/routes.ts';
 import { mountVulnerabilities } from '../vulnerabilities/routes.ts';
 import { heldOfHosts } from '../withheld/held-of-hosts.ts';
 import { mountWithheld } from '../withheld/routes.ts';
+import { hostsUpToDate } from '../withheld/up-to-date-store.ts';
 import { insertTestAgent } from './agent-rows.ts';
 import type { TestEngine } from './engines.ts';
 import { NO_REGISTRIES } from './no-registries.ts';
@@ -143,7 +144,11 @@ export async function createApprovalsApp(engine: TestEngine, options: ApprovalsA
   };
   const app = createSliceApp(platform);
   onTestFinished(() => app.close());
-  mountAgents(app.routes, { platform, heldOf: (hosts) => heldOfHosts(platform, hosts) });
+  mountAgents(app.routes, {
+    platform,
+    heldOf: (hosts) => heldOfHosts(platform, hosts),
+    upToDate: () => hostsUpToDate(platform),
+  });
   mountApprovals(app.routes, deps);
   mountDecisions(app.routes, deps);
   mountCountersign(app.routes, { platform });
@@ -180,7 +185,9 @@ export async function createApprovalsApp(engine: TestEngine, options: ApprovalsA
       await insertUpdates(tx, [updateRow({ id, agentId: host, ecosystem, name, version, state, now })]);
       if (state !== 'awaiting_plan') return;
       const asked = { set_sha256: setDigest([id]), asked_by: 'ada', asked_at: now, round: 0 };
-      await putAwaited(tx, [{ update_id: id, ...asked, policy_id: null, policy_sha256: null }]);
+      await putAwaited(tx, [
+        { update_id: id, ...asked, policy_id: null, policy_sha256: null, bulk_id: null },
+      ]);
     });
     if (given.plan !== null) await addPlan([id], given.plan ?? [actionOf({ name, version, ecosystem })]);
     return id;

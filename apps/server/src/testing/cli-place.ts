@@ -66,6 +66,12 @@ export function servedPlaces({
 /** A data directory and database on which a server has been once. */
 export const createServedPlace = servedPlaces();
 
+/** The data directory of a place with a database that `tidegate restore` may fill: on SQLite it replaces the one there. */
+export async function withEmptyDatabase(engine: TestEngine, { dataDir, clock }: CliPlace): Promise<CliPlace> {
+  const { databaseUrl } = await engine.place();
+  return openPlace({ dataDir, databaseUrl }, { clock, seed: 'restored' });
+}
+
 function startClock(): Clock {
   return createClock(Date.UTC(2026, 10, 21, 9));
 }

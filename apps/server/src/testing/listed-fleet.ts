@@ -1,7 +1,9 @@
 import { UPDATE_STATES, VERDICTS } from '@tidegate/protocol/states';
 import { ADVISORY_SEVERITIES } from '@tidegate/protocol/updates-api';
+import { insertDecisions, type NewDecision } from '../approvals/decision-store.ts';
 import type { Database } from '../platform/db/engine.ts';
 import { fixRank, queueRank } from '../updates/queue-rules.ts';
+import { hasPlaces } from '../updates/scan-rules.ts';
 import { insertUpdates } from '../updates/store.ts';
 
 export interface ListedTestUpdate {
@@ -25,6 +27,9 @@ export interface ListedTestUpdate {
   fixes_severity: string | null;
   fixes_exploited: number | null;
   fix_rank: number;
+  stopped_under: 'introduced' | 'any' | 'neither' | null;
+  /** Whether the gate stopped it. */
+  blocked: boolean;
   recommended: number;
   offers: number;
   discovered_at: number;
@@ -32,6 +37,7 @@ export interface ListedTestUpdate {
 }
 
 const NAMES = ['curl', 'Curl', 'zlib', 'a_b', 'aXb', 'openssl', 'Ωmega', 'left-pad', 'é'];
+const STOPPED = ['introduced', 'any', 'neither', null] as const;
 const ECOSYSTEMS = ['apt', 'apt', 'npm', 'dnf', 'pypi'];
 
 /**
@@ -62,6 +68,7 @@ export async function insertListedFleet(
   const rows = Array.from({ length: updates }, (_, n) => {
     const host = fleet[pick(n, 11) % hosts];
     if (!host) throw new Error('there is no host');
+    const ecosystem = ECOSYSTEMS[pick(n, 1) % 5] ?? 'apt';
     const severity = pick(n, 3) % 2 === 0 ? null : (ADVISORY_SEVERITIES[pick(n, 4) % 6] ?? null);
     const known_exploited = [null, 0, 1][pick(n, 5) % 3] ?? null;
     const epss = pick(n, 6) % 3 === 0 ? (pick(n, 7) % 4) / 4 : null;
@@ -72,7 +79,7 @@ export async function insertListedFleet(
     return {
       id: idOf('9', pick(n, 8) * 1_000 + n),
       agent_id: host.id,
-      ecosystem: ECOSYSTEMS[pick(n, 1) % 5] ?? 'apt',
+      ecosystem,
       name: NAMES[pick(n, 2) % 9] ?? 'curl',
       arch: `${n}`,
       current_version: '1',
@@ -90,7 +97,8 @@ export async function insertListedFleet(
       ...{ fixes, fixes_severity, fixes_exploited },
       fix_rank: fixRank({ fixes, severity: fixes_severity, exploited: fixes_exploited === 1 }),
       recommended: [15, 15, 15, 7, 10, 0][pick(n, 19) % 6] ?? 15,
-      offers: pick(n, 20) % 8,
+      offers: hasPlaces(ecosystem) ? pick(n, 20) % 8 : 0,
+      stopped_under: STOPPED[pick(n, 23) % 4] ?? null,
       discovered_at: (pick(n, 14) % 7) * 1_000,
       updated_at: (pick(n, 15) % 7) * 1_000,
     };
@@ -98,12 +106,32 @@ export async function insertListedFleet(
   await database.transact(async (tx) => {
     await tx.insertInto('agents').values(fleet).execute();
     await insertUpdates(tx, rows);
+    await insertDecisions(tx, rows.map(decisionOf));
   });
   return rows.flatMap((row) => {
     const host = fleet.find(({ id }) => id === row.agent_id);
     if (!host || host.deleted_at !== null) return [];
-    return [{ ...row, hostname: host.hostname, os: host.os_id, group: host.group_name }];
+    return [
+      {
+        ...row,
+        hostname: host.hostname,
+        os: host.os_id,
+        group: host.group_name,
+        blocked: decisionOf(row).row.outcome !== 'minted',
+      },
+    ];
   });
+}
+
+function decisionOf({ id, agent_id, arch }: { id: string; agent_id: string; arch: string }): NewDecision {
+  const row = {
+    ...{ id: id.replace('-9000-', '-a000-'), agent_id, set_sha256: id, actor: 'ada', fingerprint: 'f' },
+    ...{ document: '{}', document_sha256: 'd', plan_id: null, token_id: null, decided_at: 1 },
+    ...{ repeated_at: null, repeats: 0 },
+  };
+  const outcome =
+    (['minted', 'blocked', 'minted', 'handed_back'] as const)[pick(Number(arch), 24) % 4] ?? 'minted';
+  return { row: { ...row, outcome }, updateIds: [id] };
 }
 
 /** A number that looks random, and is the same in each run. */

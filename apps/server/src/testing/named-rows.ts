@@ -231,6 +231,8 @@ export const NAMED: Readonly<Record<string, Naming | string>> = {
   'GET /api/v1/updates query group': list('group'),
   'GET /api/v1/updates/:id path id': path('update'),
   'GET /api/v1/updates/:id/progress path id': path('update'),
+  'GET /api/v1/updates/by-host query agent_id': list('agent'),
+  'GET /api/v1/updates/by-host query group': list('group'),
   'GET /api/v1/packages query agent_id': list('agent'),
   'GET /api/v1/packages query group': list('group'),
   'PUT /api/v1/agents/:agent_id/plans path agent_id': {
@@ -341,6 +343,7 @@ export const NAMED: Readonly<Record<string, Naming | string>> = {
   'POST /api/v1/updates/:id/reject path id': path('update', {}),
   'POST /api/v1/updates/:id/reopen path id': path('update', {}),
   'GET /api/v1/updates/:id/decisions path id': kept(path('update')),
+  'GET /api/v1/updates/:id/approval path id': kept(path('update')),
   'GET /api/v1/decisions/:id path id': kept(path('decision')),
   'GET /api/v1/decisions/:id/statement path id': kept(path('decision')),
   'POST /api/v1/updates/:id/countersign path id': path('update', SIGNATURE),
@@ -544,6 +547,9 @@ export const NAMED: Readonly<Record<string, Naming | string>> = {
   'POST /api/v1/agents/:agent_id/commands/:command_id/result body restarts.boot_id': PART,
   'POST /api/v1/agents/:agent_id/commands/:command_id/result body boot_id': PART,
   'GET /api/v1/agents/:agent_id/restarts path agent_id': path('agent'),
+  'PUT /api/v1/agents/:agent_id/timeliness path agent_id': byAgent('agent', {
+    ...{ clock: '2026-11-21T09:00:00Z', lists: {} },
+  }),
   'GET /api/v1/agents/:agent_id/withheld path agent_id': path('agent'),
   'PUT /api/v1/agents/:agent_id/probes path agent_id': byAgent('agent', PROBES),
   'GET /api/v1/agents/:agent_id/probes path agent_id': path('agent'),

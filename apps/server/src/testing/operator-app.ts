@@ -76,7 +76,8 @@ export async function createOperatorApp(engine: TestEngine, options: OperatorApp
   const tokens = createOperatorTokens({ secret: Buffer.alloc(32, 7), now: platform.now });
   const passwords = createCheapPasswords(platform.random);
   const cookies = createSessionCookies({ secure });
-  const throttle = createLoginThrottle({ now: platform.now, states: guessStates(platform) });
+  const states = guessStates(platform, { key: Buffer.alloc(32, 10) });
+  const throttle = createLoginThrottle({ now: platform.now, states });
   const devices = createKnownDevices({
     ...{ key: Buffer.alloc(32, 9), now: platform.now },
     ...{ random: platform.random, secure },

@@ -1,12 +1,25 @@
 import { generateKeyPairSync } from 'node:crypto';
-import type { Envelope, ServerKey } from '@tidegate/protocol/documents';
+import type { Envelope, ServerKey, SigningKeyEntry } from '@tidegate/protocol/documents';
 import { loadSigningKey, signEnvelope } from '@tidegate/signing/sign';
 import { createCallerReader } from '../agents/read-callers.ts';
+import type { OperatorCaller } from '../platform/http/access.ts';
+import type { RequestTimes } from '../platform/http/http-limits.ts';
 import { isAgentId, isMachineId } from '../platform/http/identities.ts';
-import { type App, createHttpServer, type RequestTimes } from '../platform/http/server.ts';
+import { type App, createHttpServer } from '../platform/http/server.ts';
 import { NO_SECOND_FACTOR } from '../platform/http/step-up.ts';
 import type { Platform } from '../platform/platform.ts';
 import { checkAnswers } from './check-answers.ts';
+
+/** Who calls the routes of operators where a request names nobody else. */
+export const SLICE_CALLER: OperatorCaller = {
+  operatorId: '01900000-0000-7000-a000-000000000001',
+  username: 'ada',
+  role: 'admin',
+  groups: null,
+  sessionId: 'test',
+  address: '127.0.0.1',
+  secondFactor: NO_SECOND_FACTOR,
+};
 
 /**
  * An HTTP server for the tests of one slice: strict JSON and problems as in the real one, but it trusts the
@@ -24,13 +37,9 @@ export function createSliceApp(platform: Platform, times?: RequestTimes): App {
       anyone: async () => null,
       own: { judge: () => {}, countRefusal: () => {} },
       operator: async (request) => ({
-        operatorId: '01900000-0000-7000-a000-000000000001',
-        username: String(request.headers['x-test-operator'] ?? 'ada'),
-        role: 'admin',
+        ...SLICE_CALLER,
+        username: String(request.headers['x-test-operator'] ?? SLICE_CALLER.username),
         groups: groupsNamed(request.headers['x-test-groups']),
-        sessionId: 'test',
-        address: '127.0.0.1',
-        secondFactor: NO_SECOND_FACTOR,
       }),
       agent: async (request) => {
         const agentId = request.headers['x-test-agent'];
@@ -59,6 +68,7 @@ export interface TestKeyRing {
   signer(): { keyId: string; keyVersion: number; sign(type: string, bytes: Uint8Array): Envelope };
   keySet(): { version: number; keys: ServerKey[] };
   rows(): { key_id: string }[];
+  entries(): SigningKeyEntry[];
   state(): Promise<string>;
   /** Revokes the active key and continues with a new one. */
   rotate(): void;
@@ -72,6 +82,7 @@ export function createTestKeyRing(): TestKeyRing {
   let version = 1;
   let epoch = 1;
   let key = newKey(version);
+  const keys = [key];
   const rows = [{ key_id: key.keyId }];
   const ring: TestKeyRing = {
     fleetId: '01900000-0000-7000-b000-000000000001',
@@ -98,9 +109,15 @@ export function createTestKeyRing(): TestKeyRing {
       ],
     }),
     rows: () => rows,
+    entries: () =>
+      keys.map(({ keyId, publicKeyHex }, i) => ({
+        ...{ key_id: keyId, version: i + 1, public_key_hex: publicKeyHex, revoked_at: null },
+        ...{ status: 'active', created_at: '2026-01-01T00:00:00Z' },
+      })),
     state: async () => '{"payloadType":"state","payload":"cGF5","signatures":[{"keyid":"k","sig":"c2ln"}]}',
     rotate() {
       key = newKey(++version);
+      keys.push(key);
       rows.push({ key_id: key.keyId });
     },
     restore() {

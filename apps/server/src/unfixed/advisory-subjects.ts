@@ -3,17 +3,27 @@ import { readAdvisories, readRecordMarks } from '../advisories/store.ts';
 import { chunks } from '../platform/db/chunks.ts';
 import type { Db } from '../platform/db/engine.ts';
 import { takeTurn } from '../platform/turns.ts';
-import type { Judgements } from './unfixed-rules.ts';
-import { vulnerabilitiesOf } from './unfixed-rules.ts';
+import type { RecordIds } from './shared-rows.ts';
+import { type Judgements, vulnerabilitiesOf } from './unfixed-rules.ts';
 
 const READ_RECORDS = 200;
 
+export interface RecordSubjects extends RecordIds {
+  /** The vulnerabilities that it counts for in the index. */
+  readonly about: readonly string[];
+}
+
 /** Remembers from one pass to the next which vulnerabilities advisories are about, and reads only changed records. */
 export function createAdvisorySubjects() {
-  let known = new Map<string, { mark: string | null; about: readonly string[] }>();
+  let known = new Map<string, { mark: string | null; of: RecordSubjects }>();
   return {
-    async read(db: Db, judgements: Judgements): Promise<(advisory: string) => readonly string[]> {
-      const ids = new Set<string>();
+    /** Of all that is judged, and of `more` records. */
+    async read(
+      db: Db,
+      judgements: Judgements,
+      more: Iterable<string> = [],
+    ): Promise<(advisory: string) => RecordSubjects> {
+      const ids = new Set<string>(more);
       for (const judgement of judgements.values()) for (const id of judgement.ids) ids.add(id);
       const before = known;
       known = new Map();
@@ -23,15 +33,19 @@ export function createAdvisorySubjects() {
         const records = await readAdvisories(db, [...changed]);
         for (const id of some) {
           const kept = changed.has(id) ? null : before.get(id);
-          const about =
-            kept?.about ?? vulnerabilitiesOf(id, advisoryDetails(id, records.get(id)?.record ?? null).cves);
-          known.set(id, { mark: marks.get(id) ?? null, about });
+          const of = kept?.of ?? subjectsOf(id, records.get(id)?.record ?? null);
+          known.set(id, { mark: marks.get(id) ?? null, of });
         }
         await takeTurn();
       }
-      return (id) => known.get(id)?.about ?? [id];
+      return (id) => known.get(id)?.of ?? { cves: [], names: [id], about: [id] };
     },
   };
+}
+
+function subjectsOf(id: string, record: string | null): RecordSubjects {
+  const { cves, names } = advisoryDetails(id, record);
+  return { cves, names, about: vulnerabilitiesOf(id, cves) };
 }
 
 export type AdvisorySubjects = ReturnType<typeof createAdvisorySubjects>;

@@ -4,7 +4,7 @@ import { keysOf, nameKeys } from '../installed/identity.ts';
 import { chunks } from '../platform/db/chunks.ts';
 import type { Db } from '../platform/db/engine.ts';
 import { fromHosts } from '../platform/db/from-hosts.ts';
-import { placeOf } from './tally.ts';
+import { placeOf } from './unfixed-rules.ts';
 
 const CHECKS_PAGE = 5_000;
 /** Hosts whose packages one query reads. */

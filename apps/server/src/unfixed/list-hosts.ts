@@ -9,8 +9,8 @@ import type { GroupScope } from '../platform/db/group-scope.ts';
 import type { Platform } from '../platform/platform.ts';
 import { installedOn, pendingOf } from './facts-store.ts';
 import { judgementsOf } from './read-judgements.ts';
-import { placeOf } from './tally.ts';
-import { installedOf, isFixedBy, movedTo, type Vulnerable, vulnerableOf } from './unfixed-rules.ts';
+import { installedOf, isFixedBy, movedTo, placeOf, type Vulnerable, vulnerableOf } from './unfixed-rules.ts';
+import { recordsOf } from './unfixed-view.ts';
 import type { UnfixedRow } from './write-store.ts';
 
 /** Hosts that one page looks at; with many that are not affected a page is shorter, and has a cursor. */
@@ -57,8 +57,9 @@ export async function listUnfixedHosts(
     ]),
   );
   const judgements = await judgementsOf({ platform, config }, subjects);
+  const records = new Set(recordsOf(row));
   const isIt = ({ subject, id }: Vulnerable) =>
-    id === row.vulnerability && subject.name === row.package && subject.ecosystem === row.distribution;
+    records.has(id) && subject.name === row.package && subject.ecosystem === row.distribution;
   const items: UnfixedHost[] = [];
   for (const [i, { host, packages: own }] of installed.entries()) {
     const found = own.flatMap((one) => vulnerableOf(one, judgements).vulnerable).filter(isIt);
@@ -70,7 +71,10 @@ export async function listUnfixedHosts(
     if (isFixed) continue;
     items.push({
       ...{ agent_id: host.id, hostname: host.hostname, group: host.group_name },
-      packages: found.map(({ installed: { package: one } }) => ({ name: one.name, version: one.version })),
+      packages: [...new Set(found.map(({ installed }) => installed.package))].map(({ name, version }) => ({
+        name,
+        version,
+      })),
     });
     if (items.length === limit && i + 1 < installed.length) return { items, last: host.id };
   }

@@ -19,7 +19,8 @@ export interface UnfixedSelection {
 /** The rows as the scope sees them: counts and first time are those of its hosts alone. */
 function seen(scope: GroupScope): RawBuilder<unknown> {
   if (scope === null) return sql`unfixed`;
-  return sql`(SELECT u.id, u.ecosystem, u.distribution, u.package, u.vulnerability, u.names, u.packages,
+  return sql`(SELECT u.id, u.ecosystem, u.distribution, u.package, u.vulnerability, u.names, u.cves, u.records,
+      u.urgency, u.packages,
       u.severity, u.exploited, u.fixed_in, u.fix_known_at, u.fix_offered_at, u.gone_at,
       u.hook, u.note, u.mitigated_by, u.mitigated_at,
       own.hosts, own.pending, own.first_seen_at
@@ -43,17 +44,27 @@ function conditionsOf({ exploited, mitigated, ecosystem, q }: UnfixedSelection):
     ...(ecosystem === undefined ? [] : [sql<SqlBool>`ecosystem = ${ecosystem}`]),
     ...(like === null
       ? []
-      : [sql<SqlBool>`(lower(package) LIKE ${like} ESCAPE '\\' OR lower(names) LIKE ${like} ESCAPE '\\')`]),
+      : [
+          sql<SqlBool>`(lower(package) LIKE ${like} ESCAPE '\\' OR lower(names) LIKE ${like} ESCAPE '\\'
+            OR lower(cves) LIKE ${like} ESCAPE '\\' OR lower(records) LIKE ${like} ESCAPE '\\')`,
+        ]),
   ];
 }
 
 export function unfixedOrder(sort: UnfixedSort): Order {
   const { field, descending } = directionOf(sort, UNFIXED_SORTS);
-  return { parts: [{ by: sql.ref(field), type: 'number' }], id: sql`id`, descending };
+  const parts = fieldsOf(field).map((one) => ({ by: sql.ref(one), type: 'number' as const }));
+  return { parts, id: sql`id`, descending };
+}
+
+/** Of the equally urgent, those of most hosts come first. */
+function fieldsOf(field: (typeof UNFIXED_SORTS)[number]) {
+  return field === 'urgency' ? (['urgency', 'hosts'] as const) : ([field] as const);
 }
 
 export function unfixedPosition(sort: UnfixedSort, row: UnfixedRow): Position {
-  return { key: [row[directionOf(sort, UNFIXED_SORTS).field]], id: row.id };
+  const fields = fieldsOf(directionOf(sort, UNFIXED_SORTS).field);
+  return { key: fields.map((field) => row[field]), id: row.id };
 }
 
 export async function listUnfixed(
@@ -75,18 +86,27 @@ export async function countUnfixed(db: Db, selection: UnfixedSelection): Promise
   return Number(rows[0]?.total);
 }
 
+/** By the id of the row; else the one row of the package that has it as a name, or is told of by a record with this id. */
 export async function findByName(
   db: Db,
   { distribution, name, vulnerability }: { distribution: string; name: string; vulnerability: string },
 ): Promise<UnfixedRow | null> {
-  const row = await db
+  const ofPackage = db
     .selectFrom('unfixed')
     .selectAll()
     .where('distribution', '=', distribution)
-    .where('package', '=', name)
-    .where('vulnerability', '=', vulnerability)
-    .executeTakeFirst();
-  return row ? rowOf(row) : null;
+    .where('package', '=', name);
+  const row = await ofPackage.where('vulnerability', '=', vulnerability).executeTakeFirst();
+  if (row && row.gone_at === null) return rowOf(row);
+  const like = containing(JSON.stringify(vulnerability));
+  const others = await ofPackage
+    .where('gone_at', 'is', null)
+    .where(sql<SqlBool>`(lower(names) LIKE ${like} ESCAPE '\\' OR lower(records) LIKE ${like} ESCAPE '\\')`)
+    .limit(2)
+    .execute();
+  const [other] = others.length === 1 ? others : [];
+  const found = other ?? row;
+  return found ? rowOf(found) : null;
 }
 
 export async function findUnfixed(db: Db, id: string): Promise<UnfixedRow | null> {

@@ -10,25 +10,38 @@ export interface Of {
   readonly exploited: 1 | 0 | null;
 }
 
-/** What is stored of these vulnerabilities. */
-export async function detailsOf(db: Db, ids: readonly string[]): Promise<Map<string, Of>> {
+export interface Facts {
+  readonly details: ReadonlyMap<string, AdvisoryDetails>;
+  readonly isListed: (cve: string) => boolean;
+  readonly isListKnown: boolean;
+}
+
+/** What is stored of these records, and what is known of the exploitation of their CVEs. */
+export async function readFacts(db: Db, ids: readonly string[]): Promise<Facts> {
   const distinct = [...new Set(ids)];
   const records = await readAdvisories(db, distinct);
-  const details: [string, AdvisoryDetails][] = [];
+  const details = new Map<string, AdvisoryDetails>();
   for (const id of distinct) {
     await takeTurn();
-    details.push([id, advisoryDetails(id, records.get(id)?.record ?? null)]);
+    details.set(id, advisoryDetails(id, records.get(id)?.record ?? null));
   }
   const exploited = await readExploited(
     db,
-    details.flatMap(([, { cves }]) => cves),
+    [...details.values()].flatMap(({ cves }) => cves),
   );
-  const isListKnown = (await readFetchedAt(db, 'kev')) !== null;
+  const isListed = (cve: string) => exploited.get(cve)?.kev === true;
+  return { details, isListed, isListKnown: (await readFetchedAt(db, 'kev')) !== null };
+}
+
+/** The same of each record alone. */
+export async function detailsOf(db: Db, ids: readonly string[]): Promise<Map<string, Of>> {
+  const { details, isListed, isListKnown } = await readFacts(db, ids);
   return new Map(
-    details.map(([id, one]) => {
-      const isListed = one.cves.some((cve) => exploited.get(cve)?.kev === true);
+    [...details].map(([id, one]) => {
       const isRecordKnown = one.record !== null;
-      const known = exploitedOf({ cves: one.cves, isListed, isListKnown, isRecordKnown });
+      const known = exploitedOf({
+        ...{ cves: one.cves, isListed: one.cves.some(isListed), isListKnown, isRecordKnown },
+      });
       return [id, { details: one, exploited: known }];
     }),
   );

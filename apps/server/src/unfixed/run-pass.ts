@@ -10,9 +10,12 @@ import { activeHosts, packagesOf, pendingOf, reportsOf } from './facts-store.ts'
 import type { Image, ImageCache, Reported } from './image-cache.ts';
 import { claimPass, endPass, releasePass, renewClaim } from './pass-store.ts';
 import { readJudgements } from './read-judgements.ts';
-import { createTally, type Offer, placeOf } from './tally.ts';
+import { rowsByRecord } from './shared-rows.ts';
+import { createTally, type Offer } from './tally.ts';
+import { placeOf } from './unfixed-rules.ts';
 import { type Stops, stopsOf, waitsFor } from './waits-for.ts';
 import { writeIndex } from './write-index.ts';
+import { readKnownRows } from './write-store.ts';
 import { writeSums } from './write-sums.ts';
 
 /** Hosts read in one turn. */
@@ -50,7 +53,7 @@ export async function runUnfixedPass(
     const counted = await countHosts(deps, { isStopped, holds });
     if (typeof counted === 'string') return counted;
     const turn = { claim, isStopped };
-    const written = await writeSums(platform, counted.sums, turn);
+    const written = await writeSums(platform, counted.rows, turn);
     if (written !== 'written') return written;
     const indexed = await writeIndex(
       platform,
@@ -80,8 +83,16 @@ async function countHosts(
   const { platform, images } = deps;
   const db = platform.database.read;
   const judgements = await readJudgements(deps);
-  const known = await deps.advisorySubjects.read(db, judgements);
-  const tally = createTally(judgements, known);
+  const known = await readKnownRows(db);
+  const subjects = await deps.advisorySubjects.read(
+    db,
+    judgements,
+    known.map(({ record }) => record),
+  );
+  const tally = createTally(judgements, {
+    vulnerabilitiesOf: (advisory) => subjects(advisory).about,
+    rowsOf: rowsByRecord({ judgements, idsOf: subjects, known }),
+  });
   const stops = await stopsOf(deps);
   images.begin();
   for (let after = ''; ; ) {

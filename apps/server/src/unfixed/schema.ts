@@ -1,3 +1,4 @@
+import type { Generated } from 'kysely';
 import type { Statement } from '../platform/db/statement.ts';
 
 export const schema: readonly Statement[] = [
@@ -55,6 +56,22 @@ export const schema: readonly Statement[] = [
   'INSERT INTO unfixed_pass (id, claim, claimed_until, ended_at, took_ms, left_out) VALUES (1, NULL, 0, NULL, 0, 0)',
 ];
 
+/** The CVEs of an advisory about several, which the next pass fills in. */
+export const UNFIXED_CVES: readonly Statement[] = [
+  `ALTER TABLE unfixed ADD COLUMN cves TEXT NOT NULL DEFAULT '[]'`,
+];
+
+/** Which records tell of a vulnerability: the next pass fills it in. */
+export const UNFIXED_RECORDS: readonly Statement[] = [
+  `ALTER TABLE unfixed ADD COLUMN records TEXT NOT NULL DEFAULT '[]'`,
+];
+
+/** The order of the list, which the next pass fills in. */
+export const UNFIXED_URGENCY: readonly Statement[] = [
+  'ALTER TABLE unfixed ADD COLUMN urgency BIGINT NOT NULL DEFAULT 0',
+  'CREATE INDEX unfixed_by_urgency ON unfixed (urgency, hosts, id) WHERE hosts > 0',
+];
+
 declare module '../platform/db/tables.ts' {
   interface Tables {
     unfixed: {
@@ -65,6 +82,10 @@ declare module '../platform/db/tables.ts' {
       vulnerability: string;
       /** JSON: every id of the vulnerability. */
       names: string;
+      /** JSON: every CVE that it is about. */
+      cves: Generated<string>;
+      /** JSON: the records that tell of it, also advisories about several vulnerabilities. */
+      records: Generated<string>;
       /** JSON: installed packages that it is about, the first of them. */
       packages: string;
       hosts: number;
@@ -75,6 +96,8 @@ declare module '../platform/db/tables.ts' {
       severity: string | null;
       /** 1, 0, or null: not known. */
       exploited: number | null;
+      /** Known exploited first, then the most severe. */
+      urgency: Generated<number>;
       /** The lowest fixed version that the vulnerability database names for one that is installed. */
       fixed_in: string | null;
       fix_known_at: number | null;

@@ -2,10 +2,12 @@ import type { Subject } from '../advisories/subjects.ts';
 import { subjectKey } from '../advisories/subjects.ts';
 import type { Tables } from '../platform/db/tables.ts';
 import type { Image } from './image-cache.ts';
+import type { RowName, RowsOf } from './shared-rows.ts';
 import {
   type Installed,
   isFixedBy,
   type Judgements,
+  placeOf,
   type Vulnerable,
   vulnerableOf,
 } from './unfixed-rules.ts';
@@ -25,13 +27,21 @@ export interface Counted {
   pending: number;
 }
 
-/** How many hosts have one vulnerability of one source. */
-export interface Sum extends Counted {
+/** What hosts have of what one record says of one source. */
+export interface Sum {
   readonly id: string;
   readonly key: string;
   readonly ecosystem: Image['ecosystem'];
   readonly subjects: Map<string, Subject>;
   readonly packages: Set<string>;
+}
+
+/** How many hosts have one vulnerability of one source, whichever records tell of it. */
+export interface RowSum extends Counted, RowName {
+  readonly key: string;
+  readonly ecosystem: Image['ecosystem'];
+  /** Of each record that tells of it. */
+  readonly sums: Set<Sum>;
   /** The empty name is that of hosts without a group. */
   readonly groups: Map<string, Counted>;
 }
@@ -68,6 +78,8 @@ interface Finding {
   readonly key: string;
   readonly first: Vulnerable;
   readonly all: readonly Vulnerable[];
+  /** The rows of the list that it counts in, by their keys. */
+  readonly rows: readonly (readonly [key: string, name: RowName])[];
 }
 
 interface Analysis {
@@ -100,14 +112,18 @@ interface Mixture {
 
 /**
  * Adds up hosts. Those that have the same packages and the same updates of vulnerable ones are judged once.
- * `vulnerabilitiesOf` names what an advisory is about.
+ * `vulnerabilitiesOf` names what an advisory is about, `rowsOf` the rows of the list that it counts in.
  */
 export function createTally(
   judgements: Judgements,
-  vulnerabilitiesOf: (advisory: string) => readonly string[],
+  {
+    vulnerabilitiesOf,
+    rowsOf,
+  }: { vulnerabilitiesOf: (advisory: string) => readonly string[]; rowsOf: RowsOf },
   { most = VULNERABILITIES_MAX } = {},
 ) {
   const sums = new Map<string, Sum>();
+  const rows = new Map<string, RowSum>();
   const vulnerabilities = new Map<string, VulnerabilitySum>();
   const affected = new Map<string, Set<Installed>>();
   let mixtures = new Map<string, Mixture>();
@@ -167,11 +183,12 @@ export function createTally(
     kind.outcomes = outcomes;
     const { findings, unknown } = analysisOf(image);
     const total = groups.values().reduce((sum, hosts) => sum + hosts, 0);
+    const fixedRows = new Map<RowSum, boolean>();
     for (const subject of unknown) {
       const key = subjectKey(subject);
       wanted.set(key, { subject, hosts: (wanted.get(key)?.hosts ?? 0) + total });
     }
-    for (const { key, first, all } of findings) {
+    for (const { key, first, all, rows: ownRows } of findings) {
       const sum = sums.get(key) ?? newSum(key, image, first);
       if (sum === null) continue;
       for (const { installed, subject } of all) {
@@ -202,13 +219,23 @@ export function createTally(
           for (const { version } of offers) versions.add(version);
         }
       }
-      for (const [group, hosts] of groups) {
-        const own = sum.groups.get(group) ?? { hosts: 0, pending: 0 };
-        sum.groups.set(group, own);
-        for (const counted of [sum, own]) {
-          if (isFixed) counted.pending += hosts;
-          else counted.hosts += hosts;
-        }
+      for (const [rowKey, name] of ownRows) {
+        const row = rows.get(rowKey) ?? newRow(rowKey, image, name);
+        if (row === null) continue;
+        row.sums.add(sum);
+        fixedRows.set(row, isFixed && (fixedRows.get(row) ?? true));
+      }
+    }
+    for (const [row, isFixed] of fixedRows) countRow(row, { groups, isFixed });
+  }
+
+  function countRow(row: RowSum, { groups, isFixed }: Pick<Kind, 'groups'> & { isFixed: boolean }): void {
+    for (const [group, hosts] of groups) {
+      const own = row.groups.get(group) ?? { hosts: 0, pending: 0 };
+      row.groups.set(group, own);
+      for (const counted of [row, own]) {
+        if (isFixed) counted.pending += hosts;
+        else counted.hosts += hosts;
       }
     }
   }
@@ -250,10 +277,19 @@ export function createTally(
       if (leftOut.size < most) leftOut.add(key);
       return null;
     }
-    const maps = { subjects: new Map<string, Subject>(), packages: new Set<string>(), groups: new Map() };
-    const sum = { id, key, ecosystem, ...maps, hosts: 0, pending: 0 };
+    const sum = { id, key, ecosystem, subjects: new Map<string, Subject>(), packages: new Set<string>() };
     sums.set(key, sum);
     return sum;
+  }
+
+  function newRow(key: string, { ecosystem }: Image, name: RowName): RowSum | null {
+    if (rows.size >= most) {
+      if (leftOut.size < most) leftOut.add(key);
+      return null;
+    }
+    const row = { ...name, key, ecosystem, sums: new Set<Sum>(), groups: new Map(), hosts: 0, pending: 0 };
+    rows.set(key, row);
+    return row;
   }
 
   function analysisOf(image: Image): Analysis {
@@ -272,7 +308,11 @@ export function createTally(
     const byKey = Map.groupBy(vulnerable, ({ subject, id }) => keyOf({ subject, id }));
     const findings = [...byKey].flatMap(([key, some]) => {
       const [first] = some;
-      return first ? [{ key, first, all: some }] : [];
+      if (!first) return [];
+      const own = rowsOf(first.subject, first.id).map(
+        (name) => [keyOf({ subject: first.subject, id: name.record }), name] as const,
+      );
+      return [{ key, first, all: some, rows: own }];
     });
     const analysis = {
       findings,
@@ -290,7 +330,7 @@ export function createTally(
     end() {
       countKinds();
       return {
-        ...{ sums, coverage, leftOut: leftOut.size, wanted: [...wanted.values()] },
+        ...{ rows, coverage, leftOut: leftOut.size, wanted: [...wanted.values()] },
         index: { vulnerabilities, affected, sums, unjudged: unjudgedOf(ofPackage) },
       };
     },
@@ -320,9 +360,5 @@ function unjudgedOf(all: ReadonlyMap<Installed, { readonly isKnown: boolean }>):
 }
 
 export function keyOf({ subject, id }: { subject: Subject; id: string }): string {
-  return `${subject.ecosystem}\n${subject.name}\n${id}`;
-}
-
-export function placeOf(ecosystem: string, name: string): string {
-  return `${ecosystem}\n${name}`;
+  return `${placeOf(subject.ecosystem, subject.name)}\n${id}`;
 }

@@ -11,6 +11,16 @@ export interface Judgement {
 /** By `subjectKey`. */
 export type Judgements = ReadonlyMap<string, Judgement>;
 
+/** A name within its ecosystem, or an ecosystem on its host. */
+export function placeOf(outer: string, inner: string): string {
+  return `${outer}\n${inner}`;
+}
+
+/** The ecosystem and name of a `subjectKey`, as `placeOf` them. */
+export function placeOfKey(key: string): string {
+  return key.slice(0, key.lastIndexOf('\n'));
+}
+
 export interface StoredCheck {
   readonly verdict: string;
   readonly reason: string | null;

@@ -21,6 +21,8 @@ export async function unfixedItems(
     ...{ row, ecosystem: Value.Parse(Ecosystem, row.ecosystem) },
     ...{
       names: Value.Parse(Names, JSON.parse(row.names)),
+      cves: Value.Parse(Names, JSON.parse(row.cves)),
+      records: recordsOf(row),
       own: Value.Parse(Names, JSON.parse(row.packages)),
     },
   }));
@@ -28,9 +30,10 @@ export async function unfixedItems(
     [...own, row.package].map((name) => ({ ecosystem, name })),
   );
   const statements = await statementsAbout(db, { packages, nowMs });
-  return known.map(({ row, ecosystem, names, own }) => ({
+  return known.map(({ row, ecosystem, names, cves, records, own }) => ({
     ...{ id: row.id, ecosystem, distribution: row.distribution, package: row.package },
-    ...{ vulnerability: row.vulnerability, names, installed_packages: own },
+    ...{ vulnerability: row.vulnerability, names, cves, records },
+    installed_packages: own,
     ...{ hosts: row.hosts, hosts_with_pending_fix: row.pending },
     ...{ first_seen_at: rfc3339(row.first_seen_at), severity: row.severity },
     exploited: row.exploited === null ? null : row.exploited === 1,
@@ -43,6 +46,12 @@ export async function unfixedItems(
       .map(({ id, status }) => ({ id, status })),
     mitigation: mitigationOf(row),
   }));
+}
+
+/** The records that tell of it: in a row of an earlier release the one whose id it has. */
+export function recordsOf({ records, vulnerability }: UnfixedRow): string[] {
+  const stored = Value.Parse(Names, JSON.parse(records));
+  return stored.length === 0 ? [vulnerability] : stored;
 }
 
 /** Operators who are bound to groups see no statement about hosts of others. */

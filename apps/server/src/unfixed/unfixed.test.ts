@@ -71,6 +71,108 @@ describe.each(ENGINES)('the list of vulnerabilities without a fix on $name', (en
     expect((await it.call('GET', URL)).body).toMatchObject({ total: 1, next_cursor: null });
   });
 
+  test('an advisory about several CVEs is one row, found by each, with the hosts that each of them has', async () => {
+    const it = await scene();
+    const cves = ['CVE-2024-11', 'CVE-2024-12', 'CVE-2024-13'];
+    const record = (more: { id: string; upstream?: string[]; related?: string[] }) =>
+      it.osv.addRecord({ summary: 'bad', ...more }, [
+        { ecosystem: 'Debian:12', name: 'openssl', versions: ['3.0.11-1'] },
+      ]);
+    record({ id: 'DSA-1-1', upstream: cves });
+    record({ id: 'ALSA-2-1', related: ['CVE-2024-21'] });
+    await it.addHost({ openssl: '3.0.11-1' });
+    await it.addHost({ openssl: '3.0.11-1' });
+    await it.pass();
+    const found = async (q: string) => (await it.list(`?q=${q}`)).map(({ vulnerability }) => vulnerability);
+    for (const q of ['DSA-1-1', ...cves, 'cve-2024-12']) expect(await found(q), q).toEqual(['DSA-1-1']);
+    expect(await found('CVE-2024-21')).toEqual(['ALSA-2-1']);
+    expect(await found('CVE-2024-14')).toEqual([]);
+    const [advisory] = await it.list('?q=CVE-2024-12');
+    // Its CVEs are no names of it: a statement about one says nothing about the others.
+    expect(advisory).toMatchObject({ names: ['DSA-1-1'], cves, hosts: 2 });
+    for (const id of [...cves, 'DSA-1-1']) {
+      const { body } = await it.call('GET', `/api/v1/vulnerabilities/${id}`);
+      expect(body, id).toMatchObject({ hosts: 2, unfixed_hosts: 2 });
+    }
+    // Rows that an earlier release counted have none until the next pass.
+    await it.database.transact((tx) => tx.updateTable('unfixed').set({ cves: '[]' }).execute());
+    expect(await found('CVE-2024-12')).toEqual([]);
+    await it.pass();
+    expect(await found('CVE-2024-12')).toEqual(['DSA-1-1']);
+  });
+
+  test('each vulnerability of a package has one row, which says all records that tell of it', async () => {
+    const it = await scene();
+    const record = (
+      id: string,
+      upstream: string[],
+      more: { versions?: string[]; severity?: string } = {},
+    ) => {
+      const { versions = ['3.0.11-1', '3.0.12-1'], severity = 'LOW' } = more;
+      const said = { id, summary: 'bad', upstream, database_specific: { severity } };
+      it.osv.addRecord(said, [{ ecosystem: 'Debian:12', name: 'openssl', versions }]);
+    };
+    const openssl = '3.0.11-1';
+    record('DSA-1-1', ['CVE-2024-1', 'CVE-2024-2', 'CVE-2024-3'], { severity: 'CRITICAL' });
+    const first = await it.addHost({ openssl }, 'ours');
+    await it.addHost({ openssl: '3.0.12-1' });
+    await it.pass();
+    const { id: wasOne } = await it.only();
+    const put = async (mitigation: object | null) =>
+      expect((await it.call('PUT', `${URL}/${wasOne}/mitigation`, { mitigation })).status).toBe(200);
+    // The record of one of them names fewer versions than the advisory, which still counts.
+    record('DEBIAN-CVE-2024-1', ['CVE-2024-1'], { versions: [openssl] });
+    record('EUVD-1', ['CVE-2024-1'], { versions: [openssl], severity: 'HIGH' });
+    it.clock.advance(2 * DAY_MS);
+    await it.pass();
+    const rowsOf = async (query = '?sort=first_seen_at') =>
+      (await it.list(query)).map(({ vulnerability, hosts }) => `${vulnerability} ${hosts}`).sort();
+    expect(await rowsOf()).toEqual(['DEBIAN-CVE-2024-1 2', 'DSA-1-1 2']);
+    const [one] = await it.list('?q=CVE-2024-1');
+    expect(one).toMatchObject({
+      ...{ vulnerability: 'DEBIAN-CVE-2024-1', cves: ['CVE-2024-1'], severity: 'high' },
+      ...{ names: ['DEBIAN-CVE-2024-1', 'CVE-2024-1', 'EUVD-1'], hosts: 2 },
+      records: ['DEBIAN-CVE-2024-1', 'DSA-1-1', 'EUVD-1'],
+    });
+    const [rest] = await it.list('?q=CVE-2024-2');
+    expect(rest).toMatchObject({ id: wasOne, cves: ['CVE-2024-2', 'CVE-2024-3'], records: ['DSA-1-1'] });
+    for (const [q, rows] of [
+      ['CVE-2024-1', 1],
+      ['EUVD-1', 1],
+      ['DSA-1-1', 2],
+    ] as const)
+      expect(await it.list(`?q=${q}`), q).toHaveLength(rows);
+    const hosts = async (vulnerability: string) => {
+      const about = `distribution=Debian:12&package=openssl&vulnerability=${vulnerability}`;
+      return (await it.call('GET', `${URL}/hosts?${about}`)).body.items;
+    };
+    expect(await hosts('DEBIAN-CVE-2024-1')).toMatchObject([
+      { agent_id: first, packages: [{ name: 'openssl', version: openssl }] },
+      { packages: [{ name: 'openssl', version: '3.0.12-1' }] },
+    ]);
+    await it.pass();
+    expect(await rowsOf()).toEqual(['DEBIAN-CVE-2024-1 2', 'DSA-1-1 2']);
+
+    // Once each of them has a record, the advisory has no row of its own, unless somebody noted something there.
+    record('DEBIAN-CVE-2024-2', ['CVE-2024-2'], { versions: [openssl] });
+    record('DEBIAN-CVE-2024-3', ['CVE-2024-3'], { versions: [openssl] });
+    await put({ hook: 'web-firewall', note: 'Blocks the request.' });
+    it.clock.advance(2 * DAY_MS);
+    await it.pass();
+    const each = ['DEBIAN-CVE-2024-1 2', 'DEBIAN-CVE-2024-2 2', 'DEBIAN-CVE-2024-3 2'];
+    expect(await rowsOf()).toEqual([...each, 'DSA-1-1 2']);
+    await put(null);
+    await it.pass();
+    expect(await rowsOf()).toEqual(each);
+    expect(await rowsOf('?q=dsa-1-1')).toEqual(each);
+
+    // The hosts of a row are those that have what any of its records tells of.
+    await it.install(first, { openssl: '3.0.13-1' });
+    await it.pass();
+    expect(await rowsOf()).toEqual(each.map((row) => row.replace(/2$/, '1')));
+    expect(await hosts('DEBIAN-CVE-2024-1')).toHaveLength(1);
+  });
+
   test('exploited is no without a list of exploited ones only when somebody could know', async () => {
     const it = await scene();
     const record = (id: string, upstream: string[]) =>
@@ -243,7 +345,7 @@ describe.each(ENGINES)('the list of vulnerabilities without a fix on $name', (en
     expect(await it.only()).toMatchObject({ hosts: 1 });
   });
 
-  test('lists go on where they ended, in both orders, and filter', async () => {
+  test('lists go on where they ended, in each order, and filter', async () => {
     const it = await scene();
     const packages: Record<string, string> = {};
     for (const n of [1, 2, 3, 4, 5]) {
@@ -252,7 +354,7 @@ describe.each(ENGINES)('the list of vulnerabilities without a fix on $name', (en
       await it.addHost(packages);
     }
     await it.pass();
-    for (const sort of ['-hosts', 'hosts', 'first_seen_at', '-first_seen_at']) {
+    for (const sort of ['-urgency', 'urgency', '-hosts', 'hosts', 'first_seen_at', '-first_seen_at']) {
       const all = (await it.list(`?sort=${sort}`)).map(({ vulnerability }) => vulnerability);
       const paged: string[] = [];
       for (let cursor: string | null = ''; cursor !== null; ) {
@@ -271,6 +373,59 @@ describe.each(ENGINES)('the list of vulnerabilities without a fix on $name', (en
     expect((await it.list('?q=PACKAGE-3')).map(({ vulnerability }) => vulnerability)).toEqual(['CVE-3']);
     expect((await it.list('?q=cve-4')).map(({ vulnerability }) => vulnerability)).toEqual(['CVE-4']);
     expect(await it.list('?ecosystem=npm')).toEqual([]);
+  });
+
+  test('a host is counted until its update is free of what each record tells of', async () => {
+    const it = await scene();
+    const tell = (id: string, ...versions: string[]) =>
+      it.osv.addRecord({ id, summary: 'bad', upstream: ['CVE-2024-1'] }, [
+        { ecosystem: 'Debian:12', name: 'openssl', versions },
+      ]);
+    tell('DEBIAN-CVE-2024-1', '3.0.11-1', '3.0.12-1');
+    tell('EUVD-1', '3.0.11-1');
+    const host = await it.addHost({ openssl: '3.0.11-1' });
+    for (const version of ['3.0.12-1', '3.0.13-1'])
+      await it.worker.ensureJudged([{ ecosystem: 'Debian:12', name: 'openssl', version }], 10_000);
+    await it.addUpdate({ agentId: host, version: '3.0.12-1' });
+    await it.pass();
+    expect(await it.only()).toMatchObject({ hosts: 1, records: ['DEBIAN-CVE-2024-1', 'EUVD-1'] });
+    await it.addUpdate({ agentId: host, version: '3.0.13-1' });
+    await it.pass();
+    expect(await it.list()).toEqual([]);
+  });
+
+  test('known exploited ones come first, then the most severe, then those of most hosts', async () => {
+    const it = await scene();
+    const packages: Record<string, string> = {};
+    for (const [n, severity] of [
+      [1, 'LOW'],
+      [2, 'LOW'],
+      [3, null],
+      [4, 'CRITICAL'],
+      [5, 'HIGH'],
+      [6, 'LOW'],
+    ] as const) {
+      const said = severity === null ? {} : { database_specific: { severity } };
+      it.osv.addRecord({ id: `CVE-2024-${n}`, summary: 'bad', ...said }, [
+        { ecosystem: 'Debian:12', name: `package-${n}`, versions: ['1.0-1'] },
+      ]);
+      packages[`package-${n}`] = '1.0-1';
+    }
+    await it.database.transact(async (tx) => {
+      await saveScores(tx, 'kev', [['CVE-2024-6', 1]]);
+      await saveFetched(tx, { feed: 'kev', entries: 1, nowMs: it.platform.now() });
+    });
+    await it.addHost(packages);
+    await it.addHost({ 'package-2': '1.0-1' }, 'ours');
+    await it.addHost({ 'package-1': '1.0-1' }, 'ours');
+    await it.addHost({ 'package-2': '1.0-1' });
+    await it.pass();
+    const order = (items: Item[]) => items.map(({ vulnerability: id }) => Number(id.slice(-1)));
+    expect(order(await it.list())).toEqual([6, 4, 5, 2, 1, 3]);
+    expect(order(await it.list('?sort=urgency'))).toEqual([3, 1, 2, 5, 4, 6]);
+    const headers = { 'x-test-groups': 'ours' };
+    const ours = await it.app.inject({ method: 'GET', url: `${URL}?sort=urgency`, headers });
+    expect(order(ours.json().items).sort()).toEqual([1, 2]);
   });
 
   test('a mitigation is a note with who, when and which hook, and changes no count', async () => {

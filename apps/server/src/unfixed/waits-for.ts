@@ -8,6 +8,7 @@ import type { Config } from '../config.ts';
 import { type HoldInForce, heldIn } from '../holds/hold-rules.ts';
 import { holdsInForce } from '../holds/store.ts';
 import type { Platform } from '../platform/platform.ts';
+import { STOPPED_BY } from '../updates/stopped-rules.ts';
 
 /** What may stop an operator's approval, beside what is recorded of an update. */
 export interface Stops {
@@ -44,6 +45,5 @@ export function waitsFor(
   const ecosystem = Value.Parse(Ecosystem, update.ecosystem);
   if (heldIn(holds, { ecosystem, host, actions: [{ name, to_version }] }).length > 0) return 'hold';
   if (stopped === null) return 'check';
-  const isStopped = stopped === 'introduced' || (stopped === 'any' && policy === 'any');
-  return isStopped ? 'gate' : 'approval';
+  return STOPPED_BY[policy].includes(stopped) ? 'gate' : 'approval';
 }

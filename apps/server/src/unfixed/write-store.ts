@@ -2,6 +2,10 @@ import type { Selectable } from 'kysely';
 import { chunks } from '../platform/db/chunks.ts';
 import type { Db, Tx } from '../platform/db/engine.ts';
 import type { Tables } from '../platform/db/tables.ts';
+import type { KnownRow } from './shared-rows.ts';
+import { placeOf } from './unfixed-rules.ts';
+
+const KNOWN_PAGE = 5_000;
 
 export type UnfixedRow = Selectable<Tables['unfixed']>;
 export type GroupRow = Selectable<Tables['unfixed_groups']>;
@@ -21,11 +25,35 @@ export async function rowsAfter(
   return rows.map(rowOf);
 }
 
+/** What of the rows decides which records share one. */
+export async function readKnownRows(db: Db): Promise<KnownRow[]> {
+  const found: KnownRow[] = [];
+  for (let after = ''; ; ) {
+    const rows = await db
+      .selectFrom('unfixed')
+      .select(['id', 'distribution', 'package', 'vulnerability', 'first_seen_at', 'hook'])
+      .where('id', '>', after)
+      .orderBy('id')
+      .limit(KNOWN_PAGE)
+      .execute();
+    for (const row of rows) {
+      found.push({
+        ...{ place: placeOf(row.distribution, row.package), record: row.vulnerability },
+        ...{ firstSeenMs: Number(row.first_seen_at), isNoted: row.hook !== null },
+      });
+    }
+    const last = rows.at(-1);
+    if (!last) return found;
+    after = last.id;
+  }
+}
+
 /** PostgreSQL's driver may give a BIGINT as text. */
 export function rowOf(row: UnfixedRow): UnfixedRow {
   return {
     ...row,
     ...{ hosts: Number(row.hosts), pending: Number(row.pending), first_seen_at: Number(row.first_seen_at) },
+    urgency: Number(row.urgency),
     ...{ gone_at: time(row.gone_at), fix_known_at: time(row.fix_known_at) },
     ...{ fix_offered_at: time(row.fix_offered_at), mitigated_at: time(row.mitigated_at) },
   };
@@ -54,12 +82,12 @@ export async function putRow(tx: Tx, row: UnfixedRow, { isNew }: { isNew: boolea
     await tx.insertInto('unfixed').values(row).execute();
     return;
   }
-  const { hosts, pending, gone_at, severity, exploited, names, packages, fixed_in } = row;
-  const { fix_known_at, fix_offered_at } = row;
+  const { hosts, pending, gone_at, severity, exploited, urgency, names, cves, records, packages } = row;
+  const { fixed_in, fix_known_at, fix_offered_at } = row;
   await tx
     .updateTable('unfixed')
-    .set({ hosts, pending, gone_at, severity, exploited, names, packages, fixed_in })
-    .set({ fix_known_at, fix_offered_at })
+    .set({ hosts, pending, gone_at, severity, exploited, urgency, names, cves, records, packages })
+    .set({ fixed_in, fix_known_at, fix_offered_at })
     .where('id', '=', row.id)
     .execute();
 }

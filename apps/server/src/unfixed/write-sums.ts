@@ -1,13 +1,12 @@
-import { compareVersions } from '@tidegate/versions';
-import { type AdvisoryDetails, fixedIn } from '../advisories/finding-details.ts';
 import { appendEvent } from '../events/append-event.ts';
 import { chunks } from '../platform/db/chunks.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import type { Platform } from '../platform/platform.ts';
 import { takeTurn } from '../platform/turns.ts';
 import { renewClaim } from './pass-store.ts';
-import { detailsOf, type Of } from './read-details.ts';
-import { keyOf, type Sum } from './tally.ts';
+import { readFacts } from './read-details.ts';
+import { keyOf, type RowSum } from './tally.ts';
+import { rowOf } from './unfixed-row.ts';
 import {
   dropGone,
   type GroupRow,
@@ -31,7 +30,7 @@ export type Written = 'written' | 'stopped' | 'claim_lost';
 /** Brings the stored counts up to date. Each transaction asks first whether this server still has the claim. */
 export async function writeSums(
   platform: World,
-  sums: ReadonlyMap<string, Sum>,
+  sums: ReadonlyMap<string, RowSum>,
   turn: Turn,
 ): Promise<Written> {
   const { database } = platform;
@@ -65,16 +64,16 @@ export async function writeSums(
 
 interface Pair {
   readonly row: UnfixedRow | null;
-  readonly sum: Sum | null;
+  readonly sum: RowSum | null;
 }
 
 /** What has changed of these rows; prepared outside of the transaction, in which nothing is read. */
 async function changesOf(platform: World, pairs: readonly Pair[]): Promise<(tx: Tx) => Promise<void>> {
   const db = platform.database.read;
   const nowMs = platform.now();
-  const details = await detailsOf(
+  const facts = await readFacts(
     db,
-    pairs.flatMap(({ sum }) => sum?.id ?? []),
+    pairs.flatMap(({ sum }) => (sum ? [sum.record, ...[...sum.sums].map(({ id }) => id)] : [])),
   );
   const groupRows = Map.groupBy(
     await groupRowsOf(
@@ -91,9 +90,7 @@ async function changesOf(platform: World, pairs: readonly Pair[]): Promise<(tx: 
       if (row && row.gone_at === null) gone.push(row.id);
       continue;
     }
-    const of = details.get(sum.id);
-    if (!of) continue;
-    const after = rowOf({ sum, row, of, nowMs, newId: platform.newId });
+    const after = rowOf({ sum, row, facts, nowMs, newId: platform.newId });
     if (!row || !isSame(row, after)) rows.push({ before: row, after });
     groups.push(...groupChanges({ id: after.id, sum, known: groupRows.get(after.id) ?? [], nowMs }));
   }
@@ -107,47 +104,17 @@ async function changesOf(platform: World, pairs: readonly Pair[]): Promise<(tx: 
   };
 }
 
-function rowOf(from: {
-  sum: Sum;
-  row: UnfixedRow | null;
-  of: Of;
-  nowMs: number;
-  newId: () => string;
-}): UnfixedRow {
-  const { sum, row, of, nowMs, newId } = from;
-  const fixed = lowestFix(sum, of.details);
-  const [distribution = '', name = ''] = sum.key.split('\n');
-  return {
-    ...{ id: row?.id ?? newId(), ecosystem: sum.ecosystem, distribution, package: name },
-    ...{ vulnerability: sum.id, first_seen_at: row?.first_seen_at ?? nowMs, gone_at: null },
-    ...{ names: JSON.stringify(of.details.names), packages: JSON.stringify([...sum.packages].sort()) },
-    ...{ hosts: sum.hosts, pending: sum.pending, severity: of.details.severity, exploited: of.exploited },
-    ...{ fixed_in: fixed, fix_known_at: row?.fix_known_at ?? (fixed === null ? null : nowMs) },
-    fix_offered_at: row?.fix_offered_at ?? (sum.pending > 0 ? nowMs : null),
-    ...{ hook: row?.hook ?? null, note: row?.note ?? null },
-    ...{ mitigated_by: row?.mitigated_by ?? null, mitigated_at: row?.mitigated_at ?? null },
-  };
-}
-
-/** The lowest fixed version that the record names for one of the installed versions. */
-export function lowestFix(sum: Sum, { record }: Pick<AdvisoryDetails, 'record'>): string | null {
-  const fixes = [...sum.subjects.values()].flatMap(
-    (subject) => fixedIn(record, sum.ecosystem, subject) ?? [],
-  );
-  return fixes.reduce<string | null>(
-    (lowest, one) => (lowest === null || compareVersions(sum.ecosystem, one, lowest) === -1 ? one : lowest),
-    null,
-  );
-}
-
 const COUNTED = [
   'hosts',
   'pending',
   'gone_at',
   'severity',
   'exploited',
+  'urgency',
   'fixed_in',
   'names',
+  'cves',
+  'records',
   'packages',
 ] as const;
 const TIMES = ['fix_known_at', 'fix_offered_at'] as const;
@@ -180,7 +147,12 @@ async function tellFix(platform: World, tx: Tx, row: UnfixedRow, by: 'database' 
   });
 }
 
-function groupChanges(of: { id: string; sum: Sum; known: readonly GroupRow[]; nowMs: number }): GroupRow[] {
+function groupChanges(of: {
+  id: string;
+  sum: RowSum;
+  known: readonly GroupRow[];
+  nowMs: number;
+}): GroupRow[] {
   const { id, sum, known, nowMs } = of;
   const before = new Map(known.map((row) => [row.group_name, row]));
   const changes: GroupRow[] = [];

@@ -1,8 +1,8 @@
 import { ECOSYSTEMS } from '@tidegate/protocol/scalars';
-import { UPDATE_STATES } from '@tidegate/protocol/states';
+import { OPEN_STATES, UPDATE_STATES, type UpdateState } from '@tidegate/protocol/states';
 import type { UpdateFilter } from '@tidegate/protocol/updates-api';
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
-import { hasTag } from '../agents/filter-store.ts';
+import { hasTag, hostsTagged } from '../agents/filter-store.ts';
 import type { Db } from '../platform/db/engine.ts';
 import { type GroupScope, groupInScope } from '../platform/db/group-scope.ts';
 import type { Position } from '../platform/db/keyset.ts';
@@ -10,15 +10,30 @@ import { containing, globbing } from '../platform/db/like.ts';
 import { fixesVulnerability, packagesFixing } from '../vulnerability-index/filter-store.ts';
 import { bitOf, RECOMMENDED_HERE, recommendedBit } from './offer-rules.ts';
 import { EPSS_ROOM, EXPLOITED_FIX, SEVERITIES_RISING } from './queue-rules.ts';
+import { hasPlaces } from './scan-rules.ts';
 import { SEVERITY_RANK, type UpdateOrder } from './sort-store.ts';
+import { STOPPED_BY } from './stopped-rules.ts';
+
+/** What holds keep back at this moment, as conditions on update `u`. */
+export interface HeldUpdates {
+  readonly isHeld: Condition;
+  /** Whether its package is one of those that are on hold somewhere: the index of names finds these updates. */
+  readonly isAmong: Condition;
+}
+
+/** A filter whose holds were looked up. */
+export type UpdateListFilter = Omit<UpdateFilter, 'held'> & {
+  readonly held?: (HeldUpdates & { readonly wanted: boolean }) | undefined;
+};
 
 /** The updates that a caller means: a filter, within the caller's scope. */
 export interface UpdateSelection {
-  filter: UpdateFilter;
+  filter: UpdateListFilter;
   scope: GroupScope;
 }
 
 type Condition = RawBuilder<SqlBool>;
+type Flag = NonNullable<UpdateFilter['blocked']>;
 
 /** Tables and conditions of a query; `u` is the update, `a` its host if that is joined. */
 export interface Source {
@@ -54,8 +69,7 @@ export function found(selection: UpdateSelection): Source {
       isJoined: true,
     };
   }
-  const isNarrow = NARROW.some((member) => filter[member] !== undefined);
-  const by = isNarrow ? { state: sql`u.state || ''` } : {};
+  const by = { ...(isNarrow(filter) && { state: sql`u.state || ''` }), blocked: sql`u.blocked` };
   const where = [...rowConditions(filter, by), ...everyState(filter), ...shown(filter), IS_THERE];
   return { from: sql`updates AS u`, where, isJoined: false };
 }
@@ -64,10 +78,26 @@ export function found(selection: UpdateSelection): Source {
 const NARROW = ['agent_id', 'name', 'q', 'cve'] as const;
 
 /** An index that starts with the state finds times. */
-function everyState(filter: UpdateFilter): Condition[] {
+function everyState(filter: UpdateListFilter): Condition[] {
   const isTimed = filter.since !== undefined || filter.until !== undefined;
-  if (!isTimed || filter.state !== undefined) return [];
-  return [sql<SqlBool>`u.state IN (${sql.join(UPDATE_STATES.map((state) => sql.lit(state)))})`];
+  if (!isTimed || filter.state !== undefined || filter.open !== undefined) return [];
+  return [isIn(sql`u.state`, UPDATE_STATES)];
+}
+
+/** The states that updates of a filter may have. */
+export function statesOf({ state, open }: Pick<UpdateFilter, 'state' | 'open'>): readonly UpdateState[] {
+  const isOpen = (one: UpdateState) => OPEN_STATES.some((other) => other === one);
+  const states = state === undefined ? UPDATE_STATES : [state];
+  return open === undefined ? states : states.filter((one) => isOpen(one) === isTrue(open));
+}
+
+function hasState(filter: UpdateListFilter, column: RawBuilder<unknown>): Condition {
+  const states = statesOf(filter);
+  return states.length === 0 ? sql<SqlBool>`1 = 0` : isIn(column, states);
+}
+
+function isIn(column: RawBuilder<unknown>, values: readonly string[]): Condition {
+  return sql<SqlBool>`${column} IN (${sql.join(values.map((value) => sql.lit(value)))})`;
 }
 
 /**
@@ -78,7 +108,7 @@ export function walked(
   { filter, scope }: UpdateSelection,
   { order, state, hosts }: { order: UpdateOrder; state: string; hosts: 'few' | 'many' },
 ): Source {
-  const { state: _, ...rest } = filter;
+  const { state: _, open: __, ...rest } = filter;
   const checks = {
     ...CHECKS,
     ...(order.field === 'name' ? { name: sql`u.name` } : {}),
@@ -119,6 +149,22 @@ export function scannedByPackage(selection: UpdateSelection): Source & { readonl
   return { from: sql`(${rows}) AS u`, where: [], isJoined: false, table: 'u' };
 }
 
+/** The pending rows of a selection from their covering index, host after host. */
+export function scannedByHost({ filter, scope }: UpdateSelection): Source {
+  const pending = { ...filter, state: 'pending' as const };
+  const where = [...rowConditions(pending, PASSED), hostAmong({ filter: pending, scope }), ...shown(pending)];
+  return { from: sql`updates AS u`, where, isJoined: false };
+}
+
+/** Whether an index finds the rows by a member of the filter. */
+export function isNarrow(filter: UpdateListFilter): boolean {
+  return (
+    NARROW.some((member) => filter[member] !== undefined) ||
+    isTrue(filter.blocked) ||
+    filter.held?.wanted === true
+  );
+}
+
 /** Conditions on the updates of a package, which are found by its name. */
 export function ofPackage(selection: UpdateSelection): Condition[] {
   const { name: _, ecosystem: __, q: ___, ...filter } = selection.filter;
@@ -131,9 +177,14 @@ export function isOfPackagesAlone(selection: UpdateSelection): boolean {
   return Object.values(filter).every((value) => value === undefined) && selection.scope === null;
 }
 
-/** The meant hosts, found once; null if any host matches. */
+/**
+ * The meant hosts, found once; null if any host matches. Those of a tag alone are not looked up: no update of a deleted host
+ * is in a list anyway.
+ */
 function meantHosts(selection: UpdateSelection): RawBuilder<unknown> | null {
+  const { tag, ...filter } = selection.filter;
   const host = hostConditions(selection);
+  if (tag !== undefined && hostConditions({ ...selection, filter }).length === 0) return hostsTagged(tag);
   if (host.length === 0) return null;
   return sql`SELECT a.id FROM agents AS a WHERE ${and([sql<SqlBool>`a.deleted_at IS NULL`, ...host])}`;
 }
@@ -201,10 +252,10 @@ export function walkedByHost(
  * Of several versions that wait for one package a list has the recommended one, unless the filter says otherwise.
  * Packages count all of them.
  */
-function shown(filter: Omit<UpdateFilter, 'state'> & { state?: string | undefined }): Condition[] {
+function shown(filter: Omit<UpdateListFilter, 'state'> & { state?: string | undefined }): Condition[] {
   const { state, alternatives, offer, max_change: maxChange } = filter;
   if (maxChange !== undefined || offer !== undefined) return [];
-  if (alternatives !== undefined && truth(alternatives) === 1) return [];
+  if (isTrue(alternatives)) return [];
   const isRecommended = sql<SqlBool>`(u.recommended & ${sql.lit(RECOMMENDED_HERE)}) <> 0`;
   if (state === undefined) return [sql<SqlBool>`(u.state || '' <> 'pending' OR ${isRecommended})`];
   return state === 'pending' ? [isRecommended] : [];
@@ -217,6 +268,7 @@ interface Columns {
   readonly agent?: RawBuilder<unknown> | undefined;
   readonly discovered?: RawBuilder<unknown> | undefined;
   readonly named?: ((part: string) => Condition) | undefined;
+  readonly blocked?: RawBuilder<unknown> | undefined;
 }
 
 function nameIsLike(part: string, table = 'u'): Condition {
@@ -233,12 +285,14 @@ const CHECKS: Columns = {
 };
 const PASSED: Columns = { ...CHECKS, state: sql`u.state || ''` };
 
-function rowConditions(filter: UpdateFilter, columns: Columns): Condition[] {
+function rowConditions(filter: UpdateListFilter, columns: Columns): Condition[] {
   const { state = sql`u.state`, ecosystem = sql`u.ecosystem`, name = sql`u.name` } = columns;
   const { agent = sql`u.agent_id`, discovered = sql`u.discovered_at`, named = amongNames } = columns;
+  const { blocked = sql`u.blocked + 0` } = columns;
   const { cve: fixing } = filter;
   const all: (Condition | false)[] = [
     filter.state !== undefined && sql<SqlBool>`${state} = ${filter.state}`,
+    filter.open !== undefined && hasState(filter, state),
     filter.ecosystem !== undefined && sql<SqlBool>`${ecosystem} = ${filter.ecosystem}`,
     filter.name !== undefined && sql<SqlBool>`${name} = ${filter.name}`,
     // The index of names starts with the ecosystem.
@@ -246,7 +300,10 @@ function rowConditions(filter: UpdateFilter, columns: Columns): Condition[] {
     filter.q !== undefined && named(containing(filter.q)),
     filter.agent_id !== undefined && sql<SqlBool>`${agent} = ${filter.agent_id}`,
     filter.severity !== undefined && sql<SqlBool>`u.severity = ${filter.severity}`,
-    filter.verdict !== undefined && sql<SqlBool>`u.verdict = ${filter.verdict}`,
+    filter.verdict !== undefined && isJudged(filter.verdict),
+    filter.stopped_under !== undefined && isIn(sql`u.stopped_under`, STOPPED_BY[filter.stopped_under]),
+    filter.blocked !== undefined &&
+      (isTrue(filter.blocked) ? sql<SqlBool>`${blocked} = 1` : sql<SqlBool>`u.blocked = 0`),
     filter.security !== undefined && sql<SqlBool>`u.security = ${truth(filter.security)}`,
     filter.exploited !== undefined && sql<SqlBool>`u.known_exploited = ${truth(filter.exploited)}`,
     fixing !== undefined && fixesVulnerability(fixing),
@@ -254,8 +311,10 @@ function rowConditions(filter: UpdateFilter, columns: Columns): Condition[] {
     filter.fixes_severity !== undefined && sql<SqlBool>`u.fixes_severity = ${filter.fixes_severity}`,
     filter.fixes_exploited !== undefined &&
       sql<SqlBool>`u.fixes_exploited = ${truth(filter.fixes_exploited)}`,
+    ...heldConditions(filter.held, columns),
     ...PARTS.map((part) => isPart(part, filter[part])),
     filter.offer !== undefined && sql<SqlBool>`(u.offers & ${sql.lit(bitOf(filter.offer))}) <> 0`,
+    filter.offer !== undefined && isIn(ecosystem, OFFERING),
     filter.max_change !== undefined &&
       sql<SqlBool>`(u.recommended & ${sql.lit(recommendedBit(filter.max_change))}) <> 0`,
     filter.since !== undefined && sql<SqlBool>`${discovered} >= ${Date.parse(filter.since)}`,
@@ -263,6 +322,19 @@ function rowConditions(filter: UpdateFilter, columns: Columns): Condition[] {
   ];
   return all.filter((condition) => condition !== false);
 }
+
+function heldConditions(held: UpdateListFilter['held'], { name }: Columns): (Condition | false)[] {
+  if (held === undefined) return [];
+  if (!held.wanted) return [sql<SqlBool>`NOT (${held.isHeld})`];
+  return [held.isHeld, name === undefined && held.isAmong];
+}
+
+function isJudged(verdict: NonNullable<UpdateFilter['verdict']>): Condition {
+  return verdict === 'not_judged' ? sql<SqlBool>`u.verdict IS NULL` : sql<SqlBool>`u.verdict = ${verdict}`;
+}
+
+/** Ecosystems whose updates say why they are offered, which every index of lists has, unlike the offers. */
+const OFFERING = ECOSYSTEMS.filter(hasPlaces);
 
 const PARTS = ['introduces', 'stays', 'fixes'] as const;
 
@@ -274,7 +346,7 @@ function isPart(part: (typeof PARTS)[number], wanted: UpdateFilter[typeof part])
 }
 
 function inEveryEcosystem(column: RawBuilder<unknown>): Condition {
-  return sql<SqlBool>`${column} IN (${sql.join(ECOSYSTEMS.map((one) => sql.lit(one)))})`;
+  return isIn(column, ECOSYSTEMS);
 }
 
 /** A separate table has the distinct names, far fewer than the updates. */
@@ -309,7 +381,7 @@ export function hostConditions(
 }
 
 /** Conditions on the sort key: if they allow one range of the order, the rest is not walked. */
-function pins(filter: UpdateFilter, { field }: UpdateOrder): Condition[] {
+function pins(filter: UpdateListFilter, { field }: UpdateOrder): Condition[] {
   if (field === 'severity' && filter.severity !== undefined) {
     return [sql<SqlBool>`${sql.raw(SEVERITY_RANK)} = ${1 + SEVERITIES_RISING.indexOf(filter.severity)}`];
   }
@@ -328,6 +400,10 @@ export function and(conditions: readonly Condition[]): Condition {
   return sql<SqlBool>`${sql.join(conditions.length > 0 ? conditions : [sql`1 = 1`], sql` AND `)}`;
 }
 
-function truth(value: 'true' | 'false' | boolean): number {
-  return value === true || value === 'true' ? 1 : 0;
+function truth(value: Flag): number {
+  return isTrue(value) ? 1 : 0;
+}
+
+export function isTrue(value: Flag | undefined): boolean {
+  return value === true || value === 'true';
 }

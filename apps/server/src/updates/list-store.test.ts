@@ -1,4 +1,4 @@
-import { UPDATE_SORTS, type UpdateFilter, type UpdateSort } from '@tidegate/protocol/updates-api';
+import { UPDATE_SORTS, type UpdateSort } from '@tidegate/protocol/updates-api';
 import { sql } from 'kysely';
 import { describe, expect, test } from 'vitest';
 import { changeTags, saveReportedTags } from '../agents/tag-store.ts';
@@ -7,12 +7,19 @@ import type { Position } from '../platform/db/keyset.ts';
 import { countStatements } from '../testing/count-statements.ts';
 import { ENGINES } from '../testing/engines.ts';
 import { insertListedFleet, type ListedTestUpdate } from '../testing/listed-fleet.ts';
-import { and, ofPackage, type Source, scannedByPackage, walked } from './filter-store.ts';
+import {
+  and,
+  ofPackage,
+  type Source,
+  scannedByPackage,
+  type UpdateListFilter,
+  walked,
+} from './filter-store.ts';
 import { countUpdates, listUpdates } from './list-store.ts';
 import { updateOrder, updatePosition } from './sort-store.ts';
 
 const DIRECTED: readonly UpdateSort[] = UPDATE_SORTS.flatMap((field) => [field, `-${field}` as const]);
-const FILTERS: readonly [UpdateFilter, (row: ListedTestUpdate) => boolean][] = [
+const FILTERS: readonly [UpdateListFilter, (row: ListedTestUpdate) => boolean][] = [
   [{}, () => true],
   [{ state: 'pending' }, ({ state }) => state === 'pending'],
   [{ ecosystem: 'npm' }, ({ ecosystem }) => ecosystem === 'npm'],
@@ -35,6 +42,18 @@ const FILTERS: readonly [UpdateFilter, (row: ListedTestUpdate) => boolean][] = [
     { fixes_exploited: 'false', state: 'pending' },
     ({ fixes_exploited, state }) => fixes_exploited === 0 && state === 'pending',
   ],
+  [{ open: true }, ({ state }) => isOpen(state)],
+  [
+    { open: 'false', since: '1970-01-01T00:00:03Z' },
+    (row) => !isOpen(row.state) && row.discovered_at >= 3_000,
+  ],
+  [{ open: 'true', state: 'failed' }, ({ state }) => state === 'failed'],
+  [{ open: 'false', state: 'pending' }, () => false],
+  [{ stopped_under: 'introduced' }, ({ stopped_under: under }) => under === 'introduced'],
+  [{ stopped_under: 'any' }, ({ stopped_under: under }) => under === 'introduced' || under === 'any'],
+  [{ blocked: true, state: 'pending' }, ({ blocked, state }) => blocked && state === 'pending'],
+  [{ blocked: 'true', os: 'rocky' }, ({ blocked, os }) => blocked && os === 'rocky'],
+  [{ blocked: 'false' }, ({ blocked }) => !blocked],
   [{ offer: 'newest' }, ({ offers }) => [2, 3, 6, 7].includes(offers)],
   [{ offer: 'smallest_fix', state: 'pending' }, ({ offers, state }) => offers > 3 && state === 'pending'],
   [{ max_change: 'minor' }, ({ recommended }) => recommended !== 0],
@@ -63,6 +82,10 @@ const FILTERS: readonly [UpdateFilter, (row: ListedTestUpdate) => boolean][] = [
     (row) => row.verdict === 'vulnerable' && row.os === 'debian' && row.name.includes('l'),
   ],
 ];
+
+function isOpen(state: string): boolean {
+  return !['installed', 'rejected', 'superseded'].includes(state);
+}
 
 /** Without a word about them a list omits what waits beside the recommended version. */
 function isShown({ state, recommended }: ListedTestUpdate): boolean {
@@ -93,7 +116,7 @@ describe.each(ENGINES)('the list of updates on $name', (engine) => {
   /** The ids of all pages, read one after the other. */
   async function pagesOf(
     { read }: Pick<Database, 'read'>,
-    args: { filter: UpdateFilter; sort: UpdateSort; mostSorted: number },
+    args: { filter: UpdateListFilter; sort: UpdateSort; mostSorted: number },
   ) {
     const order = updateOrder(args.sort);
     const ids: string[] = [];
@@ -209,7 +232,7 @@ function comparing(sort: UpdateSort): (a: ListedTestUpdate, b: ListedTestUpdate)
   };
 }
 
-const PLANNED: readonly UpdateFilter[] = [
+const PLANNED: readonly UpdateListFilter[] = [
   { state: 'pending' },
   { ecosystem: 'apt' },
   { name: 'curl' },

@@ -1,5 +1,4 @@
 import { TOTAL_MAX } from '@tidegate/protocol/lists-api';
-import { UPDATE_STATES } from '@tidegate/protocol/states';
 import { type RawBuilder, sql } from 'kysely';
 import { chunks } from '../platform/db/chunks.ts';
 import type { Db } from '../platform/db/engine.ts';
@@ -11,6 +10,7 @@ import {
   asMeant,
   found,
   type Source,
+  statesOf,
   type UpdateSelection,
   walked,
   walkedByHost,
@@ -144,11 +144,10 @@ const HOSTS_GATHERED = 20_000;
 async function sourcesOf(db: Db, page: UpdatePage): Promise<Source[]> {
   const { order, after, filter } = page;
   if (order.field === 'hostname') return [walkedByHost(page, { order, after })];
-  const states = filter.state === undefined ? UPDATE_STATES : [filter.state];
   // By name the packages of one system are neighbours: few hosts may have none in a long range of it,
   // whose rows are skipped faster with the hosts at hand.
   const hosts = order.field === 'name' && (await areFewHosts(db, page, HOSTS_GATHERED)) ? 'few' : 'many';
-  return states.map((state) => walked(page, { order, state, hosts }));
+  return statesOf(filter).map((state) => walked(page, { order, state, hosts }));
 }
 
 function keyColumns({ parts }: Order): RawBuilder<unknown> {

@@ -1,5 +1,5 @@
 import { directionOf, TOTAL_MAX } from '@tidegate/protocol/lists-api';
-import { UPDATE_STATES } from '@tidegate/protocol/states';
+import { UPDATE_STATES, type UpdateState } from '@tidegate/protocol/states';
 import {
   PACKAGE_SORT_DEFAULT,
   PACKAGE_SORTS,
@@ -14,9 +14,11 @@ import {
   and,
   areFewHosts,
   found,
+  isNarrow,
   isOfPackagesAlone,
   ofPackage,
   scannedByPackage,
+  statesOf,
   type UpdateSelection,
 } from './filter-store.ts';
 import { type FixedTogether, fixedTogether, SEVERITIES_RISING } from './queue-rules.ts';
@@ -50,13 +52,20 @@ export interface PackageRow {
   states: Record<string, number>;
 }
 
+const WAITING: readonly UpdateState[] = ['pending', 'awaiting_plan'];
 /** As the index of waiting updates by package has it. */
 const IS_WAITING = sql`u.state IN ('pending', 'awaiting_plan')`;
 const WAITING_RANK = sql`CASE WHEN ${IS_WAITING} THEN u.fix_rank END`;
 /** The end of a range of that index, for a package named by a row of another table. */
-const rankOf = (end: 'min' | 'max', table: string) =>
-  sql`(SELECT ${sql.raw(end)}(u.fix_rank) FROM updates AS u WHERE u.ecosystem = ${sql.ref(`${table}.ecosystem`)}
-    AND u.name = ${sql.ref(`${table}.name`)} AND u.gone = 0 AND ${IS_WAITING})`;
+function rankOf(end: 'min' | 'max', table: string, states: readonly UpdateState[] = UPDATE_STATES) {
+  const meant = WAITING.filter((state) => states.includes(state));
+  if (meant.length === 0) return sql`NULL`;
+  // Beside the condition of the index, so that it is found; written so that no other index is.
+  const isMeant =
+    meant.length === WAITING.length ? IS_WAITING : sql`${IS_WAITING} AND u.state || '' = ${meant[0]}`;
+  return sql`(SELECT ${sql.raw(end)}(u.fix_rank) FROM updates AS u WHERE u.ecosystem = ${sql.ref(`${table}.ecosystem`)}
+    AND u.name = ${sql.ref(`${table}.name`)} AND u.gone = 0 AND ${isMeant})`;
+}
 
 /** Sort keys of packages, as aggregates over the updates of one. */
 const MEASURES: Record<
@@ -102,21 +111,23 @@ interface Named {
   readonly ecosystem: string;
   readonly name: string;
   readonly measure: number | null;
+  /** Whether the filter has all of its updates, so that the stored sums are those of the filter. */
+  readonly isWhole: boolean;
 }
 
 export type ListedPackage = PackageRow & { readonly key: Position };
 
 /**
  * Updates rolled up by package over hosts, and the number of packages, counted up to one more than TOTAL_MAX.
- * Stored sums answer filters on packages alone; for others the index of updates by package is counted.
+ * Stored sums answer filters on packages, and most on states; for others the index of updates by package is counted.
  */
 export async function listPackages(
   db: Db,
   page: PackagePage,
 ): Promise<{ rows: ListedPackage[]; count: number }> {
-  const isSummed = isOfPackagesAlone(page);
-  const { names, count } = await (isSummed ? summedNames(db, page) : countedNames(db, page));
-  const rows = await (isSummed ? summedUp(db, names) : rolledUp(db, { names, selection: page }));
+  const { names, count } = await (isSummed(page) ? summedNames(db, page) : countedNames(db, page));
+  const [whole, part] = [names.filter((one) => one.isWhole), names.filter((one) => !one.isWhole)];
+  const rows = [...(await summedUp(db, whole)), ...(await rolledUp(db, { names: part, selection: page }))];
   const byName = new Map(rows.map((row) => [`${row.ecosystem}/${row.name}`, row]));
   const listed = names.flatMap(({ ecosystem, name, measure }) => {
     const row = byName.get(`${ecosystem}/${name}`);
@@ -126,40 +137,62 @@ export async function listPackages(
   return { rows: listed, count };
 }
 
+/** Sums also count the updates of each state, and an index has the urgency of those that wait; nothing else of states is at hand. */
+function isSummed({ order: { field }, filter, scope }: PackagePage): boolean {
+  const { state, open, ...rest } = filter;
+  const isOfStates = state !== undefined || open !== undefined;
+  if (isOfStates && field !== 'name' && field !== 'updates' && field !== 'urgency') return false;
+  return isOfPackagesAlone({ filter: rest, scope });
+}
+
 async function summedNames(db: Db, page: PackagePage): Promise<Names> {
   const { field } = page.order;
-  const counted = sql`SELECT c.ecosystem AS ecosystem, c.name AS name, ${MEASURES[field].summed} AS measure
+  const updates = updatesOf(page.filter);
+  const measure = field === 'updates' ? updates : MEASURES[field].summed;
+  const counted = sql`SELECT c.ecosystem AS ecosystem, c.name AS name, ${measure} AS measure,
+      CASE WHEN ${updates} = sum(c.updates) THEN 1 ELSE 0 END AS whole
     FROM package_counts AS c WHERE ${and(nameConditions(page.filter))}
-    GROUP BY c.ecosystem, c.name HAVING sum(c.updates) > 0`;
-  const found = FOUND[field];
+    GROUP BY c.ecosystem, c.name HAVING ${updates} > 0`;
+  const found = field === 'urgency' ? rankOf('max', 's', statesOf(page.filter)) : FOUND[field];
   if (found === undefined) return namesOf(db, page, counted);
   return namesOf(
     db,
     page,
-    sql`SELECT s.ecosystem AS ecosystem, s.name AS name, ${found} AS measure FROM (${counted}) AS s`,
+    sql`SELECT s.ecosystem AS ecosystem, s.name AS name, ${found} AS measure, s.whole AS whole FROM (${counted}) AS s`,
   );
+}
+
+/** How many updates of a package the filter has. */
+function updatesOf(filter: UpdateSelection['filter']): RawBuilder<unknown> {
+  if (filter.state === undefined && filter.open === undefined) return sql`sum(c.updates)`;
+  const states = statesOf(filter).map((one) => sql`sum(${sql.ref(`c.${one}`)})`);
+  return states.length === 0 ? sql`0` : sql`(${sql.join(states, sql` + `)})`;
 }
 
 /** What no sum has, and an index finds for each package. */
 const FOUND: Partial<Record<PackageSortField, RawBuilder<unknown>>> = {
   newest: sql`(SELECT max(u.discovered_at) FROM updates AS u
     WHERE u.ecosystem = s.ecosystem AND u.name = s.name AND u.gone = 0)`,
-  urgency: rankOf('max', 's'),
 };
 
 const HOSTS_LOOKED_UP = 2_500;
 
 async function countedNames(db: Db, page: PackagePage): Promise<Names> {
   const { mostHosts = HOSTS_LOOKED_UP } = page;
-  const isNarrow = page.filter.agent_id !== undefined || (await areFewHosts(db, page, mostHosts));
-  const { from, where, table } = isNarrow
+  const areFew = isOfFew(page.filter) || (await areFewHosts(db, page, mostHosts));
+  const { from, where, table } = areFew
     ? { ...found(withAlternatives(page)), table: 'u' }
     : scannedByPackage(page);
   const [ecosystem, name] = [sql.ref(`${table}.ecosystem`), sql.ref(`${table}.name`)];
   // In this order the names are found, and the rows of each package are adjacent.
-  const counted = sql`SELECT ${ecosystem} AS ecosystem, ${name} AS name, ${MEASURES[page.order.field].by} AS measure
-    FROM ${from} WHERE ${and(where)} GROUP BY ${table === 'n' ? sql`${name}, ${ecosystem}` : sql`${ecosystem}, ${name}`}`;
+  const counted = sql`SELECT ${ecosystem} AS ecosystem, ${name} AS name, ${MEASURES[page.order.field].by} AS measure,
+      0 AS whole FROM ${from} WHERE ${and(where)} GROUP BY ${table === 'n' ? sql`${name}, ${ecosystem}` : sql`${ecosystem}, ${name}`}`;
   return namesOf(db, page, counted);
+}
+
+/** Whether an index finds the updates themselves; names of packages are in the order of theirs anyway. */
+function isOfFew({ name: _, q: __, ...filter }: UpdateSelection['filter']): boolean {
+  return isNarrow(filter);
 }
 
 interface Names {
@@ -172,14 +205,17 @@ async function namesOf(
   { order, after, limit }: PackagePage,
   counted: RawBuilder<unknown>,
 ): Promise<Names> {
-  const { rows } = await sql<Named & { total: number }>`WITH counted AS MATERIALIZED (${counted})
-    SELECT ecosystem, name, measure, (SELECT count(*) FROM counted) AS total FROM counted
+  const { rows } = await sql<
+    Omit<Named, 'isWhole'> & { whole: number; total: number }
+  >`WITH counted AS MATERIALIZED (${counted})
+    SELECT ecosystem, name, measure, whole, (SELECT count(*) FROM counted) AS total FROM counted
     WHERE ${after === null ? and([]) : isBehind(order, after)} ORDER BY ${sortedBy(order)} LIMIT ${limit}`.execute(
     db,
   );
-  const names = rows.map(({ ecosystem, name, measure }) => ({
+  const names = rows.map(({ ecosystem, name, measure, whole }) => ({
     ecosystem,
     name,
+    isWhole: whole === 1,
     measure: measure === null ? null : Number(measure),
   }));
   return { names, count: Math.min(Number(rows[0]?.total ?? 0), TOTAL_MAX + 1) };

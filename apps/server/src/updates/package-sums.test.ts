@@ -8,7 +8,7 @@ import { insertTestAgent } from '../testing/agent-rows.ts';
 import { ENGINES } from '../testing/engines.ts';
 import { setVerdicts, swapStates } from './many-store.ts';
 import { SUMMED } from './package-store.ts';
-import { SEVERITIES_RISING, UNKNOWN_FIX } from './queue-rules.ts';
+import { fixRank, SEVERITIES_RISING } from './queue-rules.ts';
 import { compareAndSwapState, insertUpdates, refreshUpdate, setRecommended } from './store.ts';
 import { foldSums } from './sums-store.ts';
 
@@ -42,21 +42,24 @@ const act: fc.Arbitrary<Act> = fc.oneof(
   { weight: 5, arbitrary: fc.uniqueArray(offer, { selector: ({ n }) => n, minLength: 1 }).map(insert) },
   fc.tuple(row, state, state).map(([n, from, to]) => inOne((tx) => move(tx, { n, from, to }))),
   fc.tuple(rows, state).map(([some, to]) => inOne((tx) => moveMany(tx, some, to))),
-  fc.tuple(rows, severity, fc.option(fc.nat(1))).map(([some, worst, exploited]) =>
-    inOne((tx) => {
-      const facts = {
-        verdict: 'clear',
-        severity: worst,
-        known_exploited: exploited,
-        epss: null,
-        queue_rank: null,
-      };
-      const parts = { introduces: null, stays: null, fixes: null, stopped_under: null };
-      const fix = { fixes_severity: null, fixes_exploited: null, fix_rank: UNKNOWN_FIX };
-      const badges = some.map((n) => ({ updateId: idOf(n), badge: { ...facts, ...parts, ...fix } }));
-      return setVerdicts(tx, { badges, nowMs: 2 });
-    }),
-  ),
+  fc
+    .tuple(rows, severity, fc.option(fc.nat(1)), fc.option(fc.nat(1)))
+    .map(([some, worst, exploited, fixes]) =>
+      inOne((tx) => {
+        const facts = {
+          verdict: 'clear',
+          severity: worst,
+          known_exploited: exploited,
+          epss: null,
+          queue_rank: null,
+        };
+        const parts = { introduces: null, stays: null, fixes, stopped_under: null };
+        const fix_rank = fixRank({ fixes, severity: worst, exploited: exploited === 1 });
+        const fix = { fixes_severity: worst, fixes_exploited: exploited, fix_rank };
+        const badges = some.map((n) => ({ updateId: idOf(n), badge: { ...facts, ...parts, ...fix } }));
+        return setVerdicts(tx, { badges, nowMs: 2 });
+      }),
+    ),
   fc.tuple(row, fc.nat(1)).map(([n, security]) =>
     inOne((tx) => {
       const facts = { current_version: '0', origin: null, security, size_bytes: null, updated_at: 2 };
@@ -140,9 +143,14 @@ async function countedAnew({ read }: Database) {
     JOIN agents AS a ON a.id = u.agent_id WHERE a.deleted_at IS NULL GROUP BY u.ecosystem, u.name ORDER BY 1, 2`.execute(
       read,
     );
-  const { rows: pending } = await sql`SELECT a.id AS agent_id,
-    (SELECT count(*) FROM updates AS u WHERE u.agent_id = a.id AND u.state = 'pending' AND u.recommended >= 8) AS pending
-    FROM agents AS a ORDER BY 1`.execute(read);
+  const isAs = (condition: string) => sql`sum(CASE WHEN ${sql.raw(condition)} THEN 1 ELSE 0 END)`;
+  const { rows: pending } = await sql`SELECT a.id AS agent_id, count(u.id) AS pending,
+      ${isAs('u.fixes = 1 AND u.fixes_exploited = 1')} AS exploited,
+      ${isAs("u.fixes = 1 AND u.fixes_severity = 'critical'")} AS critical,
+      ${isAs("u.fixes = 1 AND u.fixes_severity = 'high'")} AS high,
+      ${isAs('u.fixes = 1')} AS fixing, ${isAs('u.fixes IS NOT NULL')} AS judged
+    FROM agents AS a LEFT JOIN updates AS u ON u.agent_id = a.id AND u.state = 'pending' AND u.recommended >= 8
+    GROUP BY a.id ORDER BY 1`.execute(read);
   const { rows: systems } = await sql`SELECT u.id, a.os_id AS host_os_id FROM updates AS u
     JOIN agents AS a ON a.id = u.agent_id ORDER BY 1`.execute(read);
   return {
@@ -160,7 +168,8 @@ async function kept({ read }: Database) {
     GROUP BY ecosystem, name, version HAVING sum(updates) > 0 ORDER BY 1, 2, 3`.execute(read);
   const { rows: hosts } = await sql`SELECT ecosystem, name, sum(hosts) AS hosts FROM package_counts
     GROUP BY ecosystem, name HAVING sum(updates) > 0 ORDER BY 1, 2`.execute(read);
-  const { rows: pending } = await sql`SELECT agent_id, pending FROM host_sums ORDER BY 1`.execute(read);
+  const { rows: pending } = await sql`SELECT agent_id, pending, exploited, critical, high, fixing, judged
+    FROM host_sums ORDER BY 1`.execute(read);
   const { rows: systems } = await sql`SELECT id, host_os_id FROM updates ORDER BY 1`.execute(read);
   return {
     versions: versions.map(inNumbers),

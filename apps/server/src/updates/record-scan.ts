@@ -91,39 +91,47 @@ export async function recordScan(
   { agentId, ecosystem, report }: { agentId: string; ecosystem: Ecosystem; report: ScanReport },
 ): Promise<ScanOutcome> {
   const { complete, updates, packages } = report;
-  const known = await readKnown(tx, { agentId, ecosystem, updates });
+  const { known, open } = await readKnown(tx, { agentId, ecosystem, updates });
   const names = new Set([...known.values(), ...updates].map(({ name }) => name));
   const installed =
     typeof packages === 'function'
       ? await packages([...names])
-      : packages.filter(({ name }) => names.has(name));
+      : names.size > 0
+        ? packages.filter(({ name }) => names.has(name))
+        : [];
   const facts = scanFacts({ ecosystem, complete, packages: installed, updates });
   const scan = {
     ...{ agentId, ecosystem, complete, facts, known },
     scannedAtMs: Date.parse(report.scanned_at),
   };
-  for (const [key, row] of await offerUpdates(tx, platform, { scan, updates })) known.set(key, row);
-  const closed = await closeUpdates(tx, platform, { scan, rows: [...known.values()] });
-  return { updates: await openUpdates(tx, { agentId, ecosystem }), closed };
+  const fresh = await offerUpdates(tx, platform, { scan, updates });
+  for (const [key, row] of fresh) known.set(key, row);
+  const closing = [...known.values()].filter((row) => closedByScan(row, facts) !== null);
+  const closed = await closeUpdates(tx, platform, { scan, rows: closing });
+  const isAsRead = fresh.size === 0 && closing.length === 0;
+  return {
+    updates: isAsRead ? answersOf(ecosystem, open) : await openUpdates(tx, { agentId, ecosystem }),
+    closed,
+  };
 }
 
-/** Reads the updates of the host that a scan with these offers concerns. */
+/** Reads the updates of the host that a scan with these offers concerns; `open`: in the order of answers. */
 export async function readKnown(
   db: Db,
   {
     updates,
     ...of
   }: { agentId: string; ecosystem: Ecosystem; updates: readonly Pick<InventoryUpdate, 'name'>[] },
-): Promise<KnownUpdates> {
+): Promise<{ known: KnownUpdates; open: readonly UpdateRow[] }> {
   const names = [...new Set(updates.map(({ name }) => name))];
   const known: KnownUpdates = new Map();
   const add = (rows: readonly UpdateRow[]) => {
     for (const row of rows) known.set(rowKey(row), row);
   };
-  for (const rows of [await closedUpdatesOf(db, { ...of, names }), await openUpdatesOf(db, of)]) {
-    await inTurns(rows, { size: ROWS_A_TURN, work: add });
-  }
-  return known;
+  const closed = await closedUpdatesOf(db, { ...of, names });
+  const open = await openUpdatesOf(db, of);
+  for (const rows of [closed, open]) await inTurns(rows, { size: ROWS_A_TURN, work: add });
+  return { known, open };
 }
 
 /** Records offers of a scan; the caller adds the new rows to `known` once the transaction has committed. */
@@ -199,14 +207,23 @@ export async function openUpdates(
   db: Db,
   of: { agentId: string; ecosystem: Ecosystem },
 ): Promise<ScannedUpdate[]> {
-  const open = await openAnswersOf(db, of);
+  return answersOf(of.ecosystem, await openAnswersOf(db, of));
+}
+
+function answersOf(
+  ecosystem: Ecosystem,
+  open: readonly Pick<
+    UpdateRow,
+    'id' | 'name' | 'arch' | 'available_version' | 'recommended' | 'rollback_of'
+  >[],
+): ScannedUpdate[] {
   const offered = open.filter(({ rollback_of: undone }) => undone === null);
   return offered.map((row) => ({
     update_id: row.id,
     name: row.name,
     available_version: row.available_version,
     // The place of an npm or PyPI package: each has its own update.
-    ...(row.arch !== '' && hasPlaces(of.ecosystem) && { arch: row.arch }),
+    ...(row.arch !== '' && hasPlaces(ecosystem) && { arch: row.arch }),
     ...((row.recommended & RECOMMENDED_HERE) === 0 && { alternative: true as const }),
   }));
 }

@@ -5,6 +5,7 @@ import type { UpdateItem } from '@tidegate/protocol/updates-api';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Database } from '../platform/db/engine.ts';
 import { insertTestAgent } from '../testing/agent-rows.ts';
+import { allPages } from '../testing/all-pages.ts';
 import { ENGINES } from '../testing/engines.ts';
 import { createSliceApp } from '../testing/slice-app.ts';
 import { createTestPlatform } from '../testing/test-platform.ts';
@@ -96,15 +97,12 @@ describe.each(ENGINES)('updates over HTTP on $name', (engine) => {
     const { scan, get } = await setUp();
     const names = Array.from({ length: 7 }, (_, i) => `p${i}`);
     await scan(0, names);
-    const seen: string[] = [];
-    let cursor = '';
-    do {
+    const seen = await allPages<{ name: string }>(async (cursor) => {
       const page = await get(`/api/v1/updates?limit=3${cursor}`);
       expect(page.total).toBe(7);
-      seen.push(...page.items.map((item: { name: string }) => item.name));
-      cursor = page.next_cursor === null ? '' : `&cursor=${page.next_cursor}`;
-    } while (cursor !== '');
-    expect(seen).toEqual(names.toReversed());
+      return page;
+    });
+    expect(seen.map(({ name }) => name)).toEqual(names.toReversed());
   });
 
   test.each([
@@ -219,15 +217,12 @@ describe.each(ENGINES)('updates over HTTP on $name', (engine) => {
         tx.updateTable('updates').set({ severity }).where('name', '=', name).execute(),
       );
     }
-    const seen: string[] = [];
-    let cursor = '';
-    do {
+    const seen = await allPages<{ name: string }>(async (cursor) => {
       const page = await get(`/api/v1/packages?limit=1&sort=${sort}${cursor}`);
       expect(page.total).toBe(3);
-      seen.push(...page.items.map((item: { name: string }) => item.name));
-      cursor = page.next_cursor === null ? '' : `&cursor=${page.next_cursor}`;
-    } while (cursor !== '');
-    expect(seen).toEqual(names);
+      return page;
+    });
+    expect(seen.map(({ name }) => name)).toEqual(names);
   });
 
   test('one update comes with plan, history and the verdict of the gate', async () => {
@@ -315,6 +310,41 @@ describe.each(ENGINES)('updates over HTTP on $name', (engine) => {
       },
     ]);
     expect(second.next_cursor).toBeNull();
+  });
+
+  test('hosts with pending updates come with what these fix, the most urgent first', async () => {
+    const { database, scan, get, app, keys } = await setUp();
+    await scan(0, ['openssl', 'curl', 'zlib']);
+    await scan(1, ['openssl', 'curl']);
+    const fixed = { fixes: 1, fixes_severity: 'critical', fixes_exploited: 1, fix_rank: 16 };
+    await database.transact(async (tx) => {
+      const curl = tx.updateTable('updates').set(fixed).where('name', '=', 'curl');
+      await curl.where('agent_id', '=', keys[1]?.agentId ?? '').execute();
+      await tx.updateTable('updates').set({ state: 'rejected' }).where('name', '=', 'openssl').execute();
+    });
+    const page = await get('/api/v1/updates/by-host');
+    expect(page).toMatchObject({ total: 2, next_cursor: null });
+    expect(page.items).toEqual([
+      expect.objectContaining({
+        ...{ hostname: 'host-2', group: 'web', reboot: 'unknown', updates: 1, unjudged: 0 },
+        ...{ exploited_fixes: 1, critical_fixes: 1, high_fixes: 0, fixes: 1 },
+      }),
+      expect.objectContaining({
+        ...{ hostname: 'host-1', updates: 2, unjudged: 2 },
+        ...{ exploited_fixes: 0, critical_fixes: 0, high_fixes: 0, fixes: 0 },
+      }),
+    ]);
+    const first = await get('/api/v1/updates/by-host?limit=1&sort=updates');
+    expect(first.items).toMatchObject([{ hostname: 'host-2' }]);
+    const second = await get(`/api/v1/updates/by-host?limit=1&sort=updates&cursor=${first.next_cursor}`);
+    expect(second.items).toMatchObject([{ hostname: 'host-1' }]);
+    expect((await get('/api/v1/updates/by-host?name=zlib')).items).toMatchObject([
+      { hostname: 'host-1', updates: 1 },
+    ]);
+    expect((await get('/api/v1/updates/by-host', 'web')).items).toMatchObject([{ hostname: 'host-2' }]);
+    const refused = await app.inject('/api/v1/updates/by-host?state=installed');
+    expect(refused.statusCode).toBe(400);
+    expect(JSON.stringify(refused.json())).toContain('state');
   });
 
   test('an agent sends plans for its own updates only; an unsound plan is 400', async () => {

@@ -6,9 +6,13 @@ import {
   PACKAGE_SORT_DEFAULT,
   PackageItem,
   PackageSort,
+  PendingFilter,
   SIBLINGS_MAX,
   UPDATE_SORT_DEFAULT,
+  UPDATED_HOST_SORT_DEFAULT,
   UpdateDetail,
+  UpdatedHost,
+  UpdatedHostSort,
   UpdateFilter,
   UpdateItem,
   UpdateSort,
@@ -31,13 +35,15 @@ import {
   totalOf,
 } from '../platform/http/sorted-lists.ts';
 import type { Platform } from '../platform/platform.ts';
+import { withHeld } from './held-store.ts';
+import { listUpdatedHosts, updatedHostOrder } from './host-store.ts';
 import { listedUpdate, listUpdates } from './list-store.ts';
 import { listPackages, packageOrder } from './package-store.ts';
 import { siblingsOf } from './siblings-store.ts';
 import { updateOrder, updatePosition } from './sort-store.ts';
 import { readHistory, readPlan } from './store.ts';
 import { takePlan } from './take-plan.ts';
-import { historyView, packageItem, planView, siblingView, updateItem } from './update-view.ts';
+import { historyView, packageItem, planView, siblingView, updatedHost, updateItem } from './update-view.ts';
 
 export interface UpdatesDeps {
   platform: Platform;
@@ -83,11 +89,49 @@ export function mountUpdates(routes: Routes, { platform, gateOf, heldOfPackages 
       const scope = operator.groups;
       const order = updateOrder(sort);
       const of = { sort, filter, key: order.parts };
-      const list = { filter, scope, order, after: positionOf(cursor, of), limit: limit + 1 };
+      const list = {
+        filter: await withHeld(platform, filter),
+        scope,
+        order,
+        after: positionOf(cursor, of),
+        limit: limit + 1,
+      };
       const { rows, count } = await listUpdates(database.read, list);
       const position = (row: (typeof rows)[number]) => updatePosition(order, row);
       const { page, next_cursor } = pageOfRows(rows, { limit, of, positionOf: position });
       return { items: page.map(updateItem), next_cursor, ...totalOf(count) };
+    },
+  });
+
+  routes.operator({
+    method: 'GET',
+    url: '/api/v1/updates/by-host',
+    access: listing,
+    schema: {
+      summary: 'Hosts with updates that wait for a decision, and what these fix',
+      tags,
+      querystring: strict({
+        ...SortedPageQuery,
+        sort: Type.Optional(UpdatedHostSort),
+        ...PendingFilter.properties,
+      }),
+      response: { 200: sortedPageOf(UpdatedHost) },
+    },
+    handler: async ({ operator, query }) => {
+      const { limit: _, cursor, sort = UPDATED_HOST_SORT_DEFAULT, ...filter } = query;
+      const limit = pageLimit(query);
+      const order = updatedHostOrder(sort);
+      const of = { sort, filter, key: order.parts };
+      const list = {
+        filter: await withHeld(platform, filter),
+        scope: operator.groups,
+        order,
+        after: positionOf(cursor, of),
+        limit: limit + 1,
+      };
+      const { rows, count } = await listUpdatedHosts(database.read, list);
+      const { page, next_cursor } = pageOfRows(rows, { limit, of, positionOf: ({ position }) => position });
+      return { items: page.map(updatedHost), next_cursor, ...totalOf(count) };
     },
   });
 
@@ -133,7 +177,13 @@ export function mountUpdates(routes: Routes, { platform, gateOf, heldOfPackages 
       const scope = operator.groups;
       const order = packageOrder(sort);
       const of = { sort, filter, key: order.parts };
-      const list = { filter, scope, order, after: positionOf(cursor, of), limit: limit + 1 };
+      const list = {
+        filter: await withHeld(platform, filter),
+        scope,
+        order,
+        after: positionOf(cursor, of),
+        limit: limit + 1,
+      };
       const { rows, count } = await listPackages(database.read, list);
       const { page, next_cursor } = pageOfRows(rows, { limit, of, positionOf: ({ key }) => key });
       const packages = page.map(({ ecosystem, name }) => ({

@@ -1,11 +1,19 @@
-import type { UpdateFilter } from '@tidegate/protocol/updates-api';
 import { type RawBuilder, sql } from 'kysely';
 import { describe, expect, test } from 'vitest';
 import type { Database, Db } from '../platform/db/engine.ts';
 import { rangesOf } from '../platform/db/keyset.ts';
 import { insertTestAgent, insertTestUpdate } from '../testing/agent-rows.ts';
 import { ENGINES } from '../testing/engines.ts';
-import { and, found, walked } from './filter-store.ts';
+import {
+  and,
+  found,
+  type Source,
+  scannedByHost,
+  scannedByPackage,
+  type UpdateListFilter,
+  type UpdateSelection,
+  walked,
+} from './filter-store.ts';
 import { otherVersions } from './rivals-store.ts';
 import { openOfPlans } from './siblings-store.ts';
 import { updateOrder } from './sort-store.ts';
@@ -137,6 +145,18 @@ async function countedRows(db: Db, tables: readonly string[]): Promise<[string, 
   return rows.map((row) => [row.name, row.rows]);
 }
 
+/** Filters on columns that no index starts with. */
+const PARTLY_INDEXED: readonly UpdateListFilter[] = [
+  { stopped_under: 'any' },
+  { blocked: false },
+  { introduces: true },
+  { stays: false },
+  { fixes: true },
+  { fixes_severity: 'critical' },
+  { fixes_exploited: true },
+  { offer: 'newest' },
+];
+
 describe.each(ENGINES.filter(({ name }) => name === 'sqlite'))('lists of updates, on $name', (engine) => {
   test('an index finds the other versions of a package on its host, however many updates are approved', async () => {
     const database = await engine.open();
@@ -146,13 +166,14 @@ describe.each(ENGINES.filter(({ name }) => name === 'sqlite'))('lists of updates
     );
   });
 
-  test.each<UpdateFilter>([
+  test.each<UpdateListFilter>([
     {},
     { state: 'pending' },
     { ecosystem: 'apt' },
     { q: 'a' },
     { security: true },
     { verdict: 'clear', state: 'pending' },
+    ...PARTLY_INDEXED,
   ])(
     'are counted for %j from an index alone, without what waits beside a recommended version',
     async (filter) => {
@@ -163,4 +184,33 @@ describe.each(ENGINES.filter(({ name }) => name === 'sqlite'))('lists of updates
       expect(JSON.stringify(rows)).toMatch(/(SCAN|SEARCH) u USING COVERING INDEX/);
     },
   );
+
+  test.each<[UpdateListFilter, string]>([
+    [{ open: true }, 'SEARCH u USING COVERING INDEX'],
+    [
+      { state: 'pending', stopped_under: 'any' },
+      'SEARCH u USING COVERING INDEX updates_stopped (state=? AND stopped_under=?)',
+    ],
+    [{ state: 'pending', blocked: true }, 'SEARCH u USING INDEX updates_blocked (blocked=?)'],
+  ])('are found for %j by an index of what is asked for', async (filter, plan) => {
+    const database = await engine.open();
+    const { from, where } = found({ filter, scope: null });
+    const question = sql`EXPLAIN QUERY PLAN SELECT 1 FROM ${from} WHERE ${and(where)} LIMIT 10001`;
+    expect(JSON.stringify((await question.execute(database.read)).rows)).toContain(plan);
+  });
+
+  test.each<[string, (selection: UpdateSelection) => Source, string]>([
+    ['package', scannedByPackage, 'u.ecosystem, u.name'],
+    ['host', scannedByHost, 'u.agent_id'],
+  ])('are counted by %s from an index alone, whatever they are filtered by', async (_, scanned, by) => {
+    const database = await engine.open();
+    for (const filter of [{ exploited: true }, ...PARTLY_INDEXED]) {
+      const { from, where } = scanned({ filter, scope: null });
+      const question = sql`EXPLAIN QUERY PLAN SELECT count(*), max(u.fix_rank) FROM ${from} WHERE ${and(where)}
+        GROUP BY ${sql.raw(by)}`;
+      const plan = JSON.stringify((await question.execute(database.read)).rows);
+      expect(plan).toMatch(/(SCAN|SEARCH) (u|updates) USING COVERING INDEX/);
+      expect(plan).not.toContain('TEMP B-TREE');
+    }
+  });
 });

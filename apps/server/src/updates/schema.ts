@@ -1,6 +1,13 @@
 import type { Generated } from 'kysely';
 import type { SealColumn } from '../platform/db/seal.ts';
-import { BY_KEY, BYTEWISE, LISTED, perEngine, type Statement } from '../platform/db/statement.ts';
+import {
+  BY_KEY,
+  BYTEWISE,
+  LISTED,
+  perEngine,
+  postgresTrigger,
+  type Statement,
+} from '../platform/db/statement.ts';
 import { HOST_FLAGS } from './host-flags-schema.ts';
 import { HOST_SUMS } from './host-sums-schema.ts';
 import { PACKAGE_SUMS } from './package-sums-schema.ts';
@@ -182,6 +189,24 @@ export const COUNTED_SECURITY: readonly Statement[] = [
   'CREATE INDEX updates_counted ON updates (state, discovered_at, verdict, known_exploited, fixes, recommended, security)',
 ];
 
+/** Which setting stops an update is counted too. */
+export const COUNTED_STOPPED: readonly Statement[] = [
+  'DROP INDEX updates_counted',
+  `CREATE INDEX updates_counted ON updates (state, discovered_at, verdict, stopped_under, known_exploited, fixes, recommended,
+    security)`,
+];
+
+const UNDER_WAY = ['awaiting_plan', 'approved', 'installing', 'failed'] as const;
+
+/** Open, but not pending: what is decided, under way or failed is not done, and no hold keeps it back. As the index below has it. */
+export const isUnderWay = (column: string) =>
+  `${column} IN (${UNDER_WAY.map((state) => `'${state}'`).join(', ')})`;
+
+/** Whether a host has any is asked of many hosts at once, and most of them have none. */
+export const UNDER_WAY_BY_HOST: readonly Statement[] = [
+  `CREATE INDEX updates_under_way ON updates (agent_id, state) WHERE ${isUnderWay('state')}`,
+];
+
 /** What the waiting updates of each package fix, and the same for lists of packages that are narrowed by other columns. */
 export const PACKAGE_URGENCY: readonly Statement[] = [
   `CREATE INDEX updates_package_fix ON updates (ecosystem, name, fix_rank)
@@ -189,6 +214,45 @@ export const PACKAGE_URGENCY: readonly Statement[] = [
   'DROP INDEX updates_by_package',
   `CREATE INDEX updates_by_package ON updates (ecosystem, name, agent_id, state, security, severity, verdict, known_exploited,
     available_version, discovered_at, host_os_id, recommended, fix_rank) WHERE gone = 0`,
+];
+
+/** Whether the gate stopped an update: lists asked the records of the decisions about each row. A record may go, the flag stays. */
+const BLOCKED_FLAG: readonly Statement[] = [
+  'ALTER TABLE updates ADD COLUMN blocked INTEGER NOT NULL DEFAULT 0',
+  'UPDATE updates SET blocked = 1 WHERE id IN (SELECT update_id FROM decision_updates WHERE stopped = 1)',
+  {
+    sqlite: `CREATE TRIGGER decisions_blocked AFTER INSERT ON decision_updates WHEN NEW.stopped = 1
+      BEGIN UPDATE updates SET blocked = 1 WHERE id = NEW.update_id AND blocked = 0; END`,
+    // Locked in one order, as everywhere, so that two writers do not deadlock.
+    postgres: postgresTrigger('decisions_blocked', {
+      on: 'AFTER INSERT ON decision_updates REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT',
+      body: `PERFORM 1 FROM updates WHERE id IN (SELECT n.update_id FROM new_rows AS n WHERE n.stopped = 1) AND blocked = 0
+          ORDER BY id FOR NO KEY UPDATE;
+        UPDATE updates SET blocked = 1 WHERE id IN (SELECT n.update_id FROM new_rows AS n WHERE n.stopped = 1) AND blocked = 0;
+        RETURN NULL;`,
+    }),
+  },
+  'CREATE INDEX updates_blocked ON updates (blocked, id) WHERE blocked = 1',
+  'DROP INDEX decision_updates_stopped',
+];
+
+/** Every column that lists filter by is in the indexes that they count and walk: reading the rows took most of the time. */
+export const LISTED_FILTERS: readonly Statement[] = [
+  ...BLOCKED_FLAG,
+  'DROP INDEX updates_by_discovery',
+  `CREATE INDEX updates_by_discovery ON updates (state, discovered_at, id, severity, verdict, security, known_exploited, ecosystem,
+    name, agent_id, updated_at, host_os_id, introduces, stays, fixes, recommended, fixes_severity, fixes_exploited, stopped_under,
+    offers, blocked) WHERE gone = 0`,
+  'DROP INDEX updates_by_package',
+  `CREATE INDEX updates_by_package ON updates (ecosystem, name, agent_id, state, security, severity, verdict, known_exploited,
+    available_version, discovered_at, host_os_id, recommended, fix_rank, introduces, stays, fixes, fixes_severity, fixes_exploited,
+    stopped_under, offers, blocked) WHERE gone = 0`,
+  'DROP INDEX updates_by_host',
+  `CREATE INDEX updates_by_host ON updates (agent_id, state, recommended, fix_rank, ecosystem, security, severity, verdict,
+    known_exploited, discovered_at, host_os_id, introduces, stays, fixes, fixes_severity, fixes_exploited, offers, stopped_under,
+    blocked) WHERE gone = 0 AND state || '' = 'pending'`,
+  'DROP INDEX updates_by_severity',
+  `CREATE INDEX updates_by_severity ON updates (state, ${SEVERITY_RANK}, id, verdict, introduces, stays, fixes) WHERE gone = 0`,
 ];
 
 declare module '../platform/db/tables.ts' {
@@ -249,6 +313,8 @@ declare module '../platform/db/tables.ts' {
       again: Generated<number>;
       /** Kept by triggers: the system of its host. */
       host_os_id: Generated<string>;
+      /** Kept by a trigger: the gate stopped it when somebody asked for it. */
+      blocked: Generated<number>;
     };
     update_plans: {
       id: string;
@@ -283,6 +349,15 @@ declare module '../platform/db/tables.ts' {
       checked_at: number | null;
     };
     /** Of every host; kept by triggers. */
-    host_sums: { agent_id: string; pending: number };
+    host_sums: {
+      agent_id: string;
+      pending: number;
+      /** Of the pending ones, what they fix (`FIX_COUNTS`). */
+      exploited: Generated<number>;
+      critical: Generated<number>;
+      high: Generated<number>;
+      fixing: Generated<number>;
+      judged: Generated<number>;
+    };
   }
 }

@@ -14,7 +14,7 @@ import { chunks } from '../platform/db/chunks.ts';
 import type { Db, Tx } from '../platform/db/engine.ts';
 import type { Tables } from '../platform/db/tables.ts';
 
-export type UpdateRow = Omit<Selectable<Tables['updates']>, 'gone' | 'again' | 'host_os_id'>;
+export type UpdateRow = Omit<Selectable<Tables['updates']>, 'gone' | 'again' | 'host_os_id' | 'blocked'>;
 export type HistoryRow = Selectable<Tables['update_history']>;
 export type UpdateChange = Pick<
   Updateable<Tables['updates']>,

@@ -4,12 +4,14 @@ import { UpdateState, VulnerabilityVerdict } from '@tidegate/protocol/states';
 import type {
   PackageItem,
   Sibling,
+  UpdatedHost,
   UpdateHistoryEntry,
   UpdateItem,
   UpdatePlan,
 } from '@tidegate/protocol/updates-api';
 import { Value } from 'typebox/value';
 import { rfc3339 } from '../platform/clock.ts';
+import type { ListedHost } from './host-store.ts';
 import type { ListedUpdate } from './list-store.ts';
 import { offersOf, RECOMMENDED_HERE } from './offer-rules.ts';
 import type { PackageRow } from './package-store.ts';
@@ -92,5 +94,20 @@ export function packageItem(row: PackageRow, held: HeldBack): PackageItem {
     ...{ fixes: row.fixed.fixes, fixes_severity: row.fixed.severity, fixes_exploited: row.fixed.exploited },
     states: row.states,
     held_updates: held,
+  };
+}
+
+export function updatedHost({ agent, counts }: ListedHost): UpdatedHost {
+  return {
+    agent_id: agent.id,
+    hostname: agent.hostname,
+    group: agent.group_name,
+    reboot: agent.reboot_need ?? 'unknown',
+    updates: counts.pending,
+    exploited_fixes: counts.exploited,
+    critical_fixes: counts.critical,
+    high_fixes: counts.high,
+    fixes: counts.fixing,
+    unjudged: counts.pending - counts.judged,
   };
 }

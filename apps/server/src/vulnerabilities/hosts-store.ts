@@ -1,10 +1,11 @@
 import { sql } from 'kysely';
+import { type InstalledPackages, listOf } from '../installed/find-store.ts';
 import type { Db } from '../platform/db/engine.ts';
 import { type GroupScope, groupInScope } from '../platform/db/group-scope.ts';
-import { hasAnyOf } from '../vulnerability-index/filter-store.ts';
+import { hasVulnerable, isLinked, type Vulnerable } from '../vulnerability-index/filter-store.ts';
 
-export interface HostsPage {
-  readonly id: string;
+interface HostsPage {
+  readonly found: Vulnerable;
   readonly scope: GroupScope;
   readonly after: string;
   readonly limit: number;
@@ -16,59 +17,150 @@ interface Host {
   readonly group_name: string | null;
 }
 
-/** Hosts that have a vulnerability now, by id, page by page. */
-export async function hostsHaving(
-  db: Db,
-  { id, scope, after, limit, areMany }: HostsPage & { areMany: boolean },
-): Promise<Host[]> {
+interface System {
+  readonly os_id: string;
+  readonly os_version_id: string;
+}
+
+/** Hosts up to which they are found from their packages; of more a walk soon fills a page. */
+const FEW_HOSTS = 5_000;
+/** The same, of changes in the histories of all hosts. */
+const FEW_CHANGES = 20_000;
+
+function activeHosts(db: Db, { scope, after, limit }: Omit<HostsPage, 'found'>) {
   return db
     .selectFrom('agents as a')
-    .select(['a.id', 'a.hostname', 'a.group_name'])
+    .select(['a.id', 'a.hostname', 'a.group_name', 'a.os_id', 'a.os_version_id'])
     .where('a.status', '=', 'active')
     .where('a.deleted_at', 'is', null)
     .where(groupInScope(scope, 'a.group_name'))
     .where('a.id', '>', after)
-    .where(hasAnyOf(sql`${id}`, areMany ? 'many' : 'few'))
     .orderBy('a.id')
-    .limit(limit)
-    .execute();
+    .limit(limit);
 }
 
-/** Hosts that had it, by their recorded changes, and have it no more. */
+/** Hosts that have a vulnerability now, by id, page by page. */
+export async function hostsHaving(db: Db, { found, ...page }: HostsPage): Promise<(Host & System)[]> {
+  const matches = found.hosts > FEW_HOSTS ? 'many' : 'few';
+  return activeHosts(db, page).where(hasVulnerable(found, matches)).execute();
+}
+
+/**
+ * Hosts that had it, by their recorded changes, and have it no more; `last` is where the next page goes on. Where very many had it, a
+ * page is what is found of the next `looks` hosts.
+ */
 export async function hostsFixed(
   db: Db,
-  { id, scope, after, limit }: HostsPage,
-): Promise<(Host & { fixed_at: number })[]> {
-  const { rows } = await sql<Host & { fixed_at: number }>`SELECT a.id, a.hostname, a.group_name,
-      MAX(c.changed_at) AS fixed_at
-    FROM vulnerability_subjects AS v CROSS JOIN subject_packages AS s CROSS JOIN inventory_changes AS c
-    CROSS JOIN inventory_agents AS h CROSS JOIN agents AS a
-    WHERE v.vulnerability_id = ${id} AND s.subject = v.subject AND c.package_id = s.package_id AND c.change = 0
-      AND h.number = c.agent_number AND a.id = h.agent_id AND a.id > ${after}
-      AND a.os_id = s.os_id AND a.os_version_id = s.os_version_id
+  { looks, fewChanges = FEW_CHANGES, ...page }: HostsPage & { looks: number; fewChanges?: number },
+): Promise<{ hosts: (Host & System & { fixed_at: number })[]; last: string | null }> {
+  const { found, limit } = page;
+  const { ids } = found.installed;
+  if (ids.length === 0) return { hosts: [], last: null };
+  const { rows } = await sql<{
+    changes: number;
+  }>`SELECT count(*) AS changes FROM (SELECT 1 FROM inventory_changes AS c
+      WHERE c.package_id IN (${listOf(ids)})
+    UNION ALL SELECT 1 FROM inventory_changes AS c WHERE c.replaced_id IN (${listOf(ids)})
+    LIMIT ${fewChanges}) AS few`.execute(db);
+  const looked =
+    Number(rows[0]?.changes) < fewChanges ? null : await activeHosts(db, { ...page, limit: looks }).execute();
+  const hosts =
+    looked?.length === 0
+      ? []
+      : await fixedOf(db, { ...page, limit: limit + 1, among: looked?.map(({ id }) => id) });
+  if (hosts.length > limit) return { hosts: hosts.slice(0, limit), last: hosts[limit - 1]?.id ?? null };
+  return { hosts, last: looked?.length === looks ? (looked.at(-1)?.id ?? null) : null };
+}
+
+/** The package that a change took away; null: it took none. */
+const WENT = sql<number | null>`CASE c.change WHEN 0 THEN c.package_id ELSE c.replaced_id END`;
+
+async function fixedOf(
+  db: Db,
+  { found, scope, after, limit, among }: HostsPage & { among: readonly string[] | undefined },
+): Promise<(Host & System & { fixed_at: number })[]> {
+  const ids = listOf(found.installed.ids);
+  // Of few hosts the history of each is read, else that of the packages.
+  // A value in place of a condition keeps PostgreSQL from joining: it would probe each host once for each system.
+  const from = among
+    ? sql`agents AS a CROSS JOIN inventory_agents AS h CROSS JOIN inventory_changes AS c
+        WHERE a.id IN (${sql.join(among)}) AND ${WENT} IN (${ids})`
+    : sql`inventory_changes AS c CROSS JOIN inventory_agents AS h CROSS JOIN agents AS a
+        WHERE (c.package_id IN (${ids}) AND c.change = 0 OR c.replaced_id IN (${ids}))`;
+  const { rows } = await sql<Host & System & { fixed_at: number }>`SELECT a.id, a.hostname, a.group_name,
+      a.os_id, a.os_version_id, MAX(c.changed_at) AS fixed_at
+    FROM ${from} AND h.number = c.agent_number AND a.id = h.agent_id AND a.id > ${after}
       AND a.status = 'active' AND a.deleted_at IS NULL AND ${groupInScope(scope, 'a.group_name')}
-      AND NOT ${hasAnyOf(sql`${id}`, 'many')}
-    GROUP BY a.id, a.hostname, a.group_name ORDER BY a.id LIMIT ${limit}`.execute(db);
+      AND (SELECT ${isLinked(found.ids, WENT)} LIMIT 1) AND NOT ${hasVulnerable(found, 'many')}
+    GROUP BY a.id, a.hostname, a.group_name, a.os_id, a.os_version_id ORDER BY a.id LIMIT ${limit}`.execute(
+    db,
+  );
   return rows.map((row) => ({ ...row, fixed_at: Number(row.fixed_at) }));
 }
 
 /** What these hosts have installed of it, with the subject that it is judged as. */
-export async function affectedPackages(db: Db, { id, hosts }: { id: string; hosts: readonly string[] }) {
+export async function affectedPackages(
+  db: Db,
+  {
+    id,
+    installed,
+    hosts,
+  }: { id: string; installed: InstalledPackages; hosts: readonly (System & { id: string })[] },
+) {
+  const rows = await packagesNamed(db, { installed, hosts });
+  const systems = new Map(hosts.map((host) => [host.id, host]));
+  const links = await linksOf(db, { id, packages: [...new Set(rows.map((row) => row.package_id))] });
+  const subjects = Map.groupBy(links, linkKey);
+  return rows.flatMap(({ agent_id, package_id, name, version }) => {
+    const { os_id = '', os_version_id = '' } = systems.get(agent_id) ?? {};
+    const own = subjects.get(linkKey({ package_id, os_id, os_version_id })) ?? [];
+    return own.map(({ subject }) => ({ agent_id, name, version, subject }));
+  });
+}
+
+/** What these hosts have installed under the names of packages that have it in some version. */
+export async function packagesNamed(
+  db: Db,
+  { installed, hosts }: { installed: InstalledPackages; hosts: readonly { id: string }[] },
+) {
   if (hosts.length === 0) return [];
-  const { rows } = await sql<{
-    agent_id: string;
-    name: string;
-    version: string;
-    subject: string;
-  }>`SELECT DISTINCT
-      a.id AS agent_id, p.name, p.version, v.subject
-    FROM agents AS a CROSS JOIN inventory_agents AS h CROSS JOIN vulnerability_subjects AS v
-    CROSS JOIN subject_packages AS s CROSS JOIN installed_packages AS i CROSS JOIN package_identities AS p
-    WHERE a.id IN (${sql.join(hosts)}) AND h.agent_id = a.id AND v.vulnerability_id = ${id}
-      AND s.subject = v.subject AND s.os_id = a.os_id AND s.os_version_id = a.os_version_id
-      AND i.package_id = s.package_id AND i.agent_number = h.number AND p.id = i.package_id
-    ORDER BY p.name, p.version, v.subject`.execute(db);
-  return rows;
+  return db
+    .selectFrom('host_packages')
+    .select([
+      'agent_id',
+      'package_id',
+      'ecosystem',
+      'name',
+      'version',
+      'source_name',
+      'source_version',
+      'origin',
+    ])
+    .where(
+      'agent_id',
+      'in',
+      hosts.map((host) => host.id),
+    )
+    .where('name_key', 'in', installed.keys)
+    .orderBy('name')
+    .orderBy('version')
+    .execute();
+}
+
+function linkKey({ package_id, os_id, os_version_id }: System & { package_id: number }): string {
+  return `${package_id}\n${os_id}\n${os_version_id}`;
+}
+
+/** As what these packages are judged to have it, on which system. */
+async function linksOf(db: Db, { id, packages }: { id: string; packages: readonly number[] }) {
+  return db
+    .selectFrom('vulnerability_subjects as v')
+    .innerJoin('subject_packages as s', 's.subject', 'v.subject')
+    .select(['s.subject', 's.package_id', 's.os_id', 's.os_version_id'])
+    .where('v.vulnerability_id', '=', id)
+    .where('s.package_id', 'in', packages)
+    .orderBy('s.subject')
+    .execute();
 }
 
 /** `subject` and version of what is judged to fix it. */

@@ -1,19 +1,22 @@
+import { Ecosystem } from '@tidegate/protocol/scalars';
 import { UpdateState as State } from '@tidegate/protocol/states';
 import type { AffectedHost } from '@tidegate/protocol/vulnerabilities-api';
 import { Value } from 'typebox/value';
+import { subjectKey } from '../advisories/subjects.ts';
 import { withTags } from '../agents/host-scope.ts';
 import type { Config } from '../config.ts';
 import { rfc3339 } from '../platform/clock.ts';
 import type { GroupScope } from '../platform/db/group-scope.ts';
 import type { Platform } from '../platform/platform.ts';
 import { pendingOf } from '../unfixed/facts-store.ts';
+import { judgementsOf } from '../unfixed/read-judgements.ts';
+import { installedOf, vulnerableOf } from '../unfixed/unfixed-rules.ts';
 import { stopsOf, waitsFor } from '../unfixed/waits-for.ts';
-import { affectedPackages, fixesOf, fixKey, hostsFixed, hostsHaving } from './hosts-store.ts';
+import { findVulnerable, type Vulnerable } from '../vulnerability-index/filter-store.ts';
+import { affectedPackages, fixesOf, fixKey, hostsFixed, hostsHaving, packagesNamed } from './hosts-store.ts';
 
 /** Hosts that one page looks at; where few are in the wanted state a page is shorter, and has a cursor. */
 const LOOKED_AT_MAX = 200;
-/** Hosts up to which they are found from their packages; of more a walk soon fills a page. */
-const FEW_HOSTS = 20_000;
 
 export interface HostsDeps {
   readonly platform: Pick<Platform, 'database' | 'now'>;
@@ -22,57 +25,95 @@ export interface HostsDeps {
 
 interface Wanted {
   readonly id: string;
-  /** As last counted. */
-  readonly hosts: number;
+  /** Every id that it has. */
+  readonly names: readonly string[];
   readonly state: AffectedHost['state'] | undefined;
   readonly scope: GroupScope;
   readonly after: string;
   readonly limit: number;
 }
 
+type Found = Wanted & { readonly found: Vulnerable };
 type Page = { items: AffectedHost[]; last: string | null };
 
 /** The hosts that have a vulnerability now, or had it, each with what fixes it; `last` is where the next page goes on. */
 export async function listAffectedHosts(deps: HostsDeps, wanted: Wanted): Promise<Page> {
-  return wanted.state === 'fixed' ? listFixed(deps, wanted) : listHaving(deps, wanted);
+  const found = await findVulnerable(deps.platform.database.read, { id: wanted.id });
+  const of = { ...wanted, found };
+  return wanted.state === 'fixed' ? listFixed(deps, of) : listHaving(deps, of);
 }
 
-async function listFixed({ platform: { database } }: HostsDeps, wanted: Wanted): Promise<Page> {
-  const { limit } = wanted;
-  const hosts = await hostsFixed(database.read, { ...wanted, limit: limit + 1 });
-  const items = hosts.slice(0, limit).map(({ id, hostname, group_name: group, fixed_at }) => ({
-    ...{ agent_id: id, hostname, group, state: 'fixed' as const, packages: [], fixes: [] },
-    fixed_at: rfc3339(fixed_at),
-  }));
-  return { items, last: hosts.length > limit ? (items.at(-1)?.agent_id ?? null) : null };
+async function listFixed(deps: HostsDeps, wanted: Found): Promise<Page> {
+  const { hosts, last } = await hostsFixed(deps.platform.database.read, { ...wanted, looks: LOOKED_AT_MAX });
+  const items = (await surelyWithout(deps, { ...wanted, hosts })).map(
+    ({ id, hostname, group_name: group, fixed_at }) => ({
+      ...{ agent_id: id, hostname, group, state: 'fixed' as const, packages: [], fixes: [] },
+      fixed_at: rfc3339(fixed_at),
+    }),
+  );
+  return { items, last };
 }
 
-async function listHaving(deps: HostsDeps, { state, ...wanted }: Wanted): Promise<Page> {
+/**
+ * Of these hosts those whose present packages of the same names are all judged, and judged not to have it: until a new version is
+ * judged nobody knows that it fixes anything.
+ */
+async function surelyWithout<H extends { id: string; os_id: string; os_version_id: string }>(
+  { platform }: HostsDeps,
+  { found, names, hosts }: Pick<Found, 'found' | 'names'> & { hosts: readonly H[] },
+): Promise<H[]> {
+  const systems = new Map(hosts.map((host) => [host.id, host]));
+  const rows = await packagesNamed(platform.database.read, { installed: found.installed, hosts });
+  const present = rows.map((row) => {
+    const { os_id: id = '', os_version_id: versionId = '' } = systems.get(row.agent_id) ?? {};
+    const one = { ...row, sourceName: row.source_name, sourceVersion: row.source_version };
+    return { row, ...installedOf(Value.Parse(Ecosystem, row.ecosystem), { id, versionId }, one) };
+  });
+  const subjects = new Map(
+    present.flatMap((one) => one.subjects.map((subject) => [subjectKey(subject), subject])),
+  );
+  // However old the judgement is: it has not become less true.
+  const judgements = await judgementsOf({ platform, config: { advisoryMaxAgeHours: Infinity } }, [
+    ...subjects.values(),
+  ]);
+  const known = new Set(names);
+  const doubtful = new Set(
+    present.flatMap(({ row, ...installed }) => {
+      const { isKnown, vulnerable } = vulnerableOf(installed, judgements);
+      return isKnown && !vulnerable.some(({ id }) => known.has(id)) ? [] : [row.agent_id];
+    }),
+  );
+  return hosts.filter(({ id }) => !doubtful.has(id));
+}
+
+async function listHaving(deps: HostsDeps, { state, ...wanted }: Found): Promise<Page> {
   const { read } = deps.platform.database;
-  const areMany = wanted.hosts > FEW_HOSTS;
-  const hosts = await hostsHaving(read, { ...wanted, limit: LOOKED_AT_MAX, areMany });
-  const described = await describe(deps, { id: wanted.id, hosts });
+  // Without a state each host counts, and no more are looked at than are shown.
+  const most = state === undefined ? wanted.limit + 1 : LOOKED_AT_MAX;
+  const hosts = await hostsHaving(read, { ...wanted, limit: most });
+  const described = await describe(deps, { ...wanted, hosts });
   const items: AffectedHost[] = [];
   for (const [i, one] of described.entries()) {
     if (state !== undefined && one.state !== state) continue;
     items.push(one);
     if (items.length === wanted.limit && i + 1 < described.length) return { items, last: one.agent_id };
   }
-  return { items, last: hosts.length === LOOKED_AT_MAX ? (hosts.at(-1)?.id ?? null) : null };
+  return { items, last: hosts.length === most ? (hosts.at(-1)?.id ?? null) : null };
 }
 
 async function describe(
   deps: HostsDeps,
-  {
-    id,
-    hosts,
-  }: { id: string; hosts: readonly { id: string; hostname: string; group_name: string | null }[] },
+  { id, found, hosts }: Pick<Found, 'id' | 'found'> & { hosts: Awaited<ReturnType<typeof hostsHaving>> },
 ): Promise<AffectedHost[]> {
+  if (hosts.length === 0) return [];
   const db = deps.platform.database.read;
   const ids = hosts.map((host) => host.id);
   const fixes = await fixesOf(db, id);
-  const packages = Map.groupBy(await affectedPackages(db, { id, hosts: ids }), (row) => row.agent_id);
-  const pending = Map.groupBy(ids.length === 0 ? [] : await pendingOf(db, ids), (row) => row.agent_id);
+  const packages = Map.groupBy(
+    await affectedPackages(db, { id, installed: found.installed, hosts }),
+    (row) => row.agent_id,
+  );
+  const pending = Map.groupBy(await pendingOf(db, ids), (row) => row.agent_id);
   const stops = await stopsOf(deps);
   const scopes = stops.holds.map(({ scope }) => scope);
   const tagged = await withTags(

@@ -148,9 +148,9 @@ export function mountVulnerabilities(
     },
     handler: async ({ operator, params, query }) => {
       const row = await demand(params.id, operator.groups);
+      const { id, names } = vulnerabilityItem(row);
       const { limit, after } = askedPage(query);
-      const { id, hosts } = row;
-      const of = { id, hosts, state: query.state, scope: operator.groups };
+      const of = { id, names, state: query.state, scope: operator.groups };
       const { items, last } = await listAffectedHosts(
         { platform, config },
         { ...of, after: after ?? '', limit },

@@ -1,4 +1,3 @@
-import type { UpdateFilter } from '@tidegate/protocol/updates-api';
 import { describe, expect, test } from 'vitest';
 import { replaceKevDates, saveFetched, saveScores } from '../advisories/exploited/store.ts';
 import { recordChanges } from '../installed/changes-store.ts';
@@ -7,6 +6,7 @@ import { actionOf } from '../testing/approvals-app.ts';
 import { ENGINES } from '../testing/engines.ts';
 import { createInstalledFleet } from '../testing/installed-fleet.ts';
 import { urgencyOf } from '../unfixed/vulnerability-rows.ts';
+import type { UpdateListFilter } from '../updates/filter-store.ts';
 import { listUpdates } from '../updates/list-store.ts';
 import { listPackages, packageOrder } from '../updates/package-store.ts';
 import { updateOrder } from '../updates/sort-store.ts';
@@ -190,7 +190,7 @@ describe.each(ENGINES)('vulnerabilities on $name', (engine) => {
     // The same updates, in the list and in its text: only those that fix it, of hosts that have it.
     await it.offer(await it.addHost({ openssl: '3.0.14-1' }), '3.0.13-1');
     const order = updateOrder();
-    const found = async (filter: UpdateFilter, mostSorted = 100) => {
+    const found = async (filter: UpdateListFilter, mostSorted = 100) => {
       const page = { filter, scope: null, order, limit: 10, after: null, mostSorted };
       return (await listUpdates(it.database.read, page)).rows.map((row) => row.agent_id).sort();
     };
@@ -230,6 +230,7 @@ describe.each(ENGINES)('vulnerabilities on $name', (engine) => {
       await recordChanges(tx, { agentNumber, changes, nowMs: fixedAt });
     });
     expect(await it.hosts('CVE-2024-1')).toEqual([other]);
+    await it.pass();
     expect((await it.get(`${URL}/CVE-2024-1/hosts?state=fixed`)).items).toMatchObject([
       { agent_id: host, state: 'fixed', fixed_at: new Date(fixedAt).toISOString() },
     ]);

@@ -1,12 +1,13 @@
 import type { HeldBack } from '@tidegate/protocol/holds-api';
 import type { Ecosystem } from '@tidegate/protocol/scalars';
 import { hostsInScope, type ScopedHost, withTags } from '../agents/host-scope.ts';
+import type { NamedPackage } from '../holds/hold-rules.ts';
 import { holdsInForce } from '../holds/store.ts';
 import { chunks } from '../platform/db/chunks.ts';
 import type { Db } from '../platform/db/engine.ts';
 import { anyIndexBut, fromHosts } from '../platform/db/from-hosts.ts';
 import type { Platform } from '../platform/platform.ts';
-import { heldBackView, heldOfHost, type NamedPackage } from './held-rules.ts';
+import { heldBackView, heldOfHost } from './held-rules.ts';
 import { IS_PENDING_THERE } from './store.ts';
 
 /** What holds keep back of the updates that wait on each of these hosts; hosts without any are left out. */

@@ -1,9 +1,9 @@
 import type { HeldBack } from '@tidegate/protocol/holds-api';
-import type { HoldInForce } from '../holds/hold-rules.ts';
+import type { HoldInForce, NamedPackage } from '../holds/hold-rules.ts';
 import { holdsInForce } from '../holds/store.ts';
 import type { GroupScope } from '../platform/db/group-scope.ts';
 import type { Platform } from '../platform/platform.ts';
-import { endsOf, heldBackView, type NamedPackage } from './held-rules.ts';
+import { endsOf, heldBackView } from './held-rules.ts';
 import { heldQuery, setsOf, union } from './held-store.ts';
 
 /**

@@ -1,6 +1,5 @@
 import type { HeldBack } from '@tidegate/protocol/holds-api';
-import type { Ecosystem } from '@tidegate/protocol/scalars';
-import { type HoldInForce, namesPackage } from '../holds/hold-rules.ts';
+import { type HoldInForce, type NamedPackage, namesPackage } from '../holds/hold-rules.ts';
 import { rfc3339 } from '../platform/clock.ts';
 
 /** Updates that holds keep back. */
@@ -12,11 +11,6 @@ export interface Held {
 }
 
 export const NOTHING_HELD: Held = { updates: 0, securityUpdates: 0, ends: null };
-
-export interface NamedPackage {
-  readonly ecosystem: Ecosystem;
-  readonly name: string;
-}
 
 /** The first and the last end; null if there is none. */
 export function endsOf(holds: readonly Pick<HoldInForce, 'endsAtMs'>[]): Held['ends'] {

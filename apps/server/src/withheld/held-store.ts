@@ -1,13 +1,13 @@
 import type { PolicyScope } from '@tidegate/protocol/policies-api';
-import { Ecosystem } from '@tidegate/protocol/scalars';
+import type { Ecosystem } from '@tidegate/protocol/scalars';
 import { sql } from 'kysely';
-import { Value } from 'typebox/value';
 import { activeHostsIn } from '../agents/host-scope.ts';
+import type { NamedPackage } from '../holds/hold-rules.ts';
 import { type HoldInForce, namesPackage } from '../holds/hold-rules.ts';
 import { chunks } from '../platform/db/chunks.ts';
 import type { Db } from '../platform/db/engine.ts';
 import { type GroupScope, groupInScope } from '../platform/db/group-scope.ts';
-import type { NamedPackage } from './held-rules.ts';
+import { pendingPackages } from '../updates/held-store.ts';
 import { IS_PENDING } from './store.ts';
 
 /** Hosts per statement. */
@@ -60,13 +60,6 @@ export async function* heldOnHosts(
       }
     }
   }
-}
-
-/** The packages of which updates wait somewhere. */
-async function pendingPackages(db: Db): Promise<NamedPackage[]> {
-  const { rows } = await sql<{ ecosystem: string; name: string }>`SELECT ecosystem, name FROM package_counts
-    GROUP BY ecosystem, name HAVING sum(pending) > 0`.execute(db);
-  return rows.map(({ ecosystem, name }) => ({ ecosystem: Value.Parse(Ecosystem, ecosystem), name }));
 }
 
 export interface NamedAlike {

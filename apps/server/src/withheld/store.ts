@@ -2,10 +2,11 @@ import { OWN_HOLDS_SHOWN } from '@tidegate/protocol/holds-api';
 import { Ecosystem } from '@tidegate/protocol/scalars';
 import { type SqlBool, sql } from 'kysely';
 import { Value } from 'typebox/value';
+import type { NamedPackage } from '../holds/hold-rules.ts';
 import type { Db } from '../platform/db/engine.ts';
 import { fromHosts } from '../platform/db/from-hosts.ts';
 import { RECOMMENDED_HERE } from '../updates/offer-rules.ts';
-import type { NamedPackage } from './held-rules.ts';
+import { isUnderWay } from '../updates/schema.ts';
 
 /** The updates that lists show as waiting: of several versions of one package the recommended one. */
 export const IS_PENDING = sql<SqlBool>`u.state = 'pending' AND u.gone = 0
@@ -15,15 +16,14 @@ export const IS_PENDING = sql<SqlBool>`u.state = 'pending' AND u.gone = 0
 export const IS_PENDING_THERE = sql<SqlBool>`u.state || '' = 'pending' AND u.gone = 0
   AND (u.recommended & ${sql.lit(RECOMMENDED_HERE)}) <> 0`;
 
-/** Open, but not pending: what is decided, under way or failed is not done, and no hold keeps it back. */
-export const UNDER_WAY = ['awaiting_plan', 'approved', 'installing', 'failed'] as const;
+export const IS_UNDER_WAY = sql.raw<SqlBool>(isUnderWay('u.state'));
 
 export async function countUnderWay(db: Db, agentId: string): Promise<number> {
   const row = await db
-    .selectFrom('updates')
+    .selectFrom('updates as u')
     .select((e) => e.fn.countAll<number>().as('total'))
-    .where('agent_id', '=', agentId)
-    .where('state', 'in', UNDER_WAY)
+    .where('u.agent_id', '=', agentId)
+    .where(IS_UNDER_WAY)
     .executeTakeFirstOrThrow();
   return Number(row.total);
 }
@@ -44,14 +44,14 @@ export async function pendingOf(
   }));
 }
 
-/** How many packages a host reported; null if it never reported any. */
+/** How many packages a host reported; null until it has reported one: no host has none. */
 export async function countInstalled(db: Db, agentId: string): Promise<number | null> {
   const row = await db
     .selectFrom('inventory_reports')
     .select((e) => e.fn.sum<number | null>('package_count').as('total'))
     .where('agent_id', '=', agentId)
     .executeTakeFirstOrThrow();
-  return row.total === null ? null : Number(row.total);
+  return Number(row.total) || null;
 }
 
 /** The packages that the package managers of a host keep as they are, the first of them by name. */

@@ -147,6 +147,13 @@ describe.each(ENGINES)('what keeps a host as it is, on $name,', (engine) => {
       },
     };
     await it.database.transact(async (tx) => {
+      await tx
+        .insertInto('inventory_reports')
+        .values({ ...report, ecosystem: 'npm', package_count: 0 })
+        .execute();
+    });
+    expect(await it.read()).toMatchObject({ installed: null });
+    await it.database.transact(async (tx) => {
       await insertInstalled(tx, packages);
       await tx.insertInto('inventory_reports').values(report).execute();
     });

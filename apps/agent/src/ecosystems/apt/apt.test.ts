@@ -32,7 +32,7 @@ describe.skipIf(missing !== null)('apt on a real host', () => {
     const packages = [DEMO, HELD, NEW_DEPENDENCY, REMOVAL, unknown, stuck];
     host = await createAptHost(dir.path, { packages, transport: 'http' });
     paths = hostPaths({ apt_config: host.aptConf });
-  }, 60_000);
+  });
   afterAll(async () => {
     await host.stop();
     dir.remove();
@@ -75,6 +75,15 @@ describe.skipIf(missing !== null)('apt on a real host', () => {
     expect(scan.packages.filter(({ held }) => held).map(({ name }) => name)).toEqual(['pinned']);
     const { size } = await stat(host.debPath('demo', '1.1-1'));
     expect(scan.updates.find(({ name }) => name === 'demo')?.size_bytes).toBe(size);
+  });
+
+  test('its lists are as old as the last apt-get update that succeeded', async () => {
+    const nowMs = Date.now();
+    const fresh = await aptDriver.examineLists(paths, nowMs);
+    expect(fresh).toEqual({ ageMs: expect.any(Number), staleness: null });
+    const later = await aptDriver.examineLists(paths, nowMs + 9 * 86_400_000);
+    expect(later.ageMs).toBe((fresh.ageMs ?? 0) + 9 * 86_400_000);
+    expect(later.staleness).toContain('apt-get update last succeeded 9 days ago');
   });
 
   test('a plan holds the closure with the hash of every file and the source of the candidate', async () => {

@@ -1,8 +1,14 @@
 import { findProgram } from '../../platform/run-program.ts';
-import type { EcosystemDriver, HostPaths, PlanTarget, PlanUpdates } from '../ecosystem.ts';
+import {
+  type EcosystemDriver,
+  type HostPaths,
+  type PlanTarget,
+  type PlanUpdates,
+  UNKNOWN_LISTS,
+} from '../ecosystem.ts';
 import { fetchActions } from './fetch.ts';
 import { findAptPlaces } from './installed.ts';
-import { findStaleLists } from './list-age.ts';
+import { judgeLists } from './list-age.ts';
 import { planUpdates } from './plan.ts';
 import { withPlanner } from './planner.ts';
 import { fetchReplaced } from './replaced.ts';
@@ -18,9 +24,9 @@ export const aptDriver: EcosystemDriver = {
     return found.every((path) => path !== null);
   },
   scan: scanApt,
-  findStaleness: async (paths, nowMs) => {
+  examineLists: async (paths, localMs) => {
     const places = await findAptPlaces(paths);
-    return places.ok ? findStaleLists(places.value, nowMs) : null;
+    return places.ok ? judgeLists(places.value, localMs) : UNKNOWN_LISTS;
   },
   findTrouble: findAptTrouble,
   plan: (paths, request) => withAptPlanning(paths, request.updates, (plan) => plan(request)),

@@ -60,7 +60,7 @@ describe.skipIf(missing !== null)('the condition of an apt host', () => {
     };
     host = await createAptHost(dir.path, { packages: [DEMO, FAILING, tuned] });
     paths = hostPaths({ apt_config: host.aptConf });
-  }, 120_000);
+  });
   beforeEach(() => host.rollBack());
   afterAll(async () => {
     await host.stop();

@@ -1,9 +1,10 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { LISTS_MAX_AGE_MS } from '@tidegate/protocol/timeliness';
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { findStaleLists, LIST_AGE_MAX_MS } from './list-age.ts';
+import { judgeLists } from './list-age.ts';
 
 let dir: ReturnType<typeof tmpDir>;
 let listsDir: string;
@@ -15,14 +16,14 @@ beforeEach(() => {
 afterEach(() => dir.remove());
 
 const places = () => ({ statusFile: '', adminDir: '', listsDir, etcDir: '', nativeArch: 'amd64' });
-const staleAt = (nowMs: number) => findStaleLists(places(), nowMs);
+const staleAt = async (nowMs: number) => (await judgeLists(places(), nowMs)).staleness;
 const stale = (ageMs: number) => staleAt(Date.now() + ageMs);
 const HOUR_MS = 3_600_000;
 
 test('lists confirmed within two days are fresh, older ones are reported', async () => {
   writeFileSync(join(listsDir, 'deb.test_dists_stable_InRelease'), '');
-  expect(await stale(LIST_AGE_MAX_MS - HOUR_MS)).toBeNull();
-  expect(await stale(LIST_AGE_MAX_MS + HOUR_MS)).toContain('apt-get update last succeeded 2 days ago');
+  expect(await stale(LISTS_MAX_AGE_MS - HOUR_MS)).toBeNull();
+  expect(await stale(LISTS_MAX_AGE_MS + HOUR_MS)).toContain('apt-get update last succeeded 2 days ago');
   expect(await stale(30 * 24 * HOUR_MS + HOUR_MS)).toContain('30 days ago');
 });
 
@@ -32,7 +33,7 @@ async function later(path: string): Promise<number> {
   await pause(40);
   mkdirSync(join(path, '..'), { recursive: true });
   writeFileSync(path, '');
-  return beforeMs + 20 + LIST_AGE_MAX_MS;
+  return beforeMs + 20 + LISTS_MAX_AGE_MS;
 }
 
 test('the newest signed release counts; a failed attempt does not', async () => {
@@ -54,7 +55,16 @@ test.each(['lists/partial/x', 'periodic/update-success-stamp'])(
 );
 
 test('no lists at all are a fault of the scan, not old lists', async () => {
-  expect(await stale(LIST_AGE_MAX_MS * 2)).toBeNull();
+  expect(await stale(LISTS_MAX_AGE_MS * 2)).toBeNull();
   listsDir = '/nowhere/';
-  expect(await stale(LIST_AGE_MAX_MS * 2)).toBeNull();
+  expect(await stale(LISTS_MAX_AGE_MS * 2)).toBeNull();
+});
+
+test('the age is known to the second; that of lists of the future is not', async () => {
+  const fromMs = Date.now();
+  writeFileSync(join(listsDir, 'deb.test_dists_stable_InRelease'), '');
+  const { ageMs } = await judgeLists(places(), fromMs + LISTS_MAX_AGE_MS);
+  expect(ageMs).toBeGreaterThan(LISTS_MAX_AGE_MS - 1_000);
+  expect(ageMs).toBeLessThanOrEqual(LISTS_MAX_AGE_MS + 100);
+  expect(await judgeLists(places(), fromMs - HOUR_MS)).toEqual({ ageMs: null, staleness: null });
 });

@@ -1,20 +1,22 @@
 import { lstat, readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { LISTS_MAX_AGE_MS } from '@tidegate/protocol/timeliness';
+import { type ListState, UNKNOWN_LISTS } from '../ecosystem.ts';
 import type { AptPlaces } from './installed.ts';
 
-/** Debian's and Ubuntu's timers fetch the lists daily; one missed day is tolerated. */
-export const LIST_AGE_MAX_MS = 48 * 3_600_000;
 const DAY_MS = 24 * 3_600_000;
 
 /**
- * Reports when `apt-get update` last succeeded if that is too long ago. Null when the lists are fresh, and when
- * there are none, which the scan reports as a fault.
+ * How long ago `apt-get update` last succeeded. Unknown where there are no lists, which the scan reports as a fault,
+ * and where they are of the future: the clock was set back since.
  */
-export async function findStaleLists({ listsDir }: AptPlaces, nowMs: number): Promise<string | null> {
+export async function judgeLists({ listsDir }: AptPlaces, localMs: number): Promise<ListState> {
   const fetchedMs = await findFetchTime(listsDir);
-  if (fetchedMs === null || nowMs - fetchedMs <= LIST_AGE_MAX_MS) return null;
-  const days = Math.floor((nowMs - fetchedMs) / DAY_MS);
-  return `apt-get update last succeeded ${days} days ago, so newer versions are not known: let a timer of the system run it`;
+  if (fetchedMs === null || fetchedMs > localMs) return UNKNOWN_LISTS;
+  const ageMs = localMs - fetchedMs;
+  if (ageMs <= LISTS_MAX_AGE_MS) return { ageMs, staleness: null };
+  const staleness = `apt-get update last succeeded ${Math.floor(ageMs / DAY_MS)} days ago, so newer versions are not known: let a timer of the system run it`;
+  return { ageMs, staleness };
 }
 
 /**

@@ -46,7 +46,7 @@ describe.skipIf(missing !== null)('the key of a repository on a real host', () =
     await mkdir(env.GNUPGHOME);
     await chmod(env.GNUPGHOME, 0o700);
     for (const name of ['first', 'second']) await gpg('--quick-gen-key', name, 'ed25519', 'sign', 'never');
-  }, 60_000);
+  });
   afterAll(async () => {
     await runTool('gpgconf', ['--homedir', env.GNUPGHOME, '--kill', 'gpg-agent']);
     await host.stop();

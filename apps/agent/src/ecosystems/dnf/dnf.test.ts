@@ -2,7 +2,18 @@ import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, statSync } from 'node:fs';
-import { copyFile, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import {
+  copyFile,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  utimes,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { InventoryReport } from '@tidegate/protocol/agent-api';
@@ -29,6 +40,7 @@ import { hostPaths } from '../host-places.ts';
 import { openKept } from '../kept-files.ts';
 import { AgesAnswer, parseAnswer } from './answers.ts';
 import { dnfDriver } from './dnf.ts';
+import { judgeMetadata } from './metadata-age.ts';
 import { findDnfPlaces } from './places.ts';
 import { createDnfPlanner } from './plan.ts';
 import { withDnfSession } from './session.ts';
@@ -64,7 +76,7 @@ describe.skipIf(missing !== null)('dnf on a real host', () => {
     host = await createDnfHost(dir.path, { packages, transport: 'http' });
     await copyFile(host.signer.keyFile, join(host.repositories.folder, 'key'));
     paths = hostPaths({ dnf_root: host.root });
-  }, 120_000);
+  });
   beforeEach(() => host.rollBack());
   afterAll(async () => {
     await host.stop();
@@ -454,6 +466,16 @@ lock = open(sys.argv[1], "r+"); fcntl.lockf(lock, fcntl.LOCK_EX); print("held", 
     for (const { fetched_at } of Array.isArray(after) ? after : []) {
       expect(fetched_at).toBeGreaterThanOrEqual(before);
     }
+
+    const found = await readdir(kept, { recursive: true });
+    const files = found.filter((path) => /^appstream[^/]*\/repodata\/[^/]*primary/.test(path));
+    expect(files).not.toEqual([]);
+    for (const path of files) await utimes(join(kept, path), before - 9 * 86_400, before - 9 * 86_400);
+    const aged = parseAnswer(await ask('ages'), AgesAnswer);
+    if (!aged.ok) throw new Error(aged.reason);
+    const judged = judgeMetadata(aged.value, (before + 30) * 1_000);
+    expect(judged.ageMs).toBe((9 * 86_400 + 30) * 1_000);
+    expect(judged.staleness).toContain('the metadata of appstream are 216 hours old');
   });
 
   test('this machine, which has the programs and no database of rpm in its place, is no dnf host', async () => {

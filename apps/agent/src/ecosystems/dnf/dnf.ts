@@ -1,12 +1,19 @@
 import { join } from 'node:path';
 import { isAnyLocked } from '../../platform/find-lock.ts';
 import { downloadIdentity } from '../downloads.ts';
-import type { EcosystemDriver, HostPaths, PlanTarget, PlanUpdates } from '../ecosystem.ts';
+import {
+  type EcosystemDriver,
+  type HostPaths,
+  type ListState,
+  type PlanTarget,
+  type PlanUpdates,
+  UNKNOWN_LISTS,
+} from '../ecosystem.ts';
 import type { HostTrouble } from '../host-trouble.ts';
 import { openKept } from '../kept-files.ts';
 import { AgesAnswer, parseAnswer } from './answers.ts';
 import { fetchActions } from './fetch.ts';
-import { findStaleRepository } from './metadata-age.ts';
+import { judgeMetadata } from './metadata-age.ts';
 import { findDnfPlaces, isDnfHost } from './places.ts';
 import { createDnfPlanner } from './plan.ts';
 import { fetchReplaced } from './replaced.ts';
@@ -18,7 +25,7 @@ export const dnfDriver: EcosystemDriver = {
   ecosystem: 'dnf',
   present: isDnfHost,
   scan: scanDnf,
-  findStaleness,
+  examineLists,
   findTrouble,
   plan: (paths, request) => withDnfPlanning(paths, request.updates, (plan) => plan(request)),
   withPlanning: withDnfPlanning,
@@ -26,13 +33,13 @@ export const dnfDriver: EcosystemDriver = {
   fetchReplaced,
 };
 
-async function findStaleness(paths: HostPaths, nowMs: number): Promise<string | null> {
+async function examineLists(paths: HostPaths, localMs: number): Promise<ListState> {
   const places = await findDnfPlaces(paths);
-  if (!places.ok) return null; // the scan reports it
+  if (!places.ok) return UNKNOWN_LISTS; // the scan reports it
   const identity = await downloadIdentity(null);
   return withDnfSession(places.value, identity, async (session) => {
     const ages = parseAnswer(await session.ask('ages', {}), AgesAnswer);
-    return ages.ok ? findStaleRepository(ages.value, nowMs) : null;
+    return ages.ok ? judgeMetadata(ages.value, localMs) : UNKNOWN_LISTS;
   });
 }
 

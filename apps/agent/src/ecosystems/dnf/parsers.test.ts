@@ -1,3 +1,4 @@
+import { LISTS_MAX_AGE_MS } from '@tidegate/protocol/timeliness';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { ProgramResult } from '../../platform/run-program.ts';
@@ -5,7 +6,7 @@ import { openKept } from '../kept-files.ts';
 import { addArtifacts, toActions } from './actions.ts';
 import { type DnfPackage, parseAnswer, ScanAnswer, TransactionAnswer } from './answers.ts';
 import { parseInstalled } from './installed.ts';
-import { findStaleRepository, METADATA_AGE_MAX_MS } from './metadata-age.ts';
+import { judgeMetadata } from './metadata-age.ts';
 import { evrOf, isSafeArgument, rpmFilename, sourceOf } from './names-rules.ts';
 import { describePlan } from './plan.ts';
 import { describeScan } from './scan.ts';
@@ -272,13 +273,22 @@ describe('metadata', () => {
   const agedMs = (ms: number) => ({ repositories: [{ id: 'baseos', fetched_at: (now - ms) / 1_000 }] });
 
   test('are old after two days without a look, and the oldest is named', () => {
-    expect(findStaleRepository(agedMs(METADATA_AGE_MAX_MS), now)).toBeNull();
-    expect(findStaleRepository(agedMs(METADATA_AGE_MAX_MS + 3_600_000), now)).toContain(
-      'baseos are 49 hours old',
-    );
+    const young = { id: 'extras', fetched_at: now / 1_000 - 60 };
+    const judged = (ms: number) =>
+      judgeMetadata(
+        { repositories: [young, ...agedMs(ms).repositories, { ...young, fetched_at: null }] },
+        now,
+      );
+    expect(judged(LISTS_MAX_AGE_MS)).toEqual({ ageMs: LISTS_MAX_AGE_MS, staleness: null });
+    expect(judged(LISTS_MAX_AGE_MS + 3_600_000)).toEqual({
+      ageMs: LISTS_MAX_AGE_MS + 3_600_000,
+      staleness: expect.stringContaining('baseos are 49 hours old'),
+    });
   });
 
-  test('that were not kept are not old', () => {
-    expect(findStaleRepository({ repositories: [{ id: 'baseos', fetched_at: null }] }, now)).toBeNull();
+  test('that were not kept, or are of the future, have no known age', () => {
+    const unknown = { ageMs: null, staleness: null };
+    expect(judgeMetadata({ repositories: [{ id: 'baseos', fetched_at: null }] }, now)).toEqual(unknown);
+    expect(judgeMetadata(agedMs(-1_000), now)).toEqual(unknown);
   });
 });

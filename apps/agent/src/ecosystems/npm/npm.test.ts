@@ -24,7 +24,7 @@ describe.skipIf(missing !== null)('the driver of npm on a real host', () => {
       npm_projects: [host.project],
       npm_registry: `${host.registry.url}/`,
     });
-  }, 120_000);
+  });
   beforeEach(() => {
     host.registry.mode = 'up';
     host.registry.fetched.length = 0;

@@ -1,4 +1,10 @@
-import type { EcosystemDriver, HostPaths, PlanTarget, PlanUpdates } from '../ecosystem.ts';
+import {
+  type EcosystemDriver,
+  type HostPaths,
+  type PlanTarget,
+  type PlanUpdates,
+  UNKNOWN_LISTS,
+} from '../ecosystem.ts';
 import { fetchActions } from './fetch.ts';
 import { findPlaces } from './places.ts';
 import { planUpdates } from './plan.ts';
@@ -11,8 +17,8 @@ export const npmDriver: EcosystemDriver = {
   ecosystem: 'npm',
   present: async () => (await findNpm()) !== null,
   scan: scanNpm,
-  // Each scan queries the registry, so nothing can be outdated.
-  findStaleness: async () => null,
+  // Each scan queries the registry: there are no lists that could be old.
+  examineLists: async () => UNKNOWN_LISTS,
   plan: (paths, request) => withNpmPlanning(paths, request.updates, (plan) => plan(request)),
   withPlanning: withNpmPlanning,
   fetch: fetchActions,

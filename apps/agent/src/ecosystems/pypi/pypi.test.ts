@@ -69,7 +69,7 @@ describe.skipIf(missing !== null)('PyPI on a real environment', () => {
     host = await createPypiHost(join(dir.path, 'env'), { installed: INSTALLED });
     paths = hostPaths({ pypi_environments: [host.path], pypi_index: `${index.url}/` });
     found = await findPlaces(paths, NOWHERE);
-  }, 60_000);
+  });
   beforeEach(() => {
     index.mode = 'up';
   });

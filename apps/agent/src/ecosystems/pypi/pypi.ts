@@ -1,5 +1,11 @@
 import { downloadIdentity } from '../downloads.ts';
-import type { EcosystemDriver, HostPaths, PlanTarget, PlanUpdates } from '../ecosystem.ts';
+import {
+  type EcosystemDriver,
+  type HostPaths,
+  type PlanTarget,
+  type PlanUpdates,
+  UNKNOWN_LISTS,
+} from '../ecosystem.ts';
 import { fetchActions } from './fetch.ts';
 import { openIndex } from './index-client.ts';
 import { type FoundPlaces, findPlaces } from './places.ts';
@@ -17,11 +23,11 @@ export const pypiDriver: EcosystemDriver = {
     return places.length + faults.length > 0;
   },
   scan: (paths) => scanPypi(paths),
-  findStaleness: async (paths) => {
+  examineLists: async (paths) => {
     const { unseen } = await findPlaces(paths);
-    return unseen.length === 0
-      ? null
-      : `environments in folders that the agent cannot read are not seen: ${unseen.join(', ')}`;
+    if (unseen.length === 0) return UNKNOWN_LISTS;
+    const staleness = `environments in folders that the agent cannot read are not seen: ${unseen.join(', ')}`;
+    return { ageMs: null, staleness };
   },
   plan: (paths, request) => withPypiPlanning(paths, request.updates, (plan) => plan(request)),
   withPlanning: withPypiPlanning,

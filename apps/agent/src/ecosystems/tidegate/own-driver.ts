@@ -2,13 +2,14 @@ import { join } from 'node:path';
 import type { PlanAction } from '@tidegate/protocol/plan';
 import { SIGNATURE_FILE, SUMS_FILE } from '@tidegate/signing/release';
 import { writeDurably } from '../../platform/file-layer.ts';
-import type {
-  EcosystemDriver,
-  FetchOutcome,
-  HostPaths,
-  PlanOutcome,
-  PlanUpdates,
-  Scan,
+import {
+  type EcosystemDriver,
+  type FetchOutcome,
+  type HostPaths,
+  type PlanOutcome,
+  type PlanUpdates,
+  type Scan,
+  UNKNOWN_LISTS,
 } from '../ecosystem.ts';
 import { type OwnState, ownStateOf } from './own-state.ts';
 import { readRelease, readReleaseKey } from './read-release.ts';
@@ -24,7 +25,7 @@ export const tidegateDriver: EcosystemDriver = {
     return state !== null && (await servesReleases(state));
   },
   scan,
-  findStaleness: async () => null,
+  examineLists: async () => UNKNOWN_LISTS,
   plan: (paths, request) => plan(paths, request),
   withPlanning: (paths, _, work) => work((request) => plan(paths, request)),
   fetch: fetchActions,

@@ -1,3 +1,4 @@
+import { isolated, withoutLoneMarks } from '@tidegate/protocol/isolated';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { hostileMessage } from '../../testing/receiving-server.ts';
@@ -21,7 +22,12 @@ test('what fits is whole', () => {
 });
 
 test('no text is longer than its service takes, however it is escaped and counted', () => {
-  const names = fc.array(fc.string({ unit: 'binary', maxLength: 500 }), { minLength: 1, maxLength: 100 });
+  const marked = fc.string({
+    unit: fc.constantFrom('a', '\u05d0', '\u2068', '\u2069', '\u202e'),
+    maxLength: 500,
+  });
+  const name = fc.oneof(fc.string({ unit: 'binary', maxLength: 500 }), marked, marked.map(isolated));
+  const names = fc.array(name, { minLength: 1, maxLength: 100 });
   const media = fc.constantFrom(
     { maxLength: 2_000, lengthOf: utf16Length, escape: (text: string) => text.replace(/./gu, '\\$&') },
     { maxLength: 2_000, lengthOf: utf8Length, escape: asIs },
@@ -30,7 +36,9 @@ test('no text is longer than its service takes, however it is escaped and counte
     fc.property(names, media, (found, medium) => {
       const text = renderText(hostileMessage(found), medium);
       expect(medium.lengthOf(text)).toBeLessThanOrEqual(medium.maxLength);
-      expect(text).not.toMatch(/[\p{Cs}\p{Cf}]/u);
+      expect(text).not.toMatch(/(?![\u2068\u2069])[\p{Cs}\p{Cf}]/u);
+      // Every isolate ends in its line, so that no name turns the next one.
+      for (const line of text.split('\n')) expect(withoutLoneMarks(line)).toBe(line);
     }),
   );
 });
@@ -42,6 +50,14 @@ test('a line is cut before it is escaped', () => {
     escape: (text: string) => text.replaceAll('<', '&lt;'),
   };
   expect(fitLine('<<<<<<<<', entities)).toBe('&lt;&lt;…');
+});
+
+test('the isolates around names stay, and a line that is cut ends them', () => {
+  const [name, other] = [isolated('\u05e9\u05dc\u05d5\u05dd\u202e'), isolated('\u05d0')];
+  expect(visibleLine(`${name}: ${other} failed`)).toBe(`${name}: ${other} failed`);
+  expect(visibleLine(`${name}: failed`, 4)).toBe('\u2068\u05e9\u2069…');
+  expect(visibleLine(`${name}: failed`, 2)).toBe('…');
+  expect(visibleLine('a\u2069b\u2068c')).toBe('a\ufffdb\u2068c\u2069');
 });
 
 test('a line has no control, invisible or bidirectional characters', () => {

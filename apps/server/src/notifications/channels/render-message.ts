@@ -1,3 +1,4 @@
+import { withoutLoneMarks } from '@tidegate/protocol/isolated';
 import type { Message } from './message.ts';
 
 /** How a service takes text: how long it may be, how it is counted, and what acts as markup. */
@@ -11,18 +12,23 @@ export interface Medium {
 const LINE_MAX_CHARS = 400;
 /** Room for "… and 1234 more" and the breaks around it. */
 const TAIL_LENGTH = 40;
-/** Control, invisible and bidirectional characters, and what breaks a line. */
-const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]+/gu;
+/** Control, invisible and bidirectional characters, and what breaks a line; not the isolates around names. */
+const UNSEEN = /(?:(?![\u2068\u2069])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}])+/gu;
 
 export const utf16Length = (text: string) => text.length;
 export const utf8Length = (text: string) => Buffer.byteLength(text);
 export const asIs = (text: string) => text;
 
-/** One line of at most so many characters, without characters that nobody sees. */
+/** One line of at most so many characters, without characters that nobody sees, in which every isolate ends. */
 export function visibleLine(text: string, maxChars = LINE_MAX_CHARS): string {
-  const line = text.replace(UNSEEN, ' ').trim();
+  const line = withoutLoneMarks(text.replace(UNSEEN, ' ').trim());
   const chars = [...line];
-  return chars.length <= maxChars ? line : `${chars.slice(0, maxChars - 1).join('')}…`;
+  if (chars.length <= maxChars) return line;
+  for (let kept = maxChars - 1; kept > 0; kept--) {
+    const start = withoutLoneMarks(chars.slice(0, kept).join(''));
+    if ([...start].length < maxChars) return `${start}…`;
+  }
+  return '…';
 }
 
 /** The escaped start of a line that fits: cut before it is escaped, so that no escape is cut in two. */

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { Refusal } from '../../platform/http/refusal.ts';
 import { createRateLimits } from '../../rate-limits/rate-limits.ts';
@@ -7,11 +8,13 @@ import { statesInDatabase } from './guess-states.ts';
 import { createLoginThrottle } from './login-throttle.ts';
 import { FREE_FAILURES, GUESSER_KEPT_MS, NAME_BURST } from './login-throttle-rules.ts';
 
+const KEY = Buffer.alloc(32, 7);
+
 /** Three servers on one database. */
 async function open(engine: TestEngine, { keysMax = 100 } = {}) {
   const platform = createTestPlatform(await engine.open());
   const throttles = [1, 2, 3].map(() =>
-    createLoginThrottle({ now: platform.now, states: statesInDatabase(platform, { keysMax }) }),
+    createLoginThrottle({ now: platform.now, states: statesInDatabase(platform, { key: KEY, keysMax }) }),
   );
   let turn = 0;
   /** A guess at each server in turn: true when the password was checked. */
@@ -62,10 +65,26 @@ describe.each(ENGINES.filter(({ name }) => name === 'postgres'))(
       expect(await rows()).toEqual([]);
     });
 
-    test('a name that is a password by mistake is not stored', async () => {
+    test('a copy of the database confirms no name that was tried: it may be a password typed by mistake', async () => {
       const { guess, rows } = await open(engine);
-      await guess('198.51.100.1', { name: 'correct horse battery' });
-      expect(JSON.stringify(await rows())).not.toContain('horse');
+      const [address, name] = ['198.51.100.1', 'correct horse battery'];
+      await guess(address, { name });
+      const stored = JSON.stringify(await rows());
+      expect(stored).not.toContain('horse');
+      for (const text of [name, `address ${address} ${name}`]) {
+        for (const form of ['hex', 'base64url'] as const)
+          expect(stored).not.toContain(hash('sha256', text, form));
+      }
+    });
+
+    test('servers with the key of one database count together, with another key apart', async () => {
+      const { platform, guess } = await open(engine);
+      for (let i = 0; i < FREE_FAILURES; i++) await guess('198.51.100.1');
+      expect(await guess('198.51.100.1')).toBe(false);
+      const states = statesInDatabase(platform, { key: Buffer.alloc(32, 8) });
+      const throttle = createLoginThrottle({ now: platform.now, states });
+      const at = { name: 'root', by: { kind: 'address', key: '198.51.100.1' } as const };
+      expect(await throttle.guess(at, { verify: async () => true, onTurns: async () => {} })).toBe(true);
     });
 
     test('a flood of names takes no more rows than there are places; the rest share one', async () => {

@@ -1,9 +1,9 @@
+import { createHmac } from 'node:crypto';
 import { nullable } from '@tidegate/protocol/scalars';
 import { type TSchema, Type } from 'typebox';
 import type { Tx } from '../../platform/db/engine.ts';
 import { parseAs } from '../../platform/parse-as.ts';
 import type { Platform } from '../../platform/platform.ts';
-import { sha256Hex } from '../../platform/sha256.ts';
 import { countUpTo, hasCount, lockCount, writeCount } from '../../rate-limits/shared-counts-store.ts';
 import { createBoundedTable } from './bounded-table.ts';
 import {
@@ -80,14 +80,22 @@ const OTHERS = 'others';
 const COUNTED_EVERY_MS = 10_000;
 
 /** Where the servers of a database count guesses together; SQLite has one server. */
-export function guessStates({ database, now }: Pick<Platform, 'database' | 'now'>): GuessStates {
-  return database.engine === 'postgres' ? statesInDatabase({ database, now }) : statesInMemory({ now });
+export function guessStates(
+  { database, now }: Pick<Platform, 'database' | 'now'>,
+  { key }: { key: Buffer },
+): GuessStates {
+  return database.engine === 'postgres'
+    ? statesInDatabase({ database, now }, { key })
+    : statesInMemory({ now });
 }
 
-/** Those of all servers on one database. Keys are hashes: people type passwords where names belong. */
+/**
+ * Those of all servers on one database, which have the same key. Names are stored as MACs: people type passwords where
+ * names belong, and a copy of the database must not tell whether a guess at such a text is right.
+ */
 export function statesInDatabase(
   { database, now }: Pick<Platform, 'database' | 'now'>,
-  { keysMax = THROTTLE_KEYS_MAX }: { keysMax?: number } = {},
+  { key: secret, keysMax = THROTTLE_KEYS_MAX }: { key: Buffer; keysMax?: number },
 ): GuessStates {
   const full = { atMs: Number.NEGATIVE_INFINITY, names: new Set<string>() };
 
@@ -102,8 +110,10 @@ export function statesInDatabase(
   }
 
   async function lock<T extends TSchema>(tx: Tx, { name, of, schema }: Place & { schema: T }) {
-    const hash = sha256Hex(Buffer.from(of));
-    const key = full.names.has(name) && !(await hasCount(tx, { name, key: hash })) ? OTHERS : hash;
+    const mac = createHmac('sha256', secret)
+      .update(JSON.stringify([name, of]))
+      .digest('base64url');
+    const key = full.names.has(name) && !(await hasCount(tx, { name, key: mac })) ? OTHERS : mac;
     const stored = await lockCount(tx, { name, key });
     return { place: { name, key }, state: stored === null ? null : parseAs(schema, stored) };
   }

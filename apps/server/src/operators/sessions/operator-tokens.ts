@@ -1,9 +1,9 @@
-import { createSecretKey } from 'node:crypto';
 import { Uuid } from '@tidegate/protocol/scalars';
 import { errors, jwtVerify, SignJWT } from 'jose';
 import { Type } from 'typebox';
 import { Compile } from 'typebox/compile';
 import type { Clock } from '../../platform/clock.ts';
+import { hs256Key } from '../../platform/hs256-key.ts';
 
 /** Life of an operator's token and session, in seconds. */
 export const SESSION_LIFETIME_SECONDS = 8 * 3_600;
@@ -30,7 +30,7 @@ export interface OperatorTokens {
 
 /** ADMIN_JWT: HS256 with a separate key, so that no agent's token passes for an operator's. */
 export function createOperatorTokens({ secret, now }: { secret: Buffer; now: Clock }): OperatorTokens {
-  const key = createSecretKey(secret);
+  const key = hs256Key(secret);
   const remembered = new Map<string, { answer: Verified; expiresAtMs: number }>();
 
   /** First in, first out: all tokens live equally long. */

@@ -102,7 +102,10 @@ export const SEALED_COLUMNS = {
     ...['id', 'agent_id', 'kind', 'boot_id', 'units', 'warn_minutes', 'reason', 'asked_by', 'asked_at'],
     'deadline_at',
   ] as const,
-  awaited_updates: ['update_id', 'set_sha256', 'asked_by', 'asked_at', 'round', 'policy_id', 'policy_sha256'],
+  awaited_updates: [
+    ...['update_id', 'set_sha256', 'asked_by', 'asked_at', 'round', 'policy_id', 'policy_sha256'],
+    'bulk_id',
+  ] as const,
 } as const satisfies { readonly [T in keyof Tables]?: readonly (keyof Tables[T])[] };
 
 export type SealedTable = keyof typeof SEALED_COLUMNS;
@@ -155,10 +158,17 @@ export function createRowSeals(key: () => Buffer): RowSeals {
   };
 }
 
-/** A JSON array (RFC 8259): values are quoted and in a fixed order, so no two contents have the same text. */
+/** Columns that came after rows had been sealed: such a row has null in them, and keeps its seal. */
+const ADDED: Readonly<Partial<Record<SealedTable, readonly string[]>>> = { awaited_updates: ['bulk_id'] };
+
+/**
+ * A JSON array (RFC 8259): values are quoted and in a fixed order, and columns that were added stand last, so no two
+ * contents have the same text.
+ */
 function encode(table: SealedTable, row: object): string {
-  const values = SEALED_COLUMNS[table].map((column) => {
+  const values = SEALED_COLUMNS[table].flatMap((column) => {
     const value: unknown = Reflect.get(row, column);
+    if (value === null && ADDED[table]?.includes(column)) return [];
     if (value === null || typeof value === 'string' || Number.isSafeInteger(value)) return value;
     throw new Error(`the seal of ${table} covers ${column}, which the row does not have`);
   });

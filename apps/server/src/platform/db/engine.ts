@@ -8,11 +8,15 @@ import type { WriteContext } from './write-context.ts';
 export interface Db extends Kysely<Tables> {
   /** Seals the rows that give rights, and checks them when they are read. */
   readonly seals: RowSeals;
+  /** Runs a statement of the hot path, which its connection prepares once: building it anew costs more than running it. */
+  readonly run: HotRun;
 }
 
 /** A write transaction and what is written with it. */
-export interface Tx extends Transaction<Tables>, Pick<Db, 'seals'> {
+export interface Tx extends Transaction<Tables>, Pick<Db, 'seals' | 'run'> {
   readonly context: WriteContext;
+  /** Runs a write of the hot path for each of some rows: one after the other on SQLite, as one statement on PostgreSQL. */
+  readonly runEach: HotRunEach;
 }
 
 export type SqlValue = string | number | null;
@@ -25,10 +29,14 @@ export interface HotSql {
 }
 
 /** A list is one parameter: JSON for json_each on SQLite, an array for any($1::text[]) on PostgreSQL. */
-export type HotParameter = SqlValue | readonly string[];
+export type HotParameter = SqlValue | readonly string[] | readonly number[];
 
 /** The values of one row in column order: an object per row would cost more than the lookup. */
 export type HotRow = readonly SqlValue[];
+
+export type HotRun = (sql: HotSql, parameters: readonly HotParameter[]) => Promise<readonly HotRow[]>;
+/** SQLite gets the values of one row, PostgreSQL an array of each column for unnest($1::int[], …). */
+export type HotRunEach = (sql: HotSql, rows: readonly HotRow[]) => Promise<void>;
 
 /** A statement prepared once for the life of the process (hot path only). */
 export type HotRead = (parameters: readonly HotParameter[]) => Promise<readonly HotRow[]>;

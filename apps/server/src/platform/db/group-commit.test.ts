@@ -6,23 +6,21 @@ import { createGroupCommit, GROUP_MAX, GroupLost, type Member } from './group-co
 function setUp(failing: { at?: string; lost?: boolean } = {}) {
   const said: string[] = [];
   let isOpen = false;
-  const group = createGroupCommit({
-    isOpen: () => isOpen,
-    exec(statement) {
-      said.push(statement);
-      if (statement === failing.at) {
-        if (failing.lost) isOpen = false;
-        throw new Error(`no ${statement}`);
-      }
-      if (statement.startsWith('BEGIN')) isOpen = true;
-      if (statement === 'COMMIT' || statement === 'ROLLBACK') isOpen = false;
-    },
-  });
+  function exec(statement: string): void {
+    said.push(statement);
+    if (statement === failing.at) {
+      if (failing.lost) isOpen = false;
+      throw new Error(`no ${statement}`);
+    }
+    if (statement.startsWith('BEGIN')) isOpen = true;
+    if (statement === 'COMMIT' || statement === 'ROLLBACK') isOpen = false;
+  }
+  const group = createGroupCommit({ begin: async () => exec('BEGIN IMMEDIATE'), exec, isOpen: () => isOpen });
   /** What Kysely does around a transaction. */
   async function transact(name: string, work: (member: Member) => unknown = () => {}): Promise<string> {
     const member = await group.enter();
     try {
-      member.begin();
+      await member.begin();
       try {
         said.push(name);
         await work(member);

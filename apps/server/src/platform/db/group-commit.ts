@@ -3,6 +3,8 @@ export const GROUP_MAX = 256;
 
 /** What the group needs of its connection, which nothing else uses for transactions. */
 export interface WriteConnection {
+  /** Opens a transaction that may write. Resolves when no other connection to the database writes. */
+  begin(): Promise<void>;
   exec(statement: string): void;
   /** Whether a transaction is open: some faults (a full disk) end it. */
   isOpen(): boolean;
@@ -10,7 +12,7 @@ export interface WriteConnection {
 
 /** One write transaction; nothing else writes between `begin` and its end. */
 export interface Member {
-  begin(): void;
+  begin(): Promise<void>;
   /** Resolves when the commit is on disk. Rejects if the commit fails; nothing of the group is written then. */
   commit(): Promise<void>;
   /** Undoes this member alone; does nothing if it has ended. */
@@ -51,8 +53,8 @@ export function createGroupCommit(connection: WriteConnection): GroupCommit {
     }
     end(ended, ({ resolve }) => resolve());
   }
-  function open(): Group {
-    connection.exec('BEGIN IMMEDIATE');
+  async function open(): Promise<Group> {
+    await connection.begin();
     // Commits after the I/O that is ready in this turn, or later if a member is still active.
     const opened: Group = { members: 0, active: false, isDue: false, waiting: [], timer: setImmediate(due) };
     function due(): void {
@@ -72,8 +74,8 @@ export function createGroupCommit(connection: WriteConnection): GroupCommit {
       }
       return {
         leave,
-        begin() {
-          group ??= open();
+        async begin() {
+          group ??= await open();
           if (group.members > 0) connection.exec('SAVEPOINT member');
           group.members++;
           group.active = true;

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { CommitSteps, Database, DatabaseOptions } from './engine.ts';
-import { openPostgres } from './postgres.ts';
-import { openSqlite } from './sqlite.ts';
+import { openPostgres, openPostgresReads } from './postgres.ts';
+import { openSqlite, openSqliteReads } from './sqlite.ts';
 
 /** Name of the embedded database in the data folder. */
 export const SQLITE_FILE = 'tidegate.db';
@@ -20,4 +20,14 @@ export function openDatabase(
   return databaseUrl === null
     ? openSqlite(join(dataDir, SQLITE_FILE), { ...options, ...chaining.sqlite })
     : openPostgres(databaseUrl, { ...options, ...chaining.postgres });
+}
+
+/** Opens the database of a server for prepared reads beside it. */
+export function openReads(
+  { dataDir, databaseUrl }: { dataDir: string; databaseUrl: string | null },
+  options: { onError: (error: Error) => void },
+): Pick<Database, 'prepareRead' | 'close'> {
+  return databaseUrl === null
+    ? openSqliteReads(join(dataDir, SQLITE_FILE))
+    : openPostgresReads(databaseUrl, options);
 }

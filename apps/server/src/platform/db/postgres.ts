@@ -5,6 +5,7 @@ import {
   type Driver,
   Kysely,
   PostgresDialect,
+  type PostgresPool,
   sql,
   type TransactionSettings,
 } from 'kysely';
@@ -17,6 +18,8 @@ import {
   type DatabaseOptions,
   type HotParameter,
   type HotRow,
+  type HotRun,
+  type HotRunEach,
   type HotSql,
   type Tx,
 } from './engine.ts';
@@ -80,10 +83,11 @@ export function openPostgres(
     // It never waits behind the transactions that wait for it.
     after: openPool(url, { ...options, max: 1 }),
   };
-  const reader = Object.assign(kyselyOn(pools.reads, { watch, isPooled }), { seals: options.seals });
+  const { seals, afterCommit, beforeCommit } = options;
+  const plainReader = kyselyOn(pools.reads, { watch, isPooled });
+  const reader = Object.assign(plainReader, { seals, ...hotOn(plainReader) });
   const writer = kyselyOn(pools.transactions, { watch, isPooled });
   const afterWriter = kyselyOn(pools.after, { watch, isPooled });
-  const { seals, afterCommit } = options;
   const waitForStep = gather<() => void>({
     most: Number.POSITIVE_INFINITY,
     inFlightMax: 1,
@@ -98,32 +102,14 @@ export function openPostgres(
     while (hasMore) {
       hasMore = await afterWriter.transaction().execute(async (transaction) => {
         await sql.raw(`SET LOCAL lock_timeout = '${AFTER_COMMIT_WAIT}'`).execute(transaction);
-        const tx: Tx = Object.assign(transaction, { seals, context: emptyContext() });
+        const tx: Tx = Object.assign(transaction, { seals, ...hotOn(transaction), context: emptyContext() });
         return (await afterCommit?.(tx)) ?? false;
       });
     }
   }
   let faults = 0;
   let ended: Promise<unknown> | null = null;
-  async function run({ name, postgres }: HotSql, parameters: readonly HotParameter[]): Promise<HotRow[]> {
-    const measured = measure(watch, postgres);
-    let count: number | null = null;
-    try {
-      const result = await pool.query<[...HotRow]>({
-        // The statement that a name stands for is on one connection of the pooler, not on the next.
-        name: isPooled ? undefined : name,
-        text: postgres,
-        values: [...parameters],
-        rowMode: 'array',
-      });
-      count = result.rows.length;
-      return result.rows;
-    } catch (error) {
-      throw mapFault(error);
-    } finally {
-      measured.end(count);
-    }
-  }
+  const run = preparedOn(pool, { watch, isPooled });
   function rethrowWrite(error: unknown): never {
     const fault = mapFault(error);
     if (fault instanceof DatabaseFault) faults++;
@@ -144,7 +130,9 @@ export function openPostgres(
           const { result, context } = await writer
             .transaction()
             .setIsolationLevel('read committed')
-            .execute((transaction) => runWork(transaction, options, work));
+            .execute((transaction) =>
+              runWork(transaction, { seals, beforeCommit, ...hotOn(transaction) }, work),
+            );
           if (context.hasKeptEvents) await new Promise<void>(waitForStep);
           return result;
         } catch (error) {
@@ -162,6 +150,38 @@ export function openPostgres(
       ended ??= Promise.all([reader.destroy(), writer.destroy(), afterWriter.destroy(), pool.end()]);
       await ended;
     },
+  };
+}
+
+/** Opens prepared reads alone, of a database that another process writes. */
+export function openPostgresReads(
+  url: string,
+  options: { onError: (error: Error) => void },
+): Pick<Database, 'prepareRead' | 'close'> {
+  const pool = openPool(url, { ...options, max: CONNECTIONS.prepared });
+  const run = preparedOn(pool, { watch: null, isPooled: isBehindPooler(url) });
+  return { prepareRead: (sql) => (parameters) => run(sql, parameters), close: () => pool.end() };
+}
+
+function preparedOn(pool: Pool, { watch, isPooled }: Means) {
+  return async ({ name, postgres }: HotSql, parameters: readonly HotParameter[]): Promise<HotRow[]> => {
+    const measured = measure(watch, postgres);
+    let count: number | null = null;
+    try {
+      const result = await pool.query<[...HotRow]>({
+        // The statement that a name stands for is on one connection of the pooler, not on the next.
+        name: isPooled ? undefined : name,
+        text: postgres,
+        values: [...parameters],
+        rowMode: 'array',
+      });
+      count = result.rows.length;
+      return result.rows;
+    } catch (error) {
+      throw mapFault(error);
+    } finally {
+      measured.end(count);
+    }
   };
 }
 
@@ -186,7 +206,7 @@ function openPool(
 }
 
 /** Whether the URL says that its connections are given out for one transaction each. */
-function isBehindPooler(url: string): boolean {
+export function isBehindPooler(url: string): boolean {
   return new URL(url).searchParams.get('pgbouncer') === 'true';
 }
 
@@ -196,7 +216,45 @@ interface Means {
 }
 
 function kyselyOn(pool: Pool, means: Means): Kysely<Tables> {
-  return new Kysely<Tables>({ dialect: mapped(new PostgresDialect({ pool }), means) });
+  return new Kysely<Tables>({
+    dialect: mapped(new PostgresDialect({ pool: preparing(pool, means) }), means),
+  });
+}
+
+/** The statements of the hot path that have run, by their text. */
+const hotByText = new Map<string, HotSql>();
+
+/** Statements of the hot path on a transaction, or on any connection. */
+function hotOn(db: Kysely<Tables>): { run: HotRun; runEach: HotRunEach } {
+  async function run(hot: HotSql, parameters: readonly unknown[]): Promise<readonly HotRow[]> {
+    hotByText.set(hot.postgres, hot);
+    const { rows } = await db.executeQuery<HotRow>(CompiledQuery.raw(hot.postgres, [...parameters]));
+    return rows;
+  }
+  return {
+    run,
+    async runEach(hot, rows) {
+      const columns = rows[0]?.map((_, column) => rows.map((row) => row[column]));
+      if (columns !== undefined) await run(hot, columns);
+    },
+  };
+}
+
+/** Kysely hands over a text and values alone: here a statement of the hot path gets its name, and rows as arrays. */
+function preparing(pool: Pool, { isPooled }: Means): PostgresPool {
+  const connect = async () => {
+    const client = await pool.connect();
+    const query = (text: string, values: unknown[]) => {
+      const hot = hotByText.get(text);
+      if (hot === undefined) return client.query(text, values);
+      // The statement that a name stands for is on one connection of the pooler, not on the next.
+      return client.query({ name: isPooled ? undefined : hot.name, text, values, rowMode: 'array' });
+    };
+    return new Proxy(client, {
+      get: (target, key) => (key === 'query' ? query : Reflect.get(target, key)),
+    });
+  };
+  return { connect, end: () => pool.end(), options: pool.options };
 }
 
 /** serialization_failure, deadlock_detected */

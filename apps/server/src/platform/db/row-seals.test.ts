@@ -39,6 +39,7 @@ const OPEN: Readonly<Record<string, readonly string[]>> = {
       'sent_at',
       'received_at',
       'started_at',
+      'installing_at',
     ],
     ...['finished_at', 'reason', 'exit_code', 'output_tail', 'installed', 'restarts'],
     ...['probes', 'called_off_at', 'hooks', 'way_back', 'answer', 'changed_at'],

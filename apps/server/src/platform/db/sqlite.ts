@@ -1,4 +1,5 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { setTimeout as pause } from 'node:timers/promises';
 import {
   type CompiledQuery,
   type DatabaseConnection,
@@ -15,7 +16,10 @@ import {
   DatabaseFault,
   type DatabaseOptions,
   type HotParameter,
+  type HotRead,
   type HotRow,
+  type HotRun,
+  type HotRunEach,
   type HotSql,
   type SqlValue,
 } from './engine.ts';
@@ -27,23 +31,40 @@ import type { Tables } from './tables.ts';
 
 /** Statements kept prepared for each connection. */
 const STATEMENT_CACHE = 500;
+/** Longest wait for another connection that writes, such as that of a command beside the server. */
+const LOCK_WAIT_MS = 5_000;
+const LOCK_POLL_MS = 5;
+
+/** `lockWaitMs`: default LOCK_WAIT_MS. */
+interface SqliteOptions extends DatabaseOptions {
+  slices?: Slices;
+  lockWaitMs?: number;
+}
 
 /** Opens SQLite in WAL with synchronous=FULL: one connection writes, a read-only one serves the reads. */
-export function openSqlite(file: string, options: DatabaseOptions & { slices?: Slices }): Database {
-  const { slices = ofProcess, watch = null } = options;
+export function openSqlite(file: string, options: SqliteOptions): Database {
+  const { slices = ofProcess, watch = null, lockWaitMs = LOCK_WAIT_MS } = options;
   const writer = openConnection(file);
   writer.exec('PRAGMA journal_mode = WAL');
   // A power cut that rolls back an acknowledged renewal would cost an agent its family.
   writer.exec('PRAGMA synchronous = FULL');
   writer.exec('PRAGMA foreign_keys = ON');
   writer.exec('PRAGMA wal_autocheckpoint = 1000');
-  const reader = openConnection(file);
-  reader.exec('PRAGMA query_only = ON');
-  reader.exec('PRAGMA cache_size = -65536');
-  reader.exec('PRAGMA mmap_size = 268435456');
-  const group = createGroupCommit({ exec: (text) => writer.exec(text), isOpen: () => writer.isTransaction });
+  // SQLite would wait inside a statement and stop the event loop: `onceUnlocked` waits instead.
+  writer.exec('PRAGMA busy_timeout = 0');
+  const reader = openReader(file);
+  const group = createGroupCommit({
+    begin: () => onceUnlocked(() => writer.exec('BEGIN IMMEDIATE'), lockWaitMs),
+    exec: (text) => writer.exec(text),
+    isOpen: () => writer.isTransaction,
+  });
   const writes = kyselyOn(writer, { group, slices, watch });
-  const read = Object.assign(kyselyOn(reader, { group: null, slices, watch }), { seals: options.seals });
+  const { seals, beforeCommit } = options;
+  const read = Object.assign(kyselyOn(reader, { group: null, slices, watch }), {
+    seals,
+    run: hotOn(reader, { slices, watch }).run,
+  });
+  const means = { seals, beforeCommit, ...hotOn(writer, { slices, watch }) };
   let faults = 0;
   function rethrowWrite(error: unknown): never {
     const mapped = mapFault(error);
@@ -58,18 +79,9 @@ export function openSqlite(file: string, options: DatabaseOptions & { slices?: S
     transact: (work) =>
       writes
         .transaction()
-        .execute(async (transaction) => (await runWork(transaction, options, work)).result)
+        .execute(async (transaction) => (await runWork(transaction, means, work)).result)
         .catch(rethrowWrite),
-    prepareRead({ sqlite }: HotSql) {
-      const statement = reader.prepare(sqlite);
-      statement.setReturnArrays(true);
-      return async (parameters) => {
-        const measured = measure(watch, sqlite);
-        const found = rows(statement, parameters);
-        measured.end(found.length);
-        return found;
-      };
-    },
+    prepareRead: (sql) => prepareReadOn(reader, sql, watch),
     prepareWrite({ sqlite }: HotSql) {
       const statement = writer.prepare(sqlite);
       return async (parameters) => {
@@ -77,7 +89,7 @@ export function openSqlite(file: string, options: DatabaseOptions & { slices?: S
         const release = await group.alone();
         measured.begin();
         try {
-          statement.run(...parameters.map(bound));
+          await onceUnlocked(() => void statement.run(...parameters.map(bound)), lockWaitMs);
         } catch (error) {
           rethrowWrite(error);
         } finally {
@@ -97,8 +109,94 @@ export function openSqlite(file: string, options: DatabaseOptions & { slices?: S
   };
 }
 
+/** Opens the file of another process, which writes it, for prepared reads. */
+export function openSqliteReads(file: string): Pick<Database, 'prepareRead' | 'close'> {
+  const reader = openReader(file);
+  return {
+    prepareRead: (sql) => prepareReadOn(reader, sql, null),
+    close: async () => reader.close(),
+  };
+}
+
+function openReader(file: string): DatabaseSync {
+  const reader = openConnection(file);
+  reader.exec('PRAGMA query_only = ON');
+  reader.exec('PRAGMA cache_size = -65536');
+  reader.exec('PRAGMA mmap_size = 268435456');
+  return reader;
+}
+
+function prepareReadOn(reader: DatabaseSync, { sqlite }: HotSql, watch: QueryWatch | null): HotRead {
+  const statement = reader.prepare(sqlite);
+  statement.setReturnArrays(true);
+  return async (parameters) => {
+    const measured = measure(watch, sqlite);
+    const found = rows(statement, parameters);
+    measured.end(found.length);
+    return found;
+  };
+}
+
+/** Statements of the hot path on a connection. On the one that writes, the member of the group whose turn it is runs them. */
+function hotOn(
+  connection: DatabaseSync,
+  { slices, watch }: Omit<Sharing, 'group'>,
+): { run: HotRun; runEach: HotRunEach } {
+  const statements = new Map<HotSql, StatementSync>();
+  function prepare(hot: HotSql): StatementSync {
+    const known = statements.get(hot);
+    if (known !== undefined) return known;
+    const statement = connection.prepare(hot.sqlite);
+    statement.setReturnArrays(true);
+    statements.set(hot, statement);
+    return statement;
+  }
+  async function inTurn(
+    hot: HotSql,
+    work: (statement: StatementSync) => readonly HotRow[],
+  ): Promise<readonly HotRow[]> {
+    const measured = measure(watch, hot.sqlite);
+    let found: readonly HotRow[] | null = null;
+    const turn = slices.turn();
+    if (turn !== null) {
+      await turn;
+      measured.begin();
+    }
+    try {
+      found = work(prepare(hot));
+      return found;
+    } catch (error) {
+      throw mapFault(error);
+    } finally {
+      measured.end(found?.length ?? null);
+    }
+  }
+  return {
+    run: (hot, parameters) => inTurn(hot, (statement) => rows(statement, parameters)),
+    async runEach(hot, all) {
+      if (all.length === 0) return;
+      await inTurn(hot, (statement) => {
+        for (const row of all) statement.run(...row);
+        return [];
+      });
+    },
+  };
+}
+
 function openConnection(file: string): DatabaseSync {
-  return new DatabaseSync(file, { timeout: 5_000, enableForeignKeyConstraints: true });
+  return new DatabaseSync(file, { timeout: LOCK_WAIT_MS, enableForeignKeyConstraints: true });
+}
+
+/** Runs a statement that takes the lock of writers, and again while another connection has it. */
+async function onceUnlocked(run: () => void, waitMs: number): Promise<void> {
+  for (let waitedMs = 0; ; waitedMs += LOCK_POLL_MS) {
+    try {
+      return run();
+    } catch (error) {
+      if (resultCodeOf(error) !== SQLITE_BUSY || waitedMs >= waitMs) throw error;
+      await pause(LOCK_POLL_MS);
+    }
+  }
 }
 
 interface Sharing {
@@ -153,7 +251,7 @@ function createDriver(database: DatabaseSync, { group, slices, watch }: Sharing)
       return connection;
     },
     async beginTransaction(connection) {
-      memberOf(connection).begin();
+      await memberOf(connection).begin();
     },
     async commitTransaction(connection) {
       const measured = measure(watch, 'commit');
@@ -248,13 +346,20 @@ function bound(parameter: HotParameter): SqlValue {
   return typeof parameter === 'object' && parameter !== null ? JSON.stringify(parameter) : parameter;
 }
 
+const SQLITE_BUSY = 5;
 /** SQLITE_BUSY, LOCKED, NOMEM, READONLY, IOERR, CORRUPT, FULL, CANTOPEN. */
 const FAULTS = new Set([5, 6, 7, 8, 10, 11, 13, 14]);
 
 function mapFault(error: unknown): unknown {
   if (error instanceof GroupLost) return new DatabaseFault(error.message, { cause: error });
-  if (error instanceof Error && 'errcode' in error && typeof error.errcode === 'number') {
-    if (FAULTS.has(error.errcode & 0xff)) return new DatabaseFault(error.message, { cause: error });
-  }
-  return error;
+  const code = resultCodeOf(error);
+  return error instanceof Error && code !== null && FAULTS.has(code)
+    ? new DatabaseFault(error.message, { cause: error })
+    : error;
+}
+
+/** The primary result code of SQLite; null for other errors. */
+function resultCodeOf(error: unknown): number | null {
+  if (!(error instanceof Error) || !('errcode' in error)) return null;
+  return typeof error.errcode === 'number' ? error.errcode & 0xff : null;
 }

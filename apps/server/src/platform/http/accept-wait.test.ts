@@ -5,9 +5,9 @@ import { expect, onTestFinished, test } from 'vitest';
 import { createAcceptWait, HELD_MS, LONG_WAIT_MS } from './accept-wait.ts';
 
 /** Each accepted connection takes `turnMs` of the clock. */
-async function open({ turnMs }: { turnMs: number }) {
+async function open({ turnMs, processes = 1 }: { turnMs: number; processes?: number }) {
   const time = { ms: 0 };
-  const wait = createAcceptWait(() => time.ms);
+  const wait = createAcceptWait(() => time.ms, processes);
   const server = createServer();
   let accepted = 0;
   server.on('connection', () => {
@@ -78,4 +78,16 @@ test('a connection that is dropped says nothing', async () => {
   await once(server, 'drop');
   time.ms += LONG_WAIT_MS + 1;
   await expect.poll(() => wait.isLong()).toBe(false);
+});
+
+test('with another process on the port, one of several connections measures it', async () => {
+  const { wait, time, queue, accepted } = await open({ turnMs: 10, processes: 2 });
+  queue(60);
+  expect(wait.isLong()).toBe(false);
+  await accepted(68);
+  expect(wait.isLong()).toBe(true);
+  time.ms += HELD_MS + 1;
+  expect(wait.isLong()).toBe(false);
+  await accepted(76);
+  expect(wait.isLong()).toBe(false);
 });

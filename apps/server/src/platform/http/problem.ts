@@ -61,7 +61,8 @@ function sendBody(reply: FastifyReply, body: unknown, mediaType = PROBLEM_MEDIA_
     .send(body);
 }
 
-const UNEXPECTED = 'The server met an unexpected condition; the log has the request id.';
+const UNEXPECTED =
+  'The server failed because of a fault of its own. Try again; if it fails again, look in its log for the request id.';
 
 /**
  * Maps everything that a handler can throw. An unexpected error is logged and answered with 500 without

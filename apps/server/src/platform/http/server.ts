@@ -15,6 +15,7 @@ import { answerFault } from './client-faults.ts';
 import { createRoutes } from './create-routes.ts';
 import { CSV_MEDIA_TYPE } from './csv-rules.ts';
 import { headerFault } from './header-faults.ts';
+import { httpLimits, REQUEST_TIMES, type RequestTimes } from './http-limits.ts';
 import { createKnownPaths, type KnownPaths } from './known-paths.ts';
 import type { OpenConnections } from './open-connections.ts';
 import { createErrorHandler, sendProblem } from './problem.ts';
@@ -55,21 +56,6 @@ export interface App extends FastifyInstance {
   readonly routes: Routes;
 }
 
-/** How long a request may take to arrive, in milliseconds. */
-export interface RequestTimes {
-  headersMs: number;
-  /** Head and body together. */
-  wholeMs: number;
-  /** Interval between checks for late requests. */
-  checkMs: number;
-}
-
-const REQUEST_TIMES: RequestTimes = { headersMs: 10_000, wholeMs: 30_000, checkMs: 2_000 };
-/**
- * Longest idle time between two requests on a connection, in milliseconds; longer than the check-in interval.
- */
-const KEEP_ALIVE_MS = 75_000;
-const BODY_BUFFER_BYTES = 16_384;
 const STREAM_MEDIA_TYPES = ['text/event-stream', CSV_MEDIA_TYPE, EVIDENCE_MEDIA_TYPE];
 /** Decompressions that run at once and that wait. Few, because files and DNS share the thread pool. */
 const DECOMPRESSIONS_MAX = 1;
@@ -82,7 +68,7 @@ export function createHttpServer(options: HttpOptions): App {
   let isClosing = false;
   const paths = createKnownPaths();
   /** Answers that stay open on purpose. */
-  const streams = new WeakSet<ServerResponse>();
+  const untimed = new WeakSet<ServerResponse>();
   const app = Fastify({
     logger: false,
     bodyLimit: SMALL_BODY_MAX_BYTES,
@@ -98,7 +84,8 @@ export function createHttpServer(options: HttpOptions): App {
     },
     // While the server stops, requests on open connections are answered and the connections closed.
     return503OnClosing: false,
-    serverFactory: (next) => createNodeServer(options, { next, paths, streams, isClosing: () => isClosing }),
+    serverFactory: (next) =>
+      createNodeServer(options, { next, known: { paths, untimed }, isClosing: () => isClosing }),
     exposeHeadRoutes: false,
   });
 
@@ -147,7 +134,7 @@ export function createHttpServer(options: HttpOptions): App {
 
   app.addHook('onSend', (request, reply, _payload, done) => {
     const type = String(reply.getHeader('content-type'));
-    if (STREAM_MEDIA_TYPES.some((one) => type.startsWith(one))) streams.add(reply.raw);
+    if (STREAM_MEDIA_TYPES.some((one) => type.startsWith(one))) untimed.add(reply.raw);
     const { access } = request.routeOptions.config;
     const { caller } = request;
     const isGenuine = caller?.kind === 'own' && caller.isGenuine;
@@ -161,9 +148,12 @@ export function createHttpServer(options: HttpOptions): App {
   return Object.assign(app, { routes: createRoutes(app) });
 }
 
-function createNodeServer(
-  { plainRoute, shedding, connections, tls, times = REQUEST_TIMES, watch = null }: HttpOptions,
-  { next, isClosing, ...known }: Known & { next: RequestListener; isClosing: () => boolean },
+export type NodeServerOptions = Omit<HttpOptions, 'log' | 'guards' | 'trustedProxies'>;
+
+/** The server of Node with what stands in front of the framework, or in a worker in front of the server. */
+export function createNodeServer(
+  { plainRoute, shedding, connections, tls, times = REQUEST_TIMES, watch = null }: NodeServerOptions,
+  { next, isClosing, known }: { next: RequestListener; isClosing: () => boolean; known: Known },
 ) {
   const listener: RequestListener = (request, response) => {
     if (watch !== null) time(watch, { request, response, ...known });
@@ -174,16 +164,7 @@ function createNodeServer(
     if (plainRoute === undefined || isClosing()) next(request, response);
     else plainRoute(request, response, next);
   };
-  const limits = {
-    requestTimeout: times.wholeMs,
-    headersTimeout: times.headersMs,
-    connectionsCheckingInterval: times.checkMs,
-    keepAliveTimeout: KEEP_ALIVE_MS,
-    // Buffers little of a body before the guards have run, because they may refuse it.
-    highWaterMark: BODY_BUFFER_BYTES,
-    // `headerFault` checks it and answers with problem+json.
-    requireHostHeader: false,
-  };
+  const limits = httpLimits(times);
   if (!tls) {
     const plain = createServer(limits, listener);
     shedding?.watch(plain);
@@ -203,18 +184,19 @@ function createNodeServer(
 /** What the framework knows of requests, for those in front of it. */
 interface Known {
   paths: KnownPaths;
-  streams: WeakSet<ServerResponse>;
+  /** Answers whose time says nothing, or is told by another process. */
+  untimed: WeakSet<ServerResponse>;
 }
 
 function time(
   watch: RequestWatch,
-  { request, response, paths, streams }: Known & { request: IncomingMessage; response: ServerResponse },
+  { request, response, paths, untimed }: Known & { request: IncomingMessage; response: ServerResponse },
 ): void {
   const startedMs = watch.elapsedMs();
   response.once('close', () => {
     const tookMs = watch.elapsedMs() - startedMs;
     if (tookMs < watch.thresholdMs) return;
-    if (streams.has(response)) return;
+    if (untimed.has(response)) return;
     const method = request.method ?? '';
     const route = paths.patternAt(request.url?.split('?', 1)[0] ?? '', method) ?? 'no route';
     watch.tell({ method, route, tookMs, status: response.statusCode, isComplete: response.writableFinished });

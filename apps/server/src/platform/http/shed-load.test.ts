@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { Problem } from '@tidegate/protocol/problems';
 import { Check } from 'typebox/value';
 import { expect, onTestFinished, test } from 'vitest';
-import { ACCEPTED_IN_A_ROW_MAX, createLoadShedding, SLOW_MIN, SLOW_MS } from './shed-load.ts';
+import { ACCEPTED_IN_A_ROW_MAX, createLoadShedding, GAP_MAX_MS, SLOW_MIN, SLOW_MS } from './shed-load.ts';
 
 /** A server whose answers to `/visit` wait until they are released, if `isHeld`. */
 async function open({ inProgressMax = 2, isHeld = false, fraction = 0, isLong = true } = {}) {
@@ -95,22 +95,36 @@ test('refusals that are a minute old are forgotten', async () => {
 
 test('a lane whose requests wait for longer than a second takes no more, and a few slow ones close it for nobody', async () => {
   const { visit, inProgress, release, time, refused } = await open({ isHeld: true, inProgressMax: 1_000 });
-  const first = Array.from({ length: SLOW_MIN - 1 }, () => visit());
+  const admitted = Array.from({ length: SLOW_MIN - 1 }, () => visit());
   await inProgress(SLOW_MIN - 1);
-  time.ms = SLOW_MS + 1;
-  const last = visit();
-  await inProgress(SLOW_MIN);
-  const younger = visit();
-  await inProgress(SLOW_MIN + 1);
+  // The first of these is the one too many, and has waited for a second when the last one comes.
+  for (let later = 0; later <= SLOW_MS / GAP_MAX_MS; later++) {
+    time.ms += GAP_MAX_MS;
+    admitted.push(visit());
+    await inProgress(SLOW_MIN + later);
+  }
   expect(refused).toEqual([]);
-  time.ms = 2 * SLOW_MS + 2;
+  time.ms += 1;
   expect((await visit()).status).toBe(503);
   release();
-  await Promise.all([...first, last, younger]);
+  await Promise.all(admitted);
   const next = visit();
   await inProgress(1);
   release();
   expect((await next).status).toBe(200);
+});
+
+test('after a time in which nobody asked, such as a stop of the server, those that still wait keep nobody out', async () => {
+  const { visit, inProgress, release, time, refused } = await open({ isHeld: true, inProgressMax: 1_000 });
+  const waiting = Array.from({ length: 2 * SLOW_MIN }, () => visit());
+  await inProgress(2 * SLOW_MIN);
+  time.ms = 60 * SLOW_MS;
+  const next = visit();
+  await inProgress(2 * SLOW_MIN + 1);
+  release();
+  expect((await next).status).toBe(200);
+  await Promise.all(waiting);
+  expect(refused).toEqual([]);
 });
 
 test('requests whose bodies are sent slowly keep nobody out', async () => {

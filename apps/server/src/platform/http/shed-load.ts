@@ -40,6 +40,11 @@ export const ACCEPTED_IN_A_ROW_MAX = 256;
 /** A lane is slow while so many of its requests have waited longer than this; a few may wait for a lock. */
 export const SLOW_MIN = 32;
 export const SLOW_MS = 1_000;
+/**
+ * A gap between two requests counts for at most this much of their wait. Where nobody asks, nothing piles up: after a stop of the
+ * server, or of its database under a few clients, what waits is answered within moments, and no sign of too many.
+ */
+export const GAP_MAX_MS = 100;
 /** One of so many is admitted after that, or anyone who opens connections fast enough would shut the agents out. */
 const ADMITTED_OF = 4;
 /** Retry-After is at least this, in seconds, and at most this longer. */
@@ -56,8 +61,9 @@ export function createLoadShedding(options: SheddingOptions): LoadShedding {
   const { elapsedMs, random, acceptWait } = options;
   const lanes = options.lanes.map((lane) => ({
     lane,
-    // Oldest first, with the time of each.
+    // Oldest first, with the time of each by the lane's clock.
     inProgress: new Map<IncomingMessage, number>(),
+    clockMs: createGapClock(elapsedMs),
     inRow: 0,
     answers: createAnswerCounts(elapsedMs),
   }));
@@ -89,8 +95,9 @@ export function createLoadShedding(options: SheddingOptions): LoadShedding {
       const isHerd = row.length > ACCEPTED_IN_A_ROW_MAX && acceptWait.isLong();
       const isInRow = isHerd && own.inRow++ % ADMITTED_OF !== 0;
       const beganMs = elapsedMs();
-      if (!isInRow && hasRoom(own.inProgress, { lane, nowMs: beganMs })) {
-        own.inProgress.set(request, beganMs);
+      const nowMs = own.clockMs();
+      if (!isInRow && hasRoom(own.inProgress, { lane, nowMs })) {
+        own.inProgress.set(request, nowMs);
         response.once('close', () => {
           own.inProgress.delete(request);
           answers.served();
@@ -105,6 +112,18 @@ export function createLoadShedding(options: SheddingOptions): LoadShedding {
       options.onRefused({ lane, tookMs: elapsedMs() - beganMs });
       return true;
     },
+  };
+}
+
+/** Milliseconds between the calls, without what is longer than a gap. */
+function createGapClock(elapsedMs: () => number): () => number {
+  let clockMs = 0;
+  let lastMs = elapsedMs();
+  return () => {
+    const nowMs = elapsedMs();
+    clockMs += Math.min(nowMs - lastMs, GAP_MAX_MS);
+    lastMs = nowMs;
+    return clockMs;
   };
 }
 

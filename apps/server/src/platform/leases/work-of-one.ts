@@ -16,8 +16,8 @@ import {
 
 const NAME = 'background';
 /** How long the work of a server that died waits for another one, at most. */
-export const LEASE_MS = 20_000;
-const RENEW_MS = 5_000;
+export const LEASE_MS = 10_000;
+const RENEW_MS = 2_500;
 
 /** Background work that one server at a time does. */
 export interface WorkOfOne extends Work {

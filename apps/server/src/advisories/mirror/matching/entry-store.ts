@@ -1,4 +1,5 @@
-import type { Database, HotSql, SqlValue } from '../../../platform/db/engine.ts';
+import type { Database, HotSql } from '../../../platform/db/engine.ts';
+import { text } from '../../../platform/db/hot-sql.ts';
 
 /** One advisory's statement about a package. */
 export interface EntryOf {
@@ -22,11 +23,6 @@ export function createEntryReader(database: Database): EntryReader {
       found.get(text(name))?.push({ id: text(id), said: text(said) });
     return found;
   };
-}
-
-function text(value: SqlValue | undefined): string {
-  if (typeof value !== 'string') throw new TypeError('a text column holds no text');
-  return value;
 }
 
 interface Said {

@@ -1,8 +1,10 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { isolated } from '@tidegate/protocol/isolated';
 import type { NewView, SavedView, ViewPage } from '@tidegate/protocol/views-api';
 import { Bookmark, Trash2 } from 'lucide-react';
 import { useState } from 'react';
 import { ApiError, post, remove } from '../api/client.ts';
+import { changesTo } from '../api/filter-changes.ts';
 import type { ListSearch } from '../api/list-search.ts';
 import { listQuery } from '../api/queries.ts';
 import { useSession } from '../api/session.ts';
@@ -10,14 +12,22 @@ import { Button, IconButton } from '../ui/button.tsx';
 import { Field } from '../ui/field.tsx';
 import { Popover } from '../ui/popover.tsx';
 import { attempt, toast } from '../ui/toasts.tsx';
-import { type FilterName, replacing } from './filter-rules.ts';
 
 const VIEWS = '/api/v1/views';
 /** The most views, own and shared, that are read at once. */
 const SHOWN_MAX = 200;
 
 /** Named filters on the server: opens one, saves the current one, deletes the operator's own. */
-export function SavedViews({ list, page }: { list: ListSearch<FilterName>; page: ViewPage }) {
+export function SavedViews<F extends string>({
+  list,
+  page,
+  filters,
+}: {
+  list: ListSearch<F>;
+  page: ViewPage;
+  /** The parts of the page's filter. */
+  filters: readonly F[];
+}) {
   const client = useQueryClient();
   const { data, error } = useQuery(listQuery<SavedView>('operators', VIEWS, { limit: SHOWN_MAX }));
   const again = () => client.invalidateQueries({ queryKey: ['operators', VIEWS] });
@@ -39,15 +49,20 @@ export function SavedViews({ list, page }: { list: ListSearch<FilterName>; page:
             <li key={view.id} className="flex items-center gap-1">
               <button
                 type="button"
-                onClick={() => list.replace(replacing(view.query), textOf(view.query.sort))}
+                onClick={() => list.replace(changesTo(filters, view.query), textOf(view.query.sort))}
                 className="min-h-8 min-w-0 flex-1 truncate rounded-md px-2 text-left hover:bg-sunken"
               >
-                {view.name}
-                {view.shared && <span className="text-muted"> · shared by {view.created_by}</span>}
+                <bdi>{view.name}</bdi>
+                {view.shared && (
+                  <span className="text-muted">
+                    {' '}
+                    · shared by <bdi>{view.created_by}</bdi>
+                  </span>
+                )}
               </button>
               {view.own && (
                 <IconButton
-                  label={`Delete the view ${view.name}`}
+                  label={`Delete the view ${isolated(view.name)}`}
                   onClick={() => void deleteView(view, again)}
                 >
                   <Trash2 aria-hidden="true" className="size-4" />
@@ -76,7 +91,7 @@ async function deleteView(view: SavedView, again: () => Promise<void>): Promise<
       await post<SavedView>(VIEWS, { name, page, query, ...(shared ? { shared } : {}) } satisfies NewView);
       await again();
     });
-  toast(`The view ${name} is deleted.`, { action: { label: 'Undo', run } });
+  toast(`The view ${isolated(name)} is deleted.`, { action: { label: 'Undo', run } });
 }
 
 function SaveView({
@@ -84,7 +99,7 @@ function SaveView({
   page,
   onSaved,
 }: {
-  list: ListSearch<FilterName>;
+  list: Pick<ListSearch<string>, 'filter' | 'sort'>;
   page: ViewPage;
   onSaved: () => Promise<void>;
 }) {

@@ -1,0 +1,24 @@
+import { appendFileSync, closeSync, fsyncSync, openSync } from 'node:fs';
+import { CommandFault } from './open-installation.ts';
+
+/** Writes lines into a file that must not exist yet; they are on disk when it resolves with their number. */
+export async function writeNew(path: string, parts: AsyncIterable<string[]>): Promise<number> {
+  let file: number;
+  try {
+    file = openSync(path, 'wx', 0o600);
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+    throw new CommandFault(`${path} cannot be created (${code})`);
+  }
+  let count = 0;
+  try {
+    for await (const lines of parts) {
+      appendFileSync(file, `${lines.join('\n')}\n`);
+      count += lines.length;
+    }
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+  return count;
+}
