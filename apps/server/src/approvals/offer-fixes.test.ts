@@ -2,6 +2,7 @@ import type { InventoryUpdate } from '@tidegate/protocol/agent-api';
 import { Ecosystem } from '@tidegate/protocol/scalars';
 import { Value } from 'typebox/value';
 import { describe, expect, test } from 'vitest';
+import { expireChecks } from '../advisories/mirror/store.ts';
 import { listCommands } from '../commands/store.ts';
 import { insertTestAgent } from '../testing/agent-rows.ts';
 import { type ApprovalsApp, createApprovalsApp } from '../testing/approvals-app.ts';
@@ -10,7 +11,7 @@ import { offersOf, RECOMMENDED_HERE } from '../updates/offer-rules.ts';
 import { recommendOffers } from '../updates/recommend-offers.ts';
 import { recordCandidates } from '../updates/record-candidates.ts';
 import { recordScan } from '../updates/record-scan.ts';
-import { offerFixes } from './offer-fixes.ts';
+import { createFixPasses, offerFixes } from './offer-fixes.ts';
 
 const CANDIDATES = ['1.4.8', '1.4.9', '1.9.2', '3.0.0'];
 const place = '/srv/app';
@@ -138,6 +139,34 @@ describe.each(ENGINES)('the smallest fix on $name', (engine) => {
     it.osv.mode = 'up';
     await offerFixes(deps(it), { onlyNew: false });
     expect(await pending(it)).toContain('1.4.8 smallest_fix');
+  });
+
+  test('is looked up again soon where something was not known, and not only with the whole fleet', async () => {
+    const it = await open();
+    npm(['1.4.0'])(it);
+    let asked = 0;
+    // As when the mirror's first load ends between an answer of the API and its use.
+    const worker: ApprovalsApp['worker'] = {
+      ...it.worker,
+      async judgeInBackground(subjects, timeoutMs) {
+        const judged = await it.worker.judgeInBackground(subjects, timeoutMs);
+        asked += 1;
+        if (asked % 2 === 0 && asked < 6)
+          await it.database.transact((tx) => expireChecks(tx, { base: 'npm', asOfMs: it.platform.now() }));
+        return judged;
+      },
+    };
+    const passes = createFixPasses({ ...deps(it), worker });
+    await passes.next();
+    await scan(it);
+    const found: boolean[] = [];
+    for (let tick = 1; tick <= 6; tick++) {
+      await passes.next();
+      found.push((await pending(it)).includes('1.4.8 smallest_fix'));
+    }
+    // Ticks 1 and 2 do not know the versions offered; the wait before the third look-up is two ticks.
+    expect(found).toEqual([false, false, false, true, true, true]);
+    expect(asked).toBe(6);
   });
 
   test('and the other offers: when one is rejected, another is recommended, until it is reopened', async () => {

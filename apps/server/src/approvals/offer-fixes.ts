@@ -30,21 +30,19 @@ const PAGE_PACKAGES = 50;
 const WAIT_MS = 60_000;
 /** Vulnerable packages of one host whose versions one pass looks up; the rest gets no smallest fix. */
 const PACKAGES_A_HOST = 500;
+/** Packages that are looked up again before the next full pass because something was not known of them. */
+const UNKNOWN_MAX = 1_000;
 /** Plans that one pass asks of a host; of more fixes the plan is made when one is approved. */
 const PLANS_A_HOST = 32;
 
 /** Finds the smallest fixes of npm and PyPI packages, at lower priority than any waiting request. */
-export function createFixFinder(deps: FixDeps, { tickMs = TICK_MS } = {}): BackgroundWork {
-  let ticks = 0;
+export function createFixFinder(deps: FixDeps): BackgroundWork {
+  const passes = createFixPasses(deps);
   return repeat({
-    intervalMs: tickMs,
+    intervalMs: TICK_MS,
     async run(isStopped) {
       try {
-        const isFull = ticks % TICKS_TO_FULL_PASS === 0;
-        // SERVICE_MAX_CHANGE may have changed since the server ran last.
-        if (ticks === 0) await recommendFleet(deps, isStopped);
-        await offerFixes(deps, { onlyNew: !isFull }, isStopped);
-        ticks += 1;
+        await passes.next(isStopped);
       } catch (error) {
         // The next tick tries again: an unavailable database must not end the process.
         if (!isStopped()) deps.platform.log.error('smallest fixes were not found', { error: String(error) });
@@ -53,46 +51,125 @@ export function createFixFinder(deps: FixDeps, { tickMs = TICK_MS } = {}): Backg
   });
 }
 
-/** One pass over the packages of all hosts. What one host reports decides for that host alone. */
+/**
+ * The passes of one process: every TICKS_TO_FULL_PASS over all packages, in between over new ones and those of which
+ * something was not known, after waits that double.
+ */
+export function createFixPasses(deps: FixDeps): { next(isStopped?: () => boolean): Promise<void> } {
+  let ticks = 0;
+  let postponed: readonly Postponed[] = [];
+  return {
+    async next(isStopped = () => false) {
+      const isFull = ticks % TICKS_TO_FULL_PASS === 0;
+      // SERVICE_MAX_CHANGE may have changed since the server ran last.
+      if (ticks === 0) await recommendFleet(deps, isStopped);
+      const unknown = await offerFixes(deps, { onlyNew: !isFull }, isStopped);
+      const still = isFull ? [] : await lookUpAgain(deps, postponed, isStopped);
+      postponed = [...unknown.map((of) => ({ of, ticks: 1, left: 1 })), ...still].slice(0, UNKNOWN_MAX);
+      ticks += 1;
+    },
+  };
+}
+
+/** A package that was not known when it was looked up, to be looked up again in `left` ticks. */
+interface Postponed {
+  readonly of: StoredCandidates;
+  /** The last wait; the next one is twice as long. */
+  readonly ticks: number;
+  readonly left: number;
+}
+
+/** Looks up what is due. What is known then is dropped: a full pass finds it again. */
+async function lookUpAgain(
+  deps: FixDeps,
+  postponed: readonly Postponed[],
+  isStopped: () => boolean,
+): Promise<Postponed[]> {
+  const nearer = postponed.map((one) => ({ ...one, left: one.left - 1 }));
+  const due = nearer.filter(({ left }) => left === 0);
+  const turn = newTurn();
+  const unknown = new Set<StoredCandidates>();
+  for (let i = 0; i < due.length && !isStopped(); i += PAGE_PACKAGES) {
+    const page = due.slice(i, i + PAGE_PACKAGES).map(({ of }) => of);
+    for (const one of await lookUp(deps, page, turn)) unknown.add(one);
+  }
+  return nearer.flatMap((one) => {
+    if (one.left > 0) return [one];
+    return unknown.has(one.of) ? [{ of: one.of, ticks: one.ticks * 2, left: one.ticks * 2 }] : [];
+  });
+}
+
+/**
+ * One pass over the packages of all hosts. What one host reports decides for that host alone. Returns the first packages of
+ * which something was not known, at most UNKNOWN_MAX.
+ */
 export async function offerFixes(
   deps: FixDeps,
   { onlyNew }: { onlyNew: boolean },
   isStopped: () => boolean = () => false,
-): Promise<void> {
-  const { platform } = deps;
-  const planned = new Map<string, number>();
-  const lookedUp = new Map<string, number>();
+): Promise<readonly StoredCandidates[]> {
+  const turn = newTurn();
+  const unknown: StoredCandidates[] = [];
   let after: StoredCandidates | null = null;
   while (!isStopped()) {
-    const page: StoredCandidates[] = await listCandidates(platform.database.read, {
+    const page: StoredCandidates[] = await listCandidates(deps.platform.database.read, {
       ...{ after, limit: PAGE_PACKAGES, onlyNew },
     });
     after = page.at(-1) ?? null;
-    if (after === null) return;
-    const installed = await knownOf(
-      deps,
-      page.flatMap((of) => subjectsOfVersion(of, of.currentVersion)),
-    );
-    const vulnerable = page.filter((of) => {
-      if ((knownIn(installed, of, of.currentVersion)?.size ?? 0) === 0) return false;
-      const before = lookedUp.get(of.agentId) ?? 0;
-      lookedUp.set(of.agentId, before + 1);
-      return before < PACKAGES_A_HOST;
-    });
-    const offered = await knownOf(
-      deps,
-      vulnerable.flatMap((of) => of.versions.flatMap((version) => subjectsOfVersion(of, version))),
-    );
-    for (const of of page) {
-      const candidates = risingAbove(of).map((version) => ({
-        version,
-        known: knownIn(offered, of, version),
-      }));
-      const found = smallestFix(knownIn(installed, of, of.currentVersion), candidates);
-      const fixVersion = fixAfter(of, found);
-      if (!of.isChecked || fixVersion !== of.fixVersion) await writeFix(deps, { of, fixVersion, planned });
-    }
+    if (after === null) break;
+    unknown.push(...(await lookUp(deps, page, turn)).slice(0, UNKNOWN_MAX - unknown.length));
   }
+  return unknown;
+}
+
+/** What one pass has done so far, by host. */
+interface Turn {
+  readonly planned: Map<string, number>;
+  readonly lookedUp: Map<string, number>;
+}
+
+function newTurn(): Turn {
+  return { planned: new Map(), lookedUp: new Map() };
+}
+
+/** Looks up some packages and offers what is found. Returns those of which something is not known. */
+async function lookUp(
+  deps: FixDeps,
+  page: readonly StoredCandidates[],
+  { planned, lookedUp }: Turn,
+): Promise<StoredCandidates[]> {
+  const installed = await knownOf(
+    deps,
+    page.flatMap((of) => subjectsOfVersion(of, of.currentVersion)),
+  );
+  const vulnerable = page.filter((of) => {
+    if ((knownIn(installed, of, of.currentVersion)?.size ?? 0) === 0) return false;
+    const before = lookedUp.get(of.agentId) ?? 0;
+    lookedUp.set(of.agentId, before + 1);
+    return before < PACKAGES_A_HOST;
+  });
+  const offered = await knownOf(
+    deps,
+    vulnerable.flatMap((of) => of.versions.flatMap((version) => subjectsOfVersion(of, version))),
+  );
+  for (const of of page) {
+    const candidates = risingAbove(of).map((version) => ({
+      version,
+      known: knownIn(offered, of, version),
+    }));
+    const found = smallestFix(knownIn(installed, of, of.currentVersion), candidates);
+    const fixVersion = fixAfter(of, found);
+    if (!of.isChecked || fixVersion !== of.fixVersion) await writeFix(deps, { of, fixVersion, planned });
+  }
+  const unknown = new Set(page.filter((of) => isUnknown(installed, of, of.currentVersion)));
+  for (const of of vulnerable)
+    if (risingAbove(of).some((version) => isUnknown(offered, of, version))) unknown.add(of);
+  return [...unknown];
+}
+
+/** Whether a later look-up may tell; a version that cannot be queried stays unknown. */
+function isUnknown(known: ReadonlyMap<string, Known>, of: StoredCandidates, version: string): boolean {
+  return subjectsOfVersion(of, version).length > 0 && knownIn(known, of, version) === null;
 }
 
 /** A host may report them in any order, and others too. */
