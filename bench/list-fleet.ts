@@ -4,6 +4,7 @@ import { MIGRATIONS } from '../apps/server/src/migrations.ts';
 import type { Database, Tx } from '../apps/server/src/platform/db/engine.ts';
 import { migrate } from '../apps/server/src/platform/db/migrate.ts';
 import { EPSS_ROOM, EXPLOITED_FIX, SEVERITIES_RISING } from '../apps/server/src/updates/queue-rules.ts';
+import { foldSums } from '../apps/server/src/updates/sums-store.ts';
 
 export interface FleetSize {
   hosts: number;
@@ -62,8 +63,11 @@ export async function makeListFleet(database: Database, size: FleetSize): Promis
     const head = { position: size.events, hash: 'h'.repeat(64) };
     await tx.updateTable('events_head').set(head).execute();
   });
-  // PostgreSQL itself does this within minutes.
-  if (engine === 'postgres') await vacuum(database);
+  if (engine === 'postgres') {
+    // The server and PostgreSQL do this within minutes.
+    while ((await foldSums(database)) > 0);
+    await vacuum(database);
+  }
   return { filledMs: performance.now() - began };
 }
 

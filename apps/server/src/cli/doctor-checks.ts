@@ -24,6 +24,7 @@ import type { CliWorld } from './command.ts';
 import { judgeAdvisoryMirror } from './doctor-advisories.ts';
 import { judgeAgentPackages, judgeServerCa } from './doctor-agents.ts';
 import { judgeBackups } from './doctor-backups.ts';
+import { judgeBuffers } from './doctor-buffers.ts';
 import { judgeAgentCache } from './doctor-caches.ts';
 import { judgeCertificate } from './doctor-certificate.ts';
 import { judgeExports } from './doctor-exports.ts';
@@ -198,6 +199,7 @@ async function examineContent(config: Config, database: Database, now: () => num
     judgeOpenFiles(await countAgentsWithKeySet(database.read, 0)),
     ...(await judgeExports(config, database, now)),
     ...(await judgePooler(config, database)),
+    ...(await judgeBuffers(database)),
     clock,
   ];
 }

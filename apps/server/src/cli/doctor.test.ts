@@ -13,6 +13,7 @@ import { type CliPlace, createCliPlace, servedPlaces } from '../testing/cli-plac
 import { databaseOptions } from '../testing/database-options.ts';
 import { ENGINES, type TestEngine } from '../testing/engines.ts';
 import { VERSION } from '../version.ts';
+import { judgeRoom } from './doctor-buffers.ts';
 import { judgeClock, judgeDisk, judgeModes, judgeWorkers } from './doctor-rules.ts';
 
 const MIB = 1024 * 1024;
@@ -153,6 +154,7 @@ describe.each(ENGINES)('tidegate doctor on $name', (engine) => {
       'notifications',
       'agent cache',
       'open files',
+      ...(engine.name === 'postgres' ? ['shared buffers'] : []),
       'clock',
     ];
     expect(await it.levels()).toEqual({ code: 0, ok: true, bad: [], checks });
@@ -376,6 +378,19 @@ describe.each(ENGINES)('tidegate doctor on $name', (engine) => {
     const { out } = await it.run(['doctor']);
     expect(out).toMatch(new RegExp(`^${level === 'fail' ? 'FAIL' : 'WARN'} ${check}: .+\\n {5}\\S.+$`, 'm'));
   });
+});
+
+test.each([
+  [512, 124, 'ok', null],
+  [128, 64, 'ok', null],
+  [128, 65, 'warn', 'set shared_buffers to 512MB or more'],
+  [128, 124, 'warn', 'set shared_buffers to 512MB or more'],
+  [128, 600, 'warn', 'set shared_buffers to 4096MB or more'],
+] as const)('shared buffers of %i MiB with an index of %i are: %s', (shared, listed, level, todo) => {
+  const found = judgeRoom({ sharedBytes: shared * MIB, listedBytes: listed * MIB });
+  expect(found).toMatchObject({ check: 'shared buffers', level });
+  expect(found.detail).toBe(`PostgreSQL has ${shared} MiB, of which lists of packages read ${listed}`);
+  expect('todo' in found ? found.todo : null).toEqual(todo === null ? null : expect.stringContaining(todo));
 });
 
 describe.each(ENGINES.filter(({ name }) => name === 'postgres'))('a pooler before $name', (engine) => {
