@@ -5,7 +5,7 @@ import { runHerds } from './herd-processes.ts';
 import { logIn } from './operator-client.ts';
 import type { PageTimes } from './operator-watch.ts';
 import { peakOf } from './processes.ts';
-import { cpuBetween, pointOf, type Scenario } from './scenario.ts';
+import { cpuBetween, pointOf, quantilesOf, type Scenario } from './scenario.ts';
 
 const OUTAGE_MS = 3_600_000;
 /** All come back within this time of the start. */
@@ -42,13 +42,14 @@ async function measureHerd(
     const cpu = cpuBetween(before, fleet.cpuUs());
     helloUs.push(await floor.costUs(options.seconds));
     const { kept, fresh, refused } = await pages;
+    const [pageKept, pageNew] = [quantilesOf(kept), quantilesOf(fresh)];
     const { backMs } = herd;
     if (backMs.length === 0) throw new Error(`no agent is back: ${JSON.stringify(herd.refused)}`);
     const more = {
       ...{ back: backMs.length, lost: herd.lost, ...herd.refused },
       'requests a second, most': Math.max(...herd.requestsPerSecond.filter(Boolean)),
-      ...{ 'page p50 ms, kept': at(kept, 0.5), 'page p99 ms, kept': at(kept, 0.99) },
-      ...{ 'page p50 ms, new': at(fresh, 0.5), 'page p99 ms, new': at(fresh, 0.99) },
+      ...{ 'page p50 ms, kept': pageKept(0.5), 'page p99 ms, kept': pageKept(0.99) },
+      ...{ 'page p50 ms, new': pageNew(0.5), 'page p99 ms, new': pageNew(0.99) },
       ...Object.fromEntries(Object.entries(refused).map(([status, count]) => [`page ${status}`, count])),
       ...{ 'CPU s, server': Math.round(cpu.server / 1e6), 'CPU s, database': Math.round(cpu.database / 1e6) },
     };
@@ -67,13 +68,4 @@ function watchPages(workerInput: { url: string; token: string; durationMs: numbe
     worker.once('message', resolve);
     worker.once('error', reject);
   });
-}
-
-function at(values: readonly number[], share: number): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  return rounded(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN);
-}
-
-function rounded(value: number): number {
-  return Math.round(value * 10) / 10;
 }

@@ -23,6 +23,10 @@ export interface MinuteOptions {
 export interface MinuteTimes {
   /** Of the last interval, from when a poll was due, with the renewal of those that renew. */
   latenciesMs: number[];
+  /** Their parts: how late the load itself began, and what connecting and the answer took; a kept connection is not connected. */
+  lateMs: number[];
+  connectMs: number[];
+  answerMs: number[];
   refused: Record<string, number>;
   /** Requests of the last interval that found their connection open. */
   kept: number;
@@ -40,7 +44,10 @@ export async function runMinutes(options: MinuteOptions): Promise<MinuteTimes> {
   const hosts = options.agents.map((agent, i) => ({
     ...{ agent: { ...agent }, index: options.firstIndex + i, socket: null as Socket | null },
   }));
-  const times: MinuteTimes = { latenciesMs: [], refused: {}, kept: 0, renewals: 0 };
+  const times: MinuteTimes = {
+    ...{ latenciesMs: [], lateMs: [], connectMs: [], answerMs: [] },
+    ...{ refused: {}, kept: 0, renewals: 0 },
+  };
   const { length: count } = hosts;
   const lastFrom = (options.intervals - 1) * count;
   const turns: Promise<void>[] = [];
@@ -66,12 +73,16 @@ export async function runMinutes(options: MinuteOptions): Promise<MinuteTimes> {
   async function checkIn(one: (typeof hosts)[number], counts: boolean): Promise<void> {
     const isKept = one.socket !== null && !one.socket.destroyed;
     if (counts && isKept) times.kept++;
+    const beganMs = performance.now();
     const socket = isKept && one.socket !== null ? one.socket : await open(one.index);
+    if (counts && !isKept) times.connectMs.push(performance.now() - beganMs);
     one.socket = null;
+    const askedMs = performance.now();
     const answer = await ask(socket, checkInRequest(one.agent)).catch((error: unknown) => {
       socket.destroy();
       throw error;
     });
+    if (counts) times.answerMs.push(performance.now() - askedMs);
     const head = answer.toString('latin1', 0, answer.indexOf('\r\n\r\n'));
     if (options.bring === 'kept' && !/^connection: close/im.test(head)) one.socket = socket;
     else socket.destroy();
@@ -81,6 +92,7 @@ export async function runMinutes(options: MinuteOptions): Promise<MinuteTimes> {
     const one = hosts[n % count];
     if (one === undefined) return;
     const counts = n >= lastFrom;
+    if (counts) times.lateMs.push(performance.now() - dueMs);
     try {
       if ((one.index + Math.floor(n / count)) % RENEWS_EACH === 0) {
         const { machineId, refreshToken: token } = one.agent;

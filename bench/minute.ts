@@ -1,4 +1,5 @@
 import { fork } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type BenchServer, startFleet } from './fleet.ts';
@@ -6,7 +7,7 @@ import { type Bring, INTERVAL_MS, type MinuteOptions, type MinuteTimes } from '.
 import { peakOf } from './processes.ts';
 import type { Figure } from './record.ts';
 import { flagsOf } from './rounds.ts';
-import { type Cpu, cpuBetween, pointOf, type Scenario } from './scenario.ts';
+import { type Cpu, cpuBetween, pointOf, quantilesOf, type Scenario } from './scenario.ts';
 
 /** Agents of one process of the load: its limit of open files has to do for a connection of each. */
 const AGENTS_OF_PROCESS = 16_000;
@@ -26,7 +27,7 @@ export const measureMinute: Scenario = async (of, { floor, options }) => {
     const figures: Figure[] = [];
     for (const bring of ['kept', 'new'] as const) {
       const helloUs = [await floor.costUs(options.seconds)];
-      const { cpu, times } = await runMinute(fleet, bring);
+      const { cpu, times, dropped } = await runMinute(fleet, bring);
       helloUs.push(await floor.costUs(options.seconds));
       const { latenciesMs: tookMs, refused, kept, renewals } = times;
       if (tookMs.length === 0) throw new Error(`no check-in was answered: ${JSON.stringify(refused)}`);
@@ -34,6 +35,10 @@ export const measureMinute: Scenario = async (of, { floor, options }) => {
       const more = {
         ...{ 'core %, server': share(cpu.server), 'core %, with database': share(cpu.server + cpu.database) },
         ...{ renewals, 'on an open connection': kept, ...refused },
+        'p99 ms, load late': quantilesOf(times.lateMs)(0.99),
+        ...(times.connectMs.length > 0 && { 'p99 ms, connecting': quantilesOf(times.connectMs)(0.99) }),
+        'p99 ms, answer': quantilesOf(times.answerMs)(0.99),
+        'dropped by a full queue of the kernel': dropped,
       };
       options.say(`${of.engine}, ${bring}: ${JSON.stringify(more)}`);
       const rssMb = Math.round(peakOf(fleet.pid) / 1_024);
@@ -46,7 +51,10 @@ export const measureMinute: Scenario = async (of, { floor, options }) => {
   }
 };
 
-async function runMinute(fleet: BenchServer, bring: Bring): Promise<{ cpu: Cpu; times: MinuteTimes }> {
+async function runMinute(
+  fleet: BenchServer,
+  bring: Bring,
+): Promise<{ cpu: Cpu; times: MinuteTimes; dropped: number }> {
   const beginAtMs = Date.now() + START_MS;
   const intervals = INTERVALS[bring];
   const parts: Promise<MinuteTimes>[] = [];
@@ -57,10 +65,19 @@ async function runMinute(fleet: BenchServer, bring: Bring): Promise<{ cpu: Cpu; 
   const all = Promise.all(parts);
   const untilMs = (count: number) => Math.max(0, beginAtMs + count * INTERVAL_MS - Date.now());
   await Promise.race([all, pause(untilMs(intervals - 1))]);
-  const before = fleet.cpuUs();
+  const [before, droppedBefore] = [fleet.cpuUs(), droppedConnections()];
   await Promise.race([all, pause(untilMs(intervals))]);
   const cpu = cpuBetween(before, fleet.cpuUs());
-  return { cpu, times: merged(await all) };
+  return { cpu, times: merged(await all), dropped: droppedConnections() - droppedBefore };
+}
+
+/** Connections of this machine that found the queue of a listening socket full, since its start: their client asks again a second later. */
+function droppedConnections(): number {
+  const [names = [], values = []] = readFileSync('/proc/net/netstat', 'utf8')
+    .split('\n')
+    .filter((line) => line.startsWith('TcpExt:'))
+    .map((line) => line.split(' '));
+  return Number(values[names.indexOf('ListenOverflows')]);
 }
 
 function runPart(options: MinuteOptions): Promise<MinuteTimes> {
@@ -78,6 +95,9 @@ function merged(parts: readonly MinuteTimes[]): MinuteTimes {
     for (const [why, count] of Object.entries(part.refused)) refused[why] = (refused[why] ?? 0) + count;
   return {
     latenciesMs: parts.flatMap(({ latenciesMs }) => latenciesMs),
+    lateMs: parts.flatMap(({ lateMs }) => lateMs),
+    connectMs: parts.flatMap(({ connectMs }) => connectMs),
+    answerMs: parts.flatMap(({ answerMs }) => answerMs),
     refused,
     kept: parts.reduce((sum, { kept }) => sum + kept, 0),
     renewals: parts.reduce((sum, { renewals }) => sum + renewals, 0),

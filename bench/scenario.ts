@@ -41,18 +41,24 @@ export function pointOf(measured: {
   more?: Record<string, number>;
 }): Figure {
   const { of, scenario, cpu, seconds, rssMb } = measured;
-  const took = Float64Array.from(measured.tookMs).sort();
-  const at = (share: number) => rounded(took[Math.ceil((took.length - 1) * share)] ?? Number.NaN);
-  const cpuUs = cpu.server / took.length;
+  const { length: count } = measured.tookMs;
+  const at = quantilesOf(measured.tookMs);
+  const cpuUs = cpu.server / count;
   const helloUs = median(measured.helloUs);
   return {
     ...{ server: `tidegate on ${of.engine}`, scenario, agents: of.agents },
     ...{ cpuRatio: rounded(cpuUs / helloUs), cpuUs: rounded(cpuUs), helloUs: rounded(helloUs) },
-    cpuWithDatabaseUs: rounded(cpuUs + cpu.database / took.length),
-    perSecond: Math.round(took.length / seconds),
+    cpuWithDatabaseUs: rounded(cpuUs + cpu.database / count),
+    perSecond: Math.round(count / seconds),
     ...{ p50Ms: at(0.5), p99Ms: at(0.99), longestMs: at(1), rssMb },
     ...(measured.more && { more: measured.more }),
   };
+}
+
+/** The value that a share of them does not exceed; NaN where there are none. */
+export function quantilesOf(values: readonly number[]): (share: number) => number {
+  const sorted = Float64Array.from(values).sort();
+  return (share) => rounded(sorted[Math.ceil((sorted.length - 1) * share)] ?? Number.NaN);
 }
 
 function rounded(value: number): number {
