@@ -1,6 +1,6 @@
 import type { CalendarDay, CalendarEntry, CalendarRun } from '@tidegate/protocol/calendar-api';
+import { counted } from '@tidegate/protocol/count-words';
 import { plusDays } from '../ui/day-rules.ts';
-import { counted } from '../updates/update-words.ts';
 
 export const CALENDAR = '/api/v1/calendar';
 

@@ -1,11 +1,11 @@
 import { Link } from '@tanstack/react-router';
 import type { CalendarEntry } from '@tidegate/protocol/calendar-api';
+import { counted } from '@tidegate/protocol/count-words';
 import { isolated } from '@tidegate/protocol/isolated';
 import type { ReactNode } from 'react';
 import { actionsText } from '../policies/schedule-rules.ts';
 import { Badge } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
-import { counted } from '../updates/update-words.ts';
 import { LOOKS } from './entry-looks.tsx';
 import { otherZone, placeOf, spanText, subjectOf } from './entry-rules.ts';
 

@@ -1,5 +1,5 @@
 import type { CalendarDay, CalendarEntry } from '@tidegate/protocol/calendar-api';
-import { counted } from '../updates/update-words.ts';
+import { counted } from '@tidegate/protocol/count-words';
 import { dateIn } from './calendar-rules.ts';
 
 const formats = new Map<string, Intl.DateTimeFormat>();

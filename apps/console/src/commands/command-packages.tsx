@@ -1,8 +1,8 @@
 import type { CommandItem } from '@tidegate/protocol/commands-api';
+import { counted } from '@tidegate/protocol/count-words';
 import { isolated } from '@tidegate/protocol/isolated';
 import type { Column } from '../ui/data-table.tsx';
 import { None } from '../ui/none.tsx';
-import { counted } from '../updates/update-words.ts';
 
 /** The packages of a command as a sentence: `curl 8.1 to 8.2 and 3 more`; `empty` where it names none. */
 export function CommandPackages({

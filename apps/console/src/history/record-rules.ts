@@ -5,6 +5,7 @@ import type {
   SecondSignature,
 } from '@tidegate/protocol/approval-record-api';
 import type { CommandItem } from '@tidegate/protocol/commands-api';
+import { counted } from '@tidegate/protocol/count-words';
 import type { DecisionItem } from '@tidegate/protocol/decisions-api';
 import { isolated } from '@tidegate/protocol/isolated';
 import type { PackageChange } from '@tidegate/protocol/package-history-api';
@@ -277,7 +278,7 @@ function askedText({
   asked_at: at,
 }: Pick<BulkAct, 'updates' | 'asked_by' | 'asked_at'>) {
   if (updates === null || by === null || at === null) return '';
-  const all = `${updates.toLocaleString('en')} ${updates === 1 ? 'update' : 'updates'}`;
+  const all = counted(updates, 'update');
   return ` of ${all}, which ${isolated(by)} asked for at ${utcText(at)}`;
 }
 

@@ -1,4 +1,5 @@
 import { useMutation } from '@tanstack/react-query';
+import { counted } from '@tidegate/protocol/count-words';
 import type { HoldDetail, HoldRequest } from '@tidegate/protocol/holds-api';
 import type { Ecosystem } from '@tidegate/protocol/scalars';
 import { useState } from 'react';
@@ -10,7 +11,6 @@ import { Select, TextArea } from '../ui/field.tsx';
 import { FormDialog } from '../ui/form-dialog.tsx';
 import { LastDay } from '../ui/last-day.tsx';
 import { toast } from '../ui/toasts.tsx';
-import { counted } from '../updates/update-words.ts';
 import type { HostScope } from './hold-rules.ts';
 import { HOLDS, requestOf } from './hold-rules.ts';
 import { ScopeSelect } from './scope-select.tsx';

@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
+import { counted } from '@tidegate/protocol/count-words';
 import type { ReportItem } from '@tidegate/protocol/inventory-api';
 import type { PackageCondition } from '@tidegate/protocol/package-condition';
 import { CircleCheck, CircleHelp, Wrench } from 'lucide-react';
@@ -7,7 +8,6 @@ import { Fold } from '../ui/fold.tsx';
 import { Panel } from '../ui/page.tsx';
 import { ErrorPanel, Skeleton } from '../ui/states.tsx';
 import { Time } from '../ui/time.tsx';
-import { counted } from '../updates/update-words.ts';
 import { MANAGERS } from './package-managers.ts';
 import { reportsQuery } from './reports-query.ts';
 

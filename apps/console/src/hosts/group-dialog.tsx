@@ -1,4 +1,5 @@
 import { useMutation } from '@tanstack/react-query';
+import { counted } from '@tidegate/protocol/count-words';
 import type { MoveHostsAnswer, MoveHostsRequest } from '@tidegate/protocol/groups-api';
 import { isolated } from '@tidegate/protocol/isolated';
 import { useId, useState } from 'react';
@@ -42,7 +43,7 @@ export function GroupDialog({
     },
   });
   return (
-    <Dialog title={`Set the group of ${ids.length} ${ids.length === 1 ? 'host' : 'hosts'}`} onClose={onClose}>
+    <Dialog title={`Set the group of ${counted(ids.length, 'host')}`} onClose={onClose}>
       <form
         className="space-y-4"
         onSubmit={(event) => {

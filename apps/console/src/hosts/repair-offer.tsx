@@ -1,4 +1,5 @@
 import type { CommandQueued } from '@tidegate/protocol/agents-api';
+import { counted } from '@tidegate/protocol/count-words';
 import { REPAIR_SCRIPTS, type Repair, type RepairPackage } from '@tidegate/protocol/repairs';
 import { Wrench } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
@@ -10,7 +11,6 @@ import { Button } from '../ui/button.tsx';
 import { CopyText } from '../ui/copy-text.tsx';
 import { ConfirmDialog } from '../ui/dialog.tsx';
 import { toast } from '../ui/toasts.tsx';
-import { counted } from '../updates/update-words.ts';
 
 /** Digits of a digest that are shown; all of it can be copied. */
 const DIGEST_CHARS = 12;

@@ -1,4 +1,5 @@
 import type { CommandQueued } from '@tidegate/protocol/agents-api';
+import { counted } from '@tidegate/protocol/count-words';
 import { restartableUnits } from '@tidegate/protocol/reboots';
 import type { RestartReport } from '@tidegate/protocol/restarts';
 import { Power, RotateCw } from 'lucide-react';
@@ -9,7 +10,7 @@ import { useSession } from '../api/session.ts';
 import { Button } from '../ui/button.tsx';
 import { ConfirmDialog } from '../ui/dialog.tsx';
 import { toast } from '../ui/toasts.tsx';
-import { counted, listed } from '../updates/update-words.ts';
+import { listed } from '../updates/update-words.ts';
 
 /** What an admin can do about old code that runs: restart the services that allow it, or reboot the host. */
 export function RestartActs({ id, report }: { id: string; report: RestartReport | null }): ReactNode {

@@ -1,4 +1,5 @@
 import { useMutation } from '@tanstack/react-query';
+import { counted } from '@tidegate/protocol/count-words';
 import { useRef, useState } from 'react';
 import { post } from '../api/client.ts';
 import { queryClient } from '../api/queries.ts';
@@ -37,7 +38,7 @@ export function ScanDialog({ ids, onClose }: { ids: readonly string[]; onClose: 
   const refused = asked?.refused ?? [];
   const isDone = scan.isSuccess;
   return (
-    <Dialog title={`Scan ${ids.length} ${ids.length === 1 ? 'host' : 'hosts'}`} onClose={close}>
+    <Dialog title={`Scan ${counted(ids.length, 'host')}`} onClose={close}>
       <div className="space-y-4">
         <p>Each host scans at its next check-in and reports its packages and available updates.</p>
         {asked && (

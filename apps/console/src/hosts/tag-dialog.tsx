@@ -1,4 +1,5 @@
 import { useMutation } from '@tanstack/react-query';
+import { counted } from '@tidegate/protocol/count-words';
 import {
   isReported,
   partsOfTag,
@@ -50,10 +51,7 @@ export function TagDialog({
     },
   });
   return (
-    <Dialog
-      title={`Change the tags of ${ids.length} ${ids.length === 1 ? 'host' : 'hosts'}`}
-      onClose={onClose}
-    >
+    <Dialog title={`Change the tags of ${counted(ids.length, 'host')}`} onClose={onClose}>
       <form
         className="space-y-4"
         onSubmit={(event) => {

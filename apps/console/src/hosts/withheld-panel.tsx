@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
+import { counted } from '@tidegate/protocol/count-words';
 import type { HostWithheld } from '@tidegate/protocol/holds-api';
 import { Pin } from 'lucide-react';
 import { dayText, heldText, securityHeldText, shareText } from '../holds/held-rules.ts';
@@ -7,7 +8,6 @@ import { Badge } from '../ui/badge.tsx';
 import { Facts, Panel } from '../ui/page.tsx';
 import { ErrorPanel, Skeleton } from '../ui/states.tsx';
 import { Time } from '../ui/time.tsx';
-import { counted } from '../updates/update-words.ts';
 import { MANAGERS } from './package-managers.ts';
 import { withheldQuery } from './withheld-query.ts';
 

@@ -1,8 +1,8 @@
+import { counted } from '@tidegate/protocol/count-words';
 import type { ResendRequest, Resent } from '@tidegate/protocol/notifications-api';
 import { post } from '../api/client.ts';
 import { queryClient } from '../api/queries.ts';
 import { toast } from '../ui/toasts.tsx';
-import { counted } from '../updates/update-words.ts';
 import { DELIVERIES } from './delivery-words.ts';
 
 /** Sends dead letters again, with the ids that they had, and says how many. */

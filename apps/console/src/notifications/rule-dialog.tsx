@@ -1,4 +1,5 @@
 import { useMutation } from '@tanstack/react-query';
+import { counted } from '@tidegate/protocol/count-words';
 import { isolated } from '@tidegate/protocol/isolated';
 import type {
   NotificationChannel,
@@ -16,7 +17,6 @@ import { Button } from '../ui/button.tsx';
 import { FormDialog } from '../ui/form-dialog.tsx';
 import { Time } from '../ui/time.tsx';
 import { toast } from '../ui/toasts.tsx';
-import { counted } from '../updates/update-words.ts';
 import { draftOf, RULES, requestOf } from './rule-draft.ts';
 import { RuleFields } from './rule-fields.tsx';
 

@@ -1,3 +1,4 @@
+import { counted } from '@tidegate/protocol/count-words';
 import { SECURITY_EVENT_TYPES, type Severity, SYSTEM_EVENT_TYPES } from '@tidegate/protocol/event-types';
 import { eventWords } from '@tidegate/protocol/event-words';
 import { isolated } from '@tidegate/protocol/isolated';
@@ -5,7 +6,7 @@ import type { NotificationRule, RuleMode, RuleRequest } from '@tidegate/protocol
 import type { Ecosystem } from '@tidegate/protocol/scalars';
 import { MANAGERS } from '../hosts/package-managers.ts';
 import { WEEKDAY_KEYS, WEEKDAYS } from '../policies/schedule-rules.ts';
-import { counted, listed } from '../updates/update-words.ts';
+import { listed } from '../updates/update-words.ts';
 
 export const RULES = '/api/v1/notifications/rules';
 

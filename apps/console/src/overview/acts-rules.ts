@@ -1,3 +1,4 @@
+import { counted } from '@tidegate/protocol/count-words';
 import type { Figure, Overview } from '@tidegate/protocol/overview-api';
 import { type Place, placeOf, type Tone } from './overview-rules.ts';
 
@@ -23,120 +24,120 @@ export function actsOf({
   as_of: asOf,
 }: Pick<Overview, 'needs_me' | 'lying' | 'as_of'>): readonly Act[] {
   return [
-    ...counted(now.exploited, 'bad', {
+    ...actFor(now.exploited, 'bad', {
       id: 'exploited',
       text: (n) => `${updates(n)} ${n === 1 ? 'concerns' : 'concern'} a vulnerability that attackers use`,
       why: 'Known to be exploited. Decide on these first.',
       button: 'Review',
     }),
-    ...counted(now.critical_fixes, 'bad', {
+    ...actFor(now.critical_fixes, 'bad', {
       id: 'critical',
       text: (n) => `${updates(n)} ${n === 1 ? 'fixes' : 'fix'} a critical vulnerability`,
       why: 'The worst that is rated. Decide on these before other fixes.',
       button: 'Review',
     }),
-    ...counted(now.fixes, 'bad', {
+    ...actFor(now.fixes, 'bad', {
       id: 'fixes',
       text: (n) => `${updates(n)} ${n === 1 ? 'fixes' : 'fix'} known vulnerabilities`,
       why: 'The hosts stay vulnerable until they are installed.',
       button: 'Review',
     }),
-    ...counted(now.security, 'warn', {
+    ...actFor(now.security, 'warn', {
       id: 'security',
       text: (n) =>
         `${n.toLocaleString('en')} security ${n === 1 ? 'update waits' : 'updates wait'} for approval`,
       why: 'Their publishers mark them as security updates.',
       button: 'Review',
     }),
-    ...counted(now.clones_suspected, 'bad', {
+    ...actFor(now.clones_suspected, 'bad', {
       id: 'clones',
       text: (n) => `${hosts(n)} may be ${n === 1 ? 'a clone' : 'clones'}`,
       why: 'Two machines use the identity of one host. Decide which is the real one.',
       button: 'Decide',
     }),
-    ...counted(lying.token_reuse, 'bad', {
+    ...actFor(lying.token_reuse, 'bad', {
       id: 'reuse',
       text: (n) => `Used credentials came back ${times(n)} in the last day`,
       why: 'A copy of a host\u2019s credentials may be in use.',
       button: 'See the events',
     }),
-    ...counted(lying.machine_mismatches, 'bad', {
+    ...actFor(lying.machine_mismatches, 'bad', {
       id: 'mismatches',
       text: (n) => `Requests came from the wrong machine ${times(n)} in the last day`,
       why: 'Changed hardware, or credentials that were copied to another machine.',
       button: 'See the events',
     }),
-    ...counted(now.divergences_open, 'bad', {
+    ...actFor(now.divergences_open, 'bad', {
       id: 'divergences',
       text: (n) =>
         `${n === 1 ? '1 package has' : `${n.toLocaleString('en')} packages have`} different files under one version`,
       why: 'Their updates are stopped until somebody decides which file is right.',
       button: 'Decide',
     }),
-    ...counted(now.stopped, 'warn', {
+    ...actFor(now.stopped, 'warn', {
       id: 'stopped',
       text: (n) => `${updates(n)} ${n === 1 ? 'is' : 'are'} stopped by known vulnerabilities`,
       why: 'In what would be installed. Each can wait for a better version, or be approved with a reason.',
       button: 'Review',
     }),
-    ...counted(now.blocked, 'warn', {
+    ...actFor(now.blocked, 'warn', {
       id: 'blocked',
       text: (n) =>
         `${updates(n)} ${n === 1 ? 'was' : 'were'} refused when somebody asked for ${n === 1 ? 'it' : 'them'}`,
       why: 'The page of each update says what stops it, and who may override that.',
       button: 'See why',
     }),
-    ...counted(now.waiting.unchecked, 'unknown', {
+    ...actFor(now.waiting.unchecked, 'unknown', {
       id: 'unchecked',
       text: (n) => `${updates(n)} could not be checked for vulnerabilities`,
       why: 'No source knows the packages, or it did not answer.',
       button: 'Review',
     }),
-    ...counted(now.judging_overdue, 'unknown', {
+    ...actFor(now.judging_overdue, 'unknown', {
       id: 'judging_overdue',
       text: (n) => `${updates(n)} ${n === 1 ? 'has' : 'have'} not been judged for over an hour`,
       why: 'Their plans are missing, or the vulnerability data could not be asked.',
       button: 'See which',
     }),
-    ...counted(now.failed, 'bad', {
+    ...actFor(now.failed, 'bad', {
       id: 'failed',
-      text: (n) => `${n.toLocaleString('en')} ${n === 1 ? 'installation' : 'installations'} failed`,
+      text: (n) => `${counted(n, 'installation')} failed`,
       why: 'The page of each update has the reason and the output.',
       button: 'See why',
     }),
-    ...counted(now.approvals_undelivered, 'warn', {
+    ...actFor(now.approvals_undelivered, 'warn', {
       id: 'undelivered',
       text: (n) =>
         `${n.toLocaleString('en')} approved ${n === 1 ? 'installation has' : 'installations have'} not reached ${n === 1 ? 'its host' : 'their hosts'}`,
       why: 'Hosts fetch them when they check in.',
       button: 'See which',
     }),
-    ...counted(now.waiting.clear, 'plain', {
+    ...actFor(now.waiting.clear, 'plain', {
       id: 'clear',
       text: (n) =>
         `${updates(n)} ${n === 1 ? 'is' : 'are'} clear and ${n === 1 ? 'waits' : 'wait'} for approval`,
       why: 'Nothing is known against them.',
       button: 'Review',
     }),
-    ...counted(now.hosts_offline, 'warn', {
+    ...actFor(now.hosts_offline, 'warn', {
       id: 'offline',
       text: (n) => `${hosts(n)} ${n === 1 ? 'is' : 'are'} offline`,
       why: 'They report nothing and get no updates until they check in.',
       button: 'See which',
     }),
-    ...counted(now.hosts_unbound, 'warn', {
+    ...actFor(now.hosts_unbound, 'warn', {
       id: 'unbound',
       text: (n) => `${hosts(n)} ${n === 1 ? 'is' : 'are'} not bound to a machine`,
       why: 'The next machine that shows their credentials becomes the host.',
       button: 'See which',
     }),
-    ...counted(now.lists_stale, 'warn', {
+    ...actFor(now.lists_stale, 'warn', {
       id: 'lists_stale',
       text: (n) => `${hosts(n)} ${n === 1 ? 'has' : 'have'} package lists older than two days`,
       why: 'Newer updates are not known, so do not rely on "nothing to install". The page of each host says what to do.',
       button: 'See which',
     }),
-    ...counted(now.clocks_wrong, 'warn', {
+    ...actFor(now.clocks_wrong, 'warn', {
       id: 'clocks_wrong',
       text: (n) =>
         `${n === 1 ? 'The clock of 1 host is' : `The clocks of ${n.toLocaleString('en')} hosts are`} wrong`,
@@ -145,20 +146,20 @@ export function actsOf({
     }),
     ...ofTheSource(lying),
     ...ofBackups(now.backup, asOf),
-    ...counted(now.keys_due, 'warn', {
+    ...actFor(now.keys_due, 'warn', {
       id: 'keys',
       text: () => 'The signing key is older than a year',
       why: 'Rotate it: hosts follow by themselves.',
       button: 'Rotate',
     }),
-    ...counted(now.registration_tokens_ending, 'warn', {
+    ...actFor(now.registration_tokens_ending, 'warn', {
       id: 'tokens',
       text: (n) =>
         `${n === 1 ? '1 line that adds hosts expires' : `${n.toLocaleString('en')} lines that add hosts expire`} soon`,
       why: 'Hosts that still have to join need a new one. Renew it, or withdraw it if all have joined.',
       button: 'Renew',
     }),
-    ...counted(now.dead_letters, 'warn', {
+    ...actFor(now.dead_letters, 'warn', {
       id: 'dead_letters',
       text: (n) =>
         `${n.toLocaleString('en')} ${n === 1 ? 'notification was' : 'notifications were'} never delivered`,
@@ -221,12 +222,12 @@ interface Words {
   readonly button: string;
 }
 
-function counted(figure: Figure | null, tone: Tone, { text, ...words }: Words): readonly Act[] {
+function actFor(figure: Figure | null, tone: Tone, { text, ...words }: Words): readonly Act[] {
   const place = figure && placeOf(figure.opens);
   if (!figure || !place || figure.count === 0) return [];
   return [{ ...words, text: text(figure.count), place, tone }];
 }
 
-const updates = (n: number): string => `${n.toLocaleString('en')} ${n === 1 ? 'update' : 'updates'}`;
-const hosts = (n: number): string => `${n.toLocaleString('en')} ${n === 1 ? 'host' : 'hosts'}`;
+const updates = (n: number): string => counted(n, 'update');
+const hosts = (n: number): string => counted(n, 'host');
 const times = (n: number): string => (n === 1 ? 'once' : `${n.toLocaleString('en')} times`);

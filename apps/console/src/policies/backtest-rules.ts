@@ -1,5 +1,5 @@
 import type { BacktestUpdate, PolicyBacktest } from '@tidegate/protocol/backtest-api';
-import { counted } from '../updates/update-words.ts';
+import { counted } from '@tidegate/protocol/count-words';
 import { reasonText } from './policy-rules.ts';
 
 type Fates = PolicyBacktest['approves'];

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import type { PolicyBacktest } from '@tidegate/protocol/backtest-api';
+import { counted } from '@tidegate/protocol/count-words';
 import { isolated } from '@tidegate/protocol/isolated';
 import type { PolicyDetail, PolicyPreview } from '@tidegate/protocol/policies-api';
 import { Ban, Pencil, RefreshCw } from 'lucide-react';
@@ -12,7 +13,6 @@ import { Button, IconButton } from '../ui/button.tsx';
 import { Facts, Page, Panel } from '../ui/page.tsx';
 import { ErrorPanel, Skeleton } from '../ui/states.tsx';
 import { Time } from '../ui/time.tsx';
-import { counted } from '../updates/update-words.ts';
 import { MissedWindow } from './missed-window.tsx';
 import { PolicyBacktestView } from './policy-backtest.tsx';
 import { HostsPanel } from './policy-hosts.tsx';

@@ -1,3 +1,4 @@
+import { counted } from '@tidegate/protocol/count-words';
 import { isolated } from '@tidegate/protocol/isolated';
 import type {
   Policy,
@@ -9,7 +10,7 @@ import type {
   PolicyTerms,
 } from '@tidegate/protocol/policies-api';
 import { MANAGERS } from '../hosts/package-managers.ts';
-import { counted, listed, REASONS } from '../updates/update-words.ts';
+import { listed, REASONS } from '../updates/update-words.ts';
 import { windowText } from './schedule-rules.ts';
 
 export const POLICIES = '/api/v1/policies';

@@ -1,6 +1,7 @@
+import { counted } from '@tidegate/protocol/count-words';
 import { isolated } from '@tidegate/protocol/isolated';
 import type { Ring, RingMembers, RingsPreview, UnprovenRule, Unrepresented } from '@tidegate/protocol/rings';
-import { counted, listed } from '../updates/update-words.ts';
+import { listed } from '../updates/update-words.ts';
 import { scopeText } from './policy-rules.ts';
 import { minutesText } from './schedule-rules.ts';
 

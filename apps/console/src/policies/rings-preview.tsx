@@ -1,6 +1,6 @@
+import { counted } from '@tidegate/protocol/count-words';
 import type { Ring, RingsPreview, Unrepresented } from '@tidegate/protocol/rings';
 import { TriangleAlert } from 'lucide-react';
-import { counted } from '../updates/update-words.ts';
 import { gateText, haltText, membersText, ringWarnings, systemText } from './ring-words.ts';
 
 /** The rings of a policy in their order, each with its hosts, and what the first one does not prove. */

@@ -1,6 +1,7 @@
+import { counted } from '@tidegate/protocol/count-words';
 import type { PolicyWindow, WindowAction, WindowTimes } from '@tidegate/protocol/policies-api';
 import type { Schedule } from '@tidegate/protocol/windows-api';
-import { counted, listed } from '../updates/update-words.ts';
+import { listed } from '../updates/update-words.ts';
 
 /** How the form offers a recurrence; `rule` is an iCalendar rule as text. */
 export type Recurs = 'once' | 'daily' | 'weekly' | 'monthly' | 'rule';

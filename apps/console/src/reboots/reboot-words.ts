@@ -1,7 +1,7 @@
+import { counted } from '@tidegate/protocol/count-words';
 import { isolated } from '@tidegate/protocol/isolated';
 import type { RebootBlocker } from '@tidegate/protocol/reboots';
 import type { HostReboot, RebootState, RebootWait, SlotGroup } from '@tidegate/protocol/reboots-api';
-import { counted } from '../updates/update-words.ts';
 
 export const REBOOTS = '/api/v1/reboots';
 export const SLOTS = '/api/v1/reboot-slots';

@@ -1,4 +1,5 @@
 import { Link } from '@tanstack/react-router';
+import { counted } from '@tidegate/protocol/count-words';
 import { isolated } from '@tidegate/protocol/isolated';
 import type { GateCondition, RolloutRing } from '@tidegate/protocol/rollouts-api';
 import { Check, CircleDashed, Undo2 } from 'lucide-react';
@@ -6,7 +7,6 @@ import { membersText } from '../policies/ring-words.ts';
 import { Button } from '../ui/button.tsx';
 import { StackedBar } from '../ui/stacked-bar.tsx';
 import { Time } from '../ui/time.tsx';
-import { counted } from '../updates/update-words.ts';
 import { LaneBadge } from './rollout-badges.tsx';
 import { numberText, outcomesIn } from './rollout-rules.ts';
 

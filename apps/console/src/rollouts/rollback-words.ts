@@ -1,5 +1,5 @@
+import { counted } from '@tidegate/protocol/count-words';
 import type { RollbackAnswer } from '@tidegate/protocol/rollbacks';
-import { counted } from '../updates/update-words.ts';
 import { SKIP_TEXTS } from '../updates/way-back-rules.ts';
 
 /** What is undone: `3 installations on 2 hosts`. */

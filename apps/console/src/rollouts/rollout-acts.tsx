@@ -1,4 +1,5 @@
 import { useMutation } from '@tanstack/react-query';
+import { counted } from '@tidegate/protocol/count-words';
 import { isolated } from '@tidegate/protocol/isolated';
 import type { RolloutDetail } from '@tidegate/protocol/rollouts-api';
 import { Ban, CircleCheck, CircleStop, Flame, Play } from 'lucide-react';
@@ -11,7 +12,6 @@ import { Button } from '../ui/button.tsx';
 import { TextArea } from '../ui/field.tsx';
 import { FormDialog } from '../ui/form-dialog.tsx';
 import { toast } from '../ui/toasts.tsx';
-import { counted } from '../updates/update-words.ts';
 import { type Act, actsOn, failuresOf, ROLLOUTS } from './rollout-rules.ts';
 
 interface ActWords {

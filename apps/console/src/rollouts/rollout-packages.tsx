@@ -1,9 +1,9 @@
+import { counted } from '@tidegate/protocol/count-words';
 import type { RolloutDetail } from '@tidegate/protocol/rollouts-api';
 import { MANAGERS } from '../hosts/package-managers.ts';
 import { type Column, DataTable } from '../ui/data-table.tsx';
 import { Fold } from '../ui/fold.tsx';
 import { Panel } from '../ui/page.tsx';
-import { counted } from '../updates/update-words.ts';
 
 type Carried = RolloutDetail['package_list'][number];
 

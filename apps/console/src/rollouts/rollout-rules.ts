@@ -1,3 +1,4 @@
+import { counted } from '@tidegate/protocol/count-words';
 import type {
   GateCondition,
   HostOutcome,
@@ -7,7 +8,6 @@ import type {
   RolloutRing,
   RolloutState,
 } from '@tidegate/protocol/rollouts-api';
-import { counted } from '../updates/update-words.ts';
 
 export const ROLLOUTS = '/api/v1/rollouts';
 

@@ -1,4 +1,5 @@
 import { useNavigate } from '@tanstack/react-router';
+import { counted } from '@tidegate/protocol/count-words';
 import type { LogoutAnswer } from '@tidegate/protocol/identity-providers-api';
 import { useMemo } from 'react';
 import type { Action } from '../actions/actions.ts';
@@ -25,7 +26,7 @@ export function useAccountActions(): readonly Action[] {
     return [
       action(
         'account',
-        unread === 0 ? 'Your account' : `Your account: ${unread} new ${unread === 1 ? 'change' : 'changes'}`,
+        unread === 0 ? 'Your account' : `Your account: ${counted(unread, 'new change')}`,
         () => void navigate({ to: '/account' }),
       ),
       action('theme', `Theme: ${theme}, change to ${NEXT_THEME[theme]}`, () =>

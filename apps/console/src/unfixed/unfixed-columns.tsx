@@ -1,4 +1,5 @@
 import { Link } from '@tanstack/react-router';
+import { counted } from '@tidegate/protocol/count-words';
 import { isolated } from '@tidegate/protocol/isolated';
 import type { UnfixedItem } from '@tidegate/protocol/unfixed-api';
 import { CircleHelp, Pencil } from 'lucide-react';
@@ -60,7 +61,7 @@ export function unfixedColumns({
         <button
           type="button"
           className="underline"
-          aria-label={`${item.hosts} ${item.hosts === 1 ? 'host' : 'hosts'} with ${isolated(nameOf(item))}`}
+          aria-label={`${counted(item.hosts, 'host')} with ${isolated(nameOf(item))}`}
           onClick={() => onHosts(item)}
         >
           {item.hosts}

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
+import { counted } from '@tidegate/protocol/count-words';
 import { UNFIXED_SORT_DEFAULT, type UnfixedCoverage, type UnfixedItem } from '@tidegate/protocol/unfixed-api';
 import { useMemo, useState } from 'react';
 import { useListSearch } from '../api/list-search.ts';
@@ -11,7 +12,6 @@ import { ListTable } from '../ui/list-table.tsx';
 import { Page } from '../ui/page.tsx';
 import { SearchBox } from '../ui/search-box.tsx';
 import { EmptyState } from '../ui/states.tsx';
-import { counted } from '../updates/update-words.ts';
 import { AffectedHosts } from './affected-hosts.tsx';
 import { MitigateDialog } from './mitigate-dialog.tsx';
 import { unfixedColumns } from './unfixed-columns.tsx';

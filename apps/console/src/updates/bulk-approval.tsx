@@ -1,5 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { BulkProgress } from '@tidegate/protocol/bulk-api';
+import { counted } from '@tidegate/protocol/count-words';
 import { useEffect, useRef, useState } from 'react';
 import { oneQuery } from '../api/queries.ts';
 import { Term } from '../glossary/term.tsx';
@@ -10,7 +11,6 @@ import { approveInBulk } from './approve-in-bulk.ts';
 import { BulkPreviewPanel, useBulkPreview } from './bulk-preview.tsx';
 import { BulkResult } from './bulk-result.tsx';
 import { type Chosen, isUnheard, type Known, outcomeText, passingOf, sizeOf, uuidOf } from './bulk-rules.ts';
-import { counted } from './update-words.ts';
 
 const PROGRESS_EVERY_MS = 500;
 

@@ -1,12 +1,13 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { BulkPreview, TransactionPreview } from '@tidegate/protocol/approvals-api';
+import { counted } from '@tidegate/protocol/count-words';
 import { post } from '../api/client.ts';
 import { MANAGERS } from '../hosts/package-managers.ts';
 import { Fold } from '../ui/fold.tsx';
 import { type Chosen, type Known, previewBody, previewText } from './bulk-rules.ts';
 import { NameOf } from './name-of.tsx';
-import { bytesText, counted, SKIP_REASONS, STOP_TITLES } from './update-words.ts';
+import { bytesText, SKIP_REASONS, STOP_TITLES } from './update-words.ts';
 
 /** What the approval would do now; the gate judges again when it is sent. */
 export function useBulkPreview(chosen: Chosen) {

@@ -1,7 +1,7 @@
 import type { BulkApproveAnswer, BulkPreview } from '@tidegate/protocol/approvals-api';
+import { counted } from '@tidegate/protocol/count-words';
 import type { UpdateItem } from '@tidegate/protocol/updates-api';
 import { ApiError } from '../api/client.ts';
-import { counted } from './update-words.ts';
 
 /** The most updates that are rejected together: each is a separate request. */
 export const REJECT_MAX = 50;

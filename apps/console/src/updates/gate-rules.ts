@@ -1,8 +1,9 @@
 import type { GateReport } from '@tidegate/protocol/approvals-api';
+import { counted } from '@tidegate/protocol/count-words';
 import { isolated } from '@tidegate/protocol/isolated';
 import type { Ecosystem } from '@tidegate/protocol/scalars';
 import type { UpdatePlan } from '@tidegate/protocol/updates-api';
-import { counted, REASONS } from './update-words.ts';
+import { REASONS } from './update-words.ts';
 
 /**
  * `stops`: the gate blocks on it; `found`: present, but it blocks nothing; `unchecked`: nobody looked, and it may pass all

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
+import { counted } from '@tidegate/protocol/count-words';
 import { isolated } from '@tidegate/protocol/isolated';
 import type { UpdateItem } from '@tidegate/protocol/updates-api';
 import { Check } from 'lucide-react';
@@ -13,7 +14,6 @@ import { BulkApproval } from './bulk-approval.tsx';
 import type { Chosen } from './bulk-rules.ts';
 import type { UrlFilter } from './filter-rules.ts';
 import { Versions, WorstFixed } from './update-columns.tsx';
-import { counted } from './update-words.ts';
 
 const SHOWN = 10;
 /** Updates whose names the result of an approval knows; the page limit of the API. */

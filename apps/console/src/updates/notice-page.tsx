@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useParams } from '@tanstack/react-router';
+import { counted } from '@tidegate/protocol/count-words';
 import { isolated } from '@tidegate/protocol/isolated';
 import type { NoticeSet } from '@tidegate/protocol/notifications-api';
 import type { UpdateItem } from '@tidegate/protocol/updates-api';
@@ -16,7 +17,7 @@ import { EmptyState, ErrorPanel, Skeleton } from '../ui/states.tsx';
 import { Time } from '../ui/time.tsx';
 import { BulkApproval } from './bulk-approval.tsx';
 import { HIDDEN_AT_FIRST, UPDATE_COLUMNS } from './update-columns.tsx';
-import { counted, STATE_VERBS } from './update-words.ts';
+import { STATE_VERBS } from './update-words.ts';
 
 /** Rows come from one answer, which is not sorted by the server. */
 const COLUMNS = UPDATE_COLUMNS.map(({ sort: _, sortFirst: __, ...column }) => column);

@@ -1,9 +1,9 @@
+import { counted } from '@tidegate/protocol/count-words';
 import { isolated } from '@tidegate/protocol/isolated';
 import type { UpdateItem } from '@tidegate/protocol/updates-api';
 import { post } from '../api/client.ts';
 import { queryClient } from '../api/queries.ts';
 import { toast } from '../ui/toasts.tsx';
-import { counted } from './update-words.ts';
 
 const pathOf = (id: string, verb: 'reject' | 'reopen') => `/api/v1/updates/${id}/${verb}`;
 

@@ -1,5 +1,6 @@
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
+import { counted } from '@tidegate/protocol/count-words';
 import { isolated } from '@tidegate/protocol/isolated';
 import type { RollbackAction, RollbackAnswer } from '@tidegate/protocol/rollbacks';
 import { Undo2 } from 'lucide-react';
@@ -16,7 +17,6 @@ import { Panel } from '../ui/page.tsx';
 import { Skeleton } from '../ui/states.tsx';
 import { toast } from '../ui/toasts.tsx';
 import type { UpdateView } from './update-view.ts';
-import { counted } from './update-words.ts';
 import { offersRollback, SKIP_TEXTS } from './way-back-rules.ts';
 
 const URL = '/api/v1/updates/rollback';

@@ -1,4 +1,5 @@
 import type { GateFinding, GateReport } from '@tidegate/protocol/approvals-api';
+import { counted } from '@tidegate/protocol/count-words';
 import type { Offer } from '@tidegate/protocol/offers';
 import type { UpdateState } from '@tidegate/protocol/states';
 import type { UpdateItem } from '@tidegate/protocol/updates-api';
@@ -131,11 +132,6 @@ export const STATE_VERBS: Readonly<
 export function percent(share: number): string {
   const value = share * 100;
   return value < 0.1 ? 'under 0.1 %' : `${value < 10 ? value.toFixed(1) : value.toFixed(0)} %`;
-}
-
-/** `1 package`, `12 packages`. */
-export function counted(count: number, noun: string): string {
-  return `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`;
 }
 
 const KIB = 1_024;

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
+import { counted } from '@tidegate/protocol/count-words';
 import { isolated } from '@tidegate/protocol/isolated';
 import type { UpdateItem } from '@tidegate/protocol/updates-api';
 import { useCallback, useMemo, useRef, useState } from 'react';
@@ -22,7 +23,6 @@ import { UPDATE_FILTERS } from './filter-rules.ts';
 import { Grouping } from './grouping.tsx';
 import { NoUpdates } from './no-updates.tsx';
 import { HIDDEN_AT_FIRST, UPDATE_COLUMNS } from './update-columns.tsx';
-import { counted } from './update-words.ts';
 import { useFirstVisit } from './use-first-visit.ts';
 import { useListActions } from './use-list-actions.tsx';
 

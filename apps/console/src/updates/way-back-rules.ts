@@ -1,8 +1,8 @@
+import { counted } from '@tidegate/protocol/count-words';
 import { isolated } from '@tidegate/protocol/isolated';
 import type { RollbackSkip, WayBack } from '@tidegate/protocol/rollbacks';
 import type { UpdateState } from '@tidegate/protocol/states';
 import type { Static } from 'typebox';
-import { counted } from './update-words.ts';
 
 /** Packages that a sentence names. */
 const NAMED_MAX = 3;

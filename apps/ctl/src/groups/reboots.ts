@@ -1,3 +1,4 @@
+import { counted } from '@tidegate/protocol/count-words';
 import { REBOOTS, SLOTS } from '@tidegate/terminal/lists';
 import { words } from '@tidegate/terminal/words';
 import { change, list, show, table } from '../act.ts';
@@ -19,7 +20,7 @@ export const REBOOTS_GROUP: Group = {
       about: { until: 'what has not begun then is given up', kind: 'what is asked of them' },
       says: ({ dry_run: isDry, queued, hosts, left_out: leftOut }) =>
         [
-          `${isDry ? 'Would be queued' : 'Queued'}: ${queued} ${queued === 1 ? 'host' : 'hosts'}.`,
+          `${isDry ? 'Would be queued' : 'Queued'}: ${counted(queued, 'host')}.`,
           ...hosts.map(({ hostname, agent_id: id }) => `  ${hostname} (${id})`),
           ...leftOut.map(({ why, hosts: count }) => `Left out: ${count} (${words(why)})`),
         ].join('\n'),

@@ -1,4 +1,5 @@
 import type { Api } from '@tidegate/client/api';
+import { counted } from '@tidegate/protocol/count-words';
 import { atMinute, words } from '@tidegate/terminal/words';
 import { change, list, show } from '../act.ts';
 import type { Group } from '../group.ts';
@@ -164,7 +165,7 @@ export const DECISIONS: Group = {
 };
 
 function approvedText({ approved, awaiting_plan: awaiting, blocked, skipped }: Bulk): string {
-  const of = (count: number) => `${count} ${count === 1 ? 'update' : 'updates'}`;
+  const of = (count: number) => counted(count, 'update');
   return [
     `Approved: ${of(approved.length)}. Waiting for a plan: ${of(awaiting.length)}. Stopped by the gate: ${of(blocked.length)}. Left out: ${of(skipped.length)}.`,
     ...blocked.map(

@@ -1,3 +1,4 @@
+import { counted } from '@tidegate/protocol/count-words';
 import type { Config } from '../config.ts';
 import { countsOfChannels, listChannels } from '../notifications/channel-store.ts';
 import { activeRules } from '../notifications/rule-store.ts';
@@ -16,7 +17,7 @@ export async function judgeNotifications(
     const dead = counts.get(id)?.dead ?? 0;
     const faults = [
       ...(isEnabled === 1 && failures > 0 ? [`failed ${failures} times in a row`] : []),
-      ...(dead > 0 ? [`has ${dead} ${dead === 1 ? 'message' : 'messages'} given up`] : []),
+      ...(dead > 0 ? [`has ${counted(dead, 'message')} given up`] : []),
     ];
     return faults.length > 0 ? [`the channel ${JSON.stringify(name)} ${faults.join(' and ')}`] : [];
   });

@@ -1,4 +1,5 @@
 import { choice, flag, text } from '@tidegate/command-line/declare';
+import { counted } from '@tidegate/protocol/count-words';
 import {
   type HostReboot,
   REBOOT_STATES,
@@ -189,7 +190,7 @@ async function asked(platform: Installation['platform'], values: Words): Promise
   const names = json.hosts.map(({ hostname }) => hostname).join(', ');
   const left = json.left_out.map(({ why, hosts }) => `${hosts} ${why.replaceAll('_', ' ')}`).join(', ');
   const text = [
-    `${isDry ? 'Would queue' : 'Queued'}: ${json.queued} ${json.queued === 1 ? 'host' : 'hosts'} of ${scopeText(ask.scope)}, until ${until}.`,
+    `${isDry ? 'Would queue' : 'Queued'}: ${counted(json.queued, 'host')} of ${scopeText(ask.scope)}, until ${until}.`,
     ...(names === '' ? [] : [`Hosts: ${names}${json.queued > json.hosts.length ? ', ...' : ''}`]),
     ...(left === '' ? [] : [`Left out: ${left}.`]),
   ].join('\n');

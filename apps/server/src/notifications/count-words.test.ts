@@ -1,6 +1,7 @@
+import { counted } from '@tidegate/protocol/count-words';
 import { SEVERITIES, type Severity } from '@tidegate/protocol/event-types';
 import { expect, test } from 'vitest';
-import { counted, countedEvents } from './count-words.ts';
+import { countedEvents } from './count-words.ts';
 
 test.each<[string, Partial<Record<Severity, number>>]>([
   ['0 events', {}],

@@ -1,9 +1,5 @@
+import { counted } from '@tidegate/protocol/count-words';
 import { SEVERITIES, type Severity } from '@tidegate/protocol/event-types';
-
-/** `1 update`, `1,234 updates`. */
-export function counted(count: number, one: string, many = `${one}s`): string {
-  return `${count.toLocaleString('en')} ${count === 1 ? one : many}`;
-}
 
 /** How many events there are of each severity, the worst first: `25 warnings`, `25 events: 3 critical, 22 warnings`. */
 export function countedEvents(severities: readonly Severity[]): string {

@@ -1,3 +1,4 @@
+import { counted } from '@tidegate/protocol/count-words';
 import { isolated } from '@tidegate/protocol/isolated';
 import { NOTICE_UPDATES_MAX } from '@tidegate/protocol/notifications-api';
 import { Ecosystem } from '@tidegate/protocol/scalars';
@@ -7,7 +8,6 @@ import { holdsInForce } from '../holds/store.ts';
 import { rfc3339 } from '../platform/clock.ts';
 import type { Db } from '../platform/db/engine.ts';
 import { boundedSections, subjectOf } from './compose-rules.ts';
-import { counted } from './count-words.ts';
 import type { NotificationDeps } from './deps.ts';
 import { type ExploitedFix, knownFixes, waitingWith } from './exploited-store.ts';
 import { queueDelivery } from './queue-delivery.ts';

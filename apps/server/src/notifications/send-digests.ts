@@ -1,3 +1,4 @@
+import { counted } from '@tidegate/protocol/count-words';
 import type { Severity } from '@tidegate/protocol/event-types';
 import { eventWords } from '@tidegate/protocol/event-words';
 import { isolated } from '@tidegate/protocol/isolated';
@@ -9,7 +10,6 @@ import { openUpdates, openUpdatesOf } from '../overview/update-counts-store.ts';
 import type { Fresh } from '../platform/keep-fresh.ts';
 import { Temporal } from '../platform/temporal.ts';
 import { boundedSections, describeEvents, type Sections, subjectOf } from './compose-rules.ts';
-import { counted } from './count-words.ts';
 import type { NotificationDeps } from './deps.ts';
 import { fixPayload, type Waiting, waitingFixes, waitingItem } from './escalate.ts';
 import { type KnownEvent, worstOf } from './match-rules.ts';

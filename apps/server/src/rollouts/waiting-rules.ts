@@ -1,3 +1,4 @@
+import { counted } from '@tidegate/protocol/count-words';
 import type { StoppedBy } from '@tidegate/protocol/policies-api';
 import type { GateCondition, OutcomeCounts, RolloutState } from '@tidegate/protocol/rollouts-api';
 import { hosts, unsettledOf } from './gate-rules.ts';
@@ -39,7 +40,7 @@ function stopsText(stops: StoppedBy): string {
   const others = named.reduce((left, { count }) => left - count, total);
   const parts = named.map(({ reason, count }) => `${count} ${reason.replaceAll('_', ' ')}`);
   if (others > 0) parts.push(`${others} for other reasons`);
-  return `The gate stops ${total} ${total === 1 ? 'update' : 'updates'} of its policy: ${parts.join(', ')}.`;
+  return `The gate stops ${counted(total, 'update')} of its policy: ${parts.join(', ')}.`;
 }
 
 function inOneSentence(facts: WaitingFacts): string {
