@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { readBuffers } from '../platform/db/buffers.ts';
 import type { Database } from '../platform/db/engine.ts';
 import type { Finding } from './doctor-rules.ts';
 
@@ -12,27 +12,15 @@ const MIB = 1024 * 1024;
 /** Compares PostgreSQL's shared buffers with what lists read; nothing with SQLite. */
 export async function judgeBuffers({ engine, read }: Database): Promise<Finding[]> {
   if (engine !== 'postgres') return [];
-  const { rows } = await sql<{ shared: number; listed: number }>`SELECT
-    pg_size_bytes(current_setting('shared_buffers')) AS shared, pg_relation_size(${INDEX}::regclass) AS listed`.execute(
-    read,
-  );
-  return rows.map(({ shared, listed }) =>
-    judgeRoom({ sharedBytes: Number(shared), listedBytes: Number(listed) }),
-  );
+  return [judgeRoom(await readBuffers(read, INDEX))];
 }
 
-export function judgeRoom({
-  sharedBytes,
-  listedBytes,
-}: {
-  sharedBytes: number;
-  listedBytes: number;
-}): Finding {
+export function judgeRoom({ sharedBytes, indexBytes }: { sharedBytes: number; indexBytes: number }): Finding {
   const check = 'shared buffers';
-  const [shared, listed] = [Math.floor(sharedBytes / MIB), Math.ceil(listedBytes / MIB)];
+  const [shared, listed] = [Math.floor(sharedBytes / MIB), Math.ceil(indexBytes / MIB)];
   const detail = `PostgreSQL has ${shared} MiB, of which lists of packages read ${listed}`;
-  if (listedBytes <= sharedBytes * PART_MAX) return { check, level: 'ok', detail };
-  const wanted = 2 ** Math.ceil(Math.log2(listedBytes / PART_WANTED / MIB));
+  if (indexBytes <= sharedBytes * PART_MAX) return { check, level: 'ok', detail };
+  const wanted = 2 ** Math.ceil(Math.log2(indexBytes / PART_WANTED / MIB));
   const todo = `set shared_buffers to ${wanted}MB or more and restart PostgreSQL: lists are slow while it reads them again and again`;
   return { check, level: 'warn', detail, todo };
 }

@@ -387,7 +387,7 @@ test.each([
   [128, 124, 'warn', 'set shared_buffers to 512MB or more'],
   [128, 600, 'warn', 'set shared_buffers to 4096MB or more'],
 ] as const)('shared buffers of %i MiB with an index of %i are: %s', (shared, listed, level, todo) => {
-  const found = judgeRoom({ sharedBytes: shared * MIB, listedBytes: listed * MIB });
+  const found = judgeRoom({ sharedBytes: shared * MIB, indexBytes: listed * MIB });
   expect(found).toMatchObject({ check: 'shared buffers', level });
   expect(found.detail).toBe(`PostgreSQL has ${shared} MiB, of which lists of packages read ${listed}`);
   expect('todo' in found ? found.todo : null).toEqual(todo === null ? null : expect.stringContaining(todo));
