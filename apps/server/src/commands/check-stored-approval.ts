@@ -6,7 +6,7 @@ import {
   type ServerKey,
 } from '@tidegate/protocol/documents';
 import { parseStrictJson } from '@tidegate/protocol/strict-json';
-import { loadTrustedKey, verifyEnvelope } from '@tidegate/signing/verify';
+import { loadTrustedKey, type TrustedKey, verifyEnvelope } from '@tidegate/signing/verify';
 import { Compile } from 'typebox/compile';
 import { type ApprovalFault, approvalFault } from './approval-rules.ts';
 import { updatesOfCommand } from './named-updates.ts';
@@ -41,11 +41,21 @@ function openApproval(
 ): { payload: Approval; sha256: string } | null {
   const parsed = parseStrictJson(envelope);
   if (!parsed.ok) return null;
-  const trusted = active.map(({ key_id, public_key_hex }) =>
-    loadTrustedKey({ keyId: key_id, publicKeyHex: public_key_hex }),
-  );
-  const verified = verifyEnvelope(parsed.value, trusted, APPROVAL_TYPE);
+  const verified = verifyEnvelope(parsed.value, trustedOf(active), APPROVAL_TYPE);
   const payload = verified.ok ? parseStrictJson(verified.payload) : null;
   if (!verified.ok || !payload?.ok || !payloads.Check(payload.value)) return null;
   return { payload: payload.value, sha256: createHash('sha256').update(verified.payload).digest('hex') };
+}
+
+/** By the list of a key set, which is made anew with each change of the set: loading a key costs more than verifying with it. */
+const loadedKeys = new WeakMap<readonly ServerKey[], readonly TrustedKey[]>();
+
+function trustedOf(active: readonly ServerKey[]): readonly TrustedKey[] {
+  const known = loadedKeys.get(active);
+  if (known !== undefined) return known;
+  const trusted = active.map(({ key_id: keyId, public_key_hex: publicKeyHex }) =>
+    loadTrustedKey({ keyId, publicKeyHex }),
+  );
+  loadedKeys.set(active, trusted);
+  return trusted;
 }
