@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { sortInTurns } from './turns.ts';
+import { createPace, sortInTurns } from './turns.ts';
 
 test('sortInTurns sorts as toSorted does, and keeps the order of equal items', async () => {
   const items = fc.array(fc.record({ key: fc.nat(50), n: fc.nat() }), { maxLength: 200, size: 'max' });
@@ -13,4 +13,19 @@ test('sortInTurns sorts as toSorted does, and keeps the order of equal items', a
     }),
     { numRuns: 50 },
   );
+});
+
+test('a pace rests for as long as each piece took, and not for long', async () => {
+  let nowMs = 1_000;
+  const rests: number[] = [];
+  const rest = async (ms: number) => {
+    rests.push(ms);
+    nowMs += ms;
+  };
+  const pace = createPace({ nowMs: () => nowMs, rest });
+  for (const tookMs of [7, 0, 300, 7]) {
+    nowMs += tookMs;
+    await pace();
+  }
+  expect(rests).toEqual([7, 0, 50, 7]);
 });

@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import { chunks } from './db/chunks.ts';
 import { slices } from './slices.ts';
 
@@ -5,6 +6,28 @@ import { slices } from './slices.ts';
 export async function takeTurn(): Promise<void> {
   const turn = slices.turn();
   if (turn !== null) await turn;
+}
+
+/** Longest rest of a pace, in milliseconds. */
+const REST_MAX_MS = 50;
+
+/**
+ * For work over the whole fleet that nobody waits for: call it after each piece. It rests for as long as the piece took, so
+ * that the work takes at most half of the time. libuv accepts one connection in each turn of the event loop: work that
+ * goes on in every other turn lets the queue of a busy port overflow.
+ */
+export function createPace({
+  nowMs = () => performance.now(),
+  rest = async (ms: number) => void (await setTimeout(ms)),
+}: {
+  nowMs?: () => number;
+  rest?: (ms: number) => Promise<void>;
+} = {}): () => Promise<void> {
+  let beganMs = nowMs();
+  return async () => {
+    await rest(Math.min(nowMs() - beganMs, REST_MAX_MS));
+    beganMs = nowMs();
+  };
 }
 
 /** Processes the items in batches, and lets the event loop turn before a batch if this turn is used up. */

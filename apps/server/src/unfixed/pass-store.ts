@@ -2,6 +2,8 @@ import type { Db, Tx } from '../platform/db/engine.ts';
 
 /** A server that died loses its claim after this time. */
 const CLAIM_MS = 120_000;
+/** A server that counts renews its claim so often, and not for each page: every commit waits for the disk. */
+export const RENEWED_EVERY_MS = CLAIM_MS / 8;
 /** A pass takes at most a fifth of the time: after a long one comes a long pause. */
 const PAUSE_PER_PASS = 4;
 

@@ -4,11 +4,11 @@ import type { AdvisoryWorker } from '../advisories/worker.ts';
 import { withTags } from '../agents/host-scope.ts';
 import type { Config } from '../config.ts';
 import type { Platform } from '../platform/platform.ts';
-import { takeTurn } from '../platform/turns.ts';
+import { createPace } from '../platform/turns.ts';
 import type { AdvisorySubjects } from './advisory-subjects.ts';
 import { activeHosts, packagesOf, pendingOf, reportsOf } from './facts-store.ts';
 import type { Image, ImageCache, Reported } from './image-cache.ts';
-import { claimPass, endPass, releasePass, renewClaim } from './pass-store.ts';
+import { claimPass, endPass, RENEWED_EVERY_MS, releasePass, renewClaim } from './pass-store.ts';
 import { readJudgements } from './read-judgements.ts';
 import { rowsByRecord } from './shared-rows.ts';
 import { createTally, type Offer } from './tally.ts';
@@ -47,9 +47,16 @@ export async function runUnfixedPass(
   const claim = platform.newId();
   const isMine = await database.transact((tx) => claimPass(tx, { claim, nowMs: platform.now(), intervalMs }));
   if (!isMine) return 'not_due';
-  const holds = () => database.transact((tx) => renewClaim(tx, { claim, nowMs: platform.now() }));
+  const startMs = platform.now();
+  let renewedMs = startMs;
+  /** Each write asks again: a server without its claim reads in vain for a moment at most. */
+  const holds = async () => {
+    const nowMs = platform.now();
+    if (nowMs >= renewedMs && nowMs - renewedMs < RENEWED_EVERY_MS) return true;
+    renewedMs = nowMs;
+    return database.transact((tx) => renewClaim(tx, { claim, nowMs }));
+  };
   try {
-    const startMs = platform.now();
     const counted = await countHosts(deps, { isStopped, holds });
     if (typeof counted === 'string') return counted;
     const turn = { claim, isStopped };
@@ -95,6 +102,7 @@ async function countHosts(
   });
   const stops = await stopsOf(deps);
   images.begin();
+  const pace = createPace();
   for (let after = ''; ; ) {
     const page = await activeHosts(db, { after, limit: PAGE_HOSTS });
     const last = page.at(-1);
@@ -108,7 +116,7 @@ async function countHosts(
       const own = imagesOf.get(id) ?? { images: [], isWhole: false };
       tally.add({ group: group ?? '', ...own, pending: pending.get(id) ?? new Map() });
     }
-    await takeTurn();
+    await pace();
   }
 }
 

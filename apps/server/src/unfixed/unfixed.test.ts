@@ -1,10 +1,12 @@
 import { sql } from 'kysely';
 import { describe, expect, test } from 'vitest';
 import { saveFetched, saveScores } from '../advisories/exploited/store.ts';
+import { insertTestAgent } from '../testing/agent-rows.ts';
 import { actionOf } from '../testing/approvals-app.ts';
 import { ENGINES } from '../testing/engines.ts';
 import { createInstalledFleet, INTERVAL_MS } from '../testing/installed-fleet.ts';
 import { insertInstalled } from '../testing/installed-rows.ts';
+import { RENEWED_EVERY_MS } from './pass-store.ts';
 import { runUnfixedPass } from './run-pass.ts';
 
 const URL = '/api/v1/unfixed';
@@ -502,32 +504,66 @@ describe.each(ENGINES)('the list of vulnerabilities without a fix on $name', (en
     expect(await it.only()).toMatchObject({ hosts: 1 });
   });
 
-  test.each([
-    ['while it reads', 2, 1],
-    ['before it writes', 3, 1],
-    ['before it ends', 4, 2],
-  ])('a server whose claim is taken over %s writes nothing more', async (_, nth, hosts) => {
-    const it = await scene();
-    it.vulnerable({ version: '3.0.11-1' });
-    await it.addHost({ openssl: '3.0.11-1' });
-    await it.pass();
-    await it.addHost({ openssl: '3.0.11-1' });
-    it.clock.advance(MINUTE);
-    const pass = () => it.database.read.selectFrom('unfixed_pass').selectAll().execute();
-    const [before] = await pass();
-    let writes = 0;
-    const transact: typeof it.database.transact = async (work, ...more) => {
-      writes += 1;
-      if (writes === nth) {
+  interface Taking {
+    hosts: number;
+    before?: number;
+    after?: number;
+    slowMs?: number;
+  }
+  test.each<[string, Taking]>([
+    ['while it reads', { after: 1, hosts: 1 }],
+    ['while it renews its claim', { before: 2, hosts: 1, slowMs: RENEWED_EVERY_MS }],
+    ['before it writes', { before: 2, hosts: 1 }],
+    ['before it ends', { before: 3, hosts: 2 }],
+  ])(
+    'a server whose claim is taken over %s writes nothing more',
+    async (_, { before, after, hosts, slowMs = 0 }) => {
+      const it = await scene();
+      it.vulnerable({ version: '3.0.11-1' });
+      await it.addHost({ openssl: '3.0.11-1' });
+      await it.pass();
+      await it.addHost({ openssl: '3.0.11-1' });
+      it.clock.advance(MINUTE);
+      const pass = () => it.database.read.selectFrom('unfixed_pass').selectAll().execute();
+      const [earlier] = await pass();
+      let writes = 0;
+      const takeOver = async () => {
         const taken = { claim: 'other', claimed_until: 0 };
         await it.database.transact((tx) => tx.updateTable('unfixed_pass').set(taken).execute());
-      }
-      return it.database.transact(work, ...more);
+      };
+      const transact: typeof it.database.transact = async (work, ...more) => {
+        writes += 1;
+        if (writes === before) await takeOver();
+        const result = await it.database.transact(work, ...more);
+        if (writes === after) await takeOver();
+        if (writes === 1) it.clock.advance(slowMs);
+        return result;
+      };
+      const platform = { ...it.platform, database: { ...it.database, transact } };
+      expect(await runUnfixedPass({ ...it.deps, platform }, { intervalMs: INTERVAL_MS })).toBe('claim_lost');
+      expect(await it.only()).toMatchObject({ hosts });
+      expect(await pass()).toEqual([{ ...earlier, claim: 'other', claimed_until: 0 }]);
+    },
+  );
+
+  test('counting hosts writes nothing, however many there are', async () => {
+    const it = await scene();
+    for (let n = 0; n < 3; n++) await it.addHost({ openssl: '3.0.11-1' });
+    await it.pass();
+    const writes = async (more: number) => {
+      for (let n = 0; n < more; n++) await insertTestAgent(it.database, { n: 1_000 + n });
+      it.clock.advance(MINUTE);
+      let count = 0;
+      const transact: typeof it.database.transact = (work, ...rest) => {
+        count += 1;
+        return it.database.transact(work, ...rest);
+      };
+      const platform = { ...it.platform, database: { ...it.database, transact } };
+      expect(await runUnfixedPass({ ...it.deps, platform }, { intervalMs: INTERVAL_MS })).toBe('ended');
+      return count;
     };
-    const platform = { ...it.platform, database: { ...it.database, transact } };
-    expect(await runUnfixedPass({ ...it.deps, platform }, { intervalMs: INTERVAL_MS })).toBe('claim_lost');
-    expect(await it.only()).toMatchObject({ hosts });
-    expect(await pass()).toEqual([{ ...before, claim: 'other', claimed_until: 0 }]);
+    const few = await writes(0);
+    expect(await writes(301)).toBe(few); // three more pages
   });
 
   test('killed at any write, the next pass ends with the same counts', async () => {
