@@ -1,6 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { encodeCursor } from './platform/http/lists.ts';
+import { encodePosition } from './platform/http/sorted-lists.ts';
 import { ENGINES, type TestEngine } from './testing/engines.ts';
 import { createTestApp, type TestApp } from './testing/test-app.ts';
 
@@ -75,6 +76,33 @@ describe.each(ENGINES)('lists on $name', (engine) => {
       }
     }
   });
+
+  test.each([
+    ['/api/v1/agents', 'status', 1],
+    ['/api/v1/agents', '-last_seen_at', 1],
+    ['/api/v1/updates', 'severity', 1],
+    ['/api/v1/updates', 'exploited', 2],
+    ['/api/v1/updates', 'urgency', 2],
+    ['/api/v1/vulnerabilities', '-urgency', 1],
+    ['/api/v1/vulnerabilities', 'hosts', 1],
+    ['/api/v1/unfixed', '-urgency', 2],
+    ['/api/v1/updates/by-host', 'urgency', 4],
+    ['/api/v1/updates/by-host', 'updates', 1],
+  ])(
+    'a made-up cursor of %s by %s with numbers that no column can hold is no fault of the server',
+    async (url, sort, parts) => {
+      const { app, authorization } = await openApp(engine);
+      for (const number of [Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER]) {
+        const position = { key: Array(parts).fill(number), id: 'x' };
+        const cursor = encodePosition({ sort, filter: {}, key: [] }, position);
+        const answer = await app.http.inject({
+          url: `${url}?sort=${sort}&cursor=${cursor}`,
+          headers: { authorization },
+        });
+        expect([answer.statusCode, answer.body]).toEqual([200, expect.stringContaining('"items":[]')]);
+      }
+    },
+  );
 
   test('a text cursor is invalid for events, which are sorted by number', async () => {
     const { app, authorization } = await openApp(engine);

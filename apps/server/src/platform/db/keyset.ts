@@ -81,8 +81,14 @@ function isAfter(
 ): RawBuilder<SqlBool> {
   const sign = descending ? sql`<` : sql`>`;
   const [term] = terms;
-  if (term !== undefined && terms.length === 1) return sql<SqlBool>`${term} ${sign} ${values[0]}`;
-  return sql<SqlBool>`(${sql.join(terms)}) ${sign} (${sql.join(values)})`;
+  const compared = values.map(comparedTo);
+  if (term !== undefined && terms.length === 1) return sql<SqlBool>`${term} ${sign} ${compared[0]}`;
+  return sql<SqlBool>`(${sql.join(terms)}) ${sign} (${sql.join(compared)})`;
+}
+
+/** PostgreSQL would take a number for one of the column's size, and fail at a made-up one that is larger. */
+function comparedTo(value: SortValue): RawBuilder<unknown> {
+  return typeof value === 'number' ? sql`CAST(${value} AS BIGINT)` : sql`${value}`;
 }
 
 function orderBy(terms: readonly RawBuilder<unknown>[], descending: boolean): RawBuilder<unknown> {
