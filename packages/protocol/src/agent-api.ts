@@ -93,6 +93,8 @@ export const INVENTORY_MAX_BYTES = 8 * 1024 * 1024;
 export const INVENTORY_MAX_PARTS = 32;
 /** Most packages of all parts of a report. */
 export const INVENTORY_PARTS_MAX_PACKAGES = 200_000;
+/** Most updates of all parts of a report. */
+export const INVENTORY_PARTS_MAX_UPDATES = 20_000;
 /** Maximum total size of a host's unfinished parts, after decompression, in bytes. */
 export const INVENTORY_PARTS_MAX_BYTES = 64 * 1024 * 1024;
 /** Most updates that one inventory report, or one part of it, may hold. */

@@ -6,6 +6,7 @@ import {
   INVENTORY_MAX_UPDATES,
   INVENTORY_PARTS_MAX_BYTES,
   INVENTORY_PARTS_MAX_PACKAGES,
+  INVENTORY_PARTS_MAX_UPDATES,
   type InventoryPackage,
   type InventoryReport,
   type InventoryUpdate,
@@ -26,6 +27,7 @@ export function encodeReport(report: InventoryReport): EncodedReport | null {
   const whole = encode(report);
   if (fitsOneRequest(report, whole)) return encodedOf([whole]);
   if (report.packages.length > INVENTORY_PARTS_MAX_PACKAGES) return null;
+  if (report.updates.length > INVENTORY_PARTS_MAX_UPDATES) return null;
   const bodies = partsOf(report).map(encode);
   const bytes = bodies.reduce((sum, { length }) => sum + length, 0);
   const areTooMany = bodies.length > INVENTORY_MAX_PARTS || bytes > INVENTORY_PARTS_MAX_BYTES;

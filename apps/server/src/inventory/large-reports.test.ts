@@ -115,6 +115,26 @@ describe.each(SAMPLED_ENGINES)('large inventory reports on $name', (engine) => {
     };
   }
 
+  test('of what a host offers no more only so many stay open', async () => {
+    const { database, deps, key, states } = await setUp();
+    const section = { agentId: key.agentId, ecosystem: 'apt' as const };
+    const record = (offers: readonly string[], digest: string) => {
+      const updates = offers.map((name) => ({ name, current_version: '1.0-1', available_version: '2.0-1' }));
+      const report = { ...reportOf('1.0-1', { count: 1 }), updates };
+      return recordLargeReport({ ...deps, openMax: 3 }, { ...section, report, digest });
+    };
+    await record(['a', 'b', 'c'], '1');
+    for (const n of [2, 3, 4]) await record(['c', `new-${n}`], String(n));
+    const open = await database.read
+      .selectFrom('updates')
+      .select('name')
+      .where('state', '=', 'pending')
+      .orderBy('name')
+      .execute();
+    expect(open.map(({ name }) => name)).toEqual(['c', 'new-3', 'new-4']);
+    expect((await states()).filter((state) => state === 'superseded')).toHaveLength(3);
+  });
+
   test('one is read in a separate thread, written in many short transactions, and stored like any other', async () => {
     const it = await setUp();
     const first = reportOf('1.0-1', { offered: 600 });

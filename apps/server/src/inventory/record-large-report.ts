@@ -6,6 +6,7 @@ import { weighedChunks } from '../platform/db/chunks.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import { inTurns } from '../platform/turns.ts';
 import { recordFirstSeen } from '../release-times/record-first-seen.ts';
+import { beyondKept, closeBeyond, OPEN_MAX } from '../updates/kept-updates.ts';
 import { recommendOffers } from '../updates/recommend-offers.ts';
 import { recordCandidates } from '../updates/record-candidates.ts';
 import {
@@ -79,7 +80,7 @@ export async function recordLargeReport(
   await inTurns(report.packages, { size: COMPARED_ITEMS, work: facts.addPackages });
   const { complete, updates } = report;
   const { known } = await readKnown(database.read, { ...section, updates });
-  const scan = { ...section, scannedAtMs, complete, facts, known };
+  const scan = { ...section, scannedAtMs, complete, facts, known, openMax: deps.openMax ?? OPEN_MAX };
   for (const part of partsOf(report.updates, weightOf)) {
     let added = new Map<string, UpdateRow>();
     const isOurs = await write(async (tx) => {
@@ -99,6 +100,9 @@ export async function recordLargeReport(
       await endClosed(tx, platform, await closeUpdates(tx, platform, { scan, rows: part }));
     });
     if (!isOurs) return { kind: 'overtaken' };
+  }
+  for (const part of partsOf(beyondKept(scan, { updates, closing }), () => 1)) {
+    if (!(await write((tx) => closeBeyond(tx, platform, part)))) return { kind: 'overtaken' };
   }
 
   // An incomplete report removes nothing.

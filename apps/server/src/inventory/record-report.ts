@@ -27,6 +27,8 @@ export interface ReportDeps {
   platform: Platform;
   /** The greatest change of a version that is recommended; `any` if absent. */
   maxChange?: MaxChange;
+  /** OPEN_MAX unless a test says otherwise. */
+  openMax?: number;
 }
 
 /**
@@ -52,7 +54,7 @@ export async function recordReport(
 /** What a report says besides its packages, once those are stored: the row of the report, and its updates. */
 export async function recordFindings(
   tx: Tx,
-  { platform, maxChange = 'any' }: ReportDeps,
+  { platform, maxChange = 'any', openMax }: ReportDeps,
   {
     agentId,
     ecosystem,
@@ -85,7 +87,7 @@ export async function recordFindings(
     condition: report.condition ? JSON.stringify(report.condition) : null,
   });
   await copyDigests(tx, agentId);
-  const { updates, closed } = await recordScan(tx, platform, { agentId, ecosystem, report });
+  const { updates, closed } = await recordScan(tx, platform, { agentId, ecosystem, report, openMax });
   await endClosed(tx, platform, closed);
   if (!hasPlaces(ecosystem)) return updates;
   await recordCandidates(tx, { agentId, ecosystem, report });

@@ -1,6 +1,10 @@
 import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
-import { INVENTORY_MAX_PACKAGES } from '@tidegate/protocol/agent-api';
+import {
+  INVENTORY_MAX_PACKAGES,
+  INVENTORY_MAX_UPDATES,
+  INVENTORY_PARTS_MAX_UPDATES,
+} from '@tidegate/protocol/agent-api';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { insertTestAgent } from '../testing/agent-rows.ts';
 import { ENGINES } from '../testing/engines.ts';
@@ -159,5 +163,21 @@ describe.each(ENGINES)('inventory reports in parts on $name', (engine) => {
     const answer = await putPart(parts, 2);
     expect([answer.status, answer.body.code]).toEqual([413, 'inventory_too_large']);
     expect(await kept()).toBe(before);
+  });
+
+  test('all parts together have at most so many updates; a report with more is dropped and changes nothing', async () => {
+    const { database, putPart, names, kept } = await setUp();
+    const parts = Array.from({ length: INVENTORY_PARTS_MAX_UPDATES / INVENTORY_MAX_UPDATES + 1 }, (_, n) =>
+      partOf(n, {
+        updates: Array.from({ length: INVENTORY_MAX_UPDATES }, (__, i) => ({
+          ...{ name: `u${n}-${i}`, current_version: '1', available_version: '2' },
+        })),
+      }),
+    );
+    for (let part = 1; part < parts.length; part++) expect((await putPart(parts, part)).status).toBe(202);
+    const answer = await putPart(parts, parts.length);
+    expect([answer.status, answer.body.code]).toEqual([413, 'inventory_too_large']);
+    expect([await names(), await kept()]).toEqual([[], 0]);
+    expect(await database.read.selectFrom('updates').select('id').execute()).toEqual([]);
   });
 });

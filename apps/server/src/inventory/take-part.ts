@@ -142,6 +142,8 @@ async function assemble(
     }
     for (const item of report.packages) packages.push(item);
     for (const update of report.updates) updates.push(update);
+    if (updates.length > ALL_PARTS.updates)
+      return { ok: false, refusal: tooLarge('in all parts', ALL_PARTS) };
   }
   if (scan === null) throw new Error('a report without parts');
   const { scanned_at, complete, condition } = scan;

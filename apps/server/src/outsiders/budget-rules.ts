@@ -18,6 +18,8 @@ export interface Budget extends Amount {
 export const BUDGETS = {
   /** Changed inventories and plans, by host: packages, updates and actions, and the bytes of their JSON. */
   reports: { rows: 1_000_000, bytes: 64 * MIB },
+  /** Updates that a host has not offered before, by host: those that ended are kept for ever. */
+  offers: { rows: 20_000, bytes: 8 * MIB },
   /** Versions new to the fleet, by host. */
   first_seen: { rows: 100_000, bytes: 16 * MIB },
   /** Events of agents, by host. */

@@ -1,5 +1,7 @@
 import type { InventoryPackage, InventoryUpdate } from '@tidegate/protocol/agent-api';
 import { describe, expect, test } from 'vitest';
+import { BUDGETS } from '../outsiders/budget-rules.ts';
+import { charge } from '../outsiders/charge.ts';
 import type { Database } from '../platform/db/engine.ts';
 import { insertTestAgent } from '../testing/agent-rows.ts';
 import { ENGINES } from '../testing/engines.ts';
@@ -27,12 +29,15 @@ describe.each(ENGINES)('recording a scan on $name', (engine) => {
         complete = true,
         packages = [installedOld],
         scanAgoMs = 0,
-      }: { complete?: boolean; packages?: InventoryPackage[]; scanAgoMs?: number } = {},
+        openMax,
+      }: { complete?: boolean; packages?: InventoryPackage[]; scanAgoMs?: number; openMax?: number } = {},
     ) {
       platform.clock.advance(1_000);
       const scannedAtMs = platform.now() - scanAgoMs;
       const report = { scanned_at: new Date(scannedAtMs).toISOString(), complete, packages, updates };
-      return database.transact((tx) => recordScan(tx, platform, { agentId, ecosystem: 'apt', report }));
+      return database.transact((tx) =>
+        recordScan(tx, platform, { agentId, ecosystem: 'apt', report, openMax }),
+      );
     }
     return { database, platform, agentId, scan };
   }
@@ -156,6 +161,64 @@ describe.each(ENGINES)('recording a scan on $name', (engine) => {
     expect(await findUpdate(database.read, id)).toMatchObject({ state: 'installed', out_of_band: 1 });
     const history = await readHistory(database.read, id);
     expect(history.map((row) => row.to_state).toReversed()).toEqual(['pending', ...steps]);
+  });
+
+  test('of what a host offers no more only so many stay open: the oldest pending ones are closed', async () => {
+    const { database, scan } = await setUp();
+    const offers = (from: number, to: number) =>
+      Array.from({ length: to - from + 1 }, (_, n) => ({ ...openssl, name: `package-${from + n}` }));
+    const names = (updates: readonly { name: string }[]) => updates.map(({ name }) => name);
+    const first = (await scan(offers(1, 3), { openMax: 4 })).updates;
+    // An operator decides about a rejected one.
+    await forceState(database, first[0]?.update_id ?? '', 'rejected');
+    expect(names((await scan(offers(4, 5), { openMax: 4 })).updates).toSorted()).toEqual(
+      names([...offers(1, 1), ...offers(3, 5)]),
+    );
+    expect(await findUpdate(database.read, first[1]?.update_id ?? '')).toMatchObject({
+      ...{ state: 'superseded', state_reason: 'no_longer_offered' },
+    });
+    // What is offered stays, however much it is.
+    const many = await scan(offers(4, 9), { openMax: 4 });
+    expect(names(many.updates).toSorted()).toEqual(names([...offers(1, 1), ...offers(4, 9)]));
+    // Round after round there are no more of them.
+    for (let round = 10; round < 50; round += 4) await scan(offers(round, round + 3), { openMax: 4 });
+    expect((await scan(offers(50, 50), { openMax: 4 })).updates).toHaveLength(4);
+    expect((await scan(offers(4, 4), { openMax: 4 })).updates).toHaveLength(4);
+  });
+
+  test('past its daily budget a host offers nothing new, with one event; what it offered before stays', async () => {
+    const { database, platform, agentId, scan } = await setUp();
+    const offer = (name: string) => ({ ...openssl, name });
+    const plan = { resolved_at: '2026-11-21T09:00:00Z', actions: [{ action: 'remove' as const, name: 'x' }] };
+    await scan([offer('a')]);
+    const spend = { kind: 'offers', subject: { agentId }, rows: BUDGETS.offers.rows - 1, bytes: 0 } as const;
+    await database.transact((tx) => charge(tx, platform, spend));
+    for (const name of ['b', 'c']) {
+      const { updates } = await scan([
+        { ...offer('a'), security: true, plan },
+        { ...offer(name), plan },
+      ]);
+      expect(updates.map((one) => one.name)).toEqual(['a']);
+      expect(await findUpdate(database.read, updates[0]?.update_id ?? '')).toMatchObject({
+        ...{ security: 1, plan_id: expect.any(String) },
+      });
+    }
+    const events = await database.read.selectFrom('events').select(['type', 'agent_id']).execute();
+    expect(events).toEqual([{ type: 'OUTSIDER_BUDGET_SPENT', agent_id: agentId }]);
+    platform.clock.advance(86_400_000);
+    expect((await scan([offer('a'), offer('b')])).updates.map(({ name }) => name)).toEqual(['a', 'b']);
+  });
+
+  test('an incomplete scan adds no more than what is kept, and what is open stays', async () => {
+    const { scan } = await setUp();
+    const offers = (from: number, to: number) =>
+      Array.from({ length: to - from + 1 }, (_, n) => ({ ...openssl, name: `package-${from + n}` }));
+    const incomplete = { complete: false, openMax: 4 };
+    const [one] = (await scan(offers(1, 3), incomplete)).updates;
+    for (let round = 4; round < 20; round += 4) await scan(offers(round, round + 3), incomplete);
+    const { updates } = await scan([], incomplete);
+    expect(updates.map(({ name }) => name).toSorted()).toEqual(offers(1, 4).map(({ name }) => name));
+    expect(updates).toContainEqual(one);
   });
 
   test('a failed update is closed once it is seen installed, and by nothing else', async () => {

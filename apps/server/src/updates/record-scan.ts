@@ -5,13 +5,15 @@ import { type Change, changeOf } from '@tidegate/versions/change';
 import type { Db, Tx } from '../platform/db/engine.ts';
 import type { Platform } from '../platform/platform.ts';
 import { inTurns } from '../platform/turns.ts';
+import { beyondKept, closeBeyond, mayOffer, OPEN_MAX, openOf } from './kept-updates.ts';
 import { offerBits, RECOMMENDED_ALWAYS, RECOMMENDED_HERE, rescanned } from './offer-rules.ts';
 import { UNKNOWN_FIX } from './queue-rules.ts';
 import {
   closedByScan,
   hasPlaces,
   type InstalledVersion,
-  packageKey,
+  offerKey,
+  rowKey,
   type ScanClosure,
   type ScanFacts,
   scanFacts,
@@ -74,6 +76,8 @@ export interface Scan {
   readonly complete: boolean;
   readonly facts: ScanFacts;
   readonly known: KnownUpdates;
+  /** OPEN_MAX unless a test says otherwise. */
+  readonly openMax: number;
 }
 
 /** The open updates of the host, and for each other version on offer the one closed last. */
@@ -88,7 +92,12 @@ export type KnownUpdates = Map<string, UpdateRow>;
 export async function recordScan(
   tx: Tx,
   platform: Pick<Platform, 'newId' | 'now'>,
-  { agentId, ecosystem, report }: { agentId: string; ecosystem: Ecosystem; report: ScanReport },
+  {
+    agentId,
+    ecosystem,
+    report,
+    openMax = OPEN_MAX,
+  }: { agentId: string; ecosystem: Ecosystem; report: ScanReport; openMax?: number | undefined },
 ): Promise<ScanOutcome> {
   const { complete, updates, packages } = report;
   const { known, open } = await readKnown(tx, { agentId, ecosystem, updates });
@@ -101,14 +110,16 @@ export async function recordScan(
         : [];
   const facts = scanFacts({ ecosystem, complete, packages: installed, updates });
   const scan = {
-    ...{ agentId, ecosystem, complete, facts, known },
+    ...{ agentId, ecosystem, complete, facts, known, openMax },
     scannedAtMs: Date.parse(report.scanned_at),
   };
   const fresh = await offerUpdates(tx, platform, { scan, updates });
   for (const [key, row] of fresh) known.set(key, row);
   const closing = [...known.values()].filter((row) => closedByScan(row, facts) !== null);
   const closed = await closeUpdates(tx, platform, { scan, rows: closing });
-  const isAsRead = fresh.size === 0 && closing.length === 0;
+  const beyond = beyondKept(scan, { updates, closing });
+  await closeBeyond(tx, platform, beyond);
+  const isAsRead = fresh.size === 0 && closing.length === 0 && beyond.length === 0;
   return {
     updates: isAsRead ? answersOf(ecosystem, open) : await openUpdates(tx, { agentId, ecosystem }),
     closed,
@@ -134,18 +145,23 @@ export async function readKnown(
   return { known, open };
 }
 
-/** Records offers of a scan; the caller adds the new rows to `known` once the transaction has committed. */
+/**
+ * Records offers of a scan; the caller adds the new rows to `known` once the transaction has committed. An incomplete scan closes
+ * nothing, so that it adds nothing beyond what is kept.
+ */
 export async function offerUpdates(
   tx: Tx,
   platform: Pick<Platform, 'newId' | 'now'>,
   { scan, updates }: { scan: Scan; updates: readonly ScannedOffer[] },
 ): Promise<Map<string, UpdateRow>> {
   const fresh = new Map<string, UpdateRow>();
-  const planned: { updateId: string; update: ScannedOffer }[] = [];
+  let planned: { updateId: string; update: ScannedOffer }[] = [];
+  const room = scan.complete ? Infinity : scan.openMax - openOf(scan.known).length;
   for (const update of updates) {
     const key = offerKey(update);
     const latest = fresh.get(key) ?? scan.known.get(key);
     const present = latest && isOfferedAgain(latest, scan) ? undefined : latest;
+    if (!present && fresh.size >= room) continue;
     // What a person has taken back stays with people when the host offers it again.
     const takenBack = latest?.taken_back ?? 0;
     const row = present ?? { ...newRow(platform, { ...scan, update }), taken_back: takenBack };
@@ -154,6 +170,11 @@ export async function offerUpdates(
       await refresh(tx, platform, { row: present, update });
     }
     planned.push({ updateId: row.id, update });
+  }
+  if (!(await mayOffer(tx, platform, { agentId: scan.agentId, rows: [...fresh.values()] }))) {
+    const dropped = new Set([...fresh.values()].map(({ id }) => id));
+    planned = planned.filter(({ updateId }) => !dropped.has(updateId));
+    fresh.clear();
   }
   const rows = [...fresh.values()];
   await insertUpdates(tx, rows);
@@ -242,16 +263,6 @@ function isOfferedAgain(
     scannedAtMs > row.updated_at &&
     closedByScan({ ...row, state: 'pending' }, facts) === null
   );
-}
-
-function offerKey(update: InventoryUpdate): string {
-  return `${packageKey(update)}\n${update.available_version}`;
-}
-
-/** A rollback is never what a host offers. */
-function rowKey(row: UpdateRow): string {
-  const key = `${packageKey(row)}\n${row.available_version}`;
-  return row.rollback_of === null ? key : `${key}\n${row.id}`;
 }
 
 /** A pending update, not stored yet. */

@@ -31,6 +31,19 @@ export function packageKey(of: { name: string; arch?: string | undefined }): str
   return `${of.name}\n${of.arch ?? ''}`;
 }
 
+/** What tells two offers of a report apart. */
+export function offerKey(update: InventoryUpdate): string {
+  return `${packageKey(update)}\n${update.available_version}`;
+}
+
+/** The same of a row; a rollback is never what a host offers. */
+export function rowKey(
+  row: Pick<UpdateRow, 'id' | 'name' | 'arch' | 'available_version' | 'rollback_of'>,
+): string {
+  const key = `${packageKey(row)}\n${row.available_version}`;
+  return row.rollback_of === null ? key : `${key}\n${row.id}`;
+}
+
 /** Takes a report in any number of pieces. Its cost is linear, however many versions a package has. */
 export interface GrowingFacts extends ScanFacts {
   addUpdates(updates: readonly InventoryUpdate[]): void;
