@@ -31,6 +31,25 @@ describe.each(ENGINES)('checks, on $name', (engine) => {
     }
   });
 
+  test('are read in the wanted versions alone, however many others a package has', async () => {
+    const database = await engine.open();
+    const [check] = checksAt(1_000, 'one');
+    if (!check) throw new Error('no check');
+    const versions = ['1', '2', '3'].map((version) => ({ ...check, subject: { ...check.subject, version } }));
+    await database.transact((tx) => saveChecks(tx, versions, { keeps: 'nothing', nowMs: 0 }));
+    const rows: number[] = [];
+    const { read } = database;
+    const run: typeof read.run = async (...args) => {
+      const found = await read.run(...args);
+      rows.push(found.length);
+      return found;
+    };
+    const counted = Object.assign(read.withoutPlugins(), { seals: read.seals, run });
+    const wanted = { ...check.subject, version: '2' };
+    expect([...(await readChecks(counted, [wanted, wanted])).values()]).toEqual([versions[1]]);
+    expect(rows).toEqual([1]);
+  });
+
   test('that are older than stored ones replace them only where allowed', async () => {
     const database = await engine.open();
     const [newer, older] = [checksAt(2_000, 'two'), checksAt(1_000, 'one')];

@@ -2,11 +2,12 @@ import { CompiledQuery, type Selectable, sql } from 'kysely';
 import { Type } from 'typebox';
 import { nameKeys } from '../installed/identity.ts';
 import { chunks } from '../platform/db/chunks.ts';
-import type { Db, Tx } from '../platform/db/engine.ts';
+import type { Db, HotRow, HotSql, Tx } from '../platform/db/engine.ts';
+import { text, textOrNull } from '../platform/db/hot-sql.ts';
 import type { Tables } from '../platform/db/tables.ts';
 import { parseAs } from '../platform/parse-as.ts';
 import type { InstalledPackage } from './installed-package.ts';
-import { type Subject, subjectKey } from './subjects.ts';
+import { distinctSubjects, type Subject, subjectKey } from './subjects.ts';
 
 /** A vulnerability database's answer about one subject, and its time. */
 export interface Check {
@@ -25,20 +26,39 @@ const INSERT_ROWS = 50;
 
 /** The newest check of each subject that has one, by `subjectKey`. */
 export async function readChecks(db: Db, subjects: readonly Subject[]): Promise<Map<string, Check>> {
-  const wanted = new Set(subjects.map(subjectKey));
   const checks = new Map<string, Check>();
-  for (const [ecosystem, names] of namesByEcosystem(subjects)) {
-    for (const some of chunks([...names])) {
-      const rows = await db
-        .selectFrom('advisory_checks')
-        .selectAll()
-        .where('ecosystem', '=', ecosystem)
-        .where('name', 'in', some)
-        .execute();
-      for (const row of rows) if (wanted.has(subjectKey(row))) checks.set(subjectKey(row), checkOf(row));
+  for (const some of chunks(distinctSubjects(subjects))) {
+    const keys = some.map(({ ecosystem, name, version }) => [ecosystem, name, version]);
+    for (const row of await db.run(CHECKS_OF, [JSON.stringify(keys)])) {
+      const check = checkOf(checkRow(row));
+      checks.set(subjectKey(check.subject), check);
     }
   }
   return checks;
+}
+
+const CHECK_COLUMNS =
+  'c.ecosystem, c.name, c.version, c.verdict, c.reason, c.advisory_ids, c.checked_at, c.source, c.snapshot';
+const IS_ASKED = 'c.ecosystem = k.value ->> 0 AND c.name = k.value ->> 1 AND c.version = k.value ->> 2';
+/** Each is looked up by its key: of a package there may be checks of very many other versions, each with thousands of ids. */
+const CHECKS_OF: HotSql = {
+  name: 'checks_of',
+  sqlite: `SELECT ${CHECK_COLUMNS} FROM json_each(?) AS k CROSS JOIN advisory_checks AS c WHERE ${IS_ASKED}`,
+  postgres: `SELECT s.* FROM json_array_elements($1::json) AS k (value)
+    CROSS JOIN LATERAL (SELECT ${CHECK_COLUMNS} FROM advisory_checks AS c WHERE ${IS_ASKED} LIMIT 1) AS s`,
+};
+
+const VERDICTS = ['clear', 'vulnerable', 'unchecked'] as const;
+
+/** The columns in the order of CHECKS_OF. */
+function checkRow(row: HotRow): Tables['advisory_checks'] {
+  const verdict = VERDICTS.find((one) => one === row[3]);
+  if (verdict === undefined) throw new Error('a check in the database has no verdict');
+  return {
+    ...{ ecosystem: text(row[0]), name: text(row[1]), version: text(row[2]), verdict },
+    ...{ reason: textOrNull(row[4]), advisory_ids: text(row[5]), checked_at: Number(row[6]) },
+    ...{ source: text(row[7]), snapshot: textOrNull(row[8]) },
+  };
 }
 
 const Ids = Type.Array(Type.String());
@@ -272,14 +292,4 @@ export async function readOpenUpdates(
     .where('id', '>', args.after);
   if (args.onlyUnjudged) query = query.where('verdict', 'is', null);
   return query.orderBy('id').limit(args.limit).execute();
-}
-
-function namesByEcosystem(subjects: readonly Subject[]): Map<string, Set<string>> {
-  const names = new Map<string, Set<string>>();
-  for (const { ecosystem, name } of subjects) {
-    const known = names.get(ecosystem);
-    if (known) known.add(name);
-    else names.set(ecosystem, new Set([name]));
-  }
-  return names;
 }
