@@ -11,6 +11,7 @@ import {
   VulnerabilityId,
   writtenText,
 } from './scalars.ts';
+import { AFFECTED_SAID_MAX } from './vulnerabilities-api.ts';
 
 export const UNFIXED_SORTS = ['urgency', 'hosts', 'first_seen_at'] as const;
 export const UNFIXED_SORT_DEFAULT = '-urgency';
@@ -55,8 +56,10 @@ export const UnfixedItem = strict({
   distribution: Type.String(),
   /** The source package where records name sources. */
   package: Type.String(),
-  /** Packages that hosts have of it, the first of them. */
-  installed_packages: Type.Array(Type.String()),
+  installed_packages: Type.Array(Type.String(), {
+    description:
+      'packages that hosts have of it, those of most hosts; none for operators who are bound to groups',
+  }),
   vulnerability: Type.String(),
   /** All ids of the one vulnerability. */
   names: Type.Array(Type.String()),
@@ -74,7 +77,10 @@ export const UnfixedItem = strict({
   exploited: nullable(Type.Boolean()),
   /** The lowest fixed version that the vulnerability database names; null: none. */
   fixed_in: nullable(Type.String()),
-  /** When the database first named one, and when the first host was offered an update that is judged to be free of it. */
+  /**
+   * When the database first named one, and when the first host was offered an update that is judged to be free of it: operators who are
+   * bound to groups see that while a host of theirs is.
+   */
   fix_known_at: nullable(Timestamp),
   fix_offered_at: nullable(Timestamp),
   /** Statements of operators in force about it, each for its own hosts and versions. */
@@ -107,6 +113,9 @@ export const UnfixedHost = strict({
   agent_id: Uuid,
   hostname: Type.String(),
   group: nullable(Type.String()),
-  packages: Type.Array(strict({ name: Type.String(), version: Type.String() })),
+  packages: Type.Array(strict({ name: Type.String(), version: Type.String() }), {
+    maxItems: AFFECTED_SAID_MAX,
+    description: 'what is installed of it now, the first of it',
+  }),
 });
 export type UnfixedHost = Static<typeof UnfixedHost>;

@@ -28,7 +28,8 @@ export const VulnerabilityFilter = {
     Type.String({
       minLength: 1,
       maxLength: 128,
-      description: 'part of an id or alias, of the summary or of the name of a package',
+      description:
+        'part of an id or alias, of the summary or, for operators of the whole fleet, of the name of a package',
     }),
   ),
 };
@@ -62,7 +63,9 @@ export const VulnerabilityItem = strict({
       distribution: Type.String(),
       /** The source package where records name sources. */
       package: Type.String(),
-      installed_packages: Type.Array(Type.String()),
+      installed_packages: Type.Array(Type.String(), {
+        description: 'none for operators who are bound to groups',
+      }),
       /** The lowest fixed version that the database names; null: none. */
       fixed_in: nullable(Type.String()),
     }),
@@ -111,15 +114,19 @@ export const AFFECTED_STATES = [...VULNERABILITY_FIXES, 'fixed'] as const;
 /** What an update that fixes it waits for. */
 export const FIX_WAITS = ['approval', 'plan', 'check', 'gate', 'hold', 'installation'] as const;
 
+/** Packages, and updates, that the row of one host says. */
+export const AFFECTED_SAID_MAX = 200;
+
 /** A host that has it now, or had it. */
 export const AffectedHost = strict({
   agent_id: Uuid,
   hostname: Type.String(),
   group: nullable(Type.String()),
   state: Type.Enum(AFFECTED_STATES),
-  /** What is installed of it now. */
-  packages: Type.Array(strict({ name: Type.String(), version: Type.String() })),
-  /** The updates that are judged to fix it. */
+  packages: Type.Array(strict({ name: Type.String(), version: Type.String() }), {
+    maxItems: AFFECTED_SAID_MAX,
+    description: 'what is installed of it now, the first of it',
+  }),
   fixes: Type.Array(
     strict({
       update_id: Uuid,
@@ -128,6 +135,7 @@ export const AffectedHost = strict({
       state: UpdateState,
       waits_for: Type.Enum(FIX_WAITS),
     }),
+    { maxItems: AFFECTED_SAID_MAX, description: 'the updates that are judged to fix it, the first of them' },
   ),
   /** When the last version that has it was removed or replaced; null while it has it. */
   fixed_at: nullable(Timestamp),

@@ -33,12 +33,13 @@ export async function unfixedItems(
   return known.map(({ row, ecosystem, names, cves, records, own }) => ({
     ...{ id: row.id, ecosystem, distribution: row.distribution, package: row.package },
     ...{ vulnerability: row.vulnerability, names, cves, records },
-    installed_packages: own,
+    // The names and the time are of all hosts.
+    installed_packages: scope === null ? own : [],
     ...{ hosts: row.hosts, hosts_with_pending_fix: row.pending },
     ...{ first_seen_at: rfc3339(row.first_seen_at), severity: row.severity },
     exploited: row.exploited === null ? null : row.exploited === 1,
     ...{ fixed_in: row.fixed_in, fix_known_at: timeOf(row.fix_known_at) },
-    fix_offered_at: timeOf(row.fix_offered_at),
+    fix_offered_at: scope === null || row.pending > 0 ? timeOf(row.fix_offered_at) : null,
     statements: statements
       .filter((one) => one.ecosystem === ecosystem && [...own, row.package].includes(one.package))
       .filter((one) => names.includes(one.vulnerability) && isOfDistribution(one, row))

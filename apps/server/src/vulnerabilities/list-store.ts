@@ -1,6 +1,8 @@
 import { directionOf, TOTAL_MAX } from '@tidegate/protocol/lists-api';
+import { ECOSYSTEMS } from '@tidegate/protocol/scalars';
 import { VULNERABILITY_SORTS, type VulnerabilitySort } from '@tidegate/protocol/vulnerabilities-api';
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
+import { osvEcosystem } from '../advisories/ecosystem-strings.ts';
 import type { Db } from '../platform/db/engine.ts';
 import { type GroupScope, groupInScope } from '../platform/db/group-scope.ts';
 import { isBehind, type Order, type Position, sortedBy } from '../platform/db/keyset.ts';
@@ -38,7 +40,7 @@ const FIXES = {
 };
 
 function conditionsOf(selection: VulnerabilitySelection): RawBuilder<SqlBool>[] {
-  const { severity, exploited, fix, cve, q } = selection;
+  const { scope, severity, exploited, fix, cve, q } = selection;
   const all: (RawBuilder<SqlBool> | false)[] = [
     sql<SqlBool>`hosts > 0`,
     // An advisory about several is found by its id; otherwise the list has each of them.
@@ -49,9 +51,36 @@ function conditionsOf(selection: VulnerabilitySelection): RawBuilder<SqlBool>[] 
       sql<SqlBool>`exploited = ${Number(exploited === 'true')}`,
     fix !== undefined && FIXES[fix],
     cve !== undefined && sql<SqlBool>`id IN (${named(cve)})`,
-    q !== undefined && sql<SqlBool>`search LIKE ${containing(q)} ESCAPE '\\'`,
+    q !== undefined && saysPart(containing(q), scope),
   ];
   return all.filter((condition) => condition !== false);
+}
+
+/** The names of packages are those of all hosts: who sees only some is not told by a search what the others have. */
+function saysPart(like: string, scope: GroupScope): RawBuilder<SqlBool> {
+  return scope === null
+    ? sql<SqlBool>`search LIKE ${like} ESCAPE '\\'`
+    : sql<SqlBool>`(lower(names) LIKE ${like} ESCAPE '\\' OR lower(summary) LIKE ${like} ESCAPE '\\')`;
+}
+
+/** What vulnerability databases call the systems of the hosts of a scope; null: of all hosts. */
+export async function distributionsOf(db: Db, scope: GroupScope): Promise<ReadonlySet<string> | null> {
+  if (scope === null) return null;
+  const systems = await db
+    .selectFrom('agents')
+    .select(['os_id', 'os_version_id'])
+    .distinct()
+    .where('deleted_at', 'is', null)
+    .where(groupInScope(scope, 'group_name'))
+    .execute();
+  return new Set(
+    systems.flatMap(({ os_id: id, os_version_id: versionId }) =>
+      ECOSYSTEMS.flatMap((ecosystem) => {
+        const osv = osvEcosystem(ecosystem, { id, versionId });
+        return osv.covered ? [osv.name] : [];
+      }),
+    ),
+  );
 }
 
 export function vulnerabilityOrder(sort: VulnerabilitySort): Order {

@@ -31,6 +31,7 @@ import { readPass } from '../unfixed/pass-store.ts';
 import { type HostsDeps, listAffectedHosts } from './list-hosts.ts';
 import {
   countVulnerabilities,
+  distributionsOf,
   findVulnerability,
   listVulnerabilities,
   readUnjudged,
@@ -80,7 +81,8 @@ export function mountVulnerabilities(
         positionOf: (row) => vulnerabilityPosition(sort, row),
       });
       const total = totalOf(await countVulnerabilities(db, selection));
-      return { items: page.map(vulnerabilityItem), next_cursor, ...total };
+      const seen = await distributionsOf(db, operator.groups);
+      return { items: page.map((row) => vulnerabilityItem(row, seen)), next_cursor, ...total };
     },
   });
 
@@ -123,7 +125,8 @@ export function mountVulnerabilities(
       const { unknown } = await coverageOf(db, operator.groups);
       const dates = await readKevDates(db, row.id);
       return {
-        ...{ ...vulnerabilityItem(row), covers: coveredBy(row) },
+        ...vulnerabilityItem(row, await distributionsOf(db, operator.groups)),
+        covers: coveredBy(row),
         ...{ exploited_since: dates?.addedOn ?? null, fix_due_on: dates?.dueOn ?? null },
         ...{ counted_at: endedAtMs === null ? null : rfc3339(endedAtMs), unknown_hosts: unknown },
       };
@@ -148,7 +151,7 @@ export function mountVulnerabilities(
     },
     handler: async ({ operator, params, query }) => {
       const row = await demand(params.id, operator.groups);
-      const { id, names } = vulnerabilityItem(row);
+      const { id, names } = vulnerabilityItem(row, null);
       const { limit, after } = askedPage(query);
       const of = { id, names, state: query.state, scope: operator.groups };
       const { items, last } = await listAffectedHosts(

@@ -5,6 +5,7 @@ import { tidyIdentities } from '../installed/tidy-installed.ts';
 import { actionOf } from '../testing/approvals-app.ts';
 import { ENGINES } from '../testing/engines.ts';
 import { createInstalledFleet } from '../testing/installed-fleet.ts';
+import { insertInstalled } from '../testing/installed-rows.ts';
 import { urgencyOf } from '../unfixed/vulnerability-rows.ts';
 import type { UpdateListFilter } from '../updates/filter-store.ts';
 import { listUpdates } from '../updates/list-store.ts';
@@ -283,6 +284,40 @@ describe.each(ENGINES)('vulnerabilities on $name', (engine) => {
     expect((await as('/CVE-2024-2')).status).toBe(404);
     expect((await as('/CVE-2024-2/hosts')).status).toBe(404);
     expect((await as('/coverage')).body).toMatchObject({ hosts: 1, not_judged: [] });
+  });
+
+  test('an operator who is bound to groups is not told which packages and systems others have', async () => {
+    const it = await scene();
+    it.osv.addRecord({ id: 'CVE-2024-1', summary: 'bad' }, [
+      { ecosystem: 'Debian:12', name: 'openssl', versions: ['3.0.11-1'] },
+      { ecosystem: 'Debian:11', name: 'openssl-old', versions: ['3.0.11-1'] },
+    ]);
+    await it.addHost({ openssl: '3.0.11-1' }, 'ours');
+    const other = await it.addHost({}, 'theirs');
+    const elsewhere = await it.addHost({ 'openssl-old': '3.0.11-1' }, 'theirs');
+    const of = { agent_id: other, ecosystem: 'apt', version: '3.0.11-1' };
+    const source = { source_name: 'openssl', source_version: '3.0.11-1' };
+    await it.database.transact(async (tx) => {
+      await insertInstalled(tx, { ...of, ...source, name: 'libsecret' });
+      await tx.updateTable('agents').set({ os_version_id: '11' }).where('id', '=', elsewhere).execute();
+    });
+    await it.pass();
+    expect(await it.get(`${URL}/CVE-2024-1`)).toMatchObject({ hosts: 3 });
+    expect(await it.ids('?q=libsecret')).toEqual(['CVE-2024-1']);
+    const as = async (path: string) => {
+      const headers = { 'x-test-groups': 'ours' };
+      const answer = await it.app.inject({ method: 'GET', url: path, headers });
+      expect([answer.statusCode, answer.body.includes('libsecret')]).toEqual([200, false]);
+      return answer.json();
+    };
+    for (const item of [await as(`${URL}/CVE-2024-1`), (await as(URL)).items[0]]) {
+      expect(item.packages).toMatchObject([{ distribution: 'Debian:12', package: 'openssl' }]);
+    }
+    for (const q of ['CVE-2024', 'bad']) expect((await as(`${URL}?q=${q}`)).total).toBe(1);
+    for (const q of ['libsecret', 'openssl-old']) expect((await as(`${URL}?q=${q}`)).total).toBe(0);
+    expect((await as('/api/v1/unfixed')).items).toMatchObject([
+      { package: 'openssl', hosts: 1, installed_packages: [], fix_offered_at: null },
+    ]);
   });
 
   test('what nobody can judge is said, never left out', async () => {
