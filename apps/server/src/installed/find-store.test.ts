@@ -75,6 +75,19 @@ describe.each(ENGINES)('hosts found by what is installed, on $name', (engine) =>
       expect(await it.list({ installed: { ...installed, ...how } })).toEqual([nine, candidate].sort());
   });
 
+  test('a package in more versions than a statement names is found on the same hosts', async () => {
+    const it = await scene();
+    const hosts: string[] = [];
+    for (const openssl of ['3.0.9-1', '3.0.10-1', '3.0.11-1', '3.0.12-1'])
+      hosts.push(await it.addHost({ openssl }));
+    const asked = { name: 'openssl', below: '3.0.12-1' };
+    const few = await findInstalled(it.database.read, asked);
+    const many = await findInstalled(it.database.read, asked, { namedMax: 2 });
+    expect([few.areTooMany, many.areTooMany]).toEqual([false, true]);
+    for (const installed of [few, many])
+      expect(await it.list({ installed })).toEqual(hosts.slice(0, 3).sort());
+  });
+
   test('below needs a package and a version that can be compared', async () => {
     const it = await scene();
     for (const query of [
@@ -101,7 +114,7 @@ describe.each(ENGINES)('hosts found by what is installed, on $name', (engine) =>
     await it.pass();
     const found = await findVulnerable(it.database.read, { name: 'cve-2024-1' });
     expect(found).toMatchObject({ hosts: 1, installed: { ids: [expect.any(Number)] } });
-    for (const how of [{}, { numbers: null }, { numbers: null, areOnMany: true }]) {
+    for (const how of [{}, { areTooMany: true }, { numbers: null }, { numbers: null, areOnMany: true }]) {
       const vulnerable = { ...found, installed: { ...found.installed, ...how } };
       expect(await it.list({ vulnerable })).toEqual([host]);
     }

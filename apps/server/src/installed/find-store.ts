@@ -1,6 +1,7 @@
 import { ECOSYSTEMS, type Ecosystem } from '@tidegate/protocol/scalars';
 import { compareVersions } from '@tidegate/versions';
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
+import { chunks } from '../platform/db/chunks.ts';
 import type { Db } from '../platform/db/engine.ts';
 import { takeTurn } from '../platform/turns.ts';
 import { nameKeys } from './identity.ts';
@@ -10,6 +11,12 @@ const READ_ROWS = 2_000;
 /** Installations up to which the hosts of packages are collected; where they are on more, hosts are looked at one after another. */
 const COLLECTED_MAX = 50_000;
 
+/**
+ * Identities that a statement names. A package has few versions, but what one host makes up: where there are more, the hosts that have
+ * them are found before, however many that are.
+ */
+const NAMED_MAX = 10_000;
+
 /** Hosts whose numbers are read before: of so few PostgreSQL should not guess how many there are. */
 const NUMBERED_MAX = 1_000;
 
@@ -18,6 +25,8 @@ export interface InstalledPackages {
   readonly ids: readonly number[];
   readonly keys: readonly number[];
   readonly areOnMany: boolean;
+  /** They are too many to be named in a statement: `numbers` has all hosts. */
+  readonly areTooMany: boolean;
   /** The numbers of the hosts that have them; null where there are more than a few. */
   readonly numbers: readonly number[] | null;
   /** At least so many hosts have them, deleted ones among them: of very many only some are counted. */
@@ -33,7 +42,11 @@ interface Asked {
 }
 
 /** Finds a package in the versions that any host has: these are few, so each is compared, and hosts are found by number. */
-export async function findInstalled(db: Db, { name, ecosystem, below }: Asked): Promise<InstalledPackages> {
+export async function findInstalled(
+  db: Db,
+  { name, ecosystem, below }: Asked,
+  limits: { namedMax?: number } = {},
+): Promise<InstalledPackages> {
   const found: { id: number; ecosystem: string; name: string }[] = [];
   for (const manager of managersOf(ecosystem)) {
     const isBelow = new Map<string, boolean>();
@@ -43,7 +56,7 @@ export async function findInstalled(db: Db, { name, ecosystem, below }: Asked): 
       if (isBelow.get(version) ?? true) found.push({ id, ecosystem: manager, name });
     }
   }
-  return foundPackages(db, found);
+  return foundPackages(db, found, limits);
 }
 
 /** Whether a package manager, or this one, can compare with such a version. */
@@ -77,20 +90,29 @@ async function* identitiesNamed(db: Db, { ecosystem, name }: { ecosystem: Ecosys
 export async function foundPackages(
   db: Db,
   found: readonly { readonly id: number; readonly ecosystem: string; readonly name: string }[],
+  { namedMax = NAMED_MAX } = {},
 ): Promise<InstalledPackages> {
   const ids = found.map(({ id }) => id);
   const byEcosystem = Map.groupBy(found, ({ ecosystem }) => ecosystem);
   const keys = [...byEcosystem].flatMap(([ecosystem, own]) =>
     nameKeys(ecosystem, [...new Set(own.map(({ name }) => name))]),
   );
-  if (ids.length === 0) return { ids, keys, areOnMany: false, numbers: [], hosts: 0 };
+  if (ids.length === 0) return { ids, keys, areOnMany: false, areTooMany: false, numbers: [], hosts: 0 };
+  if (ids.length > namedMax) {
+    const all = new Set<number>();
+    for (const some of chunks(ids, READ_ROWS)) {
+      for (const number of await numbersOf(db, some)) all.add(number);
+      await takeTurn();
+    }
+    return { ids, keys, areOnMany: false, areTooMany: true, numbers: [...all], hosts: all.size };
+  }
   const { rows } = await sql<{ installed: number; hosts: number }>`SELECT count(*) AS installed,
       count(DISTINCT agent_number) AS hosts
     FROM (SELECT i.agent_number FROM installed_packages AS i WHERE i.package_id IN (${listOf(ids)})
       LIMIT ${COLLECTED_MAX}) AS few`.execute(db);
   const [installed, hosts] = [Number(rows[0]?.installed), Number(rows[0]?.hosts)];
   const numbers = installed > NUMBERED_MAX ? null : await numbersOf(db, ids);
-  return { ids, keys, areOnMany: installed === COLLECTED_MAX, numbers, hosts };
+  return { ids, keys, areOnMany: installed === COLLECTED_MAX, areTooMany: false, numbers, hosts };
 }
 
 async function numbersOf(db: Db, ids: readonly number[]): Promise<number[]> {
@@ -104,15 +126,16 @@ async function numbersOf(db: Db, ids: readonly number[]): Promise<number[]> {
  * the packages are found first.
  */
 export function hasInstalled(
-  { ids, keys, areOnMany, numbers }: InstalledPackages,
+  { ids, keys, areOnMany, areTooMany, numbers }: InstalledPackages,
   { matches, when }: { matches: 'few' | 'many'; when?: RawBuilder<SqlBool> },
 ): RawBuilder<SqlBool> {
   if (ids.length === 0 || numbers?.length === 0) return sql<SqlBool>`1 = 0`;
   // OFFSET keeps PostgreSQL from joining instead: it would read the packages of all hosts. The sum keeps both engines from looking up
   // each identity under each key.
+  // What asks for something of a package says by that which are meant, where they are too many.
   const probed = sql<SqlBool>`EXISTS (SELECT 1 FROM inventory_agents AS h CROSS JOIN installed_packages AS i
-    WHERE h.agent_id = a.id AND i.agent_number = h.number AND i.name_key IN (${listOf(keys)})
-      AND (i.package_id + 0) IN (${listOf(ids)}) ${when ? sql`AND ${when}` : sql``} LIMIT 1 OFFSET 0)`;
+    WHERE h.agent_id = a.id AND i.agent_number = h.number
+      ${areTooMany ? sql`` : sql`AND i.name_key IN (${listOf(keys)}) AND (i.package_id + 0) IN (${listOf(ids)})`} ${when ? sql`AND ${when}` : sql``} LIMIT 1 OFFSET 0)`;
   if (numbers === null && (areOnMany || matches === 'many')) return probed;
   const collected =
     numbers === null

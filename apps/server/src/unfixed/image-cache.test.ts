@@ -62,3 +62,30 @@ test('versions that hosts had are forgotten when they are many', () => {
   cache.add(of('1'), named('a', 'b', 'c', 'd'));
   expect(cache.find(of('1'))).not.toBeNull();
 });
+
+test('a version that a host has in many architectures is one of its packages', () => {
+  const cache = createImageCache();
+  expect(cache.add(of('1'), named('x', 'x', 'y')).packages.map((one) => one.package.name)).toEqual([
+    'x',
+    'y',
+  ]);
+  expect(cache.add(of('2', 'b'), named('y', 'x'))).toBe(cache.find(of('1')));
+});
+
+test.each([
+  ['kept', {}],
+  ['read each time', { versionsMax: 1 }],
+])(
+  'of a name that databases know an image has so many versions, where it is %s, and says that it is not whole',
+  (_, limits) => {
+    const cache = createImageCache({ ...limits, ofNameMax: 2 });
+    const versions = ['1', '2', '3'].map((version) => ({
+      ...{ name: `a-${version}`, version, sourceName: 'a', sourceVersion: version },
+    }));
+    const other = { name: 'a-doc', version: '1', sourceName: 'a', sourceVersion: '1' };
+    const image = cache.add(of('1'), [...versions, other, ...named('b')]);
+    expect(image.packages.map((one) => one.package.name)).toEqual(['a-1', 'a-2', 'a-doc', 'b']);
+    expect(image.isWhole).toBe(false);
+    expect(cache.add(of('2'), [...versions.slice(1), ...named('b')]).isWhole).toBe(true);
+  },
+);

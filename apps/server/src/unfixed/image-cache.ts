@@ -4,10 +4,12 @@ import type { PackageVersionOf } from '../advisories/subjects.ts';
 import { sha256Hex } from '../platform/sha256.ts';
 import { type Installed, installedOf } from './unfixed-rules.ts';
 
-/** The packages of one ecosystem of a host, shared by all hosts that have the same. */
+/** The packages of one ecosystem of a host, shared by all hosts that have the same. Architectures are not told apart. */
 export interface Image {
   readonly ecosystem: Ecosystem;
   readonly packages: readonly Installed[];
+  /** Whether these are all packages of the host. */
+  readonly isWhole: boolean;
 }
 
 export interface Reported {
@@ -23,8 +25,18 @@ const VERSIONS_MAX = 500_000;
 /** Packages of all kept images together, about 8 bytes each. */
 const KEPT_MAX = 10_000_000;
 
+/**
+ * Versions that a host has of what databases are asked about under one name. An honest one has a few; of those that a host makes up
+ * each would be looked up, and kept with its vulnerabilities. What is beyond is left out.
+ */
+const VERSIONS_OF_NAME_MAX = 200;
+
 /** Remembers from one pass to the next what hosts have installed, so that a pass reads only what has changed. */
-export function createImageCache({ versionsMax = VERSIONS_MAX, keptMax = KEPT_MAX } = {}) {
+export function createImageCache({
+  versionsMax = VERSIONS_MAX,
+  keptMax = KEPT_MAX,
+  ofNameMax = VERSIONS_OF_NAME_MAX,
+} = {}) {
   const versions = new Map<string, { number: number; installed: Installed }>();
   const images = new Map<string, Image>();
   const reports = new Map<string, { name: string; image: Image; pass: number }>();
@@ -43,14 +55,21 @@ export function createImageCache({ versionsMax = VERSIONS_MAX, keptMax = KEPT_MA
   function add(report: Reported, packages: readonly PackageVersionOf[]): Image {
     const { ecosystem, system } = report;
     if (versions.size + packages.length > versionsMax || kept + packages.length > keptMax) {
-      return { ecosystem, packages: packages.map((one) => installedOf(ecosystem, system, one)) };
+      const unkept = packages.map((one) => installedOf(ecosystem, system, one));
+      const own = someOf(unkept, ofNameMax);
+      return { ecosystem, packages: own, isWhole: own.length === unkept.length };
     }
-    const own = packages.map((one) => versionOf(ecosystem, system, one)).sort((a, b) => a.number - b.number);
+    const all = packages.map((one) => versionOf(ecosystem, system, one));
+    const own = [...new Set(all)].sort((a, b) => a.number - b.number);
+    const some = someOf(
+      own.map(({ installed }) => installed),
+      ofNameMax,
+    );
     const key = sha256Hex(`${ecosystem} ${own.map(({ number }) => number).join()}`);
-    const image = images.get(key) ?? { ecosystem, packages: own.map(({ installed }) => installed) };
+    const image = images.get(key) ?? { ecosystem, packages: some, isWhole: some.length === own.length };
     if (!images.has(key)) {
       images.set(key, image);
-      kept += own.length;
+      kept += some.length;
     }
     const name = nameOf(report);
     if (name !== null) reports.set(placeOf(report), { name, image, pass });
@@ -96,6 +115,20 @@ export function createImageCache({ versionsMax = VERSIONS_MAX, keptMax = KEPT_MA
       }
     },
   };
+}
+
+/** The first of these packages, in so many versions of each name that databases know. */
+function someOf(packages: readonly Installed[], most: number): readonly Installed[] {
+  const versions = new Map<string, Set<string>>();
+  return packages.filter(({ subjects }) =>
+    subjects.every(({ ecosystem, name, version }) => {
+      const place = `${ecosystem}\n${name}`;
+      const own = versions.get(place) ?? new Set();
+      if (own.size >= most && !own.has(version)) return false;
+      versions.set(place, own.add(version));
+      return true;
+    }),
+  );
 }
 
 export type ImageCache = ReturnType<typeof createImageCache>;

@@ -20,6 +20,9 @@ interface Deps {
 export async function readJudgements(deps: Deps): Promise<Judgements> {
   const at = timesOf(deps);
   const judgements = new Map<string, Judgement>();
+  /** Each id is one text in memory: a kernel has thousands, in each of its versions. */
+  const texts = new Map<string, string>();
+  const shared = (id: string) => texts.get(id) ?? texts.set(id, id).get(id) ?? id;
   let after: Subject = { ecosystem: '', name: '', version: '' };
   for (;;) {
     const rows = await checksAfter(deps.platform.database.read, after);
@@ -27,7 +30,7 @@ export async function readJudgements(deps: Deps): Promise<Judgements> {
     if (!last) return judgements;
     after = last;
     for (const row of rows) {
-      const ids = Value.Parse(Ids, JSON.parse(row.advisory_ids));
+      const ids = Value.Parse(Ids, JSON.parse(row.advisory_ids)).map(shared);
       const judgement = judgementOf({ ...row, ids, checkedAtMs: Number(row.checked_at) }, at);
       if (ids.length > 0) judgements.set(subjectKey(row), judgement);
       else if (judgement.isWhole) judgements.set(subjectKey(row), NOTHING);

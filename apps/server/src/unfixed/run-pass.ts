@@ -3,6 +3,7 @@ import { Value } from 'typebox/value';
 import type { AdvisoryWorker } from '../advisories/worker.ts';
 import { withTags } from '../agents/host-scope.ts';
 import type { Config } from '../config.ts';
+import { compareText } from '../platform/compare-text.ts';
 import type { Platform } from '../platform/platform.ts';
 import { createPace } from '../platform/turns.ts';
 import type { AdvisorySubjects } from './advisory-subjects.ts';
@@ -23,6 +24,8 @@ const PAGE_HOSTS = 100;
 /** Packages that nobody has judged, and that one pass has judged: those of most hosts first. */
 const JUDGED_A_PASS = 5_000;
 const JUDGE_WAIT_MS = 60_000;
+/** Versions of one package that updates may bring to one host: those beyond fix nothing. An honest host is offered a few. */
+const OFFERS_MAX = 100;
 
 export interface UnfixedDeps {
   readonly platform: Pick<Platform, 'database' | 'newId' | 'now'>;
@@ -157,7 +160,7 @@ async function readPending(
   stops: Stops,
 ) {
   const db = platform.database.read;
-  const byHost = new Map<string, Map<string, Offer[]>>();
+  const byHost = new Map<string, Map<string, Map<string, boolean>>>();
   const scopes = stops.holds.map(({ scope }) => scope);
   const tagged = await withTags(
     db,
@@ -168,15 +171,26 @@ async function readPending(
   for (const row of await pendingOf(db, [...byId.keys()])) {
     const host = byId.get(row.agent_id);
     if (!host) continue;
-    const own = byHost.get(row.agent_id) ?? new Map<string, Offer[]>();
+    const own = byHost.get(row.agent_id) ?? new Map<string, Map<string, boolean>>();
     byHost.set(row.agent_id, own);
     const place = placeOf(row.ecosystem, row.name);
-    const offer = { version: row.available_version, isApprovable: waitsFor(row, host, stops) === 'approval' };
-    const offers = [...(own.get(place) ?? []), offer];
-    own.set(
-      place,
-      offers.toSorted((a, b) => (a.version < b.version ? -1 : 1)),
-    );
+    const versions = own.get(place) ?? new Map<string, boolean>();
+    own.set(place, versions);
+    const isApprovable = waitsFor(row, host, stops) === 'approval';
+    versions.set(row.available_version, isApprovable || (versions.get(row.available_version) ?? false));
   }
-  return byHost;
+  return new Map([...byHost].map(([id, own]) => [id, offersOf(own)]));
+}
+
+/** By package: each version once, in the order of their texts. */
+function offersOf(versions: ReadonlyMap<string, ReadonlyMap<string, boolean>>): Map<string, Offer[]> {
+  return new Map(
+    [...versions].map(([place, some]) => [
+      place,
+      [...some]
+        .map(([version, isApprovable]) => ({ version, isApprovable }))
+        .sort((a, b) => compareText(a.version, b.version))
+        .slice(0, OFFERS_MAX),
+    ]),
+  );
 }

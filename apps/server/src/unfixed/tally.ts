@@ -18,6 +18,13 @@ const VULNERABILITIES_MAX = 50_000;
 const NAMES_MAX = 100;
 /** Distinct installed versions of a vulnerability's package whose fix is looked up. */
 const VERSIONS_MAX = 20;
+/**
+ * Of one host and package manager, vulnerabilities times the packages that have them. An honest host with many old kernels has a
+ * third of it. Packages beyond it are not judged, so that the host is not known whole.
+ */
+const FINDINGS_MAX = 250_000;
+/** The same, questions whether an offered version fixes a finding: beyond it none fixes any. */
+const LOOKS_MAX = 500_000;
 /** Kinds of hosts that wait to be counted together. */
 const KINDS_MAX = 20_000;
 
@@ -33,6 +40,7 @@ export interface Sum {
   readonly key: string;
   readonly ecosystem: Image['ecosystem'];
   readonly subjects: Map<string, Subject>;
+  /** Names, those that most hosts have first. */
   readonly packages: Set<string>;
 }
 
@@ -72,6 +80,12 @@ interface VulnerabilityCounts {
   hosts: number;
   fixable: number;
   waiting: number;
+}
+
+/** Names of packages and subjects that hosts have of a sum, and how many have each. */
+interface Seen {
+  readonly names: Map<string, number>;
+  readonly subjects: Map<string, { readonly subject: Subject; readonly hosts: number }>;
 }
 
 interface Finding {
@@ -120,9 +134,10 @@ export function createTally(
     vulnerabilitiesOf,
     rowsOf,
   }: { vulnerabilitiesOf: (advisory: string) => readonly string[]; rowsOf: RowsOf },
-  { most = VULNERABILITIES_MAX } = {},
+  { most = VULNERABILITIES_MAX, findingsMax = FINDINGS_MAX, looksMax = LOOKS_MAX } = {},
 ) {
   const sums = new Map<string, Sum>();
+  const seen = new Map<Sum, Seen>();
   const rows = new Map<string, RowSum>();
   const vulnerabilities = new Map<string, VulnerabilitySum>();
   const affected = new Map<string, Set<Installed>>();
@@ -184,6 +199,12 @@ export function createTally(
     const { findings, unknown } = analysisOf(image);
     const total = groups.values().reduce((sum, hosts) => sum + hosts, 0);
     const fixedRows = new Map<RowSum, boolean>();
+    let looks = 0;
+    const fixingOf = (one: Vulnerable): readonly Offer[] => {
+      const offers = pending.get(one.installed.package.name) ?? [];
+      looks += offers.length;
+      return looks > looksMax ? [] : offers.filter(({ version }) => isFixedBy(one, version, judgements));
+    };
     for (const subject of unknown) {
       const key = subjectKey(subject);
       wanted.set(key, { subject, hosts: (wanted.get(key)?.hosts ?? 0) + total });
@@ -191,16 +212,8 @@ export function createTally(
     for (const { key, first, all, rows: ownRows } of findings) {
       const sum = sums.get(key) ?? newSum(key, image, first);
       if (sum === null) continue;
-      for (const { installed, subject } of all) {
-        if (sum.packages.size < NAMES_MAX) sum.packages.add(installed.package.name);
-        if (sum.subjects.size < VERSIONS_MAX) sum.subjects.set(subjectKey(subject), subject);
-      }
-      const fixing = all.map((one) => ({
-        subject: subjectKey(one.subject),
-        offers: (pending.get(one.installed.package.name) ?? []).filter(({ version }) =>
-          isFixedBy(one, version, judgements),
-        ),
-      }));
+      noteSeen(sum, { all, hosts: total });
+      const fixing = all.map((one) => ({ subject: subjectKey(one.subject), offers: fixingOf(one) }));
       const isFixed = fixing.every(({ offers }) => offers.length > 0);
       const isApprovable = fixing.every(({ offers }) => offers.some((offer) => offer.isApprovable));
       for (const id of vulnerabilitiesOf(first.id)) {
@@ -227,6 +240,24 @@ export function createTally(
       }
     }
     for (const [row, isFixed] of fixedRows) countRow(row, { groups, isFixed });
+  }
+
+  function noteSeen(sum: Sum, { all, hosts }: { all: readonly Vulnerable[]; hosts: number }): void {
+    const { names, subjects } = seen.get(sum) ?? { names: new Map(), subjects: new Map() };
+    seen.set(sum, { names, subjects });
+    for (const name of new Set(all.map((one) => one.installed.package.name)))
+      names.set(name, (names.get(name) ?? 0) + hosts);
+    for (const [key, subject] of new Map(all.map((one) => [subjectKey(one.subject), one.subject])))
+      subjects.set(key, { subject, hosts: (subjects.get(key)?.hosts ?? 0) + hosts });
+  }
+
+  /** Those of most hosts: the names and versions that one host makes up leave no others out. */
+  function keepSeen(): void {
+    for (const [sum, { names, subjects }] of seen) {
+      for (const [name] of mostOf([...names], NAMES_MAX, ([, hosts]) => hosts)) sum.packages.add(name);
+      for (const [key, { subject }] of mostOf([...subjects], VERSIONS_MAX, ([, one]) => one.hosts))
+        sum.subjects.set(key, subject);
+    }
   }
 
   function countRow(row: RowSum, { groups, isFixed }: Pick<Kind, 'groups'> & { isFixed: boolean }): void {
@@ -292,18 +323,28 @@ export function createTally(
     return row;
   }
 
+  function countFindings({ subjects }: Installed): number {
+    return subjects.reduce((sum, one) => sum + (judgements.get(subjectKey(one))?.ids.length ?? 0), 0);
+  }
+
   function analysisOf(image: Image): Analysis {
     const known = ofImage.get(image);
     if (known) return known;
-    const all = image.packages.map((installed) => {
-      const found = ofPackage.get(installed) ?? vulnerableOf(installed, judgements);
+    const all: ReturnType<typeof vulnerableOf>[] = [];
+    let counted = 0;
+    for (const installed of image.packages) {
+      const before = ofPackage.get(installed);
+      const more = before?.vulnerable.length ?? countFindings(installed);
+      if (counted + more > findingsMax) continue;
+      counted += more;
+      const found = before ?? vulnerableOf(installed, judgements);
       ofPackage.set(installed, found);
       for (const { subject } of found.vulnerable) {
         const own = affected.get(subjectKey(subject)) ?? new Set();
         affected.set(subjectKey(subject), own.add(installed));
       }
-      return found;
-    });
+      all.push(found);
+    }
     const vulnerable = all.flatMap((one) => one.vulnerable);
     const byKey = Map.groupBy(vulnerable, ({ subject, id }) => keyOf({ subject, id }));
     const findings = [...byKey].flatMap(([key, some]) => {
@@ -317,7 +358,7 @@ export function createTally(
     const analysis = {
       findings,
       names: [...new Set(vulnerable.map(({ installed }) => installed.package.name))].sort(),
-      isKnown: all.every((one) => one.isKnown),
+      isKnown: image.isWhole && all.length === image.packages.length && all.every((one) => one.isKnown),
       unknown: all.flatMap((one) => one.unknown),
     };
     ofImage.set(image, analysis);
@@ -329,6 +370,7 @@ export function createTally(
     /** The result, once every host is counted. */
     end() {
       countKinds();
+      keepSeen();
       return {
         ...{ rows, coverage, leftOut: leftOut.size, wanted: [...wanted.values()] },
         index: { vulnerabilities, affected, sums, unjudged: unjudgedOf(ofPackage) },
@@ -361,4 +403,8 @@ function unjudgedOf(all: ReadonlyMap<Installed, { readonly isKnown: boolean }>):
 
 export function keyOf({ subject, id }: { subject: Subject; id: string }): string {
   return `${placeOf(subject.ecosystem, subject.name)}\n${id}`;
+}
+
+function mostOf<T>(items: readonly T[], most: number, hostsOf: (item: T) => number): readonly T[] {
+  return items.toSorted((a, b) => hostsOf(b) - hostsOf(a)).slice(0, most);
 }

@@ -6,7 +6,7 @@ import { exploitedOf } from './unfixed-rules.ts';
 import { urgencyOf } from './vulnerability-rows.ts';
 import type { UnfixedRow } from './write-store.ts';
 
-/** Packages of a row that are stored. */
+/** Packages of a row that are stored: those of most hosts. */
 const PACKAGES_MAX = 100;
 
 /** The row of what was counted; `row` is what an earlier pass stored of it. */
@@ -29,7 +29,9 @@ export function rowOf(from: {
     return (details && lowestFix(one, details)) ?? [];
   });
   const fixed = lowestOf(fixes, ecosystem);
-  const packages = [...new Set([...sum.sums].flatMap((one) => [...one.packages]))].sort();
+  const ranked = [...sum.sums].flatMap((one) => [...one.packages].map((name, rank) => ({ name, rank })));
+  const named = new Set(ranked.sort((a, b) => a.rank - b.rank).map((one) => one.name));
+  const packages = [...named].slice(0, PACKAGES_MAX).sort();
   const [distribution = '', name = ''] = sum.key.split('\n');
   const exploited = exploitedOf({
     ...{ cves, isListed: cves.some(facts.isListed), isListKnown: facts.isListKnown },
@@ -41,7 +43,7 @@ export function rowOf(from: {
     ...{ vulnerability: record, first_seen_at: row?.first_seen_at ?? nowMs, gone_at: null },
     names: JSON.stringify([...new Set(telling.flatMap(({ names }) => names))]),
     ...{ cves: JSON.stringify(cves), records: JSON.stringify(told) },
-    packages: JSON.stringify(packages.slice(0, PACKAGES_MAX)),
+    packages: JSON.stringify(packages),
     ...{ hosts: sum.hosts, pending: sum.pending, exploited },
     ...{ severity, urgency: urgencyOf({ severity, exploited, epss: null }) },
     ...{ fixed_in: fixed, fix_known_at: row?.fix_known_at ?? (fixed === null ? null : nowMs) },

@@ -1,5 +1,7 @@
-import { sql } from 'kysely';
+import { type SqlBool, sql } from 'kysely';
 import { type InstalledPackages, listOf } from '../installed/find-store.ts';
+import { compareText } from '../platform/compare-text.ts';
+import { chunks } from '../platform/db/chunks.ts';
 import type { Db } from '../platform/db/engine.ts';
 import { type GroupScope, groupInScope } from '../platform/db/group-scope.ts';
 import { hasVulnerable, isLinked, type Vulnerable } from '../vulnerability-index/filter-store.ts';
@@ -54,22 +56,27 @@ export async function hostsFixed(
   { looks, fewChanges = FEW_CHANGES, ...page }: HostsPage & { looks: number; fewChanges?: number },
 ): Promise<{ hosts: (Host & System & { fixed_at: number })[]; last: string | null }> {
   const { found, limit } = page;
-  const { ids } = found.installed;
-  if (ids.length === 0) return { hosts: [], last: null };
-  const { rows } = await sql<{
-    changes: number;
-  }>`SELECT count(*) AS changes FROM (SELECT 1 FROM inventory_changes AS c
-      WHERE c.package_id IN (${listOf(ids)})
-    UNION ALL SELECT 1 FROM inventory_changes AS c WHERE c.replaced_id IN (${listOf(ids)})
-    LIMIT ${fewChanges}) AS few`.execute(db);
-  const looked =
-    Number(rows[0]?.changes) < fewChanges ? null : await activeHosts(db, { ...page, limit: looks }).execute();
+  if (found.installed.ids.length === 0) return { hosts: [], last: null };
+  const areFew =
+    !found.installed.areTooMany && (await countChanges(db, found.installed, fewChanges)) < fewChanges;
+  const looked = areFew ? null : await activeHosts(db, { ...page, limit: looks }).execute();
   const hosts =
     looked?.length === 0
       ? []
       : await fixedOf(db, { ...page, limit: limit + 1, among: looked?.map(({ id }) => id) });
   if (hosts.length > limit) return { hosts: hosts.slice(0, limit), last: hosts[limit - 1]?.id ?? null };
   return { hosts, last: looked?.length === looks ? (looked.at(-1)?.id ?? null) : null };
+}
+
+/** Counted up to `most`. */
+async function countChanges(db: Db, { ids }: InstalledPackages, most: number): Promise<number> {
+  const { rows } = await sql<{
+    changes: number;
+  }>`SELECT count(*) AS changes FROM (SELECT 1 FROM inventory_changes AS c
+      WHERE c.package_id IN (${listOf(ids)})
+    UNION ALL SELECT 1 FROM inventory_changes AS c WHERE c.replaced_id IN (${listOf(ids)})
+    LIMIT ${most}) AS few`.execute(db);
+  return Number(rows[0]?.changes);
 }
 
 /** The package that a change took away; null: it took none. */
@@ -79,12 +86,13 @@ async function fixedOf(
   db: Db,
   { found, scope, after, limit, among }: HostsPage & { among: readonly string[] | undefined },
 ): Promise<(Host & System & { fixed_at: number })[]> {
-  const ids = listOf(found.installed.ids);
+  const { areTooMany } = found.installed;
+  const ids = listOf(areTooMany ? [] : found.installed.ids);
   // Of few hosts the history of each is read, else that of the packages.
   // A value in place of a condition keeps PostgreSQL from joining: it would probe each host once for each system.
   const from = among
     ? sql`agents AS a CROSS JOIN inventory_agents AS h CROSS JOIN inventory_changes AS c
-        WHERE a.id IN (${sql.join(among)}) AND ${WENT} IN (${ids})`
+        WHERE a.id IN (${sql.join(among)}) ${areTooMany ? sql`` : sql`AND ${WENT} IN (${ids})`}`
     : sql`inventory_changes AS c CROSS JOIN inventory_agents AS h CROSS JOIN agents AS a
         WHERE (c.package_id IN (${ids}) AND c.change = 0 OR c.replaced_id IN (${ids}))`;
   const { rows } = await sql<Host & System & { fixed_at: number }>`SELECT a.id, a.hostname, a.group_name,
@@ -124,27 +132,30 @@ export async function packagesNamed(
   { installed, hosts }: { installed: InstalledPackages; hosts: readonly { id: string }[] },
 ) {
   if (hosts.length === 0) return [];
-  return db
-    .selectFrom('host_packages')
-    .select([
-      'agent_id',
-      'package_id',
-      'ecosystem',
-      'name',
-      'version',
-      'source_name',
-      'source_version',
-      'origin',
-    ])
-    .where(
-      'agent_id',
-      'in',
-      hosts.map((host) => host.id),
-    )
-    .where('name_key', 'in', installed.keys)
-    .orderBy('name')
-    .orderBy('version')
-    .execute();
+  return (
+    db
+      .selectFrom('host_packages')
+      .select([
+        'agent_id',
+        'package_id',
+        'ecosystem',
+        'name',
+        'version',
+        'source_name',
+        'source_version',
+        'origin',
+      ])
+      .where(
+        'agent_id',
+        'in',
+        hosts.map((host) => host.id),
+      )
+      // There may be more than values that can be bound.
+      .where(sql<SqlBool>`name_key IN (${listOf(installed.keys)})`)
+      .orderBy('name')
+      .orderBy('version')
+      .execute()
+  );
 }
 
 function linkKey({ package_id, os_id, os_version_id }: System & { package_id: number }): string {
@@ -153,26 +164,30 @@ function linkKey({ package_id, os_id, os_version_id }: System & { package_id: nu
 
 /** As what these packages are judged to have it, on which system. */
 async function linksOf(db: Db, { id, packages }: { id: string; packages: readonly number[] }) {
-  return db
-    .selectFrom('vulnerability_subjects as v')
-    .innerJoin('subject_packages as s', 's.subject', 'v.subject')
-    .select(['s.subject', 's.package_id', 's.os_id', 's.os_version_id'])
-    .where('v.vulnerability_id', '=', id)
-    .where('s.package_id', 'in', packages)
-    .orderBy('s.subject')
-    .execute();
+  const rows = [];
+  for (const some of chunks(packages)) {
+    rows.push(
+      ...(await db
+        .selectFrom('vulnerability_subjects as v')
+        .innerJoin('subject_packages as s', 's.subject', 'v.subject')
+        .select(['s.subject', 's.package_id', 's.os_id', 's.os_version_id'])
+        .where('v.vulnerability_id', '=', id)
+        .where('s.package_id', 'in', some)
+        .execute()),
+    );
+  }
+  return rows.sort((a, b) => compareText(a.subject, b.subject));
 }
 
-/** `subject` and version of what is judged to fix it. */
-export async function fixesOf(db: Db, id: string): Promise<Set<string>> {
+/** The versions that are judged to fix it, by the subject that has it. */
+export async function fixesOf(db: Db, id: string): Promise<ReadonlyMap<string, readonly string[]>> {
   const rows = await db
     .selectFrom('vulnerability_fixes')
     .select(['subject', 'version'])
     .where('vulnerability_id', '=', id)
+    .orderBy('subject')
+    .orderBy('version')
     .execute();
-  return new Set(rows.map(({ subject, version }) => fixKey(subject, version)));
-}
-
-export function fixKey(subject: string, version: string): string {
-  return `${subject}\n${version}`;
+  const bySubject = Map.groupBy(rows, ({ subject }) => subject);
+  return new Map([...bySubject].map(([subject, some]) => [subject, some.map(({ version }) => version)]));
 }

@@ -1,8 +1,8 @@
 import { Ecosystem } from '@tidegate/protocol/scalars';
 import { UpdateState as State } from '@tidegate/protocol/states';
-import type { AffectedHost } from '@tidegate/protocol/vulnerabilities-api';
+import { AFFECTED_SAID_MAX, type AffectedHost } from '@tidegate/protocol/vulnerabilities-api';
 import { Value } from 'typebox/value';
-import { subjectKey } from '../advisories/subjects.ts';
+import { type Subject, subjectKey } from '../advisories/subjects.ts';
 import { withTags } from '../agents/host-scope.ts';
 import type { Config } from '../config.ts';
 import { rfc3339 } from '../platform/clock.ts';
@@ -10,10 +10,10 @@ import type { GroupScope } from '../platform/db/group-scope.ts';
 import type { Platform } from '../platform/platform.ts';
 import { pendingOf } from '../unfixed/facts-store.ts';
 import { judgementsOf } from '../unfixed/read-judgements.ts';
-import { installedOf, vulnerableOf } from '../unfixed/unfixed-rules.ts';
+import { installedOf, placeOf } from '../unfixed/unfixed-rules.ts';
 import { stopsOf, waitsFor } from '../unfixed/waits-for.ts';
 import { findVulnerable, type Vulnerable } from '../vulnerability-index/filter-store.ts';
-import { affectedPackages, fixesOf, fixKey, hostsFixed, hostsHaving, packagesNamed } from './hosts-store.ts';
+import { affectedPackages, fixesOf, hostsFixed, hostsHaving, packagesNamed } from './hosts-store.ts';
 
 /** Hosts that one page looks at; where few are in the wanted state a page is shorter, and has a cursor. */
 const LOOKED_AT_MAX = 200;
@@ -77,12 +77,16 @@ async function surelyWithout<H extends { id: string; os_id: string; os_version_i
     ...subjects.values(),
   ]);
   const known = new Set(names);
-  const doubtful = new Set(
-    present.flatMap(({ row, ...installed }) => {
-      const { isKnown, vulnerable } = vulnerableOf(installed, judgements);
-      return isKnown && !vulnerable.some(({ id }) => known.has(id)) ? [] : [row.agent_id];
+  // Once for each subject: a host may have made up very many packages of one.
+  const clear = new Set(
+    [...subjects.keys()].filter((key) => {
+      const judgement = judgements.get(key);
+      return judgement?.isWhole === true && !judgement.ids.some((id) => known.has(id));
     }),
   );
+  const isClear = (own: readonly Subject[]) =>
+    own.length > 0 && own.every((one) => clear.has(subjectKey(one)));
+  const doubtful = new Set(present.flatMap(({ row, subjects: own }) => (isClear(own) ? [] : [row.agent_id])));
   return hosts.filter(({ id }) => !doubtful.has(id));
 }
 
@@ -123,24 +127,42 @@ async function describe(
   );
   return tagged.map((host) => {
     const own = packages.get(host.id) ?? [];
-    const open = pending.get(host.id) ?? [];
-    const offersOf = ({ name, subject }: { name: string; subject: string }) =>
-      open.filter((row) => row.name === name && fixes.has(fixKey(subject, row.available_version)));
-    const offered = own.map((one) =>
-      offersOf(one).map((row) => ({ row, waits_for: waitsFor(row, host, stops) })),
+    const open = Map.groupBy(pending.get(host.id) ?? [], (row) => placeOf(row.name, row.available_version));
+    // What a host makes up may be very many packages, and very many updates of one name: each is looked at once.
+    const fixing = new Map(
+      own.map(({ name, subject }) => [
+        placeOf(name, subject),
+        (fixes.get(subject) ?? [])
+          .map((version) => placeOf(name, version))
+          .filter((place) => open.has(place)),
+      ]),
     );
-    const isFixed = offered.length > 0 && offered.every((offers) => offers.length > 0);
-    const isApprovable = offered.every((offers) => offers.some(({ waits_for }) => waits_for === 'approval'));
-    const distinct = new Map(offered.flat().map((one) => [one.row.id, one]));
-    const versions = new Map(own.map(({ name, version }) => [`${name} ${version}`, { name, version }]));
+    const offers = new Map(
+      [...new Set([...fixing.values()].flat())].map((place) => [
+        place,
+        (open.get(place) ?? []).map((row) => ({ row, waits_for: waitsFor(row, host, stops) })),
+      ]),
+    );
+    const approvable = new Set(
+      [...offers].flatMap(([place, some]) =>
+        some.some(({ waits_for }) => waits_for === 'approval') ? [place] : [],
+      ),
+    );
+    const offered = [...fixing.values()];
+    const isFixed = offered.length > 0 && offered.every((places) => places.length > 0);
+    const isApprovable = offered.every((places) => places.some((place) => approvable.has(place)));
+    const versions = new Map(own.map(({ name, version }) => [placeOf(name, version), { name, version }]));
     return {
       ...{ agent_id: host.id, hostname: host.hostname, group: host.group_name },
       state: isFixed ? (isApprovable ? 'fixable' : 'waiting') : 'unfixed',
-      packages: [...versions.values()],
-      fixes: [...distinct.values()].map(({ row, waits_for }) => ({
-        ...{ update_id: row.id, name: row.name, version: row.available_version, waits_for },
-        state: Value.Parse(State, row.state),
-      })),
+      packages: [...versions.values()].slice(0, AFFECTED_SAID_MAX),
+      fixes: [...offers.values()]
+        .flat()
+        .slice(0, AFFECTED_SAID_MAX)
+        .map(({ row, waits_for }) => ({
+          ...{ update_id: row.id, name: row.name, version: row.available_version, waits_for },
+          state: Value.Parse(State, row.state),
+        })),
       fixed_at: null,
     };
   });
