@@ -86,9 +86,12 @@ function isAfter(
   return sql<SqlBool>`(${sql.join(terms)}) ${sign} (${sql.join(compared)})`;
 }
 
-/** PostgreSQL would take a number for one of the column's size, and fail at a made-up one that is larger. */
+/**
+ * A number stands in the text: PostgreSQL gives a bound one the size of the column, and fails at a made-up one that is larger.
+ * A cast would keep SQLite from finding it in an index.
+ */
 function comparedTo(value: SortValue): RawBuilder<unknown> {
-  return typeof value === 'number' ? sql`CAST(${value} AS BIGINT)` : sql`${value}`;
+  return typeof value === 'number' ? sql.lit(value) : sql`${value}`;
 }
 
 function orderBy(terms: readonly RawBuilder<unknown>[], descending: boolean): RawBuilder<unknown> {
