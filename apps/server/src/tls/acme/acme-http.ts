@@ -16,6 +16,7 @@ export interface AcmeAnswer {
   status: number;
   text: string;
   nonce: string | null;
+  /** Absolute, by https. */
   location: string | null;
   retryAfterMs: number | null;
 }
@@ -49,9 +50,9 @@ export function openAcmeHttp(options: {
           ...(body === undefined ? {} : { body }),
           signal: AbortSignal.any([AbortSignal.timeout(TIMEOUT_MS), options.signal]),
         });
-        return await answerOf(answer, options.now());
+        return await answerOf(answer, { url, nowMs: options.now() });
       } catch (error) {
-        throw new AcmeFault(`${new URL(url).host} does not answer (${codeOf(error)})`);
+        throw new AcmeFault(`${hostOf(url)} does not answer (${codeOf(error)})`);
       }
     },
     close: () => dispatcher.destroy(),
@@ -60,16 +61,29 @@ export function openAcmeHttp(options: {
 
 async function answerOf(
   { statusCode, headers, body }: Dispatcher.ResponseData,
-  nowMs: number,
+  { url, nowMs }: { url: string; nowMs: number },
 ): Promise<AcmeAnswer> {
   const header = (name: string) => [headers[name] ?? []].flat()[0] ?? null;
   return {
     status: statusCode,
     text: await body.text(),
     nonce: header('replay-nonce'),
-    location: header('location'),
+    location: locationOf(header('location'), url),
     retryAfterMs: retryAfterMs(header('retry-after'), nowMs),
   };
+}
+
+/** A location as the ACME server wrote it, or completed if it is relative; null for anything but https. */
+function locationOf(written: string | null, url: string): string | null {
+  if (written === null || !URL.canParse(written, url)) return null;
+  const { protocol, href } = new URL(written, url);
+  if (protocol !== 'https:') return null;
+  return URL.canParse(written) ? written : href;
+}
+
+/** The host of a URL that an ACME server may have written. */
+function hostOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).host : 'a URL of the ACME server';
 }
 
 /** The document of an answer with status 2xx; throws an AcmeFault with the server's words otherwise. */
@@ -86,7 +100,7 @@ export function documentOf<T extends TSchema>(
 export function demandSuccess({ url, answer }: { url: string; answer: AcmeAnswer }): void {
   if (answer.status >= 200 && answer.status < 300) return;
   const words = wordsOf(problemOf(answer)) ?? `status ${answer.status}`;
-  throw new AcmeFault(`${new URL(url).host}: ${words}`, { retryAfterMs: answer.retryAfterMs });
+  throw new AcmeFault(`${hostOf(url)}: ${words}`, { retryAfterMs: answer.retryAfterMs });
 }
 
 /** RFC 8555, section 6.5: the same request may be sent again with a new nonce. */

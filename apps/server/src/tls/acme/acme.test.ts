@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto';
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import type { RequestListener } from 'node:http';
 import { createServer } from 'node:https';
 import { join } from 'node:path';
@@ -255,6 +255,57 @@ describe('while no certificate is issued', () => {
     expect(it.lines.at(-1)).toContain('does not answer (UNABLE_TO_VERIFY_LEAF_SIGNATURE)');
     await it.open({ directoryUrl, ca: authority.cert }).look('operator');
     expect(it.lines.at(-1)).toContain('did not answer as an ACME server does');
+  });
+
+  test.each<[string, { nonce?: string; at?: string }, string]>([
+    ['no URL', { nonce: 'https://[' }, 'a URL of the ACME server does not answer'],
+    ['a relative location', { at: '/order/1' }, 'the order failed: (malformed)'],
+    ['a location without encryption', { at: 'http://127.0.0.1/order/1' }, 'the order has no URL'],
+  ])('an ACME server that answers with %s ends no server', async (_, { nonce, at }, cause) => {
+    const it = await place();
+    const authority = await createAuthority();
+    const { port } = await listening(
+      ({ method, url }, response) => {
+        const origin = `https://127.0.0.1:${port}`;
+        const newNonce = nonce ?? `${origin}/nonce`;
+        const directory = { newNonce, newAccount: `${origin}/account`, newOrder: `${origin}/order` };
+        const order = { status: 'pending', authorizations: [], finalize: `${origin}/finalize` };
+        const failed = {
+          ...order,
+          status: 'invalid',
+          error: { type: 'urn:ietf:params:acme:error:malformed' },
+        };
+        const answers = new Map<string | undefined, object>([
+          ['/dir', directory],
+          ['/account', { status: 'valid' }],
+          ['/order', order],
+          ['/order/1', failed],
+        ]);
+        const locations = new Map([
+          ['/account', `${origin}/account/1`],
+          ['/order', at],
+        ]);
+        const location = locations.get(url ?? '');
+        response.writeHead(200, { 'replay-nonce': 'nonce', ...(location && { location }) });
+        response.end(method === 'HEAD' ? undefined : JSON.stringify(answers.get(url) ?? {}));
+      },
+      await authority.issue(['127.0.0.1']),
+    );
+    const tls = it.open({ directoryUrl: `https://127.0.0.1:${port}/dir`, ca: authority.cert });
+    await tls.look('timer');
+    expect(it.lines.at(-1)).toContain(cause);
+    await tls.look('timer');
+    expect(it.attempts()).toBe(1);
+  });
+
+  test('an account key that cannot be read ends no server', async () => {
+    const it = await place();
+    mkdirSync(join(it.acmeDir, 'account-key.pem'), { recursive: true });
+    const tls = it.open();
+    await tls.look('timer');
+    expect(it.lines.at(-1)).toContain('EISDIR');
+    await tls.look('timer');
+    expect(it.attempts()).toBe(1);
   });
 
   test('a stop ends an attempt at once, and leaves no failure', async () => {

@@ -71,8 +71,9 @@ export function keepCertificate(options: AcmeOptions): ServerTls {
       await renew();
     } catch (error) {
       if (stopping.signal.aborted) return;
-      if (!(error instanceof AcmeFault)) throw error;
-      recordFailure(error, earlier);
+      // Whatever goes wrong is a failed attempt: it ends no server, and the next one waits its turn.
+      const fault = error instanceof AcmeFault ? error : new AcmeFault(`the attempt ended: ${String(error)}`);
+      recordFailure(fault, earlier);
     }
   }
 
