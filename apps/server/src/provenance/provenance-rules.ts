@@ -47,6 +47,19 @@ export function isSettled(
   return nowMs >= fetchedAtMs && nowMs < fetchedAtMs + RETRY_MS[status];
 }
 
+/**
+ * What is kept of an answer: one that tells nothing takes nothing away from an earlier one, which is asked for again as soon as
+ * what is unknown.
+ */
+export function keptOf<T extends { status: ProvenanceStatus; fetched_at: number }>(
+  answer: T,
+  before: T | null,
+): T {
+  if (answer.status !== 'unknown' || before === null || before.status === 'unknown') return answer;
+  if (before.status === 'verified') return before;
+  return { ...before, fetched_at: answer.fetched_at + RETRY_MS.unknown - RETRY_MS[before.status] };
+}
+
 const RANK: readonly ProvenanceStatus[] = ['verified', 'unverified', 'mismatch', 'absent', 'unknown'];
 
 /** The strongest of several attestations of one artifact; `absent` if there is none. */

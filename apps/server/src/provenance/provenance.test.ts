@@ -203,6 +203,25 @@ describe.each(ENGINES)('provenance at the gate on $name', (engine) => {
     expect(it.npm.requests.slice(asked)).toEqual(['/-/npm/v1/attestations/left@1.0.0']);
   });
 
+  test('a registry that fails takes away nothing of what it said before, and is queried again after a while', async () => {
+    const it = await setUp(engine);
+    const other = await scene.bundle({ name: 'pkg:npm/left@2.0.0', digest: { sha512: '00'.repeat(64) } });
+    it.npm.attest('left', '2.0.0', [{ predicateType: SLSA, bundle: other }]);
+    const id = await it.id('npm');
+    const warned = [{ status: 'mismatch' }];
+    expect(await it.shown(id)).toMatchObject(warned);
+    it.npm.mode = 'garbage';
+    it.clock.advance(25 * 3_600_000);
+    expect(await it.shown(id)).toMatchObject(warned);
+    const asked = it.npm.requests.length;
+    expect(await it.shown(id)).toMatchObject(warned);
+    expect(it.npm.requests).toHaveLength(asked);
+    it.npm.mode = 'up';
+    it.npm.attest('left', '2.0.0', [{ predicateType: SLSA, bundle: npmBundle }]);
+    it.clock.advance(15 * 60_000);
+    expect(await it.shown(id)).toEqual([VERIFIED]);
+  });
+
   test('apt has none: no query and nothing shown', async () => {
     const it = await setUp(engine);
     expect(await it.shown(await it.addUpdate())).toEqual([]);

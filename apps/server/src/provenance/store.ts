@@ -22,6 +22,20 @@ export async function readProvenances(
   return found;
 }
 
+export async function findProvenance(
+  db: Db,
+  of: Pick<ProvenanceRow, 'ecosystem' | 'name' | 'version' | 'artifact'>,
+): Promise<ProvenanceRow | null> {
+  const query = db
+    .selectFrom('provenances')
+    .selectAll()
+    .where('ecosystem', '=', of.ecosystem)
+    .where('name', '=', of.name)
+    .where('version', '=', of.version)
+    .where('artifact', '=', of.artifact);
+  return (await query.executeTakeFirst()) ?? null;
+}
+
 export async function saveProvenance(tx: Tx, row: ProvenanceRow): Promise<void> {
   const { ecosystem: _, name: __, version: ___, artifact: ____, ...said } = row;
   await tx

@@ -9,8 +9,8 @@ import type { Platform } from '../platform/platform.ts';
 import { createTwoLaneQueue } from '../platform/two-lane-queue.ts';
 import type { AgedEcosystem } from '../release-times/subjects.ts';
 import type { ProvenanceClient } from './fetch-provenance.ts';
-import { type ProvenanceSubject, provenanceKey } from './provenance-rules.ts';
-import { saveProvenance } from './store.ts';
+import { keptOf, type ProvenanceSubject, provenanceKey } from './provenance-rules.ts';
+import { findProvenance, type ProvenanceRow, saveProvenance } from './store.ts';
 
 /** Fetches provenance with the lowest priority: nobody waits for it, so it never delays a decision. */
 export interface ProvenanceWorker {
@@ -59,7 +59,7 @@ export function createProvenanceWorker(options: ProvenanceWorkerOptions): Proven
         cause,
       });
     }
-    const row = {
+    const row: ProvenanceRow = {
       ecosystem,
       name,
       version,
@@ -69,7 +69,9 @@ export function createProvenanceWorker(options: ProvenanceWorkerOptions): Proven
       builder: provenance.builder,
       fetched_at: nowMs,
     };
-    await platform.database.transact((tx) => saveProvenance(tx, row));
+    await platform.database.transact(async (tx) =>
+      saveProvenance(tx, keptOf(row, await findProvenance(tx, row))),
+    );
   }
 
   return {
