@@ -259,9 +259,15 @@ export interface Silent {
  */
 export async function findSilentAgents(
   db: Db,
-  args: { nowMs: number; bootedAt: number; intervals: number; intervalSeconds: number; limit: number },
+  args: {
+    nowMs: number;
+    listeningSince: number;
+    intervals: number;
+    intervalSeconds: number;
+    limit: number;
+  },
 ): Promise<Silent[]> {
-  const { nowMs, bootedAt, intervals, intervalSeconds, limit } = args;
+  const { nowMs, listeningSince, intervals, intervalSeconds, limit } = args;
   const patienceMs = sql<number>`coalesce(polling_interval_seconds, ${sql.lit(intervalSeconds)}) * ${sql.lit(intervals * 1_000)}`;
   return db
     .selectFrom('agent_presence as p')
@@ -270,7 +276,7 @@ export async function findSilentAgents(
     .where('a.status', '=', 'active')
     .where('a.deleted_at', 'is', null)
     .where('p.last_seen_at', '<=', sql<number>`${sql.lit(nowMs)} - ${patienceMs}`)
-    .where(sql.lit(bootedAt), '<=', sql<number>`${sql.lit(nowMs)} - ${patienceMs}`)
+    .where(sql.lit(listeningSince), '<=', sql<number>`${sql.lit(nowMs)} - ${patienceMs}`)
     .where((e) => e.or([e('p.silence_told', 'is', null), e('p.silence_told', '<>', e.ref('p.last_seen_at'))]))
     .orderBy('p.last_seen_at')
     .orderBy('a.id')

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { insertTestAgent } from '../testing/agent-rows.ts';
 import { ENGINES, type TestEngine } from '../testing/engines.ts';
 import { createTestPlatform } from '../testing/test-platform.ts';
-import { reportSilentAgents } from './watch-offline.ts';
+import { createSilenceLooks, reportSilentAgents } from './watch-offline.ts';
 
 const MINUTE = 60_000;
 
@@ -22,7 +22,7 @@ async function setUp(engine: TestEngine) {
         .execute(),
     );
   const report = (booted = bootedAt) =>
-    reportSilentAgents(platform, { bootedAt: booted, isStopped: () => false });
+    reportSilentAgents(platform, { listeningSince: booted, isStopped: () => false });
   const events = () =>
     database.read
       .selectFrom('events')
@@ -30,7 +30,21 @@ async function setUp(engine: TestEngine) {
       .where('type', '=', 'agent_offline')
       .orderBy('position')
       .execute();
-  return { database, platform, first, second, third, seen, report, events };
+  let isFailing = false;
+  const failing = {
+    ...platform,
+    database: {
+      ...database,
+      get read() {
+        if (isFailing) throw new Error('no database');
+        return database.read;
+      },
+    },
+  };
+  const fail = (isNow: boolean) => {
+    isFailing = isNow;
+  };
+  return { database, platform, failing, fail, first, second, third, seen, report, events };
 }
 
 describe.each(ENGINES)('hosts that go silent on $name', (engine) => {
@@ -91,6 +105,59 @@ describe.each(ENGINES)('hosts that go silent on $name', (engine) => {
     expect(await report(booted)).toBe(1);
   });
 
+  test.each<[string, (it: Awaited<ReturnType<typeof setUp>>, look: () => Promise<number>) => Promise<void>]>([
+    ['slept', async ({ platform }) => platform.clock.advance(60 * MINUTE)],
+    [
+      'had no database',
+      async ({ platform, fail }, look) => {
+        fail(true);
+        for (let i = 0; i < 120; i += 1) {
+          platform.clock.advance(MINUTE / 2);
+          await expect(look()).rejects.toThrow('no database');
+        }
+        fail(false);
+      },
+    ],
+  ])('a server that %s waits as long before it calls hosts silent', async (_, interrupt) => {
+    const it = await setUp(engine);
+    const { platform, first, second, seen } = it;
+    const looks = createSilenceLooks(it.failing);
+    const look = async (minutes: number) => {
+      let told = 0;
+      for (let i = 0; i < 2 * minutes; i += 1) {
+        platform.clock.advance(MINUTE / 2);
+        told += await looks.next();
+      }
+      return told;
+    };
+    for (let i = 0; i < 5; i += 1) {
+      await seen(first, platform.now());
+      await seen(second, platform.now());
+      expect(await look(1)).toBe(0);
+    }
+    await interrupt(it, looks.next);
+    expect(await looks.next()).toBe(0);
+    expect(await look(1)).toBe(0);
+    await seen(first, platform.now());
+    expect(await look(1)).toBe(0);
+    expect(await look(1)).toBe(1);
+    expect((await it.events()).map((event) => event.agent_id)).toEqual([second]);
+  });
+
+  test('a server whose clock was set back reports silent hosts', async () => {
+    const { platform, first, seen } = await setUp(engine);
+    const looks = createSilenceLooks(platform);
+    expect(await looks.next()).toBe(0);
+    platform.clock.advance(-24 * 60 * MINUTE);
+    await seen(first, platform.now());
+    let told = 0;
+    for (let i = 0; i < 7; i += 1) {
+      told += await looks.next();
+      platform.clock.advance(MINUTE / 2);
+    }
+    expect(told).toBe(1);
+  });
+
   test('two servers on one database report once', async () => {
     const { database, platform, first, second, seen, report, events } = await setUp(engine);
     await seen(first, platform.now());
@@ -99,7 +166,10 @@ describe.each(ENGINES)('hosts that go silent on $name', (engine) => {
     const other = createTestPlatform(database, { startMs: platform.now(), seed: 'other' });
     const told = await Promise.all([
       report(),
-      reportSilentAgents(other, { bootedAt: platform.now() - 10 * MINUTE, isStopped: () => false }),
+      reportSilentAgents(other, {
+        listeningSince: platform.now() - 10 * MINUTE,
+        isStopped: () => false,
+      }),
     ]);
     expect(told.reduce((sum, count) => sum + count, 0)).toBe(2);
     expect((await events()).map((event) => event.agent_id).toSorted()).toEqual([first, second].toSorted());

@@ -8,14 +8,17 @@ import { claimSilence, findSilentAgents } from './store.ts';
 const EVERY_MS = 30_000;
 /** Hosts per transaction: a failing network silences a whole fleet at once. */
 const CHUNK = 200;
+/** After so long without a look nobody knows whether check-ins were taken meanwhile, in milliseconds. */
+const GAP_MS = 2 * EVERY_MS;
 
 /** Reports each host once when it goes silent; nothing else would reveal it. */
-export function createOfflineWatch(platform: Platform, { bootedAt }: { bootedAt: number }): BackgroundWork {
+export function createOfflineWatch(platform: Platform): BackgroundWork {
+  const looks = createSilenceLooks(platform);
   return repeat({
     intervalMs: EVERY_MS,
     async run(isStopped) {
       try {
-        await reportSilentAgents(platform, { bootedAt, isStopped });
+        await looks.next(isStopped);
       } catch (error) {
         platform.log.error('the check for silent hosts failed', { error: String(error) });
       }
@@ -24,19 +27,39 @@ export function createOfflineWatch(platform: Platform, { bootedAt }: { bootedAt:
 }
 
 /**
+ * The looks of one watch. Where the last one is long ago, the server stood still, its database was away, or its clock has
+ * jumped: then no host is silent before it had the time to be heard again.
+ */
+export function createSilenceLooks(platform: Platform): {
+  next(isStopped?: () => boolean): Promise<number>;
+} {
+  let listeningSince: number | null = null;
+  let lookedAt = 0;
+  return {
+    async next(isStopped = () => false) {
+      const nowMs = platform.now();
+      if (listeningSince === null || nowMs < lookedAt || nowMs - lookedAt > GAP_MS) listeningSince = nowMs;
+      const told = await reportSilentAgents(platform, { listeningSince, isStopped });
+      lookedAt = platform.now();
+      return told;
+    },
+  };
+}
+
+/**
  * Records `agent_offline` for every host without a check-in for three of its intervals, once per silence. A server that
  * was down itself waits as long before it counts hosts as silent. Returns the number of events.
  */
 export async function reportSilentAgents(
   platform: Platform,
-  { bootedAt, isStopped }: { bootedAt: number; isStopped: () => boolean },
+  { listeningSince, isStopped }: { listeningSince: number; isStopped: () => boolean },
 ): Promise<number> {
   const nowMs = platform.now();
   let told = 0;
   while (!isStopped()) {
     const silent = await findSilentAgents(platform.database.read, {
       nowMs,
-      bootedAt,
+      listeningSince,
       intervals: ONLINE_INTERVALS,
       intervalSeconds: CHECK_IN_INTERVAL_SECONDS,
       limit: CHUNK,

@@ -13,7 +13,7 @@ const DAY_MS = 86_400_000;
 
 /** The one door of agents, their credentials, and what their check-ins share. */
 export function openAgents(opening: Opening) {
-  const { config, platform, secrets, keyRing, limiter, background, workOfOne, bootedAt, counts } = opening;
+  const { config, platform, secrets, keyRing, limiter, background, workOfOne, counts } = opening;
   const { database, now, random, log } = platform;
   const { refreshFamilyMaxDays: maxDays } = config;
   const { verifiedMaxBytes, lastMaxBytes } = cacheSizes(config.agentCacheMb);
@@ -22,7 +22,7 @@ export function openAgents(opening: Opening) {
   const lastSeen = background.use('last seen', createLastSeen({ database, log }));
   const addresses = createAddresses({ now, random, lastMaxBytes });
   const checkIn = { platform, config, keyRing, lastSeen, addresses };
-  workOfOne.use('offline watch', (fenced) => createOfflineWatch(fenced, { bootedAt }));
+  workOfOne.use('offline watch', createOfflineWatch);
   return {
     guard: createAgentGuard({ platform, door }),
     /** For the routes that issue credentials. */
