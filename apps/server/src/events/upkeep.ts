@@ -1,3 +1,4 @@
+import { createDue } from '../platform/due.ts';
 import type { BackgroundWork } from '../platform/repeat.ts';
 import { repeat } from '../platform/repeat.ts';
 import { chainKept } from './chain-events.ts';
@@ -15,7 +16,7 @@ export function createEventUpkeep(
   deps: CheckpointDeps & { trusted: () => CheckpointKeys; retentionDays: number | null },
 ): BackgroundWork {
   const { platform, signer, trusted, retentionDays } = deps;
-  let nextPruneMs = 0;
+  const isPruneDue = createDue(PRUNE_INTERVAL_MS);
   let isTruncationTold = false;
 
   async function look(isStopped: () => boolean): Promise<void> {
@@ -35,8 +36,7 @@ export function createEventUpkeep(
     }
     // Of an act, or of a process that ended in the middle of one.
     await finishRemoval(platform, { isStopped });
-    if (retentionDays === null || platform.now() < nextPruneMs) return;
-    nextPruneMs = platform.now() + PRUNE_INTERVAL_MS;
+    if (retentionDays === null || !isPruneDue(platform.now())) return;
     const how = { signer, trusted: trusted(), isStopped };
     const { removed, refused } = await pruneEvents(platform, { retentionDays, ...how });
     if (removed > 0) platform.log.info('events pruned', { removed });

@@ -1,4 +1,5 @@
 import { DELIVERIES_KEPT_DAYS } from '@tidegate/protocol/notifications-api';
+import { createDue } from '../platform/due.ts';
 import type { Platform } from '../platform/platform.ts';
 import { type BackgroundWork, repeat } from '../platform/repeat.ts';
 import { deleteEnded } from './delivery-store.ts';
@@ -28,21 +29,18 @@ export function createNotifier(
   const { platform } = deps;
   const looks: Looks = new Map();
   const againAt = new Map<string, number>();
-  let nextStateMs = 0;
-  let nextTidyMs = 0;
+  const isStateDue = createDue(STATE_MS);
+  const isTidyDue = createDue(TIDY_MS);
 
   async function run(isStopped: () => boolean): Promise<void> {
     const nowMs = platform.now();
-    if (nowMs >= nextStateMs) {
-      nextStateMs = nowMs + STATE_MS;
+    if (isStateDue(nowMs)) {
       await watchExploited({ platform, advisories, advisoryMaxAgeMs, againAt }, isStopped);
       await escalate(deps);
     }
     await takeEvents(deps, looks, isStopped);
     await sendDigests(deps, isStopped);
-    if (nowMs < nextTidyMs || isStopped()) return;
-    nextTidyMs = nowMs + TIDY_MS;
-    await tidyDeliveries(platform, isStopped);
+    if (!isStopped() && isTidyDue(nowMs)) await tidyDeliveries(platform, isStopped);
   }
 
   return repeat({

@@ -81,6 +81,20 @@ describe.each(ENGINES)('the outbox on $name', (engine) => {
     expect((await deliveries()).map(({ events }) => events)).toEqual([2]);
   });
 
+  test.each([0, 60])('a clock that was set back holds no event back (%s seconds)', async (batch_seconds) => {
+    const { channel, rule, event, take, deliveries, clock, receiver } = await open(engine);
+    await rule(await channel(receiver.url), { mode: { kind: 'at_once', batch_seconds } });
+    const looks = new Map();
+    await event();
+    if (batch_seconds > 0) await take(looks);
+    clock.advance(-DAY_MS);
+    await event();
+    await take(looks);
+    clock.advance(batch_seconds * 1_000);
+    await take(looks);
+    expect((await deliveries()).map(({ events }) => events)).toEqual([2]);
+  });
+
   test('keeps quiet in quiet hours, and sends everything after them', async () => {
     const { channel, rule, event, take, deliveries, clock, receiver } = await open(engine);
     // The clock of tests stands at 09:00 UTC.

@@ -22,6 +22,8 @@ import { nextDigest, quietUntil } from './time-rules.ts';
 const LISTED = 20;
 const FAILED = 'update_failed';
 const EVENTS_A_STEP = 1_000;
+/** The next digest is never later than this: what is was written by a clock that was set back since. */
+const NEXT_MAX_MS = 8 * 86_400_000;
 
 export interface DigestDeps extends NotificationDeps {
   /** Approvals that wait for their time. */
@@ -36,7 +38,8 @@ export async function sendDigests(deps: DigestDeps, isStopped: () => boolean = (
     if (isStopped()) return;
     if (!isOfMode(rule, 'digest')) continue;
     const nowMs = platform.now();
-    if (rule.next_digest_at === null || rule.next_digest_at > nowMs) continue;
+    const atMs = rule.next_digest_at;
+    if (atMs === null || (atMs > nowMs && atMs <= nowMs + NEXT_MAX_MS)) continue;
     if (quietUntil(rule.quietHours, nowMs) === null) await sendDigest(deps, { rule, nowMs, isStopped });
   }
 }

@@ -18,7 +18,10 @@ export function createRefused(most = REFUSED_MAX): Refused {
   return {
     reasonOf(policySha256, update, nowMs) {
       const before = known.get(`${policySha256} ${update.id}`);
-      return before && before.untilMs > nowMs && before.facts === factsOf(update) ? before.reason : null;
+      // A clock that was set back must not keep it from being asked again.
+      const leftMs = before ? before.untilMs - nowMs : 0;
+      const isKept = leftMs > 0 && leftMs <= ASKED_AGAIN_MS;
+      return before && isKept && before.facts === factsOf(update) ? before.reason : null;
     },
     add(policySha256, { update, reason, nowMs }) {
       if (known.size >= most) known.clear();

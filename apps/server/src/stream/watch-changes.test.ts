@@ -47,3 +47,25 @@ test.each(ENGINES)(
     );
   },
 );
+
+test.each(ENGINES)('rows are reported after the clock was set back, on $name', async (engine) => {
+  const database = await engine.open();
+  const platform = createTestPlatform(database);
+  const { agentId } = await insertTestAgent(database, { n: 1 });
+  const row = { agentId, n: 1, state: 'pending', expiresAtMs: platform.now() };
+  const { updateId } = await insertTestUpdate(database, row);
+  const watch = createChangeWatch(platform, { lookEveryMs: 5 });
+  onTestFinished(() => watch.stop());
+  const told: Change[] = [];
+  await watch.listen((changes) => told.push(...changes));
+  platform.clock.advance(-3_600_000);
+  await expect.poll(() => told.some(({ topic }) => topic === 'updates')).toBe(true);
+  told.length = 0;
+  platform.clock.advance(1_000);
+  await database.transact((tx) =>
+    tx.updateTable('updates').set({ updated_at: platform.now() }).where('id', '=', updateId).execute(),
+  );
+  await expect
+    .poll(() => told.filter(({ topic }) => topic === 'updates'))
+    .toContainEqual({ topic: 'updates', ids: [updateId] });
+});

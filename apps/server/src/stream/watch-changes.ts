@@ -148,6 +148,11 @@ async function openRowsLook(
 
   let window = await openWindow(now() - OVERLAP_MS);
   return async () => {
+    if (now() < window.sinceMs) {
+      // The clock was set back: what is written from now on would be before the window, and some has been.
+      window = await openWindow(now() - OVERLAP_MS);
+      return [{ topic: rows.topic, ids: null }];
+    }
     const { sinceMs, written, ids: before } = window;
     // The clock of another replica may be ahead: it must not hide later rows.
     const nextSinceMs = Math.max(sinceMs, Math.min(written.newestMs, now()) - OVERLAP_MS);
