@@ -1,15 +1,16 @@
 import { NotificationChannel, NotificationRule, RulePreview } from '@tidegate/protocol/notifications-api';
 import { Value } from 'typebox/value';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { refreshBadges } from '../advisories/badges.ts';
 import { saveFetched, saveScores } from '../advisories/exploited/store.ts';
 import { createDueCounts } from '../calendar/count-due.ts';
 import { insertTestAgent } from '../testing/agent-rows.ts';
-import { createApprovalsApp } from '../testing/approvals-app.ts';
+import { actionOf, createApprovalsApp } from '../testing/approvals-app.ts';
 import { ENGINES, type TestEngine } from '../testing/engines.ts';
 import { insertInstalled } from '../testing/installed-rows.ts';
 import { createNotificationScene, RULE, startReceiver } from '../testing/notification-scene.ts';
 import { outsideIsolates, TURNING } from '../testing/outside-isolates.ts';
+import { createNotifier } from './background.ts';
 import { mountChannels } from './channel-routes.ts';
 import { mountDeliveries } from './delivery-routes.ts';
 import { escalate } from './escalate.ts';
@@ -191,6 +192,62 @@ describe.each(ENGINES)('notifications on $name', (engine) => {
     await expect.poll(told).toBe(1);
   });
 
+  test('a version that fixes nothing exploited on one host is told as soon as it does on another', async () => {
+    const { osv, database, addUpdate, agentId, exploited, watch, events, clock } = await open(engine);
+    // On the first host it fixes something else, and leaves something exploited.
+    const record = (id: string, versions: string[]) =>
+      osv.addRecord({ id }, [{ ecosystem: 'Debian:12', name: 'openssl', versions }]);
+    record('CVE-2026-7', ['1.1']);
+    record('CVE-2026-8', ['1.1', '2']);
+    record('CVE-2026-9', ['1.0']);
+    const offer = async (host: string, installed: string) => {
+      const row = {
+        agent_id: host,
+        ecosystem: 'apt',
+        name: 'openssl',
+        arch: '',
+        version: installed,
+        held: 0,
+      };
+      const source = { source_name: 'openssl', source_version: installed };
+      await database.transact((tx) => insertInstalled(tx, { ...row, ...source }));
+      const fields = { from_version: installed };
+      const plan = [actionOf({ name: 'openssl', version: '2', fields })];
+      await addUpdate({ name: 'openssl', version: '2', agentId: host, plan });
+      await exploited('CVE-2026-8', 'CVE-2026-9');
+    };
+    await offer(agentId, '1.1');
+    await watch();
+    const other = (await insertTestAgent(database, { n: 2, group: 'web' })).agentId;
+    await offer(other, '1.0');
+    clock.advance(60_000);
+    await watch();
+    expect(await events('exploited_fix_waits')).toMatchObject([
+      { vulnerabilities: ['CVE-2026-9'], updates_waiting: 1, groups: ['web'] },
+    ]);
+  });
+
+  test('a clock that was set back does not stop the watch for exploited fixes', async () => {
+    const { deps, platform, worker, fix, exploited, events, clock } = await open(engine);
+    const notifier = createNotifier(
+      { ...deps, due: createDueCounts(platform) },
+      { advisories: worker, advisoryMaxAgeMs: 10 * DAY_MS, tickMs: 5 },
+    );
+    onTestFinished(() => notifier.stop());
+    notifier.start();
+    const told = async () => {
+      clock.advance(60_000);
+      return (await events('exploited_fix_waits')).length;
+    };
+    await fix();
+    await exploited('CVE-2026-1');
+    await expect.poll(told).toBe(1);
+    clock.advance(-DAY_MS);
+    await fix({ name: 'curl', cve: 'CVE-2026-2' });
+    await exploited('CVE-2026-1', 'CVE-2026-2');
+    await expect.poll(told).toBe(2);
+  });
+
   test('an update that brings an exploited vulnerability is no fix of one', async () => {
     const { osv, addUpdate, fix, exploited, watch, events } = await open(engine);
     osv.addRecord({ id: 'CVE-2026-9' }, [{ ecosystem: 'Debian:12', name: 'openssl', versions: ['2'] }]);
@@ -308,6 +365,22 @@ describe.each(ENGINES)('notifications on $name', (engine) => {
       .at(-1)
       .sections.find(({ title }: { title: string }) => title === 'Exploited');
     expect(shown.items[0].text).toMatch(/openssl 2 fixes CVE-2026-1: 0 updates wait, 1 held, known for/);
+  });
+
+  test('a digest comes again after a clock that was a year ahead is set back', async () => {
+    const { channel, rule, digest, messages, clock, receiver } = await open(engine);
+    const mode = { kind: 'digest' as const, at: '10:00', zone: 'UTC', weekdays: [1, 2, 3, 4, 5, 6, 7] };
+    await rule(await channel(receiver.url), { mode, conditions: { ...RULE.conditions, event_types: [] } });
+    clock.advance(365 * DAY_MS);
+    await digest();
+    expect(await messages()).toHaveLength(1);
+    clock.advance(-365 * DAY_MS);
+    await digest();
+    await digest();
+    expect(await messages()).toHaveLength(2);
+    clock.advance(2 * HOUR_MS);
+    await digest();
+    expect(await messages()).toHaveLength(3);
   });
 
   test('a digest counts everything since the last one, however much, and lists the first failures', async () => {
