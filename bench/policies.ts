@@ -5,7 +5,7 @@ import { tmpDir } from '@tidegate/testkit/tmp';
 import { openPostgres } from '../apps/server/src/platform/db/postgres.ts';
 import { openSqlite } from '../apps/server/src/platform/db/sqlite.ts';
 import type { MatchedPolicy } from '../apps/server/src/policy-runs/match-rules.ts';
-import { collect } from '../apps/server/src/policy-runs/run-policies.ts';
+import { collect, createTurn } from '../apps/server/src/policy-runs/run-policies.ts';
 import { databaseOptions } from '../apps/server/src/testing/database-options.ts';
 import { STANDING_TERMS } from '../apps/server/src/testing/standing.ts';
 import { createTestPlatform } from '../apps/server/src/testing/test-platform.ts';
@@ -50,7 +50,11 @@ export async function benchPolicies({
         };
         const began = performance.now();
         const platform = createTestPlatform(database);
-        await collect({ platform }, { policies: policies(), refused: { reasonOf }, isStopped: () => false });
+        const isStopped = () => false;
+        await collect(
+          { platform },
+          { policies: policies(), refused: { reasonOf }, isStopped, turn: createTurn() },
+        );
         seconds.push((performance.now() - began) / 1_000);
         say(`${engine} ${round}/${rounds}: ${seconds.at(-1)?.toFixed(2)} s, ${compared} requests`);
       }

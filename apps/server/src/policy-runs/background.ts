@@ -2,7 +2,7 @@ import type { ApprovalDeps } from '../approvals/deps.ts';
 import { type BackgroundWork, repeat } from '../platform/repeat.ts';
 import { announceWindows, type Looks } from './announce-windows.ts';
 import { createRefused } from './refused.ts';
-import { runPoliciesOnce } from './run-policies.ts';
+import { createTurn, runPoliciesOnce } from './run-policies.ts';
 
 /** Lets the policies in force ask for approvals, again and again. */
 export function createPolicyBackground(
@@ -11,12 +11,13 @@ export function createPolicyBackground(
 ): BackgroundWork {
   const { platform } = deps;
   const refused = createRefused();
+  const turn = createTurn();
   const looks: Looks = new Map();
   return repeat({
     intervalMs,
     async run(isStopped) {
       try {
-        await runPoliciesOnce(deps, refused, isStopped);
+        await runPoliciesOnce(deps, refused, isStopped, turn);
         await announceWindows(deps, looks, isStopped);
       } catch (error) {
         // An unavailable database must not end the process: the next run tries again.

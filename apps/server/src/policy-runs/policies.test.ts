@@ -28,7 +28,7 @@ import { STANDING, STANDING_TERMS } from '../testing/standing.ts';
 import { findUpdate } from '../updates/store.ts';
 import { transitionUpdate } from '../updates/transition-update.ts';
 import { ASKED_AGAIN_MS, createRefused } from './refused.ts';
-import { askerOf, RECORDED_AGAIN_MS, runPoliciesOnce } from './run-policies.ts';
+import { askerOf, createTurn, RECORDED_AGAIN_MS, runPoliciesOnce } from './run-policies.ts';
 
 const URL = '/api/v1/policies';
 const ADA = '01900000-0000-7000-a000-000000000001';
@@ -292,6 +292,25 @@ describe.each(ENGINES)('policies on $name', (engine) => {
     expect(Object.fromEntries(await Promise.all(states))).toEqual({
       ...{ other: 'pending', web: 'approved', excepted: 'pending', db: 'approved', elsewhere: 'pending' },
     });
+  });
+
+  test('get to every host, however many updates of those before it stay refused', async () => {
+    const it = await scene();
+    it.vulnerable({ name: 'bad' });
+    const hosts = [it.agentId];
+    for (const n of [2, 3]) hosts.push((await insertTestAgent(it.database, { n })).agentId);
+    const [first, second, third] = hosts;
+    for (const agentId of [first, second]) await it.addUpdate({ name: 'bad', ...(agentId && { agentId }) });
+    const id = await it.addUpdate({ name: 'curl', ...(third && { agentId: third }) });
+    await it.publish();
+    // A pass has room for one update, and one that was refused is remembered.
+    const [refused, turn] = [createRefused(1), createTurn({ updatesMax: 1, pageHosts: 1 })];
+    for (const _ of [1, 2, 3]) await runPoliciesOnce(it.deps, refused, () => false, turn);
+    expect(await it.stateOf(id)).toBe('approved');
+    // Once around, each host again.
+    const again = await it.addUpdate({ name: 'vim', ...(first && { agentId: first }) });
+    for (const _ of [1, 2]) await runPoliciesOnce(it.deps, refused, () => false, turn);
+    expect(await it.stateOf(again)).not.toBe('pending');
   });
 
   test('approve the updates of one host as one transaction, and wait for its plan', async () => {

@@ -27,9 +27,21 @@ import { countStop, type Refused, type Stops, stopColumns } from './refused.ts';
 /** Hosts whose updates are read together. */
 const PAGE_HOSTS = 200;
 /** Updates that one pass asks for; the next pass continues with what still waits. */
-export const PASS_UPDATES_MAX = 50_000;
+const PASS_UPDATES_MAX = 50_000;
 /** A run that changed nothing is recorded again after this time, so that the page shows that policies run. */
 export const RECORDED_AGAIN_MS = 10 * 60_000;
+
+/** How far the passes over the fleet have come. */
+export interface Turn {
+  /** The host after which the next pass begins, so that those behind many that stay refused get their turn. */
+  after: string;
+  readonly updatesMax: number;
+  readonly pageHosts: number;
+}
+
+export function createTurn({ updatesMax = PASS_UPDATES_MAX, pageHosts = PAGE_HOSTS } = {}): Turn {
+  return { after: '', updatesMax, pageHosts };
+}
 
 /**
  * One pass over the fleet: every policy in force asks the ordinary path for approvals, as its author and with its terms.
@@ -39,6 +51,7 @@ export async function runPoliciesOnce(
   deps: ApprovalDeps,
   refused: Refused,
   isStopped: () => boolean = () => false,
+  turn: Turn = createTurn(),
 ): Promise<void> {
   const { platform } = deps;
   await recordEndedPolicies(platform);
@@ -54,20 +67,20 @@ export async function runPoliciesOnce(
     const isClosed = windowOf(policy, 'install', platform.now()).kind === 'closed';
     if (!isClosed) running.push(row);
   }
-  await askAll(deps, { running, refused, isStopped });
+  await askAll(deps, { running, refused, isStopped, turn });
   // Windows for reboots and restarts may be others than those for installing.
   for (const row of kept) if (!isStopped()) await askFollowUps(platform, row);
 }
 
 async function askAll(
   deps: ApprovalDeps,
-  given: { running: readonly PolicyRow[]; refused: Refused; isStopped: () => boolean },
+  given: { running: readonly PolicyRow[]; refused: Refused; isStopped: () => boolean; turn: Turn },
 ): Promise<void> {
-  const { running, refused, isStopped } = given;
+  const { running, refused, isStopped, turn } = given;
   if (running.length === 0) return;
   const catchUp = createCatchUp(deps, running);
   const { asked, stops } = await collect(deps, {
-    ...{ policies: running.map(matchedPolicy), refused, isStopped },
+    ...{ policies: running.map(matchedPolicy), refused, isStopped, turn },
     allowing: catchUp.allowing,
   });
   // Several policies may ask for one update: the first that gets it has it.
@@ -137,13 +150,14 @@ export async function collect(
     policies: readonly MatchedPolicy[];
     refused: Pick<Refused, 'reasonOf'>;
     isStopped: () => boolean;
+    turn: Turn;
     /** Of rings: what the hosts are told apart by besides. */
     scopes?: readonly PolicyScope[];
     /** Of these hosts with what waits there: which updates a policy may ask for besides. */
     allowing?: (hosts: readonly (ReachedHost & ScopedHost)[]) => Promise<MayAsk>;
   },
 ): Promise<Collected> {
-  const { policies, refused, isStopped, allowing = allowAll, scopes: besides = [] } = given;
+  const { policies, refused, isStopped, turn, allowing = allowAll, scopes: besides = [] } = given;
   const db: Db = platform.database.read;
   const match = createMatcher(policies);
   const asked: Asked = new Map();
@@ -152,12 +166,9 @@ export async function collect(
   const blackouts = await liveBlackouts(db, nowMs);
   const freezes = createFreezes(blackouts, nowMs);
   const scopes = [...[...policies, ...blackouts].map(({ scope }) => scope), ...besides];
-  let after = '';
-  for (;;) {
-    const hosts = await withTags(db, await hostsThatWait(db, { after, limit: PAGE_HOSTS }), scopes);
-    const last = hosts.at(-1);
-    if (!last || isStopped()) return { asked, stops };
-    after = last.id;
+  for await (const page of pagesOfHosts(db, turn)) {
+    if (isStopped()) break;
+    const hosts = await withTags(db, page, scopes);
     const updates = Map.groupBy(
       await waitingUpdates(
         db,
@@ -177,7 +188,26 @@ export async function collect(
       if (!freezes.of(host)) match(host, { updates: updates.get(host.id) ?? [], mayAsk, asked });
     await takeTurn();
     const total = asked.values().reduce((sum, list) => sum + list.length, 0);
-    if (total >= PASS_UPDATES_MAX) return { asked, stops };
+    if (total >= turn.updatesMax) break;
+  }
+  return { asked, stops };
+}
+
+/** The hosts that wait, once around from where the pass before ended; a pass that breaks off is continued by the next. */
+async function* pagesOfHosts(db: Db, turn: Turn): AsyncGenerator<ReachedHost[]> {
+  const begin = turn.after;
+  for (let isAround = begin === ''; ; ) {
+    const page = await hostsThatWait(db, { after: turn.after, limit: turn.pageHosts });
+    const last = page.at(-1);
+    const isOver = isAround && begin !== '' && (last === undefined || last.id > begin);
+    const hosts = isOver ? page.filter(({ id }) => id <= begin) : page;
+    turn.after = hosts.at(-1)?.id ?? '';
+    if (hosts.length > 0) yield hosts;
+    if (isOver || (last === undefined && isAround)) {
+      turn.after = '';
+      return;
+    }
+    isAround ||= last === undefined;
   }
 }
 

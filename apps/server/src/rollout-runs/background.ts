@@ -1,6 +1,7 @@
 import type { ApprovalDeps } from '../approvals/deps.ts';
 import { type BackgroundWork, repeat } from '../platform/repeat.ts';
 import { createRefused } from '../policy-runs/refused.ts';
+import { createTurn } from '../policy-runs/run-policies.ts';
 import { runRolloutsOnce } from './run-rollouts.ts';
 
 /** Takes the rollouts of policies with rings on, again and again. */
@@ -10,11 +11,12 @@ export function createRolloutBackground(
 ): BackgroundWork {
   const { platform } = deps;
   const refused = createRefused();
+  const turn = createTurn();
   return repeat({
     intervalMs,
     async run(isStopped) {
       try {
-        await runRolloutsOnce(deps, refused, isStopped);
+        await runRolloutsOnce(deps, refused, isStopped, turn);
       } catch (error) {
         // An unavailable database must not end the process: the next run tries again.
         platform.log.error('a run of the rollouts failed', { error: String(error) });

@@ -14,10 +14,12 @@ import type { Refused } from '../policy-runs/refused.ts';
 import {
   collect,
   createCatchUp,
+  createTurn,
   keepsAuthor,
   type MayAsk,
   matchedPolicy,
   runPolicy,
+  type Turn,
 } from '../policy-runs/run-policies.ts';
 import { membersDigest, ringScopes } from '../rollouts/ring-rules.ts';
 import {
@@ -51,6 +53,7 @@ export async function runRolloutsOnce(
   deps: ApprovalDeps,
   refused: Refused,
   isStopped: () => boolean = () => false,
+  turn: Turn = createTurn(),
 ): Promise<void> {
   const { platform } = deps;
   const db = platform.database.read;
@@ -74,7 +77,7 @@ export async function runRolloutsOnce(
   }
   // What has just been halted is withdrawn at once.
   await withdrawUndelivered(deps, isStopped);
-  if (!isStopped()) await ask(deps, { ringed, refused, isStopped });
+  if (!isStopped()) await ask(deps, { ringed, refused, isStopped, turn });
   // Windows for reboots and restarts may be others than those for installing.
   for (const { row } of ringed) if (!isStopped()) await askFollowUps(platform, row);
 }
@@ -121,8 +124,9 @@ async function cancelOrphans(
 /** Begins rollouts where there is something new, and asks for what the rings that were entered may have. */
 async function ask(
   deps: ApprovalDeps,
-  { ringed, refused, isStopped }: { ringed: readonly Ringed[]; refused: Refused; isStopped: () => boolean },
+  given: { ringed: readonly Ringed[]; refused: Refused; isStopped: () => boolean; turn: Turn },
 ): Promise<void> {
+  const { ringed, refused, isStopped, turn } = given;
   const { platform } = deps;
   const db = platform.database.read;
   const open = ringed.filter(({ payload }) => windowOf(payload, 'install', platform.now()).kind !== 'closed');
@@ -137,7 +141,7 @@ async function ask(
     open.map(({ row }) => row),
   );
   const { asked, stops } = await collect(deps, {
-    ...{ policies: open.map(({ row }) => matchedPolicy(row)), refused, isStopped },
+    ...{ policies: open.map(({ row }) => matchedPolicy(row)), refused, isStopped, turn },
     scopes: open.flatMap(({ rings }) => ringScopes(rings)),
     allowing: async (hosts) => {
       const [inRings, caughtUp] = [await allowing(deps, lanes, hosts), await catchUp.allowing(hosts)];
