@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
 import { createAdvisorySubjects } from '../unfixed/advisory-subjects.ts';
 import { createImageCache } from '../unfixed/image-cache.ts';
+import { createLookUpTurns } from '../unfixed/look-up-turns.ts';
 import { runUnfixedPass } from '../unfixed/run-pass.ts';
 import { insertTestAgent } from './agent-rows.ts';
 import { createApprovalsApp } from './approvals-app.ts';
@@ -13,7 +14,7 @@ export const INTERVAL_MS = 60_000;
 export async function createInstalledFleet(engine: TestEngine) {
   const it = await createApprovalsApp(engine);
   const caches = { images: createImageCache(), advisorySubjects: createAdvisorySubjects() };
-  const deps = { ...it.deps, worker: it.worker, ...caches };
+  const deps = { ...it.deps, worker: it.worker, ...caches, turns: createLookUpTurns() };
   let hosts = 1;
 
   /** What a host reports as installed. */

@@ -4,6 +4,7 @@ import type { Platform } from '../platform/platform.ts';
 import { type BackgroundWork, repeat } from '../platform/repeat.ts';
 import { createAdvisorySubjects } from './advisory-subjects.ts';
 import { createImageCache } from './image-cache.ts';
+import { createLookUpTurns } from './look-up-turns.ts';
 import { runUnfixedPass } from './run-pass.ts';
 
 /** Keeps the list of known vulnerabilities that no pending update fixes, pass after pass. */
@@ -17,11 +18,12 @@ export function createUnfixedBackground(
 ): BackgroundWork {
   const { platform } = deps;
   const caches = { images: createImageCache(), advisorySubjects: createAdvisorySubjects() };
+  const turns = createLookUpTurns();
   return repeat({
     intervalMs,
     async run(isStopped) {
       try {
-        await runUnfixedPass({ ...deps, ...caches }, { intervalMs, isStopped });
+        await runUnfixedPass({ ...deps, ...caches, turns }, { intervalMs, isStopped });
       } catch (error) {
         // An unavailable database must not end the process: the next run tries again.
         if (!isStopped())

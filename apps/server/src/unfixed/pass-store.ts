@@ -6,6 +6,8 @@ const CLAIM_MS = 120_000;
 export const RENEWED_EVERY_MS = CLAIM_MS / 8;
 /** A pass takes at most a fifth of the time: after a long one comes a long pause. */
 const PAUSE_PER_PASS = 4;
+/** The longest time that a pass counts as: a machine that slept, or a clock that jumped, must not make the pause endless. */
+const TOOK_MAX_MS = 15 * 60_000;
 
 /** Compare-and-swap: true for the one server that may count now. */
 export async function claimPass(
@@ -15,7 +17,14 @@ export async function claimPass(
   const { numUpdatedRows } = await tx
     .updateTable('unfixed_pass')
     .set({ claim, claimed_until: nowMs + CLAIM_MS })
-    .where(({ or, eb }) => or([eb('claim', 'is', null), eb('claimed_until', '<=', nowMs)]))
+    .where(({ or, eb }) =>
+      or([
+        eb('claim', 'is', null),
+        eb('claimed_until', '<=', nowMs),
+        // Of a clock that was set back.
+        eb('claimed_until', '>', nowMs + CLAIM_MS),
+      ]),
+    )
     .where(({ or, eb, and }) =>
       or([
         eb('ended_at', 'is', null),
@@ -59,9 +68,10 @@ export async function endPass(
     coverage: ReadonlyMap<string, { hosts: number; unknown: number }>;
   },
 ): Promise<boolean> {
+  const took_ms = Math.min(Math.max(0, end.tookMs), TOOK_MAX_MS);
   const { numUpdatedRows } = await tx
     .updateTable('unfixed_pass')
-    .set({ claim: null, ended_at: end.nowMs, took_ms: end.tookMs, left_out: end.leftOut })
+    .set({ claim: null, ended_at: end.nowMs, took_ms, left_out: end.leftOut })
     .where('claim', '=', end.claim)
     .executeTakeFirst();
   if (numUpdatedRows !== 1n) return false;

@@ -1,5 +1,6 @@
 import { Ecosystem } from '@tidegate/protocol/scalars';
 import { Value } from 'typebox/value';
+import { subjectKey } from '../advisories/subjects.ts';
 import type { AdvisoryWorker } from '../advisories/worker.ts';
 import { withTags } from '../agents/host-scope.ts';
 import type { Config } from '../config.ts';
@@ -9,6 +10,7 @@ import { createPace } from '../platform/turns.ts';
 import type { AdvisorySubjects } from './advisory-subjects.ts';
 import { activeHosts, packagesOf, pendingOf, reportsOf } from './facts-store.ts';
 import type { Image, ImageCache, Reported } from './image-cache.ts';
+import type { LookUpTurns } from './look-up-turns.ts';
 import { claimPass, endPass, RENEWED_EVERY_MS, releasePass, renewClaim } from './pass-store.ts';
 import { readJudgements } from './read-judgements.ts';
 import { rowsByRecord } from './shared-rows.ts';
@@ -21,7 +23,7 @@ import { writeSums } from './write-sums.ts';
 
 /** Hosts read in one turn. */
 const PAGE_HOSTS = 100;
-/** Packages that nobody has judged, and that one pass has judged: those of most hosts first. */
+/** Packages that nobody has judged, and that one pass has judged. */
 const JUDGED_A_PASS = 5_000;
 const JUDGE_WAIT_MS = 60_000;
 /** Versions of one package that updates may bring to one host: those beyond fix nothing. An honest host is offered a few. */
@@ -33,6 +35,7 @@ export interface UnfixedDeps {
   readonly worker: Pick<AdvisoryWorker, 'judgeInBackground'>;
   readonly images: ImageCache;
   readonly advisorySubjects: AdvisorySubjects;
+  readonly turns: LookUpTurns;
 }
 
 export type PassOutcome = 'ended' | 'not_due' | 'stopped' | 'claim_lost';
@@ -43,9 +46,13 @@ export type PassOutcome = 'ended' | 'not_due' | 'stopped' | 'claim_lost';
  */
 export async function runUnfixedPass(
   deps: UnfixedDeps,
-  { intervalMs, isStopped = () => false }: { intervalMs: number; isStopped?: () => boolean },
+  {
+    intervalMs,
+    isStopped = () => false,
+    judgedMax = JUDGED_A_PASS,
+  }: { intervalMs: number; isStopped?: () => boolean; judgedMax?: number },
 ): Promise<PassOutcome> {
-  const { platform, worker } = deps;
+  const { platform, worker, turns } = deps;
   const { database } = platform;
   const claim = platform.newId();
   const isMine = await database.transact((tx) => claimPass(tx, { claim, nowMs: platform.now(), intervalMs }));
@@ -74,12 +81,8 @@ export async function runUnfixedPass(
     const { coverage, leftOut, wanted } = counted;
     const end = { claim, nowMs: platform.now(), tookMs: platform.now() - startMs, leftOut, coverage };
     if (!(await database.transact((tx) => endPass(tx, end)))) return 'claim_lost';
-    const ask = wanted.toSorted((a, b) => b.hosts - a.hosts).slice(0, JUDGED_A_PASS);
-    if (ask.length > 0)
-      await worker.judgeInBackground(
-        ask.map(({ subject }) => subject),
-        JUDGE_WAIT_MS,
-      );
+    const ask = turns.next(wanted, judgedMax);
+    if (ask.length > 0) await worker.judgeInBackground(ask, JUDGE_WAIT_MS);
     return 'ended';
   } finally {
     await database.transact((tx) => releasePass(tx, claim));
@@ -92,7 +95,7 @@ async function countHosts(
 ) {
   const { platform, images } = deps;
   const db = platform.database.read;
-  const judgements = await readJudgements(deps);
+  const { judgements, answered } = await readJudgements(deps);
   const known = await readKnownRows(db);
   const subjects = await deps.advisorySubjects.read(
     db,
@@ -109,7 +112,11 @@ async function countHosts(
   for (let after = ''; ; ) {
     const page = await activeHosts(db, { after, limit: PAGE_HOSTS });
     const last = page.at(-1);
-    if (!last) return { ...tally.end(), judgements };
+    if (!last) {
+      const { wanted, ...counts } = tally.end();
+      const unasked = wanted.filter(({ subject }) => !answered.has(subjectKey(subject)));
+      return { ...counts, wanted: unasked, judgements };
+    }
     if (isStopped()) return 'stopped' as const;
     if (!(await holds())) return 'claim_lost' as const;
     after = last.id;
@@ -146,10 +153,18 @@ async function readImages(
     if (known) put(agentId, known, complete === 1);
     else unread.push(report);
   }
+  if (unread.length === 0) return found;
   const packages = await packagesOf(db, unread);
+  const reread = await reportsOf(
+    db,
+    unread.map(({ agentId }) => agentId),
+  );
+  const digests = new Map(reread.map((row) => [placeOf(row.agent_id, row.ecosystem), row.digest]));
   for (const report of unread) {
-    const own = packages.get(placeOf(report.agentId, report.ecosystem)) ?? [];
-    put(report.agentId, images.add(report, own), report.digest !== null);
+    const place = placeOf(report.agentId, report.ecosystem);
+    // Of a report that came in between only a part may be read: these packages have no name.
+    const digest = digests.get(place) === report.digest ? report.digest : null;
+    put(report.agentId, images.add({ ...report, digest }, packages.get(place) ?? []), digest !== null);
   }
   return found;
 }

@@ -1,11 +1,13 @@
 import { sql } from 'kysely';
 import { describe, expect, test } from 'vitest';
 import { saveFetched, saveScores } from '../advisories/exploited/store.ts';
+import { saveChecks } from '../advisories/store.ts';
 import { insertTestAgent } from '../testing/agent-rows.ts';
 import { actionOf } from '../testing/approvals-app.ts';
 import { ENGINES } from '../testing/engines.ts';
 import { createInstalledFleet, INTERVAL_MS } from '../testing/installed-fleet.ts';
 import { insertInstalled } from '../testing/installed-rows.ts';
+import { readsWithPlugin } from '../testing/with-plugin.ts';
 import { RENEWED_EVERY_MS } from './pass-store.ts';
 import { runUnfixedPass } from './run-pass.ts';
 
@@ -564,6 +566,95 @@ describe.each(ENGINES)('the list of vulnerabilities without a fix on $name', (en
     };
     const few = await writes(0);
     expect(await writes(301)).toBe(few); // three more pages
+  });
+
+  test('what no source can tell keeps no other package from being looked up', async () => {
+    const it = await scene();
+    it.vulnerable({ version: '3.0.11-1' });
+    const cannotTell = { subject: { ecosystem: 'Debian:12', name: 'bash', version: '5.2-1' } };
+    const nowMs = it.platform.now();
+    const said = { verdict: 'unchecked', reason: 'undecidable', ids: [], source: 'api' } as const;
+    const check = { ...cannotTell, ...said, checkedAtMs: nowMs, snapshot: null };
+    await it.database.transact((tx) => saveChecks(tx, [check], { keeps: 'nothing', nowMs }));
+    for (const _ of [1, 2]) await it.addHost({ bash: '5.2-1' });
+    await it.addHost({ openssl: '3.0.11-1' });
+    for (const _ of [1, 2]) {
+      it.clock.advance(INTERVAL_MS);
+      await runUnfixedPass(it.deps, { intervalMs: INTERVAL_MS, judgedMax: 1 });
+    }
+    expect(await it.list()).toMatchObject([{ vulnerability: 'CVE-1' }]);
+    // It is still counted as what nobody knows, with the host of the scene, which has reported nothing.
+    expect((await it.call('GET', `${URL}/coverage`)).body).toMatchObject({ hosts: 4, unknown_hosts: 3 });
+  });
+
+  test('what the sources do not answer keeps no other package from being looked up', async () => {
+    const it = await scene();
+    for (const _ of [1, 2]) await it.addHost({ bash: '5.2-1', curl: '8.0-1' });
+    await it.addHost({ openssl: '3.0.11-1' });
+    const asked: string[] = [];
+    const judgeInBackground = async (subjects: readonly { name: string }[]) => {
+      asked.push(...subjects.map(({ name }) => name));
+      return { outcome: 'unreachable' as const, unreachable: new Set<string>() };
+    };
+    const deps = { ...it.deps, worker: { judgeInBackground } };
+    for (const _ of [1, 2, 3, 4]) {
+      it.clock.advance(INTERVAL_MS);
+      await runUnfixedPass(deps, { intervalMs: INTERVAL_MS, judgedMax: 1 });
+    }
+    expect(asked.slice(0, 3).toSorted()).toEqual(['bash', 'curl', 'openssl']);
+    expect(asked[3]).toBe(asked[0]);
+  });
+
+  test('a report that comes in while a pass reads its host is read by the next one', async () => {
+    const it = await scene();
+    it.vulnerable({ version: '3.0.11-1' });
+    const host = await it.addHost({});
+    const early = () => it.install(host, { openssl: '3.0.11-1' }, { digest: 'early' });
+    await early();
+    let isIn = false;
+    const read = readsWithPlugin(it.database, {
+      transformQuery: ({ node }) => node,
+      async transformResult({ result }) {
+        if (isIn || !result.rows.some((row) => 'digest' in row)) return result;
+        isIn = true;
+        await it.install(host, { bash: '5.2-1' }, { digest: 'late' });
+        return result;
+      },
+    });
+    const platform = { ...it.platform, database: { ...it.database, read } };
+    it.clock.advance(INTERVAL_MS);
+    expect(await runUnfixedPass({ ...it.deps, platform }, { intervalMs: INTERVAL_MS })).toBe('ended');
+    expect(isIn).toBe(true);
+    // The host goes back to what it had.
+    await early();
+    await it.pass();
+    expect(await it.only()).toMatchObject({ vulnerability: 'CVE-1', hosts: 1 });
+  });
+
+  test('a clock that jumps stops no pass', async () => {
+    const it = await scene();
+    it.vulnerable({ version: '3.0.11-1' });
+    await it.addHost({ openssl: '3.0.11-1' });
+    const run = () => runUnfixedPass(it.deps, { intervalMs: INTERVAL_MS });
+    // A machine that sleeps for two days in the middle of a pass, which took a moment.
+    let isFirst = true;
+    const read = readsWithPlugin(it.database, {
+      transformQuery: ({ node }) => node,
+      async transformResult({ result }) {
+        if (isFirst) it.clock.advance(2 * DAY_MS);
+        isFirst = false;
+        return result;
+      },
+    });
+    const platform = { ...it.platform, database: { ...it.database, read } };
+    expect(await runUnfixedPass({ ...it.deps, platform }, { intervalMs: INTERVAL_MS })).toBe('ended');
+    it.clock.advance(2 * 60 * MINUTE);
+    expect(await run()).toBe('ended');
+    // A server that died while its clock was ahead.
+    const ahead = { claim: 'dead', claimed_until: it.platform.now() + 300 * DAY_MS };
+    await it.database.transact((tx) => tx.updateTable('unfixed_pass').set(ahead).execute());
+    it.clock.advance(2 * 60 * MINUTE);
+    expect(await run()).toBe('ended');
   });
 
   test('killed at any write, the next pass ends with the same counts', async () => {
