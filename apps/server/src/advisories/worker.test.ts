@@ -266,6 +266,38 @@ describe.each(ENGINES)('the advisory worker on $name', (engine) => {
     }
   });
 
+  test('a record that is missing is fetched later, also by the next server', async () => {
+    const { platform, database, client } = await setUp();
+    const records = { isDown: true, asked: 0 };
+    const odd: OsvClient = {
+      ...client,
+      async fetchRecord(id) {
+        records.asked += 1;
+        return records.isDown ? { kind: 'unreachable', cause: 'down' } : client.fetchRecord(id);
+      },
+    };
+    const open = () => {
+      const worker = createAdvisoryWorker({ platform, client: odd, config: API });
+      onTestFinished(() => worker.stop());
+      return worker;
+    };
+    const isStored = async () => (await readAdvisories(database.read, ['CVE-1'])).size === 1;
+    const worker = open();
+    expect(await ensure(worker, [OPENSSL], WAIT_MS)).toBe('judged');
+    worker.wantRecords(['CVE-1']);
+    await expect.poll(() => records.asked).toBe(2);
+    worker.wantRecords(['CVE-1']);
+    records.isDown = false;
+    platform.clock.advance(15 * 60_000);
+    expect(await isStored()).toBe(false);
+    worker.wantRecords(['CVE-1']);
+    await expect.poll(isStored).toBe(true);
+    await database.transact((tx) => tx.deleteFrom('advisories').execute());
+    open().wantRecords(['CVE-1']);
+    await expect.poll(isStored).toBe(true);
+    expect(records.asked).toBe(4);
+  });
+
   test('an unavailable database is no failed source', async () => {
     const { platform, client } = await setUp();
     const database = {

@@ -10,12 +10,12 @@ import {
 import type { Platform } from '../platform/platform.ts';
 import { type Batch, createTwoLaneQueue, type Lane } from '../platform/two-lane-queue.ts';
 import { type Answers, querySource, RECORDS_BEFORE_VERDICT, storeAnswers } from './check-packages.ts';
-import { fetchRecords } from './fetch-records.ts';
+import { fetchRecords, type WantedRecord } from './fetch-records.ts';
 import { isFresh } from './freshness.ts';
 import type { Gap, MirrorAnswer, MirrorJudge } from './mirror/matching/judge-from-mirror.ts';
 import type { MirrorHealth } from './mirror/mirror-refresher.ts';
 import { baseOf } from './mirror/snapshot.ts';
-import { BATCH_MAX_QUERIES, type OsvClient, type VulnerabilityId } from './osv-client.ts';
+import { BATCH_MAX_QUERIES, type OsvClient } from './osv-client.ts';
 import { readChecks } from './store.ts';
 import { distinctSubjects, type Subject, subjectKey } from './subjects.ts';
 import { type ApiState, type Outcome, outcomeWithout, worstOf } from './worker-rules.ts';
@@ -34,6 +34,11 @@ export interface AdvisoryWorker {
   ensureJudged(subjects: readonly Subject[], timeoutMs: number): Promise<Judged>;
   /** The same at lower priority than any waiting request; subjects beyond the queue are not queried. */
   judgeInBackground(subjects: readonly Subject[], timeoutMs: number): Promise<Judged>;
+  /**
+   * Fetches records that a check names and that are not stored, because a call failed or a server ended in between. Returns
+   * at once; one that cannot be had is tried again after a while.
+   */
+  wantRecords(ids: readonly string[]): void;
   status(): AdvisoryStatus;
   /** Whether the last call to the API failed, and when it last answered; null: never. */
   api(): { readonly isFailing: boolean; readonly answeredAtMs: number | null };
@@ -61,6 +66,8 @@ export interface WorkerOptions {
 export const QUEUE_MAX = 50_000;
 const RECORDS_BACKLOG_MAX = 20_000;
 const RECORDS_A_ROUND = 500;
+/** After this time a record that could not be had is tried again, in milliseconds. */
+const RECORD_RETRY_MS = 15 * 60_000;
 /** How often the mirror is queried again because its data changed meanwhile. */
 const MIRROR_ATTEMPTS = 5;
 /**
@@ -75,7 +82,10 @@ export function createAdvisoryWorker(options: WorkerOptions): AdvisoryWorker {
   const { platform, config, client, mirror = null, queueMax = QUEUE_MAX } = options;
   const maxAgeMs = config.advisoryMaxAgeHours * 3_600_000;
   const asksApi = config.advisorySource === 'api' || config.advisorySource === 'mirror+api';
-  const backlog = new Map<string, VulnerabilityId>();
+  const backlog = new Map<string, WantedRecord>();
+  /** When records that are not stored were tried last. */
+  const tried = new Map<string, number>();
+  let fetching: Promise<void> | null = null;
   /** Subjects now queried at the API because the mirror had no answer, with the mirror's reason. */
   const atApi = new Map<string, Gap>();
   let breaker: Breaker = CLOSED_BREAKER;
@@ -189,6 +199,24 @@ export function createAdvisoryWorker(options: WorkerOptions): AdvisoryWorker {
     if (ids.length > 0) await fetchRecords(platform, client, { ids, most: RECORDS_A_ROUND });
   }
 
+  function wantRecords(ids: readonly string[]): void {
+    const nowMs = platform.now();
+    if (!asksApi || isStopped || !mayCall(breaker, { nowMs, urgent: false })) return;
+    if (tried.size > RECORDS_BACKLOG_MAX) tried.clear();
+    for (const id of ids) {
+      if (backlog.has(id) || backlog.size >= RECORDS_BACKLOG_MAX) continue;
+      const ageMs = nowMs - (tried.get(id) ?? Number.NEGATIVE_INFINITY);
+      if (ageMs >= 0 && ageMs < RECORD_RETRY_MS) continue;
+      tried.set(id, nowMs);
+      backlog.set(id, { id, modified: null });
+    }
+    fetching ??= workOffBacklog()
+      .catch((error: unknown) => platform.log.error('records were not stored', { error: String(error) }))
+      .finally(() => {
+        fetching = null;
+      });
+  }
+
   async function staleOf(subjects: readonly Subject[]): Promise<Subject[]> {
     const distinct = distinctSubjects(subjects);
     const checks = await readChecks(platform.database.read, distinct);
@@ -219,6 +247,7 @@ export function createAdvisoryWorker(options: WorkerOptions): AdvisoryWorker {
   return {
     ensureJudged: (subjects, timeoutMs) => judge('urgent', subjects, timeoutMs),
     judgeInBackground: (subjects, timeoutMs) => judge('background', subjects, timeoutMs),
+    wantRecords,
     status() {
       if (config.advisorySource === 'off') return 'off';
       const isAnswered = asksApi && !isFailing(breaker);
@@ -235,6 +264,7 @@ export function createAdvisoryWorker(options: WorkerOptions): AdvisoryWorker {
       const idle = queue.stop();
       await client.close();
       await idle;
+      await fetching;
     },
   };
 }

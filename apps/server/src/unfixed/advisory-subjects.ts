@@ -17,12 +17,12 @@ export interface RecordSubjects extends RecordIds {
 export function createAdvisorySubjects() {
   let known = new Map<string, { mark: string | null; of: RecordSubjects }>();
   return {
-    /** Of all that is judged, and of `more` records. */
+    /** Of all that is judged, and of `more` records. `missing` are judged, but their records are not stored. */
     async read(
       db: Db,
       judgements: Judgements,
       more: Iterable<string> = [],
-    ): Promise<(advisory: string) => RecordSubjects> {
+    ): Promise<{ of: (advisory: string) => RecordSubjects; missing: string[] }> {
       const ids = new Set<string>(more);
       for (const judgement of judgements.values()) for (const id of judgement.ids) ids.add(id);
       const before = known;
@@ -38,7 +38,13 @@ export function createAdvisorySubjects() {
         }
         await takeTurn();
       }
-      return (id) => known.get(id)?.of ?? { cves: [], names: [id], about: [id] };
+      return {
+        of: (id) => known.get(id)?.of ?? { cves: [], names: [id], about: [id] },
+        missing: known
+          .entries()
+          .flatMap(([id, { mark }]) => (mark === null ? [id] : []))
+          .toArray(),
+      };
     },
   };
 }

@@ -12,7 +12,7 @@ export function createUnfixedBackground(
   deps: {
     platform: Platform;
     config: Pick<Config, 'advisoryMaxAgeHours' | 'vulnerabilityPolicy'>;
-    worker: Pick<AdvisoryWorker, 'judgeInBackground'>;
+    worker: Pick<AdvisoryWorker, 'judgeInBackground' | 'wantRecords'>;
   },
   { intervalMs }: { intervalMs: number },
 ): BackgroundWork {

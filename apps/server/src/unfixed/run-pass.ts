@@ -32,7 +32,7 @@ const OFFERS_MAX = 100;
 export interface UnfixedDeps {
   readonly platform: Pick<Platform, 'database' | 'newId' | 'now'>;
   readonly config: Pick<Config, 'advisoryMaxAgeHours' | 'vulnerabilityPolicy'>;
-  readonly worker: Pick<AdvisoryWorker, 'judgeInBackground'>;
+  readonly worker: Pick<AdvisoryWorker, 'judgeInBackground' | 'wantRecords'>;
   readonly images: ImageCache;
   readonly advisorySubjects: AdvisorySubjects;
   readonly turns: LookUpTurns;
@@ -42,7 +42,7 @@ export type PassOutcome = 'ended' | 'not_due' | 'stopped' | 'claim_lost';
 
 /**
  * Counts the known vulnerabilities of what is installed, over all hosts, from what has been judged; then has more of
- * what nobody has judged looked up, for the next pass.
+ * what nobody has judged looked up, and records that are missing fetched, for the next pass.
  */
 export async function runUnfixedPass(
   deps: UnfixedDeps,
@@ -78,9 +78,11 @@ export async function runUnfixedPass(
       turn,
     );
     if (indexed !== 'written') return indexed;
-    const { coverage, leftOut, wanted } = counted;
+    const { coverage, leftOut, wanted, missing } = counted;
     const end = { claim, nowMs: platform.now(), tookMs: platform.now() - startMs, leftOut, coverage };
     if (!(await database.transact((tx) => endPass(tx, end)))) return 'claim_lost';
+    // Without its record nobody knows which vulnerabilities an advisory is about.
+    worker.wantRecords(missing);
     const ask = turns.next(wanted, judgedMax);
     if (ask.length > 0) await worker.judgeInBackground(ask, JUDGE_WAIT_MS);
     return 'ended';
@@ -103,8 +105,8 @@ async function countHosts(
     known.map(({ record }) => record),
   );
   const tally = createTally(judgements, {
-    vulnerabilitiesOf: (advisory) => subjects(advisory).about,
-    rowsOf: rowsByRecord({ judgements, idsOf: subjects, known }),
+    vulnerabilitiesOf: (advisory) => subjects.of(advisory).about,
+    rowsOf: rowsByRecord({ judgements, idsOf: subjects.of, known }),
   });
   const stops = await stopsOf(deps);
   images.begin();
@@ -115,7 +117,7 @@ async function countHosts(
     if (!last) {
       const { wanted, ...counts } = tally.end();
       const unasked = wanted.filter(({ subject }) => !answered.has(subjectKey(subject)));
-      return { ...counts, wanted: unasked, judgements };
+      return { ...counts, wanted: unasked, missing: subjects.missing, judgements };
     }
     if (isStopped()) return 'stopped' as const;
     if (!(await holds())) return 'claim_lost' as const;

@@ -596,13 +596,28 @@ describe.each(ENGINES)('the list of vulnerabilities without a fix on $name', (en
       asked.push(...subjects.map(({ name }) => name));
       return { outcome: 'unreachable' as const, unreachable: new Set<string>() };
     };
-    const deps = { ...it.deps, worker: { judgeInBackground } };
+    const deps = { ...it.deps, worker: { judgeInBackground, wantRecords: () => {} } };
     for (const _ of [1, 2, 3, 4]) {
       it.clock.advance(INTERVAL_MS);
       await runUnfixedPass(deps, { intervalMs: INTERVAL_MS, judgedMax: 1 });
     }
     expect(asked.slice(0, 3).toSorted()).toEqual(['bash', 'curl', 'openssl']);
     expect(asked[3]).toBe(asked[0]);
+  });
+
+  test('a record that a server did not store before it ended is fetched, so that its CVE is found', async () => {
+    const it = await scene();
+    it.osv.addRecord({ id: 'DEBIAN-CVE-1', summary: 'bad', upstream: ['CVE-2024-1'] }, [
+      { ecosystem: 'Debian:12', name: 'openssl', versions: ['3.0.11-1'] },
+    ]);
+    await it.addHost({ openssl: '3.0.11-1' });
+    await it.pass();
+    await it.database.transact((tx) => tx.deleteFrom('advisories').execute());
+    await it.pass();
+    const stored = () => it.database.read.selectFrom('advisories').select('id').execute();
+    await expect.poll(stored).toHaveLength(1);
+    await it.pass();
+    expect((await it.call('GET', '/api/v1/vulnerabilities/CVE-2024-1')).body).toMatchObject({ hosts: 1 });
   });
 
   test('a report that comes in while a pass reads its host is read by the next one', async () => {
