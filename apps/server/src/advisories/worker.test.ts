@@ -3,7 +3,7 @@ import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import { DatabaseFault } from '../platform/db/engine.ts';
 import { ENGINES } from '../testing/engines.ts';
 import { createTestPlatform } from '../testing/test-platform.ts';
-import { readsWithPlugin } from '../testing/with-plugin.ts';
+import { type Plugin, readsWithPlugin, shown } from '../testing/with-plugin.ts';
 import { querySource, storeAnswers } from './check-packages.ts';
 import { createOsvClient, type OsvClient } from './osv-client.ts';
 import { readAdvisories, readChecks, readCoverage } from './store.ts';
@@ -164,13 +164,15 @@ describe.each(ENGINES)('the advisory worker on $name', (engine) => {
     const { osv, platform, client } = await setUp();
     const held = Promise.withResolvers<void>();
     let looks = 0;
-    const read = readsWithPlugin(platform.database, {
+    const plugin: Plugin = {
       transformQuery: ({ node }) => node,
       async transformResult({ result }) {
         looks++;
         return result;
       },
-    });
+    };
+    const plugged = readsWithPlugin(platform.database, plugin);
+    const read = Object.assign(plugged, { run: shown(platform.database.read.run, plugin) });
     const worker = createAdvisoryWorker({
       platform: { ...platform, database: { ...platform.database, read } },
       client: { ...client, query: (...call) => held.promise.then(() => client.query(...call)) },
