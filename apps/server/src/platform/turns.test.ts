@@ -15,7 +15,7 @@ test('sortInTurns sorts as toSorted does, and keeps the order of equal items', a
   );
 });
 
-test('a pace rests for as long as each piece took, and not for long', async () => {
+test('a pace rests for three times as long as each piece took, and not for long', async () => {
   let nowMs = 1_000;
   const rests: number[] = [];
   const rest = async (ms: number) => {
@@ -27,5 +27,5 @@ test('a pace rests for as long as each piece took, and not for long', async () =
     nowMs += tookMs;
     await pace();
   }
-  expect(rests).toEqual([7, 0, 50, 7]);
+  expect(rests).toEqual([21, 0, 50, 21]);
 });
