@@ -61,18 +61,18 @@ test('a second attempt of the same process, closed again, does not end the lock'
 });
 
 const STORM_ROUNDS = process.env.TIDEGATE_LONG === '1' ? 10_000 : 500;
+/** Programs that run to their end meanwhile: on a busy machine none may, in so few rounds. */
+const STORM_PROGRAMS = 3;
 
 test('a released folder is free immediately while programs are started', async () => {
   using folder = tmpDir();
   const storm = await startSpawnStorm();
   let refusals = 0;
-  for (let round = 0; round < STORM_ROUNDS; round += 1) {
+  for (let round = 0; round < STORM_ROUNDS || storm.programs() < STORM_PROGRAMS; round += 1) {
     const lock = holdInstanceLock(folder.path);
     if (lock === null) refusals += 1;
     lock?.release();
   }
-  const programs = storm.programs();
   await storm.stop();
   expect(refusals).toBe(0);
-  expect(programs).toBeGreaterThan(0);
 });
