@@ -8,6 +8,7 @@ import type { AdvisoryWorker } from '../advisories/worker.ts';
 import { lockAgent } from '../agents/store.ts';
 import { queueCommand } from '../commands/queue-command.ts';
 import type { Config } from '../config.ts';
+import { chunks } from '../platform/db/chunks.ts';
 import type { Platform } from '../platform/platform.ts';
 import { type BackgroundWork, repeat } from '../platform/repeat.ts';
 import { listCandidates, type StoredCandidates, setFix } from '../updates/candidates-store.ts';
@@ -89,9 +90,14 @@ async function lookUpAgain(
   const due = nearer.filter(({ left }) => left === 0);
   const turn = newTurn();
   const unknown = new Set<StoredCandidates>();
-  for (let i = 0; i < due.length && !isStopped(); i += PAGE_PACKAGES) {
-    const page = due.slice(i, i + PAGE_PACKAGES).map(({ of }) => of);
-    for (const one of await lookUp(deps, page, turn)) unknown.add(one);
+  for (const page of chunks(due, PAGE_PACKAGES)) {
+    if (isStopped()) break;
+    const found = await lookUp(
+      deps,
+      page.map(({ of }) => of),
+      turn,
+    );
+    for (const one of found) unknown.add(one);
   }
   return nearer.flatMap((one) => {
     if (one.left > 0) return [one];

@@ -5,6 +5,7 @@ import type { AdvisoryWorker } from '../advisories/worker.ts';
 import { withTags } from '../agents/host-scope.ts';
 import type { Config } from '../config.ts';
 import { compareText } from '../platform/compare-text.ts';
+import { createDue } from '../platform/due.ts';
 import type { Platform } from '../platform/platform.ts';
 import { createPace } from '../platform/turns.ts';
 import type { AdvisorySubjects } from './advisory-subjects.ts';
@@ -58,13 +59,12 @@ export async function runUnfixedPass(
   const isMine = await database.transact((tx) => claimPass(tx, { claim, nowMs: platform.now(), intervalMs }));
   if (!isMine) return 'not_due';
   const startMs = platform.now();
-  let renewedMs = startMs;
-  /** Each write asks again: a server without its claim reads in vain for a moment at most. */
+  const isRenewalDue = createDue(RENEWED_EVERY_MS);
+  isRenewalDue(startMs); // It has just been claimed.
+  /** Between two renewals a server that has lost its claim reads in vain: each write asks again. */
   const holds = async () => {
     const nowMs = platform.now();
-    if (nowMs >= renewedMs && nowMs - renewedMs < RENEWED_EVERY_MS) return true;
-    renewedMs = nowMs;
-    return database.transact((tx) => renewClaim(tx, { claim, nowMs }));
+    return !isRenewalDue(nowMs) || database.transact((tx) => renewClaim(tx, { claim, nowMs }));
   };
   try {
     const counted = await countHosts(deps, { isStopped, holds });
