@@ -30,14 +30,18 @@ function stateOf(agent: Pick<AgentRow, 'status' | 'machine_id'>): AgentState {
   return agent.machine_id === null ? 'unbound' : 'bound';
 }
 
+/** How long a host may say nothing before it counts as silent, in milliseconds. */
+export function patienceOf(agent: Pick<AgentRow, 'polling_interval_seconds'>): number {
+  return ONLINE_INTERVALS * (agent.polling_interval_seconds ?? CHECK_IN_INTERVAL_SECONDS) * 1_000;
+}
+
 /** A revoked agent is offline at once: nothing that it sends counts. */
 export function isOnline(
   agent: Pick<AgentRow, 'status' | 'last_seen_at' | 'polling_interval_seconds'>,
   nowMs: number,
 ): boolean {
   if (agent.status === 'revoked' || agent.last_seen_at === null) return false;
-  const intervalSeconds = agent.polling_interval_seconds ?? CHECK_IN_INTERVAL_SECONDS;
-  return nowMs - agent.last_seen_at < ONLINE_INTERVALS * intervalSeconds * 1_000;
+  return nowMs - agent.last_seen_at < patienceOf(agent);
 }
 
 /** Hosts as operators see them, in the given order. */

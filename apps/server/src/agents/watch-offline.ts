@@ -1,5 +1,6 @@
 import { appendEvent } from '../events/append-event.ts';
 import { rfc3339 } from '../platform/clock.ts';
+import { createListening } from '../platform/listening.ts';
 import type { Platform } from '../platform/platform.ts';
 import { type BackgroundWork, repeat } from '../platform/repeat.ts';
 import { CHECK_IN_INTERVAL_SECONDS, ONLINE_INTERVALS } from './presence.ts';
@@ -8,8 +9,6 @@ import { claimSilence, findSilentAgents } from './store.ts';
 const EVERY_MS = 30_000;
 /** Hosts per transaction: a failing network silences a whole fleet at once. */
 const CHUNK = 200;
-/** After so long without a look nobody knows whether check-ins were taken meanwhile, in milliseconds. */
-const GAP_MS = 2 * EVERY_MS;
 
 /** Reports each host once when it goes silent; nothing else would reveal it. */
 export function createOfflineWatch(platform: Platform): BackgroundWork {
@@ -26,21 +25,16 @@ export function createOfflineWatch(platform: Platform): BackgroundWork {
   });
 }
 
-/**
- * The looks of one watch. Where the last one is long ago, the server stood still, its database was away, or its clock has
- * jumped: then no host is silent before it had the time to be heard again.
- */
+/** The looks of one watch. After a gap between them no host is silent before it had the time to be heard again. */
 export function createSilenceLooks(platform: Platform): {
   next(isStopped?: () => boolean): Promise<number>;
 } {
-  let listeningSince: number | null = null;
-  let lookedAt = 0;
+  const listening = createListening(EVERY_MS);
   return {
     async next(isStopped = () => false) {
-      const nowMs = platform.now();
-      if (listeningSince === null || nowMs < lookedAt || nowMs - lookedAt > GAP_MS) listeningSince = nowMs;
+      const listeningSince = listening.since(platform.now());
       const told = await reportSilentAgents(platform, { listeningSince, isStopped });
-      lookedAt = platform.now();
+      listening.looked(platform.now());
       return told;
     },
   };

@@ -1,10 +1,12 @@
 import type { PolicyScope } from '@tidegate/protocol/policies-api';
 import type { Ring } from '@tidegate/protocol/rings';
 import { withTags } from '../agents/host-scope.ts';
+import { patienceOf } from '../agents/presence.ts';
 import type { ApprovalDeps } from '../approvals/deps.ts';
 import { queueCommands } from '../commands/queue-command.ts';
 import { chunks } from '../platform/db/chunks.ts';
 import type { Tx } from '../platform/db/engine.ts';
+import type { Listening } from '../platform/listening.ts';
 import { takeTurn } from '../platform/turns.ts';
 import { hostsBySystem } from '../policy-runs/candidates-store.ts';
 import { conditionsOf, haltOf, hasWork, hosts as hostsText } from '../rollouts/gate-rules.ts';
@@ -25,15 +27,19 @@ interface Going {
   readonly policyName: string;
   /** Of the policy. */
   readonly scope: PolicyScope;
+  readonly listening: Listening;
 }
+
+type Named = Pick<Going, 'rollout' | 'rings' | 'policyName'>;
 
 /** Halts a rollout that runs, enters its next ring or ends it, if its hosts say so; every step only from the state that was read. */
 export async function advanceRollout(
   { platform }: Pick<ApprovalDeps, 'platform'>,
-  { rollout, rings, policyName, scope }: Going,
+  { rollout, rings, policyName, scope, listening }: Going,
 ): Promise<void> {
   const nowMs = platform.now();
-  const facts = await rolloutFacts(platform.database.read, { rollout, rings, nowMs });
+  const couldReport = nowMs - listening.since(nowMs) >= patienceOf({ polling_interval_seconds: null });
+  const facts = await rolloutFacts(platform.database.read, { rollout, rings, nowMs, couldReport });
   for (const [i, ring] of rings.entries()) {
     if (i > rollout.ring) break;
     const reason = haltOf(ring, rings[i - 1] ?? null, await facts.of(i));
@@ -43,7 +49,7 @@ export async function advanceRollout(
     return;
   }
   const gate = rings[rollout.ring]?.gate ?? null;
-  if (gate === null) return finish({ platform }, { rollout, rings, policyName }, facts);
+  if (gate === null) return finish({ platform }, { rollout, rings, policyName, couldReport }, facts);
   const own = await facts.of(rollout.ring);
   await askForProbes({ platform }, rollout, own.unasked);
   if (rollout.lane === 'emergency' && rollout.asked_ring !== rollout.ring && !hasWork(own)) {
@@ -57,7 +63,7 @@ export async function advanceRollout(
 async function enterNext(
   tx: Tx,
   { platform }: Pick<ApprovalDeps, 'platform'>,
-  { rollout, rings, policyName }: Omit<Going, 'scope'>,
+  { rollout, rings, policyName }: Named,
 ): Promise<void> {
   const ring = rollout.ring + 1;
   const entered = JSON.stringify([...enteredOf(rollout), platform.now()]);
@@ -76,13 +82,13 @@ async function enterNext(
  */
 async function finish(
   { platform }: Pick<ApprovalDeps, 'platform'>,
-  { rollout, rings, policyName }: Omit<Going, 'scope'>,
+  { rollout, rings, policyName, couldReport }: Named & { couldReport: boolean },
   { counts }: RolloutFacts,
 ): Promise<void> {
   const { running, waiting, offline, installed } = sumOf(counts.values());
   const nowMs = platform.now();
   const deadlineMs = (rings[rollout.ring]?.deadline_minutes ?? 0) * MINUTE_MS;
-  const isPast = nowMs - (enteredOf(rollout)[rollout.ring] ?? nowMs) >= deadlineMs;
+  const isPast = couldReport && nowMs - (enteredOf(rollout)[rollout.ring] ?? nowMs) >= deadlineMs;
   if (running > 0 || (waiting + offline > 0 && !isPast)) return;
   const left = waiting + offline;
   const end_reason =

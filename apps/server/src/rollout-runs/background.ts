@@ -1,4 +1,5 @@
 import type { ApprovalDeps } from '../approvals/deps.ts';
+import { createListening } from '../platform/listening.ts';
 import { type BackgroundWork, repeat } from '../platform/repeat.ts';
 import { createRefused } from '../policy-runs/refused.ts';
 import { createTurn } from '../policy-runs/run-policies.ts';
@@ -12,11 +13,12 @@ export function createRolloutBackground(
   const { platform } = deps;
   const refused = createRefused();
   const turn = createTurn();
+  const listening = createListening(intervalMs);
   return repeat({
     intervalMs,
     async run(isStopped) {
       try {
-        await runRolloutsOnce(deps, refused, isStopped, turn);
+        await runRolloutsOnce(deps, { refused, listening, turn }, isStopped);
       } catch (error) {
         // An unavailable database must not end the process: the next run tries again.
         platform.log.error('a run of the rollouts failed', { error: String(error) });

@@ -4,7 +4,7 @@ import { DatabaseFault } from '../platform/db/engine.ts';
 import { createRefused } from '../policy-runs/refused.ts';
 import { ENGINES } from '../testing/engines.ts';
 import { REST, ringOf } from '../testing/rollout-rings.ts';
-import { createRolloutScene } from '../testing/rollout-scene.ts';
+import { createRolloutScene, LISTENS } from '../testing/rollout-scene.ts';
 import { runRolloutsOnce } from './run-rollouts.ts';
 
 /** How a process ends at a transaction: before it is kept, or after, so that nobody hears of it. */
@@ -45,7 +45,7 @@ describe.each(ENGINES)('a rollout on $name', (engine) => {
     let broken = 0;
     const pass = async () => {
       try {
-        await runRolloutsOnce(dying, createRefused());
+        await runRolloutsOnce(dying, { refused: createRefused(), listening: LISTENS });
       } catch (error) {
         if (!(error instanceof DatabaseFault)) throw error;
         broken += 1;
@@ -97,7 +97,7 @@ describe.each(ENGINES)('a rollout on $name', (engine) => {
     await it.publish(RINGS);
     const servers = [createRefused(), createRefused()];
     for (let round = 0; round < 8; round += 1) {
-      await Promise.all(servers.map((refused) => runRolloutsOnce(it.deps, refused)));
+      await Promise.all(servers.map((refused) => runRolloutsOnce(it.deps, { refused, listening: LISTENS })));
       for (const host of hosts)
         if ((await it.visit(host)).includes('install_update')) await it.report(host, 'success');
     }

@@ -15,9 +15,15 @@ export interface RolloutFacts {
   readonly of: (ring: number) => Promise<RingFacts & { readonly unasked: readonly string[] }>;
 }
 
+/** @param couldReport Whether the server has listened for so long that hosts could report; before, no deadline is over. */
 export async function rolloutFacts(
   db: Db,
-  { rollout, rings, nowMs }: { rollout: RolloutRow; rings: readonly Ring[]; nowMs: number },
+  {
+    rollout,
+    rings,
+    nowMs,
+    couldReport,
+  }: { rollout: RolloutRow; rings: readonly Ring[]; nowMs: number; couldReport: boolean },
 ): Promise<RolloutFacts> {
   const counts = await countRings(db, rollout.id);
   const divergences = await openDivergences(db, rollout.id);
@@ -38,7 +44,7 @@ export async function rolloutFacts(
       return {
         ...{ hosts, outcomes, excused, divergences, soaked: soaked.length, green: green.length },
         isApproved: rollout.approved_ring === ring,
-        hadTime: nowMs >= (offerEndOf(rollout, { ring, rings }) ?? nowMs),
+        hadTime: couldReport && nowMs >= (offerEndOf(rollout, { ring, rings }) ?? nowMs),
         unasked: isLooked
           ? soaked.flatMap((host) => (host.probes_asked === 0 && !hasLooked(host) ? host.agent_id : []))
           : [],

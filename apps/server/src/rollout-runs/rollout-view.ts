@@ -50,7 +50,7 @@ export async function withRings(db: Db, rollouts: readonly RolloutRow[]): Promis
 }
 
 export async function rolloutItem(db: Db, ringed: RingedRollout, nowMs: number): Promise<RolloutItem> {
-  return itemOf(db, ringed, await rolloutFacts(db, { ...ringed, nowMs }), nowMs);
+  return itemOf(db, ringed, await rolloutFacts(db, { ...ringed, nowMs, couldReport: true }), nowMs);
 }
 
 async function itemOf(
@@ -100,7 +100,7 @@ async function itemOf(
 
 export async function rolloutDetail(db: Db, ringed: RingedRollout, nowMs: number): Promise<RolloutDetail> {
   const { rollout, policy, rings } = ringed;
-  const facts = await rolloutFacts(db, { ...ringed, nowMs });
+  const facts = await rolloutFacts(db, { ...ringed, nowMs, couldReport: true });
   const lanes: RolloutRing[] = [];
   for (const [i, ring] of rings.entries()) lanes.push(await laneOf(rollout, ring, { i, facts }));
   const packages = await packagesOf(db, rollout.id, ROLLOUT_PACKAGES_SHOWN);

@@ -5,6 +5,7 @@ import { bulkApprove } from '../approvals/bulk-approve.ts';
 import { NO_PROGRESS } from '../approvals/bulk-progress.ts';
 import { sweepOnce } from '../approvals/sweep.ts';
 import { rfc3339 } from '../platform/clock.ts';
+import { createListening, type Listening } from '../platform/listening.ts';
 import { policiesInForce } from '../policies/store.ts';
 import { askerOf } from '../policy-runs/run-policies.ts';
 import { findRollout } from '../rollouts/store.ts';
@@ -138,6 +139,45 @@ describe.each(ENGINES)('rollouts on $name', (engine) => {
     await it.run();
     expect(await it.rollout()).toMatchObject({ state: 'halted', lanes: [{ outcomes: { silent: 1 } }, {}] });
     expect(await it.stateOf(rest)).toBe('pending');
+  });
+
+  test.each([
+    ['started again', () => createListening(60_000)],
+    ['stood still', (before: Listening) => before],
+  ])('judge no deadline before a server that %s has listened to its hosts', async (_, after) => {
+    const it = await scene();
+    const [canary, dead] = [await it.host('canary'), await it.host('canary')];
+    await it.publish(CANARY_THEN_REST);
+    let listening: Listening = createListening(60_000);
+    for (let i = 0; i < 5; i += 1) {
+      await it.run(listening);
+      it.minutes(1);
+    }
+    for (const host of [canary, dead]) {
+      await it.visit(host);
+      await it.report(host, 'running');
+    }
+    await it.run(listening);
+    it.minutes(60);
+    listening = after(listening);
+    await it.run(listening);
+    expect((await it.rollout()).state).toBe('running');
+    await it.report(canary, 'success');
+    for (let i = 0; i < 2; i += 1) {
+      it.minutes(1);
+      await it.run(listening);
+    }
+    expect(await it.rollout()).toMatchObject({
+      ...{ state: 'running', lanes: [{ outcomes: { installed: 1, running: 1 } }, {}] },
+    });
+    it.minutes(1);
+    await it.run(listening);
+    expect(await it.rollout()).toMatchObject({
+      ...{ state: 'halted', lanes: [{ outcomes: { installed: 1, silent: 1 } }, {}] },
+    });
+    // The next start takes nothing back.
+    await it.run(createListening(60_000));
+    expect((await it.rollout()).lanes[0]).toMatchObject({ outcomes: { silent: 1 } });
   });
 
   test('count a host that never took anything neither way, and say so', async () => {
@@ -514,6 +554,23 @@ describe.each(ENGINES)('rollouts on $name', (engine) => {
     await it.seen(second.agentId);
     await it.run();
     expect(await it.stateOf(second)).toBe('approved');
+  });
+
+  test('let hosts of such a ring offer what they found while the server was down', async () => {
+    const it = await scene();
+    await it.host('canary', { offers: false });
+    await it.host();
+    await it.publish(CANARY_THEN_REST);
+    await it.run();
+    it.minutes(60);
+    const listening = createListening(60_000);
+    for (let i = 0; i < 3; i += 1) {
+      await it.run(listening);
+      expect((await it.rollout()).ring).toBe(0);
+      it.minutes(1);
+    }
+    await it.run(listening);
+    expect((await it.rollout()).ring).toBe(1);
   });
 
   test('in an emergency, skip such a ring when its hosts were asked to scan and have had 15 minutes', async () => {

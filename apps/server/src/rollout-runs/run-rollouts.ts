@@ -5,6 +5,7 @@ import type { ScopedHost } from '../agents/host-scope.ts';
 import { findAgents } from '../agents/store.ts';
 import type { ApprovalDeps } from '../approvals/deps.ts';
 import { chunks } from '../platform/db/chunks.ts';
+import type { Listening } from '../platform/listening.ts';
 import { payloadOf } from '../policies/policy-view.ts';
 import { windowOf } from '../policies/policy-windows.ts';
 import { type PolicyRow, policiesInForce } from '../policies/store.ts';
@@ -51,9 +52,8 @@ interface Ringed {
  */
 export async function runRolloutsOnce(
   deps: ApprovalDeps,
-  refused: Refused,
+  { refused, listening, turn = createTurn() }: { refused: Refused; listening: Listening; turn?: Turn },
   isStopped: () => boolean = () => false,
-  turn: Turn = createTurn(),
 ): Promise<void> {
   const { platform } = deps;
   const db = platform.database.read;
@@ -71,8 +71,8 @@ export async function runRolloutsOnce(
   for (const { row, payload, rings, live: rollout } of ringed) {
     if (isStopped()) return;
     if (!rollout) continue;
-    await watchHosts(deps, { rollout, rings });
-    const going = { rollout, rings, policyName: row.name, scope: payload.scope };
+    await watchHosts(deps, { rollout, rings, listening });
+    const going = { rollout, rings, policyName: row.name, scope: payload.scope, listening };
     if (rollout.state === 'running') await advanceRollout(deps, going);
   }
   // What has just been halted is withdrawn at once.
@@ -80,6 +80,7 @@ export async function runRolloutsOnce(
   if (!isStopped()) await ask(deps, { ringed, refused, isStopped, turn });
   // Windows for reboots and restarts may be others than those for installing.
   for (const { row } of ringed) if (!isStopped()) await askFollowUps(platform, row);
+  listening.looked(platform.now());
 }
 
 /** A policy that was changed and kept its rings goes on with its rollout. */

@@ -1,9 +1,10 @@
 import type { Ring } from '@tidegate/protocol/rings';
 import { Ecosystem } from '@tidegate/protocol/scalars';
 import { Value } from 'typebox/value';
-import { isOnline } from '../agents/presence.ts';
+import { isOnline, patienceOf } from '../agents/presence.ts';
 import { findAgents } from '../agents/store.ts';
 import type { ApprovalDeps } from '../approvals/deps.ts';
+import type { Listening } from '../platform/listening.ts';
 import { takeTurn } from '../platform/turns.ts';
 import { latestProbes } from '../probes/store.ts';
 import { outcomeOf } from '../rollouts/outcome-rules.ts';
@@ -25,10 +26,16 @@ interface Change {
   >;
 }
 
+interface Watched {
+  readonly rollout: RolloutRow;
+  readonly rings: readonly Ring[];
+  readonly listening: Listening;
+}
+
 /** Brings the outcomes of the rings that were entered up to date, and keeps what their hosts have installed. */
 export async function watchHosts(
   { platform }: Pick<ApprovalDeps, 'platform'>,
-  { rollout, rings }: { rollout: RolloutRow; rings: readonly Ring[] },
+  { rollout, rings, listening }: Watched,
 ): Promise<void> {
   let after = '';
   for (;;) {
@@ -36,16 +43,16 @@ export async function watchHosts(
     const last = page.at(-1);
     if (!last) return;
     after = last.agent_id;
-    await watchPage({ platform }, { rollout, rings, page });
+    await watchPage({ platform }, { rollout, rings, listening, page });
     await takeTurn();
   }
 }
 
 async function watchPage(
   { platform }: Pick<ApprovalDeps, 'platform'>,
-  given: { rollout: RolloutRow; rings: readonly Ring[]; page: readonly RolloutHostRow[] },
+  given: Watched & { page: readonly RolloutHostRow[] },
 ): Promise<void> {
-  const { rollout, rings, page } = given;
+  const { rollout, rings, listening, page } = given;
   const db = platform.database.read;
   const agentIds = page.map(({ agent_id: id }) => id);
   const [agents, runs, offers, probes] = await Promise.all([
@@ -55,6 +62,8 @@ async function watchPage(
     latestProbes(db, agentIds),
   ]);
   const nowMs = platform.now();
+  const listenedMs = nowMs - listening.since(nowMs);
+  listening.looked(nowMs);
   const changes: Change[] = [];
   for (const before of page) {
     const { agent_id: id, ring } = before;
@@ -64,6 +73,7 @@ async function watchPage(
       ...{ runs: own, pending: 0, awaited: 0, ...offers.get(id), nowMs },
       probes: probes.get(id) ?? { state: 'unknown', atMs: null },
       isOnline: agent !== undefined && isOnline(agent, nowMs),
+      couldReport: before.outcome === 'silent' || !agent || listenedMs >= patienceOf(agent),
       deadlineMs: (rings[ring]?.deadline_minutes ?? 0) * MINUTE_MS,
     });
     const { outcome, reason, deliveredAtMs: delivered_at } = found;

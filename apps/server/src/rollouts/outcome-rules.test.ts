@@ -15,7 +15,7 @@ const run = (status: string, change: Partial<HostRun> = {}): HostRun => {
 };
 const facts = (change: Partial<HostFacts>): HostFacts => ({
   ...{ runs: [], probes: { state: 'none', atMs: null }, pending: 0, awaited: 0, isOnline: true },
-  ...{ deadlineMs: 30 * MINUTE_MS, nowMs: NOW, ...change },
+  ...{ deadlineMs: 30 * MINUTE_MS, nowMs: NOW, couldReport: true, ...change },
 });
 const red = (atMs: number) => ({ state: 'red', atMs }) as const;
 
@@ -46,6 +46,12 @@ describe('a host of a rollout', () => {
       { runs: [run('sent')], nowMs: SENT + 30 * MINUTE_MS },
       'silent',
       'no_report',
+    ],
+    [
+      'was given no time to report since the server listens',
+      { runs: [run('sent')], nowMs: SENT + 60 * MINUTE_MS, couldReport: false },
+      'running',
+      null,
     ],
     ['let it expire', { runs: [run('expired')] }, 'silent', 'no_report'],
     ['let it expire, and has another', { runs: [run('expired'), run('pending')] }, 'waiting', null],

@@ -27,6 +27,8 @@ export interface HostFacts {
   readonly isOnline: boolean;
   readonly deadlineMs: number;
   readonly nowMs: number;
+  /** Whether the server has listened for so long that the host could report, or has already called it silent. */
+  readonly couldReport: boolean;
 }
 
 export interface Outcome {
@@ -93,10 +95,10 @@ function isRunning({ status }: HostRun): boolean {
 }
 
 /** Delivered and past its deadline, or its last command expired without a report. */
-function isSilent(run: HostRun, { deadlineMs, nowMs, runs }: HostFacts): boolean {
+function isSilent(run: HostRun, { deadlineMs, nowMs, runs, couldReport }: HostFacts): boolean {
   if (run.sentAtMs === null) return false;
   if (run.status === 'expired') return runs.at(-1) === run;
-  return isRunning(run) && nowMs - run.sentAtMs >= deadlineMs;
+  return isRunning(run) && couldReport && nowMs - run.sentAtMs >= deadlineMs;
 }
 
 /** Whether the host has found its probes red since this installation. */

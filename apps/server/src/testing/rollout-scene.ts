@@ -12,6 +12,7 @@ import { deliverCommands } from '../commands/deliver-commands.ts';
 import { recordResult } from '../commands/record-result.ts';
 import { insertOperator } from '../operators/store.ts';
 import { rfc3339 } from '../platform/clock.ts';
+import type { Listening } from '../platform/listening.ts';
 import { createRefused } from '../policy-runs/refused.ts';
 import { runPoliciesOnce } from '../policy-runs/run-policies.ts';
 import { recordProbes } from '../probes/record-probes.ts';
@@ -24,6 +25,9 @@ import { insertInstalled } from './installed-rows.ts';
 import { STANDING } from './standing.ts';
 
 const MINUTE_MS = 60_000;
+
+/** Of a server that has always listened to its hosts. */
+export const LISTENS: Listening = { since: () => 0, looked: () => {} };
 
 /** A server with hosts that report through the ordinary path; the first host belongs to no group. */
 export async function createRolloutScene(
@@ -76,9 +80,9 @@ export async function createRolloutScene(
     return body;
   }
 
-  async function run(): Promise<void> {
+  async function run(listening = LISTENS): Promise<void> {
     await runPoliciesOnce(it.deps, refused);
-    await runRolloutsOnce(it.deps, refused);
+    await runRolloutsOnce(it.deps, { refused, listening });
   }
 
   /** A check-in: the actions that the host gets. */
