@@ -32,6 +32,7 @@ import { schema as outsiders } from './outsiders/schema.ts';
 import { EXPOSED_HOSTS, schema as overview } from './overview/schema.ts';
 import type { Migration } from './platform/db/migrate.ts';
 import { LEASES } from './platform/leases/schema.ts';
+import { RETENTION_CLOCK } from './platform/retention/schema.ts';
 import { schema as policies } from './policies/schema.ts';
 import { schema as probes } from './probes/schema.ts';
 import { schema as provenance } from './provenance/schema.ts';
@@ -141,4 +142,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 390, name: 'unfixed-records', statements: UNFIXED_RECORDS },
   { version: 391, name: 'unfixed-urgency', statements: UNFIXED_URGENCY },
   { version: 392, name: 'listed-filters', statements: LISTED_FILTERS },
+  { version: 397, name: 'retention-clock', statements: RETENTION_CLOCK },
 ];

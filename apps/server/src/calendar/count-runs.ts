@@ -1,6 +1,7 @@
 import { CALENDAR_RUNS_DAYS } from '@tidegate/protocol/calendar-api';
 import type { Platform } from '../platform/platform.ts';
 import { type BackgroundWork, repeat } from '../platform/repeat.ts';
+import { retentionTime } from '../platform/retention/retention-clock.ts';
 import { RUN_SLOT_MS, runSlotOf } from '../policies/run-slots.ts';
 import { dropSlotsBefore } from '../policies/store.ts';
 import { addRuns, countedUntil, dropRunsBefore, endedIn, firstChangeSince, moveMark } from './runs-store.ts';
@@ -38,14 +39,15 @@ export async function countRuns({ database, now }: Means): Promise<boolean> {
   const slot = runSlotOf(nextMs);
   const toMs = Math.min((slot + 1) * RUN_SLOT_MS, dueMs);
   const ended = await endedIn(database.read, { fromMs: nextMs, toMs });
+  const keptFrom = runSlotOf((await retentionTime({ database, now })) - CALENDAR_RUNS_DAYS * DAY_MS);
   await database.transact(async (tx) => {
     if (!(await moveMark(tx, { from, to: toMs }))) return;
     await addRuns(
       tx,
       ended.map((row) => ({ slot, ...row })),
     );
-    await dropRunsBefore(tx, runSlotOf(oldestMs));
-    await dropSlotsBefore(tx, runSlotOf(oldestMs));
+    await dropRunsBefore(tx, keptFrom);
+    await dropSlotsBefore(tx, keptFrom);
   });
   return toMs < dueMs;
 }

@@ -34,6 +34,7 @@ import { judgeNotifications } from './doctor-notifications.ts';
 import { judgeOutsiders } from './doctor-outsiders.ts';
 import { judgePooler } from './doctor-pooler.ts';
 import { judgeProxy } from './doctor-proxy.ts';
+import { judgeRetentionClock } from './doctor-retention.ts';
 import {
   type FileMode,
   type Finding,
@@ -194,6 +195,7 @@ async function examineContent(config: Config, database: Database, now: () => num
     await judgeAdvisoryMirror(config, database, now),
     await judgeOutsiders(database, now),
     await judgeBackups(database, now),
+    await judgeRetentionClock(database),
     await judgeNotifications(config, database),
     await judgeAgentCache(config, database),
     judgeOpenFiles(await countAgentsWithKeySet(database.read, 0)),

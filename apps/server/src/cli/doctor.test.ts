@@ -14,6 +14,7 @@ import { databaseOptions } from '../testing/database-options.ts';
 import { ENGINES, type TestEngine } from '../testing/engines.ts';
 import { VERSION } from '../version.ts';
 import { judgeRoom } from './doctor-buffers.ts';
+import { judgeRetention } from './doctor-retention.ts';
 import { judgeClock, judgeDisk, judgeModes, judgeWorkers } from './doctor-rules.ts';
 
 const MIB = 1024 * 1024;
@@ -40,6 +41,18 @@ test.each([
 ])('T16: a clock that is %s', (_, given, level) => {
   const facts = { nowMs: NOW, newestEventMs: null, databaseMs: null, ...given };
   expect(judgeClock(facts).level).toBe(level);
+});
+
+test('a clock that jumped is told until it is believed', () => {
+  const row = { believed_at: NOW, read_at: NOW, stood_ms: 0 };
+  expect([null, row].map((one) => judgeRetention(one).level)).toEqual(['ok', 'ok']);
+  const year = 365 * 86_400_000;
+  expect(judgeRetention({ ...row, read_at: NOW + year, stood_ms: 3_600_000 })).toEqual({
+    ...{ check: 'retention', level: 'warn' },
+    detail:
+      'the clock has jumped from 2026-11-21T09:00:00Z to 2027-11-21T09:00:00Z: nothing newly old is removed',
+    todo: 'set the clock if it is wrong; if it is right, the server believes it after 167 more hours of running',
+  });
 });
 
 test('files that others can access are named, at most five', () => {
@@ -151,6 +164,7 @@ describe.each(ENGINES)('tidegate doctor on $name', (engine) => {
       'advisory data',
       'outsiders',
       'backups',
+      'retention',
       'notifications',
       'agent cache',
       'open files',

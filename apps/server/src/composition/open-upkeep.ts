@@ -5,6 +5,7 @@ import { createEventUpkeep } from '../events/upkeep.ts';
 import { tidyChanges, tidyIdentities } from '../installed/tidy-installed.ts';
 import { tidyParts } from '../inventory/tidy-parts.ts';
 import { createOutsiderUpkeep } from '../outsiders/upkeep.ts';
+import { createRetentionClock } from '../platform/retention/retention-clock.ts';
 import { tidyFirstSeen } from '../release-times/tidy-seen.ts';
 import { tidyRollouts } from '../rollouts/tidy-rollouts.ts';
 import type { Opening } from './parts.ts';
@@ -19,6 +20,7 @@ export function openUpkeep({ config, platform, keyRing, background, workOfOne }:
       retentionDays: config.eventsRetentionDays,
     }),
   );
+  workOfOne.use('retention clock', createRetentionClock);
   workOfOne.use('outsiders', (fenced) =>
     createOutsiderUpkeep(fenced, [
       tidyClientErrors(fenced),

@@ -3,6 +3,7 @@ import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import { rfc3339Seconds } from '../platform/clock.ts';
 import type { Db, Tx } from '../platform/db/engine.ts';
 import type { Platform } from '../platform/platform.ts';
+import { retentionTime } from '../platform/retention/retention-clock.ts';
 import { appendEvent } from './append-event.ts';
 import { statementSha256 } from './beginning.ts';
 import type { CheckpointSigner } from './make-checkpoint.ts';
@@ -51,7 +52,7 @@ export async function pruneEvents(
   const finished = await finishRemoval(platform, how);
   const oldest = await oldestEvent(read);
   if (oldest === null || how.isStopped()) return { removed: finished, refused: null };
-  const nowMs = platform.now();
+  const nowMs = await retentionTime(platform);
   const cutoffs = pruneCutoffs({ oldestMs: oldest.created_at, nowMs, retentionDays });
   const after = (await newestAnchor(read))?.position ?? 0;
   const checkpoint = cutoffs && (await nextAnchor(read, { after, ...cutoffs }));

@@ -1,5 +1,6 @@
 import type { TidyTask } from '../outsiders/upkeep.ts';
 import type { Platform } from '../platform/platform.ts';
+import { retentionTime } from '../platform/retention/retention-clock.ts';
 import { CHANGES_DAYS, forgetChanges, pageOfHistories } from './changes-store.ts';
 import { deleteUnused, markUnused, pageOfIdentities } from './identity-store.ts';
 
@@ -17,13 +18,13 @@ export function tidyIdentities({ database, now }: Pick<Platform, 'database' | 'n
     what: 'package identities',
     async run(isStopped) {
       let removed = 0;
+      const nowMs = await retentionTime({ database, now });
       for (let after = 0; !isStopped(); ) {
         const page = await database.transact(async (tx) => {
           const rows = await pageOfIdentities(tx, { after, limit: PAGE });
           const unused = rows.filter(({ isUsed }) => !isUsed);
           const isMarked = (row: (typeof rows)[number]) => row.unused_since !== null;
           const idsOf = (some: typeof rows) => some.map(({ id }) => id);
-          const nowMs = now();
           const marked = idsOf(unused.filter(isMarked));
           removed += await deleteUnused(tx, { ids: marked, beforeMs: nowMs - UNUSED_MS });
           await markUnused(tx, { ids: idsOf(unused.filter((row) => !isMarked(row))), nowMs });
@@ -44,7 +45,7 @@ export function tidyChanges({ database, now }: Pick<Platform, 'database' | 'now'
     what: 'changes of inventories',
     async run(isStopped) {
       let removed = 0;
-      const beforeMs = now() - CHANGES_DAYS * 86_400_000;
+      const beforeMs = (await retentionTime({ database, now })) - CHANGES_DAYS * 86_400_000;
       for (let after = 0; !isStopped(); ) {
         const page = await pageOfHistories(database.read, { after, beforeMs, limit: PAGE });
         for (const { number, last } of page) {

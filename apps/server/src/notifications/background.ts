@@ -2,6 +2,7 @@ import { DELIVERIES_KEPT_DAYS } from '@tidegate/protocol/notifications-api';
 import { createDue } from '../platform/due.ts';
 import type { Platform } from '../platform/platform.ts';
 import { type BackgroundWork, repeat } from '../platform/repeat.ts';
+import { retentionTime } from '../platform/retention/retention-clock.ts';
 import { deleteEnded } from './delivery-store.ts';
 import { escalate } from './escalate.ts';
 import { type DigestDeps, sendDigests } from './send-digests.ts';
@@ -61,7 +62,7 @@ export async function tidyDeliveries(
   platform: Pick<Platform, 'database' | 'now'>,
   isStopped: () => boolean = () => false,
 ): Promise<void> {
-  const beforeMs = platform.now() - DELIVERIES_KEPT_DAYS * DAY_MS;
+  const beforeMs = (await retentionTime(platform)) - DELIVERIES_KEPT_DAYS * DAY_MS;
   const step = { beforeMs, keptOfChannel: KEPT_OF_CHANNEL, limit: TIDY_STEP };
   while (!isStopped()) {
     const removed = await platform.database.transact((tx) => deleteEnded(tx, step));

@@ -1,5 +1,6 @@
 import type { Platform } from '../platform/platform.ts';
 import { type BackgroundWork, repeat } from '../platform/repeat.ts';
+import { retentionTime } from '../platform/retention/retention-clock.ts';
 import { dayOf } from './budget-rules.ts';
 import { deleteUsageBefore } from './store.ts';
 
@@ -18,7 +19,7 @@ export function createOutsiderUpkeep(platform: Platform, tasks: readonly TidyTas
   const usage: TidyTask = {
     what: 'usage of outsiders',
     async run() {
-      const before = dayOf(platform.now()) - USAGE_DAYS;
+      const before = dayOf(await retentionTime(platform)) - USAGE_DAYS;
       await platform.database.transact((tx) => deleteUsageBefore(tx, before));
       return 0;
     },

@@ -22,16 +22,16 @@ export async function daysSince(db: Db, day: string): Promise<DayRow[]> {
   return db.selectFrom('fleet_days').selectAll().where('day', '>=', day).orderBy('day').execute();
 }
 
-export async function writeServedSlot(tx: Tx, { slot, keep }: { slot: number; keep: number }): Promise<void> {
+export async function writeServedSlot(
+  tx: Tx,
+  { slot, keptFrom }: { slot: number; keptFrom: number },
+): Promise<void> {
   await tx
     .insertInto('served_slots')
     .values({ slot })
     .onConflict((conflict) => conflict.column('slot').doNothing())
     .execute();
-  await tx
-    .deleteFrom('served_slots')
-    .where('slot', '<', slot - keep)
-    .execute();
+  await tx.deleteFrom('served_slots').where('slot', '<', keptFrom).execute();
 }
 
 export async function servedSlots(db: Db): Promise<Set<number>> {

@@ -4,6 +4,7 @@ import { slotOf } from '../agents/heartbeat-rules.ts';
 import type { Db } from '../platform/db/engine.ts';
 import type { Platform } from '../platform/platform.ts';
 import { type BackgroundWork, repeat } from '../platform/repeat.ts';
+import { retentionTime } from '../platform/retention/retention-clock.ts';
 import { ageAt, dayOf, oldestDay } from './day-rules.ts';
 import { dropDaysBefore, writeDay, writeServedSlot } from './history-store.ts';
 import type { Snapshots } from './keep-snapshots.ts';
@@ -46,16 +47,18 @@ export async function keepHistory({ platform, snapshots }: HistoryDeps, state: H
   const nowMs = platform.now();
   const slot = slotOf(nowMs);
   if (slot !== state.slot) {
-    await platform.database.transact((tx) => writeServedSlot(tx, { slot, keep: HEARTBEAT_SLOTS }));
+    const keptFrom = slotOf(await retentionTime(platform)) - HEARTBEAT_SLOTS;
+    await platform.database.transact((tx) => writeServedSlot(tx, { slot, keptFrom }));
     state.slot = slot;
   }
   const snapshot = await snapshots.count();
   const hour = Math.floor(snapshot.asOfMs / HOUR_MS);
   if (hour === state.hour) return;
+  const keptFrom = oldestDay(await retentionTime(platform));
   const exposed_hosts = await countExposed(platform.database.read);
   await platform.database.transact(async (tx) => {
     await writeDay(tx, { ...dayRow(snapshot), exposed_hosts });
-    await dropDaysBefore(tx, oldestDay(nowMs));
+    await dropDaysBefore(tx, keptFrom);
   });
   state.hour = hour;
 }

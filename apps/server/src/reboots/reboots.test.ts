@@ -1,6 +1,7 @@
 import { LOOK_MAX_AGE_MS } from '@tidegate/protocol/probes';
 import { describe, expect, test } from 'vitest';
 import { ENGINES } from '../testing/engines.ts';
+import { believeClock, jumpAhead } from '../testing/jumping-clock.ts';
 import { createRebootScene, type SceneHost } from '../testing/reboot-scene.ts';
 import { writeRaw } from '../testing/write-raw.ts';
 
@@ -276,6 +277,24 @@ describe.each(ENGINES)('reboots on $name', (engine) => {
     await it.turn();
     expect(await it.states()).toEqual(['host-1 running', 'host-2 expired']);
     expect(await it.events('reboot_ended')).toMatchObject([{ state: 'expired', severity: 'warning' }]);
+  });
+
+  test('what has ended is kept for 90 days', async () => {
+    const { platform, call, host, ask, turn, database } = await createRebootScene(engine);
+    await host(1);
+    const { body } = await ask();
+    await turn();
+    const rows = () => database.read.selectFrom('host_reboots').select('id').execute();
+    const [one] = await rows();
+    expect((await call('DELETE', `/api/v1/reboots/${one?.id}`)).status, JSON.stringify(body)).toBeLessThan(
+      300,
+    );
+    await jumpAhead(platform, 90 * 86_400_000 + 1);
+    await turn();
+    expect(await rows()).toHaveLength(1);
+    await believeClock(platform);
+    await turn();
+    expect(await rows()).toHaveLength(0);
   });
 
   test('a host that was restarted by itself meanwhile is given no command', async () => {

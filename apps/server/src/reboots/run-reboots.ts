@@ -1,5 +1,6 @@
 import type { Platform } from '../platform/platform.ts';
 import { type BackgroundWork, repeat } from '../platform/repeat.ts';
+import { retentionTime } from '../platform/retention/retention-clock.ts';
 import { endReboot } from './end-reboot.ts';
 import { followAttempts } from './follow-attempts.ts';
 import { offerReboots } from './offer-reboots.ts';
@@ -21,7 +22,7 @@ export async function runRebootsOnce(platform: Platform, isStopped: () => boolea
   await followAttempts(platform, isStopped);
   await endOverdue(platform);
   await offerReboots(platform, isStopped);
-  const beforeMs = platform.now() - KEPT_MS;
+  const beforeMs = (await retentionTime(platform)) - KEPT_MS;
   await platform.database.transact((tx) => removeEnded(tx, { beforeMs, limit: BATCH }));
 }
 

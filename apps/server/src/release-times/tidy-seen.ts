@@ -1,5 +1,6 @@
 import type { TidyTask } from '../outsiders/upkeep.ts';
 import type { Platform } from '../platform/platform.ts';
+import { retentionTime } from '../platform/retention/retention-clock.ts';
 import { seenKey } from './seen-rules.ts';
 import { deleteFirstSeen, pageOfFirstSeen, type SeenRow, supportedVersions } from './seen-store.ts';
 
@@ -18,13 +19,13 @@ export function tidyFirstSeen({ database, now }: Pick<Platform, 'database' | 'no
     async run(isStopped) {
       let after: SeenRow | null = null;
       let removed = 0;
+      const before = (await retentionTime({ database, now })) - UNSUPPORTED_MS;
       while (!isStopped()) {
         const page: SeenRow[] = await pageOfFirstSeen(database.read, { after, limit: PAGE });
         const last = page.at(-1);
         if (!last) break;
         removed += await database.transact(async (tx) => {
           const supported = await supportedVersions(tx, page);
-          const before = now() - UNSUPPORTED_MS;
           const gone = page.filter(
             (row) => !supported.has(seenKey(row)) && (row.isOrphan || row.first_seen_at < before),
           );

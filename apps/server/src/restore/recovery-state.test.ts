@@ -4,6 +4,7 @@ import { markFamilyRevoked } from '../agent-credentials/store.ts';
 import { insertFleet } from '../signing-keys/store.ts';
 import { insertTestAgent } from '../testing/agent-rows.ts';
 import { ENGINES, type TestEngine } from '../testing/engines.ts';
+import { believeClock, jumpAhead } from '../testing/jumping-clock.ts';
 import { createTestPlatform } from '../testing/test-platform.ts';
 import { readEpochFile } from './epoch-file.ts';
 import { recover } from './recover.ts';
@@ -100,6 +101,11 @@ describe.each(ENGINES)('T20: what a server on $name writes down while it runs', 
       { kind: 'key', id: gone(2), atMs: old },
       { kind: 'family', id: gone(3), atMs: fresh },
     ]);
+    platform.clock.advance(-JOURNAL_KEPT_MS);
+    await jumpAhead(platform, JOURNAL_KEPT_MS);
+    await state.compact();
+    expect(journal.entries()).toHaveLength(5);
+    await believeClock(platform);
     await state.compact();
     expect(journal.entries().map(({ id }) => id)).toEqual([familyId, agentId, gone(3)]);
   });

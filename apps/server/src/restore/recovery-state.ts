@@ -2,6 +2,7 @@ import { rfc3339 } from '../platform/clock.ts';
 import { DatabaseFault } from '../platform/db/engine.ts';
 import type { Platform } from '../platform/platform.ts';
 import { type BackgroundWork, repeat } from '../platform/repeat.ts';
+import { retentionTime } from '../platform/retention/retention-clock.ts';
 import { newestKeySet, readFleet, rootsAfter } from '../signing-keys/store.ts';
 import { type EpochFile, memoryOf, writeEpochFile } from './epoch-file.ts';
 import { judgeEpoch } from './epoch-rules.ts';
@@ -139,7 +140,7 @@ export function createRecoveryState(deps: RecoveryStateDeps): RecoveryState {
     record,
     recordOrWarn,
     async compact() {
-      const cutoffMs = now() - JOURNAL_KEPT_MS;
+      const cutoffMs = (await retentionTime(platform)) - JOURNAL_KEPT_MS;
       const old = journal.entries().filter(({ atMs }) => atMs < cutoffMs);
       const gone = new Set<string>();
       for (let from = 0; from < old.length; from += IDS_MAX) {

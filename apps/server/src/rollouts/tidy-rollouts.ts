@@ -1,5 +1,6 @@
 import type { TidyTask } from '../outsiders/upkeep.ts';
 import type { Platform } from '../platform/platform.ts';
+import { retentionTime } from '../platform/retention/retention-clock.ts';
 import { deleteHostsOf, deleteRollout, endedRollouts } from './store.ts';
 
 /** How long a rollout is kept after its end, in milliseconds: more than a year, so that each month can be compared with its last. */
@@ -17,7 +18,7 @@ export function tidyRollouts({ database, now }: Pick<Platform, 'database' | 'now
     what: 'rollouts',
     async run(isStopped) {
       const ids = await endedRollouts(database.read, {
-        endedBeforeMs: now() - ROLLOUT_KEPT_MS,
+        endedBeforeMs: (await retentionTime({ database, now })) - ROLLOUT_KEPT_MS,
         limit: ROLLOUTS_MAX,
       });
       let removed = 0;

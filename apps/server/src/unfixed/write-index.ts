@@ -6,6 +6,7 @@ import { readAdvisories } from '../advisories/store.ts';
 import { chunks } from '../platform/db/chunks.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import type { Platform } from '../platform/platform.ts';
+import { retentionTime } from '../platform/retention/retention-clock.ts';
 import { takeTurn } from '../platform/turns.ts';
 import {
   dropGoneVulnerabilities,
@@ -77,7 +78,7 @@ export async function writeIndex(
     });
     if (written !== 'written') return written;
   }
-  const beforeMs = platform.now() - GONE_DAYS * DAY_MS;
+  const beforeMs = (await retentionTime(platform)) - GONE_DAYS * DAY_MS;
   return write(async (tx) => {
     await dropGoneVulnerabilities(tx, { beforeMs, limit: WRITE_ROWS });
     await putUnjudged(tx, counts.unjudged);

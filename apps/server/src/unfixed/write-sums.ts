@@ -2,6 +2,7 @@ import { appendEvent } from '../events/append-event.ts';
 import { chunks } from '../platform/db/chunks.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import type { Platform } from '../platform/platform.ts';
+import { retentionTime } from '../platform/retention/retention-clock.ts';
 import { takeTurn } from '../platform/turns.ts';
 import { renewClaim } from './pass-store.ts';
 import { readFacts } from './read-details.ts';
@@ -59,7 +60,8 @@ export async function writeSums(
     const written = await write(await changesOf(platform, pairs));
     if (written !== 'written') return written;
   }
-  return write((tx) => dropGone(tx, { beforeMs: platform.now() - GONE_DAYS * DAY_MS, limit: WRITE_ROWS }));
+  const beforeMs = (await retentionTime(platform)) - GONE_DAYS * DAY_MS;
+  return write((tx) => dropGone(tx, { beforeMs, limit: WRITE_ROWS }));
 }
 
 interface Pair {
