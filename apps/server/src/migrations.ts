@@ -1,4 +1,4 @@
-import { KEV_DATES } from './advisories/exploited/schema.ts';
+import { FEEDS_OFF, KEV_DATES } from './advisories/exploited/schema.ts';
 import { schema as advisories } from './advisories/schema.ts';
 import { schema as agentCredentials } from './agent-credentials/schema.ts';
 import { schema as agents, TIMELINESS, TIMELINESS_FOUND } from './agents/schema.ts';
@@ -142,5 +142,6 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 390, name: 'unfixed-records', statements: UNFIXED_RECORDS },
   { version: 391, name: 'unfixed-urgency', statements: UNFIXED_URGENCY },
   { version: 392, name: 'listed-filters', statements: LISTED_FILTERS },
+  { version: 393, name: 'feeds-off', statements: FEEDS_OFF },
   { version: 397, name: 'retention-clock', statements: RETENTION_CLOCK },
 ];

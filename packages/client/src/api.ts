@@ -430,7 +430,7 @@ interface Item39 { "id": string; "ecosystem": "npm" | "pypi" | "apt" | "dnf" | "
 
 interface Answer50 { "items": (Item39)[]; "next_cursor": string | null; "total": number; "total_is_capped"?: true }
 
-interface Answer51 { "at": string | null; "hosts": number; "unknown_hosts": number; "left_out": number }
+interface Answer51 { "at": string | null; "hosts": number; "unknown_hosts": number; "left_out": number; "exploited_list": { "state": "current" | "stale" | "off" | "absent"; "fetched_at": string | null } }
 
 interface Item40 { "agent_id": string; "hostname": string; "group": string | null; "packages": ({ "name": string; "version": string })[] }
 
@@ -442,9 +442,9 @@ interface Answer52 { "items": (Item41)[]; "next_cursor": string | null; "total":
 
 interface NotJudged { "ecosystem": "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "os": string; "reason": "cannot" | "not_yet"; "packages": number }
 
-interface Answer53 { "at": string | null; "hosts": number; "unknown_hosts": number; "not_judged": (NotJudged)[] }
+interface Answer53 { "at": string | null; "hosts": number; "unknown_hosts": number; "exploited_list": { "state": "current" | "stale" | "off" | "absent"; "fetched_at": string | null }; "not_judged": (NotJudged)[] }
 
-interface Answer54 { "id": string; "names": (string)[]; "summary": string; "severity": string | null; "exploited": boolean | null; "epss": number | null; "packages": (Package3)[]; "hosts": number; "fixable_hosts": number; "waiting_hosts": number; "unfixed_hosts": number; "first_seen_at": string; "gone_at": string | null; "covers": (string)[]; "exploited_since": string | null; "fix_due_on": string | null; "counted_at": string | null; "unknown_hosts": number }
+interface Answer54 { "id": string; "names": (string)[]; "summary": string; "severity": string | null; "exploited": boolean | null; "epss": number | null; "packages": (Package3)[]; "hosts": number; "fixable_hosts": number; "waiting_hosts": number; "unfixed_hosts": number; "first_seen_at": string; "gone_at": string | null; "covers": (string)[]; "exploited_list": { "state": "current" | "stale" | "off" | "absent"; "fetched_at": string | null }; "exploited_since": string | null; "fix_due_on": string | null; "counted_at": string | null; "unknown_hosts": number }
 
 interface Fixe2 { "update_id": string; "name": string; "version": string; "state": "pending" | "awaiting_plan" | "approved" | "installing" | "installed" | "failed" | "rejected" | "superseded"; "waits_for": "approval" | "plan" | "check" | "gate" | "hold" | "installation" }
 
@@ -2066,12 +2066,12 @@ export const SUCCESSES: Readonly<Record<keyof Api, Readonly<Record<number, reado
   "GET /api/v1/holds/{id}": { 200: ["id","ecosystems","packages","scope","reason","ends_at","state","created_by","created_at","ended_by","ended_at","held"] },
   "DELETE /api/v1/holds/{id}": { 204: null },
   "GET /api/v1/unfixed": { 200: ["items","next_cursor","total"] },
-  "GET /api/v1/unfixed/coverage": { 200: ["at","hosts","unknown_hosts","left_out"] },
+  "GET /api/v1/unfixed/coverage": { 200: ["at","hosts","unknown_hosts","left_out","exploited_list"] },
   "GET /api/v1/unfixed/hosts": { 200: ["items","next_cursor"] },
   "PUT /api/v1/unfixed/{id}/mitigation": { 200: ["id","ecosystem","distribution","package","installed_packages","vulnerability","names","cves","records","hosts","hosts_with_pending_fix","first_seen_at","severity","exploited","fixed_in","fix_known_at","fix_offered_at","statements","mitigation"] },
   "GET /api/v1/vulnerabilities": { 200: ["items","next_cursor","total"] },
-  "GET /api/v1/vulnerabilities/coverage": { 200: ["at","hosts","unknown_hosts","not_judged"] },
-  "GET /api/v1/vulnerabilities/{id}": { 200: ["id","names","summary","severity","exploited","epss","packages","hosts","fixable_hosts","waiting_hosts","unfixed_hosts","first_seen_at","gone_at","covers","exploited_since","fix_due_on","counted_at","unknown_hosts"] },
+  "GET /api/v1/vulnerabilities/coverage": { 200: ["at","hosts","unknown_hosts","exploited_list","not_judged"] },
+  "GET /api/v1/vulnerabilities/{id}": { 200: ["id","names","summary","severity","exploited","epss","packages","hosts","fixable_hosts","waiting_hosts","unfixed_hosts","first_seen_at","gone_at","covers","exploited_list","exploited_since","fix_due_on","counted_at","unknown_hosts"] },
   "GET /api/v1/vulnerabilities/{id}/hosts": { 200: ["items","next_cursor"] },
   "GET /api/v1/agents/{agent_id}/sbom": { 200: [] },
   "GET /api/v1/sbom": { 200: [] },

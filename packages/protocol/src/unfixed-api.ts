@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { ExploitedList } from './exploited-api.ts';
 import { sortBy } from './lists-api.ts';
 import { CheckName } from './probes.ts';
 import {
@@ -73,7 +74,7 @@ export const UnfixedItem = strict({
   /** When the server first counted a host with it. */
   first_seen_at: Timestamp,
   severity: nullable(Type.String()),
-  /** Null: not known. */
+  /** Null: not known, as where the list of exploited vulnerabilities is too old to say no. */
   exploited: nullable(Type.Boolean()),
   /** The lowest fixed version that the vulnerability database names; null: none. */
   fixed_in: nullable(Type.String()),
@@ -98,6 +99,7 @@ export const UnfixedCoverage = strict({
   unknown_hosts: Count,
   /** Vulnerabilities beyond the limit of the list. */
   left_out: Count,
+  exploited_list: ExploitedList,
 });
 export type UnfixedCoverage = Static<typeof UnfixedCoverage>;
 

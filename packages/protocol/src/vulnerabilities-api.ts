@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { ExploitedList } from './exploited-api.ts';
 import { sortBy } from './lists-api.ts';
 import { Count, Ecosystem, nullable, strict, Timestamp, Uuid, VulnerabilityId } from './scalars.ts';
 import { UpdateState } from './states.ts';
@@ -81,6 +82,7 @@ export const VulnerabilityDetail = strict({
   ...VulnerabilityItem.properties,
   /** The other vulnerabilities that an advisory with this id covers. */
   covers: Type.Array(Type.String()),
+  exploited_list: ExploitedList,
   /** The days on which CISA listed it as exploited, and until which it asks for the fix. */
   exploited_since: nullable(Type.String()),
   fix_due_on: nullable(Type.String()),
@@ -96,6 +98,7 @@ export const VulnerabilityCoverage = strict({
   at: nullable(Timestamp),
   hosts: Count,
   unknown_hosts: Count,
+  exploited_list: ExploitedList,
   /** Kinds of installed packages that were not judged, and why; the first of them. */
   not_judged: Type.Array(
     strict({

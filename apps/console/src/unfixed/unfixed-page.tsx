@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { counted } from '@tidegate/protocol/count-words';
+import { exploitedListText } from '@tidegate/protocol/exploited-words';
 import { UNFIXED_SORT_DEFAULT, type UnfixedCoverage, type UnfixedItem } from '@tidegate/protocol/unfixed-api';
 import { useMemo, useState } from 'react';
 import { useListSearch } from '../api/list-search.ts';
@@ -43,7 +44,8 @@ export function UnfixedPage() {
     >
       {coverage && coverage.hosts > 0 && (
         <CoverageNote at={coverage.at}>
-          {gap ?? `All packages of ${counted(coverage.hosts, 'host')} were checked.`}
+          {gap ?? `All packages of ${counted(coverage.hosts, 'host')} were checked.`}{' '}
+          {exploitedListText(coverage.exploited_list)}
         </CoverageNote>
       )}
       <ListTable

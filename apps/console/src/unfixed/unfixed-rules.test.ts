@@ -2,7 +2,10 @@ import type { UnfixedCoverage } from '@tidegate/protocol/unfixed-api';
 import { expect, test } from 'vitest';
 import { gapText, knownAs, recordsBelow, shownOf } from './unfixed-rules.ts';
 
-const KNOWN: UnfixedCoverage = { at: '2026-11-21T09:00:00Z', hosts: 7, unknown_hosts: 0, left_out: 0 };
+const KNOWN: UnfixedCoverage = {
+  ...{ at: '2026-11-21T09:00:00Z', hosts: 7, unknown_hosts: 0, left_out: 0 },
+  exploited_list: { state: 'current', fetched_at: '2026-11-21T03:00:00Z' },
+};
 
 test.each<[string, Partial<UnfixedCoverage>, RegExp | null]>([
   ['says nothing when every host is known', {}, null],

@@ -1,7 +1,10 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
+import { exploitedListText } from '@tidegate/protocol/exploited-words';
 import { isolated } from '@tidegate/protocol/isolated';
+import type { VulnerabilityCoverage } from '@tidegate/protocol/vulnerabilities-api';
 import { RefreshCw } from 'lucide-react';
+import { oneQuery } from '../api/queries.ts';
 import { useSession } from '../api/session.ts';
 import { UpdateProgress } from '../commands/progress-panel.tsx';
 import { MANAGERS } from '../hosts/package-managers.ts';
@@ -121,7 +124,7 @@ function AboutPanel({ update }: { update: UpdateView }) {
           ['Size', update.size_bytes === null ? <Unknown key="size" /> : bytesText(update.size_bytes)],
           ['Verdict', <VerdictBadge key="verdict" verdict={update.verdict} />],
           ['Severity', <SeverityBadge key="severity" severity={update.severity} />],
-          ['Exploited', <Exploitation key="exploited" {...update} />],
+          ['Exploited', <Exploited key="exploited" update={update} />],
           ['Found', <Time key="found" at={update.discovered_at} />],
           [
             'Commands',
@@ -133,6 +136,20 @@ function AboutPanel({ update }: { update: UpdateView }) {
         ]}
       />
     </Panel>
+  );
+}
+
+function Exploited({ update }: { update: UpdateView }) {
+  const isKnown = update.known_exploited !== null;
+  const { data } = useQuery({
+    ...oneQuery<VulnerabilityCoverage>('advisories', '/api/v1/vulnerabilities/coverage'),
+    enabled: !isKnown,
+  });
+  const why = isKnown || !data ? null : exploitedListText(data.exploited_list);
+  return (
+    <>
+      <Exploitation {...update} /> {why !== null && <span className="text-muted">{why}</span>}
+    </>
   );
 }
 

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
+import { exploitedListText } from '@tidegate/protocol/exploited-words';
 import {
   VULNERABILITY_SORT_DEFAULT,
   type VulnerabilityCoverage,
@@ -45,7 +46,9 @@ export function VulnerabilitiesPage() {
       }
     >
       {coverage && coverage.hosts > 0 && (
-        <CoverageNote at={coverage.at}>{unknown ?? 'All installed packages were checked.'}</CoverageNote>
+        <CoverageNote at={coverage.at}>
+          {unknown ?? 'All installed packages were checked.'} {exploitedListText(coverage.exploited_list)}
+        </CoverageNote>
       )}
       <ListTable
         list={list}

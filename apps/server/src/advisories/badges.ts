@@ -10,7 +10,7 @@ import type { UpdateRow } from '../updates/store.ts';
 import type { ClosureFacts } from './closure-facts.ts';
 import { closureSubjects } from './closure-packages.ts';
 import { type PartCounts, partCounts } from './closure-parts.ts';
-import { readFetchedAt } from './exploited/store.ts';
+import { readFetched, readKevList } from './exploited/store.ts';
 import { type Closure, readClosureFacts, readClosures } from './read-closure.ts';
 import { readOpenUpdates } from './store.ts';
 import type { AdvisoryWorker } from './worker.ts';
@@ -42,8 +42,8 @@ export function createBadgeRefresher(options: BadgeOptions): BackgroundWork {
     intervalMs: tickMs,
     async run(isStopped) {
       try {
-        const feeds = JSON.stringify(await feedTimes(platform));
-        // A freshly fetched feed may reorder updates that were judged before.
+        const feeds = JSON.stringify(await feedStates(platform));
+        // A freshly fetched feed may reorder updates that were judged before; one that is too old or switched off says less.
         const isWhole = ticks++ % TICKS_TO_FULL_CHECK === 0 || feeds !== feedsSeen;
         await refreshBadges(options, { onlyUnjudged: !isWhole }, isStopped);
         if (!isStopped()) feedsSeen = feeds;
@@ -55,8 +55,8 @@ export function createBadgeRefresher(options: BadgeOptions): BackgroundWork {
   });
 }
 
-async function feedTimes({ database: { read } }: Platform) {
-  return { kev: await readFetchedAt(read, 'kev'), epss: await readFetchedAt(read, 'epss') };
+async function feedStates({ database: { read }, now }: Platform) {
+  return { kev: await readKevList(read, now()), epss: await readFetched(read, 'epss') };
 }
 
 /** One pass over the open updates with a known plan. */
@@ -67,7 +67,7 @@ export async function refreshBadges(
 ): Promise<void> {
   const { platform } = options;
   const db = platform.database.read;
-  const isKevKnown = (await feedTimes(platform)).kev !== null;
+  const { saysNo: isKevKnown } = await readKevList(db, platform.now());
   let after = '';
   while (!isStopped()) {
     const updates = await readOpenUpdates(db, { after, limit: PAGE_UPDATES, onlyUnjudged });
@@ -223,7 +223,7 @@ function badgeOf(
   return {
     verdict: facts.verdict,
     severity: worstSeverity(facts.findings.map((one) => one.severity)),
-    // "No" needs every vulnerability to be looked up in a loaded feed.
+    // "No" needs every vulnerability to be looked up in a current list.
     knownExploited: kev || (isKevKnown && isComplete ? false : null),
     epss,
     ...counts,

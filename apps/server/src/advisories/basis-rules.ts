@@ -16,7 +16,7 @@ export interface Basis {
 export interface Evidence {
   /** `recordMark` of each stored record, by id. */
   readonly records: ReadonlyMap<string, string>;
-  /** Null while the list is not loaded. */
+  /** Null while the list does not say what is not exploited. */
   readonly kevFetchedAtMs: number | null;
 }
 

@@ -84,7 +84,7 @@ export function createPackageJudge(args: {
   records: ReadonlyMap<string, string>;
   /** Feed entries, by CVE. */
   exploited?: ReadonlyMap<string, Exploited>;
-  /** Whether the list of exploited vulnerabilities is loaded. */
+  /** Whether the list of exploited vulnerabilities says of what it does not name that it is not exploited. */
   isKevKnown?: boolean;
   nowMs: number;
   maxAgeMs: number;

@@ -6,7 +6,8 @@ import { type Basis, basisOf } from './basis-rules.ts';
 import { type ClosureFacts, closureFacts, createPackageJudge, type JudgedPackage } from './closure-facts.ts';
 import { type ClosurePackage, closurePackages, closureSubjects, type Top } from './closure-packages.ts';
 import type { HostSystem } from './ecosystem-strings.ts';
-import { readExploited, readFetchedAt } from './exploited/store.ts';
+import type { KevList } from './exploited/kev-list.ts';
+import { readExploited, readKevList } from './exploited/store.ts';
 import { advisoryDetails } from './finding-details.ts';
 import type { InstalledPackage } from './installed-package.ts';
 import {
@@ -80,10 +81,10 @@ export async function readClosureFacts(
   const records = new Map([...rows].map(([id, { record }]) => [id, record]));
   const cves = [...records].flatMap(([id, record]) => advisoryDetails(id, record).cves);
   const exploited = await readExploited(db, cves);
-  const kevFetchedAtMs = idsOf(checks).length > 0 ? await readFetchedAt(db, 'kev') : null;
-  const isKevKnown = cves.length > 0 && kevFetchedAtMs !== null;
+  const kev = idsOf(checks).length > 0 ? await readKevList(db, at.nowMs) : null;
+  const isKevKnown = cves.length > 0 && kev?.saysNo === true;
   const marks = new Map([...rows].map(([id, row]) => [id, recordMark(row)]));
-  const evidence = { records: marks, kevFetchedAtMs };
+  const evidence = { records: marks, kevFetchedAtMs: usedKevOf(kev) };
   const facts: ClosureFacts[] = [];
   for (const { ecosystem, packages } of closures) {
     const judge = createPackageJudge({ ecosystem, checks, records, exploited, isKevKnown, ...at });
@@ -103,9 +104,14 @@ export async function readBases(db: Db, closures: readonly Closure[], at: Judged
   const ids = idsOf(checks);
   const evidence = {
     records: await readRecordMarks(db, ids),
-    kevFetchedAtMs: ids.length > 0 ? await readFetchedAt(db, 'kev') : null,
+    kevFetchedAtMs: usedKevOf(ids.length > 0 ? await readKevList(db, at.nowMs) : null),
   };
   return closures.map(({ packages }) => basisOf({ packages, checks, evidence, ...at }));
+}
+
+/** A list that became too old or was switched off in between says less than before: the basis changes. */
+function usedKevOf(kev: KevList | null): number | null {
+  return kev?.saysNo ? kev.fetchedAtMs : null;
 }
 
 function idsOf(checks: ReadonlyMap<string, Check>): string[] {

@@ -1,5 +1,7 @@
 import type { Selectable } from 'kysely';
 import { describe, expect, test } from 'vitest';
+import { KEV_MAX_AGE_MS } from '../advisories/exploited/kev-list.ts';
+import { saveFetched } from '../advisories/exploited/store.ts';
 import { openDatabase } from '../platform/db/open.ts';
 import type { Tables } from '../platform/db/tables.ts';
 import { servedPlaces } from '../testing/cli-place.ts';
@@ -31,11 +33,18 @@ describe.each(SAMPLED_ENGINES)('tidegate unfixed on $name', (engine) => {
       await database.transact((tx) => tx.insertInto('unfixed').values(row).execute());
       await database.close();
     };
-    return { ...it, unfixed: run, add };
+    const fetchKev = async () => {
+      const database = openDatabase(it, databaseOptions());
+      const nowMs = it.clock.now();
+      await database.transact((tx) => saveFetched(tx, { feed: 'kev', nowMs, entries: 1 }));
+      await database.close();
+    };
+    return { ...it, unfixed: run, add, fetchKev };
   }
 
   test('list says what is known of each, and what the list rests on', async () => {
     const it = await open();
+    await it.fetchKev();
     await it.add('CVE-2024-1', { hosts: 3, exploited: 1 });
     await it.add('CVE-2024-2', { exploited: 0 });
     await it.add('CVE-2024-3', { hosts: 2 });
@@ -54,6 +63,24 @@ describe.each(SAMPLED_ENGINES)('tidegate unfixed on $name', (engine) => {
       coverage: { at: null, hosts: 0, unknown_hosts: 0, left_out: 0 },
     });
     expect(JSON.parse((await it.unfixed('list', '--search', '2024-3', '--json')).out).items).toHaveLength(1);
+  });
+
+  test('list says that nothing is known not to be exploited while the list of exploited ones is too old', async () => {
+    const it = await open();
+    await it.fetchKev();
+    await it.add('CVE-2024-1', { hosts: 3, exploited: 1 });
+    await it.add('CVE-2024-2', { exploited: 0 });
+    const exploited = async () => {
+      const { out } = await it.unfixed('list');
+      const lines = out.split('\n').map((line) => line.trim().split(/ {2,}/));
+      return [lines[1]?.[5], lines[2]?.[5], /last fetched on/.test(out)];
+    };
+    expect(await exploited()).toEqual(['yes', 'not known of', false]);
+    it.clock.advance(KEV_MAX_AGE_MS);
+    expect(await exploited()).toEqual(['yes', 'unknown', true]);
+    const { items, coverage } = JSON.parse((await it.unfixed('list', '--exploited', 'false', '--json')).out);
+    expect(items).toEqual([]);
+    expect(coverage).toMatchObject({ exploited_list: { state: 'stale' } });
   });
 
   test('mitigate notes a hook and takes the note back, and with --dry-run does neither', async () => {

@@ -1,4 +1,5 @@
 import { choice, flag, text } from '@tidegate/command-line/declare';
+import { exploitedListText } from '@tidegate/protocol/exploited-words';
 import {
   MitigationRequest,
   UNFIXED_SORT_DEFAULT,
@@ -8,6 +9,8 @@ import {
 import { UNFIXED } from '@tidegate/terminal/lists';
 import { EXIT, type ExitCode, readArgs, UsageError } from '@tidegate/terminal/read-args';
 import { Check } from 'typebox/value';
+import { kevListView } from '../advisories/exploited/kev-list.ts';
+import { readKevList } from '../advisories/exploited/store.ts';
 import { rfc3339 } from '../platform/clock.ts';
 import {
   coverageOf,
@@ -71,9 +74,7 @@ Both work on the data directory (SERVICE_DATA_DIR, SERVICE_DATABASE_URL); a runn
         throw new UsageError('--hook, --note, --take-back and --dry-run work only with mitigate');
       if (exploited !== undefined && !Check(UnfixedFilter.exploited, exploited))
         throw new UsageError('--exploited is one of: true, false, unknown');
-      return withInstallation(world, (it) =>
-        list(it, world, { selection: { scope: null, exploited, q }, json }),
-      );
+      return withInstallation(world, (it) => list(it, world, { asked: { scope: null, exploited, q }, json }));
     }
     if (act !== 'mitigate') throw new UsageError('unfixed needs one of: list, mitigate');
     const [vulnerability, distribution, name, ...more] = words;
@@ -93,16 +94,18 @@ Both work on the data directory (SERVICE_DATA_DIR, SERVICE_DATABASE_URL); a runn
 async function list(
   { platform }: Installation,
   world: CliWorld,
-  { selection, json }: { selection: UnfixedSelection; json: boolean },
+  { asked, json }: { asked: Omit<UnfixedSelection, 'kev'>; json: boolean },
 ): Promise<ExitCode> {
   const db = platform.database.read;
   const order = unfixedOrder(UNFIXED_SORT_DEFAULT);
+  const kev = await readKevList(db, platform.now());
+  const selection = { ...asked, kev };
   const unfixed: UnfixedItem[] = [];
   let page: Awaited<ReturnType<typeof listUnfixed>>;
   let after = null;
   do {
     page = await listUnfixed(db, { selection, order, limit: PAGE, after });
-    unfixed.push(...(await unfixedItems(db, page, { scope: null, nowMs: platform.now() })));
+    unfixed.push(...(await unfixedItems(db, page, { scope: null, kev, nowMs: platform.now() })));
     const last = page.at(-1);
     after = last ? unfixedPosition(UNFIXED_SORT_DEFAULT, last) : null;
   } while (page.length === PAGE && unfixed.length < LISTED_MAX);
@@ -110,8 +113,9 @@ async function list(
   const { hosts, unknown } = await coverageOf(db, null);
   const at = endedAtMs === null ? null : rfc3339(endedAtMs);
   const isMore = page.length === PAGE;
+  const exploited_list = kevListView(kev);
   if (json) {
-    const coverage = { at, hosts, unknown_hosts: unknown, left_out: leftOut };
+    const coverage = { at, hosts, unknown_hosts: unknown, left_out: leftOut, exploited_list };
     world.out(JSON.stringify({ items: unfixed, more: isMore, coverage }, null, 2));
     return EXIT.ok;
   }
@@ -123,6 +127,8 @@ async function list(
       : `Counted at ${at} on ${hosts} hosts. ${unknown} of them may have more: packages that nobody could judge, or no complete report.`,
   );
   if (leftOut > 0) world.out(`${leftOut} vulnerabilities are beyond the limit of the list.`);
+  const unknownExploited = exploitedListText(exploited_list);
+  if (unknownExploited !== null) world.out(unknownExploited);
   return EXIT.ok;
 }
 

@@ -3,7 +3,8 @@ import { POLICY_TYPE, PolicyPayload } from '@tidegate/protocol/policies-api';
 import { loadTrustedKey, verifyEnvelope } from '@tidegate/signing/verify';
 import { Value } from 'typebox/value';
 import { describe, expect, test } from 'vitest';
-import { saveFetched, saveScores } from '../advisories/exploited/store.ts';
+import { KEV_MAX_AGE_MS } from '../advisories/exploited/kev-list.ts';
+import { saveFetched, saveScores, setOffSince } from '../advisories/exploited/store.ts';
 import { reportTags } from '../agents/report-tags.ts';
 import { changeTags } from '../agents/tag-store.ts';
 import { bulkApprove } from '../approvals/bulk-approve.ts';
@@ -213,7 +214,23 @@ describe.each(ENGINES)('policies on $name', (engine) => {
     if (!('vulnerabilityPolicy' in settings)) return;
     const lenient = { ...STANDING, ...it.terms({ remaining_vulnerabilities: 'approve' }), replaces: sha256 };
     expect((await it.call('PUT', `${URL}/${policyId}`, lenient)).status).toBe(200);
-    await it.run();
+    // Of a list that is too old or switched off nobody knows whether it is exploited.
+    const fetchedAtMs = it.platform.now();
+    const fetched = (nowMs: number, offSinceMs: number | null) =>
+      it.database.transact(async (tx) => {
+        await saveFetched(tx, { feed: 'kev', nowMs, entries: 0 });
+        await setOffSince(tx, 'kev', offSinceMs);
+      });
+    for (const [atMs, offSinceMs] of [
+      [fetchedAtMs - KEV_MAX_AGE_MS, null],
+      [fetchedAtMs, fetchedAtMs],
+    ] as const) {
+      await fetched(atMs, offSinceMs);
+      await runPoliciesOnce(it.deps, createRefused());
+      expect(await it.stateOf(id)).toBe('pending');
+    }
+    await fetched(fetchedAtMs, null);
+    await runPoliciesOnce(it.deps, createRefused());
     expect(await it.stateOf(id)).toBe('approved');
   });
 

@@ -44,8 +44,9 @@ interface Own {
 export async function readStandings(deps: HostsDeps, { hosts }: Subjects): Promise<Standings> {
   const { platform } = deps;
   const db = platform.database.read;
-  const saidOf = await readStatements(db, platform.now());
-  const records = createRecordFacts(db);
+  const nowMs = platform.now();
+  const saidOf = await readStatements(db, nowMs);
+  const records = createRecordFacts(db, nowMs);
   const of = new Map<string, { component: Component; standings: Map<string, Standing> }>();
   let [packages, unjudged, count] = [0, 0, 0];
   // Hosts of a group have much in common.

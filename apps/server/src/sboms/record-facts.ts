@@ -19,7 +19,7 @@ export interface RecordFacts {
 }
 
 /** Reads each record once for all hosts, and keeps what their packages need of it. */
-export function createRecordFacts(db: Db) {
+export function createRecordFacts(db: Db, nowMs: number) {
   const known = new Map<string, RecordFacts>();
   return {
     of: (one: Vulnerable) => known.get(keyOf(one)),
@@ -33,6 +33,7 @@ export function createRecordFacts(db: Db) {
         const records = await detailsOf(
           db,
           some.map(([id]) => id),
+          nowMs,
         );
         for (const [id, ones] of some) {
           const of = records.get(id);

@@ -1,6 +1,8 @@
 import { directionOf, TOTAL_MAX } from '@tidegate/protocol/lists-api';
 import { UNFIXED_SORTS, type UnfixedSort } from '@tidegate/protocol/unfixed-api';
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
+import type { KevList } from '../advisories/exploited/kev-list.ts';
+import { saysExploited } from '../advisories/exploited/store.ts';
 import type { Db, Tx } from '../platform/db/engine.ts';
 import { type GroupScope, groupInScope } from '../platform/db/group-scope.ts';
 import { isBehind, type Order, type Position, sortedBy } from '../platform/db/keyset.ts';
@@ -10,6 +12,7 @@ import { rowOf, type UnfixedRow } from './write-store.ts';
 export interface UnfixedSelection {
   /** Whose hosts are counted. */
   readonly scope: GroupScope;
+  readonly kev: KevList;
   readonly exploited?: 'true' | 'false' | 'unknown' | undefined;
   readonly mitigated?: 'true' | 'false' | undefined;
   readonly ecosystem?: string | undefined;
@@ -30,14 +33,11 @@ function seen(scope: GroupScope): RawBuilder<unknown> {
     JOIN unfixed AS u ON u.id = own.unfixed_id)`;
 }
 
-function conditionsOf({ exploited, mitigated, ecosystem, q }: UnfixedSelection): RawBuilder<SqlBool>[] {
+function conditionsOf({ kev, exploited, mitigated, ecosystem, q }: UnfixedSelection): RawBuilder<SqlBool>[] {
   const like = q === undefined ? null : containing(q);
   return [
     sql<SqlBool>`hosts > 0`,
-    ...(exploited === 'unknown' ? [sql<SqlBool>`exploited IS NULL`] : []),
-    ...(exploited === 'true' || exploited === 'false'
-      ? [sql<SqlBool>`exploited = ${Number(exploited === 'true')}`]
-      : []),
+    ...(exploited === undefined ? [] : [saysExploited(exploited, kev)]),
     ...(mitigated === undefined
       ? []
       : [mitigated === 'true' ? sql<SqlBool>`hook IS NOT NULL` : sql<SqlBool>`hook IS NULL`]),

@@ -1,4 +1,4 @@
-import { readExploited, readFetchedAt } from '../advisories/exploited/store.ts';
+import { readExploited, readKevList } from '../advisories/exploited/store.ts';
 import { type AdvisoryDetails, advisoryDetails } from '../advisories/finding-details.ts';
 import { readAdvisories } from '../advisories/store.ts';
 import type { Db } from '../platform/db/engine.ts';
@@ -17,7 +17,7 @@ export interface Facts {
 }
 
 /** What is stored of these records, and what is known of the exploitation of their CVEs. */
-export async function readFacts(db: Db, ids: readonly string[]): Promise<Facts> {
+export async function readFacts(db: Db, ids: readonly string[], nowMs: number): Promise<Facts> {
   const distinct = [...new Set(ids)];
   const records = await readAdvisories(db, distinct);
   const details = new Map<string, AdvisoryDetails>();
@@ -30,12 +30,12 @@ export async function readFacts(db: Db, ids: readonly string[]): Promise<Facts> 
     [...details.values()].flatMap(({ cves }) => cves),
   );
   const isListed = (cve: string) => exploited.get(cve)?.kev === true;
-  return { details, isListed, isListKnown: (await readFetchedAt(db, 'kev')) !== null };
+  return { details, isListed, isListKnown: (await readKevList(db, nowMs)).saysNo };
 }
 
 /** The same of each record alone. */
-export async function detailsOf(db: Db, ids: readonly string[]): Promise<Map<string, Of>> {
-  const { details, isListed, isListKnown } = await readFacts(db, ids);
+export async function detailsOf(db: Db, ids: readonly string[], nowMs: number): Promise<Map<string, Of>> {
+  const { details, isListed, isListKnown } = await readFacts(db, ids, nowMs);
   return new Map(
     [...details].map(([id, one]) => {
       const isRecordKnown = one.record !== null;

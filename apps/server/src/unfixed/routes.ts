@@ -10,6 +10,8 @@ import {
   UnfixedSort,
 } from '@tidegate/protocol/unfixed-api';
 import { Type } from 'typebox';
+import { type KevList, kevListView } from '../advisories/exploited/kev-list.ts';
+import { readKevList } from '../advisories/exploited/store.ts';
 import { rfc3339 } from '../platform/clock.ts';
 import type { GroupScope } from '../platform/db/group-scope.ts';
 import type { OperatorAccess } from '../platform/http/access.ts';
@@ -54,8 +56,9 @@ export function mountUnfixed(
   { platform, config }: { platform: Platform; config: HostsDeps['config'] },
 ): void {
   const { database } = platform;
-  const itemsOf = (rows: readonly UnfixedRow[], scope: GroupScope) =>
-    unfixedItems(database.read, rows, { scope, nowMs: platform.now() });
+  const kevList = () => readKevList(database.read, platform.now());
+  const itemsOf = (rows: readonly UnfixedRow[], of: { scope: GroupScope; kev: KevList }) =>
+    unfixedItems(database.read, rows, { ...of, nowMs: platform.now() });
 
   routes.operator({
     ...{ method: 'GET', url: URL, access: read },
@@ -70,13 +73,14 @@ export function mountUnfixed(
       const limit = pageLimit(query);
       const order = unfixedOrder(sort);
       const of = { sort, filter, key: order.parts };
-      const selection = { scope: operator.groups, ...filter };
+      const seen = { scope: operator.groups, kev: await kevList() };
+      const selection = { ...seen, ...filter };
       const asked = { selection, order, limit: limit + 1, after: positionOf(cursor, of) };
       const { page, next_cursor } = pageOfRows(await listUnfixed(database.read, asked), {
         ...{ limit, of },
         positionOf: (row) => unfixedPosition(sort, row),
       });
-      const items = await itemsOf(page, operator.groups);
+      const items = await itemsOf(page, seen);
       return { items, next_cursor, ...totalOf(await countUnfixed(database.read, selection)) };
     },
   });
@@ -93,7 +97,8 @@ export function mountUnfixed(
       const { endedAtMs, leftOut } = await readPass(database.read);
       const { hosts, unknown } = await coverageOf(database.read, operator.groups);
       const at = endedAtMs === null ? null : rfc3339(endedAtMs);
-      return { at, hosts, unknown_hosts: unknown, left_out: leftOut };
+      const exploited_list = kevListView(await kevList());
+      return { at, hosts, unknown_hosts: unknown, left_out: leftOut, exploited_list };
     },
   });
 
@@ -133,7 +138,7 @@ export function mountUnfixed(
       const noted = { id, mitigation, actor: operator.username };
       const isThere = await database.transact((tx) => noteMitigation(tx, platform, noted));
       const row = isThere ? await findUnfixed(database.read, id) : null;
-      const [item] = row ? await itemsOf([row], operator.groups) : [];
+      const [item] = row ? await itemsOf([row], { scope: operator.groups, kev: await kevList() }) : [];
       if (!item) throw noSuch('vulnerability');
       return item;
     },

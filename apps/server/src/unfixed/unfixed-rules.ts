@@ -108,7 +108,7 @@ function sourceOf(version: string): string {
   return version.replace(/\+b\d+$/, '');
 }
 
-/** 1 or 0; null where nobody can know: without the list, the record or a CVE that the list could name. */
+/** 1 or 0; null where nobody can know: without a current list, the record or a CVE that the list could name. */
 export function exploitedOf(facts: {
   cves: readonly string[];
   isListed: boolean;

@@ -2,6 +2,7 @@ import { Ecosystem } from '@tidegate/protocol/scalars';
 import type { UnfixedItem } from '@tidegate/protocol/unfixed-api';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
+import { exploitedNow, type KevList } from '../advisories/exploited/kev-list.ts';
 import { rfc3339 } from '../platform/clock.ts';
 import type { Db } from '../platform/db/engine.ts';
 import type { GroupScope } from '../platform/db/group-scope.ts';
@@ -15,7 +16,7 @@ const Names = Type.Array(Type.String());
 export async function unfixedItems(
   db: Db,
   rows: readonly UnfixedRow[],
-  { scope, nowMs }: { scope: GroupScope; nowMs: number },
+  { scope, kev, nowMs }: { scope: GroupScope; kev: KevList; nowMs: number },
 ): Promise<UnfixedItem[]> {
   const known = rows.map((row) => ({
     ...{ row, ecosystem: Value.Parse(Ecosystem, row.ecosystem) },
@@ -37,7 +38,7 @@ export async function unfixedItems(
     installed_packages: scope === null ? own : [],
     ...{ hosts: row.hosts, hosts_with_pending_fix: row.pending },
     ...{ first_seen_at: rfc3339(row.first_seen_at), severity: row.severity },
-    exploited: row.exploited === null ? null : row.exploited === 1,
+    exploited: exploitedNow(row.exploited, kev),
     ...{ fixed_in: row.fixed_in, fix_known_at: timeOf(row.fix_known_at) },
     fix_offered_at: scope === null || row.pending > 0 ? timeOf(row.fix_offered_at) : null,
     statements: statements

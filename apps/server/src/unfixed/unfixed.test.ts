@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { describe, expect, test } from 'vitest';
-import { saveFetched, saveScores } from '../advisories/exploited/store.ts';
+import { KEV_MAX_AGE_MS } from '../advisories/exploited/kev-list.ts';
+import { saveFetched, saveScores, setOffSince } from '../advisories/exploited/store.ts';
 import { saveChecks } from '../advisories/store.ts';
 import { insertTestAgent } from '../testing/agent-rows.ts';
 import { actionOf } from '../testing/approvals-app.ts';
@@ -201,6 +202,26 @@ describe.each(ENGINES)('the list of vulnerabilities without a fix on $name', (en
     expect(await known('false')).toEqual(['DEBIAN-CVE-2']);
     // Without a CVE the list could not name it.
     expect(await known('unknown')).toEqual(['DSA-3']);
+    const rest = async () => (await it.call('GET', `${URL}/coverage`)).body.exploited_list;
+    const fetched_at = (await rest()).fetched_at;
+    expect(await rest()).toEqual({ state: 'current', fetched_at: expect.any(String) });
+    for (const state of ['off', 'stale']) {
+      if (state === 'off') await it.database.transact((tx) => setOffSince(tx, 'kev', it.platform.now()));
+      else await it.database.transact((tx) => setOffSince(tx, 'kev', null));
+      if (state === 'stale') it.clock.advance(KEV_MAX_AGE_MS);
+      expect(await rest()).toEqual({ state, fetched_at });
+      // Whether or not the hosts have been counted since.
+      for (const isCounted of [false, true]) {
+        if (isCounted) await it.pass();
+        expect(await known('true'), `${state} ${isCounted}`).toEqual(['DEBIAN-CVE-1']);
+        expect(await known('false'), `${state} ${isCounted}`).toEqual([]);
+        expect(await known('unknown')).toEqual(['DEBIAN-CVE-2', 'DSA-3']);
+        const said = (await it.list('?sort=first_seen_at')).map(({ exploited }) => exploited);
+        expect(said.toSorted()).toEqual([null, null, true]);
+      }
+      const rows = await it.database.read.selectFrom('unfixed').select('exploited').execute();
+      expect(rows.map(({ exploited }) => exploited)).not.toContain(0);
+    }
   });
 
   test('a pending update takes a host off only when it is judged to be free of the vulnerability', async () => {
@@ -337,7 +358,8 @@ describe.each(ENGINES)('the list of vulnerabilities without a fix on $name', (en
   test('a host without a complete report, or with a package that nobody can judge, is not known whole', async () => {
     const it = await scene();
     const coverage = async () => (await it.call('GET', `${URL}/coverage`)).body;
-    expect(await coverage()).toEqual({ at: null, hosts: 0, unknown_hosts: 0, left_out: 0 });
+    const exploited_list = { state: 'absent', fetched_at: null };
+    expect(await coverage()).toEqual({ at: null, hosts: 0, unknown_hosts: 0, left_out: 0, exploited_list });
     const known = await it.addHost({ bash: '5.2-1' });
     // The host of the scene has reported nothing.
     await it.pass();

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
-import { readExploited, readFetchedAt } from '../advisories/exploited/store.ts';
+import { readExploited, readKevList } from '../advisories/exploited/store.ts';
 import { advisoryDetails } from '../advisories/finding-details.ts';
 import { readAdvisories } from '../advisories/store.ts';
 import { chunks } from '../platform/db/chunks.ts';
@@ -53,7 +53,7 @@ export async function writeIndex(
     const written = await write((tx) => linkPackages(tx, links));
     if (written !== 'written') return written;
   }
-  const isKevKnown = (await readFetchedAt(database.read, 'kev')) !== null;
+  const { saysNo: isKevKnown } = await readKevList(database.read, platform.now());
   for (const ids of chunks([...counts.vulnerabilities.keys()].sort(), WRITE_ROWS)) {
     const changed = await changedOf(platform, { ids, counts, judgements, isKevKnown });
     if (changed.length === 0) continue;

@@ -76,6 +76,7 @@ async function changesOf(platform: World, pairs: readonly Pair[]): Promise<(tx: 
   const facts = await readFacts(
     db,
     pairs.flatMap(({ sum }) => (sum ? [sum.record, ...[...sum.sums].map(({ id }) => id)] : [])),
+    nowMs,
   );
   const groupRows = Map.groupBy(
     await groupRowsOf(

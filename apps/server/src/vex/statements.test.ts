@@ -1,7 +1,8 @@
 import { VEX_STATEMENT_TYPE } from '@tidegate/protocol/vex-api';
 import { loadTrustedKey, verifyEnvelope } from '@tidegate/signing/verify';
 import { describe, expect, test } from 'vitest';
-import { saveFetched, saveScores } from '../advisories/exploited/store.ts';
+import { KEV_MAX_AGE_MS } from '../advisories/exploited/kev-list.ts';
+import { saveFetched, saveScores, setOffSince } from '../advisories/exploited/store.ts';
 import { sweepOnce } from '../approvals/sweep.ts';
 import type { Database } from '../platform/db/engine.ts';
 import { sha256Hex } from '../platform/sha256.ts';
@@ -148,7 +149,7 @@ describe.each(ENGINES)('statements about vulnerabilities on $name', (engine) => 
   });
 
   test('accepted excuses what stays and is not exploited, never what is introduced', async () => {
-    const { staying, addUpdate, approve, call, state, loadKev } = await scene();
+    const { staying, addUpdate, approve, call, state, loadKev, database, platform } = await scene();
     const preview = async (id: string) => (await call('POST', `/api/v1/updates/${id}/preview`)).body;
     const old = await staying();
     // Another one brings the same version as a new package.
@@ -167,6 +168,17 @@ describe.each(ENGINES)('statements about vulnerabilities on $name', (engine) => 
       stays: [{ excuse: { status: 'accepted' } }],
     });
     expect(await preview(fresh)).toMatchObject({ blocked_by: 'vulnerability' });
+    // Nor is it by a list that is too old, or whose source is switched off.
+    const passed = { blocked_by: null };
+    const stopped = { blocked_by: 'vulnerability', stays: [{ excuse: null }] };
+    const offSince = (ms: number | null) => database.transact((tx) => setOffSince(tx, 'kev', ms));
+    await offSince(platform.now());
+    expect(await preview(old)).toMatchObject(stopped);
+    await offSince(null);
+    expect(await preview(old)).toMatchObject(passed);
+    const nowMs = platform.now() - KEV_MAX_AGE_MS;
+    await database.transact((tx) => saveFetched(tx, { feed: 'kev', nowMs, entries: 0 }));
+    expect(await preview(old)).toMatchObject(stopped);
     await loadKev(['CVE-2024-1']);
     expect(await preview(old)).toMatchObject({ blocked_by: 'vulnerability', stays: [{ kev: true }] });
     expect((await approve(old)).status).toBe(409);

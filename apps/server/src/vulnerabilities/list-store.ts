@@ -3,6 +3,8 @@ import { ECOSYSTEMS } from '@tidegate/protocol/scalars';
 import { VULNERABILITY_SORTS, type VulnerabilitySort } from '@tidegate/protocol/vulnerabilities-api';
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import { osvEcosystem } from '../advisories/ecosystem-strings.ts';
+import type { KevList } from '../advisories/exploited/kev-list.ts';
+import { saysExploited } from '../advisories/exploited/store.ts';
 import type { Db } from '../platform/db/engine.ts';
 import { type GroupScope, groupInScope } from '../platform/db/group-scope.ts';
 import { isBehind, type Order, type Position, sortedBy } from '../platform/db/keyset.ts';
@@ -15,6 +17,7 @@ export type VulnerabilityRow = Omit<Tables['vulnerabilities'], 'search' | 'diges
 export interface VulnerabilitySelection {
   /** Whose hosts are counted. */
   readonly scope: GroupScope;
+  readonly kev: KevList;
   readonly severity?: string | undefined;
   readonly exploited?: 'true' | 'false' | 'unknown' | undefined;
   readonly fix?: 'fixable' | 'waiting' | 'unfixed' | undefined;
@@ -40,15 +43,13 @@ const FIXES = {
 };
 
 function conditionsOf(selection: VulnerabilitySelection): RawBuilder<SqlBool>[] {
-  const { scope, severity, exploited, fix, cve, q } = selection;
+  const { scope, kev, severity, exploited, fix, cve, q } = selection;
   const all: (RawBuilder<SqlBool> | false)[] = [
     sql<SqlBool>`hosts > 0`,
     // An advisory about several is found by its id; otherwise the list has each of them.
     q === undefined && cve === undefined && sql<SqlBool>`covers = '[]'`,
     severity !== undefined && sql<SqlBool>`COALESCE(severity, 'unknown') = ${severity}`,
-    exploited === 'unknown' && sql<SqlBool>`exploited IS NULL`,
-    (exploited === 'true' || exploited === 'false') &&
-      sql<SqlBool>`exploited = ${Number(exploited === 'true')}`,
+    exploited !== undefined && saysExploited(exploited, kev),
     fix !== undefined && FIXES[fix],
     cve !== undefined && sql<SqlBool>`id IN (${named(cve)})`,
     q !== undefined && saysPart(containing(q), scope),

@@ -11,7 +11,8 @@ import {
 } from '@tidegate/protocol/vulnerabilities-api';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
-import { readKevDates } from '../advisories/exploited/store.ts';
+import { kevListView } from '../advisories/exploited/kev-list.ts';
+import { readKevDates, readKevList } from '../advisories/exploited/store.ts';
 import { rfc3339 } from '../platform/clock.ts';
 import type { GroupScope } from '../platform/db/group-scope.ts';
 import type { OperatorAccess } from '../platform/http/access.ts';
@@ -38,7 +39,7 @@ import {
   vulnerabilityOrder,
   vulnerabilityPosition,
 } from './list-store.ts';
-import { coveredBy, vulnerabilityItem } from './vulnerability-view.ts';
+import { coveredBy, namesOf, vulnerabilityItem } from './vulnerability-view.ts';
 
 const URL = '/api/v1/vulnerabilities';
 const tags = ['vulnerabilities'];
@@ -51,6 +52,7 @@ export function mountVulnerabilities(
   { platform, config }: { platform: Platform; config: HostsDeps['config'] },
 ): void {
   const db = platform.database.read;
+  const kevList = () => readKevList(db, platform.now());
   const demand = async (name: string, scope: GroupScope) => {
     const row = await findVulnerability(db, { name, scope });
     if (!row) throw noSuch('vulnerability');
@@ -74,7 +76,8 @@ export function mountVulnerabilities(
       const limit = pageLimit(query);
       const order = vulnerabilityOrder(sort);
       const of = { sort, filter, key: order.parts };
-      const selection = { scope: operator.groups, ...filter };
+      const kev = await kevList();
+      const selection = { scope: operator.groups, kev, ...filter };
       const asked = { selection, order, limit: limit + 1, after: positionOf(cursor, of) };
       const { page, next_cursor } = pageOfRows(await listVulnerabilities(db, asked), {
         ...{ limit, of },
@@ -82,7 +85,7 @@ export function mountVulnerabilities(
       });
       const total = totalOf(await countVulnerabilities(db, selection));
       const seen = await distributionsOf(db, operator.groups);
-      return { items: page.map((row) => vulnerabilityItem(row, seen)), next_cursor, ...total };
+      return { items: page.map((row) => vulnerabilityItem(row, { seen, kev })), next_cursor, ...total };
     },
   });
 
@@ -105,6 +108,7 @@ export function mountVulnerabilities(
         at: endedAtMs === null ? null : rfc3339(endedAtMs),
         hosts,
         unknown_hosts: unknown,
+        exploited_list: kevListView(await kevList()),
         not_judged,
       };
     },
@@ -124,9 +128,11 @@ export function mountVulnerabilities(
       const { endedAtMs } = await readPass(db);
       const { unknown } = await coverageOf(db, operator.groups);
       const dates = await readKevDates(db, row.id);
+      const kev = await kevList();
       return {
-        ...vulnerabilityItem(row, await distributionsOf(db, operator.groups)),
+        ...vulnerabilityItem(row, { seen: await distributionsOf(db, operator.groups), kev }),
         covers: coveredBy(row),
+        exploited_list: kevListView(kev),
         ...{ exploited_since: dates?.addedOn ?? null, fix_due_on: dates?.dueOn ?? null },
         ...{ counted_at: endedAtMs === null ? null : rfc3339(endedAtMs), unknown_hosts: unknown },
       };
@@ -151,7 +157,8 @@ export function mountVulnerabilities(
     },
     handler: async ({ operator, params, query }) => {
       const row = await demand(params.id, operator.groups);
-      const { id, names } = vulnerabilityItem(row, null);
+      const { id } = row;
+      const names = namesOf(row);
       const { limit, after } = askedPage(query);
       const of = { id, names, state: query.state, scope: operator.groups };
       const { items, last } = await listAffectedHosts(

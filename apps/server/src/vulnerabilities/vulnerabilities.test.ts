@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { replaceKevDates, saveFetched, saveScores } from '../advisories/exploited/store.ts';
+import { KEV_MAX_AGE_MS } from '../advisories/exploited/kev-list.ts';
+import { replaceKevDates, saveFetched, saveScores, setOffSince } from '../advisories/exploited/store.ts';
 import { recordChanges } from '../installed/changes-store.ts';
 import { tidyIdentities } from '../installed/tidy-installed.ts';
 import { actionOf } from '../testing/approvals-app.ts';
@@ -89,6 +90,40 @@ describe.each(ENGINES)('vulnerabilities on $name', (engine) => {
     expect(await it.ids('?cve=CVE-2024-9')).toEqual([]);
     expect((await it.call('GET', `${URL}/CVE-2024-9`)).status).toBe(404);
     expect((await it.call('GET', `${URL}/CVE-2024-9/hosts`)).status).toBe(404);
+  });
+
+  test('that one is not exploited is said only while the list of exploited ones is current', async () => {
+    const it = await scene();
+    it.record('CVE-2024-1');
+    it.record('CVE-2024-2');
+    await it.database.transact(async (tx) => {
+      await saveScores(tx, 'kev', [['CVE-2024-1', 1]]);
+      await saveFetched(tx, { feed: 'kev', entries: 1, nowMs: it.platform.now() });
+    });
+    const fetched_at = new Date(it.platform.now()).toISOString();
+    await it.addHost({ openssl: '3.0.11-1' });
+    await it.pass();
+    const exploited = async (id: string) => (await it.get(`${URL}/${id}`)).exploited;
+    expect(await it.ids('?exploited=false')).toEqual(['CVE-2024-2']);
+    expect(await exploited('CVE-2024-2')).toBe(false);
+    const offSince = (ms: number | null) => it.database.transact((tx) => setOffSince(tx, 'kev', ms));
+    for (const state of ['off', 'stale']) {
+      await offSince(state === 'off' ? it.platform.now() : null);
+      if (state === 'stale') it.clock.advance(KEV_MAX_AGE_MS);
+      // Whether or not the hosts have been counted since.
+      for (const isCounted of [false, true]) {
+        if (isCounted) await it.pass();
+        expect(await it.ids('?exploited=true'), `${state} ${isCounted}`).toEqual(['CVE-2024-1']);
+        expect(await it.ids('?exploited=false'), `${state} ${isCounted}`).toEqual([]);
+        expect(await it.ids('?exploited=unknown')).toEqual(['CVE-2024-2']);
+        expect([await exploited('CVE-2024-1'), await exploited('CVE-2024-2')]).toEqual([true, null]);
+      }
+      const list = { exploited_list: { state, fetched_at } };
+      expect(await it.get(`${URL}/CVE-2024-2`)).toMatchObject(list);
+      expect(await it.get(`${URL}/coverage`)).toMatchObject(list);
+      const rows = await it.database.read.selectFrom('vulnerabilities').select('exploited').execute();
+      expect(rows.map((row) => row.exploited)).not.toContain(0);
+    }
   });
 
   test('an advisory about several is found by its id, and the list has each of them', async () => {
