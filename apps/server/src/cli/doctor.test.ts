@@ -6,6 +6,8 @@ import type { Clock } from '@tidegate/testkit/clock';
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { sql } from 'kysely';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
+import { KEV_MAX_AGE_MS } from '../advisories/exploited/kev-list.ts';
+import { saveFetched } from '../advisories/exploited/store.ts';
 import { openDatabase, SQLITE_FILE } from '../platform/db/open.ts';
 import { insertTestAgent } from '../testing/agent-rows.ts';
 import { laySignedAgents } from '../testing/agents-place.ts';
@@ -162,6 +164,7 @@ describe.each(ENGINES)('tidegate doctor on $name', (engine) => {
       'second factors',
       'row seals',
       'advisory data',
+      'exploited vulnerabilities',
       'outsiders',
       'backups',
       'retention',
@@ -251,6 +254,26 @@ describe.each(ENGINES)('tidegate doctor on $name', (engine) => {
     expect(out).toMatch(/^WARN agent cache: 1 MB .* remember 6752 agents, and 8000 are enrolled: .*$/m);
     expect(out).toContain('set SERVICE_AGENT_CACHE_MB to 2 or more');
     expect((await it.run(['doctor'])).out).toMatch(/^ok {3}agent cache: 72 MB .*; 8000 are enrolled$/m);
+  });
+
+  test('a list of exploited vulnerabilities that is too old, or was never fetched, is a warning', async () => {
+    const it = await place(engine);
+    const lineOf = async (SERVICE_KEV_URL: string) => {
+      const { out } = await it.run(['doctor'], { env: { SERVICE_KEV_URL } });
+      return /^(ok {2}|WARN) exploited vulnerabilities: .*$/m.exec(out)?.[0] ?? out;
+    };
+    const url = 'http://127.0.0.1:9/kev.json';
+    expect(await lineOf('')).toMatch(/^ok .* SERVICE_KEV_URL names no list$/);
+    expect(await lineOf(url)).toMatch(/^WARN .* has not been fetched/);
+    const fetched = async (nowMs: number) => {
+      const database = openDatabase(it, databaseOptions());
+      await database.transact((tx) => saveFetched(tx, { feed: 'kev', nowMs, entries: 1 }));
+      await database.close();
+    };
+    await fetched(it.clock.now());
+    expect(await lineOf(url)).toMatch(/^ok .* within 7 days$/);
+    await fetched(it.clock.now() - KEV_MAX_AGE_MS);
+    expect(await lineOf(url)).toMatch(/^WARN .* last fetched on \d{4}-/);
   });
 
   test('ecosystems of hosts that the mirror lacks are named, and systems that no database covers', async () => {
