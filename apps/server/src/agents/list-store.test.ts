@@ -213,23 +213,29 @@ describe.each(ENGINES)('the list of hosts on $name', (engine) => {
     }
   });
 
-  test('takes three statements, however long the page is', async () => {
+  test('takes two statements where few are found and three of many, however long the page is', async () => {
     const opened = await engine.open();
     await insertHosts(opened);
     const { database, counts, reset } = countStatements(opened);
     for (const sort of DIRECTED) {
       for (const limit of [1, 200]) {
-        reset();
-        const order = agentOrder(sort, PRESENCE);
-        await listAgents(database.read, {
-          filter: {},
-          scope: null,
-          presence: PRESENCE,
-          order,
-          limit,
-          after: null,
-        });
-        expect(counts().reads).toBe(3);
+        for (const [mostSorted, statements] of [
+          [HOSTS.length, 2],
+          [0, 3],
+        ] as const) {
+          reset();
+          const order = agentOrder(sort, PRESENCE);
+          await listAgents(database.read, {
+            filter: {},
+            scope: null,
+            presence: PRESENCE,
+            order,
+            limit,
+            after: null,
+            mostSorted,
+          });
+          expect(counts().reads).toBe(statements);
+        }
       }
     }
   });

@@ -25,7 +25,6 @@ export interface AgentOrder extends Order {
 /** CROSS makes SQLite start with the left table, whose index has the hosts in this order. */
 const BY_PENDING = sql`host_sums AS h CROSS JOIN agents AS a LEFT JOIN agent_presence AS p ON p.agent_id = a.id
   LEFT JOIN clone_suspicions AS k ON k.agent_id = a.id AND k.closed_at IS NULL`;
-const WITH_PENDING = sql`${HOSTS} CROSS JOIN host_sums AS h`;
 const IS_OF_HOST = sql<SqlBool>`h.agent_id = a.id`;
 
 function partsOf(field: AgentSortField, presence: Presence): SortPart[] {
@@ -69,50 +68,76 @@ export type ListedAgent = AgentRow & { readonly position: Position };
 
 /** A page of hosts, and their number, counted up to TOTAL_MAX + 1. */
 export async function listAgents(db: Db, page: AgentPage): Promise<{ rows: ListedAgent[]; count: number }> {
-  const { order, limit, mostSorted = TOTAL_MAX } = page;
-  const count = await countAgents(db, page);
-  if (count === 0) return { rows: [], count };
-  const keys = sql.join(order.parts.map(({ by }, i) => sql`${by} AS ${sql.ref(`k${i}`)}`));
-  const { from, where, orderBy } = sourceOf(page, count > mostSorted);
-  const matches = count > mostSorted ? 'many' : 'few';
-  const { rows } = await sql<Key>`SELECT a.id AS id, ${keys} FROM ${from}
-    WHERE ${sql.join([...agentConditions(page, matches), ...where], sql` AND `)} ORDER BY ${orderBy} LIMIT ${limit}`.execute(
-    db,
-  );
+  const { count, keys } = (await areSurelyMany(db, page))
+    ? { count: TOTAL_MAX + 1, keys: null }
+    : await findFew(db, page);
+  const found = keys ?? (await walkMany(db, page));
   const agents = await findAgents(
     db,
-    rows.map(({ id }) => id),
+    found.map(({ id }) => id),
   );
-  const listed = rows.flatMap((row) => {
-    const agent = agents.get(row.id);
-    return agent ? [{ ...agent, position: positionOf(row, order) }] : [];
+  const rows = found.flatMap((key) => {
+    const agent = agents.get(key.id);
+    return agent ? [{ ...agent, position: positionOf(key, page.order) }] : [];
   });
-  return { rows: listed, count };
+  return { rows, count };
 }
 
-/** Uses an index that has the order; for the order by updates only if the selection is large enough. */
-function sourceOf({ order, after }: AgentPage, areMany: boolean) {
+/**
+ * Counts the hosts, and sorts them in the same statement if they are few: a filter that no index has reads the fleet,
+ * and does so once. Of many hosts there are no keys.
+ */
+async function findFew(db: Db, page: AgentPage): Promise<{ count: number; keys: Key[] | null }> {
+  const { order, after, limit, mostSorted = TOTAL_MAX } = page;
+  const sorted = ofColumns(order);
+  const byPending = order.field === 'pending_updates';
+  const from = byPending ? sql`${HOSTS} CROSS JOIN host_sums AS h` : HOSTS;
+  const conditions = [...agentConditions(page), ...(byPending ? [IS_OF_HOST] : [])];
+  const next = [sql<SqlBool>`counted.total <= ${mostSorted}`, ...(after ? [isBehind(sorted, after)] : [])];
+  const { rows } = await sql<Partial<Key> & { total: number }>`
+    WITH found AS MATERIALIZED (
+      SELECT a.id AS id, ${keysOf(order)} FROM ${from} WHERE ${sql.join(conditions, sql` AND `)} LIMIT ${TOTAL_MAX + 1}
+    )
+    SELECT counted.total, found.* FROM (SELECT count(*) AS total FROM found) AS counted
+    LEFT JOIN found ON ${sql.join(next, sql` AND `)} ORDER BY ${sortedBy(sorted)} LIMIT ${limit}`.execute(db);
+  const count = Number(rows[0]?.total);
+  const keys = rows.flatMap(({ id, ...rest }) => (typeof id === 'string' ? [{ ...rest, id }] : []));
+  return { count, keys: count > mostSorted ? null : keys };
+}
+
+/** Probes hosts in the order of the list until the page is full. */
+async function walkMany(db: Db, page: AgentPage): Promise<Key[]> {
+  const { from, where, orderBy } = sourceOf(page);
+  const conditions = sql.join([...agentConditions(page, 'many'), ...where], sql` AND `);
+  const { rows } = await sql<Key>`SELECT a.id AS id, ${keysOf(page.order)} FROM ${from}
+    WHERE ${conditions} ORDER BY ${orderBy} LIMIT ${page.limit}`.execute(db);
+  return rows;
+}
+
+function keysOf({ parts }: Order) {
+  return sql.join(parts.map(({ by }, i) => sql`${by} AS ${sql.ref(`k${i}`)}`));
+}
+
+/** The same order by the columns that `keysOf` named. */
+function ofColumns(order: Order): Order {
+  const parts = order.parts.map((part, i) => ({ ...part, by: sql.ref(`found.k${i}`) }));
+  return { ...order, parts, id: sql.ref('found.id') };
+}
+
+/** Uses an index that has the order. */
+function sourceOf({ order, after }: AgentPage) {
   const [range] = rangesOf(order, after);
-  const sorted = { where: after === null ? [] : [isBehind(order, after)], orderBy: sortedBy(order) };
-  if (order.field !== 'pending_updates') {
-    return { from: HOSTS, ...(INDEXED.includes(order.field) && range ? range : sorted) };
+  if (order.field === 'pending_updates' && range) {
+    return { from: BY_PENDING, ...range, where: [IS_OF_HOST, ...range.where] };
   }
-  const [from, { where, orderBy }] = areMany && range ? [BY_PENDING, range] : [WITH_PENDING, sorted];
-  return { from, where: [IS_OF_HOST, ...where], orderBy };
+  if (INDEXED.includes(order.field) && range) return { from: HOSTS, ...range };
+  return { from: HOSTS, where: after === null ? [] : [isBehind(order, after)], orderBy: sortedBy(order) };
 }
 
 type Key = { id: string } & { [key: string]: string | number | null };
 
 function positionOf(row: Key, { parts }: Order): Position {
   return { key: parts.map((_, i) => row[`k${i}`] ?? null), id: row.id };
-}
-
-/** Counts up to TOTAL_MAX + 1. */
-export async function countAgents(db: Db, selection: AgentSelection): Promise<number> {
-  if (await areSurelyMany(db, selection)) return TOTAL_MAX + 1;
-  const { rows } = await sql<{ total: number }>`SELECT count(*) AS total FROM (SELECT 1 FROM ${HOSTS}
-    WHERE ${sql.join(agentConditions(selection), sql` AND `)} LIMIT ${TOTAL_MAX + 1}) AS counted`.execute(db);
-  return Number(rows[0]?.total);
 }
 
 /** Whether more than TOTAL_MAX are known to match, where nothing else is asked for than a vulnerability or a package. */

@@ -47,14 +47,14 @@ describe.each(ENGINES)('hosts on $name', (engine) => {
     expect((await get(it, AGENTS)).body).toEqual({ items: [body], next_cursor: null, total: 1 });
   });
 
-  test('the list pages by host name in five statements, and its pages are the whole', async () => {
+  test('the list pages by host name in four statements, and its pages are the whole', async () => {
     const counted = countStatements(await engine.open());
     const it = createAgentsApp(counted.database);
     for (const [n, name] of ['b', 'a', 'c', 'a', 'd'].entries()) await enrol(it, `machine-${n}`, name);
     const seen = await allPages<{ hostname: string }>(async (cursor) => {
       counted.reset();
       const { body } = await get(it, `${AGENTS}?limit=2${cursor}`);
-      expect(counted.counts()).toEqual({ transactions: 0, statements: 0, reads: 5 });
+      expect(counted.counts()).toEqual({ transactions: 0, statements: 0, reads: 4 });
       expect(body.total).toBe(5);
       return body;
     });

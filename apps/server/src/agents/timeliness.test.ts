@@ -8,7 +8,7 @@ import { ENGINES } from '../testing/engines.ts';
 import { createSliceApp } from '../testing/slice-app.ts';
 import { createTestPlatform } from '../testing/test-platform.ts';
 import type { AgentListFilter } from './filter-store.ts';
-import { countAgents } from './list-store.ts';
+import { agentOrder, listAgents } from './list-store.ts';
 import { mountTimeliness } from './timeliness-routes.ts';
 import { findTimeliness } from './timeliness-store.ts';
 
@@ -79,9 +79,10 @@ describe.each(ENGINES)('what a host says of its lists and clock, on $name,', (en
 
   test('finds hosts by it, and those that have not said for two days are unknown', async () => {
     const { platform, database, say } = await scene();
-    const count = (filter: AgentListFilter, scope: string[] | null = null) => {
+    const count = async (filter: AgentListFilter, scope: string[] | null = null) => {
       const presence = { nowMs: platform.now(), onlineIntervals: 3, defaultIntervalSeconds: 60 };
-      return countAgents(database.read, { filter, scope, presence });
+      const page = { order: agentOrder('hostname', presence), limit: 1, after: null };
+      return (await listAgents(database.read, { filter, scope, presence, ...page })).count;
     };
     const states = async () => ({
       lists: [
