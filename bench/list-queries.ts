@@ -6,12 +6,14 @@ import { PACKAGE_SORTS, UPDATE_SORTS, UPDATED_HOST_SORTS } from '@tidegate/proto
 export interface ListQuery {
   readonly list: string;
   readonly query: string;
+  /** Whether it was measured on 22 November 2026 too: its figures can be held against those. */
+  readonly isFirst: boolean;
 }
 
 /** Placeholder for the id of an existing host. */
 export const A_HOST = '%host';
 
-const UPDATE_FILTERS = [
+const FIRST_UPDATE_FILTERS = [
   'state=pending',
   'state=failed',
   'ecosystem=apt',
@@ -32,6 +34,20 @@ const UPDATE_FILTERS = [
   'security=false',
   'exploited=true',
   'exploited=false',
+  'os=debian',
+  'os=alpine',
+  'host=web-1*',
+  'host=*99*',
+  'since=2026-11-17T00:00:00Z',
+  'since=2026-11-02T00:00:00Z',
+  'until=2026-11-02T00:00:00Z',
+  'state=pending&severity=critical&ecosystem=npm',
+  'state=pending&os=debian&security=true',
+  'state=installed&verdict=unchecked&security=true',
+  'verdict=vulnerable&since=2026-11-10T00:00:00Z&group=group-7',
+];
+const UPDATE_FILTERS = [
+  ...FIRST_UPDATE_FILTERS,
   'verdict=not_judged',
   'open=true',
   'open=false',
@@ -50,23 +66,12 @@ const UPDATE_FILTERS = [
   'tag=env=stage',
   'tag=env=prod',
   'tag=host.site=site-7',
-  'os=debian',
-  'os=alpine',
-  'host=web-1*',
-  'host=*99*',
-  'since=2026-11-17T00:00:00Z',
-  'since=2026-11-02T00:00:00Z',
-  'until=2026-11-02T00:00:00Z',
-  'state=pending&severity=critical&ecosystem=npm',
-  'state=pending&os=debian&security=true',
-  'state=installed&verdict=unchecked&security=true',
-  'verdict=vulnerable&since=2026-11-10T00:00:00Z&group=group-7',
 ];
 /** The same of pending updates. */
 const PENDING_FILTERS = [
   ...new Set(UPDATE_FILTERS.map((filter) => filter.replace(/(^|&)state=\w+&?/, '$1'))),
 ].filter(Boolean);
-const HOST_FILTERS = [
+const FIRST_HOST_FILTERS = [
   'q=web-77',
   'q=nothing',
   'os=alpine',
@@ -77,6 +82,11 @@ const HOST_FILTERS = [
   'group=group-7',
   'online=false',
   'clone_suspected=true',
+  ...HOST_STATUSES.map((status) => `status=${status}`),
+  'status=offline&os=debian&ecosystem=apt',
+];
+const HOST_FILTERS = [
+  ...FIRST_HOST_FILTERS,
   'reboot=needed',
   'reboot=unknown',
   'services_restart=needed',
@@ -89,8 +99,6 @@ const HOST_FILTERS = [
   ...['wrong', 'right', 'unknown'].map((state) => `clock=${state}`),
   'lists=stale&group=group-7',
   'clock=right&os=debian',
-  ...HOST_STATUSES.map((status) => `status=${status}`),
-  'status=offline&os=debian&ecosystem=apt',
 ];
 const EVENT_FILTERS = [
   'kind=security',
@@ -109,30 +117,44 @@ const EVENT_FILTERS = [
   'q=failed&severity=critical&since=2026-11-08T00:00:00Z',
 ];
 
-const LISTS = [
-  { list: 'agents', sorts: AGENT_SORTS, filters: HOST_FILTERS },
-  { list: 'updates', sorts: UPDATE_SORTS, filters: UPDATE_FILTERS },
-  { list: 'packages', sorts: PACKAGE_SORTS, filters: UPDATE_FILTERS },
-  { list: 'updates/by-host', sorts: UPDATED_HOST_SORTS, filters: PENDING_FILTERS },
-  { list: 'events', sorts: EVENT_SORTS, filters: EVENT_FILTERS },
-] as const;
+const LISTS: readonly {
+  readonly list: string;
+  readonly sorts: readonly string[];
+  readonly filters: readonly string[];
+  readonly first: readonly string[];
+}[] = [
+  { list: 'agents', sorts: AGENT_SORTS, filters: HOST_FILTERS, first: FIRST_HOST_FILTERS },
+  { list: 'updates', sorts: UPDATE_SORTS, filters: UPDATE_FILTERS, first: FIRST_UPDATE_FILTERS },
+  { list: 'packages', sorts: PACKAGE_SORTS, filters: UPDATE_FILTERS, first: FIRST_UPDATE_FILTERS },
+  { list: 'updates/by-host', sorts: UPDATED_HOST_SORTS, filters: PENDING_FILTERS, first: [] },
+  { list: 'events', sorts: EVENT_SORTS, filters: EVENT_FILTERS, first: EVENT_FILTERS },
+];
+const LATER_SORT = 'urgency';
 
 export const LIST_NAMES = LISTS.map(({ list }) => list);
 
 /** Every filter with every sort, in both directions. */
 export function firstPages(): ListQuery[] {
-  return LISTS.flatMap(({ list, sorts, filters }) =>
+  return LISTS.flatMap(({ list, sorts, filters, first }) =>
     ['', ...filters].flatMap((filter) =>
-      directed(sorts).map((sort) => ({ list, query: [filter, sort].filter(Boolean).join('&') })),
+      directed(sorts).map((sort) => ({
+        list,
+        query: [filter, sort].filter(Boolean).join('&'),
+        isFirst: ['', ...first].includes(filter) && first.length > 0 && !sort.endsWith(LATER_SORT),
+      })),
     ),
   );
 }
 
 /** Every sort in both directions without a filter, and every filter in the default order. */
 export function deepPages(): ListQuery[] {
-  return LISTS.flatMap(({ list, sorts, filters }) =>
-    [...directed(sorts), ...filters].map((query) => ({ list, query })),
-  );
+  return LISTS.flatMap(({ list, sorts, filters, first }) => [
+    ...directed(sorts).map((sort) => ({
+      ...{ list, query: sort },
+      isFirst: first.length > 0 && !sort.endsWith(LATER_SORT),
+    })),
+    ...filters.map((query) => ({ list, query, isFirst: first.includes(query) })),
+  ]);
 }
 
 function directed(sorts: readonly string[]): string[] {

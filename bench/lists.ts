@@ -174,10 +174,10 @@ export async function timeList(
     const timing = { wallMs: performance.now() - began, serverMs: serverMs(), cpuMs: cpuMs() };
     return { timing, next: Value.Parse(Page, body).next_cursor };
   }
-  async function time({ list, query }: ListQuery, path: string, page: Timed['page']): Promise<void> {
+  async function time(query: ListQuery, path: string, page: Timed['page']): Promise<void> {
     const timings: Timing[] = [];
     for (let round = 0; round < rounds; round++) timings.push((await get(path)).timing);
-    timed.push({ list, query, page, timings });
+    timed.push({ ...query, page, timings });
   }
   for (const one of firstPages().filter((query) => query.list === list))
     await time(one, `${one.list}?${one.query}`, 'first');
