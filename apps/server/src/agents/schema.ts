@@ -102,6 +102,13 @@ export const schema: readonly Statement[] = [
   'CREATE INDEX clone_suspicions_open ON clone_suspicions (agent_id) WHERE closed_at IS NULL',
 ];
 
+/** Of many hosts each tag is compared by an expression without an index, which PostgreSQL took for rare. */
+export const TAGS_ASKED: readonly Statement[] = ['host_tags', 'host_reported_tags'].flatMap((table) => [
+  { postgres: `CREATE STATISTICS ${table}_asked ON (value || '') FROM ${table}` },
+  // Tags change rarely, so that PostgreSQL would not do it soon.
+  { postgres: `ANALYZE ${table}` },
+]);
+
 /** What hosts last said of their lists and clock; hosts without a row are unknown. */
 export const TIMELINESS: readonly Statement[] = [
   `CREATE TABLE agent_timeliness (
