@@ -1,9 +1,10 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, readlink, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import type { LightMyRequestResponse } from 'fastify';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { ENGINES, type TestEngine } from '../testing/engines.ts';
 import { createTestApp } from '../testing/test-app.ts';
 import { PAGES } from './routes.ts';
@@ -11,18 +12,25 @@ import { PAGES } from './routes.ts';
 const [SQLITE] = ENGINES;
 if (!SQLITE) throw new Error('no engine');
 
-async function built(engine: TestEngine) {
+async function built(engine: TestEngine, scriptBytes = 0) {
   const { dataDir } = await engine.place();
   const folder = join(dataDir, 'console');
   await mkdir(join(folder, 'assets'), { recursive: true });
   await writeFile(join(folder, 'index.html'), '<!doctype html><title>Tidegate</title>');
   await writeFile(join(folder, 'manifest.json'), '{}');
   await writeFile(join(folder, 'icon.svg'), '<svg/>');
-  await writeFile(join(folder, 'assets', 'index-abc.js'), 'export {};');
+  await writeFile(join(folder, 'assets', 'index-abc.js'), `export {};${' '.repeat(scriptBytes)}`);
   await writeFile(join(folder, 'assets', 'index-abc.js.gz'), gzipSync('export {};'));
   await writeFile(join(folder, 'assets', 'index-abc.js.map'), '{}');
   await writeFile(join(folder, 'assets', '.secret.js'), 'no');
   return createTestApp(engine, { consoleDir: folder });
+}
+
+/** Paths of the files that this process has open. */
+async function openFiles(): Promise<string[]> {
+  const descriptors = await readdir('/proc/self/fd');
+  const paths = descriptors.map((name) => readlink(`/proc/self/fd/${name}`).catch(() => ''));
+  return Promise.all(paths);
 }
 
 const ABSENT = [
@@ -89,6 +97,32 @@ describe('the built console', () => {
     expect(answer.headers['content-type']).toContain('javascript');
     expect(gunzipSync(answer.rawPayload).toString()).toBe('export {};');
   });
+
+  test('each accepted encoding is sent as the client weighs it, and never one that it refuses', async () => {
+    const { http } = await built(SQLITE);
+    const encodingFor = async (accepted: string) =>
+      (await http.inject({ url: '/assets/index-abc.js', headers: { 'accept-encoding': accepted } })).headers[
+        'content-encoding'
+      ];
+    expect(
+      await Promise.all(['gzip', 'GZIP;q=0.5', 'br', 'gzip;q=0', 'gzipped', ''].map(encodingFor)),
+    ).toEqual(['gzip', 'gzip', undefined, undefined, undefined, undefined]);
+  });
+
+  if (process.platform === 'linux')
+    test('answers that their clients do not read keep no file open', async () => {
+      const { http, config } = await built(SQLITE, 4 * 1_048_576);
+      const base = await http.listen({ host: '127.0.0.1', port: 0 });
+      for (let n = 0; n < 4; n++) {
+        const socket = connect({ host: '127.0.0.1', port: Number(new URL(base).port) });
+        onTestFinished(() => void socket.destroy());
+        const begun = new Promise((resolve) => socket.once('readable', resolve));
+        socket.write('GET /assets/index-abc.js HTTP/1.1\r\nhost: x\r\n\r\n'.repeat(4));
+        await begun;
+      }
+      const folder = String(config.consoleDir);
+      expect((await openFiles()).filter((path) => path.startsWith(folder))).toEqual([]);
+    });
 
   test('no other file in the folder, or beside it, is served', async () => {
     const { http } = await built(SQLITE);

@@ -1,11 +1,37 @@
-import { readdir } from 'node:fs/promises';
-import { join, relative, sep } from 'node:path';
+import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { extname, join, relative, sep } from 'node:path';
 
 /** Files that pages link to: never the document itself, and never the manifest of the build. */
 const SERVED = /^(assets\/\w[\w.-]*\.(js|css|woff2|svg|png)|[\w-]+\.svg)$/;
+const DOCUMENT = 'index.html';
+const TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.woff2': 'font/woff2',
+  '.svg': 'image/svg+xml',
+  '.png': 'image/png',
+};
 
-/** URL paths of the files beside the document that may be served; null if no console was built. */
-export async function readAssets(folder: string): Promise<readonly string[] | null> {
+/** A file of the console in memory. */
+export interface Asset {
+  type: string;
+  /** Weak: the same for every encoding. */
+  etag: string;
+  plain: Buffer;
+  /** As the build compressed it, the best first. */
+  compressed: readonly { encoding: 'br' | 'gzip'; bytes: Buffer }[];
+}
+
+export interface Assets {
+  document: Asset;
+  /** Those beside the document, by URL path. */
+  files: ReadonlyMap<string, Asset>;
+}
+
+/** The built console; null if none was built. */
+export async function readAssets(folder: string): Promise<Assets | null> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(
     (error: NodeJS.ErrnoException) => {
       if (error.code === 'ENOENT') return null;
@@ -13,8 +39,23 @@ export async function readAssets(folder: string): Promise<readonly string[] | nu
     },
   );
   if (entries === null) return null;
-  const paths = entries
-    .filter((entry) => entry.isFile())
-    .map((entry) => relative(folder, join(entry.parentPath, entry.name)).split(sep).join('/'));
-  return paths.includes('index.html') ? paths.filter((path) => SERVED.test(path)) : null;
+  const paths = new Set(
+    entries
+      .filter((entry) => entry.isFile())
+      .map((entry) => relative(folder, join(entry.parentPath, entry.name)).split(sep).join('/')),
+  );
+  if (!paths.has(DOCUMENT)) return null;
+  const read = async (path: string): Promise<Asset> => {
+    const plain = await readFile(join(folder, path));
+    const compressed: Asset['compressed'][number][] = [];
+    if (paths.has(`${path}.br`))
+      compressed.push({ encoding: 'br', bytes: await readFile(join(folder, `${path}.br`)) });
+    if (paths.has(`${path}.gz`))
+      compressed.push({ encoding: 'gzip', bytes: await readFile(join(folder, `${path}.gz`)) });
+    const etag = `W/"${createHash('sha256').update(plain).digest('base64url')}"`;
+    return { type: TYPES[extname(path)] ?? 'application/octet-stream', etag, plain, compressed };
+  };
+  const files = new Map<string, Asset>();
+  for (const path of paths) if (SERVED.test(path)) files.set(path, await read(path));
+  return { document: await read(DOCUMENT), files };
 }

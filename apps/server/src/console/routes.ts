@@ -1,9 +1,9 @@
-import fastifyStatic from '@fastify/static';
-import type { FastifyReply } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import type { PublicAccess } from '../platform/http/access.ts';
 import type { App } from '../platform/http/server.ts';
 import { readAssets } from './read-assets.ts';
+import { sendAsset } from './send-asset.ts';
 
 const access: PublicAccess = { limit: null };
 const ASSET_MAX_AGE_SECONDS = 31_536_000;
@@ -57,18 +57,11 @@ export const PAGES = [
 
 /**
  * The built console: pages, scripts and styles, whose names contain their hash. Serves only files that
- * existed at start. Without a build, every page says how to build the console.
+ * existed at start, from memory. Without a build, every page says how to build the console.
  */
 export async function mountConsole(app: App, { folder }: { folder: string }): Promise<void> {
   const assets = await readAssets(folder);
-  if (assets !== null)
-    await app.register(fastifyStatic, {
-      root: folder,
-      serve: false,
-      cacheControl: false,
-      preCompressed: true,
-    });
-  const page = async (reply: FastifyReply) => {
+  const page = async (request: FastifyRequest, reply: FastifyReply) => {
     if (assets === null) {
       return reply
         .code(503)
@@ -76,7 +69,7 @@ export async function mountConsole(app: App, { folder }: { folder: string }): Pr
         .serializer(String)
         .send('The console is not built. Run "npm run build", then reload. The API is at /api/docs.\n');
     }
-    return reply.header('cache-control', 'no-cache').sendFile('index.html');
+    return sendAsset(request, reply.header('cache-control', 'no-cache'), assets.document);
   };
   for (const url of PAGES) {
     app.routes.page({
@@ -84,22 +77,19 @@ export async function mountConsole(app: App, { folder }: { folder: string }): Pr
       url,
       access,
       schema: { querystring: ANY_QUERY },
-      handler: async ({ reply }) => page(reply),
+      handler: async ({ request, reply }) => page(request, reply),
     });
   }
-  for (const path of assets ?? []) {
-    const isNamedByHash = path.startsWith('assets/');
+  for (const [path, asset] of assets?.files ?? []) {
+    const caching = path.startsWith('assets/')
+      ? `public, max-age=${ASSET_MAX_AGE_SECONDS}, immutable`
+      : 'no-cache';
     app.routes.page({
       method: 'GET',
       url: `/${path}`,
       access,
-      handler: async ({ reply }) =>
-        reply
-          .header(
-            'cache-control',
-            isNamedByHash ? `public, max-age=${ASSET_MAX_AGE_SECONDS}, immutable` : 'no-cache',
-          )
-          .sendFile(path),
+      handler: async ({ request, reply }) =>
+        sendAsset(request, reply.header('cache-control', caching), asset),
     });
   }
 }
