@@ -5,7 +5,7 @@ import { connect, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { createSelfSigned } from '@tidegate/testkit/certificates';
 import { expect, onTestFinished, test } from 'vitest';
-import { createOpenConnections, openFilesMax } from './open-connections.ts';
+import { createOpenConnections, openFilesMax, UNANSWERED_MAX } from './open-connections.ts';
 
 const pair = await createSelfSigned(['localhost']);
 
@@ -14,7 +14,7 @@ async function open(filesMax: number | null, scheme: 'http' | 'https' = 'http') 
   const connections = createOpenConnections({ filesMax, onCrowded: (count) => void crowded.push(count) });
   const held: (() => void)[] = [];
   const listener: RequestListener = (request, response) => {
-    connections.follow(response);
+    if (!connections.follow(response)) return;
     if (request.url === '/slow') held.push(() => response.end('served'));
     else response.end('served');
   };
@@ -119,6 +119,25 @@ test('there is an end where every connection is busy', async () => {
   const refused = connect({ port, host: '127.0.0.1' }).on('error', () => {});
   await once(refused.resume(), 'close');
 });
+
+test.each(['http', 'https'] as const)(
+  'over %s a packet of more requests than a connection may have ends it, and no more of them are worked on',
+  async (scheme) => {
+    const { reach, held, connections } = await open(null, scheme);
+    const [allowed, flood] = [await reach(), await reach()];
+    const request = 'GET /slow HTTP/1.1\r\nhost: x\r\n\r\n';
+    allowed.write(request.repeat(UNANSWERED_MAX));
+    await expect.poll(() => held.length).toBe(UNANSWERED_MAX);
+    flood.write(request.repeat(400));
+    await once(flood, 'close');
+    expect(held.length).toBe(2 * UNANSWERED_MAX);
+    expect(isOpen(allowed)).toBe(true);
+    for (const answer of held) answer();
+    await expect.poll(() => connections.counts()).toMatchObject({ open: 1, waiting: 1 });
+    allowed.write(request);
+    await expect.poll(() => held.length).toBe(2 * UNANSWERED_MAX + 1);
+  },
+);
 
 test('without a known limit every connection is kept', async () => {
   const { ask } = await open(null);

@@ -11,12 +11,20 @@ import { createLinkedQueue, type Linked } from './linked-queue.ts';
 const KEPT_SHARE = 0.8;
 const ROOM_SHARE = 0.85;
 const MOST_SHARE = 0.9;
+/**
+ * Requests of one connection that have no answer yet. Only pipelining has more than one, which agents, browsers and proxies
+ * do not do: a packet of 64 KiB holds a thousand, each of which would be worked on at once.
+ */
+export const UNANSWERED_MAX = 16;
 
 export interface OpenConnections {
   /** Counts the connections of a server, which takes no more than fit. */
   watch(server: Server): void;
-  /** Follows a request. Its connection ends with the answer if the server stops soon, or has too many to keep. */
-  follow(response: ServerResponse): void;
+  /**
+   * Follows a request. Its connection ends with the answer if the server stops soon, or has too many to keep. False: the
+   * connection has too many requests and was ended, and this one is not to be answered.
+   */
+  follow(response: ServerResponse): boolean;
   counts(): ConnectionCounts;
 }
 
@@ -111,15 +119,21 @@ export function createOpenConnections(options: {
     follow(response) {
       const connection = connections.get(response.req.socket);
       if (connection !== undefined) {
+        if (connection.requests >= UNANSWERED_MAX) {
+          // The rest of the packet still comes here.
+          connection.socket.destroy();
+          return false;
+        }
         connection.queue?.remove(connection);
         connection.requests++;
         response.on('close', endRequest);
       }
       if (options.isDraining?.()) response.shouldKeepAlive = false;
-      if (open <= keptMax) return;
+      if (open <= keptMax) return true;
       response.shouldKeepAlive = false;
       ended.answered++;
       options.onCrowded(open);
+      return true;
     },
     counts: () => ({ open, waiting: silent.size() + idle.size(), max, ended: { ...ended } }),
   };

@@ -156,10 +156,10 @@ export function createNodeServer(
   { next, isClosing, known }: { next: RequestListener; isClosing: () => boolean; known: Known },
 ) {
   const listener: RequestListener = (request, response) => {
+    if (connections?.follow(response) === false) return;
     if (watch !== null) time(watch, { request, response, ...known });
     const fault = headerFault(request);
     if (fault !== null) return answerFault(request, response, fault);
-    connections?.follow(response);
     if (shedding?.refuses(request, response)) return;
     if (plainRoute === undefined || isClosing()) next(request, response);
     else plainRoute(request, response, next);
