@@ -1,5 +1,5 @@
 import { FEEDS_OFF, KEV_DATES } from './advisories/exploited/schema.ts';
-import { schema as advisories } from './advisories/schema.ts';
+import { schema as advisories, UNUSED_CHECKS } from './advisories/schema.ts';
 import { schema as agentCredentials } from './agent-credentials/schema.ts';
 import { schema as agents, TAGS_ASKED, TIMELINESS, TIMELINESS_FOUND } from './agents/schema.ts';
 import { schema as apiTokens } from './api-tokens/schema.ts';
@@ -143,6 +143,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 391, name: 'unfixed-urgency', statements: UNFIXED_URGENCY },
   { version: 392, name: 'listed-filters', statements: LISTED_FILTERS },
   { version: 393, name: 'feeds-off', statements: FEEDS_OFF },
+  { version: 394, name: 'unused-checks', statements: UNUSED_CHECKS },
   { version: 397, name: 'retention-clock', statements: RETENTION_CLOCK },
   { version: 403, name: 'tags-asked', statements: TAGS_ASKED },
 ];

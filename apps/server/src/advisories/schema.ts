@@ -1,3 +1,4 @@
+import type { Generated } from 'kysely';
 import type { Statement } from '../platform/db/statement.ts';
 import { EXPLOITED } from './exploited/schema.ts';
 import { MIRROR } from './mirror/schema.ts';
@@ -33,6 +34,11 @@ export const schema: readonly Statement[] = [
   ...EXPLOITED,
 ];
 
+/** Since when nobody has asked about a version, as the sweep found. */
+export const UNUSED_CHECKS: readonly Statement[] = [
+  'ALTER TABLE advisory_checks ADD COLUMN unused_since BIGINT',
+];
+
 declare module '../platform/db/tables.ts' {
   interface Tables {
     advisory_checks: {
@@ -45,6 +51,7 @@ declare module '../platform/db/tables.ts' {
       checked_at: number;
       source: string;
       snapshot: string | null;
+      unused_since: Generated<number | null>;
     };
     advisory_coverage: { ecosystem: string; covered: number; checked_at: number };
     advisories: { id: string; modified: string; record: string; fetched_at: number };

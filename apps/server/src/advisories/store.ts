@@ -51,7 +51,9 @@ const CHECKS_OF: HotSql = {
 const VERDICTS = ['clear', 'vulnerable', 'unchecked'] as const;
 
 /** The columns in the order of CHECKS_OF. */
-function checkRow(row: HotRow): Tables['advisory_checks'] {
+type CheckRow = Omit<Selectable<Tables['advisory_checks']>, 'unused_since'>;
+
+function checkRow(row: HotRow): CheckRow {
   const verdict = VERDICTS.find((one) => one === row[3]);
   if (verdict === undefined) throw new Error('a check in the database has no verdict');
   return {
@@ -63,7 +65,7 @@ function checkRow(row: HotRow): Tables['advisory_checks'] {
 
 const Ids = Type.Array(Type.String());
 
-function checkOf(row: Tables['advisory_checks']): Check {
+function checkOf(row: CheckRow): Check {
   const { ecosystem, name, version, verdict, reason } = row;
   const ids = parseAs(Ids, row.advisory_ids);
   if (ids === null || !isReason(reason)) throw new Error(`the check of ${name} in the database is not valid`);
@@ -157,6 +159,7 @@ function buildUpsert(tx: Tx, { rows, keeps }: UpsertOf): string {
         checked_at: e.ref('excluded.checked_at'),
         source: e.ref('excluded.source'),
         snapshot: e.ref('excluded.snapshot'),
+        unused_since: sql.lit(null),
       }));
       if (keeps === 'nothing') return replaced;
       if (keeps === 'newer')

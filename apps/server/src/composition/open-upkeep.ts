@@ -8,6 +8,7 @@ import { createOutsiderUpkeep } from '../outsiders/upkeep.ts';
 import { createRetentionClock } from '../platform/retention/retention-clock.ts';
 import { tidyFirstSeen } from '../release-times/tidy-seen.ts';
 import { tidyRollouts } from '../rollouts/tidy-rollouts.ts';
+import { tidyChecks } from '../unfixed/tidy-checks.ts';
 import type { Opening } from './parts.ts';
 
 /** Checkpoints and retention of events, and of what outsiders and rollouts make the server keep. */
@@ -28,6 +29,7 @@ export function openUpkeep({ config, platform, keyRing, background, workOfOne }:
       tidyParts(fenced),
       tidyChanges(fenced),
       tidyIdentities(fenced),
+      tidyChecks(fenced, config),
       tidyRollouts(fenced),
     ]),
   );
