@@ -9,6 +9,9 @@ import { createOpenConnections, openFilesMax, UNANSWERED_MAX } from './open-conn
 
 const pair = await createSelfSigned(['localhost']);
 
+/** More than the buffers between server and client. */
+const LARGE = Buffer.alloc(32 * 1_048_576);
+
 async function open(filesMax: number | null, scheme: 'http' | 'https' = 'http') {
   const crowded: number[] = [];
   const connections = createOpenConnections({ filesMax, onCrowded: (count) => void crowded.push(count) });
@@ -16,7 +19,8 @@ async function open(filesMax: number | null, scheme: 'http' | 'https' = 'http') 
   const listener: RequestListener = (request, response) => {
     if (!connections.follow(response)) return;
     if (request.url === '/slow') held.push(() => response.end('served'));
-    else response.end('served');
+    else if (request.url === '/large') response.end(LARGE);
+    else if (request.url !== '/body') response.end('served');
   };
   const kept = { keepAliveTimeout: 60_000 };
   const server =
@@ -106,6 +110,36 @@ test.each(['http', 'https'] as const)(
     expect(connections.counts().ended).toEqual({ answered: 3, waiting: 3 });
     for (const socket of [...kept, ...next, busy, newcomer]) socket.destroy();
     await expect.poll(() => connections.counts()).toMatchObject({ open: 0, waiting: 0 });
+  },
+);
+
+test.each(['http', 'https'] as const)(
+  'over %s a new connection ends the longest one whose body does not come or whose answer is not read, where no other waits',
+  async (scheme) => {
+    const { reach, connections, held } = await open(20, scheme);
+    const busy = await reach();
+    const stalled: Socket[] = [];
+    busy.write('GET /slow HTTP/1.1\r\nhost: x\r\n\r\n');
+    await expect.poll(() => held.length).toBe(1);
+    for (let n = 0; n < 16; n++) {
+      const socket = await reach();
+      socket.pause();
+      const head = n % 2 === 0 ? 'POST /body HTTP/1.1\r\ncontent-length: 9' : 'GET /large HTTP/1.1';
+      socket.write(`${head}\r\nhost: x\r\n\r\n`);
+      stalled.push(socket);
+      await expect.poll(() => connections.counts().waiting).toBe(0);
+    }
+    const gone = () => stalled.map((socket) => socket.destroyed || socket.closed);
+    for (let n = 1; n <= 4; n++) {
+      const newcomer = await reach();
+      newcomer.write('GET /slow HTTP/1.1\r\nhost: x\r\n\r\n');
+      await expect.poll(() => held.length).toBe(1 + n);
+      expect(connections.counts()).toMatchObject({ open: 17, waiting: 0, ended: { waiting: n } });
+    }
+    for (const socket of stalled) socket.resume();
+    await expect.poll(() => gone().indexOf(false)).toBe(4);
+    for (const answer of held) answer();
+    expect(isOpen(busy)).toBe(true);
   },
 );
 

@@ -6,7 +6,7 @@ import { createLinkedQueue, type Linked } from './linked-queue.ts';
 
 /**
  * Shares of the process's limit of open files. Beyond the first, a connection ends with its answer; beyond the second, each new one
- * ends one that waits; the last is the end.
+ * ends one that waits, or whose client is waited for; the last is the end.
  */
 const KEPT_SHARE = 0.8;
 const ROOM_SHARE = 0.85;
@@ -40,8 +40,13 @@ export interface ConnectionCounts {
 
 interface Connection extends Linked<Connection> {
   socket: Socket;
+  /** Those without an answer, and the answer to the last one. */
   requests: number;
+  response: ServerResponse | null;
 }
+
+/** Connections with a request that one look for room passes over. */
+const LOOKED_AT_MAX = 64;
 
 /**
  * Bounds the connections that hosts keep between their check-ins, so that files and the database can always be opened.
@@ -61,13 +66,21 @@ export function createOpenConnections(options: {
   // Those that have sent no request go first, or a flood of them would end the ones that hosts keep.
   const silent = createLinkedQueue<Connection>();
   const idle = createLinkedQueue<Connection>();
+  const busy = createLinkedQueue<Connection>();
   const ended = { answered: 0, waiting: 0 };
   let open = 0;
 
   function accept(socket: Socket): Connection {
     open++;
     if (open > roomMax) makeRoom();
-    const connection: Connection = { socket, requests: 0, queue: null, before: null, after: null };
+    const connection: Connection = {
+      socket,
+      requests: 0,
+      response: null,
+      queue: null,
+      before: null,
+      after: null,
+    };
     connections.set(socket, connection);
     silent.add(connection);
     socket.once('close', () => {
@@ -78,12 +91,23 @@ export function createOpenConnections(options: {
   }
 
   function makeRoom(): void {
-    const longest = silent.first() ?? idle.first();
+    const longest = silent.first() ?? idle.first() ?? longestAwaited();
     if (longest === null) return;
     forget(longest);
     longest.socket.destroy();
     ended.waiting++;
     options.onCrowded(open);
+  }
+
+  /** The one whose client sends no body, or reads no answer, for longest. Those that wait for the server go to the end. */
+  function longestAwaited(): Connection | null {
+    for (let n = 0; n < LOOKED_AT_MAX; n++) {
+      const first = busy.first();
+      if (first === null || isAwaited(first)) return first;
+      busy.remove(first);
+      busy.add(first);
+    }
+    return null;
   }
 
   function forget(connection: Connection): void {
@@ -94,7 +118,10 @@ export function createOpenConnections(options: {
   /** One function for all answers: a closure for each would be kept as long as its request. */
   function endRequest(this: ServerResponse): void {
     const connection = connections.get(this.req.socket);
-    if (connection !== undefined && --connection.requests === 0) idle.add(connection);
+    if (connection === undefined || --connection.requests > 0) return;
+    connection.response = null;
+    connection.queue?.remove(connection);
+    idle.add(connection);
   }
 
   return {
@@ -124,8 +151,11 @@ export function createOpenConnections(options: {
           connection.socket.destroy();
           return false;
         }
-        connection.queue?.remove(connection);
-        connection.requests++;
+        if (connection.requests++ === 0) {
+          connection.queue?.remove(connection);
+          busy.add(connection);
+        }
+        connection.response = response;
         response.on('close', endRequest);
       }
       if (options.isDraining?.()) response.shouldKeepAlive = false;
@@ -137,6 +167,13 @@ export function createOpenConnections(options: {
     },
     counts: () => ({ open, waiting: silent.size() + idle.size(), max, ended: { ...ended } }),
   };
+}
+
+/** Whether the server has nothing to do but wait for the client. */
+function isAwaited({ response }: Connection): boolean {
+  return (
+    response !== null && (!response.req.complete || response.writableEnded || response.writableNeedDrain)
+  );
 }
 
 /** How many connections are kept between their requests. */
