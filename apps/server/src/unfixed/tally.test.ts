@@ -104,3 +104,17 @@ test('names and versions that one host makes up leave out none that more hosts h
   expect([...(sum?.subjects.keys() ?? [])].slice(0, 2).toSorted()).toEqual(subjects);
   expect([sum?.packages.size, sum?.subjects.size]).toEqual([100, 20]);
 });
+
+test('of names and versions that equally many hosts have, the same are kept in whatever order they come', () => {
+  const { judgements } = judged(ids(1));
+  const packages = Array.from({ length: 150 }, (_, n) => [`p${n}`, `3.0.${n}-1`] as const);
+  const keptOf = (some: typeof packages) => {
+    const tally = createTally(judgements, BY_RECORD);
+    tally.add({ group: 'a', images: [imageOf(some)], pending: new Map(), isWhole: true });
+    const [sum] = tally.end().index.sums.values();
+    return [[...(sum?.packages ?? [])], [...(sum?.subjects.keys() ?? [])]];
+  };
+  const kept = keptOf(packages);
+  expect(kept.map(({ length }) => length)).toEqual([100, 20]);
+  expect(keptOf(packages.toReversed())).toEqual(kept);
+});

@@ -1,5 +1,6 @@
 import type { Subject } from '../advisories/subjects.ts';
 import { subjectKey } from '../advisories/subjects.ts';
+import { compareText } from '../platform/compare-text.ts';
 import type { Tables } from '../platform/db/tables.ts';
 import type { Image } from './image-cache.ts';
 import type { RowName, RowsOf } from './shared-rows.ts';
@@ -405,6 +406,11 @@ export function keyOf({ subject, id }: { subject: Subject; id: string }): string
   return `${placeOf(subject.ecosystem, subject.name)}\n${id}`;
 }
 
-function mostOf<T>(items: readonly T[], most: number, hostsOf: (item: T) => number): readonly T[] {
-  return items.toSorted((a, b) => hostsOf(b) - hostsOf(a)).slice(0, most);
+/** The same ones in each pass, in whatever order hosts and packages are read. */
+function mostOf<T extends readonly [key: string, unknown]>(
+  items: readonly T[],
+  most: number,
+  hostsOf: (item: T) => number,
+): readonly T[] {
+  return items.toSorted((a, b) => hostsOf(b) - hostsOf(a) || compareText(a[0], b[0])).slice(0, most);
 }

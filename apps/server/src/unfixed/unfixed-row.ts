@@ -1,3 +1,4 @@
+import { compareText } from '../platform/compare-text.ts';
 import { worstSeverity } from '../updates/queue-rules.ts';
 import { lowestFix, lowestOf } from './lowest-fix.ts';
 import type { Facts } from './read-details.ts';
@@ -30,7 +31,9 @@ export function rowOf(from: {
   });
   const fixed = lowestOf(fixes, ecosystem);
   const ranked = [...sum.sums].flatMap((one) => [...one.packages].map((name, rank) => ({ name, rank })));
-  const named = new Set(ranked.sort((a, b) => a.rank - b.rank).map((one) => one.name));
+  const named = new Set(
+    ranked.sort((a, b) => a.rank - b.rank || compareText(a.name, b.name)).map((one) => one.name),
+  );
   const packages = [...named].slice(0, PACKAGES_MAX).sort();
   const [distribution = '', name = ''] = sum.key.split('\n');
   const exploited = exploitedOf({
