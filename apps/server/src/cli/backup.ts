@@ -1,5 +1,5 @@
 import { existsSync, statSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { file, flag, many, text } from '@tidegate/command-line/declare';
 import { EXIT, type ExitCode, readArgs, UsageError } from '@tidegate/terminal/read-args';
 import { readConfig } from '../config.ts';
@@ -125,7 +125,7 @@ async function backUp(world: CliWorld, { to, keep, withKeys, json, ...wanted }: 
       dataDir,
       to:
         to === null
-          ? join(openBackupFolder(dataDir), backupName({ nowMs, isEncrypted: recipients.length > 0 }))
+          ? join(openBackupFolder(dataDir, nowMs), backupName({ nowMs, isEncrypted: recipients.length > 0 }))
           : resolve(to),
       withKeys,
       key: secrets.backups,
@@ -139,7 +139,7 @@ async function backUp(world: CliWorld, { to, keep, withKeys, json, ...wanted }: 
     if (!outcome.ok) return fail(outcome.fault);
     const { file, manifest, journal } = outcome;
     const recorded = await record(world, { taken_at: nowMs, bytes: statSync(file).size });
-    const deleted = keep === null ? [] : pruneBackups(dirname(file), keep);
+    const deleted = keep === null ? [] : pruneBackups(dirname(file), { made: basename(file), keep });
     if (json) {
       world.out(JSON.stringify({ file, journal, manifest, recorded, ...(keep === null ? {} : { deleted }) }));
       return EXIT.ok;

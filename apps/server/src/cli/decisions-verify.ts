@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { parseStrictJson } from '@tidegate/protocol/strict-json';
+import { plainText } from '@tidegate/terminal/plain-text';
 import { EXIT, type ExitCode } from '@tidegate/terminal/read-args';
 import { verifyStatement } from '../approvals/verify-statement.ts';
 import type { CliWorld } from './command.ts';
@@ -37,15 +38,20 @@ export function runVerify(
 function inWords({ statement, keyId }: Extract<ReturnType<typeof verifyStatement>, { ok: true }>): string {
   const { predicate, subject } = statement;
   const { updates, outcome, outcome_reason: reason, override } = predicate;
-  return [
-    `Decision ${predicate.decision_id} of fleet ${predicate.fleet_id}: ${outcome}${reason === null ? '' : ` (${reason})`}`,
-    ...updates.map(
-      ({ id, name, from_version: from, to_version: to }) =>
-        `  update    ${predicate.ecosystem} ${name} ${from ?? '-'} -> ${to}, ${id}`,
-    ),
-    `  decided   ${predicate.decided_at} by ${predicate.decided_by}${override === null ? '' : ', by override'}`,
-    `  artifacts ${subject.length}`,
-    ...subject.map(({ name, digest }) => `    ${digest.sha256 ?? digest.sha512 ?? ''}  ${name}`),
-    `  signed    ${predicate.signed_at} by key ${keyId}`,
-  ].join('\n');
+  return (
+    [
+      `Decision ${predicate.decision_id} of fleet ${predicate.fleet_id}: ${outcome}${reason === null ? '' : ` (${reason})`}`,
+      ...updates.map(
+        ({ id, name, from_version: from, to_version: to }) =>
+          `  update    ${predicate.ecosystem} ${name} ${from ?? '-'} -> ${to}, ${id}`,
+      ),
+      `  decided   ${predicate.decided_at} by ${predicate.decided_by}${override === null ? '' : ', by override'}`,
+      `  artifacts ${subject.length}`,
+      ...subject.map(({ name, digest }) => `    ${digest.sha256 ?? digest.sha512 ?? ''}  ${name}`),
+      `  signed    ${predicate.signed_at} by key ${keyId}`,
+    ]
+      // Hosts name the files.
+      .map(plainText)
+      .join('\n')
+  );
 }

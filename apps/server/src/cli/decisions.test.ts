@@ -14,7 +14,7 @@ const PASSWORD = 'correct horse battery';
 const AT = '2026-11-21T08:59:00Z';
 
 /** A running server that has approved one update, and its public keys in a file. */
-async function place(engine: TestEngine) {
+async function place(engine: TestEngine, filename = 'left.pkg') {
   const it = await createServedPlace(engine);
   const added = await it.run(['operators', 'add', 'ada', '--role', 'admin'], { stdin: `${PASSWORD}\n` });
   expect(added).toMatchObject({ code: 0 });
@@ -41,7 +41,8 @@ async function place(engine: TestEngine) {
   const os = { family: 'linux', id: 'debian', version_id: '12', arch: 'amd64' };
   const host = { hostname: 'host-1', os, agent_version: '1.0.0' };
   const agent = await call('POST', '/api/v1/agents/register', { token: made.token, body: host });
-  const action = actionOf({ name: 'left', version: '1.1.0', ecosystem: 'npm' });
+  const { artifact, ...rest } = actionOf({ name: 'left', version: '1.1.0', ecosystem: 'npm' });
+  const action = { ...rest, artifact: artifact && { ...artifact, filename } };
   const plan = { resolved_at: AT, actions: [action] };
   const update = { name: 'left', current_version: '1.0.0', available_version: '1.1.0', plan };
   const report = { scanned_at: AT, complete: true, packages: [], updates: [update] };
@@ -127,6 +128,15 @@ describe.each(SAMPLED_ENGINES)('tidegate decisions on $name, beside a running se
     writeFileSync(changed, Buffer.alloc(6 * 1024 * 1024 + 1, 32));
     expect((await verify(changed)).err).toContain('larger than 6 MiB');
     expect((await verify(it.file('absent.json'))).err).toContain('does not exist');
+  });
+
+  test('names of files, which hosts choose, are no commands to the terminal that shows a statement', async () => {
+    const it = await place(engine, 'left\u009b2J\u202egnp.pkg');
+    const file = it.file('statement.json');
+    await it.decisions('export', it.decisionId, '--out', file);
+    const { out } = await it.decisions('verify', file, '--keys', it.keys);
+    expect(out).toContain('  left\\u{9b}2J\\u{202e}gnp.pkg\n');
+    expect(out).not.toMatch(/[\u0080-\u009f\p{Cf}]/u);
   });
 
   test.each([

@@ -168,6 +168,11 @@ describe.each(ENGINES)('tidegate doctor --verify-events on $name (16.4.2)', (eng
       (lines) => lines.map((line) => line.replace(/"sig":"..../, '"sig":"AAAA')),
       'is not believed',
     ],
+    [
+      'an event after its end',
+      (lines) => [...lines, ...lines.slice(-2, -1).map((line) => line.replace('"label', '"forged'))],
+      'follows its end',
+    ],
     ['another beginning', (lines) => lines.slice(1), 'is not the beginning of an export'],
   ])('an export with %s is not believed', async (_, forge, message) => {
     const it = await place(engine);

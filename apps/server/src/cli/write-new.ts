@@ -1,7 +1,9 @@
 import { appendFileSync, closeSync, fsyncSync, openSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { syncPath } from '../platform/sync-path.ts';
 import { CommandFault } from './open-installation.ts';
 
-/** Writes lines into a file that must not exist yet; they are on disk when it resolves with their number. */
+/** Writes lines into a file that must not exist yet; it is on disk, with its name, when it resolves with their number. */
 export async function writeNew(path: string, parts: AsyncIterable<string[]>): Promise<number> {
   let file: number;
   try {
@@ -20,5 +22,6 @@ export async function writeNew(path: string, parts: AsyncIterable<string[]>): Pr
   } finally {
     closeSync(file);
   }
+  syncPath(dirname(resolve(path)));
   return count;
 }

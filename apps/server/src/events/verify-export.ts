@@ -34,6 +34,7 @@ export async function verifyExport(lines: AsyncIterable<string>, options: Export
   let verifier: ChainVerifier | null = null;
   let number = 0;
   let comparable: readonly HostHead[] = [];
+  let ended: Walked | null = null;
 
   function walked(fault: ChainFault | null): Walked {
     const last = verifier?.last() ?? start;
@@ -60,6 +61,8 @@ export async function verifyExport(lines: AsyncIterable<string>, options: Export
 
   for await (const line of lines) {
     number++;
+    // Nothing proves it, and who reads the file would take it for events.
+    if (ended !== null) return unreadable('follows its end');
     const parsed = parseStrictJson(line);
     if (!parsed.ok) return unreadable(parsed.reason);
     const { value } = parsed;
@@ -78,11 +81,13 @@ export async function verifyExport(lines: AsyncIterable<string>, options: Export
       if (number % PROGRESS_ROWS === 0) onProgress?.(verifier.last().position - start.position);
     } else if (End.Check(value)) {
       verifier ??= begin();
-      return walked(verifier.end(value.end));
+      ended = walked(verifier.end(value.end));
+      if (ended.fault !== null) return ended;
     } else {
       return unreadable('is no event');
     }
   }
+  if (ended !== null) return ended;
   number++;
   return unreadable('is missing: the file was cut off');
 }

@@ -53,7 +53,7 @@ async function write(
   const { dataDir, databaseUrl, backupRecipients: recipients } = config;
   const isEncrypted = recipients.length > 0;
   const name = backupName({ nowMs, isEncrypted }, `before-upgrade-from-${version}`);
-  const to = join(openBackupFolder(dataDir), name);
+  const to = join(openBackupFolder(dataDir, nowMs), name);
   let snapshot: Snapshot | null = null;
   try {
     snapshot = await openSnapshot({ dataDir, databaseUrl });

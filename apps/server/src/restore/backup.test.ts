@@ -274,6 +274,31 @@ describe('a restore', () => {
   });
 });
 
+describe.each(ENGINES)('a backup that is replaced once it was verified, on $name', (engine) => {
+  test('restores nothing: no row and no secret of the other file', async () => {
+    const home = await createHousehold(onSqlite);
+    const server = await home.start();
+    await enrolHost(server, 'machine-1');
+    await server.stop();
+    const { to } = await backUp(home, { withKeys: true });
+    const genuine = readFileSync(to);
+    const [secret = ''] = /"jwt-secret","text":"[^"]+"/.exec(gunzipSync(genuine).toString()) ?? [];
+    const forged = changed(genuine, (text) =>
+      text.replace(secret, `"jwt-secret","text":"${'e'.repeat(43)}"`).replace('machine-1', 'machine-2'),
+    );
+    const target = await createHousehold(engine);
+    const { dataDir } = target.config;
+    const outcome = await restore(target, to, { afterVerifying: () => writeFileSync(to, forged) });
+    expect(outcome).toEqual({
+      ok: false,
+      fault: expect.stringContaining('has changed since it was verified'),
+    });
+    expect(readdirSync(dataDir).filter((name) => /secret|keys$|tidegate\.db/.test(name))).toEqual([]);
+    writeFileSync(to, genuine);
+    expect(await restore(target, to)).toMatchObject({ ok: true, authenticity: 'carried' });
+  });
+});
+
 describe.each(ENGINES.filter(({ name }) => name === 'postgres'))('a restore on $name', (engine) => {
   test('refuses a database with a fleet in it', async () => {
     const home = await createHousehold(engine);

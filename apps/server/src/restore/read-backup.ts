@@ -78,18 +78,31 @@ function judgeMac(
   return carriedKey !== null && isMacOf(carriedKey, { ...end, mac }) ? 'carried' : null;
 }
 
-/** Yields the lines of a verified backup. */
+/**
+ * Reads a verified backup again, and passes its lines on. Whoever can write the file may have replaced it meanwhile: throws
+ * DamagedBackup, with the last line at the latest, if it is not the one with this SHA-256. What was passed on counts only
+ * once this resolves.
+ */
 export async function eachBackupLine(
   path: string,
-  keys: Pick<BackupKeys, 'identities'>,
+  { identities, sha256 }: Pick<BackupKeys, 'identities'> & Pick<BackupManifest, 'sha256'>,
   onLine: (line: BackupLine) => Promise<void>,
 ): Promise<void> {
-  await eachLine(path, keys, async (bytes) => {
+  const hash = createHash('sha256');
+  let isWhole = false;
+  await eachLine(path, { identities }, async (bytes) => {
     const line = readBackupLine(bytes.toString('utf8'));
-    if (!line) throw new DamagedBackup('it has changed while it was read');
+    if (!line || isWhole) throw new DamagedBackup(CHANGED);
+    if (line.kind === 'end') {
+      if (hash.digest('hex') !== sha256) throw new DamagedBackup(CHANGED);
+      isWhole = true;
+    } else hash.update(bytes).update('\n');
     await onLine(line);
   });
+  if (!isWhole) throw new DamagedBackup(CHANGED);
 }
+
+const CHANGED = 'it has changed since it was verified';
 
 export class DamagedBackup extends Error {
   override name = 'DamagedBackup';

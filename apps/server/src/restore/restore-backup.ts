@@ -14,7 +14,7 @@ import { syncPath } from '../platform/sync-path.ts';
 import type { BackupManifest } from './backup-lines.ts';
 import { importBackup } from './import-backup.ts';
 import { readLines } from './journal-lines.ts';
-import { type Authenticity, type BackupKeys, verifyBackup } from './read-backup.ts';
+import { type Authenticity, type BackupKeys, DamagedBackup, verifyBackup } from './read-backup.ts';
 import { openNewResync } from './resync.ts';
 import { openJournal, type RevocationJournal } from './revocation-journal.ts';
 import { markRestored } from './store.ts';
@@ -74,6 +74,10 @@ export async function restoreBackup(job: RestoreJob): Promise<RestoreOutcome> {
     const restored = await putInPlace(job, manifest);
     if (!restored.ok) return restored;
     return { ...restored, authenticity: verified.authenticity };
+  } catch (error) {
+    if (error instanceof DamagedBackup)
+      return { ok: false, fault: `${job.file} cannot be restored: ${error.message}` };
+    throw error;
   } finally {
     lock.release();
   }
@@ -172,7 +176,7 @@ async function fill(database: Database, job: RestoreJob, { manifest, secrets }: 
   await database.transact(async (tx) => {
     await importBackup(tx, {
       file: job.file,
-      identities: job.keys.identities,
+      ...{ identities: job.keys.identities, sha256: manifest.sha256 },
       engine: database.engine,
       migrations,
       onTable: job.onTable,

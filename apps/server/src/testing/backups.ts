@@ -51,15 +51,23 @@ export async function restore(
     resyncHours = null,
     identities = [],
     acceptUnverified = false,
+    afterVerifying = () => {},
   }: {
     migrations?: typeof MIGRATIONS;
     resyncHours?: number | null;
     identities?: readonly string[];
     acceptUnverified?: boolean;
+    /** Called before the backup is read for the second time. */
+    afterVerifying?: () => void;
   } = {},
 ): Promise<RestoreOutcome> {
   const { dataDir, databaseUrl } = home.config;
-  const world = { now: home.clock.now, newId: createIdMaker(home.clock.now, systemRandom) };
+  // The first to ask for the time is the migration of the new database.
+  const now = () => {
+    afterVerifying();
+    return home.clock.now();
+  };
+  const world = { now, newId: createIdMaker(home.clock.now, systemRandom) };
   const log = createLog({ level: 'error', format: 'text', now: home.clock.now, write: () => {} });
   const seals = sealsOfFolder({ config: home.config, random: systemRandom, log });
   const keys = { key: keyOf(home), identities, acceptUnverified };
