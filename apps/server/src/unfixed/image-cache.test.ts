@@ -53,14 +53,62 @@ test.each([
   expect(cache.find(of('1'))).toBe(image);
 });
 
-test('versions that hosts had are forgotten when they are many', () => {
+test('versions that hosts had are forgotten when they are many, and what hosts have stays', () => {
+  const cache = createImageCache({ versionsMax: 8 });
+  cache.begin();
+  const kept = cache.add(of('1'), named('x', 'y'));
+  // A host that reports other versions in each pass.
+  for (let pass = 0; pass < 50; pass++) {
+    cache.begin();
+    expect(cache.find(of('1'))).toBe(kept);
+    const digest = `${pass}`;
+    const rotated = cache.add(of('2', digest), named(`a${pass}`, `b${pass}`));
+    expect(cache.find(of('2', digest))).toBe(rotated);
+    expect(cache.add(of('3', digest), named('y', 'x'))).toBe(kept);
+  }
+});
+
+test('the versions that came first are forgotten first, and only so many as have to be', () => {
+  const cache = createImageCache({ versionsMax: 8 });
+  const packageOf = (agentId: string, name: string) => cache.add(of(agentId, name), named(name)).packages[0];
+  cache.begin();
+  const [first, second, third] = ['a', 'b', 'c'].map((name) => packageOf(name, name));
+  const used = packageOf('used', 'd');
+  for (const _ of [1, 2]) {
+    cache.begin();
+    cache.find(of('used', 'd'));
+  }
+  // Four were known, and at most three stay.
+  expect(packageOf('other', 'd')).toBe(used);
+  expect(packageOf('other', 'c')).toBe(third);
+  expect(packageOf('other', 'b')).toBe(second);
+  expect(packageOf('other', 'a')).not.toBe(first);
+});
+
+test('hosts that have more than half of the versions are not read again', () => {
   const cache = createImageCache({ versionsMax: 4 });
   cache.begin();
-  cache.add(of('1'), named('x', 'y'));
+  const image = cache.add(of('1'), named('x', 'y', 'z'));
+  for (const _ of [1, 2, 3]) {
+    cache.begin();
+    expect(cache.find(of('1'))).toBe(image);
+  }
+});
+
+test('an image is never taken for another whose versions were forgotten', () => {
+  const cache = createImageCache({ versionsMax: 4 });
   cache.begin();
-  expect(cache.find(of('1'))).toBeNull();
-  cache.add(of('1'), named('a', 'b', 'c', 'd'));
-  expect(cache.find(of('1'))).not.toBeNull();
+  const names = (image: { packages: readonly { package: { name: string } }[] }) =>
+    image.packages.map((one) => one.package.name);
+  cache.add(of('1'), named('a'));
+  cache.add(of('2'), named('b'));
+  for (const _ of [1, 2]) {
+    cache.begin();
+    cache.find(of('2'));
+  }
+  expect(names(cache.add(of('3'), named('c')))).toEqual(['c']);
+  expect(names(cache.add(of('4'), named('d')))).toEqual(['d']);
+  expect(cache.find(of('2'))?.packages.map((one) => one.package.name)).toEqual(['b']);
 });
 
 test('a version that a host has in many architectures is one of its packages', () => {

@@ -20,7 +20,7 @@ export interface Reported {
   readonly digest: string | null;
 }
 
-/** Distinct package versions that are kept; with half of them the next pass reads everything anew. */
+/** Distinct package versions that are kept; from half of them on, those that no host has any more are forgotten. */
 const VERSIONS_MAX = 500_000;
 /** Packages of all kept images together, about 8 bytes each. */
 const KEPT_MAX = 10_000_000;
@@ -31,13 +31,25 @@ const KEPT_MAX = 10_000_000;
  */
 const VERSIONS_OF_NAME_MAX = 200;
 
+/** A version of a package as the hosts of one system have it. */
+interface Version {
+  /** Never given to another: the images that have it are named by it. */
+  readonly number: number;
+  readonly installed: Installed;
+  /** How many images have it. */
+  images: number;
+}
+
 /** Remembers from one pass to the next what hosts have installed, so that a pass reads only what has changed. */
 export function createImageCache({
   versionsMax = VERSIONS_MAX,
   keptMax = KEPT_MAX,
   ofNameMax = VERSIONS_OF_NAME_MAX,
 } = {}) {
-  const versions = new Map<string, { number: number; installed: Installed }>();
+  /** In the order in which they came. */
+  const versions = new Map<string, Version>();
+  const ofInstalled = new Map<Installed, Version>();
+  let numbered = 0;
   const images = new Map<string, Image>();
   const reports = new Map<string, { name: string; image: Image; pass: number }>();
   let kept = 0;
@@ -70,6 +82,7 @@ export function createImageCache({
     if (!images.has(key)) {
       images.set(key, image);
       kept += some.length;
+      countIn(image, 1);
     }
     const name = nameOf(report);
     if (name !== null) reports.set(placeOf(report), { name, image, pass });
@@ -90,9 +103,27 @@ export function createImageCache({
     ].join('\n');
     const known = versions.get(key);
     if (known) return known;
-    const added = { number: versions.size, installed: installedOf(ecosystem, system, one) };
+    const added = { number: numbered++, installed: installedOf(ecosystem, system, one), images: 0 };
     versions.set(key, added);
+    ofInstalled.set(added.installed, added);
     return added;
+  }
+
+  function countIn({ packages }: Image, by: 1 | -1): void {
+    for (const installed of packages) {
+      const version = ofInstalled.get(installed);
+      if (version) version.images += by;
+    }
+  }
+
+  /** Forgets versions that no host has any more, the oldest first, as long as there are many. */
+  function forgetVersions(): void {
+    for (const [key, { installed, images: uses }] of versions) {
+      if (versions.size < versionsMax / 2) return;
+      if (uses > 0) continue;
+      versions.delete(key);
+      ofInstalled.delete(installed);
+    }
   }
 
   return {
@@ -102,17 +133,14 @@ export function createImageCache({
     begin(): void {
       for (const [place, report] of reports) if (report.pass < pass) reports.delete(place);
       pass += 1;
-      // Versions that no host has any more are forgotten with all others.
-      if (versions.size >= versionsMax / 2) {
-        for (const map of [versions, images, reports]) map.clear();
-        kept = 0;
-      }
       const inUse = new Set([...reports.values()].map(({ image }) => image));
       for (const [key, image] of images) {
         if (inUse.has(image)) continue;
         images.delete(key);
         kept -= image.packages.length;
+        countIn(image, -1);
       }
+      forgetVersions();
     },
   };
 }
