@@ -2416,8 +2416,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     rule: 'windows: each opening is announced once',
     file: 'apps/server/src/policies/store.ts',
-    from: ".where('policy_openings.opens_at', '<', opensAtMs)",
-    to: ".where('policy_openings.opens_at', '>', 0)",
+    from: "eb('policy_openings.opens_at', '<', opensAtMs)",
+    to: "eb('policy_openings.opens_at', '>', 0)",
     test: [ANNOUNCE_TEST, 'of two servers at once one tells'],
   },
   {

@@ -198,6 +198,22 @@ describe.each(ENGINES)('the calendar on $name', (engine) => {
     ]);
   });
 
+  test('after a clock that was ahead is set back, installations are counted, each once', async () => {
+    const it = await scene();
+    expect((await it.approve(await it.addUpdate())).status).toBe(200);
+    await it.end('success');
+    it.clock.advance(10 * MINUTE_MS);
+    await it.count();
+    await jumpAhead(it.platform, 365 * DAY_MS);
+    await it.count();
+    it.clock.advance(-365 * DAY_MS);
+    expect((await it.approve(await it.addUpdate({ name: 'curl' }))).status).toBe(200);
+    await it.end('success');
+    it.clock.advance(10 * MINUTE_MS);
+    await it.count();
+    expect((await it.read()).ran).toMatchObject([{ installed: 2 }]);
+  });
+
   test('two servers that count at once count each installation once', async () => {
     const it = await scene();
     expect((await it.approve(await it.addUpdate())).status).toBe(200);

@@ -88,6 +88,10 @@ export async function dropRunsBefore(tx: Tx, slot: number): Promise<void> {
   await tx.deleteFrom('run_slots').where('slot', '<', slot).execute();
 }
 
+export async function dropRunsFrom(tx: Tx, slot: number): Promise<void> {
+  await tx.deleteFrom('run_slots').where('slot', '>=', slot).execute();
+}
+
 /** What ran in the quarters of an hour from `fromSlot` to before `toSlot`, by policy. */
 export async function runsIn(
   db: Db,

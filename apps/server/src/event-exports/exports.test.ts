@@ -6,6 +6,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { judgeExports } from '../cli/doctor-exports.ts';
 import { defaultConfig } from '../config.ts';
 import { appendEvent } from '../events/append-event.ts';
+import { nextEvents } from '../events/follow-events.ts';
 import { leaseFollower, readFollower } from '../events/followers-store.ts';
 import { ENGINES, type TestEngine } from '../testing/engines.ts';
 import { createTestPlatform } from '../testing/test-platform.ts';
@@ -133,6 +134,19 @@ describe.each(ENGINES)('several servers on $name', (engine) => {
     expect(await position()).toBe(3);
     platform.clock.advance(1);
     await expect.poll(position).toBe(6);
+  });
+
+  test('take a batch whose minute a clock has written that was set back', async () => {
+    const { platform, append } = await open(engine);
+    await append(1);
+    await nextEvents(platform, { name: 'siem', begin: 'oldest', limit: 1 });
+    const take = () =>
+      platform.database.transact((tx) =>
+        leaseFollower(tx, { name: 'siem', position: 0, nowMs: platform.now(), leaseMs: 60_000 }),
+      );
+    expect([await take(), await take()]).toEqual([true, false]);
+    platform.clock.advance(-60_001);
+    expect(await take()).toBe(true);
   });
 
   test('give a batch back that could not be sent', async () => {

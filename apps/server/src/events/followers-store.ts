@@ -1,5 +1,6 @@
 import type { Db, Tx } from '../platform/db/engine.ts';
 import type { Tables } from '../platform/db/tables.ts';
+import { waitIsOver } from '../platform/db/wait-is-over.ts';
 
 export type Follower = Tables['event_followers'];
 
@@ -40,7 +41,7 @@ export async function leaseFollower(
     .set({ leased_until: nowMs + leaseMs })
     .where('name', '=', name)
     .where('position', '=', position)
-    .where('leased_until', '<=', nowMs)
+    .where(waitIsOver('leased_until', { nowMs, longestMs: leaseMs }))
     .executeTakeFirst();
   return Number(result.numUpdatedRows) === 1;
 }

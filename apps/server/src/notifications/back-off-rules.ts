@@ -4,6 +4,8 @@ const LONGEST_MS = 6 * 3_600_000;
 const LONGEST_ASKED_MS = 24 * 3_600_000;
 /** Failures in a row after which a channel as a whole is tried less often. */
 export const FAILURES_TO_PAUSE = 3;
+/** The longest that a delivery, or a channel, waits. */
+export const LONGEST_WAIT_MS = 1.5 * Math.max(LONGEST_MS, LONGEST_ASKED_MS);
 const FIRST_PAUSE_MS = 10_000;
 const LONGEST_PAUSE_MS = 5 * 60_000;
 

@@ -1,6 +1,9 @@
 import type { Selectable } from 'kysely';
 import type { Db, Tx } from '../platform/db/engine.ts';
 import type { Tables } from '../platform/db/tables.ts';
+import { waitIsOver } from '../platform/db/wait-is-over.ts';
+import { LONGEST_WAIT_MS } from './back-off-rules.ts';
+import { LEASE_MS } from './delivery-store.ts';
 
 export type ChannelRow = Selectable<Tables['notification_channels']>;
 /** How it went at a channel last. */
@@ -58,19 +61,20 @@ export async function channelNamed(db: Db, of: { name: string; but: string | nul
 
 /** Switched on, not paused, and with a delivery that is due. */
 export async function dueChannels(db: Db, nowMs: number): Promise<string[]> {
+  const longest = { nowMs, longestMs: LONGEST_WAIT_MS };
   const rows = await db
     .selectFrom('notification_channels as c')
     .select('c.id')
     .where('c.is_enabled', '=', 1)
-    .where('c.paused_until', '<=', nowMs)
+    .where(waitIsOver('c.paused_until', longest))
     .where(({ exists, selectFrom }) =>
       exists(
         selectFrom('notification_deliveries as d')
           .select('d.id')
           .whereRef('d.channel_id', '=', 'c.id')
           .where('d.state', '=', 'waiting')
-          .where('d.next_attempt_at', '<=', nowMs)
-          .where('d.leased_until', '<=', nowMs),
+          .where(waitIsOver('d.next_attempt_at', longest))
+          .where(waitIsOver('d.leased_until', { nowMs, longestMs: LEASE_MS })),
       ),
     )
     .execute();

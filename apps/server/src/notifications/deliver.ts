@@ -1,13 +1,15 @@
 import { appendEvent } from '../events/append-event.ts';
 import type { Tx } from '../platform/db/engine.ts';
+import { isWaiting } from '../platform/due.ts';
 import { type BackgroundWork, repeat } from '../platform/repeat.ts';
-import { FAILURES_TO_PAUSE, nextDelayMs, pauseMs } from './back-off-rules.ts';
+import { FAILURES_TO_PAUSE, LONGEST_WAIT_MS, nextDelayMs, pauseMs } from './back-off-rules.ts';
 import { type ChannelRow, dueChannels, findChannel, lockChannel, setHealth } from './channel-store.ts';
 import type { Message, SendOutcome } from './channels/message.ts';
 import {
   type DeliveryRow,
   endLeases,
   insertAttempt,
+  LEASE_MS,
   leaseDelivery,
   messageOf,
   nextDue,
@@ -16,8 +18,6 @@ import {
 import type { NotificationDeps } from './deps.ts';
 import { openChannel } from './seal-channel.ts';
 
-/** Longer than any sender takes: after it another server may try. */
-const LEASE_MS = 60_000;
 /** Deliveries to one channel in one run; the rest is due at the next tick. */
 const A_RUN = 50;
 
@@ -80,7 +80,8 @@ export async function deliverNext(
   const { database } = platform;
   const nowMs = platform.now();
   const channel = await findChannel(database.read, channelId);
-  if (!channel || channel.is_enabled === 0 || channel.paused_until > nowMs) return false;
+  if (!channel || channel.is_enabled === 0) return false;
+  if (isWaiting(channel.paused_until, { nowMs, longestMs: LONGEST_WAIT_MS })) return false;
   const id = await nextDue(database.read, { channelId, nowMs });
   if (id === null) return false;
   const delivery = await database.transact((tx) => leaseDelivery(tx, { id, nowMs, leaseMs: LEASE_MS }));

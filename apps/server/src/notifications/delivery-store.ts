@@ -7,7 +7,12 @@ import { Value } from 'typebox/value';
 import { chunks } from '../platform/db/chunks.ts';
 import type { Db, Tx } from '../platform/db/engine.ts';
 import type { Tables } from '../platform/db/tables.ts';
+import { waitIsOver } from '../platform/db/wait-is-over.ts';
+import { LONGEST_WAIT_MS } from './back-off-rules.ts';
 import type { Message } from './channels/message.ts';
+
+/** Longer than any sender takes: after it another server may try. */
+export const LEASE_MS = 60_000;
 
 export type DeliveryRow = Selectable<Tables['notification_deliveries']>;
 export type AttemptRow = Selectable<Tables['notification_attempts']>;
@@ -74,8 +79,8 @@ export async function nextDue(
     .select('id')
     .where('state', '=', 'waiting')
     .where('channel_id', '=', channelId)
-    .where('next_attempt_at', '<=', nowMs)
-    .where('leased_until', '<=', nowMs)
+    .where(waitIsOver('next_attempt_at', { nowMs, longestMs: LONGEST_WAIT_MS }))
+    .where(waitIsOver('leased_until', { nowMs, longestMs: LEASE_MS }))
     .orderBy('next_attempt_at')
     .orderBy('id')
     .limit(1)
@@ -93,7 +98,7 @@ export async function leaseDelivery(
     .set({ leased_until: nowMs + leaseMs, attempts: sql<number>`attempts + 1` })
     .where('id', '=', id)
     .where('state', '=', 'waiting')
-    .where('leased_until', '<=', nowMs)
+    .where(waitIsOver('leased_until', { nowMs, longestMs: LEASE_MS }))
     .returningAll()
     .executeTakeFirst();
   return row ?? null;

@@ -7,6 +7,7 @@ import { type HoldInForce, namesPackage } from '../holds/hold-rules.ts';
 import { holdsInForce } from '../holds/store.ts';
 import { rfc3339 } from '../platform/clock.ts';
 import type { Db } from '../platform/db/engine.ts';
+import { CLOCKS_DIFFER_MS, isWaiting } from '../platform/due.ts';
 import { boundedSections, subjectOf } from './compose-rules.ts';
 import type { NotificationDeps } from './deps.ts';
 import { type ExploitedFix, knownFixes, waitingWith } from './exploited-store.ts';
@@ -102,10 +103,18 @@ export async function waitingFixes(
   const holds = await holdsInForce(db, nowMs);
   const found: Waiting[] = [];
   for (const fix of await knownFixes(db)) {
-    if (fix.knownAtMs > foundBeforeMs) continue;
+    // One that is known since later than now is from a clock that was set back: it has waited long enough.
+    if (fix.knownAtMs > foundBeforeMs && fix.knownAtMs <= nowMs + CLOCKS_DIFFER_MS) continue;
     if (ecosystems.length > 0 && !ecosystems.some((one) => one === fix.ecosystem)) continue;
     const held = holds.filter((hold) => holdsFix(hold, fix)).map((hold) => hold.scope);
-    const waiting = await waitingWith(db, { ...fix, scope, held, foundBeforeMs, limit: NOTICE_UPDATES_MAX });
+    const waiting = await waitingWith(db, {
+      ...fix,
+      scope,
+      held,
+      foundBeforeMs,
+      nowMs,
+      limit: NOTICE_UPDATES_MAX,
+    });
     if (waiting.count + waiting.held > 0) found.push({ ...fix, ...waiting });
   }
   return found;
@@ -125,7 +134,8 @@ function dueOf({ mode }: RuleOf<'escalation'>, { overdue, known, nowMs }: Known)
   return overdue.filter((fix) => {
     const before = known.find((row) => isOf(row, fix));
     if (!before) return true;
-    return before.sent <= mode.repeats_max && nowMs - before.sent_at >= mode.repeat_hours * HOUR_MS;
+    const longestMs = mode.repeat_hours * HOUR_MS;
+    return before.sent <= mode.repeats_max && !isWaiting(before.sent_at + longestMs, { nowMs, longestMs });
   });
 }
 
@@ -169,7 +179,7 @@ export function waitingItem(
   { name, version, vulnerabilities, count, held, knownAtMs }: Waiting,
   nowMs: number,
 ) {
-  const hours = Math.floor((nowMs - knownAtMs) / HOUR_MS);
+  const hours = Math.floor(Math.max(0, nowMs - knownAtMs) / HOUR_MS);
   const waits = `${counted(count, 'update waits', 'updates wait')}${held > 0 ? `, ${held.toLocaleString('en')} held` : ''}`;
   const text = `${packageOf({ name, version })} fixes ${vulnerabilities.map(isolated).join(', ')}: ${waits}, known for ${counted(hours, 'hour')}`;
   return { text, link: null };

@@ -16,14 +16,11 @@ import {
 } from './channel-store.ts';
 import { prepareSecret } from './channels/prepare-secret.ts';
 import { attempt, settleAttempt, tellOutcome } from './deliver.ts';
-import { leaseDelivery, messageOf } from './delivery-store.ts';
+import { LEASE_MS, leaseDelivery, messageOf } from './delivery-store.ts';
 import type { NotificationDeps } from './deps.ts';
 import { queueDelivery } from './queue-delivery.ts';
 import { moveRulesOfChannel, ruleUsing } from './rule-store.ts';
 import { configOf, openChannel, sealChannelSecret } from './seal-channel.ts';
-
-/** Longer than any sender takes. */
-const TEST_LEASE_MS = 60_000;
 
 interface Asked {
   readonly request: ChannelRequest;
@@ -118,7 +115,7 @@ export async function testChannel(
       updateIds: [],
     };
     const row = await queueDelivery(tx, platform, test, deps);
-    return leaseDelivery(tx, { id: row.id, nowMs, leaseMs: TEST_LEASE_MS });
+    return leaseDelivery(tx, { id: row.id, nowMs, leaseMs: LEASE_MS });
   });
   const channel = await findChannel(platform.database.read, id);
   if (!delivery || !channel) throw noSuch('channel');

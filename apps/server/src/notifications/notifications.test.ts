@@ -296,6 +296,22 @@ describe.each(ENGINES)('notifications on $name', (engine) => {
     expect(after.updates).toMatchObject([{ id, state: 'rejected' }]);
   });
 
+  test('an escalation comes, and comes again, after a clock that was a year ahead is set back', async () => {
+    const { channel, rule, fix, exploited, watch, escalate, messages, clock, receiver } = await open(engine);
+    const conditions = { ...RULE.conditions, event_types: [] };
+    await rule(await channel(receiver.url), { mode: ESCALATION, conditions });
+    clock.advance(365 * DAY_MS);
+    await fix();
+    await exploited('CVE-2026-1');
+    await watch();
+    clock.advance(-365 * DAY_MS);
+    await escalate();
+    expect((await messages()).length).toBe(1);
+    clock.advance(-DAY_MS);
+    await escalate();
+    expect((await messages()).length).toBe(2);
+  });
+
   test('an escalation and a digest let no name turn what stands around it', async () => {
     const { channel, rule, event, fix, exploited, watch, escalate, digest, messages, clock, receiver } =
       await open(engine);

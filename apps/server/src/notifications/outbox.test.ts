@@ -7,6 +7,7 @@ import { believeClock, jumpAhead } from '../testing/jumping-clock.ts';
 import { createNotificationScene, RULE, startReceiver } from '../testing/notification-scene.ts';
 import { createTestPlatform } from '../testing/test-platform.ts';
 import { tidyDeliveries } from './background.ts';
+import { dueChannels } from './channel-store.ts';
 import { createDeliverer } from './deliver.ts';
 import { endLeases, leaseDelivery, reviveDeliveries } from './delivery-store.ts';
 import { changeChannel, testChannel } from './manage-channels.ts';
@@ -143,6 +144,31 @@ describe.each(ENGINES)('the outbox on $name', (engine) => {
     await deliver(id);
     expect(receiver.received.map((one) => one.id)).toEqual([dead?.id]);
     expect(await resend()).toBe(0);
+  });
+
+  test('a clock that was set back keeps no delivery and no channel waiting', async () => {
+    const { channel, rule, event, take, deliver, deliveries, platform, clock, receiver } = await open(engine);
+    const id = await channel(receiver.url);
+    await rule(id);
+    const due = () => dueChannels(platform.database.read, platform.now());
+    clock.advance(400 * DAY_MS);
+    await event();
+    await take();
+    receiver.status = 500;
+    for (let i = 0; i < 4; i += 1) {
+      await deliver(id);
+      clock.advance(HOUR_MS);
+    }
+    await deliver(id);
+    expect(await due()).toEqual([]);
+    const [waiting] = await deliveries();
+    const lease = { id: waiting?.id ?? '', nowMs: platform.now(), leaseMs: MINUTE_MS };
+    expect(await platform.database.transact((tx) => leaseDelivery(tx, lease))).not.toBeNull();
+    clock.advance(-400 * DAY_MS);
+    receiver.status = 200;
+    expect(await due()).toEqual([id]);
+    expect(await deliver(id)).toBe(true);
+    expect((await deliveries()).map(({ state }) => state)).toEqual(['delivered']);
   });
 
   test('records each attempt with its answer, and waits as long as the receiver asks', async () => {

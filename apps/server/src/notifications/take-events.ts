@@ -1,6 +1,7 @@
 import { MESSAGE_EVENTS_MAX } from '@tidegate/protocol/notifications-api';
 import { appendEvent } from '../events/append-event.ts';
 import { newestAnchor, readHead } from '../events/store.ts';
+import { isWaiting } from '../platform/due.ts';
 import { describeEvents, eventPayload, fittingEvents } from './compose-rules.ts';
 import { countWaiting } from './delivery-store.ts';
 import type { NotificationDeps } from './deps.ts';
@@ -17,8 +18,6 @@ const MESSAGES_A_PASS = 10;
 /** How far, and how long, a rule without a match moves on in memory alone. */
 const UNWRITTEN_MAX = 1_000;
 const UNWRITTEN_MS = 10 * 60_000;
-/** How far the clocks of servers on one database may differ, in milliseconds. */
-const CLOCKS_DIFFER_MS = 60_000;
 
 /** What a pass need not look at again: of one rule, in its version of `updatedAt`. */
 interface Look {
@@ -62,10 +61,8 @@ async function takeForRule(
   const nowMs = platform.now();
   const known = looks.get(rule.id);
   const isCurrent = known?.updatedAt === rule.updated_at && known.position >= rule.position;
-  // The latest end of a wait: what ends later is from a clock that was set back, and must not keep events waiting.
-  const latestMs = nowMs + CLOCKS_DIFFER_MS + rule.mode.batch_seconds * 1_000;
-  const isWaiting = (untilMs: number) => untilMs > nowMs && untilMs <= latestMs;
-  if (isCurrent && isWaiting(known.untilMs)) return;
+  const wait = { nowMs, longestMs: rule.mode.batch_seconds * 1_000 };
+  if (isCurrent && isWaiting(known.untilMs, wait)) return;
   if (quietUntil(rule.quietHours, nowMs) !== null) return;
   let position = isCurrent ? known.position : rule.position;
   let stored = rule.position;
@@ -98,7 +95,7 @@ async function takeForRule(
     const fitting = fittingEvents(meant);
     const isFull = fitting.length < meant.length || meant.length === MESSAGE_EVENTS_MAX;
     const untilMs = first.atMs + rule.mode.batch_seconds * 1_000;
-    if (!isFull && isWaiting(untilMs)) return void look(untilMs);
+    if (!isFull && isWaiting(untilMs, wait)) return void look(untilMs);
     room ??= WAITING_MAX - (await countWaiting(platform.database.read, rule.id));
     if (room <= 0) break;
     const last = fitting.at(-1);

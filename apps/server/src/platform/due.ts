@@ -10,3 +10,17 @@ export function createDue(everyMs: number): (nowMs: number) => boolean {
     return true;
   };
 }
+
+/** How far the clocks of servers on one database may differ, in milliseconds. */
+export const CLOCKS_DIFFER_MS = 60_000;
+
+/** The longest wait that the code sets; a stored time that is further away was written by a clock that was set back since. */
+export interface Wait {
+  readonly nowMs: number;
+  readonly longestMs: number;
+}
+
+/** Whether a wait until a stored time goes on. */
+export function isWaiting(untilMs: number, { nowMs, longestMs }: Wait): boolean {
+  return untilMs > nowMs && untilMs <= nowMs + longestMs + CLOCKS_DIFFER_MS;
+}

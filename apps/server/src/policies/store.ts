@@ -4,6 +4,7 @@ import { chunks } from '../platform/db/chunks.ts';
 import type { Db, Tx } from '../platform/db/engine.ts';
 import { listOpened, type Opened, opened, sealed, type Unsealed } from '../platform/db/row-seals.ts';
 import type { Tables } from '../platform/db/tables.ts';
+import { CLOCKS_DIFFER_MS, type Wait } from '../platform/due.ts';
 import { runSlotOf } from './run-slots.ts';
 
 export type PolicyRow = Opened<'policies'>;
@@ -252,11 +253,12 @@ export async function announcedOpenings(db: Db, policyIds: readonly string[]): P
   return found;
 }
 
-/** False: this opening, or a later one, has been announced already. */
+/** False: this opening, or a later one, has been announced already; one that is further away than any is not. */
 export async function markAnnounced(
   tx: Tx,
-  { policyId, opensAtMs }: { policyId: string; opensAtMs: number },
+  { policyId, opensAtMs, ...wait }: Wait & { policyId: string; opensAtMs: number },
 ): Promise<boolean> {
+  const latestMs = wait.nowMs + wait.longestMs + CLOCKS_DIFFER_MS;
   const { numInsertedOrUpdatedRows: rows = 0n } = await tx
     .insertInto('policy_openings')
     .values({ policy_id: policyId, opens_at: opensAtMs })
@@ -264,7 +266,9 @@ export async function markAnnounced(
       conflict
         .column('policy_id')
         .doUpdateSet({ opens_at: opensAtMs })
-        .where('policy_openings.opens_at', '<', opensAtMs),
+        .where(({ eb, or }) =>
+          or([eb('policy_openings.opens_at', '<', opensAtMs), eb('policy_openings.opens_at', '>', latestMs)]),
+        ),
     )
     .executeTakeFirstOrThrow();
   return rows > 0n;

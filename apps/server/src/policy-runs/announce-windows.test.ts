@@ -68,6 +68,30 @@ describe.each(ENGINES)('windows are announced on $name', (engine) => {
     ]);
   });
 
+  test('after a clock that was ahead is set back', async () => {
+    const it = await scene();
+    await it.publish();
+    await it.at(SUNDAY_MS + 14 * AHEAD_MS - 1);
+    expect(await it.told()).toHaveLength(1);
+    // When it is looked at next is remembered.
+    await it.at(SUNDAY_MS + 14 * AHEAD_MS);
+    await it.at(SUNDAY_MS - AHEAD_MS);
+    await it.at(SUNDAY_MS - AHEAD_MS + 1);
+    expect((await it.told()).map(({ opens_at }) => opens_at)).toEqual([
+      '2026-12-06T11:00:00.000Z',
+      '2026-11-22T11:00:00.000Z',
+    ]);
+  });
+
+  test('nothing twice after a clock that was ahead by hours is set back', async () => {
+    const it = await scene();
+    await it.publish();
+    await it.at(SUNDAY_MS - AHEAD_MS);
+    await it.at(SUNDAY_MS - 2 * AHEAD_MS + 1, new Map());
+    await it.at(SUNDAY_MS - AHEAD_MS, new Map());
+    expect(await it.told()).toHaveLength(1);
+  });
+
   test('of two servers at once one tells', async () => {
     const it = await scene();
     await it.publish();

@@ -2,6 +2,7 @@ import { POLICIES_MAX, type PolicyPreview } from '@tidegate/protocol/policies-ap
 import type { ApprovalDeps } from '../approvals/deps.ts';
 import { appendEvent } from '../events/append-event.ts';
 import { rfc3339 } from '../platform/clock.ts';
+import { isWaiting } from '../platform/due.ts';
 import { aboutPolicy } from '../policies/end-policies.ts';
 import { payloadOf } from '../policies/policy-view.ts';
 import { nextWindows, type PolicyOpening } from '../policies/policy-windows.ts';
@@ -10,6 +11,11 @@ import { previewPolicy } from './preview-policy.ts';
 
 /** How long before a window opens it is announced, in milliseconds. */
 export const AHEAD_MS = 24 * 3_600_000;
+/**
+ * An announced opening that is further away was announced by a clock that was set back since. Twice as long as one is
+ * announced ahead, so that a clock that is set back by some hours announces nothing twice.
+ */
+const ANNOUNCED_MAX_MS = 2 * AHEAD_MS;
 /** A policy without a next window is looked at again after this time, in milliseconds. */
 const AGAIN_MS = 3_600_000;
 /** Windows that one pass announces: judging for one takes seconds, and the policies wait meanwhile. */
@@ -17,8 +23,8 @@ const PASS_MAX = 3;
 /** Reasons that an event names. */
 const REASONS_NAMED = 5;
 
-/** When each version of a policy is looked at next, by digest. */
-export type Looks = Map<string, number>;
+/** When each version of a policy was looked at, and is looked at next, by digest. */
+export type Looks = Map<string, { atMs: number; nextMs: number }>;
 
 /**
  * Tells a day ahead what each policy would approve in its next window for installing, and what not, as far as is known by then: one event
@@ -35,7 +41,11 @@ export async function announceWindows(
   const rows = await policiesInForce(db, { nowMs, limit: POLICIES_MAX });
   const digests = new Set(rows.map(({ sha256 }) => sha256));
   for (const sha256 of looks.keys()) if (!digests.has(sha256)) looks.delete(sha256);
-  const due = rows.filter(({ sha256 }) => (looks.get(sha256) ?? 0) <= nowMs);
+  // A clock that was set back keeps no policy from being looked at.
+  const due = rows.filter(({ sha256 }) => {
+    const look = looks.get(sha256);
+    return !look || look.nextMs <= nowMs || look.atMs > nowMs;
+  });
   if (due.length === 0) return;
   const announced = await announcedOpenings(
     db,
@@ -45,24 +55,30 @@ export async function announceWindows(
   for (const row of due) {
     if (isStopped()) return;
     const known = announced.get(row.policy_id) ?? 0;
-    const opening = nextWindows(payloadOf(row), Math.max(nowMs, known), 'install')[0];
+    const fromMs = isWaiting(known, { nowMs, longestMs: ANNOUNCED_MAX_MS }) ? known : nowMs;
+    const opening = nextWindows(payloadOf(row), fromMs, 'install')[0];
     const isNear = opening !== undefined && opening.startMs - nowMs <= AHEAD_MS;
     if (!isNear) {
-      looks.set(row.sha256, opening ? opening.startMs - AHEAD_MS : nowMs + AGAIN_MS);
+      looks.set(row.sha256, { atMs: nowMs, nextMs: opening ? opening.startMs - AHEAD_MS : nowMs + AGAIN_MS });
       continue;
     }
     if (left === 0) return;
     left -= 1;
-    await announce(deps, row, opening);
+    await announce(deps, row, { opening, nowMs });
   }
 }
 
-async function announce(deps: ApprovalDeps, row: PolicyRow, opening: PolicyOpening): Promise<void> {
+async function announce(
+  deps: ApprovalDeps,
+  row: PolicyRow,
+  { opening, nowMs }: { opening: PolicyOpening; nowMs: number },
+): Promise<void> {
   const { platform } = deps;
   const preview = await previewPolicy(deps, payloadOf(row));
   await platform.database.transact(async (tx) => {
     const { startMs: opensAtMs } = opening;
-    if (!(await markAnnounced(tx, { policyId: row.policy_id, opensAtMs }))) return;
+    const mark = { policyId: row.policy_id, opensAtMs, nowMs, longestMs: ANNOUNCED_MAX_MS };
+    if (!(await markAnnounced(tx, mark))) return;
     await appendEvent(tx, platform, {
       ...{ kind: 'system', type: 'policy_window_ahead', severity: 'info', component: 'security' },
       ...{ actor: 'server', content: { ...aboutPolicy(row), ...timesOf(opening), ...sumsOf(preview) } },
