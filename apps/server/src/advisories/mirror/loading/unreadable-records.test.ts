@@ -190,7 +190,7 @@ describe.each(ENGINES)('an unreadable advisory, on $name', (engine) => {
   });
 
   test('mirror+api: with the API unreachable nothing is called clear (A2), and three failures end the round', async () => {
-    const { osv, mirror, judged, serve, snapshot } = await setUp('mirror+api');
+    const { osv, mirror, judged, serve, snapshot, clock } = await setUp('mirror+api');
     for (let n = 0; n < 400; n++)
       osv.addRecord({ id: `CVE-${n}`, modified: '2026-01-02T00:00:00Z' }, [{ ...OPENSSL, all: true }]);
     osv.mode = 'down';
@@ -201,6 +201,16 @@ describe.each(ENGINES)('an unreadable advisory, on $name', (engine) => {
       new Set(['/v1/vulns/ODD-1', '/v1/vulns/ODD-2', '/v1/vulns/ODD-3']),
     );
     expect(await judged(OPENSSL, ZLIB)).toEqual(['unreachable', ['vulnerable', null, 'mirror'], null]);
+    // The next round goes on behind them.
+    const before = await snapshot();
+    const earlier = osv.requests.length;
+    clock.advance(QUARTER_MS);
+    await mirror.refresh();
+    expect(new Set(osv.requests.slice(earlier).map(({ path }) => path))).toEqual(
+      new Set(['/v1/vulns/ODD-4', '/v1/vulns/ODD-1', '/v1/vulns/ODD-2']),
+    );
+    expect(await snapshot()).toMatchObject({ unreadable: ['ODD-3', 'ODD-4', 'ODD-1', 'ODD-2'] });
+    expect(snapshotId(await snapshot())).toBe(snapshotId(before));
   });
 
   test('an archive with too many of them is rejected', async () => {
