@@ -173,6 +173,11 @@ describe.each(ENGINES)('tidegate doctor --verify-events on $name (16.4.2)', (eng
       (lines) => [...lines, ...lines.slice(-2, -1).map((line) => line.replace('"label', '"forged'))],
       'follows its end',
     ],
+    [
+      'an id that would clear the terminal',
+      (lines) => lines.map((line) => line.replace(/("position":5,"id":")/, '$1\\u001b[2J')),
+      '(event \\u{1b}[2J',
+    ],
     ['another beginning', (lines) => lines.slice(1), 'is not the beginning of an export'],
   ])('an export with %s is not believed', async (_, forge, message) => {
     const it = await place(engine);

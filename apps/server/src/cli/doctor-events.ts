@@ -1,4 +1,5 @@
 import { createReadStream, existsSync, readFileSync, statSync } from 'node:fs';
+import { plainText } from '@tidegate/terminal/plain-text';
 import { EXIT, type ExitCode } from '@tidegate/terminal/read-args';
 import type { Removal } from '../events/beginning.ts';
 import { openCheckpointFile } from '../events/checkpoint-file.ts';
@@ -188,7 +189,8 @@ function report({ out, err }: CliWorld, walked: Walked, json: boolean): ExitCode
   }
   for (const warning of warnings) err(`warning: ${warning}`);
   if (fault !== null) {
-    const id = fault.id === null ? '' : ` (event ${fault.id})`;
+    // Whoever changed the row chose its id, and must not choose what the terminal shows of this.
+    const id = fault.id === null ? '' : ` (event ${plainText(fault.id)})`;
     out(
       `The log of events was tampered with.\nFirst bad row: position ${fault.position}${id}: ${fault.detail}.`,
     );
