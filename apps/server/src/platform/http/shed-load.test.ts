@@ -1,10 +1,17 @@
 import { once } from 'node:events';
-import { createServer, type ServerResponse } from 'node:http';
-import { connect } from 'node:net';
+import { createServer, IncomingMessage, ServerResponse } from 'node:http';
+import { connect, Socket } from 'node:net';
 import { Problem } from '@tidegate/protocol/problems';
 import { Check } from 'typebox/value';
 import { expect, onTestFinished, test } from 'vitest';
-import { ACCEPTED_IN_A_ROW_MAX, createLoadShedding, GAP_MAX_MS, SLOW_MIN, SLOW_MS } from './shed-load.ts';
+import {
+  ACCEPTED_IN_A_ROW_MAX,
+  createLoadShedding,
+  GAP_MAX_MS,
+  PASSED_OVER_MAX,
+  SLOW_MIN,
+  SLOW_MS,
+} from './shed-load.ts';
 
 /** A server whose answers to `/visit` wait until they are released, if `isHeld`. */
 async function open({ inProgressMax = 2, isHeld = false, fraction = 0, isLong = true } = {}) {
@@ -142,6 +149,36 @@ test('requests whose bodies are sent slowly keep nobody out', async () => {
   release();
   expect((await honest).status).toBe(200);
   expect(refused).toEqual([]);
+});
+
+test('thousands of slow bodies cost a request no walk over all of them, and hide no whole requests for long', () => {
+  let looks = 0;
+  const { refuses } = createLoadShedding({
+    lanes: [{ name: 'visits', route: '/visit', inProgressMax: 40, has: () => true }],
+    elapsedMs: () => 0,
+    random: (bytes) => Buffer.alloc(bytes),
+    acceptWait: { watch: () => {}, isLong: () => false },
+    onRefused: () => {},
+  });
+  const ask = (isWhole: boolean) => {
+    const request = new IncomingMessage(new Socket());
+    Object.defineProperty(request, 'complete', {
+      get: () => {
+        looks++;
+        return isWhole;
+      },
+    });
+    return refuses(request, new ServerResponse(request));
+  };
+  const count = 40 * PASSED_OVER_MAX;
+  for (let n = 0; n < count; n++) {
+    looks = 0;
+    expect(ask(false)).toBe(false);
+    expect(looks).toBeLessThanOrEqual(PASSED_OVER_MAX + 1);
+  }
+  const answers = Array.from({ length: 90 }, () => ask(true));
+  expect(answers.filter((isRefused) => !isRefused).length).toBeLessThan(85);
+  expect(answers.slice(-5)).toEqual(Array(5).fill(true));
 });
 
 /** The answers to connections that are opened at once, so many beyond the bound. */

@@ -41,6 +41,11 @@ export const ACCEPTED_IN_A_ROW_MAX = 256;
 export const SLOW_MIN = 32;
 export const SLOW_MS = 1_000;
 /**
+ * Requests whose bodies are still to come that one look at a lane passes over, and puts behind the others: tens of thousands
+ * of them would cost every request a walk over all.
+ */
+export const PASSED_OVER_MAX = 64;
+/**
  * A gap between two requests counts for at most this much of their wait. Where nobody asks, nothing piles up: after a stop of the
  * server, or of its database under a few clients, what waits is answered within moments, and no sign of too many.
  */
@@ -129,13 +134,20 @@ function createGapClock(elapsedMs: () => number): () => number {
 
 /** Only requests that arrived whole count: bodies that are sent slowly keep nobody out. */
 function hasRoom(
-  inProgress: ReadonlyMap<IncomingMessage, number>,
+  inProgress: Map<IncomingMessage, number>,
   { lane, nowMs }: { lane: Lane; nowMs: number },
 ): boolean {
   if (inProgress.size < Math.min(SLOW_MIN, lane.inProgressMax)) return true;
   let whole = 0;
+  let passedOver = 0;
   for (const [request, sinceMs] of inProgress) {
-    if (!request.complete) continue;
+    if (!request.complete) {
+      if (passedOver === PASSED_OVER_MAX) return true;
+      passedOver++;
+      inProgress.delete(request);
+      inProgress.set(request, sinceMs);
+      continue;
+    }
     whole++;
     if (whole >= lane.inProgressMax) return false;
     if (whole === SLOW_MIN && nowMs - sinceMs > SLOW_MS) return false;
