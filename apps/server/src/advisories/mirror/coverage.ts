@@ -1,4 +1,5 @@
 import type { Db } from '../../platform/db/engine.ts';
+import type { Platform } from '../../platform/platform.ts';
 import type { EcosystemState } from './loading/refresh-ecosystem.ts';
 import type { Snapshot } from './snapshot.ts';
 import { hasEntries } from './store.ts';
@@ -9,6 +10,9 @@ const SENTINELS = ['openssl', 'linux', 'kernel'];
 const WITHOUT_RELEASES: ReadonlySet<string> = new Set(['npm', 'PyPI']);
 /** A first load that has not ended after this long counts as missing data, in milliseconds. */
 const LOADING_MAX_MS = 60 * 60_000;
+
+/** How long new releases wait after a load that found one without advisories, in milliseconds. */
+const MADE_UP_EVERY_MS = 60 * 60_000;
 
 /** An ecosystem of the fleet that the mirror has no data of. */
 export interface MissingData {
@@ -25,6 +29,26 @@ export async function hasAdvisoriesOf(
   eco: string,
 ): Promise<boolean> {
   return hasEntries(db, { loadId, eco, names: WITHOUT_RELEASES.has(eco) ? [] : SENTINELS });
+}
+
+/**
+ * What an ecosystem is loaded for now. A new release has the whole archive loaded again, at once; but where the last load has
+ * shown that a release of the fleet exists nowhere, the next new ones wait, so that a host that makes them up costs one load
+ * in an hour.
+ */
+export async function withoutMadeUp(
+  { database, now }: Pick<Platform, 'database' | 'now'>,
+  state: EcosystemState,
+): Promise<EcosystemState> {
+  const { releases, snapshot } = state;
+  if (!snapshot) return state;
+  const known = releases.filter((one) => snapshot.releases.includes(one));
+  const ageMs = now() - snapshot.loadedAtMs;
+  if (known.length === releases.length || ageMs < 0 || ageMs >= MADE_UP_EVERY_MS) return state;
+  for (const one of snapshot.releases) {
+    if (!(await hasAdvisoriesOf(database.read, snapshot, one))) return { ...state, releases: known };
+  }
+  return state;
 }
 
 /** What the fleet needs and the mirror lacks: some indexed queries for each release, whatever the size of the fleet. */

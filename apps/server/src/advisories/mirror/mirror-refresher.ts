@@ -2,7 +2,7 @@ import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type BackgroundWork, repeat } from '../../platform/repeat.ts';
 import { reuseCostlyAnswer } from '../../platform/reuse-costly-answer.ts';
-import { type MissingData, missingData } from './coverage.ts';
+import { type MissingData, missingData, withoutMadeUp } from './coverage.ts';
 import { byBase, fleetEcosystems } from './fleet-ecosystems.ts';
 import {
   dueOf,
@@ -78,7 +78,7 @@ export function createMirrorRefresher(options: RefresherOptions): MirrorRefreshe
     do {
       isAgain = false;
       for (const state of await states()) {
-        const due = dueOf(state, platform.now());
+        const due = dueOf(await withoutMadeUp(platform, state), platform.now());
         if (closing.isStopped) return;
         if (due === null || !exportClient) continue;
         await refreshEcosystem({ ...options, exportClient, isStopped: () => closing.isStopped }, state, due);

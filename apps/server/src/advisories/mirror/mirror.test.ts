@@ -214,6 +214,35 @@ describe.each(ENGINES)('the mirror of advisories on $name', (engine) => {
     expect(await judged(OPENSSL)).toEqual(['judged', 'clear']);
   });
 
+  test('releases that exist nowhere cost one load in an hour, and hold no changes up', async () => {
+    const { mirror, snapshot, files, platform } = await setUp();
+    const loads = () => files.requests.filter((path) => path === 'Debian/all.zip').length;
+    await mirror.refresh();
+    mirror.need('Debian:99');
+    await mirror.refresh();
+    expect(loads()).toBe(2);
+    for (const release of ['Debian:98', 'Debian:97', 'Debian:11']) {
+      mirror.need(release);
+      await mirror.refresh();
+    }
+    expect(loads()).toBe(2);
+    platform.clock.advance(15 * 60_000);
+    await mirror.refresh();
+    expect(loads()).toBe(2);
+    expect((await snapshot())?.asOfMs).toBe(platform.now());
+    platform.clock.advance(45 * 60_000);
+    await mirror.refresh();
+    await mirror.refresh();
+    expect(loads()).toBe(3);
+    expect((await snapshot())?.releases).toEqual([
+      'Debian:11',
+      'Debian:12',
+      'Debian:97',
+      'Debian:98',
+      'Debian:99',
+    ]);
+  });
+
   test('a release without data is uncovered, never clear', async () => {
     const { mirror, judged, checksOf } = await setUp();
     const unknown = { ...ZLIB, ecosystem: 'Debian:99' };
