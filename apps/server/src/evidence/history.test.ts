@@ -13,6 +13,7 @@ import { createCheckpointSigner } from '../testing/checkpoint-signer.ts';
 import { databaseOptions } from '../testing/database-options.ts';
 import { ENGINES } from '../testing/engines.ts';
 import { createEvidenceScene } from '../testing/evidence-scene.ts';
+import { believeClock } from '../testing/jumping-clock.ts';
 import { createTestPlatform } from '../testing/test-platform.ts';
 import { inBoth } from '../testing/two-verifiers.ts';
 import { entriesOf, filesOf } from '../testing/unpack-bundle.ts';
@@ -194,6 +195,7 @@ test('a log that was pruned is whole from its anchor on; what is missing behind 
   it.clock.advance(400 * DAY_MS);
   const database = openSqlite(join(it.dataDir, SQLITE_FILE), databaseOptions());
   const platform = createTestPlatform(database, { startMs: it.clock.now() });
+  await believeClock(platform);
   const trusted = checkpointKeys(
     [],
     [it.first, it.second].map((key) => ({ keyId: key.key_id, publicKeyHex: key.public_key_hex })),
