@@ -11,6 +11,7 @@ import { servedPlaces } from '../apps/server/src/testing/cli-place.ts';
 import { databaseOptions } from '../apps/server/src/testing/database-options.ts';
 import { ENGINES, type EnginePlace, type TestEngine } from '../apps/server/src/testing/engines.ts';
 import { EVENT } from '../apps/server/src/testing/event-chains.ts';
+import { believeClock } from '../apps/server/src/testing/jumping-clock.ts';
 import { createTestPlatform } from '../apps/server/src/testing/test-platform.ts';
 import { logIn } from './harness/operator.ts';
 import { type ServerProcess, startServer } from './harness/server-process.ts';
@@ -91,6 +92,8 @@ async function withOldEvents(engine: TestEngine) {
   const [head] = await database.read.selectFrom('events_head').select('position').execute();
   it.clock.advance(40 * DAY_MS);
   await append(20);
+  // The servers of the story run weeks later.
+  await believeClock({ database, now: Date.now });
   return { place: it, database, oldUpTo: head?.position ?? 0 };
 }
 
