@@ -206,3 +206,28 @@ test.each(ENGINES)(
     expect(rests).toHaveLength(2);
   },
 );
+
+test.each(ENGINES)(
+  'a renewal whose client has gone changes nothing on $name, those beside it are done',
+  async (engine) => {
+    const database = await engine.open();
+    const it = createAgentsApp(database);
+    const renew = createRenewals(it.renewal, async () => {});
+    const asked = [true, false, true].map(async (isHere, n) => {
+      const machineId = `machine-${n}`;
+      const token = parseRefreshToken((await enrol(it, machineId)).refresh_token);
+      if (!token || !isMachineId(machineId)) throw new Error('the token of an enrolment can be read');
+      return { token, machineId, requestId: null, isAwaited: () => isHere };
+    });
+    const outcomes = await Promise.allSettled((await Promise.all(asked)).map(renew));
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+    expect(outcomes[1]).toMatchObject({ reason: { code: 'unavailable' } });
+    const families = await database.read
+      .selectFrom('refresh_families')
+      .innerJoin('agents', 'agents.id', 'refresh_families.agent_id')
+      .select('cur_seq')
+      .orderBy('machine_id')
+      .execute();
+    expect(families.map(({ cur_seq }) => cur_seq)).toEqual([2, 1, 2]);
+  },
+);

@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { DatabaseFault } from '../platform/db/engine.ts';
 import { lostRace } from '../platform/db/postgres.ts';
 import { gather, type Rest } from '../platform/gather.ts';
+import { Refusal } from '../platform/http/refusal.ts';
 import {
   factsOf,
   type Renewal,
@@ -25,6 +26,8 @@ const REST_MS = 20;
 /** As many do not wait for more. */
 const ENOUGH = 16;
 
+const NOBODY = { detail: 'The client has closed its connection.', retryAfterSeconds: 1 };
+
 interface Waiting {
   readonly request: Renewal;
   readonly resolve: (outcome: RenewalOutcome | Promise<RenewalOutcome>) => void;
@@ -35,7 +38,8 @@ interface Waiting {
  * Creates the renewals (E1) of a server, each as by `renewTokens`. Those of one moment share a commit, because the wait for
  * the disk is what costs. On SQLite each has a transaction of its own, which the connection groups. On PostgreSQL they share
  * one: it rotates the plain ones and leaves every other one to a transaction of its own, as it leaves families and agents
- * that others have locked.
+ * that others have locked. One that nobody waits for any more changes nothing: its host would not know of the new token, and
+ * a host that does not learn of two in a row has to be enrolled again. It rejects with a Refusal that nobody reads.
  */
 export function createRenewals(
   deps: RenewalDeps,
@@ -47,7 +51,11 @@ export function createRenewals(
     most: TOGETHER_MAX,
     inFlightMax: IN_FLIGHT_MAX,
     rest: { over, enough: ENOUGH },
-    run: isGrouped ? (batch) => renewEach(deps, batch) : (batch) => renewBatch(deps, batch),
+    async run(batch) {
+      const awaited = batch.filter(({ request }) => request.isAwaited?.() !== false);
+      for (const one of batch) if (!awaited.includes(one)) one.reject(new Refusal('unavailable', NOBODY));
+      if (awaited.length > 0) await (isGrouped ? renewEach(deps, awaited) : renewBatch(deps, awaited));
+    },
   });
   return (request) =>
     new Promise((resolve, reject) =>

@@ -54,6 +54,8 @@ export interface RenewalRequest {
   requestId: string | null;
   /** The sender's address, for the event of a reuse. */
   address?: string | null;
+  /** Whether somebody still waits for the answer; absent: yes. */
+  isAwaited?: () => boolean;
 }
 
 export type RenewalOutcome =

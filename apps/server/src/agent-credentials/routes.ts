@@ -1,6 +1,7 @@
 import { RenewRequest, TokenPair } from '@tidegate/protocol/agent-api';
 import { MACHINE_ID_HEADER } from '@tidegate/protocol/headers';
 import { rfc3339 } from '../platform/clock.ts';
+import { isAwaited } from '../platform/http/client-faults.ts';
 import { isMachineId } from '../platform/http/identities.ts';
 import { Refusal } from '../platform/http/refusal.ts';
 import type { Routes } from '../platform/http/routes.ts';
@@ -43,7 +44,10 @@ export function mountAgentCredentials(routes: Routes, deps: AgentCredentialsDeps
       const header = request.headers[MACHINE_ID_HEADER];
       const machineId = isMachineId(header) ? header : null;
       const requestId = body.request_id ?? null;
-      const outcome = await renew({ token, machineId, requestId, address: request.ip });
+      const outcome = await renew({
+        ...{ token, machineId, requestId, address: request.ip },
+        isAwaited: () => isAwaited(request.raw),
+      });
       if (outcome.ok) {
         const access = await accessTokens.issue(outcome);
         return {

@@ -1,7 +1,10 @@
-import { connect } from 'node:net';
-import { describe, expect, test } from 'vitest';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { ENGINES } from '../../testing/engines.ts';
 import { createTestApp, type TestApp } from '../../testing/test-app.ts';
+import { isAwaited } from './client-faults.ts';
 
 const [engine] = ENGINES;
 if (!engine) throw new Error('SQLite is always there');
@@ -122,4 +125,21 @@ describe('HTTP that is none', () => {
     expect([answer.status, JSON.parse(answer.body)]).toEqual([408, expect.objectContaining({ status: 408 })]);
     expect(app.http.server).toMatchObject({ requestTimeout: 30_000 });
   });
+});
+
+test.each([
+  ['closes its side', (socket: ReturnType<typeof connect>) => socket.end()],
+  ['is gone', (socket: ReturnType<typeof connect>) => socket.resetAndDestroy()],
+])('a request is awaited until its client %s', async (_, giveUp) => {
+  const server = createServer().listen(0, '127.0.0.1');
+  onTestFinished(() => void server.close());
+  await once(server, 'listening');
+  const arrived: Promise<[IncomingMessage]> = once(server, 'request').then(([request]) => [request]);
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+  socket.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n');
+  const [request] = await arrived;
+  request.on('error', () => {});
+  expect(isAwaited(request)).toBe(true);
+  giveUp(socket);
+  await expect.poll(() => isAwaited(request)).toBe(false);
 });

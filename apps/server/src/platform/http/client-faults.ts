@@ -64,6 +64,11 @@ export function answerUnavailable(
   response.end(body);
 }
 
+/** Whether the client still waits: one that gave up has closed its connection, or its side of it, which for Node is the same. */
+export function isAwaited({ socket }: IncomingMessage): boolean {
+  return !socket.destroyed && !socket.readableEnded;
+}
+
 function answerOf(fault: Fault): string {
   const { status, headers, body } = problemOf(fault);
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
