@@ -4,7 +4,7 @@ import { installOpenApi } from '../openapi/document.ts';
 import type { OperatorGuard } from '../operators/operator-guard.ts';
 import type { Guards } from '../platform/http/admit.ts';
 import { installClientFaults } from '../platform/http/client-faults.ts';
-import { addressesOf, listenOnOthers } from '../platform/http/other-addresses.ts';
+import { addressesOf, listenMore, listenOnOthers, SHARES_PORTS } from '../platform/http/listeners.ts';
 import { installSecurityHeaders } from '../platform/http/security-headers.ts';
 import { type App, createHttpServer, type PlainRoute } from '../platform/http/server.ts';
 import { watchRequests } from '../platform/slow-log.ts';
@@ -49,11 +49,12 @@ const elapsedMs = () => performance.now();
 
 /** Listens, and returns the port. */
 export async function listen(http: App, { config: { host, port, workers } }: Opening): Promise<number> {
-  const isShared = workers > 1;
+  const isShared = workers > 1 || SHARES_PORTS;
   // The kernel would let a second server in, if it is of the same user.
   if (isShared && port !== 0) await demandFree({ host, port });
   const sharing = isShared ? { reusePort: true } : {};
   await http.listen({ host, port, ...sharing });
+  if (SHARES_PORTS) await listenMore(http.server);
   // Fastify does this only for servers of its own making.
   if (host === 'localhost') await listenOnOthers(http.server, await addressesOf(host), sharing);
   const address: AddressInfo | string | null = http.server.address();

@@ -14,8 +14,8 @@ const REST_MAX_MS = 50;
 
 /**
  * For work over the whole fleet that nobody waits for: call it after each piece. It rests for three times as long as the
- * piece took, so that the work takes a quarter of the time. libuv accepts one connection in each turn of the event loop: work that
- * goes on in every other turn lets the queue of a busy port overflow.
+ * piece took, so that the work takes a quarter of the time. libuv accepts one connection of a listening socket in each turn of the event
+ * loop: work that goes on in every other turn keeps new ones waiting.
  */
 export function createPace({
   nowMs = () => performance.now(),

@@ -11,7 +11,7 @@ import { boundConnections, forwardedMax } from '../platform/http/bound-connectio
 import { installClientFaults } from '../platform/http/client-faults.ts';
 import { createForward } from '../platform/http/forward.ts';
 import { createKnownPaths } from '../platform/http/known-paths.ts';
-import { addressesOf, listenOnOthers } from '../platform/http/other-addresses.ts';
+import { addressesOf, listenMore, listenOnOthers, SHARES_PORTS } from '../platform/http/listeners.ts';
 import { createNodeServer, type PlainRoute } from '../platform/http/server.ts';
 import { systemRandom } from '../platform/ids.ts';
 import { createLog, type Log } from '../platform/log.ts';
@@ -152,6 +152,7 @@ async function work(start: Start): Promise<void> {
     server.once('error', reject);
     server.listen({ host, port, reusePort: true }, resolve);
     await promise;
+    if (SHARES_PORTS) await listenMore(server);
     if (host === 'localhost') await listenOnOthers(server, await addressesOf(host), { reusePort: true });
     await tell({ kind: 'listening' });
   }

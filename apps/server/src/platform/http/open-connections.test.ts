@@ -151,7 +151,8 @@ test('there is an end where every connection is busy', async () => {
     await expect.poll(() => held.length).toBe(n + 1);
   }
   const refused = connect({ port, host: '127.0.0.1' }).on('error', () => {});
-  await once(refused.resume(), 'close');
+  // Long before its time for a request is over.
+  await once(refused.resume(), 'close', { signal: AbortSignal.timeout(10_000) });
 });
 
 test.each(['http', 'https'] as const)(

@@ -87,6 +87,8 @@ export function createOpenConnections(options: {
       open--;
       forget(connection);
     });
+    // Not `maxConnections` of the server: it knows of those that its own listener took.
+    if (max !== null && open > max) socket.destroy();
     return connection;
   }
 
@@ -126,7 +128,6 @@ export function createOpenConnections(options: {
 
   return {
     watch(server) {
-      if (max !== null) server.maxConnections = max;
       if (!(server instanceof TlsServer)) return void server.on('connection', accept);
       // Requests come on another socket than the one that was accepted, and nothing public leads from it to that one.
       const shaking = new Map<string, Connection>();

@@ -32,9 +32,9 @@ export interface SheddingOptions {
 }
 
 /**
- * Connections accepted in a row, one in each turn of the event loop as libuv does it, after which the wait in the queue of the
- * kernel is measured: a few clients that open one after the other make a row as well. The queue holds 511; the next
- * ones, those of operators as well, would wait for a second.
+ * Connections accepted in a row, some in each turn of the event loop, after which the wait in the queues of the kernel is
+ * measured: a few clients that open one after the other make a row as well. A queue holds 511; the next ones, those
+ * of operators as well, would wait for a second.
  */
 export const ACCEPTED_IN_A_ROW_MAX = 256;
 /** A lane is slow while so many of its requests have waited longer than this; a few may wait for a lock. */
