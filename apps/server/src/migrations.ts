@@ -53,6 +53,7 @@ import {
   PACKAGE_URGENCY,
   UNDER_WAY_BY_HOST,
   schema as updates,
+  WALKED_FILTERS,
 } from './updates/schema.ts';
 import { schema as vex } from './vex/schema.ts';
 import { schema as views } from './views/schema.ts';
@@ -146,4 +147,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 394, name: 'unused-checks', statements: UNUSED_CHECKS },
   { version: 397, name: 'retention-clock', statements: RETENTION_CLOCK },
   { version: 403, name: 'tags-asked', statements: TAGS_ASKED },
+  { version: 404, name: 'walked-filters', statements: WALKED_FILTERS },
 ];

@@ -393,6 +393,9 @@ function pins(filter: UpdateListFilter, { field }: UpdateOrder): Condition[] {
     const sign = truth(filter.fixes_exploited) === 1 ? sql`>=` : sql`<`;
     return [sql<SqlBool>`u.fix_rank ${sign} ${EXPLOITED_FIX}`];
   }
+  if (field === 'urgency' && filter.fixes !== undefined) {
+    return [truth(filter.fixes) === 1 ? sql<SqlBool>`u.fix_rank > 0` : sql<SqlBool>`u.fix_rank = 0`];
+  }
   return [];
 }
 

@@ -1,3 +1,4 @@
+import type { UpdateSortField } from '@tidegate/protocol/updates-api';
 import { type RawBuilder, sql } from 'kysely';
 import { describe, expect, test } from 'vitest';
 import type { Database, Db } from '../platform/db/engine.ts';
@@ -6,6 +7,7 @@ import { insertTestAgent, insertTestUpdate } from '../testing/agent-rows.ts';
 import { ENGINES } from '../testing/engines.ts';
 import {
   and,
+  asMeant,
   found,
   type Source,
   scannedByHost,
@@ -197,6 +199,33 @@ describe.each(ENGINES.filter(({ name }) => name === 'sqlite'))('lists of updates
     const { from, where } = found({ filter, scope: null });
     const question = sql`EXPLAIN QUERY PLAN SELECT 1 FROM ${from} WHERE ${and(where)} LIMIT 10001`;
     expect(JSON.stringify((await question.execute(database.read)).rows)).toContain(plan);
+  });
+
+  test.each<[UpdateSortField, UpdateListFilter, string]>([
+    ['name', { ecosystem: 'pypi' }, 'updates_by_name'],
+    ['name', { offer: 'newest' }, 'updates_by_name'],
+    ['name', { max_change: 'minor' }, 'updates_by_name'],
+    ['name', { host: 'web-*' }, 'updates_by_name'],
+    ['name', { os: 'debian' }, 'updates_by_name'],
+    ['severity', { verdict: 'clear' }, 'updates_by_severity'],
+    ['severity', { introduces: true }, 'updates_by_severity'],
+    ['exploited', { verdict: 'clear' }, 'updates_by_urgency'],
+    ['exploited', { severity: 'low' }, 'updates_by_urgency'],
+    ['urgency', { fixes_severity: 'low' }, 'updates_by_fix'],
+    ['urgency', { fixes: true }, 'updates_by_fix'],
+    ['urgency', { fixes: false }, 'updates_by_fix'],
+  ])('are walked by %s for %j without reading a row that is passed', async (field, filter, index) => {
+    const database = await engine.open();
+    const order = updateOrder(field);
+    for (const hosts of ['few', 'many'] as const) {
+      const { from, where, meant } = walked({ filter, scope: null }, { order, state: 'pending', hosts });
+      const range = rangesOf(order, null)[0] ?? { where: [], orderBy: sql`1` };
+      const question = sql`EXPLAIN QUERY PLAN ${meant ? asMeant(meant) : sql``} SELECT u.id FROM ${from}
+        WHERE ${and([...where, ...range.where])} ORDER BY ${range.orderBy} LIMIT 50`;
+      const plan = JSON.stringify((await question.execute(database.read)).rows);
+      expect(plan).toContain(`SEARCH u USING COVERING INDEX ${index} (state=?`);
+      expect(plan).not.toContain('TEMP B-TREE');
+    }
   });
 
   test.each<[string, (selection: UpdateSelection) => Source, string]>([

@@ -255,6 +255,21 @@ export const LISTED_FILTERS: readonly Statement[] = [
   `CREATE INDEX updates_by_severity ON updates (state, ${SEVERITY_RANK}, id, verdict, introduces, stays, fixes) WHERE gone = 0`,
 ];
 
+/**
+ * The same of the indexes that lists walk by name, severity, exploitation and urgency: a row is read once it is found. Where an
+ * index has an expression, its column is there as well, or neither engine takes the index alone.
+ */
+export const WALKED_FILTERS: readonly Statement[] = Object.entries({
+  updates_by_name: 'state, name, id, ecosystem, agent_id, host_os_id, recommended, offers',
+  updates_by_severity: `state, ${SEVERITY_RANK}, id, verdict, introduces, stays, fixes, recommended, severity`,
+  updates_by_urgency: 'state, queue_rank, discovered_at, id, verdict, severity, recommended',
+  updates_by_fix:
+    'state, fix_rank, (-discovered_at), id, fixes_severity, fixes_exploited, fixes, recommended, discovered_at',
+}).flatMap(([name, columns]) => [
+  `DROP INDEX ${name}`,
+  `CREATE INDEX ${name} ON updates (${columns}) WHERE gone = 0`,
+]);
+
 declare module '../platform/db/tables.ts' {
   interface Tables {
     updates: {
