@@ -132,12 +132,20 @@ async function counted(db: Db, page: UpdatedHostPage): Promise<Row[]> {
     ([column, condition]) =>
       sql`sum(CASE WHEN ${sql.raw(condition('u'))} THEN 1 ELSE 0 END) AS ${sql.ref(column)}`,
   );
+  const behind = after === null ? [] : [isBehind(order, after)];
+  // Only the order by name needs the names of all.
+  const [ranked, named] =
+    order.field === 'hostname'
+      ? [sql`counted`, behind]
+      : [
+          sql`(SELECT * FROM counted AS c WHERE ${and(behind)} ORDER BY ${sortedBy(order)} LIMIT ${limit})`,
+          [],
+        ];
   const { rows } = await sql<Row>`WITH counted AS MATERIALIZED (
       SELECT u.agent_id AS agent_id, count(*) AS pending, ${sql.join(sums)} FROM ${from} WHERE ${and(where)}
       GROUP BY u.agent_id)
     SELECT c.agent_id AS id, a.hostname AS hostname, ${columns()}, (SELECT count(*) FROM counted) AS total
-    FROM counted AS c CROSS JOIN agents AS a
-    WHERE ${and([sql<SqlBool>`a.id = c.agent_id`, ...(after === null ? [] : [isBehind(order, after)])])}
+    FROM ${ranked} AS c CROSS JOIN agents AS a WHERE ${and([sql<SqlBool>`a.id = c.agent_id`, ...named])}
     ORDER BY ${sortedBy(order)} LIMIT ${limit}`.execute(db);
   return rows;
 }
