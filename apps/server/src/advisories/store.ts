@@ -50,9 +50,9 @@ const CHECKS_OF: HotSql = {
 
 const VERDICTS = ['clear', 'vulnerable', 'unchecked'] as const;
 
-/** The columns in the order of CHECKS_OF. */
 type CheckRow = Omit<Selectable<Tables['advisory_checks']>, 'unused_since'>;
 
+/** The columns in the order of CHECKS_OF. */
 function checkRow(row: HotRow): CheckRow {
   const verdict = VERDICTS.find((one) => one === row[3]);
   if (verdict === undefined) throw new Error('a check in the database has no verdict');

@@ -52,8 +52,10 @@ export function createRenewals(
     inFlightMax: IN_FLIGHT_MAX,
     rest: { over, enough: ENOUGH },
     async run(batch) {
-      const awaited = batch.filter(({ request }) => request.isAwaited?.() !== false);
-      for (const one of batch) if (!awaited.includes(one)) one.reject(new Refusal('unavailable', NOBODY));
+      const { awaited = [], gone = [] } = Object.groupBy(batch, ({ request }) =>
+        request.isAwaited?.() === false ? 'gone' : 'awaited',
+      );
+      for (const { reject } of gone) reject(new Refusal('unavailable', NOBODY));
       if (awaited.length > 0) await (isGrouped ? renewEach(deps, awaited) : renewBatch(deps, awaited));
     },
   });

@@ -8,7 +8,9 @@ import { directionOf, TOTAL_MAX } from '@tidegate/protocol/lists-api';
 import { type SqlBool, sql } from 'kysely';
 import type { Db } from '../platform/db/engine.ts';
 import {
+  byKeyColumns,
   isBehind,
+  keyColumns,
   type Order,
   type Position,
   rangesOf,
@@ -89,14 +91,14 @@ export async function listAgents(db: Db, page: AgentPage): Promise<{ rows: Liste
  */
 async function findFew(db: Db, page: AgentPage): Promise<{ count: number; keys: Key[] | null }> {
   const { order, after, limit, mostSorted = TOTAL_MAX } = page;
-  const sorted = ofColumns(order);
+  const sorted = byKeyColumns(order);
   const byPending = order.field === 'pending_updates';
   const from = byPending ? sql`${HOSTS} CROSS JOIN host_sums AS h` : HOSTS;
   const conditions = [...agentConditions(page), ...(byPending ? [IS_OF_HOST] : [])];
   const next = [sql<SqlBool>`counted.total <= ${mostSorted}`, ...(after ? [isBehind(sorted, after)] : [])];
   const { rows } = await sql<Partial<Key> & { total: number }>`
     WITH found AS MATERIALIZED (
-      SELECT a.id AS id, ${keysOf(order)} FROM ${from} WHERE ${sql.join(conditions, sql` AND `)} LIMIT ${TOTAL_MAX + 1}
+      SELECT a.id AS id, ${keyColumns(order)} FROM ${from} WHERE ${sql.join(conditions, sql` AND `)} LIMIT ${TOTAL_MAX + 1}
     )
     SELECT counted.total, found.* FROM (SELECT count(*) AS total FROM found) AS counted
     LEFT JOIN found ON ${sql.join(next, sql` AND `)} ORDER BY ${sortedBy(sorted)} LIMIT ${limit}`.execute(db);
@@ -109,19 +111,9 @@ async function findFew(db: Db, page: AgentPage): Promise<{ count: number; keys: 
 async function walkMany(db: Db, page: AgentPage): Promise<Key[]> {
   const { from, where, orderBy } = sourceOf(page);
   const conditions = sql.join([...agentConditions(page, 'many'), ...where], sql` AND `);
-  const { rows } = await sql<Key>`SELECT a.id AS id, ${keysOf(page.order)} FROM ${from}
+  const { rows } = await sql<Key>`SELECT a.id AS id, ${keyColumns(page.order)} FROM ${from}
     WHERE ${conditions} ORDER BY ${orderBy} LIMIT ${page.limit}`.execute(db);
   return rows;
-}
-
-function keysOf({ parts }: Order) {
-  return sql.join(parts.map(({ by }, i) => sql`${by} AS ${sql.ref(`k${i}`)}`));
-}
-
-/** The same order by the columns that `keysOf` named. */
-function ofColumns(order: Order): Order {
-  const parts = order.parts.map((part, i) => ({ ...part, by: sql.ref(`found.k${i}`) }));
-  return { ...order, parts, id: sql.ref('found.id') };
 }
 
 /** Uses an index that has the order. */

@@ -14,14 +14,20 @@ const TYPES: Readonly<Record<string, string>> = {
   '.png': 'image/png',
 };
 
+/** How the build compresses, the best first, and what it adds to the name of a file. */
+const ENCODINGS = [
+  ['br', 'br'],
+  ['gzip', 'gz'],
+] as const;
+
 /** A file of the console in memory. */
 export interface Asset {
   type: string;
   /** Weak: the same for every encoding. */
   etag: string;
   plain: Buffer;
-  /** As the build compressed it, the best first. */
-  compressed: readonly { encoding: 'br' | 'gzip'; bytes: Buffer }[];
+  /** The best first. */
+  compressed: readonly { encoding: (typeof ENCODINGS)[number][0]; bytes: Buffer }[];
 }
 
 export interface Assets {
@@ -48,10 +54,10 @@ export async function readAssets(folder: string): Promise<Assets | null> {
   const read = async (path: string): Promise<Asset> => {
     const plain = await readFile(join(folder, path));
     const compressed: Asset['compressed'][number][] = [];
-    if (paths.has(`${path}.br`))
-      compressed.push({ encoding: 'br', bytes: await readFile(join(folder, `${path}.br`)) });
-    if (paths.has(`${path}.gz`))
-      compressed.push({ encoding: 'gzip', bytes: await readFile(join(folder, `${path}.gz`)) });
+    for (const [encoding, suffix] of ENCODINGS) {
+      const coded = `${path}.${suffix}`;
+      if (paths.has(coded)) compressed.push({ encoding, bytes: await readFile(join(folder, coded)) });
+    }
     const etag = `W/"${createHash('sha256').update(plain).digest('base64url')}"`;
     return { type: TYPES[extname(path)] ?? 'application/octet-stream', etag, plain, compressed };
   };

@@ -20,7 +20,12 @@ export interface Wait {
   readonly longestMs: number;
 }
 
+/** No wait of now ends later. */
+export function latestEndOf({ nowMs, longestMs }: Wait): number {
+  return nowMs + longestMs + CLOCKS_DIFFER_MS;
+}
+
 /** Whether a wait until a stored time goes on. */
-export function isWaiting(untilMs: number, { nowMs, longestMs }: Wait): boolean {
-  return untilMs > nowMs && untilMs <= nowMs + longestMs + CLOCKS_DIFFER_MS;
+export function isWaiting(untilMs: number, wait: Wait): boolean {
+  return untilMs > wait.nowMs && untilMs <= latestEndOf(wait);
 }

@@ -4,7 +4,7 @@ import { chunks } from '../platform/db/chunks.ts';
 import type { Db, Tx } from '../platform/db/engine.ts';
 import { listOpened, type Opened, opened, sealed, type Unsealed } from '../platform/db/row-seals.ts';
 import type { Tables } from '../platform/db/tables.ts';
-import { CLOCKS_DIFFER_MS, type Wait } from '../platform/due.ts';
+import { latestEndOf, type Wait } from '../platform/due.ts';
 import { runSlotOf } from './run-slots.ts';
 
 export type PolicyRow = Opened<'policies'>;
@@ -258,7 +258,7 @@ export async function markAnnounced(
   tx: Tx,
   { policyId, opensAtMs, ...wait }: Wait & { policyId: string; opensAtMs: number },
 ): Promise<boolean> {
-  const latestMs = wait.nowMs + wait.longestMs + CLOCKS_DIFFER_MS;
+  const latestMs = latestEndOf(wait);
   const { numInsertedOrUpdatedRows: rows = 0n } = await tx
     .insertInto('policy_openings')
     .values({ policy_id: policyId, opens_at: opensAtMs })

@@ -1,9 +1,16 @@
 import { TOTAL_MAX } from '@tidegate/protocol/lists-api';
-import { type RawBuilder, sql } from 'kysely';
+import { sql } from 'kysely';
 import { chunks } from '../platform/db/chunks.ts';
 import type { Db } from '../platform/db/engine.ts';
 import type { GroupScope } from '../platform/db/group-scope.ts';
-import { isBehind, type Order, type Position, rangesOf, sortedBy } from '../platform/db/keyset.ts';
+import {
+  byKeyColumns,
+  isBehind,
+  keyColumns,
+  type Position,
+  rangesOf,
+  sortedBy,
+} from '../platform/db/keyset.ts';
 import {
   and,
   areFewHosts,
@@ -99,7 +106,7 @@ export async function listedUpdates(
 
 async function sortedIds(db: Db, { order, limit, after, ...selection }: UpdatePage): Promise<string[]> {
   const source = withHost(found(selection), order);
-  const named = renamed(order);
+  const named = byKeyColumns(order);
   const { rows } = await sql<{ id: string }>`WITH sorted AS MATERIALIZED (
       SELECT u.id AS id, ${keyColumns(order)} FROM ${source.from} WHERE ${and(source.where)})
     SELECT id FROM sorted WHERE ${after === null ? and([]) : isBehind(named, after)}
@@ -119,7 +126,7 @@ function withHost(source: Source, { field }: UpdateOrder): Source {
 
 async function walkedIds(db: Db, page: UpdatePage): Promise<string[]> {
   const { order, after, limit } = page;
-  const named = rangesOf(renamed(order), after);
+  const named = rangesOf(byKeyColumns(order), after);
   const sources = await sourcesOf(db, page);
   const meant = sources.find((source) => source.meant)?.meant;
   const ids: string[] = [];
@@ -148,16 +155,6 @@ async function sourcesOf(db: Db, page: UpdatePage): Promise<Source[]> {
   // whose rows are skipped faster with the hosts at hand.
   const hosts = order.field === 'name' && (await areFewHosts(db, page, HOSTS_GATHERED)) ? 'few' : 'many';
   return statesOf(filter).map((state) => walked(page, { order, state, hosts }));
-}
-
-function keyColumns({ parts }: Order): RawBuilder<unknown> {
-  return sql.join(parts.map(({ by }, i) => sql`${by} AS ${sql.ref(`k${i}`)}`));
-}
-
-/** The same order for rows with their key in columns of that name. */
-function renamed({ parts, descending }: Order): Order {
-  const columns = parts.map((part, i) => ({ ...part, by: sql.ref(`k${i}`) }));
-  return { parts: columns, id: sql.ref('id'), descending };
 }
 
 /** Whole rows in the order of the ids. */

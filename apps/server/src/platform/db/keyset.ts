@@ -66,6 +66,17 @@ export function sortedBy({ parts, id, descending }: Order): RawBuilder<unknown> 
   return sql.join([...nullsLast, orderBy([...parts.map(({ by }) => by), id], descending)]);
 }
 
+/** The key of each row as the columns `k0`, `k1` and so on. */
+export function keyColumns({ parts }: Order): RawBuilder<unknown> {
+  return sql.join(parts.map(({ by }, i) => sql`${by} AS ${sql.ref(`k${i}`)}`));
+}
+
+/** The same order for rows with their key in the columns of `keyColumns`. */
+export function byKeyColumns({ parts, descending }: Order): Order {
+  const columns = parts.map((part, i) => ({ ...part, by: sql.ref(`k${i}`) }));
+  return { parts: columns, id: sql.ref('id'), descending };
+}
+
 /** Whether a row comes after the position in the whole order. */
 export function isBehind(order: Order, after: Position): RawBuilder<SqlBool> {
   const ranges = rangesOf(order, after).map(

@@ -1,8 +1,8 @@
 import { type SqlBool, sql } from 'kysely';
-import { CLOCKS_DIFFER_MS, type Wait } from '../due.ts';
+import { latestEndOf, type Wait } from '../due.ts';
 
 /** The same as `!isWaiting`, of a column. */
-export function waitIsOver(column: string, { nowMs, longestMs }: Wait) {
+export function waitIsOver(column: string, wait: Wait) {
   const until = sql.ref(column);
-  return sql<SqlBool>`(${until} <= ${nowMs} OR ${until} > ${nowMs + longestMs + CLOCKS_DIFFER_MS})`;
+  return sql<SqlBool>`(${until} <= ${wait.nowMs} OR ${until} > ${latestEndOf(wait)})`;
 }
