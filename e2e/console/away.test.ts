@@ -22,6 +22,9 @@ describeConsole('while the server is away', { hosts: 3 }, (scene) => {
     const page = await scene.openAs();
     await page.goto('/settings');
     await page.getByRole('heading', { level: 1, name: 'Settings' }).waitFor();
+    // Its own parts have loaded, so that "Loading" can only be said of the next page.
+    const loading = page.getByText('Loading', { exact: true });
+    await expect.poll(() => loading.count()).toBe(0);
     const { promise, resolve } = Promise.withResolvers<void>();
     await page.route('**/assets/events-page*.js', async (route) => {
       await promise;
@@ -29,7 +32,7 @@ describeConsole('while the server is away', { hosts: 3 }, (scene) => {
     });
     await page.keyboard.press('g');
     await page.keyboard.press('e');
-    await page.getByText('Loading', { exact: true }).waitFor();
+    await loading.waitFor();
     expect(await page.getByRole('heading', { level: 1, name: 'Settings' }).count()).toBe(0);
     resolve();
     await page.getByRole('heading', { level: 1, name: 'Events' }).waitFor();
