@@ -1,5 +1,4 @@
 import { expiredApprovals, keysOfLiveApprovals, liveApprovalsOfKeys } from '../approval-tokens/store.ts';
-import { expireCommands } from '../commands/expire-commands.ts';
 import { withdrawToken } from './change-approval.ts';
 import type { ApprovalDeps } from './deps.ts';
 
@@ -10,7 +9,7 @@ type Deps = Pick<ApprovalDeps, 'platform' | 'keyRing'>;
 
 /**
  * Handles expiry: an approval that expires, or whose signing key was revoked, returns its updates to `pending` for an
- * operator; an install command that expires before its approval is issued again.
+ * operator.
  */
 export async function housekeepOnce(deps: Deps): Promise<void> {
   const { platform, keyRing } = deps;
@@ -25,7 +24,6 @@ export async function housekeepOnce(deps: Deps): Promise<void> {
       await withdraw(deps, token_id, 'signing_key_revoked');
     }
   }
-  await platform.database.transact((tx) => expireCommands(tx, platform, { agentId: null }));
 }
 
 /** A host may already be installing with this token; that continues, but nothing new starts with it. */

@@ -142,18 +142,6 @@ function failingFirst(it: ApprovalsApp) {
 }
 
 describe.each(ENGINES)('housekeeping of approvals on $name', (engine) => {
-  test('an install command that expires before its approval is issued again', async () => {
-    const it = await createApprovalsApp(engine);
-    const id = await it.addUpdate();
-    await it.approve(id);
-    it.clock.advance(25 * HOUR_MS);
-    await housekeepOnce(it.deps);
-    const commands = await commandsOf(it, 'install_update');
-    expect(commands.map(({ status }) => status)).toEqual(['expired', 'pending']);
-    expect(new Set(commands.map(({ approval_id: token }) => token)).size).toBe(1);
-    expect(await findUpdate(it.database.read, id)).toMatchObject({ state: 'approved' });
-  });
-
   test('an approval whose key is revoked returns its update to pending and is not signed again', async () => {
     const it = await createApprovalsApp(engine);
     const id = await it.addUpdate();

@@ -65,6 +65,7 @@ export async function deliverCommands(
   if (!lock) return [];
   const nowMs = platform.now();
   await markReceived(tx, { agentId, ids: received, nowMs });
+  // The host has said what it received: what is overdue now it has not.
   await expireCommands(tx, platform, { agentId });
   const { open, notAfterMs } = await openCommands(tx, { agentId, nowMs });
   const wanted = ownUpdateOnly ? await ownUpdates(tx, open) : open;

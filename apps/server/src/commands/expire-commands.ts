@@ -1,23 +1,59 @@
 import type { Tx } from '../platform/db/engine.ts';
+import { createListening } from '../platform/listening.ts';
 import type { Platform } from '../platform/platform.ts';
+import { type BackgroundWork, repeat } from '../platform/repeat.ts';
 import { updatesOfCommand } from './named-updates.ts';
 import { queueCommand } from './queue-command.ts';
-import { compareAndSwapStatus, overdue, stillApproved } from './store.ts';
+import { compareAndSwapStatus, type Overdue, overdue, stillApproved } from './store.ts';
 
 /** Commands that one call examines. */
-export const EXPIRE_MAX = 500;
+const EXPIRE_MAX = 500;
+
+/** Ends overdue commands, again and again. */
+export function createCommandExpiry(
+  platform: Platform,
+  { intervalMs }: { intervalMs: number },
+): BackgroundWork {
+  const looks = createExpiryLooks(platform, { everyMs: intervalMs });
+  return repeat({
+    intervalMs,
+    async run() {
+      try {
+        await looks.next();
+      } catch (error) {
+        // An unavailable database must not end the process: the next run tries again.
+        platform.log.error('the expiry of commands failed', { error: String(error) });
+      }
+    },
+  });
+}
+
+/** The looks at all hosts. After a gap between them no delivered command expires before its host had the time to answer. */
+export function createExpiryLooks(
+  platform: Pick<Platform, 'database' | 'newId' | 'now'>,
+  { everyMs }: { everyMs: number },
+): { next(): Promise<void> } {
+  const listening = createListening(everyMs);
+  return {
+    async next() {
+      const listeningSince = listening.since(platform.now());
+      await platform.database.transact((tx) => expireCommands(tx, platform, { listeningSince }));
+      listening.looked(platform.now());
+    },
+  };
+}
 
 /**
- * Ends the expired open commands of one agent or of all (at most EXPIRE_MAX). While the approval of an
- * install command is live, the command is issued anew. Returns how many expired.
+ * Ends overdue commands (at most EXPIRE_MAX). While the approval of an install command is live, the command is issued anew.
+ * Returns how many ended.
  */
 export async function expireCommands(
   tx: Tx,
   platform: Pick<Platform, 'newId' | 'now'>,
-  { agentId }: { agentId: string | null },
+  of: Overdue,
 ): Promise<number> {
   const nowMs = platform.now();
-  const commands = await overdue(tx, { agentId, nowMs, limit: EXPIRE_MAX });
+  const commands = await overdue(tx, { of, nowMs, limit: EXPIRE_MAX });
   const installs = commands.filter((command) => command.action === 'install_update');
   const live = await stillApproved(tx, { commandIds: installs.map((command) => command.id), nowMs });
   let expired = 0;

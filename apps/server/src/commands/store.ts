@@ -1,5 +1,6 @@
 import type { CommandAction, CommandStatus } from '@tidegate/protocol/states';
-import type { Insertable, Selectable, Updateable } from 'kysely';
+import { type Insertable, type Selectable, sql, type Updateable } from 'kysely';
+import { PATIENCE_MS } from '../agents/patience-store.ts';
 import { chunks } from '../platform/db/chunks.ts';
 import type { Covered } from '../platform/db/create-row-seals.ts';
 import type { Db, Tx } from '../platform/db/engine.ts';
@@ -127,18 +128,35 @@ export async function ownUpdates(db: Db, commands: readonly CommandRow[]): Promi
   return commands.filter(({ id, action }) => action === 'update_agent' || own.has(id));
 }
 
-/** Expired open commands of one agent or of all. */
+/** Whose overdue commands end: those of a host that is checking in, or of all hosts of a server that listens since then. */
+export type Overdue = { readonly agentId: string } | { readonly listeningSince: number };
+
+/**
+ * Open commands past their end. Of all hosts without those that a host may have and had no time to say so: it has three of
+ * its intervals, during which the server listened.
+ */
 export async function overdue(
   db: Db,
-  args: { agentId: string | null; nowMs: number; limit: number },
+  { of, nowMs, limit }: { of: Overdue; nowMs: number; limit: number },
 ): Promise<CommandRow[]> {
-  let query = db
-    .selectFrom('agent_commands')
-    .selectAll()
-    .where('status', 'in', ['pending', 'sent'])
-    .where('expires_at', '<=', args.nowMs);
-  if (args.agentId !== null) query = query.where('agent_id', '=', args.agentId);
-  return query.orderBy('id').limit(args.limit).execute();
+  const open = db
+    .selectFrom('agent_commands as c')
+    .selectAll('c')
+    .where('c.status', 'in', ['pending', 'sent'])
+    .where('c.expires_at', '<=', nowMs)
+    .orderBy('c.id')
+    .limit(limit);
+  if ('agentId' in of) return open.where('c.agent_id', '=', of.agentId).execute();
+  const silentSince = sql<number>`${sql.lit(nowMs)} - ${PATIENCE_MS}`;
+  return open
+    .innerJoin('agents as a', 'a.id', 'c.agent_id')
+    .where((e) =>
+      e.or([
+        e('c.status', '=', 'pending'),
+        e.and([e('c.sent_at', '<=', silentSince), e(sql.lit(of.listeningSince), '<=', silentSince)]),
+      ]),
+    )
+    .execute();
 }
 
 /** The open commands that name one of these updates, by id. */

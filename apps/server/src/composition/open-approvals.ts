@@ -8,6 +8,7 @@ import { createFixFinder } from '../approvals/offer-fixes.ts';
 import { mountVulnerabilityPolicy } from '../approvals/policy-routes.ts';
 import { mountApprovals } from '../approvals/routes.ts';
 import { mountBlackouts } from '../blackouts/routes.ts';
+import { createCommandExpiry } from '../commands/expire-commands.ts';
 import { createHoldBackground } from '../holds/manage-holds.ts';
 import { mountHolds } from '../holds/routes.ts';
 import { createOriginBackground } from '../origins/register-origin.ts';
@@ -45,6 +46,7 @@ export function openApprovals(
   const by = (fenced: Platform): ApprovalDeps => ({ ...deps, platform: fenced });
   const judging = (fenced: Platform) => ({ platform: fenced, config, worker: advisories });
   workOfOne.use('approvals', (fenced) => createApprovalBackground(by(fenced), every));
+  workOfOne.use('expiry of commands', (fenced) => createCommandExpiry(fenced, every));
   workOfOne.use('artifact ledger', (fenced) => createLedgerBackground(by(fenced), every));
   workOfOne.use('statements about vulnerabilities', (fenced) => createStatementBackground(fenced, every));
   workOfOne.use('smallest fixes', (fenced) => createFixFinder(judging(fenced)));

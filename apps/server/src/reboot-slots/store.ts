@@ -1,6 +1,6 @@
 import { LOOK_MAX_AGE_MS } from '@tidegate/protocol/probes';
 import { type Selectable, sql } from 'kysely';
-import { CHECK_IN_INTERVAL_SECONDS, ONLINE_INTERVALS } from '../agents/presence.ts';
+import { PATIENCE_MS } from '../agents/patience-store.ts';
 import type { Db, Tx } from '../platform/db/engine.ts';
 import type { Tables } from '../platform/db/tables.ts';
 import { DEFAULT_LIMITS, type Limits, type SlotCounts } from './slot-rules.ts';
@@ -89,8 +89,7 @@ export async function countHealthyOthers(
 
 /** A condition on `a` (agents) and `p` (agent_presence). */
 export function isOnline(nowMs: number) {
-  const patienceMs = sql`coalesce(a.polling_interval_seconds, ${sql.lit(CHECK_IN_INTERVAL_SECONDS)}) * ${sql.lit(ONLINE_INTERVALS * 1_000)}`;
-  return sql<boolean>`p.last_seen_at > ${sql.lit(nowMs)} - ${patienceMs}`;
+  return sql<boolean>`p.last_seen_at > ${sql.lit(nowMs)} - ${PATIENCE_MS}`;
 }
 
 export async function insertSlot(tx: Tx, row: SlotRow): Promise<void> {
