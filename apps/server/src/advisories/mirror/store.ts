@@ -28,7 +28,15 @@ export async function holdSnapshots(tx: Tx, { engine }: { engine: 'sqlite' | 'po
   if (engine === 'postgres') await sql`LOCK TABLE mirror_snapshots IN SHARE MODE`.execute(tx);
 }
 
-/** Reads one snapshot, and on PostgreSQL locks its row until the transaction ends. */
+/**
+ * Keeps every transaction that locks or holds a snapshot out until this one ends, and first waits for those under way:
+ * a first snapshot has no row that they could have locked. Must come before any other lock of the transaction.
+ */
+export async function lockAllSnapshots(tx: Tx, { engine }: { engine: 'sqlite' | 'postgres' }): Promise<void> {
+  if (engine === 'postgres') await sql`LOCK TABLE mirror_snapshots IN EXCLUSIVE MODE`.execute(tx);
+}
+
+/** Reads one snapshot, and on PostgreSQL locks its row, if it has one, until the transaction ends. */
 export async function lockSnapshot(
   tx: Tx,
   { base, engine }: { base: string; engine: 'sqlite' | 'postgres' },

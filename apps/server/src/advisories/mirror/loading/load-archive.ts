@@ -15,7 +15,7 @@ import {
   expireChecks,
   findAbandonedLoads,
   insertRecords,
-  lockSnapshot,
+  lockAllSnapshots,
   readSnapshots,
   saveSnapshot,
 } from '../store.ts';
@@ -220,7 +220,8 @@ async function activateSnapshot(
   const { base, loadId, records } = snapshot;
   const { engine } = platform.database;
   await platform.database.transact(async (tx) => {
-    await lockSnapshot(tx, { base, engine });
+    // An answer that is being stored would outlive a first snapshot.
+    await lockAllSnapshots(tx, { engine });
     const at = { loadId, nowMs: platform.now(), phase: 'activating', done: records, total: records };
     if (!(await beat(tx, at))) throw new LoadLost(`another process took over the load of ${base}`);
     await saveSnapshot(tx, snapshot);
