@@ -733,9 +733,19 @@ export const MUTANTS: readonly Mutant[] = [
   {
     rule: 'statements: a record of several CVEs is none of them',
     file: 'apps/server/src/advisories/finding-details.ts',
-    from: 'return isOne ? [...all].slice(0, NAMES_MAX) : [id];',
-    to: 'return [...all].slice(0, NAMES_MAX);',
+    from: 'names: about.length <= 1 ? same.slice(0, NAMES_MAX) : [id],',
+    to: 'names: same.slice(0, NAMES_MAX),',
     test: ['apps/server/src/advisories/closure-facts.test.ts', 'an advisory about several CVEs: its own'],
+  },
+  {
+    rule: 'findings: an advisory about several has no place of its own only if each of them has a record',
+    file: 'apps/server/src/advisories/same-vulnerability.ts',
+    from: 'cves.every((cve) => about.has(cve))',
+    to: 'cves.some((cve) => about.has(cve))',
+    test: [
+      'apps/server/src/advisories/closure-facts.test.ts',
+      'stands beside an advisory about several if another of these has no record',
+    ],
   },
   {
     rule: 'statements: one that was revoked meanwhile mints nothing',

@@ -2,6 +2,7 @@ import type { PlanAction } from '@tidegate/protocol/plan';
 import { describe, expect, test } from 'vitest';
 import { closureFacts, createPackageJudge } from './closure-facts.ts';
 import { closurePackages } from './closure-packages.ts';
+import { partCounts } from './closure-parts.ts';
 import type { Exploited } from './exploited/store.ts';
 import type { InstalledPackage } from './installed-package.ts';
 import type { Check } from './store.ts';
@@ -193,6 +194,115 @@ describe('the three lists of a closure', () => {
     });
     expect(findings[0]).toMatchObject({ id, malicious: true });
     expect(findings[1]).toMatchObject({ id: 'A', malicious: false });
+  });
+});
+
+describe('a vulnerability that several advisories tell of', () => {
+  const records = {
+    'DEBIAN-CVE-1': { upstream: ['CVE-1'], database_specific: { severity: 'LOW' } },
+    'DEBIAN-CVE-2': { upstream: ['CVE-2'] },
+    'DSA-1': { upstream: ['CVE-1'], summary: 'overflow', database_specific: { severity: 'HIGH' } },
+    'DSA-12': { upstream: ['CVE-1', 'CVE-2'], database_specific: { severity: 'CRITICAL' } },
+    'GHSA-1': { aliases: ['CVE-1'] },
+    'PYSEC-1': { aliases: ['CVE-1'] },
+    'PYSEC-2': { aliases: ['GHSA-1'] },
+    'ALSA-1': { related: ['CVE-1'] },
+  };
+
+  test.each<[string, string[], Record<string, string[]>]>([
+    ['stands once', ['DSA-1', 'DEBIAN-CVE-1'], { 'DEBIAN-CVE-1': ['CVE-1', 'DSA-1'] }],
+    ['whether or not one names the other', ['PYSEC-1', 'GHSA-1'], { 'GHSA-1': ['CVE-1', 'PYSEC-1'] }],
+    ['also if only the second names the first', ['GHSA-1', 'PYSEC-2'], { 'GHSA-1': ['CVE-1', 'PYSEC-2'] }],
+    [
+      'has the advisory about several that it is in',
+      ['DEBIAN-CVE-2', 'DSA-12', 'DEBIAN-CVE-1'],
+      { 'DEBIAN-CVE-1': ['CVE-1', 'DSA-12'], 'DEBIAN-CVE-2': ['CVE-2', 'DSA-12'] },
+    ],
+    [
+      'stands beside an advisory about several if another of these has no record',
+      ['DSA-12', 'DEBIAN-CVE-1'],
+      { 'DEBIAN-CVE-1': ['CVE-1'], 'DSA-12': [] },
+    ],
+    ['stands beside what is only related to it', ['ALSA-1', 'GHSA-1'], { 'ALSA-1': [], 'GHSA-1': ['CVE-1'] }],
+  ])('%s', (_what, ids, expected) => {
+    const brought = facts({ checks: [check('3.0.12-1', { ids })], records });
+    const removed = facts({ checks: [check('3.0.11-1', { ids }), check('3.0.12-1', {})], records });
+    for (const list of [brought.findings, removed.fixed])
+      expect(Object.fromEntries(list.map(({ id, aliases }) => [id, aliases]))).toEqual(expected);
+    const count = Object.keys(expected).length;
+    expect(partCounts(removed)).toEqual({ introduces: 0, stays: 0, fixes: count });
+  });
+
+  test('has the worst severity of its own records, else that of the advisory, and what any of them says', () => {
+    const ids = ['DEBIAN-CVE-1', 'DEBIAN-CVE-2', 'DSA-1', 'DSA-12'];
+    const { findings } = facts({
+      checks: [check('3.0.12-1', { ids })],
+      records,
+      exploited: { 'CVE-2': { kev: true, epss: 0.4 } },
+      isKevKnown: true,
+    });
+    expect(findings).toMatchObject([
+      { id: 'DEBIAN-CVE-2', severity: 'critical', kev: true, epss: 0.4 },
+      { id: 'DEBIAN-CVE-1', severity: 'high', summary: 'overflow', kev: false, epss: null },
+    ]);
+  });
+
+  test('stays if it has one of them afterwards, and is not new if the host has another of them', () => {
+    const { findings, fixed } = facts({
+      checks: [check('3.0.11-1', { ids: ['DSA-1', 'DSA-12'] }), check('3.0.12-1', { ids: ['DEBIAN-CVE-1'] })],
+      records,
+    });
+    expect(findings).toMatchObject([{ id: 'DEBIAN-CVE-1', change: 'still_present' }]);
+    expect(fixed).toMatchObject([{ id: 'DSA-12' }]);
+  });
+
+  test('an advisory fixes what of it does not stay', () => {
+    const before = ['DEBIAN-CVE-1', 'DEBIAN-CVE-2', 'DSA-12'];
+    const { findings, fixed } = facts({
+      checks: [check('3.0.11-1', { ids: before }), check('3.0.12-1', { ids: ['DEBIAN-CVE-2'] })],
+      records,
+    });
+    expect(findings).toMatchObject([{ id: 'DEBIAN-CVE-2', change: 'still_present' }]);
+    expect(fixed).toMatchObject([{ id: 'DEBIAN-CVE-1', aliases: ['CVE-1', 'DSA-12'] }]);
+    expect(fixed).toHaveLength(1);
+  });
+
+  test('stands beside an advisory about more than a record keeps', () => {
+    const placeOf = (count: number) => {
+      const cves = Array.from({ length: count }, (_, i) => `CVE-${i}`);
+      const ids = [...cves, 'DSA-1'];
+      const { findings } = facts({
+        checks: [check('3.0.12-1', { ids })],
+        records: { 'DSA-1': { upstream: cves } },
+      });
+      return findings.filter(({ id }) => id === 'DSA-1').length;
+    };
+    expect([placeOf(99), placeOf(100)]).toEqual([0, 1]);
+  });
+
+  test('a statement may name it by each of its own ids, and by none of an advisory about several', () => {
+    const ids = ['DEBIAN-CVE-1', 'DEBIAN-CVE-2', 'DSA-1', 'DSA-12'];
+    const { findings } = facts({ checks: [check('3.0.12-1', { ids })], records });
+    expect(findings.map(({ names }) => names)).toEqual([
+      ['DEBIAN-CVE-1', 'CVE-1', 'DSA-1'],
+      ['DEBIAN-CVE-2', 'CVE-2'],
+    ]);
+  });
+
+  test('is unimportant only if the advisory about several says so too', () => {
+    const specific = { ecosystem_specific: { urgency: 'unimportant' } };
+    const affected = [{ package: { ecosystem: 'Debian:12', name: 'openssl' }, ...specific }];
+    const wordsOf = (dsa: object) =>
+      facts({
+        checks: [check('3.0.12-1', { ids: ['DEBIAN-CVE-1', 'DEBIAN-CVE-2', 'DSA-12'] })],
+        records: {
+          'DEBIAN-CVE-1': { ...records['DEBIAN-CVE-1'], affected },
+          'DEBIAN-CVE-2': { ...records['DEBIAN-CVE-2'], affected },
+          'DSA-12': { ...records['DSA-12'], ...dsa },
+        },
+      }).findings.map(({ vendor }) => vendor?.status ?? null);
+    expect(wordsOf({ affected })).toEqual(['unimportant', 'unimportant']);
+    expect(wordsOf({})).toEqual([null, null]);
   });
 });
 

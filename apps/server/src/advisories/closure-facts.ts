@@ -1,9 +1,11 @@
 import type { Ecosystem } from '@tidegate/protocol/scalars';
+import { worstSeverity } from '../updates/queue-rules.ts';
 import type { Basis } from './basis-rules.ts';
 import type { ClosurePackage } from './closure-packages.ts';
 import type { Exploited } from './exploited/store.ts';
 import { type AdvisoryDetails, advisoryDetails, fixedIn } from './finding-details.ts';
 import { isFresh } from './freshness.ts';
+import { type RecordIds, type Told, toldBy, vulnerabilitiesBy } from './same-vulnerability.ts';
 import type { Check } from './store.ts';
 import { type Subject, type SubjectsOf, subjectKey } from './subjects.ts';
 import { sharedWord, type VendorWord, vendorWord } from './vendor-word.ts';
@@ -96,10 +98,16 @@ export function createPackageJudge(args: {
     details.set(id, known);
     return known;
   }
+  const joins = new Map<string, Joined>();
   return (one) => {
     const after = sideOf(one.after, { checks, nowMs, maxAgeMs });
     const before = one.before && sideOf(one.before, { checks, nowMs, maxAgeMs });
-    return { after, before, ...compare({ ecosystem, one, after, before, detailsOf, exploited, isKevKnown }) };
+    // The packages of one source have the same records: those of a kernel are thousands.
+    const key = JSON.stringify([one.after.subjects, one.before?.subjects]);
+    const joined = joins.get(key) ?? join({ after, before, detailsOf });
+    joins.set(key, joined);
+    const of = { ecosystem, one, after, before, joined, detailsOf, exploited, isKevKnown };
+    return { after, before, ...compare(of) };
   };
 }
 
@@ -170,10 +178,55 @@ function sideOf(
   return { ids, reasons, used, missing };
 }
 
+/** Ids of one vulnerability. */
+const IDS_MAX = 100;
+
 const WORST_FIRST: readonly UncheckedReason[] = ['unreachable', 'undecidable', 'uncovered'];
 
 function worstReason(reasons: readonly UncheckedReason[]): UncheckedReason | null {
   return WORST_FIRST.find((reason) => reasons.includes(reason)) ?? null;
+}
+
+/** The records of a package before and after, joined to vulnerabilities. */
+interface Joined {
+  readonly after: readonly Told[];
+  /** Those of `after` that the host is known to have already. */
+  readonly had: ReadonlySet<Told>;
+  /** What the version before has and the one after has not, by record and joined. */
+  readonly goneRecords: readonly string[];
+  readonly gone: readonly Told[];
+}
+
+function join({
+  after,
+  before,
+  detailsOf,
+}: {
+  after: Side;
+  before: Side | null;
+  detailsOf: (id: string) => AdvisoryDetails;
+}): Joined {
+  const isThere = [...after.ids.keys()];
+  const wasThere = [...(before?.ids.keys() ?? [])];
+  const all = new Set([...isThere, ...wasThere]);
+  const ids = new Map(
+    [...all].map((id): [string, RecordIds] => {
+      const { about, names } = detailsOf(id);
+      return [id, { cves: about, names }];
+    }),
+  );
+  const vulnerabilityOf = vulnerabilitiesBy(ids);
+  const namesOf = (id: string) => [id, ...detailsOf(id).aliases, vulnerabilityOf(id)];
+  const had = new Set(wasThere.flatMap(namesOf));
+  const has = new Set(isThere.flatMap(namesOf));
+  const told = toldBy(isThere, { known: isThere, ids, vulnerabilityOf });
+  const goneRecords = wasThere.filter((id) => !namesOf(id).some((name) => has.has(name)));
+  return {
+    after: told,
+    had: new Set(told.filter(({ records }) => records.flatMap(namesOf).some((name) => had.has(name)))),
+    goneRecords,
+    gone: toldBy(goneRecords, { known: all, ids, vulnerabilityOf }),
+  };
 }
 
 /**
@@ -185,86 +238,76 @@ function compare(args: {
   one: ClosurePackage;
   after: Side;
   before: Side | null;
+  joined: Joined;
   detailsOf: (id: string) => AdvisoryDetails;
   exploited: ReadonlyMap<string, Exploited>;
   isKevKnown: boolean;
 }): { findings: Finding[]; fixed: Fix[]; evidence: Exploitation[] } {
-  const { ecosystem, one, after, before, detailsOf, exploited, isKevKnown } = args;
-  const namesOf = (id: string) => [id, ...detailsOf(id).aliases];
-  const had = new Set([...(before?.ids.keys() ?? [])].flatMap(namesOf));
-  const has = new Set([...after.ids.keys()].flatMap(namesOf));
-  const findings: Finding[] = [];
-  const shown = new Set<string>();
-  for (const [id, subject] of after.ids) {
-    // GHSA and PYSEC describe the same vulnerability: one is shown, with the other among its aliases.
-    if (shown.has(id)) continue;
-    for (const name of namesOf(id)) shown.add(name);
-    const { aliases, names, summary, severity, record } = detailsOf(id);
+  const { ecosystem, one, after, before, joined, detailsOf, exploited, isKevKnown } = args;
+  const findings = joined.after.map((told): Finding => {
     // What excuses must hold for every record that is shown as this one, what aggravates for one of them.
-    const joined = namesOf(id).flatMap((name) => {
-      const found = after.ids.get(name);
-      return found ? [{ details: detailsOf(name), subject: found }] : [];
+    const records = [...told.records, ...told.within].flatMap((id) => {
+      const subject = after.ids.get(id);
+      return subject ? [{ details: detailsOf(id), subject }] : [];
     });
-    const { kev, epss } = worstOf(
-      joined.flatMap(({ details }) => details.cves),
-      exploited,
-    );
-    const isKevComplete = isKevKnown && joined.every(({ details }) => details.record !== null);
-    findings.push({
-      package: one.name,
-      version: one.version,
-      id,
-      aliases,
-      severity,
-      summary,
-      fixedIn: fixedIn(record, ecosystem, subject),
+    const fixes = records.map(({ details, subject }) => fixedIn(details.record, ecosystem, subject));
+    return {
+      ...{ package: one.name, version: one.version },
+      ...shownOf(told, { detailsOf, exploited, isKevKnown }),
+      fixedIn: fixes.find((version) => version !== null) ?? null,
       inClosure: one.isTop ? 'top' : 'dependency',
-      change: namesOf(id).some((name) => had.has(name)) ? 'still_present' : 'introduced',
-      malicious: joined.some(({ details }) => details.malicious),
-      names,
-      vendor: sharedWord(joined.map(({ details, subject: of }) => vendorWord(details.record, of))),
-      ...(kev || isKevComplete ? { kev } : {}),
-      epss,
-    });
-  }
+      change: joined.had.has(told) ? 'still_present' : 'introduced',
+      malicious: records.some(({ details }) => details.malicious),
+      names: distinct(told.records.flatMap((id) => detailsOf(id).names)),
+      vendor: sharedWord(records.map(({ details, subject }) => vendorWord(details.record, subject))),
+    };
+  });
   // "Fixed" needs the state after the update to be fully checked.
   const isAfterKnown = isKnown(after);
-  const gone = [...(before?.ids.keys() ?? [])].filter((id) => !namesOf(id).some((name) => has.has(name)));
   const isComplete = isAfterKnown && isKnown(before);
-  const touched = [...after.ids.keys(), ...(isAfterKnown ? gone : [])].map(detailsOf);
+  const touched = [...after.ids.keys(), ...(isAfterKnown ? joined.goneRecords : [])].map(detailsOf);
   const evidence = touched.map(({ cves, record }) => ({
     ...worstOf(cves, exploited),
     isComplete: record !== null,
   }));
+  const fixed = (isAfterKnown ? joined.gone : []).map((told) => ({
+    ...{ package: one.name, version: before?.ids.get(told.records[0])?.version ?? '' },
+    ...shownOf(told, { detailsOf, exploited, isKevKnown }),
+  }));
+  return { findings, fixed, evidence: [...evidence, { kev: false, epss: null, isComplete }] };
+}
+
+/** What all records of a vulnerability say of it, under the id of the first. */
+function shownOf(
+  { records, within }: Told,
+  of: {
+    detailsOf: (id: string) => AdvisoryDetails;
+    exploited: ReadonlyMap<string, Exploited>;
+    isKevKnown: boolean;
+  },
+): Pick<Finding, 'id' | 'aliases' | 'severity' | 'summary' | 'kev' | 'epss'> {
+  const [id] = records;
+  const details = records.map(of.detailsOf);
+  const others = [...details.flatMap(({ aliases, names }) => [...aliases, ...names]), ...records, ...within];
+  const { kev, epss } = worstOf(
+    details.flatMap(({ cves }) => cves),
+    of.exploited,
+  );
+  const isKevComplete = of.isKevKnown && details.every(({ record }) => record !== null);
+  const severitiesOf = (some: readonly AdvisoryDetails[]) => some.flatMap(({ severity }) => severity ?? []);
+  // The severity of an advisory about several may be that of another one: it counts where nothing else is known.
+  const severity =
+    worstSeverity(severitiesOf(details)) ?? worstSeverity(severitiesOf(within.map(of.detailsOf)));
   return {
-    findings,
-    fixed: isAfterKnown ? fixesOf({ one, before, gone, detailsOf, exploited, isKevKnown }) : [],
-    evidence: [...evidence, { kev: false, epss: null, isComplete }],
+    ...{ id, aliases: distinct(others).filter((one) => one !== id) },
+    ...{ severity, summary: details.find((one) => one.summary)?.summary ?? '' },
+    ...(kev || isKevComplete ? { kev } : {}),
+    epss,
   };
 }
 
-/** The vulnerabilities that are gone, each once: GHSA and PYSEC may describe the same one. */
-function fixesOf(args: {
-  one: ClosurePackage;
-  before: Side | null;
-  gone: readonly string[];
-  detailsOf: (id: string) => AdvisoryDetails;
-  exploited: ReadonlyMap<string, Exploited>;
-  isKevKnown: boolean;
-}): Fix[] {
-  const { one, before, gone, detailsOf, exploited, isKevKnown } = args;
-  const shown = new Set<string>();
-  const fixes: Fix[] = [];
-  for (const id of gone) {
-    if (shown.has(id)) continue;
-    const { aliases, cves, summary, severity, record } = detailsOf(id);
-    for (const name of [id, ...aliases]) shown.add(name);
-    const version = before?.ids.get(id)?.version ?? '';
-    const { kev, epss } = worstOf(cves, exploited);
-    const fix = { package: one.name, version, id, aliases, severity, summary, epss };
-    fixes.push(kev || (isKevKnown && record !== null) ? { ...fix, kev } : fix);
-  }
-  return fixes;
+function distinct(ids: readonly string[]): string[] {
+  return [...new Set(ids)].slice(0, IDS_MAX);
 }
 
 /** A package that is not on the host has nothing that could be unknown. */

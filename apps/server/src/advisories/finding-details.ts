@@ -2,6 +2,7 @@ import type { Ecosystem } from '@tidegate/protocol/scalars';
 import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import { compareVersions } from '@tidegate/versions';
 import { Compile } from 'typebox/compile';
+import { JOINS_MAX } from './mirror/records/record-rules.ts';
 import { type OsvRecord as Osv, OsvRecord } from './osv-schema.ts';
 import { severityOf } from './severity.ts';
 import type { Subject } from './subjects.ts';
@@ -11,6 +12,8 @@ export interface AdvisoryDetails {
   readonly aliases: readonly string[];
   /** Its CVEs, whatever the field (AlmaLinux uses `related`): only for ordering. */
   readonly cves: readonly string[];
+  /** The CVEs that it is an id of, or an advisory about, and itself where more may have been cut off; none that is only related. */
+  readonly about: readonly string[];
   /** All ids of the one vulnerability that it describes: only its own where it describes several CVEs. */
   readonly names: readonly string[];
   readonly summary: string;
@@ -21,7 +24,6 @@ export interface AdvisoryDetails {
 }
 
 const SUMMARY_MAX_CHARS = 500;
-const ALIASES_MAX = 100;
 const CVES_MAX = 300;
 const NAMES_MAX = 20;
 /** Compiled: a judgment reads thousands. */
@@ -32,15 +34,21 @@ const MALICIOUS_CODE = 'CWE-506';
 /** Reads a stored record; a missing or unreadable one still yields its id. */
 export function advisoryDetails(id: string, text: string | null): AdvisoryDetails {
   const record = text === null ? null : recordOf(text);
-  const aliases = (record?.aliases ?? []).slice(0, ALIASES_MAX);
+  const aliases = (record?.aliases ?? []).slice(0, JOINS_MAX);
   const isMalware =
     [id, ...aliases].some((one) => one.startsWith('MAL-')) ||
     (record?.database_specific?.cwe_ids ?? []).includes(MALICIOUS_CODE);
-  const joined = [id, ...aliases, ...(record?.upstream ?? []), ...(record?.related ?? [])];
+  const lists = [record?.aliases ?? [], record?.upstream ?? []];
+  const same = [...new Set([id, ...lists.flat()])];
+  const isCut = lists.some((list) => list.length >= JOINS_MAX);
+  const about = same.filter((one) => isCve(one) || (isCut && one === id));
   return {
     aliases,
-    cves: joined.filter((one) => one.startsWith('CVE-')).slice(0, CVES_MAX),
-    names: namesOf(id, [...aliases, ...(record?.upstream ?? [])]),
+    cves: [...same, ...(record?.related ?? [])].filter(isCve).slice(0, CVES_MAX),
+    about,
+    // A record about several CVEs (an advisory of a distribution) is none of them: a statement about one would also
+    // cover the others.
+    names: about.length <= 1 ? same.slice(0, NAMES_MAX) : [id],
     summary: (record?.summary ?? '').slice(0, SUMMARY_MAX_CHARS),
     severity: record ? severityOf(record) : null,
     malicious: isMalware,
@@ -53,14 +61,8 @@ function recordOf(text: string): Osv | null {
   return json.ok && records.Check(json.value) ? json.value : null;
 }
 
-/**
- * A record about several CVEs (an advisory of a distribution) is none of them: a statement about one would also cover
- * the others.
- */
-function namesOf(id: string, others: readonly string[]): string[] {
-  const all = new Set([id, ...others]);
-  const isOne = [...all].filter((one) => one.startsWith('CVE-')).length <= 1;
-  return isOne ? [...all].slice(0, NAMES_MAX) : [id];
+function isCve(id: string): boolean {
+  return id.startsWith('CVE-');
 }
 
 /** The lowest version above the given one that fixes it; null when none is known. */

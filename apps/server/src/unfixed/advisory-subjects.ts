@@ -1,9 +1,9 @@
 import { advisoryDetails } from '../advisories/finding-details.ts';
+import type { RecordIds } from '../advisories/same-vulnerability.ts';
 import { readAdvisories, readRecordMarks } from '../advisories/store.ts';
 import { chunks } from '../platform/db/chunks.ts';
 import type { Db } from '../platform/db/engine.ts';
 import { takeTurn } from '../platform/turns.ts';
-import type { RecordIds } from './shared-rows.ts';
 import { type Judgements, vulnerabilitiesOf } from './unfixed-rules.ts';
 
 const READ_RECORDS = 200;

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { type KnownRow, type RecordIds, rowsByRecord } from './shared-rows.ts';
+import type { RecordIds } from '../advisories/same-vulnerability.ts';
+import { type KnownRow, rowsByRecord } from './shared-rows.ts';
 import { placeOf } from './unfixed-rules.ts';
 
 const SUBJECT = { ecosystem: 'Debian:12', name: 'openssl', version: '1-1' };

@@ -1,12 +1,6 @@
+import { type RecordIds, vulnerabilitiesBy } from '../advisories/same-vulnerability.ts';
 import type { Subject } from '../advisories/subjects.ts';
 import { type Judgements, placeOf, placeOfKey } from './unfixed-rules.ts';
-
-/** What a record of a vulnerability database is about. */
-export interface RecordIds {
-  readonly cves: readonly string[];
-  /** All ids of the one vulnerability; only its own if it is about several. */
-  readonly names: readonly string[];
-}
 
 /** A row of the list that an earlier pass wrote. */
 export interface KnownRow {
@@ -72,17 +66,7 @@ function rowsAt(of: {
   const records = [...new Set([...judged, ...knownRows.keys()])].sort();
   const ids = new Map(records.map((record) => [record, idsOf(record)]));
   const isOfOne = (record: string) => distinctCves(ids.get(record) ?? NO_IDS).length <= 1;
-  const cveNamed = new Map<string, string>();
-  for (const record of records.filter(isOfOne)) {
-    const { cves, names } = ids.get(record) ?? NO_IDS;
-    const [cve] = cves;
-    if (cve !== undefined) for (const name of names) cveNamed.set(name, cve);
-  }
-  const vulnerabilityOf = (record: string): string => {
-    const { cves, names } = ids.get(record) ?? NO_IDS;
-    const named = names.find((name) => cveNamed.has(name));
-    return cves[0] ?? (named && cveNamed.get(named)) ?? names.toSorted()[0] ?? record;
-  };
+  const vulnerabilityOf = vulnerabilitiesBy(ids);
   const rank = (vulnerability: string) => (a: string, b: string) =>
     Number(knownRows.get(b)?.isNoted ?? false) - Number(knownRows.get(a)?.isNoted ?? false) ||
     (knownRows.get(a)?.firstSeenMs ?? Infinity) - (knownRows.get(b)?.firstSeenMs ?? Infinity) ||

@@ -4,8 +4,9 @@ import { wordsOf } from '../../vendor-word.ts';
 import { type Fields, isFields, isOfFleet, type NamedPackage, packageOf } from './record-packages.ts';
 import { salvageRecord } from './salvage-record.ts';
 
-/** Most aliases of a record, and most characters of a displayed text. */
-const JOINS_MAX = 100;
+/** Ids that are kept of each list of ids of a record. */
+export const JOINS_MAX = 100;
+/** Of a displayed text. */
 const TEXT_MAX_CHARS = 500;
 const ID_MAX_CHARS = 256;
 
