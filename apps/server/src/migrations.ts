@@ -1,7 +1,7 @@
 import { FEEDS_OFF, KEV_DATES } from './advisories/exploited/schema.ts';
 import { schema as advisories, UNUSED_CHECKS } from './advisories/schema.ts';
 import { schema as agentCredentials } from './agent-credentials/schema.ts';
-import { schema as agents, TAGS_ASKED, TIMELINESS, TIMELINESS_FOUND } from './agents/schema.ts';
+import { schema as agents, RARE_STATES, TAGS_ASKED, TIMELINESS, TIMELINESS_FOUND } from './agents/schema.ts';
 import { schema as apiTokens } from './api-tokens/schema.ts';
 import { schema as approvalTokens, BULK_OF_APPROVALS } from './approval-tokens/schema.ts';
 import { schema as approvals } from './approvals/schema.ts';
@@ -148,4 +148,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 397, name: 'retention-clock', statements: RETENTION_CLOCK },
   { version: 403, name: 'tags-asked', statements: TAGS_ASKED },
   { version: 404, name: 'walked-filters', statements: WALKED_FILTERS },
+  { version: 420, name: 'rare-states', statements: RARE_STATES },
 ];

@@ -109,6 +109,13 @@ export const TAGS_ASKED: readonly Statement[] = ['host_tags', 'host_reported_tag
   { postgres: `ANALYZE ${table}` },
 ]);
 
+/** Finds the few hosts of a large fleet that are revoked, or not bound to a machine, in the order of the list. */
+export const RARE_STATES: readonly Statement[] = [
+  'DROP INDEX agents_revoked',
+  `CREATE INDEX agents_revoked ON agents (hostname, id) WHERE status = 'revoked'`,
+  `CREATE INDEX agents_unbound ON agents (hostname, id) WHERE status = 'active' AND machine_id IS NULL`,
+];
+
 /** What hosts last said of their lists and clock; hosts without a row are unknown. */
 export const TIMELINESS: readonly Statement[] = [
   `CREATE TABLE agent_timeliness (
