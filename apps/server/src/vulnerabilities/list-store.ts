@@ -115,14 +115,18 @@ export async function countVulnerabilities(db: Db, selection: VulnerabilitySelec
   return Number(rows[0]?.total);
 }
 
-/** The vulnerability with this id, else the most urgent one with this alias; also one that no host has any more. */
+/**
+ * The vulnerability with this id, else the most urgent one with this alias; also one that no host has any more. One that
+ * hosts have goes before a former one: its id may have become an alias of the other.
+ */
 export async function findVulnerability(
   db: Db,
   { name, scope }: { name: string; scope: GroupScope },
 ): Promise<VulnerabilityRow | null> {
   const { rows } = await sql<VulnerabilityRow>`SELECT ${COLUMNS} FROM ${seen(scope)} AS seen
     WHERE id IN (${named(name)})
-    ORDER BY CASE WHEN upper(id) = ${name.toUpperCase()} THEN 0 ELSE 1 END, urgency DESC, id LIMIT 1`.execute(
+    ORDER BY CASE WHEN upper(id) = ${name.toUpperCase()} AND (hosts > 0 OR covers <> '[]') THEN 0
+      WHEN hosts > 0 THEN 1 WHEN upper(id) = ${name.toUpperCase()} THEN 2 ELSE 3 END, urgency DESC, id LIMIT 1`.execute(
     db,
   );
   return rows[0] ? rowOf(rows[0]) : null;

@@ -143,6 +143,38 @@ describe.each(ENGINES)('vulnerabilities on $name', (engine) => {
     }
   });
 
+  test('records that name each other are one, also without a CVE', async () => {
+    const it = await scene();
+    it.record('GHSA-1', { aliases: ['PYSEC-1'] });
+    it.record('PYSEC-1', { aliases: ['GHSA-1'] });
+    it.record('GHSA-2', { aliases: ['CVE-2024-2'] });
+    it.record('PYSEC-2', { aliases: ['GHSA-2'] });
+    const host = await it.addHost({ openssl: '3.0.11-1' });
+    await it.pass();
+    expect((await it.ids()).sort()).toEqual(['CVE-2024-2', 'GHSA-1']);
+    expect(await it.get(`${URL}/PYSEC-1`)).toMatchObject({
+      ...{ id: 'GHSA-1', names: ['GHSA-1', 'PYSEC-1'], hosts: 1 },
+    });
+    expect(await it.get(`${URL}/PYSEC-2`)).toMatchObject({ id: 'CVE-2024-2', hosts: 1 });
+    for (const id of ['PYSEC-1', 'PYSEC-2']) expect(await it.hosts(id)).toEqual([host]);
+  });
+
+  test('an id that became an alias leads to the vulnerability that hosts have', async () => {
+    const it = await scene();
+    it.record('GHSA-1');
+    const host = await it.addHost({ openssl: '3.0.11-1' });
+    await it.pass();
+    expect(await it.get(`${URL}/GHSA-1`)).toMatchObject({ id: 'GHSA-1', hosts: 1 });
+    const modified = '2026-11-02T00:00:00Z';
+    const record = JSON.stringify({ id: 'GHSA-1', modified, aliases: ['CVE-2024-1'] });
+    await it.database.transact((tx) => tx.updateTable('advisories').set({ record, modified }).execute());
+    await it.pass();
+    expect(await it.get(`${URL}/GHSA-1`)).toMatchObject({ id: 'CVE-2024-1', hosts: 1, gone_at: null });
+    await it.install(host, { openssl: '3.0.12-1' });
+    await it.pass();
+    expect(await it.get(`${URL}/GHSA-1`)).toMatchObject({ hosts: 0 });
+  });
+
   test('the list is in the order of urgency, page by page, and filtered', async () => {
     const it = await scene();
     const severity = [{ type: 'CVSS_V3', score: 'CVSS:3.1/AV:N/AC:L/PR:N/UI:N/S:U/C:H/I:H/A:H' }];
