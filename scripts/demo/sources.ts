@@ -13,16 +13,19 @@ export async function startSources() {
   const exported = await startFakeOsvExport(osv);
   stack.defer(exported.stop);
   let today = 0;
+  let publishedAt = '';
   const known = () => VULNERABILITIES.filter(({ day }) => day <= today);
   const kev = await listenOnLoopback((_, response) => {
     const exploited = known().filter(({ exploitedDay = Number.POSITIVE_INFINITY }) => exploitedDay <= today);
     const listed = [...exploited.map(({ cve }) => cve), 'CVE-2021-44228'].map((cveID) => ({ cveID }));
-    response.end(JSON.stringify({ vulnerabilities: listed }));
+    response.end(JSON.stringify({ dateReleased: publishedAt, vulnerabilities: listed }));
   });
   stack.defer(kev.stop);
   const epss = await listenOnLoopback((_, response) => {
     const rows = known().map(({ cve, epss: score }) => `${cve},${score},0.5\n`);
-    response.end(`cve,epss,percentile\n${rows.join('')}CVE-2021-44228,0.97,0.99\n`);
+    response.end(
+      `#score_date:${publishedAt}\ncve,epss,percentile\n${rows.join('')}CVE-2021-44228,0.97,0.99\n`,
+    );
   });
   stack.defer(epss.stop);
   const chat = await listenOnLoopback(async (request, response) => {
@@ -48,6 +51,7 @@ export async function startSources() {
         if (one.day <= day) osv.addRecord(...recordOf(one, at));
       }
       today = day;
+      publishedAt = at;
     },
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };

@@ -270,7 +270,7 @@ export const SETTINGS = {
   }),
   kevUrl: setting({
     env: 'SERVICE_KEV_URL',
-    doc: "CISA's list of exploited vulnerabilities, as JSON; empty disables it. It orders the queue and relaxes no rule. While it is disabled, or was not fetched for 7 days, nothing is known not to be exploited; what it named still counts as exploited.",
+    doc: "CISA's list of exploited vulnerabilities, as JSON; empty disables it. It orders the queue and relaxes no rule. While it is disabled, was not fetched for 7 days, or was released more than 30 days ago, nothing is known not to be exploited; what it named still counts as exploited.",
     schema: nullable(HttpUrl),
     default: null,
     allowed: 'empty, or an http:// or https:// URL',

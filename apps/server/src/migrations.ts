@@ -1,4 +1,4 @@
-import { FEEDS_OFF, KEV_DATES } from './advisories/exploited/schema.ts';
+import { FEEDS_AS_OF, FEEDS_OFF, KEV_DATES } from './advisories/exploited/schema.ts';
 import { schema as advisories, UNUSED_CHECKS } from './advisories/schema.ts';
 import { schema as agentCredentials } from './agent-credentials/schema.ts';
 import { schema as agents, RARE_STATES, TAGS_ASKED, TIMELINESS, TIMELINESS_FOUND } from './agents/schema.ts';
@@ -148,5 +148,6 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 397, name: 'retention-clock', statements: RETENTION_CLOCK },
   { version: 403, name: 'tags-asked', statements: TAGS_ASKED },
   { version: 404, name: 'walked-filters', statements: WALKED_FILTERS },
+  { version: 405, name: 'feeds-as-of', statements: FEEDS_AS_OF },
   { version: 420, name: 'rare-states', statements: RARE_STATES },
 ];

@@ -430,7 +430,9 @@ interface Item39 { "id": string; "ecosystem": "npm" | "pypi" | "apt" | "dnf" | "
 
 interface Answer50 { "items": (Item39)[]; "next_cursor": string | null; "total": number; "total_is_capped"?: true }
 
-interface Answer51 { "at": string | null; "hosts": number; "unknown_hosts": number; "left_out": number; "exploited_list": { "state": "current" | "stale" | "off" | "absent"; "fetched_at": string | null } }
+interface ExploitedList { "state": "current" | "stale" | "outdated" | "off" | "absent"; "fetched_at": string | null; "released_on": string | null }
+
+interface Answer51 { "at": string | null; "hosts": number; "unknown_hosts": number; "left_out": number; "exploited_list": ExploitedList }
 
 interface Item40 { "agent_id": string; "hostname": string; "group": string | null; "packages": ({ "name": string; "version": string })[] }
 
@@ -442,9 +444,9 @@ interface Answer52 { "items": (Item41)[]; "next_cursor": string | null; "total":
 
 interface NotJudged { "ecosystem": "npm" | "pypi" | "apt" | "dnf" | "tidegate"; "os": string; "reason": "cannot" | "not_yet"; "packages": number }
 
-interface Answer53 { "at": string | null; "hosts": number; "unknown_hosts": number; "exploited_list": { "state": "current" | "stale" | "off" | "absent"; "fetched_at": string | null }; "not_judged": (NotJudged)[] }
+interface Answer53 { "at": string | null; "hosts": number; "unknown_hosts": number; "exploited_list": ExploitedList; "not_judged": (NotJudged)[] }
 
-interface Answer54 { "id": string; "names": (string)[]; "summary": string; "severity": string | null; "exploited": boolean | null; "epss": number | null; "packages": (Package3)[]; "hosts": number; "fixable_hosts": number; "waiting_hosts": number; "unfixed_hosts": number; "first_seen_at": string; "gone_at": string | null; "covers": (string)[]; "exploited_list": { "state": "current" | "stale" | "off" | "absent"; "fetched_at": string | null }; "exploited_since": string | null; "fix_due_on": string | null; "counted_at": string | null; "unknown_hosts": number }
+interface Answer54 { "id": string; "names": (string)[]; "summary": string; "severity": string | null; "exploited": boolean | null; "epss": number | null; "packages": (Package3)[]; "hosts": number; "fixable_hosts": number; "waiting_hosts": number; "unfixed_hosts": number; "first_seen_at": string; "gone_at": string | null; "covers": (string)[]; "exploited_list": ExploitedList; "exploited_since": string | null; "fix_due_on": string | null; "counted_at": string | null; "unknown_hosts": number }
 
 interface Fixe2 { "update_id": string; "name": string; "version": string; "state": "pending" | "awaiting_plan" | "approved" | "installing" | "installed" | "failed" | "rejected" | "superseded"; "waits_for": "approval" | "plan" | "check" | "gate" | "hold" | "installation" }
 

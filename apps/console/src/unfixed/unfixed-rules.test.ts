@@ -4,7 +4,7 @@ import { gapText, knownAs, recordsBelow, shownOf } from './unfixed-rules.ts';
 
 const KNOWN: UnfixedCoverage = {
   ...{ at: '2026-11-21T09:00:00Z', hosts: 7, unknown_hosts: 0, left_out: 0 },
-  exploited_list: { state: 'current', fetched_at: '2026-11-21T03:00:00Z' },
+  exploited_list: { state: 'current', fetched_at: '2026-11-21T03:00:00Z', released_on: '2026-11-20' },
 };
 
 test.each<[string, Partial<UnfixedCoverage>, RegExp | null]>([

@@ -97,7 +97,7 @@ describe.each(ENGINES)('the word of the distribution on $name', (engine) => {
     const it = await scene();
     await it.database.transact(async (tx) => {
       await saveScores(tx, 'kev', [['CVE-2019-1', 1]]);
-      await saveFetched(tx, { feed: 'kev', nowMs: it.platform.now(), entries: 1 });
+      await saveFetched(tx, { feed: 'kev', nowMs: it.platform.now(), entries: 1, asOfMs: it.platform.now() });
     });
     const { status, body } = await it.approve(await it.addUpdate());
     expect({ status, introduces: body.introduces }).toMatchObject({
@@ -139,7 +139,7 @@ describe.each(ENGINES)('the word of the distribution on $name', (engine) => {
       'an entry of the KEV list that appeared',
       async (tx, nowMs) => {
         await saveScores(tx, 'kev', [['CVE-2019-1', 1]]);
-        await saveFetched(tx, { feed: 'kev', nowMs, entries: 1 });
+        await saveFetched(tx, { feed: 'kev', nowMs, entries: 1, asOfMs: nowMs });
       },
     ],
   ])('%s between the judgment and the token: nothing is minted', async (_what, change) => {

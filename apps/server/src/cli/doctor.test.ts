@@ -6,7 +6,7 @@ import type { Clock } from '@tidegate/testkit/clock';
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { sql } from 'kysely';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
-import { KEV_MAX_AGE_MS } from '../advisories/exploited/kev-list.ts';
+import { KEV_CONTENT_MAX_AGE_MS, KEV_MAX_AGE_MS } from '../advisories/exploited/kev-list.ts';
 import { saveFetched } from '../advisories/exploited/store.ts';
 import { openDatabase, SQLITE_FILE } from '../platform/db/open.ts';
 import { insertTestAgent } from '../testing/agent-rows.ts';
@@ -265,15 +265,17 @@ describe.each(ENGINES)('tidegate doctor on $name', (engine) => {
     const url = 'http://127.0.0.1:9/kev.json';
     expect(await lineOf('')).toMatch(/^ok .* SERVICE_KEV_URL names no list$/);
     expect(await lineOf(url)).toMatch(/^WARN .* has not been fetched/);
-    const fetched = async (nowMs: number) => {
+    const fetched = async (nowMs: number, asOfMs = nowMs) => {
       const database = openDatabase(it, databaseOptions());
-      await database.transact((tx) => saveFetched(tx, { feed: 'kev', nowMs, entries: 1 }));
+      await database.transact((tx) => saveFetched(tx, { feed: 'kev', nowMs, entries: 1, asOfMs }));
       await database.close();
     };
     await fetched(it.clock.now());
     expect(await lineOf(url)).toMatch(/^ok .* within 7 days$/);
     await fetched(it.clock.now() - KEV_MAX_AGE_MS);
     expect(await lineOf(url)).toMatch(/^WARN .* last fetched on \d{4}-/);
+    await fetched(it.clock.now(), it.clock.now() - KEV_CONTENT_MAX_AGE_MS);
+    expect(await lineOf(url)).toMatch(/^WARN .* released on \d{4}-/);
   });
 
   test('ecosystems of hosts that the mirror lacks are named, and systems that no database covers', async () => {

@@ -36,7 +36,7 @@ describe.each(SAMPLED_ENGINES)('tidegate unfixed on $name', (engine) => {
     const fetchKev = async () => {
       const database = openDatabase(it, databaseOptions());
       const nowMs = it.clock.now();
-      await database.transact((tx) => saveFetched(tx, { feed: 'kev', nowMs, entries: 1 }));
+      await database.transact((tx) => saveFetched(tx, { feed: 'kev', nowMs, entries: 1, asOfMs: nowMs }));
       await database.close();
     };
     return { ...it, unfixed: run, add, fetchKev };

@@ -50,7 +50,12 @@ async function open(engine: TestEngine) {
         'kev',
         cves.map((cve) => [cve, 1] as const),
       );
-      await saveFetched(tx, { feed: 'kev', nowMs: platform.now(), entries: cves.length });
+      await saveFetched(tx, {
+        feed: 'kev',
+        nowMs: platform.now(),
+        entries: cves.length,
+        asOfMs: platform.now(),
+      });
     });
     await refreshBadges({ platform, worker, maxAgeMs, stoppedUnder }, { onlyUnjudged: false });
   }

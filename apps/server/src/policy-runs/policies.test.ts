@@ -190,7 +190,7 @@ describe.each(ENGINES)('policies on $name', (engine) => {
     );
     await it.database.transact(async (tx) => {
       await saveScores(tx, 'kev', []);
-      await saveFetched(tx, { feed: 'kev', nowMs: it.platform.now(), entries: 0 });
+      await saveFetched(tx, { feed: 'kev', nowMs: it.platform.now(), entries: 0, asOfMs: it.platform.now() });
     });
     it.osv.addRecord({ id: 'DEBIAN-CVE-2024-1', summary: 'bad', upstream: ['CVE-2024-1'] }, [
       { ecosystem: 'Debian:12', name: 'openssl', versions: ['3.0.12-1', '3.0.11-1'] },
@@ -218,7 +218,7 @@ describe.each(ENGINES)('policies on $name', (engine) => {
     const fetchedAtMs = it.platform.now();
     const fetched = (nowMs: number, offSinceMs: number | null) =>
       it.database.transact(async (tx) => {
-        await saveFetched(tx, { feed: 'kev', nowMs, entries: 0 });
+        await saveFetched(tx, { feed: 'kev', nowMs, entries: 0, asOfMs: nowMs });
         await setOffSince(tx, 'kev', offSinceMs);
       });
     for (const [atMs, offSinceMs] of [
@@ -242,7 +242,7 @@ describe.each(ENGINES)('policies on $name', (engine) => {
         ...{ source_name: 'openssl', source_version: '3.0.11-1', origin: null, held: 0 },
       });
       await saveScores(tx, 'kev', [['CVE-2024-1', 1]]);
-      await saveFetched(tx, { feed: 'kev', nowMs: it.platform.now(), entries: 1 });
+      await saveFetched(tx, { feed: 'kev', nowMs: it.platform.now(), entries: 1, asOfMs: it.platform.now() });
     });
     it.osv.addRecord({ id: 'DEBIAN-CVE-2024-1', summary: 'bad', upstream: ['CVE-2024-1'] }, [
       { ecosystem: 'Debian:12', name: 'openssl', versions: ['3.0.12-1', '3.0.11-1'] },

@@ -195,7 +195,7 @@ describe.each(ENGINES)('the list of vulnerabilities without a fix on $name', (en
     expect(await known('unknown')).toEqual(['DEBIAN-CVE-1', 'DEBIAN-CVE-2', 'DSA-3']);
     await it.database.transact(async (tx) => {
       await saveScores(tx, 'kev', [['CVE-2024-1', 1]]);
-      await saveFetched(tx, { feed: 'kev', entries: 1, nowMs: it.platform.now() });
+      await saveFetched(tx, { feed: 'kev', entries: 1, nowMs: it.platform.now(), asOfMs: it.platform.now() });
     });
     await it.pass();
     expect(await known('true')).toEqual(['DEBIAN-CVE-1']);
@@ -203,13 +203,13 @@ describe.each(ENGINES)('the list of vulnerabilities without a fix on $name', (en
     // Without a CVE the list could not name it.
     expect(await known('unknown')).toEqual(['DSA-3']);
     const rest = async () => (await it.call('GET', `${URL}/coverage`)).body.exploited_list;
-    const fetched_at = (await rest()).fetched_at;
-    expect(await rest()).toEqual({ state: 'current', fetched_at: expect.any(String) });
+    const { fetched_at, released_on } = await rest();
+    expect(await rest()).toEqual({ state: 'current', fetched_at, released_on: fetched_at.slice(0, 10) });
     for (const state of ['off', 'stale']) {
       if (state === 'off') await it.database.transact((tx) => setOffSince(tx, 'kev', it.platform.now()));
       else await it.database.transact((tx) => setOffSince(tx, 'kev', null));
       if (state === 'stale') it.clock.advance(KEV_MAX_AGE_MS);
-      expect(await rest()).toEqual({ state, fetched_at });
+      expect(await rest()).toEqual({ state, fetched_at, released_on });
       // Whether or not the hosts have been counted since.
       for (const isCounted of [false, true]) {
         if (isCounted) await it.pass();
@@ -358,7 +358,7 @@ describe.each(ENGINES)('the list of vulnerabilities without a fix on $name', (en
   test('a host without a complete report, or with a package that nobody can judge, is not known whole', async () => {
     const it = await scene();
     const coverage = async () => (await it.call('GET', `${URL}/coverage`)).body;
-    const exploited_list = { state: 'absent', fetched_at: null };
+    const exploited_list = { state: 'absent', fetched_at: null, released_on: null };
     expect(await coverage()).toEqual({ at: null, hosts: 0, unknown_hosts: 0, left_out: 0, exploited_list });
     const known = await it.addHost({ bash: '5.2-1' });
     // The host of the scene has reported nothing.
@@ -440,7 +440,7 @@ describe.each(ENGINES)('the list of vulnerabilities without a fix on $name', (en
     }
     await it.database.transact(async (tx) => {
       await saveScores(tx, 'kev', [['CVE-2024-6', 1]]);
-      await saveFetched(tx, { feed: 'kev', entries: 1, nowMs: it.platform.now() });
+      await saveFetched(tx, { feed: 'kev', entries: 1, nowMs: it.platform.now(), asOfMs: it.platform.now() });
     });
     await it.addHost(packages);
     await it.addHost({ 'package-2': '1.0-1' }, 'ours');

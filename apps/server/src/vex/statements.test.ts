@@ -60,7 +60,12 @@ describe.each(ENGINES)('statements about vulnerabilities on $name', (engine) => 
           'kev',
           cves.map((cve) => [cve, 1]),
         );
-        await saveFetched(tx, { feed: 'kev', nowMs: it.platform.now(), entries: cves.length });
+        await saveFetched(tx, {
+          feed: 'kev',
+          nowMs: it.platform.now(),
+          entries: cves.length,
+          asOfMs: it.platform.now(),
+        });
       });
     return { ...it, state, eventsOf, staying, loadKev };
   }
@@ -177,7 +182,7 @@ describe.each(ENGINES)('statements about vulnerabilities on $name', (engine) => 
     await offSince(null);
     expect(await preview(old)).toMatchObject(passed);
     const nowMs = platform.now() - KEV_MAX_AGE_MS;
-    await database.transact((tx) => saveFetched(tx, { feed: 'kev', nowMs, entries: 0 }));
+    await database.transact((tx) => saveFetched(tx, { feed: 'kev', nowMs, entries: 0, asOfMs: nowMs }));
     expect(await preview(old)).toMatchObject(stopped);
     await loadKev(['CVE-2024-1']);
     expect(await preview(old)).toMatchObject({ blocked_by: 'vulnerability', stays: [{ kev: true }] });

@@ -66,7 +66,7 @@ describe.each(ENGINES)('vulnerabilities on $name', (engine) => {
     await it.database.transact(async (tx) => {
       await saveScores(tx, 'kev', [['CVE-2024-1', 1]]);
       await saveScores(tx, 'epss', [['CVE-2024-1', 0.5]]);
-      await saveFetched(tx, { feed: 'kev', entries: 1, nowMs: it.platform.now() });
+      await saveFetched(tx, { feed: 'kev', entries: 1, nowMs: it.platform.now(), asOfMs: it.platform.now() });
       await replaceKevDates(tx, new Map([['CVE-2024-1', { addedOn: '2026-11-01', dueOn: '2026-11-22' }]]));
     });
     const first = await it.addHost({ openssl: '3.0.11-1' });
@@ -98,7 +98,7 @@ describe.each(ENGINES)('vulnerabilities on $name', (engine) => {
     it.record('CVE-2024-2');
     await it.database.transact(async (tx) => {
       await saveScores(tx, 'kev', [['CVE-2024-1', 1]]);
-      await saveFetched(tx, { feed: 'kev', entries: 1, nowMs: it.platform.now() });
+      await saveFetched(tx, { feed: 'kev', entries: 1, nowMs: it.platform.now(), asOfMs: it.platform.now() });
     });
     const fetched_at = new Date(it.platform.now()).toISOString();
     await it.addHost({ openssl: '3.0.11-1' });
@@ -184,7 +184,7 @@ describe.each(ENGINES)('vulnerabilities on $name', (engine) => {
     it.record('CVE-2024-4', {}, ['5.2-1'], 'bash');
     await it.database.transact(async (tx) => {
       await saveScores(tx, 'kev', [['CVE-2024-3', 1]]);
-      await saveFetched(tx, { feed: 'kev', entries: 1, nowMs: it.platform.now() });
+      await saveFetched(tx, { feed: 'kev', entries: 1, nowMs: it.platform.now(), asOfMs: it.platform.now() });
       await saveScores(tx, 'epss', [['CVE-2024-4', 0.9]]);
     });
     await it.addHost({ openssl: '3.0.11-1', bash: '5.2-1' });
