@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
+import { connect as connectPlain } from 'node:net';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
 import { CheckInAnswer } from '@tidegate/protocol/agent-api';
@@ -18,7 +19,7 @@ import { type BareAgent, enrolBareAgent } from './harness/bare-agent.ts';
 import { expectAnswer, liftLimits, logIn, pause } from './harness/operator.ts';
 import { ecosystemsOfThisHost } from './harness/os-release.ts';
 import { childrenOf, connectTo, type From, type ProcessConnection } from './harness/process-connection.ts';
-import { type ServerProcess, startServer } from './harness/server-process.ts';
+import { type ServerProcess, startServer, THIS_VERSION } from './harness/server-process.ts';
 
 const METRICS_TOKEN = 'a token of metrics with at least 32 characters';
 const IDLE = {
@@ -34,6 +35,12 @@ const KILLS = 3;
 const RESUMPTIONS = 40;
 const HOSTS = 16;
 const UPDATES = 2;
+/** A quarter of them is for requests on their way from the worker to the server. */
+const FEW_FILES = 400;
+/** Half of them reach the worker: more than a quarter of the files. */
+const SLOW = 240;
+/** How long a request may take that waits for nobody, in milliseconds; one that waits for slow bodies takes thirty seconds. */
+const PROMPT_MS = 10_000;
 /** What a host may meet while a worker is gone; it asks again. Any other answer is a fault. */
 const PASSING = ['200', '201', '202', '204', '503', 'error ECONNRESET', 'error ECONNREFUSED'];
 
@@ -257,6 +264,23 @@ describe.each(sqlite)('a server and its worker on $name', (engine) => {
     expect(await stopped).toBe(0);
   });
 
+  test('bodies that come slowly keep no other request from the server', async () => {
+    const { server, worker } = await start(engine, {}, ['prlimit', `--nofile=${FEW_FILES}`, ...THIS_VERSION]);
+    const atWorker = await connection(server.url, worker());
+    const { hostname: host, port } = new URL(server.url);
+    for (let n = 0; n < SLOW; n++) {
+      const socket = connectPlain({ host, port: Number(port) }).on('error', () => {});
+      onTestFinished(() => void socket.destroy());
+      await once(socket, 'connect');
+      const head = 'POST /api/v1/agents/renew HTTP/1.1\r\nhost: story\r\ncontent-type: application/json';
+      socket.write(`${head}\r\ncontent-length: 100\r\n\r\n{`);
+    }
+    await pause(1_000);
+    const startedMs = performance.now();
+    expect((await atWorker.call('GET', '/api/health')).status).toBe(200);
+    expect(performance.now() - startedMs).toBeLessThan(PROMPT_MS);
+  });
+
   test('workers that keep ending end the server with a clear error', async () => {
     const { server } = await start(engine);
     const killing = setInterval(() => {
@@ -287,8 +311,8 @@ describe.each(sqlite)('a server and its worker on $name', (engine) => {
 
 const Installed = Type.Object({ updates: Type.Array(Type.Object({ update_id: Type.String() })) });
 
-async function start(engine: TestEngine, env: Record<string, string> = {}) {
-  const server = await launch(await engine.place(), env);
+async function start(engine: TestEngine, env: Record<string, string> = {}, program = THIS_VERSION) {
+  const server = await launch(await engine.place(), env, program);
   return {
     server,
     worker: (): number => {
@@ -302,6 +326,7 @@ async function start(engine: TestEngine, env: Record<string, string> = {}) {
 async function launch(
   place: { dataDir: string; databaseUrl: string | null },
   env: Record<string, string>,
+  program = THIS_VERSION,
 ): Promise<ServerProcess> {
   const osv = await startFakeOsv({
     covered: [...ecosystemsOfThisHost(), 'Ubuntu:24.04', 'Ubuntu:24.04:LTS'],
@@ -310,7 +335,7 @@ async function launch(
   const exported = await startFakeOsvExport(osv);
   onTestFinished(() => exported.stop());
   const server = await startServer({
-    ...{ ...place, advisoryUrl: osv.url, exportUrl: exported.url },
+    ...{ ...place, program, advisoryUrl: osv.url, exportUrl: exported.url },
     env: { SERVICE_WORKERS: '2', SERVICE_METRICS_TOKEN: METRICS_TOKEN.replaceAll(' ', '-'), ...env },
   });
   onTestFinished(async () => void (await server.stop()));

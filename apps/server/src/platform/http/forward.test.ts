@@ -7,7 +7,8 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { createForward } from './forward.ts';
 import { takeForwarded } from './forwarded.ts';
-import { leaveUnreadBody } from './unread-body.ts';
+import { httpLimits } from './http-limits.ts';
+import { DRAIN_MAX_BYTES, leaveUnreadBody } from './unread-body.ts';
 
 /** A worker that forwards everything to a server. */
 async function open(handle: RequestListener, { isEncrypted = false, most = 8 } = {}) {
@@ -15,7 +16,7 @@ async function open(handle: RequestListener, { isEncrypted = false, most = 8 } =
   const path = join(folder, 'workers.sock');
   const server = createServer(handle);
   const forwarded = await takeForwarded(server, { path, isEncrypted, connectionsMax: 64 });
-  const worker = createServer(createForward({ path, most }));
+  const worker = createServer(httpLimits(), createForward({ path, most }));
   worker.listen(0, '127.0.0.1');
   await once(worker, 'listening');
   onTestFinished(async () => {
@@ -139,7 +140,7 @@ test('more requests than connections wait for one another', async () => {
       taken++;
       held.push(response);
     },
-    { most: 2 },
+    { most: 3 },
   );
   const answers = Array.from({ length: 6 }, () => fetch(url));
   for (let round = 1; round <= 3; round++) {
@@ -148,6 +149,84 @@ test('more requests than connections wait for one another', async () => {
     for (const response of held.splice(0)) response.end('ok');
   }
   expect((await Promise.all(answers)).map(({ status }) => status)).toEqual(new Array(6).fill(200));
+});
+
+/** More than a worker keeps of one. */
+const LARGE_BYTES = 1_048_576;
+const REFUSED = 16;
+/** Of a body that is read piece by piece. */
+const PIECES = 16;
+
+test.each([
+  ['small', 'content-length: 9', 'x'],
+  ['small, in chunks', 'transfer-encoding: chunked', '1\r\nx\r\n'],
+  ['large', `content-length: ${LARGE_BYTES}`, 'x'.repeat(100_000)],
+  ['large, in chunks', 'transfer-encoding: chunked', `186a0\r\n${'x'.repeat(100_000)}\r\n`],
+])('bodies that do not come keep nothing else from the server: %s', async (_, header, begun) => {
+  const read: string[] = [];
+  const { url, port } = await open(
+    async (request, response) => {
+      read.push(await bodyOf(request).catch(() => 'gone'));
+      response.end('ok');
+    },
+    { most: 4 },
+  );
+  for (let n = 0; n < 8; n++) {
+    const socket = connect({ port, host: '127.0.0.1' }).on('error', () => {});
+    onTestFinished(() => void socket.destroy());
+    await once(socket, 'connect');
+    socket.write(`POST / HTTP/1.1\r\nHost: a\r\n${header}\r\n\r\n${begun}`);
+  }
+  expect(await (await fetch(url)).text()).toBe('ok');
+  expect(await (await fetch(url, { method: 'POST', body: 'a small one' })).text()).toBe('ok');
+  expect(read).toEqual(['', 'a small one']);
+});
+
+test.each([
+  ['close', LARGE_BYTES],
+  ['keep-alive', DRAIN_MAX_BYTES],
+] as const)(
+  'an answer before the end of a body makes room for the next request at once: connection %s',
+  async (expected, bytes) => {
+    const { port } = await open(
+      (request, response) => {
+        leaveUnreadBody(request, response);
+        response.end('no');
+      },
+      { most: 1 },
+    );
+    const refused = Array.from({ length: REFUSED }, async () => {
+      const socket = connect({ port, host: '127.0.0.1' });
+      onTestFinished(() => void socket.destroy());
+      socket.write(`POST / HTTP/1.1\r\nHost: a\r\nContent-Length: ${bytes}\r\n\r\n`);
+      const [answer] = await once(socket, 'data');
+      expect(String(answer).toLowerCase()).toContain(`connection: ${expected}`);
+      return socket;
+    });
+    const [socket] = await Promise.all(refused);
+    if (expected === 'close') return;
+    // The rest is dropped, and the connection goes on.
+    for (let n = 0; n < PIECES; n++) {
+      socket?.write('x'.repeat(bytes / PIECES));
+      await new Promise(setImmediate);
+    }
+    socket?.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+    expect(socket && String(await once(socket, 'data'))).toMatch(/^HTTP\/1\.1 200 /);
+  },
+);
+
+test('a client that goes before its body has come reaches nobody', async () => {
+  let asked = 0;
+  const { url, port } = await open((_, response) => {
+    asked++;
+    response.end('ok');
+  });
+  const socket = connect({ port, host: '127.0.0.1' });
+  socket.write('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nx');
+  await once(socket, 'connect');
+  socket.resetAndDestroy();
+  for (let n = 0; n < 3; n++) expect(await (await fetch(url)).text()).toBe('ok');
+  expect(asked).toBe(3);
 });
 
 test('without the server the answer is 503 with the time to ask again', async () => {

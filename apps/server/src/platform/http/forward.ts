@@ -1,4 +1,10 @@
-import { Agent, type IncomingMessage, type RequestListener, request as send } from 'node:http';
+import {
+  Agent,
+  type IncomingMessage,
+  type RequestListener,
+  type ServerResponse,
+  request as send,
+} from 'node:http';
 import { answerFault, answerUnavailable } from './client-faults.ts';
 import { hasBody, leaveUnreadBody } from './unread-body.ts';
 
@@ -14,54 +20,102 @@ const IDLE_SOCKETS_MAX = 256;
 const IDLE_MS = 30_000;
 const RETRY_AFTER_SECONDS = 1;
 
+/** Share of the connections to the server for requests whose bodies are still to come. */
+const UNFINISHED_SHARE = 0.25;
+
 /**
- * Forwards requests over the socket of the server, at most so many at once; others wait. Requests and answers are passed
- * on as they come.
+ * Forwards requests over the socket of the server, at most so many at once; others wait. A small body is read before, and
+ * requests whose larger bodies are still to come have connections of their own: clients that send slowly keep no other
+ * request from the server. Otherwise requests and answers are passed on as they come.
  */
 export function createForward({ path, most }: { path: string; most: number }): RequestListener {
-  const agent = new Agent({
-    ...{ keepAlive: true, maxSockets: most, maxFreeSockets: IDLE_SOCKETS_MAX },
+  const unfinishedMax = Math.ceil(most * UNFINISHED_SHARE);
+  const unfinished = agentOf(unfinishedMax);
+  const whole = agentOf(Math.max(1, most - unfinishedMax));
+  return (request, response) => {
+    const { headers } = request;
+    if (!hasBody(headers)) return forward(request, response, { agent: whole, path });
+    // The server refuses most of these by their headers.
+    if (Number(headers['content-length']) > request.readableHighWaterMark) {
+      return forward(request, response, { agent: unfinished, path });
+    }
+    onceBuffered(request, () =>
+      forward(request, response, { agent: request.complete ? whole : unfinished, path }),
+    );
+  };
+}
+
+function agentOf(maxSockets: number): Agent {
+  return new Agent({
+    ...{ keepAlive: true, maxSockets, maxFreeSockets: IDLE_SOCKETS_MAX },
     // The time ends idle connections alone.
     ...{ scheduling: 'lifo', timeout: IDLE_MS },
   });
+}
 
-  return (request, response) => {
-    let hasAnswer = false;
-    let forwarded: ReturnType<typeof send>;
-    try {
-      forwarded = send({
-        ...{ agent, socketPath: path, method: request.method, path: request.url },
-        headers: headersOf(request),
-      });
-    } catch {
-      return answerFault(request, response, 'A header or the address has characters that are not allowed.');
-    }
-    forwarded.on('response', (answer) => {
-      hasAnswer = true;
-      if (answer.headers.connection === 'close') response.shouldKeepAlive = false;
-      leaveUnreadBody(request, response);
-      response.writeHead(answer.statusCode ?? 502, without(answer.rawHeaders, NOT_ANSWERED));
-      // A stream says nothing for a while.
-      if (answer.headers['content-length'] === undefined) response.flushHeaders();
-      answer.on('error', () => response.destroy());
-      answer.pipe(response);
-    });
-    forwarded.on('error', () => {
-      // The server answered before it had the whole body, and ended the connection.
-      if (hasAnswer) return;
-      if (response.headersSent) response.destroy();
-      else {
-        const detail = 'The server takes no more requests at the moment.';
-        answerUnavailable(request, response, { detail, retryAfterSeconds: RETRY_AFTER_SECONDS });
-      }
-    });
-    response.once('close', () => {
-      if (!response.writableFinished) forwarded.destroy();
-    });
-    if (!hasBody(request.headers)) return void forwarded.end();
-    request.on('error', () => forwarded.destroy());
-    request.pipe(forwarded);
+/** Calls back when the body has come whole or fills the buffer of its request; never if the client goes before. */
+function onceBuffered(request: IncomingMessage, then: () => void): void {
+  const look = () => {
+    if (!request.complete && request.readableLength < request.readableHighWaterMark) return;
+    request.off('readable', look);
+    then();
   };
+  request.on('readable', look);
+}
+
+function forward(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { agent, path }: { agent: Agent; path: string },
+): void {
+  let hasAnswer = false;
+  let forwarded: ReturnType<typeof send>;
+  try {
+    forwarded = send({
+      ...{ agent, socketPath: path, method: request.method, path: request.url },
+      headers: headersOf(request),
+    });
+  } catch {
+    answerFault(request, response, 'A header or the address has characters that are not allowed.');
+    return;
+  }
+  forwarded.on('response', (answer) => {
+    hasAnswer = true;
+    if (answer.headers.connection === 'close') response.shouldKeepAlive = false;
+    leaveUnreadBody(request, response);
+    response.writeHead(answer.statusCode ?? 502, without(answer.rawHeaders, NOT_ANSWERED));
+    // A stream says nothing for a while.
+    if (answer.headers['content-length'] === undefined) response.flushHeaders();
+    answer.on('error', () => response.destroy());
+    answer.on('end', () => {
+      if (request.complete) return;
+      // The server wants no more of the body: the next request has its place.
+      request.unpipe(forwarded);
+      request.resume();
+      forwarded.destroy();
+    });
+    answer.pipe(response);
+  });
+  forwarded.on('error', () => {
+    // The server answered before it had the whole body, and ended the connection.
+    if (hasAnswer) return;
+    if (response.headersSent) response.destroy();
+    else {
+      const detail = 'The server takes no more requests at the moment.';
+      answerUnavailable(request, response, { detail, retryAfterSeconds: RETRY_AFTER_SECONDS });
+    }
+  });
+  response.once('close', () => {
+    if (!response.writableFinished) forwarded.destroy();
+  });
+  if (!hasBody(request.headers)) {
+    forwarded.end();
+    return;
+  }
+  // They wait for the first piece of the body otherwise, and the server may refuse without one.
+  if (!request.complete) forwarded.flushHeaders();
+  request.on('error', () => forwarded.destroy());
+  request.pipe(forwarded);
 }
 
 function headersOf(request: IncomingMessage): string[] {
