@@ -48,23 +48,22 @@ describeConsole('events in the console', { hosts: 3, operators: [VIEWER], prepar
     expect(copied).toMatch(/^[0-9a-f]{64}$/);
   });
 
-  test('an event that names the first of many updates says so, and leads to their approvals', async () => {
+  test('an event that names the first of many updates says so, and leads to their commands', async () => {
     const page = await scene.openAs();
     const [event] = await scene.stage.operator.events({ type: 'AGENT_ENROLLED' });
-    const since = '2026-11-29T10:00:00Z';
     await page.route(`**/api/v1/events/${event?.id}`, async (route) => {
       const answer = await route.fetch();
       const content = { actor: 'olga', filter: 'state:pending', updates: ['a', 'b'], update_count: 1_234 };
-      const json = { ...(await answer.json()), type: 'bulk_approval_asked', content, created_at: since };
+      const json = { ...(await answer.json()), type: 'bulk_approval_asked', content };
       await route.fulfill({ response: answer, json });
     });
     await page.goto(`/events/${event?.id}`);
     await page.getByText('Listed below are the first 2 of 1,234 updates.').waitFor();
     await inspect(page, 'event-of-many');
-    await page.getByRole('link', { name: 'the approvals since then' }).click();
-    await page.getByRole('heading', { name: 'No events match the filter' }).waitFor();
+    await page.getByRole('link', { name: 'All commands of this approval' }).click();
+    await page.getByRole('heading', { name: 'No commands match the filter' }).waitFor();
     const { searchParams } = new URL(page.url());
-    expect(Object.fromEntries(searchParams)).toEqual({ type: 'update_approved', since, sort: 'created_at' });
+    expect(Object.fromEntries(searchParams)).toEqual({ bulk_id: event?.id });
   });
 
   test('filters are in the URL, with times in UTC, and an empty result says so', async () => {

@@ -389,6 +389,12 @@ describeUpdates('the history of a host in the console', (scene) => {
     await step('Approved').getByRole('link', { name: 'Event of the bulk approval' }).click();
     await page.waitForURL(`**/events/${event?.id}`);
     await page.getByText(`by the filter ${chosen}`).waitFor();
+    await page.getByRole('link', { name: 'All commands of this approval' }).click();
+    const commands = page.locator('main tbody tr');
+    await expect.poll(() => commands.count()).toBe(1);
+    await commands.getByText(hostname).waitFor();
+    await inspect(page, 'history-bulk-commands');
+    await page.goBack();
     await page.goBack();
     await step('Signed and sent').getByRole('link', { name: 'The command' }).click();
     await page.waitForURL('**/commands/*');

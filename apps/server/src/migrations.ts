@@ -3,7 +3,7 @@ import { schema as advisories, UNUSED_CHECKS } from './advisories/schema.ts';
 import { schema as agentCredentials } from './agent-credentials/schema.ts';
 import { schema as agents, RARE_STATES, TAGS_ASKED, TIMELINESS, TIMELINESS_FOUND } from './agents/schema.ts';
 import { schema as apiTokens } from './api-tokens/schema.ts';
-import { schema as approvalTokens, BULK_OF_APPROVALS } from './approval-tokens/schema.ts';
+import { APPROVALS_BY_BULK, schema as approvalTokens, BULK_OF_APPROVALS } from './approval-tokens/schema.ts';
 import { schema as approvals } from './approvals/schema.ts';
 import { schema as artifacts } from './artifacts/schema.ts';
 import { schema as blackouts } from './blackouts/schema.ts';
@@ -149,5 +149,6 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 403, name: 'tags-asked', statements: TAGS_ASKED },
   { version: 404, name: 'walked-filters', statements: WALKED_FILTERS },
   { version: 405, name: 'feeds-as-of', statements: FEEDS_AS_OF },
+  { version: 415, name: 'approvals-by-bulk', statements: APPROVALS_BY_BULK },
   { version: 420, name: 'rare-states', statements: RARE_STATES },
 ];

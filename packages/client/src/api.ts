@@ -874,7 +874,7 @@ export interface Api {
   };
   /** Commands by creation time, newest first by default */
   "GET /api/v1/commands": {
-    query?: { "limit"?: string; "cursor"?: string; "sort"?: "created_at" | "-created_at"; "agent_id"?: string; "update_id"?: string; "status"?: "pending" | "sent" | "received" | "running" | "success" | "failed" | "refused" | "interrupted" | "expired" | "cancelled"; "action"?: "scan" | "plan_update" | "install_update" | "repair" | "reboot" | "restart_services" | "update_agent" | "refresh_keys" | "set_polling" | "run_probes"; "due"?: "true" | "false"; "since"?: string; "until"?: string };
+    query?: { "limit"?: string; "cursor"?: string; "sort"?: "created_at" | "-created_at"; "agent_id"?: string; "update_id"?: string; "bulk_id"?: string; "status"?: "pending" | "sent" | "received" | "running" | "success" | "failed" | "refused" | "interrupted" | "expired" | "cancelled"; "action"?: "scan" | "plan_update" | "install_update" | "repair" | "reboot" | "restart_services" | "update_agent" | "refresh_keys" | "set_polling" | "run_probes"; "due"?: "true" | "false"; "since"?: string; "until"?: string };
     answer: Answer17;
     code: "access_token_expired" | "access_token_invalid" | "forbidden" | "internal_error" | "invalid_request" | "rate_limited" | "second_factor_missing" | "step_up_required" | "unauthenticated" | "unavailable";
   };

@@ -65,6 +65,8 @@ export type CommandItem = Static<typeof CommandItem>;
 export const CommandFilter = {
   agent_id: Type.Optional(Uuid),
   update_id: Type.Optional(Uuid),
+  /** The event of a bulk approval: the commands that its approvals led to. */
+  bulk_id: Type.Optional(Uuid),
   status: Type.Optional(CommandStatus),
   action: Type.Optional(CommandAction),
   /** Whether the time has come from which on its host may have it. */

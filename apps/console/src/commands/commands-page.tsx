@@ -15,9 +15,9 @@ import { Time } from '../ui/time.tsx';
 import { PACKAGES_COLUMN } from './command-packages.tsx';
 import { ACTION_WORDS, CommandStatusBadge, reasonInWords, STATUS_LOOKS } from './command-words.tsx';
 
-const FILTERS = ['status', 'action', 'agent_id', 'update_id', 'due', 'since', 'until'] as const;
+const FILTERS = ['status', 'action', 'agent_id', 'update_id', 'bulk_id', 'due', 'since', 'until'] as const;
 const STATUSES = Object.fromEntries(Object.keys(STATUS_LOOKS).map((status) => [status, status]));
-const FIELDS = ['status', 'action'] as const;
+const FIELDS: readonly (typeof FILTERS)[number][] = ['status', 'action'];
 
 const COLUMNS: readonly Column<CommandItem>[] = [
   {
@@ -111,6 +111,7 @@ export function CommandsPage() {
             <FilterChips
               filter={list.filter}
               without={FIELDS}
+              words={{ bulk_id: 'of one bulk approval' }}
               onRemove={(name) => list.setFilter({ [name]: undefined })}
             />
           </>

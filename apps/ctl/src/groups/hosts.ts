@@ -172,7 +172,10 @@ export const COMMANDS: Group = {
   acts: [
     list('GET /api/v1/commands', {
       act: 'list',
-      about: { action: 'only those that ask for this' },
+      about: {
+        action: 'only those that ask for this',
+        'bulk-id': 'only those of a bulk approval, by the id of its event',
+      },
       columns: {
         ID: ({ id }) => id,
         HOST: ({ hostname }) => hostname,

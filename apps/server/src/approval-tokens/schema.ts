@@ -43,6 +43,11 @@ export const schema: readonly Statement[] = [
 /** The bulk request that it came with; approvals of older servers have none. */
 export const BULK_OF_APPROVALS: readonly Statement[] = ['ALTER TABLE approvals ADD COLUMN bulk_id TEXT'];
 
+/** To find the approvals of a bulk request. */
+export const APPROVALS_BY_BULK: readonly Statement[] = [
+  'CREATE INDEX approvals_by_bulk ON approvals (bulk_id) WHERE bulk_id IS NOT NULL',
+];
+
 declare module '../platform/db/tables.ts' {
   interface Tables {
     approvals: {

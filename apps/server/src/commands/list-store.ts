@@ -7,6 +7,8 @@ import type { CommandSelection, HostedCommand } from './store.ts';
 
 export interface CommandPage {
   readonly selection: CommandSelection & {
+    /** Only commands whose approval came with this bulk request, by the id of its event. */
+    readonly bulkId?: string | undefined;
     readonly sinceMs?: number | undefined;
     readonly untilMs?: number | undefined;
     /** Only commands whose time has come at `atMs`, or has not. */
@@ -57,6 +59,7 @@ async function readCommands(db: Db, ids: readonly string[]): Promise<HostedComma
 function conditionsOf({
   filter,
   scope,
+  bulkId,
   sinceMs,
   untilMs,
   due,
@@ -68,6 +71,7 @@ function conditionsOf({
     filter.updateId !== undefined &&
       sql<SqlBool>`c.id IN
       (SELECT m.command_id FROM command_updates AS m WHERE m.update_id = ${filter.updateId})`,
+    bulkId !== undefined && sql<SqlBool>`c.id IN (${commandsOfBulk(bulkId)})`,
     filter.status !== undefined && sql<SqlBool>`c.status = ${filter.status}`,
     filter.action !== undefined && sql<SqlBool>`c.action = ${filter.action}`,
     due !== undefined &&
@@ -76,4 +80,12 @@ function conditionsOf({
     untilMs !== undefined && sql<SqlBool>`c.created_at < ${untilMs}`,
   ];
   return all.filter((condition) => condition !== false);
+}
+
+/** From its approvals by the updates that they name, as no index has the commands of an approval. */
+function commandsOfBulk(bulkId: string): RawBuilder<unknown> {
+  return sql`SELECT k.id FROM approvals AS t CROSS JOIN approval_updates AS u CROSS JOIN command_updates AS m
+    CROSS JOIN agent_commands AS k
+    WHERE t.bulk_id = ${bulkId} AND u.token_id = t.token_id AND m.update_id = u.update_id
+      AND k.id = m.command_id AND k.approval_id = t.token_id`;
 }

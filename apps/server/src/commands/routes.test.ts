@@ -666,6 +666,40 @@ describe.each(ENGINES)('commands over HTTP on $name', (engine) => {
     expect((await app.inject(`/api/v1/commands/${ids[2]}`)).json().hostname).toBe('host-1');
     expect((await app.inject('/api/v1/commands?state=pending')).statusCode).toBe(400);
   });
+
+  test('those of one bulk approval are listed by the id of its event, and nothing else', async () => {
+    const { app, database, platform, queue, key } = await setUp();
+    const { agentId: other } = await insertTestAgent(database, { n: 2, group: 'ours' });
+    const [bulk, another] = ['01900000-0000-7000-8000-0000000000b1', '01900000-0000-7000-8000-0000000000b2'];
+    const expiresAtMs = platform.now() + 1_000;
+    const install = async (n: number, { agentId = key.agentId, bulkId = bulk as string | null } = {}) => {
+      const update = await insertTestUpdate(database, { agentId, n, state: 'approved', expiresAtMs });
+      const { tokenId } = update.approval;
+      await database.transact((tx) =>
+        tx.updateTable('approvals').set({ bulk_id: bulkId }).where('token_id', '=', tokenId).execute(),
+      );
+      return { update, id: await queue({ agentId, ...update, action: 'install_update' }) };
+    };
+    const [first, second] = [await install(1), await install(2)];
+    const theirs = await install(3, { agentId: other });
+    await install(4, { bulkId: null });
+    await install(5, { bulkId: another });
+    await queue();
+    // The same update was approved again, by somebody else.
+    await queue({
+      ...{ action: 'install_update', params: first.update.params },
+      approval: { tokenId: '01900000-0000-7000-a002-00000000beef', sha256: 'a'.repeat(64) },
+    });
+    const list = async (query: string, headers = {}) => {
+      const { items, total } = (await app.inject({ url: `/api/v1/commands?${query}`, headers })).json();
+      return [items.map((item: { id: string }) => item.id), total];
+    };
+    expect(await list(`bulk_id=${bulk}`)).toEqual([[theirs.id, second.id, first.id], 3]);
+    expect(await list(`bulk_id=${bulk}&agent_id=${other}`)).toEqual([[theirs.id], 1]);
+    expect(await list(`bulk_id=${bulk}`, { 'x-test-groups': 'ours' })).toEqual([[theirs.id], 1]);
+    expect(await list('bulk_id=01900000-0000-7000-8000-0000000000b3')).toEqual([[], 0]);
+    expect((await app.inject('/api/v1/commands?bulk_id=none')).statusCode).toBe(400);
+  });
 });
 
 type Reader = ReadableStreamDefaultReader<string> | undefined;

@@ -64,13 +64,23 @@ export function mountCommands(routes: Routes, { platform, identify, lookEveryMs 
     },
     handler: async ({ operator, query }) => {
       const { limit: _, cursor, sort = COMMAND_SORT_DEFAULT, ...filter } = query;
-      const { agent_id: agentId, update_id: updateId, status, action, due, since, until } = filter;
+      const {
+        agent_id: agentId,
+        update_id: updateId,
+        bulk_id: bulkId,
+        status,
+        action,
+        due,
+        since,
+        until,
+      } = filter;
       const limit = pageLimit(query);
       const { descending } = directionOf(sort, COMMAND_SORTS);
       const of = { sort, filter, key: commandOrder(descending).parts };
       const { rows, count } = await listPageOfCommands(database.read, {
         selection: {
           filter: { agentId, updateId, status, action },
+          bulkId,
           scope: operator.groups,
           sinceMs: since === undefined ? undefined : Date.parse(since),
           untilMs: until === undefined ? undefined : Date.parse(until),

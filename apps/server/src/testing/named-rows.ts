@@ -247,6 +247,8 @@ export const NAMED: Readonly<Record<string, Naming | string>> = {
   },
   'GET /api/v1/commands query agent_id': kept(list('agent')),
   'GET /api/v1/commands query update_id': kept(list('update')),
+  'GET /api/v1/commands query bulk_id':
+    'an act on the whole fleet; of its commands each sees those of its hosts',
   'GET /api/v1/commands/:id path id': kept(path('command')),
   'GET /api/v1/commands/:id/progress path id': kept(path('command')),
   'POST /api/v1/commands/:id/cancel path id': kept(path('command')),
