@@ -278,7 +278,7 @@ export const SETTINGS = {
   }),
   epssUrl: setting({
     env: 'SERVICE_EPSS_URL',
-    doc: 'EPSS scores as CSV, gzip or plain; empty disables them. They order the queue and relax no rule.',
+    doc: 'EPSS scores as CSV, gzip or plain; empty disables them. They order the queue and relax no rule. Scores of more than 7 days ago by their own score_date, or without one, are not known.',
     schema: nullable(HttpUrl),
     default: null,
     allowed: 'empty, or an http:// or https:// URL',

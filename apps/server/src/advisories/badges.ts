@@ -10,6 +10,7 @@ import type { UpdateRow } from '../updates/store.ts';
 import type { ClosureFacts } from './closure-facts.ts';
 import { closureSubjects } from './closure-packages.ts';
 import { type PartCounts, partCounts } from './closure-parts.ts';
+import { areScoresCurrent } from './exploited/epss-scores.ts';
 import { readFetched, readKevList } from './exploited/store.ts';
 import { type Closure, readClosureFacts, readClosures } from './read-closure.ts';
 import { readOpenUpdates } from './store.ts';
@@ -56,7 +57,12 @@ export function createBadgeRefresher(options: BadgeOptions): BackgroundWork {
 }
 
 async function feedStates({ database: { read }, now }: Platform) {
-  return { kev: await readKevList(read, now()), epss: await readFetched(read, 'epss') };
+  const epss = await readFetched(read, 'epss');
+  return {
+    kev: await readKevList(read, now()),
+    epss,
+    isScored: epss !== null && areScoresCurrent(epss, now()),
+  };
 }
 
 /** One pass over the open updates with a known plan. */

@@ -80,7 +80,7 @@ export async function readClosureFacts(
   const rows = await readAdvisories(db, idsOf(checks));
   const records = new Map([...rows].map(([id, { record }]) => [id, record]));
   const cves = [...records].flatMap(([id, record]) => advisoryDetails(id, record).cves);
-  const exploited = await readExploited(db, cves);
+  const exploited = await readExploited(db, { cves, nowMs: at.nowMs });
   const kev = idsOf(checks).length > 0 ? await readKevList(db, at.nowMs) : null;
   const isKevKnown = cves.length > 0 && kev?.saysNo === true;
   const marks = new Map([...rows].map(([id, row]) => [id, recordMark(row)]));

@@ -27,7 +27,7 @@ import { judgeBackups } from './doctor-backups.ts';
 import { judgeBuffers } from './doctor-buffers.ts';
 import { judgeAgentCache } from './doctor-caches.ts';
 import { judgeCertificate } from './doctor-certificate.ts';
-import { judgeExploitedList } from './doctor-exploited.ts';
+import { judgeEpssScores, judgeExploitedList } from './doctor-exploited.ts';
 import { judgeExports } from './doctor-exports.ts';
 import { judgeSecondFactors } from './doctor-factors.ts';
 import { judgeOpenFiles } from './doctor-files.ts';
@@ -195,6 +195,7 @@ async function examineContent(config: Config, database: Database, now: () => num
     ...(await judgeSealedRows(config, database)),
     await judgeAdvisoryMirror(config, database, now),
     await judgeExploitedList(config, database, now),
+    await judgeEpssScores(config, database, now),
     await judgeOutsiders(database, now),
     await judgeBackups(database, now),
     await judgeRetentionClock(database),

@@ -6,6 +6,7 @@ import type { Clock } from '@tidegate/testkit/clock';
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { sql } from 'kysely';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
+import { EPSS_MAX_AGE_MS } from '../advisories/exploited/epss-scores.ts';
 import { KEV_CONTENT_MAX_AGE_MS, KEV_MAX_AGE_MS } from '../advisories/exploited/kev-list.ts';
 import { saveFetched } from '../advisories/exploited/store.ts';
 import { openDatabase, SQLITE_FILE } from '../platform/db/open.ts';
@@ -165,6 +166,7 @@ describe.each(ENGINES)('tidegate doctor on $name', (engine) => {
       'row seals',
       'advisory data',
       'exploited vulnerabilities',
+      'likelihood of exploitation',
       'outsiders',
       'backups',
       'retention',
@@ -276,6 +278,29 @@ describe.each(ENGINES)('tidegate doctor on $name', (engine) => {
     expect(await lineOf(url)).toMatch(/^WARN .* last fetched on \d{4}-/);
     await fetched(it.clock.now(), it.clock.now() - KEV_CONTENT_MAX_AGE_MS);
     expect(await lineOf(url)).toMatch(/^WARN .* released on \d{4}-/);
+  });
+
+  test('scores of how likely exploitation is that are too old, or were never fetched, are a warning', async () => {
+    const it = await place(engine);
+    const lineOf = async (SERVICE_EPSS_URL: string) => {
+      const { out } = await it.run(['doctor'], { env: { SERVICE_EPSS_URL } });
+      return /^(ok {2}|WARN) likelihood of exploitation: .*$/m.exec(out)?.[0] ?? out;
+    };
+    const url = 'http://127.0.0.1:9/epss.csv';
+    expect(await lineOf('')).toMatch(/^ok .* SERVICE_EPSS_URL names no scores$/);
+    expect(await lineOf(url)).toMatch(/^WARN .* have not been fetched/);
+    const fetched = async (asOfMs: number | null) => {
+      const database = openDatabase(it, databaseOptions());
+      const of = { feed: 'epss', nowMs: it.clock.now(), entries: 1, asOfMs } as const;
+      await database.transact((tx) => saveFetched(tx, of));
+      await database.close();
+    };
+    await fetched(it.clock.now());
+    expect(await lineOf(url)).toMatch(/^ok .* of the last 7 days$/);
+    await fetched(it.clock.now() - EPSS_MAX_AGE_MS);
+    expect(await lineOf(url)).toMatch(/^WARN .* are of \d{4}-\d{2}-\d{2}: only those of the last 7 days/);
+    await fetched(null);
+    expect(await lineOf(url)).toMatch(/^WARN .* have no date: /);
   });
 
   test('ecosystems of hosts that the mirror lacks are named, and systems that no database covers', async () => {

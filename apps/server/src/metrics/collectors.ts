@@ -170,9 +170,10 @@ function advisories({ platform: { database, now }, advisories: state }: Collecte
     ...(await advisoryTimes(database.read)).flatMap(({ ecosystem, asOfMs }) =>
       age('tidegate_advisories_age_seconds', nowMs, asOfMs, { ecosystem }),
     ),
-    ...(await feedTimes(database.read)).flatMap(({ feed, fetchedAtMs }) =>
-      age('tidegate_exploited_feed_age_seconds', nowMs, fetchedAtMs, { feed }),
-    ),
+    ...(await feedTimes(database.read)).flatMap(({ feed, fetchedAtMs, asOfMs }) => [
+      ...age('tidegate_exploited_feed_age_seconds', nowMs, fetchedAtMs, { feed }),
+      ...age('tidegate_exploited_feed_content_age_seconds', nowMs, asOfMs, { feed }),
+    ]),
   ]);
 }
 

@@ -134,6 +134,11 @@ export const METRICS = metrics({
     help: 'Time since the feed of exploited vulnerabilities was fetched.',
     labels: ['feed'],
   },
+  tidegate_exploited_feed_content_age_seconds: {
+    kind: 'gauge',
+    help: 'Age of the fetched feed of exploited vulnerabilities by its own date.',
+    labels: ['feed'],
+  },
 
   tidegate_events_total: {
     kind: 'counter',

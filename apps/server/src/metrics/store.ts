@@ -119,13 +119,15 @@ export async function advisoryTimes(db: Db): Promise<{ ecosystem: string; asOfMs
   return rows.map(({ base, as_of: asOfMs }) => ({ ecosystem: base, asOfMs }));
 }
 
-export async function feedTimes(db: Db): Promise<{ feed: string; fetchedAtMs: number }[]> {
+export async function feedTimes(
+  db: Db,
+): Promise<{ feed: string; fetchedAtMs: number; asOfMs: number | null }[]> {
   const rows = await db
     .selectFrom('exploited_feeds')
-    .select(['feed', 'fetched_at'])
+    .select(['feed', 'fetched_at', 'as_of'])
     .orderBy('feed')
     .execute();
-  return rows.map(({ feed, fetched_at: fetchedAtMs }) => ({ feed, fetchedAtMs }));
+  return rows.map(({ feed, fetched_at: fetchedAtMs, as_of: asOfMs }) => ({ feed, fetchedAtMs, asOfMs }));
 }
 
 export async function databaseBytes({ engine, read }: Pick<Database, 'engine' | 'read'>): Promise<number> {

@@ -1,7 +1,7 @@
 import { SEVERITIES, type Severity } from '@tidegate/protocol/event-types';
 import type { RuleConditions } from '@tidegate/protocol/notifications-api';
 import { parseStrictJson } from '@tidegate/protocol/strict-json';
-import { readExploited } from '../advisories/exploited/store.ts';
+import { readListed } from '../advisories/exploited/store.ts';
 import { type HostedEvent, pageOfHostedEvents } from '../events/store.ts';
 import type { Db } from '../platform/db/engine.ts';
 import { findUpdates } from '../updates/many-store.ts';
@@ -78,10 +78,9 @@ function severityOf(text: string): Severity {
 
 async function exploitationOf(db: Db, events: readonly KnownEvent[]): Promise<Exploitation> {
   const named = events.flatMap(({ content }) => vulnerabilitiesOf(content));
-  const entries = await readExploited(db, named);
   const updates = await findUpdates(db, [...new Set(events.flatMap(({ content }) => updateIdsOf(content)))]);
   return {
-    cves: new Set([...entries].filter(([, { kev }]) => kev).map(([cve]) => cve)),
+    cves: await readListed(db, named),
     updates: new Set([...updates.values()].filter((row) => row.known_exploited === 1).map(({ id }) => id)),
   };
 }

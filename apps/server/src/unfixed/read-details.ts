@@ -1,4 +1,4 @@
-import { readExploited, readKevList } from '../advisories/exploited/store.ts';
+import { readKevList, readListed } from '../advisories/exploited/store.ts';
 import { type AdvisoryDetails, advisoryDetails } from '../advisories/finding-details.ts';
 import { readAdvisories } from '../advisories/store.ts';
 import type { Db } from '../platform/db/engine.ts';
@@ -25,11 +25,11 @@ export async function readFacts(db: Db, ids: readonly string[], nowMs: number): 
     await takeTurn();
     details.set(id, advisoryDetails(id, records.get(id)?.record ?? null));
   }
-  const exploited = await readExploited(
+  const listed = await readListed(
     db,
     [...details.values()].flatMap(({ cves }) => cves),
   );
-  const isListed = (cve: string) => exploited.get(cve)?.kev === true;
+  const isListed = (cve: string) => listed.has(cve);
   return { details, isListed, isListKnown: (await readKevList(db, nowMs)).saysNo };
 }
 

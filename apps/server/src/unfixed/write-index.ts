@@ -124,7 +124,7 @@ function saidOf(one: {
 
 /** What differs from what is stored, of these vulnerabilities. */
 async function changedOf(
-  { database: { read } }: Pick<Platform, 'database'>,
+  { database: { read }, now }: Pick<Platform, 'database' | 'now'>,
   of: { ids: readonly string[]; counts: Counts; judgements: Judgements; isKevKnown: boolean },
 ): Promise<{ stored: Stored; isNew: boolean }[]> {
   const { ids, counts, judgements, isKevKnown } = of;
@@ -139,7 +139,7 @@ async function changedOf(
       .map((id) => [id, advisoryDetails(id, records.get(id)?.record ?? null)]),
   );
   const cves = [...ids.filter((id) => id.startsWith('CVE-')), ...details.values().flatMap((one) => one.cves)];
-  const feeds = { of: await readExploited(read, cves), isKevKnown };
+  const feeds = { of: await readExploited(read, { cves, nowMs: now() }), isKevKnown };
   const before = new Map((await storedVulnerabilities(read, ids)).map((row) => [row.id, row.digest]));
   const subjects = Map.groupBy(await subjectsStored(read, ids), (row) => row.vulnerability_id);
   return sums.flatMap((sum) => {

@@ -66,6 +66,8 @@ describe.each(ENGINES)('vulnerabilities on $name', (engine) => {
     await it.database.transact(async (tx) => {
       await saveScores(tx, 'kev', [['CVE-2024-1', 1]]);
       await saveScores(tx, 'epss', [['CVE-2024-1', 0.5]]);
+      const nowMs = it.platform.now();
+      await saveFetched(tx, { feed: 'epss', entries: 1, nowMs, asOfMs: nowMs });
       await saveFetched(tx, { feed: 'kev', entries: 1, nowMs: it.platform.now(), asOfMs: it.platform.now() });
       await replaceKevDates(tx, new Map([['CVE-2024-1', { addedOn: '2026-11-01', dueOn: '2026-11-22' }]]));
     });
@@ -186,6 +188,8 @@ describe.each(ENGINES)('vulnerabilities on $name', (engine) => {
       await saveScores(tx, 'kev', [['CVE-2024-3', 1]]);
       await saveFetched(tx, { feed: 'kev', entries: 1, nowMs: it.platform.now(), asOfMs: it.platform.now() });
       await saveScores(tx, 'epss', [['CVE-2024-4', 0.9]]);
+      const nowMs = it.platform.now();
+      await saveFetched(tx, { feed: 'epss', entries: 1, nowMs, asOfMs: nowMs });
     });
     await it.addHost({ openssl: '3.0.11-1', bash: '5.2-1' });
     await it.addHost({ openssl: '3.0.11-1' });
