@@ -3,6 +3,7 @@ import { SEVERITIES, type Severity } from '@tidegate/protocol/event-types';
 import { isolated, withoutLoneMarks } from '@tidegate/protocol/isolated';
 import { rfc3339 } from '../platform/clock.ts';
 import type { Message } from './channels/message.ts';
+import { visibleText } from './channels/render-message.ts';
 import { countedEvents } from './count-words.ts';
 import { type KnownEvent, updateIdsOf, worstOf } from './match-rules.ts';
 
@@ -36,7 +37,7 @@ export interface EventPayload {
 
 export function eventPayload(event: KnownEvent): EventPayload {
   const { id, type, severity, actor, host } = event;
-  const text = cut(narrativeOf(event), ITEM_TEXT_MAX_CHARS);
+  const text = oneLine(narrativeOf(event));
   return {
     id,
     type,
@@ -117,7 +118,7 @@ function oneLine(text: string): string {
 }
 
 function flat(text: string): string {
-  return text.replace(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, ' ').trim();
+  return visibleText(text).replace(/\s+/gu, ' ').trim();
 }
 
 function cut(text: string, most: number): string {

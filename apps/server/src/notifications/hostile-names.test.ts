@@ -4,12 +4,12 @@ import { outsideIsolates, TURNING } from '../testing/outside-isolates.ts';
 import { senderDeps } from '../testing/receiving-server.ts';
 import type { Message } from './channels/message.ts';
 import { sendMail } from './channels/smtp.ts';
-import { describeEvents } from './compose-rules.ts';
+import { describeEvents, eventPayload } from './compose-rules.ts';
 import type { KnownEvent } from './match-rules.ts';
 
 const RIGHT_TO_LEFT = 'שלום';
 /** A mark turns what follows it in the whole line, and a lone end would close what somebody else opened. */
-const MARKED = `\u202e${RIGHT_TO_LEFT}\u2069<img src=x onerror="alert(1)">`;
+const MARKED = `\u202e${RIGHT_TO_LEFT}\u2069 https://evil.example/login <img src=x onerror="alert(1)">`;
 
 function eventOf(over: Partial<KnownEvent>): KnownEvent {
   return {
@@ -42,6 +42,20 @@ const EVENTS = [
   eventOf({ type: 'AGENT_ERROR', host, content: { message: `${MARKED} `.repeat(200) } }),
 ];
 
+test('what a receiver of webhooks shows is one line, without characters that nobody sees', () => {
+  const unseen = 'a\r\nBcc: x\u200b\u2028\ufeff\u{e0041}\u0000b';
+  const event = eventOf({
+    type: 'AGENT_ERROR',
+    host: { ...host, name: unseen },
+    content: { message: unseen },
+  });
+  const { subject } = describeEvents([event], { base: null });
+  for (const text of [subject, eventPayload(event).text]) {
+    expect(text).toContain('a Bcc: x b');
+    expect(text).not.toMatch(/(?![\u2068\u2069])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
+  }
+});
+
 test.each([
   ['one event', EVENTS.slice(0, 1)],
   ['many events', EVENTS],
@@ -65,4 +79,5 @@ test.each([
   for (const line of [subject, ...text.split('\n')]) expect(outsideIsolates(line)).not.toMatch(TURNING);
   for (const line of items) expect(line).toContain(RIGHT_TO_LEFT);
   expect(`${subject}${text}`).not.toContain('\u202e');
+  expect(text.match(/https?:\/\/\S+/g)).toEqual(['https://tidegate.example/events']);
 });

@@ -4,7 +4,7 @@ import type { Channel } from './message.ts';
 import { sendMessage } from './send-message.ts';
 
 const BOT = `123456:${'Ab-_'.repeat(9)}`;
-const LINK = hostileMessage([]).link;
+const LINK = hostileMessage([]).link ?? 'none';
 
 /** What a service was sent for hosts of these names. */
 async function sentTo(
@@ -48,18 +48,22 @@ test('Slack: text of hosts is plain, and only the link of the server is markup',
     'plain_text',
     'mrkdwn',
   ]);
-  expect(json.blocks[1].text.text).toContain('• &lt;http://evil|x&gt;');
+  expect(json.blocks[1].text.text).toContain('• &lt;http[:]//evil|x&gt;');
   expect(json.blocks[2].text.text).toBe(`<${LINK}|Open in Tidegate>`);
 });
 
 test('Teams: text of hosts is in runs without markup', async () => {
-  const { json } = await sentTo(teams, ['[x](http://evil)', '{{DATE(2026-01-01T00:00:00Z)}}'], {
-    status: 202,
-  });
+  const { json } = await sentTo(
+    teams,
+    ['[x](http://evil)', '{{DATE(2026-01-01T00:00:00Z)}}', '{{{DATE(1)}}}'],
+    {
+      status: 202,
+    },
+  );
   const { contentType, content } = json.attachments[0];
   expect([json.type, contentType]).toEqual(['message', 'application/vnd.microsoft.card.adaptive']);
   expect(new Set(content.body.map(({ type }: { type: string }) => type))).toEqual(new Set(['RichTextBlock']));
-  expect(JSON.stringify(content.body)).toContain('• [x](http://evil)');
+  expect(JSON.stringify(content.body)).toContain('• [x](http[:]//evil)');
   expect(JSON.stringify(content.body)).not.toContain('{{');
   expect(content.actions).toEqual([{ type: 'Action.OpenUrl', title: 'Open in Tidegate', url: LINK }]);
 });
@@ -68,7 +72,7 @@ test('Discord: Markdown is escaped, and nobody is mentioned', async () => {
   const { path, json } = await sentTo(discord, ['[x](http://evil)', '@everyone <@1> `a` **b**']);
   expect(path).toBe('/api/webhooks/1/s3cretpart?wait=true');
   expect(json.allowed_mentions).toEqual({ parse: [] });
-  expect(json.content).toContain('\\[x\\]\\(http\\://evil\\)');
+  expect(json.content).toContain('\\[x\\]\\(http\\[\\:\\]//evil\\)');
   expect(json.content).toContain('@\u200beveryone \\<@\u200b1\\> \\`a\\` \\*\\*b\\*\\*');
   expect(json.content.endsWith(`\n\n${LINK}`)).toBe(true);
 });
@@ -78,7 +82,7 @@ test('Telegram: there is no markup, and nobody is mentioned', async () => {
   expect(path).toBe(`/bot${BOT}/sendMessage`);
   expect(json).toMatchObject({ chat_id: '-1001', link_preview_options: { is_disabled: true } });
   expect(json).not.toHaveProperty('parse_mode');
-  expect(json.text).toContain('• @\u200badmin\n• <b>x</b> [x](http://evil)');
+  expect(json.text).toContain('• @\u200badmin\n• <b>x</b> [x](http[:]//evil)');
 });
 
 test('Matrix: the transaction is the message, and the text is plain', async () => {
@@ -98,6 +102,36 @@ test('ntfy: the text is plain, critical is urgent, and a tap opens the set', asy
   expect(json).toMatchObject({ topic: 'fleet', title: 'Fix waits for **x**', priority: 5, click: LINK });
   expect(json).not.toHaveProperty('markdown');
 });
+
+test.each<[string, (origin: string) => Pick<Channel, 'config' | 'secret'>]>([
+  ['Slack', slack],
+  ['Teams', teams],
+  ['Discord', discord],
+  ['Telegram', telegram],
+  ['Matrix', matrix],
+  ['ntfy', ntfy],
+])(
+  '%s: no address in a name is one that a reader would follow, and the link of the server is',
+  async (_, channelAt) => {
+    const { json } = await sentTo(channelAt, [
+      'https://evil.example/login',
+      'www.evil.example',
+      'evil.example/login?next=1',
+      'evil.example:8443/login',
+    ]);
+    const texts = textsIn(json).map((text) => text.replaceAll('\\', '').replaceAll(LINK, ''));
+    for (const text of texts) expect(text).not.toMatch(/:\/\/|www\.|evil\.example[:/]/);
+    expect(texts.join('\n')).toContain('https[:]//evil[.]example/login');
+    expect(JSON.stringify(json)).toContain(LINK);
+  },
+);
+
+/** Every text of an answer that is shown. */
+function textsIn(value: unknown): string[] {
+  if (typeof value === 'string') return value.startsWith('http://adaptivecards.io/') ? [] : [value];
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.values(value).flatMap(textsIn);
+}
 
 const many = Array.from({ length: 100 }, () => `${'*@<ä😀'.repeat(60)}`);
 test.each([

@@ -2,7 +2,15 @@ import { isolated, withoutLoneMarks } from '@tidegate/protocol/isolated';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { hostileMessage } from '../../testing/receiving-server.ts';
-import { asIs, fitLine, renderText, utf8Length, utf16Length, visibleLine } from './render-message.ts';
+import {
+  asIs,
+  fitLine,
+  renderText,
+  shownLine,
+  utf8Length,
+  utf16Length,
+  visibleLine,
+} from './render-message.ts';
 
 const plain = { lengthOf: utf16Length, escape: asIs };
 
@@ -58,6 +66,26 @@ test('the isolates around names stay, and a line that is cut ends them', () => {
   expect(visibleLine(`${name}: failed`, 4)).toBe('\u2068\u05e9\u2069…');
   expect(visibleLine(`${name}: failed`, 2)).toBe('…');
   expect(visibleLine('a\u2069b\u2068c')).toBe('a\ufffdb\u2068c\u2069');
+});
+
+test.each([
+  ['https://evil.example', 'https[:]//evil.example'],
+  ['HTTPS://evil.example/login', 'HTTPS[:]//evil[.]example/login'],
+  ['see <tg://resolve?domain=x>', 'see <tg[:]//resolve?domain=x>'],
+  ['www.evil.example', 'www[.]evil.example'],
+  ['evil.example/login', 'evil[.]example/login'],
+  ['evil.example:8443', 'evil[.]example:8443'],
+  ['\u0438\u043c\u044f.\u0440\u0444/x', '\u0438\u043c\u044f[.]\u0440\u0444/x'],
+  // Names of hosts, versions, times and paths are as they were.
+  [
+    'web-1.example.org: openssl 1:3.0.17-1~deb12u3 failed',
+    'web-1.example.org: openssl 1:3.0.17-1~deb12u3 failed',
+  ],
+  ['2026-11-28 09:29 UTC, /etc/apt/sources.list', '2026-11-28 09:29 UTC, /etc/apt/sources.list'],
+])('%s is no address that a reader would follow', (text, shown) => {
+  expect(shownLine(text)).toBe(shown);
+  expect(fitLine(text, { ...plain, maxLength: 400 })).toBe(shown);
+  expect(renderText(hostileMessage([text]), { ...plain, maxLength: 1_000 })).toContain(`• ${shown}\n`);
 });
 
 test('a line has no control, invisible or bidirectional characters', () => {

@@ -15,13 +15,21 @@ const TAIL_LENGTH = 40;
 /** Control, invisible and bidirectional characters, and what breaks a line; not the isolates around names. */
 const UNSEEN = /(?:(?![\u2068\u2069])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}])+/gu;
 
+/** What programs make links by: a scheme, "www.", and a domain before a path or a port. Names of hosts are domains alone. */
+const LINKED = /:(?=\/\/)|(?<=\bwww)\.|(?<=[\p{L}\p{N}])\.(?=\p{L}[\p{L}\p{N}-]{1,62}(?::\d|[/?#]))/giu;
+
 export const utf16Length = (text: string) => text.length;
 export const utf8Length = (text: string) => Buffer.byteLength(text);
 export const asIs = (text: string) => text;
 
+/** Without characters that nobody sees. */
+export function visibleText(text: string): string {
+  return text.replace(UNSEEN, ' ');
+}
+
 /** One line of at most so many characters, without characters that nobody sees, in which every isolate ends. */
 export function visibleLine(text: string, maxChars = LINE_MAX_CHARS): string {
-  const line = withoutLoneMarks(text.replace(UNSEEN, ' ').trim());
+  const line = withoutLoneMarks(visibleText(text).trim());
   const chars = [...line];
   if (chars.length <= maxChars) return line;
   for (let kept = maxChars - 1; kept > 0; kept--) {
@@ -31,9 +39,14 @@ export function visibleLine(text: string, maxChars = LINE_MAX_CHARS): string {
   return '…';
 }
 
+/** A line of a message. Hosts and people wrote parts of it: what it names is no link, unlike the link of the server. */
+export function shownLine(text: string): string {
+  return visibleLine(text.replace(LINKED, '[$&]'));
+}
+
 /** The escaped start of a line that fits: cut before it is escaped, so that no escape is cut in two. */
 export function fitLine(text: string, medium: Medium): string {
-  let line = visibleLine(text);
+  let line = shownLine(text);
   while (medium.lengthOf(medium.escape(line)) > medium.maxLength)
     line = visibleLine(line, [...line].length - 1);
   return medium.escape(line);
@@ -58,7 +71,7 @@ export function renderBody(message: Message, medium: Medium): string {
 
 /** Subject and body as one text. */
 export function renderText(message: Message, medium: Medium): string {
-  const subject = medium.escape(visibleLine(message.subject));
+  const subject = medium.escape(shownLine(message.subject));
   const room = medium.maxLength - medium.lengthOf(subject) - 2;
   return `${subject}\n\n${renderBody(message, { ...medium, maxLength: room })}`.trim();
 }
@@ -69,7 +82,7 @@ interface Line {
 }
 
 function linesOf({ summary, sections }: Message, medium: Medium): Line[] {
-  const line = (text: string) => medium.escape(visibleLine(text));
+  const line = (text: string) => medium.escape(shownLine(text));
   const lines: Line[] = summary
     .split('\n')
     .filter((text) => text.trim() !== '')

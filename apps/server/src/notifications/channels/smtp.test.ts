@@ -39,7 +39,7 @@ test.each([
       date: '2026-11-28T09:30:00.000Z',
     },
   });
-  expect(mail?.email.text).toContain('• web-1\n• [x](http://evil)');
+  expect(mail?.email.text).toContain('• web-1\n• [x](http[:]//evil)');
   expect(mail?.email.text).toContain(MESSAGE.link);
   expect(mail?.email.html).toBeUndefined();
   expect(mail?.raw).toContain('Auto-Submitted: auto-generated');

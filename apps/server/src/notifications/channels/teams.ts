@@ -3,7 +3,7 @@ import { fitLine, renderBody, utf8Length } from './render-message.ts';
 import { sendJson } from './send-json.ts';
 
 /** A TextRun knows no Markdown; "{{DATE(…)}}" is the one thing that acts in it. */
-const escapeText = (text: string) => text.replaceAll('{{', '{\u200b{');
+const escapeText = (text: string) => text.replace(/\{(?=\{)/g, '{\u200b');
 /** Teams refuses messages of more than 28 KB with their markup. */
 const BODY = { maxLength: 15_000, lengthOf: utf8Length, escape: escapeText };
 const TITLE = { maxLength: 800, lengthOf: utf8Length, escape: escapeText };
