@@ -11,6 +11,7 @@ const CODES: ReadonlyMap<string, string> = new Map(
     window_closed: 'The window of the policy closed before it was planned.',
     policy_ended: 'The policy that asked for it has ended.',
     agent_revoked: 'The credentials of the host were revoked.',
+    clock_set_back: 'It was approved while the clock of the server was ahead. Approve it again.',
     approval_gone: 'Its approval no longer holds.',
   }),
 );

@@ -151,15 +151,18 @@ export async function findLiveApproval(
   return row ?? null;
 }
 
-export async function expiredApprovals(
+/** Live tokens that have expired, or that were issued after `aheadMs`; null: no time is ahead. */
+export async function approvalsOutOfTime(
   db: Db,
-  { nowMs, limit }: { nowMs: number; limit: number },
+  { nowMs, aheadMs, limit }: { nowMs: number; aheadMs: number | null; limit: number },
 ): Promise<ApprovalRow[]> {
   return db
     .selectFrom('approvals')
     .selectAll()
     .where('voided_at', 'is', null)
-    .where('expires_at', '<=', nowMs)
+    .where((e) =>
+      e.or([e('expires_at', '<=', nowMs), ...(aheadMs === null ? [] : [e('issued_at', '>', aheadMs)])]),
+    )
     .orderBy('token_id')
     .limit(limit)
     .execute();

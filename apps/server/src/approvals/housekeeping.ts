@@ -1,4 +1,5 @@
-import { expiredApprovals, keysOfLiveApprovals, liveApprovalsOfKeys } from '../approval-tokens/store.ts';
+import { approvalsOutOfTime, keysOfLiveApprovals, liveApprovalsOfKeys } from '../approval-tokens/store.ts';
+import { aheadTime } from '../platform/retention/retention-clock.ts';
 import { withdrawToken } from './change-approval.ts';
 import type { ApprovalDeps } from './deps.ts';
 
@@ -9,13 +10,16 @@ type Deps = Pick<ApprovalDeps, 'platform' | 'keyRing'>;
 
 /**
  * Handles expiry: an approval that expires, or whose signing key was revoked, returns its updates to `pending` for an
- * operator.
+ * operator. So does one that was issued by a clock that was ahead: its command would go out when that time comes, the token
+ * would be valid until then, and versions looked old enough (A7).
  */
 export async function housekeepOnce(deps: Deps): Promise<void> {
   const { platform, keyRing } = deps;
   const db = platform.database.read;
-  for (const { token_id } of await expiredApprovals(db, { nowMs: platform.now(), limit: APPROVALS_MAX })) {
-    await withdraw(deps, token_id, 'approval_expired');
+  const [nowMs, aheadMs] = [platform.now(), await aheadTime(platform)];
+  const late = await approvalsOutOfTime(db, { nowMs, aheadMs, limit: APPROVALS_MAX });
+  for (const { token_id, expires_at: expiresAtMs } of late) {
+    await withdraw(deps, token_id, expiresAtMs <= nowMs ? 'approval_expired' : 'clock_set_back');
   }
   // No agent accepts such a token, and signing it again would validate a forged one.
   const keyIds = (await keysOfLiveApprovals(db)).filter((keyId) => !keyRing.isActive(keyId));

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { keepRetentionClock } from '../platform/retention/retention-clock.ts';
 import { type ApprovalsApp, actionOf, createApprovalsApp } from '../testing/approvals-app.ts';
 import { ENGINES } from '../testing/engines.ts';
 import { findUpdate } from '../updates/store.ts';
@@ -8,6 +9,7 @@ import { housekeepOnce } from './housekeeping.ts';
 import { sweepOnce } from './sweep.ts';
 
 const HOUR_MS = 3_600_000;
+const YEARS_MS = 10 * 365 * 24 * HOUR_MS;
 
 /** An update that was approved before its plan was known, which has come since. */
 async function awaited(
@@ -104,6 +106,27 @@ describe.each(ENGINES)('the sweep (A8) on $name', (engine) => {
     expect(await commandsOf(it, 'plan_update')).toMatchObject([{ status: 'cancelled' }]);
   });
 
+  test.each([true, false])(
+    'of a clock that was ahead: back to pending once it is set back (with a plan: %s)',
+    async (isPlanned) => {
+      const it = await createApprovalsApp(engine);
+      await keepRetentionClock(it.platform);
+      const id = await it.addUpdate({ plan: null });
+      it.clock.advance(YEARS_MS);
+      await it.approve(id, { not_before: '2037-01-01T00:00:00Z' });
+      await keepRetentionClock(it.platform);
+      await sweepOnce(it.deps);
+      it.clock.advance(-YEARS_MS);
+      await keepRetentionClock(it.platform);
+      if (isPlanned) await it.addPlan([id], [actionOf({ name: 'openssl', version: '3.0.12-1' })]);
+      await sweepOnce(it.deps);
+      const returned = { state: 'pending', state_reason: 'clock_set_back', not_before: null };
+      expect(await findUpdate(it.database.read, id)).toMatchObject(returned);
+      expect(await approvalsOf(it)).toEqual([]);
+      expect(await commandsOf(it, 'plan_update')).toMatchObject([{ status: 'cancelled' }]);
+    },
+  );
+
   test('only an operator, with an override, passes what the sweep handed back', async () => {
     const it = await createApprovalsApp(engine);
     const id = await awaited(it);
@@ -174,6 +197,47 @@ describe.each(ENGINES)('housekeeping of approvals on $name', (engine) => {
     expect(await approvalsOf(it)).toMatchObject([{ void_reason: 'approval_expired' }]);
     expect((await commandsOf(it, 'install_update')).every(({ status }) => status !== 'pending')).toBe(true);
     expect((await it.approve(id)).status).toBe(200);
+  });
+
+  test('an approval of a clock that was ahead returns its update to pending once the clock is set back', async () => {
+    const it = await createApprovalsApp(engine);
+    const look = async () => {
+      await keepRetentionClock(it.platform);
+      await housekeepOnce(it.deps);
+      return (await findUpdate(it.database.read, id))?.state;
+    };
+    const id = await it.addUpdate();
+    expect(await look()).toBe('pending');
+    it.clock.advance(YEARS_MS);
+    expect((await it.approve(id, { not_before: '2037-01-01T00:00:00Z' })).status).toBe(200);
+    expect(await look()).toBe('approved');
+    it.clock.advance(-YEARS_MS);
+    // The clock was last seen where it is not believed.
+    await housekeepOnce(it.deps);
+    expect(await findUpdate(it.database.read, id)).toMatchObject({ state: 'approved' });
+    expect(await look()).toBe('pending');
+    const returned = { state_reason: 'clock_set_back', approval_id: null, not_before: null };
+    expect(await findUpdate(it.database.read, id)).toMatchObject(returned);
+    expect(await approvalsOf(it)).toMatchObject([{ void_reason: 'clock_set_back' }]);
+    expect(await commandsOf(it, 'install_update')).toMatchObject([{ status: 'cancelled' }]);
+    expect((await it.approve(id)).status).toBe(200);
+    expect(await look()).toBe('approved');
+  });
+
+  test.each([
+    ['by an hour', -HOUR_MS],
+    ['by years, which may be the wrong reading', -YEARS_MS],
+  ])('an approval stays when the clock goes back %s', async (_, ms) => {
+    const it = await createApprovalsApp(engine);
+    const id = await it.addUpdate();
+    await keepRetentionClock(it.platform);
+    await it.approve(id);
+    it.clock.advance(ms);
+    for (let i = 0; i < 2; i++) {
+      await housekeepOnce(it.deps);
+      expect(await findUpdate(it.database.read, id)).toMatchObject({ state: 'approved' });
+      await keepRetentionClock(it.platform);
+    }
   });
 
   test.each(['approval_expired', 'signing_key_revoked'])(

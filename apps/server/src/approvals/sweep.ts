@@ -5,6 +5,7 @@ import { newestPlanRequest } from '../commands/store.ts';
 import { withdrawApprovals } from '../commands/withdraw-approvals.ts';
 import { weighedChunks } from '../platform/db/chunks.ts';
 import type { Tx } from '../platform/db/engine.ts';
+import { aheadTime } from '../platform/retention/retention-clock.ts';
 import { askingPolicy, payloadOf } from '../policies/policy-view.ts';
 import { untilOf, windowOf } from '../policies/policy-windows.ts';
 import { type PolicyRow, versionsInForce } from '../policies/store.ts';
@@ -78,6 +79,7 @@ async function sweepSets(opened: ApprovalDeps, awaited: readonly AwaitedSet[]): 
     deps.waitMs ?? WAIT_MS,
   );
   const facts = await factsOf(deps, loaded, waited);
+  const aheadMs = await aheadTime(deps.platform);
   const policies = await versionsInForce(deps.platform.database.read, {
     digests: awaited.flatMap(({ policy }) => policy?.sha256 ?? []),
     nowMs: deps.platform.now(),
@@ -89,7 +91,8 @@ async function sweepSets(opened: ApprovalDeps, awaited: readonly AwaitedSet[]): 
     const policy = by.policy && (policies.get(by.policy.sha256) ?? null);
     const request = policy ? await requestOfPolicy(deps, policy, { loaded: one, facts: known }) : SWEEP;
     const verdict = judge(known, policyOf(deps), request);
-    await sweepSet(deps, { loaded: one, facts: known, asked: by, policy, request, verdict });
+    const isOfFuture = aheadMs !== null && by.askedAtMs > aheadMs;
+    await sweepSet(deps, { loaded: one, facts: known, asked: by, isOfFuture, policy, request, verdict });
   }
 }
 
@@ -108,6 +111,8 @@ interface Judged {
   readonly facts: UpdateFacts;
   readonly verdict: Verdict;
   readonly asked: AwaitedSet;
+  /** Asked for by a clock that was ahead: its request for a plan and its time would come when that time comes. */
+  readonly isOfFuture: boolean;
   readonly request: ApprovalRequest;
   /** The policy in whose name it waits; null: in a person's name, or the policy has ended. */
   readonly policy: PolicyRow | null;
@@ -116,6 +121,7 @@ interface Judged {
 async function sweepSet(deps: ApprovalDeps, judged: Judged): Promise<void> {
   const { loaded, facts, verdict, asked } = judged;
   if (loaded.agent.status === 'revoked') return void (await handBack(deps, judged, 'agent_revoked'));
+  if (judged.isOfFuture) return void (await handBack(deps, judged, 'clock_set_back'));
   if (asked.policy && !judged.policy) return void (await handBack(deps, judged, 'policy_ended'));
   const window = judged.policy && windowOf(payloadOf(judged.policy), 'install', deps.platform.now());
   // The policy asks for it again when its next window opens.

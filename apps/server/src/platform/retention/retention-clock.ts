@@ -13,6 +13,21 @@ export async function retentionTime({ database, now }: Pick<Platform, 'database'
   return Math.min(row?.believed_at ?? Number.POSITIVE_INFINITY, now());
 }
 
+/** What is written further ahead than this is of another clock, in milliseconds: two servers never differ so much. */
+const AHEAD_MS = 3_600_000;
+
+/**
+ * Times after this one were written by a clock that was ahead and has been set back. Null while the server does not believe its
+ * clock: the reading of now may be the wrong one.
+ */
+export async function aheadTime({
+  database,
+  now,
+}: Pick<Platform, 'database' | 'now'>): Promise<number | null> {
+  const row = await readRetentionClock(database.read);
+  return row === null || isDoubted(row) ? null : Math.max(row.believed_at, now()) + AHEAD_MS;
+}
+
 /** Looks at the clock again and again. */
 export function createRetentionClock(platform: Platform): BackgroundWork {
   return repeat({
