@@ -14,6 +14,8 @@ export interface FleetSize {
 
 export const EPOCH_MS = Date.parse('2026-11-01T00:00:00Z');
 const HOUR_MS = 3_600_000;
+/** So long that no host goes silent while its lists are timed: a hundred thousand events would be written meanwhile. */
+const INTERVAL_SECONDS = 3_600;
 /** Rows per statement. */
 const STEP = 20_000;
 /** More rows are drawn than wanted, because a host cannot be offered the same version twice. */
@@ -107,27 +109,29 @@ async function fill(
 function hosts(engine: Engine, count: number): Filling[] {
   const nowMs = Date.now();
   const id = idOf(engine, '8', 'n');
+  const isSilent = `${drawn('n', 2)} % 10 = 0`;
+  const silentSince = `${nowMs} - ${24 * HOUR_MS} - n * 100`;
   return [
     {
       table: 'agents',
       columns: `id, machine_id, status, hostname, os_family, os_id, os_version_id, os_arch, agent_version,
-        key_set_version, next_seq, inventory_digests, enrolled_at, deleted_at, group_name`,
+        key_set_version, next_seq, inventory_digests, polling_interval_seconds, enrolled_at, deleted_at, group_name`,
       count,
       select: `SELECT ${id}, CASE WHEN n % 50 <> 49 THEN 'machine-' || n END,
         CASE WHEN n % 100 = 7 THEN 'revoked' ELSE 'active' END,
         ${oneOf('n', ['web', 'db', 'cache', 'build'])} || '-' || n || '.example',
         'linux', ${systemOf('n')}, '' || (9 + n % 4), 'amd64',
-        CASE WHEN n % 20 = 0 THEN '0.9.0' ELSE '1.0.0' END, 1, 1, '{}',
+        CASE WHEN n % 20 = 0 THEN '0.9.0' ELSE '1.0.0' END, 1, 1, '{}', ${INTERVAL_SECONDS},
         ${EPOCH_MS} - ${drawn('n', 1)} % 8000 * ${HOUR_MS},
         CASE WHEN n % 200 = 199 THEN ${EPOCH_MS} END,
         CASE WHEN n % 3 <> 0 THEN 'group-' || (n % ${GROUPS}) END FROM numbers WHERE true`,
     },
     {
       table: 'agent_presence',
-      columns: 'agent_id, last_seen_at',
+      columns: 'agent_id, last_seen_at, silence_told',
       count,
-      select: `SELECT ${id}, ${nowMs} - CASE WHEN ${drawn('n', 2)} % 10 = 0
-        THEN ${24 * HOUR_MS} + n * 100 ELSE ${drawn('n', 3)} % 60000 END FROM numbers WHERE n % 30 <> 29`,
+      select: `SELECT ${id}, CASE WHEN ${isSilent} THEN ${silentSince} ELSE ${nowMs} - ${drawn('n', 3)} % 60000 END,
+        CASE WHEN ${isSilent} THEN ${silentSince} END FROM numbers WHERE n % 30 <> 29`,
     },
     {
       table: 'inventory_reports',

@@ -3,6 +3,7 @@ import { rfc3339 } from '../platform/clock.ts';
 import { createListening } from '../platform/listening.ts';
 import type { Platform } from '../platform/platform.ts';
 import { type BackgroundWork, repeat } from '../platform/repeat.ts';
+import { createPace } from '../platform/turns.ts';
 import { CHECK_IN_INTERVAL_SECONDS, ONLINE_INTERVALS } from './presence.ts';
 import { claimSilence, findSilentAgents } from './store.ts';
 
@@ -49,6 +50,7 @@ export async function reportSilentAgents(
   { listeningSince, isStopped }: { listeningSince: number; isStopped: () => boolean },
 ): Promise<number> {
   const nowMs = platform.now();
+  const pace = createPace();
   let told = 0;
   while (!isStopped()) {
     const silent = await findSilentAgents(platform.database.read, {
@@ -77,6 +79,7 @@ export async function reportSilentAgents(
       }
       return claimed;
     });
+    await pace();
   }
   return told;
 }
