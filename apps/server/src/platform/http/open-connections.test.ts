@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { connect, type Socket } from 'node:net';
+import { Readable } from 'node:stream';
 import { connect as connectTls } from 'node:tls';
 import { createSelfSigned } from '@tidegate/testkit/certificates';
 import { expect, onTestFinished, test } from 'vitest';
@@ -11,6 +12,12 @@ const pair = await createSelfSigned(['localhost']);
 
 /** More than the buffers between server and client. */
 const LARGE = Buffer.alloc(32 * 1_048_576);
+const PIECE = Buffer.alloc(65_536);
+/** Makes the server write on. */
+const TAKEN_BYTES = 8 * 1_048_576;
+/** Three times as many are too many for one that reads nothing. */
+const LOOKS = 4;
+const LOOKS_OF_HOURS = 1_800;
 
 async function open(filesMax: number | null, scheme: 'http' | 'https' = 'http') {
   const crowded: number[] = [];
@@ -20,6 +27,7 @@ async function open(filesMax: number | null, scheme: 'http' | 'https' = 'http') 
     if (!connections.follow(response)) return;
     if (request.url === '/slow') held.push(() => response.end('served'));
     else if (request.url === '/large') response.end(LARGE);
+    else if (request.url === '/pieces') Readable.from(pieces()).pipe(response);
     else if (request.url !== '/body') response.end('served');
   };
   const kept = { keepAliveTimeout: 60_000 };
@@ -57,6 +65,21 @@ async function open(filesMax: number | null, scheme: 'http' | 'https' = 'http') 
     return { socket, kept: answer && /^connection: (\S+)/im.exec(String(answer[0]))?.[1] };
   }
   return { ask, reach, crowded, connections, held, port };
+}
+
+function* pieces() {
+  for (let n = 0; n < 4_096; n++) yield PIECE;
+}
+
+async function takeMany(socket: Socket): Promise<void> {
+  let bytes = 0;
+  socket.on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+  });
+  socket.resume();
+  await expect.poll(() => bytes).toBeGreaterThan(TAKEN_BYTES);
+  socket.pause();
+  socket.removeAllListeners('data');
 }
 
 const isOpen = ({ destroyed, readableEnded }: Socket) => !destroyed && !readableEnded;
@@ -140,6 +163,40 @@ test.each(['http', 'https'] as const)(
     await expect.poll(() => gone().indexOf(false)).toBe(4);
     for (const answer of held) answer();
     expect(isOpen(busy)).toBe(true);
+  },
+);
+
+test.each(['http', 'https'] as const)(
+  'over %s a client that reads nothing of its answer is disconnected; one that reads some, or waits for the server, is not',
+  async (scheme) => {
+    const { reach, connections, held } = await open(null, scheme);
+    const ask = async (path: string) => {
+      const socket = await reach();
+      socket.pause();
+      socket.write(`GET ${path} HTTP/1.1\r\nhost: x\r\n\r\n`);
+      return socket;
+    };
+    const deaf = [await ask('/pieces'), await ask('/large')];
+    const [slow, waiting] = [await ask('/pieces'), await ask('/slow')];
+    await expect.poll(() => held.length).toBe(1);
+    const all = [...deaf, slow, waiting];
+    const look = (times: number) => {
+      for (let n = 0; n < times; n++) connections.endStalled();
+    };
+    for (let n = 0; n < 3; n++) {
+      await takeMany(slow);
+      look(LOOKS);
+    }
+    await expect.poll(() => connections.counts().open).toBe(3);
+    // What is written in one piece may take longer: 32 MiB more than two hours.
+    await takeMany(slow);
+    look(LOOKS_OF_HOURS);
+    await expect.poll(() => connections.counts().open).toBe(1);
+    held[0]?.();
+    waiting.resume();
+    await once(waiting, 'data');
+    for (const socket of all) socket.resume();
+    await expect.poll(() => all.map(isOpen)).toEqual([false, false, false, true]);
   },
 );
 

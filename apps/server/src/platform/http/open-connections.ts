@@ -3,6 +3,7 @@ import type { ServerResponse } from 'node:http';
 import type { Server, Socket } from 'node:net';
 import { Server as TlsServer } from 'node:tls';
 import { createLinkedQueue, type Linked } from './linked-queue.ts';
+import { LOOK_EVERY_MS, type Unread, unreadBy } from './unread-answers.ts';
 
 /**
  * Shares of the process's limit of open files. Beyond the first, a connection ends with its answer; beyond the second, each new one
@@ -25,6 +26,8 @@ export interface OpenConnections {
    * connection has too many requests and was ended, and this one is not to be answered.
    */
   follow(response: ServerResponse): boolean;
+  /** Looks whether clients read their answers, and ends the connections of those that do not. */
+  endStalled(): void;
   counts(): ConnectionCounts;
 }
 
@@ -43,6 +46,7 @@ interface Connection extends Linked<Connection> {
   /** Those without an answer, and the answer to the last one. */
   requests: number;
   response: ServerResponse | null;
+  unread: Unread | null;
 }
 
 /** Connections with a request that one look for room passes over. */
@@ -77,6 +81,7 @@ export function createOpenConnections(options: {
       socket,
       requests: 0,
       response: null,
+      unread: null,
       queue: null,
       before: null,
       after: null,
@@ -112,6 +117,16 @@ export function createOpenConnections(options: {
     return null;
   }
 
+  function endStalled(): void {
+    for (let one = busy.first(); one !== null; ) {
+      const { socket, after } = one;
+      const unread = unreadBy(one.unread, socket);
+      if (unread === 'stalled') socket.destroy();
+      else one.unread = unread;
+      one = after;
+    }
+  }
+
   function forget(connection: Connection): void {
     connection.queue?.remove(connection);
     connections.delete(connection.socket);
@@ -128,6 +143,8 @@ export function createOpenConnections(options: {
 
   return {
     watch(server) {
+      const looks = setInterval(endStalled, LOOK_EVERY_MS).unref();
+      server.once('close', () => clearInterval(looks));
       if (!(server instanceof TlsServer)) return void server.on('connection', accept);
       // Requests come on another socket than the one that was accepted, and nothing public leads from it to that one.
       const shaking = new Map<string, Connection>();
@@ -166,6 +183,7 @@ export function createOpenConnections(options: {
       options.onCrowded(open);
       return true;
     },
+    endStalled,
     counts: () => ({ open, waiting: silent.size() + idle.size(), max, ended: { ...ended } }),
   };
 }
