@@ -1,8 +1,11 @@
 import { describe, expect, test } from 'vitest';
+import { keepRetentionClock } from '../platform/retention/retention-clock.ts';
 import { ENGINES } from '../testing/engines.ts';
 import { CANARY_THEN_REST } from '../testing/rollout-rings.ts';
 import { createRolloutScene } from '../testing/rollout-scene.ts';
 import { createExpiryLooks } from './expire-commands.ts';
+import { queueCommand } from './queue-command.ts';
+import { findCommand } from './store.ts';
 
 const HOUR_MINUTES = 60;
 const EVERY_MS = 60_000;
@@ -40,6 +43,40 @@ describe.each(ENGINES)('the expiry of commands on $name', (engine) => {
     expect(commands.map(({ status }) => status)).toEqual(['expired', 'pending']);
     expect(new Set(commands.map(({ token }) => token)).size).toBe(1);
     expect(await it.stateOf(host)).toBe('approved');
+  });
+
+  test('ends what a clock that was ahead has queued once it is set back, and issues anew what was approved before', async () => {
+    const it = await scene();
+    const [before, ahead] = [await it.host(), await it.host()];
+    await keepRetentionClock(it.platform);
+    await it.approve(before.updateId);
+    it.minutes(3 * 24 * HOUR_MINUTES);
+    await it.start().next();
+    await it.approve(ahead.updateId);
+    const scan = { agentId: ahead.agentId, action: 'scan', params: {}, createdBy: 'ada' } as const;
+    const scanId = await it.database.transact((tx) => queueCommand(tx, it.platform, scan));
+    expect(await it.statusesOf(before)).toEqual(['expired', 'pending']);
+    const statuses = async () => [await it.statusesOf(before), await it.statusesOf(ahead)];
+    it.minutes(-3 * 24 * HOUR_MINUTES);
+    await it.start().next();
+    expect(await statuses()).toEqual([['expired', 'expired', 'pending'], ['expired']]);
+    expect(await findCommand(it.database.read, scanId)).toMatchObject({ status: 'expired' });
+    await it.visit(before);
+    await it.start().next();
+    expect(await statuses()).toEqual([['expired', 'expired', 'sent'], ['expired']]);
+  });
+
+  test('ends nothing that was queued before the clock was set to years ago', async () => {
+    const it = await scene();
+    const host = await it.host();
+    await keepRetentionClock(it.platform);
+    await it.approve(host.updateId);
+    it.minutes(-3 * 365 * 24 * HOUR_MINUTES);
+    for (let i = 0; i < 2; i++) {
+      await it.start().next();
+      expect(await it.statusesOf(host)).toEqual(['pending']);
+      await keepRetentionClock(it.platform);
+    }
   });
 
   test.each([

@@ -2,9 +2,17 @@ import type { Tx } from '../platform/db/engine.ts';
 import { createListening } from '../platform/listening.ts';
 import type { Platform } from '../platform/platform.ts';
 import { type BackgroundWork, repeat } from '../platform/repeat.ts';
+import { aheadTime } from '../platform/retention/retention-clock.ts';
 import { updatesOfCommand } from './named-updates.ts';
 import { queueCommand } from './queue-command.ts';
-import { compareAndSwapStatus, type Overdue, overdue, stillApproved } from './store.ts';
+import {
+  type CommandRow,
+  compareAndSwapStatus,
+  type Overdue,
+  overdue,
+  queuedAhead,
+  stillApproved,
+} from './store.ts';
 
 /** Commands that one call examines. */
 const EXPIRE_MAX = 500;
@@ -37,7 +45,11 @@ export function createExpiryLooks(
   return {
     async next() {
       const listeningSince = listening.since(platform.now());
-      await platform.database.transact((tx) => expireCommands(tx, platform, { listeningSince }));
+      const aheadMs = await aheadTime(platform);
+      await platform.database.transact(async (tx) => {
+        await expireCommands(tx, platform, { listeningSince });
+        if (aheadMs !== null) await expireAhead(tx, platform, aheadMs);
+      });
       listening.looked(platform.now());
     },
   };
@@ -52,10 +64,30 @@ export async function expireCommands(
   platform: Pick<Platform, 'newId' | 'now'>,
   of: Overdue,
 ): Promise<number> {
+  const commands = await overdue(tx, { of, nowMs: platform.now(), limit: EXPIRE_MAX });
+  return endAsExpired(tx, platform, { commands });
+}
+
+/** Ends commands that a clock that was ahead has queued, which no host would get before that time comes (at most EXPIRE_MAX). */
+async function expireAhead(
+  tx: Tx,
+  platform: Pick<Platform, 'newId' | 'now'>,
+  aheadMs: number,
+): Promise<void> {
+  const commands = await queuedAhead(tx, { aheadMs, limit: EXPIRE_MAX });
+  // An approval of the same clock ends by itself: nothing is issued anew for it.
+  await endAsExpired(tx, platform, { commands, issuedUntilMs: aheadMs });
+}
+
+async function endAsExpired(
+  tx: Tx,
+  platform: Pick<Platform, 'newId' | 'now'>,
+  { commands, ...issued }: { commands: readonly CommandRow[]; issuedUntilMs?: number },
+): Promise<number> {
   const nowMs = platform.now();
-  const commands = await overdue(tx, { of, nowMs, limit: EXPIRE_MAX });
   const installs = commands.filter((command) => command.action === 'install_update');
-  const live = await stillApproved(tx, { commandIds: installs.map((command) => command.id), nowMs });
+  const commandIds = installs.map((command) => command.id);
+  const live = await stillApproved(tx, { commandIds, nowMs, ...issued });
   let expired = 0;
   for (const command of commands) {
     const change = { status: 'expired', reason: 'expired', finished_at: nowMs };

@@ -159,6 +159,22 @@ export async function overdue(
     .execute();
 }
 
+/** Commands that were queued after a time and that no host has been given. */
+export async function queuedAhead(
+  db: Db,
+  { aheadMs, limit }: { aheadMs: number; limit: number },
+): Promise<CommandRow[]> {
+  return db
+    .selectFrom('agent_commands')
+    .selectAll()
+    .where('status', '=', 'pending')
+    .where('created_at', '>', aheadMs)
+    .orderBy('created_at')
+    .orderBy('id')
+    .limit(limit)
+    .execute();
+}
+
 /** The open commands that name one of these updates, by id. */
 export async function openCommandsOfUpdates(tx: Tx, updateIds: readonly string[]): Promise<string[]> {
   const found = new Set<string>();
@@ -191,12 +207,12 @@ export async function newestPlanRequest(db: Db, updateId: string): Promise<Comma
 }
 
 /**
- * The commands of these that may still install: their token is neither void nor expired, and an update that it names
- * is still approved. One statement that joins the tables of updates and approvals.
+ * The commands of these that may still install: their token is neither void nor expired nor issued later, and an update that
+ * it names is still approved. One statement that joins the tables of updates and approvals.
  */
 export async function stillApproved(
   tx: Tx,
-  args: { commandIds: readonly string[]; nowMs: number },
+  args: { commandIds: readonly string[]; nowMs: number; issuedUntilMs?: number },
 ): Promise<Set<string>> {
   if (args.commandIds.length === 0) return new Set();
   const rows = await tx
@@ -207,6 +223,7 @@ export async function stillApproved(
     .whereRef('a.agent_id', '=', 'c.agent_id')
     .where('a.voided_at', 'is', null)
     .where('a.expires_at', '>', args.nowMs)
+    .where('a.issued_at', '<=', args.issuedUntilMs ?? Number.MAX_SAFE_INTEGER)
     .where((e) =>
       e.exists(
         e
