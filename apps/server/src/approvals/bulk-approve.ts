@@ -16,7 +16,9 @@ import { Refusal } from '../platform/http/refusal.ts';
 import { type AgeSubject, timeKey } from '../release-times/subjects.ts';
 import { withHeld } from '../updates/held-store.ts';
 import { countUpdates, listUpdateIds } from '../updates/list-store.ts';
+import { lockHostSums, lockUpdates } from '../updates/lock-updates.ts';
 import { groupUpdates, judgedGroups, type UpdateGroup } from '../updates/many-store.ts';
+import { openVersionsOf } from '../updates/rivals-store.ts';
 import type { UpdateRow } from '../updates/store.ts';
 import { EVENT_UPDATES_MAX } from '../updates/update-set.ts';
 import type { Asker } from './asker.ts';
@@ -253,6 +255,7 @@ async function writeDecided(
   { decided, asker, bulkId }: Pick<Chunk, 'asker'> & { decided: readonly Decided[]; bulkId: string | null },
 ): Promise<Written[]> {
   const { operator, actor, via, until, policy } = asker;
+  await lockDecided(tx, deps, decided);
   const results: Written[] = [];
   const waiting: { updates: readonly UpdateRow[]; round: number }[] = [];
   const mintings: Minting[] = [];
@@ -297,6 +300,20 @@ async function writeDecided(
     );
   }
   return results;
+}
+
+/**
+ * Sets that wait are written one after another, in the order of the request: what they lock is locked before, so that two
+ * requests for the same hosts do not deadlock. Approvals are written together, and need none of it.
+ */
+async function lockDecided(tx: Tx, { platform }: ApprovalDeps, decided: readonly Decided[]): Promise<void> {
+  if (decided.every(({ kind }) => kind === 'mint')) return;
+  const updates = decided.flatMap((one) => (one.kind === 'mint' ? one.loaded.updates : one.sets.flat()));
+  const updateIds = updates.map(({ id }) => id);
+  const beside = await openVersionsOf(tx, updateIds);
+  const { engine } = platform.database;
+  await lockUpdates(tx, { engine, updateIds: [...new Set([...updateIds, ...beside])] });
+  await lockHostSums(tx, { engine, agentIds: updates.map(({ agent_id }) => agent_id) });
 }
 
 type Written =

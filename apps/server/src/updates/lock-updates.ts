@@ -34,3 +34,24 @@ export async function lockUpdates(
   }
   return found;
 }
+
+/**
+ * Locks the sums of these hosts, to which triggers add when an update changes its state: for a transaction that changes
+ * updates of many hosts one after another.
+ */
+export async function lockHostSums(
+  tx: Tx,
+  { engine, agentIds }: { engine: Database['engine']; agentIds: readonly string[] },
+): Promise<void> {
+  if (engine !== 'postgres') return;
+  // In one order, as triggers do it within a statement.
+  for (const some of chunks([...new Set(agentIds)].toSorted())) {
+    await tx
+      .selectFrom('host_sums')
+      .select('agent_id')
+      .where('agent_id', 'in', some)
+      .orderBy('agent_id')
+      .forUpdate()
+      .execute();
+  }
+}
