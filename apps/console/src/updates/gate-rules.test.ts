@@ -104,6 +104,18 @@ test.each<[Check['id'], Partial<GateReport>, Check['state']]>([
   expect(stateOf(id, changes)).toBe(state);
 });
 
+test('a vulnerability that several packages have counts once, as it does beside their list', () => {
+  const several = ['left', 'right'].map((name) => ({ ...FINDING, package: name }));
+  const gate: GateReport = {
+    ...{ ...CLEAR, verdict: 'vulnerable', introduces: several },
+    ...{ stays: [...several, { ...FINDING, id: 'CVE-2' }], fixes: several },
+  };
+  const evidenceOf = (report: GateReport) =>
+    checklistOf({ gate: report, plan: PLAN, ecosystem: 'npm' }).find(({ id }) => id === 'closure')?.evidence;
+  expect(evidenceOf(gate)).toBe('Introduces 1, keeps 2 that the host has already; fixes 1.');
+  expect(evidenceOf({ ...gate, fixes_complete: false })).toContain('fixes at least 1.');
+});
+
 test.each(ECOSYSTEMS)('%s: nothing passes while there is no plan, or no verdict', (ecosystem) => {
   const without = checklistOf({ gate: CLEAR, plan: null, ecosystem });
   expect(without.filter(({ state }) => state === 'passes')).toEqual([]);

@@ -209,7 +209,7 @@ function closureCheck(gate: GateReport | null): Check {
       const { introduces, stays } = gate;
       const isPartial = gate.unchecked !== null;
       const also = isPartial ? ' Other packages were not checked.' : '';
-      const evidence = `Introduces ${introduces.length}, keeps ${stays.length} that the host has already; ${fixesText(gate)}.${also}`;
+      const evidence = `Introduces ${countOf(introduces)}, keeps ${countOf(stays)} that the host has already; ${fixesText(gate)}.${also}`;
       if (by === 'vulnerability')
         return { ...head, ...{ state: 'stops', word: 'vulnerable: stops', evidence } };
       const state = isPartial ? 'unchecked' : 'vulnerable';
@@ -247,8 +247,14 @@ export function uncheckedNotice({
 
 /** How many vulnerabilities the update fixes; never 0 when packages were not checked. */
 function fixesText({ fixes, fixes_complete: isComplete }: GateReport): string {
-  if (isComplete) return `fixes ${fixes.length}`;
-  return fixes.length > 0 ? `fixes at least ${fixes.length}` : 'what it fixes is not known';
+  const count = countOf(fixes);
+  if (isComplete) return `fixes ${count}`;
+  return count > 0 ? `fixes at least ${count}` : 'what it fixes is not known';
+}
+
+/** How many vulnerabilities are listed: one that several packages have counts once, as in lists of updates. */
+export function countOf(listed: readonly { readonly id: string }[]): number {
+  return new Set(listed.map(({ id }) => id)).size;
 }
 
 /** A4: the host's own check; without it the host installs nothing, whatever the gate decided. */

@@ -1,6 +1,7 @@
 import type { GateReport } from '@tidegate/protocol/approvals-api';
 import type { ReactNode } from 'react';
 import { FindingList, FixList, type FoundIn } from './findings.tsx';
+import { countOf } from './gate-rules.ts';
 
 type Parts = Pick<GateReport, 'introduces' | 'stays' | 'fixes' | 'fixes_complete'>;
 
@@ -17,22 +18,17 @@ export function VerdictParts({
   const { introduces, stays, fixes, fixes_complete: isFixesComplete } = parts;
   return (
     <div className="space-y-4">
-      <Part title="Introduced by this update" count={distinct(introduces)} isComplete={isChecked}>
+      <Part title="Introduced by this update" count={countOf(introduces)} isComplete={isChecked}>
         <FindingList findings={introduces} of={of} />
       </Part>
-      <Part title="On the host already, and stays" count={distinct(stays)} isComplete={isChecked}>
+      <Part title="On the host already, and stays" count={countOf(stays)} isComplete={isChecked}>
         <FindingList findings={stays} of={of} />
       </Part>
-      <Part title="Fixed by this update" count={distinct(fixes)} isComplete={isFixesComplete}>
+      <Part title="Fixed by this update" count={countOf(fixes)} isComplete={isFixesComplete}>
         <FixList fixes={fixes} />
       </Part>
     </div>
   );
-}
-
-/** One that several packages have counts once. */
-function distinct(some: readonly { readonly id: string }[]): number {
-  return new Set(some.map(({ id }) => id)).size;
 }
 
 function Part(props: { title: string; count: number; isComplete: boolean; children: ReactNode }) {
