@@ -10,6 +10,7 @@ import type { Database } from '../apps/server/src/platform/db/engine.ts';
 import { migrate } from '../apps/server/src/platform/db/migrate.ts';
 import { openPostgres } from '../apps/server/src/platform/db/postgres.ts';
 import { openSqlite } from '../apps/server/src/platform/db/sqlite.ts';
+import type { LimitClass } from '../apps/server/src/platform/http/access.ts';
 import { createLog } from '../apps/server/src/platform/log.ts';
 import { loadSecrets } from '../apps/server/src/platform/secrets.ts';
 import { databaseOptions } from '../apps/server/src/testing/database-options.ts';
@@ -144,6 +145,14 @@ interface Key {
   refreshToken: string;
 }
 
+/** Classes of limits that a fleet starts with out of the way. */
+export const LIFTED_CLASSES: readonly LimitClass[] = [
+  'agent_checkin',
+  'agent_reports',
+  'agent_renewal',
+  'agent_registration',
+];
+
 const QUIET = createLog({ level: 'error', format: 'text', write: () => {}, now: Date.now });
 
 async function insertFleet(
@@ -160,10 +169,7 @@ async function insertFleet(
   await database.transact(async (tx) => {
     // Sliding windows as in production; only the limits are too high to affect a saturated run.
     const budget = { requests: 100_000, window_seconds: 60, enabled: 1, updated_at: nowMs };
-    const classes = ['agent_checkin', 'agent_reports', 'agent_renewal', 'agent_registration'].map((name) => ({
-      class: name,
-      ...budget,
-    }));
+    const classes = LIFTED_CLASSES.map((name) => ({ class: name, ...budget }));
     await tx.insertInto('rate_limits').values(classes).execute();
     for (let i = 0; i < keys.length; i += 500) {
       const part = keys.slice(i, i + 500);

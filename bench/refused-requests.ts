@@ -3,7 +3,14 @@ import { setTimeout } from 'node:timers/promises';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { LIMIT_CLASSES } from '../apps/server/src/platform/http/access.ts';
-import { BENCH_PASSWORD, BENCH_USER, type BenchAgent, type BenchServer, startFleet } from './fleet.ts';
+import {
+  BENCH_PASSWORD,
+  BENCH_USER,
+  type BenchAgent,
+  type BenchServer,
+  LIFTED_CLASSES,
+  startFleet,
+} from './fleet.ts';
 import { BODY_SHAPES, bytesOf, HEAD_SHAPES } from './hostile-requests.ts';
 import { cpuOfThreads, median, pinLoad } from './processes.ts';
 import { readRouteTable } from './route-table.ts';
@@ -60,8 +67,7 @@ export async function timeRefusals({ rounds, say }: BenchOptions): Promise<Refus
     agents: 2,
     env: { SERVICE_TRUSTED_PROXIES: '127.0.0.1' },
     prepare: async (database) => {
-      const names = ['agent_checkin', 'agent_reports', 'agent_renewal'];
-      const values = LIMIT_CLASSES.filter((name) => !names.includes(name)).map((name) => ({
+      const values = LIMIT_CLASSES.filter((name) => !LIFTED_CLASSES.includes(name)).map((name) => ({
         ...{ class: name, requests: 100_000, window_seconds: 60, enabled: 1, updated_at: Date.now() },
       }));
       await database.transact((tx) => tx.insertInto('rate_limits').values(values).execute());
