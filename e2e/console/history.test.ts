@@ -394,6 +394,10 @@ describeUpdates('the history of a host in the console', (scene) => {
     await expect.poll(() => commands.count()).toBe(1);
     await commands.getByText(hostname).waitFor();
     await inspect(page, 'history-bulk-commands');
+    await page.setViewportSize(PHONE);
+    expect(await page.evaluate(SIDEWAYS)).toBe(0);
+    await inspect(page, 'history-bulk-commands-390');
+    await page.setViewportSize({ width: 1440, height: 900 });
     await page.goBack();
     await page.goBack();
     await step('Signed and sent').getByRole('link', { name: 'The command' }).click();

@@ -12,6 +12,9 @@ const CVE = 'CVE-2026-7';
 const ALIASES = [`DEBIAN-${CVE}`, 'GHSA-35jh-r3h4-6jhm', 'DSA-3029-1', 'RHSA-2026:4546'];
 const Hosts = Type.Object({ items: Type.Array(Type.Object({ hostname: Type.String() })) });
 const CLICKS_MAX = 4;
+const NARROW = { width: 390, height: 844 };
+const WIDE = { width: 1440, height: 900 };
+const SIDEWAYS = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
 
 describeUpdates(
   'vulnerabilities in the console',
@@ -36,7 +39,14 @@ describeUpdates(
       await page.goto(`/updates/${hosts[0]?.idOf('lost')}`);
       const link = page.getByRole('link', { name: CVE, exact: true }).first();
       await link.waitFor();
+      // Four databases tell of it, and it is one.
+      await page.getByRole('heading', { name: 'Fixed by this update (1)' }).waitFor();
+      await page.getByText(`also ${ALIASES.slice(1).sort().join(', ')}`).waitFor();
       await inspect(page, 'update-fixes');
+      await page.setViewportSize(NARROW);
+      expect(await page.evaluate(SIDEWAYS)).toBe(0);
+      await inspect(page, 'update-fixes-390', ['light']);
+      await page.setViewportSize(WIDE);
       await link.click();
       await page.getByRole('heading', { name: CVE, exact: true }).waitFor();
       let clicks = 0;
@@ -56,6 +66,10 @@ describeUpdates(
       await click(page.getByRole('link', { name: CVE, exact: true }));
       await page.getByText('lost 3.0.12-1 waits for your approval').first().waitFor();
       await inspect(page, 'vulnerability');
+      await page.setViewportSize(NARROW);
+      expect(await page.evaluate(SIDEWAYS)).toBe(0);
+      await inspect(page, 'vulnerability-390', ['light']);
+      await page.setViewportSize(WIDE);
       await click(page.getByRole('button', { name: 'Fix 2 hosts' }));
       await page
         .getByRole('dialog', { name: 'Approve 2 updates' })
@@ -129,7 +143,7 @@ describeUpdates(
       await page.goto('/packages?name=lost');
       await page.getByRole('link', { name: 'which hosts have lost' }).waitFor();
       await inspect(page, 'packages-to-hosts');
-      await page.setViewportSize({ width: 390, height: 844 });
+      await page.setViewportSize(NARROW);
       await inspect(page, 'packages-to-hosts-390', ['light']);
       await page.getByRole('link', { name: 'which hosts have lost' }).click();
       await page.getByText('2 hosts', { exact: true }).first().waitFor();
