@@ -33,7 +33,7 @@ export const measureFanOut: Scenario = async (of, { floor, options }) => {
   const sockets = createKeptSockets(fleet.url);
   try {
     const call = await logIn(fleet.url);
-    await atRest(fleet);
+    await atRest(() => fleet.cpuUs().server);
     const hosts = fleet.agents.slice(0, count).map(createWaitingHost);
     const helloUs = [await floor.costUs(options.seconds)];
     const before = fleet.cpuUs();

@@ -10,11 +10,12 @@ import type { Database } from '../apps/server/src/platform/db/engine.ts';
 import { openPostgres } from '../apps/server/src/platform/db/postgres.ts';
 import { openSqlite } from '../apps/server/src/platform/db/sqlite.ts';
 import { databaseOptions } from '../apps/server/src/testing/database-options.ts';
+import { atRest } from './at-rest.ts';
 import { BENCH_PASSWORD, BENCH_USER, postmasterOf } from './fleet.ts';
 import { type FleetSize, makeListFleet } from './list-fleet.ts';
 import { A_HOST, deepPages, firstPages, LIST_NAMES, type ListQuery } from './list-queries.ts';
 import { type Call, logIn } from './operator-client.ts';
-import { cpuClock, median, pinLoad, SERVER_CORE, startServerProcess } from './processes.ts';
+import { cpuClock, cpuOf, median, pinLoad, SERVER_CORE, startServerProcess } from './processes.ts';
 import type { BenchOptions } from './run.ts';
 
 const MAIN = join(import.meta.dirname, '../apps/server/src/main.ts');
@@ -107,7 +108,7 @@ async function tidyUp({ engine, read }: Database): Promise<void> {
   }
 }
 
-/** Starts a server on a database with a fleet. */
+/** Starts a server on a database with a fleet, and waits until it has nothing to do. */
 export async function withListServer<T>(
   { dataDir, databaseUrl, tidy }: ListPlace,
   work: (of: ListServer) => Promise<T>,
@@ -128,6 +129,7 @@ export async function withListServer<T>(
     const serverClock = cpuClock(server.pid, null);
     const call = await logIn(server.url);
     await tidy();
+    await atRest(() => cpuOf(server.pid));
     return await work({ call, clock, serverClock, pid: server.pid });
   } finally {
     await server.stop();

@@ -46,7 +46,7 @@ export const measureLiveOutput: Scenario = async (of, { floor, options }) => {
     await approveAll(call, count);
     const hosts = fleet.agents.slice(0, count).map(createWaitingHost);
     for (const host of hosts) host.read(await sockets.ask(host.request()));
-    await atRest(fleet);
+    await atRest(() => fleet.cpuUs().server);
     const helloUs = [await floor.costUs(options.seconds)];
     const tookMs: number[] = [];
     const { token } = call;
