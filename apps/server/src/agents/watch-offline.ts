@@ -2,10 +2,9 @@ import { appendEvent } from '../events/append-event.ts';
 import { rfc3339 } from '../platform/clock.ts';
 import { createListening } from '../platform/listening.ts';
 import type { Platform } from '../platform/platform.ts';
-import { type BackgroundWork, repeat } from '../platform/repeat.ts';
+import { type BackgroundWork, guarded, repeat } from '../platform/repeat.ts';
 import { createPace } from '../platform/turns.ts';
-import { CHECK_IN_INTERVAL_SECONDS, ONLINE_INTERVALS } from './presence.ts';
-import { claimSilence, findSilentAgents } from './store.ts';
+import { claimSilence, findSilentAgents } from './silence-store.ts';
 
 const EVERY_MS = 30_000;
 /** Hosts per transaction: a failing network silences a whole fleet at once. */
@@ -16,13 +15,7 @@ export function createOfflineWatch(platform: Platform): BackgroundWork {
   const looks = createSilenceLooks(platform);
   return repeat({
     intervalMs: EVERY_MS,
-    async run(isStopped) {
-      try {
-        await looks.next(isStopped);
-      } catch (error) {
-        platform.log.error('the check for silent hosts failed', { error: String(error) });
-      }
-    },
+    run: (isStopped) => guarded(platform, 'the check for silent hosts failed', () => looks.next(isStopped)),
   });
 }
 
@@ -56,8 +49,6 @@ export async function reportSilentAgents(
     const silent = await findSilentAgents(platform.database.read, {
       nowMs,
       listeningSince,
-      intervals: ONLINE_INTERVALS,
-      intervalSeconds: CHECK_IN_INTERVAL_SECONDS,
       limit: CHUNK,
     });
     if (silent.length === 0) break;

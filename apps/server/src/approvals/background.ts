@@ -1,6 +1,5 @@
 import { createLedgerUpkeep } from '../artifacts/ledger-upkeep.ts';
-import type { Platform } from '../platform/platform.ts';
-import { type BackgroundWork, repeat } from '../platform/repeat.ts';
+import { type BackgroundWork, guarded, repeat } from '../platform/repeat.ts';
 import type { ApprovalDeps } from './deps.ts';
 import { enforceDivergences } from './enforce-divergences.ts';
 import { enforceHolds } from './enforce-holds.ts';
@@ -43,13 +42,4 @@ export function createLedgerBackground(
       await guarded(platform, 'tidying of the ledger failed', () => ledger.tidySome());
     },
   });
-}
-
-/** An unavailable database must not end the process: the next run tries again. */
-async function guarded(platform: Platform, message: string, work: () => Promise<void>): Promise<void> {
-  try {
-    await work();
-  } catch (error) {
-    platform.log.error(message, { error: String(error) });
-  }
 }

@@ -1,7 +1,7 @@
 import type { Tx } from '../platform/db/engine.ts';
 import { createListening } from '../platform/listening.ts';
 import type { Platform } from '../platform/platform.ts';
-import { type BackgroundWork, repeat } from '../platform/repeat.ts';
+import { type BackgroundWork, guarded, repeat } from '../platform/repeat.ts';
 import { aheadTime } from '../platform/retention/retention-clock.ts';
 import { updatesOfCommand } from './named-updates.ts';
 import { queueCommand } from './queue-command.ts';
@@ -25,14 +25,7 @@ export function createCommandExpiry(
   const looks = createExpiryLooks(platform, { everyMs: intervalMs });
   return repeat({
     intervalMs,
-    async run() {
-      try {
-        await looks.next();
-      } catch (error) {
-        // An unavailable database must not end the process: the next run tries again.
-        platform.log.error('the expiry of commands failed', { error: String(error) });
-      }
-    },
+    run: () => guarded(platform, 'the expiry of commands failed', looks.next),
   });
 }
 

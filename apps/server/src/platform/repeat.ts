@@ -1,8 +1,23 @@
+import type { Platform } from './platform.ts';
+
 /** Work repeated behind the requests. */
 export interface BackgroundWork {
   start(): void;
   /** Ends after the current run. */
   stop(): Promise<void>;
+}
+
+/** For the runs of `repeat`: an unavailable database must not end the process, and the next run tries again. */
+export async function guarded(
+  { log }: Pick<Platform, 'log'>,
+  message: string,
+  work: () => Promise<unknown>,
+): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    log.error(message, { error: String(error) });
+  }
 }
 
 /** Runs immediately, and again after a pause. A run must not reject: it catches the errors that it knows. */
