@@ -1,10 +1,10 @@
 import type { EvidenceScope } from '@tidegate/protocol/evidence-api';
-import { rfc3339 } from '../platform/clock.ts';
+import { rfc3339Day } from '../platform/clock.ts';
 import type { Span } from './store.ts';
 
 /** A file name that says whose evidence it is; names that others chose are reduced to safe characters. */
 export function bundleName(scope: EvidenceScope, { sinceMs, untilMs }: Span): string {
-  const days = [sinceMs, untilMs].map((ms) => rfc3339(ms).slice(0, 10)).join('-to-');
+  const days = [sinceMs, untilMs].map(rfc3339Day).join('-to-');
   return `evidence-${whoseOf(scope)}-${days}.tar`;
 }
 

@@ -1,15 +1,11 @@
 import { HISTORY_DAYS_MAX } from '@tidegate/protocol/overview-api';
+import { rfc3339Day } from '../platform/clock.ts';
 
 const DAY_MS = 86_400_000;
 
-/** The day in UTC, such as 2026-11-21. */
-export function dayOf(ms: number): string {
-  return new Date(ms).toISOString().slice(0, 10);
-}
-
 /** The first of `days` days that end today. */
 export function firstDayOf(nowMs: number, days: number): string {
-  return dayOf(nowMs - (days - 1) * DAY_MS);
+  return rfc3339Day(nowMs - (days - 1) * DAY_MS);
 }
 
 /** The oldest day that is kept. */

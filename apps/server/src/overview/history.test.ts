@@ -2,12 +2,13 @@ import type { HistoryDay } from '@tidegate/protocol/overview-api';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createLastSeen } from '../check-in/last-seen.ts';
+import { rfc3339Day } from '../platform/clock.ts';
 import { insertTestAgent, insertTestUpdate } from '../testing/agent-rows.ts';
 import { ENGINES, type TestEngine } from '../testing/engines.ts';
 import { believeClock, jumpAhead } from '../testing/jumping-clock.ts';
 import { createSliceApp } from '../testing/slice-app.ts';
 import { createTestPlatform } from '../testing/test-platform.ts';
-import { ageAt, dayOf, firstDayOf, oldestDay } from './day-rules.ts';
+import { ageAt, firstDayOf, oldestDay } from './day-rules.ts';
 import { keepHistory } from './keep-history.ts';
 import { createSnapshots } from './keep-snapshots.ts';
 import { mountOverview } from './routes.ts';
@@ -98,7 +99,7 @@ describe.each(ENGINES)('the history of the fleet on $name', (engine) => {
       ...{ as_of: 0, open_clear: 0, open_vulnerable: 0, open_unchecked: 0, open_not_judged: 0 },
       ...{ exposed: 0, median_age_ms: null, p95_age_ms: null, hosts_seen: 0, exposed_hosts: null },
     };
-    const days = [400, 399].map((ago) => ({ ...old, day: dayOf(platform.now() - ago * DAY_MS) }));
+    const days = [400, 399].map((ago) => ({ ...old, day: rfc3339Day(platform.now() - ago * DAY_MS) }));
     await database.transact((tx) => tx.insertInto('fleet_days').values(days).execute());
     platform.clock.advance(-400 * DAY_MS);
     await jumpAhead(platform, 400 * DAY_MS);
@@ -152,7 +153,7 @@ describe.each(ENGINES)('the history of the fleet on $name', (engine) => {
 describe('days and ages', () => {
   test('a day is in UTC, and a range of days ends with it', () => {
     const now = Date.UTC(2026, 2, 1, 23, 59);
-    expect([dayOf(now), firstDayOf(now, 1), firstDayOf(now, 2)]).toEqual([
+    expect([rfc3339Day(now), firstDayOf(now, 1), firstDayOf(now, 2)]).toEqual([
       '2026-03-01',
       '2026-03-01',
       '2026-02-28',

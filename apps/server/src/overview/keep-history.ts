@@ -1,11 +1,12 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { HEARTBEAT_SLOTS } from '@tidegate/protocol/overview-api';
 import { slotOf } from '../agents/heartbeat-rules.ts';
+import { rfc3339Day } from '../platform/clock.ts';
 import type { Db } from '../platform/db/engine.ts';
 import type { Platform } from '../platform/platform.ts';
 import { type BackgroundWork, repeat } from '../platform/repeat.ts';
 import { retentionTime } from '../platform/retention/retention-clock.ts';
-import { ageAt, dayOf, oldestDay } from './day-rules.ts';
+import { ageAt, oldestDay } from './day-rules.ts';
 import { dropDaysBefore, writeDay, writeServedSlot } from './history-store.ts';
 import type { Snapshots } from './keep-snapshots.ts';
 import { verdictsOf } from './overview-view.ts';
@@ -85,7 +86,7 @@ function dayRow({ asOfMs, updates, hosts }: Snapshot) {
     updates: count,
   }));
   return {
-    day: dayOf(asOfMs),
+    day: rfc3339Day(asOfMs),
     as_of: asOfMs,
     open_clear: verdicts.clear,
     open_vulnerable: verdicts.vulnerable,

@@ -12,12 +12,12 @@ import { heartbeatsOf } from '../agents/heartbeat-rules.ts';
 import { CHECK_IN_INTERVAL_SECONDS } from '../agents/presence.ts';
 import { policyInForce } from '../approvals/vulnerability-policy.ts';
 import type { Config } from '../config.ts';
-import { rfc3339 } from '../platform/clock.ts';
+import { rfc3339, rfc3339Day } from '../platform/clock.ts';
 import type { OperatorAccess } from '../platform/http/access.ts';
 import { noSuch } from '../platform/http/refusal.ts';
 import type { Routes } from '../platform/http/routes.ts';
 import type { Platform } from '../platform/platform.ts';
-import { dayOf, firstDayOf } from './day-rules.ts';
+import { firstDayOf } from './day-rules.ts';
 import { type DayRow, daysSince, findBeats, servedSlots } from './history-store.ts';
 import type { Snapshots } from './keep-snapshots.ts';
 import { type AdvisoryState, overviewOf } from './overview-view.ts';
@@ -80,7 +80,7 @@ export function mountOverview(
       if (operator.groups !== null) return { items: [] };
       const nowMs = platform.now();
       const first = firstDayOf(nowMs, Number(query.days ?? DAYS_DEFAULT));
-      const today = dayOf(nowMs);
+      const today = rfc3339Day(nowMs);
       return { items: (await daysSince(database.read, first)).map((row) => dayView(row, today)) };
     },
   });
