@@ -34,6 +34,14 @@ const matrix = (origin: string) =>
   }) as const;
 const telegram = (origin: string) =>
   ({ config: { kind: 'telegram', server: origin, chat: '-1001' }, secret: BOT }) as const;
+const CHATS: readonly [string, (origin: string) => Pick<Channel, 'config' | 'secret'>][] = [
+  ['Slack', slack],
+  ['Teams', teams],
+  ['Discord', discord],
+  ['Telegram', telegram],
+  ['Matrix', matrix],
+  ['ntfy', ntfy],
+];
 
 test('Slack: text of hosts is plain, and only the link of the server is markup', async () => {
   const { outcome, path, json } = await sentTo(slack, ['<!channel> & co', '<http://evil|x>'], {
@@ -103,14 +111,7 @@ test('ntfy: the text is plain, critical is urgent, and a tap opens the set', asy
   expect(json).not.toHaveProperty('markdown');
 });
 
-test.each<[string, (origin: string) => Pick<Channel, 'config' | 'secret'>]>([
-  ['Slack', slack],
-  ['Teams', teams],
-  ['Discord', discord],
-  ['Telegram', telegram],
-  ['Matrix', matrix],
-  ['ntfy', ntfy],
-])(
+test.each(CHATS)(
   '%s: no address in a name is one that a reader would follow, and the link of the server is',
   async (_, channelAt) => {
     const { json } = await sentTo(channelAt, [
@@ -185,14 +186,7 @@ test.each<[string, (origin: string) => Pick<Channel, 'config' | 'secret'>, Answe
   expect((await sentTo(channelAt, ['a'], answer)).outcome).toMatchObject(expected);
 });
 
-test.each([
-  ['Slack', slack],
-  ['Teams', teams],
-  ['Discord', discord],
-  ['Telegram', telegram],
-  ['Matrix', matrix],
-  ['ntfy', ntfy],
-] as const)('%s: an answer that repeats the request shows no secret', async (_, channelAt) => {
+test.each(CHATS)('%s: an answer that repeats the request shows no secret', async (_, channelAt) => {
   const { origin, deps } = await startReceiver(({ path, headers }) => ({
     status: 403,
     body: `${path} ${headers.authorization} https://${headers.host}${path}`,
