@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { connect, createServer, type Server } from 'node:net';
+import { connect, createServer, type Server, type TcpNetConnectOpts } from 'node:net';
 
 /**
  * A port of 127.0.0.1 that was free a moment ago, for programs that cannot choose one themselves. Another program may
@@ -33,5 +33,17 @@ export async function isOpen(port: number): Promise<boolean> {
     return false;
   } finally {
     socket.destroy();
+  }
+}
+
+/**
+ * Waits until connections to what was just closed are refused. A child that another test starts holds the listeners of this
+ * process until its program runs: meanwhile connections are made, and break. Throws any other error.
+ */
+export async function untilRefused(at: TcpNetConnectOpts): Promise<void> {
+  for (;;) {
+    const [error] = await once(connect(at), 'error');
+    if (error.code === 'ECONNREFUSED') return;
+    if (error.code !== 'ECONNRESET') throw error;
   }
 }

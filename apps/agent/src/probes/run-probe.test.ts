@@ -2,6 +2,7 @@ import { chmodSync, existsSync, readFileSync, renameSync, symlinkSync, writeFile
 import { createServer, type RequestListener } from 'node:http';
 import { createServer as createTcpServer, type Server } from 'node:net';
 import { join } from 'node:path';
+import { untilRefused } from '@tidegate/testkit/free-port';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { type ChecksWorld, createChecksWorld } from '../testing/checks-world.ts';
 import type { ProbeFile } from './probe-file.ts';
@@ -36,7 +37,8 @@ describe('tcp', () => {
   test('is red when nothing does', async () => {
     const server = createTcpServer();
     const port = await listen(server);
-    await new Promise((resolve) => server.close(resolve));
+    server.close();
+    await untilRefused({ port, host: '127.0.0.1' });
     expect(await run({ kind: 'tcp', port })).toEqual({ state: 'red', detail: 'ECONNREFUSED' });
   });
 });
