@@ -1,10 +1,10 @@
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { describe, expect, test } from 'vitest';
-import { changePackages } from './installed/store.ts';
 import { LIMIT_CLASSES } from './platform/http/access.ts';
 import { ENGINES, SAMPLED_ENGINES, type TestEngine } from './testing/engines.ts';
 import { type HostRows, insertHostRows } from './testing/foreign-hosts.ts';
+import { changeInstalled } from './testing/installed-rows.ts';
 import { routesOf } from './testing/routes-of.ts';
 import { createTestApp } from './testing/test-app.ts';
 
@@ -213,7 +213,7 @@ describe.each(SAMPLED_ENGINES)('filters of an admin who is bound to a group, on 
     await app.platform.database.transact(async (tx) => {
       const evil = { name: 'evil-package', version: '1.0-1', arch: 'amd64', held: 0, origin: null };
       const put = [{ ...evil, source_name: null, source_version: null }];
-      await changePackages(tx, { agentId, ecosystem: 'apt', nowMs: app.platform.now() }, { put });
+      await changeInstalled(tx, { agentId, ecosystem: 'apt', nowMs: app.platform.now() }, { put });
     });
     expect(await answersTo(urls, asBound)).toEqual(before);
     // The same questions tell an admin of the whole fleet of this host.

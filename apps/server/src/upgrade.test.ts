@@ -8,7 +8,7 @@ import { insertDecisions } from './approvals/decision-store.ts';
 import { changesBetween } from './installed/changes-store.ts';
 import { nameKey } from './installed/identity.ts';
 import { internPackages } from './installed/identity-store.ts';
-import { changePackages, packagesNamed } from './installed/store.ts';
+import { packagesNamed } from './installed/store.ts';
 import { MIGRATIONS } from './migrations.ts';
 import type { Database } from './platform/db/engine.ts';
 import { migrate } from './platform/db/migrate.ts';
@@ -17,6 +17,7 @@ import type { Tables } from './platform/db/tables.ts';
 import { databaseOptions } from './testing/database-options.ts';
 import { describeSchema } from './testing/describe-schema.ts';
 import { ENGINES, type TestEngine } from './testing/engines.ts';
+import { changeInstalled } from './testing/installed-rows.ts';
 
 // The dumps in fixtures/ come from releases (testing/write-schema-fixture.ts). If a schema.ts is changed after its release
 // instead of adding a migration, a new database differs from an upgraded one.
@@ -216,7 +217,7 @@ describe.each(ENGINES)('a database of a release, on $name', (engine) => {
       (await packagesNamed(database.read, section, ['curl'])).map(({ version, held }) => [version, held]);
     expect(await has()).toEqual([['2', 1]]);
     await database.transact((tx) =>
-      changePackages(
+      changeInstalled(
         tx,
         { ...section, nowMs: 6 },
         { gone: [packageOf('curl', '2')], put: [packageOf('curl', '3', 1)] },
@@ -224,7 +225,7 @@ describe.each(ENGINES)('a database of a release, on $name', (engine) => {
     );
     // The same row again: it is there once.
     await database.transact((tx) =>
-      changePackages(tx, { ...section, nowMs: 7 }, { put: [packageOf('curl', '3')] }),
+      changeInstalled(tx, { ...section, nowMs: 7 }, { put: [packageOf('curl', '3')] }),
     );
     expect(await has()).toEqual([['3', 0]]);
     const all = await changesBetween(database.read, {

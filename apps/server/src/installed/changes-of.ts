@@ -1,8 +1,8 @@
 import type { Change } from './changes-store.ts';
-import type { PackageIdentity } from './identity.ts';
+import { type InstalledKey, installedKey } from './identity.ts';
 
 /** A package of a host, by the number of its identity. */
-interface Numbered extends Pick<PackageIdentity, 'name' | 'arch' | 'version'> {
+interface Numbered extends InstalledKey {
   readonly package_id: number;
   readonly held: number;
 }
@@ -16,20 +16,19 @@ export function changesOf<P extends Numbered>({
   gone,
   put,
 }: {
-  /** What the host has under the names of the others. */
-  stored: readonly P[];
-  gone: readonly Pick<PackageIdentity, 'name' | 'arch' | 'version'>[];
+  /** What the host has of the keys of the others, by key. */
+  stored: ReadonlyMap<string, P>;
+  gone: readonly InstalledKey[];
   put: readonly Numbered[];
 }): { removed: P[]; changes: Change[] } {
-  const byKey = new Map(stored.map((one) => [keyOf(one), one]));
-  const goneKeys = new Set(gone.map(keyOf));
-  const removed = [...goneKeys].flatMap((key) => byKey.get(key) ?? []);
+  const goneKeys = new Set(gone.map(installedKey));
+  const removed = [...goneKeys].flatMap((key) => stored.get(key) ?? []);
   const free = Map.groupBy(removed, placeOf);
   const [alone, replaced, come]: [Change[], Change[], Change[]] = [[], [], []];
   for (const one of put) {
     const { package_id: packageId, held } = one;
-    const isBack = goneKeys.has(keyOf(one));
-    const same = isBack ? undefined : byKey.get(keyOf(one));
+    const isBack = goneKeys.has(installedKey(one));
+    const same = isBack ? undefined : stored.get(installedKey(one));
     if (same?.package_id === packageId) {
       if (same.held !== held) come.push({ packageId, change: 'held', held });
       continue;
@@ -51,11 +50,6 @@ function removalOf({ package_id, held }: Numbered): Change {
   return { packageId: package_id, change: 'removed', held };
 }
 
-/** A host has one package of a name, architecture and version. */
-function keyOf({ name, arch, version }: Pick<PackageIdentity, 'name' | 'arch' | 'version'>): string {
-  return `${name}\n${arch}\n${version}`;
-}
-
-function placeOf({ name, arch }: Pick<PackageIdentity, 'name' | 'arch'>): string {
+function placeOf({ name, arch }: Pick<InstalledKey, 'name' | 'arch'>): string {
   return `${name}\n${arch}`;
 }

@@ -1,14 +1,16 @@
-import type { Db, HotSql } from '../platform/db/engine.ts';
+import type { Db, HotRow, HotSql } from '../platform/db/engine.ts';
 import { text } from '../platform/db/hot-sql.ts';
-import { keysOf } from './identity.ts';
-import { OF_HOST, type PackageRecord, type Section } from './store.ts';
+import { keysOf, ofInstalledKey } from './identity.ts';
+import { type InstalledPackage, OF_HOST, type PackageRecord, type Section } from './store.ts';
 
 /** A stored package as two texts: each text of a row costs as much as finding it. */
 export interface ComparedPackage {
-  /** As `comparedKey` has it. */
+  /** As `installedKey` has it. */
   readonly key: string;
   /** As `comparedFacts` has it. */
   readonly facts: string;
+  readonly name_key: number;
+  readonly package_id: number;
 }
 
 /** Rows read per statement, because SQLite cannot be interrupted. */
@@ -22,28 +24,23 @@ export async function* comparedPackages(
   const [first, last] = keysOf(ecosystem);
   for (let after = [first, 0]; ; ) {
     const rows = await db.run(COMPARED_PACKAGES, [agentId, ...after, last]);
-    if (rows.length > 0) yield rows.map(([key, facts]) => ({ key: text(key), facts: text(facts) }));
+    if (rows.length > 0) yield rows.map(comparedPackage);
     const end = rows.at(-1);
     if (!end || rows.length < READ_ROWS) return;
     after = [Number(end[2]), Number(end[3])];
   }
 }
 
-/** What packages are told apart by. Names and versions are of one line. */
-export function comparedKey({
-  name,
-  arch,
-  version,
-}: Pick<PackageRecord, 'name' | 'arch' | 'version'>): string {
-  return `${name}\n${arch}\n${version}`;
+/** The columns in the order of COMPARED_PACKAGES. */
+function comparedPackage([key, facts, nameKey, packageId]: HotRow): ComparedPackage {
+  return { key: text(key), facts: text(facts), name_key: Number(nameKey), package_id: Number(packageId) };
 }
 
-export function ofComparedKey(key: string): Pick<PackageRecord, 'name' | 'arch' | 'version'> {
-  const [first, last] = [key.indexOf('\n'), key.lastIndexOf('\n')];
-  return { name: key.slice(0, first), arch: key.slice(first + 1, last), version: key.slice(last + 1) };
+export function installedOf({ key, facts, ...numbers }: ComparedPackage): InstalledPackage {
+  return { ...ofInstalledKey(key), ...numbers, held: Number(facts.slice(0, facts.indexOf(':'))) };
 }
 
-/** All else that is stored of a package. Lengths keep the texts apart; no report has an empty one. */
+/** All else that is stored of a package, first whether it is held. Lengths keep the texts apart; no report has an empty one. */
 export function comparedFacts({
   held,
   source_name,

@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { insertTestAgent } from '../testing/agent-rows.ts';
 import { ENGINES } from '../testing/engines.ts';
-import { comparedFacts, comparedKey, comparedPackages, ofComparedKey } from './compared-store.ts';
-import { changePackages, type PackageRecord } from './store.ts';
+import { changeInstalled } from '../testing/installed-rows.ts';
+import { comparedFacts, comparedPackages } from './compared-store.ts';
+import { installedKey, ofInstalledKey } from './identity.ts';
+import type { PackageRecord } from './store.ts';
 
 function packageOf(name: string, fields: Partial<PackageRecord> = {}): PackageRecord {
   const nothing = { source_name: null, source_version: null, origin: null };
@@ -27,7 +29,7 @@ test('different facts have different texts, and a key gives back what it was mad
   expect(new Set(texts).size).toBe(FACTS.length);
   for (const arch of ['', 'amd64', '/srv/a\nb\n']) {
     const one = { name: 'libc++ ü', arch, version: '1:2.0~rc1-3' };
-    expect(ofComparedKey(comparedKey(one))).toEqual(one);
+    expect(ofInstalledKey(installedKey(one))).toEqual(one);
   }
 });
 
@@ -39,12 +41,12 @@ describe.each(ENGINES)('what whole reports are compared with on $name', (engine)
       packageOf(`package-${i} 😀`, { arch: i % 2 ? '' : 'a\nb', ...facts }),
     );
     await database.transact(async (tx) => {
-      await changePackages(tx, { agentId, ecosystem: 'npm', nowMs: 1 }, { put });
-      await changePackages(tx, { agentId, ecosystem: 'apt', nowMs: 1 }, { put: [packageOf('other')] });
+      await changeInstalled(tx, { agentId, ecosystem: 'npm', nowMs: 1 }, { put });
+      await changeInstalled(tx, { agentId, ecosystem: 'apt', nowMs: 1 }, { put: [packageOf('other')] });
     });
     const pages = await Array.fromAsync(comparedPackages(database.read, { agentId, ecosystem: 'npm' }));
     const found = new Map(pages.flat().map(({ key, facts }) => [key, facts]));
-    expect(found).toEqual(new Map(put.map((one) => [comparedKey(one), comparedFacts(one)])));
+    expect(found).toEqual(new Map(put.map((one) => [installedKey(one), comparedFacts(one)])));
   });
 
   test('comes page by page, each package once', async () => {
@@ -52,7 +54,7 @@ describe.each(ENGINES)('what whole reports are compared with on $name', (engine)
     const { agentId } = await insertTestAgent(database, { n: 1 });
     const names = Array.from({ length: 2_000 }, (_, n) => `package-${n}`);
     const put = (some: PackageRecord[]) =>
-      database.transact((tx) => changePackages(tx, { agentId, ecosystem: 'apt', nowMs: 1 }, { put: some }));
+      database.transact((tx) => changeInstalled(tx, { agentId, ecosystem: 'apt', nowMs: 1 }, { put: some }));
     const sizes = async () => {
       const pages = await Array.fromAsync(comparedPackages(database.read, { agentId, ecosystem: 'apt' }));
       expect(new Set(pages.flat().map(({ key }) => key)).size).toBe(pages.flat().length);

@@ -10,6 +10,19 @@ export interface PackageIdentity {
   readonly origin: string | null;
 }
 
+/** What the packages of a host are told apart by. */
+export type InstalledKey = Pick<PackageIdentity, 'name' | 'arch' | 'version'>;
+
+/** The key as one text. Names and versions are of one line. */
+export function installedKey({ name, arch, version }: InstalledKey): string {
+  return `${name}\n${arch}\n${version}`;
+}
+
+export function ofInstalledKey(key: string): InstalledKey {
+  const [first, last] = [key.indexOf('\n'), key.lastIndexOf('\n')];
+  return { name: key.slice(0, first), arch: key.slice(first + 1, last), version: key.slice(last + 1) };
+}
+
 /** Stored: a number never changes its meaning, and a new ecosystem takes the next one. */
 const NUMBERS: Readonly<Record<string, number>> = { npm: 0, pypi: 1, apt: 2, dnf: 3, tidegate: 4 };
 const OTHER = 15;

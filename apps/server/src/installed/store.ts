@@ -4,17 +4,21 @@ import type { Db, HotRow, HotSql, Tx } from '../platform/db/engine.ts';
 import { hotSql, text, textOrNull } from '../platform/db/hot-sql.ts';
 import { changesOf } from './changes-of.ts';
 import { recordChanges } from './changes-store.ts';
-import { keysOf, nameKey, nameKeys, type PackageIdentity } from './identity.ts';
+import { type InstalledKey, keysOf, nameKey, nameKeys, type PackageIdentity } from './identity.ts';
 import { internPackages } from './identity-store.ts';
 
 export interface PackageRecord extends PackageIdentity {
   readonly held: number;
 }
 
-export interface StoredPackage extends PackageRecord {
+/** A package of a host as it is stored: its identity by number. */
+export interface InstalledPackage extends InstalledKey {
+  readonly held: number;
   readonly name_key: number;
   readonly package_id: number;
 }
+
+export interface StoredPackage extends PackageRecord, InstalledPackage {}
 
 /** What one package manager of a host has installed. */
 export interface Section {
@@ -64,10 +68,17 @@ export async function packagesNamed(
   const found: StoredPackage[] = [];
   const wanted = new Set(names);
   for (const some of chunks([...wanted])) {
-    for (const row of await db.run(PACKAGES_NAMED, [agentId, nameKeys(ecosystem, some), ecosystem])) {
-      const record = storedPackage(row);
-      // Another name may have the same key.
-      if (wanted.has(record.name)) found.push(record);
+    const keys = nameKeys(ecosystem, some);
+    for (let after = [0, 0]; ; ) {
+      const rows = await db.run(PACKAGES_NAMED, [agentId, keys, ecosystem, ...after]);
+      for (const row of rows) {
+        const record = storedPackage(row);
+        // Another name may have the same key.
+        if (wanted.has(record.name)) found.push(record);
+      }
+      const end = rows.at(-1);
+      if (!end || rows.length < READ_ROWS) break;
+      after = [Number(end[7]), Number(end[8])];
     }
   }
   return found;
@@ -85,12 +96,14 @@ export const OF_HOST = {
 
 const NAMED_COLUMNS =
   'p.name, p.arch, p.version, p.source_name, p.source_version, p.origin, i.held, i.name_key, i.package_id';
+const IN_ORDER = `ORDER BY i.name_key, i.package_id LIMIT ${READ_ROWS}`;
 const PACKAGES_NAMED: HotSql = {
   name: 'packages_named',
   sqlite: `SELECT ${NAMED_COLUMNS} ${OF_HOST.sqlite}
-    AND i.name_key IN (SELECT value FROM json_each(?)) AND p.ecosystem = ?`,
+    AND i.name_key IN (SELECT value FROM json_each(?)) AND p.ecosystem = ?
+    AND (i.name_key, i.package_id) > (?, ?) ${IN_ORDER}`,
   postgres: `SELECT ${NAMED_COLUMNS} ${OF_HOST.postgres}
-    AND i.name_key = ANY($2::integer[]) AND p.ecosystem = $3`,
+    AND i.name_key = ANY($2::integer[]) AND p.ecosystem = $3 AND (i.name_key, i.package_id) > ($4, $5) ${IN_ORDER}`,
 };
 
 /** The columns in the order of PACKAGES_NAMED. */
@@ -115,10 +128,10 @@ const COUNT_PACKAGES = hotSql(
 );
 
 export interface PackageChanges {
-  readonly gone?: readonly Pick<PackageIdentity, 'name' | 'arch' | 'version'>[];
+  readonly gone?: readonly InstalledKey[];
   readonly put?: readonly PackageRecord[];
-  /** The stored packages of all these names, where the caller has read them. */
-  readonly stored?: readonly StoredPackage[];
+  /** What is stored of their keys, by key; more does no harm. */
+  readonly stored: ReadonlyMap<string, InstalledPackage>;
 }
 
 /**
@@ -137,12 +150,10 @@ export async function changePackages(
   if (items.length === 0) return;
   const host = await numberedHost(tx, place);
   for (const some of chunks(items)) {
-    const names = some.map(({ record }) => record.name);
-    const present = stored ?? (host.isNew ? [] : await packagesNamed(tx, place, names));
     const written = some.flatMap(({ to, key }) => (to ? { ...to, name_key: key } : []));
     const rows = await numbered(tx, { ...place, records: written });
     const going = some.flatMap(({ record, to }) => (to === null ? [record] : []));
-    const { removed, changes } = changesOf({ stored: present, gone: going, put: rows });
+    const { removed, changes } = changesOf({ stored, gone: going, put: rows });
     await tx.runEach(
       DELETE_INSTALLED,
       removed.map((row) => [host.number, row.name_key, row.package_id]),
@@ -155,13 +166,13 @@ export async function changePackages(
   }
 }
 
-/** By whole keys: with the numbers alone SQLite would read all packages of the host. */
+/** By whole keys, as each engine has them: with fewer columns SQLite, and with more PostgreSQL, reads all packages of the name. */
 const DELETE_INSTALLED: HotSql = {
   name: 'delete_installed',
   sqlite: 'DELETE FROM installed_packages WHERE agent_number = ? AND name_key = ? AND package_id = ?',
   postgres: `DELETE FROM installed_packages AS i USING unnest($1::integer[], $2::integer[], $3::integer[])
       AS k (agent_number, name_key, package_id)
-    WHERE i.agent_number = k.agent_number AND i.name_key = k.name_key AND i.package_id = k.package_id`,
+    WHERE i.package_id = k.package_id AND i.agent_number = k.agent_number`,
 };
 
 const INSTALLED_COLUMNS = '(agent_number, name_key, package_id, held)';
@@ -187,10 +198,10 @@ async function numbered(
 async function numberedHost(
   tx: Tx,
   { agentId, ecosystem }: Section,
-): Promise<{ number: number; isNew: boolean; hasBaseline: boolean }> {
+): Promise<{ number: number; hasBaseline: boolean }> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const [row] = await tx.run(NUMBERED_HOST, [ecosystem, agentId]);
-    if (row) return { number: Number(row[0]), isNew: attempt > 0, hasBaseline: row[1] !== null };
+    if (row) return { number: Number(row[0]), hasBaseline: row[1] !== null };
     await tx
       .insertInto('inventory_agents')
       .values({ agent_id: agentId })

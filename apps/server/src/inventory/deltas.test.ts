@@ -259,6 +259,38 @@ describe.each(ENGINES)('deltas of an inventory on $name', (engine) => {
     expect(stored).toEqual([{ origin: origins[winner] }]);
   });
 
+  test('a delta that names a package of very many versions is charged for what it has the server read', async () => {
+    const { database, send, packages } = await setUp();
+    const versionsOf = (count: number) =>
+      reportOf(
+        Array.from({ length: count }, (_, n) => ['many', `1.${n}`]),
+        { updates: [] },
+      );
+    const usage = async () => {
+      const row = await database.read
+        .selectFrom('outsider_usage')
+        .select('rows')
+        .where('kind', '=', 'reports')
+        .executeTakeFirstOrThrow();
+      return Number(row.rows);
+    };
+    const [base, next] = [versionsOf(2_500), versionsOf(2_501)];
+    await send('PUT', base.content);
+    const before = await usage();
+    expect((await send('PATCH', deltaOf(base, next))).status).toBe(200);
+    expect(await packages()).toHaveLength(2_501);
+    // One that is written, and a tenth of those beyond a thousand that were read.
+    expect((await usage()) - before).toBe(1 + 150);
+    // What fits nothing is charged alike.
+    const unfit = {
+      ...deltaOf(base, next),
+      base_sha256: next.sha256,
+      gone: [{ name: 'many', version: '2' }],
+    };
+    expect((await send('PATCH', { ...unfit, report_sha256: base.sha256 })).status).toBe(409);
+    expect((await usage()) - before).toBe(1 + 150 + 2 + 151);
+  });
+
   test('a delta beside a whole report that many transactions write: the whole one counts', async () => {
     const { deps, agentId, send, packages, report } = await setUp();
     await send('PUT', BASE.content);

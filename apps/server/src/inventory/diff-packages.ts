@@ -1,51 +1,55 @@
 import type { InventoryDelta, InventoryPackage } from '@tidegate/protocol/agent-api';
-import {
-  type ComparedPackage,
-  comparedFacts,
-  comparedKey,
-  ofComparedKey,
-} from '../installed/compared-store.ts';
-import type { PackageRecord } from '../installed/store.ts';
+import { type ComparedPackage, comparedFacts, installedOf } from '../installed/compared-store.ts';
+import { type InstalledKey, installedKey } from '../installed/identity.ts';
+import type { InstalledPackage, PackageChanges, PackageRecord, StoredPackage } from '../installed/store.ts';
 
-type PackageKey = Pick<PackageRecord, 'name' | 'arch' | 'version'>;
-
-export interface PackageDiff {
+export interface PackageDiff extends PackageChanges {
   /** New, or with changed facts. */
   put: PackageRecord[];
-  gone: PackageKey[];
+  gone: InstalledKey[];
 }
 
-/** Takes the stored packages, then the reported ones, each in any number of pieces. */
+/** Takes the stored packages, then the reported ones, then those that were not reported, each in any number of pieces. */
 export interface PackageDiffing {
   addStored(packages: readonly ComparedPackage[]): void;
   addReported(packages: readonly InventoryPackage[]): void;
+  notReported(): readonly ComparedPackage[];
+  addGone(packages: readonly ComparedPackage[]): void;
   result(): PackageDiff;
 }
 
 /** The writes that make the stored packages those of the report. A package named twice counts once. */
 export function createPackageDiff(): PackageDiffing {
   /** What is stored of each package; null: it was reported. */
-  const known = new Map<string, string | null>();
+  const known = new Map<string, ComparedPackage | null>();
+  const stored = new Map<string, InstalledPackage>();
   const put: PackageRecord[] = [];
+  const gone: InstalledPackage[] = [];
   return {
     addStored(packages) {
-      for (const { key, facts } of packages) known.set(key, facts);
+      for (const one of packages) known.set(one.key, one);
     },
     addReported(packages) {
       for (const item of packages) {
         const record = recordOf(item);
-        const key = comparedKey(record);
-        const facts = known.get(key);
-        if (facts === null) continue;
+        const key = installedKey(record);
+        const before = known.get(key);
+        if (before === null) continue;
         known.set(key, null);
-        if (facts !== comparedFacts(record)) put.push(record);
+        if (before?.facts === comparedFacts(record)) continue;
+        if (before) stored.set(key, installedOf(before));
+        put.push(record);
       }
     },
-    result() {
-      const gone: PackageKey[] = [];
-      for (const [key, facts] of known) if (facts !== null) gone.push(ofComparedKey(key));
-      return { put, gone };
+    notReported: () => [...known.values()].filter((one) => one !== null),
+    addGone(packages) {
+      for (const one of packages) {
+        const before = installedOf(one);
+        stored.set(one.key, before);
+        gone.push(before);
+      }
     },
+    result: () => ({ put, gone, stored }),
   };
 }
 
@@ -54,13 +58,14 @@ export function createPackageDiff(): PackageDiffing {
  * package to be removed is not stored.
  */
 export function diffDelta(
-  stored: readonly PackageRecord[],
+  named: readonly StoredPackage[],
   { put, gone }: Pick<InventoryDelta, 'put' | 'gone'>,
 ): (PackageDiff & { added: number }) | null {
-  const left = new Map(stored.map((record) => [comparedKey(record), record]));
-  const removed: PackageKey[] = [];
+  const stored = new Map(named.map((record) => [installedKey(record), record]));
+  const left = new Map(stored);
+  const removed: InstalledKey[] = [];
   for (const item of gone) {
-    const key = comparedKey(recordOf(item));
+    const key = installedKey(recordOf(item));
     const record = left.get(key);
     if (!record) return null;
     left.delete(key);
@@ -70,14 +75,14 @@ export function diffDelta(
   const written: PackageRecord[] = [];
   let added = -removed.length;
   for (const record of put.map(recordOf)) {
-    const key = comparedKey(record);
+    const key = installedKey(record);
     if (seen.has(key)) continue;
     seen.add(key);
     const known = left.get(key);
     if (!known) added += 1;
     if (!known || comparedFacts(known) !== comparedFacts(record)) written.push(record);
   }
-  return { put: written, gone: removed, added };
+  return { put: written, gone: removed, stored, added };
 }
 
 function recordOf(item: InventoryPackage): PackageRecord {

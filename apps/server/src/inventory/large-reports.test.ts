@@ -40,7 +40,12 @@ function reportOf(version: string, { count = COUNT, complete = true, offered = 0
 
 describe.each(SAMPLED_ENGINES)('large inventory reports on $name', (engine) => {
   async function setUp({ failPartAt = Number.POSITIVE_INFINITY } = {}) {
-    const database = await engine.open();
+    /** Rows that the last reports read of what is installed. */
+    let read = 0;
+    const tell = ({ sql, rows }: { sql: string; rows: number | null }) => {
+      if (/^\s*SELECT p\./.test(sql)) read += rows ?? 0;
+    };
+    const database = await engine.open({ watch: { thresholdMs: 0, elapsedMs: () => 0, tell } });
     const platform = createTestPlatform(database);
     const large = createLargeReports(platform);
     onTestFinished(large.stop);
@@ -112,6 +117,11 @@ describe.each(SAMPLED_ENGINES)('large inventory reports on $name', (engine) => {
       added,
       key,
       transactions: () => transactions,
+      takeRead: () => {
+        const rows = read;
+        read = 0;
+        return rows;
+      },
     };
   }
 
@@ -170,6 +180,19 @@ describe.each(SAMPLED_ENGINES)('large inventory reports on $name', (engine) => {
       .groupBy('changed_at')
       .orderBy('changed_at', 'desc');
     expect(Number((await removed.execute())[0]?.n)).toBe(COUNT - 3);
+  });
+
+  test('of one package in many versions each stored one is read once', async () => {
+    const it = await setUp();
+    const versions = (of: string) => ({
+      ...reportOf('1'),
+      packages: Array.from({ length: COUNT }, (_, n) => ({ name: 'many', version: `${of}.${n}` })),
+    });
+    await it.put(versions('1'));
+    expect(it.takeRead()).toBe(0);
+    expect((await it.put(versions('2'))).statusCode).toBe(200);
+    expect(it.takeRead()).toBe(COUNT);
+    expect(Object.keys(await it.stored()).filter((version) => version.startsWith('2.'))).toHaveLength(COUNT);
   });
 
   test('the thread hands a report over in pieces', async () => {

@@ -2,6 +2,7 @@ import { lockAgent } from '../agents/store.ts';
 import { changePackages, countPackages, packagesNamed } from '../installed/store.ts';
 import { charge } from '../outsiders/charge.ts';
 import type { Tx } from '../platform/db/engine.ts';
+import type { Platform } from '../platform/platform.ts';
 import type { ScannedUpdate } from '../updates/record-scan.ts';
 import { diffDelta } from './diff-packages.ts';
 import type { ReadDelta } from './read-report.ts';
@@ -9,6 +10,10 @@ import { type ReportDeps, recordFindings } from './record-report.ts';
 import { findBase, type Section } from './store.ts';
 
 export const NO_BASE = 'The server does not have the complete report that base_sha256 names.';
+
+/** Stored packages that a delta has the server read without a charge, and how many more are charged as one written row. */
+const READ_FREE = 1_000;
+const READ_AS_ONE = 10;
 
 export type DeltaOutcome =
   | { kind: 'recorded'; updates: ScannedUpdate[] }
@@ -46,6 +51,7 @@ export async function recordDelta(
     return { kind: 'budget_spent' };
   }
   const named = await packagesNamed(tx, section, [...new Set(items.map(({ name }) => name))]);
+  if (!(await chargeRead(tx, platform, { agentId, read: named.length }))) return { kind: 'budget_spent' };
   const diff = diffDelta(named, delta);
   if (!diff) return { kind: 'unfit', reason: 'A package in gone is not among the stored ones.' };
   const packageCount = (await countPackages(tx, section)) + diff.added;
@@ -53,14 +59,29 @@ export async function recordDelta(
     const reason = `The stored packages and this delta make ${packageCount} packages, not package_count.`;
     return { kind: 'unfit', reason };
   }
-  await changePackages(tx, { ...section, nowMs: platform.now() }, { ...diff, stored: named });
+  await changePackages(tx, { ...section, nowMs: platform.now() }, diff);
   const { scanned_at, condition } = delta;
-  const packages = (names: readonly string[]) => packagesNamed(tx, section, names);
+  const packages = async (names: readonly string[]) => {
+    const found = await packagesNamed(tx, section, names);
+    // This delta is stored; if that spends the budget, the next one is not.
+    await chargeRead(tx, platform, { agentId, read: found.length });
+    return found;
+  };
   const answered = await recordFindings(tx, deps, {
     ...{ ...section, put: diff.put, packageCount, digest: delta.report_sha256 },
     report: { scanned_at, complete: true, packages, updates, ...(condition && { condition }) },
   });
   return { kind: 'recorded', updates: answered };
+}
+
+/** A delta of a few bytes may name a package that the host has in two hundred thousand versions. */
+async function chargeRead(
+  tx: Tx,
+  platform: Platform,
+  { agentId, read }: { agentId: string; read: number },
+): Promise<boolean> {
+  const rows = Math.ceil(Math.max(0, read - READ_FREE) / READ_AS_ONE);
+  return rows === 0 || charge(tx, platform, { kind: 'reports', subject: { agentId }, rows, bytes: 0 });
 }
 
 /** As a whole report is charged: for what is written, and for each candidate that may be looked up. */

@@ -66,10 +66,10 @@ export async function recordLargeReport(
       return true;
     });
 
-  const { put, gone } = await compare(deps, { section, packages: report.packages });
+  const { put, gone, stored } = await compare(deps, { section, packages: report.packages });
   for (const part of partsOf(put, () => 1)) {
     const isOurs = await write(async (tx) => {
-      await changePackages(tx, { ...section, nowMs }, { put: part });
+      await changePackages(tx, { ...section, nowMs }, { put: part, stored });
       await recordFirstSeen(tx, platform, { ...section, packages: part, actions: [] });
     });
     if (!isOurs) return { kind: 'overtaken' };
@@ -107,7 +107,7 @@ export async function recordLargeReport(
 
   // An incomplete report removes nothing.
   for (const part of report.complete ? partsOf(gone, () => 1) : []) {
-    const drop = (tx: Tx) => changePackages(tx, { ...section, nowMs }, { gone: part });
+    const drop = (tx: Tx) => changePackages(tx, { ...section, nowMs }, { gone: part, stored });
     if (!(await write(drop))) return { kind: 'overtaken' };
   }
   const isDone = await write(async (tx) => {
@@ -139,6 +139,7 @@ async function compare(
     await inTurns(page, { size: COMPARED_ITEMS, work: diff.addStored });
   }
   await inTurns(packages, { size: COMPARED_ITEMS, work: diff.addReported });
+  await inTurns(diff.notReported(), { size: COMPARED_ITEMS, work: diff.addGone });
   return diff.result();
 }
 

@@ -45,9 +45,10 @@ export async function recordReport(
   const diff = createPackageDiff();
   for await (const page of comparedPackages(tx, section)) diff.addStored(page);
   diff.addReported(report.packages);
-  const { put, gone } = diff.result();
+  diff.addGone(diff.notReported());
+  const { put, gone, stored } = diff.result();
   const place = { agentId: section.agentId, ecosystem: section.ecosystem, nowMs: deps.platform.now() };
-  await changePackages(tx, place, { put, ...(report.complete && { gone }) });
+  await changePackages(tx, place, { put, stored, ...(report.complete && { gone }) });
   return recordFindings(tx, deps, { ...section, put, packageCount: report.packages.length });
 }
 

@@ -4,13 +4,13 @@ import type { PlanAction } from '@tidegate/protocol/plan';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { insertCommands } from '../commands/store.ts';
 import { CHANGES_MAX } from '../installed/changes-store.ts';
-import { changePackages } from '../installed/store.ts';
 import { createLargeReports } from '../inventory/large-reports.ts';
 import { mountInventory } from '../inventory/routes.ts';
 import { rfc3339 } from '../platform/clock.ts';
 import { insertTestAgent, insertTestUpdate } from '../testing/agent-rows.ts';
 import { countStatements } from '../testing/count-statements.ts';
 import { ENGINES } from '../testing/engines.ts';
+import { changeInstalled } from '../testing/installed-rows.ts';
 import { createSliceApp } from '../testing/slice-app.ts';
 import { createTestPlatform } from '../testing/test-platform.ts';
 import { INSTALLATIONS_MAX, REPORTED_WITHIN_MS } from './causes.ts';
@@ -343,7 +343,7 @@ describe.each(ENGINES)('the history of packages on $name', (engine) => {
           ...{ source_name: null, source_version: null, origin: null },
         }));
       await database.transact((tx) =>
-        changePackages(
+        changeInstalled(
           tx,
           { agentId, ecosystem: 'apt', nowMs: platform.now() },
           { gone: records(String(Number(version) - 1)), put: records(version) },
