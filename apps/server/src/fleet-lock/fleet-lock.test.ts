@@ -1,5 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { createListening } from '../platform/listening.ts';
 import { CLIENT_HOLD_MAX_MS } from '../reboot-slots/take-slot.ts';
+import { INTERVAL_MS } from '../reboots/run-reboots.ts';
+import { CLIENT_PATIENCE_MS } from '../reboots/settle-slots.ts';
 import { ENGINES } from '../testing/engines.ts';
 import { createFleetLockScene } from '../testing/fleet-lock-scene.ts';
 import { BLACKOUT } from '../testing/standing.ts';
@@ -95,6 +98,23 @@ describe.each(ENGINES)('FleetLock on $name', (engine) => {
     expect(await it.events('reboot_slot_released')).toMatchObject([{ client: 'core-1', actor: 'ada' }]);
     expect(await client.steadyState()).toEqual(WELL);
     expect(await client.preReboot()).toEqual(WELL);
+  });
+
+  test('a client whose hour ends while the server is down has the time to say that it is back', async () => {
+    const it = await scene();
+    const token = await it.add('web');
+    const [quick, dead] = [it.client('core-1', { token }), it.client('core-2', { token })];
+    await it.limits({ max_at_once: 2 });
+    for (const client of [quick, dead]) expect(await client.preReboot()).toEqual(WELL);
+    it.platform.clock.advance(2 * CLIENT_HOLD_MAX_MS);
+    const listening = createListening(INTERVAL_MS);
+    await it.turn(listening);
+    await it.turns(listening, CLIENT_PATIENCE_MS - INTERVAL_MS);
+    expect(await quick.steadyState()).toEqual(WELL);
+    expect(await it.open()).toMatchObject([{ state: 'held', client_id: 'core-2' }]);
+    await it.turns(listening, INTERVAL_MS);
+    expect(await it.open()).toMatchObject([{ state: 'failed', client_id: 'core-2' }]);
+    expect(await dead.steadyState()).toEqual(refused('slot_failed'));
   });
 
   test('a blackout of its group withholds going down, also from who holds a slot, and never coming back', async () => {

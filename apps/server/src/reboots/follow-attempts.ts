@@ -1,5 +1,6 @@
 import { CommandStatus } from '@tidegate/protocol/states';
 import { Value } from 'typebox/value';
+import { patienceOf } from '../agents/presence.ts';
 import { cancelCommand } from '../commands/change-command.ts';
 import { readAnswer } from '../commands/command-answer.ts';
 import { findCommand } from '../commands/store.ts';
@@ -7,6 +8,7 @@ import type { Tx } from '../platform/db/engine.ts';
 import type { Platform } from '../platform/platform.ts';
 import { endReboot } from './end-reboot.ts';
 import { progressOf, RETRY_JITTER_MS } from './progress-rules.ts';
+import type { Turn } from './settle-slots.ts';
 import { slotOfCommand } from './slots-store.ts';
 import { attemptsUnderWay, changeReboot, findReboot } from './store.ts';
 
@@ -16,17 +18,23 @@ const PAGE = 200;
 type Means = Pick<Platform, 'database' | 'newId' | 'now' | 'random'>;
 
 /** Moves every host whose command is under way or over. Each is a transaction of its own. */
-export async function followAttempts(platform: Means, isStopped: () => boolean): Promise<void> {
+export async function followAttempts(platform: Means, { listeningSince, isStopped }: Turn): Promise<void> {
   for (let after = ''; !isStopped(); ) {
     const page = await attemptsUnderWay(platform.database.read, { limit: PAGE, after });
-    for (const id of page) await platform.database.transact((tx) => followAttempt(tx, platform, id));
+    for (const id of page) {
+      await platform.database.transact((tx) => followAttempt(tx, platform, { id, listeningSince }));
+    }
     const last = page.at(-1);
     if (last === undefined || page.length < PAGE) return;
     after = last;
   }
 }
 
-async function followAttempt(tx: Tx, platform: Means, id: string): Promise<void> {
+async function followAttempt(
+  tx: Tx,
+  platform: Means,
+  { id, listeningSince }: { id: string; listeningSince: number },
+): Promise<void> {
   const row = await findReboot(tx, id);
   const commandId = row?.command_id ?? null;
   if (!row || row.ended_at !== null || commandId === null) return;
@@ -34,8 +42,15 @@ async function followAttempt(tx: Tx, platform: Means, id: string): Promise<void>
   if (!command) return;
   const answer = readAnswer(command);
   const slot = await slotOfCommand(tx, commandId);
+  const nowMs = platform.now();
   const step = progressOf({
-    ...{ nowMs: platform.now(), kind: row.kind, isCancelled: row.cancelled_by !== null, slot },
+    ...{
+      nowMs,
+      couldReport: nowMs - listeningSince >= patienceOf(row),
+      kind: row.kind,
+      isCancelled: row.cancelled_by !== null,
+      slot,
+    },
     ...{ attempts: row.attempts, offeredAtMs: row.offered_at ?? row.asked_at },
     command: {
       ...{ status: Value.Parse(CommandStatus, command.status), reason: command.reason },

@@ -11,7 +11,7 @@ import {
 
 const NOW_MS = Date.parse('2026-11-21T09:00:00Z');
 const ATTEMPT: Attempt = {
-  ...{ nowMs: NOW_MS, kind: 'reboot', isCancelled: false, attempts: 1, offeredAtMs: NOW_MS - 1 },
+  ...{ nowMs: NOW_MS, couldReport: true, kind: 'reboot', isCancelled: false, attempts: 1, offeredAtMs: NOW_MS - 1 },
   ...{ command: { status: 'pending', reason: null, retryAtMs: null }, slot: null },
 };
 const says = (status: Attempt['command']['status'], reason: string | null = null) => ({
@@ -87,6 +87,11 @@ test.each<[string, Partial<Attempt>, Partial<Progress>]>([
     'services, without an answer',
     { ...services, ...says('running'), offeredAtMs: NOW_MS - RESTART_MAX_MS },
     { kind: 'end', state: 'failed' },
+  ],
+  [
+    'services, without an answer after a pause of the server',
+    { ...services, ...says('running'), offeredAtMs: NOW_MS - RESTART_MAX_MS, couldReport: false },
+    { kind: 'running' },
   ],
 ])('%s', (_, change, expected) => {
   expect(progressOf({ ...ATTEMPT, ...change })).toMatchObject(expected);

@@ -18,6 +18,8 @@ const FINAL =
 /** A host whose command is under way or over. */
 export interface Attempt {
   readonly nowMs: number;
+  /** Whether the server has listened for as long as the host may say nothing. */
+  readonly couldReport: boolean;
   readonly kind: RebootKind;
   readonly isCancelled: boolean;
   readonly attempts: number;
@@ -43,7 +45,7 @@ const RUNNING: Progress = { kind: 'running' };
 
 /** What becomes of an attempt. Its slot says whether a host is down; what the host says of its command comes second. */
 export function progressOf(attempt: Attempt): Progress {
-  const { slot, command, nowMs, offeredAtMs } = attempt;
+  const { slot, command, nowMs, couldReport, offeredAtMs } = attempt;
   if (slot !== null && slot.outcome !== 'not_rebooted') {
     if (slot.state === 'held' || slot.state === 'proving') return RUNNING;
     if (slot.outcome === 'well') return { kind: 'end', state: 'rebooted', detail: null };
@@ -58,7 +60,7 @@ export function progressOf(attempt: Attempt): Progress {
     case 'sent':
     case 'received':
     case 'running':
-      return attempt.kind === 'restart_services' && nowMs - offeredAtMs >= RESTART_MAX_MS
+      return attempt.kind === 'restart_services' && couldReport && nowMs - offeredAtMs >= RESTART_MAX_MS
         ? { kind: 'end', state: 'failed', detail: 'the host did not answer' }
         : RUNNING;
     case 'success':

@@ -1,12 +1,19 @@
 import { LOOK_MAX_AGE_MS } from '@tidegate/protocol/probes';
 import { describe, expect, test } from 'vitest';
+import { createListening, type Listening } from '../platform/listening.ts';
 import { ENGINES } from '../testing/engines.ts';
 import { believeClock, jumpAhead } from '../testing/jumping-clock.ts';
 import { createRebootScene, type SceneHost } from '../testing/reboot-scene.ts';
 import { writeRaw } from '../testing/write-raw.ts';
+import { INTERVAL_MS } from './run-reboots.ts';
 
 const MINUTE_MS = 60_000;
 const LIMITS = { group: 'web', max_at_once: 1, min_healthy: 0, halt_after: 2 };
+/** What becomes of the looks of a server that pauses. */
+const PAUSES: [string, (before: Listening) => Listening][] = [
+  ['was down', () => createListening(INTERVAL_MS)],
+  ['stood still', (before) => before],
+];
 const BLOCKERS = [{ kind: 'user' as const, name: 'ada on pts/0' }];
 
 describe.each(ENGINES)('reboots on $name', (engine) => {
@@ -179,6 +186,47 @@ describe.each(ENGINES)('reboots on $name', (engine) => {
     expect(given.flat(), 'three slots, one of them failed').toHaveLength(2);
   });
 
+  test.each(PAUSES)('a host fails only once a server that %s has given it the time to report', async (_, after) => {
+    const it = await scene(2);
+    await it.limits({ max_at_once: 2 });
+    const before = createListening(INTERVAL_MS);
+    await it.ask();
+    await it.turns(before, INTERVAL_MS);
+    for (const host of it.hosts) expect(await host.fetch()).toHaveLength(1);
+    it.platform.clock.advance(96 * MINUTE_MS);
+    const listening = after(before);
+    await it.turn(listening);
+    expect(await it.open()).toMatchObject([{ state: 'held' }, { state: 'held' }]);
+    await it.first.boot('boot-2');
+    await it.turns(listening, 2 * MINUTE_MS);
+    await it.first.probes('green');
+    await it.turns(listening, MINUTE_MS - INTERVAL_MS);
+    expect(await it.states()).toEqual(['host-1 rebooted', 'host-2 running']);
+    await it.turns(listening, INTERVAL_MS);
+    expect(await it.states()).toEqual(['host-1 rebooted', 'host-2 failed']);
+    expect(await it.open()).toMatchObject([{ state: 'failed', detail: 'it did not come back' }]);
+  });
+
+  test.each(PAUSES)('a host that is back may report its probes to a server that %s', async (_, after) => {
+    const it = await scene(2);
+    await it.limits({ max_at_once: 2 });
+    const before = createListening(INTERVAL_MS);
+    await it.ask();
+    await it.turns(before, INTERVAL_MS);
+    for (const host of it.hosts) {
+      await host.fetch();
+      await host.boot('boot-2');
+    }
+    await it.turns(before, INTERVAL_MS);
+    it.platform.clock.advance(30 * MINUTE_MS);
+    const listening = after(before);
+    await it.turn(listening);
+    expect(await it.open()).toMatchObject([{ state: 'proving' }, { state: 'proving' }]);
+    await it.first.probes('green');
+    await it.turns(listening, 3 * MINUTE_MS);
+    expect(await it.states()).toEqual(['host-1 rebooted', 'host-2 failed']);
+  });
+
   test('a host that failed and comes back later still keeps its slot', async () => {
     const it = await scene(2);
     await it.begin();
@@ -344,6 +392,27 @@ describe.each(ENGINES)('reboots on $name', (engine) => {
     await it.first.says(command?.command_id ?? '', { status: 'success', units });
     await it.turn();
     expect(await it.one()).toMatchObject({ state: 'done', units: ['nginx.service'], outcomes: units });
+  });
+
+  test.each(PAUSES)('services that were restarted are reported to a server that %s', async (_, after) => {
+    const it = await scene(2);
+    const nginx = { name: 'nginx.service', kind: 'service' as const, processes: 1, more_files: 0 };
+    for (const host of it.hosts) {
+      await host.needs('not_needed', [{ ...nginx, files: [{ path: '/usr/lib/libssl.so.3' }] }]);
+    }
+    const before = createListening(INTERVAL_MS);
+    await it.ask({ kind: 'restart_services' });
+    await it.turns(before, INTERVAL_MS);
+    const [command] = await it.first.fetch();
+    await it.second.fetch();
+    it.platform.clock.advance(4 * 60 * MINUTE_MS);
+    const listening = after(before);
+    await it.turn(listening);
+    expect(await it.states()).toEqual(['host-1 running', 'host-2 running']);
+    const units = [{ unit: 'nginx.service', outcome: 'restarted' as const }];
+    await it.first.says(command?.command_id ?? '', { status: 'success', units });
+    await it.turns(listening, 3 * MINUTE_MS);
+    expect(await it.states()).toEqual(['host-1 done', 'host-2 failed']);
   });
 
   test('a row that the server did not write becomes no command', async () => {

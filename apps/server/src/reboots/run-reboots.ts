@@ -1,3 +1,4 @@
+import { createListening, type Listening } from '../platform/listening.ts';
 import type { Platform } from '../platform/platform.ts';
 import { type BackgroundWork, repeat } from '../platform/repeat.ts';
 import { retentionTime } from '../platform/retention/retention-clock.ts';
@@ -8,7 +9,7 @@ import { settleSlots } from './settle-slots.ts';
 import { overdueReboots, removeEnded } from './store.ts';
 
 /** Between two turns, in milliseconds. */
-const INTERVAL_MS = 15_000;
+export const INTERVAL_MS = 15_000;
 /** Rows that one turn ends or removes. */
 const BATCH = 500;
 /** How long what has ended is kept, in milliseconds. */
@@ -16,14 +17,23 @@ const KEPT_MS = 90 * 86_400_000;
 
 const never = () => false;
 
-/** One turn of the queue: hosts that are back, attempts that are over, deadlines, and then who is next. */
-export async function runRebootsOnce(platform: Platform, isStopped: () => boolean = never): Promise<void> {
-  await settleSlots(platform, isStopped);
-  await followAttempts(platform, isStopped);
+/**
+ * One turn of the queue: hosts that are back, attempts that are over, deadlines, and then who is next. After a gap between
+ * turns no host fails before it had the time to report.
+ */
+export async function runRebootsOnce(
+  platform: Platform,
+  listening: Listening,
+  isStopped: () => boolean = never,
+): Promise<void> {
+  const turn = { listeningSince: listening.since(platform.now()), isStopped };
+  await settleSlots(platform, turn);
+  await followAttempts(platform, turn);
   await endOverdue(platform);
   await offerReboots(platform, isStopped);
   const beforeMs = (await retentionTime(platform)) - KEPT_MS;
   await platform.database.transact((tx) => removeEnded(tx, { beforeMs, limit: BATCH }));
+  listening.looked(platform.now());
 }
 
 async function endOverdue(platform: Platform): Promise<void> {
@@ -39,11 +49,12 @@ async function endOverdue(platform: Platform): Promise<void> {
 }
 
 export function createRebootBackground(platform: Platform): BackgroundWork {
+  const listening = createListening(INTERVAL_MS);
   return repeat({
     intervalMs: INTERVAL_MS,
     async run(isStopped) {
       try {
-        await runRebootsOnce(platform, isStopped);
+        await runRebootsOnce(platform, listening, isStopped);
       } catch (error) {
         // An unavailable database must not end the process: the next turn goes on.
         platform.log.error('the queue of reboots stopped', { error: String(error) });

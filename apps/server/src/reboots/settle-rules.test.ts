@@ -8,7 +8,7 @@ const COMMAND: NonNullable<SlotFacts['command']> = {
 };
 const TAKEN_AT_MS = NOW_MS - 30 * MINUTE_MS;
 const FACTS: SlotFacts = {
-  nowMs: NOW_MS,
+  ...{ nowMs: NOW_MS, couldReport: true },
   slot: { bootId: 'old', takenAtMs: TAKEN_AT_MS, endsAtMs: NOW_MS + 10 * MINUTE_MS, backAtMs: null },
   command: COMMAND,
   host: { bootId: 'old', uptimeSeconds: 900, lastSeenMs: NOW_MS - MINUTE_MS },
@@ -31,6 +31,7 @@ const seen = (state: SlotFacts['probes']['state'], minutesAgo: number) => ({
 test.each<[string, Partial<SlotFacts>, Settlement['kind'], string?]>([
   ['a command under way', {}, 'wait'],
   ['a command under way at the end', over, 'fail', 'it did not come back'],
+  ['the same, after a pause of the server', { ...over, couldReport: false }, 'wait'],
   ['a success in the same boot proves nothing', ends('success'), 'wait'],
   ['a success in the same boot, at the end', { ...ends('success'), ...over }, 'fail', 'it did not come back'],
   ['a refusal', ends('refused'), 'end', 'not_rebooted'],
@@ -66,6 +67,11 @@ test.each<[string, Partial<SlotFacts>, Settlement['kind'], string?]>([
     'it is back, and its probes are unknown',
   ],
   ['green before the boot alone, at the end', { ...proved, ...seen('green', 3) }, 'fail', 'has not reported'],
+  [
+    'red at the end, after a pause of the server',
+    { ...proved, ...seen('red', 1), couldReport: false },
+    'wait',
+  ],
   ['green at the end', { ...proved, ...seen('green', 1) }, 'end', 'well'],
 ])('%s', (_, change, kind, word) => {
   const said = settle({ ...FACTS, ...change });

@@ -9,6 +9,8 @@ const CLOCK_SKEW_MS = 5 * 60_000;
 /** What is known of a host that has a slot. */
 export interface SlotFacts {
   readonly nowMs: number;
+  /** Whether the server has listened for as long as the host may say nothing. */
+  readonly couldReport: boolean;
   readonly slot: { bootId: string; takenAtMs: number; endsAtMs: number; backAtMs: number | null };
   /** Null: the command is gone. */
   readonly command: {
@@ -50,15 +52,20 @@ export function settle(facts: SlotFacts): Settlement {
   if (cannotBegin(facts)) return NOT_REBOOTED;
   const { command } = facts;
   if (command?.status === 'failed') return { kind: 'fail', detail: command.reason ?? 'the reboot failed' };
-  return nowMs < slot.endsAtMs ? WAIT : { kind: 'fail', detail: 'it did not come back' };
+  return isOver(facts) ? { kind: 'fail', detail: 'it did not come back' } : WAIT;
 }
 
-function proven({ nowMs, slot, probes, backAtMs }: SlotFacts & { backAtMs: number }): Settlement {
+function proven({ probes, backAtMs, ...facts }: SlotFacts & { backAtMs: number }): Settlement {
   const isNew = probes.atMs !== null && probes.atMs >= backAtMs;
   if (isNew && (probes.state === 'green' || probes.state === 'none')) return { kind: 'end', outcome: 'well' };
-  if (nowMs < slot.endsAtMs) return WAIT;
+  if (!isOver(facts)) return WAIT;
   const seen = isNew ? `its probes are ${probes.state}` : 'it has not reported its probes';
   return { kind: 'fail', detail: `it is back, and ${seen}` };
+}
+
+/** Where the server was down at the end, the host has the time to report that it was well by then. */
+function isOver({ nowMs, slot, couldReport }: Pick<SlotFacts, 'nowMs' | 'slot' | 'couldReport'>): boolean {
+  return couldReport && nowMs >= slot.endsAtMs;
 }
 
 /** Whether the host will not go down because of this command. */

@@ -8,18 +8,27 @@ import { changeSlot, overdueClients, type SlotSeen, slotsToSettle } from './slot
 
 /** Slots that one statement reads. */
 const PAGE = 200;
+/** After so long a FleetLock client has said again that it is back, in milliseconds: Zincati asks every five minutes. */
+export const CLIENT_PATIENCE_MS = 15 * 60_000;
 
 type Means = Pick<Platform, 'database' | 'newId' | 'now'>;
 
+/** One turn of a server that has listened to its hosts since then. */
+export interface Turn {
+  readonly listeningSince: number;
+  readonly isStopped: () => boolean;
+}
+
 /** Moves every slot as far as what is known of its host allows. Each is a transaction of its own. */
-export async function settleSlots(platform: Means, isStopped: () => boolean): Promise<void> {
-  await settleHosts(platform, isStopped);
-  await failClients(platform, isStopped);
+export async function settleSlots(platform: Means, turn: Turn): Promise<void> {
+  await settleHosts(platform, turn);
+  await failClients(platform, turn);
 }
 
 /** Of a FleetLock client nothing is known but what it says: one that is silent until its end fails. */
-async function failClients(platform: Means, isStopped: () => boolean): Promise<void> {
+async function failClients(platform: Means, { listeningSince, isStopped }: Turn): Promise<void> {
   const { database, now } = platform;
+  if (now() - listeningSince < CLIENT_PATIENCE_MS) return;
   const detail = 'it has not said that it is back';
   for (let after = ''; !isStopped(); ) {
     const page = await overdueClients(database.read, { nowMs: now(), limit: PAGE, after });
@@ -30,19 +39,22 @@ async function failClients(platform: Means, isStopped: () => boolean): Promise<v
   }
 }
 
-async function settleHosts(platform: Means, isStopped: () => boolean): Promise<void> {
+async function settleHosts(platform: Means, { listeningSince, isStopped }: Turn): Promise<void> {
   for (let after = ''; !isStopped(); ) {
     const page = await slotsToSettle(platform.database.read, { limit: PAGE, after });
-    for (const seen of page) await settleSlot(platform, seen);
+    for (const seen of page) await settleSlot(platform, { ...seen, listeningSince });
     const last = page.at(-1);
     if (!last || page.length < PAGE) return;
     after = last.slot.id;
   }
 }
 
-async function settleSlot(platform: Means, { slot, facts }: SlotSeen): Promise<void> {
+async function settleSlot(
+  platform: Means,
+  { slot, patienceMs, facts, listeningSince }: SlotSeen & Pick<Turn, 'listeningSince'>,
+): Promise<void> {
   const nowMs = platform.now();
-  const step = settle({ nowMs, ...facts });
+  const step = settle({ nowMs, couldReport: nowMs - listeningSince >= patienceMs, ...facts });
   const from = slot.state;
   switch (step.kind) {
     case 'wait':

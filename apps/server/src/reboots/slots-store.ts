@@ -2,6 +2,7 @@ import type { ProbesState } from '@tidegate/protocol/probes';
 import { CommandStatus } from '@tidegate/protocol/states';
 import { sql } from 'kysely';
 import { Value } from 'typebox/value';
+import { patienceOf } from '../agents/presence.ts';
 import type { Db, Tx } from '../platform/db/engine.ts';
 import type { Tables } from '../platform/db/tables.ts';
 import type { SlotRow } from '../reboot-slots/store.ts';
@@ -10,7 +11,9 @@ import type { SlotFacts } from './settle-rules.ts';
 /** A slot with what is known of its host. */
 export interface SlotSeen {
   readonly slot: SlotRow;
-  readonly facts: Omit<SlotFacts, 'nowMs'>;
+  /** How long the host may say nothing, in milliseconds. */
+  readonly patienceMs: number;
+  readonly facts: Omit<SlotFacts, 'nowMs' | 'couldReport'>;
 }
 
 /** Slots whose host is not settled, by id: at most as many as all groups allow. One statement joins all that is known. */
@@ -26,7 +29,13 @@ export async function slotsToSettle(
     .leftJoin('agent_probes as q', 'q.agent_id', 's.agent_id')
     .selectAll('s')
     .select(['c.status', 'c.reason', 'c.sent_at', 'c.expires_at', 'a.boot_id as host_boot'])
-    .select(['a.uptime_seconds', 'p.last_seen_at', 'q.state as probes_state', 'q.looked_at'])
+    .select([
+      'a.uptime_seconds',
+      'a.polling_interval_seconds',
+      'p.last_seen_at',
+      'q.state as probes_state',
+      'q.looked_at',
+    ])
     .where('s.state', 'in', ['held', 'proving'])
     .where('s.id', '>', after)
     .orderBy('s.id')
@@ -35,11 +44,12 @@ export async function slotsToSettle(
   return rows.flatMap((row) => {
     if (row.boot_id === null) return [];
     const { status, reason, sent_at, expires_at, host_boot, uptime_seconds, last_seen_at } = row;
-    const { boot_id: bootId, probes_state, looked_at, ...rest } = row;
+    const { boot_id: bootId, probes_state, looked_at, polling_interval_seconds, ...rest } = row;
     const slot = { ...rest, boot_id: bootId };
     const unknown: ProbesState = 'unknown';
     return {
       slot,
+      patienceMs: patienceOf({ polling_interval_seconds }),
       facts: {
         slot: {
           ...{ bootId, takenAtMs: row.taken_at },

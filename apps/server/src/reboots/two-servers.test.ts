@@ -4,7 +4,6 @@ import { takeClientSlot, takeSlot } from '../reboot-slots/take-slot.ts';
 import { insertTestAgent } from '../testing/agent-rows.ts';
 import { ENGINES } from '../testing/engines.ts';
 import { createRebootScene, type SceneHost } from '../testing/reboot-scene.ts';
-import { runRebootsOnce } from './run-reboots.ts';
 
 /** Transactions that PostgreSQL has open at once in tests; SQLite has one. */
 const TOGETHER = 8;
@@ -130,7 +129,7 @@ describe.each(ENGINES)('two servers at once on $name', (engine) => {
       ...{ group: 'web', max_at_once: 5, min_healthy: 0, halt_after: 1 },
     });
     await it.ask();
-    await Promise.all([1, 2, 3].map(() => runRebootsOnce(it.platform)));
+    await Promise.all([1, 2, 3].map(() => it.turn()));
     const commands = await it.database.read.selectFrom('agent_commands').select('agent_id').execute();
     expect(commands).toHaveLength(5);
     expect(new Set(commands.map(({ agent_id }) => agent_id)).size).toBe(5);

@@ -3,8 +3,9 @@ import type { Database } from '../platform/db/engine.ts';
 import { DatabaseFault } from '../platform/db/engine.ts';
 import { createRefused } from '../policy-runs/refused.ts';
 import { ENGINES } from '../testing/engines.ts';
+import { LISTENS } from '../testing/listens.ts';
 import { REST, ringOf } from '../testing/rollout-rings.ts';
-import { createRolloutScene, LISTENS } from '../testing/rollout-scene.ts';
+import { createRolloutScene } from '../testing/rollout-scene.ts';
 import { runRolloutsOnce } from './run-rollouts.ts';
 
 /** How a process ends at a transaction: before it is kept, or after, so that nobody hears of it. */

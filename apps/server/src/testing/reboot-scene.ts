@@ -8,12 +8,14 @@ import { mountBlackouts } from '../blackouts/routes.ts';
 import { deliverCommands } from '../commands/deliver-commands.ts';
 import { recordResult } from '../commands/record-result.ts';
 import type { Database } from '../platform/db/engine.ts';
+import type { Listening } from '../platform/listening.ts';
 import type { Platform } from '../platform/platform.ts';
 import { recordProbes } from '../probes/record-probes.ts';
 import { mountReboots } from '../reboots/routes.ts';
-import { runRebootsOnce } from '../reboots/run-reboots.ts';
+import { INTERVAL_MS, runRebootsOnce } from '../reboots/run-reboots.ts';
 import { insertTestAgent } from './agent-rows.ts';
 import type { TestEngine } from './engines.ts';
+import { LISTENS } from './listens.ts';
 import { createSliceApp, createTestKeyRing } from './slice-app.ts';
 import { REBOOT_ASK } from './standing.ts';
 import { createTestPlatform } from './test-platform.ts';
@@ -56,7 +58,14 @@ export function rebootScene(database: Database, platform: World) {
     database.read.selectFrom('reboot_slots').selectAll().where('ended_at', 'is', null).execute();
   return {
     ...{ database, platform, keyRing, app, call, host, events, open },
-    turn: () => runRebootsOnce(platform),
+    turn: (listening = LISTENS) => runRebootsOnce(platform, listening),
+    /** Turns as often as a server makes them, for so long. */
+    async turns(listening: Listening, ms: number) {
+      for (let leftMs = ms; leftMs > 0; leftMs -= INTERVAL_MS) {
+        platform.clock.advance(Math.min(leftMs, INTERVAL_MS));
+        await runRebootsOnce(platform, listening);
+      }
+    },
     ask: (change: object = {}) => call('POST', '/api/v1/reboots', { ...REBOOT_ASK, ...change }),
     states: async () => {
       const { body } = await call('GET', '/api/v1/reboots?limit=200');

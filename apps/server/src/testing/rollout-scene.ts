@@ -12,7 +12,6 @@ import { deliverCommands } from '../commands/deliver-commands.ts';
 import { recordResult } from '../commands/record-result.ts';
 import { insertOperator } from '../operators/store.ts';
 import { rfc3339 } from '../platform/clock.ts';
-import type { Listening } from '../platform/listening.ts';
 import { createRefused } from '../policy-runs/refused.ts';
 import { runPoliciesOnce } from '../policy-runs/run-policies.ts';
 import { recordProbes } from '../probes/record-probes.ts';
@@ -22,12 +21,10 @@ import { insertTestAgent } from './agent-rows.ts';
 import { type ApprovalsAppOptions, actionOf, createApprovalsApp } from './approvals-app.ts';
 import type { TestEngine } from './engines.ts';
 import { insertInstalled } from './installed-rows.ts';
+import { LISTENS } from './listens.ts';
 import { STANDING } from './standing.ts';
 
 const MINUTE_MS = 60_000;
-
-/** Of a server that has always listened to its hosts. */
-export const LISTENS: Listening = { since: () => 0, looked: () => {} };
 
 /** A server with hosts that report through the ordinary path; the first host belongs to no group. */
 export async function createRolloutScene(
