@@ -1,4 +1,6 @@
 import type { PolicyReference } from '@tidegate/protocol/policies-api';
+import { sql } from 'kysely';
+import { PATIENCE_MS } from '../agents/patience-store.ts';
 import { chunks } from '../platform/db/chunks.ts';
 import type { Db, Tx } from '../platform/db/engine.ts';
 import type { Tables } from '../platform/db/tables.ts';
@@ -151,19 +153,36 @@ export async function findLiveApproval(
   return row ?? null;
 }
 
-/** Live tokens that have expired, or that were issued after `aheadMs`; null: no time is ahead. */
+/**
+ * Live tokens that have expired, or that were issued after `aheadMs`; null: no time is ahead. An expired one that a host may have
+ * installed by is left out until the host had the time to say so: three of its intervals since its last word of the command,
+ * during which the server listened. One statement that joins the tables of commands and hosts.
+ */
 export async function approvalsOutOfTime(
   db: Db,
-  { nowMs, aheadMs, limit }: { nowMs: number; aheadMs: number | null; limit: number },
+  times: { nowMs: number; aheadMs: number | null; listeningSince: number; limit: number },
 ): Promise<ApprovalRow[]> {
+  const { nowMs, aheadMs, listeningSince, limit } = times;
+  const silentSince = sql<number>`${sql.lit(nowMs)} - ${PATIENCE_MS}`;
+  const unheard = db
+    .selectFrom('agent_commands as c')
+    .innerJoin('agents as a', 'a.id', 'c.agent_id')
+    .select('c.id')
+    .where('c.agent_id', '=', sql.ref<string>('t.agent_id'))
+    .where('c.approval_id', '=', sql.ref<string>('t.token_id'))
+    .where('c.status', 'in', ['sent', 'received'])
+    .where((e) => e.or([e('c.changed_at', '>', silentSince), e(sql.lit(listeningSince), '>', silentSince)]));
   return db
-    .selectFrom('approvals')
-    .selectAll()
-    .where('voided_at', 'is', null)
+    .selectFrom('approvals as t')
+    .selectAll('t')
+    .where('t.voided_at', 'is', null)
     .where((e) =>
-      e.or([e('expires_at', '<=', nowMs), ...(aheadMs === null ? [] : [e('issued_at', '>', aheadMs)])]),
+      e.or([
+        e.and([e('t.expires_at', '<=', nowMs), e.not(e.exists(unheard))]),
+        ...(aheadMs === null ? [] : [e('t.issued_at', '>', aheadMs)]),
+      ]),
     )
-    .orderBy('token_id')
+    .orderBy('t.token_id')
     .limit(limit)
     .execute();
 }

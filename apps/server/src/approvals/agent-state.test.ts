@@ -77,6 +77,18 @@ describe.each(ENGINES)('the signed state for an agent on $name', (engine) => {
     expect((await it.state()).revoked_tokens).toEqual([]);
   });
 
+  test('lists approvals that have expired after delivery, also those that nobody has ended yet', async () => {
+    const it = await setUp();
+    const { tokenId } = await it.approved('openssl');
+    await it.deliver();
+    it.clock.advance(APPROVAL_LIFETIME_MS - 1_000);
+    expect((await it.state()).revoked_tokens).toEqual([]);
+    it.clock.advance(1_000);
+    expect((await it.state()).revoked_tokens).toEqual([tokenId]);
+    it.clock.advance(60 * 60_000);
+    expect((await it.state()).revoked_tokens).toEqual([]);
+  });
+
   test('a newly minted approval is valid beside the withdrawn one', async () => {
     const it = await setUp();
     const first = await it.approved('openssl');

@@ -20,7 +20,7 @@ export interface AgentStateDeps {
 }
 
 /**
- * Signs the list of an agent's delivered approvals that are void, and of its cancelled commands, which the agent checks
+ * Signs the list of an agent's delivered approvals that are void or expired, and of its cancelled commands, which the agent checks
  * before it has anything done.
  */
 export async function signAgentState(
@@ -33,7 +33,7 @@ export async function signAgentState(
   const nowMs = platform.now();
   const limit = REVOKED_TOKENS_MAX + 1;
   const approvals = await deliveredVoidApprovals(platform.database.read, {
-    ...{ agentId, expiresAfterMs: nowMs - EXPIRY_MARGIN_MS, limit },
+    ...{ agentId, nowMs, expiresAfterMs: nowMs - EXPIRY_MARGIN_MS, limit },
   });
   const sinceMs = nowMs - COMMAND_LIFETIME_MS - EXPIRY_MARGIN_MS;
   const commands = await deliveredVoidCommands(platform.database.read, { agentId, sinceMs, limit });

@@ -1,4 +1,5 @@
 import { createLedgerUpkeep } from '../artifacts/ledger-upkeep.ts';
+import { createListening } from '../platform/listening.ts';
 import { type BackgroundWork, guarded, repeat } from '../platform/repeat.ts';
 import type { ApprovalDeps } from './deps.ts';
 import { enforceDivergences } from './enforce-divergences.ts';
@@ -7,7 +8,7 @@ import { housekeepOnce } from './housekeeping.ts';
 import { recordTrustedHost } from './record-trusted-hosts.ts';
 import { sweepOnce } from './sweep.ts';
 
-/** Runs the sweep (A8) and the housekeeping of expired approvals, every SERVICE_SWEEP_INTERVAL_SECONDS. */
+/** Runs the sweep (A8), every SERVICE_SWEEP_INTERVAL_SECONDS. */
 export function createApprovalBackground(
   deps: ApprovalDeps,
   { intervalMs }: { intervalMs: number },
@@ -16,10 +17,22 @@ export function createApprovalBackground(
   return repeat({
     intervalMs,
     async run(isStopped) {
-      await guarded(platform, 'housekeeping of approvals failed', () => housekeepOnce(deps));
       await guarded(platform, 'enforcement of holds failed', () => enforceHolds(deps, isStopped));
       await guarded(platform, 'sweep of approvals failed', () => sweepOnce(deps, isStopped));
     },
+  });
+}
+
+/** Ends approvals, separately from the sweep: a long one would be a gap in which nobody listened to hosts. */
+export function createHousekeeping(
+  deps: Pick<ApprovalDeps, 'platform' | 'keyRing'>,
+  { intervalMs }: { intervalMs: number },
+): BackgroundWork {
+  const { platform } = deps;
+  const listening = createListening(intervalMs);
+  return repeat({
+    intervalMs,
+    run: () => guarded(platform, 'housekeeping of approvals failed', () => housekeepOnce(deps, listening)),
   });
 }
 

@@ -1,4 +1,5 @@
 import { approvalsOutOfTime, keysOfLiveApprovals, liveApprovalsOfKeys } from '../approval-tokens/store.ts';
+import type { Listening } from '../platform/listening.ts';
 import { aheadTime } from '../platform/retention/retention-clock.ts';
 import { withdrawToken } from './change-approval.ts';
 import type { ApprovalDeps } from './deps.ts';
@@ -11,13 +12,15 @@ type Deps = Pick<ApprovalDeps, 'platform' | 'keyRing'>;
 /**
  * Handles expiry: an approval that expires, or whose signing key was revoked, returns its updates to `pending` for an
  * operator. So does one that was issued by a clock that was ahead: its command would go out when that time comes, the token
- * would be valid until then, and versions looked old enough (A7).
+ * would be valid until then, and versions looked old enough (A7). After a gap between the looks no expired one ends before a
+ * host that was given it had the time to report.
  */
-export async function housekeepOnce(deps: Deps): Promise<void> {
+export async function housekeepOnce(deps: Deps, listening: Listening): Promise<void> {
   const { platform, keyRing } = deps;
   const db = platform.database.read;
   const [nowMs, aheadMs] = [platform.now(), await aheadTime(platform)];
-  const late = await approvalsOutOfTime(db, { nowMs, aheadMs, limit: APPROVALS_MAX });
+  const listeningSince = listening.since(nowMs);
+  const late = await approvalsOutOfTime(db, { nowMs, aheadMs, listeningSince, limit: APPROVALS_MAX });
   for (const { token_id, expires_at: expiresAtMs } of late) {
     await withdraw(deps, token_id, expiresAtMs <= nowMs ? 'approval_expired' : 'clock_set_back');
   }
@@ -28,6 +31,7 @@ export async function housekeepOnce(deps: Deps): Promise<void> {
       await withdraw(deps, token_id, 'signing_key_revoked');
     }
   }
+  listening.looked(platform.now());
 }
 
 /** A host may already be installing with this token; that continues, but nothing new starts with it. */

@@ -7,25 +7,25 @@ import { listOpened, type Opened, opened, sealed, type Unsealed } from '../platf
 export type AgeExceptionRow = Opened<'age_exceptions'>;
 
 /**
- * An agent's approvals that were delivered by a command and are void since, last issued first. The query starts with
- * commands: each approval has one, and one agent has few.
+ * An agent's approvals that were delivered by a command and have become void or expired since, last issued first. The query
+ * starts with commands: each approval has one, and one agent has few.
  */
 export async function deliveredVoidApprovals(
   db: Db,
-  { agentId, expiresAfterMs, limit }: { agentId: string; expiresAfterMs: number; limit: number },
+  args: { agentId: string; nowMs: number; expiresAfterMs: number; limit: number },
 ): Promise<Pick<ApprovalRow, 'token_id' | 'issued_at'>[]> {
   return db
     .selectFrom('agent_commands as c')
     .innerJoin('approvals as a', 'a.token_id', 'c.approval_id')
     .select(['a.token_id', 'a.issued_at'])
     .distinct()
-    .where('c.agent_id', '=', agentId)
+    .where('c.agent_id', '=', args.agentId)
     .where('c.sent_at', 'is not', null)
-    .where('a.voided_at', 'is not', null)
-    .where('a.expires_at', '>', expiresAfterMs)
+    .where((e) => e.or([e('a.voided_at', 'is not', null), e('a.expires_at', '<=', args.nowMs)]))
+    .where('a.expires_at', '>', args.expiresAfterMs)
     .orderBy('a.issued_at', 'desc')
     .orderBy('a.token_id')
-    .limit(limit)
+    .limit(args.limit)
     .execute();
 }
 

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { keepRetentionClock } from '../platform/retention/retention-clock.ts';
 import { type ApprovalsApp, actionOf, createApprovalsApp } from '../testing/approvals-app.ts';
 import { ENGINES } from '../testing/engines.ts';
+import { LISTENS } from '../testing/listens.ts';
 import { findUpdate } from '../updates/store.ts';
 import { transitionUpdate } from '../updates/transition-update.ts';
 import { createApprovalBackground } from './background.ts';
@@ -169,9 +170,9 @@ describe.each(ENGINES)('housekeeping of approvals on $name', (engine) => {
     const it = await createApprovalsApp(engine);
     const id = await it.addUpdate();
     await it.approve(id);
-    await housekeepOnce(it.deps);
+    await housekeepOnce(it.deps, LISTENS);
     expect(await findUpdate(it.database.read, id)).toMatchObject({ state: 'approved' });
-    await housekeepOnce({ ...it.deps, keyRing: { ...it.deps.keyRing, isActive: () => false } });
+    await housekeepOnce({ ...it.deps, keyRing: { ...it.deps.keyRing, isActive: () => false } }, LISTENS);
     expect(await findUpdate(it.database.read, id)).toMatchObject({
       state: 'pending',
       state_reason: 'signing_key_revoked',
@@ -185,10 +186,10 @@ describe.each(ENGINES)('housekeeping of approvals on $name', (engine) => {
     const id = await it.addUpdate();
     await it.approve(id);
     it.clock.advance(7 * 24 * HOUR_MS - 1);
-    await housekeepOnce(it.deps);
+    await housekeepOnce(it.deps, LISTENS);
     expect(await findUpdate(it.database.read, id)).toMatchObject({ state: 'approved' });
     it.clock.advance(1);
-    await housekeepOnce(it.deps);
+    await housekeepOnce(it.deps, LISTENS);
     expect(await findUpdate(it.database.read, id)).toMatchObject({
       state: 'pending',
       state_reason: 'approval_expired',
@@ -203,7 +204,7 @@ describe.each(ENGINES)('housekeeping of approvals on $name', (engine) => {
     const it = await createApprovalsApp(engine);
     const look = async () => {
       await keepRetentionClock(it.platform);
-      await housekeepOnce(it.deps);
+      await housekeepOnce(it.deps, LISTENS);
       return (await findUpdate(it.database.read, id))?.state;
     };
     const id = await it.addUpdate();
@@ -213,7 +214,7 @@ describe.each(ENGINES)('housekeeping of approvals on $name', (engine) => {
     expect(await look()).toBe('approved');
     it.clock.advance(-YEARS_MS);
     // The clock was last seen where it is not believed.
-    await housekeepOnce(it.deps);
+    await housekeepOnce(it.deps, LISTENS);
     expect(await findUpdate(it.database.read, id)).toMatchObject({ state: 'approved' });
     expect(await look()).toBe('pending');
     const returned = { state_reason: 'clock_set_back', approval_id: null, not_before: null };
@@ -234,7 +235,7 @@ describe.each(ENGINES)('housekeeping of approvals on $name', (engine) => {
     await it.approve(id);
     it.clock.advance(ms);
     for (let i = 0; i < 2; i++) {
-      await housekeepOnce(it.deps);
+      await housekeepOnce(it.deps, LISTENS);
       expect(await findUpdate(it.database.read, id)).toMatchObject({ state: 'approved' });
       await keepRetentionClock(it.platform);
     }
@@ -250,7 +251,7 @@ describe.each(ENGINES)('housekeeping of approvals on $name', (engine) => {
       await it.database.transact((tx) => transitionUpdate(tx, it.platform, move));
       if (reason === 'approval_expired') it.clock.advance(7 * 24 * HOUR_MS);
       const isActive = () => reason === 'approval_expired';
-      await housekeepOnce({ ...it.deps, keyRing: { ...it.deps.keyRing, isActive } });
+      await housekeepOnce({ ...it.deps, keyRing: { ...it.deps.keyRing, isActive } }, LISTENS);
       expect(await findUpdate(it.database.read, id)).toMatchObject({ state: 'installing' });
       expect(await approvalsOf(it)).toMatchObject([{ void_reason: reason }]);
     },

@@ -1,6 +1,10 @@
 import { mountAgeExceptions } from '../approvals/age-exceptions.ts';
 import { mountAgentApprovals } from '../approvals/agent-routes.ts';
-import { createApprovalBackground, createLedgerBackground } from '../approvals/background.ts';
+import {
+  createApprovalBackground,
+  createHousekeeping,
+  createLedgerBackground,
+} from '../approvals/background.ts';
 import { mountCountersign } from '../approvals/countersign-routes.ts';
 import { mountDecisions } from '../approvals/decision-routes.ts';
 import type { ApprovalDeps } from '../approvals/deps.ts';
@@ -46,6 +50,7 @@ export function openApprovals(
   const by = (fenced: Platform): ApprovalDeps => ({ ...deps, platform: fenced });
   const judging = (fenced: Platform) => ({ platform: fenced, config, worker: advisories });
   workOfOne.use('approvals', (fenced) => createApprovalBackground(by(fenced), every));
+  workOfOne.use('expiry of approvals', (fenced) => createHousekeeping(by(fenced), every));
   workOfOne.use('expiry of commands', (fenced) => createCommandExpiry(fenced, every));
   workOfOne.use('artifact ledger', (fenced) => createLedgerBackground(by(fenced), every));
   workOfOne.use('statements about vulnerabilities', (fenced) => createStatementBackground(fenced, every));

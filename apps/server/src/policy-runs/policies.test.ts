@@ -25,6 +25,7 @@ import type { ApprovalsAppOptions } from '../testing/approvals-app.ts';
 import { actionOf, createApprovalsApp } from '../testing/approvals-app.ts';
 import { ENGINES } from '../testing/engines.ts';
 import { insertInstalled } from '../testing/installed-rows.ts';
+import { LISTENS } from '../testing/listens.ts';
 import { STANDING, STANDING_TERMS } from '../testing/standing.ts';
 import { findUpdate } from '../updates/store.ts';
 import { transitionUpdate } from '../updates/transition-update.ts';
@@ -621,7 +622,7 @@ describe.each(ENGINES)('policies on $name', (engine) => {
       at(it, '2026-11-25T01:00:00Z');
       await it.run();
       at(it, '2026-11-25T03:00:00Z');
-      await housekeepOnce(it.deps);
+      await housekeepOnce(it.deps, LISTENS);
       await it.run();
       expect(await it.stateOf(id)).toBe('pending');
       expect((await findUpdate(it.database.read, id))?.state_reason).toBe('approval_expired');
@@ -643,7 +644,7 @@ describe.each(ENGINES)('policies on $name', (engine) => {
         }),
       );
       at(it, '2026-11-25T03:00:00Z');
-      await housekeepOnce(it.deps);
+      await housekeepOnce(it.deps, LISTENS);
       expect(await it.stateOf(id)).toBe('installing');
     });
 

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { housekeepOnce } from '../approvals/housekeeping.ts';
 import { sweepOnce } from '../approvals/sweep.ts';
 import { ENGINES } from '../testing/engines.ts';
+import { LISTENS } from '../testing/listens.ts';
 import { CANARY_THEN_REST } from '../testing/rollout-rings.ts';
 import { createRolloutScene } from '../testing/rollout-scene.ts';
 
@@ -17,7 +18,7 @@ describe.each(ENGINES)('windows whose hosts are caught up on $name', (engine) =>
     const it = await createRolloutScene(engine);
     const at = async (time: string) => {
       it.clock.advance(Date.parse(time) - it.platform.now());
-      await housekeepOnce(it.deps);
+      await housekeepOnce(it.deps, LISTENS);
       await sweepOnce(it.deps);
       await it.run();
     };
