@@ -14,7 +14,7 @@ import { DEFAULT_LIMITS, isHalted } from '../reboot-slots/slot-rules.ts';
 import { limitsOf } from '../reboot-slots/store.ts';
 import { endReboot } from './end-reboot.ts';
 import { allLimits, countAllSlots } from './slots-store.ts';
-import { changeReboot, groupsWaiting, nextInLine, openReboot, postpone } from './store.ts';
+import { askAt, changeReboot, groupsWaiting, nextInLine, openReboot } from './store.ts';
 
 /** How long after its offer a command may begin at the latest, beside the warning, in milliseconds. */
 const OFFER_LIFETIME_MS = 60 * 60_000;
@@ -53,7 +53,7 @@ async function offerTo(
   const { database } = platform;
   const line = await nextInLine(database.read, { kind, group, nowMs, limit: free + PASSED_OVER_MAX });
   const { ready, frozen } = await apart(platform, line);
-  for (const [untilMs, ids] of frozen) await database.transact((tx) => postpone(tx, { ids, untilMs }));
+  for (const [timeMs, ids] of frozen) await database.transact((tx) => askAt(tx, { ids, timeMs }));
   let left = free;
   for (const { id, agentId } of ready) {
     if (left === 0) return;

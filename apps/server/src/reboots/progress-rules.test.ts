@@ -6,12 +6,20 @@ import {
   type Progress,
   progressOf,
   RESTART_MAX_MS,
+  RETRY_MAX_MS,
   RETRY_MIN_MS,
 } from './progress-rules.ts';
 
 const NOW_MS = Date.parse('2026-11-21T09:00:00Z');
 const ATTEMPT: Attempt = {
-  ...{ nowMs: NOW_MS, couldReport: true, kind: 'reboot', isCancelled: false, attempts: 1, offeredAtMs: NOW_MS - 1 },
+  ...{
+    nowMs: NOW_MS,
+    couldReport: true,
+    kind: 'reboot',
+    isCancelled: false,
+    attempts: 1,
+    offeredAtMs: NOW_MS - 1,
+  },
   ...{ command: { status: 'pending', reason: null, retryAtMs: null }, slot: null },
 };
 const says = (status: Attempt['command']['status'], reason: string | null = null) => ({
@@ -101,6 +109,8 @@ test.each<[string, number | null, number]>([
   ['says nothing', null, NOW_MS + RETRY_MIN_MS],
   ['says a time in the past', NOW_MS - 1, NOW_MS + RETRY_MIN_MS],
   ['says a later time', NOW_MS + 3_600_000, NOW_MS + 3_600_000],
+  ['has hours once a week', NOW_MS + 7 * 86_400_000, NOW_MS + 7 * 86_400_000],
+  ['says a time in years', NOW_MS + 5 * 365 * 86_400_000, NOW_MS + RETRY_MAX_MS],
 ])('where the host %s, the next attempt is not before that, and not at once', (_, retryAtMs, notBeforeMs) => {
   const command = { status: 'refused' as const, reason: 'x', retryAtMs };
   expect(progressOf({ ...ATTEMPT, command })).toMatchObject({ kind: 'again', notBeforeMs });

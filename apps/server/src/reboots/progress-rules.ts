@@ -8,6 +8,8 @@ export const RESTART_MAX_MS = 3 * 3_600_000;
 /** Shortest pause before the next attempt, and by how much it is spread at random, in milliseconds. */
 export const RETRY_MIN_MS = 5 * 60_000;
 export const RETRY_JITTER_MS = 10 * 60_000;
+/** Longest pause that a host may ask for, in milliseconds: its hours come again within a week. */
+export const RETRY_MAX_MS = 8 * 86_400_000;
 /** Attempts on one host. */
 export const ATTEMPTS_MAX = 50;
 
@@ -84,5 +86,6 @@ function again({ nowMs, isCancelled, attempts, command }: Attempt): Progress {
   const detail = reason ?? status;
   if (isCancelled) return { kind: 'end', state: 'cancelled', detail };
   if (FINAL.test(detail) || attempts >= ATTEMPTS_MAX) return { kind: 'end', state: 'failed', detail };
-  return { kind: 'again', notBeforeMs: Math.max(retryAtMs ?? 0, nowMs + RETRY_MIN_MS), detail };
+  const notBeforeMs = Math.min(Math.max(retryAtMs ?? 0, nowMs + RETRY_MIN_MS), nowMs + RETRY_MAX_MS);
+  return { kind: 'again', notBeforeMs, detail };
 }

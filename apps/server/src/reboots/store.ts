@@ -165,11 +165,39 @@ export async function attemptsUnderWay(
   return rows.map(({ id }) => id);
 }
 
+/** A row that no host has a command of. */
+export type WaitingReboot = Pick<RebootRow, 'id' | 'agent_id' | 'kind' | 'detail'>;
+
+/**
+ * Rows with times of a clock that was ahead: they were asked for after `aheadMs`, or are put off for longer than a host may ask
+ * for; one that no host has answered, for longer than the server itself puts off.
+ */
+export async function rebootsAhead(
+  db: Db,
+  { aheadMs, retryMaxMs, limit }: { aheadMs: number; retryMaxMs: number; limit: number },
+): Promise<(WaitingReboot & { asked_at: number })[]> {
+  return db
+    .selectFrom('host_reboots')
+    .select(['id', 'agent_id', 'kind', 'detail', 'asked_at'])
+    .where('ended_at', 'is', null)
+    .where('command_id', 'is', null)
+    .where((e) =>
+      e.or([
+        e('asked_at', '>', aheadMs),
+        e('not_before', '>', aheadMs + retryMaxMs),
+        e.and([e('not_before', '>', aheadMs), e('detail', 'is', null)]),
+      ]),
+    )
+    .orderBy('id')
+    .limit(limit)
+    .execute();
+}
+
 /** Rows past their deadline that no host has a command of. */
 export async function overdueReboots(
   db: Db,
   { nowMs, limit }: { nowMs: number; limit: number },
-): Promise<{ id: string; agent_id: string; kind: RebootKind; detail: string | null }[]> {
+): Promise<WaitingReboot[]> {
   return db
     .selectFrom('host_reboots')
     .select(['id', 'agent_id', 'kind', 'detail'])
@@ -232,12 +260,12 @@ export async function nextInLine(
   return ofGroup.orderBy('r.asked_at').orderBy('r.id').limit(limit).execute();
 }
 
-/** Hosts that no blackout lets go before then are asked again then. */
-export async function postpone(tx: Tx, { ids, untilMs }: { ids: readonly string[]; untilMs: number }) {
+/** Hosts that have no command are asked at this time. */
+export async function askAt(tx: Tx, { ids, timeMs }: { ids: readonly string[]; timeMs: number }) {
   for (const some of chunks(ids)) {
     await tx
       .updateTable('host_reboots')
-      .set({ not_before: untilMs })
+      .set({ not_before: timeMs })
       .where('id', 'in', some)
       .where('command_id', 'is', null)
       .where('ended_at', 'is', null)
