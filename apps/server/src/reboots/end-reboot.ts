@@ -2,7 +2,7 @@ import type { RebootState } from '@tidegate/protocol/reboots-api';
 import { appendEvent } from '../events/append-event.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import type { Platform } from '../platform/platform.ts';
-import { changeReboot, type RebootRow } from './store.ts';
+import { changeReboot, type RebootRow, type WaitingReboot } from './store.ts';
 
 /** Longest text of a host in an event, in characters. */
 const DETAIL_MAX_CHARS = 300;
@@ -35,4 +35,16 @@ export async function endReboot(
     },
   });
   return true;
+}
+
+/** Ends rows that no host has a command of, each with what is known of its last attempt. */
+export async function expireReboots(
+  tx: Tx,
+  platform: Pick<Platform, 'newId' | 'now'>,
+  rows: readonly WaitingReboot[],
+): Promise<void> {
+  for (const row of rows) {
+    const { detail } = row;
+    await endReboot(tx, platform, { row, command: null, state: 'expired', detail, by: 'server' });
+  }
 }

@@ -1,8 +1,6 @@
 import { LOOK_MAX_AGE_MS } from '@tidegate/protocol/probes';
 import { describe, expect, test } from 'vitest';
-import { rfc3339 } from '../platform/clock.ts';
 import { createListening, type Listening } from '../platform/listening.ts';
-import { keepRetentionClock } from '../platform/retention/retention-clock.ts';
 import { ENGINES } from '../testing/engines.ts';
 import { believeClock, jumpAhead } from '../testing/jumping-clock.ts';
 import { createRebootScene, type SceneHost } from '../testing/reboot-scene.ts';
@@ -10,7 +8,6 @@ import { writeRaw } from '../testing/write-raw.ts';
 import { INTERVAL_MS } from './run-reboots.ts';
 
 const MINUTE_MS = 60_000;
-const DAY_MS = 86_400_000;
 const LIMITS = { group: 'web', max_at_once: 1, min_healthy: 0, halt_after: 2 };
 /** What becomes of the looks of a server that pauses. */
 const PAUSES: [string, (before: Listening) => Listening][] = [
@@ -331,83 +328,6 @@ describe.each(ENGINES)('reboots on $name', (engine) => {
     await it.turn();
     expect(await it.states()).toEqual(['host-1 running', 'host-2 expired']);
     expect(await it.events('reboot_ended')).toMatchObject([{ state: 'expired', severity: 'warning' }]);
-  });
-
-  test('what a clock that was ahead has asked for ends once it is set back, and may be asked for again', async () => {
-    const it = await scene();
-    await keepRetentionClock(it.platform);
-    it.platform.clock.advance(3_650 * DAY_MS);
-    await keepRetentionClock(it.platform);
-    const deadline = rfc3339(it.platform.now() + DAY_MS);
-    expect((await it.ask({ deadline })).body).toMatchObject({ queued: 1 });
-    await it.turn();
-    it.platform.clock.advance(-3_650 * DAY_MS);
-    await it.turn();
-    expect(await it.states(), 'the clock was last seen where it is not believed').toEqual(['host-1 queued']);
-    await keepRetentionClock(it.platform);
-    await it.turn();
-    const detail = 'the clock of the server was ahead when it was asked for';
-    expect(await it.one()).toMatchObject({ state: 'expired', detail });
-    expect(await it.events('reboot_ended')).toMatchObject([
-      { state: 'expired', detail, severity: 'warning' },
-    ]);
-    expect((await it.ask()).body).toMatchObject({ queued: 1 });
-    await it.turn();
-    expect(await it.first.fetch()).toMatchObject([{ action: 'reboot' }]);
-  });
-
-  test.each<[string, number, (it: Awaited<ReturnType<typeof scene>>) => Promise<unknown>]>([
-    [
-      'a blackout',
-      3,
-      (it) => {
-        const [starts_at, ends_at] = [-1, 1].map((days) => rfc3339(it.platform.now() + days * DAY_MS));
-        const times = { kind: 'once', starts_at, ends_at };
-        const freeze = { name: 'sale', reason: 'the shop sells', scope: { kind: 'all' }, times };
-        return it.call('POST', '/api/v1/blackouts', freeze);
-      },
-    ],
-    [
-      'the host',
-      20,
-      async (it) => {
-        await it.turn();
-        const [command] = await it.first.fetch();
-        const refusal = { status: 'refused' as const, reason: 'reboot_blocked: ada is logged in' };
-        await it.first.says(command?.command_id ?? '', { ...refusal, blockers: BLOCKERS });
-      },
-    ],
-  ])('what %s put off while the clock was ahead is due once it is set back', async (_, days, putOff) => {
-    const it = await scene();
-    await keepRetentionClock(it.platform);
-    await it.ask({ deadline: rfc3339(it.platform.now() + 28 * DAY_MS) });
-    await it.wait(days * DAY_MS);
-    await keepRetentionClock(it.platform);
-    await putOff(it);
-    await it.turn();
-    const ahead = await it.one();
-    expect(ahead).toMatchObject({ state: 'queued', waits_for: 'later' });
-    await it.wait(-days * DAY_MS);
-    await it.turn();
-    expect(await it.one(), 'the clock was last seen where it is not believed').toEqual(ahead);
-    await keepRetentionClock(it.platform);
-    await it.turn();
-    expect(await it.first.fetch()).toMatchObject([{ action: 'reboot' }]);
-  });
-
-  test('a host that is asked again in a week is not asked before', async () => {
-    const it = await scene();
-    await keepRetentionClock(it.platform);
-    await it.ask({ deadline: rfc3339(it.platform.now() + 28 * DAY_MS) });
-    await it.turn();
-    const [command] = await it.first.fetch();
-    const retry_at = rfc3339(it.platform.now() + 7 * DAY_MS);
-    const reason = 'host_policy (outside_hours): it has hours on Sundays';
-    await it.first.says(command?.command_id ?? '', { status: 'refused', reason, retry_at });
-    for (let n = 0; n < 2; n++) await it.turn();
-    const { not_before, waits_for } = await it.one();
-    expect(waits_for).toBe('later');
-    expect(Date.parse(not_before)).toBeGreaterThanOrEqual(Date.parse(retry_at));
   });
 
   test('what has ended is kept for 90 days', async () => {

@@ -1,14 +1,13 @@
-import type { Tx } from '../platform/db/engine.ts';
 import { createListening, type Listening } from '../platform/listening.ts';
 import type { Platform } from '../platform/platform.ts';
 import { type BackgroundWork, repeat } from '../platform/repeat.ts';
-import { aheadTime, retentionTime } from '../platform/retention/retention-clock.ts';
-import { endReboot } from './end-reboot.ts';
+import { retentionTime } from '../platform/retention/retention-clock.ts';
+import { expireReboots } from './end-reboot.ts';
 import { followAttempts } from './follow-attempts.ts';
 import { offerReboots } from './offer-reboots.ts';
-import { RETRY_MAX_MS } from './progress-rules.ts';
 import { settleSlots } from './settle-slots.ts';
-import { askAt, overdueReboots, rebootsAhead, removeEnded, type WaitingReboot } from './store.ts';
+import { overdueReboots, removeEnded } from './store.ts';
+import { takeBackAhead } from './take-back-ahead.ts';
 
 /** Between two turns, in milliseconds. */
 export const INTERVAL_MS = 15_000;
@@ -42,39 +41,7 @@ export async function runRebootsOnce(
 async function endOverdue(platform: Platform): Promise<void> {
   const { database } = platform;
   const overdue = await overdueReboots(database.read, { nowMs: platform.now(), limit: BATCH });
-  if (overdue.length > 0) await database.transact((tx) => expire(tx, platform, overdue));
-}
-
-/**
- * Ends what was asked for while the clock was ahead: its deadline is of that time. What was asked for before, and was put off
- * then, is due now.
- */
-async function takeBackAhead(platform: Platform): Promise<void> {
-  const { database } = platform;
-  const aheadMs = await aheadTime(platform);
-  if (aheadMs === null) return;
-  const rows = await rebootsAhead(database.read, { aheadMs, retryMaxMs: RETRY_MAX_MS, limit: BATCH });
-  if (rows.length === 0) return;
-  const [asked, putOff] = [
-    rows.filter((row) => row.asked_at > aheadMs),
-    rows.filter((row) => row.asked_at <= aheadMs),
-  ];
-  const detail = 'the clock of the server was ahead when it was asked for';
-  await database.transact(async (tx) => {
-    await expire(
-      tx,
-      platform,
-      asked.map((row) => ({ ...row, detail })),
-    );
-    await askAt(tx, { ids: putOff.map(({ id }) => id), timeMs: platform.now() });
-  });
-}
-
-async function expire(tx: Tx, platform: Platform, rows: readonly WaitingReboot[]): Promise<void> {
-  for (const row of rows) {
-    const { detail } = row;
-    await endReboot(tx, platform, { row, command: null, state: 'expired', detail, by: 'server' });
-  }
+  if (overdue.length > 0) await database.transact((tx) => expireReboots(tx, platform, overdue));
 }
 
 export function createRebootBackground(platform: Platform): BackgroundWork {

@@ -86,6 +86,12 @@ test('looks at the probes count from the boot that the host reports, and have to
   });
 });
 
+test('looks at the probes count from now where a clock that was ahead has given the slot', () => {
+  const host = { bootId: 'new', uptimeSeconds: 90, lastSeenMs: NOW_MS };
+  const slot = { ...FACTS.slot, takenAtMs: NOW_MS + 86_400_000, endsAtMs: NOW_MS + 90_000_000 };
+  expect(settle({ ...FACTS, slot, host })).toMatchObject({ kind: 'back', backAtMs: NOW_MS });
+});
+
 test('a host cannot move its boot to before its slot, so no earlier look proves it', () => {
   const host = { bootId: 'new', uptimeSeconds: Number.MAX_SAFE_INTEGER, lastSeenMs: NOW_MS };
   expect(settle({ ...FACTS, host })).toMatchObject({ kind: 'back', backAtMs: TAKEN_AT_MS });

@@ -45,8 +45,9 @@ export function settle(facts: SlotFacts): Settlement {
   if (slot.backAtMs !== null) return proven({ ...facts, backAtMs: slot.backAtMs });
   if (host.bootId !== null && host.bootId !== slot.bootId) {
     // The host says how long it was up when it checked in, which was before now: it booted no later than this. Whatever
-    // it says, no look from before the slot proves anything.
-    const backAtMs = Math.max(slot.takenAtMs, nowMs - (host.uptimeSeconds ?? 0) * 1_000);
+    // it says, no look from before the slot proves anything. A clock that was ahead may have given the slot.
+    const bootedAtMs = nowMs - (host.uptimeSeconds ?? 0) * 1_000;
+    const backAtMs = Math.min(nowMs, Math.max(slot.takenAtMs, bootedAtMs));
     return { kind: 'back', backAtMs, endsAtMs: nowMs + PROVING_MAX_MS };
   }
   if (cannotBegin(facts)) return NOT_REBOOTED;

@@ -87,13 +87,29 @@ export async function overdueClients(
     .execute();
 }
 
+/** Slots of hosts and clients that are not settled and that were taken, or whose host came back, after a time. */
+export async function slotsAhead(
+  db: Db,
+  { aheadMs, limit }: { aheadMs: number; limit: number },
+): Promise<SlotRow[]> {
+  return db
+    .selectFrom('reboot_slots')
+    .selectAll()
+    .where('ended_at', 'is', null)
+    .where('state', 'in', ['held', 'proving'])
+    .where((e) => e(e.fn.coalesce('back_at', 'taken_at'), '>', aheadMs))
+    .orderBy('id')
+    .limit(limit)
+    .execute();
+}
+
 /** Compare-and-swap: true if the slot was in this state and has changed. */
 export async function changeSlot(
   tx: Tx,
   args: {
     id: string;
     from: SlotRow['state'];
-    change: Partial<Pick<SlotRow, 'state' | 'back_at' | 'ends_at' | 'detail'>>;
+    change: Partial<Pick<SlotRow, 'state' | 'taken_at' | 'back_at' | 'ends_at' | 'detail'>>;
   },
 ): Promise<boolean> {
   const { numUpdatedRows } = await tx

@@ -193,6 +193,22 @@ export async function rebootsAhead(
     .execute();
 }
 
+/** Rows whose command was offered after a time. */
+export async function offersAhead(
+  db: Db,
+  { aheadMs, limit }: { aheadMs: number; limit: number },
+): Promise<Pick<RebootRow, 'id' | 'command_id'>[]> {
+  return db
+    .selectFrom('host_reboots')
+    .select(['id', 'command_id'])
+    .where('ended_at', 'is', null)
+    .where('command_id', 'is not', null)
+    .where('offered_at', '>', aheadMs)
+    .orderBy('id')
+    .limit(limit)
+    .execute();
+}
+
 /** Rows past their deadline that no host has a command of. */
 export async function overdueReboots(
   db: Db,
