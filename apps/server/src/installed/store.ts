@@ -66,8 +66,8 @@ export async function packagesNamed(
   names: readonly string[],
 ): Promise<StoredPackage[]> {
   const found: StoredPackage[] = [];
-  const wanted = new Set(names);
-  for (const some of chunks([...wanted])) {
+  for (const some of chunks([...new Set(names)])) {
+    const wanted = new Set(some);
     const keys = nameKeys(ecosystem, some);
     for (let after = [0, 0]; ; ) {
       const rows = await db.run(PACKAGES_NAMED, [agentId, keys, ecosystem, ...after]);
