@@ -15,11 +15,11 @@ import { createLog } from '../apps/server/src/platform/log.ts';
 import { loadSecrets } from '../apps/server/src/platform/secrets.ts';
 import { databaseOptions } from '../apps/server/src/testing/database-options.ts';
 import { cpuOf, cpuOfFamily, SERVER_CORE, type ServerProcess, startServerProcess } from './processes.ts';
+import { serverProgram } from './program.ts';
 
 const JWT_SECRET = 'a benchmark secret that protects nothing';
 export const BENCH_USER = 'bench';
 export const BENCH_PASSWORD = 'a password of a benchmark';
-const MAIN = join(import.meta.dirname, '../apps/server/src/main.ts');
 const DIGEST = 'a'.repeat(64);
 export const BOOT_ID = 'c0ffee00-0000-4000-8000-000000000001';
 
@@ -100,7 +100,7 @@ export async function startFleet(
   );
   await database.close();
   const agents = await withTokens(keys, { secret: secrets.accessTokens, now: () => tokensFromMs });
-  const server: ServerProcess = await startServerProcess(MAIN, {
+  const server: ServerProcess = await startServerProcess(await serverProgram(), {
     nodeFlags,
     cores: serverCores,
     env: {

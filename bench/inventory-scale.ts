@@ -16,9 +16,8 @@ import { fillVulnerabilities, KERNEL, RARE, WIDE, WIDE_NAME } from './inventory-
 import { vacuum } from './list-fleet.ts';
 import { logIn } from './operator-client.ts';
 import { cpuClock, median, pinLoad, startServerProcess } from './processes.ts';
+import { serverProgram } from './program.ts';
 import type { BenchOptions } from './run.ts';
-
-const MAIN = join(import.meta.dirname, '../apps/server/src/main.ts');
 
 /** Each page is the first one. The last version of a package is `1.<highest>-2`: everything before it is below `2`. */
 const QUESTIONS: Readonly<Record<string, string>> = {
@@ -174,8 +173,8 @@ async function askAll(
   }
 }
 
-function startServer({ dataDir, databaseUrl }: Place) {
-  return startServerProcess(MAIN, {
+async function startServer({ dataDir, databaseUrl }: Place) {
+  return startServerProcess(await serverProgram(), {
     env: {
       ...{ SERVICE_DATA_DIR: dataDir, SERVICE_HOST: '127.0.0.1', SERVICE_PORT: '0' },
       ...{ SERVICE_ADVISORY_SOURCE: 'off', SERVICE_ADMIN_USERNAME: BENCH_USER },

@@ -16,9 +16,9 @@ import { type FleetSize, makeListFleet } from './list-fleet.ts';
 import { A_HOST, deepPages, firstPages, LIST_NAMES, type ListQuery } from './list-queries.ts';
 import { type Call, logIn } from './operator-client.ts';
 import { cpuClock, cpuOf, median, pinLoad, SERVER_CORE, startServerProcess } from './processes.ts';
+import { serverProgram } from './program.ts';
 import type { BenchOptions } from './run.ts';
 
-const MAIN = join(import.meta.dirname, '../apps/server/src/main.ts');
 /** Pages of ROWS_OF_PAGE rows that are skipped before the "deep" page. */
 const PAGES_SKIPPED = 10;
 const ROWS_OF_PAGE = 200;
@@ -113,7 +113,7 @@ export async function withListServer<T>(
   { dataDir, databaseUrl, tidy }: ListPlace,
   work: (of: ListServer) => Promise<T>,
 ): Promise<T> {
-  const server = await startServerProcess(MAIN, {
+  const server = await startServerProcess(await serverProgram(), {
     env: {
       SERVICE_DATA_DIR: dataDir,
       SERVICE_HOST: '127.0.0.1',

@@ -3,7 +3,7 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { newestMs } from './newest-ms.ts';
+import { newestMs } from '../../scripts/newest-ms.ts';
 
 const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url));
 /** The sources of the binary; a change in any of them makes it stale. */

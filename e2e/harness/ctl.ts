@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { compiledModules } from '@tidegate/testkit/compile-cache';
 import { SYSTEM_PATH } from '@tidegate/testkit/run-tool';
-import { BUILT_SERVER } from './server-process.ts';
+import { BUILT_SERVER } from '../../scripts/release/build-server.ts';
 
 const MAIN = join(BUILT_SERVER, 'server/tidegatectl.js');
 

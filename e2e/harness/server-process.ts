@@ -1,10 +1,9 @@
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { compiledModules } from '@tidegate/testkit/compile-cache';
 import { SYSTEM_PATH } from '@tidegate/testkit/run-tool';
+import { BUILT_SERVER } from '../../scripts/release/build-server.ts';
 import { type Child, startChild } from './child.ts';
 
-const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url));
 /** A loopback port where nobody listens; stories about npm or PyPI set their own registries. */
 const NO_REGISTRIES = {
   SERVICE_NPM_REGISTRY_URL: 'http://127.0.0.1:9',
@@ -30,8 +29,6 @@ export type ServerOptions = {
 
 type Program = readonly [command: string, ...args: string[]];
 
-/** Built by `build-server-once.ts` in the form of a release, which starts in a third of the time that the sources take. */
-export const BUILT_SERVER = join(REPOSITORY, 'node_modules/.cache/story-server');
 /** The server of this version. */
 export const THIS_VERSION: Program = [process.execPath, join(BUILT_SERVER, 'server/main.js')];
 /** The same as words of a shell, for commands of `tidegate`. */
