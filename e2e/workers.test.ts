@@ -39,6 +39,10 @@ const UPDATES = 2;
 const FEW_FILES = 400;
 /** Half of them reach the worker: more than a quarter of the files. */
 const SLOW = 240;
+/** Of a report that a worker does not read before it forwards it. */
+const PACKAGES = Array.from({ length: 500 }, (_, n) => ({
+  ...{ name: `package-${n}`, version: '1.0-1', arch: 'amd64' },
+}));
 /** How long a request may take that waits for nobody, in milliseconds; one that waits for slow bodies takes thirty seconds. */
 const PROMPT_MS = 10_000;
 /** What a host may meet while a worker is gone; it asks again. Any other answer is a fault. */
@@ -278,6 +282,37 @@ describe.each(sqlite)('a server and its worker on $name', (engine) => {
     await pause(1_000);
     const startedMs = performance.now();
     expect((await atWorker.call('GET', '/api/health')).status).toBe(200);
+    expect(performance.now() - startedMs).toBeLessThan(PROMPT_MS);
+  });
+
+  test('reports that one host sends slowly keep no report of another from the server', async () => {
+    const { server, worker } = await start(engine, {}, ['prlimit', `--nofile=${FEW_FILES}`, ...THIS_VERSION]);
+    const atWorker = await connection(server.url, worker());
+    const operator = await logIn(server.url);
+    await liftLimits(operator);
+    const registrationToken = await operator.registrationToken(2);
+    const enrol = (name: string) =>
+      enrolBareAgent(server.url, { registrationToken, machineId: name.repeat(32), hostname: name });
+    const [slow, other] = [await enrol('a'), await enrol('b')];
+    const { hostname: host, port } = new URL(server.url);
+    for (let n = 0; n < SLOW; n++) {
+      const socket = connectPlain({ host, port: Number(port) }).on('error', () => {});
+      onTestFinished(() => void socket.destroy());
+      await once(socket, 'connect');
+      const head = [
+        ...[`PUT /api/v1/agents/${slow.agentId}/inventory/apt HTTP/1.1`, 'host: story'],
+        ...[`authorization: Bearer ${slow.accessToken}`, `x-machine-id: ${slow.machineId}`],
+        ...['content-type: application/json', 'content-length: 1000000'],
+      ];
+      socket.write(`${head.join('\r\n')}\r\n\r\n{`);
+    }
+    await pause(1_000);
+    const startedMs = performance.now();
+    const { accessToken: token, machineId } = other;
+    const path = `/api/v1/agents/${other.agentId}/inventory/apt`;
+    const body = { scanned_at: new Date().toISOString(), complete: true, packages: PACKAGES, updates: [] };
+    const answer = await atWorker.call('PUT', path, { token, machineId, body });
+    expect(answer).toMatchObject({ status: 200 });
     expect(performance.now() - startedMs).toBeLessThan(PROMPT_MS);
   });
 

@@ -24,6 +24,7 @@ import type { Routes } from './routes.ts';
 import { LEAST_TLS_VERSION, type ServerCertificate } from './server-certificate.ts';
 import type { LoadShedding } from './shed-load.ts';
 import { strictSchema } from './strict-routes.ts';
+import { createUnfinishedBodies } from './unfinished-bodies.ts';
 import { leaveUnreadBody } from './unread-body.ts';
 import { compileValidator } from './validate.ts';
 
@@ -130,6 +131,11 @@ export function createHttpServer(options: HttpOptions): App {
     const { access } = request.routeOptions.config;
     if (access) request.caller = await admit(guards, access, { request, reply });
     demandKnownEncoding(request);
+  });
+  const unfinished = createUnfinishedBodies();
+  // Behind the hooks of the routes, which refuse large work.
+  app.addHook('preParsing', async ({ caller, raw }) => {
+    if (caller?.kind === 'agent') unfinished.add(caller.agent.agentId, raw);
   });
 
   app.addHook('onSend', (request, reply, _payload, done) => {
