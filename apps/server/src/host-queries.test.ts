@@ -1,7 +1,6 @@
 import { CompiledQuery } from 'kysely';
 import { describe, expect, test } from 'vitest';
 import { agentOrder, listAgents } from './agents/list-store.ts';
-import { presenceAt } from './agents/presence.ts';
 import { usualDurations } from './commands/durations-store.ts';
 import { isSiblingDrift } from './commands/sibling-drift.ts';
 import { hasOpenRepair, listCommands } from './commands/store.ts';
@@ -123,10 +122,10 @@ describe('of a page of hosts SQLite reads the rows of these hosts alone:', () =>
 
   test.each(['revoked', 'unbound'] as const)('hosts that are %s', async (status) => {
     const { read } = await sqlite.open();
-    const presence = presenceAt(1);
-    const list = { filter: { status }, scope: null, presence, limit: 10, after: null };
+    const nowMs = 1;
+    const list = { filter: { status }, scope: null, nowMs, limit: 10, after: null };
     for (const sort of ['hostname', '-last_seen_at'] as const) {
-      const order = agentOrder(sort, presence);
+      const order = agentOrder(sort, nowMs);
       const lookups = await lookupsOf(read, (db) => listAgents(db, { ...list, order }), /^(SEARCH|SCAN) a /);
       expect(lookups).toEqual([expect.stringContaining(`INDEX agents_${status}`)]);
     }

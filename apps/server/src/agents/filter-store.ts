@@ -13,6 +13,7 @@ import { hasInstalled, type InstalledPackages } from '../installed/find-store.ts
 import { type GroupScope, groupInScope } from '../platform/db/group-scope.ts';
 import { containing } from '../platform/db/like.ts';
 import { hasVulnerable, type Vulnerable } from '../vulnerability-index/filter-store.ts';
+import { PATIENCE_MS } from './patience-store.ts';
 import { TIMELINESS_KNOWN_MS } from './timeliness-store.ts';
 
 export interface AgentListFilter {
@@ -42,18 +43,11 @@ export interface UpToDate {
   readonly is: (matches: Matches) => Condition;
 }
 
-/** The present time, and how long a host may be silent: the same rule as `isOnline` for one host. */
-export interface Presence {
-  readonly nowMs: number;
-  readonly onlineIntervals: number;
-  readonly defaultIntervalSeconds: number;
-}
-
 /** The selected hosts: a filter, within the caller's scope. */
 export interface AgentSelection {
   readonly filter: AgentListFilter;
   readonly scope: GroupScope;
-  readonly presence: Presence;
+  readonly nowMs: number;
 }
 
 type Condition = RawBuilder<SqlBool>;
@@ -71,7 +65,7 @@ const IS_CLONE = sql<SqlBool>`k.since IS NOT NULL`;
 export type Matches = 'few' | 'many';
 
 export function agentConditions(
-  { filter, scope, presence }: AgentSelection,
+  { filter, scope, nowMs }: AgentSelection,
   matches: Matches = 'few',
 ): Condition[] {
   const {
@@ -99,20 +93,20 @@ export function agentConditions(
     group !== undefined && sql<SqlBool>`a.group_name = ${group}`,
     tag !== undefined && hasTag(tag, matches),
     q !== undefined && isFoundBy(q),
-    status !== undefined && hasStatus(status, presence),
+    status !== undefined && hasStatus(status, nowMs),
     os !== undefined && sql<SqlBool>`a.os_id = ${os}`,
     agentVersion !== undefined && sql<SqlBool>`a.agent_version = ${agentVersion}`,
     ecosystem !== undefined &&
       sql<SqlBool>`EXISTS (SELECT 1 FROM inventory_reports AS r WHERE r.agent_id = a.id AND r.ecosystem = ${ecosystem})`,
-    online === true && isOnline(presence),
-    online === false && sql<SqlBool>`NOT (${isOnline(presence)})`,
+    online === true && isOnline(nowMs),
+    online === false && sql<SqlBool>`NOT (${isOnline(nowMs)})`,
     cloneSuspected === true && IS_CLONE,
     cloneSuspected === false && sql<SqlBool>`k.since IS NULL`,
     servicesRestart !== undefined && hasNeed('services', servicesRestart, matches),
     reboot !== undefined && hasNeed('reboot', reboot, matches),
-    probes !== undefined && hasProbes(probes, { matches, nowMs: presence.nowMs }),
-    lists !== undefined && hasTimeliness('lists', lists, { matches, nowMs: presence.nowMs }),
-    clock !== undefined && hasTimeliness('clock', clock, { matches, nowMs: presence.nowMs }),
+    probes !== undefined && hasProbes(probes, { matches, nowMs }),
+    lists !== undefined && hasTimeliness('lists', lists, { matches, nowMs }),
+    clock !== undefined && hasTimeliness('clock', clock, { matches, nowMs }),
     vulnerable !== undefined && hasVulnerable(vulnerable, matches),
     installed !== undefined && hasInstalled(installed, { matches }),
     upToDate !== undefined && isUpToDate(upToDate, matches),
@@ -212,19 +206,18 @@ function isFoundBy(q: string): Condition {
     OR substr(a.id, 1, ${id.length}) = ${id})`;
 }
 
-/** Never NULL: a host that was never seen is not online. */
-function isOnline({ nowMs, onlineIntervals, defaultIntervalSeconds }: Presence): Condition {
-  const patienceMs = sql`${sql.lit(onlineIntervals * 1_000)} * COALESCE(a.polling_interval_seconds, ${sql.lit(defaultIntervalSeconds)})`;
-  return sql<SqlBool>`a.status = 'active' AND COALESCE(p.last_seen_at, 0) > ${sql.lit(nowMs)} - ${patienceMs}
+/** The same rule as `isOnline` for one host. Never NULL: a host that was never seen is not online. */
+function isOnline(nowMs: number): Condition {
+  return sql<SqlBool>`a.status = 'active' AND COALESCE(p.last_seen_at, 0) > ${sql.lit(nowMs)} - ${PATIENCE_MS}
     AND p.last_seen_at IS NOT NULL`;
 }
 
-function hasStatus(status: HostStatus, presence: Presence): Condition {
+function hasStatus(status: HostStatus, nowMs: number): Condition {
   switch (status) {
     case 'online':
-      return isOnline(presence);
+      return isOnline(nowMs);
     case 'offline':
-      return sql<SqlBool>`a.status = 'active' AND p.last_seen_at IS NOT NULL AND NOT (${isOnline(presence)})`;
+      return sql<SqlBool>`a.status = 'active' AND p.last_seen_at IS NOT NULL AND NOT (${isOnline(nowMs)})`;
     case 'never':
       return WAS_NEVER_SEEN;
     case 'bound':
@@ -236,12 +229,12 @@ function hasStatus(status: HostStatus, presence: Presence): Condition {
     case 'clone_suspected':
       return IS_CLONE;
     case 'needs_attention':
-      return sql<SqlBool>`${IS_ACTIVE} AND (a.machine_id IS NULL OR k.since IS NOT NULL OR NOT (${isOnline(presence)}))`;
+      return sql<SqlBool>`${IS_ACTIVE} AND (a.machine_id IS NULL OR k.since IS NOT NULL OR NOT (${isOnline(nowMs)}))`;
   }
 }
 
 /** Sort rank of a status: unbound, never seen, offline, online, revoked. */
-export function statusRank(presence: Presence): RawBuilder<unknown> {
+export function statusRank(nowMs: number): RawBuilder<unknown> {
   return sql`CASE WHEN a.status = 'revoked' THEN 5 WHEN ${IS_UNBOUND} THEN 1 WHEN ${WAS_NEVER_SEEN} THEN 2
-    WHEN ${isOnline(presence)} THEN 4 ELSE 3 END`;
+    WHEN ${isOnline(nowMs)} THEN 4 ELSE 3 END`;
 }

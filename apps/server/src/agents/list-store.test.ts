@@ -11,7 +11,6 @@ import { agentOrder, listAgents } from './list-store.ts';
 import { changeTags, saveReportedTags } from './tag-store.ts';
 
 const NOW_MS = 10_000_000;
-const PRESENCE = { nowMs: NOW_MS, onlineIntervals: 3, defaultIntervalSeconds: 60 };
 const DIRECTED: readonly AgentSort[] = AGENT_SORTS.flatMap((field) => [field, `-${field}` as const]);
 
 /** Sixteen different hosts, some with equal values; the last one is deleted. */
@@ -187,7 +186,7 @@ describe.each(ENGINES)('the list of hosts on $name', (engine) => {
   test.each(DIRECTED)('sorted by %s lists every host once and in order, with any filter', async (sort) => {
     const database = await engine.open();
     await insertHosts(database);
-    const order = agentOrder(sort, PRESENCE);
+    const order = agentOrder(sort, NOW_MS);
     for (const [filter, isMeant] of FILTERS) {
       // A scope, and whether an index is walked if the order has one.
       for (const [scope, mostSorted] of [
@@ -201,7 +200,7 @@ describe.each(ENGINES)('the list of hosts on $name', (engine) => {
         const ids: string[] = [];
         let after: Position | null = null;
         for (let pages = 0; pages <= HOSTS.length; pages++) {
-          const page = { filter, scope, presence: PRESENCE, order, limit: 4, after, mostSorted };
+          const page = { filter, scope, nowMs: NOW_MS, order, limit: 4, after, mostSorted };
           const { rows, count } = await listAgents(database.read, page);
           expect(count).toBe(meant.length);
           ids.push(...rows.map(({ id }) => id));
@@ -224,11 +223,11 @@ describe.each(ENGINES)('the list of hosts on $name', (engine) => {
           [0, 3],
         ] as const) {
           reset();
-          const order = agentOrder(sort, PRESENCE);
+          const order = agentOrder(sort, NOW_MS);
           await listAgents(database.read, {
             filter: {},
             scope: null,
-            presence: PRESENCE,
+            nowMs: NOW_MS,
             order,
             limit,
             after: null,

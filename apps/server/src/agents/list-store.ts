@@ -17,7 +17,7 @@ import {
   type SortPart,
   sortedBy,
 } from '../platform/db/keyset.ts';
-import { type AgentSelection, agentConditions, HOSTS, type Presence, statusRank } from './filter-store.ts';
+import { type AgentSelection, agentConditions, HOSTS, statusRank } from './filter-store.ts';
 import { type AgentRow, findAgents } from './store.ts';
 
 export interface AgentOrder extends Order {
@@ -29,7 +29,7 @@ const BY_PENDING = sql`host_sums AS h CROSS JOIN agents AS a LEFT JOIN agent_pre
   LEFT JOIN clone_suspicions AS k ON k.agent_id = a.id AND k.closed_at IS NULL`;
 const IS_OF_HOST = sql<SqlBool>`h.agent_id = a.id`;
 
-function partsOf(field: AgentSortField, presence: Presence): SortPart[] {
+function partsOf(field: AgentSortField, nowMs: number): SortPart[] {
   switch (field) {
     case 'hostname':
       return [{ by: sql`a.hostname`, type: 'string' }];
@@ -43,7 +43,7 @@ function partsOf(field: AgentSortField, presence: Presence): SortPart[] {
     case 'last_seen_at':
       return [{ by: sql`p.last_seen_at`, type: 'number', isNullable: true }];
     case 'status':
-      return [{ by: statusRank(presence), type: 'number' }];
+      return [{ by: statusRank(nowMs), type: 'number' }];
     case 'pending_updates':
       return [{ by: sql`h.pending`, type: 'number' }];
   }
@@ -52,10 +52,10 @@ function partsOf(field: AgentSortField, presence: Presence): SortPart[] {
 /** Orders that an index provides. */
 const INDEXED: readonly AgentSortField[] = ['hostname', 'enrolled_at', 'os'];
 
-export function agentOrder(sort: AgentSort = AGENT_SORT_DEFAULT, presence: Presence): AgentOrder {
+export function agentOrder(sort: AgentSort = AGENT_SORT_DEFAULT, nowMs: number): AgentOrder {
   const { field, descending } = directionOf<AgentSortField>(sort, AGENT_SORTS);
   const id = field === 'pending_updates' ? sql`h.agent_id` : sql`a.id`;
-  return { field, parts: partsOf(field, presence), id, descending };
+  return { field, parts: partsOf(field, nowMs), id, descending };
 }
 
 export interface AgentPage extends AgentSelection {

@@ -18,13 +18,6 @@ export const CHECK_IN_INTERVAL_SECONDS = 60;
 /** An agent is online while its last check-in is younger than this many of its intervals (docs/protocol/states.md). */
 export const ONLINE_INTERVALS = 3;
 
-/** By what hosts are online at a moment. */
-export const presenceAt = (nowMs: number) => ({
-  nowMs,
-  onlineIntervals: ONLINE_INTERVALS,
-  defaultIntervalSeconds: CHECK_IN_INTERVAL_SECONDS,
-});
-
 function stateOf(agent: Pick<AgentRow, 'status' | 'machine_id'>): AgentState {
   if (agent.status === 'revoked') return 'revoked';
   return agent.machine_id === null ? 'unbound' : 'bound';

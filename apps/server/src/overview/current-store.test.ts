@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import { agentOrder, listAgents } from '../agents/list-store.ts';
-import { presenceAt } from '../agents/presence.ts';
 import { placeHold } from '../holds/manage-holds.ts';
 import { insertTestAgent } from '../testing/agent-rows.ts';
 import { createApprovalsApp } from '../testing/approvals-app.ts';
@@ -38,10 +37,9 @@ describe.each(ENGINES)('hosts that are up to date but for holds, on $name,', (en
       const nowMs = platform.now();
       const counted = await countCurrent(database.read, { nowMs, scope, turn: () => Promise.resolve() });
       const is = await hostsUpToDate(platform);
-      const presence = presenceAt(nowMs);
-      const order = agentOrder('hostname', presence);
+      const order = agentOrder('hostname', nowMs);
       for (const mostSorted of [0, 10_000]) {
-        const page = { scope, presence, order, limit: 100, after: null, mostSorted };
+        const page = { scope, nowMs, order, limit: 100, after: null, mostSorted };
         const upToDate = await listAgents(database.read, {
           ...page,
           filter: { upToDate: { wanted: true, is } },

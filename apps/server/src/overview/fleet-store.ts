@@ -1,7 +1,7 @@
 import type { SecurityEventType, SystemEventType } from '@tidegate/protocol/event-types';
 import { sql } from 'kysely';
 import { type AgentListFilter, agentConditions, HOSTS } from '../agents/filter-store.ts';
-import { CHECK_IN_INTERVAL_SECONDS, ONLINE_INTERVALS, presenceAt } from '../agents/presence.ts';
+import { PATIENCE_MS } from '../agents/patience-store.ts';
 import { countRegistrationTokens } from '../enrolment/store.ts';
 import type { Db } from '../platform/db/engine.ts';
 import { anyIndexBut } from '../platform/db/from-hosts.ts';
@@ -42,9 +42,7 @@ export async function* countHosts(
   db: Db,
   { nowMs, scope }: { nowMs: number; scope: GroupScope },
 ): AsyncGenerator<HostCounts> {
-  const patienceMs = sql`${sql.lit(ONLINE_INTERVALS * 1_000)} *
-    coalesce(s.polling_interval_seconds, ${sql.lit(CHECK_IN_INTERVAL_SECONDS)})`;
-  const isOnline = sql`(s.status = 'active' AND ${sql.lit(nowMs)} - s.last_seen_at < ${patienceMs})`;
+  const isOnline = sql`(s.status = 'active' AND ${sql.lit(nowMs)} - s.last_seen_at < s.patience_ms)`;
   const sum = (condition: ReturnType<typeof sql>) => sql`sum(CASE WHEN ${condition} THEN 1 ELSE 0 END)`;
   let after = '';
   for (;;) {
@@ -57,7 +55,7 @@ export async function* countHosts(
         ${sum(sql`s.status = 'active' AND s.last_seen_at IS NOT NULL AND NOT ${isOnline}`)} AS offline,
         ${sum(sql`s.last_seen_at >= ${sql.lit(nowMs - 86_400_000)}`)} AS seen
       FROM (
-        SELECT a.id, a.status, a.machine_id, a.polling_interval_seconds, p.last_seen_at
+        SELECT a.id, a.status, a.machine_id, ${PATIENCE_MS} AS patience_ms, p.last_seen_at
         FROM agents AS a LEFT JOIN agent_presence AS p ON p.agent_id = a.id
         WHERE a.id > ${after} AND a.deleted_at IS NULL AND ${groupInScope(scope, 'a.group_name')}
         ORDER BY a.id LIMIT ${sql.lit(STEP_HOSTS)}
@@ -163,7 +161,7 @@ async function hostsThat(
   filter: AgentListFilter,
   { db, nowMs, scope }: { db: Db; nowMs: number; scope: GroupScope },
 ): Promise<number> {
-  const conditions = agentConditions({ filter, scope, presence: presenceAt(nowMs) });
+  const conditions = agentConditions({ filter, scope, nowMs });
   const { rows } = await sql<{ total: number }>`SELECT count(*) AS total FROM ${HOSTS}
     WHERE ${sql.join(conditions, sql` AND `)}`.execute(db);
   return Number(rows[0]?.total);
