@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { insertTestAgent } from '../testing/agent-rows.ts';
 import { ENGINES, type TestEngine } from '../testing/engines.ts';
 import { createTestPlatform } from '../testing/test-platform.ts';
-import { createSilenceLooks, reportSilentAgents } from './watch-offline.ts';
+import { CHUNK, createSilenceLooks, reportSilentAgents } from './watch-offline.ts';
 
 const MINUTE = 60_000;
 
@@ -156,6 +156,30 @@ describe.each(ENGINES)('hosts that go silent on $name', (engine) => {
       platform.clock.advance(MINUTE / 2);
     }
     expect(told).toBe(1);
+  });
+
+  test('a mass outage is written piece by piece, and other work has its turn after each', async () => {
+    const { database, platform, first, seen, events } = await setUp(engine);
+    const hosts = 2 * CHUNK + 1;
+    for (let n = 4; n <= hosts; n++) await insertTestAgent(database, { n });
+    await database.transact((tx) =>
+      tx
+        .insertInto('agent_presence')
+        .columns(['agent_id', 'last_seen_at'])
+        .expression(tx.selectFrom('agents').select((e) => ['id', e.lit(platform.now()).as('seen')]))
+        .execute(),
+    );
+    platform.clock.advance(10 * MINUTE);
+    const written: number[] = [];
+    const told = await reportSilentAgents(platform, {
+      ...{ listeningSince: platform.now() - 10 * MINUTE, isStopped: () => false },
+      pace: async () => {
+        await seen(first, platform.now());
+        written.push((await events()).length);
+      },
+    });
+    expect(written).toEqual([CHUNK, 2 * CHUNK, hosts]);
+    expect(told).toBe(hosts);
   });
 
   test('two servers on one database report once', async () => {

@@ -8,7 +8,7 @@ import { claimSilence, findSilentAgents } from './silence-store.ts';
 
 const EVERY_MS = 30_000;
 /** Hosts per transaction: a failing network silences a whole fleet at once. */
-const CHUNK = 200;
+export const CHUNK = 200;
 
 /** Reports each host once when it goes silent; nothing else would reveal it. */
 export function createOfflineWatch(platform: Platform): BackgroundWork {
@@ -34,16 +34,22 @@ export function createSilenceLooks(platform: Platform): {
   };
 }
 
+interface SilenceLook {
+  listeningSince: number;
+  isStopped: () => boolean;
+  /** Called after each transaction. */
+  pace?: () => Promise<void>;
+}
+
 /**
  * Records `agent_offline` for every host without a check-in for three of its intervals, once per silence. A server that
  * was down itself waits as long before it counts hosts as silent. Returns the number of events.
  */
 export async function reportSilentAgents(
   platform: Platform,
-  { listeningSince, isStopped }: { listeningSince: number; isStopped: () => boolean },
+  { listeningSince, isStopped, pace = createPace() }: SilenceLook,
 ): Promise<number> {
   const nowMs = platform.now();
-  const pace = createPace();
   let told = 0;
   while (!isStopped()) {
     const silent = await findSilentAgents(platform.database.read, {
