@@ -21,6 +21,7 @@ import type { OpenConnections } from './open-connections.ts';
 import { createErrorHandler, sendProblem } from './problem.ts';
 import { Refusal } from './refusal.ts';
 import type { Routes } from './routes.ts';
+import { sendInPieces } from './send-in-pieces.ts';
 import { LEAST_TLS_VERSION, type ServerCertificate } from './server-certificate.ts';
 import type { LoadShedding } from './shed-load.ts';
 import { strictSchema } from './strict-routes.ts';
@@ -116,6 +117,7 @@ export function createHttpServer(options: HttpOptions): App {
     }
     if (bodyMaxBytes !== undefined) route.bodyLimit = bodyMaxBytes;
     route.schema = strictSchema(route.method, route.schema);
+    route.onSend = sendInPieces;
   });
   app.addHook('onRequest', async (request, reply) => {
     reply.header(REQUEST_ID_HEADER, request.id);
