@@ -7,6 +7,7 @@ import { connect as connectTls } from 'node:tls';
 import { createSelfSigned } from '@tidegate/testkit/certificates';
 import { untilRefused } from '@tidegate/testkit/free-port';
 import { expect, onTestFinished, test } from 'vitest';
+import { BODY_BUFFER_BYTES, httpLimits } from './http-limits.ts';
 import { listenMore, listenOnOthers, SHARES_PORTS } from './listeners.ts';
 
 async function serve() {
@@ -54,8 +55,12 @@ const pair = await createSelfSigned(['localhost']);
 /** A server with eight listeners of one address, whose answers wait for the test. */
 async function serveMore(scheme: 'http' | 'https') {
   const arrived: ((end: () => void) => void)[] = [];
-  const listener: RequestListener = (_, response) => arrived.shift()?.(() => response.end());
-  const server = scheme === 'http' ? createServer(listener) : createTlsServer(pair, listener);
+  const buffers = new Set<number>();
+  const listener: RequestListener = (request, response) => {
+    buffers.add(request.readableHighWaterMark);
+    arrived.shift()?.(() => response.end());
+  };
+  const server = scheme === 'http' ? createServer(httpLimits(), listener) : createTlsServer(pair, listener);
   server.listen({ port: 0, host: '127.0.0.1', reusePort: true });
   await once(server, 'listening');
   await listenMore(server, FILES);
@@ -73,7 +78,7 @@ async function serveMore(scheme: 'http' | 'https') {
   }
   /** Connections of the first listener. */
   const own = () => new Promise<number>((found) => server.getConnections((_, count) => found(count)));
-  return { server, at, ask, own };
+  return { server, at, ask, own, buffers };
 }
 
 test.runIf(SHARES_PORTS).each(['http', 'https'] as const)(
@@ -102,6 +107,16 @@ test.runIf(SHARES_PORTS).each(['http', 'https'] as const)(
     await closed;
   },
 );
+
+test.runIf(SHARES_PORTS)('all listeners buffer as little of a body', async () => {
+  const { ask, buffers } = await serveMore('http');
+  for (let n = 0; n < ASKED; n++) {
+    const { end, status } = await ask();
+    end();
+    await status;
+  }
+  expect([...buffers]).toEqual([BODY_BUFFER_BYTES]);
+});
 
 test.runIf(SHARES_PORTS)('of few open files a server takes few for listeners', async () => {
   const { server } = await serveMore('http');

@@ -1,6 +1,7 @@
 import { lookup } from 'node:dns/promises';
 import { createServer, type Server } from 'node:net';
 import { Server as TlsServer } from 'node:tls';
+import { BODY_BUFFER_BYTES } from './http-limits.ts';
 import { openFilesMax } from './open-connections.ts';
 
 /** An address that this machine does not have, such as ::1 without IPv6. */
@@ -60,7 +61,10 @@ async function listenBeside(server: Server, all: readonly At[]): Promise<void> {
   const opened: Server[] = [];
   const close = () => Promise.all(opened.map((one) => new Promise((resolve) => one.close(resolve))));
   // As servers of HTTP listen.
-  const options = { noDelay: true, allowHalfOpen: !(server instanceof TlsServer) };
+  const options = {
+    ...{ noDelay: true, highWaterMark: BODY_BUFFER_BYTES },
+    allowHalfOpen: !(server instanceof TlsServer),
+  };
   try {
     for (const at of all) {
       const other = createServer(options, (socket) => server.emit('connection', socket));
