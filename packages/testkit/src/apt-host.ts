@@ -1,8 +1,9 @@
-import { chmod, realpath, rm } from 'node:fs/promises';
+import { chmod, realpath, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type AptArchive, createAptArchive } from './apt-archive.ts';
 import { dpkgOptions, openToReaders, writeAptHostFiles } from './apt-host-files.ts';
 import { type AptPackage, type AptSet, DEMO } from './apt-packages.ts';
+import { keepOriginal } from './keep-original.ts';
 import { findTool, runTool, SYSTEM_PATH } from './run-tool.ts';
 import { serveFolder } from './serve-folder.ts';
 
@@ -42,7 +43,10 @@ export type AptHost = {
   publish(...packages: AptPackage[]): Promise<void>;
   /** Takes files out of the archive, as distributions do with superseded versions. */
   withdraw(...packages: { name: string; version: string }[]): Promise<void>;
-  /** Brings back the packages and versions that the host was made with; the archive stays as it is. */
+  /**
+   * Brings back the packages and versions that the host was made with, and what else lay on it at the first call; the
+   * archive stays as it is, and so does what apt knows of it.
+   */
   rollBack(): Promise<void>;
   /** The file of a package in the archive, main or security. Throws where none was published. */
   debPath(name: string, version: string): string;
@@ -113,7 +117,22 @@ export async function createAptHost(dir: string, options: AptHostOptions = {}): 
     if (holds.length > 0) await dpkg(['--set-selections'], holds.join(''));
   }
 
+  let bringBack: (() => Promise<void>) | null = null;
+
   async function rollBack(): Promise<void> {
+    if (bringBack === null) {
+      await reinstall();
+      bringBack = await keepOriginal(root);
+      return;
+    }
+    const [lists, aside] = [join(root, 'var/lib/apt/lists'), join(base, 'lists')];
+    await rename(lists, aside);
+    await bringBack();
+    await rm(lists, { recursive: true });
+    await rename(aside, lists);
+  }
+
+  async function reinstall(): Promise<void> {
     const present = (await query('binary:Package')).flat();
     // All go first, so that conflicts and half-configured leavings of a failed update are gone too.
     if (present.length > 0) await dpkg(['--force-all', '--purge', ...present]);
