@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import type { Repair } from '@tidegate/protocol/repairs';
 import { type AptHost, aptHostMissing, createAptHost } from '@tidegate/testkit/apt-host';
 import { DEMO } from '@tidegate/testkit/apt-packages';
+import { doOnce } from '@tidegate/testkit/do-once';
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { aptDriver } from '../ecosystems/apt/apt.ts';
@@ -56,20 +57,23 @@ describe.skipIf(missing !== null)('repairing a real apt host', () => {
   });
 
   /** Leaves packages half-configured, as a run of apt does whose scripts fail. */
-  async function breakAll(...names: string[]): Promise<void> {
-    await writeFile(lame, '');
-    const updates = names.map((name) => ({ name, toVersion: '1.1-1' }));
-    const outcome = await aptDriver.plan(paths, { updates });
-    if (!outcome.ok) throw new Error(outcome.reason);
-    const { actions } = outcome.plan;
-    const stage = await mkdtemp(join(dir.path, 'stage-'));
-    const fetched = await aptDriver.fetch(paths, { actions, directory: stage });
-    if (!fetched.ok) throw new Error(fetched.reason);
-    const approval = approvalOfSet({ ecosystem: 'apt', updates, actions });
-    await install(aptInstaller, { paths, stage, approval });
-    await rm(trace, { force: true });
-    await rm(lame);
-  }
+  const breakAll = doOnce(
+    () => [host.root],
+    async (...names: string[]) => {
+      await writeFile(lame, '');
+      const updates = names.map((name) => ({ name, toVersion: '1.1-1' }));
+      const outcome = await aptDriver.plan(paths, { updates });
+      if (!outcome.ok) throw new Error(outcome.reason);
+      const { actions } = outcome.plan;
+      const stage = await mkdtemp(join(dir.path, 'stage-'));
+      const fetched = await aptDriver.fetch(paths, { actions, directory: stage });
+      if (!fetched.ok) throw new Error(fetched.reason);
+      const approval = approvalOfSet({ ecosystem: 'apt', updates, actions });
+      await install(aptInstaller, { paths, stage, approval });
+      await rm(trace, { force: true });
+      await rm(lame);
+    },
+  );
 
   async function offered(): Promise<Repair | undefined> {
     const places = await findAptPlaces(paths);

@@ -1,13 +1,15 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { PlanAction } from '@tidegate/protocol/plan';
 import { inverseOf } from '@tidegate/protocol/rollbacks';
 import { type AptHost, aptHostMissing, createAptHost } from '@tidegate/testkit/apt-host';
 import { DEMO, NEW_DEPENDENCY, REMOVAL } from '@tidegate/testkit/apt-packages';
+import { doOnce } from '@tidegate/testkit/do-once';
+import { keepOriginal } from '@tidegate/testkit/keep-original';
 import { firstOf, isLong } from '@tidegate/testkit/lanes';
 import { runTool } from '@tidegate/testkit/run-tool';
 import { tmpDir } from '@tidegate/testkit/tmp';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { keepWayBack } from '../commands/keep-way-back.ts';
 import { aptDriver } from '../ecosystems/apt/apt.ts';
 import type { HostPaths } from '../ecosystems/ecosystem.ts';
@@ -29,20 +31,27 @@ const PLUS = {
 
 describe.skipIf(missing !== null)('rollbacks of apt on a real host', () => {
   const dir = tmpDir('tidegate-apt-rollback-');
+  /** The archive, the host, and what its agent keeps. */
+  const folder = join(dir.path, 'host');
   let host: AptHost;
   let paths: HostPaths;
+  let restore: () => Promise<void>;
   let warnings: string[];
 
-  beforeEach(async () => {
-    const folder = mkdtempSync(join(dir.path, 'host-'));
+  beforeAll(async () => {
+    chmodSync(dir.path, 0o755); // apt reads it as a user of its own
+    mkdirSync(folder);
     host = await createAptHost(folder, { packages: [DEMO, NEW_DEPENDENCY, REMOVAL, PLUS] });
     paths = hostPaths({ apt_config: host.aptConf }, join(folder, 'kept'));
+    restore = await keepOriginal(folder);
+  });
+  beforeEach(async () => {
+    await restore();
     warnings = [];
   });
-  afterEach(async () => {
+  afterAll(async () => {
     await host.stop();
     dir.remove();
-    mkdirSync(dir.path, { recursive: true });
   });
 
   const warn = (_: string, fields?: object) => warnings.push(JSON.stringify(fields));
@@ -67,13 +76,21 @@ describe.skipIf(missing !== null)('rollbacks of apt on a real host', () => {
     return { outcome, wayBack };
   }
 
+  const updateOnce = doOnce(
+    () => [folder],
+    async (name: string, toVersion: string) => {
+      const actions = await planOf(name, toVersion);
+      const done = await carryOut(name, toVersion, actions);
+      expect(done.outcome).toMatchObject({ ok: true });
+      return { actions, ...done };
+    },
+  );
+
   /** Installs an update, and lets the archive forget every earlier version. */
   async function update(name: string, toVersion: string, forget: { name: string; version: string }[]) {
-    const actions = await planOf(name, toVersion);
-    const done = await carryOut(name, toVersion, actions);
-    expect(done.outcome).toMatchObject({ ok: true });
+    const done = await updateOnce(name, toVersion);
     await host.withdraw(...forget);
-    return { actions, ...done };
+    return done;
   }
 
   const OLD_DEMO = [

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { PlanAction } from '@tidegate/protocol/plan';
 import { inverseOf } from '@tidegate/protocol/rollbacks';
@@ -12,6 +12,7 @@ import {
   type DnfPackage,
   type DnfSet,
 } from '@tidegate/testkit/dnf-packages';
+import { doOnce } from '@tidegate/testkit/do-once';
 import { firstOf, isLong } from '@tidegate/testkit/lanes';
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -62,6 +63,7 @@ const HALVED: DnfSet = {
 
 describe.skipIf(missing !== null)('rollbacks of dnf on a real host', () => {
   const dir = tmpDir('tidegate-dnf-rollback-');
+  const kept = join(dir.path, 'kept');
   let host: DnfHost;
   let paths: HostPaths;
   let original: string[];
@@ -78,7 +80,9 @@ describe.skipIf(missing !== null)('rollbacks of dnf on a real host', () => {
   });
   beforeEach(async () => {
     await host.rollBack();
-    paths = hostPaths({ dnf_root: host.root }, mkdtempSync(join(dir.path, 'kept-')));
+    rmSync(kept, { recursive: true, force: true });
+    mkdirSync(kept, { mode: 0o700 });
+    paths = hostPaths({ dnf_root: host.root }, kept);
     warnings = [];
   });
   afterAll(async () => {
@@ -107,13 +111,21 @@ describe.skipIf(missing !== null)('rollbacks of dnf on a real host', () => {
     return { outcome: await install(dnfInstaller, { paths, stage, approval }), wayBack };
   }
 
+  const updateOnce = doOnce(
+    () => [host.root, kept],
+    async (name: string, toVersion: string) => {
+      const actions = await planOf(name, toVersion);
+      const done = await carryOut(name, toVersion, actions);
+      expect(done.outcome).toMatchObject({ ok: true });
+      return { actions, ...done };
+    },
+  );
+
   /** Installs an update, and lets the repositories forget earlier versions. */
   async function update(name: string, toVersion: string, forget: { name: string; evr: string }[] = []) {
-    const actions = await planOf(name, toVersion);
-    const done = await carryOut(name, toVersion, actions);
-    expect(done.outcome).toMatchObject({ ok: true });
+    const done = await updateOnce(name, toVersion);
     if (forget.length > 0) await host.withdraw(...forget);
-    return { actions, ...done };
+    return done;
   }
 
   const versionOf = async (name: string) =>

@@ -1,7 +1,8 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { PlanAction } from '@tidegate/protocol/plan';
 import { inverseOf } from '@tidegate/protocol/rollbacks';
+import { doOnce } from '@tidegate/testkit/do-once';
 import { firstOf, isLong } from '@tidegate/testkit/lanes';
 import { createNpmHost, type NpmHost, npmHostMissing } from '@tidegate/testkit/npm-host';
 import type { NpmSet } from '@tidegate/testkit/npm-packages';
@@ -46,6 +47,7 @@ const PACKAGES: NpmSet = {
 
 describe.skipIf(missing !== null)('rollbacks of npm on a real host', () => {
   const dir = tmpDir('tidegate-npm-rollback-');
+  const kept = join(dir.path, 'kept');
   let host: NpmHost;
   let paths: HostPaths;
   let warnings: string[];
@@ -55,8 +57,10 @@ describe.skipIf(missing !== null)('rollbacks of npm on a real host', () => {
   });
   beforeEach(async () => {
     await host.rollBack();
+    rmSync(kept, { recursive: true, force: true });
+    mkdirSync(kept, { mode: 0o700 });
     const places = { npm_prefix: host.prefix, npm_projects: [host.project], npm_registry: host.registry.url };
-    paths = hostPaths(places, mkdtempSync(join(dir.path, 'kept-')));
+    paths = hostPaths(places, kept);
     warnings = [];
   });
   afterAll(async () => {
@@ -98,12 +102,15 @@ describe.skipIf(missing !== null)('rollbacks of npm on a real host', () => {
     return { outcome: await install(npmInstaller, { paths, stage, approval }), wayBack };
   }
 
-  async function update(name: string, toVersion: string) {
-    const actions = await planOf(name, toVersion);
-    const done = await carryOut(name, toVersion, actions);
-    expect(done.outcome).toMatchObject({ ok: true });
-    return { actions, ...done };
-  }
+  const update = doOnce(
+    () => [host.prefix, host.project, kept],
+    async (name: string, toVersion: string) => {
+      const actions = await planOf(name, toVersion);
+      const done = await carryOut(name, toVersion, actions);
+      expect(done.outcome).toMatchObject({ ok: true });
+      return { actions, ...done };
+    },
+  );
 
   const wordsOf = (actions: readonly PlanAction[]) => actions.map(({ action, name }) => `${action} ${name}`);
 

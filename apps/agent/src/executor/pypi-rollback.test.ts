@@ -1,7 +1,8 @@
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { PlanAction } from '@tidegate/protocol/plan';
 import { inverseOf } from '@tidegate/protocol/rollbacks';
+import { doOnce } from '@tidegate/testkit/do-once';
 import { keepOriginal } from '@tidegate/testkit/keep-original';
 import { firstOf, isLong } from '@tidegate/testkit/lanes';
 import { createPypiHost, type PypiHost, pypiHostMissing } from '@tidegate/testkit/pypi-host';
@@ -50,6 +51,7 @@ const OFFERED = [
 
 describe.skipIf(missing !== null)('rollbacks of PyPI on a real environment', () => {
   const dir = tmpDir('tidegate-pypi-rollback-');
+  const kept = join(dir.path, 'kept');
   let index: PypiIndex;
   let host: PypiHost;
   let paths: HostPaths;
@@ -69,8 +71,9 @@ describe.skipIf(missing !== null)('rollbacks of PyPI on a real environment', () 
   beforeEach(async () => {
     await restore();
     index.publish(...INSTALLED, ...OFFERED);
-    const places = { pypi_environments: [host.path], pypi_index: index.url };
-    paths = hostPaths(places, mkdtempSync(join(dir.path, 'kept-')));
+    rmSync(kept, { recursive: true, force: true });
+    mkdirSync(kept, { mode: 0o700 });
+    paths = hostPaths({ pypi_environments: [host.path], pypi_index: index.url }, kept);
     warnings = [];
   });
   afterAll(async () => {
@@ -106,13 +109,21 @@ describe.skipIf(missing !== null)('rollbacks of PyPI on a real environment', () 
     return { outcome: await install(pypiInstaller, { paths, stage, approval }), wayBack };
   }
 
+  const updateOnce = doOnce(
+    () => [host.path, kept],
+    async (name: string, toVersion: string) => {
+      const actions = await planOf(name, toVersion);
+      const done = await carryOut(name, toVersion, actions);
+      expect(done.outcome).toMatchObject({ ok: true });
+      return { actions, ...done };
+    },
+  );
+
   /** Installs an update, and lets the index forget earlier versions. */
   async function update(name: string, toVersion: string, forget: readonly PypiPackage[] = []) {
-    const actions = await planOf(name, toVersion);
-    const done = await carryOut(name, toVersion, actions);
-    expect(done.outcome).toMatchObject({ ok: true });
+    const done = await updateOnce(name, toVersion);
     for (const pkg of forget) index.withdraw(pypiFilename(pkg));
-    return { actions, ...done };
+    return done;
   }
 
   const one = (name: string, number: string) => {

@@ -3,6 +3,7 @@ import { chmod, chown, lchown, mkdir, mkdtemp, readFile } from 'node:fs/promises
 import { join } from 'node:path';
 import type { PlanAction } from '@tidegate/protocol/plan';
 import { inverseOf } from '@tidegate/protocol/rollbacks';
+import { doOnce } from '@tidegate/testkit/do-once';
 import { keepOriginal } from '@tidegate/testkit/keep-original';
 import { firstOf } from '@tidegate/testkit/lanes';
 import { createPypiHost, giveAway, pypiHostMissing } from '@tidegate/testkit/pypi-host';
@@ -82,10 +83,14 @@ describe.skipIf(missing !== null)('packages beside those of the system', () => {
     await restore();
     return usual;
   }
-  const newEnvironment = () =>
-    createPypiHost(join(dir.path, `env-${++made}`), {
-      ...{ installed: INSTALLED, withSystemPackages: true, interpreter: python.python },
-    });
+  const environment = join(dir.path, 'env');
+  const newEnvironment = doOnce(
+    () => [environment],
+    () =>
+      createPypiHost(environment, {
+        ...{ installed: INSTALLED, withSystemPackages: true, interpreter: python.python },
+      }),
+  );
 
   /** As on a host whose interpreters are below `systemPrefix`. */
   async function openHost(found: { userFolders?: string[]; environments?: string[] }, systemPrefix?: string) {
