@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type AptHost, aptHostMissing, createAptHost } from '@tidegate/testkit/apt-host';
 import { DEMO, FAILING, REMOVAL } from '@tidegate/testkit/apt-packages';
@@ -12,6 +12,7 @@ import type { HostPaths } from '../ecosystems/ecosystem.ts';
 import { hostPaths } from '../ecosystems/host-places.ts';
 import { approvalOf } from '../testing/approval-of.ts';
 import { install, installHearing } from '../testing/install.ts';
+import { stageOnce } from '../testing/stage-once.ts';
 import { aptInstaller, aptInstallerOf } from './apt.ts';
 
 const missing = aptHostMissing();
@@ -60,13 +61,10 @@ describe.skipIf(missing !== null)('apt on a real host in trouble', () => {
     dir.remove();
   });
 
+  const staged = stageOnce(dir.path, aptDriver);
+
   async function prepare(name: string, toVersion = '1.1-1') {
-    const outcome = await aptDriver.plan(paths, { updates: [{ name, toVersion }] });
-    if (!outcome.ok) throw new Error(outcome.reason);
-    const { actions } = outcome.plan;
-    const stage = await mkdtemp(join(dir.path, 'stage-'));
-    const fetched = await aptDriver.fetch(paths, { actions, directory: stage });
-    if (!fetched.ok) throw new Error(fetched.reason);
+    const { stage, actions } = await staged(paths, { name, toVersion });
     return { paths, stage, actions, approval: approvalOf({ ecosystem: 'apt', name, toVersion, actions }) };
   }
 

@@ -1,4 +1,4 @@
-import { appendFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { appendFile, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { PlanAction } from '@tidegate/protocol/plan';
 import { type AptHost, aptHostMissing, createAptHost } from '@tidegate/testkit/apt-host';
@@ -12,6 +12,7 @@ import type { HostPaths } from '../ecosystems/ecosystem.ts';
 import { hostPaths } from '../ecosystems/host-places.ts';
 import { approvalOf } from '../testing/approval-of.ts';
 import { install, installHearing, simulate } from '../testing/install.ts';
+import { stageOnce } from '../testing/stage-once.ts';
 import type { VerifiedApproval } from '../trust/verify-approval.ts';
 import { aptInstaller } from './apt.ts';
 
@@ -37,14 +38,11 @@ describe.skipIf(missing !== null)('the installer of apt on a real host', () => {
     dir.remove();
   });
 
+  const staged = stageOnce(dir.path, aptDriver);
+
   /** Plans, approves and stages an update as the agent would. */
   async function prepare(name: string, toVersion: string) {
-    const outcome = await aptDriver.plan(paths, { updates: [{ name, toVersion }] });
-    if (!outcome.ok) throw new Error(outcome.reason);
-    const { actions } = outcome.plan;
-    const stage = await mkdtemp(join(dir.path, 'stage-'));
-    const fetched = await aptDriver.fetch(paths, { actions, directory: stage });
-    if (!fetched.ok) throw new Error(fetched.reason);
+    const { stage, actions } = await staged(paths, { name, toVersion });
     return { paths, stage, actions, approval: approve(actions, { name, toVersion }) };
   }
 

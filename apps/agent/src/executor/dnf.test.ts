@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { PlanAction } from '@tidegate/protocol/plan';
 import { canMount } from '@tidegate/testkit/can-mount';
@@ -23,6 +23,7 @@ import type { HostPaths } from '../ecosystems/ecosystem.ts';
 import { hostPaths } from '../ecosystems/host-places.ts';
 import { approvalOf } from '../testing/approval-of.ts';
 import { install, installHearing, simulate } from '../testing/install.ts';
+import { stageOnce } from '../testing/stage-once.ts';
 import { dnfInstaller, dnfInstallerOf } from './dnf.ts';
 
 const missing = dnfHostMissing();
@@ -51,14 +52,11 @@ describe.skipIf(missing !== null)('the installer of dnf on a real host', () => {
     dir.remove();
   });
 
+  const staged = stageOnce(dir.path, dnfDriver);
+
   /** Plans, approves and stages an update as the agent would. */
   async function prepare(name: string, toVersion: string) {
-    const outcome = await dnfDriver.plan(paths, { updates: [{ name, toVersion }] });
-    if (!outcome.ok) throw new Error(outcome.reason);
-    const { actions } = outcome.plan;
-    const stage = await mkdtemp(join(dir.path, 'stage-'));
-    const fetched = await dnfDriver.fetch(paths, { actions, directory: stage });
-    if (!fetched.ok) throw new Error(fetched.reason);
+    const { stage, actions } = await staged(paths, { name, toVersion });
     return { paths, stage, actions, approval: approve(actions, { name, toVersion }) };
   }
 

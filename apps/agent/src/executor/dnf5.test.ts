@@ -9,9 +9,11 @@ import { runTool } from '@tidegate/testkit/run-tool';
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { dnfDriver } from '../ecosystems/dnf/dnf.ts';
+import type { HostPaths } from '../ecosystems/ecosystem.ts';
 import { hostPaths } from '../ecosystems/host-places.ts';
 import { approvalOf } from '../testing/approval-of.ts';
 import { install, installHearing, simulate } from '../testing/install.ts';
+import { stageOnce } from '../testing/stage-once.ts';
 import { dnfInstallerOf } from './dnf.ts';
 
 const missing = dnfHostMissing();
@@ -39,9 +41,11 @@ const BESIDE = { installed: [{ name: 'other', version: '3.0', release: '1' }], o
 describe.skipIf(missing !== null)('the installer of dnf 5, with recorded answers', () => {
   const dir = tmpDir('tidegate-dnf5-installer-');
   let host: DnfHost;
+  let paths: HostPaths;
   let original: string[];
   beforeAll(async () => {
     host = await createDnfHost(dir.path, { packages: [DNF_DEMO, BESIDE] });
+    paths = hostPaths({ dnf_root: host.root });
     original = await host.installed();
   });
   beforeEach(() => host.rollBack());
@@ -74,16 +78,13 @@ describe.skipIf(missing !== null)('the installer of dnf 5, with recorded answers
     };
   }
 
+  const target = { name: 'demo', toVersion: '1:1.1-1.el9' };
   /** Planned and fetched by dnf 4, which is real; a plan says the same of both. */
+  const staged = stageOnce(dir.path, dnfDriver);
+
   async function prepare(change = (actions: PlanAction[]) => actions) {
-    const paths = hostPaths({ dnf_root: host.root });
-    const target = { name: 'demo', toVersion: '1:1.1-1.el9' };
-    const outcome = await dnfDriver.plan(paths, { updates: [target] });
-    if (!outcome.ok) throw new Error(outcome.reason);
-    const stage = await mkdtemp(join(dir.path, 'stage-'));
-    const fetched = await dnfDriver.fetch(paths, { actions: outcome.plan.actions, directory: stage });
-    if (!fetched.ok) throw new Error(fetched.reason);
-    const actions = change(outcome.plan.actions);
+    const { stage, actions: planned } = await staged(paths, target);
+    const actions = change(planned);
     return { paths, stage, actions, approval: approvalOf({ ecosystem: 'dnf', ...target, actions }) };
   }
 

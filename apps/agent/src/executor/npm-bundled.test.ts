@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { PlanAction } from '@tidegate/protocol/plan';
 import { createNpmHost, type NpmHost, npmHostMissing } from '@tidegate/testkit/npm-host';
@@ -11,6 +11,7 @@ import { hostPaths } from '../ecosystems/host-places.ts';
 import { npmDriver } from '../ecosystems/npm/npm.ts';
 import { approvalOf } from '../testing/approval-of.ts';
 import { install, simulate } from '../testing/install.ts';
+import { stageOnce } from '../testing/stage-once.ts';
 import { npmInstaller } from './npm.ts';
 
 const missing = npmHostMissing();
@@ -51,13 +52,12 @@ const bundling = (mark: string): NpmSet => ({
 });
 
 describe.skipIf(missing !== null)('packages bundled in the tarball of another', () => {
-  let dir: ReturnType<typeof tmpDir>;
+  const dir = tmpDir('tidegate-npm-bundled-');
   let host: NpmHost;
   let paths: HostPaths;
   let mark: string;
 
   beforeAll(async () => {
-    dir = tmpDir('tidegate-npm-bundled-');
     await mkdir(join(dir.path, 'marks'));
     await chmod(join(dir.path, 'marks'), 0o777);
     mark = join(dir.path, 'marks', 'mark');
@@ -80,11 +80,10 @@ describe.skipIf(missing !== null)('packages bundled in the tarball of another', 
     return outcome.plan.actions;
   };
 
+  const staged = stageOnce(dir.path, npmDriver);
+
   async function prepare(arch: string, name = 'kit') {
-    const actions = await planOf(arch, name);
-    const stage = await mkdtemp(join(dir.path, 'stage-'));
-    const fetched = await npmDriver.fetch(paths, { actions, directory: stage });
-    if (!fetched.ok) throw new Error(fetched.reason);
+    const { stage, actions } = await staged(paths, { name, arch, toVersion: '1.1.0' });
     host.registry.mode = 'down';
     return { paths, stage, actions, approval: approve(actions, name) };
   }

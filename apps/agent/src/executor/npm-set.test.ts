@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { PlanAction } from '@tidegate/protocol/plan';
 import { firstOf, isLong } from '@tidegate/testkit/lanes';
@@ -11,6 +11,7 @@ import { hostPaths } from '../ecosystems/host-places.ts';
 import { npmDriver } from '../ecosystems/npm/npm.ts';
 import { approvalOfSet } from '../testing/approval-of.ts';
 import { install } from '../testing/install.ts';
+import { stageOnce } from '../testing/stage-once.ts';
 import { npmInstaller } from './npm.ts';
 
 const missing = npmHostMissing();
@@ -63,14 +64,11 @@ describe.skipIf(missing !== null)('a set of npm on a real host', () => {
   const planSet = (arch: string, names: readonly string[]) =>
     npmDriver.plan(paths, { updates: targetsOf(arch, names) });
 
+  const staged = stageOnce(dir.path, npmDriver);
+
   /** Plans, approves and stages a set as server and agent would. */
   async function prepare(arch: string, names: readonly string[]) {
-    const outcome = await planSet(arch, names);
-    if (!outcome.ok) throw new Error(outcome.reason);
-    const stage = await mkdtemp(join(dir.path, 'stage-'));
-    const fetched = await npmDriver.fetch(paths, { actions: outcome.plan.actions, directory: stage });
-    if (!fetched.ok) throw new Error(fetched.reason);
-    const { actions } = outcome.plan;
+    const { stage, actions } = await staged(paths, ...targetsOf(arch, names));
     const approval = approvalOfSet({ ecosystem: 'npm', updates: targetsOf(arch, names), actions });
     return { paths, stage, actions, approval };
   }

@@ -1,15 +1,5 @@
 import { existsSync, lstatSync } from 'node:fs';
-import {
-  appendFile,
-  chmod,
-  copyFile,
-  mkdir,
-  mkdtemp,
-  readdir,
-  readFile,
-  rm,
-  writeFile,
-} from 'node:fs/promises';
+import { appendFile, chmod, copyFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { PlanAction } from '@tidegate/protocol/plan';
 import { isLong } from '@tidegate/testkit/lanes';
@@ -29,19 +19,19 @@ import { hostPaths } from '../ecosystems/host-places.ts';
 import { npmDriver } from '../ecosystems/npm/npm.ts';
 import { approvalOf } from '../testing/approval-of.ts';
 import { install, installHearing, simulate } from '../testing/install.ts';
+import { stageOnce } from '../testing/stage-once.ts';
 import { npmInstaller } from './npm.ts';
 
 const missing = npmHostMissing();
 if (missing !== null) console.log(`skipped: the installer of npm on a real host: ${missing}`);
 
 describe.skipIf(missing !== null)('the installer of npm on a real host', () => {
-  let dir: ReturnType<typeof tmpDir>;
+  const dir = tmpDir('tidegate-npm-installer-');
   let host: NpmHost;
   let paths: HostPaths;
   let mark: string;
 
   beforeAll(async () => {
-    dir = tmpDir('tidegate-npm-installer-');
     // Where the owner of the place could leave one.
     await mkdir(join(dir.path, 'marks'));
     await chmod(join(dir.path, 'marks'), 0o777);
@@ -63,14 +53,11 @@ describe.skipIf(missing !== null)('the installer of npm on a real host', () => {
     dir.remove();
   });
 
+  const staged = stageOnce(dir.path, npmDriver);
+
   /** Plans, approves and stages an update as the agent would; from then on the registry is gone. */
   async function prepare(name: string, { arch, toVersion = '1.1.0' }: { arch: string; toVersion?: string }) {
-    const outcome = await npmDriver.plan(paths, { updates: [{ name, arch, toVersion }] });
-    if (!outcome.ok) throw new Error(outcome.reason);
-    const { actions } = outcome.plan;
-    const stage = await mkdtemp(join(dir.path, 'stage-'));
-    const fetched = await npmDriver.fetch(paths, { actions, directory: stage });
-    if (!fetched.ok) throw new Error(fetched.reason);
+    const { stage, actions } = await staged(paths, { name, arch, toVersion });
     host.registry.mode = 'down';
     host.registry.fetched.length = 0;
     const job = { paths, stage, actions, approval: approve(name, actions, toVersion) };

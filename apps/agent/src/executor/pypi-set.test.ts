@@ -1,4 +1,4 @@
-import { chmod, mkdtemp, readFile, writeFile } from 'node:fs/promises';
+import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { PlanAction } from '@tidegate/protocol/plan';
 import { keepOriginal } from '@tidegate/testkit/keep-original';
@@ -16,6 +16,7 @@ import { planUpdates } from '../ecosystems/pypi/plan.ts';
 import { openPlanner } from '../ecosystems/pypi/pypi.ts';
 import { approvalOfSet } from '../testing/approval-of.ts';
 import { install } from '../testing/install.ts';
+import { type StagingDriver, stageOnce } from '../testing/stage-once.ts';
 import { pypiInstaller } from './pypi.ts';
 import { updateOutcomes } from './update-outcomes.ts';
 
@@ -65,22 +66,21 @@ describe.skipIf(missing !== null)('a set of PyPI on a real environment', () => {
 
   const targetsOf = (names: readonly string[], arch = host.path) =>
     names.map((name) => ({ name, arch, toVersion: '2.0' }));
-  const planSet = async (names: readonly string[]) =>
-    planUpdates(await openPlanner(paths, found), { updates: targetsOf(names) }, new Date());
+  const driver: StagingDriver = {
+    plan: async (of, request) => planUpdates(await openPlanner(of, found), request, new Date()),
+    fetch: async (of, job) => fetchActions(await openPlanner(of, found), job),
+  };
+  const planSet = (names: readonly string[]) => driver.plan(paths, { updates: targetsOf(names) });
+  const staged = stageOnce(dir.path, driver);
 
   /** Plans, approves and stages a set as server and agent would. */
   async function prepare(
     names: readonly string[],
     { approved = names, change = (actions: PlanAction[]) => actions } = {},
   ) {
-    const outcome = await planSet(names);
-    if (!outcome.ok) throw new Error(outcome.reason);
-    const stage = await mkdtemp(join(dir.path, 'stage-'));
-    const job = { actions: outcome.plan.actions, directory: stage };
-    const fetched = await fetchActions(await openPlanner(paths, found), job);
-    if (!fetched.ok) throw new Error(fetched.reason);
+    const { stage, actions: planned } = await staged(paths, ...targetsOf(names));
     await chmod(stage, 0o700);
-    const actions = change(outcome.plan.actions);
+    const actions = change(planned);
     const approval = approvalOfSet({ ecosystem: 'pypi', updates: targetsOf(approved), actions });
     return { paths, stage, actions, approval };
   }

@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
-import { chmod, chown, mkdtemp, readFile } from 'node:fs/promises';
+import { chmod, chown, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { PlanAction } from '@tidegate/protocol/plan';
 import { keepOriginal } from '@tidegate/testkit/keep-original';
@@ -14,6 +14,7 @@ import { PYPI_DEMO, type PypiPackage } from '@tidegate/testkit/pypi-packages';
 import { runTool } from '@tidegate/testkit/run-tool';
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { HostPaths } from '../ecosystems/ecosystem.ts';
 import { hostPaths } from '../ecosystems/host-places.ts';
 import { fetchActions } from '../ecosystems/pypi/fetch.ts';
 import { findPlaces } from '../ecosystems/pypi/places.ts';
@@ -21,6 +22,7 @@ import { planUpdates } from '../ecosystems/pypi/plan.ts';
 import { openPlanner } from '../ecosystems/pypi/pypi.ts';
 import { approvalOf } from '../testing/approval-of.ts';
 import { install, installHearing, simulate } from '../testing/install.ts';
+import { type StagingDriver, stageOnce } from '../testing/stage-once.ts';
 import { pypiInstaller } from './pypi.ts';
 
 const missing = pypiHostMissing();
@@ -59,22 +61,20 @@ describe.skipIf(missing !== null)('the installer of PyPI on a real environment',
     return usual;
   }
 
+  // As root, which may run the interpreter of everybody's environment: it is the machine's own.
+  const plannerOf = async (paths: HostPaths) => openPlanner(paths, await findPlaces(paths, NOWHERE));
+  const driver: StagingDriver = {
+    plan: async (paths, request) => planUpdates(await plannerOf(paths), request, new Date()),
+    fetch: async (paths, job) => fetchActions(await plannerOf(paths), job),
+  };
+  const staged = stageOnce(dir.path, driver);
+
   /** Plans, approves and stages an update as the agent and the executor would. */
   async function prepare(host: PypiHost, toVersion = '2.0', change = (actions: PlanAction[]) => actions) {
     const paths = hostPaths({ pypi_environments: [host.path], pypi_index: index.url });
-    // As root, which may run the interpreter of everybody's environment: it is the machine's own.
-    const planner = await openPlanner(paths, await findPlaces(paths, NOWHERE));
-    const outcome = await planUpdates(
-      planner,
-      { updates: [{ name: 'demo-app', toVersion, arch: host.path }] },
-      new Date(),
-    );
-    if (!outcome.ok) throw new Error(outcome.reason);
-    const stage = await mkdtemp(join(dir.path, 'stage-'));
-    const fetched = await fetchActions(planner, { actions: outcome.plan.actions, directory: stage });
-    if (!fetched.ok) throw new Error(fetched.reason);
+    const { stage, actions: planned } = await staged(paths, { name: 'demo-app', toVersion, arch: host.path });
     await chmod(stage, 0o700);
-    const actions = change(outcome.plan.actions);
+    const actions = change(planned);
     return {
       paths,
       stage,

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { PlanAction } from '@tidegate/protocol/plan';
+import { doOnce } from '@tidegate/testkit/do-once';
 import { createNpmHost, type NpmHost, npmHostMissing } from '@tidegate/testkit/npm-host';
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -39,6 +40,8 @@ describe.skipIf(missing !== null)('the driver of npm on a real host', () => {
     if (!outcome.ok) throw new Error(outcome.reason);
     return outcome.plan;
   };
+  /** For tests of what is done with a plan. */
+  const planOnce = doOnce(() => [], planOf);
 
   test('is present where npm and its node are', async () => {
     expect(await npmDriver.present(paths)).toBe(true);
@@ -122,7 +125,7 @@ describe.skipIf(missing !== null)('the driver of npm on a real host', () => {
   });
 
   test('fetching brings exactly the files of the plan', async () => {
-    const { actions } = await planOf({ name: 'demo-cli', arch: host.prefix, toVersion: '1.1.0' });
+    const { actions } = await planOnce({ name: 'demo-cli', arch: host.prefix, toVersion: '1.1.0' });
     const directory = await mkdtemp(join(dir.path, 'fetch-'));
     expect(await npmDriver.fetch(paths, { actions, directory })).toEqual({ ok: true });
     expect((await readdir(directory)).sort()).toEqual(
@@ -134,7 +137,7 @@ describe.skipIf(missing !== null)('the driver of npm on a real host', () => {
   });
 
   test('one file name for two artifacts is a mismatch, and nothing is fetched', async () => {
-    const { actions } = await planOf({ name: 'demo-lib', arch: host.project, toVersion: '1.1.0' });
+    const { actions } = await planOnce({ name: 'demo-lib', arch: host.project, toVersion: '1.1.0' });
     const [first] = actions;
     if (first?.artifact === undefined) throw new Error('the plan brings nothing');
     const directory = await mkdtemp(join(dir.path, 'fetch-'));
@@ -145,7 +148,7 @@ describe.skipIf(missing !== null)('the driver of npm on a real host', () => {
   });
 
   test('a tarball with one byte changed at equal size is a mismatch, and is not left behind', async () => {
-    const { actions } = await planOf({ name: 'demo-cli', arch: host.prefix, toVersion: '1.1.0' });
+    const { actions } = await planOnce({ name: 'demo-cli', arch: host.prefix, toVersion: '1.1.0' });
     host.registry.mode = 'tamper';
     const directory = await mkdtemp(join(dir.path, 'fetch-'));
     const outcome = await npmDriver.fetch(paths, { actions, directory });
