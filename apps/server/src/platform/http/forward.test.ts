@@ -154,6 +154,10 @@ test('more requests than connections wait for one another', async () => {
 /** More than a worker keeps of one. */
 const LARGE_BYTES = 1_048_576;
 const REFUSED = 16;
+/** More than the buffers between a worker and its client, of an answer. */
+const UNREAD = Buffer.alloc(64 * 1_048_576);
+/** Between two pieces that a client reads. */
+const PAUSE_MS = 20;
 /** Of a body that is read piece by piece. */
 const PIECES = 16;
 
@@ -214,6 +218,42 @@ test.each([
     expect(socket && String(await once(socket, 'data'))).toMatch(/^HTTP\/1\.1 200 /);
   },
 );
+
+test('answers that clients do not read keep no other request from the server; one that is read comes whole, and a silent stream stays', async () => {
+  const streams: ServerResponse[] = [];
+  const { url, port } = await open(
+    (request, response) => {
+      if (request.url === '/stream') streams.push(response.writeHead(200));
+      if (request.url === '/stream') return response.flushHeaders();
+      response.end(request.url === '/large' ? UNREAD : 'ok');
+    },
+    { most: 6 },
+  );
+  const stream = await fetch(`${url}/stream`);
+  const read = await fetch(`${url}/large`);
+  for (let n = 0; n < 4; n++) {
+    const socket = connect({ port, host: '127.0.0.1' }).on('error', () => {});
+    onTestFinished(() => void socket.destroy());
+    await once(socket, 'connect');
+    socket.pause();
+    socket.write('GET /large HTTP/1.1\r\nhost: a\r\n\r\n');
+  }
+  let isServed = false;
+  const served = fetch(url).then(async (answer) => {
+    expect(await answer.text()).toBe('ok');
+    isServed = true;
+  });
+  // Some of it at times, until the other one is served.
+  let bytes = 0;
+  for await (const piece of read.body ?? []) {
+    bytes += piece.length;
+    if (!isServed) await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+  }
+  expect(bytes).toBe(UNREAD.length);
+  await served;
+  for (const response of streams) response.end('at last');
+  expect(await stream.text()).toBe('at last');
+});
 
 test('a client that goes before its body has come reaches nobody', async () => {
   let asked = 0;

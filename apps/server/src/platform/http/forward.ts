@@ -7,6 +7,7 @@ import {
 } from 'node:http';
 import { answerFault, answerUnavailable } from './client-faults.ts';
 import { hasBody, leaveUnreadBody } from './unread-body.ts';
+import { createUntakenAnswers, type UntakenAnswers } from './untaken-answers.ts';
 
 /** The address of the client, on the connection of a worker alone. */
 export const PEER_HEADER = 'x-tidegate-peer';
@@ -22,35 +23,52 @@ const RETRY_AFTER_SECONDS = 1;
 
 /** Share of the connections to the server for requests whose bodies are still to come. */
 const UNFINISHED_SHARE = 0.25;
+/** Between two looks whether requests wait for connections, in milliseconds. */
+const LOOK_EVERY_MS = 1_000;
+
+/** Connections to the server, and the answers that come over them. */
+interface Lane {
+  agent: Agent;
+  answers: UntakenAnswers;
+}
 
 /**
  * Forwards requests over the socket of the server, at most so many at once; others wait. A small body is read before, and
  * requests whose larger bodies are still to come have connections of their own: clients that send slowly keep no other
- * request from the server. Otherwise requests and answers are passed on as they come.
+ * request from the server, nor do those that take nothing of their answers. Otherwise requests and answers are passed on as they come.
  */
 export function createForward({ path, most }: { path: string; most: number }): RequestListener {
   const unfinishedMax = Math.ceil(most * UNFINISHED_SHARE);
-  const unfinished = agentOf(unfinishedMax);
-  const whole = agentOf(Math.max(1, most - unfinishedMax));
+  const unfinished = createLane(unfinishedMax);
+  const whole = createLane(Math.max(1, most - unfinishedMax));
+  setInterval(() => {
+    for (const { agent, answers } of [unfinished, whole]) answers.end(waitingFor(agent));
+  }, LOOK_EVERY_MS).unref();
   return (request, response) => {
     const { headers } = request;
-    if (!hasBody(headers)) return forward(request, response, { agent: whole, path });
+    if (!hasBody(headers)) return forward(request, response, { lane: whole, path });
     // The server refuses most of these by their headers.
     if (Number(headers['content-length']) > request.readableHighWaterMark) {
-      return forward(request, response, { agent: unfinished, path });
+      return forward(request, response, { lane: unfinished, path });
     }
     onceBuffered(request, () =>
-      forward(request, response, { agent: request.complete ? whole : unfinished, path }),
+      forward(request, response, { lane: request.complete ? whole : unfinished, path }),
     );
   };
 }
 
-function agentOf(maxSockets: number): Agent {
-  return new Agent({
+function createLane(maxSockets: number): Lane {
+  const agent = new Agent({
     ...{ keepAlive: true, maxSockets, maxFreeSockets: IDLE_SOCKETS_MAX },
     // The time ends idle connections alone.
     ...{ scheduling: 'lifo', timeout: IDLE_MS },
   });
+  return { agent, answers: createUntakenAnswers(() => performance.now()) };
+}
+
+/** How many requests wait for a connection. */
+function waitingFor({ requests }: Agent): number {
+  return Object.values(requests).reduce((sum, some) => sum + (some?.length ?? 0), 0);
 }
 
 /** Calls back when the body has come whole or fills the buffer of its request; never if the client goes before. */
@@ -66,7 +84,7 @@ function onceBuffered(request: IncomingMessage, then: () => void): void {
 function forward(
   request: IncomingMessage,
   response: ServerResponse,
-  { agent, path }: { agent: Agent; path: string },
+  { lane: { agent, answers }, path }: { lane: Lane; path: string },
 ): void {
   let hasAnswer = false;
   let forwarded: ReturnType<typeof send>;
@@ -94,6 +112,7 @@ function forward(
       request.resume();
       forwarded.destroy();
     });
+    answers.add(answer, response);
     answer.pipe(response);
   });
   forwarded.on('error', () => {
