@@ -85,6 +85,9 @@ export const CheckInAnswer = strict({
 });
 export type CheckInAnswer = Static<typeof CheckInAnswer>;
 
+/** Most time over which hosts that found the server away spread when it comes back, in milliseconds: beyond their interval. */
+export const RETURN_SPREAD_MAX_MS = 180_000;
+
 /** Most packages that one inventory report may hold. */
 export const INVENTORY_MAX_PACKAGES = 20_000;
 /** Largest inventory body after decompression, in bytes. */

@@ -1,3 +1,5 @@
+import { RETURN_SPREAD_MAX_MS } from '@tidegate/protocol/agent-api';
+
 /** Waits, or ends early when the signal is given. */
 export type Sleep = (ms: number, signal: AbortSignal) => Promise<void>;
 /** Waits before a retry. False when there is none: the process is stopping or the wait is too long. */
@@ -8,8 +10,6 @@ const BACK_OFF_BASE_MS = 5_000;
 /** Maximum of it; jitter is applied after this cap, so that waiting hosts do not return at once. */
 export const BACK_OFF_CAP_MS = 15 * 60_000;
 const LEAST_WAIT_MS = 1_000;
-/** Most time over which a fleet spreads when it comes back: with an interval of a minute it is back within four. */
-export const SPREAD_MAX_MS = 180_000;
 /** Jitter around the server's interval, as a fraction. */
 const POLL_JITTER = 0.1;
 
@@ -37,14 +37,14 @@ export interface FailedPoll {
  * one failure. Retry-After is a minimum, and is spread too, as a proxy asks the same of all.
  */
 export function reconnectMs({ failures, intervalMs, random, retryAfterMs }: FailedPoll): number {
-  const grown = Math.min(SPREAD_MAX_MS, intervalMs * 2 ** Math.min(failures - 2, 30));
+  const grown = Math.min(RETURN_SPREAD_MAX_MS, intervalMs * 2 ** Math.min(failures - 2, 30));
   const asked = retryAfterMs === null ? 0 : retryAfterMs + spreadMs(intervalMs, random);
   return Math.max(asked, intervalMs + random * grown);
 }
 
 /** Wait before the first check-in after a start or a long sleep, which a whole fleet may have at the same time. */
 export function spreadMs(intervalMs: number, random: number): number {
-  return random * Math.min(SPREAD_MAX_MS, intervalMs);
+  return random * Math.min(RETURN_SPREAD_MAX_MS, intervalMs);
 }
 
 /** Wait until the next check-in when all is well. */

@@ -7,19 +7,13 @@ import {
   CommandResult,
   commandResultFaults,
   InventoryReport,
+  RETURN_SPREAD_MAX_MS,
 } from '@tidegate/protocol/agent-api';
 import { Check } from 'typebox/value';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { loadConfig } from '../identity/config-file.ts';
 import { leaveSecondStartMark } from '../journal/second-start.ts';
-import {
-  BACK_OFF_CAP_MS,
-  backOffMs,
-  pollMs,
-  reconnectMs,
-  SPREAD_MAX_MS,
-  spreadMs,
-} from '../platform/back-off.ts';
+import { BACK_OFF_CAP_MS, backOffMs, pollMs, reconnectMs, spreadMs } from '../platform/back-off.ts';
 import { CLOCK_SKEW_MS, timestamp } from '../platform/clock.ts';
 import { ARTIFACT, createAgent, type TestAgent } from '../testing/agent-runtime.ts';
 import { createKey, NOW_MS, revoked, type TestFleet, updateOf, upgradeOf } from '../testing/fleet.ts';
@@ -737,7 +731,7 @@ describe('waits', () => {
 
   test('a start is spread over an interval, of a long one over three minutes', () => {
     expect([spreadMs(60_000, 0), spreadMs(60_000, 1), spreadMs(3_600_000, 1)]).toEqual([
-      ...[0, 60_000, SPREAD_MAX_MS],
+      ...[0, 60_000, RETURN_SPREAD_MAX_MS],
     ]);
   });
 

@@ -32,6 +32,15 @@ export async function findSilentAgents(
     .execute();
 }
 
+/** When any host was heard last; null if none ever was. */
+export async function lastWord(db: Db): Promise<number | null> {
+  const { at } = await db
+    .selectFrom('agent_presence')
+    .select((e) => e.fn.max('last_seen_at').as('at'))
+    .executeTakeFirstOrThrow();
+  return at;
+}
+
 /** Compare-and-swap: false when the agent meanwhile checked in, or another replica reported it. */
 export async function claimSilence(
   tx: Tx,

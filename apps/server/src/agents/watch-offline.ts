@@ -1,9 +1,9 @@
 import { appendEvent } from '../events/append-event.ts';
 import { rfc3339 } from '../platform/clock.ts';
-import { createListening } from '../platform/listening.ts';
 import type { Platform } from '../platform/platform.ts';
 import { type BackgroundWork, guarded, repeat } from '../platform/repeat.ts';
 import { createPace } from '../platform/turns.ts';
+import { listenToHosts } from './listen-to-hosts.ts';
 import { claimSilence, findSilentAgents } from './silence-store.ts';
 
 const EVERY_MS = 30_000;
@@ -23,10 +23,10 @@ export function createOfflineWatch(platform: Platform): BackgroundWork {
 export function createSilenceLooks(platform: Platform): {
   next(isStopped?: () => boolean): Promise<number>;
 } {
-  const listening = createListening(EVERY_MS);
+  const listening = listenToHosts(platform, EVERY_MS);
   return {
     async next(isStopped = () => false) {
-      const listeningSince = listening.since(platform.now());
+      const listeningSince = await listening.since(platform.now());
       const told = await reportSilentAgents(platform, { listeningSince, isStopped });
       listening.looked(platform.now());
       return told;

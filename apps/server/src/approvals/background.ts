@@ -1,5 +1,5 @@
+import { listenToHosts } from '../agents/listen-to-hosts.ts';
 import { createLedgerUpkeep } from '../artifacts/ledger-upkeep.ts';
-import { createListening } from '../platform/listening.ts';
 import { type BackgroundWork, guarded, repeat } from '../platform/repeat.ts';
 import type { ApprovalDeps } from './deps.ts';
 import { enforceDivergences } from './enforce-divergences.ts';
@@ -29,7 +29,7 @@ export function createHousekeeping(
   { intervalMs }: { intervalMs: number },
 ): BackgroundWork {
   const { platform } = deps;
-  const listening = createListening(intervalMs);
+  const listening = listenToHosts(platform, intervalMs);
   return repeat({
     intervalMs,
     run: () => guarded(platform, 'housekeeping of approvals failed', () => housekeepOnce(deps, listening)),

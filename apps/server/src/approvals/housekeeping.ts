@@ -19,7 +19,7 @@ export async function housekeepOnce(deps: Deps, listening: Listening): Promise<v
   const { platform, keyRing } = deps;
   const db = platform.database.read;
   const [nowMs, aheadMs] = [platform.now(), await aheadTime(platform)];
-  const listeningSince = listening.since(nowMs);
+  const listeningSince = await listening.since(nowMs);
   const late = await approvalsOutOfTime(db, { nowMs, aheadMs, listeningSince, limit: APPROVALS_MAX });
   for (const { token_id, expires_at: expiresAtMs } of late) {
     await withdraw(deps, token_id, expiresAtMs <= nowMs ? 'approval_expired' : 'clock_set_back');

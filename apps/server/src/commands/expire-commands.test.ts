@@ -94,7 +94,7 @@ describe.each(ENGINES)('the expiry of commands on $name', (engine) => {
     await it.look(before, 2);
     it.minutes(25 * HOUR_MINUTES);
     const looks = after(it, before);
-    await it.look(looks, 3);
+    await it.look(looks, 6);
     expect([await it.statusesOf(canary), await it.statusesOf(dead)]).toEqual([['sent'], ['sent']]);
     await it.report(canary, 'success');
     expect(await it.stateOf(canary)).toBe('installed');

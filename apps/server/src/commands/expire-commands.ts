@@ -1,5 +1,5 @@
+import { listenToHosts } from '../agents/listen-to-hosts.ts';
 import type { Tx } from '../platform/db/engine.ts';
-import { createListening } from '../platform/listening.ts';
 import type { Platform } from '../platform/platform.ts';
 import { type BackgroundWork, guarded, repeat } from '../platform/repeat.ts';
 import { aheadTime } from '../platform/retention/retention-clock.ts';
@@ -34,10 +34,10 @@ export function createExpiryLooks(
   platform: Pick<Platform, 'database' | 'newId' | 'now'>,
   { everyMs }: { everyMs: number },
 ): { next(): Promise<void> } {
-  const listening = createListening(everyMs);
+  const listening = listenToHosts(platform, everyMs);
   return {
     async next() {
-      const listeningSince = listening.since(platform.now());
+      const listeningSince = await listening.since(platform.now());
       const aheadMs = await aheadTime(platform);
       await platform.database.transact(async (tx) => {
         await expireCommands(tx, platform, { listeningSince });

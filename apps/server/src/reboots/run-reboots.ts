@@ -1,4 +1,5 @@
-import { createListening, type Listening } from '../platform/listening.ts';
+import { listenToHosts } from '../agents/listen-to-hosts.ts';
+import type { Listening } from '../platform/listening.ts';
 import type { Platform } from '../platform/platform.ts';
 import { type BackgroundWork, repeat } from '../platform/repeat.ts';
 import { retentionTime } from '../platform/retention/retention-clock.ts';
@@ -27,7 +28,7 @@ export async function runRebootsOnce(
   listening: Listening,
   isStopped: () => boolean = never,
 ): Promise<void> {
-  const turn = { listeningSince: listening.since(platform.now()), isStopped };
+  const turn = { listeningSince: await listening.since(platform.now()), isStopped };
   await settleSlots(platform, turn);
   await followAttempts(platform, turn);
   await endOverdue(platform);
@@ -45,7 +46,7 @@ async function endOverdue(platform: Platform): Promise<void> {
 }
 
 export function createRebootBackground(platform: Platform): BackgroundWork {
-  const listening = createListening(INTERVAL_MS);
+  const listening = listenToHosts(platform, INTERVAL_MS);
   return repeat({
     intervalMs: INTERVAL_MS,
     async run(isStopped) {

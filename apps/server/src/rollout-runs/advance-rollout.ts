@@ -38,7 +38,8 @@ export async function advanceRollout(
   { rollout, rings, policyName, scope, listening }: Going,
 ): Promise<void> {
   const nowMs = platform.now();
-  const couldReport = nowMs - listening.since(nowMs) >= patienceOf({ polling_interval_seconds: null });
+  const couldReport =
+    nowMs - (await listening.since(nowMs)) >= patienceOf({ polling_interval_seconds: null });
   const facts = await rolloutFacts(platform.database.read, { rollout, rings, nowMs, couldReport });
   for (const [i, ring] of rings.entries()) {
     if (i > rollout.ring) break;

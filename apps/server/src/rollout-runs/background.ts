@@ -1,5 +1,5 @@
+import { listenToHosts } from '../agents/listen-to-hosts.ts';
 import type { ApprovalDeps } from '../approvals/deps.ts';
-import { createListening } from '../platform/listening.ts';
 import { type BackgroundWork, repeat } from '../platform/repeat.ts';
 import { createRefused } from '../policy-runs/refused.ts';
 import { createTurn } from '../policy-runs/run-policies.ts';
@@ -13,7 +13,7 @@ export function createRolloutBackground(
   const { platform } = deps;
   const refused = createRefused();
   const turn = createTurn();
-  const listening = createListening(intervalMs);
+  const listening = listenToHosts(platform, intervalMs);
   return repeat({
     intervalMs,
     async run(isStopped) {

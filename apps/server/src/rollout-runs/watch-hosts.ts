@@ -62,7 +62,7 @@ async function watchPage(
     latestProbes(db, agentIds),
   ]);
   const nowMs = platform.now();
-  const listenedMs = nowMs - listening.since(nowMs);
+  const listenedMs = nowMs - (await listening.since(nowMs));
   listening.looked(nowMs);
   const changes: Change[] = [];
   for (const before of page) {
