@@ -33,9 +33,9 @@ interface Lane {
 }
 
 /**
- * Forwards requests over the socket of the server, at most so many at once; others wait. A small body is read before, and
- * requests whose larger bodies are still to come have connections of their own: clients that send slowly keep no other
- * request from the server, nor do those that take nothing of their answers. Otherwise requests and answers are passed on as they come.
+ * Forwards requests over the socket of the server, at most so many at once; others wait. A small body is read before,
+ * requests whose larger bodies are still to come have connections of their own, and answers that nobody takes end while
+ * others wait: slow clients keep no other request from the server. Otherwise requests and answers are passed on as they come.
  */
 export function createForward({ path, most }: { path: string; most: number }): RequestListener {
   const unfinishedMax = Math.ceil(most * UNFINISHED_SHARE);
