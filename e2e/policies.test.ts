@@ -8,13 +8,13 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { STANDING } from '../apps/server/src/testing/standing.ts';
 import { must } from './harness/host.ts';
 import { expectAnswer, type Operator } from './harness/operator.ts';
+import { OFTEN } from './harness/server-process.ts';
 import { storyEngines } from './harness/story-engines.ts';
 import { ADVISORY, AFFECTED, NEW, OLD, STORY } from './harness/story-packages.ts';
 import { createWorld, storyMissing } from './harness/world.ts';
 
 const missing = storyMissing();
 const DAY_MS = 86_400_000;
-const OFTEN = { SERVICE_SWEEP_INTERVAL_SECONDS: '1' };
 const Decisions = Type.Object({
   items: Type.Array(Type.Object({ id: Type.String(), actor: Type.String(), outcome: Type.String() })),
 });

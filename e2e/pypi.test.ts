@@ -15,6 +15,7 @@ import { must } from './harness/host.ts';
 import { Blocked, expectAnswer, type Operator, untilClear } from './harness/operator.ts';
 import { configuredIndex, findWhyUnreachable } from './harness/public-index.ts';
 import { createPypiWorld, type PypiWorld, pypiStoryMissing } from './harness/pypi-world.ts';
+import { OFTEN } from './harness/server-process.ts';
 
 /** The shortest maximum age of an advisory answer is 36 s; after that the server asks again. */
 const SHORT_MEMORY = { SERVICE_ADVISORY_MAX_AGE_HOURS: '0.01' };
@@ -65,14 +66,18 @@ describe.skipIf(missing !== null)(`Python packages${missing === null ? '' : ` ($
   });
 
   test('the smallest version that fixes what is known is offered, planned and installed', async () => {
-    const world = await createPypiWorld(engine, {
-      installed: [{ name: 'demo-lib', version: '1.0' }],
-      offered: ['1.0.1', '1.0.2', '1.5', '2.0'].map((version) => ({ name: 'demo-lib', version })),
-      prepare: (osv) =>
-        osv.addRecord({ id: 'GHSA-old', summary: 'a flaw' }, [
-          { ecosystem: 'PyPI', name: 'demo-lib', versions: ['1.0', '1.0.1'] },
-        ]),
-    });
+    const world = await createPypiWorld(
+      engine,
+      {
+        installed: [{ name: 'demo-lib', version: '1.0' }],
+        offered: ['1.0.1', '1.0.2', '1.5', '2.0'].map((version) => ({ name: 'demo-lib', version })),
+        prepare: (osv) =>
+          osv.addRecord({ id: 'GHSA-old', summary: 'a flaw' }, [
+            { ecosystem: 'PyPI', name: 'demo-lib', versions: ['1.0', '1.0.1'] },
+          ]),
+      },
+      OFTEN,
+    );
     const { operator, agent, environment } = world;
     const listed = async (filter: Record<string, string>) =>
       (await operator.updates({ name: 'demo-lib', ...filter }))
@@ -80,7 +85,6 @@ describe.skipIf(missing !== null)(`Python packages${missing === null ? '' : ` ($
         .toSorted();
     expect(await listed({})).toEqual(['2.0']);
     const fixes = () => listed({ offer: 'smallest_fix' });
-    // The server looks up what hosts reported every 30 seconds.
     await expect.poll(fixes, { interval: 500 }).toEqual(['1.0.2']);
     expect(await listed({ alternatives: 'true' })).toEqual(['1.0.2', '1.5', '2.0']);
     expect(await listed({ max_change: 'patch' })).toEqual(['1.0.2']);

@@ -5,8 +5,8 @@ import { ENGINES } from '../apps/server/src/testing/engines.ts';
 import { REST, ringOf } from '../apps/server/src/testing/rollout-rings.ts';
 import { finish, type Host, must } from './harness/host.ts';
 import { liftLimits, type Operator, pause } from './harness/operator.ts';
-import { newestRollout, OFTEN, publishRings } from './harness/rollouts.ts';
-import type { ServerProcess } from './harness/server-process.ts';
+import { newestRollout, publishRings } from './harness/rollouts.ts';
+import { OFTEN, type ServerProcess } from './harness/server-process.ts';
 import { TRACE, tracing } from './harness/story-packages.ts';
 import { createWorld, storyMissing } from './harness/world.ts';
 

@@ -6,14 +6,13 @@ import { Value } from 'typebox/value';
 import { describe, expect, test } from 'vitest';
 import { type Host, must } from './harness/host.ts';
 import { expectAnswer, type Operator } from './harness/operator.ts';
-import { OPERATOR } from './harness/server-process.ts';
+import { OFTEN, OPERATOR } from './harness/server-process.ts';
 import { storyEngines } from './harness/story-engines.ts';
 import { ADVISORY, AFFECTED, NEW, OLD, STORY } from './harness/story-packages.ts';
 import { createWorld, storyMissing } from './harness/world.ts';
 
 const missing = storyMissing();
 const Told = Type.Object({ dry_run: Type.Literal(false), ...RollbackAnswer.properties });
-const OFTEN = { SERVICE_SWEEP_INTERVAL_SECONDS: '1' };
 const REASON = 'demo 1.1 does not start';
 const FORGOTTEN = [
   { name: 'demo', version: '1.0-1' },

@@ -7,6 +7,7 @@ import { STANDING, STANDING_TERMS } from '../../apps/server/src/testing/standing
 import { inspect } from '../harness/browser.ts';
 import { OFFERED } from '../harness/offer-updates.ts';
 import { expectAnswer } from '../harness/operator.ts';
+import { OFTEN } from '../harness/server-process.ts';
 import { describeUpdates, SECOND, VIEWER } from '../harness/update-scene.ts';
 
 const DAY_MS = 86_400_000;
@@ -15,7 +16,6 @@ const TABS_MAX = 90;
 const PHONE = { width: 360, height: 740 };
 const WIDE = { width: 1440, height: 900 };
 /** Policies run every second. */
-const OFTEN = { SERVICE_SWEEP_INTERVAL_SECONDS: '1' };
 const isFocused = async (one: Locator) => (await one.and(one.page().locator(':focus')).count()) === 1;
 
 /** Walks to a control with the Tab key, as somebody without a pointer does. */

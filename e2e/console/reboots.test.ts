@@ -8,12 +8,12 @@ import { describeConsole } from '../harness/describe-console.ts';
 import { fieldsOf } from '../harness/forge.ts';
 import { addHost } from '../harness/offer-updates.ts';
 import { expectAnswer } from '../harness/operator.ts';
+import { OFTEN } from '../harness/server-process.ts';
 import { VIEWER } from '../harness/update-scene.ts';
 
 const HOUR_MS = 3_600_000;
-/** The queue is looked at every 15 seconds. */
 
-describeConsole('reboots in the console', { hosts: 0, operators: [VIEWER] }, (scene) => {
+describeConsole('reboots in the console', { hosts: 0, env: OFTEN, operators: [VIEWER] }, (scene) => {
   test('the page says what each host waits for; a failed slot is released and a host taken out by keyboard', async () => {
     const page = await scene.openAs();
     await page.goto('/reboots');

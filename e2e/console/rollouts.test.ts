@@ -11,13 +11,13 @@ import { inspect } from '../harness/browser.ts';
 import { fieldsOf } from '../harness/forge.ts';
 import { offerUpdates } from '../harness/offer-updates.ts';
 import { expectAnswer } from '../harness/operator.ts';
+import { OFTEN } from '../harness/server-process.ts';
 import { describeUpdates, SECOND, VIEWER } from '../harness/update-scene.ts';
 
 const DAY_MS = 86_400_000;
 const PHONE = { width: 360, height: 740 };
 const WIDE = { width: 1440, height: 900 };
 /** Policies and rollouts run every second. */
-const OFTEN = { SERVICE_SWEEP_INTERVAL_SECONDS: '1' };
 
 describeUpdates(
   'rollouts in the console',

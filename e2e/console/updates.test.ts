@@ -345,7 +345,6 @@ describeUpdates('updates in the console', (scene) => {
     expect((await agent.call('PUT', '/plans', { sets, plan })).status).toBe(200);
     await operator.moveTo(agent.agentId, 'shop');
     const safe = { state: 'pending', verdict: 'clear', group: 'shop' };
-    // Badges follow within half a minute.
     await expect.poll(async () => (await operator.updates(safe)).length).toBe(2);
     const page = await scene.openAs();
     await page.goto('/');

@@ -7,7 +7,8 @@ import { Value } from 'typebox/value';
 import type { TestEngine } from '../../apps/server/src/testing/engines.ts';
 import { type Host, must } from './host.ts';
 import { type Answer, expectAnswer, liftLimits, logIn, type Operator } from './operator.ts';
-import { clockAhead, newestRollout, OFTEN, policyWithProbe, statesOf, untilStates } from './rollouts.ts';
+import { clockAhead, newestRollout, policyWithProbe, statesOf, untilStates } from './rollouts.ts';
+import { OFTEN } from './server-process.ts';
 import { createWorld, type World } from './world.ts';
 
 const NAME = 'app';

@@ -8,8 +8,6 @@ import { expect, onTestFinished } from 'vitest';
 import { STANDING } from '../../apps/server/src/testing/standing.ts';
 import { expectAnswer, type Operator } from './operator.ts';
 
-/** Rollouts run with the sweep. */
-export const OFTEN = { SERVICE_SWEEP_INTERVAL_SECONDS: '1' };
 const DAY_MS = 86_400_000;
 /** How often a story looks at a step of a rollout. */
 export const TURN = { interval: 200 };

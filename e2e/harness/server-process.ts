@@ -10,6 +10,9 @@ const NO_REGISTRIES = {
   SERVICE_PYPI_URL: 'http://127.0.0.1:9',
 };
 
+/** Settings of a story that waits for what the server does now and then. */
+export const OFTEN = { SERVICE_SWEEP_INTERVAL_SECONDS: '1' };
+
 /** The first operator of every story's server. */
 export const OPERATOR = { username: 'olga', password: 'a long enough password' } as const;
 

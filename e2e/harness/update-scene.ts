@@ -1,6 +1,7 @@
 import type { BareAgent } from './bare-agent.ts';
 import { type ConsoleScene, describeConsole } from './describe-console.ts';
 import { addHost, OFFERED, offerUpdates, untilJudged } from './offer-updates.ts';
+import { OFTEN } from './server-process.ts';
 
 export const VIEWER = { username: 'vera', password: 'a long enough password', role: 'viewer' } as const;
 export const SECOND = { username: 'otto', password: 'a long enough password', role: 'approver' } as const;
@@ -25,7 +26,7 @@ export interface UpdateScene extends ConsoleScene {
 export function describeUpdates(
   title: string,
   stories: (scene: UpdateScene) => void,
-  env: Record<string, string> = {},
+  env: Record<string, string> = OFTEN,
 ): void {
   describeConsole(
     title,

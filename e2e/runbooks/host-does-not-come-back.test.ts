@@ -8,12 +8,11 @@ import { ENGINES } from '../../apps/server/src/testing/engines.ts';
 import { createFollower } from '../harness/follow-runbook.ts';
 import { must } from '../harness/host.ts';
 import { expectAnswer } from '../harness/operator.ts';
+import { OFTEN } from '../harness/server-process.ts';
 import { createWorld, storyMissing } from '../harness/world.ts';
 
 const missing = storyMissing();
 const GROUP = 'web';
-/** The server looks every 15 seconds. */
-const TURN = { interval: 500 };
 const Slots = Type.Object({
   items: Type.Array(
     Type.Object({
@@ -32,7 +31,7 @@ describe.skipIf(missing !== null).each(ENGINES.slice(0, 1))(
       onTestFinished(() => folder.remove());
       const machine = createStandInHost(folder.path);
       await writeFile(join(machine.root, 'usr/bin/systemctl'), '#!/bin/sh\necho no >&2\nexit 1\n');
-      const { server, operator, enrolled } = await createWorld(engine);
+      const { server, operator, enrolled } = await createWorld(engine, OFTEN);
       const host = await enrolled({ hostRoot: machine.root });
       await operator.moveTo(host.agentId(), GROUP);
       const limits = { group: GROUP, max_at_once: 1, min_healthy: 0, halt_after: 1 };
@@ -42,13 +41,13 @@ describe.skipIf(missing !== null).each(ENGINES.slice(0, 1))(
         deadline: new Date(Date.now() + 3_600_000).toISOString(),
       };
       expect(await operator.call('POST', '/api/v1/reboots', ask)).toMatchObject({ body: { queued: 1 } });
-      await expect.poll(() => operator.commands({ action: 'reboot' }), TURN).toHaveLength(1);
+      await expect.poll(() => operator.commands({ action: 'reboot' })).toHaveLength(1);
       must(await host.runOnce());
 
       const slots = async () =>
         expectAnswer(await operator.call('GET', '/api/v1/reboot-slots'), 200, Slots).items;
-      await expect.poll(slots, TURN).toMatchObject([{ is_halted: true, slots: [{ state: 'failed' }] }]);
-      await expect.poll(() => operator.events({ type: 'reboot_ended' }), TURN).toHaveLength(1);
+      await expect.poll(slots).toMatchObject([{ is_halted: true, slots: [{ state: 'failed' }] }]);
+      await expect.poll(() => operator.events({ type: 'reboot_ended' })).toHaveLength(1);
       const follow = createFollower('host-does-not-come-back.md', {
         ...{ SERVER: server.url, TOKEN: operator.token, AGENT_ID: host.agentId() },
         SLOT: (await slots())[0]?.slots[0]?.id ?? '',

@@ -3,7 +3,8 @@ import { ENGINES } from '../../apps/server/src/testing/engines.ts';
 import { REST, ringOf } from '../../apps/server/src/testing/rollout-rings.ts';
 import { createFollower } from '../harness/follow-runbook.ts';
 import { must } from '../harness/host.ts';
-import { OFTEN, publishRings, untilRollout, untilStates } from '../harness/rollouts.ts';
+import { publishRings, untilRollout, untilStates } from '../harness/rollouts.ts';
+import { OFTEN } from '../harness/server-process.ts';
 import { createWorld, storyMissing } from '../harness/world.ts';
 
 const missing = storyMissing();

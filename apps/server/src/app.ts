@@ -120,7 +120,8 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
   const approvals = openApprovals(opening, sources);
   const { snapshots, due, changeWatch } = openOverview(opening);
   const notifications = openNotifications(opening, { due, advisories: sources.advisories });
-  workOfOne.use('reboots', createRebootBackground);
+  const intervalMs = config.sweepIntervalSeconds * 1_000;
+  workOfOne.use('reboots', (fenced) => createRebootBackground(fenced, { intervalMs }));
   openUpkeep(opening);
   background.use('work of one server', workOfOne);
   openExports(opening);

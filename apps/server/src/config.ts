@@ -238,7 +238,7 @@ export const SETTINGS = {
   }),
   sweepIntervalSeconds: setting({
     env: 'SERVICE_SWEEP_INTERVAL_SECONDS',
-    doc: 'Interval at which approvals that wait for a plan are checked.',
+    doc: 'Interval at which approvals that wait for a plan are checked. Below 30 seconds it is also that at which new updates get their verdict and their smallest fix, below 15 that of the queue of reboots.',
     schema: Type.Integer({ minimum: 1, maximum: 86_400 }),
     default: 60,
     allowed: 'a whole number of seconds from 1 to 86400',

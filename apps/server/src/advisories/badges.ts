@@ -18,9 +18,10 @@ import type { AdvisoryWorker } from './worker.ts';
 
 /** Updates judged together. */
 const PAGE_UPDATES = 100;
-const TICK_MS = 30_000;
-/** Ticks between full checks of all open updates; other ticks judge only those without a badge. */
-const TICKS_TO_FULL_CHECK = 20;
+/** The longest time between two ticks, in milliseconds. */
+const TICK_MAX_MS = 30_000;
+/** Between full checks of all open updates, in milliseconds; other ticks judge only those without a badge. */
+const FULL_CHECK_EVERY_MS = 600_000;
 const WAIT_MS = 60_000;
 
 /** The gate's rule: which vulnerability policies stop an operator's approval of this closure. */
@@ -36,7 +37,9 @@ export interface BadgeOptions {
 
 /** Keeps the vulnerability badges of open updates current, at lower priority than any waiting request. */
 export function createBadgeRefresher(options: BadgeOptions): BackgroundWork {
-  const { platform, tickMs = TICK_MS } = options;
+  const { platform } = options;
+  const tickMs = Math.min(options.tickMs ?? TICK_MAX_MS, TICK_MAX_MS);
+  const ticksToFullCheck = Math.ceil(FULL_CHECK_EVERY_MS / tickMs);
   let ticks = 0;
   let feedsSeen = '';
   return repeat({
@@ -45,7 +48,7 @@ export function createBadgeRefresher(options: BadgeOptions): BackgroundWork {
       try {
         const feeds = JSON.stringify(await feedStates(platform));
         // A freshly fetched feed may reorder updates that were judged before; one that is too old or switched off says less.
-        const isWhole = ticks++ % TICKS_TO_FULL_CHECK === 0 || feeds !== feedsSeen;
+        const isWhole = ticks++ % ticksToFullCheck === 0 || feeds !== feedsSeen;
         await refreshBadges(options, { onlyUnjudged: !isWhole }, isStopped);
         if (!isStopped()) feedsSeen = feeds;
       } catch (error) {

@@ -156,7 +156,7 @@ describe.each(ENGINES)('the smallest fix on $name', (engine) => {
         return judged;
       },
     };
-    const passes = createFixPasses({ ...deps(it), worker });
+    const passes = createFixPasses({ ...deps(it), worker }, { intervalMs: 30_000 });
     await passes.next();
     await scan(it);
     const found: boolean[] = [];
@@ -167,6 +167,28 @@ describe.each(ENGINES)('the smallest fix on $name', (engine) => {
     // Ticks 1 and 2 do not know the versions offered; the wait before the third look-up is two ticks.
     expect(found).toEqual([false, false, false, true, true, true]);
     expect(asked).toBe(6);
+  });
+
+  test('is looked up again each hour, however often new packages are', async () => {
+    const it = await open();
+    npm(['1.4.0'])(it);
+    let asked = 0;
+    const worker: ApprovalsApp['worker'] = {
+      ...it.worker,
+      judgeInBackground(subjects, timeoutMs) {
+        asked += 1;
+        return it.worker.judgeInBackground(subjects, timeoutMs);
+      },
+    };
+    await scan(it);
+    const passes = createFixPasses({ ...deps(it), worker }, { intervalMs: 20 * 60_000 });
+    const afterEach: number[] = [];
+    for (let tick = 0; tick < 7; tick++) {
+      await passes.next();
+      afterEach.push(asked);
+    }
+    // What is installed, then what is offered.
+    expect(afterEach).toEqual([2, 2, 2, 4, 4, 4, 6]);
   });
 
   test('and the other offers: when one is rejected, another is recommended, until it is reopened', async () => {

@@ -23,9 +23,10 @@ export interface FixDeps {
   readonly worker: Pick<AdvisoryWorker, 'judgeInBackground'>;
 }
 
-const TICK_MS = 30_000;
-/** Ticks between looking up every package again; the others take those that a scan has changed. */
-const TICKS_TO_FULL_PASS = 120;
+/** The longest time between two ticks, in milliseconds. */
+const TICK_MAX_MS = 30_000;
+/** Between looking up every package again, in milliseconds; other ticks take those that a scan has changed. */
+const FULL_PASS_EVERY_MS = 3_600_000;
 /** Packages looked up together, each with up to 64 versions. */
 const PAGE_PACKAGES = 50;
 const WAIT_MS = 60_000;
@@ -37,10 +38,11 @@ const UNKNOWN_MAX = 1_000;
 const PLANS_A_HOST = 32;
 
 /** Finds the smallest fixes of npm and PyPI packages, at lower priority than any waiting request. */
-export function createFixFinder(deps: FixDeps): BackgroundWork {
-  const passes = createFixPasses(deps);
+export function createFixFinder(deps: FixDeps, every: { intervalMs: number }): BackgroundWork {
+  const intervalMs = Math.min(every.intervalMs, TICK_MAX_MS);
+  const passes = createFixPasses(deps, { intervalMs });
   return repeat({
-    intervalMs: TICK_MS,
+    intervalMs,
     async run(isStopped) {
       try {
         await passes.next(isStopped);
@@ -53,15 +55,19 @@ export function createFixFinder(deps: FixDeps): BackgroundWork {
 }
 
 /**
- * The passes of one process: every TICKS_TO_FULL_PASS over all packages, in between over new ones and those of which
+ * The passes of one process: every FULL_PASS_EVERY_MS over all packages, in between over new ones and those of which
  * something was not known, after waits that double.
  */
-export function createFixPasses(deps: FixDeps): { next(isStopped?: () => boolean): Promise<void> } {
+export function createFixPasses(
+  deps: FixDeps,
+  { intervalMs }: { intervalMs: number },
+): { next(isStopped?: () => boolean): Promise<void> } {
+  const ticksToFullPass = Math.ceil(FULL_PASS_EVERY_MS / intervalMs);
   let ticks = 0;
   let postponed: readonly Postponed[] = [];
   return {
     async next(isStopped = () => false) {
-      const isFull = ticks % TICKS_TO_FULL_PASS === 0;
+      const isFull = ticks % ticksToFullPass === 0;
       // SERVICE_MAX_CHANGE may have changed since the server ran last.
       if (ticks === 0) await recommendFleet(deps, isStopped);
       const unknown = await offerFixes(deps, { onlyNew: !isFull }, isStopped);

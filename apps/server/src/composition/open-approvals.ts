@@ -54,7 +54,7 @@ export function openApprovals(
   workOfOne.use('expiry of commands', (fenced) => createCommandExpiry(fenced, every));
   workOfOne.use('artifact ledger', (fenced) => createLedgerBackground(by(fenced), every));
   workOfOne.use('statements about vulnerabilities', (fenced) => createStatementBackground(fenced, every));
-  workOfOne.use('smallest fixes', (fenced) => createFixFinder(judging(fenced)));
+  workOfOne.use('smallest fixes', (fenced) => createFixFinder(judging(fenced), every));
   workOfOne.use('policies', (fenced) => createPolicyBackground(by(fenced), every));
   workOfOne.use('rollouts', (fenced) => createRolloutBackground(by(fenced), every));
   workOfOne.use('holds', (fenced) => createHoldBackground(fenced, every));

@@ -46,7 +46,7 @@ export function openSources({ config, platform, trustedRoot, background, workOfO
   );
   workOfOne.use('advisory badges', (fenced) =>
     createBadgeRefresher({
-      ...{ platform: fenced, worker: advisories, maxAgeMs },
+      ...{ platform: fenced, worker: advisories, maxAgeMs, tickMs: config.sweepIntervalSeconds * 1_000 },
       stoppedUnder: (closure) => stoppedUnder(closure, policyOf({ config })),
     }),
   );

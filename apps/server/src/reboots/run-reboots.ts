@@ -10,7 +10,7 @@ import { settleSlots } from './settle-slots.ts';
 import { overdueReboots, removeEnded } from './store.ts';
 import { takeBackAhead } from './take-back-ahead.ts';
 
-/** Between two turns, in milliseconds. */
+/** The longest time between two turns, in milliseconds. */
 export const INTERVAL_MS = 15_000;
 /** Rows that one turn ends or removes. */
 const BATCH = 500;
@@ -45,10 +45,11 @@ async function endOverdue(platform: Platform): Promise<void> {
   if (overdue.length > 0) await database.transact((tx) => expireReboots(tx, platform, overdue));
 }
 
-export function createRebootBackground(platform: Platform): BackgroundWork {
-  const listening = listenToHosts(platform, INTERVAL_MS);
+export function createRebootBackground(platform: Platform, every: { intervalMs: number }): BackgroundWork {
+  const intervalMs = Math.min(every.intervalMs, INTERVAL_MS);
+  const listening = listenToHosts(platform, intervalMs);
   return repeat({
-    intervalMs: INTERVAL_MS,
+    intervalMs,
     async run(isStopped) {
       try {
         await runRebootsOnce(platform, listening, isStopped);
