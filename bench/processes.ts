@@ -2,6 +2,7 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { createInterface } from 'node:readline';
+import { compiledModules } from '@tidegate/testkit/compile-cache';
 
 /** The core of the measured servers, and the core of the load. */
 export const SERVER_CORE = 0;
@@ -46,7 +47,7 @@ export async function startServerProcess(
   const node = [process.execPath, ...nodeFlags, file];
   const [command = '', ...args] = isPinned ? ['taskset', '-c', cores, ...node] : node;
   const child = spawn(command, args, {
-    env: { PATH: process.env.PATH ?? '', ...env },
+    env: { PATH: process.env.PATH ?? '', ...compiledModules(), ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const url = await readUrl(child);

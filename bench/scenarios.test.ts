@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { compiledModules } from '@tidegate/testkit/compile-cache';
 import { runTool } from '@tidegate/testkit/run-tool';
 import { expect, test } from 'vitest';
 import type { Cell } from './cells.ts';
@@ -12,8 +13,10 @@ import { slopeOf } from './slope.ts';
 
 const RUN = fileURLToPath(new URL('run.ts', import.meta.url));
 
+const run = (...args: string[]) => runTool(process.execPath, [RUN, ...args], { env: compiledModules() });
+
 async function bench(...args: string[]) {
-  const output = await runTool(process.execPath, [RUN, ...args, '--engine', 'sqlite', '--json']);
+  const output = await run(...args, '--engine', 'sqlite', '--json');
   return JSON.parse(output.trim().split('\n').at(-1) ?? '');
 }
 
@@ -51,9 +54,7 @@ test('a scenario that fails says why, and those after it are measured all the sa
 });
 
 test('the full set is planned with its time', async () => {
-  const { plan } = JSON.parse(
-    await runTool(process.execPath, [RUN, 'full', '--plan', '--engine', 'postgres']),
-  );
+  const { plan } = JSON.parse(await run('full', '--plan', '--engine', 'postgres'));
   expect(plan).toContainEqual(
     expect.stringMatching(/[\d.]+ minutes {2}check-in on postgres, 500,000 agents$/),
   );
@@ -78,8 +79,7 @@ test('a soak that is too short to judge its memory tells of it and of open files
 });
 
 test('an unknown scenario gets the usage', async () => {
-  const args = ['curve', '--scenarios', 'check-in,tide'];
-  await expect(runTool(process.execPath, [RUN, ...args])).rejects.toThrow('Usage: npm run bench');
+  await expect(run('curve', '--scenarios', 'check-in,tide')).rejects.toThrow('Usage: npm run bench');
 });
 
 test('the slope is that of most pairs, whatever one sample says', () => {
