@@ -5,6 +5,7 @@ import { createCallerReader } from '../agents/read-callers.ts';
 import type { OperatorCaller } from '../platform/http/access.ts';
 import type { RequestTimes } from '../platform/http/http-limits.ts';
 import { isAgentId, isMachineId } from '../platform/http/identities.ts';
+import { createOpenConnections } from '../platform/http/open-connections.ts';
 import { type App, createHttpServer } from '../platform/http/server.ts';
 import { NO_SECOND_FACTOR } from '../platform/http/step-up.ts';
 import type { Platform } from '../platform/platform.ts';
@@ -31,6 +32,7 @@ export function createSliceApp(platform: Platform, times?: RequestTimes): App {
     log: platform.log,
     trustedProxies: [],
     tls: null,
+    connections: createOpenConnections({ filesMax: null, onCrowded: () => {} }),
     ...(times && { times }),
     guards: {
       public: async () => {},

@@ -99,6 +99,21 @@ test('connections are kept up to four fifths of the open files; past it they end
 });
 
 test.each(['http', 'https'] as const)(
+  'over %s silent connections end when they are told to, and no others',
+  async (scheme) => {
+    const { ask, reach, connections, held } = await open(null, scheme);
+    const [kept, busy] = [(await ask()).socket, await reach()];
+    busy.write('GET /slow HTTP/1.1\r\nhost: x\r\n\r\n');
+    await expect.poll(() => held.length).toBe(1);
+    const silent = [await reach(), await reach()];
+    connections.endSilent();
+    await expect.poll(() => silent.map(isOpen)).toEqual([false, false]);
+    expect([kept, busy].every(isOpen)).toBe(true);
+    await expect.poll(() => connections.counts()).toMatchObject({ open: 2, waiting: 1 });
+  },
+);
+
+test.each(['http', 'https'] as const)(
   'over %s a new connection past the bound ends the one that waits longest: silent ones, then kept ones, never a busy one',
   async (scheme) => {
     const { ask, reach, connections, held } = await open(20, scheme);

@@ -28,6 +28,8 @@ export interface OpenConnections {
   follow(response: ServerResponse): boolean;
   /** Looks whether clients read their answers, and ends the connections of those that do not. */
   endStalled(): void;
+  /** Ends the connections on which no request has come: Node 24 waits for them when a server closes, Node 26 does not. */
+  endSilent(): void;
   counts(): ConnectionCounts;
 }
 
@@ -127,6 +129,13 @@ export function createOpenConnections(options: {
     }
   }
 
+  function endSilent(): void {
+    for (let one = silent.first(); one !== null; one = silent.first()) {
+      forget(one);
+      one.socket.destroy();
+    }
+  }
+
   function forget(connection: Connection): void {
     connection.queue?.remove(connection);
     connections.delete(connection.socket);
@@ -184,6 +193,7 @@ export function createOpenConnections(options: {
       return true;
     },
     endStalled,
+    endSilent,
     counts: () => ({ open, waiting: silent.size() + idle.size(), max, ended: { ...ended } }),
   };
 }

@@ -106,6 +106,7 @@ export function createHttpServer(options: HttpOptions): App {
   app.setErrorHandler(handleError);
   app.addHook('preClose', async () => {
     isClosing = true;
+    options.connections?.endSilent();
   });
 
   app.addHook('onRoute', (route) => {
