@@ -19,7 +19,7 @@ import { hostPaths } from '../ecosystems/host-places.ts';
 import { npmDriver } from '../ecosystems/npm/npm.ts';
 import { approvalOf } from '../testing/approval-of.ts';
 import { install, installHearing, simulate } from '../testing/install.ts';
-import { stageOnce } from '../testing/stage-once.ts';
+import { stageAnew, stageOnce } from '../testing/stage-once.ts';
 import { npmInstaller } from './npm.ts';
 
 const missing = npmHostMissing();
@@ -54,18 +54,22 @@ describe.skipIf(missing !== null)('the installer of npm on a real host', () => {
   });
 
   const staged = stageOnce(dir.path, npmDriver);
+  const stagedAnew = stageAnew(dir.path, npmDriver);
 
   /** Plans, approves and stages an update as the agent would; from then on the registry is gone. */
-  async function prepare(name: string, { arch, toVersion = '1.1.0' }: { arch: string; toVersion?: string }) {
-    const { stage, actions } = await staged(paths, { name, arch, toVersion });
+  async function prepare(
+    name: string,
+    { arch, stageOf = staged }: { arch: string; stageOf?: typeof staged },
+  ) {
+    const { stage, actions } = await stageOf(paths, { name, arch, toVersion: '1.1.0' });
     host.registry.mode = 'down';
     host.registry.fetched.length = 0;
-    const job = { paths, stage, actions, approval: approve(name, actions, toVersion) };
+    const job = { paths, stage, actions, approval: approve(name, actions) };
     return job;
   }
 
-  const approve = (name: string, actions: readonly PlanAction[], toVersion = '1.1.0') =>
-    approvalOf({ ecosystem: 'npm', name, toVersion, actions });
+  const approve = (name: string, actions: readonly PlanAction[]) =>
+    approvalOf({ ecosystem: 'npm', name, toVersion: '1.1.0', actions });
 
   test('the simulation is the approved plan, and neither it nor a global installation asks the registry', async () => {
     const job = await prepare('demo-cli', { arch: host.prefix });
@@ -117,7 +121,9 @@ describe.skipIf(missing !== null)('the installer of npm on a real host', () => {
       ['demo-lib', host.project],
     ] as const) {
       host.registry.mode = 'up';
-      const outcome = await installHearing(npmInstaller, await prepare(name, { arch }));
+      // Not when the plan is made either.
+      const job = await prepare(name, { arch, stageOf: stagedAnew });
+      const outcome = await installHearing(npmInstaller, job);
       expect(outcome).toMatchObject({ ok: true, heard: outcome.output });
       expect(outcome.output).toContain('Install scripts were not run: ');
       expect(outcome.output).toContain(`${name}@1.1.0`);

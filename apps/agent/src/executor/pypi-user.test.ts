@@ -21,6 +21,7 @@ import { openPlanner } from '../ecosystems/pypi/pypi.ts';
 import { scanPypi } from '../ecosystems/pypi/scan.ts';
 import { approvalOf } from '../testing/approval-of.ts';
 import { install, simulate } from '../testing/install.ts';
+import { type StagingDriver, stageAnew, stageOnce } from '../testing/stage-once.ts';
 import { pypiInstaller, pypiInstallerOf } from './pypi.ts';
 
 const missing = pypiHostMissing();
@@ -111,14 +112,22 @@ describe.skipIf(missing !== null)('packages beside those of the system', () => {
           [action, name, from_version ?? 'nothing', to_version].join(' '),
         );
 
-  async function prepare(host: Host, arch: string) {
-    const actions = await planOf(host, arch, ['demo-app', '2.0']);
-    if (typeof actions === 'string') throw new Error(actions);
-    const stage = await mkdtemp(join(dir.path, 'stage-'));
-    const fetched = await fetchActions(host.planner, { actions, directory: stage });
-    if (!fetched.ok) throw new Error(fetched.reason);
-    const approval = approvalOf({ ecosystem: 'pypi', name: 'demo-app', toVersion: '2.0', actions });
-    return { paths: host.paths, stage, actions, approval };
+  const stagings = new Map<string, ReturnType<typeof stageOnce>>();
+
+  /** One location is planned once, unless the planning itself is what a test looks at. */
+  async function prepare({ planner, paths }: Host, arch: string, { anew = false } = {}) {
+    const driver: StagingDriver = {
+      plan: (_, request) => planUpdates(planner, request, new Date()),
+      fetch: (_, job) => fetchActions(planner, job),
+    };
+    const staged = stagings.get(arch) ?? stageOnce(dir.path, driver);
+    stagings.set(arch, staged);
+    const update = { name: 'demo-app', toVersion: '2.0' };
+    const { stage, actions } = await (anew ? stageAnew(dir.path, driver) : staged)(paths, {
+      ...update,
+      arch,
+    });
+    return { paths, stage, actions, approval: approvalOf({ ecosystem: 'pypi', ...update, actions }) };
   }
 
   const places = [
@@ -245,7 +254,7 @@ describe.skipIf(missing !== null)('packages beside those of the system', () => {
         writeFileSync(join(user.sitePackages, name), mark);
         await chown(join(user.sitePackages, name), NOBODY.uid, NOBODY.gid);
       }
-      const job = await prepare(host, user.sitePackages);
+      const job = await prepare(host, user.sitePackages, { anew: true });
       expect(readdirSync(proof)).toEqual([]); // neither a scan nor a plan runs anything of the user's
       expect(await install(pypiInstallerOf(python.prefix), job)).toMatchObject({ ok: true });
       expect(readdirSync(proof)).toEqual([`${NOBODY.uid}-${NOBODY.gid}-[]`]);

@@ -13,31 +13,35 @@ interface Staged {
   actions: PlanAction[];
 }
 
+type Stage = (paths: HostPaths, ...updates: PlanTarget[]) => Promise<Staged>;
+
+/** Plans and fetches as the agent would, into a folder of its own below `folder`. */
+export function stageAnew(folder: string, driver: StagingDriver): Stage {
+  return async (paths, ...updates) => {
+    const outcome = await driver.plan(paths, { updates });
+    if (!outcome.ok) throw new Error(outcome.reason);
+    const { actions } = outcome.plan;
+    const stage = await newStage(folder);
+    const fetched = await driver.fetch(paths, { actions, directory: stage });
+    if (!fetched.ok) throw new Error(fetched.reason);
+    return { stage, actions };
+  };
+}
+
 /**
- * Plans and fetches as the agent would, the same updates of a host once for all tests: each gets the files in a folder of its
- * own below `folder`, to change as it likes.
+ * The same, but plans and fetches the same updates of a host once for all tests: each gets copies of the files, to change as
+ * it likes. For tests of what is done with a plan, not of planning.
  */
-export function stageOnce(
-  folder: string,
-  driver: StagingDriver,
-): (paths: HostPaths, ...updates: PlanTarget[]) => Promise<Staged> {
-  const newStage = () => mkdtemp(join(folder, 'stage-'));
-  const planOnce = doOnce(
-    () => [],
-    async (paths: HostPaths, ...updates: PlanTarget[]): Promise<Staged> => {
-      const outcome = await driver.plan(paths, { updates });
-      if (!outcome.ok) throw new Error(outcome.reason);
-      const { actions } = outcome.plan;
-      const stage = await newStage();
-      const fetched = await driver.fetch(paths, { actions, directory: stage });
-      if (!fetched.ok) throw new Error(fetched.reason);
-      return { stage, actions };
-    },
-  );
+export function stageOnce(folder: string, driver: StagingDriver): Stage {
+  const planOnce = doOnce(() => [], stageAnew(folder, driver));
   return async (paths, ...updates) => {
     const planned = await planOnce(paths, ...updates);
-    const stage = await newStage();
+    const stage = await newStage(folder);
     await runTool('cp', ['-a', `${planned.stage}/.`, stage]);
     return { stage, actions: structuredClone(planned.actions) };
   };
+}
+
+function newStage(folder: string): Promise<string> {
+  return mkdtemp(join(folder, 'stage-'));
 }
