@@ -105,7 +105,7 @@ function configOf(format: Format, { product, version, arch, tree, files, epochSe
         postremove: 'scripts/postremove.sh',
       },
     }),
-    deb: { compression: isFast ? 'gzip' : 'xz' },
+    deb: { compression: isFast ? 'none' : 'xz' },
     rpm: { compression: isFast ? 'gzip:1' : 'xz', buildhost: 'tidegate' },
   };
 }
