@@ -21,8 +21,8 @@ import {
 import { ADVISORY, AFFECTED, NEW, OLD, STORY, TRACE } from './harness/story-packages.ts';
 import { createWorld, storyMissing } from './harness/world.ts';
 
-/** The shortest maximum age of an advisory answer is 36 s; after that the server asks again. */
-const SHORT_MEMORY = { SERVICE_ADVISORY_MAX_AGE_HOURS: '0.01' };
+/** Answers about vulnerabilities that are older than 7 s are asked for again. */
+const SHORT_MEMORY = { SERVICE_ADVISORY_MAX_AGE_HOURS: '0.002' };
 
 const missing = storyMissing();
 

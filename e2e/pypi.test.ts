@@ -17,8 +17,8 @@ import { configuredIndex, findWhyUnreachable } from './harness/public-index.ts';
 import { createPypiWorld, type PypiWorld, pypiStoryMissing } from './harness/pypi-world.ts';
 import { OFTEN } from './harness/server-process.ts';
 
-/** The shortest maximum age of an advisory answer is 36 s; after that the server asks again. */
-const SHORT_MEMORY = { SERVICE_ADVISORY_MAX_AGE_HOURS: '0.01' };
+/** Answers about vulnerabilities that are older than 7 s are asked for again. */
+const SHORT_MEMORY = { SERVICE_ADVISORY_MAX_AGE_HOURS: '0.002' };
 const DEMO = { installed: PYPI_DEMO.old, offered: PYPI_DEMO.offered };
 const OLD = { 'demo-app': '1.0', 'demo-lib': '1.0' };
 const NEW = { 'demo-app': '2.0', 'demo-lib': '1.1' };

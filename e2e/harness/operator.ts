@@ -65,7 +65,6 @@ export const Blocked = Type.Object({
 });
 export type Blocked = Static<typeof Blocked>;
 
-/** The shortest maximum age of an advisory answer is 36 s; after that the server asks again. */
 const RECHECK_WITHIN_MS = 90_000;
 
 export type Answer = { status: number; body: unknown };
@@ -179,7 +178,7 @@ export async function untilClear(operator: Operator, updateId: string): Promise<
     const preview = await operator.call('POST', `/api/v1/updates/${updateId}/preview`, {});
     if (preview.status === 200 && JSON.stringify(preview.body).includes('"verdict":"clear"')) return;
     if (performance.now() > untilMs) throw new Error(`still ${JSON.stringify(preview)}`);
-    await pause(2_000); // only the verdict itself shows that it was checked again
+    await pause(500); // only the verdict itself shows that it was checked again
   }
 }
 

@@ -311,9 +311,9 @@ export const SETTINGS = {
   advisoryMaxAgeHours: setting({
     env: 'SERVICE_ADVISORY_MAX_AGE_HOURS',
     doc: 'Maximum age of a vulnerability answer that a decision may rest on, in hours.',
-    schema: Type.Number({ minimum: 0.01, maximum: 8_760 }),
+    schema: Type.Number({ minimum: 0.001, maximum: 8_760 }),
     default: 24,
-    allowed: 'a number of hours from 0.01 to 8760',
+    allowed: 'a number of hours from 0.001 to 8760',
     parse: number,
   }),
   eventsRetentionDays: setting({
