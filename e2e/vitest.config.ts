@@ -69,7 +69,8 @@ export default defineConfig({
           name: 'stories',
           include: ['e2e/**/*.test.ts'],
           exclude: [...TIMED, ...TIMED_LONG, ...LONG],
-          maxWorkers: Math.ceil(availableParallelism() * 1.5),
+          // Half of the time of a story is waiting.
+          maxWorkers: availableParallelism() * 2,
           sequence: { groupOrder: 0 },
         },
       },
