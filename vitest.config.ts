@@ -5,13 +5,12 @@ import { closingLine } from './scripts/closing-line-reporter.ts';
 
 keepCompiledModules(import.meta.dirname);
 const refuseSkips = process.env.TIDEGATE_REFUSE_SKIPS === '1';
-
 const isLong = process.env.TIDEGATE_LONG === '1';
 
 const each = {
   root: import.meta.dirname,
-  // A program is started by a copy of the process, whose time grows with its memory: of a gigabyte, 150 ms and more, in which no
-  // other thread of it goes on.
+  // Node starts a program with fork(2), whose time grows with the memory of the process: of a gigabyte it took 150 ms,
+  // in which no other thread of the process went on.
   pool: 'forks',
   // Modules are loaded once for each process, not for each file: a test leaves nothing behind, and the long lane runs
   // the files in another order to find one that does.
