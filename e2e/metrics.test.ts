@@ -15,7 +15,7 @@ import type { TestEngine } from '../apps/server/src/testing/engines.ts';
 import { startChild } from './harness/child.ts';
 import { liftLimits, logIn } from './harness/operator.ts';
 import { ecosystemsOfThisHost } from './harness/os-release.ts';
-import { startServer } from './harness/server-process.ts';
+import { OFTEN, startServer } from './harness/server-process.ts';
 import { storyEngines } from './harness/story-engines.ts';
 
 const EXAMPLES = fileURLToPath(new URL('../examples', import.meta.url));
@@ -102,7 +102,7 @@ async function openStory(engine: TestEngine) {
   const server = await startServer({
     ...(await engine.place()),
     ...{ advisoryUrl: osv.url, exportUrl: exported.url },
-    env: { SERVICE_METRICS_TOKEN: TOKEN, SERVICE_OTLP_LOGS_URL: await startCollector() },
+    env: { ...OFTEN, SERVICE_METRICS_TOKEN: TOKEN, SERVICE_OTLP_LOGS_URL: await startCollector() },
   });
   onTestFinished(async () => void (await server.stop()));
   const query = await startPrometheus(folder.path, server.url);
