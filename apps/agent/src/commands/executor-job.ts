@@ -105,12 +105,12 @@ export async function handOver(
   // The job waits for no answer: the state that it was given grows old.
   if (approval !== null) void reportRunning(dependencies, command.command_id, { installing_at: startedAt });
   const started = { folder, commandId: command.command_id };
-  let isOver = false;
+  const over = new AbortController();
   if (command.action === 'reboot') {
-    void keepStateFresh(dependencies, { folder, pause, isOver: () => isOver });
+    void keepStateFresh(dependencies, { folder, pause, isOver: over.signal });
   }
   const result = await runJob(dependencies, executor, { ...started, stopping: job.stopping });
-  isOver = true;
+  over.abort();
   if (result === 'left') return result;
   // The end of the boot may have ended the executor first: this process is next.
   if (result === null && command.action === 'reboot' && !(await pause(DOWN_WAIT_MS))) return 'left';

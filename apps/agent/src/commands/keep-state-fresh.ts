@@ -12,14 +12,14 @@ export const FRESH_EVERY_MS = 20_000;
 
 /**
  * Brings the executor the signed state of the moment while its job waits, so that it learns that the command was
- * cancelled. Best effort: without a fresh one the executor does nothing. `isOver` is asked after each wait.
+ * cancelled. Best effort: without a fresh one the executor does nothing.
  */
 export async function keepStateFresh(
   parts: Pick<Runtime, 'config' | 'session' | 'log'>,
-  job: { folder: string; pause: Pause; isOver: () => boolean },
+  job: { folder: string; pause: Pause; isOver: AbortSignal },
 ): Promise<void> {
   const { folder, pause, isOver } = job;
-  while ((await pause(FRESH_EVERY_MS)) && !isOver() && isMarkedReady(folder)) {
+  while ((await pause(FRESH_EVERY_MS, isOver)) && isMarkedReady(folder)) {
     const answer = await callAgent(parts, { method: 'GET', path: '/state' });
     if (!answer.ok || !Check(Envelope, answer.value.body)) continue;
     const bytes = new TextEncoder().encode(JSON.stringify(answer.value.body));

@@ -23,7 +23,7 @@ export async function proveAgent(
   if (executor.how === 'none') return;
   const folder = join(executor.spool, commandId);
   if (readHandedOver(folder)?.ecosystem !== 'tidegate') return;
-  while ((await pause(PROVE_EVERY_MS)) && !isOver.aborted && isMarkedReady(folder)) {
+  while ((await pause(PROVE_EVERY_MS, isOver)) && isMarkedReady(folder)) {
     if (checkIns.made === 0) continue;
     const answer = await callAgent(runtime, { method: 'GET', path: '/state' });
     if (!answer.ok || !Check(Envelope, answer.value.body)) continue;

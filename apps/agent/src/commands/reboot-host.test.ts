@@ -120,6 +120,21 @@ describe('a reboot', () => {
     expect(endOf(id)).toMatchObject([{ status: 'refused', retry_at: '2026-11-22T02:00:00Z' }]);
   });
 
+  test('leaves no wait behind once its executor has ended: `run --once` would end that much later', async () => {
+    agent.executorSays = says({ status: 'refused', reason: 'reboot_blocked: user ada' });
+    const id = reboot();
+    const waits: Promise<void>[] = [];
+    const sleep = (_: number, signal: AbortSignal) => {
+      const ended = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
+      waits.push(ended);
+      return ended;
+    };
+    await runOnce(agent.start(), { sleep });
+    expect(endOf(id)).toMatchObject([{ status: 'refused' }]);
+    expect(waits).toHaveLength(1);
+    await Promise.all(waits);
+  });
+
   test('brings the executor a fresh state every 20 seconds while it waits', async () => {
     const { promise: over, resolve: end } = Promise.withResolvers<void>();
     const id = reboot();

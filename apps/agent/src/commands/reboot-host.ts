@@ -51,10 +51,10 @@ export async function resumeReboot(
   const { commandId } = handed;
   const folder = join(executor.spool, commandId);
   if (!isAnotherBoot) {
-    let isOver = false;
-    void keepStateFresh(dependencies, { folder, pause, isOver: () => isOver });
+    const over = new AbortController();
+    void keepStateFresh(dependencies, { folder, pause, isOver: over.signal });
     const end = await resumeJob(dependencies, handed, stopping);
-    isOver = true;
+    over.abort();
     return end;
   }
   const found = await dependencies.awaitResult(executor, { folder, commandId }, AbortSignal.abort());

@@ -2,8 +2,8 @@ import { RETURN_SPREAD_MAX_MS } from '@tidegate/protocol/agent-api';
 
 /** Waits, or ends early when the signal is given. */
 export type Sleep = (ms: number, signal: AbortSignal) => Promise<void>;
-/** Waits before a retry. False when there is none: the process is stopping or the wait is too long. */
-export type Pause = (ms: number) => Promise<boolean>;
+/** Waits before a retry. False when there is none: the process is stopping, the wait is too long, or what it is for is over. */
+export type Pause = (ms: number, isOver?: AbortSignal) => Promise<boolean>;
 
 /** First wait before a retry of work that is under way. */
 const BACK_OFF_BASE_MS = 5_000;

@@ -85,11 +85,11 @@ function planSome(runtime: Runtime): Promise<Failure | null> {
 /** Waits for so long in all; without a `sleep` not at all. */
 function createPatience(leftMs: number, sleep: Sleep | undefined): Pause {
   let left = leftMs;
-  return async (ms) => {
+  return async (ms, isOver = new AbortController().signal) => {
     if (sleep === undefined || ms > left) return false;
     left -= ms;
-    await sleep(ms, new AbortController().signal);
-    return true;
+    await sleep(ms, isOver);
+    return !isOver.aborted;
   };
 }
 

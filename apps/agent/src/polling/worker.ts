@@ -44,9 +44,10 @@ export function createWorker(runtime: Runtime, options: { sleep: Sleep }): Worke
   let waker = new AbortController();
   let pausing = new AbortController();
 
-  const pause: Pause = async (ms) => {
-    await options.sleep(ms, stopping.signal);
-    return !stopping.signal.aborted;
+  const pause: Pause = async (ms, isOver) => {
+    const ends = isOver ? AbortSignal.any([stopping.signal, isOver]) : stopping.signal;
+    await options.sleep(ms, ends);
+    return !ends.aborted;
   };
   const taker = createCommandTaker(runtime, pause, stopping.signal);
   const isScanDue = () => runtime.elapsedMs() >= scanDueMs;
