@@ -137,8 +137,8 @@ export function createHttpServer(options: HttpOptions): App {
   });
   const unfinished = createUnfinishedBodies();
   // Behind the hooks of the routes, which refuse large work.
-  app.addHook('preParsing', async ({ caller, raw }) => {
-    if (caller?.kind === 'agent') unfinished.add(caller.agent.agentId, raw);
+  app.addHook('preParsing', async ({ caller, raw: request }, { raw: response }) => {
+    if (caller?.kind === 'agent') unfinished.add(caller.agent.agentId, { request, response });
   });
 
   app.addHook('onSend', (request, reply, _payload, done) => {

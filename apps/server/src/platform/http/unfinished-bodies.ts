@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { finished } from 'node:stream';
 import { BODY_BUFFER_BYTES, REQUEST_TIMES } from './http-limits.ts';
 import type { AgentId } from './identities.ts';
@@ -15,14 +15,14 @@ const RETRY_SECONDS = REQUEST_TIMES.wholeMs / 1_000;
  * server, which all hosts share; a small body holds none, because the worker reads it before.
  */
 export interface UnfinishedBodies {
-  /** Counts the body until it has come whole or its client is gone. Throws a Refusal when the host has too many. */
-  add(agentId: AgentId, request: IncomingMessage): void;
+  /** Counts the body until it has come whole, is answered without, or its client is gone. Throws a Refusal when the host has too many. */
+  add(agentId: AgentId, exchange: { request: IncomingMessage; response: ServerResponse }): void;
 }
 
 export function createUnfinishedBodies(): UnfinishedBodies {
   const counts = new Map<AgentId, number>();
   return {
-    add(agentId, request) {
+    add(agentId, { request, response }) {
       const { headers } = request;
       if (!hasBody(headers) || Number(headers['content-length']) <= BODY_BUFFER_BYTES) return;
       const count = counts.get(agentId) ?? 0;
@@ -33,11 +33,16 @@ export function createUnfinishedBodies(): UnfinishedBodies {
         });
       }
       counts.set(agentId, count + 1);
-      finished(request, { writable: false }, () => {
+      let isOver = false;
+      const end = () => {
+        if (isOver) return;
+        isOver = true;
         const left = (counts.get(agentId) ?? 1) - 1;
         if (left === 0) counts.delete(agentId);
         else counts.set(agentId, left);
-      });
+      };
+      finished(request, { writable: false }, end);
+      finished(response, end);
     },
   };
 }
