@@ -42,8 +42,8 @@ interface SilenceLook {
 }
 
 /**
- * Records `agent_offline` for every host without a check-in for three of its intervals, once per silence. A server that
- * was down itself waits as long before it counts hosts as silent. Returns the number of events.
+ * Records `agent_offline` for every host without a check-in for three of its intervals, once per silence. After a
+ * pause of the server these begin when hosts can be back. Returns the number of events.
  */
 export async function reportSilentAgents(
   platform: Platform,

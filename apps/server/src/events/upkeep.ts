@@ -1,6 +1,6 @@
 import { createDue } from '../platform/due.ts';
 import type { BackgroundWork } from '../platform/repeat.ts';
-import { repeat } from '../platform/repeat.ts';
+import { guarded, repeat } from '../platform/repeat.ts';
 import { chainKept } from './chain-events.ts';
 import { type CheckpointDeps, makeCheckpoint } from './make-checkpoint.ts';
 import type { CheckpointKeys } from './open-checkpoint.ts';
@@ -46,13 +46,6 @@ export function createEventUpkeep(
 
   return repeat({
     intervalMs: LOOK_MS,
-    async run(isStopped) {
-      try {
-        await look(isStopped);
-      } catch (error) {
-        // An unavailable database or disk must not end the process: the next run tries again.
-        platform.log.error('upkeep of the log of events failed', { error: String(error) });
-      }
-    },
+    run: (isStopped) => guarded(platform, 'upkeep of the log of events failed', () => look(isStopped)),
   });
 }

@@ -5,7 +5,7 @@ import { rfc3339 } from '../platform/clock.ts';
 import type { Db, Tx } from '../platform/db/engine.ts';
 import { Refusal } from '../platform/http/refusal.ts';
 import type { Platform } from '../platform/platform.ts';
-import { type BackgroundWork, repeat } from '../platform/repeat.ts';
+import { type BackgroundWork, guarded, repeat } from '../platform/repeat.ts';
 import { endFault } from './hold-rules.ts';
 import { endHold, expiredHolds, type HoldRow, holdOf, holdsInForce, insertHold } from './store.ts';
 
@@ -69,14 +69,7 @@ export function createHoldBackground(
 ): BackgroundWork {
   return repeat({
     intervalMs,
-    async run() {
-      try {
-        await recordEndedHolds(platform);
-      } catch (error) {
-        // An unavailable database must not end the process: the next run tries again.
-        platform.log.error('recording ended holds failed', { error: String(error) });
-      }
-    },
+    run: () => guarded(platform, 'recording ended holds failed', () => recordEndedHolds(platform)),
   });
 }
 

@@ -9,7 +9,7 @@ import { rfc3339 } from '../platform/clock.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import { Refusal } from '../platform/http/refusal.ts';
 import type { Platform } from '../platform/platform.ts';
-import { type BackgroundWork, repeat } from '../platform/repeat.ts';
+import { type BackgroundWork, guarded, repeat } from '../platform/repeat.ts';
 import { sha256Hex } from '../platform/sha256.ts';
 import type { KeyRing } from '../signing-keys/key-ring.ts';
 import { type AnyOriginRow, endOrigin, expiredOrigins, insertOrigin, originsInForce } from './store.ts';
@@ -100,14 +100,7 @@ export function createOriginBackground(
 ): BackgroundWork {
   return repeat({
     intervalMs,
-    async run() {
-      try {
-        await recordEndedOrigins(platform);
-      } catch (error) {
-        // An unavailable database must not end the process: the next run tries again.
-        platform.log.error('recording ended origins failed', { error: String(error) });
-      }
-    },
+    run: () => guarded(platform, 'recording ended origins failed', () => recordEndedOrigins(platform)),
   });
 }
 

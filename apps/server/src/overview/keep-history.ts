@@ -4,7 +4,7 @@ import { slotOf } from '../agents/heartbeat-rules.ts';
 import { rfc3339Day } from '../platform/clock.ts';
 import type { Db } from '../platform/db/engine.ts';
 import type { Platform } from '../platform/platform.ts';
-import { type BackgroundWork, repeat } from '../platform/repeat.ts';
+import { type BackgroundWork, guarded, repeat } from '../platform/repeat.ts';
 import { retentionTime } from '../platform/retention/retention-clock.ts';
 import { ageAt, oldestDay } from './day-rules.ts';
 import { dropDaysBefore, writeDay, writeServedSlot } from './history-store.ts';
@@ -27,13 +27,7 @@ export function createHistoryRecorder(deps: HistoryDeps): BackgroundWork {
   const state: HistoryState = { hour: -1, slot: -1 };
   return repeat({
     intervalMs: EVERY_MS,
-    async run() {
-      try {
-        await keepHistory(deps, state);
-      } catch (error) {
-        platform.log.error('the history of the fleet was not written', { error: String(error) });
-      }
-    },
+    run: () => guarded(platform, 'the history of the fleet was not written', () => keepHistory(deps, state)),
   });
 }
 

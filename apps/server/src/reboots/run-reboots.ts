@@ -1,7 +1,7 @@
 import { listenToHosts } from '../agents/listen-to-hosts.ts';
 import type { Listening } from '../platform/listening.ts';
 import type { Platform } from '../platform/platform.ts';
-import { type BackgroundWork, repeat } from '../platform/repeat.ts';
+import { type BackgroundWork, guarded, repeat } from '../platform/repeat.ts';
 import { retentionTime } from '../platform/retention/retention-clock.ts';
 import { expireReboots } from './end-reboot.ts';
 import { followAttempts } from './follow-attempts.ts';
@@ -50,13 +50,7 @@ export function createRebootBackground(platform: Platform, every: { intervalMs: 
   const listening = listenToHosts(platform, intervalMs);
   return repeat({
     intervalMs,
-    async run(isStopped) {
-      try {
-        await runRebootsOnce(platform, listening, isStopped);
-      } catch (error) {
-        // An unavailable database must not end the process: the next turn goes on.
-        platform.log.error('the queue of reboots stopped', { error: String(error) });
-      }
-    },
+    run: (isStopped) =>
+      guarded(platform, 'the queue of reboots stopped', () => runRebootsOnce(platform, listening, isStopped)),
   });
 }

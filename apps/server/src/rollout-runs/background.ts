@@ -1,6 +1,6 @@
 import { listenToHosts } from '../agents/listen-to-hosts.ts';
 import type { ApprovalDeps } from '../approvals/deps.ts';
-import { type BackgroundWork, repeat } from '../platform/repeat.ts';
+import { type BackgroundWork, guarded, repeat } from '../platform/repeat.ts';
 import { createRefused } from '../policy-runs/refused.ts';
 import { createTurn } from '../policy-runs/run-policies.ts';
 import { runRolloutsOnce } from './run-rollouts.ts';
@@ -16,13 +16,9 @@ export function createRolloutBackground(
   const listening = listenToHosts(platform, intervalMs);
   return repeat({
     intervalMs,
-    async run(isStopped) {
-      try {
-        await runRolloutsOnce(deps, { refused, listening, turn }, isStopped);
-      } catch (error) {
-        // An unavailable database must not end the process: the next run tries again.
-        platform.log.error('a run of the rollouts failed', { error: String(error) });
-      }
-    },
+    run: (isStopped) =>
+      guarded(platform, 'a run of the rollouts failed', () =>
+        runRolloutsOnce(deps, { refused, listening, turn }, isStopped),
+      ),
   });
 }

@@ -1,7 +1,7 @@
 import { appendEvent } from '../events/append-event.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import type { Platform } from '../platform/platform.ts';
-import { type BackgroundWork, repeat } from '../platform/repeat.ts';
+import { type BackgroundWork, guarded, repeat } from '../platform/repeat.ts';
 import { aboutStatement } from './add-statements.ts';
 import { endStatement, expiredStatements } from './store.ts';
 
@@ -30,14 +30,7 @@ export function createStatementBackground(
 ): BackgroundWork {
   return repeat({
     intervalMs,
-    async run() {
-      try {
-        await recordExpired(platform);
-      } catch (error) {
-        // An unavailable database must not end the process: the next run tries again.
-        platform.log.error('recording expired statements failed', { error: String(error) });
-      }
-    },
+    run: () => guarded(platform, 'recording expired statements failed', () => recordExpired(platform)),
   });
 }
 

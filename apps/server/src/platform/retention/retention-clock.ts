@@ -1,6 +1,6 @@
 import { rfc3339Seconds } from '../clock.ts';
 import type { Platform } from '../platform.ts';
-import { type BackgroundWork, repeat } from '../repeat.ts';
+import { type BackgroundWork, guarded, repeat } from '../repeat.ts';
 import { isDoubted, LOOK_MS, lookAtClock } from './clock-rules.ts';
 import { readRetentionClock, saveRetentionClock } from './store.ts';
 
@@ -32,14 +32,8 @@ export async function aheadTime({
 export function createRetentionClock(platform: Platform): BackgroundWork {
   return repeat({
     intervalMs: LOOK_MS,
-    async run() {
-      try {
-        await keepRetentionClock(platform);
-      } catch (error) {
-        // An unavailable database must not end the process: the next look tries again.
-        platform.log.error('the clock was not compared with the last time', { error: String(error) });
-      }
-    },
+    run: () =>
+      guarded(platform, 'the clock was not compared with the last time', () => keepRetentionClock(platform)),
   });
 }
 
