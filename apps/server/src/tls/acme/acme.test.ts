@@ -3,6 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'n
 import type { RequestListener } from 'node:http';
 import { createServer } from 'node:https';
 import { join } from 'node:path';
+import { json } from 'node:stream/consumers';
 import { createAuthority } from '@tidegate/testkit/certificates';
 import { createClock } from '@tidegate/testkit/clock';
 import { openOnLoopback } from '@tidegate/testkit/loopback';
@@ -82,7 +83,7 @@ const fingerprintOf = (tls: ServerTls) => new X509Certificate(tls.current()?.cer
 describe.skipIf(missing !== null)(`a certificate by ACME${missing === null ? '' : ` (${missing})`}`, () => {
   test.each<Type>(['http-01', 'tls-alpn-01'])('is issued by %s, though nonces are refused', async (type) => {
     const it = await place(type, { names: [NAME, 'b.example'] });
-    const tls = it.open(await it.pebble({ refusedNonces: 50 }));
+    const tls = it.open(await it.pebble());
     expect(await it.presented()).toMatch(/^ERR_SSL_/);
     await tls.look('timer');
     expect(it.lines).toEqual([
@@ -296,6 +297,47 @@ describe('while no certificate is issued', () => {
     expect(it.lines.at(-1)).toContain(cause);
     await tls.look('timer');
     expect(it.attempts()).toBe(1);
+  });
+
+  test.each([
+    { refusals: 10, cause: 'the order has no URL' },
+    { refusals: 11, cause: 'another nonce (badNonce)' },
+  ])('a request is sent eleven times, each with a new nonce: $refusals refusals', async (of) => {
+    const it = await place();
+    const authority = await createAuthority();
+    const nonces: unknown[] = [];
+    let given = 0;
+    const { port } = await listening(
+      async (request, response) => {
+        const origin = `https://127.0.0.1:${port}`;
+        const answers = new Map<string | undefined, object>([
+          [
+            '/dir',
+            { newNonce: `${origin}/nonce`, newAccount: `${origin}/account`, newOrder: `${origin}/order` },
+          ],
+          ['/account', { status: 'valid' }],
+          ['/order', { status: 'pending', authorizations: [], finalize: `${origin}/finalize` }],
+        ]);
+        const refusal = { type: 'urn:ietf:params:acme:error:badNonce', detail: 'another nonce' };
+        if (request.url === '/account') {
+          const { protected: header } = (await json(request)) as { protected: string };
+          nonces.push(JSON.parse(Buffer.from(header, 'base64url').toString()).nonce);
+        }
+        const isRefused = request.url === '/account' && nonces.length <= of.refusals;
+        response.writeHead(isRefused ? 400 : 200, {
+          'replay-nonce': `nonce-${++given}`,
+          ...(request.url === '/account' && { location: `${origin}/account/1` }),
+        });
+        const answer = isRefused ? refusal : (answers.get(request.url) ?? {});
+        response.end(request.method === 'HEAD' ? undefined : JSON.stringify(answer));
+      },
+      await authority.issue(['127.0.0.1']),
+    );
+    const tls = it.open({ directoryUrl: `https://127.0.0.1:${port}/dir`, ca: authority.cert });
+    await tls.look('timer');
+    expect(it.lines.at(-1)).toContain(of.cause);
+    expect(new Set(nonces).size).toBe(11);
+    expect(nonces).toHaveLength(11);
   });
 
   test('an account key that cannot be read ends no server', async () => {
