@@ -1,5 +1,6 @@
 import { createSelfSigned, type TestPair } from '@tidegate/testkit/certificates';
 import { startConnectProxy } from '@tidegate/testkit/connect-proxy';
+import { untilRefused } from '@tidegate/testkit/free-port';
 import { listenOnLoopback } from '@tidegate/testkit/loopback';
 import { listenWithTls } from '@tidegate/testkit/tls-server';
 import { afterEach, beforeAll, expect, test } from 'vitest';
@@ -102,6 +103,7 @@ test('a port where nothing listens, one without TLS, and a silent one are told a
   stops.push(plain.stop, silent.stop);
   const gone = await listenOnLoopback(() => {});
   await gone.stop();
+  await untilRefused({ port: Number(new URL(gone.url).port), host: '127.0.0.1' });
   const at = (url: string) => new URL(url.replace('http:', 'https:'));
   expect(await shakeHands(at(gone.url), { proxy: null })).toMatchObject({
     detail: expect.stringContaining('nothing listens'),

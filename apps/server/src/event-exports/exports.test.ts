@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:tls';
 import { createAuthority } from '@tidegate/testkit/certificates';
+import { untilRefused } from '@tidegate/testkit/free-port';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { judgeExports } from '../cli/doctor-exports.ts';
 import { defaultConfig } from '../config.ts';
@@ -213,6 +214,7 @@ describe.each(ENGINES)('syslog over TLS on $name', (engine) => {
     await gone.stop();
     await append(3);
     const { authority, target } = gone;
+    await untilRefused({ port: target.port, host: target.host });
     await exporting(createSyslogSender(target, SOURCE), async () => {
       await expect.poll(() => platform.lines.join()).toContain('ECONNREFUSED');
       await append(3);

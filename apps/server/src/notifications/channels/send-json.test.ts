@@ -1,4 +1,5 @@
 import { createSelfSigned } from '@tidegate/testkit/certificates';
+import { untilRefused } from '@tidegate/testkit/free-port';
 import { listenOnLoopback } from '@tidegate/testkit/loopback';
 import { listenWithTls } from '@tidegate/testkit/tls-server';
 import { expect, onTestFinished, test } from 'vitest';
@@ -82,6 +83,7 @@ test.each([
 test('a port where nothing listens', async () => {
   const server = await listenOnLoopback(() => {});
   await server.stop();
+  await untilRefused({ port: Number(new URL(server.url).port), host: '127.0.0.1' });
   const outcome = await call(server.url.replace('http:', 'https:'), senderDeps(null));
   expect(outcome).toMatchObject({
     isPermanent: false,

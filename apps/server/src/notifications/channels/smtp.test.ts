@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
+import { untilRefused } from '@tidegate/testkit/free-port';
 import { expect, onTestFinished, test } from 'vitest';
 import { replyOf, startMailServer } from '../../testing/mail-server.ts';
 import { hostileMessage, senderDeps } from '../../testing/receiving-server.ts';
@@ -173,6 +174,7 @@ test('a closed port, and a server that is no mail server', async () => {
   expect(await send(configAt(port), null)).toMatchObject({ kind: 'failed', isPermanent: false });
   listener.close();
   await once(listener, 'close');
+  await untilRefused({ port, host: '127.0.0.1' });
   expect(await send(configAt(port), null)).toMatchObject({
     isPermanent: false,
     reason: expect.stringContaining('refused the connection'),
