@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { type Batch, createTwoLaneQueue, type TwoLaneQueueOptions } from './two-lane-queue.ts';
 
 const PATIENCE_MS = 30_000;
@@ -157,10 +157,13 @@ describe('the two-lane queue', () => {
   });
 
   test('a wait that is over leaves out what has no outcome yet; the work goes on', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
     const it = createScene({ batchMax: 1, concurrency: 2 });
-    const asked = it.queue.ask(['a', 'b'], { lane: 'urgent', timeoutMs: 20 });
+    const asked = it.queue.ask(['a', 'b'], { lane: 'urgent', timeoutMs: PATIENCE_MS });
     await turn();
     await it.end('urgent: a');
+    await vi.advanceTimersByTimeAsync(PATIENCE_MS);
     expect(await asked).toEqual(new Map([['a', 'done']]));
     expect([it.queue.isInProgress('a'), it.queue.isInProgress('b')]).toEqual([false, true]);
     const again = it.queue.ask(['b'], URGENT);
