@@ -65,7 +65,7 @@ describe('while a challenge is open', () => {
     ['says nothing', ''],
     ['stops in the middle', '\x16\x03\x01\x02\x00\x01'],
   ])('a client that %s is hung up on', async (_, bytes) => {
-    const { responder, port } = await place({ helloMs: 50 });
+    const { responder, port } = await place({ helloMs: 500 });
     await responder.respond(PROOF);
     const socket = connectPlain(port, '127.0.0.1');
     socket.on('error', () => {});
