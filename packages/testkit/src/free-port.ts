@@ -1,17 +1,34 @@
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { connect, createServer, type Server, type TcpNetConnectOpts } from 'node:net';
 
+/** Below the ports that systems give to whoever asks for any: Linux begins at 32768. */
+const PORTS = { from: 20_000, count: 10_000 };
+
 /**
- * A port of 127.0.0.1 that was free a moment ago, for programs that cannot choose one themselves. Another program may
- * take it first: start again with another one then.
+ * A port of 127.0.0.1 that is free, for programs that cannot choose one themselves. Neither a connection nor a listener
+ * on port 0 takes it meanwhile; another caller of this may.
  */
 export async function freePort(): Promise<number> {
+  for (;;) {
+    const port = PORTS.from + randomInt(PORTS.count);
+    if (await canListen(port)) return port;
+  }
+}
+
+async function canListen(port: number): Promise<boolean> {
   const server = createServer();
-  const port = await portOf(server);
+  server.listen(port, '127.0.0.1');
+  try {
+    await once(server, 'listening');
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') return false;
+    throw error;
+  }
   const closed = once(server, 'close');
   server.close();
   await closed;
-  return port;
+  return true;
 }
 
 /** Listens on 127.0.0.1 and returns the port that the system chose. */
