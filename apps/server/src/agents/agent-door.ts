@@ -37,10 +37,12 @@ export interface AgentDoor {
   enter(request: IncomingMessage, asked: Asked): Promise<Entry>;
 }
 
+/** A request has its entry with itself: a WeakMap keeps many of both until a whole collection of the heap (decision 0135). */
+const ENTRY = Symbol('entry');
+type Entering = IncomingMessage & { [ENTRY]?: Promise<Entry> };
+
 /** The only entrance for agents. The limit comes before the database, so that a clone is bounded. */
 export function createAgentDoor({ config, limiter, accessTokens, readCaller }: AgentDoorDeps): AgentDoor {
-  const entries = new WeakMap<IncomingMessage, Promise<Entry>>();
-
   async function judge({ headers }: IncomingMessage, { access, pathAgentId }: Asked): Promise<Entry> {
     const token = bearerToken(headers.authorization);
     if (token === null) return refused('unauthenticated', 'An access token is required.');
@@ -85,11 +87,9 @@ export function createAgentDoor({ config, limiter, accessTokens, readCaller }: A
   }
 
   return {
-    enter(request, asked) {
-      const before = entries.get(request);
-      if (before !== undefined) return before;
-      const entry = judge(request, asked);
-      entries.set(request, entry);
+    enter(request: Entering, asked) {
+      const entry = request[ENTRY] ?? judge(request, asked);
+      request[ENTRY] = entry;
       return entry;
     },
   };

@@ -5,7 +5,10 @@ export interface Linked<T> {
   after: T | null;
 }
 
-/** A queue that items leave from anywhere, at a cost that does not depend on its length. */
+/**
+ * A queue that items leave from anywhere, at a cost that does not depend on its length. Nothing keeps what has left it, where
+ * a Map or Set may until a whole collection of the heap (decision 0135).
+ */
 export interface LinkedQueue<T> {
   first(): T | null;
   size(): number;

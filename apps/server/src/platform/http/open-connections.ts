@@ -68,7 +68,7 @@ export function createOpenConnections(options: {
   const keptMax = keptConnections(filesMax);
   const roomMax = Math.floor(filesMax * ROOM_SHARE);
   const max = options.filesMax === null ? null : Math.floor(filesMax * MOST_SHARE);
-  const connections = new Map<Socket, Connection>();
+  const connections = new WeakMap<Socket, Connection>();
   // Those that have sent no request go first, or a flood of them would end the ones that hosts keep.
   const silent = createLinkedQueue<Connection>();
   const idle = createLinkedQueue<Connection>();
@@ -156,14 +156,14 @@ export function createOpenConnections(options: {
       server.once('close', () => clearInterval(looks));
       if (!(server instanceof TlsServer)) return void server.on('connection', accept);
       // Requests come on another socket than the one that was accepted, and nothing public leads from it to that one.
-      const shaking = new Map<string, Connection>();
+      const shaking = new Map<string, WeakRef<Connection>>();
       server.on('connection', (raw: Socket) => {
         const peer = peerOf(raw);
-        shaking.set(peer, accept(raw));
+        shaking.set(peer, new WeakRef(accept(raw)));
         raw.once('close', () => shaking.delete(peer));
       });
       server.on('secureConnection', (socket) => {
-        const connection = shaking.get(peerOf(socket));
+        const connection = shaking.get(peerOf(socket))?.deref();
         if (connection === undefined) return;
         connections.delete(connection.socket);
         connection.socket = socket;

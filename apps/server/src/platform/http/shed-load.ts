@@ -3,6 +3,7 @@ import type { Server } from 'node:net';
 import type { RandomBytes } from '../ids.ts';
 import type { AcceptWait } from './accept-wait.ts';
 import { answerUnavailable } from './client-faults.ts';
+import { createLinkedQueue, type Linked, type LinkedQueue } from './linked-queue.ts';
 
 /** Requests of one kind, which are refused before any work when there are too many. */
 export interface Lane {
@@ -58,6 +59,12 @@ const RETRY_SPREAD_MAX_SECONDS = 180;
 /** Refused requests of this time are expected back. */
 const WINDOW_SECONDS = 60;
 
+interface InProgress extends Linked<InProgress> {
+  request: IncomingMessage;
+  /** By the clock of its lane. */
+  sinceMs: number;
+}
+
 /**
  * Refuses requests of lanes above their bounds, before their body is parsed and the database is asked. A refusal costs
  * little of that work, so that what is admitted, and every request outside the lanes, is answered in time.
@@ -66,8 +73,8 @@ export function createLoadShedding(options: SheddingOptions): LoadShedding {
   const { elapsedMs, random, acceptWait } = options;
   const lanes = options.lanes.map((lane) => ({
     lane,
-    // Oldest first, with the time of each by the lane's clock.
-    inProgress: new Map<IncomingMessage, number>(),
+    // Oldest first.
+    inProgress: createLinkedQueue<InProgress>(),
     clockMs: createGapClock(elapsedMs),
     inRow: 0,
     answers: createAnswerCounts(elapsedMs),
@@ -102,9 +109,10 @@ export function createLoadShedding(options: SheddingOptions): LoadShedding {
       const beganMs = elapsedMs();
       const nowMs = own.clockMs();
       if (!isInRow && hasRoom(own.inProgress, { lane, nowMs })) {
-        own.inProgress.set(request, nowMs);
+        const added: InProgress = { request, sinceMs: nowMs, queue: null, before: null, after: null };
+        own.inProgress.add(added);
         response.once('close', () => {
-          own.inProgress.delete(request);
+          own.inProgress.remove(added);
           answers.served();
         });
         return false;
@@ -134,25 +142,27 @@ function createGapClock(elapsedMs: () => number): () => number {
 
 /** Only requests that arrived whole count: bodies that are sent slowly keep nobody out. */
 function hasRoom(
-  inProgress: Map<IncomingMessage, number>,
+  inProgress: LinkedQueue<InProgress>,
   { lane, nowMs }: { lane: Lane; nowMs: number },
 ): boolean {
-  if (inProgress.size < Math.min(SLOW_MIN, lane.inProgressMax)) return true;
+  if (inProgress.size() < Math.min(SLOW_MIN, lane.inProgressMax)) return true;
   let whole = 0;
   let passedOver = 0;
-  for (const [request, sinceMs] of inProgress) {
+  for (let one = inProgress.first(), next = one; one !== null; one = next) {
+    const { request, sinceMs, after } = one;
+    next = after;
     if (!request.complete) {
       if (passedOver === PASSED_OVER_MAX) return true;
       passedOver++;
-      inProgress.delete(request);
-      inProgress.set(request, sinceMs);
+      inProgress.remove(one);
+      inProgress.add(one);
       continue;
     }
     whole++;
     if (whole >= lane.inProgressMax) return false;
     if (whole === SLOW_MIN && nowMs - sinceMs > SLOW_MS) return false;
     // The rest is younger, and too few.
-    if (whole === SLOW_MIN && inProgress.size < lane.inProgressMax) return true;
+    if (whole === SLOW_MIN && inProgress.size() < lane.inProgressMax) return true;
   }
   return true;
 }

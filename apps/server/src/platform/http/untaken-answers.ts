@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createLinkedQueue, type Linked } from './linked-queue.ts';
 
 /** A client that takes nothing of its answer for so long makes room for a request that waits, in milliseconds. */
 const UNTAKEN_MS = 2_000;
@@ -10,23 +11,32 @@ export interface UntakenAnswers {
   end(most: number): void;
 }
 
+interface Passed extends Linked<Passed> {
+  response: ServerResponse;
+  /** When its last piece was passed on. */
+  passedMs: number;
+}
+
 export function createUntakenAnswers(nowMs: () => number): UntakenAnswers {
-  /** With the time of the last piece; those without one for longest come first. */
-  const passedMs = new Map<ServerResponse, number>();
+  /** Those without a piece for longest come first. */
+  const answers = createLinkedQueue<Passed>();
   return {
     add(answer, response) {
-      const pass = () => {
-        passedMs.delete(response);
-        passedMs.set(response, nowMs());
-      };
-      pass();
-      answer.on('data', pass);
-      answer.once('close', () => passedMs.delete(response));
+      const own: Passed = { response, passedMs: nowMs(), queue: null, before: null, after: null };
+      answers.add(own);
+      answer.on('data', () => {
+        own.passedMs = nowMs();
+        answers.remove(own);
+        answers.add(own);
+      });
+      answer.once('close', () => answers.remove(own));
     },
     end(most) {
       let left = most;
-      for (const [response, ms] of passedMs) {
-        if (left === 0 || nowMs() - ms < UNTAKEN_MS) return;
+      for (let one = answers.first(), next = one; one !== null; one = next) {
+        const { response, passedMs, after } = one;
+        next = after;
+        if (left === 0 || nowMs() - passedMs < UNTAKEN_MS) return;
         // Others wait for the server, as streams do.
         if (!response.writableNeedDrain) continue;
         response.destroy();
