@@ -15,6 +15,7 @@ const each = {
   // Modules are loaded once for each process, not for each file: a test leaves nothing behind, and the long lane runs
   // the files in another order to find one that does.
   isolate: false,
+  setupFiles: 'packages/testkit/src/seed-properties.ts',
   // More than cores: tests wait for PostgreSQL, package managers and other processes.
   maxWorkers: Math.ceil(availableParallelism() * 1.5),
   // What a test awaits comes when it comes: these end one that waits for nothing, and no test has a shorter limit.

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { AgentPackage } from '@tidegate/protocol/agent-packages-api';
+import { SEED } from '@tidegate/testkit/seed';
 import { tmpDir } from '@tidegate/testkit/tmp';
 import fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -43,7 +44,7 @@ test('quoted text is one word to a shell, whatever it holds', () => {
         );
       }
     }),
-    { numRuns: 50 },
+    { numRuns: 50, seed: SEED },
   );
 });
 

@@ -1,4 +1,5 @@
-import { randomInt, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
+import { SEED } from '@tidegate/testkit/seed';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ENGINES } from '../testing/engines.ts';
@@ -7,7 +8,6 @@ import { REFRESH_TOKEN_LIFETIME_MS } from './refresh-tokens.ts';
 
 const RUNS = process.env.TIDEGATE_LONG === '1' ? 500 : 15;
 const TIMEOUT_MS = 900_000;
-const SEED = Number(process.env.TIDEGATE_SEED ?? randomInt(2 ** 31));
 
 /** What can happen to one generation of an honest agent's tokens. */
 const FAULTS = [

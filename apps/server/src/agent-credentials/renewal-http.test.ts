@@ -1,6 +1,7 @@
-import { randomInt, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { Agent } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
+import { SEED } from '@tidegate/testkit/seed';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { MIGRATIONS } from '../migrations.ts';
 import { migrate } from '../platform/db/migrate.ts';
@@ -20,7 +21,6 @@ const AGENTS = LONG ? 1_000 : 200;
 const SOCKETS = 64;
 /** How long a server lives before it is killed: some agents are renewed several times, others not at all. */
 const LIFE_MS = 600;
-const SEED = Number(process.env.TIDEGATE_SEED ?? randomInt(2 ** 31));
 const JWT_SECRET = 'a secret of a test that guards nothing at all';
 
 describe.each(ENGINES)('renewals over real sockets on $name', (engine) => {

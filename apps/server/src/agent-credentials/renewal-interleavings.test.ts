@@ -1,4 +1,4 @@
-import { randomInt } from 'node:crypto';
+import { SEED } from '@tidegate/testkit/seed';
 import fc from 'fast-check';
 import { describe, test } from 'vitest';
 import { ENGINES } from '../testing/engines.ts';
@@ -8,7 +8,6 @@ import { createRenewalStage, createWorld } from '../testing/renewal-world.ts';
 const LONG = process.env.TIDEGATE_LONG === '1';
 const RUNS = { sqlite: LONG ? 2_500 : 30, postgres: LONG ? 1_500 : 15 };
 const TIMEOUT_MS = 900_000;
-const SEED = Number(process.env.TIDEGATE_SEED ?? randomInt(2 ** 31));
 
 describe.each(ENGINES)('renewals at once on $name', (engine) => {
   function announce(what: string, runs: number): fc.Parameters<unknown> {

@@ -1,4 +1,4 @@
-import { randomInt } from 'node:crypto';
+import { SEED } from '@tidegate/testkit/seed';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ENGINES } from '../testing/engines.ts';
@@ -10,7 +10,6 @@ import { createRenewalStage, createWorld } from '../testing/renewal-world.ts';
 const LONG = process.env.TIDEGATE_LONG === '1';
 const RUNS = { sqlite: LONG ? 4_000 : 40, postgres: LONG ? 2_000 : 20 };
 const TIMEOUT_MS = 1_800_000;
-const SEED = Number(process.env.TIDEGATE_SEED ?? randomInt(2 ** 31));
 
 describe.each(ENGINES)('the model of refresh-token families on $name', (engine) => {
   function announce(what: string, runs: number): fc.Parameters<unknown> {
