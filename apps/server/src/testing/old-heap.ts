@@ -1,0 +1,50 @@
+import { setImmediate } from 'node:timers/promises';
+import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+
+/** Items under way at once. */
+const UNDER_WAY = 8;
+const ITEMS = 2_000;
+const ITEMS_OF_COLLECTION = 50;
+/** What each item weighs, in numbers of eight bytes. */
+const WEIGHT = 1_000;
+
+/** What all items weigh together, in bytes. */
+export const WEIGHT_OF_ALL = ITEMS * WEIGHT * 8;
+
+/**
+ * Begins items and ends each a little later, while the young part of the heap is collected again and again. Returns how much the
+ * old part has grown, in bytes: whatever got there stays until a whole collection, though nothing needs it. `begin` keeps the
+ * weight with the item, and returns what ends the item.
+ */
+export async function oldHeapGrowth(
+  begin: (weight: number[]) => (() => void) | Promise<() => void>,
+): Promise<number> {
+  setFlagsFromString('--expose-gc');
+  const collect: (options: { type: 'minor' | 'major' }) => void = runInNewContext('gc');
+  const underWay: (() => void)[] = [];
+  async function turnOver(items: number): Promise<void> {
+    for (let n = 1; n <= items; n++) {
+      underWay.push(await begin(Array.from({ length: WEIGHT }, () => n + 0.5)));
+      if (underWay.length > UNDER_WAY) underWay.shift()?.();
+      if (n % ITEMS_OF_COLLECTION !== 0) continue;
+      // Streams finish what they put off.
+      await setImmediate();
+      collect({ type: 'minor' });
+    }
+  }
+  await turnOver(UNDER_WAY);
+  // What holds the items becomes old itself.
+  for (let n = 0; n < 3; n++) collect({ type: 'minor' });
+  await turnOver(ITEMS_OF_COLLECTION);
+  collect({ type: 'major' });
+  const before = oldBytes();
+  await turnOver(ITEMS);
+  return oldBytes() - before;
+}
+
+function oldBytes(): number {
+  return getHeapSpaceStatistics()
+    .filter(({ space_name: name }) => name === 'old_space')
+    .reduce((sum, { space_used_size: bytes }) => sum + bytes, 0);
+}
