@@ -1,4 +1,5 @@
 import { PolicyDetail } from '@tidegate/protocol/policies-api';
+import { withinOneDay } from '@tidegate/testkit/one-day';
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { HOLD, STANDING } from '../../apps/server/src/testing/standing.ts';
@@ -6,7 +7,8 @@ import { inspect } from '../harness/browser.ts';
 import { expectAnswer } from '../harness/operator.ts';
 import { describeUpdates, VIEWER } from '../harness/update-scene.ts';
 
-const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 const dateAt = (days: number) => new Date(Date.now() + days * DAY_MS).toISOString().slice(0, 10);
 const PHONE = { width: 360, height: 740 };
 
@@ -32,6 +34,7 @@ describeUpdates('the calendar in the console', (scene) => {
   }
 
   test('by keyboard alone: a day is found, a blackout planned on it, and a policy changed from its window', async () => {
+    await withinOneDay();
     await fill();
     const page = await scene.openAs();
     await page.goto('/calendar');
@@ -97,20 +100,21 @@ describeUpdates('the calendar in the console', (scene) => {
     const { operator } = scene.stage;
     const page = await scene.openAs();
     const cdp = await page.context().newCDPSession(page);
-    await cdp.send('Emulation.setTimezoneOverride', { timezoneId: 'Europe/Berlin' });
-    const windows = [
-      { rrule: null, starts_on: '2027-03-27', start: '23:30', zone: 'UTC', duration_minutes: 240 },
-    ];
-    const request = { ...STANDING, name: 'Spring', windows, ends_at: '2027-06-01T00:00:00Z' };
+    const [zone = ''] = ZONES.toSorted((a, b) => (dayOf(a, 23) < dayOf(b, 23) ? -1 : 1));
+    const [spring, autumn] = [dayOf(zone, 23), dayOf(zone, 25)];
+    await cdp.send('Emulation.setTimezoneOverride', { timezoneId: zone });
+    const [starts_on = '', time = ''] = new Date(localMs(zone, `${spring}T00:30`)).toISOString().split('T');
+    const windows = [{ rrule: null, starts_on, start: time.slice(0, 5), zone: 'UTC', duration_minutes: 240 }];
+    const request = { ...STANDING, name: 'Spring', windows, ends_at: `${dateAt(364)}T00:00:00Z` };
     expect((await operator.call('POST', '/api/v1/policies', request)).status).toBe(201);
-    await page.goto('/calendar?view=week&day=2027-03-28');
+    await page.goto(`/calendar?view=week&day=${spring}`);
     const day = page.getByRole('gridcell', { selected: true });
     await day.getByText('23 hours').waitFor();
     // Two o'clock is skipped: half past midnight and four hours are half past five.
     await day.getByText('00:30 to 05:30', { exact: true }).waitFor();
     await page.getByText('The clocks change: this day has 23 hours in your time zone.').waitFor();
     await inspect(page, 'calendar-spring');
-    await page.goto('/calendar?view=week&day=2027-10-31');
+    await page.goto(`/calendar?view=week&day=${autumn}`);
     await page.getByRole('gridcell', { selected: true }).getByText('25 hours').waitFor();
   });
 
@@ -124,3 +128,26 @@ describeUpdates('the calendar in the console', (scene) => {
     await inspect(page, 'calendar-phone');
   });
 });
+
+/** Their clocks skip an hour at two o'clock; one of them does within half a year. */
+const ZONES = ['Europe/Berlin', 'Australia/Sydney'];
+
+/** The next day that has so many hours in a time zone. */
+function dayOf(zone: string, hours: number): string {
+  const offsetAtNoonMs = (date: string) => offsetMs(zone, Date.parse(`${date}T12:00Z`));
+  let days = 1;
+  const gained = () => (offsetAtNoonMs(dateAt(days)) - offsetAtNoonMs(dateAt(days - 1))) / HOUR_MS;
+  while (24 - gained() !== hours) days += 1;
+  return dateAt(days);
+}
+
+/** The moment at which clocks show this early in the morning, before any change of that day. */
+function localMs(zone: string, time: string): number {
+  const asUtcMs = Date.parse(`${time}Z`);
+  return asUtcMs - offsetMs(zone, asUtcMs - DAY_MS);
+}
+
+function offsetMs(zone: string, atMs: number): number {
+  const shown = new Date(atMs).toLocaleString('sv', { timeZone: zone });
+  return Date.parse(`${shown.replace(' ', 'T')}Z`) - atMs;
+}

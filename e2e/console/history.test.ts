@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { CheckInAnswer, type InventoryPackage } from '@tidegate/protocol/agent-api';
 import { CommandPayload } from '@tidegate/protocol/documents';
+import { withinOneDay } from '@tidegate/testkit/one-day';
 import type { Page } from 'playwright-core';
 import { Value } from 'typebox/value';
 import { expect, test } from 'vitest';
@@ -126,6 +127,7 @@ describeUpdates('the history of a host in the console', (scene) => {
   });
 
   test('the timeline says by day who approved what was installed, and what came from outside; by keyboard', async () => {
+    await withinOneDay();
     const { agent, id, hostname } = await hostWithPast();
     const page = await scene.openAs();
     await page.goto(`/hosts/${agent.agentId}/history`);

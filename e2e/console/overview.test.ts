@@ -1,3 +1,4 @@
+import { withinOneDay } from '@tidegate/testkit/one-day';
 import { expect, test } from 'vitest';
 import { enrolBareAgent } from '../harness/bare-agent.ts';
 import { inspect } from '../harness/browser.ts';
@@ -83,6 +84,7 @@ describeConsole('the overview of the console', { hosts: 4, operators: [VIEWER] }
   });
 
   test('there is no chart before seven days; then exposure is drawn with scales, and can be read as numbers', async () => {
+    await withinOneDay();
     await expect.poll(() => answer('/api/v1/overview/history')).toContain('"day":');
     const page = await scene.openAs(VIEWER);
     await page.goto('/');

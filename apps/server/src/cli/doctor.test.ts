@@ -3,6 +3,7 @@ import { chmodSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { Clock } from '@tidegate/testkit/clock';
+import { withinOneDay } from '@tidegate/testkit/one-day';
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { sql } from 'kysely';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
@@ -229,6 +230,7 @@ describe.each(ENGINES)('tidegate doctor on $name', (engine) => {
 
   test('outsiders who wrote most of a day’s budget are named', async () => {
     const it = await place(engine);
+    await withinOneDay();
     const day = Math.floor(Date.now() / 86_400_000);
     await execute(
       it,
