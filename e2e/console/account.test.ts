@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core';
 import { beforeEach, expect, test } from 'vitest';
 import { inspect } from '../harness/browser.ts';
 import { describeConsole } from '../harness/describe-console.ts';
-import { totpAt } from '../harness/totp.ts';
+import { totpAt, wrongCodeAt } from '../harness/totp.ts';
 
 const STEP_MS = 30_000;
 
@@ -50,7 +50,7 @@ describeConsole('second factors in the console', { hosts: 2 }, (scene) => {
     await inspect(page, 'account-totp');
     const title = await dialog.getByTitle('Copy the secret').getAttribute('title');
     const secret = title?.split(': ')[1] ?? '';
-    await dialog.getByLabel('Code from the app').fill('000000');
+    await dialog.getByLabel('Code from the app').fill(wrongCodeAt(secret, Date.now()));
     await dialog.getByRole('button', { name: 'Turn it on' }).click();
     await dialog.getByText('The code does not match the secret.').waitFor();
     await dialog.getByLabel('Code from the app').fill(codeAfter(secret, 0));

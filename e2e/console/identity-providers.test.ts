@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, expect, test } from 'vitest';
 import { inspect } from '../harness/browser.ts';
 import { describeConsole } from '../harness/describe-console.ts';
-import { totpAt } from '../harness/totp.ts';
+import { totpAt, wrongCodeAt } from '../harness/totp.ts';
 
 const STEP_MS = 30_000;
 const PHONE = { width: 390, height: 844 };
@@ -151,7 +151,7 @@ describeConsole(
       await page.goto('/hosts');
       await page.getByText('Your second factor is needed as well.').waitFor();
       const code = page.getByLabel('Code from your authenticator app');
-      await code.fill('000000');
+      await code.fill(wrongCodeAt(secret, Date.now()));
       await page.keyboard.press('Enter');
       await page.getByText(/code is wrong/i).waitFor();
       await code.fill(totpAt(secret, Date.now() + STEP_MS));

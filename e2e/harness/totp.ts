@@ -13,6 +13,15 @@ export function totpAt(secret: string, atMs: number): string {
   return String(number % 1_000_000).padStart(6, '0');
 }
 
+/** Six digits that are no code within minutes of a time. */
+export function wrongCodeAt(secret: string, atMs: number): string {
+  const right = new Set(Array.from({ length: 21 }, (_, n) => totpAt(secret, atMs + (n - 10) * STEP_MS)));
+  for (let n = 0; ; n++) {
+    const code = String(n).padStart(6, '0');
+    if (!right.has(code)) return code;
+  }
+}
+
 function bytesOf(base32: string): Buffer {
   const bits = [...base32.replace(/=+$/, '')]
     .map((c) => ALPHABET.indexOf(c).toString(2).padStart(5, '0'))
