@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Repair } from '@tidegate/protocol/repairs';
@@ -15,6 +16,7 @@ import { findAptPlaces, readInstalled } from '../ecosystems/apt/installed.ts';
 import type { HostPaths } from '../ecosystems/ecosystem.ts';
 import { hostPaths } from '../ecosystems/host-places.ts';
 import { approvalOfSet } from '../testing/approval-of.ts';
+import { holdLimits } from '../testing/hold-limits.ts';
 import { install } from '../testing/install.ts';
 import { aptInstaller } from './apt.ts';
 import { aptRepairer, aptRepairerOf } from './apt-repair.ts';
@@ -271,8 +273,12 @@ describe.skipIf(missing !== null)('repairing a real apt host', () => {
   test('a script that hangs is ended, and the package is named', async () => {
     await breakAll('loud');
     const script = await readFile(scriptOf('loud'), 'utf8');
-    await writeFile(scriptOf('loud'), '#!/bin/sh\nexec sleep 600\n');
-    const outcome = await repairWith(await demandOffer(), aptRepairerOf({ timeoutMs: 1_000 }));
+    await writeFile(scriptOf('loud'), `#!/bin/sh\necho hangs > ${trace}\nexec sleep 600\n`);
+    const repair = await demandOffer();
+    using limits = holdLimits();
+    const repairing = repairWith(repair, aptRepairerOf({ timeoutMs: 1_000 }));
+    await limits.passOnce(() => existsSync(trace), 1_000);
+    const outcome = await repairing;
     await writeFile(scriptOf('loud'), script);
     expect(outcome).toMatchObject({ ok: false, reason: 'repair_failed' });
     expect(!outcome.ok && outcome.detail).toMatch(

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type AptHost, aptHostMissing, createAptHost } from '@tidegate/testkit/apt-host';
@@ -11,6 +11,7 @@ import { aptDriver } from '../ecosystems/apt/apt.ts';
 import type { HostPaths } from '../ecosystems/ecosystem.ts';
 import { hostPaths } from '../ecosystems/host-places.ts';
 import { approvalOf } from '../testing/approval-of.ts';
+import { holdLimits } from '../testing/hold-limits.ts';
 import { install, installHearing } from '../testing/install.ts';
 import { stageOnce } from '../testing/stage-once.ts';
 import { aptInstaller, aptInstallerOf } from './apt.ts';
@@ -45,7 +46,7 @@ describe.skipIf(missing !== null)('apt on a real host in trouble', () => {
         ...[DEMO, FAILING, REMOVAL, brittle, vast],
         one('fatal', 'kill -9 $PPID'),
         one('loud', `echo ran >> ${trace}; exit 1`),
-        one('hanging', 'sleep 600'),
+        one('hanging', `echo hangs > ${trace}; sleep 600`),
         one('asking', 'read answer; test -z "$answer"'),
         one('serving', `sleep 600 & echo $! > ${trace}`),
       ],
@@ -156,7 +157,11 @@ describe.skipIf(missing !== null)('apt on a real host in trouble', () => {
   });
 
   test('a script that hangs is ended, and the package is named', async () => {
-    const outcome = await install(aptInstallerOf({ installTimeoutMs: 3_000 }), await prepare('hanging'));
+    const job = await prepare('hanging');
+    using limits = holdLimits();
+    const installing = install(aptInstallerOf({ installTimeoutMs: 3_000 }), job);
+    await limits.passOnce(() => existsSync(trace), 3_000);
+    const outcome = await installing;
     expect(outcome).toMatchObject({ ok: false, reason: 'install_failed' });
     expect(!outcome.ok && outcome.detail).toContain('hanging');
     expect(!outcome.ok && outcome.detail).toContain('took over 3000 ms');

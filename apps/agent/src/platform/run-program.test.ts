@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { expect, test, vi } from 'vitest';
+import { holdLimits } from '../testing/hold-limits.ts';
 import { findProgram, type ProgramCall, runProgram } from './run-program.ts';
 
 const sh = (script: string, options: Partial<ProgramCall> = {}) =>
@@ -50,8 +51,15 @@ test('an absent program is a value, and a relative path is never looked up', asy
 });
 
 test('a program that takes too long is stopped with all that it has started', async () => {
-  // Time enough for a busy machine to start it and to be told whom it has started.
-  const run = await sh('sleep 60 & echo $!; wait', { timeoutMs: 4_000 });
+  const limits = holdLimits();
+  let isStarted = false;
+  const onOutput = () => {
+    isStarted = true;
+  };
+  const running = sh('sleep 60 & echo $!; wait', { timeoutMs: 4_000, onOutput });
+  await limits.passOnce(() => isStarted, 4_000);
+  const run = await running;
+  limits[Symbol.dispose]();
   expect(run.stdout).toMatch(/^\d+\n$/);
   expect(run).toMatchObject({ ok: false, reason: 'timed_out' });
   // A process that ends closes its pipes before it is a zombie, so on a busy machine the call returns a moment early.
